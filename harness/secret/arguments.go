@@ -7,7 +7,7 @@ import (
 )
 
 // Arguments returns a copy of a command with its secrets masked, and reports whether it had any. An
-// argument with one of the marks {} and {list} is a file, never a secret.
+// argument that contains {} or {list} is a file, never a secret.
 func (n Names) Arguments(argv []string) (masked []string, found bool) {
 	masked = slices.Clone(argv)
 	ofTools := toolSecrets(argv)
@@ -25,7 +25,7 @@ func (n Names) Arguments(argv []string) (masked []string, found bool) {
 	return masked, !slices.Equal(masked, argv)
 }
 
-// awaits reports whether an argument is the name of a secret that is the next argument.
+// awaits reports whether an argument names a secret whose value is the next argument.
 func (n Names) awaits(arg, next string) bool {
 	return strings.HasPrefix(arg, "-") && flagName().MatchString(arg) && n.holds(arg, next)
 }
@@ -35,25 +35,26 @@ func marked(arg string) bool {
 		strings.Contains(arg, "{list}")
 }
 
-// authSchemes are words between "Authorization:" and the token.
+// authSchemes are the words that may come between "Authorization:" and the token.
 const authSchemes = `bearer|basic|token|apikey|api-key|key|digest|negotiate|ntlm`
 
 var (
 	flagName = expression(`^--?[A-Za-z][A-Za-z0-9_.-]*$`)
-	// A value ends at a blank, unless it is quoted.
+	// value ends at a blank, unless it is quoted.
 	value      = `("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&;,}]+)`
 	assignment = expression(`((?:--?)?[A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)` + value)
-	// "Authorization: Bearer TOKEN": the token is the word after the scheme.
+	// schemes and scheme: in "Authorization: Bearer TOKEN" the token follows the scheme.
 	schemes = expression(`(?i)^(?:` + authSchemes + `)$`)
 	scheme  = expression(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
-	// Behind the header's name the token may be short.
+	// header also finds short tokens, because they follow the header's name.
 	header = expression(`(?i)(authorization["']?\s*[=:]\s*["']?(?:` + authSchemes + `)\s+)` +
 		`([^\s"'&;,{}]+)`)
 	flagged = expression(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
 )
 
-// Text masks what is secret within one argument, which may be a script as in bash -c, or within a
-// command line: a value after its name, the password of an address, a known form of token.
+// Text masks the secrets within a command line, or within one argument, which may be a script as in
+// bash -c. It finds values after the name of a secret, passwords of addresses, and tokens of a known
+// form.
 func (n Names) Text(arg string) string {
 	if name, value, ok := strings.Cut(arg, "="); ok && plainName().MatchString(name) {
 		switch {
@@ -86,8 +87,9 @@ func (n Names) Text(arg string) string {
 
 var plainName = expression(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
 
-// replace masks the value, the third group of an expression, where its first is the name of a secret.
-// Another name's value may hold a secret of its own: "https" is a name in https://host/?token=SECRET.
+// replace masks the third group of an expression, the value, if the first group is the name of a
+// secret. The value of another name may contain secrets too: in https://host/?token=SECRET, "https"
+// looks like a name.
 func (n Names) replace(of *regexp.Regexp, text string) string {
 	return of.ReplaceAllStringFunc(text, func(match string) string {
 		part := of.FindStringSubmatch(match)
@@ -102,9 +104,11 @@ func (n Names) replace(of *regexp.Regexp, text string) string {
 	})
 }
 
-// forms are tokens that are known by how they look, as their issuers document them: Hugging Face,
-// OpenAI and Anthropic, GitHub, GitLab, Slack, AWS, Google, npm, Docker, PyPI, JSON Web Tokens.
-var forms = expression(`\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|` +
-	`github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|A[KS]IA[0-9A-Z]{16}|` +
-	`AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{16,}|pypi-[A-Za-z0-9_-]{16,}|` +
+// forms matches tokens in the forms that their issuers document: Hugging Face, OpenAI and Anthropic,
+// GitHub, GitLab, Slack, AWS, Google, npm, Docker, PyPI, JSON Web Tokens.
+var forms = expression(`\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|` +
+	`gh[pousr]_[A-Za-z0-9]{16,}|` +
+	`github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|` +
+	`A[KS]IA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|` +
+	`dckr_pat_[A-Za-z0-9_-]{16,}|pypi-[A-Za-z0-9_-]{16,}|` +
 	`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)`)

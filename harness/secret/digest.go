@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Rounds of PBKDF2 with HMAC-SHA256 that OWASP's Password Storage Cheat Sheet asks for. A guess at a
-// short password costs a tenth of a second.
+// rounds is what OWASP's Password Storage Cheat Sheet recommends for PBKDF2 with HMAC-SHA256. A
+// guess at a short password costs a tenth of a second.
 const rounds = 600_000
 
-// Digest returns a text by which [Matches] knows a command again, and from which its secrets cannot
-// be computed.
+// Digest returns a text that lets [Matches] recognize a command. The command's secrets cannot be
+// computed from it.
 func Digest(argv []string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails
@@ -26,7 +26,7 @@ func Digest(argv []string) (string, error) {
 	return fmt.Sprintf("pbkdf2-sha256$%d$%x$%x", rounds, salt, sum), nil
 }
 
-// Matches reports whether a command is the one that a digest was made of.
+// Matches reports whether a digest was made from this command.
 func Matches(digest string, argv []string) (bool, error) {
 	expected := fmt.Errorf("expected a digest such as pbkdf2-sha256$%d$SALT$SUM, found %.100q", rounds,
 		digest)
@@ -50,8 +50,8 @@ func Matches(digest string, argv []string) (bool, error) {
 	return err == nil && subtle.ConstantTimeCompare(sum, want) == 1, err
 }
 
-// derive hashes the arguments. No argument holds a NUL, so it parts them. HMAC takes a key that ends
-// with NULs for one without them, so that it is given a sum of the arguments.
+// derive hashes the arguments, separated by NUL, which no argument contains. HMAC ignores NULs at
+// the end of a key, so it gets a checksum of the arguments instead.
 func derive(argv []string, salt []byte, n int) ([]byte, error) {
 	sum := sha256.Sum256([]byte(strings.Join(argv, "\x00")))
 	return pbkdf2.Key(sha256.New, string(sum[:]), salt, n, sha256.Size)

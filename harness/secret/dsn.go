@@ -5,8 +5,8 @@ import (
 )
 
 // IsDSN reports whether a text looks like the address of a database, in any spelling, or like any
-// address with a password in it. Such a text must never become the name of a file, nor stand in a
-// message: see [MaskDSN].
+// address with a password. Such a text must never become the name of a file or part of a message;
+// see [MaskDSN].
 //
 //	postgres://user:password@host/db    PostgreSQL:/user:pass word@host    jdbc:mysql://host/db?password=x
 //	host=h dbname=d password='x'        user:password@host:5432/db
@@ -16,17 +16,20 @@ func IsDSN(text string) bool {
 		bareAccount().MatchString(text) || keywords(text)
 }
 
-const products = `postgres(?:ql)?|pgsql|psql|pg|cockroach(?:db)?|mysql|mariadb|mssql|sqlserver|oracle|mongodb|rediss?|` +
-	`clickhouse|timescaledb`
+const products = `postgres(?:ql)?|pgsql|psql|pg|cockroach(?:db)?|mysql|mariadb|mssql|sqlserver|` +
+	`oracle|mongodb|rediss?|clickhouse|timescaledb`
 
 var (
-	// database begins the address of a database. A misspelled one has one slash, or none.
+	// database matches the start of a database address. A misspelled one has one slash, or none.
 	database = expression(`(?i)^(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*(?::|;|//|\\\\)`)
-	// account is an address with an account in it: scheme:/...:...@.
+	// account matches an address with an account: scheme:/...:...@.
 	account = expression(`(?s)^(?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]+|[/\\]{2,})[^/@]*:.*@`)
-	// bareAccount is one without a scheme: user:password@host/db, or user:password@tcp(host)/db.
-	bareAccount = expression(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@(?:[A-Za-z0-9.\[\]:_-]+|[a-z0-9+]*\([^()]*\))(?:/[^/@]*)?$`)
-	// key is a name and its "=" in the keyword form of libpq, in a query, or in an ADO connection string.
+	// bareAccount matches an address without a scheme: user:password@host/db, or
+	// user:password@tcp(host)/db.
+	bareAccount = expression(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@` +
+		`(?:[A-Za-z0-9.\[\]:_-]+|[a-z0-9+]*\([^()]*\))(?:/[^/@]*)?$`)
+	// key matches a name and its "=" in libpq's keyword form, in a query, or in an ADO connection
+	// string.
 	key = expression(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user ` +
 		`id|uid|dbname|database|` + secretKey +
 		`|sslmode|passfile|service|application_name|connect_timeout)\s*=`)
@@ -34,7 +37,7 @@ var (
 	secretOf  = expression(`(?i)^(?:` + secretKey + `)$`)
 )
 
-// keywords reports whether a text has the keyword form: a password, or two other keys.
+// keywords reports whether a text has the keyword form: it names a password, or two other keys.
 func keywords(text string) bool {
 	found := key().FindAllStringSubmatch(text, -1)
 	for _, k := range found {
@@ -45,8 +48,8 @@ func keywords(text string) bool {
 	return len(found) >= 2
 }
 
-// MaskDSN returns the address without its password. Where a character of a password is not escaped
-// nobody can tell where the password ends: all up to the last "@" is taken for it.
+// MaskDSN returns the address without its password. A password with unescaped characters has no
+// clear end, so everything up to the last "@" is masked.
 func MaskDSN(text string) string {
 	if at := strings.LastIndexByte(text, '@'); at >= 0 {
 		begin := 0
@@ -62,10 +65,11 @@ func MaskDSN(text string) string {
 	return maskKeys(text)
 }
 
-// afterScheme ends where the account of an address begins.
-var afterScheme = expression(`(?i)^\s*(?:[/\\]{2,}|(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*[:;])`)
+// afterScheme matches the part of an address before the account.
+var afterScheme = expression(`(?i)^\s*(?:[/\\]{2,}|(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|` +
+	`(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*[:;])`)
 
-// maskKeys masks the values of passwords that have a name. A value ends where the next name begins.
+// maskKeys masks the values of keys for passwords. A value ends where the next key begins.
 func maskKeys(text string) string {
 	found := key().FindAllStringSubmatchIndex(text, -1)
 	var out strings.Builder
@@ -87,12 +91,12 @@ func maskKeys(text string) string {
 }
 
 var (
-	// inText is the account of an address in running text. The last "@" of the word ends it.
+	// inText matches the account of an address in running text. It ends at the last "@" of the word.
 	inText = expression(`((?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]{1,3}|(?:^|[\s"])//))([^\s/@:]*):(\S*)@`)
 	named  = expression(`(?i)\b(` + secretKey + `)(\s*=\s*)("[^"]*"|'(?:[^'\\]|\\.)*'|[^\s&;"']+)`)
 )
 
-// Credentials masks the passwords of addresses in a message, and what "password=" names.
+// Credentials masks the passwords of addresses in a message, and values after "password=".
 func Credentials(message string) string {
 	message = inText().ReplaceAllString(message, "${1}${2}:"+Mask+"@")
 	return named().ReplaceAllString(message, "${1}${2}"+Mask)

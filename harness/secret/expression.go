@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// expression compiles a regular expression when it is first used. Otherwise every command would wait
-// for all of them when it starts.
+// expression returns a function that compiles a regular expression on first use. Compiling all of
+// them at the start would delay every command.
 func expression(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -1,9 +1,9 @@
 // Package secret finds passwords and tokens in command lines, database addresses and messages, and
 // masks them before they are stored or shown.
 //
-// It recognizes a secret by the name beside it (--api-key=..., HF_TOKEN=...), by its place in an
-// address (postgres://user:password@host/db), or by its form (ghp_..., hf_...). What it cannot
-// recognize, a user names: vramsoak soak --secret NAME.
+// It recognizes a secret by its name (--api-key=..., HF_TOKEN=...), by its position in an address
+// (postgres://user:password@host/db), or by its form (ghp_..., hf_...). Users name other secrets
+// with vramsoak soak --secret NAME.
 package secret
 
 import (
@@ -15,13 +15,13 @@ import (
 // Mask replaces a secret.
 const Mask = "***"
 
-// Names decides by its name whether a value is a secret. The zero value knows the usual names; the
-// elements are further ones, compared without regard to case, "-" and "_".
+// Names decides by the name of a value whether it is a secret. The zero value knows the usual names.
+// The elements are additional names; case, "-" and "_" do not matter.
 type Names []string
 
 // Secret reports whether a flag, variable or header of this name holds a secret: "--api-key",
-// "HF_TOKEN", "dbPassword". A name that says where a secret lies (--token-file) holds none, nor does
-// a token of text (--eos-token).
+// "HF_TOKEN", "dbPassword". The location of a secret (--token-file) is not a secret, nor is a token
+// of text (--eos-token).
 func (n Names) Secret(name string) bool {
 	name = strings.TrimLeft(name, "-")
 	plain := bare(name)
@@ -44,7 +44,7 @@ func (n Names) Secret(name string) bool {
 		before = words[len(words)-2]
 	}
 	switch {
-	case slices.Contains(places, last):
+	case slices.Contains(locations, last):
 		return false
 	case last == "token":
 		return !slices.Contains(textTokens, before)
@@ -56,16 +56,16 @@ func (n Names) Secret(name string) bool {
 	})
 }
 
-// shellFolder is the variable with a shell's current folder, and no secret.
+// shellFolder is the variable with a shell's current folder. It is not a password.
 const shellFolder = "PWD"
 
-// further reports whether a name, bare, is one of those that the user gave.
+// further reports whether the user gave this name. The name is in the form of bare.
 func (n Names) further(plain string) bool {
 	return slices.ContainsFunc(n, func(more string) bool { return bare(more) == plain })
 }
 
-// holds reports whether the value of this name is a secret. A digit after "pass" is none: it says
-// which pass (ffmpeg -pass 2).
+// holds reports whether the value of this name is a secret. A digit after "pass" is not a secret: it
+// is the number of a pass (ffmpeg -pass 2).
 func (n Names) holds(name, value string) bool {
 	if !n.Secret(name) {
 		return false
@@ -76,18 +76,18 @@ func (n Names) holds(name, value string) bool {
 
 var (
 	version = expression(`^v?[0-9]+$`)
-	// anywhere are words that make a name one of a secret.
+	// anywhere are words that mark a secret anywhere in its name.
 	anywhere = []string{
 		"passwords", "passcode", "pwd", "pw", "psk", "secret", "secrets", "authtoken", "accesstoken",
 		"authorization", "credential", "credentials", "privatekey", "sshpass", "userpass", "dbpass",
 	}
-	// joined are words whose end makes them a secret's: PGPASSWORD, --newpassword, --myapikey.
+	// joined matches words that mark a secret by their end: PGPASSWORD, --newpassword, --myapikey.
 	joined = expression(`(?:password|passwd|passphrase|apikey)$`)
 	digit  = expression(`^[0-9]$`)
-	// endings do so only at the end of a name.
+	// endings are words that mark a secret only at the end of its name.
 	endings = []string{"auth", "bearer", "cookie", "pass", "jwt", "pat", "signature"}
-	// places are ends of names of where a secret lies.
-	places = []string{"file", "path", "dir", "folder", "name", "length", "store", "manager", "stdin",
+	// locations are last words of names that say where a secret is stored.
+	locations = []string{"file", "path", "dir", "folder", "name", "length", "store", "manager", "stdin",
 		"env", "policy", "prompt"}
 	// textTokens come before "token" in settings of language models.
 	textTokens = []string{
@@ -104,7 +104,7 @@ var (
 	}
 )
 
-// bare is a name as it is compared: "--API_key" and "apiKey" are the same.
+// bare returns a name in a form for comparisons: "--API_key" and "apiKey" become equal.
 func bare(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(name))
 }

@@ -157,7 +157,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// No part of a password is left, however the address is spelled.
+// TestDSN: in every spelling of an address, no part of the password remains.
 func TestDSN(t *testing.T) {
 	t.Parallel()
 	const p = "Tr0ub4dor"

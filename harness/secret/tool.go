@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// A tool is programs that take a secret behind a flag whose name does not say so.
+// A tool is a group of programs with a flag whose value is a secret, although its name is not one
+// of a secret.
 type tool struct {
 	programs []string
 	flags    []string
-	// joined says that the value may be right behind the flag (mysql -pSECRET), onlyJoined that it
-	// must be.
+	// joined reports whether the value may follow the flag without a blank (mysql -pSECRET).
+	// onlyJoined reports whether it must.
 	joined, onlyJoined bool
 	account            bool // the value is USER:SECRET
 	runs               bool // another program follows, with flags of its own
 }
 
-// tools are those that pipelines use, with the flags of their manuals.
+// tools lists the tools that pipelines use, with the flags from their manuals.
 var tools = []tool{
 	{programs: []string{"curl"}, flags: []string{"-u", "-U", "--user", "--proxy-user"}, joined: true,
 		account: true},
@@ -39,8 +40,8 @@ var tools = []tool{
 		flags: []string{"-w"}, joined: true},
 }
 
-// toolSecrets returns by their index, and masked, the arguments of well-known tools that have a
-// secret. A tool may follow other programs: env, timeout 5, sshpass ... ssh host curl.
+// toolSecrets finds the arguments of known tools that contain a secret. It returns them masked, by
+// index. A tool may follow other programs: env, timeout 5, sshpass ... ssh host curl.
 func toolSecrets(argv []string) map[int]string {
 	found := map[int]string{}
 	var now *tool
@@ -78,8 +79,8 @@ func toolSecrets(argv []string) map[int]string {
 	return found
 }
 
-// toolOf returns the tool that a word of a command line starts, or nil: "/usr/bin/curl", and in a
-// script "X=$(curl".
+// toolOf returns the tool that a word of a command line runs, or nil. The word may be
+// "/usr/bin/curl", or in a script "X=$(curl".
 func toolOf(word string) *tool {
 	program := word[strings.LastIndexAny(word, "/;&|(`")+1:]
 	for i := range tools {
@@ -91,8 +92,8 @@ func toolOf(word string) *tool {
 }
 
 // awaits reports whether the argument after a flag is the flag's value. Flags of one letter may
-// stand together: curl -sSu USER:SECRET. Only a value that is an account is found behind them:
-// another tool's flags may have other values there.
+// be combined: curl -sSu USER:SECRET. Combined flags are searched only for values of the form
+// USER:SECRET, because the last letter may be another flag with another value.
 func (t *tool) awaits(flag string) bool {
 	if t.account && together().MatchString(flag) {
 		flag = "-" + flag[len(flag)-1:]
@@ -108,7 +109,7 @@ func (t *tool) then() *tool {
 	return t
 }
 
-// value masks a value. ok is false for one without a secret.
+// value masks a value. ok is false if the value has no secret.
 func (t *tool) value(value string) (masked string, ok bool) {
 	if !t.account {
 		return Mask, value != ""
@@ -119,24 +120,25 @@ func (t *tool) value(value string) (masked string, ok bool) {
 
 var (
 	together = expression(`^-[A-Za-z#]{2,}$`)
-	// A word of a script ends at a blank that is not in quotes. A quote may also stand alone: it's.
+	// scriptWord matches a word of a script. It ends at a blank outside quotes. A single quote may
+	// also be part of a word: it's.
 	scriptWord = expression(`(?s)(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\]|["'\\])+`)
 )
 
 // toolText masks the secrets of tools in a script.
 func toolText(script string) string {
-	places := scriptWord().FindAllStringIndex(script, -1)
-	if len(places) < 2 {
+	words := scriptWord().FindAllStringIndex(script, -1)
+	if len(words) < 2 {
 		return script
 	}
-	bare := make([]string, len(places))
-	for i, at := range places {
+	bare := make([]string, len(words))
+	for i, at := range words {
 		bare[i] = strings.Trim(script[at[0]:at[1]], "\"'();&|`$")
 	}
 	found := toolSecrets(bare)
 	var out strings.Builder
 	end := 0
-	for i, at := range places {
+	for i, at := range words {
 		word := script[at[0]:at[1]]
 		out.WriteString(script[end:at[0]])
 		end = at[1]

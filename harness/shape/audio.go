@@ -2,14 +2,16 @@ package shape
 
 import "math"
 
-// An audio is the lengths of the files' audio, where they may explain the series: a longer file needs more.
+// An audio holds the lengths of the files' audio. They may explain the series, because a longer
+// file needs more memory.
 type audio struct {
-	seconds []float64 // nil where they are not known, or all the same
-	ordered bool      // they grow, or shrink, with the files
-	rate    float64   // how much a second adds, roughly
+	seconds []float64 // nil if they are unknown, or all equal
+	ordered bool      // they get longer, or shorter, with the files
+	rate    float64   // an estimate of how much a second adds
 }
 
-// orderedCorrelation is the correlation of length and order from which on they are hard to tell apart.
+// orderedCorrelation is the correlation between the length and the order of files from which the
+// two are hard to separate.
 const orderedCorrelation = 0.5
 
 func newAudio(s Series, x []float64) audio {
@@ -17,14 +19,15 @@ func newAudio(s Series, x []float64) audio {
 		return audio{}
 	}
 	r := correlation(s.Audio, x)
-	if math.IsNaN(r) { // all are as long
+	if math.IsNaN(r) { // all lengths are equal
 		return audio{}
 	}
 	return audio{seconds: s.Audio, ordered: math.Abs(r) > orderedCorrelation,
 		rate: rate(s.Values, s.Audio)}
 }
 
-// cleaned is [cleaned] of what the length of the audio does not explain.
+// cleaned removes outliers like the function [cleaned]. Differences that the length of the audio
+// explains are not outliers.
 func (a *audio) cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	if a.seconds == nil {
 		return cleaned(y, floor)
@@ -40,10 +43,12 @@ func (a *audio) cleaned(y []float64, floor float64) (clean []float64, outliers [
 	return clean, outliers
 }
 
-// rateLag is how far apart files are that are compared: between near ones nothing else has changed much.
+// rateLag limits how many files apart two compared files are. Little else changes between near
+// files.
 const rateLag = 3
 
-// rate is the median of the slopes between near files, after Theil (1950) and Sen (1968): outliers do not move it.
+// rate returns the median of the slopes between near files, after Theil (1950) and Sen (1968).
+// Outliers do not affect it.
 func rate(y, seconds []float64) float64 {
 	most := 0.0
 	for i := range seconds[1:] {
@@ -63,7 +68,7 @@ func rate(y, seconds []float64) float64 {
 	return median(slopes)
 }
 
-// correlation is Pearson's; NaN where one of them does not vary.
+// correlation returns Pearson's correlation. It is NaN if one of the two does not vary.
 func correlation(a, b []float64) float64 {
 	n := float64(len(a))
 	var sa, sb float64

@@ -15,7 +15,7 @@ func TestRate(t *testing.T) {
 	if got := rate(y, seconds); got != 2 {
 		t.Errorf("with an outlier: rate %g, each second adds 2", got)
 	}
-	for i := range y { // growth shows in near files least
+	for i := range y { // growth matters least between near files
 		y[i] = 2*seconds[i] + float64(i)
 	}
 	if got := rate(y, seconds); math.Abs(got-2) > 0.02 {
@@ -26,7 +26,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestCorrelation: of 1, 2, 3 and 1, 3, 2 it is 0.5, by hand: 1 over the root of 2 times 2.
+// TestCorrelation: the correlation of 1, 2, 3 and 1, 3, 2 is 0.5, by hand: 1 over the root of 2
+// times 2.
 func TestCorrelation(t *testing.T) {
 	for _, c := range []struct {
 		a, b []float64
@@ -58,7 +59,8 @@ func TestAudioAllAsLong(t *testing.T) {
 	}
 }
 
-// TestAudioHardlyDiffers: lengths that differ by a millisecond count, or do not; how many files there are makes no difference.
+// TestAudioHardlyDiffers: whether lengths that differ by a millisecond count does not depend on the
+// number of files.
 func TestAudioHardlyDiffers(t *testing.T) {
 	for _, n := range []int{8, 60, 100_000} {
 		seconds := made(n, func(i int) float64 { return 300 + 0.1*float64(2*i/n) })

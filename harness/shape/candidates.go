@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// Bounds of what is searched for, in values: the least number on either side of a step, and behind a break after which
-// growth goes on.
+// Limits of the search, counted in values: the fewest values on each side of a step, and the fewest
+// after a break from which growth continues.
 const (
 	sideMin  = 3
 	afterMin = 6
 )
 
-// candidates fits each shape, at its best place, by itself and with growth on top of it. What does not change at all is flat.
-func (b *bench) candidates() {
+// candidates fits each shape at its best position, both alone and with growth added. A series that
+// does not change at all is flat.
+func (b *fitter) candidates() {
 	b.add(model{shape: Flat})
 	b.add(model{shape: Flat, growing: true}, b.line)
 	if slices.Min(b.y) == slices.Max(b.y) {
@@ -25,69 +26,72 @@ func (b *bench) candidates() {
 	b.sawtooths()
 }
 
-func (b *bench) add(m model, columns ...[]float64) {
+func (b *fitter) add(m model, columns ...[]float64) {
 	if fitted, ok := b.model(m, columns...); ok {
 		b.all = append(b.all, fitted)
 	}
 }
 
-// searchEach is how many values a series has at most of which each place is looked at. In a longer one it is every second, or
-// third, and then those beside the best: the residuals change little from one to the next.
+// searchEach is the largest number of values for which every position is tried. In a longer series
+// only every second or third is tried, and then the neighbours of the best one. The residuals
+// change little from one position to the next.
 const searchEach = 64
 
-// search finds the file of the least residuals among those at places from..to-1 of the series.
-func (b *bench) search(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
-	best, place := math.Inf(1), 0
+// search tries the positions from..to-1 of the series, and returns the number of the file with the
+// smallest residuals.
+func (b *fitter) search(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
+	best, index := math.Inf(1), 0
 	look := func(from, to, stride int) {
 		for i := max(0, from); i < min(to, len(b.x)); i += stride {
 			if rss, _ := b.rss(columns(b.x[i])...); rss < best {
-				best, place, ok = rss, i, true
+				best, index, ok = rss, i, true
 			}
 		}
 	}
 	stride := 1 + (len(b.x)-1)/searchEach
 	look(from, to, stride)
 	if stride > 1 {
-		look(max(from, place-stride+1), min(to, place+stride), 1)
+		look(max(from, index-stride+1), min(to, index+stride), 1)
 	}
-	return b.x[place], ok
+	return b.x[index], ok
 }
 
-// refined searches beside a file, between files: a warm-up may end there.
-func (b *bench) refined(k float64, columns func(k float64) [][]float64) float64 {
+// refined searches near a file, also between files, because a warm-up may end between two files.
+func (b *fitter) refined(k float64, columns func(k float64) [][]float64) float64 {
 	at, best := k, math.Inf(1)
 	for tenth := -9.0; tenth <= 9; tenth++ {
-		here := k + tenth/10*b.width
-		if rss, _ := b.rss(columns(here)...); rss < best {
-			best, at = rss, here
+		candidate := k + tenth/10*b.width
+		if rss, _ := b.rss(columns(candidate)...); rss < best {
+			best, at = rss, candidate
 		}
 	}
 	return at
 }
 
-// file is [bench.search] for what changes at a file: in a series of blocks at one within a block, closer and closer.
-func (b *bench) file(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
+// file is [fitter.search] for a change that happens at a whole file. In a series of blocks it also
+// searches within the blocks, in smaller and smaller steps.
+func (b *fitter) file(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
 	at, ok = b.search(from, to, columns)
 	best := math.Inf(1)
 	for stride := b.width; ok && stride > 1; {
 		stride = max(1, stride/10)
 		around := at
 		for tenth := -9.0; tenth <= 9; tenth++ {
-			here := math.Round(around + tenth*stride)
-			if rss, _ := b.rss(columns(here)...); rss < best {
-				best, at = rss, here
+			candidate := math.Round(around + tenth*stride)
+			if rss, _ := b.rss(columns(candidate)...); rss < best {
+				best, at = rss, candidate
 			}
 		}
 	}
 	return at, ok
 }
 
-func (b *bench) steps() {
+func (b *fitter) steps() {
 	n := len(b.y)
 	one := func(k float64) [][]float64 { return [][]float64{b.step(k)} }
 	if k, ok := b.file(sideMin, n-sideMin+1, one); ok {
 		b.add(model{shape: Step, breaks: []float64{k}, searched: 1}, b.step(k))
-		// The second step beside the first, and then the first anew.
+		// Search the second step with the first one fixed, and then the first one again.
 		second, _ := b.file(sideMin, n-sideMin+1,
 			func(j float64) [][]float64 { return [][]float64{b.step(k), b.step(j)} })
 		first, ok := b.file(sideMin, n-sideMin+1,
@@ -106,9 +110,10 @@ func (b *bench) steps() {
 	}
 }
 
-// warmUps are a change that ends, evenly or in a decay. One that has not ended in half the files is none, but for an even one with
-// growth on top: that is growth that slows down, or speeds up, at one file.
-func (b *bench) warmUps() {
+// warmUps fits changes that end, either linearly or as a decay. A change that lasts longer than
+// half of the files is not a warm-up. The exception is a linear one with growth added: it is growth
+// whose rate changes at one file.
+func (b *fitter) warmUps() {
 	n := len(b.y)
 	even := func(k float64) [][]float64 { return [][]float64{b.upTo(k)} }
 	if k, ok := b.search(1, n/2+1, even); ok {
@@ -135,7 +140,7 @@ func (b *bench) warmUps() {
 				}
 			}
 		}
-		// After three time constants 5 % are left: in half the files.
+		// After three time constants 5 % are left. That must happen in the first half of the files.
 		look(b.width, (b.x[n-1]-b.x[0])/6, 1.05)
 		if at > 0 {
 			look(at/1.05, at*1.05, 1.005)
@@ -144,18 +149,18 @@ func (b *bench) warmUps() {
 	}
 }
 
-func (b *bench) lateGrowth() {
+func (b *fitter) lateGrowth() {
 	late := func(k float64) [][]float64 { return [][]float64{b.from(k)} }
 	if k, ok := b.file(2, len(b.y)-afterMin, late); ok {
 		b.add(model{shape: Flat, growing: true, breaks: []float64{k}, searched: 1}, late(k)...)
 	}
 }
 
-// offsetsMax bounds the offsets at which a sawtooth of one period is looked for.
+// offsetsMax limits how many offsets are tried for a sawtooth of one period.
 const offsetsMax = 32
 
-func (b *bench) sawtooths() {
-	if b.blocks() { // they hide it
+func (b *fitter) sawtooths() {
+	if b.blocks() { // blocks hide a sawtooth
 		return
 	}
 	best, period, offset := math.Inf(1), 0, 0

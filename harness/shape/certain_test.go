@@ -5,34 +5,35 @@ import (
 	"testing"
 )
 
-// flatOf is a bench of a series, and a line through it of the given slope.
-func flatOf(y []float64, slope float64) (*bench, *model) {
+// flatOf returns a fitter for a series, and a line through it with the given slope.
+func flatOf(y []float64, slope float64) (*fitter, *model) {
 	x := made(len(y), func(i int) float64 { return float64(i) })
-	b := newBench(y, x, &audio{}, 1, 1)
+	b := newFitter(y, x, &audio{}, 1, 1)
 	m := model{shape: Flat, growing: true, regression: regression{y, [][]float64{b.fixed[0], b.line}}}
 	m.beta[1] = slope
 	return b, &m
 }
 
-// TestRounding is worked by hand, with a digit of 1.
+// TestRounding has expected values worked out by hand, with a digit of 1.
 func TestRounding(t *testing.T) {
 	constant, flat := flatOf(make([]float64, 10), 0)
-	// Through bands of half a digit above and below 0, 0, 1, 1 go lines from a slope of 0 (0.5 all along) to 2/3 (from -0.5 to
-	// 1.5); that of least squares has 0.4.
+	// Lines that stay within half a digit of 0, 0, 1, 1 have slopes from 0 (0.5 everywhere) to 2/3
+	// (from -0.5 to 1.5). The slope by least squares is 0.4.
 	stairs, line := flatOf([]float64{0, 0, 1, 1}, 0.4)
-	// No line is within half a digit of each: the first half is off by what is hidden, all of half a digit without noise, and the
-	// second half in the other direction.
+	// No line stays within half a digit of all values. In the worst case the halves are off by the
+	// hidden part in opposite directions; without noise that is half a digit.
 	rough, noisy := flatOf([]float64{0, 5, 0}, 0)
 	late := *noisy
 	late.breaks, late.searched = []float64{1}, 1
 	for _, c := range []struct {
 		name             string
-		b                *bench
+		b                *fitter
 		m                *model
 		resolution, want float64
 	}{
 		{"exact", constant, flat, 0, 0},
-		{"constant", constant, flat, 0.5, 1.0 / 9}, // from half a digit below to half above, over 9 files
+		// From half a digit below to half a digit above, over 9 files.
+		{"constant", constant, flat, 0.5, 1.0 / 9},
 		{"staircase", stairs, line, 0.5, 0.4},
 		{"no line", rough, noisy, 0.5, 3 * 0.5 / 3},
 		{"behind a break", rough, &late, 0.5, 3 * 0.5 / 2},
@@ -43,7 +44,8 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// TestHidden holds it against its definition: how far the mean of rounded readings is off, at the level where it is most.
+// TestHidden compares hidden with its definition: how far off the mean of rounded readings is, at
+// the worst level.
 func TestHidden(t *testing.T) {
 	if got := hidden(0.5, 0); got != 0.5 {
 		t.Errorf("without noise %g of half a digit is hidden", got)
@@ -55,13 +57,13 @@ func TestHidden(t *testing.T) {
 		worst := 0.0
 		for level := 0.0; level < 0.5; level += 0.001 {
 			mean := 0.0
-			// K is read where the noise carries the level to within half a digit of it.
+			// A level is read as k if the noise carries it to within half a digit of k.
 			for k := -9.0; k <= 9; k++ {
 				mean += k * (normal((k+0.5-level)/sigma) - normal((k-0.5-level)/sigma))
 			}
 			worst = max(worst, math.Abs(mean-level))
 		}
-		// Seen is the deviation of both, noise and rounding.
+		// The observed deviation includes noise and rounding.
 		for _, digit := range []float64{1, 10} {
 			if got := hidden(digit/2,
 				digit*math.Sqrt(sigma*sigma+1.0/12)); math.Abs(got-digit*worst) > digit*0.002 {
@@ -75,7 +77,8 @@ func TestHidden(t *testing.T) {
 // normal is the distribution function of the standard normal distribution.
 func normal(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
-// TestGoesOnWithoutAudio: the audio does not vary in the second half, which is flat after a rise that no shape has.
+// TestGoesOnWithoutAudio: in the second half the audio does not vary, and the series is flat after
+// a rise that no shape describes.
 func TestGoesOnWithoutAudio(t *testing.T) {
 	y := made(40, func(i int) float64 { return mib * math.Sqrt(float64(min(i, 20))) })
 	x := made(40, func(i int) float64 { return float64(i) })
@@ -85,7 +88,7 @@ func TestGoesOnWithoutAudio(t *testing.T) {
 		}
 		return 300 + 60*float64(i%3)
 	})
-	b := newBench(y, x, &audio{seconds: seconds, ordered: true}, 512, 512)
+	b := newFitter(y, x, &audio{seconds: seconds, ordered: true}, 512, 512)
 	growing, ok := b.model(model{shape: Flat, growing: true}, b.line)
 	if !ok || len(growing.columns) != 3 {
 		t.Fatalf("%d columns", len(growing.columns))

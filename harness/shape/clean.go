@@ -6,27 +6,31 @@ import (
 )
 
 const (
-	// besideMax is how many values on one side a value is compared with: bursts of up to as many are outliers.
-	besideMax = 5
-	// outlierLimit is how many standard deviations from the values on both sides make an outlier.
+	// neighbours is how many values on each side a value is compared with. A burst of up to this many
+	// values counts as outliers.
+	neighbours = 5
+	// outlierLimit is how many standard deviations an outlier is away from the values on both sides.
 	outlierLimit = 5
-	// normalMAD is the standard deviation of a normal distribution in median absolute deviations.
+	// normalMAD converts a median absolute deviation to the standard deviation of a normal
+	// distribution.
 	normalMAD = 1.4826
 )
 
-// cleaned is the series with its outliers put back to the values beside them, and their places. An outlier lies above the
-// medians of the values on both sides, or below both, so that steps and steep growth have none: the Hampel identifier
-// (Davies and Gather 1993) with its window cut in two. At the ends there is one side only: of the last two values, those that
-// lie no farther off than the values before them among themselves go on with a steep growth. What was put back may uncover others:
-// it is done until none is found.
+// cleaned replaces outliers by the values next to them, and returns their indexes. An outlier lies
+// above the medians of the values on both sides, or below both, so steps and steep growth have
+// none. It is the Hampel identifier (Davies and Gather 1993) with its window cut in two.
+//
+// The last two values have neighbours on only one side. They are not outliers if they are no
+// farther off than the values before them are from each other; steep growth then continues. A
+// replaced value may reveal other outliers, so the search is repeated.
 func cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	clean = slices.Clone(y)
-	if len(y) <= 2*besideMax {
+	if len(y) <= 2*neighbours {
 		return clean, nil
 	}
 	limit := 0.0
 	is := make([]bool, len(y))
-	for round := range besideMax {
+	for round := range neighbours {
 		off, level, typical := apart(clean)
 		if round == 0 {
 			limit = outlierLimit * max(floor, normalMAD*typical)
@@ -49,23 +53,23 @@ func cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	return clean, outliers
 }
 
-// apart is how far each value is off both sides, the median of the nearer one, and how far values typically are from the
-// median of the values before them.
+// apart returns for each value how far it is off both sides, and the median of the nearer side.
+// typical is the usual distance of values from the median of the values before them.
 func apart(y []float64) (off, level []float64, typical float64) {
 	n := len(y)
 	off, level = make([]float64, n), make([]float64, n)
 	distances := make([]float64, 0, n)
-	buffer := make([]float64, 0, besideMax)
+	buffer := make([]float64, 0, neighbours)
 	for i := range y {
-		left := median(append(buffer[:0], y[max(0, i-besideMax):i]...))
-		right := median(append(buffer[:0], y[i+1:min(n, i+1+besideMax)]...))
+		left := median(append(buffer[:0], y[max(0, i-neighbours):i]...))
+		right := median(append(buffer[:0], y[i+1:min(n, i+1+neighbours)]...))
 		a, b := y[i]-left, y[i]-right
 		switch {
-		case i < 2 && b < 0: // first files that have less are a warm-up
+		case i < 2 && b < 0: // lower first values are a warm-up
 		case i < 2:
 			off[i], level[i] = b, right
 		case i >= n-2:
-			if before := y[i-besideMax : i]; math.Abs(a) > slices.Max(before)-slices.Min(before) {
+			if before := y[i-neighbours : i]; math.Abs(a) > slices.Max(before)-slices.Min(before) {
 				off[i], level[i] = math.Abs(a), left
 			}
 		case (a > 0) == (b > 0) && math.Abs(a) < math.Abs(b):
@@ -80,7 +84,8 @@ func apart(y []float64) (off, level []float64, typical float64) {
 	return off, level, median(distances)
 }
 
-// Median returns the middle value, or the mean of the two in the middle; NaN of none.
+// Median returns the middle value, or the mean of the two middle ones. It returns NaN for no
+// values.
 func Median(values []float64) float64 { return median(slices.Clone(values)) }
 
 // median is [Median]. It sorts its argument.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// with is the series with other values at some places.
+// with returns the series with other values at some indexes.
 func with(v []float64, at map[int]float64) []float64 {
 	v = slices.Clone(v)
 	for i, x := range at {
@@ -48,7 +48,7 @@ func TestCleaned(t *testing.T) {
 		{"a step", step, step, nil},
 		{"a spike on a step", with(step, map[int]float64{25: 5000}), step, []int{25}},
 		{"steep growth", growth, growth, nil},
-		// 21 to 25 lie nearer than 15 to 19: their median.
+		// Values 21 to 25 are nearer than 15 to 19, so their median replaces the spike.
 		{"a spike on steep growth", with(growth, map[int]float64{20: 1e6}),
 			with(growth, map[int]float64{20: 23000}), []int{20}},
 		{"steep growth that began late", late, late, nil},
@@ -73,8 +73,9 @@ func TestCleaned(t *testing.T) {
 	}
 }
 
-// TestCleanedBesideAudio: a long file is no outlier, and one that has more than its length explains is.
-func TestCleanedBesideAudio(t *testing.T) {
+// TestCleanedWithAudio: a long file is not an outlier. A file that uses more than its length
+// explains is one.
+func TestCleanedWithAudio(t *testing.T) {
 	seconds := made(40, func(i int) float64 { return 300 + 10*float64(i%7) })
 	seconds[20] = 3000
 	y := made(40, func(i int) float64 { return 100 + 2*seconds[i] })

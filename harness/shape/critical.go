@@ -2,21 +2,24 @@ package shape
 
 import "math"
 
-// criticalFiles and criticalPhi are the places of the table below, between which it is interpolated.
+// criticalFiles and criticalPhi are the row and column labels of the table below. Values between
+// them are interpolated.
 var (
 	criticalFiles = [...]float64{8, 12, 20, 30, 40, 50, 65, 80, 120, 200}
 	criticalPhi   = [...]float64{0, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9}
 )
 
-// critical is how many standard errors above 0 the slope of a line must be, by the number of values and the
-// autocorrelation that was found in them, so that with 50 values and no growth it is so in under 0.1 % of cases, of white
-// noise and of noise with a phi of 0.6; with a phi of 0.3 it is so in 0.16 %, and with 12 values and a phi of 0.6 in 0.19 %.
-// A phi that is found is uncertain: one that is found low in a short series may be high, and then the standard error is far
-// too small, which is why a t distribution does not do.
+// critical has the number of standard errors that a line's slope must be above 0. The rows are
+// numbers of values, the columns the autocorrelations found in them. With 50 values and no growth,
+// fewer than 0.1 % of series exceed it, for white noise and for noise with a phi of 0.6. With a phi
+// of 0.3 it is 0.16 %, and with 12 values and a phi of 0.6 it is 0.19 %. In a short series the phi
+// that is found may be far below the true one. The standard error is then far too small, so a t
+// distribution is not enough.
 //
-// Found by simulating hundreds of thousands of series for each number of values: thresholds that find most lines of 5.2
-// standard errors at that rate of false alarms (as in TestFrontier), smoothed by hand, and those for 50 values lowered or
-// raised by what the whole method then did. TestCritical counts the false alarms again.
+// The table comes from simulations of hundreds of thousands of series for each number of values.
+// First came thresholds that find most lines of 5.2 standard errors at that rate of false alarms
+// (as in TestFrontier). They were smoothed by hand, and those for 50 values were corrected by what
+// the whole method then did. TestCritical counts the false alarms again.
 var critical = [len(criticalFiles)][len(criticalPhi)]float64{
 	{9.7, 9.5, 9.3, 9.0, 9.0, 8.0, 7.5, 7.0, 6.5, 6.0},
 	{7.2, 9.0, 9.0, 9.0, 9.0, 8.5, 7.5, 6.5, 6.0, 6.0},
@@ -30,24 +33,26 @@ var critical = [len(criticalFiles)][len(criticalPhi)]float64{
 	{3.15, 3.15, 3.2, 3.3, 3.6, 4.5, 5.0, 5.5, 5.5, 5.5},
 }
 
-// criticalBreak is what a slope needs more where a break, a period or a time constant was searched for: of many places
-// the one was taken at which growth shows best. By simulation, too: with it such slopes add little to the false alarms.
+// criticalBreak is added to the threshold if a break, a period or a time constant was searched. The
+// search picks the position at which growth shows best. The value comes from simulation; with it
+// such slopes add few false alarms.
 const criticalBreak = 4.5
 
-// criticalAudio is what it needs more where the length of the audio was allowed for: how much a second adds is found from the
-// same values, by which outliers are known too.
+// criticalAudio is added to the threshold if the length of the audio is taken into account. Its
+// effect per second, and the outliers, are estimated from the same values.
 const criticalAudio = 0.2
 
-// criticalT is the table at a number of values and a phi.
+// criticalT returns the table's value for a number of values and a phi.
 func criticalT(files int, phi float64) float64 {
-	// In the logarithm of the number of values.
+	// Interpolate in the logarithm of the number of values.
 	i, u := between(criticalFiles[:], float64(files), math.Log)
 	j, v := between(criticalPhi[:], phi, func(x float64) float64 { return x })
 	at := func(i int) float64 { return critical[i][j]*(1-v) + critical[i][j+1]*v }
 	return at(i)*(1-u) + at(i+1)*u
 }
 
-// between finds the interval of the scale that x is in, and how far in; the ends reach on.
+// between returns the interval of the scale that contains x, and the fraction of the interval below
+// x. Values outside the scale count as its ends.
 func between(scale []float64, x float64, of func(float64) float64) (i int, part float64) {
 	for i+2 < len(scale) && x >= scale[i+1] {
 		i++

@@ -13,8 +13,9 @@ import (
 var criticalRuns = flag.Int("critical.runs", 3000,
 	"how many series TestCritical simulates of each kind; the table was made with a million")
 
-// TestCritical simulates series without growth, and counts the lines whose slopes are more standard errors above 0 than the table
-// allows: at most 0.1 %, and as much more as chance leaves in one case of 10,000.
+// TestCritical simulates series without growth. It counts lines whose slopes are more standard
+// errors above 0 than the table allows. They may be 0.1 %, plus what chance adds except in one case
+// of 10,000.
 func TestCritical(t *testing.T) {
 	for _, phi := range []float64{0, 0.6} {
 		for _, n := range []int{30, 50, 120} {
@@ -29,7 +30,7 @@ func TestCritical(t *testing.T) {
 	}
 }
 
-// falseLines is how many of the series have a line that looks like growth.
+// falseLines counts the series with a line that looks like growth.
 func falseLines(n int, phi float64, runs int) int {
 	x := made(n, func(i int) float64 { return float64(i) })
 	var next, alarms atomic.Int64
@@ -42,7 +43,7 @@ func falseLines(n int, phi float64, runs int) int {
 					return
 				}
 				r := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
-				b := newBench(autoregressive(r, n, phi), x, &audio{}, 0, 0)
+				b := newFitter(autoregressive(r, n, phi), x, &audio{}, 0, 0)
 				m, ok := b.model(model{shape: Flat, growing: true}, b.line)
 				if ok && m.slope() > b.needed(&m)*b.se(&m) {
 					alarms.Add(1)
@@ -54,10 +55,11 @@ func falseLines(n int, phi float64, runs int) int {
 	return int(alarms.Load())
 }
 
-// mostByChance is how many of n there are at a probability p, but for one case of 10,000.
+// mostByChance returns the largest count in n trials with the probability p, except in one case of
+// 10,000.
 func mostByChance(n int, p float64) int {
 	term := math.Pow(1-p, float64(n))
-	if term == 0 { // so many that they are normal; 3.72 is the quantile of 0.9999
+	if term == 0 { // n is so large that the normal distribution fits; 3.72 is its quantile of 0.9999
 		return int(float64(n)*p + 3.72*math.Sqrt(float64(n)*p*(1-p)))
 	}
 	k, sum := 0, term
@@ -84,7 +86,7 @@ func TestCriticalT(t *testing.T) {
 		{4, 0, critical[0][0]},
 		{100_000, 0, critical[last][0]},
 		{8, 0.95, critical[0][most]},
-		// Halfway between 0.2 and 0.25.
+		// 0.225 is halfway between 0.2 and 0.25.
 		{8, 0.225, (critical[0][2] + critical[0][3]) / 2},
 		// 10 is ln(10/8) / ln(12/8) = 0.55034 of the way from 8 to 12.
 		{10, 0, critical[0][0] + 0.55034*(critical[1][0]-critical[0][0])},

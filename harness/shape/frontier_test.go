@@ -10,7 +10,7 @@ import (
 var frontierRuns = flag.Int("frontier.runs", 20_000,
 	"series without growth for the bound on the power, of each autocorrelation")
 
-// A grid counts series by the phi and the t that are found in them.
+// A grid counts series by the phi and the t that were found in them.
 type grid [19][100]float64
 
 const tStep = 0.1
@@ -34,7 +34,7 @@ func simulated(seed uint64, runs int, phi, slope float64) *grid {
 		m.fit, _ = m.regression.fit(1e-9, 1e-9)
 		t := m.slope() / m.se()
 		weight := 1 / float64(runs)
-		if slope == 0 { // as likely up as down
+		if slope == 0 { // both directions are equally likely
 			t, weight = math.Abs(t), weight/2
 		}
 		g[int(m.phi/phiStep+0.5)][max(0, min(len(g[0])-1, int(t/tStep)))] += weight
@@ -42,11 +42,12 @@ func simulated(seed uint64, runs int, phi, slope float64) *grid {
 	return g
 }
 
-// TestFrontier works out what any rule can reach that looks at the slope and the autocorrelation that are found: thresholds on
-// t, one for each phi that is found, that find most lines of 1 MiB a file in white noise of 20 MiB, while at most 0.1 % of
-// series fail that do not grow, be they white or of a phi of 0.6. It is a linear program, solved by its multipliers: of what
-// is in a cell of the grid, what is gained is compared with what the two constraints cost. What is found of the table in
-// critical.go is to be held against it; docs/explanation/false-alarms.md gives both.
+// TestFrontier computes the best possible rule that uses only the slope and the autocorrelation
+// that were found. Such a rule has a threshold on t for each phi. It should find most lines of 1
+// MiB a file in white noise of 20 MiB. It may report at most 0.1 % of the series without growth,
+// with white noise or with a phi of 0.6. This is a linear program, solved with multipliers: each
+// cell of the grid compares its gain with the cost of the two constraints. The result is a bound
+// for the table in critical.go; docs/explanation/false-alarms.md gives both.
 func TestFrontier(t *testing.T) {
 	const alarms = 0.001
 	nulls := []*grid{simulated(1, *frontierRuns, 0, 0), simulated(2, *frontierRuns, 0.6, 0)}
@@ -57,7 +58,7 @@ func TestFrontier(t *testing.T) {
 		found := 0.0
 		alarm := make([]float64, len(nulls))
 		for phi := range leaks {
-			// The threshold from which on the sum of the gains is largest.
+			// Find the threshold from which the sum of the gains is largest.
 			most, from, sum := 0.0, len(leaks[0]), 0.0
 			for at := len(leaks[0]) - 1; at >= 0; at-- {
 				sum += leaks[phi][at]

@@ -2,25 +2,27 @@ package shape
 
 import "math"
 
-// A regression is y = columns * beta + e where e follows an autoregression of order one: each e is phi times the one before
-// it, and noise. It is fitted by generalized least squares (Prais and Winsten 1954: the first value counts too, weighted).
+// A regression is y = columns * beta + e, where e is an autoregression of order one: each e is phi
+// times the one before, plus noise. It is fitted by generalized least squares. The first value
+// counts too, with a weight (Prais and Winsten 1954).
 type regression struct {
 	y       []float64
 	columns [][]float64
 }
 
-// maxColumns bounds a regression: constant, length of the audio, two of a shape, and growth.
+// maxColumns limits the columns of a regression: a constant, the length of the audio, two for a
+// shape, and growth.
 const maxColumns = 5
 
-// A solution is a regression's at one phi.
+// A solution is the fit of a regression at one phi.
 type solution struct {
 	beta [maxColumns]float64
-	rss  float64 // sum of the squared residuals, whitened
-	det  float64 // log of the determinant of X'X
-	last float64 // of its inverse, the last element of the diagonal
+	rss  float64 // the sum of the squared residuals, whitened
+	det  float64 // the logarithm of the determinant of X'X
+	last float64 // the last diagonal element of the inverse of X'X
 }
 
-// solve fits at a given phi. ok is false where the columns depend on one another.
+// solve fits the regression at a given phi. ok is false if the columns depend on each other.
 func (r *regression) solve(phi float64) (s solution, ok bool) {
 	p := len(r.columns)
 	var a [maxColumns][maxColumns + 1]float64 // X'X, X'y
@@ -46,7 +48,8 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 		s.rss += row[p] * row[p]
 	}
 	squares := s.rss
-	// Cholesky: X'X = U'U; the last column becomes z of U'z = X'y, and what z explains leaves the residuals.
+	// Cholesky: X'X = U'U; the last column becomes z of U'z = X'y, and what z explains leaves the
+	// residuals.
 	for j := range p {
 		whole := a[j][j]
 		for k := range j {
@@ -73,13 +76,13 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 		s.beta[j] /= a[j][j]
 	}
 	s.last = 1 / (a[p-1][p-1] * a[p-1][p-1])
-	if s.rss < 1e-6*squares { // the difference of two large sums
+	if s.rss < 1e-6*squares { // a small difference of two large sums has few digits
 		s.rss = r.residuals(&s.beta, phi)
 	}
 	return s, true
 }
 
-// residuals is the sum of their squares, whitened.
+// residuals returns the sum of the squared residuals, whitened.
 func (r *regression) residuals(beta *[maxColumns]float64, phi float64) float64 {
 	sum, before := 0.0, 0.0
 	for i, e := range r.y {
@@ -99,25 +102,27 @@ func (r *regression) residuals(beta *[maxColumns]float64, phi float64) float64 {
 type fit struct {
 	solution
 	phi      float64
-	sigma    float64 // standard deviation of e
-	noise    float64 // of the noise that is added to e at each step
-	evidence float64 // twice the log likelihood, at the phi that is best for it
-	error    float64 // standard error of the last coefficient, over all phi by how likely they are
+	sigma    float64 // the standard deviation of e
+	noise    float64 // the standard deviation of the noise that each e adds
+	evidence float64 // twice the log likelihood, at the phi where it is largest
+	// The standard error of the last coefficient, averaged over all phi by their likelihood.
+	error float64
 }
 
-// Beyond phiMax a series of some fifty values cannot be told from one that drifts by itself.
+// phiMax limits phi. With about fifty values, a higher phi cannot be separated from a series that
+// drifts by itself.
 const (
 	phiMax  = 0.9
 	phiStep = 0.05
 )
 
-// fit finds phi by restricted maximum likelihood, which is nearly unbiased where the plain one is not (Patterson and
-// Thompson 1971). Standard deviations below floor are no better explanation than floor, because the digits do not show
-// them, and none is below grain.
+// fit finds phi by restricted maximum likelihood, which is nearly unbiased, unlike plain maximum
+// likelihood (Patterson and Thompson 1971). Standard deviations below floor explain nothing better
+// than floor, because the digits do not show them. No standard deviation is below grain.
 func (r *regression) fit(floor, grain float64) (f fit, ok bool) {
 	n, p := float64(len(r.y)), float64(len(r.columns))
 	restricted, plain := math.Inf(-1), math.Inf(-1)
-	var likely, squares float64 // in units of the best restricted likelihood so far
+	var likely, squares float64 // relative to the best restricted likelihood so far
 	for step := 0; phiStep*float64(step) < phiMax+phiStep/2; step++ {
 		phi := phiStep * float64(step)
 		s, solved := r.solve(phi)

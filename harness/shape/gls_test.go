@@ -6,15 +6,16 @@ import (
 	"testing"
 )
 
-// near says whether two numbers agree to a relative precision, and to as much absolutely about 0.
+// near reports whether two numbers agree to a relative precision, or to the same absolute precision
+// near 0.
 func near(got, want, precision float64) bool {
 	return math.Abs(got-want) <= precision*max(1, math.Abs(want))
 }
 
-// ones is a constant column.
+// ones returns a constant column.
 func ones(n int) []float64 { return made(n, func(int) float64 { return 1 }) }
 
-// made is a series of n values.
+// made returns a series of n values.
 func made(n int, f func(i int) float64) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -23,8 +24,9 @@ func made(n int, f func(i int) float64) []float64 {
 	return v
 }
 
-// TestSolveOrdinary fits NIST's Norris data (https://www.itl.nist.gov/div898/strd/lls/data/Norris.shtml), for which the
-// coefficients, their standard deviations and that of the residuals are certified.
+// TestSolveOrdinary fits NIST's Norris data
+// (https://www.itl.nist.gov/div898/strd/lls/data/Norris.shtml). NIST certifies the coefficients,
+// their standard deviations and the residual standard deviation.
 func TestSolveOrdinary(t *testing.T) {
 	x := []float64{
 		0.2, 337.4, 118.2, 884.6, 10.1, 226.5, 666.3, 996.3, 448.6, 777.0, 558.2, 0.4, 0.6, 775.5, 666.9,
@@ -57,21 +59,22 @@ func TestSolveOrdinary(t *testing.T) {
 			t.Errorf("%s: %.15g, certified is %.15g", c.what, c.got, c.want)
 		}
 	}
-	// The other way round, the last coefficient is the intercept.
+	// With swapped columns, the last coefficient is the intercept.
 	r.columns[0], r.columns[1] = r.columns[1], r.columns[0]
 	if s, _ := r.solve(0); !near(deviation*math.Sqrt(s.last), 0.232818234301152, 1e-10) {
 		t.Errorf("standard deviation of the intercept: %.15g", deviation*math.Sqrt(s.last))
 	}
 }
 
-// TestSolveAutoregressive is worked by hand. With phi = 0.6 the first row has a weight of sqrt(1 - 0.36) = 0.8, and y = 1, 2, 4
-// at x = 0, 1, 2 becomes
+// TestSolveAutoregressive is worked by hand. With phi = 0.6 the first row has a weight of sqrt(1 -
+// 0.36) = 0.8, and y = 1, 2, 4 at x = 0, 1, 2 becomes
 //
 //	constant 0.8 0.4 0.4    x 0 1 1.4    y 0.8 1.4 2.8
 //	X'X = 0.96 0.96; 0.96 2.96    X'y = 2.32 5.32    det = 1.92
 //	beta = (2.96*2.32 - 0.96*5.32)/1.92, 0.96*(5.32 - 2.32)/1.92 = 11/12, 3/2
 //
-// which leaves residuals of 1/12, -5/12, 1/12: whitened 1/15, -7/15, 1/3, with squares of 1/3 together.
+// which leaves residuals of 1/12, -5/12, 1/12: whitened 1/15, -7/15, 1/3, with squares of 1/3
+// together.
 func TestSolveAutoregressive(t *testing.T) {
 	r := regression{[]float64{1, 2, 4}, [][]float64{ones(3), {0, 1, 2}}}
 	s, ok := r.solve(0.6)
@@ -104,7 +107,7 @@ func TestSolveDependent(t *testing.T) {
 	}
 }
 
-// TestSolveExact: the residuals of a line are the difference of sums some 10^21 high.
+// TestSolveExact: the residuals of an exact line are the difference of two sums of about 10^21.
 func TestSolveExact(t *testing.T) {
 	x := made(60, func(i int) float64 { return float64(i) })
 	y := made(60, func(i int) float64 { return 8e10 + 512*float64(i) })
@@ -116,8 +119,9 @@ func TestSolveExact(t *testing.T) {
 	}
 }
 
-// TestFitFindsPhi: restricted maximum likelihood is nearly unbiased. The mean over 100 series of 100 values has a standard error
-// of under 0.01 by the asymptotic variance of (1-phi²)/n, the steps of phi add what rounding adds, and it cannot be below 0.
+// TestFitFindsPhi: restricted maximum likelihood is nearly unbiased. By the asymptotic variance
+// (1-phi²)/n, the mean over 100 series of 100 values has a standard error below 0.01. The steps of
+// phi add a rounding error, and phi cannot be below 0.
 func TestFitFindsPhi(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	x := made(100, func(i int) float64 { return float64(i) })
@@ -137,7 +141,7 @@ func TestFitFindsPhi(t *testing.T) {
 	}
 }
 
-// autoregressive is noise with a standard deviation of 1.
+// autoregressive returns noise with a standard deviation of 1.
 func autoregressive(r *rand.Rand, n int, phi float64) []float64 {
 	e := r.NormFloat64()
 	return made(n, func(i int) float64 {
@@ -148,16 +152,17 @@ func autoregressive(r *rand.Rand, n int, phi float64) []float64 {
 	})
 }
 
-// TestFitFloor: what fits better than the floor is no better explained.
+// TestFitFloor: a fit below the floor does not count as a better explanation.
 func TestFitFloor(t *testing.T) {
 	y := made(20, func(i int) float64 { return float64(i % 2) })
 	r := regression{y, [][]float64{ones(20)}}
 	f, _ := r.fit(1, 0)
-	// Residuals of 1/2 are under the floor at phi 0, where the plain likelihood of a floor of 1 is 0.
+	// At phi 0 the residuals of 1/2 are below the floor of 1, so the plain likelihood is that of the
+	// floor: 0.
 	if f.evidence != 0 {
 		t.Errorf("evidence %g", f.evidence)
 	}
-	// None is below the grain: 20 squares of it, over 19 degrees of freedom.
+	// The noise is never below the grain: 20 squares of it over 19 degrees of freedom.
 	if f, _ = r.fit(3, 3); !near(f.noise, 3*math.Sqrt(20.0/19), 1e-12) {
 		t.Errorf("noise %g", f.noise)
 	}

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// slope is the growth at the end of the series and its standard error. An interval from the best fit alone would be too
-// narrow: the error is over all places at which the model may break, and over all phi by how likely they are. Where another
-// shape than growth explains the series, and not flat, it is over all models that grow too (Bayesian model averaging with the
-// information criterion for the weights: Raftery 1995).
-func (b *bench) slope(m *model, growing bool) (estimate, se float64) {
+// slope returns the growth at the end of the series, and its standard error. An interval from the
+// best fit alone would be too narrow. The error therefore includes all positions at which the model
+// may break, and all phi, weighted by their likelihood. If another shape than growth explains the
+// series, and it is not flat, the result is an average over all models that grow. This is Bayesian
+// model averaging with the information criterion for the weights (Raftery 1995).
+func (b *fitter) slope(m *model, growing bool) (estimate, se float64) {
 	if growing || m.shape == Flat {
 		mean, variance := b.overBreaks(m, m.error)
 		return mean, math.Sqrt(variance) / b.trust
@@ -30,15 +31,16 @@ func (b *bench) slope(m *model, growing bool) (estimate, se float64) {
 			average.add(math.Exp((m.bic()-best)/2), mean, variance)
 		}
 	}
-	if average.weight == 0 { // none of them can be fitted
+	if average.weight == 0 { // no growing model could be fitted
 		return m.slope(), m.error / b.trust
 	}
 	mean, variance := average.moments()
 	return mean, math.Sqrt(variance) / b.trust
 }
 
-// overBreaks is the slope of a model with a standard error, averaged over the places of its break.
-func (b *bench) overBreaks(m *model, se float64) (mean, variance float64) {
+// overBreaks returns the slope of a model, averaged over the positions of its break, and its
+// variance. se is the standard error at the best position.
+func (b *fitter) overBreaks(m *model, se float64) (mean, variance float64) {
 	if len(m.breaks) != 1 {
 		return m.slope(), se * se
 	}
@@ -55,8 +57,8 @@ func (b *bench) overBreaks(m *model, se float64) (mean, variance float64) {
 	return average.moments()
 }
 
-// broken are the columns of a shape that breaks at file k and goes on growing.
-func (b *bench) broken(shape Shape, k float64) [][]float64 {
+// broken returns the columns of a shape that breaks at file k and continues to grow.
+func (b *fitter) broken(shape Shape, k float64) [][]float64 {
 	switch shape {
 	case Step:
 		return [][]float64{b.step(k), b.line}
@@ -66,7 +68,8 @@ func (b *bench) broken(shape Shape, k float64) [][]float64 {
 	return [][]float64{b.from(k)}
 }
 
-// A mixture is of distributions with weights. Its sums are of distances from an origin, which keeps their digits.
+// A mixture averages distributions with weights. Its sums are relative to an origin, so that no
+// digits are lost.
 type mixture struct{ origin, weight, mean, square float64 }
 
 func (m *mixture) add(weight, mean, variance float64) {

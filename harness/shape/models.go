@@ -2,12 +2,13 @@ package shape
 
 import "math"
 
-// A model is a shape with its parameters, fitted.
+// A model is a fitted shape with its parameters.
 type model struct {
 	shape   Shape
-	growing bool // its last column is growth that goes on
-	// What was searched for, beside the coefficients: where it breaks, in files; the time constant of a warm-up that
-	// decays, the period of a sawtooth. Late growth is a flat shape that breaks.
+	growing bool // its last column is lasting growth
+	// These parameters are found by search, unlike the coefficients: the files at which it breaks, the
+	// time constant of a decaying warm-up, the period of a sawtooth. searched counts them. Late growth
+	// is a flat shape that breaks.
 	breaks   []float64
 	tau      float64
 	period   int
@@ -16,21 +17,23 @@ type model struct {
 	fit
 }
 
-// searchCost is how many parameters a searched one counts for: three for a break (Hall, Osborn and Sakkas 2013).
+// searchCost is how many parameters a searched one counts for. Hall, Osborn and Sakkas (2013) use
+// three for a break.
 const searchCost = 3
 
-// bic is twice the log likelihood, less what so many parameters gain from noise by themselves (Schwarz 1978).
+// bic returns twice the log likelihood, minus what that many parameters gain from noise alone
+// (Schwarz 1978).
 func (m *model) bic() float64 {
 	return m.evidence - float64(len(m.columns)+searchCost*m.searched)*math.Log(float64(len(m.y)))
 }
 
-// slope is the last coefficient.
+// slope returns the last coefficient.
 func (m *model) slope() float64 { return m.beta[len(m.columns)-1] }
 
-// se is its standard error.
+// se returns the standard error of the last coefficient.
 func (m *model) se() float64 { return m.noise * math.Sqrt(m.last) }
 
-// at is what the model is at a place of the series.
+// at returns the model's value at an index of the series.
 func (m *model) at(i int) float64 {
 	v := 0.0
 	for j, c := range m.columns {
@@ -39,28 +42,28 @@ func (m *model) at(i int) float64 {
 	return v
 }
 
-// A bench fits shapes to one series.
-type bench struct {
+// A fitter fits shapes to one series.
+type fitter struct {
 	y []float64
-	x []float64 // numbers of the files
-	// Columns that every model has: the constant, and the length of the audio where it counts.
+	x []float64 // the numbers of the files
+	// fixed are the columns of every model: the constant, and the length of the audio if it counts.
 	fixed [][]float64
 	line  []float64
-	width float64 // how many files a value stands for: 1, and more in a series of blocks
+	width float64 // how many files a value covers: 1, or more in a series of blocks
 	floor float64 // see regression.fit
 	grain float64
-	// trust is the share of the values that were measured, and not put in the place of outliers.
+	// trust is the fraction of the values that were measured. The others replace outliers.
 	trust float64
 	all   []model
 }
 
-func newBench(y, x []float64, a *audio, floor, grain float64) *bench {
-	b := &bench{y: y, x: x, width: 1, floor: floor, grain: grain, trust: 1}
-	// Of files far from 0, x is nearly a constant.
+func newFitter(y, x []float64, a *audio, floor, grain float64) *fitter {
+	b := &fitter{y: y, x: x, width: 1, floor: floor, grain: grain, trust: 1}
+	// Far from 0, x itself would be nearly a constant.
 	b.line = b.column(func(x float64) float64 { return x - b.x[0] })
 	b.fixed = [][]float64{b.column(func(float64) float64 { return 1 })}
 	if a.seconds != nil {
-		seconds, _ := centred(a.seconds) // lengths that hardly differ are nearly a constant
+		seconds, _ := centred(a.seconds) // lengths that hardly differ would be nearly a constant
 		if a.ordered || b.explains(seconds) {
 			b.fixed = append(b.fixed, seconds)
 		}
@@ -68,14 +71,14 @@ func newBench(y, x []float64, a *audio, floor, grain float64) *bench {
 	return b
 }
 
-// blocks says that the values are means of blocks.
-func (b *bench) blocks() bool { return b.width > 1 }
+// blocks reports whether the values are means of blocks.
+func (b *fitter) blocks() bool { return b.width > 1 }
 
-// explains says whether a column makes a line fit better, or none.
-func (b *bench) explains(column []float64) bool {
-	for _, beside := range [][][]float64{nil, {b.line}} {
-		without, ok := b.model(model{}, beside...)
-		with, okWith := b.model(model{}, append([][]float64{column}, beside...)...)
+// explains reports whether a column improves a fit, with or without growth.
+func (b *fitter) explains(column []float64) bool {
+	for _, growth := range [][][]float64{nil, {b.line}} {
+		without, ok := b.model(model{}, growth...)
+		with, okWith := b.model(model{}, append([][]float64{column}, growth...)...)
 		if ok && okWith && with.bic() > without.bic() {
 			return true
 		}
@@ -83,8 +86,9 @@ func (b *bench) explains(column []float64) bool {
 	return false
 }
 
-// best is the best fit of those without growth, and of those that grow; the latter is nil where none goes up.
-func (b *bench) best() (clean, growing *model) {
+// best returns the best fit without growth, and the best fit with growth. The latter is nil if no
+// slope is above 0.
+func (b *fitter) best() (clean, growing *model) {
 	b.candidates()
 	for i := range b.all {
 		m := &b.all[i]
@@ -102,23 +106,25 @@ func (b *bench) best() (clean, growing *model) {
 	return clean, growing
 }
 
-// beside is growth on top of a model without it. ok is false where the length of the audio, or the shape, is a line itself.
-func (b *bench) beside(m *model) (with model, ok bool) {
+// withGrowth adds growth to a model. ok is false if the length of the audio, or the shape, is a
+// straight line itself.
+func (b *fitter) withGrowth(m *model) (with model, ok bool) {
 	with = *m
 	with.growing = true
 	return b.model(with, append(m.columns[len(b.fixed):len(m.columns):len(m.columns)], b.line)...)
 }
 
-// bare is growth and nothing else: all that changes from file to file, whatever it is from.
-func (b *bench) bare() model {
+// bare returns a model of growth alone. Its slope is the whole change from file to file, whatever
+// the cause.
+func (b *fitter) bare() model {
 	alone := *b
 	alone.fixed = b.fixed[:1]
 	m, _ := alone.model(model{shape: Flat, growing: true}, b.line)
 	return m
 }
 
-// model fits the columns beside the fixed ones.
-func (b *bench) model(m model, columns ...[]float64) (model, bool) {
+// model fits the columns together with the fixed ones.
+func (b *fitter) model(m model, columns ...[]float64) (model, bool) {
 	m.regression = regression{b.y, append(append(make([][]float64, 0, maxColumns), b.fixed...),
 		columns...)}
 	f, ok := m.regression.fit(b.floor, b.grain)
@@ -126,8 +132,9 @@ func (b *bench) model(m model, columns ...[]float64) (model, bool) {
 	return m, ok
 }
 
-// rss is the residual sum of squares with the columns and without autocorrelation: by it breaks are searched.
-func (b *bench) rss(columns ...[]float64) (rss, first float64) {
+// rss returns the residual sum of squares of a fit without autocorrelation, which is used to search
+// breaks. It also returns the first coefficient after the fixed ones.
+func (b *fitter) rss(columns ...[]float64) (rss, first float64) {
 	var all [maxColumns][]float64
 	n := copy(all[:], b.fixed)
 	n += copy(all[n:], columns)
@@ -139,8 +146,8 @@ func (b *bench) rss(columns ...[]float64) (rss, first float64) {
 	return s.rss, s.beta[len(b.fixed)]
 }
 
-// column makes one.
-func (b *bench) column(f func(x float64) float64) []float64 {
+// column returns the values of a function at all files.
+func (b *fitter) column(f func(x float64) float64) []float64 {
 	c := make([]float64, len(b.x))
 	for i, x := range b.x {
 		c[i] = f(x)
@@ -148,27 +155,28 @@ func (b *bench) column(f func(x float64) float64) []float64 {
 	return c
 }
 
-// step is 1 from file k on; in a block, the share of it.
-func (b *bench) step(k float64) []float64 {
+// step is 0 before file k and 1 from it on. In the block that contains k it is the fraction of the
+// block from k on.
+func (b *fitter) step(k float64) []float64 {
 	return b.column(func(x float64) float64 { return min(1, max(0, (x+(b.width-1)/2-k+1)/b.width)) })
 }
 
-// upTo rises up to file k.
-func (b *bench) upTo(k float64) []float64 {
+// upTo rises until file k, and is constant after it.
+func (b *fitter) upTo(k float64) []float64 {
 	return b.column(func(x float64) float64 { return min(x, k) - b.x[0] })
 }
 
-// from rises from file k on.
-func (b *bench) from(k float64) []float64 {
+// from is 0 until file k, and rises after it.
+func (b *fitter) from(k float64) []float64 {
 	return b.column(func(x float64) float64 { return max(0, x-k) })
 }
 
 // decay rises towards 1.
-func (b *bench) decay(tau float64) []float64 {
+func (b *fitter) decay(tau float64) []float64 {
 	return b.column(func(x float64) float64 { return 1 - math.Exp(-(x-b.x[0])/tau) })
 }
 
-// sawtooth rises from 0 to period-1, again and again.
-func (b *bench) sawtooth(period, offset int) []float64 {
+// sawtooth rises from 0 to period-1, repeatedly.
+func (b *fitter) sawtooth(period, offset int) []float64 {
 	return b.column(func(x float64) float64 { return float64((int(x) + offset) % period) })
 }

@@ -6,15 +6,15 @@ import (
 )
 
 // TestNoiseIsFlat counts series of white noise that are called a step, a sawtooth or a warm-up, and
-// those in which a rise begins behind the first value. Something always fits noise better than a
-// level does. What a shape must gain for each place that was searched for keeps most of it flat.
+// those with a rise after the first value. Some shape always fits noise better than a level. Each
+// searched parameter therefore costs evidence, which keeps most noise flat.
 //
-// Both counts are below 2 %. For 30 values a step must gain 4 ln 30 = 13.6 in twice the log
-// likelihood. Noise does so at a given place in one of 4,400 series, and there are 25 places. A
-// sawtooth has 50 periods and offsets, and must rise. Of 1,000 other series 8 were not flat, and a
-// rise began in 2.
+// Both counts are below 2 %. With 30 values a step must gain 4 ln 30 = 13.6 in twice the log
+// likelihood. At a given position noise does so in one of 4,400 series, and there are 25 positions.
+// A sawtooth has 50 periods and offsets, and must rise. Of 1,000 other series 8 were not flat, and
+// 2 had a rise.
 func TestNoiseIsFlat(t *testing.T) {
-	const n, series, share = 30, 300, 0.02
+	const n, series, rate = 30, 300, 0.02
 	shaped, rises := 0, 0
 	for seed := range uint64(series) {
 		values := autoregressive(rand.New(rand.NewPCG(seed, 7)), n, 0)
@@ -25,29 +25,29 @@ func TestNoiseIsFlat(t *testing.T) {
 			rises++
 		}
 	}
-	most := mostByChance(series, share)
+	most := mostByChance(series, rate)
 	t.Logf("%d of %d series are not flat, a rise begins in %d", shaped, series, rises)
 	if shaped > most {
 		t.Errorf("%d of %d series are not flat, at most %d are as many as %g %%", shaped, series, most,
-			100*share)
+			100*rate)
 	}
 	if rises > most {
 		t.Errorf("a rise begins in %d of %d series, at most %d are as many as %g %%", rises, series, most,
-			100*share)
+			100*rate)
 	}
 }
 
-// TestCriticalBreak counts series of autocorrelated noise in which growth looks certain once a
-// break was searched for: on top of a step, of two or of a warm-up, or from one value on. They are
-// at most 0.1 %, as in TestCritical. With the threshold for a line, which searches for nothing, 2 %
-// are.
+// TestCriticalBreak counts series of autocorrelated noise in which growth looks certain after a
+// break was searched. The growth is added to one step, two steps or a warm-up, or begins at a later
+// value. At most 0.1 % may look so, as in TestCritical. With the threshold for a line, which needs
+// no search, it would be 2 %.
 func TestCriticalBreak(t *testing.T) {
-	const n, series, share = 30, 600, 0.001
+	const n, series, rate = 30, 600, 0.001
 	x := made(n, func(i int) float64 { return float64(i) })
 	alarms := 0
 	for seed := range uint64(series) {
 		values := autoregressive(rand.New(rand.NewPCG(seed, 8)), n, 0.6)
-		b := newBench(values, x, &audio{}, 0, 0)
+		b := newFitter(values, x, &audio{}, 0, 0)
 		b.steps()
 		b.warmUps()
 		b.lateGrowth()
@@ -59,18 +59,18 @@ func TestCriticalBreak(t *testing.T) {
 		}
 	}
 	t.Logf("growth looks certain in %d of %d series", alarms, series)
-	if most := mostByChance(series, share); alarms > most {
+	if most := mostByChance(series, rate); alarms > most {
 		t.Errorf("growth looks certain in %d of %d series, at most %d are as many as %g %%", alarms,
-			series, most, 100*share)
+			series, most, 100*rate)
 	}
 }
 
-// TestGrowthThatEnded judges series that grow for 35 files, give back half of that and stay there
-// for 15 files, in noise of an eighth of the rise. A shape that grows fits most of them best, but
-// the second half does not go on growing. Less than 2 % are called growth; of 1,000 other series
-// none is.
+// TestGrowthThatEnded judges series that grow for 35 files, fall by half of that, and stay there
+// for 15 files. The noise is an eighth of the rise. A growing shape fits most of them best, but the
+// second half does not continue to grow. Less than 2 % are called growth, and none of 1,000 other
+// series.
 func TestGrowthThatEnded(t *testing.T) {
-	const n, end, series, share = 50, 35, 60, 0.02
+	const n, end, series, rate = 50, 35, 60, 0.02
 	grows := 0
 	for seed := range uint64(series) {
 		noise := autoregressive(rand.New(rand.NewPCG(seed, 9)), n, 0)
@@ -85,7 +85,7 @@ func TestGrowthThatEnded(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d series grow", grows, series)
-	if most := mostByChance(series, share); grows > most {
-		t.Errorf("%d of %d series grow, at most %d are as many as %g %%", grows, series, most, 100*share)
+	if most := mostByChance(series, rate); grows > most {
+		t.Errorf("%d of %d series grow, at most %d are as many as %g %%", grows, series, most, 100*rate)
 	}
 }

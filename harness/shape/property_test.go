@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// drawn is a series of n values of one of many kinds, some with gaps, outliers, digits and audio.
+// drawn returns a series of n values of a random kind, some with gaps, outliers, rounded digits and
+// audio.
 func drawn(r *rand.Rand, n int) Series {
 	scale := math.Pow(10, float64(r.IntN(9)))
 	noise := autoregressive(r, n, 0.9*r.Float64())
@@ -54,12 +55,13 @@ func drawn(r *rand.Rand, n int) Series {
 	return s
 }
 
-// sizes are around those at which something changes: the least, the blocks of one, two and three.
+// sizes are near the lengths at which something changes: the smallest, and blocks of one, two and
+// three.
 var sizes = []int{0, 1, 7, 8, 9, 10, 11, 12, 17, 30, 60, 255, 256, 257, 258, 511, 512, 513, 769}
 
 var propertySeeds = flag.Uint64("property.seeds", 19, "how many series TestProperties draws")
 
-// TestProperties holds for whatever is drawn.
+// TestProperties checks properties that every series must have.
 func TestProperties(t *testing.T) {
 	for seed := range *propertySeeds {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -68,19 +70,19 @@ func TestProperties(t *testing.T) {
 			got := Of(s)
 			invariants(t, got, s)
 
-			// A constant more changes nothing. It is a whole number of those that all values are multiples of, nearly.
+			// Adding a constant changes nothing. All values are nearly multiples of a divisor of it.
 			more := s
 			more.Values = made(len(s.Values), func(i int) float64 { return s.Values[i] + 1<<20 })
 			same(t, "a constant more", Of(more), got, 1)
 
-			// Of another unit, all that is in it is as many times as much. A power of 2 leaves the digits as they are.
+			// In another unit all amounts scale by the same factor. A power of 2 keeps the digits.
 			for _, unit := range []float64{1 << 20, 1.0 / 1024} {
 				scaled := Series{Audio: s.Audio, Resolution: unit * s.Resolution, Grain: unit * s.Grain}
 				scaled.Values = made(len(s.Values), func(i int) float64 { return unit * s.Values[i] })
 				same(t, fmt.Sprintf("in units of 1/%g", unit), Of(scaled), got, unit)
 			}
 
-			// Files without a value in front of the others make no difference but for the places.
+			// Files without values at the front change only the indexes.
 			front := s
 			front.Values = append([]float64{math.NaN(), math.NaN(), math.NaN()}, s.Values...)
 			if s.Audio != nil {
@@ -95,7 +97,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// same compares results, one of which is in other units.
+// same compares two results. The first is in other units.
 func same(t *testing.T, what string, got, want Result, unit float64) {
 	t.Helper()
 	if got.Shape != want.Shape || got.Growing != want.Growing || got.From != want.From ||
@@ -119,7 +121,8 @@ func same(t *testing.T, what string, got, want Result, unit float64) {
 	}
 }
 
-// TestAnyFinite: huge values, tiny ones, hardly different ones, and audio that is missing or 0.
+// TestAnyFinite judges huge, tiny and hardly different values, with missing or zero lengths of
+// audio.
 func TestAnyFinite(t *testing.T) {
 	for _, n := range []int{8, 11, 30, 257} {
 		r := rand.New(rand.NewPCG(uint64(n), 6))
@@ -157,7 +160,7 @@ func TestAnyFinite(t *testing.T) {
 	}
 }
 
-// FuzzOf judges any numbers: no panic, and what is told is finite.
+// FuzzOf judges any numbers. Of must not panic, and its results must be finite.
 func FuzzOf(f *testing.F) {
 	encode := func(values ...float64) []byte {
 		var data []byte
@@ -171,7 +174,7 @@ func FuzzOf(f *testing.F) {
 	f.Add(encode(made(300, func(i int) float64 { return float64(i % 7) })...),
 		encode(300, 300, 300.001), 1.0, 0.0)
 	f.Fuzz(func(t *testing.T, values, audio []byte, resolution, grain float64) {
-		const most = 1e100 // squares of more are no numbers
+		const most = 1e100 // squares of larger values overflow
 		decode := func(data []byte) (v []float64) {
 			for ; len(data) >= 8 && len(v) < 1000; data = data[8:] {
 				x := math.Float64frombits(binary.LittleEndian.Uint64(data))

@@ -5,84 +5,92 @@ import (
 	"slices"
 )
 
-// A Shape is what a series does over the files, beside growth that goes on.
+// A Shape describes what a series does over the files, apart from lasting growth.
 type Shape string
 
 // The shapes.
 const (
 	Flat     Shape = "flat"
-	WarmUp   Shape = "warm-up"  // changes at first, and then no more
+	WarmUp   Shape = "warm-up"  // changes only at the beginning
 	Step     Shape = "step"     // changes once
 	Steps    Shape = "steps"    // changes twice
-	Sawtooth Shape = "sawtooth" // grows and is cleared, again and again
+	Sawtooth Shape = "sawtooth" // grows and is cleared, repeatedly
 )
 
 // A Series is one reading a file.
 type Series struct {
-	// Values has one a file, in the order in which they were worked on, finite; NaN where there is none.
+	// Values has a finite value for each file, in the order of the files, or NaN for a missing one.
 	Values []float64
-	// Audio is the length of each file's audio, in seconds; nil where they are not known.
+	// Audio is the length of each file's audio in seconds, or nil if unknown.
 	Audio []float64
-	// Resolution is half the last digit that the values were printed with; 0 where they are exact.
+	// Resolution is half of the last printed digit, or 0 for exact values.
 	Resolution float64
-	// Grain is the least difference that means anything: 512 bytes for allocations, which are rounded up to it.
+	// Grain is the smallest meaningful difference. Allocations are rounded up to 512 bytes.
 	Grain float64
 }
 
-// An Interval is an estimate with the bounds within which the truth lies in 95 % of cases.
+// An Interval is an estimate with bounds that contain the true value in 95 % of cases.
 type Interval struct{ Estimate, Low, High float64 }
 
-// A Result is what a series does. Its Shape is "" for a series too short to say.
+// A Result describes a series. Its Shape is "" for a series that is too short to judge.
 type Result struct {
 	Shape Shape
-	// Growing says that it grows and goes on growing. Noise looks so in under 0.1 % of cases.
+	// Growing reports whether the series grows and continues to grow. Noise looks like this in less
+	// than 0.1 % of cases.
 	Growing bool
-	// Slope is the growth a file at the end of the series. What the digits hide lies within its bounds.
+	// Slope is the growth per file at the end of the series. Its bounds include the error from hidden
+	// digits.
 	Slope Interval
-	// Rounding is by how much the digits alone may hide growth, a file, in either direction.
+	// Rounding is how much growth per file the digits alone may hide, in either direction.
 	Rounding float64
-	// Detectable is the growth a file that is found in half of such series, and more growth in more of them.
+	// Detectable is the growth per file that is found in half of such series. More growth is found
+	// more often.
 	Detectable float64
-	// From is the index of the first value that is higher, where growth begins late; of a step, where the first one is; of a warm-up, where it ends.
+	// From is an index of the series: of the first higher value of late growth, of the first step, or
+	// of the end of a warm-up.
 	From int
-	// Size is how much the steps or the warm-up add, or what a sawtooth rises to.
+	// Size is what the steps or the warm-up add, or the height of a sawtooth.
 	Size float64
-	// Period is that of a sawtooth, in files.
+	// Period is the length of a sawtooth in files.
 	Period int
-	// FollowsAudio says that the length of the audio counts, and was allowed for; a second adds PerSecond.
+	// FollowsAudio reports whether the length of the audio has an effect, which the fit includes. A
+	// second of audio adds PerSecond.
 	FollowsAudio bool
 	PerSecond    float64
-	// Ordered says that the audio grows longer with the files, or shorter: what follows it looks like growth.
+	// Ordered reports whether the audio gets longer with the files, or shorter. Its effect then looks
+	// like growth.
 	Ordered bool
-	// Phi is the autocorrelation of the noise, Sigma its standard deviation: in a series of more than 256 values, of the means of
-	// blocks.
+	// Phi is the autocorrelation of the noise, and Sigma its standard deviation. With more than 256
+	// values they describe the means of blocks.
 	Phi, Sigma float64
-	// Ends is how far the last value lies above the ones before, where it was left out: a step that comes last, or an outlier.
+	// Ends is how far the last value lies above the ones before, if it was left out. It is a step at
+	// the end, or an outlier.
 	Ends float64
-	// Outliers are the indices of values that were left out.
+	// Outliers are the indexes of the values that were left out.
 	Outliers []int
-	// Fitted is what the shape, with growth where there is some, is at each value; NaN where there is no value.
+	// Fitted has the value of the shape and the growth at each value, and NaN for missing values.
 	Fitted []float64
-	// Files is the number of values that there are.
+	// Files counts the values that are not missing.
 	Files int
 }
 
-// LeastFiles is how many values a series must have to be judged.
+// LeastFiles is the smallest number of values that can be judged.
 const LeastFiles = 8
 
-// A series of more than valuesMax values is fitted as the means of blocksMax or fewer blocks, and as many of its last values by
-// themselves too, because growth that began late is lost in blocks.
+// A series of more than valuesMax values is fitted as the means of at most blocksMax blocks. Its
+// last blocksMax values are also fitted by themselves, because blocks hide growth that began late.
 const (
 	valuesMax = 256
 	blocksMax = 128
 )
 
-// normal95 is how many standard errors hold the truth in 95 % of cases. The errors are over all autocorrelations, which adds what
-// a t distribution would.
+// normal95 is how many standard errors contain the true value in 95 % of cases. The errors already
+// average over all autocorrelations, so they are as wide as a t distribution would make them.
 const normal95 = 1.96
 
-// looked is how many values of a series are looked at, at most: of a longer one every second, or third.
-const looked = 8192
+// judgedMax limits how many values are judged. A longer series is thinned to every second or third
+// value.
+const judgedMax = 8192
 
 // Of judges a series.
 func Of(s Series) Result {
@@ -94,9 +102,9 @@ func Of(s Series) Result {
 	}
 	at := index
 	r := Result{}
-	if n > looked {
+	if n > judgedMax {
 		var some Series
-		some, at = every((n+looked-1)/looked, s, index)
+		some, at = every((n+judgedMax-1)/judgedMax, s, index)
 		r = judge(some, at)
 	} else {
 		r = judge(s, index)
@@ -108,7 +116,7 @@ func Of(s Series) Result {
 			last.Audio = s.Audio[n-blocksMax:]
 		}
 		tail := judge(last, index[n-blocksMax:])
-		// Growth that began late ends higher than all that came before; the rise of a long sawtooth does not.
+		// Late growth ends higher than everything before it; the rise of a long sawtooth does not.
 		higher := tail.Fitted != nil &&
 			tail.Fitted[blocksMax-1] > slices.Max(blocks(s.Values[:n-blocksMax]))
 		if tail.Growing && higher && (!r.Growing || tail.Slope.Low > r.Slope.High) {
@@ -118,7 +126,7 @@ func Of(s Series) Result {
 	r.Files = n
 	fitted := slices.Repeat([]float64{math.NaN()}, all)
 	next, last := 0, math.NaN()
-	for _, i := range index { // those that were not looked at have the value of the one before
+	for _, i := range index { // a value that was not judged gets the fit of the one before
 		if next < len(at) && at[next] == i {
 			last = r.Fitted[next]
 			next++
@@ -129,35 +137,35 @@ func Of(s Series) Result {
 	return r
 }
 
-// present leaves out what is missing. index has the places of what is there. Lengths of the audio are left out where one is not
-// known.
-func present(s Series) (there Series, index []int) {
+// present removes missing values, and returns the indexes of the others. It removes the audio if
+// the length of any file is unknown.
+func present(s Series) (known Series, index []int) {
 	n := 0
 	for _, v := range s.Values {
 		if !math.IsNaN(v) {
 			n++
 		}
 	}
-	there = Series{Resolution: s.Resolution, Grain: s.Grain, Values: make([]float64, 0, n)}
+	known = Series{Resolution: s.Resolution, Grain: s.Grain, Values: make([]float64, 0, n)}
 	index = make([]int, 0, n)
 	if s.Audio != nil {
-		there.Audio = make([]float64, 0, n)
+		known.Audio = make([]float64, 0, n)
 	}
 	for i, v := range s.Values {
 		if !math.IsNaN(v) {
-			there.Values, index = append(there.Values, v), append(index, i)
+			known.Values, index = append(known.Values, v), append(index, i)
 			if s.Audio != nil {
-				there.Audio = append(there.Audio, s.Audio[i])
+				known.Audio = append(known.Audio, s.Audio[i])
 			}
 		}
 	}
-	if slices.ContainsFunc(there.Audio, func(a float64) bool { return !(a > 0) }) {
-		there.Audio = nil
+	if slices.ContainsFunc(known.Audio, func(a float64) bool { return !(a > 0) }) {
+		known.Audio = nil
 	}
-	return there, index
+	return known, index
 }
 
-// every thins a series out.
+// every returns every step-th value of a series.
 func every(step int, s Series, index []int) (Series, []int) {
 	some := Series{Resolution: s.Resolution, Grain: s.Grain}
 	var at []int
@@ -170,7 +178,7 @@ func every(step int, s Series, index []int) (Series, []int) {
 	return some, at
 }
 
-// judge judges a series without gaps, whose values have the given indices.
+// judge judges a series without missing values. index has their original indexes.
 func judge(s Series, index []int) Result {
 	x := make([]float64, len(index))
 	for i := range index {
@@ -178,16 +186,17 @@ func judge(s Series, index []int) Result {
 	}
 	a := newAudio(s, x)
 	y, middle := centred(s.Values)
-	grain := max(s.Grain, 1e-15*largest(s.Values), 1e-100) // no arithmetic shows less
-	deviation := s.Resolution / math.Sqrt(3)               // of what rounding does
+	// Floating-point arithmetic shows nothing smaller.
+	grain := max(s.Grain, 1e-15*largest(s.Values), 1e-100)
+	deviation := s.Resolution / math.Sqrt(3) // the standard deviation of rounding errors
 	raw := y[len(y)-1]
 	y, outliers := a.cleaned(y, max(deviation, grain))
 	ends := raw - y[len(y)-1]
 	trust := float64(len(y)-len(outliers)) / float64(len(y))
-	grain = max(grain, 1e-10*largest(y)) // nor do sums of squares
+	grain = max(grain, 1e-10*largest(y)) // sums of squares show even less
 	y, x, a.seconds = blocks(y), blocks(x), blocks(a.seconds)
 
-	b := newBench(y, x, &a, max(deviation, grain), grain)
+	b := newFitter(y, x, &a, max(deviation, grain), grain)
 	b.trust = trust
 	if last := len(x) - 1; len(index) > valuesMax {
 		b.width = (x[last] - x[0]) / float64(last)
@@ -199,7 +208,7 @@ func judge(s Series, index []int) Result {
 	half := normal95*se + r.Rounding
 	r.Slope = Interval{slope, slope - half, slope + half}
 	r.Detectable = b.needed(growth)*b.se(growth) + r.Rounding
-	if m != growth { // all, or nothing, of it is growth
+	if m != growth { // growth and audio are inseparable: all of the slope may be growth, or none
 		r.Slope = Interval{slope, min(slope, 0) - half, max(slope, 0) + half}
 		r.Detectable += math.Abs(slope)
 	}
@@ -211,13 +220,13 @@ func judge(s Series, index []int) Result {
 		r.Outliers = append(r.Outliers, index[i])
 	}
 	r.describe(m, b, index)
-	for i := range index { // what is left over has the last block's
+	for i := range index { // values after the last block get its fit
 		r.Fitted = append(r.Fitted, middle+m.at(min(i/blockSize(len(index)), len(y)-1)))
 	}
 	return r
 }
 
-// centred are the values less their median: the squares of what is left lose fewer digits.
+// centred subtracts the median from the values. The squares of the rest lose fewer digits.
 func centred(v []float64) (less []float64, middle float64) {
 	less = slices.Clone(v)
 	middle = median(slices.Clone(v))
@@ -227,11 +236,11 @@ func centred(v []float64) (less []float64, middle float64) {
 	return less, middle
 }
 
-// largest is the largest absolute value.
+// largest returns the largest absolute value.
 func largest(v []float64) float64 { return max(slices.Max(v), -slices.Min(v)) }
 
-// describe says where the shape breaks, and by how much.
-func (r *Result) describe(m *model, b *bench, index []int) {
+// describe sets where the shape breaks, and its size.
+func (r *Result) describe(m *model, b *fitter, index []int) {
 	at := 0.0
 	shape := m.beta[len(b.fixed):]
 	switch {
@@ -246,7 +255,7 @@ func (r *Result) describe(m *model, b *bench, index []int) {
 	case m.shape == Sawtooth:
 		r.Period, r.Size = m.period, shape[0]*float64(m.period-1)
 	case len(m.breaks) > 0:
-		at = m.breaks[0] + 1 // the first that is higher
+		at = m.breaks[0] + 1 // the first higher value
 	}
 	for r.From < len(index)-1 && float64(index[r.From]) < at {
 		r.From++
@@ -254,7 +263,8 @@ func (r *Result) describe(m *model, b *bench, index []int) {
 	r.From = index[r.From]
 }
 
-// blockSize is how many of so many values a block has: 1 where there are no blocks.
+// blockSize returns how many values each block has in a series of n values, or 1 if it is not split
+// into blocks.
 func blockSize(n int) int {
 	if n <= valuesMax {
 		return 1
@@ -262,14 +272,14 @@ func blockSize(n int) int {
 	return (n + blocksMax - 1) / blocksMax
 }
 
-// blocks are the means of the blocks of a series.
+// blocks returns the means of the blocks of a series.
 func blocks(v []float64) []float64 {
 	size := blockSize(len(v))
 	if size == 1 {
 		return v
 	}
 	means := make([]float64, 0, blocksMax)
-	for len(v) >= size { // what is left over is less than a block
+	for len(v) >= size { // the rest is shorter than a block
 		sum := 0.0
 		for _, x := range v[:size] {
 			sum += x

@@ -10,13 +10,13 @@ import (
 
 const mib = 1 << 20
 
-// bytes is a series of exact bytes.
+// bytes returns a series of exact bytes.
 func bytes(n int, f func(i int) float64) Series {
 	return Series{Values: made(n, f), Grain: 512}
 }
 
-// byAudio is a level of 100 MiB, a tenth of one for each second of audio, which grows with the
-// files give or take, and a leak.
+// byAudio returns a level of 100 MiB, plus 0.1 MiB for each second of audio, plus a leak. The audio
+// gets roughly longer with the files.
 func byAudio(n int, leak float64) Series {
 	seconds := made(n, func(i int) float64 { return 300 + 50*float64(i) + 120*float64(i*7%5) })
 	s := bytes(n, func(i int) float64 { return mib * (100 + 0.1*seconds[i] + leak*float64(i)) })
@@ -24,10 +24,11 @@ func byAudio(n int, leak float64) Series {
 	return s
 }
 
-// after is how much of a leak there is in a file, where it begins behind another.
+// after returns how many times a leak has happened by file i, if it begins after file start.
 func after(i, start int) float64 { return float64(max(0, i-start)) }
 
-// TestOf judges series without noise, or next to none. What is expected is how they were made.
+// TestOf judges series with little or no noise. The expected results are the parameters they were
+// made with.
 func TestOf(t *testing.T) {
 	gaps := func(s Series, every int) Series {
 		for i := range s.Values {
@@ -42,9 +43,10 @@ func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		series Series
-		// Of it Shape, Growing, From, Size, Period, FollowsAudio, PerSecond, Ordered and Files.
+		// Only Shape, Growing, From, Size, Period, FollowsAudio, PerSecond, Ordered and Files are
+		// compared.
 		want  Result
-		slope float64 // that it was made with
+		slope float64 // the slope it was made with
 	}{
 		{"nothing", Series{}, Result{}, 0},
 		{"7 values", bytes(7, func(i int) float64 { return mib * float64(i) }), Result{Files: 7}, 0},
@@ -110,7 +112,7 @@ func TestOf(t *testing.T) {
 					300*(1-math.Exp(-float64(i)/4)))
 			}),
 			Result{Shape: WarmUp, From: 12, Size: 300 * mib},
-			0, // 5 % are left after 3 times 4 files
+			0, // 5 % are left after 3 time constants of 4 files
 		},
 		{
 			"a warm-up of one file", bytes(50, func(i int) float64 {
@@ -222,8 +224,8 @@ func TestOf(t *testing.T) {
 			}
 			got := Of(c.series)
 			invariants(t, got, c.series)
-			got.Fitted = nil // up to 100,000 numbers, which no message needs
-			// Places are known to a block, or to what noise leaves of a break.
+			got.Fitted = nil // up to 100,000 numbers would fill the message
+			// Indexes are exact, or known to within two blocks.
 			block := max(1, blockSize(got.Files))
 			if got.Shape != c.want.Shape || got.Growing != c.want.Growing || got.Period != c.want.Period ||
 				got.Files != c.want.Files ||
@@ -241,7 +243,7 @@ func TestOf(t *testing.T) {
 				t.Errorf("size %g, made with %g", got.Size, c.want.Size)
 			}
 			slack := 0.0
-			if c.want.Shape == WarmUp { // its time constant is one of a grid, and slightly off
+			if c.want.Shape == WarmUp { // its time constant comes from a grid, and is slightly off
 				slack = c.want.Size / 5000
 			}
 			if got.Slope.Low-slack > c.slope || c.slope > got.Slope.High+slack || c.slope != 0 &&
@@ -255,7 +257,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// invariants hold for whatever is judged.
+// invariants checks properties of every result.
 func invariants(t testing.TB, r Result, s Series) {
 	t.Helper()
 	for _, v := range []float64{
@@ -297,12 +299,12 @@ func invariants(t testing.TB, r Result, s Series) {
 	}
 }
 
-// TestOfAudioAsEvenAsALine: where each file is longer than the one before by the same length,
-// growth cannot be told from what the audio takes. It may be all of what is seen, or nothing.
+// TestOfAudioAsEvenAsALine: if each file is longer than the last by the same length, growth cannot
+// be separated from the effect of the audio. It may be the whole slope, or nothing.
 func TestOfAudioAsEvenAsALine(t *testing.T) {
 	for _, c := range []struct {
 		name       string
-		step, grow float64 // seconds and bytes a file
+		step, grow float64 // seconds and bytes per file
 	}{
 		{"longer and longer", 60, 6 * mib},
 		{"shorter and shorter", -10, -mib},
@@ -325,7 +327,7 @@ func TestOfAudioAsEvenAsALine(t *testing.T) {
 	}
 }
 
-// TestOfAudioThatHardlyDiffers: in one file it is a millisecond longer.
+// TestOfAudioThatHardlyDiffers: the audio of one file is a millisecond longer.
 func TestOfAudioThatHardlyDiffers(t *testing.T) {
 	for n := LeastFiles; n < 40; n++ {
 		for _, more := range []float64{1e-5, 1e-4, 1e-3, 1e-2} {
@@ -340,7 +342,7 @@ func TestOfAudioThatHardlyDiffers(t *testing.T) {
 	}
 }
 
-// TestOfFitted: without noise the shape is the series.
+// TestOfFitted: without noise the fitted shape equals the series.
 func TestOfFitted(t *testing.T) {
 	for name, s := range map[string]Series{
 		"a late leak": bytes(50, func(i int) float64 { return mib * (100 + 4*after(i, 25)) }),
@@ -358,7 +360,7 @@ func TestOfFitted(t *testing.T) {
 
 func TestOfOutliers(t *testing.T) {
 	s := bytes(60, func(i int) float64 { return mib * (100 + 4*float64(i)) })
-	s.Values[10] = math.NaN() // indices are those of the series
+	s.Values[10] = math.NaN() // indexes count missing values too
 	s.Values[20] += 500 * mib
 	s.Values[40] += 300 * mib
 	r := Of(s)
@@ -368,7 +370,7 @@ func TestOfOutliers(t *testing.T) {
 	}
 }
 
-// TestOfRounded: a leak of a tenth of a digit a file makes a staircase.
+// TestOfRounded: a leak of a tenth of a digit a file looks like a staircase.
 func TestOfRounded(t *testing.T) {
 	const digit = 1e7
 	s := Series{Values: made(60, func(i int) float64 { return 1e9 + digit*math.Round(float64(i)/10) }),
@@ -433,7 +435,7 @@ func TestBlocks(t *testing.T) {
 		{0, 0, 0, 0},
 		{255, 255, 0, 254},
 		{256, 256, 0, 255},
-		{257, 85, 1, 253}, // blocks of 3, and two left over
+		{257, 85, 1, 253}, // blocks of 3, and a rest of two values
 		{512, 128, 1.5, 509.5},
 		{513, 102, 2, 507},             // blocks of 5
 		{100_000, 127, 390.5, 98922.5}, // of 782: (0 + 781) / 2, and (126*782 + 127*782 - 1) / 2

@@ -5,27 +5,30 @@ import (
 	"slices"
 )
 
-// A Shift is a rise of a series that lasts to its end.
+// A Shift is a rise of a series that lasts until its end.
 type Shift struct {
-	// From is the index of the first value of those that are higher.
+	// From is the index of the first higher value.
 	From int
-	// Before and After are the medians of the values before and behind it. Outliers are left out.
+	// Before and After are the medians of the values before the rise, and from it on. Outliers are
+	// left out.
 	Before, After float64
-	// Sure says that noise hardly looks so: see docs/explanation/false-alarms.md.
+	// Sure reports whether noise is very unlikely to look like this; see
+	// docs/explanation/false-alarms.md.
 	Sure bool
 }
 
-// shiftSide is how many values a shift has on either side: of fewer that come last it is not known
-// whether they stay.
-const shiftSide = besideMax
+// shiftSide is the smallest number of values on either side of a shift. With fewer at the end,
+// nobody knows whether the rise lasts.
+const shiftSide = neighbours
 
-// Shifted finds the step up of a series that explains it best, and reports whether it lasts: each
-// third of the values behind it is nearer to their median than to that before. ok is false for a
-// series that is too short, or that has none.
+// Shifted finds the step up that explains a series best, and reports whether it lasts. Each third
+// of the later values must be nearer to their median than to the median before the step. ok is
+// false if the series is too short, or has no such step.
 //
-// It is sure by the rules of growth: a step is fitted with autocorrelated noise, and lies as many of
-// its standard errors above 0 as a slope needs whose break was searched for. Where that step is not
-// sure because there are several, the one in the values before it may be, or the one behind.
+// The rules of growth decide whether the step is sure. It is fitted with autocorrelated noise. It
+// must be as many standard errors above 0 as a slope whose break was searched. If the step is not
+// sure, the series may have several. Shifted then also tries the best step before it, and the best
+// one after it.
 func Shifted(values []float64) (s Shift, ok bool) {
 	if len(values) < 2*shiftSide {
 		return s, false
@@ -52,19 +55,20 @@ func Shifted(values []float64) (s Shift, ok bool) {
 	return Shift{From: at, Before: middle + before, After: middle + after, Sure: sure}, true
 }
 
-// lasts reports whether the series stays up behind a place.
+// lasts reports whether the series stays up after an index.
 func lasts(y []float64, at int) bool {
 	after := y[at:]
 	half := (median(slices.Clone(y[:at])) + median(slices.Clone(after))) / 2
 	for part := range 3 {
-		if third := after[part*len(after)/3 : (part+1)*len(after)/3]; median(slices.Clone(third)) <= half {
+		third := after[part*len(after)/3 : (part+1)*len(after)/3]
+		if median(slices.Clone(third)) <= half {
 			return false
 		}
 	}
 	return true
 }
 
-// stepIsSure reports whether a step at a place is more than noise.
+// stepIsSure reports whether a step at an index is more than noise.
 func stepIsSure(y []float64, at int, floor, trust float64) bool {
 	b := numbered(y, floor)
 	b.trust = trust
@@ -72,16 +76,17 @@ func stepIsSure(y []float64, at int, floor, trust float64) bool {
 	return fitted && m.slope()/(m.error/trust) > b.needed(&m)
 }
 
-// numbered is a bench whose values are numbered from 0.
-func numbered(y []float64, floor float64) *bench {
+// numbered returns a fitter whose files are numbered from 0.
+func numbered(y []float64, floor float64) *fitter {
 	x := make([]float64, len(y))
 	for i := range x {
 		x[i] = float64(i)
 	}
-	return newBench(y, x, &audio{}, floor, floor)
+	return newFitter(y, x, &audio{}, floor, floor)
 }
 
-// risesAt is the place of the step up with the least residuals; 0 where the series has none.
+// risesAt returns the index of the step up with the smallest residuals, or 0 if the series has
+// none.
 func risesAt(y []float64) (at int) {
 	all, before := 0.0, 0.0
 	for _, v := range y {
@@ -101,11 +106,11 @@ func risesAt(y []float64) (at int) {
 	return at
 }
 
-// Began is the index at which a rise begins that lasts: the series is level, rises evenly from there on
-// for a while (a step rises at once, a trend to the end), and is level again. It is 0 where that is
-// no better than a line from the first value on.
+// Began returns the index at which a lasting rise begins. Before it the series is level; from it on
+// the series rises linearly for a while, and is level again. A step rises at once; a trend rises
+// until the end. Began returns 0 if this fits no better than a straight line.
 func Began(values []float64) int {
-	each := blockSize(len(values)) // places that are looked at
+	each := blockSize(len(values)) // only every each-th index is tried
 	y, _ := centred(values)
 	if len(y) < LeastFiles {
 		return 0
@@ -121,7 +126,7 @@ func Began(values []float64) int {
 			return min(1, max(0, (x-float64(first))/float64(last-first)))
 		})
 		if rss, rise := b.rss(ramp); rss < best && rise > 0 {
-			best, at = rss, first+1 // the first that is higher
+			best, at = rss, first+1 // the first higher value
 		}
 	}
 	for first := range n - sideMin {
@@ -130,7 +135,7 @@ func Began(values []float64) int {
 		}
 		try(first, n-1)
 	}
-	// The breaks were searched for.
+	// The breaks were searched, which costs extra parameters.
 	if at <= 1 || float64(n)*math.Log(max(straight, 1e-300)/max(best,
 		1e-300)) < searchCost*math.Log(float64(n)) {
 		return 0
