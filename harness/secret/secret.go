@@ -87,8 +87,8 @@ var (
 	// endings are words that mark a secret only at the end of its name.
 	endings = []string{"auth", "bearer", "cookie", "pass", "jwt", "pat", "signature"}
 	// locations are last words of names that say where a secret is stored.
-	locations = []string{"file", "path", "dir", "folder", "name", "length", "store", "manager", "stdin",
-		"env", "policy", "prompt"}
+	locations = []string{"file", "path", "dir", "folder", "name", "length", "store", "manager",
+		"stdin", "env", "policy", "prompt"}
 	// textTokens come before "token" in settings of language models.
 	textTokens = []string{
 		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "max", "min", "num", "start", "end", "stop",

@@ -224,9 +224,11 @@ func TestDSN(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
-		`open "postgres://me:pw@db.example/h": no such file`: `open "postgres://me:***@db.example/h": no such file`,
-		"a PostgreSQL:///me:p@w/x@db.example/h b":            "a PostgreSQL:///me:***@db.example/h b",
-		"failed: host=db.example password=pw user=me":        "failed: host=db.example password=*** user=me",
+		`open "postgres://me:pw@db.example/h": no such file`: `open ` +
+			`"postgres://me:***@db.example/h": no such file`,
+		"a PostgreSQL:///me:p@w/x@db.example/h b": "a PostgreSQL:///me:***@db.example/h b",
+		"failed: host=db.example password=pw user=me": "failed: host=db.example " +
+			"password=*** user=me",
 		"line 3: expected a password: found none (see docs: a@b)": "line 3: expected a password: found " +
 			"none (see docs: a@b)",
 		"s3://bucket/a:b is no file": "s3://bucket/a:b is no file",

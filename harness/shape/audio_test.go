@@ -47,13 +47,14 @@ func TestCorrelation(t *testing.T) {
 	}
 }
 
-// TestAudioAllAsLong: lengths that are all the same, or differ by a millionth of a second, explain
-// nothing and are dropped.
+// TestAudioAllAsLong: lengths that are equal, or differ by a millionth of a second, explain nothing
+// and are ignored.
 func TestAudioAllAsLong(t *testing.T) {
 	x := made(20, func(i int) float64 { return float64(i) })
 	for _, more := range []float64{0, 1e-6} {
 		seconds := with(made(20, func(int) float64 { return 300 }), map[int]float64{19: 300 + more})
-		if a := newAudio(Series{Values: x, Audio: seconds}, x); a.seconds != nil || a.ordered || a.rate != 0 {
+		if a := newAudio(Series{Values: x, Audio: seconds}, x); a.seconds != nil || a.ordered ||
+			a.rate != 0 {
 			t.Errorf("one file longer by %g s: %+v", more, a)
 		}
 	}

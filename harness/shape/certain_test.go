@@ -99,15 +99,17 @@ func TestGoesOnWithoutAudio(t *testing.T) {
 	}
 }
 
-// TestNeeded: a line needs the table's threshold, a break 4.5 more, the length of the audio 0.2 more.
+// TestNeeded: a line needs the table's threshold. A break adds 4.5 to it, and the length of the
+// audio adds 0.2.
 func TestNeeded(t *testing.T) {
 	x := made(30, func(i int) float64 { return float64(i) })
-	line := newBench(x, x, &audio{}, 1, 1)
-	byAudio := newBench(x, x, &audio{seconds: made(30, func(i int) float64 { return float64(60 + i%7) }),
+	line := newFitter(x, x, &audio{}, 1, 1)
+	byAudio := newFitter(x, x, &audio{seconds: made(30,
+		func(i int) float64 { return float64(60 + i%7) }),
 		ordered: true}, 1, 1)
 	for _, c := range []struct {
 		name     string
-		b        *bench
+		b        *fitter
 		searched int
 		more     float64
 	}{

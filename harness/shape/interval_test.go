@@ -2,12 +2,12 @@ package shape
 
 import "testing"
 
-// TestSlopeTrust: where half of the values were measured, and half put in the place of outliers, the
-// standard error of the slope is twice as large. The slope itself does not change.
+// TestSlopeTrust: if only half of the values were measured, the standard error of the slope is
+// twice as large. The slope itself does not change.
 func TestSlopeTrust(t *testing.T) {
 	y := made(40, func(i int) float64 { return 3*float64(i) + float64(i%2) })
 	x := made(40, func(i int) float64 { return float64(i) })
-	b := newBench(y, x, &audio{}, 0.1, 0.1)
+	b := newFitter(y, x, &audio{}, 0.1, 0.1)
 	line, _ := b.model(model{shape: Flat, growing: true}, b.line)
 	step, _ := b.model(model{shape: Step, breaks: []float64{20}, searched: 1}, b.step(20))
 	for _, c := range []struct {
@@ -31,8 +31,8 @@ func TestSlopeTrust(t *testing.T) {
 	}
 }
 
-// TestMixture is worked by hand. 1 and 5 with weights of 3 and 1 have a mean of 2; the squares of the
-// distances are 1 and 9, which is 3 on average, and variances of 4 and 8 are 5 on average.
+// TestMixture is worked out by hand. 1 and 5 with weights of 3 and 1 have a mean of 2. The squared
+// distances 1 and 9 are 3 on average, and the variances 4 and 8 are 5 on average.
 func TestMixture(t *testing.T) {
 	for _, origin := range []float64{0, 1, -7} {
 		m := mixture{origin: origin}

@@ -383,10 +383,11 @@ func TestOfRounded(t *testing.T) {
 	}
 }
 
-// TestOfNoise: 50 values one unit below and above a level in turn have squares of 50 together. A line
-// through them explains 25² / 10412.5 of that, by hand, and leaves 48 degrees of freedom. No value is
-// like the one before it. The second series was made with a standard deviation of 1 and an
-// autocorrelation of 0.6; the estimates from 200 values have standard errors of 0.06 and 0.1.
+// TestOfNoise judges two series. In the first, 50 values alternate between 1 below and 1 above a
+// level, so their squares add up to 50. A line explains 25² / 10412.5 of that, by hand, and leaves
+// 48 degrees of freedom. No value is like the one before. The second was made with a standard
+// deviation of 1 and an autocorrelation of 0.6. The estimates from its 200 values have standard
+// errors of 0.06 and 0.1.
 func TestOfNoise(t *testing.T) {
 	inTurn := Of(Series{Values: made(50, func(i int) float64 { return 100 + float64(2*(i%2)-1) })})
 	if inTurn.Phi != 0 || !near(inTurn.Sigma, math.Sqrt((50-625/10412.5)/48), 1e-9) {
