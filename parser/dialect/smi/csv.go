@@ -76,7 +76,7 @@ func readCSV(l *scan.Line, at int) (end int) {
 	if l.Text[at] == ' ' {
 		if before := l.Text[:at]; bytes.Contains(before, []byte(mebibytes)) ||
 			bytes.Contains(before, []byte(percentage)) {
-			return 0 // the line was looked at there
+			return 0 // an earlier needle of the line was tried already
 		}
 		return readHeadless(l)
 	}

@@ -106,7 +106,7 @@ func readSMIRow(l *scan.Line, at int) (end int) {
 	}
 	for _, needle := range smiRowNeedles {
 		if bytes.Contains(l.Text[:at], []byte(needle)) {
-			return 0 // the line was looked at there
+			return 0 // an earlier needle of the line was tried already
 		}
 	}
 	above, _ := l.Previous(1)
