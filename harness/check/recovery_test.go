@@ -109,6 +109,25 @@ func TestRecoveriesOfLanes(t *testing.T) {
 	}
 }
 
+// TestRecoveryAfterRecovery: what a cleanup outside of stages leaves is not the next one's to free.
+// The model's frees 990 of the 1000 MiB since the start and leaves 110. The cache's then frees 198 of
+// 310 - 110 = 200 MiB, which is 99 %; since the start they would be 210.
+func TestRecoveryAfterRecovery(t *testing.T) {
+	tl := build(t, ""+
+		reading("Pipeline Initialization", 100, "")+
+		reading("Before Model Cleanup", 1100, "")+
+		reading("After Model Cleanup", 110, "")+
+		reading("Before Cache Cleanup", 310, "")+
+		reading("After Cache Cleanup", 112, ""))
+	var got []string
+	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
+		got = append(got, fmt.Sprintf("%s: %s, %.1f %%", r.Name, r.Verdict, 100*r.Share))
+	}
+	if diff := cmp.Diff([]string{"Model Cleanup: pass, 99.0 %", "Cache Cleanup: pass, 99.0 %"}, got); diff != "" {
+		t.Errorf("recoveries (-want +got):\n%s", diff)
+	}
+}
+
 // TestRecoveryIsUndecidedForBoth is of two digits: 5.85 GB to 0.38 GB may be 95 % of the 5.75 GB
 // above the start or not, so that it cannot be told whether the waveform's cleanup failed or the
 // model merely lived on.

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"testing"
 
 	"vramsoak/harness/check"
@@ -22,5 +23,22 @@ func TestRevise(t *testing.T) {
 	r.Join(check.Finding{Check: check.Consistency, Verdict: check.Pass})
 	if r.Verdict != check.Pass {
 		t.Errorf("after: %s, %+v", r.Verdict, r.Findings)
+	}
+}
+
+// TestPeakBy: of two devices the fuller one decides, in whichever order they come.
+func TestPeakBy(t *testing.T) {
+	for _, fuller := range []int{0, 1} {
+		used := []int{2, 2}
+		used[fuller] = 9
+		log := ""
+		for device, gib := range used {
+			log += fmt.Sprintf("[GPU Memory] A: Allocated: %d.00GB | allocated=%d device=%d total=%d\n",
+				gib, gib<<30, device, 10<<30)
+		}
+		by := check.Of(build(t, log), check.DefaultPolicy()).PeakBy
+		if by == nil || by.Bytes != 9<<30 || by.Total != 10<<30 {
+			t.Errorf("device %d has 9 of 10 GiB, and the peak is %+v", fuller, by)
+		}
 	}
 }
