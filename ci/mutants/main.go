@@ -42,12 +42,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(2)
 	}
-	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	swap := func(i, j int) { all[i], all[j] = all[j], all[i] }
+	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), swap)
 	drawn := all
 	if *n > 0 {
 		drawn = all[:min(*n, len(all))]
 	}
-	fmt.Printf("%d mutants, %d of them drawn; %d more are known to be equivalent\n", len(all), len(drawn), skipped)
+	fmt.Printf("%d mutants, %d of them drawn; %d more are known to be equivalent\n",
+		len(all), len(drawn), skipped)
 	if *list {
 		for _, m := range drawn {
 			fmt.Println(m)
@@ -99,7 +101,8 @@ func mutantsOf(folder, only, known string) (all []mutant, skipped int, err error
 	}
 	for key, found := range equivalent {
 		if !found {
-			err = errors.Join(err, fmt.Errorf("%s: no such mutant any more; delete the line or adapt it: %s", known, key))
+			err = errors.Join(err,
+				fmt.Errorf("%s: no such mutant any more; delete the line or adapt it: %s", known, key))
 		}
 	}
 	return kept, skipped, err
@@ -165,7 +168,8 @@ func judge(folder string, drawn []mutant, limit time.Duration) (survived int, er
 			caught++
 		}
 	}
-	fmt.Printf("%d tried in %v: %d caught (%d of them by taking too long), %d survived, %d did not compile\n",
+	fmt.Printf("%d tried in %v: %d caught (%d of them by taking too long), %d survived,"+
+		" %d did not compile\n",
 		tried, time.Since(began).Round(time.Second), caught, slow, survived, invalid)
 	return survived, nil
 }

@@ -45,13 +45,16 @@ func (m mutant) broken() []byte {
 // boundary moves the bound of a comparison by one, negated turns a test around, arithmetic takes
 // another operation.
 var (
-	boundary = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR}
-	negated  = map[token.Token]token.Token{
+	boundary = map[token.Token]token.Token{
+		token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
+	}
+	negated = map[token.Token]token.Token{
 		token.LSS: token.GEQ, token.LEQ: token.GTR, token.GTR: token.LEQ, token.GEQ: token.LSS,
 		token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
 	}
 	arithmetic = map[token.Token]token.Token{
-		token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL,
+		token.ADD: token.SUB, token.SUB: token.ADD,
+		token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL,
 		token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN,
 		token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN,
 		token.INC: token.DEC, token.DEC: token.INC,
@@ -74,7 +77,10 @@ func mutate(file string) ([]mutant, error) {
 	var all []mutant
 	same := map[string]int{}
 	add := func(from, to token.Pos, text, what string) {
-		m := mutant{file: file, source: source, from: at(from), to: at(to), text: text, what: what, line: set.Position(from).Line}
+		m := mutant{
+			file: file, source: source, from: at(from), to: at(to), text: text, what: what,
+			line: set.Position(from).Line,
+		}
 		place := fmt.Sprint(what, m.line)
 		same[place]++
 		m.nth = same[place]
@@ -83,7 +89,8 @@ func mutate(file string) ([]mutant, error) {
 	swap := func(p token.Pos, old token.Token, tables ...map[token.Token]token.Token) {
 		for _, table := range tables {
 			if other, ok := table[old]; ok {
-				add(p, p+token.Pos(len(old.String())), other.String(), old.String()+" to "+other.String())
+				from, to := old.String(), other.String()
+				add(p, p+token.Pos(len(from)), to, from+" to "+to)
 			}
 		}
 	}
@@ -106,7 +113,7 @@ func mutate(file string) ([]mutant, error) {
 			add(n.Pos(), n.End(), "", "removed")
 		case *ast.AssignStmt:
 			swap(n.TokPos, n.Tok, arithmetic)
-			if n.Tok == token.ASSIGN { // what is right of it is still used, so that more of them compile
+			if n.Tok == token.ASSIGN { // the right side stays, so that its variables are used
 				for _, left := range n.Lhs {
 					add(left.Pos(), left.End(), "_", "removed")
 				}
@@ -119,8 +126,11 @@ func mutate(file string) ([]mutant, error) {
 			add(n.Cond.Pos(), n.Cond.End(), "false && ("+text(n.Cond)+")", "if never")
 			add(n.Cond.Pos(), n.Cond.End(), "true || ("+text(n.Cond)+")", "if always")
 		case *ast.Ident:
-			if n.Name == "true" || n.Name == "false" {
-				add(n.Pos(), n.End(), map[string]string{"true": "false", "false": "true"}[n.Name], n.Name+" is not")
+			switch n.Name {
+			case "true":
+				add(n.Pos(), n.End(), "false", "true to false")
+			case "false":
+				add(n.Pos(), n.End(), "true", "false to true")
 			}
 		}
 		return true

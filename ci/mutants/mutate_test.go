@@ -36,13 +36,15 @@ func TestMutate(t *testing.T) {
 	var got []string
 	for _, m := range mutants {
 		before, after := strings.Split(code, "\n"), strings.Split(string(m.broken()), "\n")
-		got = append(got, strings.TrimPrefix(m.key(), file+" | ")+" | "+strings.TrimSpace(after[m.line-1]))
+		key := strings.TrimPrefix(m.key(), file+" | ")
+		got = append(got, key+" | "+strings.TrimSpace(after[m.line-1]))
 		before[m.line-1], after[m.line-1] = "", ""
 		if !slices.Equal(before, after) {
 			t.Errorf("%s changes another line", m)
 		}
 	}
-	function, loop, branch := "func sum(v []int, most int) (n int) {", "for i := 0; i < len(v); i++ {", "if v[i] > most {"
+	function := "func sum(v []int, most int) (n int) {"
+	loop, branch := "for i := 0; i < len(v); i++ {", "if v[i] > most {"
 	want := []string{
 		"return at once | " + function + " | " + function + " if true { return *new(int) };",
 		"< to <= | " + loop + " | for i := 0; i <= len(v); i++ { // all",
@@ -77,13 +79,15 @@ func TestEquivalent(t *testing.T) {
 	if _, _, err := mutantsOf("p", "", "known.txt"); err == nil {
 		t.Error("a reason with a bar was taken as code")
 	}
-	write("known.txt", "p/p.go | > to >= | if v[i] > most { | reason\nother/o.go | removed | x() | reason\n")
+	write("known.txt", "p/p.go | > to >= | if v[i] > most { | reason\n"+
+		"other/o.go | removed | x() | reason\n")
 	kept, skipped, err := mutantsOf("p", "", "known.txt")
 	if len(kept) != 9 || skipped != 1 || err != nil {
 		t.Errorf("%d kept, %d skipped, %v; want 9 and 1", len(kept), skipped, err)
 	}
 	write("known.txt", "p/p.go | > to >= | if v[i] > least { | reason\n")
-	if _, _, err := mutantsOf("p", "", "known.txt"); err == nil || !strings.Contains(err.Error(), "no such mutant") {
+	_, _, err = mutantsOf("p", "", "known.txt")
+	if err == nil || !strings.Contains(err.Error(), "no such mutant") {
 		t.Errorf("%v, want: no such mutant", err)
 	}
 }

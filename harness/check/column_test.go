@@ -36,6 +36,18 @@ func TestColumnThins(t *testing.T) {
 	}
 }
 
+// TestColumnOfOneQuantity: the first level's quantity is the column's. The reserved memory of file 2
+// is left out.
+func TestColumnOfOneQuantity(t *testing.T) {
+	var c column
+	c.addLevel(record.Allocated, 1, record.Exact(100))
+	c.addLevel(record.Reserved, 2, record.Exact(900))
+	c.addLevel(record.Allocated, 3, record.Exact(300))
+	if diff := cmp.Diff(Values{100, math.NaN(), 300}, c.over([]int32{1, 2, 3}), cmpopts.EquateNaNs()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestLongRunOfShortProcesses: of 20,000 files in processes of ten, in each of which 4 MiB a file
 // are reserved and not allocated, the growth is found.
 func TestLongRunOfShortProcesses(t *testing.T) {
