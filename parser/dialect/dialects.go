@@ -47,7 +47,6 @@ var written = []*scan.Dialect{
 	&colossalaiDialect,
 	&oumiDialect,
 	&hfTrainerDialect,
-	&torchtitanDialect,
 	&unslothDialect,
 	&yoloDialect,
 	&memorySummaryDialect,
