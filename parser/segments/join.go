@@ -79,8 +79,8 @@ func (j *Joiner) End(yield func(record.Record, error) bool) bool {
 	return true
 }
 
-// missing returns the error for a part that does not follow the parts before it. If p is nil, the log
-// ended before the next part.
+// missing returns the error for a part that does not follow the parts before it. If p is nil, the
+// log ended before the next part.
 func (p *Part) missing(parts []Part) record.SyntaxError {
 	if len(parts) == 0 {
 		return p.bad("part=1 of a segment map")
