@@ -43,6 +43,9 @@ func TestBegan(t *testing.T) {
 		{"level", made(40, func(int) float64 { return 5 }), 0},
 		{"a line", made(40, func(i int) float64 { return float64(i) }), 0},
 		{"10 files of rise", made(40, func(i int) float64 { return min(10, after(i, 10)) }), 11},
+		{"10 files of rise, and a spike before", with(made(40, func(i int) float64 {
+			return min(10, after(i, 10))
+		}), map[int]float64{5: 500}), 11},
 		{"a rise to the end", made(40, func(i int) float64 { return after(i, 24) }), 25},
 		{"a step", made(40, func(i int) float64 { return min(1, after(i, 14)) }), 15},
 		{"10 files of fall", made(40, func(i int) float64 { return -min(10, after(i, 10)) }), 0},
