@@ -21,6 +21,14 @@ func TestRate(t *testing.T) {
 	if got := rate(y, seconds); math.Abs(got-2) > 0.02 {
 		t.Errorf("with growth: rate %g, each second adds 2", got)
 	}
+	// Files that differ by 1 or 2 s show 102 a second, and do not count: others differ by 300 s. Of
+	// those pairs a third shows 600/300, a third 498/299, and a third 396/298.
+	lengths, levels := []float64{300, 301, 302, 600}, []float64{600, 702, 804, 1200}
+	seconds = made(40, func(i int) float64 { return lengths[i%4] })
+	y = made(40, func(i int) float64 { return levels[i%4] })
+	if got := rate(y, seconds); got != 498.0/299 {
+		t.Errorf("with hardly different files: rate %g, want %g", got, 498.0/299)
+	}
 	if got := rate([]float64{1, 5, 3}, []float64{60, 60, 60}); got != 0 {
 		t.Errorf("all as long: rate %g", got)
 	}

@@ -22,8 +22,8 @@ func TestColumns(t *testing.T) {
 		{"decay by half", b.decay(1 / math.Ln2), []float64{0, 0.5, 0.75, 0.875, 0.9375, 0.96875}},
 		{"sawtooth", b.sawtooth(3, 1), []float64{2, 0, 1, 2, 0, 1}},
 	} {
-		same := func(a, b float64) bool { return near(a, b, 1e-12) }
-		if !slices.EqualFunc(c.got, c.want, same) {
+		equal := func(a, b float64) bool { return near(a, b, 1e-12) }
+		if !slices.EqualFunc(c.got, c.want, equal) {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
 		}
 	}
