@@ -8,6 +8,9 @@
 // -overlay. A run that takes too long counts as caught. Survivors that are known to make no
 // difference are in ci/mutants/equivalent.txt and are not drawn.
 //
+// Do not edit the package while it runs: a mutant is made from the code as it was at the start, and
+// would not compile, or fail for another reason.
+//
 // Exit codes: 0 if all were caught, 1 if one survived, 2 if nothing could be judged.
 package main
 

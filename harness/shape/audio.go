@@ -22,8 +22,10 @@ func newAudio(s Series, x []float64) audio {
 	if math.IsNaN(r) { // all lengths are equal
 		return audio{}
 	}
-	return audio{seconds: s.Audio, ordered: math.Abs(r) > orderedCorrelation,
-		rate: rate(s.Values, s.Audio)}
+	return audio{
+		seconds: s.Audio, ordered: math.Abs(r) > orderedCorrelation,
+		rate: rate(s.Values, s.Audio),
+	}
 }
 
 // cleaned removes outliers like the function [cleaned]. Differences that the length of the audio

@@ -97,8 +97,10 @@ func (b *fitter) steps() {
 		first, ok := b.file(sideMin, n-sideMin+1,
 			func(j float64) [][]float64 { return [][]float64{b.step(j), b.step(second)} })
 		if ok {
-			two := model{shape: Steps, breaks: []float64{min(first, second), max(first, second)},
-				searched: 2}
+			two := model{
+				shape: Steps, breaks: []float64{min(first, second), max(first, second)},
+				searched: 2,
+			}
 			b.add(two, b.step(first), b.step(second))
 			two.growing = true
 			b.add(two, b.step(first), b.step(second), b.line)

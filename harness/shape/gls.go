@@ -136,8 +136,10 @@ func (r *regression) fit(floor, grain float64) (f fit, ok bool) {
 		if l > restricted {
 			rescale := math.Exp((restricted - l) / 2)
 			likely, squares, restricted = likely*rescale, squares*rescale, l
-			f = fit{solution: s, phi: phi, sigma: math.Sqrt(variance / (1 - phi*phi)),
-				noise: math.Sqrt(variance)}
+			f = fit{
+				solution: s, phi: phi, sigma: math.Sqrt(variance / (1 - phi*phi)),
+				noise: math.Sqrt(variance),
+			}
 		}
 		weight := math.Exp((l - restricted) / 2)
 		likely, squares = likely+weight, squares+weight*variance*s.last
