@@ -36,7 +36,7 @@ func TestCleanBatch(t *testing.T) {
 				t.Errorf("%s: %s freed %.1f %%", f.Path, cleanup, got)
 			}
 		}
-		// The first files leave what libraries and threads set up once; then the level is flat.
+		// Libraries and threads allocate memory once, during the first files. Then the level is flat.
 		if i > 3 && idle(f)-idle(log.Files[i-1]) > 4<<10 {
 			t.Errorf("idle level of file %d: %d, of the one before %d", i, idle(f),
 				idle(log.Files[i-1]))
@@ -92,8 +92,9 @@ func TestBadFilesDoNotEndTheBatch(t *testing.T) {
 	}
 }
 
-// The cache is cleared at the start, when one model makes room for another and after enrollment,
-// and within it after so many batches; --clear-every 0 never clears it.
+// TestClearing: the cache is cleared at the start, when one model makes room for another, and after
+// enrollment. During enrollment it is cleared after a number of batches; --clear-every 0 never
+// clears it there.
 func TestClearing(t *testing.T) {
 	t.Parallel()
 	path := audioFiles(t)[0]
@@ -112,8 +113,8 @@ func TestClearing(t *testing.T) {
 	}
 }
 
-// A recording that was cut off is transcribed as far as it goes, and the log says how much is not
-// there.
+// TestCutOffAudio: a recording that was cut off is transcribed up to its end. The log says how much
+// is missing.
 func TestCutOffAudio(t *testing.T) {
 	t.Parallel()
 	whole, err := os.ReadFile(audioFiles(t)[0])
@@ -121,7 +122,8 @@ func TestCutOffAudio(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "cut.wav")
-	if err := os.WriteFile(path, whole[:len(whole)-32000], 0o666); err != nil { // 1 s
+	// Write the file without its last second.
+	if err := os.WriteFile(path, whole[:len(whole)-32000], 0o666); err != nil {
 		t.Fatal(err)
 	}
 	out, err := command(t, "--model", model, path).Output()

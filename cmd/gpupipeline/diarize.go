@@ -104,7 +104,7 @@ func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm 
 	}
 	for _, t := range d.Turns {
 		if names[t.Speaker] == "" {
-			names[t.Speaker] = unknownVoice // another voice may already have its label as a name
+			names[t.Speaker] = unknownVoice // another voice may already use this label as its name
 		}
 	}
 	d.Turns = speakers.Rename(d.Turns, names)

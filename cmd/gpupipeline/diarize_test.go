@@ -14,8 +14,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// All nineteen checkpoints in their order, every cleanup whole, in the process and in workers
-// alike; and what is found does not depend on where.
+// TestDiarization: all nineteen checkpoints appear in order, and every cleanup is complete, both in
+// the process and in workers. The result is the same in both.
 func TestDiarization(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:5]
@@ -60,9 +60,9 @@ func TestDiarization(t *testing.T) {
 	}
 }
 
-// Memory for fewer voices at a time makes batches smaller and changes nothing in what is found;
-// memory for none leaves the file without speakers, and says so. Either way it ends well, and the
-// log's reader knows that the pipeline helped itself.
+// TestEnrollmentOutOfMemory: with memory for fewer voices at a time, batches get smaller and the
+// result stays the same. With memory for none, the file has no speakers, and the log says so. The
+// file ends well in both cases, and the parser reports the fallback.
 func TestEnrollmentOutOfMemory(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:3]
@@ -98,7 +98,7 @@ func TestEnrollmentOutOfMemory(t *testing.T) {
 	}
 }
 
-// documents is all that was written, by name.
+// documents returns all written documents by name.
 func documents(t *testing.T, dir string) string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -117,7 +117,7 @@ func documents(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// readDocument reads what was written of a file.
+// readDocument reads the document of a file.
 func readDocument(t *testing.T, dir, path string) (d document) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, documentName(path, "json")))

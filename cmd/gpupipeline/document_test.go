@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A file system takes names of 255 bytes.
+// TestDocumentNameOfALongName: file systems accept names of up to 255 bytes.
 func TestDocumentNameOfALongName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -23,8 +23,8 @@ func TestDocumentNameOfALongName(t *testing.T) {
 	}
 }
 
-// Files of one name in two folders have two transcripts, and a file has the same name in every
-// process.
+// TestDocumentName: files with the same name in two folders have two transcripts. The name of a
+// document is the same in every process.
 func TestDocumentName(t *testing.T) {
 	t.Parallel()
 	a, b := documentName("day1/call.wav", "json"), documentName("day2/call.wav", "json")

@@ -12,7 +12,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Each fault does what it says at the file that it names, and nothing elsewhere.
+// TestFaults: each fault has its effect at the file that it names, and nowhere else.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:3]

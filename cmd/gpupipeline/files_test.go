@@ -18,7 +18,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Paths on stdin are worked on as they come: the next is written only when the one before is done.
+// TestStdin: paths on stdin are processed as they arrive. The test writes the next path only after
+// the last file is done.
 func TestStdin(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, "--model", model, "--stdin")
@@ -78,8 +79,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// The smallest files come first, those that are not there before them; equal ones stay as they were
-// given.
+// TestOrder: missing files come first, then the smallest ones. Files of equal size keep their
+// order.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)
@@ -111,7 +112,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A list that cannot be read on ends the batch before what may be half a path is worked on.
+// TestListBreaksOff: if the list cannot be read further, the batch ends. A path that may be
+// incomplete is not processed.
 func TestListBreaksOff(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("input/output error")

@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// hostile is what a file's name may hold: lines and commands of another, escape sequences, bytes
-// that are not UTF-8.
+// hostile is text that a file's name may contain: lines and commands of other programs, escape
+// sequences, bytes that are not UTF-8.
 const hostile = "x\nFORGED: 1\n ::error::FORGED\r\x1b[31m\u009b\u202e\u2028##[error]x" +
 	"section_start:1:a\r\x1b[0K\x9b\xff"
 
 var harmful = regexp.MustCompile(`(?m)[^\n\t -~\x{a0}-\x{200d}]|^FORGED|^\s*::|##\[|section_start:`)
 
-// TestHostileNames gives names where they end up in the log and in messages: a file that is no
-// audio, one that is, files, models and flags that are not there.
+// TestHostileNames uses hostile names that appear in the log and in messages: of a file that is not
+// audio, of one that is, and of missing files, models and flags.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -47,7 +47,7 @@ func TestHostileNames(t *testing.T) {
 		var out, errs bytes.Buffer
 		cmd := command(t, test.args...)
 		cmd.Stdout, cmd.Stderr = &out, &errs
-		_ = cmd.Run() // the code says more
+		_ = cmd.Run() // the exit code is checked below
 		if got := cmd.ProcessState.ExitCode(); got != test.code {
 			t.Errorf("%q: exit %d, want %d: %s", test.args, got, test.code, errs.Bytes())
 		}

@@ -21,10 +21,11 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// The tests run this binary again as gpupipeline: a process of its own, that may die.
+// child is the variable that makes this test binary run as gpupipeline. The tests start it as a
+// separate process, which may die.
 const child = "GPUPIPELINE_TEST_CHILD"
 
-// Made once: the tiny models and a batch of audio.
+// The paths of the tiny models and of a batch of audio. They are made once.
 var model, segmentation, embedding, batch string
 
 func TestMain(m *testing.M) {
@@ -62,7 +63,7 @@ func audioFiles(t *testing.T) []string {
 	return files
 }
 
-// variablesRead change what gpupipeline does.
+// variablesRead are the environment variables that affect gpupipeline.
 var variablesRead = []string{
 	"ENABLE_FAST_PATH", "SKIP_VOICE_EMBEDDINGS", "VOICE_ENROLLMENT_BATCH_SIZE",
 	"EMBEDDING_BATCH_SIZE", "VRAMSOAK_FIRST",
@@ -76,7 +77,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	if !slices.Contains(args, "--device") && !slices.Contains(args, workerFlag) {
-		args = append([]string{"--device", "host"}, args...) // on a machine with a GPU, too
+		args = append([]string{"--device", "host"}, args...) // also on a machine with a GPU
 	}
 	cmd := exec.CommandContext(t.Context(), self, args...)
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
@@ -86,8 +87,8 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// gpupipeline runs it to its end and returns its log, its stderr, and its exit code or the signal
-// that ended it.
+// gpupipeline runs the program until it ends. It returns the log, the stderr, and the exit code or
+// the signal that ended it.
 func gpupipeline(t *testing.T, args ...string) (log *timeline.Timeline, stderr, exit string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -127,7 +128,7 @@ var wholeFile = []string{
 	"Before Final Cleanup", "After Final Cleanup",
 }
 
-// nineteen are the checkpoints of a file whose speakers are looked for.
+// nineteen are the checkpoints of a file with a diarization.
 var nineteen = slices.Concat(wholeFile[:7], []string{
 	"Before Diarization", "Before Waveform Cleanup", "After Waveform Cleanup",
 	"Before Diarization Model Cleanup",
@@ -137,7 +138,7 @@ var nineteen = slices.Concat(wholeFile[:7], []string{
 	"After Speaker Alignment (post-cleanup)",
 }, wholeFile[7:])
 
-// withModels are the arguments for all models.
+// withModels adds the arguments for all models.
 func withModels(args ...string) []string {
 	return append([]string{
 		"--model", model, "--segmentation", segmentation, "--embedding",
@@ -153,7 +154,7 @@ func names(f *timeline.File) []string {
 	return names
 }
 
-// freed is how much of what a cleanup holds it gave back, in per cent.
+// freed returns how much of its memory a cleanup gave back, in per cent.
 func freed(t *testing.T, f *timeline.File, cleanup string) float64 {
 	t.Helper()
 	for _, c := range f.Cleanups {

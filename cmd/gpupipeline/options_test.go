@@ -170,7 +170,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
-// Flags win over the environment, which wins over the defaults.
+// TestEnvironment: flags override the environment, which overrides the defaults.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

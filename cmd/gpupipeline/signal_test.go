@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A file that hangs ends with the first signal, after its cleanups.
+// TestSignalCleansUp: the first signal ends a file that hangs. Its cleanups still run.
 func TestSignalCleansUp(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -30,7 +30,7 @@ func TestSignalCleansUp(t *testing.T) {
 		}
 		var log bytes.Buffer
 		lines := bufio.NewReader(stdout)
-		for begun := 0; begun < 2; { // up to "Before Transcription" of the second file
+		for begun := 0; begun < 2; { // until "Before Transcription" of the second file
 			line, err := lines.ReadString('\n')
 			if err != nil {
 				t.Fatal(err)

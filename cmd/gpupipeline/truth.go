@@ -74,7 +74,7 @@ func (t *truth) none(n int) error {
 type score struct {
 	ErrorRate float64         `json:"diarization_error_rate"`
 	Errors    speakers.Errors `json:"diarization_errors"` // seconds
-	// The share of words with the right speaker.
+	// WordAccuracy is the fraction of words with the right speaker.
 	WordAccuracy float64              `json:"word_accuracy"`
 	Words        speakers.Attribution `json:"words"`
 

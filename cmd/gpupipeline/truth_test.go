@@ -12,9 +12,9 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// On the fixtures' two voices the diarization is right for 95 % of the speech or more, file by
-// file. With enrollment a voice has one name in all files; without, the one that speaks first in a
-// file is SPEAKER_00, which is each of the two in turn.
+// TestTruth: on the fixtures' two voices the diarization is right for at least 95 % of the speech
+// of each file. With enrollment a voice has the same name in all files. Without it, the first
+// speaker of a file is SPEAKER_00, and the two voices take turns.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:4]
@@ -49,7 +49,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// A score counts what is right; a file that the manifest does not have is not judged.
+// TestScore: a score counts correct words and seconds. A file that is missing from the manifest is
+// not judged.
 func TestScore(t *testing.T) {
 	t.Parallel()
 	all, err := readTruth(filepath.Join(batch, "manifest.json"))
@@ -75,7 +76,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// RTTM names files without their folders; it is a truth like any other.
+// TestTruthInRTTM: RTTM names files without their folders, and works like the manifest.
 func TestTruthInRTTM(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:2]
@@ -98,8 +99,8 @@ func TestTruthInRTTM(t *testing.T) {
 	}
 }
 
-// A truth that has none of the files is a mistake: said at once where the files are known, else in
-// the end.
+// TestTruthOfOtherFiles: a truth that covers none of the files is an error. It is reported at the
+// start if the files are known, otherwise at the end.
 func TestTruthOfOtherFiles(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:1]

@@ -21,8 +21,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A stage in a worker logs what the stage in the process does: its memory is in the ledger while it
-// lives, and all of it is given back.
+// TestIsolatedTranscription: a stage in a worker logs the same as in the process. Its memory is in
+// the ledger while the worker lives, and is then freed completely.
 func TestIsolatedTranscription(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:3]
@@ -62,7 +62,7 @@ func TestIsolatedTranscription(t *testing.T) {
 	}
 }
 
-// A crash in a worker fails its file; the files after it have workers of their own.
+// TestWorkerCrash: a crash in a worker fails only its file. Later files have their own workers.
 func TestWorkerCrash(t *testing.T) {
 	t.Parallel()
 	log, stderr, exit := gpupipeline(t, append([]string{
@@ -73,7 +73,8 @@ func TestWorkerCrash(t *testing.T) {
 		"gpupipeline: 1 of 3 files failed\n") {
 		t.Fatalf("exit %s, files %s, stderr %s", exit, statuses(log), stderr)
 	}
-	if want := "Transcription: the process of stage whisper ended: signal: aborted"; !strings.HasPrefix(log.Files[1].Error, want) {
+	const want = "Transcription: the process of stage whisper ended: signal: aborted"
+	if !strings.HasPrefix(log.Files[1].Error, want) {
 		t.Errorf("expected error %q, found %q", want, log.Files[1].Error)
 	}
 	if diff := cmp.Diff(wholeFile, names(log.Files[1])); diff != "" {
@@ -84,8 +85,8 @@ func TestWorkerCrash(t *testing.T) {
 	}
 }
 
-// What ends the process ends its worker too: a signal, which also cleans up, and a kill, which
-// nobody can answer.
+// TestNoOrphans: when the process ends, its worker ends too. The test sends a signal, after which
+// the process cleans up, and a kill, after which it cannot.
 func TestNoOrphans(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -96,14 +97,14 @@ func TestNoOrphans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = log.Close() }() // it is read by its name
+		defer func() { _ = log.Close() }() // the log is read by its path
 		cmd := command(t, "--model", model, "--isolate", "whisper", "--fault", "hang:1",
 			audioFiles(t)[0])
 		cmd.Stdout = log
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "transcription", func() bool { // before it models are tried, in workers that end
+		await(t, "transcription", func() bool { // workers that end try the models before this
 			text, err := os.ReadFile(log.Name())
 			return err == nil && bytes.Contains(text, []byte("Before Transcription"))
 		})
@@ -127,13 +128,13 @@ func TestNoOrphans(t *testing.T) {
 		if err := cmd.Process.Signal(test.signal); err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Wait() // how it ended is looked at here
+		_ = cmd.Wait() // the state has the result
 		if got := ending(cmd); got != test.exit {
 			t.Errorf("%v: exit %s", test.signal, got)
 		}
 		await(t, "end of the worker", func() bool {
 			args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", worker))
-			// Gone, or a zombie that nobody waits for.
+			// The process is gone, or a zombie that nobody waits for.
 			return err != nil || !bytes.Contains(args, []byte(workerFlag))
 		})
 		if test.signal == syscall.SIGTERM {
@@ -162,8 +163,8 @@ func TestWorkerAlone(t *testing.T) {
 	}
 }
 
-// Memory that runs out in a worker is told from other ends: the system kills it, or an engine says
-// so and aborts.
+// TestWorkerOutOfMemory: the error says if a worker ended because memory ran out. Either the system
+// killed it, or an engine reported it and aborted.
 func TestWorkerOutOfMemory(t *testing.T) {
 	t.Setenv(child, "1")
 	host, err := meter.OpenHost(meter.MallocFixed)
@@ -215,7 +216,7 @@ func TestWorkerOutOfMemory(t *testing.T) {
 	}
 }
 
-// await polls; a loaded machine may take long.
+// await polls until a condition holds. It waits long, because a loaded machine may be slow.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
@@ -237,7 +238,8 @@ func holds(t *testing.T, f *timeline.File, cleanup string) int64 {
 	return 0
 }
 
-// What one worker has tried before the batch those of the files need not try again.
+// TestWorkersTrustTheWarmUp: the workers of files do not repeat the trials of models that a worker
+// made before the batch.
 func TestWorkersTrustTheWarmUp(t *testing.T) {
 	t.Setenv(child, "1")
 	o, err := parse(withModels("--isolate", "diarization", "a.wav"), variables(""))

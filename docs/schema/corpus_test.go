@@ -12,11 +12,11 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// repository is the root of the repository.
+// repository is the path to the root of the repository.
 const repository = "../.."
 
-// eachFile visits the files of the repository with one of the endings, and those that stand in the
-// txtar files of the tests.
+// eachFile visits the files of the repository with one of the endings. It also visits such files
+// inside the tests' txtar files.
 func eachFile(t *testing.T, endings []string, visit func(name string, text []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
@@ -25,7 +25,7 @@ func eachFile(t *testing.T, endings []string, visit func(name string, text []byt
 			return err
 		case d.IsDir() && path != repository && strings.HasPrefix(d.Name(), "."),
 			d.IsDir() && filepath.Dir(path) == repository && (d.Name() == "bin" || d.Name() == "runs"):
-			return fs.SkipDir // what is built and run here
+			return fs.SkipDir // build outputs and runs
 		case !d.Type().IsRegular() || !slices.Contains(append(endings, ".txtar"), filepath.Ext(path)):
 			return nil
 		}
@@ -49,9 +49,9 @@ func eachFile(t *testing.T, endings []string, visit func(name string, text []byt
 	}
 }
 
-// TestYAMLOfTheRepository holds each YAML file of the repository against both schemas: what a
-// reader takes, its schema takes; what it refuses for a key, the schema refuses. So each policy is
-// also a pipeline file with wrong keys, and the reverse.
+// TestYAMLOfTheRepository validates each YAML file of the repository against both schemas. A schema
+// must accept what its reader accepts, and refuse a file that its reader refuses because of a key.
+// So each policy is also tested as a pipeline file with wrong keys, and the reverse.
 func TestYAMLOfTheRepository(t *testing.T) {
 	t.Parallel()
 	for _, f := range formats {
@@ -85,9 +85,8 @@ func TestYAMLOfTheRepository(t *testing.T) {
 	}
 }
 
-// TestVerdictsOfTheRepository holds each verdict in the repository against the schema, those of run
-// folders of earlier versions too. What the program prints now is tested where it is run, in
-// cmd/vramsoak.
+// TestVerdictsOfTheRepository validates each verdict in the repository, also those in run folders
+// of earlier versions. The tests of cmd/vramsoak validate current output.
 func TestVerdictsOfTheRepository(t *testing.T) {
 	t.Parallel()
 	holds := compiled(t, "verdict")

@@ -11,7 +11,7 @@ import (
 	"vramsoak/fixtures/golden"
 )
 
-// referenceHead begins the page that is written from the schemas.
+// referenceHead is the start of the page that is generated from the schemas.
 const referenceHead = "# Keys and fields\n" + `
 Reference: which keys have the policy and the pipeline file, and which fields has the verdict?
 
@@ -26,7 +26,7 @@ Sizes are bytes: 1048576, 512KiB, 1.5GiB (GB reads as GiB). Shares are above 0 a
 95%. Keys that begin with x- are for YAML anchors and are not read.
 `
 
-// TestReference compares README.md with the schemas. UPDATE=1 writes it.
+// TestReference compares README.md with the schemas. UPDATE=1 rewrites it.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	const path = "README.md"
@@ -60,7 +60,7 @@ func wrapped(text string) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// rows writes a line of the table for each key of a schema, and for the keys below it.
+// rows writes a row of the table for each key of a schema, including nested keys.
 func rows(t *testing.T, b *strings.Builder, root, n node, path string, fields bool) {
 	t.Helper()
 	for _, part := range parts(root, n) {
@@ -85,7 +85,7 @@ func rows(t *testing.T, b *strings.Builder, root, n node, path string, fields bo
 	}
 }
 
-// valueOf says what a key takes: its words, or what they are called.
+// valueOf returns a description of a key's values: the allowed words, or the type.
 func valueOf(root, n node) string {
 	for _, part := range parts(root, n) {
 		if title, ok := part["title"].(string); ok {
@@ -99,7 +99,7 @@ func valueOf(root, n node) string {
 	return map[string]string{"object": "keys", "array": "list", "boolean": "true or false"}[kind]
 }
 
-// defaultOf is a default as it would be written.
+// defaultOf returns a default as a user would write it.
 func defaultOf(n node) string {
 	if n["default"] == nil {
 		return ""
@@ -114,10 +114,10 @@ func defaultOf(n node) string {
 	return "`" + strings.ReplaceAll(strings.ReplaceAll(string(text), `"`, ""), ",", ", ") + "`"
 }
 
-// inOrder is the key under which ordered keeps the order of properties.
+// inOrder is the key under which ordered stores the order of properties.
 const inOrder = "\x00order"
 
-// ordered is a schema that knows the order of its properties.
+// ordered returns a schema with the order of its properties.
 func ordered(t *testing.T, name string) node {
 	t.Helper()
 	root := document(t, name)
@@ -132,7 +132,7 @@ func ordered(t *testing.T, name string) node {
 	return root
 }
 
-// order reads a value from JSON, and notes in v, the same value, the order of properties.
+// order reads a value from JSON, and adds the order of its properties to v, the same value.
 func order(dec *json.Decoder, v any) error {
 	token, err := dec.Token()
 	delim, nested := token.(json.Delim)

@@ -20,7 +20,8 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A format is a file that people write: its schema, and the reader that decides what is accepted.
+// A format is a file that people write: its schema, and the reader that decides which files are
+// valid.
 type format struct {
 	name string
 	read func(src []byte) error
@@ -45,7 +46,7 @@ func document(t *testing.T, name string) map[string]any {
 	return doc
 }
 
-// compiled returns a schema that can be applied; it is one by its own meta-schema.
+// compiled returns a compiled schema. The meta-schema must accept it.
 func compiled(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
@@ -59,8 +60,8 @@ func compiled(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// asJSON returns a YAML file as the values that an editor holds against a schema; ok is false where
-// it is no YAML, or has nothing in it.
+// asJSON returns a YAML file as the values that an editor would validate. ok is false if it is
+// invalid or empty.
 func asJSON(src []byte) (v any, ok bool) {
 	if err := yaml.Unmarshal(src, &v); err != nil || v == nil {
 		return nil, false
@@ -73,15 +74,15 @@ func asJSON(src []byte) (v any, ok bool) {
 	return v, err == nil
 }
 
-// unknownKey is a key that no format has, and that is far from all that they have.
+// unknownKey is a key that no format has. It resembles none of their keys.
 const unknownKey = "zzzzzzzzzzzz"
 
-// keysExpected begins what a reader expected where it found a key that it does not know.
+// keysExpected is the start of a reader's message about an unknown key.
 const keysExpected = "one of the keys "
 
 type mistake = *strictyaml.Mistake
 
-// mistakes are what a reader says of a file.
+// mistakes returns what a reader reports about a file.
 func mistakes(err error) (all []mistake) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -93,8 +94,8 @@ func mistakes(err error) (all []mistake) {
 	return all
 }
 
-// keysAt asks a reader for the keys of the mapping at a path, by giving it one that it does not
-// know. It returns nil where there is no such mapping.
+// keysAt returns the keys that a reader accepts in the mapping at a path, or nil if there is no
+// such mapping. It finds them by giving the reader an unknown key.
 func keysAt(read func([]byte) error, path []string) []string {
 	src := fmt.Sprintf("{%s: 1}", unknownKey)
 	for _, key := range slices.Backward(path) {
@@ -113,7 +114,8 @@ func keysAt(read func([]byte) error, path []string) []string {
 	return nil
 }
 
-// readerKeys returns all paths of keys that a reader knows, such as "stages.[].tensors.[].size".
+// readerKeys returns the paths of all keys that a reader accepts, such as
+// "stages.[].tensors.[].size".
 func readerKeys(read func([]byte) error, path []string) (all []string) {
 	for _, key := range keysAt(read, path) {
 		at := append(slices.Clone(path), key)
@@ -127,7 +129,7 @@ func readerKeys(read func([]byte) error, path []string) (all []string) {
 // A node is a part of a schema.
 type node = map[string]any
 
-// parts are a schema, what it refers to, and what it offers to choose from.
+// parts returns a schema, the schemas it refers to, and its alternatives.
 func parts(root, n node) []node {
 	all := []node{n}
 	if to, ok := n["$ref"].(string); ok {
@@ -143,7 +145,7 @@ func parts(root, n node) []node {
 	return all
 }
 
-// schemaKeys returns all paths of keys that a schema has, with their schemas.
+// schemaKeys adds the paths of all keys of a schema, with their schemas, to found.
 func schemaKeys(root, n node, path []string, found map[string]node) {
 	for _, part := range parts(root, n) {
 		properties, _ := part["properties"].(node)
@@ -158,7 +160,7 @@ func schemaKeys(root, n node, path []string, found map[string]node) {
 	}
 }
 
-// TestKeys compares the keys of each schema with those that its reader knows.
+// TestKeys compares the keys of each schema with the keys that its reader accepts.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for _, f := range formats {
@@ -183,7 +185,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// closed demands of every mapping with keys that it takes no others.
+// closed fails the test unless every mapping with keys refuses other keys.
 func closed(t *testing.T, name string, root node, v any) {
 	switch v := v.(type) {
 	case node:
@@ -201,7 +203,7 @@ func closed(t *testing.T, name string, root node, v any) {
 	}
 }
 
-// TestDescriptions demands that each key of each schema says what it is, in a sentence.
+// TestDescriptions: each key of each schema has a description in a sentence.
 func TestDescriptions(t *testing.T) {
 	t.Parallel()
 	for _, name := range schema.Names() {
@@ -222,8 +224,8 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// TestPolicyDefaults compares the defaults that the schema names with those of the program: a
-// policy of nothing else is the default policy.
+// TestPolicyDefaults: a policy with exactly the defaults of the schema is the program's default
+// policy.
 func TestPolicyDefaults(t *testing.T) {
 	t.Parallel()
 	found := map[string]node{}

@@ -11,7 +11,7 @@ import (
 	"vramsoak/harness/check"
 )
 
-// tried are values that people write, as they stand in YAML.
+// tried are values that people write, as in YAML.
 var tried = []string{
 	"1", "0", "0.5", "1048576", "-1", "95%", "512MiB", "1 GiB", "250us", "true", "false", "null", `""`,
 	`"8"`,
@@ -21,8 +21,8 @@ var tried = []string{
 	"{" + unknownKey + ": 1}", "[{" + unknownKey + ": 1}]", "[[]]",
 }
 
-// TestValues puts each value in the place of each of the example's: what the reader takes, the
-// schema takes; and what is a mapping, a list or a flag in the wrong place, both refuse.
+// TestValues replaces each value of the example by each of the values above. The schema must accept
+// what the reader accepts. Both must refuse a mapping, a list or a flag in the wrong position.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	for _, f := range formats {
@@ -49,7 +49,7 @@ func tryValues(t *testing.T, f format) {
 		t.Errorf("%s: the reader refuses the schema's example: %v", f.name, err)
 	}
 	covered := map[string]bool{}
-	places(example, nil, func(path []string, replace func(any)) {
+	visitValues(example, nil, func(path []string, replace func(any)) {
 		if covered[generic(path)] {
 			return
 		}
@@ -78,7 +78,7 @@ func tryValues(t *testing.T, f format) {
 				t.Errorf("%s: %s: %s: the schema takes it, the reader does not", f.name, generic(path), value)
 			}
 		}
-		if takes["true"] != takes["false"] { // a flag that must not be set here
+		if takes["true"] != takes["false"] { // a flag that this key does not allow
 			return
 		}
 		for _, flag := range []string{"true", "false"} {
@@ -104,7 +104,7 @@ func structural(value string) bool {
 	return value == "null" || strings.ContainsRune(value, '{') || value == "[[]]"
 }
 
-// generic is a path with its places in lists left out: "stages.[].name".
+// generic returns a path without its list indexes: "stages.[].name".
 func generic(path []string) string {
 	all := make([]string, len(path))
 	for i, key := range path {
@@ -116,28 +116,28 @@ func generic(path []string) string {
 	return strings.Join(all, ".")
 }
 
-// places visits each value within v, with a function that replaces it for as long as the visit
-// lasts.
-func places(v any, path []string, visit func(path []string, replace func(any))) {
+// visitValues visits each value within v. It passes a function that replaces the value during the
+// visit.
+func visitValues(v any, path []string, visit func(path []string, replace func(any))) {
 	switch v := v.(type) {
 	case node:
 		for key, value := range v {
 			at := append(slices.Clip(path), key)
 			visit(at, func(by any) { v[key] = by })
 			v[key] = value
-			places(value, at, visit)
+			visitValues(value, at, visit)
 		}
 	case []any:
 		for i, value := range v {
 			at := append(slices.Clip(path), strconv.Itoa(i))
 			visit(at, func(by any) { v[i] = by })
 			v[i] = value
-			places(value, at, visit)
+			visitValues(value, at, visit)
 		}
 	}
 }
 
-// TestEnums compares the names that schemas offer with those that readers list themselves.
+// TestEnums compares the names that schemas offer with the names that readers list.
 func TestEnums(t *testing.T) {
 	t.Parallel()
 	for _, f := range formats {
@@ -147,7 +147,7 @@ func TestEnums(t *testing.T) {
 		schemaKeys(root, root, nil, found)
 		example := root["examples"].([]any)[0].(node)
 		seen := map[string]bool{}
-		places(example, nil, func(path []string, replace func(any)) {
+		visitValues(example, nil, func(path []string, replace func(any)) {
 			if seen[generic(path)] {
 				return
 			}
@@ -161,7 +161,7 @@ func TestEnums(t *testing.T) {
 				words, ok := strings.CutPrefix(m.Expected, "one of ")
 				if !ok || strings.HasPrefix(words, "the ") || strings.Contains(words, " and ") ||
 					!strings.Contains(m.Found, unknownKey) {
-					continue // no list of words
+					continue // not a list of words
 				}
 				want := strings.Split(words, ", ")
 				replaced := func(word string) bool {
@@ -185,7 +185,7 @@ func TestEnums(t *testing.T) {
 	}
 }
 
-// TestAmounts tries the spellings of sizes and shares on one key each.
+// TestAmounts tries the spellings of sizes and percentages, each on one key.
 func TestAmounts(t *testing.T) {
 	t.Parallel()
 	holds := compiled(t, "policy")

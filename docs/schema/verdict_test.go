@@ -15,8 +15,8 @@ import (
 	"vramsoak/pipeline/validation"
 )
 
-// TestVerdictFields compares the schema of the verdict with the types that are written: a field
-// that is added to one of them is added to docs/schema/verdict.schema.json, with what it means.
+// TestVerdictFields compares the schema of the verdict with the types that are written. A new field
+// must be described in docs/schema/verdict.schema.json.
 func TestVerdictFields(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
@@ -43,8 +43,8 @@ func TestVerdictFields(t *testing.T) {
 	}
 }
 
-// fields lists the JSON fields of a type by their path, with their kind, and whether they are
-// always written. Those of an object that is written by some commands only are not demanded.
+// fields lists the JSON fields of a type: the path, the kind, and whether it is always written.
+// Fields of an object that only some commands write are not required.
 func fields(of reflect.Type, path string, demanded bool, found map[string]string) {
 	switch of.Kind() {
 	case reflect.Pointer:
@@ -102,14 +102,14 @@ func kindOfType(of reflect.Type) string {
 	return ""
 }
 
-// kindOf is the JSON type that a schema demands.
+// kindOf returns the JSON type that a schema requires.
 func kindOf(t *testing.T, root, n node) string {
 	t.Helper()
 	for _, part := range parts(root, n) {
 		switch kind := part["type"].(type) {
 		case string:
 			return kind
-		case []any: // a Go slice that was never made is null
+		case []any: // a nil slice is written as null
 			if len(kind) != 2 || kind[1] != "null" {
 				t.Fatalf("expected a type, or a type and null, found %v", kind)
 			}
@@ -123,7 +123,7 @@ func kindOf(t *testing.T, root, n node) string {
 	return ""
 }
 
-// requiredKeys marks the paths that must be there.
+// requiredKeys adds the required paths to found.
 func requiredKeys(root, n node, path []string, found map[string]bool) {
 	for _, part := range parts(root, n) {
 		required, _ := part["required"].([]any)
@@ -140,8 +140,7 @@ func requiredKeys(root, n node, path []string, found map[string]bool) {
 	}
 }
 
-// TestVerdictIsOpen holds a verdict of a later version against the schema: with fields that are not
-// known yet.
+// TestVerdictIsOpen validates a verdict of a later version, which has unknown fields.
 func TestVerdictIsOpen(t *testing.T) {
 	t.Parallel()
 	holds := compiled(t, "verdict")

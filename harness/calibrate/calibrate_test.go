@@ -86,7 +86,7 @@ func TestTrouble(t *testing.T) {
 	}{
 		{runs[:1], options(300), "expected at least 2 runs that did not fail, found 1"},
 		{[]*compare.Baseline{&failed, runs[1]}, options(300),
-			"found 1; 1 failed and may have leaked, the first is run 0; if they did not leak, use them "+
+			"found 1; 1 failed and may have leaked, the first is run 0; if they did not leak, use them " +
 				"too with --all"},
 		// 0.99^299 < 0.05.
 		{runs, options(298),

@@ -39,7 +39,7 @@ func (g *regression) suffices() bool {
 		decidable, pass := false, true
 		for _, e := range metrics {
 			limit := e.limit(g.MinEffect, g.MinBytes, g.MinSlowdown)
-			if e.fires >= limit { // exactly at the edge, one more file could fail it
+			if e.fires >= limit { // at equality, one more file could make the metric fail
 				return false
 			}
 			if e.mustPass() {

@@ -21,10 +21,11 @@ func TestSignedRank(t *testing.T) {
 		{"only zeros", []float64{0, 0, 0}, 1},
 		{"all above", []float64{5, 1, 2, 9, 3}, 1. / 32},
 		{"all below", []float64{-5, -1, -2, -9, -3}, 1},
-		{"the least is below", []float64{3, -1, 2}, 2. / 8}, // ranks 1 2 3, sum 5 of 6: 5 and 6
+		{"the least is below", []float64{3, -1, 2}, 2. / 8}, // ranks 1 2 3, sum 5; one sum is 5, one is 6
 		{"ties share a rank", []float64{1, 1, -1}, 4. / 8},
-		// ranks 2 2 2, sum 4: three times 4, and 6
-		{"zeros take the low ranks", []float64{0, -1, 2}, 2. / 4}, // ranks 2 3, sum 3: 3 and 5
+		// Ranks 2 2 2, sum 4. Three sums are 4, and one is 6.
+		// Ranks 2 3, sum 3. One sum is 3, and one is 5.
+		{"zeros take the low ranks", []float64{0, -1, 2}, 2. / 4},
 		{"a zero and all above", []float64{0, 1, 2}, 1. / 4},
 		// Hollander and Wolfe's depression scale factors, as in R's
 		// wilcox.test(x, y, paired = TRUE, alternative = "greater"): V = 40,

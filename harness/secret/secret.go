@@ -89,7 +89,7 @@ var (
 	// locations are last words of names that say where a secret is stored.
 	locations = []string{"file", "path", "dir", "folder", "name", "length", "store", "manager",
 		"stdin", "env", "policy", "prompt"}
-	// textTokens come before "token" in settings of language models.
+	// textTokens are words before "token" in names of text tokens, such as eos_token.
 	textTokens = []string{
 		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "max", "min", "num", "start", "end", "stop",
 		"special",

@@ -17,9 +17,9 @@ var (
 // distribution is not enough.
 //
 // The table comes from simulations of hundreds of thousands of series for each number of values.
-// First came thresholds that find most lines of 5.2 standard errors at that rate of false alarms
-// (as in TestFrontier). They were smoothed by hand, and those for 50 values were corrected by what
-// the whole method then did. TestCritical counts the false alarms again.
+// TestFrontier shows how: at that rate of false alarms, the thresholds find as many leaks of 5.2
+// standard errors as possible. They were then smoothed by hand. The row for 50 values was corrected
+// until the whole method kept the rate. TestCritical counts the false alarms again.
 var critical = [len(criticalFiles)][len(criticalPhi)]float64{
 	{9.7, 9.5, 9.3, 9.0, 9.0, 8.0, 7.5, 7.0, 6.5, 6.0},
 	{7.2, 9.0, 9.0, 9.0, 9.0, 8.5, 7.5, 6.5, 6.0, 6.0},

@@ -186,7 +186,7 @@ func judge(s Series, index []int) Result {
 	}
 	a := newAudio(s, x)
 	y, middle := centred(s.Values)
-	// Floating-point arithmetic shows nothing smaller.
+	// Floating-point arithmetic cannot resolve smaller differences than these.
 	grain := max(s.Grain, 1e-15*largest(s.Values), 1e-100)
 	deviation := s.Resolution / math.Sqrt(3) // the standard deviation of rounding errors
 	raw := y[len(y)-1]
