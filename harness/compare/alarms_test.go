@@ -51,7 +51,8 @@ func simulate(r *rand.Rand, files int, worse float64) *compare.Baseline {
 // verdicts compares many pairs of runs. It counts the pairs in which a metric fails, and those in
 // which all metrics pass.
 func verdicts(t *testing.T, runs, files int, worse float64, paired bool,
-	policy check.RegressionPolicy) (failed, passed int) {
+	policy check.RegressionPolicy,
+) (failed, passed int) {
 	t.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -39,8 +39,8 @@ type RunInfo struct {
 // New returns a baseline with the measurements of a run. Bytes are rounded to whole ones, other
 // units to a millionth, so that a run equals its saved baseline.
 func New(m check.Measurements, run RunInfo) *Baseline {
-	b := &Baseline{Schema: Schema, Run: run, Measurements: check.Measurements{Files: m.Files,
-		Failed: m.Failed}}
+	measured := check.Measurements{Files: m.Files, Failed: m.Failed}
+	b := &Baseline{Schema: Schema, Run: run, Measurements: measured}
 	b.Metrics = slices.Clone(m.Metrics)
 	for i, metric := range b.Metrics {
 		scale := 1e6

@@ -46,11 +46,15 @@ const small = `{
 
 func TestBaseline(t *testing.T) {
 	want := compare.New(check.Measurements{
-		Files: []check.MeasuredFile{{Path: "a.wav", Index: 1, AudioSeconds: 10.25},
-			{Path: "b.wav", Index: 2, Process: 1}},
+		Files: []check.MeasuredFile{
+			{Path: "a.wav", Index: 1, AudioSeconds: 10.25},
+			{Path: "b.wav", Index: 2, Process: 1},
+		},
 		Metrics: []check.Metric{
-			{Name: "peak", Unit: check.Bytes, Resolution: 5368709,
-				Values: check.Values{7763153388.25, 1 << 40}},
+			{
+				Name: "peak", Unit: check.Bytes, Resolution: 5368709,
+				Values: check.Values{7763153388.25, 1 << 40},
+			},
 			{
 				Name: "recovery of Whisper Cleanup", Unit: check.Ratio, Rank: 1, Device: 2,
 				HigherIsBetter: true,
@@ -103,42 +107,66 @@ func TestReadBaselineErrors(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"empty", "", "b.json:1:1: expected JSON: unexpected end of JSON input"},
 		{"cut off", small[:100], `b.json:5:13: expected JSON: unexpected end of JSON input`},
-		{"a log", "[GPU Memory] Start",
-			"b.json:1:2: expected JSON: invalid character 'G' looking for beginning of value"},
-		{"other JSON", "[]",
+		{
+			"a log", "[GPU Memory] Start",
+			"b.json:1:2: expected JSON: invalid character 'G' looking for beginning of value",
+		},
+		{
+			"other JSON", "[]",
 			`b.json:1:1: expected a baseline, an object with "schema": "vramsoak.baseline/1", found ` +
-				`none; vramsoak baseline save makes one`},
-		{"another version", change("line/1", "line/2"),
+				`none; vramsoak baseline save makes one`,
+		},
+		{
+			"another version", change("line/1", "line/2"),
 			`b.json:2:3: expected the schema "vramsoak.baseline/1", found "vramsoak.baseline/2"; ` +
-				`save the baseline again from its run with this vramsoak: vramsoak baseline save`},
-		{"an unknown key", change(`"files"`, `"filse"`),
+				`save the baseline again from its run with this vramsoak: vramsoak baseline save`,
+		},
+		{
+			"an unknown key", change(`"files"`, `"filse"`),
 			`b.json:14:3: expected one of the keys schema, run, files, failed, metrics, each once, found ` +
-				`"filse"`},
-		{"an unknown key of a metric", change(`"rank"`, `"rang"`),
+				`"filse"`,
+		},
+		{
+			"an unknown key of a metric", change(`"rank"`, `"rang"`),
 			`b.json:20:5: expected a metric such as ` +
-				`{"name":"peak","unit":"bytes","values":[1073741824]}: unknown field "rang"`},
-		{"a word for a number", change(`"index":2`, `"index":"two"`),
+				`{"name":"peak","unit":"bytes","values":[1073741824]}: unknown field "rang"`,
+		},
+		{
+			"a word for a number", change(`"index":2`, `"index":"two"`),
 			`b.json:16:5: expected a file such as {"path":"a.wav","index":1,"process":0}: ` +
-				`cannot unmarshal string into Go struct field MeasuredFile.index of type int`},
-		{"too few values", change(",12.5]", "]"),
-			`b.json:21:5: expected a value for each of the 2 files of the metric "seconds a file", found 1`},
-		{"an unknown unit", change(`"seconds",`, `"fortnights",`),
+				`cannot unmarshal string into Go struct field MeasuredFile.index of type int`,
+		},
+		{
+			"too few values", change(",12.5]", "]"),
+			`b.json:21:5: expected a value for each of the 2 files of the metric "seconds a file", found 1`,
+		},
+		{
+			"an unknown unit", change(`"seconds",`, `"fortnights",`),
 			`b.json:21:5: expected a metric with the unit bytes, ratio, seconds or x real time, ` +
-				`found "fortnights"`},
-		{"too many bytes", change("7763153388", "7e30"),
-			"b.json:19:5: expected numbers of less than 2^62, found 7e+30"},
-		{"no name", change(`"peak"`, `""`),
-			"b.json:19:5: expected a metric with a name and a resolution of 0 or more"},
+				`found "fortnights"`,
+		},
+		{
+			"too many bytes", change("7763153388", "7e30"),
+			"b.json:19:5: expected numbers of less than 2^62, found 7e+30",
+		},
+		{
+			"no name", change(`"peak"`, `""`),
+			"b.json:19:5: expected a metric with a name and a resolution of 0 or more",
+		},
 		{"a place that is no file", change(`"values":[7763153388,1099511627776]`,
 			`"places":[2],"values":[1]`), placesOf("peak")},
 		{"places that fall", change(`"values":[7763153388,1099511627776]`,
 			`"places":[1,0],"values":[1,2]`), placesOf("peak")},
 		{"a place without a value", change(`"values":[7763153388,1099511627776]`,
 			`"places":[0,1],"values":[1]`), placesOf("peak")},
-		{"no list", change(`"metrics": [`, `"metrics": {"a": [`) + "}",
-			"b.json:18:14: expected a list of metrics"},
-		{"files are no list", `{"schema": "vramsoak.baseline/1", "files": 3}`,
-			"b.json:1:44: expected a list of files"},
+		{
+			"no list", change(`"metrics": [`, `"metrics": {"a": [`) + "}",
+			"b.json:18:14: expected a list of metrics",
+		},
+		{
+			"files are no list", `{"schema": "vramsoak.baseline/1", "files": 3}`,
+			"b.json:1:44: expected a list of files",
+		},
 	} {
 		_, err := compare.ReadBaseline(strings.NewReader(c.src), "b.json")
 		if err == nil {
@@ -162,8 +190,10 @@ func placesOf(metric string) string {
 func TestSparseBaseline(t *testing.T) {
 	t.Parallel()
 	m := check.Measurements{Files: make([]check.MeasuredFile, 100)}
-	m.Metrics = []check.Metric{{Name: "peak", Unit: check.Bytes, Places: []int32{3, 97},
-		Values: check.Values{1 << 30, 5}}}
+	m.Metrics = []check.Metric{{
+		Name: "peak", Unit: check.Bytes, Places: []int32{3, 97},
+		Values: check.Values{1 << 30, 5},
+	}}
 	want := compare.New(m, compare.RunInfo{})
 	var out bytes.Buffer
 	if err := want.WriteJSON(&out); err != nil {

@@ -17,8 +17,10 @@ const mib = float64(1 << 20)
 func run(metric check.Metric, n int, value func(i int) float64) *compare.Baseline {
 	m := check.Measurements{}
 	for i := range n {
-		m.Files = append(m.Files, check.MeasuredFile{Path: fmt.Sprintf("audio/%04d.wav", i+1),
-			Index: i + 1})
+		m.Files = append(m.Files, check.MeasuredFile{
+			Path:  fmt.Sprintf("audio/%04d.wav", i+1),
+			Index: i + 1,
+		})
 		metric.Values = append(metric.Values, value(i))
 	}
 	m.Metrics = []check.Metric{metric}
@@ -28,8 +30,10 @@ func run(metric check.Metric, n int, value func(i int) float64) *compare.Baselin
 var (
 	peak       = check.Metric{Name: "peak", Unit: check.Bytes}
 	throughput = check.Metric{Name: "throughput", Unit: check.TimesRealTime, HigherIsBetter: true}
-	recovery   = check.Metric{Name: "recovery of Whisper Cleanup", Unit: check.Ratio,
-		HigherIsBetter: true}
+	recovery   = check.Metric{
+		Name: "recovery of Whisper Cleanup", Unit: check.Ratio,
+		HigherIsBetter: true,
+	}
 )
 
 func steady(v float64) func(int) float64 { return func(int) float64 { return v } }
@@ -47,44 +51,76 @@ func TestVerdicts(t *testing.T) {
 		want      check.Verdict
 		message   string
 	}{
-		{"the same", run(peak, 8, steady(1000*mib)), run(peak, 8, steady(1000*mib)), check.Pass,
-			"unchanged at 1000 MiB, over the same 8 files"},
+		{
+			"the same", run(peak, 8, steady(1000*mib)), run(peak, 8, steady(1000*mib)), check.Pass,
+			"unchanged at 1000 MiB, over the same 8 files",
+		},
 		{
 			"more than 1 %", run(peak, 14, steady(1000*mib)), run(peak, 14, steady(1011*mib)), check.Fail,
 			"rose by 11.0 MiB (+1.1 %, 95 % interval 11.0 MiB to 11.0 MiB) from 1000 MiB, over the same " +
 				"14 files; at most 10.0 MiB is allowed",
 		},
-		{"up to 1 %", run(peak, 14, steady(1000*mib)), run(peak, 14, steady(1010*mib)), check.Pass,
-			"no worse than is allowed: rose by 10.0 MiB"},
-		{"more than 1 %, less than 8 MiB", run(peak, 14, steady(100*mib)), run(peak, 14, steady(107*mib)),
-			check.Pass, "+7.0 %"},
-		{"more than 8 MiB", run(peak, 14, steady(100*mib)), run(peak, 14, steady(109*mib)), check.Fail,
-			"at most 8.00 MiB"},
-		{"better", run(peak, 14, steady(1000*mib)), run(peak, 14, steady(900*mib)), check.Pass,
-			"better: fell by 100 MiB (-10.0 %"},
+		{
+			"up to 1 %", run(peak, 14, steady(1000*mib)), run(peak, 14, steady(1010*mib)), check.Pass,
+			"no worse than is allowed: rose by 10.0 MiB",
+		},
+		{
+			"more than 1 %, less than 8 MiB", run(peak, 14, steady(100*mib)), run(peak, 14, steady(107*mib)),
+			check.Pass, "+7.0 %",
+		},
+		{
+			"more than 8 MiB", run(peak, 14, steady(100*mib)), run(peak, 14, steady(109*mib)), check.Fail,
+			"at most 8.00 MiB",
+		},
+		{
+			"better", run(peak, 14, steady(1000*mib)), run(peak, 14, steady(900*mib)), check.Pass,
+			"better: fell by 100 MiB (-10.0 %",
+		},
 		// One metric may fail by chance in 0.1 % of the runs, and 2^-10 is just below 0.1 %.
-		{"too few to fail", run(peak, 9, steady(1000*mib)), run(peak, 9, steady(2000*mib)),
-			check.Undecided, "10 in both runs can decide it"},
-		{"too few to pass", run(peak, 5, steady(1000*mib)), run(peak, 5, steady(1000*mib)),
-			check.Undecided, "10 in both runs can decide it"},
-		{"digits", run(digits, 14, steady(1000*mib)), run(digits, 14, steady(1015*mib)), check.Undecided,
-			"exact bytes would decide it"},
-		{"digits on the good side", run(digits, 14, steady(1000*mib)), run(digits, 14, steady(1005*mib)),
-			check.Undecided, "exact bytes"},
-		{"past the digits", run(digits, 14, steady(1000*mib)), run(digits, 14, steady(1021*mib)),
-			check.Fail, "interval 11.0 MiB to 31.0 MiB"},
-		{"slower", run(throughput, 14, steady(30)), run(throughput, 14, steady(28.2)), check.Fail,
-			"fell by 1.80 x real time (-6.0 %"},
-		{"a little slower", run(throughput, 14, steady(30)), run(throughput, 14, steady(28.65)),
-			check.Pass, "-4.5 %"},
-		{"faster", run(throughput, 14, steady(30)), run(throughput, 14, steady(33)), check.Pass,
-			"better: rose by 3.00 x real time (+10.0 %"},
-		{"less recovered", run(recovery, 14, steady(0.98)), run(recovery, 14, steady(0.97)), check.Fail,
-			"fell by 1.0 points"},
-		{"a little less recovered", run(recovery, 14, steady(0.98)), run(recovery, 14, steady(0.971)),
-			check.Pass, "fell by 0.9 points"},
-		{"gone", run(peak, 14, steady(1)), run(recovery, 14, steady(1)), check.Skipped,
-			"only the base has it"},
+		{
+			"too few to fail", run(peak, 9, steady(1000*mib)), run(peak, 9, steady(2000*mib)),
+			check.Undecided, "10 in both runs can decide it",
+		},
+		{
+			"too few to pass", run(peak, 5, steady(1000*mib)), run(peak, 5, steady(1000*mib)),
+			check.Undecided, "10 in both runs can decide it",
+		},
+		{
+			"digits", run(digits, 14, steady(1000*mib)), run(digits, 14, steady(1015*mib)), check.Undecided,
+			"exact bytes would decide it",
+		},
+		{
+			"digits on the good side", run(digits, 14, steady(1000*mib)), run(digits, 14, steady(1005*mib)),
+			check.Undecided, "exact bytes",
+		},
+		{
+			"past the digits", run(digits, 14, steady(1000*mib)), run(digits, 14, steady(1021*mib)),
+			check.Fail, "interval 11.0 MiB to 31.0 MiB",
+		},
+		{
+			"slower", run(throughput, 14, steady(30)), run(throughput, 14, steady(28.2)), check.Fail,
+			"fell by 1.80 x real time (-6.0 %",
+		},
+		{
+			"a little slower", run(throughput, 14, steady(30)), run(throughput, 14, steady(28.65)),
+			check.Pass, "-4.5 %",
+		},
+		{
+			"faster", run(throughput, 14, steady(30)), run(throughput, 14, steady(33)), check.Pass,
+			"better: rose by 3.00 x real time (+10.0 %",
+		},
+		{
+			"less recovered", run(recovery, 14, steady(0.98)), run(recovery, 14, steady(0.97)), check.Fail,
+			"fell by 1.0 points",
+		},
+		{
+			"a little less recovered", run(recovery, 14, steady(0.98)), run(recovery, 14, steady(0.971)),
+			check.Pass, "fell by 0.9 points",
+		},
+		{
+			"gone", run(peak, 14, steady(1)), run(recovery, 14, steady(1)), check.Skipped,
+			"only the base has it",
+		},
 		{"few files have it", run(peak, 14, steady(1)), run(peak, 14, func(i int) float64 {
 			if i < 5 {
 				return 1
@@ -142,11 +178,19 @@ func TestExact(t *testing.T) {
 		file    int
 	}{
 		{"the same", []float64{1000, 1000, 1000}, check.Pass, "the same in 3 files", 0},
-		{"one byte", []float64{1000, 1001, 1000}, check.Fail,
-			"worse in 1 of 3 files, first in file 2 (0002.wav): 1001 B in place of 1000 B", 2},
+		{
+			"one byte",
+			[]float64{1000, 1001, 1000},
+			check.Fail,
+			"worse in 1 of 3 files, first in file 2 (0002.wav): 1001 B in place of 1000 B", 2,
+		},
 		{"worse and better", []float64{1, 1000, 1001}, check.Fail, "first in file 3", 3},
-		{"better", []float64{1000, 990, 999}, check.Pass,
-			"better in 2 of 3 files, by up to 10 B, and worse in none", 0},
+		{
+			"better",
+			[]float64{1000, 990, 999},
+			check.Pass,
+			"better in 2 of 3 files, by up to 10 B, and worse in none", 0,
+		},
 	} {
 		now := run(peak, 3, func(i int) float64 { return c.values[i] })
 		got := compare.Compare(base, now, policy).Changes[0]
@@ -170,10 +214,14 @@ func TestExact(t *testing.T) {
 // TestRemarks: other differences that may explain a change are reported.
 func TestRemarks(t *testing.T) {
 	base, now := run(peak, 6, steady(1)), run(peak, 6, steady(1))
-	base.Run = compare.RunInfo{Host: "a", GPU: "NVIDIA A10", Command: []string{"python", "x.py"},
-		Verdict: check.Fail}
-	now.Run = compare.RunInfo{Host: "a", GPU: "NVIDIA L4", Command: []string{"python", "y.py"},
-		Driver: "550.54"}
+	base.Run = compare.RunInfo{
+		Host: "a", GPU: "NVIDIA A10", Command: []string{"python", "x.py"},
+		Verdict: check.Fail,
+	}
+	now.Run = compare.RunInfo{
+		Host: "a", GPU: "NVIDIA L4", Command: []string{"python", "y.py"},
+		Driver: "550.54",
+	}
 	want := "the base failed when it was judged by itself\n" +
 		"another GPU: \"NVIDIA L4\", in the base \"NVIDIA A10\"\n" +
 		"another command: \"python y.py\", in the base \"python x.py\""
@@ -242,11 +290,15 @@ func TestPairs(t *testing.T) {
 	}{
 		{"same paths in another order", files("a/1.wav", "a/2.wav"), files("a/2.wav", "a/1.wav"), 2},
 		{"another folder", files("a/1.wav", "a/2.wav"), files("/mnt/1.wav", "/mnt/3.wav"), 1},
-		{"folders that tell files apart", files("a/en/1.wav", "a/de/1.wav"),
-			files("b/de/1.wav", "b/en/1.wav", "b/fr/1.wav"), 2},
+		{
+			"folders that tell files apart", files("a/en/1.wav", "a/de/1.wav"),
+			files("b/de/1.wav", "b/en/1.wav", "b/fr/1.wav"), 2,
+		},
 		{"names that could be two", files("a/1.wav"), files("b/1.wav", "c/1.wav"), 0},
-		{"repeats", files("1.wav", "2.wav", "1.wav", "2.wav"), files("1.wav", "1.wav", "1.wav", "2.wav"),
-			3},
+		{
+			"repeats", files("1.wav", "2.wav", "1.wav", "2.wav"), files("1.wav", "1.wav", "1.wav", "2.wav"),
+			3,
+		},
 		{"another length", files("1.wav xx", "2.wav xx"), files("1.wav xxx", "2.wav xx"), 1},
 		{"no names", files("", "", ""), files("", "", ""), 3},
 		{"no names, another number", files("", "", ""), files("", ""), 0},

@@ -65,8 +65,10 @@ func TestFileFindings(t *testing.T) {
 		{"it failed before", files("a", "a/x.wav!"), files("a", "a/x.wav!"), ""},
 		{"it ends well now", files("a", "a/x.wav!"), files("a", "a/x.wav"), ""},
 		{"a new file fails", files("a"), append(files("a"), "a/new.wav!"), ""},
-		{"once of two times", files("a", "x", "x"), files("a", "x!", "x"),
-			"fail failed files: 1 file failed"},
+		{
+			"once of two times", files("a", "x", "x"), files("a", "x!", "x"),
+			"fail failed files: 1 file failed",
+		},
 		{"once of two times in both", files("a", "x", "x!"), files("a", "x!", "x"), ""},
 		{"in one round more", files("a", "x"), files("a", "x", "x!"), "fail failed files: 1 file failed"},
 		{"in one round more, and in the base", files("a", "x", "x!"), files("a", "x", "x!", "x!"), ""},
@@ -78,8 +80,10 @@ func TestFileFindings(t *testing.T) {
 			"of a batch that has moved on Windows", files("a", `C:\a\x.wav`), files("a", `D:\b\a\x.wav!`),
 			"fail failed files: 1 file failed",
 		},
-		{"without names", unnamed, append(slices.Clone(unnamed[:19]), "!"),
-			"fail failed files: 1 file failed that ended well in the base: file 20;"},
+		{
+			"without names", unnamed, append(slices.Clone(unnamed[:19]), "!"),
+			"fail failed files: 1 file failed that ended well in the base: file 20;",
+		},
 		{"without names, another number", unnamed, append(slices.Clone(unnamed), "!"), ""},
 		{
 			"all fail", files("a"), failing(files("a")),

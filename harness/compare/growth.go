@@ -105,7 +105,8 @@ func orderOf(files []check.MeasuredFile) order {
 
 // trendOf fits a shape to the level in each process, and returns the one that grows most.
 func trendOf(m *check.Metric, files []check.MeasuredFile, in order,
-	policy check.LeakPolicy) trend {
+	policy check.LeakPolicy,
+) trend {
 	c := trend{}
 	s := shape.Series{Resolution: m.Resolution, Grain: check.Grain(check.Bytes)}
 	process := int32(-1)

@@ -47,30 +47,54 @@ func TestGrowth(t *testing.T) {
 				"difference 4.00 MiB to 4.00 MiB); " +
 				"at most 192 KiB more is allowed",
 		},
-		{"clean, then leaking, with noise", run(idle, 40, leaking(0, 5, 1)),
-			run(idle, 40, leaking(4, 5, 2)), check.Fail, "at most 192 KiB"},
-		{"leaking alike", run(idle, 15, leaking(4, 0, 1)), run(idle, 15, leaking(4, 0, 2)), check.Pass,
-			"no worse than is allowed: grows by 4.00 MiB a file"},
-		{"leaking more", run(idle, 40, leaking(4, 1, 1)), run(idle, 40, leaking(6, 1, 2)), check.Fail,
-			"MiB a file more"},
-		{"leaking a little more", run(idle, 40, leaking(4, 0, 1)), run(idle, 40, leaking(4.1, 0, 2)),
-			check.Pass, "no worse"},
-		{"leaking, then clean", run(idle, 15, leaking(4, 0, 1)), run(idle, 15, leaking(0, 0, 2)),
-			check.Pass, "better: grows by 0 B a file, in the base by 4.00 MiB"},
-		{"clean", run(idle, 15, leaking(0, 0, 1)), run(idle, 15, leaking(0, 0, 2)), check.Pass,
-			"no growth to speak of"},
-		{"falling, then clean", run(idle, 15, leaking(-4, 0, 1)), run(idle, 15, leaking(0, 0, 2)),
-			check.Pass, "no growth to speak of"},
-		{"falling, then leaking a little", run(idle, 15, leaking(-4, 0, 1)),
-			run(idle, 15, leaking(0.1, 0, 2)), check.Pass, "no growth to speak of"},
-		{"noise hides it", run(idle, 15, leaking(0, 20, 1)), run(idle, 15, leaking(0.3, 20, 2)),
-			check.Undecided, "cannot be ruled out"},
-		{"digits hide it", run(digits, 15, leaking(0, 0, 1)), run(digits, 15, leaking(0.3, 0, 2)),
-			check.Undecided, "cannot be ruled out"},
-		{"short runs", run(idle, 7, leaking(0, 0, 1)), run(idle, 7, leaking(4, 0, 2)), check.Skipped,
-			"at least 8 files in one process; the base has 7, the new run 7"},
-		{"a short base", run(idle, 7, leaking(0, 0, 1)), run(idle, 15, leaking(4, 0, 2)), check.Skipped,
-			"the base has 7, the new run 15"},
+		{
+			"clean, then leaking, with noise", run(idle, 40, leaking(0, 5, 1)),
+			run(idle, 40, leaking(4, 5, 2)), check.Fail, "at most 192 KiB",
+		},
+		{
+			"leaking alike", run(idle, 15, leaking(4, 0, 1)), run(idle, 15, leaking(4, 0, 2)), check.Pass,
+			"no worse than is allowed: grows by 4.00 MiB a file",
+		},
+		{
+			"leaking more", run(idle, 40, leaking(4, 1, 1)), run(idle, 40, leaking(6, 1, 2)), check.Fail,
+			"MiB a file more",
+		},
+		{
+			"leaking a little more", run(idle, 40, leaking(4, 0, 1)), run(idle, 40, leaking(4.1, 0, 2)),
+			check.Pass, "no worse",
+		},
+		{
+			"leaking, then clean", run(idle, 15, leaking(4, 0, 1)), run(idle, 15, leaking(0, 0, 2)),
+			check.Pass, "better: grows by 0 B a file, in the base by 4.00 MiB",
+		},
+		{
+			"clean", run(idle, 15, leaking(0, 0, 1)), run(idle, 15, leaking(0, 0, 2)), check.Pass,
+			"no growth to speak of",
+		},
+		{
+			"falling, then clean", run(idle, 15, leaking(-4, 0, 1)), run(idle, 15, leaking(0, 0, 2)),
+			check.Pass, "no growth to speak of",
+		},
+		{
+			"falling, then leaking a little", run(idle, 15, leaking(-4, 0, 1)),
+			run(idle, 15, leaking(0.1, 0, 2)), check.Pass, "no growth to speak of",
+		},
+		{
+			"noise hides it", run(idle, 15, leaking(0, 20, 1)), run(idle, 15, leaking(0.3, 20, 2)),
+			check.Undecided, "cannot be ruled out",
+		},
+		{
+			"digits hide it", run(digits, 15, leaking(0, 0, 1)), run(digits, 15, leaking(0.3, 0, 2)),
+			check.Undecided, "cannot be ruled out",
+		},
+		{
+			"short runs", run(idle, 7, leaking(0, 0, 1)), run(idle, 7, leaking(4, 0, 2)), check.Skipped,
+			"at least 8 files in one process; the base has 7, the new run 7",
+		},
+		{
+			"a short base", run(idle, 7, leaking(0, 0, 1)), run(idle, 15, leaking(4, 0, 2)), check.Skipped,
+			"the base has 7, the new run 15",
+		},
 	} {
 		got := growthOf(t, compare.Runs(c.base, c.new, check.DefaultPolicy()), check.IdleLevel)
 		if got.Verdict != c.want || !strings.Contains(got.Message, c.message) {
@@ -142,14 +166,18 @@ func TestGrowthFalseAlarms(t *testing.T) {
 	}
 	policy := check.DefaultPolicy()
 	policy.MaxGrowth[check.IdleLevel] = 0 // nothing is too small
-	for kind, files := range map[string]int{"white": 20, "autoregressive": 20,
-		"warm-up": 50} { // the warm-up is over by then
+	for kind, files := range map[string]int{
+		"white": 20, "autoregressive": 20,
+		"warm-up": 50,
+	} { // the warm-up is over by then
 		for _, growth := range []float64{0, 4} {
 			failed := 0
 			for seed := range runs {
 				of := func(seed int) *compare.Baseline {
-					s := fixtures.Levels(fixtures.LevelSpec{Kind: kind, Sigma: 5, Growth: growth, Files: files,
-						Seed: uint64(seed)})
+					s := fixtures.Levels(fixtures.LevelSpec{
+						Kind: kind, Sigma: 5, Growth: growth, Files: files,
+						Seed: uint64(seed),
+					})
 					return run(idle, files, func(i int) float64 { return float64(s.Bytes[i]) })
 				}
 				if got := growthOf(t, compare.Runs(of(2*seed), of(2*seed+1), policy),

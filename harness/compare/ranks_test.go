@@ -129,8 +129,16 @@ func TestRankSum(t *testing.T) {
 // TestRankSumOrder uses critical values of U, two-sided 5 %, from published tables.
 func TestRankSumOrder(t *testing.T) {
 	for _, c := range []struct{ n, m, critical int }{
-		{4, 4, 0}, {5, 5, 2}, {6, 6, 5}, {7, 7, 8}, {8, 8, 13}, {8, 10, 17}, {10, 10, 23}, {15, 15, 64},
-		{20, 20, 127}, {3, 3, -1},
+		{4, 4, 0},
+		{5, 5, 2},
+		{6, 6, 5},
+		{7, 7, 8},
+		{8, 8, 13},
+		{8, 10, 17},
+		{10, 10, 23},
+		{15, 15, 64},
+		{20, 20, 127},
+		{3, 3, -1},
 	} {
 		if got := rankSumOrder(c.n, c.m); got != c.critical+1 {
 			t.Errorf("%d and %d: got %d, want %d", c.n, c.m, got, c.critical+1)

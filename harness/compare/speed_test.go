@@ -13,8 +13,12 @@ func BenchmarkCompare(b *testing.B) {
 		name   string
 		files  int
 		paired bool
-	}{{"60 files", 60, true}, {"25 other files", 25, false}, {"10000 files", 10_000, true},
-		{"10000 other files", 10_000, false}} {
+	}{
+		{"60 files", 60, true},
+		{"25 other files", 25, false},
+		{"10000 files", 10_000, true},
+		{"10000 other files", 10_000, false},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(7, 8))
 			base, now := simulate(r, c.files, 0), simulate(r, c.files, 0)
