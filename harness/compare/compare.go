@@ -151,7 +151,7 @@ const leastFiles = 6
 // A match is one metric in both runs. If only one run has it, the other pointer is nil.
 type match struct{ base, new *check.Metric }
 
-// matched pairs the metrics by name, rank and device. The order is that of the base, followed by
+// matched pairs the metrics by name, rank and device. They have the order of the base, followed by
 // the metrics that only the new run has.
 func matched(base, now []check.Metric) []match {
 	type key struct {

@@ -44,8 +44,8 @@ func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
 	}
 	for i, m := range b.Metrics {
 		if !m.Fits(len(b.Files)) && m.Places != nil {
-			return nil, d.fail(d.offsets[i], fmt.Sprintf("expected places of the metric %q that rise from 0 "+
-				"to less than %d, the number of files, and a value for each", m.Name, len(b.Files)))
+			return nil, d.fail(d.offsets[i], fmt.Sprintf("expected places of the metric %q that rise from "+
+				"0 to less than %d, the number of files, and a value for each", m.Name, len(b.Files)))
 		}
 		if !m.Fits(len(b.Files)) {
 			return nil, d.fail(d.offsets[i],

@@ -53,8 +53,8 @@ var (
 )
 
 // Text masks the secrets within a command line, or within one argument, which may be a script as in
-// bash -c. It finds values after the name of a secret, passwords of addresses, and tokens of a known
-// form.
+// bash -c. It finds values after the name of a secret, passwords of addresses, and tokens of a
+// known form.
 func (n Names) Text(arg string) string {
 	if name, value, ok := strings.Cut(arg, "="); ok && plainName().MatchString(name) {
 		switch {
@@ -104,8 +104,8 @@ func (n Names) replace(of *regexp.Regexp, text string) string {
 	})
 }
 
-// forms matches tokens in the forms that their issuers document: Hugging Face, OpenAI and Anthropic,
-// GitHub, GitLab, Slack, AWS, Google, npm, Docker, PyPI, JSON Web Tokens.
+// forms matches tokens in the forms that their issuers document: Hugging Face, OpenAI and
+// Anthropic, GitHub, GitLab, Slack, AWS, Google, npm, Docker, PyPI, JSON Web Tokens.
 var forms = expression(`\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|` +
 	`gh[pousr]_[A-Za-z0-9]{16,}|` +
 	`github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|` +

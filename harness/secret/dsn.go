@@ -8,7 +8,8 @@ import (
 // address with a password. Such a text must never become the name of a file or part of a message;
 // see [MaskDSN].
 //
-//	postgres://user:password@host/db    PostgreSQL:/user:pass word@host    jdbc:mysql://host/db?password=x
+//	postgres://user:password@host/db    PostgreSQL:/user:pass word@host
+//	jdbc:mysql://host/db?password=x
 //	host=h dbname=d password='x'        user:password@host:5432/db
 func IsDSN(text string) bool {
 	text = strings.TrimSpace(text)

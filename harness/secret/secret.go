@@ -15,8 +15,8 @@ import (
 // Mask replaces a secret.
 const Mask = "***"
 
-// Names decides by the name of a value whether it is a secret. The zero value knows the usual names.
-// The elements are additional names; case, "-" and "_" do not matter.
+// Names decides by the name of a value whether it is a secret. The zero value knows the usual
+// names. The elements are additional names; case, "-" and "_" do not matter.
 type Names []string
 
 // Secret reports whether a flag, variable or header of this name holds a secret: "--api-key",
@@ -64,8 +64,8 @@ func (n Names) further(plain string) bool {
 	return slices.ContainsFunc(n, func(more string) bool { return bare(more) == plain })
 }
 
-// holds reports whether the value of this name is a secret. A digit after "pass" is not a secret: it
-// is the number of a pass (ffmpeg -pass 2).
+// holds reports whether the value of this name is a secret. A digit after "pass" is not a secret:
+// it is the number of a pass (ffmpeg -pass 2).
 func (n Names) holds(name, value string) bool {
 	if !n.Secret(name) {
 		return false

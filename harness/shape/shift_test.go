@@ -7,8 +7,8 @@ func levels(of ...float64) []float64 {
 	return made(20*len(of), func(i int) float64 { return of[i/20] + float64(i%2) })
 }
 
-// TestShifted finds the steps that a series was made with. Of 20 values, half are one unit above the
-// level, and the median is half a unit above it.
+// TestShifted finds the steps that a series was made with. Of 20 values, half are one unit above
+// the level, and the median is half a unit above it.
 func TestShifted(t *testing.T) {
 	for _, c := range []struct {
 		name   string
