@@ -1,11 +1,10 @@
-// Package dialect knows how programs print their memory. Programs that print lines are described in
-// programs.yaml, which package table reads. Those that print blocks or tables are written in Go.
 package dialect
 
 import (
 	"slices"
 	"sync"
 
+	"vramsoak/parser/dialect/serving"
 	"vramsoak/parser/dialect/smi"
 	"vramsoak/parser/dialect/soaklog"
 	"vramsoak/parser/dialect/table"
@@ -26,7 +25,7 @@ var written = []*scan.Dialect{
 	&longBatchDialect,
 	&ganTrainingDialect,
 	&rmmDialect,
-	&tensorrtDialect,
+	&serving.TensorRT,
 	&tensorflowDialect,
 	&outOfMemoryDialect,
 	&crashDialect,
@@ -35,11 +34,11 @@ var written = []*scan.Dialect{
 	&smi.Dmon,
 	&smi.Gpustat,
 	&smi.ROCm,
-	&vllmDialect,
-	&sglangDialect,
-	&ggmlDialect,
-	&ollamaDialect,
-	&comfyDialect,
+	&serving.VLLM,
+	&serving.SGLang,
+	&serving.GGML,
+	&serving.Ollama,
+	&serving.ComfyUI,
 	&deepspeedDialect,
 	&fairseqDialect,
 	&peftDialect,
@@ -47,7 +46,7 @@ var written = []*scan.Dialect{
 	&colossalaiDialect,
 	&oumiDialect,
 	&hfTrainerDialect,
-	&unslothDialect,
+	&serving.Unsloth,
 	&yoloDialect,
 	&memorySummaryDialect,
 	&memoryStatsDialect,

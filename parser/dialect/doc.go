@@ -1,3 +1,11 @@
-// Package dialect knows how programs print their memory: one dialect for each program, and those of the
-// user's own ([User]).
+// Package dialect knows how programs print their memory, with one dialect for each program.
+//
+// A program that prints lines is an entry of programs.yaml, which package table reads. A program that
+// prints blocks or tables is a file of Go, here or in one of these folders:
+//
+//	smi       the tools of GPU drivers: nvidia-smi, dmon, gpustat, rocm-smi
+//	serving   inference servers and engines: vLLM, SGLang, llama.cpp, ollama, TensorRT
+//	soaklog   the lines of the harness and of [pipeline]
+//
+// Users add their own entries with --dialect-file ([User]).
 package dialect

@@ -3,7 +3,7 @@ package peak
 import (
 	"slices"
 
-	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/serving"
 	"vramsoak/parser/record"
 )
 
@@ -25,16 +25,16 @@ const liveMax = 64
 
 // add takes a buffer. It returns the size of all buffers held at once, and the bytes of earlier
 // ones that may still be in use.
-func (b *liveBuffers) add(name string, again dialect.Again, size record.Size) (
+func (b *liveBuffers) add(name string, again serving.Again, size record.Size) (
 	sum record.Size, maybe int64,
 ) {
 	i := slices.IndexFunc(b.set, func(o liveBuffer) bool { return o.name == name })
 	switch {
-	case i >= 0 && again == dialect.AgainAllAnew:
+	case i >= 0 && again == serving.AgainAllAnew:
 		b.maybe += b.sum().High()
 		b.set = append(b.set[:0], liveBuffer{name, size})
 	case i >= 0:
-		if again == dialect.AgainOrBeside {
+		if again == serving.AgainOrBeside {
 			b.maybe += b.set[i].size.High()
 		}
 		b.set[i].size = size

@@ -4,7 +4,8 @@
 package peak
 
 import (
-	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/serving"
+	"vramsoak/parser/dialect/smi"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
@@ -138,7 +139,7 @@ func (r *run) driver(m *Mark, c *record.Checkpoint) {
 		r.take(by, m)
 		return
 	}
-	if by == device && dialect.DriverNumbers(c) { // its processes may follow
+	if by == device && smi.DriverNumbers(c) { // its processes may follow
 		r.table = &processTable{device: *m}
 		return
 	}
@@ -147,17 +148,17 @@ func (r *run) driver(m *Mark, c *record.Checkpoint) {
 
 // buffer takes the size of a buffer that the program names.
 func (r *run) buffer(m *Mark, c *record.Checkpoint) {
-	if dialect.Loads(c) {
+	if serving.Loads(c) {
 		r.buffers.loads(&c.Reading, r.totals)
 	}
 	size, ok := c.Get(record.Buffer)
-	if !ok || dialect.DriverNumbers(c) { // a MIG device, or a process without a number
+	if !ok || smi.DriverNumbers(c) { // a MIG device, or a process without a number
 		return
 	}
 	m.Cached, m.Told, m.notKnown = record.Size{}, false, ""
 	by := part
 	m.Size = size
-	if name, again, live := dialect.Live(c); live {
+	if name, again, live := serving.Live(c); live {
 		by = Buffers
 		m.Size, m.maybe = r.buffers.add(name, again, size)
 		r.levelLine = c.Pos.Line

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/smi"
 	"vramsoak/parser/record"
 )
 
@@ -26,7 +26,7 @@ func (r *run) addTotal(size record.Size, c *record.Checkpoint) {
 	if len(r.totals) > 0 && r.totals[0].size == size && !r.totals[0].driver {
 		return // as nearly always
 	}
-	r.note(total{size, dialect.DriverNumbers(c), c.Pos})
+	r.note(total{size, smi.DriverNumbers(c), c.Pos})
 }
 
 func (r *run) note(t total) { r.totals = addTotal(r.totals, t) }

@@ -1,4 +1,4 @@
-package dialect
+package serving
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// sglangDialect is that of SGLang, as its schedulers print it when they start (sglang/srt/model_executor/model_runner.py,
+// SGLang is that of SGLang, as its schedulers print it when they start (sglang/srt/model_executor/model_runner.py,
 // sglang/srt/mem_cache/memory_pool.py). GB is 1<<30.
 //
 //	[2026-08-01 23:37:50] Load weight begin. avail mem=115.36 GB
@@ -34,7 +34,7 @@ import (
 //	... Reported total GPU memory per device (MiB): [124546], using min: 124546 MiB.
 //
 // The rank is that of the line's head where it gives one kind of parallelism, "TP1" or "TP1 EP1"; of "DP1 TP0" it is 0.
-var sglangDialect = scan.Dialect{
+var SGLang = scan.Dialect{
 	Name: "sglang",
 	Needles: []string{
 		"avail mem=", "mem usage=", "avail_mem=", "available_gpu_mem=", "KV Cache is allocated. ", "Mamba Cache is allocated. ",

@@ -1,4 +1,4 @@
-package dialect
+package serving
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// unslothDialect is that of Unsloth (unsloth/models/llama.py) and of its notebooks, whose cells print it with three
+// Unsloth is that of Unsloth (unsloth/models/llama.py) and of its notebooks, whose cells print it with three
 // decimals. GB is 1<<30.
 //
 //	   \\   /|    GPU: Tesla T4. Max memory: 14.748 GB. Platform = Linux.
@@ -21,7 +21,7 @@ import (
 //
 // The maximum is the device's total. Both readings of reserved memory are torch.cuda.max_memory_reserved, the first one
 // before the training; the one "for training" is their difference, and so a change. Per cents give nothing.
-var unslothDialect = scan.Dialect{
+var Unsloth = scan.Dialect{
 	Name:    "unsloth",
 	Needles: []string{"Max memory: ", "Max memory = ", " GB of memory reserved.", "Peak reserved memory", " with VRAM = "},
 	Read:    readUnsloth,

@@ -1,4 +1,4 @@
-package dialect
+package serving
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// comfyDialect is that of ComfyUI (comfy/model_management.py, comfy/model_patcher.py) and of the programs that share its
+// ComfyUI is that of ComfyUI (comfy/model_management.py, comfy/model_patcher.py) and of the programs that share its
 // memory management, Stable Diffusion WebUI Forge (backend/memory_management.py) and, for the footer, AUTOMATIC1111's
 // (modules/call_queue.py). MB is 1<<20, GB is 1<<30.
 //
@@ -45,7 +45,7 @@ import (
 //	[2025-02-17 03:10:14.236] Allocated memory: memory=12.735 GB
 //	[2025-02-17 03:10:14.236] Max allocated memory: max_memory=17.211 GB
 //	[Sampling] Max reserved memory: max_reserved=19.500 GB
-var comfyDialect = scan.Dialect{
+var ComfyUI = scan.Dialect{
 	Name: "comfyui",
 	Needles: []string{
 		"Total VRAM ", "loaded partially", "loaded completely", "Unloaded partially: ", " models unloaded.",

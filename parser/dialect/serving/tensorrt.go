@@ -1,4 +1,4 @@
-package dialect
+package serving
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// tensorrtDialect is that of TensorRT and of TensorRT-LLM, in every logger that is put around them:
+// TensorRT is that of TensorRT and of TensorRT-LLM, in every logger that is put around them:
 //
 //	[03/02/2023-11:33:45] [TRT] [I] [MemUsageChange] Init CUDA: CPU +291, GPU +0, now: CPU 2635, GPU 1410 (MiB)
 //	[I] [MemUsageChange] TensorRT-managed allocation in engine deserialization: CPU +0, GPU +8, now: CPU 0, GPU 8 (MiB)
@@ -25,7 +25,7 @@ import (
 //
 // What is in use "now" is the whole device's, and that of TensorRT's own allocators where it says TensorRT-managed. The
 // memory of the host gives nothing. Loggers that wrap long lines put a break into them.
-var tensorrtDialect = scan.Dialect{
+var TensorRT = scan.Dialect{
 	Name: "tensorrt",
 	Needles: []string{
 		memUsageChange, "[MemUsageSnapshot] ", "[MemUsageStats] Peak memory usage of TRT", "Total Activation Memory: ",

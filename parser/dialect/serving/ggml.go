@@ -1,4 +1,4 @@
-package dialect
+package serving
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// ggmlDialect is that of the programs on ggml: llama.cpp, whisper.cpp and stable-diffusion.cpp. MB is 1<<20, but for
+// GGML is that of the programs on ggml: llama.cpp, whisper.cpp and stable-diffusion.cpp. MB is 1<<20, but for
 // whisper.cpp, where it is 1e6 (since 1.5, the first that has buffers on a GPU).
 //
 // Buffers are parts, on the device that their backend is named after:
@@ -46,7 +46,7 @@ import (
 //
 //	llama_model_load_internal: [cublas] total VRAM used: 17223 MB
 //	llama_kv_cache_init: VRAM kv self = 256.00 MB
-var ggmlDialect = scan.Dialect{
+var GGML = scan.Dialect{
 	Name: "ggml",
 	Needles: []string{
 		" buffer size = ", " buffer size: ", " total size = ", "total params memory size = ",

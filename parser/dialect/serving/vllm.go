@@ -1,4 +1,4 @@
-package dialect
+package serving
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// vllmDialect is that of vLLM, as its workers print it when they start (vllm/v1/worker/gpu_worker.py and
+// VLLM is that of vLLM, as its workers print it when they start (vllm/v1/worker/gpu_worker.py and
 // gpu_model_runner.py; V0: vllm/worker/worker.py and model_runner.py), and of its forks. GB and GiB are 1<<30.
 //
 //	(EngineCore_DP0 pid=964370) INFO 03-09 09:32:16 [gpu_model_runner.py:4338] Model loading took 5.79 GiB memory and 2.56 seconds
@@ -46,7 +46,7 @@ import (
 //
 // The rank is that of the process's name where it gives one kind of parallelism: "(Worker_TP1 pid=1160)",
 // "(EngineCore_DP1 pid=7)", "(VllmWorker rank=1 pid=240)"; of "(Worker_DP1_TP0 pid=9)" and of a name without it is 0.
-var vllmDialect = scan.Dialect{
+var VLLM = scan.Dialect{
 	Name: "vllm",
 	Needles: []string{
 		vllmLoading, vllmWeightsV0, vllmCache, vllmCaptured, vllmGraphPool, vllmTotalV0, vllmPartsV0, vllmPartsV1, vllmResults,

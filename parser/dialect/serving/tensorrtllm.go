@@ -1,4 +1,4 @@
-package dialect
+package serving
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 )
 
 // What TensorRT-LLM's PyTorch backend prints when it sizes the KV cache (tensorrt_llm/_torch/pyexecutor/_util.py and
-// resource_manager.py), over its versions; they belong to [tensorrtDialect]:
+// resource_manager.py), over its versions; they belong to [TensorRT]:
 //
 //	[03/14/2026-09:41:00] [TRT-LLM] [I] Memory used after loading model weights (inside torch) in memory usage profiling: 14.99 GiB
 //	[TRT-LLM] [RANK 1] [I] Memory used after loading model weights (outside torch) in memory usage profiling: 1.84 GiB
@@ -66,7 +66,7 @@ func readLLMPeak(l *scan.Line, at int) (end int) {
 	c := checkpointLLM(l, at, "KV cache")
 	c.Set(record.Buffer, cache)
 	const label = ". device total memory "
-	if i := bytes.Index(rest[:min(len(rest), nearby)], []byte(label)); i >= 0 {
+	if i := bytes.Index(rest[:min(len(rest), llmNearby)], []byte(label)); i >= 0 {
 		if total, after, ok := lex.CutSize(rest[i+len(label):], 0); ok {
 			c.Set(record.Total, total)
 			rest = after
@@ -80,7 +80,7 @@ func readLLMFree(l *scan.Line, at int) (end int) {
 	free, rest, ok := lex.CutSize(l.Text[at+len(llmFree):], 0)
 	rest, found := lex.CutPrefix(rest, " of total memory ")
 	total, rest, isSize := lex.CutSize(rest, 0)
-	if !bytes.Contains(l.Text[max(0, at-nearby):at], []byte("free_gpu_memory_fraction and max_tokens are set (to ")) ||
+	if !bytes.Contains(l.Text[max(0, at-llmNearby):at], []byte("free_gpu_memory_fraction and max_tokens are set (to ")) ||
 		!ok || !found || !isSize {
 		return 0
 	}
@@ -110,3 +110,6 @@ func badLLM(l *scan.Line, at int, expected string) (end int) {
 	l.Bad(at, expected, "what cannot be read is left out")
 	return len(l.Text)
 }
+
+// llmNearby is how many bytes from a needle the rest of a reading may be.
+const llmNearby = 512

@@ -1,4 +1,4 @@
-package dialect
+package serving
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// ollamaDialect is that of "ollama serve" (server/sched.go, ml/device.go, discover/types.go, llm/memory.go and, of earlier
+// Ollama is that of "ollama serve" (server/sched.go, ml/device.go, discover/types.go, llm/memory.go and, of earlier
 // versions, gpu/gpu.go): logfmt, in which sizes have one decimal. The runner that it starts writes to the same log, as in
-// [ggmlDialect].
+// [GGML].
 //
 //	time=2026-04-02T13:12:02.143Z level=INFO source=types.go:42 msg="inference compute" id=GPU-f7223551 library=CUDA
 //	compute=8.6 name=CUDA0 description="NVIDIA GeForce RTX 3090" ... total="24.0 GiB" available="23.6 GiB"
@@ -29,7 +29,7 @@ import (
 //
 // A reading belongs to the device that a name such as CUDA0 gives, or an id that is a number. An id such as
 // GPU-f7223551 says nothing about the order of devices: it is put into the name, and the device is 0.
-var ollamaDialect = scan.Dialect{
+var Ollama = scan.Dialect{
 	Name: "ollama",
 	Needles: []string{
 		`msg="inference compute"`, `msg="gpu memory"`, `msg="gpu reported"`, `msg="amdgpu memory"`,

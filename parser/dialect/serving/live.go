@@ -1,9 +1,8 @@
-package dialect
+package serving
 
 import (
 	"strings"
 
-	"vramsoak/parser/dialect/smi"
 	"vramsoak/parser/record"
 )
 
@@ -35,7 +34,7 @@ func Live(c *record.Checkpoint) (name string, again Again, ok bool) {
 		return "", 0, false // beside the total: a table's sum
 	}
 	switch c.Dialect {
-	case ggmlDialect.Name:
+	case GGML.Name:
 		word, rest, _ := strings.Cut(c.Name, " ")
 		_, onDevice := ggmlDevice([]byte(word))
 		switch {
@@ -46,12 +45,12 @@ func Live(c *record.Checkpoint) (name string, again Again, ok bool) {
 		case strings.HasPrefix(c.Name, "kv "), strings.HasPrefix(c.Name, "compute buffer ("): // whisper.cpp
 			return c.Name, AgainOrBeside, true
 		}
-	case ollamaDialect.Name:
+	case Ollama.Name:
 		return c.Name, AgainAllAnew, true
-	case vllmDialect.Name:
+	case VLLM.Name:
 		name, ok = vllmLive[c.Name]
 		return name, AgainTheSame, ok
-	case sglangDialect.Name:
+	case SGLang.Name:
 		return c.Name, AgainOrBeside, true
 	}
 	return "", 0, false
@@ -66,17 +65,8 @@ func Loads(c *record.Checkpoint) bool {
 	switch {
 	case c.Has(record.Buffer) || !c.Has(record.Free) && !c.Has(record.Total):
 		return false
-	case c.Dialect == ollamaDialect.Name: // "memory available, device 2 of 2" does not tell which device that is
+	case c.Dialect == Ollama.Name: // "memory available, device 2 of 2" does not tell which device that is
 		return !strings.Contains(c.Name, "available")
 	}
-	return c.Dialect == ggmlDialect.Name
-}
-
-// DriverNumbers reports whether the reading names devices as the driver counts them, which may be otherwise than a program does.
-func DriverNumbers(c *record.Checkpoint) bool {
-	switch c.Dialect {
-	case smi.Table.Name, smi.CSV.Name, smi.Dmon.Name, smi.Gpustat.Name, smi.ROCm.Name:
-		return true
-	}
-	return false
+	return c.Dialect == GGML.Name
 }
