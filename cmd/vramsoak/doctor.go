@@ -228,8 +228,10 @@ func diagnoseIdles(devices []meter.DeviceInfo, idles []record.Idle) []diagnosis 
 			lines = append(lines, fmt.Sprintf("%22s held by %s", "",
 				sink.Line(idle.Holders[k].String())))
 		}
-		all = append(all, diagnosis{fmt.Sprintf("GPU %d", idle.GPU), true,
-			strings.Join(lines, "\n")})
+		all = append(all, diagnosis{
+			fmt.Sprintf("GPU %d", idle.GPU), true,
+			strings.Join(lines, "\n"),
+		})
 	}
 	return all
 }

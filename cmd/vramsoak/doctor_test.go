@@ -20,8 +20,10 @@ func TestDiagnoseIdles(t *testing.T) {
 		return i
 	}
 	held := idle(1, 9<<30, false)
-	held.Holders = []record.Holder{{PID: 17, Command: "python transcribe.py", Ours: true},
-		{PID: 18}}
+	held.Holders = []record.Holder{
+		{PID: 17, Command: "python transcribe.py", Ours: true},
+		{PID: 18},
+	}
 	held.Holders[0].Set(record.Used, record.Exact(8<<30))
 	devices := []meter.DeviceInfo{{Name: "NVIDIA H100"}, {Name: "NVIDIA A100"}}
 	for _, test := range []struct {
@@ -46,8 +48,10 @@ ok    GPU 1            NVIDIA A100, 9.00 GiB of 80.0 GiB in use, still moving af
 }
 
 func TestConfirm(t *testing.T) {
-	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, " y ": true, "": false,
-		"\n": false, "n\n": false, "yep\n": false} {
+	for answer, want := range map[string]bool{
+		"y\n": true, "YES\n": true, " y ": true, "": false,
+		"\n": false, "n\n": false, "yep\n": false,
+	} {
 		var out bytes.Buffer
 		got, err := confirm(strings.NewReader(answer), &out, "End it?")
 		if err != nil || got != want || out.String() != "End it? [y/N] " {

@@ -26,8 +26,10 @@ func TestFragmentationDocs(t *testing.T) {
 	var table strings.Builder
 	for _, c := range []struct{ change, head, old, by string }{
 		{change: "none"},
-		{change: "`empty_cache` every 5 batches",
-			head: "clear: {every: 5, before: [Transcription], after: [Enrollment]}\n"},
+		{
+			change: "`empty_cache` every 5 batches",
+			head:   "clear: {every: 5, before: [Transcription], after: [Enrollment]}\n",
+		},
 		{change: "batches of 4, not 32", old: "batch: 32", by: "batch: 4"},
 		{change: "`max_split_size_mb:256`", head: env("max_split_size_mb:256")},
 		{change: "`expandable_segments:True`", head: env("expandable_segments:True")},

@@ -59,7 +59,8 @@ A run folder says when the run began and of which commit it is. For a log, give 
 }
 
 func runHistoryAdd(ctx context.Context, out io.Writer, paths []string,
-	opts historyAddOptions) error {
+	opts historyAddOptions,
+) error {
 	started := time.Time{}
 	if opts.started != "" {
 		var err error

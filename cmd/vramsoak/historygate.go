@@ -50,7 +50,8 @@ A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 }
 
 func runHistoryGate(ctx context.Context, out io.Writer, args []string,
-	opts historyGateOptions) error {
+	opts historyGateOptions,
+) error {
 	if opts.note != "" && !opts.accept {
 		return errors.New("--note says why a regression is accepted; give it with --accept")
 	}

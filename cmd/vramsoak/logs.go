@@ -120,7 +120,8 @@ func explainEmpty(path string, log io.Reader, what, remark string, lines int) er
 
 // timeline reads several logs as one, and returns in which of the user's dialects each was read.
 func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *timeline.Timeline,
-	read []dialects, err error) {
+	read []dialects, err error,
+) {
 	var nothing error // in the first worker's log that has none
 	for _, path := range paths {
 		d, err := o.addLog(b, path)
@@ -202,7 +203,8 @@ func firstBad(tl *timeline.Timeline, name string) *record.SyntaxError {
 // keeps the checkpoints of the first files only, so that logs of any length can be judged. sketch,
 // unless it is nil, gets what a plot needs.
 func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*timeline.Timeline,
-	*check.Report, error) {
+	*check.Report, error,
+) {
 	first, err := peek(logs[0], true)
 	if err != nil {
 		return nil, nil, err

@@ -233,8 +233,10 @@ func pipelineMain() {
 		say("After Transcription (post-cleanup)")
 		level = idle
 		if protocol {
-			fmt.Println(string(record.FileEnd{Pipeline: true, Path: path,
-				Status: status}.AppendLine(nil)))
+			fmt.Println(string(record.FileEnd{
+				Pipeline: true, Path: path,
+				Status: status,
+			}.AppendLine(nil)))
 		}
 	}
 }

@@ -30,8 +30,12 @@ func TestAllowance(t *testing.T) {
 	for _, file := range []struct {
 		name string
 		data []byte
-	}{{"plain.log", text}, {"packed.log", packed.Bytes()}, {"plain.gz", text},
-		{"packed.gz", packed.Bytes()}} {
+	}{
+		{"plain.log", text},
+		{"packed.log", packed.Bytes()},
+		{"plain.gz", text},
+		{"packed.gz", packed.Bytes()},
+	} {
 		path := filepath.Join(dir, file.name)
 		if err := os.WriteFile(path, file.data, 0o600); err != nil {
 			t.Fatal(err)

@@ -129,7 +129,8 @@ func comesSlowly(path string) bool {
 
 // runFollow prints the records of a log that grows, until it is interrupted.
 func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string,
-	opts parseOptions) error {
+	opts parseOptions,
+) error {
 	if len(logs) != 1 {
 		return fmt.Errorf("expected one log to follow, found %d", len(logs))
 	}

@@ -60,7 +60,8 @@ func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harn
 
 // runInfo returns the run.json of a run that begins.
 func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML,
-	started time.Time) (runfolder.Info, error) {
+	started time.Time,
+) (runfolder.Info, error) {
 	masked, digest, err := shownCommand(cfg)
 	if err != nil {
 		return runfolder.Info{}, err

@@ -75,7 +75,8 @@ it can. In both cases the virtual seconds of a file are in its [pipeline] file-e
 }
 
 func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
-	opts simulateOptions) error {
+	opts simulateOptions,
+) error {
 	switch {
 	case opts.files < 0:
 		return fmt.Errorf("--files: expected a whole number from 0 on, found %d", opts.files)

@@ -200,7 +200,8 @@ place in the batch of the first file that the process is given.`,
 
 // runSoak begins a run, or resumes one.
 func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string,
-	past *runfolder.Run) error {
+	past *runfolder.Run,
+) error {
 	write, err := reportWriter(opts.format)
 	if err != nil {
 		return err
@@ -340,13 +341,16 @@ func (o soakOptions) gpusOf(past *runfolder.Run, nvml *meter.NVML) ([]int, error
 	case nvml == nil:
 		return meter.Choose(text, meter.Machine{})
 	}
-	return meter.Choose(text, meter.Machine{Driver: true, Count: len(nvml.Devices()),
-		Visible: nvml.Visible(value, set)})
+	return meter.Choose(text, meter.Machine{
+		Driver: true, Count: len(nvml.Devices()),
+		Visible: nvml.Visible(value, set),
+	})
 }
 
 // runOn runs one worker on each GPU or, without workers, one on what the pipeline sees.
 func runOn(ctx context.Context, cfg harness.Config, workers []harness.Worker) (*harness.Outcome,
-	error) {
+	error,
+) {
 	if len(workers) == 0 {
 		return harness.Run(ctx, cfg)
 	}

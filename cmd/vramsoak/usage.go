@@ -104,8 +104,10 @@ func flagTrouble(cmd *cobra.Command, err error) error {
 		}
 	}
 	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
-		if slices.ContainsFunc([]string{unknown.GetSpecifiedName(),
-			unknown.GetSpecifiedShortnames()}, secret.IsDSN) {
+		if slices.ContainsFunc([]string{
+			unknown.GetSpecifiedName(),
+			unknown.GetSpecifiedShortnames(),
+		}, secret.IsDSN) {
 			return fmt.Errorf("expected a flag, found the address of a database (not shown: it "+
 				"may hold a password)%s", see)
 		}

@@ -156,7 +156,8 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 
 // validate gathers what is known of the batch beside its file, and answers whether it fits.
 func validate(ctx context.Context, batch *validation.Batch,
-	opts validateOptions) (*validation.Report, error) {
+	opts validateOptions,
+) (*validation.Report, error) {
 	var known validation.Evidence
 	var err error
 	if opts.profile != "" {
@@ -214,8 +215,10 @@ func readValidated(path string, opts validateOptions) (*validation.Batch, error)
 	if err != nil {
 		return nil, err
 	}
-	b := &validation.Batch{Scenario: read, Source: src, Files: read.Files.Count, Card: opts.gpu,
-		Policy: policy}
+	b := &validation.Batch{
+		Scenario: read, Source: src, Files: read.Files.Count, Card: opts.gpu,
+		Policy: policy,
+	}
 	switch {
 	case opts.files > 0:
 		b.Files = opts.files
@@ -311,7 +314,8 @@ func (o *liveOptions) check() error {
 // run runs the real command over the first two files, with the environment that the file gives, and
 // reads its log.
 func (o *liveOptions) run(ctx context.Context, policy check.Policy,
-	env map[string]string) (*validation.LiveRun, error) {
+	env map[string]string,
+) (*validation.LiveRun, error) {
 	files, err := inputs("--batch", o.batch)
 	if err != nil {
 		return nil, err

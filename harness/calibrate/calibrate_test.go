@@ -23,15 +23,21 @@ func levels(runs int, spec fixtures.LevelSpec) []*compare.Baseline {
 	for seed := range runs {
 		spec.Seed = uint64(seed)
 		s := fixtures.Levels(spec)
-		m := check.Measurements{Metrics: []check.Metric{{Name: check.IdleLevel, Unit: check.Bytes,
-			Resolution: float64(s.Resolution)}}}
+		m := check.Measurements{Metrics: []check.Metric{{
+			Name: check.IdleLevel, Unit: check.Bytes,
+			Resolution: float64(s.Resolution),
+		}}}
 		for i := range s.Bytes {
-			m.Files = append(m.Files, check.MeasuredFile{Path: fmt.Sprintf("%d.wav", i), Index: i + 1,
-				AudioSeconds: s.AudioSeconds[i]})
+			m.Files = append(m.Files, check.MeasuredFile{
+				Path: fmt.Sprintf("%d.wav", i), Index: i + 1,
+				AudioSeconds: s.AudioSeconds[i],
+			})
 			m.Metrics[0].Values = append(m.Metrics[0].Values, float64(s.Bytes[i]))
 		}
-		all = append(all, compare.New(m, compare.RunInfo{Log: fmt.Sprintf("run %d", seed),
-			Verdict: check.Pass}))
+		all = append(all, compare.New(m, compare.RunInfo{
+			Log:     fmt.Sprintf("run %d", seed),
+			Verdict: check.Pass,
+		}))
 	}
 	return all
 }
@@ -43,7 +49,8 @@ func only(gate string) check.Policy {
 }
 
 func calibrated(t *testing.T, runs []*compare.Baseline, policy check.Policy,
-	o calibrate.Options) *calibrate.Report {
+	o calibrate.Options,
+) *calibrate.Report {
 	t.Helper()
 	r, err := calibrate.Of(runs, policy, o)
 	if err != nil {
@@ -85,18 +92,32 @@ func TestTrouble(t *testing.T) {
 		want string
 	}{
 		{runs[:1], options(300), "expected at least 2 runs that did not fail, found 1"},
-		{[]*compare.Baseline{&failed, runs[1]}, options(300),
+		{
+			[]*compare.Baseline{&failed, runs[1]},
+			options(300),
 			"found 1; 1 failed and may have leaked, the first is run 0; if they did not leak, use them " +
-				"too with --all"},
+				"too with --all",
+		},
 		// 0.99^299 < 0.05.
-		{runs, options(298),
-			"298 tries cannot show that false alarms are rarer than 1 %; at least 299 can"},
-		{[]*compare.Baseline{runs[0], &damaged}, options(300),
-			"run 1: expected a value for each of its 20 files in the metric \"idle level\", found 3"},
-		{runs, calibrate.Options{FalseAlarms: 0, Power: 0.9, Tries: 10},
-			"expected a rate of false alarms between 0 and 100 %"},
-		{runs, calibrate.Options{FalseAlarms: 0.1, Power: 1, Tries: 100},
-			"expected a power between 0 and 100 %"},
+		{
+			runs, options(298),
+			"298 tries cannot show that false alarms are rarer than 1 %; at least 299 can",
+		},
+		{
+			[]*compare.Baseline{runs[0], &damaged},
+			options(300),
+			"run 1: expected a value for each of its 20 files in the metric \"idle level\", found 3",
+		},
+		{
+			runs,
+			calibrate.Options{FalseAlarms: 0, Power: 0.9, Tries: 10},
+			"expected a rate of false alarms between 0 and 100 %",
+		},
+		{
+			runs,
+			calibrate.Options{FalseAlarms: 0.1, Power: 1, Tries: 100},
+			"expected a power between 0 and 100 %",
+		},
 	} {
 		if _, err := calibrate.Of(c.runs, check.DefaultPolicy(), c.o); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
@@ -111,8 +132,10 @@ func TestTrouble(t *testing.T) {
 	}
 	short := levels(2, fixtures.LevelSpec{Kind: "white", Files: 5, Sigma: 5})
 	r := calibrated(t, short, check.DefaultPolicy(), options(300))
-	for i, want := range []string{"at least 8 files in one process, the longest one here has 5",
-		"no run has it", "no run has it"} {
+	for i, want := range []string{
+		"at least 8 files in one process, the longest one here has 5",
+		"no run has it", "no run has it",
+	} {
 		if !strings.Contains(r.Growth[i].Skipped, want) {
 			t.Errorf("%s: skipped for %q, want %q", r.Growth[i].Check, r.Growth[i].Skipped, want)
 		}

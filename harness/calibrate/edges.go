@@ -85,7 +85,8 @@ func (k metricKey) fractionOf(log float64) float64 {
 // edgesOf compares two runs by the policy. It returns the edges of the metrics whose verdict the
 // caller wants.
 func edgesOf(base, now *compare.Baseline, whole *check.Policy,
-	asked func(check.Verdict) bool) []edges {
+	asked func(check.Verdict) bool,
+) []edges {
 	var all []edges
 	policy := whole.Regression
 	c := compare.Compare(base, now, policy)
@@ -112,8 +113,10 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 				tests++
 			}
 		}
-		e := edges{metricKey: key, verdict: c.Changes[i].Verdict, base: change.Base, fires: math.Inf(-1),
-			passes: math.Inf(1)}
+		e := edges{
+			metricKey: key, verdict: c.Changes[i].Verdict, base: change.Base, fires: math.Inf(-1),
+			passes: math.Inf(1),
+		}
 		// Undecided times belong to the check "throughput"; see compare.Comparison.Findings.
 		e.loose = e.timed() && !slices.Contains(whole.Gate, check.Throughput)
 		if change.Interval != nil {

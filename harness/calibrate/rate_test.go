@@ -15,8 +15,11 @@ func TestRate(t *testing.T) {
 		count, of int
 		low, high float64
 	}{
-		{3, 2000, 0.000309443, 0.00437732}, {62, 100, 0.517461, 0.715233}, {0, 2000, 0, 0.0014967},
-		{5, 5, 0.54928, 1}, {0, 0, 0, 1},
+		{3, 2000, 0.000309443, 0.00437732},
+		{62, 100, 0.517461, 0.715233},
+		{0, 2000, 0, 0.0014967},
+		{5, 5, 0.54928, 1},
+		{0, 0, 0, 1},
 	} {
 		r := rateOf(c.count, c.of)
 		if math.Abs(r.Low-c.low) > 1e-4*c.low || math.Abs(r.High-c.high) > 1e-4*c.high {
@@ -33,8 +36,15 @@ func TestReadable(t *testing.T) {
 	for _, c := range []struct {
 		needed float64
 		want   string
-	}{{0, "1KiB"}, {1025, "2KiB"}, {192 << 10, "192KiB"}, {192<<10 + 1, "224KiB"}, {1 << 20, "1MiB"},
-		{1<<20 + 1, "1280KiB"}, {9 << 20, "10MiB"}} {
+	}{
+		{0, "1KiB"},
+		{1025, "2KiB"},
+		{192 << 10, "192KiB"},
+		{192<<10 + 1, "224KiB"},
+		{1 << 20, "1MiB"},
+		{1<<20 + 1, "1280KiB"},
+		{9 << 20, "10MiB"},
+	} {
 		if limit, ok := readable(amounts, c.needed); !ok || amountText(limit) != c.want {
 			t.Errorf("%g: %s, want %s", c.needed, amountText(limit), c.want)
 		}

@@ -34,8 +34,10 @@ func nights(n int, noise, sway float64) []*compare.Baseline {
 				m.Metrics[k].Values = append(m.Metrics[k].Values, v)
 			}
 		}
-		runs = append(runs, compare.New(m, compare.RunInfo{Log: fmt.Sprint("night ", night),
-			Verdict: check.Pass}))
+		runs = append(runs, compare.New(m, compare.RunInfo{
+			Log:     fmt.Sprint("night ", night),
+			Verdict: check.Pass,
+		}))
 	}
 	return runs
 }

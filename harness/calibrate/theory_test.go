@@ -54,8 +54,10 @@ func TestWhiteNoise(t *testing.T) {
 	// like these.
 	decided := func(files int, limit float64) (fraction float64) {
 		const runs = 100
-		for _, b := range levels(2*runs, fixtures.LevelSpec{Kind: "white", Files: files,
-			Sigma: sigma})[runs:] {
+		for _, b := range levels(2*runs, fixtures.LevelSpec{
+			Kind: "white", Files: files,
+			Sigma: sigma,
+		})[runs:] {
 			one := shape.Of(shape.Series{Values: b.Metrics[0].Values, Grain: 512})
 			if check.GrowthVerdict(&one, limit) == check.Pass {
 				fraction += 1.0 / runs

@@ -56,6 +56,7 @@ func OpenBare(ctx context.Context, name string) (*Store, error) {
 
 // Version returns the version of a store's schema.
 func (s *Store) Version(ctx context.Context) (int,
-	error) {
+	error,
+) {
 	return schemaVersion(ctx, s.db, s.backend)
 }

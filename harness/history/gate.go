@@ -91,8 +91,10 @@ func (h *History) same(c Change, a Acceptance) bool {
 func (o Outcome) Acceptances(h *History, at time.Time, note string) []Acceptance {
 	var out []Acceptance
 	for _, c := range o.New {
-		out = append(out, Acceptance{SeriesKey: c.Series.SeriesKey, Run: h.Runs[c.Bad].ID, Step: c.Step(),
-			At: at, Note: note})
+		out = append(out, Acceptance{
+			SeriesKey: c.Series.SeriesKey, Run: h.Runs[c.Bad].ID, Step: c.Step(),
+			At: at, Note: note,
+		})
 	}
 	return out
 }

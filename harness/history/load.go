@@ -122,8 +122,10 @@ func (k SeriesKey) compare(other SeriesKey) int {
 }
 
 func importance(metric string) int {
-	first := []string{"peak", check.PeakReserved, check.IdleLevel, check.UnusedReserve,
-		check.DarkMemory}
+	first := []string{
+		"peak", check.PeakReserved, check.IdleLevel, check.UnusedReserve,
+		check.DarkMemory,
+	}
 	if i := slices.Index(first, metric); i >= 0 {
 		return i
 	}

@@ -122,8 +122,10 @@ func (r *Run) scalars() []scalar {
 		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(r.Growth)) {
-		out = append(out, scalar{metric: subject, statistic: GrowthRate, unit: check.BytesPerFile,
-			value: r.Growth[subject]})
+		out = append(out, scalar{
+			metric: subject, statistic: GrowthRate, unit: check.BytesPerFile,
+			value: r.Growth[subject],
+		})
 	}
 	return out
 }

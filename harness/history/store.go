@@ -192,7 +192,8 @@ func (s *Store) Get(ctx context.Context, id int64) (Entry, *Run, error) {
 
 // query runs a query and returns its rows.
 func query[T any](ctx context.Context, s *Store, scan func(*sql.Rows) (T, error), q string,
-	args ...any) ([]T, error) {
+	args ...any,
+) ([]T, error) {
 	rows, err := s.db.QueryContext(ctx, q, args...)
 	if err != nil {
 		return nil, s.fail("cannot be read", err)

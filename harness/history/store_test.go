@@ -49,8 +49,10 @@ func night(n int, peaks ...float64) history.Run {
 				Started: firstNight.AddDate(0, 0, n), Host: "gpu-1",
 				Commit: strings.Repeat(string(rune('a'+n%26)), 40), Verdict: check.Pass,
 			},
-			Measurements: check.Measurements{Metrics: []check.Metric{{Name: "peak", Unit: check.Bytes,
-				Values: values}}},
+			Measurements: check.Measurements{Metrics: []check.Metric{{
+				Name: "peak", Unit: check.Bytes,
+				Values: values,
+			}}},
 		},
 	}
 }
@@ -96,8 +98,10 @@ func TestAddAndGet(t *testing.T) {
 		want.Growth = map[string]float64{"idle level": 4096}
 		limit := 0.95
 		want.Findings = []check.Finding{
-			{Check: "recovery", Verdict: check.Fail, Subject: "Whisper\x00\xff Cleanup", Limit: &limit,
-				Message: "kept"},
+			{
+				Check: "recovery", Verdict: check.Fail, Subject: "Whisper\x00\xff Cleanup", Limit: &limit,
+				Message: "kept",
+			},
 		}
 		want.Baseline.Metrics[0].Name = "peak of \x00 a name \xff that a log may hold " +
 			strings.Repeat("long ", 1000)

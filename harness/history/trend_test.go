@@ -19,8 +19,10 @@ func nights(metric, unit string, higherIsBetter bool, values ...float64) *histor
 	if strings.HasPrefix(metric, "peak") {
 		statistic = history.Worst
 	}
-	s := history.Series{SeriesKey: history.SeriesKey{Metric: metric, Statistic: statistic}, Unit: unit,
-		HigherIsBetter: higherIsBetter}
+	s := history.Series{
+		SeriesKey: history.SeriesKey{Metric: metric, Statistic: statistic}, Unit: unit,
+		HigherIsBetter: higherIsBetter,
+	}
 	h := &history.History{Suite: "nightly"}
 	for i, v := range values {
 		h.Runs = append(h.Runs, history.Entry{ID: int64(100 + i), Started: firstNight.AddDate(0, 0, i)})
@@ -64,37 +66,51 @@ func TestChanges(t *testing.T) {
 		{"nights without a value", nights("peak", check.Bytes, false, gap...), []history.Change{
 			{Good: 28, Bad: 31, Before: 499 * mib, After: 601 * mib, Worse: true, Lasting: true, Runs: 29},
 		}},
-		{"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...),
+		{
+			"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...),
 			[]history.Change{
 				{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Runs: 30},
 				{Good: 59, Bad: 60, Before: 600 * mib, After: 500 * mib, Runs: 30},
-			}},
-		{"mended in part", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 550)...),
+			},
+		},
+		{
+			"mended in part", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 550)...),
 			[]history.Change{
 				{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30},
 				{Good: 59, Bad: 60, Before: 600 * mib, After: 550 * mib, Runs: 30},
-			}},
+			},
+		},
 		{"tonight", nights("peak", check.Bytes, false, around(mib, 30, 500, 1, 600)...), []history.Change{
-			{Good: 29, Bad: 30, Before: 500 * mib, After: 599 * mib, Worse: true, Lasting: true, Runs: 1,
-				Young: true},
+			{
+				Good: 29, Bad: 30, Before: 500 * mib, After: 599 * mib, Worse: true, Lasting: true, Runs: 1,
+				Young: true,
+			},
 		}},
 		// The median distance is 25 MiB, so the standard deviation is
 		// 1.4826 times that, and Off is 11 (37.1 / 100)^2 = 1.5.
-		{"a rise in noise", nights("peak", check.Bytes, false, around(25*mib, 30, 20, 30, 24)...),
+		{
+			"a rise in noise", nights("peak", check.Bytes, false, around(25*mib, 30, 20, 30, 24)...),
 			[]history.Change{
-				{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30,
-					Off: 1},
-			}},
+				{
+					Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30,
+					Off: 1,
+				},
+			},
+		},
 		{"less than 8 MiB", nights("peak", check.Bytes, false, around(mib/10, 30, 500, 30, 560)...), nil},
 		{"less than 1 %", nights("peak", check.Bytes, false, around(mib, 30, 5000, 30, 5040)...), nil},
-		{"slower", nights("throughput", check.TimesRealTime, true, around(1, 30, 50, 30, 40)...),
+		{
+			"slower", nights("throughput", check.TimesRealTime, true, around(1, 30, 50, 30, 40)...),
 			[]history.Change{
 				{Good: 29, Bad: 30, Before: 50, After: 40, Worse: true, Lasting: true, Runs: 30},
-			}},
-		{"faster", nights("throughput", check.TimesRealTime, true, around(1, 30, 40, 30, 50)...),
+			},
+		},
+		{
+			"faster", nights("throughput", check.TimesRealTime, true, around(1, 30, 40, 30, 50)...),
 			[]history.Change{
 				{Good: 29, Bad: 30, Before: 40, After: 50, Runs: 30},
-			}},
+			},
+		},
 		{"a recovery 0.4 % less", nights("recovery of X", check.Ratio, true,
 			around(0.0001, 30, 9900, 30, 9860)...), nil},
 	} {
@@ -112,8 +128,10 @@ func TestChanges(t *testing.T) {
 
 func TestGate(t *testing.T) {
 	accepted := func(h *history.History, night int, step float64) *history.History {
-		h.Accepted = append(h.Accepted, history.Acceptance{SeriesKey: h.Series[0].SeriesKey,
-			Run: h.Runs[night].ID, Step: step * mib})
+		h.Accepted = append(h.Accepted, history.Acceptance{
+			SeriesKey: h.Series[0].SeriesKey,
+			Run:       h.Runs[night].ID, Step: step * mib,
+		})
 		return h
 	}
 	rise := func() *history.History {
@@ -128,8 +146,10 @@ func TestGate(t *testing.T) {
 		reason     string
 	}{
 		{"no runs", &history.History{Suite: "nightly"}, check.Undecided, 0, 0, "has no runs"},
-		{"eight runs", nights("peak", check.Bytes, false, around(mib, 8, 500)...), check.Undecided, 0, 0,
-			"at least 9 are needed"},
+		{
+			"eight runs", nights("peak", check.Bytes, false, around(mib, 8, 500)...), check.Undecided, 0, 0,
+			"at least 9 are needed",
+		},
 		{"nine runs", nights("peak", check.Bytes, false, around(mib, 9, 500)...), check.Pass, 0, 0, ""},
 		{
 			"nothing measured tonight", nights("peak", check.Bytes, false,
@@ -141,10 +161,14 @@ func TestGate(t *testing.T) {
 		{"accepted where it was seen first", accepted(rise(), 33, 100), check.Pass, 0, 1, ""},
 		{"another was accepted", accepted(rise(), 20, 100), check.Fail, 1, 0, ""},
 		{"a smaller one was accepted", accepted(rise(), 30, 60), check.Fail, 1, 0, ""},
-		{"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...),
-			check.Pass, 0, 0, ""},
-		{"better", nights("peak", check.Bytes, false, around(mib, 30, 600, 30, 500)...), check.Pass, 0, 0,
-			""},
+		{
+			"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...),
+			check.Pass, 0, 0, "",
+		},
+		{
+			"better", nights("peak", check.Bytes, false, around(mib, 30, 600, 30, 500)...), check.Pass, 0, 0,
+			"",
+		},
 		{
 			"known, and one more tonight", accepted(nights("peak", check.Bytes, false,
 				around(mib, 30, 500, 30, 600, 1, 700)...), 30, 100),

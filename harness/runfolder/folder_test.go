@@ -52,8 +52,10 @@ func TestLogs(t *testing.T) {
 // What resumes a run gets the names of its files back to the byte.
 func TestBatchKeepsNames(t *testing.T) {
 	var want []harness.Input
-	for _, path := range []string{"a.wav", "-@x", "=x\nb\r", "\x1b[31m\u0085\u202e", "\xff\x9b.wav",
-		"\ufffd", `"\`} {
+	for _, path := range []string{
+		"a.wav", "-@x", "=x\nb\r", "\x1b[31m\u0085\u202e", "\xff\x9b.wav",
+		"\ufffd", `"\`,
+	} {
 		want = append(want, harness.Input{Path: path, AudioSeconds: 1.5})
 	}
 	dir := t.TempDir()

@@ -87,8 +87,10 @@ var (
 	// endings are words that mark a secret only at the end of its name.
 	endings = []string{"auth", "bearer", "cookie", "pass", "jwt", "pat", "signature"}
 	// locations are last words of names that say where a secret is stored.
-	locations = []string{"file", "path", "dir", "folder", "name", "length", "store", "manager",
-		"stdin", "env", "policy", "prompt"}
+	locations = []string{
+		"file", "path", "dir", "folder", "name", "length", "store", "manager",
+		"stdin", "env", "policy", "prompt",
+	}
 	// textTokens are words before "token" in names of text tokens, such as eos_token.
 	textTokens = []string{
 		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "max", "min", "num", "start", "end", "stop",

@@ -42,8 +42,10 @@ func TestNames(t *testing.T) {
 		}
 	}
 	more := Names{"--Hf_Auth", "-k"}
-	for name, want := range map[string]bool{"--hf-auth": true, "HF_AUTH": true, "-k": true,
-		"--k2": false, "--model": false} {
+	for name, want := range map[string]bool{
+		"--hf-auth": true, "HF_AUTH": true, "-k": true,
+		"--k2": false, "--model": false,
+	} {
 		if got := more.Secret(name); got != want {
 			t.Errorf("%s: %v, with the names %q", name, got, more)
 		}
@@ -62,18 +64,26 @@ func TestArguments(t *testing.T) {
 		{"a value with =", "p|--password=a=b " + s, "p|--password=***"},
 		{"a mark", "p|--token={}", "p|--token={}"},
 		{"nothing", "p|--token=|--password=", "p|--token=|--password="},
-		{"a script", "bash|-c|HF_TOKEN=" + s + " python t.py --api-key " + s + " --n 3",
-			"bash|-c|HF_TOKEN=***"},
-		{"a script that begins with another word", "bash|-c|exec env HF_TOKEN=" + s +
-			" python t.py --api-key " + s + " --n 3",
-			"bash|-c|exec env HF_TOKEN=*** python t.py --api-key *** --n 3"},
-		{"a quoted value in a script", `bash|-c|exec env PASSWORD='a b ` + s + `' x`,
-			"bash|-c|exec env PASSWORD=***"},
+		{
+			"a script", "bash|-c|HF_TOKEN=" + s + " python t.py --api-key " + s + " --n 3",
+			"bash|-c|HF_TOKEN=***",
+		},
+		{
+			"a script that begins with another word", "bash|-c|exec env HF_TOKEN=" + s +
+				" python t.py --api-key " + s + " --n 3",
+			"bash|-c|exec env HF_TOKEN=*** python t.py --api-key *** --n 3",
+		},
+		{
+			"a quoted value in a script", `bash|-c|exec env PASSWORD='a b ` + s + `' x`,
+			"bash|-c|exec env PASSWORD=***",
+		},
 		{"a header", "curl|-H|Authorization: Bearer " + s + ".x-y", "curl|-H|Authorization: Bearer ***"},
 		{"another header", "curl|-H|X-Api-Key: " + s, "curl|-H|X-Api-Key: ***"},
 		{"JSON", `p|--config|{"api_key": "` + s + `", "n": 3}`, `p|--config|{"api_key": ***, "n": 3}`},
-		{"a query", "p|https://db.example/v?n=1&token=" + s + "&m=2",
-			"p|https://db.example/v?n=1&token=***&m=2"},
+		{
+			"a query", "p|https://db.example/v?n=1&token=" + s + "&m=2",
+			"p|https://db.example/v?n=1&token=***&m=2",
+		},
 		{
 			"the first of a query", "p|https://db.example/v?token=" + s + "&m=2",
 			"p|https://db.example/v?token=***&m=2",
@@ -86,36 +96,50 @@ func TestArguments(t *testing.T) {
 			"a query in a script", "bash|-c|curl 'https://db.example/?access_token=" + s + "' -o x",
 			"bash|-c|curl 'https://db.example/?access_token=***' -o x",
 		},
-		{"a short token in a header", "curl|-H|Authorization: Bearer abc",
-			"curl|-H|Authorization: Bearer ***"},
+		{
+			"a short token in a header", "curl|-H|Authorization: Bearer abc",
+			"curl|-H|Authorization: Bearer ***",
+		},
 		{
 			"a short token in a script", `bash|-c|curl -H "Authorization: Bearer abc" x`,
 			`bash|-c|curl -H "Authorization: Bearer ***" x`,
 		},
-		{"an address", "p|--db|postgres://me:" + s + "@db.example/x",
-			"p|--db|postgres://me:***@db.example/x"},
-		{"an address in a flag", "p|--db=postgres://me:" + s + "@db.example/x",
-			"p|--db=postgres://me:***@db.example/x"},
+		{
+			"an address", "p|--db|postgres://me:" + s + "@db.example/x",
+			"p|--db|postgres://me:***@db.example/x",
+		},
+		{
+			"an address in a flag", "p|--db=postgres://me:" + s + "@db.example/x",
+			"p|--db=postgres://me:***@db.example/x",
+		},
 		{"a form", "p|hf_" + strings.Repeat("aB3", 10) + "|x", "p|***|x"},
-		{"no secret", "python|t.py|--max-tokens=512|--eos-token|</s>|{list}",
-			"python|t.py|--max-tokens=512|--eos-token|</s>|{list}"},
+		{
+			"no secret", "python|t.py|--max-tokens=512|--eos-token|</s>|{list}",
+			"python|t.py|--max-tokens=512|--eos-token|</s>|{list}",
+		},
 		{"pw", "plink|-pw|" + s + "|host", "plink|-pw|***|host"},
 		{"pw with =", "p|--pw=" + s + "|--pwd|" + s, "p|--pw=***|--pwd|***"},
 		{"a pass of ffmpeg", "ffmpeg|-pass|2|--pass=1|-pass|" + s, "ffmpeg|-pass|2|--pass=1|-pass|***"},
 		{"a folder", "env|PWD=/data|p", "env|PWD=/data|p"},
-		{"openssl", "openssl|enc|-passin|pass:" + s + "|-passout|env:PW|-pass|file:a",
-			"openssl|enc|-passin|pass:***|-passout|env:PW|-pass|***"},
+		{
+			"openssl", "openssl|enc|-passin|pass:" + s + "|-passout|env:PW|-pass|file:a",
+			"openssl|enc|-passin|pass:***|-passout|env:PW|-pass|***",
+		},
 		{"curl", "curl|-s|-u|me:" + s + "|https://x/", "curl|-s|-u|me:***|https://x/"},
-		{"curl, joined", "timeout|5|/usr/bin/curl|-ume:" + s + "|--proxy-user=me:" + s,
-			"timeout|5|/usr/bin/curl|-ume:***|--proxy-user=me:***"},
+		{
+			"curl, joined", "timeout|5|/usr/bin/curl|-ume:" + s + "|--proxy-user=me:" + s,
+			"timeout|5|/usr/bin/curl|-ume:***|--proxy-user=me:***",
+		},
 		{"curl, which asks", "curl|-u|me|https://x/", "curl|-u|me|https://x/"},
 		{"a user", "docker|run|-u|1000:1000|-p|80:80|x", "docker|run|-u|1000:1000|-p|80:80|x"},
 		{"mysql", "mysql|-u|me|-p" + s + "|db", "mysql|-u|me|-p***|db"},
 		{"mysql, which asks", "mysql|-p|db", "mysql|-p|db"},
 		{"sshpass", "sshpass|-p|" + s + "|ssh|-p|22|host", "sshpass|-p|***|ssh|-p|22|host"},
 		{"redis", "redis-cli|-a|" + s, "redis-cli|-a|***"},
-		{"tools in a script", "bash|-c|cd x && curl -u 'me:" + s + "' https://x/; mysql -p" + s + " db",
-			"bash|-c|cd x && curl -u 'me:***' https://x/; mysql -p*** db"},
+		{
+			"tools in a script", "bash|-c|cd x && curl -u 'me:" + s + "' https://x/; mysql -p" + s + " db",
+			"bash|-c|cd x && curl -u 'me:***' https://x/; mysql -p*** db",
+		},
 		{
 			"a folder before a command", "bash|-c|PWD=/data python a.py --token=" + s,
 			"bash|-c|PWD=/data python a.py --token=***",
@@ -125,22 +149,36 @@ func TestArguments(t *testing.T) {
 				"\" db",
 			"bash|-c|sshpass -p '***' ssh h; mysql -p***\" db",
 		},
-		{"a tool in a substitution", "bash|-c|X=$(curl -u me:" + s + " x)",
-			"bash|-c|X=$(curl -u me:*** x)"},
-		{"a tool in a quoted script", `bash|-c|ssh h "cd x; curl -u me:` + s + ` y"`,
-			`bash|-c|ssh h "cd x; curl -u me:*** y"`},
-		{"an apostrophe", "bash|-c|echo it's; curl -u me:" + s + " x",
-			"bash|-c|echo it's; curl -u me:*** x"},
-		{"apostrophes", "bash|-c|echo it's; curl -u me:" + s + " x's",
-			"bash|-c|echo it's; curl -u me:*** x's"},
+		{
+			"a tool in a substitution", "bash|-c|X=$(curl -u me:" + s + " x)",
+			"bash|-c|X=$(curl -u me:*** x)",
+		},
+		{
+			"a tool in a quoted script", `bash|-c|ssh h "cd x; curl -u me:` + s + ` y"`,
+			`bash|-c|ssh h "cd x; curl -u me:*** y"`,
+		},
+		{
+			"an apostrophe", "bash|-c|echo it's; curl -u me:" + s + " x",
+			"bash|-c|echo it's; curl -u me:*** x",
+		},
+		{
+			"apostrophes", "bash|-c|echo it's; curl -u me:" + s + " x's",
+			"bash|-c|echo it's; curl -u me:*** x's",
+		},
 		{"flags of curl together", "curl|-sSu|me:" + s + "|https://x/", "curl|-sSu|me:***|https://x/"},
 		{"an ampersand", "bash|-c|curl -u me:a&" + s + " x 2>&1", "bash|-c|curl -u me:*** x 2>&1"},
-		{"a header of another scheme", "curl|-H|Authorization: token " + s,
-			"curl|-H|Authorization: token ***"},
-		{"variables", "env|PGPASSWORD=" + s + "|AWS_SECRET_ACCESS_KEY=" + s + "|HF_TOKEN=" + s + "|p",
-			"env|PGPASSWORD=***|AWS_SECRET_ACCESS_KEY=***|HF_TOKEN=***|p"},
-		{"no secrets", "p|--tokenizer|x|--max-tokens|5|--passes|2|-p|8080|-u",
-			"p|--tokenizer|x|--max-tokens|5|--passes|2|-p|8080|-u"},
+		{
+			"a header of another scheme", "curl|-H|Authorization: token " + s,
+			"curl|-H|Authorization: token ***",
+		},
+		{
+			"variables", "env|PGPASSWORD=" + s + "|AWS_SECRET_ACCESS_KEY=" + s + "|HF_TOKEN=" + s + "|p",
+			"env|PGPASSWORD=***|AWS_SECRET_ACCESS_KEY=***|HF_TOKEN=***|p",
+		},
+		{
+			"no secrets", "p|--tokenizer|x|--max-tokens|5|--passes|2|-p|8080|-u",
+			"p|--tokenizer|x|--max-tokens|5|--passes|2|-p|8080|-u",
+		},
 		{"the program itself", "./token=x|a", "./token=x|a"},
 	} {
 		argv := strings.Split(test.argv, "|")
@@ -245,14 +283,18 @@ func TestDigest(t *testing.T) {
 	if err != nil || strings.Contains(digest, "pw") {
 		t.Fatal(digest, err)
 	}
-	for argv, want := range map[string]bool{"p|--token|pw": true, "p|--token|pv": false,
-		"p|--tokenpw": false, "p|--token|pw|": false} {
+	for argv, want := range map[string]bool{
+		"p|--token|pw": true, "p|--token|pv": false,
+		"p|--tokenpw": false, "p|--token|pw|": false,
+	} {
 		if got, err := Matches(digest, strings.Split(argv, "|")); got != want || err != nil {
 			t.Errorf("%q: %v, %v", argv, got, err)
 		}
 	}
-	for _, bad := range []string{"", "sha256$1$00$00", "pbkdf2-sha256$x$00$00", "pbkdf2-sha256$1$0$00",
-		"pbkdf2-sha256$1$00$0g", "pbkdf2-sha256$999999999$00$00"} {
+	for _, bad := range []string{
+		"", "sha256$1$00$00", "pbkdf2-sha256$x$00$00", "pbkdf2-sha256$1$0$00",
+		"pbkdf2-sha256$1$00$0g", "pbkdf2-sha256$999999999$00$00",
+	} {
 		if ok, err := Matches(bad, nil); ok || err == nil {
 			t.Errorf("%q: %v, %v", bad, ok, err)
 		}

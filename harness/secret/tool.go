@@ -19,25 +19,37 @@ type tool struct {
 
 // tools lists the tools that pipelines use, with the flags from their manuals.
 var tools = []tool{
-	{programs: []string{"curl"}, flags: []string{"-u", "-U", "--user", "--proxy-user"}, joined: true,
-		account: true},
-	{programs: []string{"http", "https"}, flags: []string{"-a", "--auth"}, joined: true,
-		account: true},
 	{
-		programs: []string{"mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump",
-			"mariadb-admin"},
+		programs: []string{"curl"}, flags: []string{"-u", "-U", "--user", "--proxy-user"}, joined: true,
+		account: true,
+	},
+	{
+		programs: []string{"http", "https"}, flags: []string{"-a", "--auth"}, joined: true,
+		account: true,
+	},
+	{
+		programs: []string{
+			"mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump",
+			"mariadb-admin",
+		},
 		flags: []string{"-p"}, joined: true, onlyJoined: true,
 	},
-	{programs: []string{"7z", "7za", "7zr", "rar", "unrar"}, flags: []string{"-p"}, joined: true,
-		onlyJoined: true},
+	{
+		programs: []string{"7z", "7za", "7zr", "rar", "unrar"}, flags: []string{"-p"}, joined: true,
+		onlyJoined: true,
+	},
 	{programs: []string{"sshpass"}, flags: []string{"-p"}, joined: true, runs: true},
-	{programs: []string{"mongosh", "mongo", "mongodump", "mongorestore"}, flags: []string{"-p"},
-		joined: true},
+	{
+		programs: []string{"mongosh", "mongo", "mongodump", "mongorestore"}, flags: []string{"-p"},
+		joined: true,
+	},
 	{programs: []string{"zip", "unzip", "sqlcmd", "bcp"}, flags: []string{"-P"}, joined: true},
 	{programs: []string{"ssh-keygen"}, flags: []string{"-N", "-P"}},
 	{programs: []string{"redis-cli"}, flags: []string{"-a"}},
-	{programs: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"},
-		flags: []string{"-w"}, joined: true},
+	{
+		programs: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"},
+		flags:    []string{"-w"}, joined: true,
+	},
 }
 
 // toolSecrets finds the arguments of known tools that contain a secret. It returns them masked, by

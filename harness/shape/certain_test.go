@@ -104,9 +104,11 @@ func TestGoesOnWithoutAudio(t *testing.T) {
 func TestNeeded(t *testing.T) {
 	x := made(30, func(i int) float64 { return float64(i) })
 	line := newFitter(x, x, &audio{}, 1, 1)
-	byAudio := newFitter(x, x, &audio{seconds: made(30,
-		func(i int) float64 { return float64(60 + i%7) }),
-		ordered: true}, 1, 1)
+	byAudio := newFitter(x, x, &audio{
+		seconds: made(30,
+			func(i int) float64 { return float64(60 + i%7) }),
+		ordered: true,
+	}, 1, 1)
 	for _, c := range []struct {
 		name     string
 		b        *fitter

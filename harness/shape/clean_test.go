@@ -34,11 +34,16 @@ func TestCleaned(t *testing.T) {
 		{"nothing", flat, flat, nil},
 		{"a spike", with(flat, map[int]float64{20: 900}), flat, []int{20}},
 		{"a dip", with(flat, map[int]float64{20: -900}), flat, []int{20}},
-		{"less than 5 standard deviations of the floor", with(flat, map[int]float64{20: 104}),
-			with(flat, map[int]float64{20: 104}), nil},
+		{
+			"less than 5 standard deviations of the floor", with(flat, map[int]float64{20: 104}),
+			with(flat, map[int]float64{20: 104}), nil,
+		},
 		{"a burst of two", with(flat, map[int]float64{20: 900, 21: 800}), flat, []int{20, 21}},
-		{"a burst of five", with(flat, map[int]float64{20: 900, 21: 900, 22: 900, 23: 900, 24: 900}),
-			flat, []int{20, 21, 22, 23, 24}},
+		{
+			"a burst of five", with(flat, map[int]float64{20: 900, 21: 900, 22: 900, 23: 900, 24: 900}),
+			flat,
+			[]int{20, 21, 22, 23, 24},
+		},
 		{
 			"a burst of six",
 			with(flat, map[int]float64{20: 900, 21: 900, 22: 900, 23: 900, 24: 900, 25: 900}),
@@ -49,18 +54,27 @@ func TestCleaned(t *testing.T) {
 		{"a spike on a step", with(step, map[int]float64{25: 5000}), step, []int{25}},
 		{"steep growth", growth, growth, nil},
 		// Values 21 to 25 are nearer than 15 to 19, so their median replaces the spike.
-		{"a spike on steep growth", with(growth, map[int]float64{20: 1e6}),
-			with(growth, map[int]float64{20: 23000}), []int{20}},
+		{
+			"a spike on steep growth", with(growth, map[int]float64{20: 1e6}),
+			with(growth, map[int]float64{20: 23000}),
+			[]int{20},
+		},
 		{"steep growth that began late", late, late, nil},
 		{"a spike in the last file", with(flat, map[int]float64{39: 900}), flat, []int{39}},
 		{"a spike in the last file but one", with(flat, map[int]float64{38: 900}), flat, []int{38}},
-		{"a burst in the last two files", with(flat, map[int]float64{38: 900, 39: 800}), flat,
-			[]int{38, 39}},
+		{
+			"a burst in the last two files", with(flat, map[int]float64{38: 900, 39: 800}), flat,
+			[]int{38, 39},
+		},
 		{"more in the first file", with(flat, map[int]float64{0: 900}), flat, []int{0}},
-		{"less in the first two files", with(flat, map[int]float64{0: 0, 1: 50}),
-			with(flat, map[int]float64{0: 0, 1: 50}), nil},
-		{"too few to tell", with(flat[:10], map[int]float64{5: 900}),
-			with(flat[:10], map[int]float64{5: 900}), nil},
+		{
+			"less in the first two files", with(flat, map[int]float64{0: 0, 1: 50}),
+			with(flat, map[int]float64{0: 0, 1: 50}), nil,
+		},
+		{
+			"too few to tell", with(flat[:10], map[int]float64{5: 900}),
+			with(flat[:10], map[int]float64{5: 900}), nil,
+		},
 	} {
 		before := slices.Clone(c.y)
 		got, outliers := cleaned(c.y, 1)
@@ -92,8 +106,12 @@ func TestMedian(t *testing.T) {
 	for _, c := range []struct {
 		v    []float64
 		want float64
-	}{{[]float64{3}, 3}, {[]float64{4, 1}, 2.5}, {[]float64{9, 1, 2}, 2},
-		{[]float64{4, 3, 1, 9}, 3.5}} {
+	}{
+		{[]float64{3}, 3},
+		{[]float64{4, 1}, 2.5},
+		{[]float64{9, 1, 2}, 2},
+		{[]float64{4, 3, 1, 9}, 3.5},
+	} {
 		if got := median(c.v); got != c.want {
 			t.Errorf("median %g, want %g", got, c.want)
 		}

@@ -202,8 +202,10 @@ func judge(s Series, index []int) Result {
 		b.width = (x[last] - x[0]) / float64(last)
 	}
 	m, growth, grows := b.chosen(s.Resolution)
-	r := Result{Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends,
-		Rounding: b.rounding(growth, s.Resolution)}
+	r := Result{
+		Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends,
+		Rounding: b.rounding(growth, s.Resolution),
+	}
 	slope, se := b.slope(growth, grows)
 	half := normal95*se + r.Rounding
 	r.Slope = Interval{slope, slope - half, slope + half}

@@ -54,25 +54,50 @@ func TestOf(t *testing.T) {
 			map[int]float64{
 				3: 1, 9: 2, 20: 3, 30: 4, 31: 5, 32: 6, 99: 7,
 			})}, Result{Files: 7}, 0},
-		{"8 values that grow", bytes(8, func(i int) float64 { return mib * (100 + float64(i)) }),
-			Result{Shape: Flat, Growing: true}, mib},
-		{"8 values that do not", bytes(8, func(int) float64 { return 100 * mib }), Result{Shape: Flat},
-			0},
+		{
+			"8 values that grow", bytes(8, func(i int) float64 { return mib * (100 + float64(i)) }),
+			Result{Shape: Flat, Growing: true},
+			mib,
+		},
+		{
+			"8 values that do not", bytes(8, func(int) float64 { return 100 * mib }),
+			Result{Shape: Flat},
+			0,
+		},
 		{"constant", bytes(50, func(int) float64 { return 100 * mib }), Result{Shape: Flat}, 0},
 		{"all 0", bytes(50, func(int) float64 { return 0 }), Result{Shape: Flat}, 0},
-		{"constant, with no grain", Series{Values: made(50, func(int) float64 { return 0.1 })},
-			Result{Shape: Flat}, 0},
-		{"two values in turn", bytes(50, func(i int) float64 { return mib * (100 + 30*float64(i%2)) }),
-			Result{Shape: Flat}, 0},
-		{"an exact leak", bytes(50, func(i int) float64 { return mib * (100 + 4*float64(i)) }),
-			Result{Shape: Flat, Growing: true}, 4 * mib},
-		{"an exact leak of one allocation", bytes(50,
-			func(i int) float64 { return 100*mib + 512*float64(i) }), Result{Shape: Flat, Growing: true},
-			512},
-		{"and on a large device", bytes(50, func(i int) float64 { return 8e10 + 512*float64(i) }),
-			Result{Shape: Flat, Growing: true}, 512},
-		{"a fall", bytes(50, func(i int) float64 { return mib * (500 - 4*float64(i)) }),
-			Result{Shape: Flat}, -4 * mib},
+		{
+			"constant, with no grain",
+			Series{Values: made(50, func(int) float64 { return 0.1 })},
+			Result{Shape: Flat},
+			0,
+		},
+		{
+			"two values in turn", bytes(50, func(i int) float64 { return mib * (100 + 30*float64(i%2)) }),
+			Result{Shape: Flat},
+			0,
+		},
+		{
+			"an exact leak", bytes(50, func(i int) float64 { return mib * (100 + 4*float64(i)) }),
+			Result{Shape: Flat, Growing: true},
+			4 * mib,
+		},
+		{
+			"an exact leak of one allocation", bytes(50,
+				func(i int) float64 { return 100*mib + 512*float64(i) }),
+			Result{Shape: Flat, Growing: true},
+			512,
+		},
+		{
+			"and on a large device", bytes(50, func(i int) float64 { return 8e10 + 512*float64(i) }),
+			Result{Shape: Flat, Growing: true},
+			512,
+		},
+		{
+			"a fall", bytes(50, func(i int) float64 { return mib * (500 - 4*float64(i)) }),
+			Result{Shape: Flat},
+			-4 * mib,
+		},
 		{
 			"a leak from file 25 on", bytes(50, func(i int) float64 { return mib * (100 + 4*after(i, 25)) }),
 			Result{Shape: Flat, Growing: true, From: 26},
@@ -122,8 +147,11 @@ func TestOf(t *testing.T) {
 			Result{Shape: WarmUp, From: 1, Size: 300 * mib},
 			0,
 		},
-		{"one step", bytes(50, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 29))) }),
-			Result{Shape: Step, From: 30, Size: 300 * mib}, 0},
+		{
+			"one step", bytes(50, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 29))) }),
+			Result{Shape: Step, From: 30, Size: 300 * mib},
+			0,
+		},
 		{
 			"one step down with gaps", gaps(bytes(50, func(i int) float64 {
 				return mib * (500 - 300*min(1,
@@ -205,8 +233,11 @@ func TestOf(t *testing.T) {
 			Result{Shape: Flat, Growing: true},
 			64,
 		},
-		{"100,000 values that do not", bytes(100_000, func(i int) float64 { return 100*mib + noise[i] }),
-			Result{Shape: Flat}, 0},
+		{
+			"100,000 values that do not", bytes(100_000, func(i int) float64 { return 100*mib + noise[i] }),
+			Result{Shape: Flat},
+			0,
+		},
 		{
 			"100,000 values with a step", bytes(100_000,
 				func(i int) float64 { return mib * (100 + 300*min(1, after(i, 49_999))) }),
@@ -373,8 +404,10 @@ func TestOfOutliers(t *testing.T) {
 // TestOfRounded: a leak of a tenth of a digit a file looks like a staircase.
 func TestOfRounded(t *testing.T) {
 	const digit = 1e7
-	s := Series{Values: made(60, func(i int) float64 { return 1e9 + digit*math.Round(float64(i)/10) }),
-		Resolution: digit / 2, Grain: 512}
+	s := Series{
+		Values:     made(60, func(i int) float64 { return 1e9 + digit*math.Round(float64(i)/10) }),
+		Resolution: digit / 2, Grain: 512,
+	}
 	r := Of(s)
 	invariants(t, r, s)
 	if !r.Growing || r.Slope.Low > digit/10 || r.Slope.High < digit/10 || r.Rounding <= 0 ||
@@ -409,14 +442,32 @@ func TestPresent(t *testing.T) {
 		index         []int
 	}{
 		{"all", []float64{1, 2}, []float64{60, 90}, []float64{1, 2}, []float64{60, 90}, []int{0, 1}},
-		{"gaps", []float64{nan, 1, nan, 2, nan}, []float64{10, 20, 30, 40, 50}, []float64{1, 2},
-			[]float64{20, 40}, []int{1, 3}},
+		{
+			"gaps",
+			[]float64{nan, 1, nan, 2, nan},
+			[]float64{10, 20, 30, 40, 50},
+			[]float64{1, 2},
+			[]float64{20, 40},
+			[]int{1, 3},
+		},
 		{"no audio", []float64{1, nan, 2}, nil, []float64{1, 2}, nil, []int{0, 2}},
-		{"audio not known of one", []float64{1, 2}, []float64{60, nan}, []float64{1, 2}, nil,
-			[]int{0, 1}},
+		{
+			"audio not known of one",
+			[]float64{1, 2},
+			[]float64{60, nan},
+			[]float64{1, 2},
+			nil,
+			[]int{0, 1},
+		},
 		{"audio of 0", []float64{1, 2}, []float64{0, 60}, []float64{1, 2}, nil, []int{0, 1}},
-		{"audio not known where there is no value", []float64{1, nan}, []float64{60, nan}, []float64{1},
-			[]float64{60}, []int{0}},
+		{
+			"audio not known where there is no value",
+			[]float64{1, nan},
+			[]float64{60, nan},
+			[]float64{1},
+			[]float64{60},
+			[]int{0},
+		},
 		{"nothing", []float64{nan}, []float64{60}, nil, nil, nil},
 	} {
 		got, index := present(Series{Values: c.values, Audio: c.audio, Resolution: 5, Grain: 7})

@@ -22,8 +22,11 @@ func TestShifted(t *testing.T) {
 		{"a step up and back", levels(100, 300, 100), Shift{}, false},
 		// The larger step is found first. The other one makes it unsure; the values up to the second one
 		// have one step.
-		{"two steps", levels(100, 200, 310), Shift{From: 20, Before: 100.5, After: 255.5, Sure: true},
-			true},
+		{
+			"two steps", levels(100, 200, 310),
+			Shift{From: 20, Before: 100.5, After: 255.5, Sure: true},
+			true,
+		},
 	} {
 		got, ok := Shifted(c.values)
 		if got != c.want || ok != c.ok {

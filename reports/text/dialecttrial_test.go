@@ -3,6 +3,7 @@ package text
 import (
 	"strings"
 	"testing"
+
 	"vramsoak/parser/dialect/table"
 )
 

@@ -81,10 +81,14 @@ func TestFalseAlarms(t *testing.T) {
 		{"normal", normal, true, true},
 		{"heavy tails", heavy, true, false},
 		{"two values", twoLevels, true, false},
-		{"correlation 0.3", func(r *rand.Rand, n int) []float64 { return following(r, n, 0.3) }, false,
-			false},
-		{"correlation 0.6", func(r *rand.Rand, n int) []float64 { return following(r, n, 0.6) }, false,
-			false},
+		{
+			"correlation 0.3", func(r *rand.Rand, n int) []float64 { return following(r, n, 0.3) }, false,
+			false,
+		},
+		{
+			"correlation 0.6", func(r *rand.Rand, n int) []float64 { return following(r, n, 0.6) }, false,
+			false,
+		},
 	} {
 		for _, nights := range []int{20, 50, 200} {
 			for _, level := range []float64{0.001, 0.01} {
