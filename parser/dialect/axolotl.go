@@ -8,13 +8,14 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// axolotlDialect is that of Axolotl (src/axolotl/utils/bench.py, core/trainers/base.py). Until 2025 it printed what is
-// allocated, and what the allocator and the driver hold beyond it:
+// axolotlDialect is that of Axolotl (src/axolotl/utils/bench.py, core/trainers/base.py). Until 2025
+// it printed what is allocated, and what the allocator and the driver hold beyond it:
 //
 //	[2025-06-20 20:51:15,182] [INFO] [axolotl...:107] [PID:76471] [RANK:0] cuda memory usage baseline: 0.000GB (+0.554GB misc)
 //	... cuda memory usage after model load: 9.264GB (+1.721GB cache, +0.375GB misc)
 //
-// Since then it prints three peaks, of active, allocated and reserved memory, the plus notwithstanding:
+// Since then it prints three peaks, of active, allocated and reserved memory, the plus
+// notwithstanding:
 //
 //	... [axolotl.loaders.model:262] [PID:4711] Memory usage after model load 9.264GB (+9.264GB allocated, +9.541GB reserved)
 //	{'loss': 0.0001, 'memory/max_active (GiB)': 14.56, 'memory/max_allocated (GiB)': 14.56, 'memory/device_reserved (GiB)': 14.6}
@@ -23,7 +24,11 @@ import (
 var axolotlDialect = scan.Dialect{
 	Name: "axolotl",
 	Needles: []string{
-		"GB (+", "GB ()", "memory/max_allocated (GiB)", "memory/max_mem_allocated(gib)", "memory/device_reserved (GiB)",
+		"GB (+",
+		"GB ()",
+		"memory/max_allocated (GiB)",
+		"memory/max_mem_allocated(gib)",
+		"memory/device_reserved (GiB)",
 		"memory/device_mem_reserved(gib)",
 	},
 	Read: func(l *scan.Line, at int) int {
@@ -35,12 +40,17 @@ var axolotlDialect = scan.Dialect{
 		}
 		c := l.Checkpoint(at, "step")
 		c.Sampled = true
-		r, end := scan.ReadKeyed(l, at, axolotlKeys, func(text []byte) bool { return bytes.Contains(text, []byte("memory/")) },
+		r, end := scan.ReadKeyed(
+			l,
+			at,
+			axolotlKeys,
+			func(text []byte) bool { return bytes.Contains(text, []byte("memory/")) },
 			func(value []byte) (record.Size, bool) {
 				n, _, ok := lex.CutNumber(value)
 				s, fits := n.Rounded(2).Times(record.GiB)
 				return s, ok && fits
-			})
+			},
+		)
 		c.Reading = r
 		return end
 	},
@@ -53,7 +63,8 @@ var axolotlKeys = []scan.Keyed{
 	{Key: "memory/device_mem_reserved(gib)", Q: record.PeakReserved},
 }
 
-// readAxolotl reads the line that has "9.264" before the offset and "GB (+1.721GB cache, ...)" behind it.
+// readAxolotl reads the line that has "9.264" before the offset and "GB (+1.721GB cache, ...)"
+// behind it.
 func readAxolotl(l *scan.Line, at int) (end int) {
 	from := at
 	for from > 0 && at-from < 20 && (lex.IsDigit(l.Text[from-1]) || l.Text[from-1] == '.') {
@@ -113,10 +124,16 @@ func readAxolotl(l *scan.Line, at int) (end int) {
 	case older && !active:
 		cache, misc := extras["cache"], extras["misc"]
 		c.Set(record.Allocated, level)
-		held := record.Size{Bytes: level.Bytes + cache.Bytes, Resolution: level.Resolution + cache.Resolution}
+		held := record.Size{
+			Bytes:      level.Bytes + cache.Bytes,
+			Resolution: level.Resolution + cache.Resolution,
+		}
 		c.Set(record.Reserved, held)
 		if _, has := extras["misc"]; has {
-			c.Set(record.Used, record.Size{Bytes: held.Bytes + misc.Bytes, Resolution: held.Resolution + misc.Resolution})
+			c.Set(
+				record.Used,
+				record.Size{Bytes: held.Bytes + misc.Bytes, Resolution: held.Resolution + misc.Resolution},
+			)
 		}
 	default:
 		l.Undo()

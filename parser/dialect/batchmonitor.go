@@ -9,9 +9,9 @@ import (
 	"vramsoak/parser/source"
 )
 
-// batchMonitorDialect is that of a worker that transcribes a queue and looks at its memory now and then, every ten batches
-// or when asked (howejacob1/transcribey: gpu.py, lang_detect.py, stats.py, and the scripts before them). It names no files,
-// and its readings no places:
+// batchMonitorDialect is that of a worker that transcribes a queue and looks at its memory now and
+// then, every ten batches or when asked (howejacob1/transcribey: gpu.py, lang_detect.py, stats.py,
+// and the scripts before them). It names no files, and its readings no places:
 //
 //	GPU Memory - Allocated: 2396.2MB, Reserved: 2928.6MB
 //	GPU Memory - Allocated: 2.34 GB, Reserved: 2.86 GB, Total: 11.51 GB
@@ -21,8 +21,9 @@ import (
 //	Mem: 2,340MB/11,511MB (20.3%) | Load: 95.0% | Temp: 71°C
 //	identifying languages for 64 vcons (gpu memory: 9876543210)
 //
-// Behind "Peak" the key Allocated comes twice: the first is the peak, the second the level; Reserved is the peak of what
-// was reserved. What stands behind "gpu memory" is what is free, in bytes. "Mem" is what the driver says. With them come:
+// Behind "Peak" the key Allocated comes twice: the first is the peak, the second the level;
+// Reserved is the peak of what was reserved. What stands behind "gpu memory" is what is free, in
+// bytes. "Mem" is what the driver says. With them come:
 //
 //	GPU memory peak statistics reset
 //	Lang detect processed 10 batches, performing memory cleanup...
@@ -30,8 +31,15 @@ import (
 //	CLEANUP: GPU memory cleared
 var batchMonitorDialect = scan.Dialect{
 	Name: "batch-monitor",
-	Needles: scan.EventNeedles(batchMonitorEvents, allocatedItem, "max GPU memory usage: ", "Max GPU ram utilization: ", "%) | Load: ",
-		"(gpu memory: ", cleanupMark),
+	Needles: scan.EventNeedles(
+		batchMonitorEvents,
+		allocatedItem,
+		"max GPU memory usage: ",
+		"Max GPU ram utilization: ",
+		"%) | Load: ",
+		"(gpu memory: ",
+		cleanupMark,
+	),
 	Read: func(l *scan.Line, at int) int {
 		switch l.Text[at] {
 		case ' ':
@@ -59,8 +67,16 @@ const (
 
 var batchMonitorEvents = []scan.EventWording{
 	{Text: "GPU memory peak statistics reset", Kind: record.EventPeakReset, With: ""},
-	{Text: "Lang detect processed ", Kind: record.EventProgress, With: " batches, performing memory cleanup"},
-	{Text: "CUDA error during transcription: ", Kind: record.EventCacheCleared, With: ". Clearing CUDA cache and continuing"},
+	{
+		Text: "Lang detect processed ",
+		Kind: record.EventProgress,
+		With: " batches, performing memory cleanup",
+	},
+	{
+		Text: "CUDA error during transcription: ",
+		Kind: record.EventCacheCleared,
+		With: ". Clearing CUDA cache and continuing",
+	},
 }
 
 // readMonitor reads the lists that begin with "GPU Memory" and with "Peak".
@@ -99,7 +115,8 @@ func readMonitor(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// finish adds the error of a checkpoint that could not be read to its end, and takes back one that has nothing.
+// finish adds the error of a checkpoint that could not be read to its end, and takes back one that
+// has nothing.
 func finish(l *scan.Line, c *record.Checkpoint, bad *lex.Mistake) {
 	if c.Len() == 0 {
 		l.Undo()
@@ -125,8 +142,8 @@ func readMonitorPeak(l *scan.Line, at, label int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMonitorDevice reads "Mem: 2,340MB/11,511MB (20.3%) | Load: 95.0%", whose "%) | Load: " stands at an offset. The
-// numbers have a decimal where the driver's library gives them one.
+// readMonitorDevice reads "Mem: 2,340MB/11,511MB (20.3%) | Load: 95.0%", whose "%) | Load: " stands
+// at an offset. The numbers have a decimal where the driver's library gives them one.
 func readMonitorDevice(l *scan.Line, at int) (end int) {
 	i := bytes.LastIndex(l.Text[max(0, at-80):at], []byte("Mem: "))
 	if i < 0 {
@@ -145,7 +162,8 @@ func readMonitorDevice(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// cutGroupedMB cuts "2,340MB" or "2,340.0MB" off the text. The programs of the driver print whole MiB.
+// cutGroupedMB cuts "2,340MB" or "2,340.0MB" off the text. The programs of the driver print whole
+// MiB.
 func cutGroupedMB(text []byte) (s record.Size, rest []byte, ok bool) {
 	n, rest, ok := lex.CutGrouped(text)
 	rest, _ = lex.CutPrefix(rest, ".0")
@@ -170,7 +188,8 @@ func readMonitorFree(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readCleanupMark reads what stands behind "CLEANUP: ". A cleanup that failed or was not needed is none:
+// readCleanupMark reads what stands behind "CLEANUP: ". A cleanup that failed or was not needed is
+// none:
 //
 //	CLEANUP: Error during GPU memory cleanup: ...
 //	CLEANUP: No GPU, skipping GPU cleanup

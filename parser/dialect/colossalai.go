@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// colossalaiDialect is Colossal-AI's: report_memory_usage of colossalai/utils/memory.py, which resets the peaks, and the
-// readings of its trainers and examples. MB are 1024 * 1024 bytes:
+// colossalaiDialect is Colossal-AI's: report_memory_usage of colossalai/utils/memory.py, which
+// resets the peaks, and the readings of its trainers and examples. MB are 1024 * 1024 bytes:
 //
 //	colossalai - colossalai - INFO: After init: GPU: allocated 1024.5 MB, max allocated 2048.25 MB, cached: 2304.0 MB, ...
 //	[1/10] Forward GPU memory usage: 9042.31 MB, CPU memory usage: 25123.45 MB
@@ -22,7 +22,12 @@ import (
 var colossalaiDialect = scan.Dialect{
 	Name: "colossalai",
 	Needles: []string{
-		needleColossal, "GPU memory usage: ", "Booster init max ", "Checkpoint loaded ", "Max CUDA memory ", "Max device memory ",
+		needleColossal,
+		"GPU memory usage: ",
+		"Booster init max ",
+		"Checkpoint loaded ",
+		"Max CUDA memory ",
+		"Max device memory ",
 	},
 	Read: func(l *scan.Line, at int) int {
 		switch l.Text[at] {
@@ -68,7 +73,8 @@ func readColossalReport(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readColossalUsage reads the line that has the process's own memory too; others say "GPU memory usage: " as well.
+// readColossalUsage reads the line that has the process's own memory too; others say "GPU memory
+// usage: " as well.
 func readColossalUsage(l *scan.Line, at int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[at+len("GPU memory usage: "):], 0)
 	if _, known := lex.CutPrefix(rest, ", CPU memory usage: "); !ok || !known {
@@ -80,7 +86,8 @@ func readColossalUsage(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// colossalExamples are the rest of the wordings behind the needles; the first word of a name tells the reading.
+// colossalExamples are the rest of the wordings behind the needles; the first word of a name tells
+// the reading.
 var colossalExamples = []struct {
 	words, name string
 	q           record.Quantity

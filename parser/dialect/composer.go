@@ -8,15 +8,17 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// composerDialect is that of MosaicML's composer and LLM Foundry (composer/callbacks/memory_monitor.py), whose gigabytes are
-// decimal and have five significant digits:
+// composerDialect is that of MosaicML's composer and LLM Foundry
+// (composer/callbacks/memory_monitor.py), whose gigabytes are decimal and have five significant
+// digits:
 //
 //	[batch=1/20]:
 //		 Train memory/current_allocated_mem: 0.9814
 //		 Train memory/current_active_mem: 0.9814
 //		 Train memory/peak_reserved_mem: 3.2317
 //
-// The keys of its first versions ("memory/allocated_mem") gave all that was ever allocated, or bytes: they are passed over.
+// The keys of its first versions ("memory/allocated_mem") gave all that was ever allocated, or
+// bytes: they are passed over.
 var composerDialect = scan.Dialect{
 	Name:    "composer",
 	Needles: scan.KeyNeedles(composerKeys),
@@ -26,7 +28,13 @@ var composerDialect = scan.Dialect{
 		}
 		c := l.Checkpoint(at, "batch")
 		c.Sampled = true
-		r, end := scan.ReadKeyed(l, at, composerKeys, func(text []byte) bool { return bytes.Contains(text, []byte("memory/")) }, cutComposer)
+		r, end := scan.ReadKeyed(
+			l,
+			at,
+			composerKeys,
+			func(text []byte) bool { return bytes.Contains(text, []byte("memory/")) },
+			cutComposer,
+		)
 		c.Reading = r
 		return end
 	},
@@ -41,7 +49,8 @@ var composerKeys = []scan.Keyed{
 	{Key: "memory/peak_reserved_mem", Q: record.PeakReserved},
 }
 
-// cutComposer reads a number of gigabytes that was rounded to five significant digits, then printed with four decimals.
+// cutComposer reads a number of gigabytes that was rounded to five significant digits, then printed
+// with four decimals.
 func cutComposer(value []byte) (s record.Size, ok bool) {
 	n, _, ok := lex.CutNumber(value)
 	if !ok {

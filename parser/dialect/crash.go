@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// crashDialect is the death of a program, in the words of Python, of CUDA's libraries, of the runtimes
-// of C++ and Go, of shells, Slurm and the kernel:
+// crashDialect is the death of a program, in the words of Python, of CUDA's libraries, of the
+// runtimes of C++ and Go, of shells, Slurm and the kernel:
 //
 //	Traceback (most recent call last):
 //	  File "run.py", line 7, in <module>
@@ -24,9 +24,9 @@ import (
 //	panic: runtime error: index out of range [3] with length 3
 //	[12345.678901] Out of memory: Killed process 4711 (python) total-vm:8388608kB, anon-rss:7340032kB
 //
-// A program that catches an exception may print the same. So the words are a crash only at the end of
-// a log: see [parser.Builder]. An allocation that failed on the device is an [record.OutOfMemory], and an interrupt
-// from the keyboard is no crash.
+// A program that catches an exception may print the same. So the words are a crash only at the end
+// of a log: see [parser.Builder]. An allocation that failed on the device is an
+// [record.OutOfMemory], and an interrupt from the keyboard is no crash.
 var crashDialect = scan.Dialect{
 	Name: "crash",
 	Needles: slices.Concat(
@@ -70,22 +70,33 @@ var (
 	deathWords = []string{"Segmentation fault", "Killed", "Aborted", "Bus error"}
 	// abortWords begin a message.
 	abortWords = []string{
-		"Fatal Python error: ", "terminate called after throwing an instance of '", "panic: ", "GGML_ASSERT: ",
-		"thread 'main' panicked at ", "double free or corruption (", "zsh: segmentation fault ", "zsh: killed ",
+		"Fatal Python error: ",
+		"terminate called after throwing an instance of '",
+		"panic: ",
+		"GGML_ASSERT: ",
+		"thread 'main' panicked at ",
+		"double free or corruption (",
+		"zsh: segmentation fault ",
+		"zsh: killed ",
 	}
 	// deviceErrors are, or begin, those after which a process can use the device no more.
 	deviceErrors = []string{
 		cudaError, "an illegal memory access was encountered", "CUBLAS_STATUS_NOT_INITIALIZED",
 		"CUBLAS_STATUS_EXECUTION_FAILED", "CUDNN_STATUS_EXECUTION_FAILED",
 	}
-	lastError = lex.Expression(`^CUDA error: (?:device-side assert triggered|unspecified launch failure|` +
-		`an illegal instruction was encountered|misaligned address|uncorrectable ECC error encountered)`)
+	lastError = lex.Expression(
+		`^CUDA error: (?:device-side assert triggered|unspecified launch failure|` +
+			`an illegal instruction was encountered|misaligned address|uncorrectable ECC error encountered)`,
+	)
 
-	// oomKill is Slurm's "Detected 1 oom-kill event(s) in StepId=7.batch.", in later versions "oom_kill event".
+	// oomKill is Slurm's "Detected 1 oom-kill event(s) in StepId=7.batch.", in later versions
+	// "oom_kill event".
 	oomKill = lex.Expression(`^Detected \d+ oom[-_]kill event`)
 	// inShell is what a shell, make or Slurm puts before the words for a signal.
-	inShell = lex.Expression(`^(?:[^\s:]{1,200}: line \d{1,7}: +\d+ +|make(?:\[\d+\])?: \*\*\* \[[^\]]*\] |` +
-		`srun: error: [^\s:]+: tasks? [\d,-]+: )$`)
+	inShell = lex.Expression(
+		`^(?:[^\s:]{1,200}: line \d{1,7}: +\d+ +|make(?:\[\d+\])?: \*\*\* \[[^\]]*\] |` +
+			`srun: error: [^\s:]+: tasks? [\d,-]+: )$`,
+	)
 	// ofMonitor is a command that only watches or waits, and is killed when the work is done:
 	//
 	//	./run.sh: line 12:  4711 Killed                  nvidia-smi dmon -s u > gpu.csv
@@ -105,7 +116,8 @@ func addCrash(l *scan.Line, at int, c record.Crash) {
 	l.Add(c)
 }
 
-// beforeWords returns what the line has before the words at an offset, without what loggers put there.
+// beforeWords returns what the line has before the words at an offset, without what loggers put
+// there.
 func beforeWords(l *scan.Line, at int) []byte {
 	before := l.Text[source.MessageStart(l.Text[:at]):at]
 	return before[len(ofProcess().Find(before)):]
@@ -133,18 +145,22 @@ func isDeath(l *scan.Line, at int) bool {
 	case isIndented(l.Text): // as text that a speech model heard is printed
 		return false
 	}
-	word := slices.IndexFunc(deathWords, func(w string) bool { return bytes.HasPrefix(rest, []byte(w)) })
+	word := slices.IndexFunc(
+		deathWords,
+		func(w string) bool { return bytes.HasPrefix(rest, []byte(w)) },
+	)
 	return len(before) == 0 && bareDeath().Match(rest[len(deathWords[word]):])
 }
 
-// isDeviceError reports whether the words at an offset are the message of an error that ends all work
-// on the device. The last line of a traceback is the traceback's.
+// isDeviceError reports whether the words at an offset are the message of an error that ends all
+// work on the device. The last line of a traceback is the traceback's.
 func isDeviceError(l *scan.Line, at int) bool {
 	before, rest := l.Text[:at], l.Text[at:]
 	if bytes.HasPrefix(rest, []byte(cudaError)) && !lastError().Match(rest) {
 		return false
 	}
-	if source.IsQuoted(l.Text, at) || source.InSource(before) || isSpokenOf(l.Text, at) || isIndented(l.Text) {
+	if source.IsQuoted(l.Text, at) || source.InSource(before) || isSpokenOf(l.Text, at) ||
+		isIndented(l.Text) {
 		return false
 	}
 	for _, word := range []string{"continuing", "retry"} {
@@ -220,11 +236,14 @@ func readTraceback(l *scan.Line, at int) (end int) {
 
 // isFrame reports whether a line is of rich's box.
 func isFrame(text []byte) bool {
-	return slices.ContainsFunc([]string{"│", "╰", "╭"}, func(s string) bool { return bytes.HasPrefix(text, []byte(s)) })
+	return slices.ContainsFunc(
+		[]string{"│", "╰", "╭"},
+		func(s string) bool { return bytes.HasPrefix(text, []byte(s)) },
+	)
 }
 
-// withoutPrefix cuts what a logger put before the first line of a traceback off a later one. Times may
-// differ.
+// withoutPrefix cuts what a logger put before the first line of a traceback off a later one. Times
+// may differ.
 func withoutPrefix(text, prefix []byte) []byte {
 	if len(text) < len(bytes.TrimRight(prefix, " ")) {
 		return text
@@ -241,18 +260,25 @@ func withoutPrefix(text, prefix []byte) []byte {
 func isHarmless(l *scan.Line) bool {
 	before, ok := l.Previous(1)
 	first, _ := l.Peek(1)
-	if bytes.Contains(first[:min(len(first), 256)], []byte("/multiprocessing/resource_tracker.py\", line ")) {
+	if bytes.Contains(
+		first[:min(len(first), 256)],
+		[]byte("/multiprocessing/resource_tracker.py\", line "),
+	) {
 		return true // of a process of Python's own
 	}
 	if !ok {
 		return false
 	}
-	return slices.ContainsFunc([]string{"Exception ignored ", "--- Logging error ---", "Error in atexit"}, func(s string) bool {
-		return bytes.Contains(before[:min(len(before), 256)], []byte(s))
-	})
+	return slices.ContainsFunc(
+		[]string{"Exception ignored ", "--- Logging error ---", "Error in atexit"},
+		func(s string) bool {
+			return bytes.Contains(before[:min(len(before), 256)], []byte(s))
+		},
+	)
 }
 
-// isInterrupt reports whether these are the words of an exception that ends a program as it was told.
+// isInterrupt reports whether these are the words of an exception that ends a program as it was
+// told.
 func isInterrupt(text string) bool {
 	name, value, _ := strings.Cut(text, ":")
 	switch name[strings.LastIndexByte(name, '.')+1:] {
@@ -265,11 +291,12 @@ func isInterrupt(text string) bool {
 	return false
 }
 
-// ranOutOfMemory reports whether these are the usual words of an [record.OutOfMemory]. The rarer ones are told
-// by the [parser.Builder].
+// ranOutOfMemory reports whether these are the usual words of an [record.OutOfMemory]. The rarer
+// ones are told by the [parser.Builder].
 func ranOutOfMemory(text string) bool {
 	return strings.Contains(text, "cuda.OutOfMemoryError") || strings.HasPrefix(text, "torch.OutOfMemoryError") ||
-		strings.Contains(text, "CUDA out of memory") || strings.Contains(text, "CUDA error: out of memory")
+		strings.Contains(text, "CUDA out of memory") ||
+		strings.Contains(text, "CUDA error: out of memory")
 }
 
 // behindCrash is how many lines behind a traceback's last one are looked at.
@@ -278,7 +305,8 @@ const behindCrash = 64
 // chains reports whether another traceback follows that is of the same failure.
 func chains(l *scan.Line, end int) bool {
 	return behind(l, end, behindCrash/4, func(text []byte) bool {
-		return bytes.Contains(text, []byte("he above exception")) || bytes.Contains(text, []byte("Original Traceback"))
+		return bytes.Contains(text, []byte("he above exception")) ||
+			bytes.Contains(text, []byte("Original Traceback"))
 	})
 }
 
@@ -313,5 +341,7 @@ func behind(l *scan.Line, end, lines int, wanted func(text []byte) bool) bool {
 // hasLevel reports whether a logger put the level of an error into the line.
 func hasLevel(text []byte) bool { return errorLevel().Match(text[:min(len(text), 256)]) }
 
-var errorLevel = lex.Expression(`(?:^|[^\w-])(?:WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|$)|` +
-	`^[WEF]\d{4} \d\d:\d\d:|^\[NeMo [WE] \d`)
+var errorLevel = lex.Expression(
+	`(?:^|[^\w-])(?:WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|$)|` +
+		`^[WEF]\d{4} \d\d:\d\d:|^\[NeMo [WE] \d`,
+)

@@ -9,8 +9,9 @@ import (
 	"vramsoak/parser/source"
 )
 
-// deepspeedDialect is DeepSpeed's. see_memory_usage of runtime/utils.py prints a message, then a line of readings, which
-// resets the peaks; the message is the name. Through the logger, and since 2025 without it:
+// deepspeedDialect is DeepSpeed's. see_memory_usage of runtime/utils.py prints a message, then a
+// line of readings, which resets the peaks; the message is the name. Through the logger, and since
+// 2025 without it:
 //
 //	[2021-06-10 23:06:14,491] [INFO] [utils.py:627:see_memory_usage] After Building Model
 //	[2021-06-10 23:06:14,491] [INFO] [utils.py:628:see_memory_usage] MA 1.69 GB         Max_MA 1.69 GB         CA 1.7 GB   ...
@@ -34,17 +35,25 @@ import (
 //	epoch=0/micro_step=10/global_step=10, ..., CurrSamplesPerSec=78.87912870644737, MemAllocated=10.77GB, MaxMemAllocated=20.55GB
 //	[Rank 0] time (ms) | forward: 1.25 | mem_allocated: 1.2345 GB | max_mem_allocated: 2.3456 GB | cache_allocated: ...
 //
-// The workspace of csrc/transformer/inference, which it has just allocated; what is free is that before it:
+// The workspace of csrc/transformer/inference, which it has just allocated; what is free is that
+// before it:
 //
 //	Free memory : 19.605713 (GigaBytes)
 //	Total memory: 31.748535 (GigaBytes)
 //	Requested memory: 0.515625 (GigaBytes)
 //
-// Every unit is a power of 1024. The estimates of zero/stage3.py (estimate_zero3_model_states_mem_needs) are no readings.
+// Every unit is a power of 1024. The estimates of zero/stage3.py
+// (estimate_zero3_model_states_mem_needs) are no readings.
 var deepspeedDialect = scan.Dialect{
 	Name: "deepspeed",
 	Needles: []string{
-		needleMA, needleMemstats, needleMemAllocated, needleBreakdown, needleGigaBytes, needleCacheGigaBytes, needleWorkspace,
+		needleMA,
+		needleMemstats,
+		needleMemAllocated,
+		needleBreakdown,
+		needleGigaBytes,
+		needleCacheGigaBytes,
+		needleWorkspace,
 	},
 	Read: func(l *scan.Line, at int) int {
 		switch text := l.Text[at:]; {
@@ -73,8 +82,9 @@ const (
 	needleWorkspace      = "Free memory : "
 )
 
-// readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". The first three are rounded to two decimals,
-// of which Python leaves out zeros at the end; Max_CA is a whole number.
+// readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". The first three
+// are rounded to two decimals, of which Python leaves out zeros at the end; Max_CA is a whole
+// number.
 func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 	start := max(0, at-nearby)
 	text := bytes.TrimRight(l.Text[start:at], " \t\\")
@@ -98,7 +108,11 @@ func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 			sizes[i], after, known = lex.CutRounded(after, 2*(1-i/2))
 		}
 		if !known {
-			l.Bad(len(l.Text)-len(rest), "a size such as 1.69 GB after \""+label[:len(label)-1]+"\"", record.TornAdvice)
+			l.Bad(
+				len(l.Text)-len(rest),
+				"a size such as 1.69 GB after \""+label[:len(label)-1]+"\"",
+				record.TornAdvice,
+			)
 			return len(l.Text) - len(rest) + 1
 		}
 		rest = after
@@ -111,8 +125,8 @@ func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// messageBefore is what see_memory_usage was given: the line before, or the one before the warnings and the lines of others
-// that came between.
+// messageBefore is what see_memory_usage was given: the line before, or the one before the warnings
+// and the lines of others that came between.
 func messageBefore(l *scan.Line, at int) string {
 	const marker, unnamed = "see_memory_usage] ", "see_memory_usage"
 	prefix := bytes.TrimSpace(lex.LastBytes(l.Text[:at], nearby))
@@ -146,7 +160,8 @@ func messageBefore(l *scan.Line, at int) string {
 
 // isUsageLine says that a line is of see_memory_usage's readings, not its message.
 func isUsageLine(text []byte) bool {
-	return bytes.Contains(text, []byte("CPU Virtual Memory:")) || bytes.Contains(text, []byte(needleMA)) ||
+	return bytes.Contains(text, []byte("CPU Virtual Memory:")) ||
+		bytes.Contains(text, []byte(needleMA)) ||
 		bytes.Contains(text, []byte("GigaBytes"))
 }
 
@@ -211,7 +226,13 @@ func readMemstats(l *scan.Line, at int) (end int) {
 
 func readPipelinePeak(l *scan.Line, at int) (end int) {
 	rest := l.Text[at:]
-	i, j := bytes.Index(lex.FirstBytes(rest, nearby), []byte(" RANK=")), bytes.Index(lex.FirstBytes(rest, nearby), []byte(" max-alloc: "))
+	i, j := bytes.Index(
+		lex.FirstBytes(rest, nearby),
+		[]byte(" RANK="),
+	), bytes.Index(
+		lex.FirstBytes(rest, nearby),
+		[]byte(" max-alloc: "),
+	)
 	if i < 0 || j < i || source.IsTemplate(rest[:j]) {
 		return 0
 	}
@@ -259,7 +280,11 @@ func readBreakdown(l *scan.Line, at int) (end int) {
 		after, known := lex.CutPrefix(lex.TrimBlanks(rest), label)
 		var ok bool
 		if sizes[i], after, ok = lex.CutSize(after, 0); !known || !ok {
-			l.Bad(len(l.Text)-len(rest), "a size such as 1.2345 GB after \""+label[2:]+"\"", record.TornAdvice)
+			l.Bad(
+				len(l.Text)-len(rest),
+				"a size such as 1.2345 GB after \""+label[2:]+"\"",
+				record.TornAdvice,
+			)
 			return len(l.Text) - len(rest) + 1
 		}
 		rest = after

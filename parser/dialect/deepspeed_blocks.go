@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// gigaBytes are the readings that DeepSpeed prints on lines of their own; the longer label comes first where one ends with
-// another.
+// gigaBytes are the readings that DeepSpeed prints on lines of their own; the longer label comes
+// first where one ends with another.
 var gigaBytes = []struct {
 	label string
 	q     record.Quantity
@@ -37,7 +37,8 @@ func cutGigaBytes(text []byte) (q record.Quantity, s record.Size, at int, ok boo
 
 // readGigaBytes reads the lines of the earlier see_memory_usage, as many as follow one another.
 func readGigaBytes(l *scan.Line, at int) (end int) {
-	// What stands before the needle tells the reading: "Max Memory Allocated ", "Max cache Allocated ".
+	// What stands before the needle tells the reading: "Max Memory Allocated ", "Max cache Allocated
+	// ".
 	start := max(0, at-len("Max c"))
 	q, s, from, ok := cutGigaBytes(lex.FirstBytes(l.Text[start:], nearby))
 	if from += start; !ok || from > at {
@@ -63,8 +64,9 @@ func readGigaBytes(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readWorkspace reads the block on the inference workspace. total_size is not set where the workspace is made anew, and the
-// line then shows what stood there: a total below what is free, or above 1 TiB, is left out.
+// readWorkspace reads the block on the inference workspace. total_size is not set where the
+// workspace is made anew, and the line then shows what stood there: a total below what is free, or
+// above 1 TiB, is left out.
 func readWorkspace(l *scan.Line, at int) (end int) {
 	cut := func(text []byte, label string) (record.Size, bool) {
 		i := bytes.Index(text, []byte(label))
@@ -103,7 +105,8 @@ func readWorkspace(l *scan.Line, at int) (end int) {
 // nearby is how far from a needle the rest of a reading is looked for, in bytes.
 const nearby = 512
 
-// megatronRank is the N of the last "[Rank N]" in what stands before a reading, and where it stands, -1 where there is none.
+// megatronRank is the N of the last "[Rank N]" in what stands before a reading, and where it
+// stands, -1 where there is none.
 func megatronRank(text []byte) (rank, at int) {
 	if at = bytes.LastIndex(text, []byte("[Rank ")); at < 0 {
 		return 0, -1

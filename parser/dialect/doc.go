@@ -1,7 +1,7 @@
 // Package dialect knows how programs print their memory, with one dialect for each program.
 //
-// A program that prints lines is an entry of programs.yaml, which package table reads. A program that
-// prints blocks or tables is a file of Go, here or in one of these folders:
+// A program that prints lines is an entry of programs.yaml, which package table reads. A program
+// that prints blocks or tables is a file of Go, here or in one of these folders:
 //
 //	smi       the tools of GPU drivers: nvidia-smi, dmon, gpustat, rocm-smi
 //	serving   inference servers and engines: vLLM, SGLang, llama.cpp, ollama, TensorRT

@@ -9,7 +9,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A failure is the message of an allocation that failed: its text with single blanks between the words.
+// A failure is the message of an allocation that failed: its text with single blanks between the
+// words.
 type failure struct {
 	text  []byte
 	end   int // in the line, of the words that every message has
@@ -17,14 +18,15 @@ type failure struct {
 	lines int // that the message goes on to
 }
 
-// failureMax is how much of a line is looked at, and failureLines how many more the message may have.
+// failureMax is how much of a line is looked at, and failureLines how many more the message may
+// have.
 const (
 	failureMax   = 2 << 10
 	failureLines = 8
 )
 
-// gatherFailure takes the message that begins at an offset of the line. cudaMallocAsync's has several lines, and terminals
-// and pretty-printers break the others:
+// gatherFailure takes the message that begins at an offset of the line. cudaMallocAsync's has
+// several lines, and terminals and pretty-printers break the others:
 //
 //	CUDA out of memory. Tried to allocate 226.00 MiB (GPU 0; 2.00 GiB total capacity;
 //	838.72 MiB already allocated; 122.43 MiB free; 944.00 MiB reserved in total by PyTorch)
@@ -118,7 +120,8 @@ func (m *failure) goesOn(next []byte) bool {
 		return false
 	case len(rest) == 0:
 		return lex.IsDigit(next[0])
-	case bytes.IndexByte(rest, '(') >= 0 && bytes.IndexByte(rest, ')') < 0, bytes.Contains(rest, []byte("has a total")):
+	case bytes.IndexByte(rest, '(') >= 0 && bytes.IndexByte(rest, ')') < 0,
+		bytes.Contains(rest, []byte("has a total")):
 	default:
 		next = bytes.TrimLeft(next, "(")
 		return (bytes.HasPrefix(next, []byte("GPU ")) || bytes.HasPrefix(next, []byte("has a total "))) &&
@@ -132,8 +135,9 @@ func (m *failure) goesOn(next []byte) bool {
 	return false
 }
 
-// What was asked for, and what is reserved beyond what is allocated, beside the quantities. That is also what "cached" was
-// (c10/cuda/CUDACachingAllocator.cpp of v1.0 to v1.3: amount_cached - amount_allocated).
+// What was asked for, and what is reserved beyond what is allocated, beside the quantities. That is
+// also what "cached" was (c10/cuda/CUDACachingAllocator.cpp of v1.0 to v1.3: amount_cached -
+// amount_allocated).
 const (
 	requested = record.Quantities + iota
 	unallocated
@@ -223,7 +227,10 @@ func takeSize(o *record.OutOfMemory, q record.Quantity, s record.Size) {
 		}
 	case unallocated:
 		allocated, _ := o.Get(record.Allocated)
-		o.Set(record.Reserved, record.Size{Bytes: allocated.Bytes + s.Bytes, Resolution: allocated.Resolution + s.Resolution})
+		o.Set(
+			record.Reserved,
+			record.Size{Bytes: allocated.Bytes + s.Bytes, Resolution: allocated.Resolution + s.Resolution},
+		)
 	default:
 		if _, has := o.Get(q); !has {
 			o.Set(q, s)
@@ -231,8 +238,8 @@ func takeSize(o *record.OutOfMemory, q record.Quantity, s record.Size) {
 	}
 }
 
-// device is the one that the message names: "(GPU 0;", "GPU 0 has", "on device 0:", "(NPU:0)", "device:GPU:0", "GPU=0". A
-// byte below ' ' is its number too, see [isAsyncFailure].
+// device is the one that the message names: "(GPU 0;", "GPU 0 has", "on device 0:", "(NPU:0)",
+// "device:GPU:0", "GPU=0". A byte below ' ' is its number too, see [isAsyncFailure].
 func (m *failure) device() int {
 	for _, word := range []string{"GPU", "NPU", "MLU", "GCU", "XPU", "Device", "device"} {
 		for rest := m.text; ; {
@@ -247,7 +254,10 @@ func (m *failure) device() int {
 			if c := rest[1]; c > 0 && c < 0x10 && c != '\t' && (len(rest) == 2 || rest[2] == ' ') {
 				return int(c)
 			}
-			if n, behind, ok := lex.CutInt(rest[1:]); ok && n < 10000 && (len(behind) == 0 || !lex.IsWordByte(behind[0]) || behind[0] == '_') {
+			if n, behind, ok := lex.CutInt(
+				rest[1:],
+			); ok && n < 10000 &&
+				(len(behind) == 0 || !lex.IsWordByte(behind[0]) || behind[0] == '_') {
 				return n
 			}
 		}

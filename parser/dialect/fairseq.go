@@ -8,9 +8,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// fairseqDialect is fairseq's: what is left of the device's memory at the peak of each interval (fairseq/trainer.py: the total
-// minus max_memory_allocated, which it then resets), in GiB, rounded to one decimal. Its progress bars write it as JSON, as
-// tqdm does, and between bars:
+// fairseqDialect is fairseq's: what is left of the device's memory at the peak of each interval
+// (fairseq/trainer.py: the total minus max_memory_allocated, which it then resets), in GiB, rounded
+// to one decimal. Its progress bars write it as JSON, as tqdm does, and between bars:
 //
 //	[2022-04-08 18:48:05,372][train_inner][INFO] - {"epoch": 1, ..., "train_wall": "404", "gb_free": "23.1", "wall": "425"}
 //	[2022-04-08 18:58:05,372][train][INFO] - {"epoch": 1, ..., "train_gb_free": "23.5", "train_wall": "1026"}
@@ -81,7 +81,11 @@ func readFairseq(l *scan.Line, at int) (end int) {
 		rest = next
 	}
 	if reading.Len() == 0 {
-		if i := bytes.IndexAny(lex.FirstBytes(rest, 32), "0123456789"); i > 0 && len(bytes.Trim(rest[:i], "abcdefglortu_\": =")) == 0 {
+		if i := bytes.IndexAny(
+			lex.FirstBytes(rest, 32),
+			"0123456789",
+		); i > 0 &&
+			len(bytes.Trim(rest[:i], "abcdefglortu_\": =")) == 0 {
 			l.Bad(from, "a number of GiB such as gb_free=23.1", record.TornAdvice)
 			return from + len(prefix) + i
 		}
@@ -98,7 +102,8 @@ func readFairseq(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// cutFairseq cuts a key and its value off the text that begins with the key: gb_free": "23.1", gb_free=23.1, gb_free 23.1.
+// cutFairseq cuts a key and its value off the text that begins with the key: gb_free": "23.1",
+// gb_free=23.1, gb_free 23.1.
 func cutFairseq(text []byte) (q record.Quantity, s record.Size, rest []byte, ok bool) {
 	for _, f := range fairseqKeys {
 		rest, ok = lex.CutPrefix(text, f.key)
@@ -113,7 +118,8 @@ func cutFairseq(text []byte) (q record.Quantity, s record.Size, rest []byte, ok 
 			n, behind, isNumber := lex.CutNumber(lex.TrimBlanks(value))
 			number := lex.TrimBlanks(value)
 			number = number[:len(number)-len(behind)]
-			if !isNumber || number[len(number)-1] == '.' || len(behind) > 0 && (lex.IsWordByte(behind[0]) || behind[0] == '.') {
+			if !isNumber || number[len(number)-1] == '.' ||
+				len(behind) > 0 && (lex.IsWordByte(behind[0]) || behind[0] == '.') {
 				return 0, record.Size{}, text, false
 			}
 			s, ok = n.Rounded(1).Times(record.GiB)

@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// ganTrainingDialect is that of a guide to training in 16 GB and of the notebooks that follow it (winzerprince/sentio:
-// ast/MEMORY_OPTIMIZATION_GUIDE.md, distilled-vit.ipynb):
+// ganTrainingDialect is that of a guide to training in 16 GB and of the notebooks that follow it
+// (winzerprince/sentio: ast/MEMORY_OPTIMIZATION_GUIDE.md, distilled-vit.ipynb):
 //
 //	GPU memory: 1.23 GB
 //	Allocated: 1.23 GB
@@ -21,8 +21,8 @@ import (
 //	   Current: GAN_BATCH_SIZE=24, BATCH_SIZE=12
 //	  Max GPU memory: 1234.5 MB
 //
-// What is used is what is allocated (torch.cuda.memory_allocated). The three lines are one reading. A notebook begins with
-// the device, whose memory it divides by 1e9:
+// What is used is what is allocated (torch.cuda.memory_allocated). The three lines are one reading.
+// A notebook begins with the device, whose memory it divides by 1e9:
 //
 //	GPU: Tesla P100-PCIE-16GB
 //	GPU Memory: 17.1 GB
@@ -50,8 +50,8 @@ const (
 	configOK    = " config OK - "
 )
 
-// readGPUMemory reads "GPU memory: 1.23 GB" and "Max GPU memory: 1234.5 MB". Others say so of the whole card and of what
-// is free, with another word before it or other decimals.
+// readGPUMemory reads "GPU memory: 1.23 GB" and "Max GPU memory: 1234.5 MB". Others say so of the
+// whole card and of what is free, with another word before it or other decimals.
 func readGPUMemory(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len(memoryLabel):]
 	n, behind, ok := lex.CutNumber(text)
@@ -81,9 +81,11 @@ func lastByte(text []byte) []byte {
 	return text[max(0, len(text)-1):]
 }
 
-// endsField says that no more of the reading follows: the line ends, or what a notebook's file puts around it.
+// endsField says that no more of the reading follows: the line ends, or what a notebook's file puts
+// around it.
 func endsField(rest []byte) bool {
-	return len(rest) == 0 || rest[0] == '\\' || rest[0] == '"' || rest[0] == ',' || rest[0] == ')' || rest[0] == '|' ||
+	return len(rest) == 0 || rest[0] == '\\' || rest[0] == '"' || rest[0] == ',' || rest[0] == ')' ||
+		rest[0] == '|' ||
 		rest[0] == ' ' && (len(rest) == 1 || !startsWord(rest) && rest[1] != '/')
 }
 
@@ -126,14 +128,21 @@ func readConfigOK(l *scan.Line, at int) (end int) {
 	if !ok || !used || s.Bytes < 0 || len(name) == 0 || len(name) > 64 {
 		return 0
 	}
-	l.Checkpoint(at, l.Str(l.Text[source.MessageStart(l.Text[:at]):at+len(" config")])).Set(record.Allocated, s)
+	l.Checkpoint(
+		at,
+		l.Str(l.Text[source.MessageStart(l.Text[:at]):at+len(" config")]),
+	).Set(
+		record.Allocated,
+		s,
+	)
 	return len(l.Text) - len(rest)
 }
 
 // readOOMError reads an error and, from the lines after it, the batch sizes that did not fit.
 func readOOMError(l *scan.Line, at int) (end int) {
 	message := l.Text[at+len("OOM Error: "):]
-	if len(bytes.TrimSpace(message)) == 0 || source.IsTemplate(message) || source.InSource(l.Text[:at]) {
+	if len(bytes.TrimSpace(message)) == 0 || source.IsTemplate(message) ||
+		source.InSource(l.Text[:at]) {
 		return 0
 	}
 	i := bytes.Index(message, []byte("out of memory"))
@@ -146,8 +155,17 @@ func readOOMError(l *scan.Line, at int) (end int) {
 		if !there {
 			break
 		}
-		if _, sizes, found := bytes.Cut(after, []byte("Current: ")); found && bytes.Contains(sizes, []byte("BATCH_SIZE=")) {
-			o.Text = lex.Shorten(o.Text, 200) + " (" + l.Str(source.Unquoted(sizes[:min(len(sizes), 80)])) + ")"
+		if _, sizes, found := bytes.Cut(
+			after,
+			[]byte("Current: "),
+		); found &&
+			bytes.Contains(sizes, []byte("BATCH_SIZE=")) {
+			o.Text = lex.Shorten(
+				o.Text,
+				200,
+			) + " (" + l.Str(
+				source.Unquoted(sizes[:min(len(sizes), 80)]),
+			) + ")"
 			l.Undo()
 			l.Put(o)
 			break
@@ -164,7 +182,8 @@ func readDeviceMemory(l *scan.Line, at int) (end int) {
 	}
 	n, behind, _ := lex.CutNumber(l.Text[at+len(deviceLabel):])
 	s, rest, ok := lex.CutDecimalSize(l.Text[at+len(deviceLabel):])
-	if !ok || s.Bytes <= 0 || n.Decimals != 1 || !bytes.HasPrefix(behind, []byte(" GB")) || !endsField(rest) {
+	if !ok || s.Bytes <= 0 || n.Decimals != 1 || !bytes.HasPrefix(behind, []byte(" GB")) ||
+		!endsField(rest) {
 		return 0
 	}
 	c := l.Checkpoint(at, "GPU")

@@ -8,8 +8,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// hfTrainerDialect is that of the Trainer of Hugging Face transformers with skip_memory_metrics=False (trainer_utils.py,
-// TrainerMemoryTracker; trainer_pt_utils.py, log_metrics). Tables have MB, rounded down; dicts and files have bytes:
+// hfTrainerDialect is that of the Trainer of Hugging Face transformers with
+// skip_memory_metrics=False (trainer_utils.py, TrainerMemoryTracker; trainer_pt_utils.py,
+// log_metrics). Tables have MB, rounded down; dicts and files have bytes:
 //
 //	***** train metrics *****
 //	  before_init_mem_gpu        =        0MB

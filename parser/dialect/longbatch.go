@@ -10,9 +10,10 @@ import (
 	"vramsoak/parser/source"
 )
 
-// longBatchDialect is that of an ingestion of hours of recordings with speech recognition, voice embeddings and text
-// embeddings on one card (Artexis10/dr-chaffee-ai: backend/scripts/common/enhanced_asr.py, voice_enrollment_optimized.py,
-// embeddings.py; backend/services/embeddings_service.py; utils/monitoring):
+// longBatchDialect is that of an ingestion of hours of recordings with speech recognition, voice
+// embeddings and text embeddings on one card (Artexis10/dr-chaffee-ai:
+// backend/scripts/common/enhanced_asr.py, voice_enrollment_optimized.py, embeddings.py;
+// backend/services/embeddings_service.py; utils/monitoring):
 //
 //	2025-10-03 12:00:00,123 - INFO - scripts.common.enhanced_asr - Starting enhanced ASR transcription: /tmp/asr/a.wav
 //	2025-10-03 12:04:10,456 - INFO - scripts.common.enhanced_asr - VRAM usage: 3.21GB (peak: 4.56GB)
@@ -22,9 +23,10 @@ import (
 //	⏰ 12:00:00 | ⏱️ 3.5m | 🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%) | 🖥️ CPU: 35.0% | 🧠 RAM: 60.1%
 //	   GPU 0: 92% util, 85.4% VRAM (13,921MB/16,303MB), 71°C
 //
-// A file begins where its transcription does; several may be worked on at once, so that the words on how one ended are not
-// told apart. "VRAM usage" comes once a file, when it is transcribed. The line with a slash is printed when a CUDA error
-// is met, and divides by 1e9; all others divide by 1024^3. The monitor's are the driver's. Estimates give nothing:
+// A file begins where its transcription does; several may be worked on at once, so that the words
+// on how one ended are not told apart. "VRAM usage" comes once a file, when it is transcribed. The
+// line with a slash is printed when a CUDA error is met, and divides by 1e9; all others divide by
+// 1024^3. The monitor's are the driver's. Estimates give nothing:
 //
 //	💾 Peak VRAM usage: 12.5GB
 //
@@ -33,8 +35,18 @@ import (
 //	🚀 RTX5080 SM=95% 💾 VRAM=85.1% temp=67°C power=250W queues: io=3 asr=2 db=1
 var longBatchDialect = scan.Dialect{
 	Name: "long-batch",
-	Needles: scan.EventNeedles(longBatchEvents, memoryLabel, "VRAM usage: ", "Starting enhanced ASR transcription: ",
-		"CUDA memory allocated: ", "CUDA memory after reranker: ", "💾 VRAM: ", "% VRAM (", "Progress: ", "CUDA OOM "),
+	Needles: scan.EventNeedles(
+		longBatchEvents,
+		memoryLabel,
+		"VRAM usage: ",
+		"Starting enhanced ASR transcription: ",
+		"CUDA memory allocated: ",
+		"CUDA memory after reranker: ",
+		"💾 VRAM: ",
+		"% VRAM (",
+		"Progress: ",
+		"CUDA OOM ",
+	),
 	Read: func(l *scan.Line, at int) int {
 		text := l.Text[at:]
 		is := func(needle string) bool { return bytes.HasPrefix(text, []byte(needle)) }
@@ -63,12 +75,28 @@ var longBatchDialect = scan.Dialect{
 }
 
 var longBatchEvents = []scan.EventWording{
-	{Text: "Cleared GPU cache ", Kind: record.EventCacheCleared, With: ""}, // "🧹 Cleared GPU cache before ASR", "... after voice enrollment"
-	{Text: "Batch processing failed, falling back to sequential", Kind: record.EventFallback, With: ""},
+	{
+		Text: "Cleared GPU cache ",
+		Kind: record.EventCacheCleared,
+		With: "",
+	}, // "🧹 Cleared GPU cache before ASR", "... after voice enrollment"
+	{
+		Text: "Batch processing failed, falling back to sequential",
+		Kind: record.EventFallback,
+		With: "",
+	},
 	{Text: "Falling back to sequential extraction", Kind: record.EventFallback, With: ""},
-	{Text: "Attempting GPU recovery and retry with smaller batch", Kind: record.EventFallback, With: ""},
+	{
+		Text: "Attempting GPU recovery and retry with smaller batch",
+		Kind: record.EventFallback,
+		With: "",
+	},
 	{Text: "GPU loading failed, falling back to CPU", Kind: record.EventFallback, With: ""},
-	{Text: "Falling back to the fast path: ", Kind: record.EventFallback, With: ""}, // gpupipeline, which else uses these words too
+	{
+		Text: "Falling back to the fast path: ",
+		Kind: record.EventFallback,
+		With: "",
+	}, // gpupipeline, which else uses these words too
 }
 
 // readErrorMemory reads "GPU memory: 1.2GB / 16.0GB", in decimal GB.
@@ -79,7 +107,8 @@ func readErrorMemory(l *scan.Line, at int) (end int) {
 	rest, slash := lex.CutPrefix(rest, " / ")
 	total, rest, okTotal := lex.CutDecimalSize(rest)
 	if !ok || !okSize || !slash || !okTotal || n.Decimals != 1 || !bytes.HasPrefix(behind, []byte("GB")) ||
-		allocated.Bytes < 0 || total.Bytes <= 0 {
+		allocated.Bytes < 0 ||
+		total.Bytes <= 0 {
 		return 0
 	}
 	c := l.Checkpoint(at, "GPU memory")
@@ -89,8 +118,8 @@ func readErrorMemory(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readVRAMUsage reads "VRAM usage: 3.21GB (peak: 4.56GB)", and without the peak in older scripts. "Peak" and "Expected"
-// before it are a number of workers times a constant.
+// readVRAMUsage reads "VRAM usage: 3.21GB (peak: 4.56GB)", and without the peak in older scripts.
+// "Peak" and "Expected" before it are a number of workers times a constant.
 func readVRAMUsage(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len("VRAM usage: "):]
 	before := l.Text[:at]
@@ -142,8 +171,8 @@ func readCUDAMemory(l *scan.Line, at int, name string) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMonitorVRAM reads the monitor's "🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%)". Another monitor, which prints the first
-// percentage whole, shows its own allocator and so nothing.
+// readMonitorVRAM reads the monitor's "🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%)". Another monitor,
+// which prints the first percentage whole, shows its own allocator and so nothing.
 func readMonitorVRAM(l *scan.Line, at int) (end int) {
 	_, load, ok := bytes.Cut(l.Text[max(0, at-40):at], []byte("GPU: "))
 	n, _, okLoad := lex.CutNumber(load)
@@ -203,18 +232,20 @@ func readBatchProgress(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readOOMFallback reads an allocation that failed, whose own message the program does not print, and what it does instead:
+// readOOMFallback reads an allocation that failed, whose own message the program does not print,
+// and what it does instead:
 //
 //	⚠️  CUDA OOM during voice enrollment, using fallback fast-path
 //	⚠️ CUDA OOM during batch extraction, skipping voice embeddings for this cluster
 //	⚠️  CUDA OOM loading bge-reranker-large, falling back to base
 //
-// Where it goes on with the message, that is read by itself: "CUDA OOM during embedding generation: CUDA out of memory". Where
-// it says nothing more, or that there is no way on, nothing pardons it.
+// Where it goes on with the message, that is read by itself: "CUDA OOM during embedding generation:
+// CUDA out of memory". Where it says nothing more, or that there is no way on, nothing pardons it.
 func readOOMFallback(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len("CUDA OOM "):]
 	begins := func(word string) bool { return bytes.HasPrefix(text, []byte(word)) }
-	if source.InSource(l.Text[:at]) || !slices.ContainsFunc([]string{"during ", "loading ", "on ", "while ", "at "}, begins) {
+	if source.InSource(l.Text[:at]) ||
+		!slices.ContainsFunc([]string{"during ", "loading ", "on ", "while ", "at "}, begins) {
 		return 0
 	}
 	for _, way := range []string{", using fallback fast-path", ", skipping voice embeddings", ", falling back to "} {
@@ -226,7 +257,8 @@ func readOOMFallback(l *scan.Line, at int) (end int) {
 	}
 	_, way, goesOn := bytes.Cut(bytes.ToLower(text), []byte(", "))
 	says := func(word string) bool { return bytes.Contains(way, []byte(word)) }
-	noWay := !goesOn || slices.ContainsFunc([]string{"no fallback", "fail", "abort", "giving up", "exit"}, says)
+	noWay := !goesOn ||
+		slices.ContainsFunc([]string{"no fallback", "fail", "abort", "giving up", "exit"}, says)
 	remark := isSpokenOf(l.Text, at) || bytes.HasSuffix(l.Text[:at], []byte("fallback on ")) ||
 		bytes.Contains(text[:min(len(text), 200)], []byte(" may be avoided"))
 	if noWay && bytes.IndexByte(text, ':') < 0 && !remark {

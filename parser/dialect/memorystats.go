@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// memoryStatsDialect is that of torch.cuda.memory_stats(), printed in one line or one key a line, and of what programs take
-// from it; the bytes are exact:
+// memoryStatsDialect is that of torch.cuda.memory_stats(), printed in one line or one key a line,
+// and of what programs take from it; the bytes are exact:
 //
 //	OrderedDict([('active.all.allocated', 3), ..., ('allocated_bytes.all.current', 1024), ('allocated_bytes.all.peak', 2048), ...
 //	 'allocated_bytes.all.current': 1024,
@@ -23,10 +23,16 @@ var memoryStatsDialect = scan.Dialect{
 		}
 		c := l.Checkpoint(at, "memory stats")
 		c.Sampled = true
-		r, end := scan.ReadKeyed(l, at, memoryStatsKeys, isMemoryStat, func(value []byte) (record.Size, bool) {
-			s, _, ok := lex.CutSize(value, 1)
-			return s, ok
-		})
+		r, end := scan.ReadKeyed(
+			l,
+			at,
+			memoryStatsKeys,
+			isMemoryStat,
+			func(value []byte) (record.Size, bool) {
+				s, _, ok := lex.CutSize(value, 1)
+				return s, ok
+			},
+		)
 		c.Reading = r
 		return end
 	},

@@ -25,8 +25,8 @@ import (
 //
 //	'|===========================================================================|\n|                  PyTorch CUDA memory ...
 //
-// Older versions print MB and KB for the same units, and have no row of requested memory. Sizes are rounded down
-// (torch/cuda/memory.py, _format_size), see [lex.CutFloored].
+// Older versions print MB and KB for the same units, and have no row of requested memory. Sizes are
+// rounded down (torch/cuda/memory.py, _format_size), see [lex.CutFloored].
 var memorySummaryDialect = scan.Dialect{
 	Name:    "memory-summary",
 	Needles: []string{" memory summary, device ID "},
@@ -48,7 +48,8 @@ var memorySummaryRows = []struct {
 const memorySummaryLines = 64
 
 func readMemorySummary(l *scan.Line, at int) (end int) {
-	if !bytes.HasPrefix(bytes.TrimLeft(l.Text[:at], " \t│"), []byte("|")) && !bytes.Contains(l.Text[:at], []byte("| ")) {
+	if !bytes.HasPrefix(bytes.TrimLeft(l.Text[:at], " \t│"), []byte("|")) &&
+		!bytes.Contains(l.Text[:at], []byte("| ")) {
 		return 0
 	}
 	device, _, ok := lex.CutInt(bytes.TrimLeft(l.Text[at+len(" memory summary, device ID "):], " "))
@@ -58,11 +59,18 @@ func readMemorySummary(l *scan.Line, at int) (end int) {
 	c := l.Checkpoint(at, "memory summary")
 	c.Lane.Device, c.Sampled = device, true
 	if text, ok := l.Previous(1); ok && c.Time.IsZero() {
-		stamp.Find(text[:min(len(text), 256)]).Into(&c.Header) // the table's first line follows the logger's prefix
+		stamp.Find(
+			text[:min(len(text), 256)],
+		).Into(
+			&c.Header,
+		) // the table's first line follows the logger's prefix
 	}
 	rows := 0
 	counts := true // the table has totals: cudaMallocAsync keeps none, nor what is not releasable
-	written, isWritten := lex.CutPrefix(bytes.TrimLeft(l.Text[at+len(" memory summary, device ID "):], " 0123456789"), `|\n|`)
+	written, isWritten := lex.CutPrefix(
+		bytes.TrimLeft(l.Text[at+len(" memory summary, device ID "):], " 0123456789"),
+		`|\n|`,
+	)
 	for range memorySummaryLines {
 		var text []byte
 		if isWritten {
@@ -94,7 +102,11 @@ func readMemorySummary(l *scan.Line, at int) (end int) {
 				if c.Len() == 0 {
 					l.Undo()
 				}
-				l.Bad(0, "a size such as 5624 MiB under Cur Usage and Peak Usage", "the rows behind it are left out")
+				l.Bad(
+					0,
+					"a size such as 5624 MiB under Cur Usage and Peak Usage",
+					"the rows behind it are left out",
+				)
 				return len(l.Text)
 			}
 			rows++

@@ -88,5 +88,7 @@ func isMovedOut(before []byte) bool {
 	return movedOut().Match(clause)
 }
 
-var movedOut = lex.Expression(`\b(?:mov|swap|offload|evict|unload|keep|kept|pag|push|copy|copi|flush|` +
-	`spill|remov|transfer|tak|unless|never)`)
+var movedOut = lex.Expression(
+	`\b(?:mov|swap|offload|evict|unload|keep|kept|pag|push|copy|copi|flush|` +
+		`spill|remov|transfer|tak|unless|never)`,
+)

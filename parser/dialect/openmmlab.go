@@ -8,9 +8,10 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// openmmlabDialect is that of OpenMMLab's trainers: MMEngine (mmengine/runner/log_processor.py) and MMCV before it
-// (mmcv/runner/hooks/logger/text.py), under MMDetection, MMSegmentation, MMPose, ViTPose and the rest. It is the peak of
-// memory_allocated over the devices, in whole MiB, cut off, without a unit; MMEngine resets the peak each time:
+// openmmlabDialect is that of OpenMMLab's trainers: MMEngine (mmengine/runner/log_processor.py) and
+// MMCV before it (mmcv/runner/hooks/logger/text.py), under MMDetection, MMSegmentation, MMPose,
+// ViTPose and the rest. It is the peak of memory_allocated over the devices, in whole MiB, cut off,
+// without a unit; MMEngine resets the peak each time:
 //
 //	2023/02/01 10:00:00 - mmengine - INFO - Epoch(train)  [1][  50/7330]  ...  data_time: 0.0100  memory: 5012  loss: 1.9
 //	2021-06-01 10:00:00,123 - mmdet - INFO - Epoch [1][50/7330]	lr: 1.978e-03, ..., data_time: 0.058, memory: 4567, loss: 1.2
@@ -39,7 +40,8 @@ func readOpenMMLab(l *scan.Line, at int) (end int) {
 	if name == "" || !ok {
 		return 0
 	}
-	if len(rest) > 0 && rest[0] != ',' && rest[0] != ' ' && rest[0] != '}' && rest[0] != '\\' && rest[0] != '"' {
+	if len(rest) > 0 && rest[0] != ',' && rest[0] != ' ' && rest[0] != '}' && rest[0] != '\\' &&
+		rest[0] != '"' {
 		if isJSON {
 			return 0
 		}

@@ -16,11 +16,15 @@ import (
 //	Memory after cleanup: 1034.0 MiB
 //	Peak GPU memory usage: 12.34 GB
 //
-// The gibibytes are rounded to two digits and printed without zeros at the end; the mebibytes are rounded down.
+// The gibibytes are rounded to two digits and printed without zeros at the end; the mebibytes are
+// rounded down.
 var oumiDialect = scan.Dialect{
 	Name: "oumi",
 	Needles: []string{
-		" Memory: [Total: ", "NVidiaGpuRuntimeInfo(", "GPU memory occupied before cleanup: ", "Memory after cleanup: ",
+		" Memory: [Total: ",
+		"NVidiaGpuRuntimeInfo(",
+		"GPU memory occupied before cleanup: ",
+		"Memory after cleanup: ",
 		"Peak GPU memory usage: ",
 	},
 	Read: readOumi,
@@ -83,12 +87,19 @@ func readOumiDevice(l *scan.Line, at int, rest []byte) (end int) {
 	c := l.Checkpoint(at, "device")
 	c.Sampled, c.Reading = true, r
 	if i := bytes.LastIndex(l.Text[:at], []byte("device(")); i >= 0 {
-		if n, behind, ok := lex.CutInt(l.Text[i+len("device("):]); ok && len(behind) > 0 && behind[0] == ')' {
+		if n, behind, ok := lex.CutInt(
+			l.Text[i+len("device("):],
+		); ok && len(behind) > 0 &&
+			behind[0] == ')' {
 			c.Lane.Device = n
 		}
 	}
 	if torn {
-		l.Bad(len(l.Text)-len(rest), "a size such as 63.42GiB and the other fields", "the line was cut, or torn by another writer")
+		l.Bad(
+			len(l.Text)-len(rest),
+			"a size such as 63.42GiB and the other fields",
+			"the line was cut, or torn by another writer",
+		)
 	}
 	return len(l.Text) - len(rest)
 }

@@ -10,9 +10,9 @@ import (
 	"vramsoak/parser/source"
 )
 
-// outOfMemoryDialect is an allocation that failed on a device, in the words of PyTorch and its forks, JAX and TensorFlow,
-// CuPy and RMM, ONNX Runtime, TensorRT, CTranslate2 (faster-whisper), ggml (whisper.cpp, llama.cpp), PaddlePaddle, vLLM, and
-// of the libraries below them:
+// outOfMemoryDialect is an allocation that failed on a device, in the words of PyTorch and its
+// forks, JAX and TensorFlow, CuPy and RMM, ONNX Runtime, TensorRT, CTranslate2 (faster-whisper),
+// ggml (whisper.cpp, llama.cpp), PaddlePaddle, vLLM, and of the libraries below them:
 //
 //	torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 63.42 GiB ...
 //	!!! Exception during processing !!! Allocation on device 0 would exceed allowed memory. (out of memory)
@@ -29,22 +29,40 @@ import (
 //	ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13285000000
 //	ERROR - asr - a.wav: torch.OutOfMemoryError
 //
-// An error that is printed twice is two records. Host memory gives none, nor does program source that handles the error, or
-// advice about it:
+// An error that is printed twice is two records. Host memory gives none, nor does program source
+// that handles the error, or advice about it:
 //
 //	if "CUDA out of memory" in str(e):
 //	To avoid CUDA out of memory, reduce the batch size.
 var outOfMemoryDialect = scan.Dialect{
 	Name: "out-of-memory",
 	Needles: []string{
-		"out of memory", "Out of memory", "Out of Memory", "OUT OF MEMORY", "Allocation on device", "ALLOC_FAILED",
-		"cudaErrorMemoryAllocation", "hipErrorOutOfMemory", "ERROR_OUT_OF_MEMORY", "OUT_OF_DEVICE_MEMORY", "OutOfDeviceMemory",
-		"out of device memory", "bad_alloc: out_of_memory", "OOM when allocating tensor",
-		"Failed to allocate memory for requested buffer of size ", "Requested amount of GPU memory (",
-		"No available memory for the cache blocks", "OutOfMemoryError", "MEM_OBJECT_ALLOCATION_FAILURE",
-		"out of GPU memory", "out of VRAM", "Not enough memory. Please try to increase --mem-fraction-static",
+		"out of memory",
+		"Out of memory",
+		"Out of Memory",
+		"OUT OF MEMORY",
+		"Allocation on device",
+		"ALLOC_FAILED",
+		"cudaErrorMemoryAllocation",
+		"hipErrorOutOfMemory",
+		"ERROR_OUT_OF_MEMORY",
+		"OUT_OF_DEVICE_MEMORY",
+		"OutOfDeviceMemory",
+		"out of device memory",
+		"bad_alloc: out_of_memory",
+		"OOM when allocating tensor",
+		"Failed to allocate memory for requested buffer of size ",
+		"Requested amount of GPU memory (",
+		"No available memory for the cache blocks",
+		"OutOfMemoryError",
+		"MEM_OBJECT_ALLOCATION_FAILURE",
+		"out of GPU memory",
+		"out of VRAM",
+		"Not enough memory. Please try to increase --mem-fraction-static",
 		"larger than the maximum number of tokens that can be stored in KV cache",
-		"failed to allocate buffer for kv cache", "failed to allocate buffer, size = ", " buffer of size ",
+		"failed to allocate buffer for kv cache",
+		"failed to allocate buffer, size = ",
+		" buffer of size ",
 	},
 	Read: readOutOfMemory,
 }
@@ -77,8 +95,8 @@ func readOutOfMemory(l *scan.Line, at int) (end int) {
 	return m.next
 }
 
-// failedAllocation says whether the words at an offset are of an allocation that failed on a device, and where the message
-// begins.
+// failedAllocation says whether the words at an offset are of an allocation that failed on a
+// device, and where the message begins.
 func failedAllocation(l *scan.Line, at int) (start int, ok bool) {
 	text := l.Text
 	before, rest := text[max(0, at-128):at], text[at:]
@@ -93,7 +111,8 @@ func failedAllocation(l *scan.Line, at int) (start int, ok bool) {
 		bytes.HasPrefix(rest, []byte("out of device")), bytes.HasPrefix(rest, []byte("Not enough memory. ")),
 		bytes.HasPrefix(rest, []byte("larger than the maximum number of tokens")):
 		return at, true
-	case bytes.HasPrefix(rest, []byte("out of GPU memory")), bytes.HasPrefix(rest, []byte("out of VRAM")):
+	case bytes.HasPrefix(rest, []byte("out of GPU memory")),
+		bytes.HasPrefix(rest, []byte("out of VRAM")):
 		return at, !isExpected(text[:at]) && !isMovedOut(text[:at])
 	case bytes.HasPrefix(rest, []byte("failed to allocate buffer")),
 		bytes.HasPrefix(rest, []byte(" buffer of size ")):
@@ -101,7 +120,8 @@ func failedAllocation(l *scan.Line, at int) (start int, ok bool) {
 	case bytes.HasPrefix(rest, []byte("OutOfMemoryError")):
 		return bareError(text, at)
 	case len(rest) < 13 || rest[3] != ' ':
-		// The name of an error is a word of its own: CUBLAS_STATUS_ALLOC_FAILED, vk::Device::allocateMemory: ErrorOutOfDeviceMemory.
+		// The name of an error is a word of its own: CUBLAS_STATUS_ALLOC_FAILED,
+		// vk::Device::allocateMemory: ErrorOutOfDeviceMemory.
 		for start = at; start > 0 && at-start < 64 && lex.IsWordByte(text[start-1]); {
 			start--
 		}
@@ -109,9 +129,10 @@ func failedAllocation(l *scan.Line, at int) (start int, ok bool) {
 	}
 	rest = rest[len("out of memory"):]
 	if bytes.HasPrefix(rest, []byte(" trying to allocate ")) {
-		// Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB with freed_by_count=0. The caller indicates that
-		// this is not a failure, ...
-		return at, bytes.HasSuffix(before, []byte("_bfc) ran ")) && bytes.Contains(before, []byte("(GPU_")) &&
+		// Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB with freed_by_count=0. The
+		// caller indicates that this is not a failure, ...
+		return at, bytes.HasSuffix(before, []byte("_bfc) ran ")) &&
+			bytes.Contains(before, []byte("(GPU_")) &&
 			!bytes.Contains(rest[:min(len(rest), 512)], []byte("not a failure"))
 	}
 	if start, ok = deviceBefore(text, at); ok {
@@ -124,7 +145,8 @@ func failedAllocation(l *scan.Line, at int) (start int, ok bool) {
 	case bytes.HasPrefix(rest, []byte(". Tried to allocate ")):
 		return at, len(rest) > 20 && lex.IsDigit(rest[20])
 	case bytes.HasPrefix(rest, []byte(" allocating ")):
-		return at, bytes.Contains(rest[:min(len(rest), 128)], []byte("(allocated so far: ")) || isXLA(before)
+		return at, bytes.Contains(rest[:min(len(rest), 128)], []byte("(allocated so far: ")) ||
+			isXLA(before)
 	case bytes.HasPrefix(rest, []byte(" while trying to allocate ")):
 		return at, isXLA(before)
 	case bytes.HasPrefix(rest, []byte(" in memory space hbm")):
@@ -132,10 +154,12 @@ func failedAllocation(l *scan.Line, at int) (start int, ok bool) {
 	case bytes.HasPrefix(rest, []byte(" error on GPU ")):
 		return at, len(rest) > 14 && lex.IsDigit(rest[14])
 	case bytes.HasPrefix(rest, []byte(" at line ")):
-		// Error out of memory at line 380 in file /mmfs1/gscratch/.../bitsandbytes/csrc/pythonInterface.cpp
+		// Error out of memory at line 380 in file
+		// /mmfs1/gscratch/.../bitsandbytes/csrc/pythonInterface.cpp
 		return at, bytes.HasSuffix(before, []byte("Error "))
 	case bytes.HasSuffix(before, []byte("reason: ")):
-		// Error while calling cudaMalloc(&data, new_size*sizeof(float)) in file .../cuda_data_ptr.cpp:28. code: 2, reason: ...
+		// Error while calling cudaMalloc(&data, new_size*sizeof(float)) in file .../cuda_data_ptr.cpp:28.
+		// code: 2, reason: ...
 		return at, bytes.Contains(text[max(0, at-512):at], []byte("cudaMalloc("))
 	}
 	return 0, false
@@ -158,7 +182,13 @@ var expecting = slices.Concat(provisions, []string{
 
 // provisions are words before an error that tell what is done should it come.
 var provisions = []string{
-	"retry on ", "retries on ", "retrying on ", "retry on: ", "retrying on: ", "handler for ", "against ",
+	"retry on ",
+	"retries on ",
+	"retrying on ",
+	"retry on: ",
+	"retrying on: ",
+	"handler for ",
+	"against ",
 }
 
 // ggmlBuffer recognizes the messages of ggml's backends that name a buffer and no reason, and
@@ -227,18 +257,23 @@ func bareError(text []byte, at int) (start int, ok bool) {
 }
 
 func isXLA(before []byte) bool {
-	return bytes.Contains(before, []byte("RESOURCE_EXHAUSTED")) || bytes.Contains(before, []byte("Resource exhausted")) ||
+	return bytes.Contains(before, []byte("RESOURCE_EXHAUSTED")) ||
+		bytes.Contains(before, []byte("Resource exhausted")) ||
 		bytes.Contains(before, []byte("XlaRuntimeError"))
 }
 
-// isAsyncFailure tells the message of cudaMallocAsync. PyTorch gives the device as a byte, which is that character: for
-// device 0 it ends the text.
+// isAsyncFailure tells the message of cudaMallocAsync. PyTorch gives the device as a byte, which is
+// that character: for device 0 it ends the text.
 //
 //	torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)
 //	torch.OutOfMemoryError: Allocation on device
 func isAsyncFailure(rest []byte) bool {
-	rest = bytes.TrimLeft(rest[len("Allocation on device"):], " 0123456789\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f")
-	return len(bytes.TrimSpace(rest)) == 0 || bytes.HasPrefix(rest, []byte("would exceed allowed memory"))
+	rest = bytes.TrimLeft(
+		rest[len("Allocation on device"):],
+		" 0123456789\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f",
+	)
+	return len(bytes.TrimSpace(rest)) == 0 ||
+		bytes.HasPrefix(rest, []byte("would exceed allowed memory"))
 }
 
 // tensorRTFollows says that one of the next lines gives the same failure with its size:
@@ -250,7 +285,8 @@ func tensorRTFollows(l *scan.Line) bool {
 	return ok && bytes.Contains(text[:min(len(text), 256)], []byte("Requested amount of GPU memory ("))
 }
 
-// devices begin the words for a device and its software; links may stand between one and "out of memory":
+// devices begin the words for a device and its software; links may stand between one and "out of
+// memory":
 //
 //	CUDA error: out of memory
 //	cudaMalloc retry failed: out of memory
@@ -259,12 +295,44 @@ func tensorRTFollows(l *scan.Line) bool {
 //	NCCL WARN Cuda failure 2 'out of memory'
 var (
 	devices = []string{
-		"cuda", "hip", "xpu", "npu", "mlu", "gcu", "musa", "mps", "gpu", "rocm", "cudnn", "cublas", "cumem", "nccl", "rccl",
-		"sycl", "opencl", "vulkan", "metal", "maca",
+		"cuda",
+		"hip",
+		"xpu",
+		"npu",
+		"mlu",
+		"gcu",
+		"musa",
+		"mps",
+		"gpu",
+		"rocm",
+		"cudnn",
+		"cublas",
+		"cumem",
+		"nccl",
+		"rccl",
+		"sycl",
+		"opencl",
+		"vulkan",
+		"metal",
+		"maca",
 	}
 	links = []string{
-		"error", "failure", "failed", "runtime", "driver", "backend", "api", "with", "retry", "call", "device", "is", "ran",
-		"cu", "cuh", "cpp",
+		"error",
+		"failure",
+		"failed",
+		"runtime",
+		"driver",
+		"backend",
+		"api",
+		"with",
+		"retry",
+		"call",
+		"device",
+		"is",
+		"ran",
+		"cu",
+		"cuh",
+		"cpp",
 	}
 )
 
@@ -312,7 +380,8 @@ func isLink(word []byte) bool {
 	return len(word) > 0 && len(bytes.Trim(word, "0123456789")) == 0
 }
 
-// requestBefore moves a message's beginning back to what was asked for, where that stands before it:
+// requestBefore moves a message's beginning back to what was asked for, where that stands before
+// it:
 //
 //	... allocating 1024.00 MiB on device 0: cudaMalloc failed: out of memory
 //	... failed to allocate 1.50G (1610612736 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory
@@ -351,7 +420,10 @@ func isSpokenOf(text []byte, at int) bool {
 	if isTranscript(text[:at]) {
 		return true
 	}
-	if start := lex.TrimBlanks(text); bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
+	if start := lex.TrimBlanks(
+		text,
+	); bytes.HasPrefix(start, []byte("#")) ||
+		bytes.HasPrefix(start, []byte("//")) {
 		return true
 	}
 	if bytes.Contains(before, []byte(" # ")) {
@@ -369,8 +441,8 @@ func isSpokenOf(text []byte, at int) bool {
 		bytes.Contains(rest, []byte("memory is "))
 }
 
-// lastClause returns what stands behind the last colon, where a message is given: words before it are
-// on something else. Advice is whole:
+// lastClause returns what stands behind the last colon, where a message is given: words before it
+// are on something else. Advice is whole:
 //
 //	ERROR - no retries left: CUDA out of memory
 //	To go on when you see this: CUDA out of memory, lower the batch size.
@@ -389,10 +461,12 @@ func lastClause(before []byte) []byte {
 func isTranscript(before []byte) bool {
 	const arrow = " --> "
 	i := bytes.Index(before, []byte(arrow))
-	return i > 0 && (lex.IsDigit(before[i-1]) || before[i-1] == 's') && i+len(arrow) < len(before) && lex.IsDigit(before[i+len(arrow)])
+	return i > 0 && (lex.IsDigit(before[i-1]) || before[i-1] == 's') && i+len(arrow) < len(before) &&
+		lex.IsDigit(before[i+len(arrow)])
 }
 
-// rankBefore is the rank that torchrun puts before a line: "[rank3]: Traceback (most recent call last):".
+// rankBefore is the rank that torchrun puts before a line: "[rank3]: Traceback (most recent call
+// last):".
 func rankBefore(text []byte) int { return markedRank(text, "[rank") }
 
 // markedRank is the number between these words and a "]", 0 where there is none.

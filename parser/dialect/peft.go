@@ -9,9 +9,10 @@ import (
 	"vramsoak/parser/source"
 )
 
-// peftDialect is that of PEFT's examples, and of Accelerate's by_feature/fsdp_with_peak_mem_tracking.py, which print what an
-// epoch has used of memory_allocated. The numbers are whole MiB, cut off (int(x / 2**20)), without a unit; the later versions
-// name the device instead of "GPU", Accelerate neither:
+// peftDialect is that of PEFT's examples, and of Accelerate's
+// by_feature/fsdp_with_peak_mem_tracking.py, which print what an epoch has used of
+// memory_allocated. The numbers are whole MiB, cut off (int(x / 2**20)), without a unit; the later
+// versions name the device instead of "GPU", Accelerate neither:
 //
 //	GPU Memory before entering the train : 1916
 //	GPU Memory consumed at the end of the train (end-begin): 66
@@ -19,16 +20,18 @@ import (
 //	GPU Total Peak Memory consumed during the train (max): 9404
 //	CUDA Memory before entering the eval : 1982
 //
-// The second and the third are changes. The same lines with "CPU" are of the process's own memory, and no readings.
+// The second and the third are changes. The same lines with "CPU" are of the process's own memory,
+// and no readings.
 //
-// The benchmarks of its method_comparison give one peak, of memory_reserved, on the console and in bytes in their JSON, with
-// means and percentiles, which are no level at any time and are left out:
+// The benchmarks of its method_comparison give one peak, of memory_reserved, on the console and in
+// bytes in their JSON, with means and percentiles, which are no level at any time and are left out:
 //
 //	accelerator memory max: 21726MB
 //	    "accelerator_memory_reserved_avg": 14912955246,
 //	    "accelerator_memory_max": 22781362176,
 //
-// Before May 2025 "cuda" stood in the place of "accelerator". The benchmark of text generation lists levels in MB:
+// Before May 2025 "cuda" stood in the place of "accelerator". The benchmark of text generation
+// lists levels in MB:
 //
 //	{
 //	  "stage": "peft_model_loaded",
@@ -39,8 +42,13 @@ import (
 var peftDialect = scan.Dialect{
 	Name: "peft",
 	Needles: []string{
-		needlePeftBefore, needlePeftConsumed, needlePeftPeak,
-		`accelerator_memory_max": `, `cuda_memory_max": `, "accelerator memory max: ", "cuda memory max: ",
+		needlePeftBefore,
+		needlePeftConsumed,
+		needlePeftPeak,
+		`accelerator_memory_max": `,
+		`cuda_memory_max": `,
+		"accelerator memory max: ",
+		"cuda memory max: ",
 		needlePeftStage,
 	},
 	Read: func(l *scan.Line, at int) int {
@@ -96,7 +104,8 @@ func readPeft(l *scan.Line, at int, label string) (end int) {
 	n, behind, ok := lex.CutNumber(value)
 	s, fits := n.Times(record.MiB)
 	isChange := what[1] == '(' && !isTotal
-	if !ok || !fits || n.Decimals > 0 || n.Digits < 0 && !isChange || len(behind) > 0 && lex.IsWordByte(behind[0]) {
+	if !ok || !fits || n.Decimals > 0 || n.Digits < 0 && !isChange ||
+		len(behind) > 0 && lex.IsWordByte(behind[0]) {
 		l.Bad(from, "a number of MiB after \""+label+"...\"", record.TornAdvice)
 		return at + len(label)
 	}
@@ -128,7 +137,8 @@ func cutWord(text []byte) (word string, rest []byte, ok bool) {
 	return string(text[:n]), text[n:], n > 0
 }
 
-// readPeftMax reads the largest memory_reserved of a training, less what a fresh process has, which is nothing.
+// readPeftMax reads the largest memory_reserved of a training, less what a fresh process has, which
+// is nothing.
 func readPeftMax(l *scan.Line, at int) (end int) {
 	text := l.Text[at:]
 	i := bytes.IndexByte(text, ':') + 2

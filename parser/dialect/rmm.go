@@ -10,16 +10,18 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// rmmDialect is that of RAPIDS's memory manager. Its logging_resource_adaptor writes one row an event; the level is the sum
-// of what is alive, which is known as the log has all events from its beginning:
+// rmmDialect is that of RAPIDS's memory manager. Its logging_resource_adaptor writes one row an
+// event; the level is the sum of what is alive, which is known as the log has all events from its
+// beginning:
 //
 //	Thread,Time,Action,Pointer,Size,Stream
 //	2342727,15:47:02.841961,allocate,0x10012400000,1048576,0
 //	2342727,15:47:02.841977,free,0x10012400000,1048576,0
 //	2342727,15:47:02.841980,allocate failure,(nil),99999999999,0
 //
-// Before 0.15 there was no column Thread, before 0.13 the log was another one (memory_manager.cpp, Logger::to_csv), which
-// gives a failed allocation the address 0, and 0 for free and total memory where it does not know them:
+// Before 0.15 there was no column Thread, before 0.13 the log was another one (memory_manager.cpp,
+// Logger::to_csv), which gives a failed allocation the address 0, and 0 for free and total memory
+// where it does not know them:
 //
 //	Event Type,Device ID,Address,Stream,Size (bytes),Free Memory,Total Memory,Current Allocs,Start,End,Elapsed,Location
 //	Alloc,0,0x7f613be00000,0,720984,0,0,1,41.7014,41.7016,0.000156924,/src/memutils/memory/rmm_alloc.cu:85
@@ -82,14 +84,18 @@ func readRMMHeader(l *scan.Line) (end int) {
 // rmmDevice is the device that RMM puts into the name of its log: "rmm_log.dev1.txt".
 func rmmDevice(path string) int {
 	if i := strings.LastIndex(path, ".dev"); i >= 0 {
-		if n, rest, ok := lex.CutInt([]byte(path[i+len(".dev"):])); ok && (len(rest) == 0 || rest[0] == '.') {
+		if n, rest, ok := lex.CutInt(
+			[]byte(path[i+len(".dev"):]),
+		); ok &&
+			(len(rest) == 0 || rest[0] == '.') {
 			return n
 		}
 	}
 	return 0
 }
 
-// An rmmTable is the rows of a log. What it holds is bounded by what is alive in the program that logs.
+// An rmmTable is the rows of a log. What it holds is bounded by what is alive in the program that
+// logs.
 type rmmTable struct {
 	old    bool
 	fields int // that a row has at least
@@ -136,7 +142,14 @@ func (t *rmmTable) Row(l *scan.Line) bool {
 	switch {
 	case e.action == "allocate failure":
 		l.Add(record.OutOfMemory{
-			Header: l.Header(0), Lane: lane, Requested: record.Exact(e.size), HasRequested: true, Reading: e.reading, Text: l.Message(0),
+			Header: l.Header(
+				0,
+			),
+			Lane:         lane,
+			Requested:    record.Exact(e.size),
+			HasRequested: true,
+			Reading:      e.reading,
+			Text:         l.Message(0),
 		})
 	case e.reading.Len() > 0:
 		c := l.Checkpoint(0, e.action)
@@ -285,7 +298,8 @@ func (t *rmmTable) account(e rmmEvent) (expected string) {
 // lose forgets the sums.
 func (t *rmmTable) lose() { t.lost, t.live, t.sums = true, nil, nil }
 
-// readRMMFailure reads "[A][Stream 0x1][Upstream 42949672960B][FAILURE maximum pool size exceeded]".
+// readRMMFailure reads "[A][Stream 0x1][Upstream 42949672960B][FAILURE maximum pool size
+// exceeded]".
 func readRMMFailure(l *scan.Line, at int) (end int) {
 	low := max(0, at-rmmTextMax)
 	from := low + bytes.LastIndex(l.Text[low:at], []byte("[A][Stream "))
@@ -297,16 +311,24 @@ func readRMMFailure(l *scan.Line, at int) (end int) {
 	if !ok || !isNumber || string(rest) != "B" || n.Decimals > 0 || n.Digits < 0 {
 		return 0
 	}
-	l.Add(record.OutOfMemory{Header: l.Header(from), Requested: record.Exact(n.Digits), HasRequested: true, Text: l.Message(from)})
+	l.Add(
+		record.OutOfMemory{
+			Header:       l.Header(from),
+			Requested:    record.Exact(n.Digits),
+			HasRequested: true,
+			Text:         l.Message(from),
+		},
+	)
 	return len(l.Text)
 }
 
-// readRMMError reads "RMM failure at:FILE:LINE: Maximum pool size exceeded (failed to allocate 1.500000 GiB): ...". In
-// quotes it is the source of a program that handles the error.
+// readRMMError reads "RMM failure at:FILE:LINE: Maximum pool size exceeded (failed to allocate
+// 1.500000 GiB): ...". In quotes it is the source of a program that handles the error.
 func readRMMError(l *scan.Line, at int) (end int) {
 	rest := l.Text[at:min(len(l.Text), at+rmmTextMax)]
 	if at > 0 && (l.Text[at-1] == '"' || l.Text[at-1] == '\'') ||
-		!bytes.Contains(rest, []byte(" size exceeded")) && !bytes.Contains(rest, []byte("Exceeded memory limit")) {
+		!bytes.Contains(rest, []byte(" size exceeded")) &&
+			!bytes.Contains(rest, []byte("Exceeded memory limit")) {
 		return 0
 	}
 	o := record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)}
@@ -320,9 +342,17 @@ func readRMMError(l *scan.Line, at int) (end int) {
 func readRMMCUDAError(l *scan.Line, at int) (end int) {
 	rest := l.Text[at+len(rmmCUDAError) : min(len(l.Text), at+rmmTextMax)]
 	size, rest, ok := lex.CutSize(rest, 0)
-	if !ok || !bytes.HasPrefix(rest, []byte(") at: ")) || !bytes.Contains(rest, []byte("cudaErrorMemoryAllocation")) {
+	if !ok || !bytes.HasPrefix(rest, []byte(") at: ")) ||
+		!bytes.Contains(rest, []byte("cudaErrorMemoryAllocation")) {
 		return 0
 	}
-	l.Add(record.OutOfMemory{Header: l.Header(at), Requested: size, HasRequested: true, Text: l.Message(at)})
+	l.Add(
+		record.OutOfMemory{
+			Header:       l.Header(at),
+			Requested:    size,
+			HasRequested: true,
+			Text:         l.Message(at),
+		},
+	)
 	return len(l.Text)
 }

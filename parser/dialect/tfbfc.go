@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// tensorflowDialect is that of TensorFlow's and XLA's allocator (bfc_allocator.cc; ONNX Runtime's bfc_arena.cc is a
-// descendant), which prints what it holds when it runs out of memory:
+// tensorflowDialect is that of TensorFlow's and XLA's allocator (bfc_allocator.cc; ONNX Runtime's
+// bfc_arena.cc is a descendant), which prints what it holds when it runs out of memory:
 //
 //	... W tensorflow/tsl/framework/bfc_allocator.cc:485] Allocator (GPU_0_bfc) ran out of memory trying to allocate 585.94MiB
 //	(rounded to 614400000)requested by op _EagerConst
@@ -23,8 +23,9 @@ import (
 //	InUse:                       589212672
 //	MaxInUse:                   3288551168
 //
-// Until 2.4 the pool was total_region_allocated_bytes_. The limit is a setting, not a reading, as is the memory of which a
-// device is created with; a dump of host memory (gpu_host_bfc) gives nothing. Version 1 tells of the device:
+// Until 2.4 the pool was total_region_allocated_bytes_. The limit is a setting, not a reading, as
+// is the memory of which a device is created with; a dump of host memory (gpu_host_bfc) gives
+// nothing. Version 1 tells of the device:
 //
 //	2018-01-09 21:40:48.218607: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1202] Found device 0 with properties:
 //	name: Tesla K80 major: 3 minor: 7 memoryClockRate(GHz): 0.8755
@@ -76,8 +77,8 @@ const (
 	bfcLineMax = 512
 )
 
-// A bfcAllocator is the one of which the lines that follow tell. It stays so to the end of the log, as a dump of thousands
-// of lines names it in the first.
+// A bfcAllocator is the one of which the lines that follow tell. It stays so to the end of the log,
+// as a dump of thousands of lines names it in the first.
 type bfcAllocator struct {
 	name   string
 	device int
@@ -115,8 +116,9 @@ func currentBFC(l *scan.Line) *bfcAllocator {
 	return newBFCAllocator("BFC allocator")
 }
 
-// readBFCRanOut reads "Allocator (GPU_0_bfc) ran out of memory trying to allocate 3.72GiB (rounded to 4000000000)requested
-// by op". What "the caller indicates" to be no failure is none: it asked for a workspace that it can do without.
+// readBFCRanOut reads "Allocator (GPU_0_bfc) ran out of memory trying to allocate 3.72GiB (rounded
+// to 4000000000)requested by op". What "the caller indicates" to be no failure is none: it asked
+// for a workspace that it can do without.
 func readBFCRanOut(l *scan.Line, at int) (end int) {
 	end = at + len(bfcRanOut)
 	size, rest, ok := lex.CutSize(l.Text[end:], 0)
@@ -125,7 +127,11 @@ func readBFCRanOut(l *scan.Line, at int) (end int) {
 	}
 	a := currentBFC(l)
 	before := l.Text[:at-1]
-	if i := bytes.LastIndex(before, []byte("Allocator (")); i >= 0 && bytes.HasSuffix(before, []byte(") ")) {
+	if i := bytes.LastIndex(
+		before,
+		[]byte("Allocator ("),
+	); i >= 0 &&
+		bytes.HasSuffix(before, []byte(") ")) {
 		setBFCAllocator(l, before[i+len("Allocator ("):])
 		a = currentBFC(l)
 	}
@@ -138,20 +144,31 @@ func readBFCRanOut(l *scan.Line, at int) (end int) {
 		}
 	}
 	l.Add(record.OutOfMemory{
-		Header: l.Header(at), Lane: record.Lane{Device: a.device}, Requested: size, HasRequested: true, Text: l.Message(at - 1),
+		Header: l.Header(
+			at,
+		),
+		Lane:         record.Lane{Device: a.device},
+		Requested:    size,
+		HasRequested: true,
+		Text:         l.Message(at - 1),
 	})
 	return len(l.Text)
 }
 
-// readBFCStats reads the lines of a dump from one of them on. Between them may be those of other threads: what is not there
-// is read when it comes.
+// readBFCStats reads the lines of a dump from one of them on. Between them may be those of other
+// threads: what is not there is read when it comes.
 func readBFCStats(l *scan.Line, at int) (end int) {
 	var r record.Reading
 	if end = bfcField(&r, l.Text, at); end == 0 {
 		rest := l.Text[at:]
 		_, value, _ := bytes.Cut(rest, []byte(": "))
-		if len(value) > 0 && lex.IsDigit(value[0]) && bytes.Contains(l.Text[max(0, at-bfcLineMax):at], []byte(bfcFile)) {
-			l.Bad(at, "a size, and what is left of the limit behind the pool's", "what cannot be read is left out")
+		if len(value) > 0 && lex.IsDigit(value[0]) &&
+			bytes.Contains(l.Text[max(0, at-bfcLineMax):at], []byte(bfcFile)) {
+			l.Bad(
+				at,
+				"a size, and what is left of the limit behind the pool's",
+				"what cannot be read is left out",
+			)
 			return len(l.Text)
 		}
 		return 0
@@ -176,17 +193,33 @@ func readBFCStats(l *scan.Line, at int) (end int) {
 		end = n
 	}
 	if a := currentBFC(l); r.Len() > 0 && !a.host {
-		l.Add(record.Checkpoint{Header: h, Name: a.name, Lane: record.Lane{Device: a.device}, Sampled: true, Reading: r})
+		l.Add(
+			record.Checkpoint{
+				Header:  h,
+				Name:    a.name,
+				Lane:    record.Lane{Device: a.device},
+				Sampled: true,
+				Reading: r,
+			},
+		)
 	}
 	return end
 }
 
 // bfcLabels are those of a dump's lines, longer ones first.
 var bfcLabels = []string{
-	bfcPool, bfcOldPool, "Stats: ", "RequestedInUse: ", bfcPeak, "InUse: ", "Limit: ", "TotalAllocated: ",
+	bfcPool,
+	bfcOldPool,
+	"Stats: ",
+	"RequestedInUse: ",
+	bfcPeak,
+	"InUse: ",
+	"Limit: ",
+	"TotalAllocated: ",
 }
 
-// bfcField reads the line of a dump whose label stands at an offset, and returns where it ends, 0 where it is none.
+// bfcField reads the line of a dump whose label stands at an offset, and returns where it ends, 0
+// where it is none.
 func bfcField(r *record.Reading, text []byte, at int) (end int) {
 	rest := text[at:]
 	i := bytes.IndexByte(rest, ':')
@@ -237,14 +270,23 @@ func bfcField(r *record.Reading, text []byte, at int) (end int) {
 	return len(text)
 }
 
-// readTFDevice reads the block of a device that was found; see tensorflowDialect. Before 1.4 it had two lines, "Total
-// memory: 7.92GiB" and "Free memory: 7.45GiB".
+// readTFDevice reads the block of a device that was found; see tensorflowDialect. Before 1.4 it had
+// two lines, "Total memory: 7.92GiB" and "Free memory: 7.45GiB".
 func readTFDevice(l *scan.Line, at int) (end int) {
 	device, rest, ok := lex.CutInt(l.Text[at+len(tfDevice):])
-	if rest, found := lex.CutPrefix(rest, " with properties:"); !ok || !found || len(bytes.TrimSpace(rest)) > 0 {
+	if rest, found := lex.CutPrefix(
+		rest,
+		" with properties:",
+	); !ok || !found ||
+		len(bytes.TrimSpace(rest)) > 0 {
 		return 0
 	}
-	c := record.Checkpoint{Header: l.Header(at), Name: "device", Lane: record.Lane{Device: device}, Sampled: true}
+	c := record.Checkpoint{
+		Header:  l.Header(at),
+		Name:    "device",
+		Lane:    record.Lane{Device: device},
+		Sampled: true,
+	}
 	for range 6 {
 		next, ok := l.Peek(1)
 		if !ok || bytes.Contains(next, []byte(tfDevice)) {
@@ -269,7 +311,8 @@ func readTFDevice(l *scan.Line, at int) (end int) {
 	return 0
 }
 
-// readTFOutOfMemory reads "OOM when allocating tensor with shape[200,75,75,64] and type float on ... by allocator GPU_0_bfc".
+// readTFOutOfMemory reads "OOM when allocating tensor with shape[200,75,75,64] and type float on
+// ... by allocator GPU_0_bfc".
 func readTFOutOfMemory(l *scan.Line, at int) (end int) {
 	from := at + len(tfOutOfMemory)
 	text, rest, ok := bytes.Cut(l.Text[from:min(len(l.Text), from+bfcLineMax)], []byte("] and type "))
@@ -283,7 +326,11 @@ func readTFOutOfMemory(l *scan.Line, at int) (end int) {
 	if !ok || a.host {
 		return end
 	}
-	o := record.OutOfMemory{Header: l.Header(at), Lane: record.Lane{Device: a.device}, Text: l.Message(at)}
+	o := record.OutOfMemory{
+		Header: l.Header(at),
+		Lane:   record.Lane{Device: a.device},
+		Text:   l.Message(at),
+	}
 	kind, _, _ := bytes.Cut(rest, []byte(" "))
 	product := tfTypes[string(kind)]
 	for len(text) > 0 && product > 0 {
@@ -305,16 +352,37 @@ func readTFOutOfMemory(l *scan.Line, at int) (end int) {
 
 // tfTypes are the bytes of an element.
 var tfTypes = map[string]uint64{
-	"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "half": 2, "bfloat16": 2, "int32": 4, "uint32": 4, "float": 4,
-	"int64": 8, "uint64": 8, "double": 8, "complex64": 8, "complex128": 16,
+	"bool":       1,
+	"int8":       1,
+	"uint8":      1,
+	"int16":      2,
+	"uint16":     2,
+	"half":       2,
+	"bfloat16":   2,
+	"int32":      4,
+	"uint32":     4,
+	"float":      4,
+	"int64":      8,
+	"uint64":     8,
+	"double":     8,
+	"complex64":  8,
+	"complex128": 16,
 }
 
-// readXLAOutOfMemory reads "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 19.59GiB." and "... 4000000000 bytes.".
+// readXLAOutOfMemory reads "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 19.59GiB."
+// and "... 4000000000 bytes.".
 func readXLAOutOfMemory(l *scan.Line, at int) (end int) {
 	size, _, ok := lex.CutSize(l.Text[at+len(xlaOutOfMemory):], 0)
 	if !ok || at > 0 && (l.Text[at-1] == '"' || l.Text[at-1] == '\'') {
 		return 0
 	}
-	l.Add(record.OutOfMemory{Header: l.Header(at), Requested: size, HasRequested: true, Text: l.Message(at)})
+	l.Add(
+		record.OutOfMemory{
+			Header:       l.Header(at),
+			Requested:    size,
+			HasRequested: true,
+			Text:         l.Message(at),
+		},
+	)
 	return len(l.Text)
 }

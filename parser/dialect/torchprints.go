@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// torchPrintDialect is that of the prints around torch.cuda.memory_allocated that tutorials and forums hand on, one block of
-// lines a device:
+// torchPrintDialect is that of the prints around torch.cuda.memory_allocated that tutorials and
+// forums hand on, one block of lines a device:
 //
 //	GPU Memory before training:
 //	GPU 0: NVIDIA L40S
@@ -31,7 +31,12 @@ import (
 var torchPrintDialect = scan.Dialect{
 	Name: "torch-print",
 	Needles: []string{
-		"Total memory: ", "Memory allocated: ", "Memory reserved: ", "Memory cached: ", "Memory Usage:", "B allocated, ",
+		"Total memory: ",
+		"Memory allocated: ",
+		"Memory reserved: ",
+		"Memory cached: ",
+		"Memory Usage:",
+		"B allocated, ",
 	},
 	Read: readTorchPrint,
 }
@@ -132,7 +137,8 @@ func readTorchPrint(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// cutTorchPrint reads a line of a block. The unit is there, so that no other count is taken for a size.
+// cutTorchPrint reads a line of a block. The unit is there, so that no other count is taken for a
+// size.
 func cutTorchPrint(text []byte) (q record.Quantity, s record.Size, ok bool) {
 	text = bytes.TrimLeft(text[:min(len(text), 256)], " \t-*•")
 	for _, p := range torchPrintLabels {
@@ -201,8 +207,8 @@ var wordedPrintWords = []struct {
 	{" free", record.Free},
 }
 
-// readWordedPrint reads sizes with their words behind them. At least what is allocated and what is reserved must stand
-// there, as disks and budgets are allocated too.
+// readWordedPrint reads sizes with their words behind them. At least what is allocated and what is
+// reserved must stand there, as disks and budgets are allocated too.
 func readWordedPrint(l *scan.Line, at int) (end int) {
 	from := at
 	for from > 0 && bytes.IndexByte([]byte("0123456789. KMGTi"), l.Text[from-1]) >= 0 {

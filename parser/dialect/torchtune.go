@@ -18,12 +18,17 @@ import (
 //	INFO:torchtune.utils.logging:Memory Stats after model init:
 //	{'peak_memory_active': 9.478172672, 'peak_memory_alloc': 8.953868288, 'peak_memory_reserved': 11.112808448}
 //
-// Until August 2024 it divided by 10^9 and said GB. A number without a unit is told by its digits: see [cutTorchtune].
+// Until August 2024 it divided by 10^9 and said GB. A number without a unit is told by its digits:
+// see [cutTorchtune].
 var torchtuneDialect = scan.Dialect{
 	Name: "torchtune",
 	Needles: []string{
-		"peak memory allocation: ", "peak memory alloc: ", "peak memory reserved: ", "peak memory active: ",
-		"peak_memory_alloc", "peak_memory_reserved",
+		"peak memory allocation: ",
+		"peak memory alloc: ",
+		"peak memory reserved: ",
+		"peak memory active: ",
+		"peak_memory_alloc",
+		"peak_memory_reserved",
 	},
 	Read: func(l *scan.Line, at int) int {
 		if l.Text[at+len("peak")] == ' ' {
@@ -85,15 +90,17 @@ func readTorchtune(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// cutTorchtune reads a number of gigabytes that was not rounded. One of bytes over 10^9 has at most nine decimals, and is a
-// multiple of the 512 bytes that PyTorch allocates in; one over 2^30 is that but by accident.
+// cutTorchtune reads a number of gigabytes that was not rounded. One of bytes over 10^9 has at most
+// nine decimals, and is a multiple of the 512 bytes that PyTorch allocates in; one over 2^30 is
+// that but by accident.
 func cutTorchtune(value []byte) (s record.Size, ok bool) {
 	n, _, ok := lex.CutNumber(value)
 	if !ok {
 		return record.Size{}, false
 	}
 	unit := record.GiB
-	if n.Decimals >= 7 && n.Decimals <= 9 && n.Digits < 1e15 && n.Digits*int64(lex.Pow10[9-n.Decimals])%512 == 0 {
+	if n.Decimals >= 7 && n.Decimals <= 9 && n.Digits < 1e15 &&
+		n.Digits*int64(lex.Pow10[9-n.Decimals])%512 == 0 {
 		unit = lex.GB
 	}
 	s, ok = n.Times(unit)

@@ -9,8 +9,9 @@ import (
 	"vramsoak/parser/source"
 )
 
-// trainingDialect is that of a trainer whose memory is logged at named places, in blocks of work and around its cleanups
-// (fmousinho/LaxAI: shared_libs/utils/gpu_memory.py, cpu_memory.py, evaluation_memory.py, cleanup_gpu.py):
+// trainingDialect is that of a trainer whose memory is logged at named places, in blocks of work
+// and around its cleanups (fmousinho/LaxAI: shared_libs/utils/gpu_memory.py, cpu_memory.py,
+// evaluation_memory.py, cleanup_gpu.py):
 //
 //	Epoch 3 start - Allocated: 1.23GB, Cached: 2.00GB, Max: 3.00GB
 //	Training batch - Before - Allocated: 1.23GB, Cached: 2.00GB, Max: 3.00GB
@@ -21,8 +22,8 @@ import (
 //	Memory freed - Allocated: 1.98GB, Cached: 3.50GB
 //	Evaluation Memory (Before validation evaluation): 2345.6MB RSS, 1260.0MB GPU, Model on cuda:0
 //
-// What is cached is what is reserved. An older cleanup says "Reserved" and has no line before it. The memory of the host
-// gives nothing. Some stand on several lines:
+// What is cached is what is reserved. An older cleanup says "Reserved" and has no line before it.
+// The memory of the host gives nothing. Some stand on several lines:
 //
 //	Training completion - Memory Stats:
 //	  Process: 2345.6MB RSS (14.3%)
@@ -36,8 +37,14 @@ import (
 //	  Peak:      3.00 GB (3,221,225,472 bytes)
 var trainingDialect = scan.Dialect{
 	Name: "training",
-	Needles: scan.EventNeedles(trainingEvents, allocatedItem, " - Memory increase: ", "Evaluation Memory (", "MB allocated, ",
-		cachedLine),
+	Needles: scan.EventNeedles(
+		trainingEvents,
+		allocatedItem,
+		" - Memory increase: ",
+		"Evaluation Memory (",
+		"MB allocated, ",
+		cachedLine,
+	),
 	Read: func(l *scan.Line, at int) int {
 		switch text := l.Text[at:]; {
 		case bytes.HasPrefix(text, []byte(allocatedItem)):
@@ -65,7 +72,11 @@ var trainingEvents = []scan.EventWording{
 	{Text: "Clearing GPU memory...", Kind: record.EventCleanup, With: ""},
 	{Text: "Cleaning up GPU memory after ", Kind: record.EventCleanup, With: ""},
 	{Text: "Cleaning up GPU and CPU memory after ", Kind: record.EventCleanup, With: ""},
-	{Text: "Exception occurred during ", Kind: record.EventCleanup, With: ", performing GPU memory cleanup"},
+	{
+		Text: "Exception occurred during ",
+		Kind: record.EventCleanup,
+		With: ", performing GPU memory cleanup",
+	},
 }
 
 // readTraining reads a list whose " - Allocated: " stands at an offset.
@@ -73,7 +84,8 @@ func readTraining(l *scan.Line, at int) (end int) {
 	name := bytes.TrimSpace(l.Text[source.MessageStart(l.Text[:at]):at])
 	text := l.Text[at+len(" - "):]
 	value := text[len("Allocated: "):]
-	if len(name) == 0 || len(name) > scan.NameMax || source.IsTemplate(name) || len(value) > 0 && !lex.BeginsWithNumber(value) {
+	if len(name) == 0 || len(name) > scan.NameMax || source.IsTemplate(name) ||
+		len(value) > 0 && !lex.BeginsWithNumber(value) {
 		return 0
 	}
 	list, rest, bad := lex.CutSizes(text, "Allocated", "Cached", "Reserved", "Max", "Total")
@@ -94,7 +106,13 @@ func readTraining(l *scan.Line, at int) (end int) {
 	c := l.Checkpoint(at, l.Str(name))
 	c.Sampled = string(name) == "GPU Memory" // what it is called where the program names no place
 	for _, item := range list {
-		if wrong := lex.SetSize(c, trainingQuantity(item.Key), item.Size, item.Key); wrong != nil && bad == nil {
+		if wrong := lex.SetSize(
+			c,
+			trainingQuantity(item.Key),
+			item.Size,
+			item.Key,
+		); wrong != nil &&
+			bad == nil {
 			bad = wrong
 		}
 	}
@@ -125,7 +143,10 @@ func readIncrease(l *scan.Line, at int) (end int) {
 		}
 		return 0
 	}
-	change := record.Change{Header: l.Header(at), Name: l.Str(l.Text[source.MessageStart(l.Text[:at]) : at+len(" - Memory increase")])}
+	change := record.Change{
+		Header: l.Header(at),
+		Name:   l.Str(l.Text[source.MessageStart(l.Text[:at]) : at+len(" - Memory increase")]),
+	}
 	change.Set(record.Allocated, s)
 	l.Add(change)
 	return len(l.Text) - len(rest)
@@ -181,8 +202,8 @@ func readMemoryStats(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readStatistics reads the three lines of the detailed statistics, of which the middle one is at hand. The bytes are
-// exact.
+// readStatistics reads the three lines of the detailed statistics, of which the middle one is at
+// hand. The bytes are exact.
 func readStatistics(l *scan.Line, at int) (end int) {
 	reserved, ok := exactGB(l.Text[at:], "  Cached:")
 	if !ok {

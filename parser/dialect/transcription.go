@@ -15,16 +15,16 @@ import (
 	"vramsoak/parser/source"
 )
 
-// transcriptionDialect is that of the transcription pipelines, and of our own lines, in every wrapper that they put around
-// them:
+// transcriptionDialect is that of the transcription pipelines, and of our own lines, in every
+// wrapper that they put around them:
 //
 //	[GPU Memory] Before Transcription: Allocated: 0.23GB (1.0%) | Reserved: 0.68GB (2.8%) | Free: 23.32GB | Total: 24.00GB
 //	[2026-01-10 02:14:07.123] [INFO] [GPU Memory] Before Transcription: Allocated: ...
 //	2026-01-10 02:14:07,123 - pipeline - INFO - [GPU Memory] Before Transcription: Allocated: ...
 //	  [GPU Memory] After Whisper Cleanup:  Allocated: 0.18GB (0.7%)   ✅
 //
-// A checkpoint ends where the next begins, so a line into which two were torn gives both, and an error for what was lost.
-// With them come the pipelines' own warnings:
+// A checkpoint ends where the next begins, so a line into which two were torn gives both, and an
+// error for what was lost. With them come the pipelines' own warnings:
 //
 //	WARNING: GPU memory usage is critically high (87.1%). Consider reducing batch size or using a smaller model.
 //	NOTICE: GPU memory usage is elevated (72.3%). Monitor for potential OOM conditions.
@@ -59,7 +59,8 @@ func readCheckpoint(l *scan.Line, at int) (end int) {
 	if !ok || len(name) > scan.NameMax {
 		// The line of program source that prints checkpoints is not one, and not a broken one:
 		//	f"[GPU Memory] {stage_name}: Allocated: {allocated:.2f}GB ({allocated_pct:.1f}%) | "
-		if bytes.ContainsAny(text, "{}") || end == len(l.Text) && !looksCut(text) && len(text) <= scan.NameMax {
+		if bytes.ContainsAny(text, "{}") ||
+			end == len(l.Text) && !looksCut(text) && len(text) <= scan.NameMax {
 			return end
 		}
 		l.BadCheckpoint(at, "a checkpoint's name, then \": Allocated: 7.23GB\"", text)
@@ -84,20 +85,23 @@ func readCheckpoint(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// looksCut says that text without a readable field was to be a checkpoint: "Before Whisper Cleanup: Allo", or one in
-// another order. Other remarks stand behind the mark too: "[GPU Memory] cache cleared".
+// looksCut says that text without a readable field was to be a checkpoint: "Before Whisper Cleanup:
+// Allo", or one in another order. Other remarks stand behind the mark too: "[GPU Memory] cache
+// cleared".
 func looksCut(text []byte) bool {
 	if allocatedNumber().Match(text) {
 		return true
 	}
 	i := bytes.LastIndexByte(text, ':')
-	return i > 0 && strings.HasPrefix("allocated", strings.ToLower(string(bytes.TrimSpace(text[i+1:]))))
+	return i > 0 &&
+		strings.HasPrefix("allocated", strings.ToLower(string(bytes.TrimSpace(text[i+1:]))))
 }
 
 // allocatedNumber tells "After Whisper Cleanup allocated 0.18GB" from "Deallocated 12 tensors".
 var allocatedNumber = lex.Expression(`(?i)\ballocated\b\s*(?:[:=]|\d)`)
 
-// cutName splits at the colon before the first field's label: "Before Whisper Cleanup", "Allocated: 7.23GB (30.1%)".
+// cutName splits at the colon before the first field's label: "Before Whisper Cleanup", "Allocated:
+// 7.23GB (30.1%)".
 func cutName(text []byte) (name, fields []byte, ok bool) {
 	for from := 0; ; {
 		i := bytes.IndexByte(text[from:], ':')
@@ -115,8 +119,9 @@ func cutName(text []byte) (name, fields []byte, ok bool) {
 	}
 }
 
-// labelOf is the quantity whose field for people begins with a letter, and the field's label. The transcription pipelines
-// print them capitalized, the documents write them in lower case too, and "Cached" is the older word for reserved.
+// labelOf is the quantity whose field for people begins with a letter, and the field's label. The
+// transcription pipelines print them capitalized, the documents write them in lower case too, and
+// "Cached" is the older word for reserved.
 func labelOf(first byte) (word string, q record.Quantity) {
 	switch first | 0x20 {
 	case 'a':
@@ -168,13 +173,17 @@ func equalFold(b []byte, word string) bool {
 func firstField(fields []byte) []byte {
 	_, rest, _ := bytes.Cut(fields, []byte(":"))
 	rest = lex.TrimBlanks(rest)
-	if i := bytes.IndexAny(rest, " \"'"); i >= 0 { // {"log":"[GPU Memory] A: Allocated: 1.00GB","stream":"stderr"}
+	if i := bytes.IndexAny(
+		rest,
+		" \"'",
+	); i >= 0 { // {"log":"[GPU Memory] A: Allocated: 1.00GB","stream":"stderr"}
 		rest = rest[:i]
 	}
 	return rest
 }
 
-// readFields reads "Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | ..." and returns what follows the last field.
+// readFields reads "Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | ..." and returns what
+// follows the last field.
 func readFields(c *record.Checkpoint, text []byte) (rest []byte, bad *lex.Mistake) {
 	text, read := usualFields(&c.Reading, text)
 	if read {
@@ -195,13 +204,25 @@ func readFields(c *record.Checkpoint, text []byte) (rest []byte, bad *lex.Mistak
 		size, fits := n.Times(max(unit, 1))
 		switch {
 		case !ok || !fits || unit == 0 && startsWord(behind):
-			return nil, &lex.Mistake{Expected: fmt.Sprintf("a size such as 7.23GB after %q", string(bytes.TrimSpace(label))+":"), Found: after}
+			return nil, &lex.Mistake{
+				Expected: fmt.Sprintf("a size such as 7.23GB after %q", string(bytes.TrimSpace(label))+":"),
+				Found:    after,
+			}
 		case unit == 0:
 			number := after[:len(after)-len(behind)]
-			return nil, &lex.Mistake{Expected: fmt.Sprintf("a unit such as GB after %q", string(bytes.TrimSpace(label))+": "+string(number)), Found: after}
+			return nil, &lex.Mistake{
+				Expected: fmt.Sprintf(
+					"a unit such as GB after %q",
+					string(bytes.TrimSpace(label))+": "+string(number),
+				),
+				Found: after,
+			}
 		case size.Bytes < 0 && q != record.Free: // free is total minus allocated, and allocated may be more in a wrong log
 			if bad == nil {
-				bad = &lex.Mistake{Expected: fmt.Sprintf("a size of 0 or more after %q", string(bytes.TrimSpace(label))+":"), Found: after}
+				bad = &lex.Mistake{
+					Expected: fmt.Sprintf("a size of 0 or more after %q", string(bytes.TrimSpace(label))+":"),
+					Found:    after,
+				}
 			}
 		default:
 			c.Set(q, size)
@@ -226,8 +247,9 @@ func nextField(text []byte) (rest []byte, ok bool) {
 	return lex.TrimBlanks(text[1:]), true
 }
 
-// usualFields reads the fields in the very form that the pipelines print, "Allocated: 7.23GB (30.1%) | ", at once. It stops
-// before a field that has another form, or behind a size that another thing follows, of which read is true.
+// usualFields reads the fields in the very form that the pipelines print, "Allocated: 7.23GB
+// (30.1%) | ", at once. It stops before a field that has another form, or behind a size that
+// another thing follows, of which read is true.
 func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 	for len(text) >= 12 {
 		var q record.Quantity
@@ -252,7 +274,8 @@ func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 			n.Digits = n.Digits*10 + int64(text[i]-'0')
 		}
 		// Two decimals and the unit.
-		if i == first || i+5 > len(text) || text[i] != '.' || text[i+1]-'0' > 9 || text[i+2]-'0' > 9 || text[i+4] != 'B' ||
+		if i == first || i+5 > len(text) || text[i] != '.' || text[i+1]-'0' > 9 || text[i+2]-'0' > 9 ||
+			text[i+4] != 'B' ||
 			i+5 < len(text) && lex.IsTextByte(text[i+5]) {
 			return lex.TrimBlanks(text), false
 		}
@@ -274,7 +297,8 @@ func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 				i++
 			}
 		}
-		if len(text) < i+3 || i > 0 && text[i-1] != ')' || text[i] != ' ' || text[i+1] != '|' || text[i+2] != ' ' {
+		if len(text) < i+3 || i > 0 && text[i-1] != ')' || text[i] != ' ' || text[i+1] != '|' ||
+			text[i+2] != ' ' {
 			return text, true
 		}
 		text = text[i+3:]
@@ -296,13 +320,14 @@ func startsWord(b []byte) bool {
 	return len(b) > 0 && (b[0]|0x20 >= 'a' && b[0]|0x20 <= 'z' || b[0] == '.')
 }
 
-// readTail reads the exact tail of our own line; where it is present it wins. What follows it, or stands in its place, is
-// a person's remark or the rest of the logger's wrapper:
+// readTail reads the exact tail of our own line; where it is present it wins. What follows it, or
+// stands in its place, is a person's remark or the rest of the logger's wrapper:
 //
 //	[GPU Memory] After Whisper Cleanup: Allocated: 5.42GB (22.6%)  # Should be <1GB
 //	{"msg": "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB | allocated=193273528 device=0"}
 //
-// An exact value outside of what the printed digits allow comes from a line that was cut: the printed one stays.
+// An exact value outside of what the printed digits allow comes from a line that was cut: the
+// printed one stays.
 func readTail(c *record.Checkpoint, text []byte) (bad *lex.Mistake) {
 	for {
 		text = bytes.TrimLeft(text, " \t|")
@@ -361,8 +386,8 @@ func setExact(c *record.Checkpoint, q record.Quantity, value []byte) (expected s
 	return ""
 }
 
-// cutValue cuts a value off the text that begins with it. A value ends at a blank, or where a wrapper's quotes and
-// brackets close around the line.
+// cutValue cuts a value off the text that begins with it. A value ends at a blank, or where a
+// wrapper's quotes and brackets close around the line.
 func cutValue(text []byte) (value, behind []byte) {
 	if len(text) > 0 && text[0] == '"' {
 		if quoted, err := strconv.QuotedPrefix(string(text)); err == nil {

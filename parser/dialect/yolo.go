@@ -8,16 +8,17 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// yoloDialect is that of the YOLO trainers: Ultralytics' YOLOv3, YOLOv5 and ultralytics (YOLOv8, YOLO11, ...), and what was made
-// of them (YOLOR, YOLOv7, YOLOv9, YOLOv10). The second column is memory_reserved (memory_cached at first); the rows are a
-// progress bar, of which a log keeps many states in one line, with '\r' between:
+// yoloDialect is that of the YOLO trainers: Ultralytics' YOLOv3, YOLOv5 and ultralytics (YOLOv8,
+// YOLO11, ...), and what was made of them (YOLOR, YOLOv7, YOLOv9, YOLOv10). The second column is
+// memory_reserved (memory_cached at first); the rows are a progress bar, of which a log keeps many
+// states in one line, with '\r' between:
 //
 //	 Epoch    GPU_mem   box_loss   obj_loss   cls_loss  Instances       Size
 //	 0/299      4.15G    0.09471    0.06054    0.05342         73        640: 100%|████| 8/8 [00:05<00:00,  1.4it/s]
 //	Epoch   gpu_mem       box       obj       cls     total    labels  img_size
 //
-// It has three significant digits ("%.3g"), and G are 1e9 bytes. ultralytics went over to 2**30 after 8.3.63, which
-// the line of its version tells; that line also gives the devices:
+// It has three significant digits ("%.3g"), and G are 1e9 bytes. ultralytics went over to 2**30
+// after 8.3.63, which the line of its version tells; that line also gives the devices:
 //
 //	Ultralytics 8.3.100 🚀 Python-3.11.12 torch-2.6.0+cu124 CUDA:0 (Tesla T4, 15095MiB)
 //	YOLOv5 🚀 v7.0-0-g915bbf2 Python-3.10.6 torch-1.13.1+cu116 CUDA:0 (NVIDIA A100-SXM4-40GB, 40536MiB)
@@ -50,8 +51,8 @@ const (
 	needleCUDA        = "CUDA:"
 )
 
-// A yoloTable is open from the line of the version on, and has rows from its head on. It does not change; another takes its
-// place.
+// A yoloTable is open from the line of the version on, and has rows from its head on. It does not
+// change; another takes its place.
 type yoloTable struct {
 	unit int64
 	rows bool
@@ -110,7 +111,8 @@ func isYoloHead(text []byte) bool {
 	return string(words[0]) == "Epoch" && (second == "GPU_mem" || second == "gpu_mem")
 }
 
-// trimNotebook is a line without what a notebook's JSON puts before it: "      \"\u001b[K      1/3      2.34G ...".
+// trimNotebook is a line without what a notebook's JSON puts before it: "      \"\u001b[K      1/3
+// 2.34G ...".
 func trimNotebook(text []byte) []byte {
 	for {
 		before := len(text)
@@ -124,7 +126,8 @@ func trimNotebook(text []byte) []byte {
 	}
 }
 
-// ultralyticsUnit is the unit of the version that the text begins with: "Ultralytics 8.3.100 ", "Ultralytics YOLOv8.0.20 ".
+// ultralyticsUnit is the unit of the version that the text begins with: "Ultralytics 8.3.100 ",
+// "Ultralytics YOLOv8.0.20 ".
 func ultralyticsUnit(text []byte) (unit int64, ok bool) {
 	rest, _ := lex.CutPrefix(text[len(needleUltralytics):], "YOLOv")
 	var version [3]int

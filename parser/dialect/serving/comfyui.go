@@ -9,9 +9,10 @@ import (
 	"vramsoak/parser/source"
 )
 
-// ComfyUI is that of ComfyUI (comfy/model_management.py, comfy/model_patcher.py) and of the programs that share its
-// memory management, Stable Diffusion WebUI Forge (backend/memory_management.py) and, for the footer, AUTOMATIC1111's
-// (modules/call_queue.py). MB is 1<<20, GB is 1<<30.
+// ComfyUI is that of ComfyUI (comfy/model_management.py, comfy/model_patcher.py) and of the
+// programs that share its memory management, Stable Diffusion WebUI Forge
+// (backend/memory_management.py) and, for the footer, AUTOMATIC1111's (modules/call_queue.py). MB
+// is 1<<20, GB is 1<<30.
 //
 //	[2026-02-19 23:43:51.129] Total VRAM 6144 MB, total RAM 32717 MB
 //	[2026-02-19 23:58:20.238] loaded partially; 3139.74 MB usable, 2595.99 MB loaded, 9143.55 MB offloaded, ...
@@ -19,8 +20,8 @@ import (
 //	loaded completely 9.5367431640625e+25 1639.406135559082 True
 //	Unloaded partially: 512.00 MB freed, 2083.99 MB remains loaded, 0.00 MB buffer reserved, lowvram patches: 0
 //
-// What is loaded is a part. What is usable is a budget, and what is offloaded is on the host: they give nothing, and
-// neither does a model that is loaded to the host, as the next line then says:
+// What is loaded is a part. What is usable is a budget, and what is offloaded is on the host: they
+// give nothing, and neither does a model that is loaded to the host, as the next line then says:
 //
 //	CLIP/text encoder model load device: cpu, offload device: cpu, current: cpu, dtype: torch.float16
 //
@@ -34,13 +35,15 @@ import (
 //	[Memory Management] Current Free GPU Memory: 5973.43 MB
 //	Memory cleanup has taken 1.93 seconds
 //
-// The footer under a picture has the peaks while it was made: of active and reserved memory, and of what the driver had in
-// use. The peak of active memory is that of allocated, with what waits for a stream:
+// The footer under a picture has the peaks while it was made: of active and reserved memory, and of
+// what the driver had in use. The peak of active memory is that of allocated, with what waits for a
+// stream:
 //
 //	Torch active/reserved: 4567/5678 MiB, Sys VRAM: 7890/24576 MiB (32.1%)
 //	A: 2.91 GB, R: 3.31 GB, Sys: 4.5/8 GB (56.3%)
 //
-// The nodes for video models (HunyuanVideoWrapper, WanVideoWrapper, KJNodes) say what sampling took:
+// The nodes for video models (HunyuanVideoWrapper, WanVideoWrapper, KJNodes) say what sampling
+// took:
 //
 //	[2025-02-17 03:10:14.236] Allocated memory: memory=12.735 GB
 //	[2025-02-17 03:10:14.236] Max allocated memory: max_memory=17.211 GB
@@ -48,10 +51,21 @@ import (
 var ComfyUI = scan.Dialect{
 	Name: "comfyui",
 	Needles: []string{
-		"Total VRAM ", "loaded partially", "loaded completely", "Unloaded partially: ", " models unloaded.",
-		"[Memory Management] ", "Current free memory is ", "[Unload] Trying to free ", "Memory cleanup has taken ",
-		"Torch active/reserved: ", " GB, Sys: ", "Got an OOM, unloading all loaded models",
-		"Allocated memory: memory=", "llocated memory: max_memory=", "eserved memory: max_reserved=",
+		"Total VRAM ",
+		"loaded partially",
+		"loaded completely",
+		"Unloaded partially: ",
+		" models unloaded.",
+		"[Memory Management] ",
+		"Current free memory is ",
+		"[Unload] Trying to free ",
+		"Memory cleanup has taken ",
+		"Torch active/reserved: ",
+		" GB, Sys: ",
+		"Got an OOM, unloading all loaded models",
+		"Allocated memory: memory=",
+		"llocated memory: max_memory=",
+		"eserved memory: max_reserved=",
 	},
 	Read: readComfy,
 }
@@ -92,7 +106,8 @@ func readComfy(l *scan.Line, at int) (end int) {
 			return 0
 		}
 	case starts("[Unload] "):
-		if !bytes.Contains(lex.FirstBytes(text, scan.Near), []byte(" ... Unload model ")) || source.IsQuotedAt(l.Text, at) {
+		if !bytes.Contains(lex.FirstBytes(text, scan.Near), []byte(" ... Unload model ")) ||
+			source.IsQuotedAt(l.Text, at) {
 			return 0
 		}
 		comfyEvent(l, at, record.EventCleanup)
@@ -111,12 +126,20 @@ func readComfy(l *scan.Line, at int) (end int) {
 
 func comfyEvent(l *scan.Line, at int, kind record.EventKind) {
 	from := at - len(lastWord(l.Text[:at]))
-	l.Add(record.Event{Header: l.Header(at), Kind: kind, Lane: comfyLane(lex.FirstBytes(l.Text[at:], scan.Near)), Text: l.Message(from)})
+	l.Add(
+		record.Event{
+			Header: l.Header(at),
+			Kind:   kind,
+			Lane:   comfyLane(lex.FirstBytes(l.Text[at:], scan.Near)),
+			Text:   l.Message(from),
+		},
+	)
 }
 
 // readNodeMemory reads the value of a variable that is printed with its name.
 func readNodeMemory(l *scan.Line, at, from int, q record.Quantity) (end int) {
-	if word := l.Text[max(0, from):at]; from < 0 || from < at && !bytes.EqualFold(word[:len("max ")], []byte("max ")) {
+	if word := l.Text[max(0, from):at]; from < 0 ||
+		from < at && !bytes.EqualFold(word[:len("max ")], []byte("max ")) {
 		return 0
 	}
 	equals := bytes.IndexByte(l.Text[at:], '=')
@@ -169,8 +192,13 @@ func readComfyLoaded(l *scan.Line, at int) (end int) {
 // comfyTorn says that a line of fields such as "3139.74 MB usable, 2595.99 MB lo" was cut.
 func comfyTorn(l *scan.Line, at int, fields []byte) (end int) {
 	_, rest, ok := lex.CutNumber(lex.TrimBlanks(fields))
-	if ok && len(rest) < 40 && bytes.HasPrefix([]byte(" MB usable, "), rest[:min(len(rest), len(" MB usable, "))]) {
-		l.Bad(at, "how much is loaded, such as 2595.99 MB loaded", "what cannot be read is left out; the line was cut")
+	if ok && len(rest) < 40 &&
+		bytes.HasPrefix([]byte(" MB usable, "), rest[:min(len(rest), len(" MB usable, "))]) {
+		l.Bad(
+			at,
+			"how much is loaded, such as 2595.99 MB loaded",
+			"what cannot be read is left out; the line was cut",
+		)
 		return len(l.Text)
 	}
 	return 0

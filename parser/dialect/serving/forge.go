@@ -114,7 +114,8 @@ func readFooter(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// cutWhole cuts MiB off the text that begins with their number, and the byte behind them. They are rounded up.
+// cutWhole cuts MiB off the text that begins with their number, and the byte behind them. They are
+// rounded up.
 func cutWhole(text []byte, behind byte) (s record.Size, rest []byte, ok bool) {
 	n, rest, ok := lex.CutNumber(text)
 	if !ok || len(rest) == 0 || rest[0] != behind {

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// GGML is that of the programs on ggml: llama.cpp, whisper.cpp and stable-diffusion.cpp. MB is 1<<20, but for
-// whisper.cpp, where it is 1e6 (since 1.5, the first that has buffers on a GPU).
+// GGML is that of the programs on ggml: llama.cpp, whisper.cpp and stable-diffusion.cpp. MB is
+// 1<<20, but for whisper.cpp, where it is 1e6 (since 1.5, the first that has buffers on a GPU).
 //
 // Buffers are parts, on the device that their backend is named after:
 //
@@ -20,10 +20,11 @@ import (
 //	[DEBUG] ggml_extend.hpp:1547 - unet compute buffer size: 559.88 MB(VRAM)
 //	[INFO ] stable-diffusion.cpp:582 - total params memory size = 1969.78MB (VRAM 1969.78MB, RAM 0.00MB): ...
 //
-// Those of CPU, CPU_Mapped, CUDA_Host and the like are on the host; CUDA_Split lies across devices and RPC on another
-// machine. They give nothing, and neither does a sum of buffers: "llama_kv_cache: size =  640.00 MiB". What a state of
-// whisper.cpp takes is on the backend that was chosen just before; its compute buffers are printed with the little that
-// they take on the host:
+// Those of CPU, CPU_Mapped, CUDA_Host and the like are on the host; CUDA_Split lies across devices
+// and RPC on another machine. They give nothing, and neither does a sum of buffers:
+// "llama_kv_cache: size =  640.00 MiB". What a state of whisper.cpp takes is on the backend that
+// was chosen just before; its compute buffers are printed with the little that they take on the
+// host:
 //
 //	whisper_backend_init_gpu: using CUDA0 backend
 //	whisper_init_state: kv self size  =   18.87 MB
@@ -36,13 +37,15 @@ import (
 //	  CUDA0: NVIDIA GeForce RTX 3090 (24135 MiB, 23886 MiB free)
 //	ggml_backend_metal_log_allocated_size: allocated buffer, size =  4096.00 MiB, ( 4096.06 / 21845.34)
 //
-// At the end, and with fitted parameters at the start, a table says where memory went: the device's total is what is
-// free, what the program's buffers take, and what is unaccounted for. Where the last is less than nothing, or the table is
-// one of the fit, the buffers are projected ones and not read:
+// At the end, and with fitted parameters at the start, a table says where memory went: the device's
+// total is what is free, what the program's buffers take, and what is unaccounted for. Where the
+// last is less than nothing, or the table is one of the fit, the buffers are projected ones and not
+// read:
 //
 //	llama_memory_breakdown_print: |   - CUDA0 (RTX 3090) | 24135 = 1234 + (6187 = 4924 + 512 + 750) + 16713 |
 //
-// Before buffers had names (2023), llama.cpp printed what it had placed on its devices together, which counts as device 0:
+// Before buffers had names (2023), llama.cpp printed what it had placed on its devices together,
+// which counts as device 0:
 //
 //	llama_model_load_internal: [cublas] total VRAM used: 17223 MB
 //	llama_kv_cache_init: VRAM kv self = 256.00 MB
@@ -90,7 +93,20 @@ func readGGML(l *scan.Line, at int) (end int) {
 
 // ggmlBackends are the backends that are named after devices.
 var ggmlBackends = []string{
-	"CUDA", "ROCm", "HIP", "MUSA", "Vulkan", "SYCL", "MTL", "Metal", "CANN", "GPUOpenCL", "OpenCL", "Kompute", "WebGPU", "HTP",
+	"CUDA",
+	"ROCm",
+	"HIP",
+	"MUSA",
+	"Vulkan",
+	"SYCL",
+	"MTL",
+	"Metal",
+	"CANN",
+	"GPUOpenCL",
+	"OpenCL",
+	"Kompute",
+	"WebGPU",
+	"HTP",
 }
 
 // ggmlDevice is the device of a backend or of its buffers: CUDA3, Metal, MTL0_Mapped, HTP0-REPACK.
@@ -111,7 +127,8 @@ func ggmlDevice(name []byte) (device int, ok bool) {
 	return 0, false
 }
 
-// readGGMLBuffer reads "load_tensors:        CUDA2 model" before the needle, and the size behind it.
+// readGGMLBuffer reads "load_tensors:        CUDA2 model" before the needle, and the size behind
+// it.
 func readGGMLBuffer(l *scan.Line, at, from int) (end int) {
 	before := lex.LastBytes(l.Text[:at], 100)
 	kind := []byte(nil)
@@ -151,7 +168,8 @@ func readGGMLBuffer(l *scan.Line, at, from int) (end int) {
 // lastWord is the word at the end of the text.
 func lastWord(text []byte) []byte { return text[bytes.LastIndexAny(text, " \t")+1:] }
 
-// readDiffusionBuffer reads stable-diffusion.cpp's "... - unet compute", then the size with "(VRAM)" behind it.
+// readDiffusionBuffer reads stable-diffusion.cpp's "... - unet compute", then the size with
+// "(VRAM)" behind it.
 func readDiffusionBuffer(l *scan.Line, at, from int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[from:], 0)
 	if rest, onDevice := lex.CutPrefix(rest, "(VRAM)"); ok && onDevice {
@@ -175,7 +193,8 @@ func readDiffusionTotal(l *scan.Line, at int) (end int) {
 	return at + len("total params memory size = ")
 }
 
-// whisperLook is how many lines before that of a state's last buffer the backend is named, and some more.
+// whisperLook is how many lines before that of a state's last buffer the backend is named, and some
+// more.
 const whisperLook = 16
 
 // readWhisperState reads what a state takes, where it is on a device.
@@ -198,7 +217,14 @@ func readWhisperState(l *scan.Line, at int) (end int) {
 	}
 	s, _, _ := lex.CutDecimalSize(l.Text[from:])
 	label = bytes.TrimSuffix(bytes.TrimSpace(label), []byte("size"))
-	part(l, at, string(bytes.Join(bytes.Fields(label), []byte(" "))), record.Lane{Device: device}, record.Buffer, s)
+	part(
+		l,
+		at,
+		string(bytes.Join(bytes.Fields(label), []byte(" "))),
+		record.Lane{Device: device},
+		record.Buffer,
+		s,
+	)
 	return len(l.Text)
 }
 
@@ -228,7 +254,8 @@ func whisperDevice(l *scan.Line) (device int, ok bool) {
 	return 0, false
 }
 
-// readGGMLDevice reads "  Device 0: NVIDIA RTX A6000, compute capability 8.6, VMM: yes" and what follows it.
+// readGGMLDevice reads "  Device 0: NVIDIA RTX A6000, compute capability 8.6, VMM: yes" and what
+// follows it.
 func readGGMLDevice(l *scan.Line, at int) (end int) {
 	before := lex.LastBytes(l.Text[:at], scan.Near)
 	i := bytes.LastIndex(before, []byte("Device "))
@@ -275,7 +302,8 @@ func readGGMLFree(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readGGMLListed reads a device of a list: "  CUDA0: NVIDIA GeForce RTX 3090 (24135 MiB, 23886 MiB free)".
+// readGGMLListed reads a device of a list: "  CUDA0: NVIDIA GeForce RTX 3090 (24135 MiB, 23886 MiB
+// free)".
 func readGGMLListed(l *scan.Line, at int) (end int) {
 	begin := max(0, at-scan.Near)
 	before := l.Text[begin:at]
@@ -289,7 +317,8 @@ func readGGMLListed(l *scan.Line, at int) (end int) {
 	if !ok || !found || !fits || !bytes.HasPrefix(rest, []byte(" free)")) {
 		return 0
 	}
-	// "- CUDA0   : NVIDIA GeForce RTX 3090 (...", the name is the word before the first colon that a device has before it.
+	// "- CUDA0   : NVIDIA GeForce RTX 3090 (...", the name is the word before the first colon that a
+	// device has before it.
 	for from := 0; ; {
 		i := bytes.Index(before[from:open], []byte(": "))
 		if i < 0 {
@@ -304,7 +333,8 @@ func readGGMLListed(l *scan.Line, at int) (end int) {
 	}
 }
 
-// readGGMLMetal reads the size of a buffer, and behind it what the program has on the device and the most that it should:
+// readGGMLMetal reads the size of a buffer, and behind it what the program has on the device and
+// the most that it should:
 //
 //	ggml_metal_add_buffer: allocated 'data            ' buffer, size =  3616.08 MB, ( 3616.58 / 21845.34)
 func readGGMLMetal(l *scan.Line, at int) (end int) {

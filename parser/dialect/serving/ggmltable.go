@@ -43,7 +43,8 @@ func readGGMLBreakdown(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// isFit says that the table that the line is of belongs to the fitting of parameters: its head says so.
+// isFit says that the table that the line is of belongs to the fitting of parameters: its head says
+// so.
 //
 //	common_params_fit_impl: getting device memory data for initial parameters:
 func isFit(l *scan.Line) bool {
@@ -82,7 +83,8 @@ func readGGMLVRAM(l *scan.Line, at int) (end int) {
 			name = "total VRAM"
 		}
 	}
-	if bytes.LastIndex(before, []byte("llama_")) < 0 && bytes.LastIndex(before, []byte("llm_load_")) < 0 {
+	if bytes.LastIndex(before, []byte("llama_")) < 0 &&
+		bytes.LastIndex(before, []byte("llm_load_")) < 0 {
 		return 0
 	}
 	s, end, ok := sizeAt(l, at, from)

@@ -23,8 +23,8 @@ const (
 	AgainAllAnew               // the first of a list that is made anew for the next model: ollama
 )
 
-// Live is the name of the buffer that the reading is of, where its program names all that it holds at once, so that the
-// buffers may be added up; ok is false for other readings.
+// Live is the name of the buffer that the reading is of, where its program names all that it holds
+// at once, so that the buffers may be added up; ok is false for other readings.
 //
 //	load_tensors:        CUDA2 model buffer size = 17931.70 MiB
 //	llama_kv_cache:      CUDA2 KV buffer size =   320.00 MiB
@@ -40,9 +40,12 @@ func Live(c *record.Checkpoint) (name string, again Again, ok bool) {
 		switch {
 		case onDevice && rest != "" && c.Name != "Metal buffer":
 			return c.Name, AgainOrBeside, true
-		case c.Name == "model VRAM", c.Name == "KV cache", c.Name == "scratch buffer": // llama.cpp of 2023
+		case c.Name == "model VRAM",
+			c.Name == "KV cache",
+			c.Name == "scratch buffer": // llama.cpp of 2023
 			return c.Name, AgainOrBeside, true
-		case strings.HasPrefix(c.Name, "kv "), strings.HasPrefix(c.Name, "compute buffer ("): // whisper.cpp
+		case strings.HasPrefix(c.Name, "kv "),
+			strings.HasPrefix(c.Name, "compute buffer ("): // whisper.cpp
 			return c.Name, AgainOrBeside, true
 		}
 	case Ollama.Name:
@@ -56,8 +59,8 @@ func Live(c *record.Checkpoint) (name string, again Again, ok bool) {
 	return "", 0, false
 }
 
-// Loads reports whether the reading is one that a program takes before it loads a model: what is free then, without the
-// buffers of models before it.
+// Loads reports whether the reading is one that a program takes before it loads a model: what is
+// free then, without the buffers of models before it.
 //
 //	llama_model_load_from_file_impl: using device CUDA3 (NVIDIA RTX A6000) (0000:a3:00.0) - 48021 MiB free
 //	  Device 0: NVIDIA RTX A6000, compute capability 8.6, VMM: yes, VRAM: 48531 MiB

@@ -10,9 +10,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// Ollama is that of "ollama serve" (server/sched.go, ml/device.go, discover/types.go, llm/memory.go and, of earlier
-// versions, gpu/gpu.go): logfmt, in which sizes have one decimal. The runner that it starts writes to the same log, as in
-// [GGML].
+// Ollama is that of "ollama serve" (server/sched.go, ml/device.go, discover/types.go, llm/memory.go
+// and, of earlier versions, gpu/gpu.go): logfmt, in which sizes have one decimal. The runner that
+// it starts writes to the same log, as in [GGML].
 //
 //	time=2026-04-02T13:12:02.143Z level=INFO source=types.go:42 msg="inference compute" id=GPU-f7223551 library=CUDA
 //	compute=8.6 name=CUDA0 description="NVIDIA GeForce RTX 3090" ... total="24.0 GiB" available="23.6 GiB"
@@ -24,18 +24,30 @@ import (
 //	ggml_backend_cuda_device_get_memory device GPU-f7223551 utilizing NVML memory reporting free: 25302532096 total: 25769803776
 //	[GPU-f7223551] CUDA freeMem 23730mb
 //
-// What is required is an estimate; in the line on "gpu memory", what is available is free less a reserve. Both give
-// nothing, nor does what is on the CPU, the system's memory, and the total of CPU and devices.
+// What is required is an estimate; in the line on "gpu memory", what is available is free less a
+// reserve. Both give nothing, nor does what is on the CPU, the system's memory, and the total of
+// CPU and devices.
 //
-// A reading belongs to the device that a name such as CUDA0 gives, or an id that is a number. An id such as
-// GPU-f7223551 says nothing about the order of devices: it is put into the name, and the device is 0.
+// A reading belongs to the device that a name such as CUDA0 gives, or an id that is a number. An id
+// such as GPU-f7223551 says nothing about the order of devices: it is put into the name, and the
+// device is 0.
 var Ollama = scan.Dialect{
 	Name: "ollama",
 	Needles: []string{
-		`msg="inference compute"`, `msg="gpu memory"`, `msg="gpu reported"`, `msg="amdgpu memory"`,
-		`msg="model weights"`, `msg="kv cache"`, `msg="compute graph"`,
-		`msg="new model will fit in available VRAM in single GPU`, `msg=offload `, `msg="offload to `, `msg="updating `,
-		reportingFree, "CUDA totalMem ", "CUDA freeMem ",
+		`msg="inference compute"`,
+		`msg="gpu memory"`,
+		`msg="gpu reported"`,
+		`msg="amdgpu memory"`,
+		`msg="model weights"`,
+		`msg="kv cache"`,
+		`msg="compute graph"`,
+		`msg="new model will fit in available VRAM in single GPU`,
+		`msg=offload `,
+		`msg="offload to `,
+		`msg="updating `,
+		reportingFree,
+		"CUDA totalMem ",
+		"CUDA freeMem ",
 	},
 	Read: readOllama,
 }
@@ -72,7 +84,14 @@ func readOllama(l *scan.Line, at int) (end int) {
 	}
 	for i, s := range f.list {
 		if len(f.list) > 1 {
-			part(l, at, fmt.Sprintf("%s, device %d of %d", name, i+1, len(f.list)), record.Lane{}, record.Free, s)
+			part(
+				l,
+				at,
+				fmt.Sprintf("%s, device %d of %d", name, i+1, len(f.list)),
+				record.Lane{},
+				record.Free,
+				s,
+			)
 		} else {
 			part(l, at, name, record.Lane{}, record.Free, s)
 		}
@@ -183,7 +202,9 @@ func (f *ollamaFields) reading() (r record.Reading, name string) {
 
 // readOllamaReporting reads what the driver reports to the runner, in bytes.
 func readOllamaReporting(l *scan.Line, at int) (end int) {
-	words := strings.Fields(string(l.Text[max(0, at-120):at])) // "... device GPU-f7223551 utilizing NVML"
+	words := strings.Fields(
+		string(l.Text[max(0, at-120):at]),
+	) // "... device GPU-f7223551 utilizing NVML"
 	if len(words) < 4 || words[len(words)-2] != "utilizing" || words[len(words)-4] != "device" {
 		return 0
 	}
@@ -199,8 +220,8 @@ func readOllamaReporting(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readOllamaProbe reads what the probe of a device prints with OLLAMA_DEBUG: "[0] CUDA totalMem 25385500672", in other
-// versions "24209mb" or "24209 mb".
+// readOllamaProbe reads what the probe of a device prints with OLLAMA_DEBUG: "[0] CUDA totalMem
+// 25385500672", in other versions "24209mb" or "24209 mb".
 func readOllamaProbe(l *scan.Line, at int) (end int) {
 	before := strings.TrimSuffix(string(l.Text[max(0, at-80):at]), "] ")
 	open := strings.LastIndexByte(before, '[')

@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// SGLang is that of SGLang, as its schedulers print it when they start (sglang/srt/model_executor/model_runner.py,
-// sglang/srt/mem_cache/memory_pool.py). GB is 1<<30.
+// SGLang is that of SGLang, as its schedulers print it when they start
+// (sglang/srt/model_executor/model_runner.py, sglang/srt/mem_cache/memory_pool.py). GB is 1<<30.
 //
 //	[2026-08-01 23:37:50] Load weight begin. avail mem=115.36 GB
 //	[2026-08-01 23:39:39 TP1] Load weight end. elapsed=109.33 s, type=LagunaForCausalLM, avail mem=47.80 GB, mem usage=67.56 GB.
@@ -20,24 +20,30 @@ import (
 //	[2026-08-01 23:43:42] max_total_num_tokens=185897, ..., context_len=65536, available_gpu_mem=6.22 GB
 //	Capturing batches (bs=8 avail_mem=7.19 GB):  12%|█▎        | 1/8 [00:00<00:02,  2.37it/s]
 //
-// What is available is free memory of the device; "mem usage" is what the step took of it, a part. They are sampled, since
-// the draft model goes through the same steps under the same names. The caches are parts too, of which the line gives the
-// pieces:
+// What is available is free memory of the device; "mem usage" is what the step took of it, a part.
+// They are sampled, since the draft model goes through the same steps under the same names. The
+// caches are parts too, of which the line gives the pieces:
 //
 //	[2026-08-01 23:40:01] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 148717, K size: 10.21 GB, V size: 10.21 GB
 //	[2026-02-26 16:41:18 TP6] KV Cache is allocated. #tokens: 2454421, KV size: 160.63 GB
 //	[2026-02-01 00:05:03 TP0] Mamba Cache is allocated. max_mamba_cache_size: 38, conv_state size: 0.03GB, ssm_state size: 2.74GB
 //
-// "SWAKVPool mem usage: 28.93 GB" is the sum of the caches before it, and no reading. Where nvidia-smi fails, the total is
-// said:
+// "SWAKVPool mem usage: 28.93 GB" is the sum of the caches before it, and no reading. Where
+// nvidia-smi fails, the total is said:
 //
 //	... Reported total GPU memory per device (MiB): [124546], using min: 124546 MiB.
 //
-// The rank is that of the line's head where it gives one kind of parallelism, "TP1" or "TP1 EP1"; of "DP1 TP0" it is 0.
+// The rank is that of the line's head where it gives one kind of parallelism, "TP1" or "TP1 EP1";
+// of "DP1 TP0" it is 0.
 var SGLang = scan.Dialect{
 	Name: "sglang",
 	Needles: []string{
-		"avail mem=", "mem usage=", "avail_mem=", "available_gpu_mem=", "KV Cache is allocated. ", "Mamba Cache is allocated. ",
+		"avail mem=",
+		"mem usage=",
+		"avail_mem=",
+		"available_gpu_mem=",
+		"KV Cache is allocated. ",
+		"Mamba Cache is allocated. ",
 		sglangTotals,
 	},
 	Read: readSGLang,
@@ -61,7 +67,8 @@ func readSGLang(l *scan.Line, at int) (end int) {
 		return readSGLangStep(l, at)
 	}
 	s, end, ok := sizeAt(l, at, at+len("available_gpu_mem="))
-	if !ok || bytes.LastIndex(lex.LastBytes(l.Text[:at], scan.Near), []byte("max_total_num_tokens=")) < 0 {
+	if !ok ||
+		bytes.LastIndex(lex.LastBytes(l.Text[:at], scan.Near), []byte("max_total_num_tokens=")) < 0 {
 		return end
 	}
 	_, lane := sglangHead(l.Text[:at])
@@ -69,7 +76,8 @@ func readSGLang(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// readSGLangStep reads a step of the start, whose name is the line's first sentence, at the first of its two sizes.
+// readSGLangStep reads a step of the start, whose name is the line's first sentence, at the first
+// of its two sizes.
 func readSGLangStep(l *scan.Line, at int) (end int) {
 	from, lane := sglangHead(l.Text[:at])
 	name, _, ok := bytes.Cut(l.Text[from:at], []byte(". "))
@@ -118,7 +126,8 @@ func sglangStep(name []byte) bool {
 	return false
 }
 
-// readSGLangProgress reads the bar of the capture: "Capturing batches (bs=8 avail_mem=7.19 GB):  12%|█▎        | 1/8".
+// readSGLangProgress reads the bar of the capture: "Capturing batches (bs=8 avail_mem=7.19 GB):
+// 12%|█▎        | 1/8".
 func readSGLangProgress(l *scan.Line, at int) (end int) {
 	open := bytes.LastIndexByte(l.Text[max(0, at-40):at], '(')
 	if open < 0 {
@@ -185,8 +194,8 @@ func readSGLangTotals(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// sglangHead is where the message begins behind the line's head, "[2026-08-01 23:39:39 TP1] " or "[gpu=0] ", and the lane
-// that the head gives.
+// sglangHead is where the message begins behind the line's head, "[2026-08-01 23:39:39 TP1] " or
+// "[gpu=0] ", and the lane that the head gives.
 func sglangHead(before []byte) (from int, lane record.Lane) {
 	cut := max(0, len(before)-4*scan.Near) // the list of batch sizes may stand between
 	before = before[cut:]

@@ -23,14 +23,25 @@ import (
 //	[TRT] [W] Requested amount of GPU memory (2833252352 bytes) could not be allocated. There may not be enough free memory ...
 //	[TRT] [E] [myelinResourceManager.cpp::allocate::196] Error Code 2: OutOfMemory (Requested size was 71603093760 bytes.)
 //
-// What is in use "now" is the whole device's, and that of TensorRT's own allocators where it says TensorRT-managed. The
-// memory of the host gives nothing. Loggers that wrap long lines put a break into them.
+// What is in use "now" is the whole device's, and that of TensorRT's own allocators where it says
+// TensorRT-managed. The memory of the host gives nothing. Loggers that wrap long lines put a break
+// into them.
 var TensorRT = scan.Dialect{
 	Name: "tensorrt",
 	Needles: []string{
-		memUsageChange, "[MemUsageSnapshot] ", "[MemUsageStats] Peak memory usage of TRT", "Total Activation Memory: ",
-		"Total Weights Memory: ", "Scratch Memory: ", "Device Persistent Memory: ", pagedCache, trtRequested, trtOutOfMemory,
-		llmProfiled, llmPeak, llmFree,
+		memUsageChange,
+		"[MemUsageSnapshot] ",
+		"[MemUsageStats] Peak memory usage of TRT",
+		"Total Activation Memory: ",
+		"Total Weights Memory: ",
+		"Scratch Memory: ",
+		"Device Persistent Memory: ",
+		pagedCache,
+		trtRequested,
+		trtOutOfMemory,
+		llmProfiled,
+		llmPeak,
+		llmFree,
 	},
 	Read: func(l *scan.Line, at int) int {
 		rest := l.Text[at:]
@@ -61,8 +72,8 @@ const (
 	trtOutOfMemory = "Error Code 2: OutOfMemory ("
 )
 
-// memUsage is what stands behind the mark: the name, the change and the level of a MemUsageChange, or the name and the
-// level of the others.
+// memUsage is what stands behind the mark: the name, the change and the level of a MemUsageChange,
+// or the name and the level of the others.
 var memUsage = lex.Expression(`^\[MemUsage\w+\] ([^{}]{1,120}?): ` +
 	`(?:CPU [+-]\d+, GPU ([+-]\d+), now: CPU -?\d+, GPU (\d+) \(MiB\)|CPU \d+ MiB, GPU (\d+) MiB)`)
 
@@ -87,7 +98,9 @@ func readMemUsage(l *scan.Line, at int) (end int) {
 		var joined []byte
 		if at+len(text) == len(l.Text) {
 			next, _ := l.Peek(1)
-			joined = append(append(bytes.Clone(first), ' '), lex.TrimBlanks(next[:min(len(next), memUsageMax)])...)
+			joined = append(
+				append(bytes.Clone(first), ' '),
+				lex.TrimBlanks(next[:min(len(next), memUsageMax)])...)
 			m = memUsage().FindSubmatchIndex(joined)
 		}
 		if m == nil {
@@ -134,8 +147,9 @@ func readMemUsage(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// readTRTAllocated reads "[MemUsageChange] Allocated 43.29 MB GPU memory for runtime buffers." and "... Allocated 1.28 GiB
-// for max tokens in paged KV cache (5248)."; MB is 1024^2 (MemoryCounters::bytesToString).
+// readTRTAllocated reads "[MemUsageChange] Allocated 43.29 MB GPU memory for runtime buffers." and
+// "... Allocated 1.28 GiB for max tokens in paged KV cache (5248)."; MB is 1024^2
+// (MemoryCounters::bytesToString).
 func readTRTAllocated(l *scan.Line, at int) (end int) {
 	size, rest, ok := lex.CutSize(l.Text[at+len(memUsageChange+"Allocated "):], 0)
 	rest, _ = lex.CutPrefix(rest, " GPU memory")
@@ -143,7 +157,10 @@ func readTRTAllocated(l *scan.Line, at int) (end int) {
 	if i := bytes.IndexAny(name, ".(,"); i >= 0 {
 		name = name[:i]
 	}
-	if name = bytes.TrimSpace(name); !ok || !found || len(name) == 0 || len(name) > 120 || size.Bytes < 0 {
+	if name = bytes.TrimSpace(
+		name,
+	); !ok || !found || len(name) == 0 || len(name) > 120 ||
+		size.Bytes < 0 {
 		return 0
 	}
 	c := record.Checkpoint{Header: trtHeader(l, at), Name: l.Str(name), Sampled: true}
@@ -152,7 +169,8 @@ func readTRTAllocated(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readTRTBuffer reads "Total Activation Memory: 22118400", what an engine needs. Others print such words with a unit.
+// readTRTBuffer reads "Total Activation Memory: 22118400", what an engine needs. Others print such
+// words with a unit.
 func readTRTBuffer(l *scan.Line, at int) (end int) {
 	for _, first := range []string{"Total ", "Max "} {
 		if bytes.HasSuffix(l.Text[:at], []byte(first)) {
@@ -165,7 +183,8 @@ func readTRTBuffer(l *scan.Line, at int) (end int) {
 		rest = rest[len(" bytes"):]
 	}
 	scope, name, _ := bytes.Cut(label, []byte(" "))
-	if !ok || size.Decimals > 0 || size.Digits < 0 || string(scope) != "Total" && string(scope) != "Max" ||
+	if !ok || size.Decimals > 0 || size.Digits < 0 ||
+		string(scope) != "Total" && string(scope) != "Max" ||
 		len(bytes.TrimSpace(rest)) > 0 && bytes.IndexByte([]byte("[\"'\\,)"), rest[0]) < 0 {
 		return 0
 	}
@@ -180,21 +199,26 @@ func readPagedCache(l *scan.Line, at int) (end int) {
 	rest, found := lex.CutPrefix(rest, ", available: ")
 	free, rest, isSize := lex.CutSize(rest, 0)
 	if !ok || !found || !isSize {
-		if text := l.Text[at:min(len(l.Text), at+memUsageMax)]; source.IsTemplate(text) || bytes.IndexByte(text, '%') >= 0 {
+		if text := l.Text[at:min(len(l.Text), at+memUsageMax)]; source.IsTemplate(text) ||
+			bytes.IndexByte(text, '%') >= 0 {
 			return 0
 		}
 		l.Bad(at, "total and available memory", "what cannot be read is left out")
 		return len(l.Text)
 	}
-	c := record.Checkpoint{Header: trtHeader(l, at), Name: "max tokens in paged kv cache", Sampled: true}
+	c := record.Checkpoint{
+		Header:  trtHeader(l, at),
+		Name:    "max tokens in paged kv cache",
+		Sampled: true,
+	}
 	c.Set(record.Total, total)
 	c.Set(record.Free, free)
 	l.Add(c)
 	return len(l.Text) - len(rest)
 }
 
-// readTRTOutOfMemory reads the two lines on an allocation that failed. In quotes it is the source of a program that handles
-// the error.
+// readTRTOutOfMemory reads the two lines on an allocation that failed. In quotes it is the source
+// of a program that handles the error.
 func readTRTOutOfMemory(l *scan.Line, at int) (end int) {
 	if at > 0 && (l.Text[at-1] == '"' || l.Text[at-1] == '\'') {
 		return 0
@@ -205,12 +229,20 @@ func readTRTOutOfMemory(l *scan.Line, at int) (end int) {
 	if !ok && (inner || !bytes.HasPrefix(rest, []byte("no further information)"))) {
 		return 0
 	}
-	l.Add(record.OutOfMemory{Header: trtHeader(l, at), Requested: size, HasRequested: ok, Text: l.Message(at)})
+	l.Add(
+		record.OutOfMemory{
+			Header:       trtHeader(l, at),
+			Requested:    size,
+			HasRequested: ok,
+			Text:         l.Message(at),
+		},
+	)
 	return len(l.Text)
 }
 
-// trtHeader is the header of a record whose time is written as TensorRT does: "[03/02/2023-11:33:45]". It is the last before
-// the record, as one line may have two; another logger's, with a zone, goes before it.
+// trtHeader is the header of a record whose time is written as TensorRT does:
+// "[03/02/2023-11:33:45]". It is the last before the record, as one line may have two; another
+// logger's, with a zone, goes before it.
 func trtHeader(l *scan.Line, at int) record.Header {
 	h := l.Header(at)
 	if !h.Time.IsZero() && !h.Local {

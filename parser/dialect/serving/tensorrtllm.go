@@ -8,8 +8,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// What TensorRT-LLM's PyTorch backend prints when it sizes the KV cache (tensorrt_llm/_torch/pyexecutor/_util.py and
-// resource_manager.py), over its versions; they belong to [TensorRT]:
+// What TensorRT-LLM's PyTorch backend prints when it sizes the KV cache
+// (tensorrt_llm/_torch/pyexecutor/_util.py and resource_manager.py), over its versions; they belong
+// to [TensorRT]:
 //
 //	[03/14/2026-09:41:00] [TRT-LLM] [I] Memory used after loading model weights (inside torch) in memory usage profiling: 14.99 GiB
 //	[TRT-LLM] [RANK 1] [I] Memory used after loading model weights (outside torch) in memory usage profiling: 1.84 GiB
@@ -20,8 +21,9 @@ import (
 //	Both free_gpu_memory_fraction and max_tokens are set (to 0.9 and 1088 with free memory 70.511GiB of total memory
 //	79.203GiB, respectively). The smaller value will be used.
 //
-// All are parts: a process that has made its KV cache holds that too, so that none is the level that the process comes to.
-// The peak is their sum without the cache. Versions that give the last without a unit divide by something else, and give nothing.
+// All are parts: a process that has made its KV cache holds that too, so that none is the level
+// that the process comes to. The peak is their sum without the cache. Versions that give the last
+// without a unit divide by something else, and give nothing.
 const (
 	llmProfiled = " in memory usage profiling: "
 	llmPeak     = "Peak memory during memory usage profiling (torch + non-torch): "
@@ -81,7 +83,8 @@ func readLLMFree(l *scan.Line, at int) (end int) {
 	rest, found := lex.CutPrefix(rest, " of total memory ")
 	total, rest, isSize := lex.CutSize(rest, 0)
 	if !bytes.Contains(l.Text[max(0, at-llmNearby):at], []byte("free_gpu_memory_fraction and max_tokens are set (to ")) ||
-		!ok || !found || !isSize {
+		!ok || !found ||
+		!isSize {
 		return 0
 	}
 	c := checkpointLLM(l, at, "KV cache sizing")

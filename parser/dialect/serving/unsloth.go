@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// Unsloth is that of Unsloth (unsloth/models/llama.py) and of its notebooks, whose cells print it with three
-// decimals. GB is 1<<30.
+// Unsloth is that of Unsloth (unsloth/models/llama.py) and of its notebooks, whose cells print it
+// with three decimals. GB is 1<<30.
 //
 //	   \\   /|    GPU: Tesla T4. Max memory: 14.748 GB. Platform = Linux.
 //	   \\   /|    NVIDIA A100-SXM4-40GB. Num GPUs = 1. Max memory: 39.557 GB. Platform: Linux.
@@ -19,12 +19,19 @@ import (
 //	Peak reserved memory = 7.922 GB.
 //	Peak reserved memory for training = 1.938 GB.
 //
-// The maximum is the device's total. Both readings of reserved memory are torch.cuda.max_memory_reserved, the first one
-// before the training; the one "for training" is their difference, and so a change. Per cents give nothing.
+// The maximum is the device's total. Both readings of reserved memory are
+// torch.cuda.max_memory_reserved, the first one before the training; the one "for training" is
+// their difference, and so a change. Per cents give nothing.
 var Unsloth = scan.Dialect{
-	Name:    "unsloth",
-	Needles: []string{"Max memory: ", "Max memory = ", " GB of memory reserved.", "Peak reserved memory", " with VRAM = "},
-	Read:    readUnsloth,
+	Name: "unsloth",
+	Needles: []string{
+		"Max memory: ",
+		"Max memory = ",
+		" GB of memory reserved.",
+		"Peak reserved memory",
+		" with VRAM = ",
+	},
+	Read: readUnsloth,
 }
 
 func readUnsloth(l *scan.Line, at int) (end int) {

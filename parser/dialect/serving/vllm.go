@@ -10,7 +10,8 @@ import (
 )
 
 // VLLM is that of vLLM, as its workers print it when they start (vllm/v1/worker/gpu_worker.py and
-// gpu_model_runner.py; V0: vllm/worker/worker.py and model_runner.py), and of its forks. GB and GiB are 1<<30.
+// gpu_model_runner.py; V0: vllm/worker/worker.py and model_runner.py), and of its forks. GB and GiB
+// are 1<<30.
 //
 //	(EngineCore_DP0 pid=964370) INFO 03-09 09:32:16 [gpu_model_runner.py:4338] Model loading took 5.79 GiB memory and 2.56 seconds
 //	INFO 12-06 17:07:09 model_runner.py:1077] Loading model weights took 0.2389 GB
@@ -18,7 +19,8 @@ import (
 //	(EngineCore_DP0 pid=7) INFO 03-09 09:32:24 [gpu_model_runner.py:5360] Graph capturing finished in 3 secs, took 0.51 GiB
 //	(EngineCore pid=125) INFO 05-03 17:54:52 [gpu_worker.py:599] CUDA graph pool memory: 0.47 GiB (actual), 0.47 GiB (estimated)
 //
-// These are parts: of the model, of the cache that is taken next. So are those of the memory profile, in its wordings:
+// These are parts: of the model, of the cache that is taken next. So are those of the memory
+// profile, in its wordings:
 //
 //	the current vLLM instance can use total_gpu_memory (47.50GiB) x gpu_memory_utilization (0.78) = 37.18GiB
 //	model weights take 0.52GiB; non_torch_memory takes 0.08GiB; PyTorch activation peak memory takes 1.78GiB; the rest of
@@ -28,7 +30,8 @@ import (
 //	Memory profiling results: total_gpu_memory=7.92GiB initial_memory_usage=0.65GiB peak_torch_memory=0.71GiB
 //	memory_usage_post_profile=0.68GiB non_torch_memory=0.43GiB kv_cache_size=5.99GiB gpu_memory_utilization=0.90
 //
-// What was asked for (37.18GiB), shares, sums of parts, and numbers of blocks and tokens are not readings. The levels are:
+// What was asked for (37.18GiB), shares, sums of parts, and numbers of blocks and tokens are not
+// readings. The levels are:
 //
 //	Initial free memory: 47.03 GiB; Requested memory: 0.90 (util), 42.64 GiB
 //	Free memory after profiling: 46.93 GiB (total), 42.53 GiB (within requested)
@@ -44,13 +47,29 @@ import (
 //	larger than the available KV cache memory (1.25 GiB). ...
 //	ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.
 //
-// The rank is that of the process's name where it gives one kind of parallelism: "(Worker_TP1 pid=1160)",
-// "(EngineCore_DP1 pid=7)", "(VllmWorker rank=1 pid=240)"; of "(Worker_DP1_TP0 pid=9)" and of a name without it is 0.
+// The rank is that of the process's name where it gives one kind of parallelism: "(Worker_TP1
+// pid=1160)", "(EngineCore_DP1 pid=7)", "(VllmWorker rank=1 pid=240)"; of "(Worker_DP1_TP0 pid=9)"
+// and of a name without it is 0.
 var VLLM = scan.Dialect{
 	Name: "vllm",
 	Needles: []string{
-		vllmLoading, vllmWeightsV0, vllmCache, vllmCaptured, vllmGraphPool, vllmTotalV0, vllmPartsV0, vllmPartsV1, vllmResults,
-		vllmInitial, vllmProfiled, vllmOnDevice, vllmActual, vllmInUse, vllmSleep, vllmNeeded, vllmNoBlocks,
+		vllmLoading,
+		vllmWeightsV0,
+		vllmCache,
+		vllmCaptured,
+		vllmGraphPool,
+		vllmTotalV0,
+		vllmPartsV0,
+		vllmPartsV1,
+		vllmResults,
+		vllmInitial,
+		vllmProfiled,
+		vllmOnDevice,
+		vllmActual,
+		vllmInUse,
+		vllmSleep,
+		vllmNeeded,
+		vllmNoBlocks,
 	},
 	Read: readVLLM,
 }
@@ -120,8 +139,15 @@ func readVLLM(l *scan.Line, at int) (end int) {
 	return readVLLMShort(l, at)
 }
 
-// vllmSize reads the one size of a message. Behind it the sentence ends, or goes on in one of the ways given.
-func vllmSize(l *scan.Line, at, from int, name string, q record.Quantity, behind ...string) (end int) {
+// vllmSize reads the one size of a message. Behind it the sentence ends, or goes on in one of the
+// ways given.
+func vllmSize(
+	l *scan.Line,
+	at, from int,
+	name string,
+	q record.Quantity,
+	behind ...string,
+) (end int) {
 	s, end, ok := sizeAt(l, at, from)
 	if !ok {
 		return end
@@ -230,10 +256,13 @@ func readVLLMResults(l *scan.Line, at int) (end int) {
 
 // vllmActualNames are the names by which other lines call the parts.
 var vllmActualNames = map[string]string{
-	"weight": "model weights", "peak activation": "activation peak", "CUDAGraph memory": "graph capturing",
+	"weight":           "model weights",
+	"peak activation":  "activation peak",
+	"CUDAGraph memory": "graph capturing",
 }
 
-// readVLLMActual reads "14.08 GiB for weight, 1.97 GiB for peak activation, and 0.67 GiB for CUDAGraph memory.".
+// readVLLMActual reads "14.08 GiB for weight, 1.97 GiB for peak activation, and 0.67 GiB for
+// CUDAGraph memory.".
 func readVLLMActual(l *scan.Line, at int) (end int) {
 	lane := vllmLane(l.Text[:at])
 	for from := at + len(vllmActual); ; {
@@ -288,7 +317,8 @@ func readVLLMSleep(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// readVLLMOnDevice reads "cuda:0 (2.6/121.63 GiB) on startup", and what was desired where it is more than that.
+// readVLLMOnDevice reads "cuda:0 (2.6/121.63 GiB) on startup", and what was desired where it is
+// more than that.
 func readVLLMOnDevice(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len(vllmOnDevice):]
 	lane := vllmLane(l.Text[:at])
@@ -329,7 +359,8 @@ func readVLLMShort(l *scan.Line, at int) (end int) {
 	}
 	var o record.OutOfMemory
 	if l.Text[at] == vllmNeeded[0] {
-		// The size stands before it: "max seq len (40960), (10.00 GiB KV cache is needed", in other versions "10.0 GiB".
+		// The size stands before it: "max seq len (40960), (10.00 GiB KV cache is needed", in other
+		// versions "10.0 GiB".
 		before := bytes.TrimRight(l.Text[max(0, at-40):at], " ")
 		i := bytes.LastIndexByte(before, ' ')
 		if i < 0 {
@@ -348,7 +379,8 @@ func readVLLMShort(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// vllmLane is the lane that the process's name gives: "(EngineCore_DP0 pid=964370) INFO 03-09 09:32:16 [...] ".
+// vllmLane is the lane that the process's name gives: "(EngineCore_DP0 pid=964370) INFO 03-09
+// 09:32:16 [...] ".
 func vllmLane(before []byte) (lane record.Lane) {
 	before = lex.LastBytes(before, scan.Near)
 	end := bytes.LastIndex(before, []byte(" pid="))

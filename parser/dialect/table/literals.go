@@ -53,8 +53,13 @@ func literalsOf(re *syntax.Regexp) literals {
 			return literals{}
 		}
 		return literals{true, []string{text}}
-	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
-		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+	case syntax.OpEmptyMatch,
+		syntax.OpBeginLine,
+		syntax.OpEndLine,
+		syntax.OpBeginText,
+		syntax.OpEndText,
+		syntax.OpWordBoundary,
+		syntax.OpNoWordBoundary:
 		return literals{true, []string{""}}
 	case syntax.OpCapture:
 		return literalsOf(re.Sub[0])
@@ -76,7 +81,8 @@ func literalsOf(re *syntax.Regexp) literals {
 	return literals{}
 }
 
-// concatLiterals joins what follows one another exactly, and takes the part whose shortest literal is the longest.
+// concatLiterals joins what follows one another exactly, and takes the part whose shortest literal
+// is the longest.
 func concatLiterals(parts []*syntax.Regexp) literals {
 	var best []string
 	exact, run := true, ""

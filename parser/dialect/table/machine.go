@@ -209,7 +209,8 @@ func isPlain(re *syntax.Regexp) bool {
 			return false
 		}
 	}
-	return len(text) > 0 && (re.Flags&syntax.FoldCase == 0 || strings.ToLower(text) == strings.ToUpper(text))
+	return len(text) > 0 &&
+		(re.Flags&syntax.FoldCase == 0 || strings.ToLower(text) == strings.ToUpper(text))
 }
 
 // setOf returns the bytes that a part matches which is one character of a set.
@@ -402,8 +403,8 @@ func (w *walk) greedily(n *node, least, end int, slots []int) bool {
 	return false
 }
 
-// save keeps the groups for the case that a choice proves wrong. Choices within choices take more room
-// than there is only in patterns that regexp reads as well.
+// save keeps the groups for the case that a choice proves wrong. Choices within choices take more
+// room than there is only in patterns that regexp reads as well.
 func (w *walk) save(slots []int) (at int) {
 	at = w.saved
 	if at+len(slots) > len(w.room) {

@@ -54,7 +54,10 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 	}
 	begun := -1
 	if re.Op == syntax.OpConcat {
-		begun = slices.IndexFunc(re.Sub, func(s *syntax.Regexp) bool { return s.Op == syntax.OpCapture && s.Name == groupBegun })
+		begun = slices.IndexFunc(
+			re.Sub,
+			func(s *syntax.Regexp) bool { return s.Op == syntax.OpCapture && s.Name == groupBegun },
+		)
 	}
 	if begun < 0 || begun == len(re.Sub)-1 {
 		return nil, errBegun
@@ -72,12 +75,25 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 			}
 		}
 	}
-	last := &syntax.Regexp{Op: syntax.OpCapture, Cap: re.MaxCap() + 1, Name: groupWhole, Sub: []*syntax.Regexp{{Op: syntax.OpEmptyMatch}}}
+	last := &syntax.Regexp{
+		Op:   syntax.OpCapture,
+		Cap:  re.MaxCap() + 1,
+		Name: groupWhole,
+		Sub:  []*syntax.Regexp{{Op: syntax.OpEmptyMatch}},
+	}
 	for _, part := range slices.Backward(parts) {
 		all := &syntax.Regexp{Op: syntax.OpConcat, Flags: re.Flags, Sub: append(slices.Clone(part), last)}
-		last = &syntax.Regexp{Op: syntax.OpQuest, Flags: re.Flags &^ syntax.NonGreedy, Sub: []*syntax.Regexp{all}}
+		last = &syntax.Regexp{
+			Op:    syntax.OpQuest,
+			Flags: re.Flags &^ syntax.NonGreedy,
+			Sub:   []*syntax.Regexp{all},
+		}
 	}
-	return &syntax.Regexp{Op: syntax.OpConcat, Flags: re.Flags, Sub: append(slices.Clone(re.Sub[:begun+1]), last)}, nil
+	return &syntax.Regexp{
+		Op:    syntax.OpConcat,
+		Flags: re.Flags,
+		Sub:   append(slices.Clone(re.Sub[:begun+1]), last),
+	}, nil
 }
 
 // A finder goes over the matches of a line.

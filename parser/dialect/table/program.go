@@ -92,12 +92,23 @@ const (
 )
 
 // GroupNames are the names that the groups of a pattern may have: any [record.Quantity]; checkpoint
-// and step, the reading's name; file, the name of a file on which work begins; fallback, the words by
-// which the program says how it goes on after an allocation failed; device, rank, time; begun, behind
-// which the line must go on as the pattern says, or else is torn; torn, which only torn lines have.
+// and step, the reading's name; file, the name of a file on which work begins; fallback, the words
+// by which the program says how it goes on after an allocation failed; device, rank, time; begun,
+// behind which the line must go on as the pattern says, or else is torn; torn, which only torn
+// lines have.
 func GroupNames() []string {
-	return append(slices.Clone(record.QuantityKeys[:]), groupCheckpoint, groupStep, groupFile, groupFallback,
-		groupDevice, groupRank, groupTime, groupBegun, groupTorn)
+	return append(
+		slices.Clone(record.QuantityKeys[:]),
+		groupCheckpoint,
+		groupStep,
+		groupFile,
+		groupFallback,
+		groupDevice,
+		groupRank,
+		groupTime,
+		groupBegun,
+		groupTorn,
+	)
 }
 
 var programName = lex.Expression(`^[a-z0-9][a-z0-9._-]{0,39}$`)
@@ -108,7 +119,9 @@ func NameMistakes(name string, taken []string) []Mistake {
 	case !programName().MatchString(name):
 		return []Mistake{{"name", "a name of lower-case letters, digits, '.', '_' and '-'"}}
 	case slices.Contains(taken, name):
-		return []Mistake{{"name", "a name that no built-in dialect has (" + strings.Join(taken, ", ") + ")"}}
+		return []Mistake{
+			{"name", "a name that no built-in dialect has (" + strings.Join(taken, ", ") + ")"},
+		}
 	}
 	return nil
 }
@@ -147,10 +160,16 @@ func (l *Line) mistakes(program string) (all []Mistake) {
 		}
 	}
 	if !reads {
-		wrong("pattern", "a group that reads memory, such as (?P<allocated>[\\d.]+), a (?P<file>...) or a (?P<fallback>...)")
+		wrong(
+			"pattern",
+			"a group that reads memory, such as (?P<allocated>[\\d.]+), a (?P<file>...) or a (?P<fallback>...)",
+		)
 	}
 	if strings.ContainsAny(l.Pattern, "\n\r") {
-		wrong("pattern", "a pattern of one line (in YAML one behind | ends with a line break: put it in quotes)")
+		wrong(
+			"pattern",
+			"a pattern of one line (in YAML one behind | ends with a line break: put it in quotes)",
+		)
 	}
 	if re.MatchString("") {
 		wrong("pattern", "a pattern that does not match the empty string")

@@ -20,8 +20,8 @@ func (p *Program) Dialects() (all []*scan.Dialect) {
 	return all
 }
 
-// Dialect makes the line a dialect, the i-th of a program. The rest of the program is asked for when
-// a log has a text that the pattern demands.
+// Dialect makes the line a dialect, the i-th of a program. The rest of the program is asked for
+// when a log has a text that the pattern demands.
 func (l *Line) Dialect(name string, program func() *Program, i int) *scan.Dialect {
 	r := sync.OnceValue(func() *reader { return newReader(program(), i) })
 	return &scan.Dialect{
@@ -78,7 +78,13 @@ func newReader(program *Program, i int) *reader {
 	if err != nil {
 		panic(program.Name + ": " + err.Error()) // the program is sound
 	}
-	r := &reader{Line: line, program: program.Name, pattern: p, literals: line.Literals(), bare: line.unit()}
+	r := &reader{
+		Line:     line,
+		program:  program.Name,
+		pattern:  p,
+		literals: line.Literals(),
+		bare:     line.unit(),
+	}
 	if r.whole = line.Example; line.Gives == givesTorn {
 		r.whole = program.Lines[0].Example
 	}
@@ -282,12 +288,15 @@ func (r *reader) tear(l *scan.Line, m *match, slots []int) int {
 
 func (r *reader) bad(l *scan.Line, h record.Header, expected string, at int) {
 	l.Add(record.SyntaxError{
-		Header: h, Expected: expected, Found: lex.Shorten(strings.ToValidUTF8(string(l.Text[at:]), "�"), 80),
-		Advice: "the line matches the pattern of the dialect " + r.program + "; mend the pattern, or give it a unit",
+		Header:   h,
+		Expected: expected,
+		Found:    lex.Shorten(strings.ToValidUTF8(string(l.Text[at:]), "�"), 80),
+		Advice:   "the line matches the pattern of the dialect " + r.program + "; mend the pattern, or give it a unit",
 	})
 }
 
-// launcherRank is the rank that a launcher puts before a line: "[rank3]:", torchrun's "[default3]:".
+// launcherRank is the rank that a launcher puts before a line: "[rank3]:", torchrun's
+// "[default3]:".
 func launcherRank(before []byte) int {
 	before = before[:min(len(before), 256)]
 	for _, mark := range []string{"[rank", "[default"} {
@@ -317,7 +326,10 @@ func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
 	}
 	if unit == 0 {
 		if i := len(behind) - len(lex.TrimBlanks(behind)); i < 2 {
-			if found, rest := r.cutUnit(behind); len(behind)-len(rest)-i > 1 && (len(rest) == 0 || !lex.IsTextByte(rest[0])) {
+			if found, rest := r.cutUnit(
+				behind,
+			); len(behind)-len(rest)-i > 1 &&
+				(len(rest) == 0 || !lex.IsTextByte(rest[0])) {
 				unit = found
 			}
 		}

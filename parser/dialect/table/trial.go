@@ -22,8 +22,8 @@ type Trial struct {
 	Text string
 	// Groups are those of the matches, in the order in which they begin; an enclosing one comes first.
 	Groups []Group
-	// Records are what was read. Without records and groups one of the literals stands in the line, but
-	// no pattern matches it.
+	// Records are what was read. Without records and groups one of the literals stands in the line,
+	// but no pattern matches it.
 	Records []record.Record
 }
 
@@ -36,15 +36,18 @@ type Group struct {
 // Matched reports whether a pattern matches the line.
 func (t *Trial) Matched() bool { return len(t.Groups) > 0 || len(t.Records) > 0 }
 
-// Try reads a log in some programs' patterns alone and yields each line that one of them matches, or
-// has a literal in. An I/O error is yielded once and ends the reading.
+// Try reads a log in some programs' patterns alone and yields each line that one of them matches,
+// or has a literal in. An I/O error is yielded once and ends the reading.
 func Try(r io.Reader, name string, programs []Program) iter.Seq2[Trial, error] {
 	return func(yield func(Trial, error) bool) {
 		var tries []*try
 		for i := range programs {
 			p := &programs[i]
 			if wrong := p.Mistakes(); len(wrong) > 0 {
-				yield(Trial{}, fmt.Errorf("dialect %q: %s: expected %s", p.Name, wrong[0].Field, wrong[0].Expected))
+				yield(
+					Trial{},
+					fmt.Errorf("dialect %q: %s: expected %s", p.Name, wrong[0].Field, wrong[0].Expected),
+				)
 				return
 			}
 			tries = append(tries, newTry(p))
@@ -80,7 +83,10 @@ func newTry(p *Program) *try {
 }
 
 func (t *try) line(l logPiece) (trial Trial, ok bool) {
-	near := slices.ContainsFunc(t.literals, func(s string) bool { return bytes.Contains(l.text, []byte(s)) })
+	near := slices.ContainsFunc(
+		t.literals,
+		func(s string) bool { return bytes.Contains(l.text, []byte(s)) },
+	)
 	if !near && len(t.literals) > 0 {
 		return Trial{}, false
 	}
