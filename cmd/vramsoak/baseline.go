@@ -72,7 +72,7 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 	return writeFile(opts.output, func(w io.Writer) error { return m.WriteJSON(sink.JSON(w)) })
 }
 
-// soakVerdict returns the verdict that the soak of a run gave; "" if there is none.
+// soakVerdict returns the verdict in a run folder, or "" if the soak has not given one.
 func soakVerdict(path string) (check.Verdict, error) {
 	dir := path
 	if folder := runfolder.Of([]string{path}); folder != "" {

@@ -191,7 +191,7 @@ func diagnoseDisk() diagnosis {
 // doctorSettle is how long doctor waits until the memory in use stops moving.
 const doctorSettle = 5 * time.Second
 
-// showGPUs writes what is in use on the GPUs that a pipeline would see here.
+// showGPUs prints how much memory is in use on each GPU that a pipeline could use here.
 func showGPUs(ctx context.Context, out io.Writer) error {
 	nvml, err := meter.OpenNVML()
 	if err != nil {

@@ -154,7 +154,7 @@ func writeReports(dir string, tl *timeline.Timeline, report *check.Report) error
 // writePlots writes the plots beside the log.
 func writePlots(dir string, chart *memory.Chart) error {
 	for _, format := range []string{"png", "svg"} {
-		debug.FreeOSMemory() // a picture needs less than what is freed here
+		debug.FreeOSMemory() // so that the next picture reuses the memory of the last one
 		err := writeFile(filepath.Join(dir, "memory."+format), func(w io.Writer) error {
 			return chart.Plot(w, format, plots.Options{})
 		})

@@ -43,10 +43,6 @@ func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 // AddLines adds to the number of lines that were read.
 func (b *Builder) AddLines(n int) { b.tl.Lines += n }
 
-// EndCrashes keeps the crashes at the end of a log with that many lines. Call it after a log was
-// read to its end.
-func (b *Builder) EndCrashes(lines int) { b.endCrashes(lines) }
-
 // SoFar returns the timeline without the open file and without the end of the log.
 func (b *Builder) SoFar() *Timeline { return &b.tl }
 
@@ -265,7 +261,7 @@ func (b *Builder) date(h *record.Header) {
 
 // endLog closes the open file and the crashes at the end of a log.
 func (b *Builder) endLog() {
-	b.endCrashes(b.log.last.Line)
+	b.EndCrashes(b.log.last.Line)
 	if !b.log.splitKnown {
 		b.finishSplit()
 	}

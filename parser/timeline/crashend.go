@@ -76,9 +76,9 @@ func (b *Builder) dropMemoryCrash(r *record.OutOfMemory) {
 	}
 }
 
-// endCrashes adds the crashes near the end of a log with that many lines. In a supervised log the
-// harness says how each process ended, so none is added.
-func (b *Builder) endCrashes(lines int) {
+// EndCrashes adds the crashes near the end of a log with that many lines. Call it when a log was
+// read to its end. In a supervised log the harness says how each process ended, so none is added.
+func (b *Builder) EndCrashes(lines int) {
 	for _, end := range b.log.crashes {
 		if !b.log.supervised && lines <= end.Last.Line().Line+crashRange {
 			b.tl.Crashes = append(b.tl.Crashes, end)

@@ -127,7 +127,7 @@ func (f *finder) begin(p *pattern, text []byte) {
 	}
 }
 
-// next finds the next match, behind the one before.
+// next goes to the next match behind the last one, and reports whether there is one.
 func (f *finder) next() bool {
 	if !f.slow {
 		for f.from <= len(f.text) {

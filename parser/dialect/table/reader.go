@@ -12,7 +12,8 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// Dialects are the program's lines as dialects, all with its name. They must be sound.
+// Dialects returns one dialect for each kind of line of the program, all with its name. The program
+// must be sound.
 func (p *Program) Dialects() (all []*scan.Dialect) {
 	for i := range p.Lines {
 		all = append(all, p.Lines[i].Dialect(p.Name, func() *Program { return p }, i))
@@ -20,8 +21,8 @@ func (p *Program) Dialects() (all []*scan.Dialect) {
 	return all
 }
 
-// Dialect makes the line a dialect, the i-th of a program. The rest of the program is asked for
-// when a log has a text that the pattern demands.
+// Dialect returns the dialect of one kind of line, the i-th of a program. program is not called
+// before a log has a needle of the line.
 func (l *Line) Dialect(name string, program func() *Program, i int) *scan.Dialect {
 	r := sync.OnceValue(func() *reader { return newReader(program(), i) })
 	return &scan.Dialect{
@@ -104,8 +105,8 @@ func newReader(program *Program, i int) *reader {
 	return r
 }
 
-// read reads all matches of the line at once, where the first of the literals stands that is not in
-// another record.
+// read reads all matches of a line at once. at is the first needle that is not part of another
+// record.
 func (r *reader) read(l *scan.Line, at int) (end int) {
 	f, _ := r.finders.Get().(*finder)
 	if f == nil {
