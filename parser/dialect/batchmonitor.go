@@ -94,7 +94,7 @@ func readMonitor(l *scan.Line, at int) (end int) {
 	c := l.Checkpoint(at, "GPU Memory")
 	c.Sampled = true
 	// "[rank1]: GPU Memory - Allocated: ...", and torchrun --tee's "[default1]:".
-	c.Lane.Rank = max(rankBefore(name), markedRank(name, "[default"))
+	c.Lane.Rank = max(source.MarkedRank(name, "[rank"), source.MarkedRank(name, "[default"))
 	for i, item := range list {
 		q := record.Allocated
 		switch {

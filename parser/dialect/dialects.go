@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"vramsoak/parser/dialect/failure"
 	"vramsoak/parser/dialect/serving"
 	"vramsoak/parser/dialect/smi"
 	"vramsoak/parser/dialect/soaklog"
@@ -27,8 +28,8 @@ var written = []*scan.Dialect{
 	&rmmDialect,
 	&serving.TensorRT,
 	&tensorflowDialect,
-	&outOfMemoryDialect,
-	&crashDialect,
+	&failure.OutOfMemory,
+	&failure.Crash,
 	&smi.CSV,
 	&smi.Table,
 	&smi.Dmon,

@@ -5,6 +5,7 @@
 //
 //	smi       the tools of GPU drivers: nvidia-smi, dmon, gpustat, rocm-smi
 //	serving   inference servers and engines: vLLM, SGLang, llama.cpp, ollama, TensorRT
+//	failure   allocations that failed and programs that died, in the words of every library
 //	soaklog   the lines of the harness and of [pipeline]
 //
 // Users add their own entries with --dialect-file ([User]).

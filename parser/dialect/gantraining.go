@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 
+	"vramsoak/parser/dialect/failure"
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
@@ -146,7 +147,7 @@ func readOOMError(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	i := bytes.Index(message, []byte("out of memory"))
-	if i < 0 || readOutOfMemory(l, at+len("OOM Error: ")+i) == 0 {
+	if i < 0 || failure.ReadOutOfMemory(l, at+len("OOM Error: ")+i) == 0 {
 		l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})
 	}
 	o, ok := l.Last().(record.OutOfMemory)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"vramsoak/parser/dialect/failure"
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
@@ -259,7 +260,7 @@ func readOOMFallback(l *scan.Line, at int) (end int) {
 	says := func(word string) bool { return bytes.Contains(way, []byte(word)) }
 	noWay := !goesOn ||
 		slices.ContainsFunc([]string{"no fallback", "fail", "abort", "giving up", "exit"}, says)
-	remark := isSpokenOf(l.Text, at) || bytes.HasSuffix(l.Text[:at], []byte("fallback on ")) ||
+	remark := failure.IsRemark(l.Text, at) || bytes.HasSuffix(l.Text[:at], []byte("fallback on ")) ||
 		bytes.Contains(text[:min(len(text), 200)], []byte(" may be avoided"))
 	if noWay && bytes.IndexByte(text, ':') < 0 && !remark {
 		l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})

@@ -120,6 +120,21 @@ func SpeakerOf(text []byte, at int) string {
 	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")
 }
 
+// MarkedRank returns the number between a launcher's mark and "]" near the beginning of a text, or 0:
+//
+//	[rank3]: Traceback (most recent call last):
+func MarkedRank(text []byte, mark string) int {
+	i := bytes.Index(text[:min(len(text), 256)], []byte(mark))
+	if i < 0 {
+		return 0
+	}
+	n, rest, ok := lex.CutInt(text[i+len(mark):])
+	if !ok || len(rest) == 0 || rest[0] != ']' {
+		return 0
+	}
+	return n
+}
+
 // IsQuotedAt reports whether a quote is right before an offset of a text.
 func IsQuotedAt(text []byte, at int) bool {
 	return at > 0 && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')

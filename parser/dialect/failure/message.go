@@ -1,4 +1,4 @@
-package dialect
+package failure
 
 import (
 	"bytes"
@@ -9,32 +9,30 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A failure is the message of an allocation that failed: its text with single blanks between the
-// words.
-type failure struct {
-	text  []byte
-	end   int // in the line, of the words that every message has
-	next  int // in the line, where another message may begin
-	lines int // that the message goes on to
+// A message is the text of a failed allocation, with single blanks between the words and without
+// commas in numbers.
+type message struct {
+	text      []byte
+	wordsEnd  int // offset in the line behind "out of memory"
+	next      int // offset in the line from which another message may begin
+	moreLines int // how many of the following lines belong to the message
 }
 
-// failureMax is how much of a line is looked at, and failureLines how many more the message may
-// have.
 const (
-	failureMax   = 2 << 10
-	failureLines = 8
+	maxMessage   = 2 << 10 // longest part of a message in one line, in bytes
+	maxMoreLines = 8       // most lines behind a message's first line
 )
 
-// gatherFailure takes the message that begins at an offset of the line. cudaMallocAsync's has
-// several lines, and terminals and pretty-printers break the others:
+// gatherMessage returns the message that begins at an offset of the line. The message of
+// cudaMallocAsync has several lines. Terminals and pretty-printers break other messages:
 //
 //	CUDA out of memory. Tried to allocate 226.00 MiB (GPU 0; 2.00 GiB total capacity;
 //	838.72 MiB already allocated; 122.43 MiB free; 944.00 MiB reserved in total by PyTorch)
-func gatherFailure(l *scan.Line, start int) failure {
-	text := l.Text[start:min(len(l.Text), start+failureMax)]
-	m := failure{end: start, next: len(l.Text)}
+func gatherMessage(l *scan.Line, start int) message {
+	text := l.Text[start:min(len(l.Text), start+maxMessage)]
+	m := message{wordsEnd: start, next: len(l.Text)}
 	if i := bytes.Index(text, []byte("memory")); i >= 0 {
-		m.end += i + len("memory")
+		m.wordsEnd += i + len("memory")
 	}
 	if i := bytes.Index(text, triedTo); i >= 0 {
 		rest := text[i+len(triedTo):]
@@ -48,25 +46,25 @@ func gatherFailure(l *scan.Line, start int) failure {
 		return m
 	}
 	async := bytes.HasPrefix(text, []byte("Allocation on device"))
-	for n := 1; n <= failureLines; n++ {
+	for n := 1; n <= maxMoreLines; n++ {
 		next, ok := l.Peek(n)
 		if !ok {
 			break
 		}
-		next = bytes.Trim(next[:min(len(next), failureMax)], " \t|│")
-		if async && !isAsyncLine(next) || !async && !m.goesOn(next) {
+		next = bytes.Trim(next[:min(len(next), maxMessage)], " \t|│")
+		if async && !isAsyncLine(next) || !async && !m.continuesIn(next) {
 			break
 		}
 		m.append(next)
-		m.lines = n
+		m.moreLines = n
 	}
 	return m
 }
 
 var triedTo = []byte("Tried to allocate ")
 
-// append appends a line. Blanks become one, and the commas between thousands go.
-func (m *failure) append(text []byte) {
+// append appends a line. It makes one blank of several, and drops the commas of "1,600,000,000".
+func (m *message) append(text []byte) {
 	if len(m.text) > 0 {
 		m.text = append(m.text, ' ')
 	}
@@ -75,15 +73,15 @@ func (m *failure) append(text []byte) {
 		case (c == ' ' || c == '\t') && len(m.text) > 0 && m.text[len(m.text)-1] == ' ':
 		case c == '\t':
 			m.text = append(m.text, ' ')
-		case c == ',' && i > 0 && lex.IsDigit(text[i-1]) && i+3 < len(text) && lex.IsDigit(text[i+1]) && lex.IsDigit(text[i+2]) &&
-			lex.IsDigit(text[i+3]):
+		case c == ',' && i > 0 && lex.IsDigit(text[i-1]) && i+3 < len(text) &&
+			lex.IsDigit(text[i+1]) && lex.IsDigit(text[i+2]) && lex.IsDigit(text[i+3]):
 		default:
 			m.text = append(m.text, c)
 		}
 	}
 }
 
-// isAsyncLine tells the lines below cudaMallocAsync's message:
+// isAsyncLine reports whether a line belongs to cudaMallocAsync's message:
 //
 //	Currently allocated     : 4.68 GiB
 //	Requested               : 160.00 MiB
@@ -102,15 +100,18 @@ func isAsyncLine(text []byte) bool {
 	return bytes.HasPrefix(text, []byte(": "))
 }
 
-// goesOn says that PyTorch's message is not complete, and the next line is more of it.
-func (m *failure) goesOn(next []byte) bool {
+// continuesIn reports whether PyTorch's message is incomplete so far and the next line continues
+// it.
+func (m *message) continuesIn(next []byte) bool {
 	i := bytes.Index(m.text, triedTo[:len(triedTo)-1])
 	if i < 0 || bytes.Contains(next, []byte("out of memory")) || len(next) == 0 {
 		return false
 	}
-	for _, prefix := range []string{record.MemoryPrefix, record.HarnessPrefix, record.ProtocolPrefix} { // a message that is cut, and the next record
+	for _, prefix := range []string{
+		record.MemoryPrefix, record.HarnessPrefix, record.ProtocolPrefix,
+	} {
 		if bytes.Contains(next, []byte(prefix)) {
-			return false
+			return false // the message was cut, and the next line is another record
 		}
 	}
 	rest := bytes.TrimSpace(m.text[i+len(triedTo)-1:])
@@ -124,8 +125,8 @@ func (m *failure) goesOn(next []byte) bool {
 		bytes.Contains(rest, []byte("has a total")):
 	default:
 		next = bytes.TrimLeft(next, "(")
-		return (bytes.HasPrefix(next, []byte("GPU ")) || bytes.HasPrefix(next, []byte("has a total "))) &&
-			bytes.Contains(next, []byte("total capac"))
+		return bytes.Contains(next, []byte("total capac")) &&
+			(bytes.HasPrefix(next, []byte("GPU ")) || bytes.HasPrefix(next, []byte("has a total ")))
 	}
 	for _, word := range []string{"free", "in use", "allocat", "reserved", "capac", "cached"} {
 		if bytes.Contains(next, []byte(word)) {
@@ -135,15 +136,15 @@ func (m *failure) goesOn(next []byte) bool {
 	return false
 }
 
-// What was asked for, and what is reserved beyond what is allocated, beside the quantities. That is
-// also what "cached" was (c10/cuda/CUDACachingAllocator.cpp of v1.0 to v1.3: amount_cached -
-// amount_allocated).
+// Two sizes of a message are not quantities of a reading: the requested size, and the size that is
+// reserved and not allocated. PyTorch 1.0 to 1.3 called the latter "cached"
+// (c10/cuda/CUDACachingAllocator.cpp: amount_cached - amount_allocated).
 const (
 	requested = record.Quantities + iota
 	unallocated
 )
 
-// failureSizes tell what a size is by what stands before and after it, in all wordings:
+// sizeWordings give the meaning of a size by the words directly before and behind it:
 //
 //	... Tried to allocate 2.00 GiB (GPU 0; 11.91 GiB total capacity; 9.10 GiB already allocated; 1.20 GiB free; 0.50 GiB cached)
 //	... (NPU 0; 60.97 GiB total capacity; 50.10 GiB already allocated; 50.10 GiB current active; 200.31 MiB free; 59.36 GiB
@@ -154,7 +155,7 @@ const (
 //	unallocated.
 //	Out of memory error on GPU 0. Cannot allocate 15.503906GB memory on GPU 0, 28.770508GB memory has been allocated and
 //	available memory is only 10.815613GB.
-var failureSizes = []struct {
+var sizeWordings = []struct {
 	q             record.Quantity
 	before, after string
 }{
@@ -185,14 +186,15 @@ var failureSizes = []struct {
 	{record.Allocated, "MPS allocated: ", ""},
 	{record.Active, "", " current active"},
 	{record.Reserved, "", " reserved in total"},
-	{record.Reserved, "allocated so far: ", ""}, // CuPy: what its pool has from the driver
+	{record.Reserved, "allocated so far: ", ""}, // CuPy: the size of its pool
 	{unallocated, "", " is reserved"},
 	{unallocated, "", " cached"},
 	{record.Used, "this process has ", ""},
 }
 
-// read reads the message's sizes. The first of a kind counts.
-func (m *failure) read() (o record.OutOfMemory) {
+// parseSizes returns a record with the message's sizes. If several have the same meaning, the first
+// counts.
+func (m *message) parseSizes() (o record.OutOfMemory) {
 	for i := 0; i < len(m.text); i++ {
 		if !lex.IsDigit(m.text[i]) || i > 0 && (lex.IsWordByte(m.text[i-1]) || m.text[i-1] == '.') {
 			continue
@@ -202,15 +204,16 @@ func (m *failure) read() (o record.OutOfMemory) {
 			continue
 		}
 		unit, behind := lex.CutUnit(rest)
-		for _, f := range failureSizes {
-			if !bytes.HasSuffix(m.text[:i], []byte(f.before)) || !bytes.HasPrefix(behind, []byte(f.after)) {
+		for _, w := range sizeWordings {
+			if !bytes.HasSuffix(m.text[:i], []byte(w.before)) ||
+				!bytes.HasPrefix(behind, []byte(w.after)) {
 				continue
 			}
-			if unit == 0 && strings.HasSuffix(f.before, " of size ") {
+			if unit == 0 && strings.HasSuffix(w.before, " of size ") {
 				unit = 1
 			}
 			if size, fits := n.Times(unit); fits && unit > 0 {
-				takeSize(&o, f.q, size)
+				setSize(&o, w.q, size)
 			}
 			break
 		}
@@ -219,7 +222,8 @@ func (m *failure) read() (o record.OutOfMemory) {
 	return o
 }
 
-func takeSize(o *record.OutOfMemory, q record.Quantity, s record.Size) {
+// setSize sets a size of the record, unless an earlier one has the same meaning.
+func setSize(o *record.OutOfMemory, q record.Quantity, s record.Size) {
 	switch q {
 	case requested:
 		if !o.HasRequested {
@@ -227,10 +231,9 @@ func takeSize(o *record.OutOfMemory, q record.Quantity, s record.Size) {
 		}
 	case unallocated:
 		allocated, _ := o.Get(record.Allocated)
-		o.Set(
-			record.Reserved,
-			record.Size{Bytes: allocated.Bytes + s.Bytes, Resolution: allocated.Resolution + s.Resolution},
-		)
+		s.Bytes += allocated.Bytes
+		s.Resolution += allocated.Resolution
+		o.Set(record.Reserved, s)
 	default:
 		if _, has := o.Get(q); !has {
 			o.Set(q, s)
@@ -238,9 +241,9 @@ func takeSize(o *record.OutOfMemory, q record.Quantity, s record.Size) {
 	}
 }
 
-// device is the one that the message names: "(GPU 0;", "GPU 0 has", "on device 0:", "(NPU:0)",
-// "device:GPU:0", "GPU=0". A byte below ' ' is its number too, see [isAsyncFailure].
-func (m *failure) device() int {
+// device returns the device that the message names, or 0: "(GPU 0;", "GPU 0 has", "on device 0:",
+// "(NPU:0)", "device:GPU:0", "GPU=0". The number may be one raw byte, see [isAsyncMessage].
+func (m *message) device() int {
 	for _, word := range []string{"GPU", "NPU", "MLU", "GCU", "XPU", "Device", "device"} {
 		for rest := m.text; ; {
 			i := bytes.Index(rest, []byte(word))
@@ -254,9 +257,8 @@ func (m *failure) device() int {
 			if c := rest[1]; c > 0 && c < 0x10 && c != '\t' && (len(rest) == 2 || rest[2] == ' ') {
 				return int(c)
 			}
-			if n, behind, ok := lex.CutInt(
-				rest[1:],
-			); ok && n < 10000 &&
+			n, behind, ok := lex.CutInt(rest[1:])
+			if ok && n < 10000 &&
 				(len(behind) == 0 || !lex.IsWordByte(behind[0]) || behind[0] == '_') {
 				return n
 			}

@@ -1,0 +1,184 @@
+package failure
+
+import (
+	"bytes"
+	"slices"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
+)
+
+// Crash reads how a program died, in the words of Python, of CUDA's libraries, of the runtimes of
+// C++ and Go, of shells, Slurm and the kernel:
+//
+//	Traceback (most recent call last):
+//	  File "run.py", line 7, in <module>
+//	    work()
+//	RuntimeError: CUDA error: an illegal memory access was encountered
+//
+//	./run.sh: line 3:  4711 Segmentation fault      (core dumped) python run.py
+//	terminate called after throwing an instance of 'c10::Error'
+//	panic: runtime error: index out of range [3] with length 3
+//	[12345.678901] Out of memory: Killed process 4711 (python) total-vm:8388608kB, anon-rss:7340032kB
+//
+// A program that catches an exception may print the same words. So [parser.Builder] takes them for
+// a crash only at the end of a log. A failed allocation on the device is a [record.OutOfMemory]
+// instead. An interrupt from the keyboard is not a crash.
+var Crash = scan.Dialect{
+	Name: "crash",
+	Needles: slices.Concat(
+		[]string{string(tracebackWords), "INTERNAL ASSERT FAILED at ", "Detected ", "DUE TO TIME LIMIT"},
+		deathWords, abortWords, deviceErrors),
+	Read: func(l *scan.Line, at int) int {
+		text := l.Text[at:]
+		begins := func(word string) bool { return bytes.HasPrefix(text, []byte(word)) }
+		switch {
+		case begins(string(tracebackWords)):
+			return readTraceback(l, at)
+		case begins("Detected "):
+			if !oomKill().Match(text) {
+				return 0
+			}
+		case begins("DUE TO TIME LIMIT"):
+			if !bytes.Contains(l.Text[:at], []byte("slurmstepd: ")) {
+				return 0
+			}
+		case slices.ContainsFunc(abortWords, begins):
+			if !beginsMessage(l, at) {
+				return 0
+			}
+		case slices.ContainsFunc(deathWords, begins):
+			if !isDeath(l, at) {
+				return 0
+			}
+		case !isDeviceError(l, at):
+			return 0
+		}
+		addCrash(l, at, record.Crash{Text: l.Message(source.MessageStart(l.Text[:at]))})
+		return at + 1 // other dialects may read the rest of the line
+	},
+}
+
+const cudaError = "CUDA error: "
+
+var (
+	tracebackWords = []byte("Traceback (most recent call last)")
+	// deathWords are the words of shells and the kernel for a signal.
+	deathWords = []string{"Segmentation fault", "Killed", "Aborted", "Bus error"}
+	// abortWords are the beginnings of messages with which a runtime ends its program.
+	abortWords = []string{
+		"Fatal Python error: ",
+		"terminate called after throwing an instance of '",
+		"panic: ",
+		"GGML_ASSERT: ",
+		"thread 'main' panicked at ",
+		"double free or corruption (",
+		"zsh: segmentation fault ",
+		"zsh: killed ",
+	}
+	// deviceErrors are the errors after which a process cannot use the device any more. cudaError is
+	// the beginning of several: see lastError.
+	deviceErrors = []string{
+		cudaError, "an illegal memory access was encountered", "CUBLAS_STATUS_NOT_INITIALIZED",
+		"CUBLAS_STATUS_EXECUTION_FAILED", "CUDNN_STATUS_EXECUTION_FAILED",
+	}
+	// lastError matches the CUDA errors after which a process cannot use the device any more.
+	lastError = lex.Expression(
+		`^CUDA error: (?:device-side assert triggered|unspecified launch failure|` +
+			`an illegal instruction was encountered|misaligned address|uncorrectable ECC error encountered)`,
+	)
+
+	// oomKill matches Slurm's "Detected 1 oom-kill event(s) in StepId=7.batch.". Later versions print
+	// "oom_kill event".
+	oomKill = lex.Expression(`^Detected \d+ oom[-_]kill event`)
+	// shellPrefix matches what a shell, make or Slurm puts before the words for a signal.
+	shellPrefix = lex.Expression(
+		`^(?:[^\s:]{1,200}: line \d{1,7}: +\d+ +|make(?:\[\d+\])?: \*\*\* \[[^\]]*\] |` +
+			`srun: error: [^\s:]+: tasks? [\d,-]+: )$`,
+	)
+	// killedMonitor matches a command that only watches or waits. Scripts kill it when the work is
+	// done:
+	//
+	//	./run.sh: line 12:  4711 Killed                  nvidia-smi dmon -s u > gpu.csv
+	killedMonitor = lex.Expression(`^Killed +` +
+		`(?:nvidia-smi|rocm-smi|dcgmi|gpustat|nvitop|nvtop|vmstat|dstat|tail|sleep) `)
+	// processMark matches the name of the process that printed a line, as docker compose, Ray and
+	// mpirun put it before the message: "worker-1  | ", "(train pid=4711) ", "<stderr>: ".
+	processMark = lex.Expression(
+		`^(?:[a-z][\w.-]*\d\s+\|\s*|\([\w ]+pid=\d+\)\s*|<std(?:err|out)>:\s?)`,
+	)
+	// signalEnd matches the rest of a line that has only the words for a signal.
+	signalEnd = lex.Expression(`^(?:: \d+| \(\d+\))?\s*(?:\(core dumped\))?\s*$`)
+)
+
+// addCrash adds a crash whose words are at an offset of the line.
+func addCrash(l *scan.Line, at int, c record.Crash) {
+	c.Header = l.Header(at)
+	c.Lane.Rank = torchrunRank(l.Text[:at])
+	l.Add(c)
+}
+
+// textBefore returns the text of the message before an offset of the line. A logger's prefix and
+// the name of a process are not part of it.
+func textBefore(l *scan.Line, at int) []byte {
+	before := l.Text[source.MessageStart(l.Text[:at]):at]
+	return before[len(processMark().Find(before)):]
+}
+
+// beginsMessage reports whether a message begins at an offset of the line.
+func beginsMessage(l *scan.Line, at int) bool {
+	if isTranscript(l.Text[:at]) {
+		return false
+	}
+	return len(textBefore(l, at)) == 0
+}
+
+// isDeath reports whether the words for a signal at an offset say that it killed a process.
+func isDeath(l *scan.Line, at int) bool {
+	if isTranscript(l.Text[:at]) {
+		return false
+	}
+	before, rest := textBefore(l, at), l.Text[at:]
+	switch {
+	case bytes.HasPrefix(rest, []byte("Killed process ")):
+		return bytes.HasSuffix(before, []byte("ut of memory: "))
+	case shellPrefix().Match(before):
+		return !killedMonitor().Match(rest)
+	case isIndented(l.Text): // programs print a transcript so
+		return false
+	}
+	word := slices.IndexFunc(
+		deathWords,
+		func(w string) bool { return bytes.HasPrefix(rest, []byte(w)) },
+	)
+	return len(before) == 0 && signalEnd().Match(rest[len(deathWords[word]):])
+}
+
+// isDeviceError reports whether the words at an offset are the message of an error that ends all
+// work on the device. It reports false in the last line of a traceback, whose record has the
+// message.
+func isDeviceError(l *scan.Line, at int) bool {
+	before, rest := l.Text[:at], l.Text[at:]
+	if bytes.HasPrefix(rest, []byte(cudaError)) && !lastError().Match(rest) {
+		return false
+	}
+	if source.IsQuoted(l.Text, at) || source.InSource(before) || IsRemark(l.Text, at) ||
+		isIndented(l.Text) {
+		return false
+	}
+	for _, word := range []string{"continuing", "retry"} {
+		if bytes.Contains(rest[:min(len(rest), 256)], []byte(word)) {
+			return false
+		}
+	}
+	if above, _ := l.TracebackAbove(); above > 0 {
+		return false
+	}
+	return !hasErrorLevel(before) || !recovers(l, l.End)
+}
+
+// isIndented reports whether a line begins with a blank.
+func isIndented(text []byte) bool { return len(text) > 0 && (text[0] == ' ' || text[0] == '\t') }
+

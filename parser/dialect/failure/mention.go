@@ -1,0 +1,190 @@
+package failure
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/source"
+)
+
+// A mention has the words of a failed allocation, and no allocation failed. It is a count of 0, a
+// list of error codes, the name of a test, a release note, or text that a speech model heard:
+//
+//	CUDA out of memory: 0
+//	| CUDA out of memory     | 0     |
+//	{"event": "summary", "errors": {"CUDA out of memory": 0}}
+//	cudaErrorMemoryAllocation = 2
+//	tests/test_oom.py::test_message[CUDA out of memory] PASSED              [ 75%]
+//	* Fixed: CUDA out of memory on long files
+//	{"text": " CUDA out of memory", "start": 0.0, "end": 2.0}
+
+var (
+	// failureWords matches the words of a failure, or the name of an error.
+	failureWords = lex.Expression(`^(?i:out of (?:GPU |device )?(?:memory|VRAM)|\w+)`)
+	// zeroBehind matches a count of 0 behind the words. "0 bytes free" is not a count.
+	zeroBehind = lex.Expression(
+		`^["'` + "`" + `]?(?: (?:errors?|events?|failures?|count|retries))?` +
+			`(?:\s*[:=|]\s*|\s{2,})(?:0|None|null|false|\[\]|\{\})\s*(?:[|,;})\]]|$)`,
+	)
+	// settingBehind matches the rest of a setting: {"CUDA out of memory": "retry"}.
+	settingBehind = lex.Expression(`^["']\s*:\s*` +
+		`["'](?:retry|skip|halve|ignore|raise|fail|warn|abort|cpu)["']`)
+	// codeBehind matches the number behind a name in a list of error codes.
+	codeBehind = lex.Expression(`^ ?= ?\d+(?:\s|$)`)
+	// codesBefore matches the text before such a name: nothing, or other codes.
+	codesBefore = lex.Expression(`^\s*(?:[\w ]*codes?: )?(?:\w+ ?= ?\d+ )*$`)
+	// testNameBefore matches the text before words that are part of a pytest name.
+	testNameBefore = lex.Expression(`::\w+\[[^\]]*$`)
+	// segmentBefore matches the text before words in a transcript's segment. The segment also has
+	// a segmentTime.
+	segmentBefore = lex.Expression(`["']text["']\s*: ?["'][^"]*$`)
+	segmentTime   = lex.Expression(`["']start["']\s*: ?\d`)
+)
+
+// isMention reports whether the failure's words at an offset only mention a failure. start is the
+// offset of the message that they are part of.
+func isMention(text []byte, start, at int) bool {
+	before := text[max(0, start-512):start]
+	words := failureWords().Find(text[at:])
+	rest := text[at+len(words):]
+	rest = rest[:min(len(rest), 64)]
+	switch {
+	case zeroBehind().Match(rest), settingBehind().Match(rest):
+		return true
+	case segmentBefore().Match(before) && segmentTime().Match(text[:min(len(text), 1024)]):
+		return true
+	}
+	if bytes.IndexByte(words, ' ') < 0 { // the name of an error
+		return isHandled(before) || codeBehind().Match(rest) && codesBefore().Match(before)
+	}
+	return isTopic(before)
+}
+
+// isHandled reports whether the text before the name of an error says what the program will do
+// about such an error:
+//
+//	INFO - asr - will retry on torch.OutOfMemoryError
+func isHandled(before []byte) bool {
+	before = bytes.ToLower(before[max(0, len(before)-64):])
+	return slices.ContainsFunc(handlingWords, func(words string) bool {
+		return bytes.HasSuffix(before, []byte(words))
+	})
+}
+
+var handlingWords = slices.Concat(retryWords, []string{
+	"catch ", "catches ", "catching ", "handle ", "handles ", "handling ",
+})
+
+// retryWords precede an error or a failure for which the program is prepared.
+var retryWords = []string{
+	"retry on ", "retries on ", "retrying on ", "retry on: ", "retrying on: ",
+	"handler for ", "against ",
+}
+
+// isTopic reports whether the text before a failure's words makes them the topic of a remark:
+//
+//	* Fixed: CUDA out of memory on long files
+func isTopic(before []byte) bool {
+	low := string(bytes.ToLower(before[max(0, len(before)-64):]))
+	if strings.TrimSpace(low[strings.LastIndexAny(low, ":-|]")+1:]) == "on" {
+		return true // On CUDA out of memory the batch is halved
+	}
+	return slices.ContainsFunc(topicWords, func(words string) bool {
+		head, ok := strings.CutSuffix(low, words)
+		return ok && (head == "" || !lex.IsWordByte(head[len(head)-1]))
+	})
+}
+
+var topicWords = slices.Concat(retryWords, []string{
+	"fix ", "fixes ", "fixed ", "fix: ", "fixes: ", "fixed: ", "known issues: ",
+	"watching for ", "watch for ", "troubleshooting ", "risk of ",
+	"not a single ", "zero ", "never ", "never got ", "what to do on a ",
+})
+
+// isMovedOut reports whether the text before "out of VRAM" says that the program moved something
+// out of device memory. The second of these lines is a failure:
+//
+//	INFO - offloaded the text encoder out of VRAM
+//	Failed to move the model: out of GPU memory
+func isMovedOut(before []byte) bool {
+	clause := bytes.ToLower(before[max(0, len(before)-64):])
+	if i := bytes.LastIndex(clause, []byte(": ")); i >= 0 {
+		clause = clause[i:]
+	}
+	return movedOut().Match(clause)
+}
+
+var movedOut = lex.Expression(
+	`\b(?:mov|swap|offload|evict|unload|keep|kept|pag|push|copy|copi|flush|` +
+		`spill|remov|transfer|tak|unless|never)`,
+)
+
+// isDictValue reports whether the text before a message begins a value in a printed dict:
+//
+//	{'status': 'error', 'error': 'CUDA out of memory. Tried to allocate 20.00 MiB'}
+func isDictValue(before []byte) bool {
+	return bytes.HasSuffix(before, []byte(`': '`)) || bytes.HasSuffix(before, []byte(`': "`))
+}
+
+// isErrorValue reports whether a message is the error of a result that is printed as a dict:
+//
+//	{'status': 'error', 'error': 'CUDA out of memory'}
+func isErrorValue(text []byte, at int) bool {
+	before := text[max(0, at-512):at]
+	head := lex.TrimBlanks(text[source.MessageStart(text[:at]):])
+	return errorKey().Match(before) && len(head) > 0 && head[0] == '{'
+}
+
+var errorKey = lex.Expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\w.]+: )?$`)
+
+// IsRemark reports whether the failure's words at an offset are part of a comment, a transcript or
+// advice. It is meant for messages without sizes: a message with sizes is a failure.
+func IsRemark(text []byte, at int) bool {
+	before := bytes.ToLower(text[max(0, at-120):at])
+	start := lex.TrimBlanks(text)
+	if isTranscript(text[:at]) || bytes.Contains(before, []byte(" # ")) ||
+		bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
+		return true
+	}
+	before = lastClause(before)
+	for _, word := range []string{
+		"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "can ", "# ", "no ",
+		"without ",
+	} {
+		i := bytes.Index(before, []byte(word))
+		if i == 0 || i > 0 && !lex.IsWordByte(before[i-1]) {
+			return true
+		}
+	}
+	rest := text[at:min(len(text), at+96)]
+	return bytes.Contains(rest, []byte("memory errors")) ||
+		bytes.Contains(rest, []byte("memory? ")) || bytes.Contains(rest, []byte("memory is "))
+}
+
+// lastClause returns the text behind the last colon. A message often follows a colon, and the words
+// before that are about something else. Text that says "you" is advice, and is returned whole:
+//
+//	ERROR - no retries left: CUDA out of memory
+//	To go on when you see this: CUDA out of memory, lower the batch size.
+func lastClause(before []byte) []byte {
+	if bytes.Contains(before, []byte("you ")) {
+		return before
+	}
+	rest := bytes.TrimSuffix(before, []byte("cuda error: "))
+	return before[bytes.LastIndex(rest, []byte(": "))+1:]
+}
+
+// isTranscript reports whether a transcript's time stamps precede a text. The text is then what a
+// speech model heard:
+//
+//	[00:00:03.400 --> 00:07:42.600]  so my notebook said CUDA out of memory again
+//	[3.40s --> 462.60s] ...
+func isTranscript(before []byte) bool {
+	const arrow = " --> "
+	i := bytes.Index(before, []byte(arrow))
+	return i > 0 && (lex.IsDigit(before[i-1]) || before[i-1] == 's') && i+len(arrow) < len(before) &&
+		lex.IsDigit(before[i+len(arrow)])
+}
+

@@ -1,0 +1,181 @@
+package failure
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
+)
+
+// exceptionName matches the name of an exception at the beginning of a traceback's last line. If
+// several processes print at the same time, only usualName is certain to be a name.
+var (
+	exceptionName = lex.Expression(`^[A-Za-z_][\w.<>]*(?:$|:)`)
+	usualName     = lex.Expression(`^[A-Za-z_][\w.<>]*(?:Error|Exception|Interrupt|Exit)(?:$|:)`)
+)
+
+// readTraceback reads a traceback of Python, or of the library rich, which draws a box around it:
+//
+//	╭─────── Traceback (most recent call last) ───────╮
+//
+// In a chain of tracebacks the last one says what ended the program. So the others give no record.
+func readTraceback(l *scan.Line, at int) (end int) {
+	head := l.Text[at+len(tracebackWords):]
+	prefix, _, rich := bytes.Cut(l.Text[:at], []byte("╭"))
+	switch {
+	case !rich && string(bytes.TrimSpace(head)) != ":", isTranscript(l.Text[:at]):
+		return 0
+	case isIgnored(l), at > 0 && len(lex.TrimBlanks(l.Text[:at])) == 0: // indented: a quoted one
+		return 0
+	}
+	prefix = slices.Clone(bytes.TrimSuffix(prefix, []byte("Original ")))
+	c := record.Crash{Text: l.Message(at)}
+	from, name := l.End, exceptionName()
+	for n := range scan.TracebackMax {
+		text, start, stop, ok := l.Below(from)
+		if !ok || start-l.End > source.Margin {
+			break
+		}
+		switch again := bytes.Contains(text, tracebackWords); {
+		case again && n == 0: // two processes print at once, and the last traceback is read
+			return 0
+		case bytes.HasPrefix(lex.TrimBlanks(text), record.HarnessPrefixBytes):
+			return 0
+		case again:
+			name = usualName()
+		}
+		text, from = withoutPrefix(text, prefix), stop
+		if len(lex.TrimBlanks(text)) == 0 || isIndented(text) || isFrame(text) {
+			continue
+		}
+		if name.Match(text) {
+			text = bytes.TrimSpace(text[:min(len(text), 400)])
+			c.Text = lex.Shorten(strings.ToValidUTF8(string(text), "�"), 300)
+			c.Traceback = l.LineEnds(l.End, start)
+			break
+		}
+		name = usualName()
+	}
+	before, _ := l.Previous(1)
+	logged := hasErrorLevel(prefix) || hasErrorLevel(before)
+	if isInterrupt(c.Text) || isOutOfMemory(c.Text) || isChained(l, from) ||
+		logged && recovers(l, from) {
+		return 0
+	}
+	addCrash(l, at, c)
+	return at + 1
+}
+
+// isFrame reports whether a line is part of rich's box.
+func isFrame(text []byte) bool {
+	return slices.ContainsFunc(
+		[]string{"│", "╰", "╭"},
+		func(s string) bool { return bytes.HasPrefix(text, []byte(s)) },
+	)
+}
+
+// withoutPrefix returns a line of a traceback without its logger's prefix. prefix is that of the
+// traceback's first line, and digits such as those of the time may differ.
+func withoutPrefix(text, prefix []byte) []byte {
+	if len(text) < len(bytes.TrimRight(prefix, " ")) {
+		return text
+	}
+	for i, c := range prefix[:min(len(prefix), len(text))] {
+		if text[i] != c && (!lex.IsDigit(c) || !lex.IsDigit(text[i])) {
+			return text
+		}
+	}
+	return text[min(len(prefix), len(text)):]
+}
+
+// isIgnored reports whether Python itself prints a traceback and goes on: the line before says so,
+// or the traceback is one of Python's resource tracker, which is a process of its own.
+func isIgnored(l *scan.Line) bool {
+	first, _ := l.Peek(1)
+	tracker := []byte("/multiprocessing/resource_tracker.py\", line ")
+	if bytes.Contains(first[:min(len(first), 256)], tracker) {
+		return true
+	}
+	before, ok := l.Previous(1)
+	before = before[:min(len(before), 256)]
+	return ok && slices.ContainsFunc(
+		[]string{"Exception ignored ", "--- Logging error ---", "Error in atexit"},
+		func(s string) bool { return bytes.Contains(before, []byte(s)) },
+	)
+}
+
+// isInterrupt reports whether a traceback's last line is an exception that ends a program on
+// request: Ctrl-C, sys.exit(0).
+func isInterrupt(text string) bool {
+	name, value, _ := strings.Cut(text, ":")
+	switch name[strings.LastIndexByte(name, '.')+1:] {
+	case "KeyboardInterrupt", "CancelledError", "GeneratorExit":
+		return true
+	case "SystemExit":
+		value = strings.TrimSpace(value)
+		return value == "" || value == "0" || value == "None"
+	}
+	return false
+}
+
+// isOutOfMemory reports whether a traceback's last line has the usual words of a failed allocation,
+// so that there is a [record.OutOfMemory] for it. [parser.Builder] finds the rarer words.
+func isOutOfMemory(text string) bool {
+	return strings.Contains(text, "cuda.OutOfMemoryError") ||
+		strings.HasPrefix(text, "torch.OutOfMemoryError") ||
+		strings.Contains(text, "CUDA out of memory") ||
+		strings.Contains(text, "CUDA error: out of memory")
+}
+
+// maxLinesBehind is how many lines behind a crash say whether the program went on.
+const maxLinesBehind = 64
+
+// isChained reports whether another traceback of the same failure follows.
+func isChained(l *scan.Line, end int) bool {
+	return anyBehind(l, end, maxLinesBehind/4, func(text []byte) bool {
+		return bytes.Contains(text, []byte("he above exception")) ||
+			bytes.Contains(text, []byte("Original Traceback"))
+	})
+}
+
+// goodLevel matches the level of a message that is neither a warning nor an error. glog and NeMo
+// print one letter, and loguru has SUCCESS:
+//
+//	I1120 02:00:04.123456 4711 run.py:12] done
+//	[NeMo I 2026-11-20 02:00:05 asr:349] Finished transcribing 2 files
+var goodLevel = lex.Expression(`(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|SUCCESS)(?:[\s:|\])>-]|$)|` +
+	`^[DI]\d{4} \d\d:\d\d:|^\[NeMo [DI] \d`)
+
+// recovers reports whether the program logs a message behind an error that is neither a warning nor
+// an error. It caught the error then.
+func recovers(l *scan.Line, end int) bool {
+	return anyBehind(l, end, maxLinesBehind, goodLevel().Match)
+}
+
+// anyBehind reports whether one of the next lines behind an offset of the window is wanted.
+func anyBehind(l *scan.Line, end, lines int, wanted func(text []byte) bool) bool {
+	first := end
+	for range lines {
+		text, start, stop, ok := l.Below(end)
+		if !ok || start-first > source.Margin/4 {
+			return false
+		}
+		if wanted(text[:min(len(text), 256)]) {
+			return true
+		}
+		end = stop
+	}
+	return false
+}
+
+// hasErrorLevel reports whether a text has a logger's level of a warning or an error.
+func hasErrorLevel(text []byte) bool { return errorLevel().Match(text[:min(len(text), 256)]) }
+
+var errorLevel = lex.Expression(
+	`(?:^|[^\w-])(?:WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|$)|` +
+		`^[WEF]\d{4} \d\d:\d\d:|^\[NeMo [WE] \d`,
+)
