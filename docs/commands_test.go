@@ -161,11 +161,12 @@ func matches(want, got string) bool {
 			pattern.WriteString(regexp.QuoteMeta(line))
 		}
 	}
-	return regexp.MustCompile("^" + pattern.String() + "$").MatchString(strings.TrimRight(got, "\n") + "\n")
+	return regexp.MustCompile("^" + pattern.String() + "$").MatchString(strings.TrimRight(got, "\n") +
+		"\n")
 }
 
-// shortened returns the output that a page should show: all of it, or as many paragraphs as the page
-// showed before the first "...".
+// shortened returns the output that a page should show: all of it, or as many paragraphs as the
+// page showed before the first "...".
 func shortened(want, got string) string {
 	head, _, ok := strings.Cut("\n"+want, "\n"+elided)
 	if !ok {

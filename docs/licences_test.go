@@ -69,7 +69,8 @@ func licenceOf(t *testing.T, path, dir string) string {
 	return fmt.Sprintf("| %s | %s | %s |\n", path, strings.Join(names, ", "), holder(string(text)))
 }
 
-var copyrighted = regexp.MustCompile(`(?mi)^[ \t]*copyright (?:(?:\(c\) ?|© ?)[0-9]{0,4}|[0-9]{4})[^\n]*`)
+var copyrighted = regexp.MustCompile(
+	`(?mi)^[ \t]*copyright (?:(?:\(c\) ?|© ?)[0-9]{0,4}|[0-9]{4})[^\n]*`)
 
 // holder returns who has the copyright, by the first line of a licence that says so.
 func holder(text string) string {
@@ -77,7 +78,8 @@ func holder(text string) string {
 	if line == "" {
 		return "its authors"
 	}
-	line = regexp.MustCompile(`(?i)^[ \t]*copyright (\(c\) ?|© ?)?[0-9, -]*(by )?`).ReplaceAllString(line, "")
+	line = regexp.MustCompile(`(?i)^[ \t]*copyright (\(c\) ?|© ?)?[0-9, -]*(by )?`).ReplaceAllString(
+		line, "")
 	line = regexp.MustCompile(`(?i)\.? *all rights reserved\.?| *<[^>]*>`).ReplaceAllString(line, "")
 	return strings.Trim(line, " .")
 }

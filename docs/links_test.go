@@ -58,7 +58,8 @@ func TestLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range docsLink.FindAllStringSubmatch(codeBlock.ReplaceAllString(string(text), ""), -1) {
+		for _, m := range docsLink.FindAllStringSubmatch(codeBlock.ReplaceAllString(string(text), ""),
+			-1) {
 			file, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(file, "://") {
 				continue
@@ -99,7 +100,8 @@ func TestMentions(t *testing.T) {
 		case d.IsDir() && (path != ".." && strings.HasPrefix(d.Name(), ".") ||
 			slices.Contains([]string{"../fixtures/logs", "../runs", "../bin"}, path)):
 			return fs.SkipDir
-		case !slices.Contains([]string{".go", ".sh", ".yaml", ".yml", ".json", ".txtar", ""}, filepath.Ext(path)),
+		case !slices.Contains([]string{".go", ".sh", ".yaml", ".yml", ".json", ".txtar", ""},
+			filepath.Ext(path)),
 			!d.Type().IsRegular():
 			return nil
 		}

@@ -71,7 +71,8 @@ func TestMap(t *testing.T) {
 
 var (
 	testName = regexp.MustCompile(`\bTest[A-Z][A-Za-z]+\b`)
-	codePath = regexp.MustCompile("`((?:cmd|harness|parser|pipeline|reports|fixtures|ci|docs)/[a-z0-9_./-]+)`")
+	codePath = regexp.MustCompile(
+		"`((?:cmd|harness|parser|pipeline|reports|fixtures|ci|docs)/[a-z0-9_./-]+)`")
 )
 
 // TestNames: tests and files that pages name are there. NAME in a path stands for any name.

@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	program.Main(m, map[string]func(){"python": standIn, "python3": standIn})
 }
 
-// A sandbox is a folder as a reader of the docs may have it: the program in bin/, a batch in audio/,
-// the repository's fixtures/ and ci/, logs, and runs of three nights.
+// A sandbox is a folder as a reader of the docs may have it: the program in bin/, a batch in
+// audio/, the repository's fixtures/ and ci/, logs, and runs of three nights.
 type sandbox struct {
 	dir string
 	env []string
@@ -48,7 +48,8 @@ func newSandbox(t *testing.T) sandbox {
 		}
 	}
 	for _, folder := range []string{"fixtures", "ci"} {
-		if err := os.Symlink(filepath.Join(repository, folder), filepath.Join(s.dir, folder)); err != nil {
+		if err := os.Symlink(filepath.Join(repository, folder),
+			filepath.Join(s.dir, folder)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,8 +169,8 @@ func openTerminal(t *testing.T) (ptmx, tty *os.File) {
 	return ptmx, tty
 }
 
-// standIn is the Python of the sandbox: whatever the program is called, it is a pipeline that prints
-// checkpoints. It takes paths as arguments, in a list, or on standard input.
+// standIn is the Python of the sandbox: whatever the program is called, it is a pipeline that
+// prints checkpoints. It takes paths as arguments, in a list, or on standard input.
 func standIn() {
 	var files []string
 	args := os.Args[1:]
@@ -208,8 +209,10 @@ func standIn() {
 			const total = 24 << 30
 			used := c.mib << 20
 			gb := func(n int64) float64 { return float64(n) / (1 << 30) }
-			fmt.Printf("[GPU Memory] %s: Allocated: %.2fGB | Reserved: %.2fGB | Free: %.2fGB | Total: 24.00GB "+
-				"allocated=%d reserved=%d total=%d\n", c.name, gb(used), gb(used), gb(total-used), used, used, int64(total))
+			fmt.Printf(
+				"[GPU Memory] %s: Allocated: %.2fGB | Reserved: %.2fGB | Free: %.2fGB | Total: 24.00GB "+
+					"allocated=%d reserved=%d total=%d\n", c.name, gb(used), gb(used), gb(total-used), used, used,
+				int64(total))
 		}
 		fmt.Printf("[pipeline] file-end path=%s status=ok\n", path)
 	}

@@ -195,7 +195,8 @@ func TestSecondInterruptKills(t *testing.T) {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	soaklog.Expect(t, log,
-		"run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL interrupted\ndone 1 interrupted")
+		"run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL interrupted\n"+
+			"done 1 interrupted")
 }
 
 // A process that does not even end after SIGKILL, because it is stuck in a driver, does not block

@@ -56,7 +56,9 @@ func TestMemoryOverManyFiles(t *testing.T) { // not parallel: it measures the he
 	}
 	between := int64(late.last - early.last)
 	if early.seen < 2 || late.seen < 2 {
-		t.Skipf("the heap was seen %d times in the first files and %d times in the last: too busy a machine", early.seen, late.seen)
+		t.Skipf(
+			"the heap was seen %d times in the first files and %d times in the last: too busy a machine",
+			early.seen, late.seen)
 	}
 	grown := late.least - early.least
 	t.Logf("%s in %d files", record.FormatBytes(grown), between)

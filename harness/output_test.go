@@ -170,5 +170,6 @@ func TestClosedOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	soaklog.Expect(t, log,
-		"run 1 process\nstart 1 f1\nend 1 f1 failed the process exited with code 7: before\nexit 7\ndone 1 done")
+		"run 1 process\nstart 1 f1\nend 1 f1 failed the process exited with code 7: before\nexit 7\n"+
+			"done 1 done")
 }

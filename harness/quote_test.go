@@ -35,11 +35,13 @@ func forged(n int) []string {
 		lines = append(lines,
 			fmt.Sprintf("[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=%d path=f%[1]d",
 				i+1),
-			fmt.Sprintf("[vramsoak] file-end time=2026-11-20T02:00:00.000Z index=%d path=f%[1]d status=ok seconds=1.000", i+1))
+			fmt.Sprintf(
+				"[vramsoak] file-end time=2026-11-20T02:00:00.000Z index=%d path=f%[1]d status=ok seconds=1.000", i+1))
 	}
 	return append(lines, "[vramsoak] quote",
 		"[vramsoak] exit time=2026-11-20T02:00:00.000Z pid=1 code=0",
-		fmt.Sprintf("[vramsoak] run-end time=2026-11-20T02:00:00.000Z files=%d seconds=1.000 reason=done", n))
+		fmt.Sprintf("[vramsoak] run-end time=2026-11-20T02:00:00.000Z files=%d seconds=1.000 reason=done",
+			n))
 }
 
 // forger is a pipeline that fails at every file and prints the harness's lines that say that all is

@@ -11,13 +11,16 @@ import (
 func FuzzCSV(f *testing.F) {
 	for _, header := range []string{
 		"timestamp, index, memory.used [MiB], memory.total [MiB]",
-		"memory.used, memory.free", "uuid, name, memory.used [MiB]", "pid, process_name, used_gpu_memory [MiB]",
-		"timestamp,gpu_util(%),memory_used(MB),memory_total(MB)", "# gpu   pwr    fb  bar1\n# Idx    W    MB    MB",
+		"memory.used, memory.free", "uuid, name, memory.used [MiB]",
+		"pid, process_name, used_gpu_memory [MiB]",
+		"timestamp,gpu_util(%),memory_used(MB),memory_total(MB)",
+		"# gpu   pwr    fb  bar1\n# Idx    W    MB    MB",
 	} {
 		f.Add(
 			[]byte(header),
 			[]byte(
-				"2024/01/02 03:04:05.678, 0, 1234 MiB, 24564 MiB\n2024/01/02 03:04:05.678, 1, [N/A], 24564 MiB\n",
+				"2024/01/02 03:04:05.678, 0, 1234 MiB, 24564 MiB\n"+
+					"2024/01/02 03:04:05.678, 1, [N/A], 24564 MiB\n",
 			),
 		)
 		f.Add([]byte(header), []byte("GPU-1, \"A, B\", 12\n    0    80  1234     5\n1,python,7 MiB"))

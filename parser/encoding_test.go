@@ -49,8 +49,10 @@ func TestOpenEncodings(t *testing.T) {
 		t.Fatalf("got %v of the log itself", want)
 	}
 	for name, data := range map[string][]byte{
-		"plain": []byte(log), "utf-8": []byte("\ufeff" + log), "utf-16le": little.Bytes(), "utf-16be": big.Bytes(),
-		"utf-16le.gz": zipped.Bytes(), "utf-8.zst": packed.Bytes(), "cut": little.Bytes()[:little.Len()-3],
+		"plain": []byte(log), "utf-8": []byte("\ufeff" + log), "utf-16le": little.Bytes(),
+		"utf-16be":    big.Bytes(),
+		"utf-16le.gz": zipped.Bytes(), "utf-8.zst": packed.Bytes(),
+		"cut": little.Bytes()[:little.Len()-3],
 	} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, data, 0o644); err != nil {
@@ -83,7 +85,10 @@ func TestOpenEncodings(t *testing.T) {
 
 // Files of no bytes, or of less than a mark.
 func TestOpenShort(t *testing.T) {
-	for _, data := range []string{"", "\xff", "\xff\xfe", "\xfe\xff", "\xef\xbb", "\xef\xbb\xbf", "\n", "{", "\x0a\x04"} {
+	for _, data := range []string{
+		"", "\xff", "\xff\xfe", "\xfe\xff", "\xef\xbb", "\xef\xbb\xbf", "\n",
+		"{", "\x0a\x04",
+	} {
 		path := filepath.Join(t.TempDir(), "short.log")
 		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
 			t.Fatal(err)

@@ -37,7 +37,8 @@ func follow(t *testing.T, path string) *follower {
 	go func() {
 		defer close(done)
 		defer close(f.records)
-		for rec, err := range (*parser.Set)(nil).Follow(ctx, path, "run.log", func(s string) { f.notices <- s }) {
+		for rec, err := range (*parser.Set)(nil).Follow(ctx, path, "run.log",
+			func(s string) { f.notices <- s }) {
 			if err != nil {
 				f.err = err
 				return

@@ -79,13 +79,15 @@ func TestReadHostile(t *testing.T) {
 		)
 	}
 	for name, log := range map[string]string{
-		"a full screen, painted cell by cell": fill.String() + strings.Repeat("\x1b[2;1Hx\x1b[1;1Hy\n\x1b[2;1Hz\x1b[1;1Hw\n", 50_000),
-		"a screen that scrolls":               fill.String() + strings.Repeat("\x1b[S\x1b[T\x1b[L", 50_000),
-		"a screen that is cleared":            fill.String() + strings.Repeat("\x1b[2Jx", 200_000),
-		"many columns of memory":              strings.Repeat(strings.Repeat("memory.used,", 300)+"\n", 500),
-		"rows of percentages":                 strings.Repeat(strings.Repeat("1 %, ", 800)+"\n", 500),
-		"many cells":                          strings.Repeat(strings.Repeat("1MiB |", 170)+"\n", 2000),
-		"tables without rows":                 strings.Repeat("| NVIDIA-SMI 1 Driver Version\n"+strings.Repeat("|\n", 20), 20_000),
+		"a full screen, painted cell by cell": fill.String() +
+			strings.Repeat("\x1b[2;1Hx\x1b[1;1Hy\n\x1b[2;1Hz\x1b[1;1Hw\n", 50_000),
+		"a screen that scrolls":    fill.String() + strings.Repeat("\x1b[S\x1b[T\x1b[L", 50_000),
+		"a screen that is cleared": fill.String() + strings.Repeat("\x1b[2Jx", 200_000),
+		"many columns of memory":   strings.Repeat(strings.Repeat("memory.used,", 300)+"\n", 500),
+		"rows of percentages":      strings.Repeat(strings.Repeat("1 %, ", 800)+"\n", 500),
+		"many cells":               strings.Repeat(strings.Repeat("1MiB |", 170)+"\n", 2000),
+		"tables without rows": strings.Repeat("| NVIDIA-SMI 1 Driver Version\n"+
+			strings.Repeat("|\n", 20), 20_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := 0

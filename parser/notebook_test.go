@@ -127,9 +127,13 @@ func TestNotebookHostile(t *testing.T) {
 		}
 	}
 	broken := errors.New("the disk is gone")
-	for _, head := range []string{notebookHead, notebookHead + `{"text": "` + strings.Repeat("#", 1<<20)} {
+	for _, head := range []string{
+		notebookHead,
+		notebookHead + `{"text": "` + strings.Repeat("#", 1<<20),
+	} {
 		failures := 0
-		for rec, err := range parser.Read(io.MultiReader(strings.NewReader(head), iotest.ErrReader(broken)), "run.ipynb") {
+		for rec, err := range parser.Read(io.MultiReader(strings.NewReader(head),
+			iotest.ErrReader(broken)), "run.ipynb") {
 			if rec != nil || !errors.Is(err, broken) {
 				t.Errorf("got %v, %v", rec, err)
 			}

@@ -60,7 +60,8 @@ func TestProfile(t *testing.T) {
 	whole := marshal(t, jaxProfile(t, "buffer cuda:0 1 1024"))
 	for name, c := range map[string]struct{ log, want string }{
 		"devices": {
-			marshal(t, jaxProfile(t, "buffer cuda:0 2 2048", "buffer cuda:11 1 512", "executable - 1 100", "buffer cuda:0 1 1")),
+			marshal(t, jaxProfile(t, "buffer cuda:0 2 2048", "buffer cuda:11 1 512", "executable - 1 100",
+				"buffer cuda:0 1 1")),
 			"1 checkpoint \"buffers\" device=0 rank=0 sampled allocated=2049\n" +
 				"1 checkpoint \"buffers\" device=11 rank=0 sampled allocated=512\n" +
 				"1 checkpoint \"executables\" device=0 rank=0 sampled buffer=100\n",
@@ -69,14 +70,20 @@ func TestProfile(t *testing.T) {
 			marshal(t, jaxProfile(t, "buffer TPU_3(process=0,(1,1,0,0)) 2 2048")),
 			"1 checkpoint \"buffers\" device=3 rank=0 sampled allocated=2048\n",
 		},
-		"host":     {marshal(t, jaxProfile(t, "buffer TFRT_CPU_0 2 2048", "executable - 1 100")), "1 warning failed 0.0%\n"},
+		"host": {
+			marshal(t, jaxProfile(t, "buffer TFRT_CPU_0 2 2048", "executable - 1 100")),
+			"1 warning failed 0.0%\n",
+		},
 		"old host": {marshal(t, jaxProfile(t, "buffer cpu:0 2 2048")), "1 warning failed 0.0%\n"},
 		"host and GPU": {
 			marshal(t, jaxProfile(t, "buffer cpu:0 2 9", "buffer gpu:1 1 7")),
 			"1 checkpoint \"buffers\" device=1 rank=0 sampled allocated=7\n",
 		},
-		"empty":    {marshal(t, jaxProfile(t)), "1 warning failed 0.0%\n"},
-		"negative": {marshal(t, jaxProfile(t, "buffer gpu:1 1 -7")), "1 unreadable: expected bytes from 0 to 4 EiB, found \"-7\"\n"},
+		"empty": {marshal(t, jaxProfile(t)), "1 warning failed 0.0%\n"},
+		"negative": {
+			marshal(t, jaxProfile(t, "buffer gpu:1 1 -7")),
+			"1 unreadable: expected bytes from 0 to 4 EiB, found \"-7\"\n",
+		},
 		"too much": {
 			marshal(t, jaxProfile(t, "buffer gpu:1 1 4611686018427387903", "buffer gpu:1 1 1")),
 			"1 unreadable: expected bytes from 0 to 4 EiB, found \"1\"\n",
@@ -102,7 +109,10 @@ func TestProfile(t *testing.T) {
 			whole + strings.Repeat("\x12\x00", 1<<20),
 			"1 unreadable: expected a profile of at most 1048576 messages, found \"more\"\n",
 		},
-		"large":         {whole + strings.Repeat("\x00", 33<<20), "1 unreadable: expected a profile of at most 32.0 MiB, found \"more\"\n"},
+		"large": {
+			whole + strings.Repeat("\x00", 33<<20),
+			"1 unreadable: expected a profile of at most 32.0 MiB, found \"more\"\n",
+		},
 		"not a profile": {"\n\x04text\n" + line, renderRecords(t, []byte("\n\x04text\n"+line))},
 	} {
 		if diff := cmp.Diff(c.want, renderRecords(t, []byte(c.log))); diff != "" {
@@ -150,11 +160,13 @@ func FuzzProfile(f *testing.F) {
 		f.Add(data[6:])
 	}
 	f.Add(
-		[]byte(marshal(f, jaxProfile(f, "buffer cuda:0 2 2048", "executable - 1 100", "buffer TPU_0(process=0,(0,0)) 1 1")))[6:],
+		[]byte(marshal(f, jaxProfile(f, "buffer cuda:0 2 2048", "executable - 1 100",
+			"buffer TPU_0(process=0,(0,0)) 1 1")))[6:],
 	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n := 0
-		for rec, err := range parser.Read(io.MultiReader(strings.NewReader("\x0a\x04\x08\x01\x10\x02"), bytes.NewReader(data)), "fuzz") {
+		for rec, err := range parser.Read(io.MultiReader(strings.NewReader("\x0a\x04\x08\x01\x10\x02"),
+			bytes.NewReader(data)), "fuzz") {
 			if err != nil {
 				t.Fatalf("an error from memory: %v", err)
 			}

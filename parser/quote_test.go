@@ -59,40 +59,60 @@ func TestQuoted(t *testing.T) {
 		log  string
 		want string
 	}{
-		"own":                       {ownRun + ownExit, "1 own, 2 own"},
-		"quoted":                    {ownRun + quoted + ownExit + ownExit, "1 own, 3 quoted, 4 own"},
-		"a quoted quote":            {ownRun + quoted + quoted + ownExit, "1 own, 3 quoted, 4 own"},
-		"two quoted quotes":         {ownRun + quoted + quoted + quoted + quoted + ownExit, "1 own, 3 quoted, 5 quoted, 6 own"},
-		"quotes, then another line": {ownRun + quoted + quoted + quoted + ownExit, "1 own, 3 quoted, 5 quoted"},
-		"a word on the harness":     {ownRun + quoted + "see [vramsoak] exit\n" + ownExit, "1 own, 4 own"},
-		"a quote at the end":        {ownRun + quoted, "1 own"},
-		"what no version knows":     {ownRun + quoted + "[vramsoak] hello\n", "1 own, 3 quoted"},
+		"own":            {ownRun + ownExit, "1 own, 2 own"},
+		"quoted":         {ownRun + quoted + ownExit + ownExit, "1 own, 3 quoted, 4 own"},
+		"a quoted quote": {ownRun + quoted + quoted + ownExit, "1 own, 3 quoted, 4 own"},
+		"two quoted quotes": {
+			ownRun + quoted + quoted + quoted + quoted + ownExit,
+			"1 own, 3 quoted, 5 quoted, 6 own",
+		},
+		"quotes, then another line": {
+			ownRun + quoted + quoted + quoted + ownExit,
+			"1 own, 3 quoted, 5 quoted",
+		},
+		"a word on the harness": {ownRun + quoted + "see [vramsoak] exit\n" + ownExit, "1 own, 4 own"},
+		"a quote at the end":    {ownRun + quoted, "1 own"},
+		"what no version knows": {ownRun + quoted + "[vramsoak] hello\n", "1 own, 3 quoted"},
 		"what no version knows, own": {
 			ownRun + "[vramsoak] hello\n", "1 own, 2 own",
 		},
-		"drawn over a line":      {ownRun + "50%\r" + ownExit, "1 own, 2 quoted"},
-		"lines that end in CRLF": {strings.ReplaceAll(ownRun+quoted+ownExit+ownExit, "\n", "\r\n"), "1 own, 3 quoted, 4 own"},
-		"coloured":               {ownRun + "\x1b[32m" + ownExit, "1 own, 2 quoted"},
-		"coloured within":        {ownRun + "[vram\x1b[0msoak] exit pid=1 code=0\n", "1 own, 2 quoted"},
+		"drawn over a line": {ownRun + "50%\r" + ownExit, "1 own, 2 quoted"},
+		"lines that end in CRLF": {
+			strings.ReplaceAll(ownRun+quoted+ownExit+ownExit, "\n", "\r\n"),
+			"1 own, 3 quoted, 4 own",
+		},
+		"coloured":        {ownRun + "\x1b[32m" + ownExit, "1 own, 2 quoted"},
+		"coloured within": {ownRun + "[vram\x1b[0msoak] exit pid=1 code=0\n", "1 own, 2 quoted"},
 		"coloured, a file that crashed": {
 			ownRun + "\x1b[31m" + crashed + ownExit, "1 own, 2 unreadable, 3 own",
 		},
-		"coloured and quoted": {ownRun + quoted + "\x1b[31m" + crashed + ownExit, "1 own, 3 quoted, 4 own"},
+		"coloured and quoted": {
+			ownRun + quoted + "\x1b[31m" + crashed + ownExit,
+			"1 own, 3 quoted, 4 own",
+		},
 		"coloured within, and own lines before": {
 			ownRun + "[\x1b[31mvramsoak\x1b[0m]" + crashed[10:] + ownExit, "1 own, 2 quoted, 3 own",
 		},
 		"coloured within, and none before": {
 			"[\x1b[31mvramsoak\x1b[0m]" + crashed[10:] + ownExit, "1 unreadable, 2 own",
 		},
-		"drawn over a line and quoted": {ownRun + quoted + "50%\r" + crashed + ownExit, "1 own, 3 quoted, 4 own"},
-		"in quotes, in program source": {ownRun + `"[vramsoak] file-end path=a status=failed",` + "\n", "1 own"},
-		"in quotes, in a sentence":     {ownRun + `found "` + crashed, "1 own"},
-		"behind a logger":              {ownRun + "INFO " + ownExit, "1 own"},
-		"behind a hole":                {ownRun + "\x00\x00" + ownExit, "1 own, 2 own"},
-		"painted on a screen":          {ownRun + "\x1b[2J\x1b[1;1H[vram\x1b[1;6Hsoak] exit pid=1 code=0\x1b[5;1H\nx\n", "1 own"},
+		"drawn over a line and quoted": {
+			ownRun + quoted + "50%\r" + crashed + ownExit,
+			"1 own, 3 quoted, 4 own",
+		},
+		"in quotes, in program source": {
+			ownRun + `"[vramsoak] file-end path=a status=failed",` + "\n",
+			"1 own",
+		},
+		"in quotes, in a sentence": {ownRun + `found "` + crashed, "1 own"},
+		"behind a logger":          {ownRun + "INFO " + ownExit, "1 own"},
+		"behind a hole":            {ownRun + "\x00\x00" + ownExit, "1 own, 2 own"},
+		"painted on a screen": {ownRun +
+			"\x1b[2J\x1b[1;1H[vram\x1b[1;6Hsoak] exit pid=1 code=0\x1b[5;1H\nx\n", "1 own"},
 		"in a Docker log": {
 			`{"log":"[vramsoak] run-start files=1\n"}` + "\n" + `{"log":"[vramsoak] quote\n"}` + "\n" +
-				`{"log":"[vramsoak] exit pid=1 code=0\n"}` + "\n" + `{"log":"[vramsoak] exit pid=1 code=0\n"}` + "\n",
+				`{"log":"[vramsoak] exit pid=1 code=0\n"}` + "\n" + `{"log":"[vramsoak] exit pid=1 code=0\n"}` +
+				"\n",
 			"1 own, 3 quoted, 4 own",
 		},
 		"in a notebook": {
@@ -100,9 +120,13 @@ func TestQuoted(t *testing.T) {
 				`"nbformat":4}`,
 			"1 quoted",
 		},
-		"in a long line":              {ownRun + strings.Repeat("x", 100_000) + "\r" + ownExit, "1 own, 2 quoted"},
-		"behind many blanks":          {ownRun + strings.Repeat(" ", 100_000) + ownExit, "1 own"},
-		"a quote before a long line":  {ownRun + quoted + "[vramsoak] exit" + strings.Repeat(" ", 100_000) + ownExit + ownExit, "1 own, 3 quoted, 4 own"},
+		"in a long line": {
+			ownRun + strings.Repeat("x", 100_000) + "\r" + ownExit,
+			"1 own, 2 quoted",
+		},
+		"behind many blanks": {ownRun + strings.Repeat(" ", 100_000) + ownExit, "1 own"},
+		"a quote before a long line": {ownRun + quoted + "[vramsoak] exit" +
+			strings.Repeat(" ", 100_000) + ownExit + ownExit, "1 own, 3 quoted, 4 own"},
 		"a quote that a machine tore": {ownRun + "[vramsoak] quot\n" + ownExit, "1 own, 2 own, 3 own"},
 	} {
 		var got []string

@@ -438,12 +438,18 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		record.Record
 		AppendLine([]byte) []byte
 	}{
-		record.RunStart{Header: head, Files: 60, Feed: "list", Command: nasty, Version: "v1", Policy: "peak:\n  max: 85%\n", ID: "4711-9f3a"},
+		record.RunStart{
+			Header: head, Files: 60, Feed: "list", Command: nasty, Version: "v1",
+			Policy: "peak:\n  max: 85%\n", ID: "4711-9f3a",
+		},
 		record.FileStart{Header: head, Index: 12, Path: nasty, AudioSeconds: 1.25},
 		record.FileStart{Header: head, Pipeline: true, Path: "a.wav"},
 		record.FileStart{Header: head, Path: "##[error]a.wav"},
 		record.FileStart{Header: head, Path: "section_end:1:a"},
-		record.FileEnd{Header: head, Index: 12, Path: nasty, Status: record.StatusOOM, Seconds: 2.5, Error: nasty},
+		record.FileEnd{
+			Header: head, Index: 12, Path: nasty, Status: record.StatusOOM, Seconds: 2.5,
+			Error: nasty,
+		},
 		record.FileEnd{Header: head, Pipeline: true, Path: "", Status: record.StatusOK},
 		sample, shared, idle, holder,
 		record.Sample{Header: head, PID: 1, RSS: 5},
@@ -460,13 +466,19 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		record.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "done"},
 		record.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "stopped", Error: nasty},
 		record.RunStart{Header: head, Feed: "stdin", Command: "x", Version: "v1", Until: 28800},
-		record.RunStart{Header: head, Files: 60, Feed: "list", Command: "x", Version: "v1", ID: "9f3a-gpu1", Workers: 2, GPU: 1},
+		record.RunStart{
+			Header: head, Files: 60, Feed: "list", Command: "x", Version: "v1",
+			ID: "9f3a-gpu1", Workers: 2, GPU: 1,
+		},
 	} {
 		text := want.AppendLine(nil)
 		if bytes.ContainsAny(text, "\n\r") {
 			t.Errorf("%T wrote more than one line: %q", want, text)
 		}
-		for _, command := range []string{"\x1b", "\u202e", "##[", "##vso[", "section_start:", "section_end:"} {
+		for _, command := range []string{
+			"\x1b", "\u202e", "##[", "##vso[", "section_start:",
+			"section_end:",
+		} {
 			if bytes.Contains(text, []byte(command)) {
 				t.Errorf("%T wrote %q: %q", want, command, text)
 			}

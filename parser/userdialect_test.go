@@ -59,22 +59,40 @@ func TestUserDialect(t *testing.T) {
 	}{
 		{
 			"a named place, its unit given by the dialect",
-			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `VRAM (?P<checkpoint>after \w+): (?P<used>[\d.]+)/(?P<total>\d+)`, Unit: "MiB"}}},
+			dialect.User{
+				Name: "mine",
+				Lines: []table.Line{{
+					Pattern: `VRAM (?P<checkpoint>after \w+): (?P<used>[\d.]+)/(?P<total>\d+)`,
+					Unit:    "MiB",
+				}},
+			},
 			"2026-11-20 02:00:03,123 - INFO - VRAM after load: 1234.5/24564\nVRAM usage\n",
 			// 1234.5 MiB = 1294467072, half of 0.1 MiB = 52428.8; half of 1 MiB = 524288.
-			fmt.Sprintf(`1 mine "after load" total=%d+-524288 used=%d+-52428 @2026-11-20T02:00:03.123`+"\n", 24564*mib, 1294467072),
+			fmt.Sprintf(`1 mine "after load" total=%d+-524288 used=%d+-52428 @2026-11-20T02:00:03.123`+"\n",
+				24564*mib, 1294467072),
 		},
 		{
 			"units in the text, in the group and behind it",
-			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S+) of (?P<reserved>[\d.,]+)`, Unit: "MiB"}}},
+			dialect.User{
+				Name:  "mine",
+				Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S+) of (?P<reserved>[\d.,]+)`, Unit: "MiB"}},
+			},
 			"mem=1.5GB of 2 GiB\nmem=512 of 1,024\nmem=4096KiB of 7,763,421,184 bytes\n",
-			fmt.Sprintf("1 mine \"mine\" sampled allocated=%d+-53687091 reserved=%d+-536870912\n", 3*gib/2, 2*gib) +
-				fmt.Sprintf("2 mine \"mine\" sampled allocated=%d+-524288 reserved=%d+-524288\n", 512*mib, 1024*mib) +
+			fmt.Sprintf("1 mine \"mine\" sampled allocated=%d+-53687091 reserved=%d+-536870912\n", 3*gib/2,
+				2*gib) +
+				fmt.Sprintf("2 mine \"mine\" sampled allocated=%d+-524288 reserved=%d+-524288\n", 512*mib,
+					1024*mib) +
 				fmt.Sprintf("3 mine \"mine\" sampled allocated=%d+-512 reserved=7763421184\n", 4*mib),
 		},
 		{
 			"decimal units",
-			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S+) peak=(?P<peak>\S+)`, Unit: "GB", Decimal: true}}},
+			dialect.User{
+				Name: "mine",
+				Lines: []table.Line{{
+					Pattern: `mem=(?P<allocated>\S+) peak=(?P<peak>\S+)`, Unit: "GB",
+					Decimal: true,
+				}},
+			},
 			"mem=1.5 peak=2GiB\nmem=1500MB peak=3000kB\n",
 			"1 mine \"mine\" sampled allocated=1500000000+-50000000 peak=2147483648+-536870912\n" +
 				"2 mine \"mine\" sampled allocated=1500000000+-500000 peak=3000000+-500\n",
@@ -95,8 +113,12 @@ func TestUserDialect(t *testing.T) {
 		},
 		{
 			"numbers that cannot be read",
-			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S*) (?P<device>\S+) (?P<time>\S+) (?P<file>\s*)end`}}},
-			"mem=many 1 02:00:03 end\nmem=7 1 02:00:03 end\nmem=-7MB x y end\nmem=1MB 0 02:00:03 end\nmem= 0 02:00:03 end\nmem=99999999999TB 0 02:00:03 end\n",
+			dialect.User{
+				Name:  "mine",
+				Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S*) (?P<device>\S+) (?P<time>\S+) (?P<file>\s*)end`}},
+			},
+			"mem=many 1 02:00:03 end\nmem=7 1 02:00:03 end\nmem=-7MB x y end\nmem=1MB 0 02:00:03 end\n" +
+				"mem= 0 02:00:03 end\nmem=99999999999TB 0 02:00:03 end\n",
 			`1 mine expected a size of 0 or more in the group allocated, found "many 1 02:00:03 end" @02:00:03.000
 1 mine expected the name of a file, found "end" @02:00:03.000
 2 mine expected a unit such as MiB in the group allocated, found "7 1 02:00:03 end" @02:00:03.000
@@ -115,7 +137,10 @@ func TestUserDialect(t *testing.T) {
 		},
 		{
 			"a group that takes no part",
-			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `memory: (?:(?P<used>\d+)MiB|unknown)`}}},
+			dialect.User{
+				Name:  "mine",
+				Lines: []table.Line{{Pattern: `memory: (?:(?P<used>\d+)MiB|unknown)`}},
+			},
 			"memory: unknown\nmemory: 3MiB\n",
 			"2 mine \"mine\" sampled used=3145728+-524288\n",
 		},
@@ -123,7 +148,8 @@ func TestUserDialect(t *testing.T) {
 			"case ignored: each line is tried, other dialects are read all the same",
 			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `(?i)vram (?P<used>\d+)MiB`}}},
 			"VRAM 3MiB\r\nvram 4MiB\r[GPU Memory] A: Allocated: 1.00GB\n\x1b[32mVrAm\x1b[0m 5MiB\n",
-			fmt.Sprintf("1 mine \"mine\" sampled used=%d+-524288\n2 mine \"mine\" sampled used=%d+-524288\n", 3*mib, 4*mib) +
+			fmt.Sprintf("1 mine \"mine\" sampled used=%d+-524288\n2 mine \"mine\" sampled used=%d+-524288\n",
+				3*mib, 4*mib) +
 				"2 transcription \"A\" allocated=1073741824+-5368709\n" +
 				fmt.Sprintf("3 mine \"mine\" sampled used=%d+-524288\n", 5*mib),
 		},
@@ -184,12 +210,27 @@ func TestLiterals(t *testing.T) {
 }
 
 func TestNewSet(t *testing.T) {
-	mine := dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `VRAM (?P<used>\d+)`, Unit: "MiB"}}}
+	mine := dialect.User{
+		Name:  "mine",
+		Lines: []table.Line{{Pattern: `VRAM (?P<used>\d+)`, Unit: "MiB"}},
+	}
 	const log = "VRAM 3\n[GPU Memory] A: Allocated: 1.00GB\n[pipeline] file-start path=a.wav\n"
 	for _, c := range []struct{ force, want string }{
-		{"", "1 mine \"mine\" sampled used=3145728+-524288\n2 transcription \"A\" allocated=1073741824+-5368709\n3 pipeline file-start \"a.wav\" pipeline=true\n"},
-		{"mine", "1 mine \"mine\" sampled used=3145728+-524288\n3 pipeline file-start \"a.wav\" pipeline=true\n"},
-		{"transcription", "2 transcription \"A\" allocated=1073741824+-5368709\n3 pipeline file-start \"a.wav\" pipeline=true\n"},
+		{
+			"",
+			"1 mine \"mine\" sampled used=3145728+-524288\n" +
+				"2 transcription \"A\" allocated=1073741824+-5368709\n" +
+				"3 pipeline file-start \"a.wav\" pipeline=true\n",
+		},
+		{
+			"mine",
+			"1 mine \"mine\" sampled used=3145728+-524288\n3 pipeline file-start \"a.wav\" pipeline=true\n",
+		},
+		{
+			"transcription",
+			"2 transcription \"A\" allocated=1073741824+-5368709\n" +
+				"3 pipeline file-start \"a.wav\" pipeline=true\n",
+		},
 		{"pipeline", "3 pipeline file-start \"a.wav\" pipeline=true\n"},
 	} {
 		set, err := parser.NewSet(c.force, mine)
@@ -207,10 +248,16 @@ func TestNewSet(t *testing.T) {
 		) || !strings.HasSuffix(err.Error(), `), found "transcript"`) {
 		t.Errorf("got %v", err)
 	}
-	_, err := parser.NewSet("", mine, mine, dialect.User{Name: "transcription", Lines: []table.Line{{Pattern: `(?P<used>\d*)(?P<usde>x)?`, Unit: "kB10"}}},
-		dialect.User{Name: "A b", Lines: []table.Line{{Pattern: `(`}}}, dialect.User{Name: "c", Lines: []table.Line{{Pattern: "VRAM \\d+\n"}}})
+	_, err := parser.NewSet("", mine, mine,
+		dialect.User{
+			Name:  "transcription",
+			Lines: []table.Line{{Pattern: `(?P<used>\d*)(?P<usde>x)?`, Unit: "kB10"}},
+		},
+		dialect.User{Name: "A b", Lines: []table.Line{{Pattern: `(`}}},
+		dialect.User{Name: "c", Lines: []table.Line{{Pattern: "VRAM \\d+\n"}}})
 	want := `dialect "mine": name: expected one that no other dialect has
-dialect "transcription": name: expected a name that no built-in dialect has (` + strings.Join(dialect.Names(), ", ") + `)
+dialect "transcription": name: expected a name that no built-in dialect has (` +
+		strings.Join(dialect.Names(), ", ") + `)
 dialect "transcription": unit: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB)
 dialect "transcription": pattern: expected groups named allocated, reserved, total, free, peak, peak_reserved, active, inactive_split, used, holds, buffer, checkpoint, step, file, fallback, device, rank, time, begun, torn (not usde)
 dialect "transcription": pattern: expected a pattern that does not match the empty string

@@ -37,7 +37,8 @@ func TestWindows(t *testing.T) {
 				t.Fatal(err)
 			}
 			for kind, src := range map[string]source.Source{
-				"stream": source.Stream(bytes.NewReader(log), source.Margin+chunk), // which never cuts a line that is at hand
+				// which never cuts a line that is at hand
+				"stream": source.Stream(bytes.NewReader(log), source.Margin+chunk),
 				"file":   source.File(file, int64(len(log)), int64(chunk)),
 			} {
 				if got := dump(t, src); got != whole {

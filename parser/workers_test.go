@@ -30,7 +30,8 @@ func TestWorkersShareABatch(t *testing.T) {
 	file := func(index int, status, second string) string {
 		return fmt.Sprintf("[vramsoak] file-start time=2026-11-20T02:00:%sZ index=%d path=f%d\n"+
 			"[GPU Memory] After Work: Allocated: 1.00GB | allocated=1073741824 device=0\n"+
-			"[vramsoak] file-end time=2026-11-20T02:00:%sZ index=%d path=f%d status=%s", second, index, index, second, index, index, status)
+			"[vramsoak] file-end time=2026-11-20T02:00:%sZ index=%d path=f%d status=%s", second, index,
+			index, second, index, index, status)
 	}
 	zero := log("a", 0, file(1, "ok", "01"), file(3, "crashed", "02"), file(2, "ok", "08"))
 	three := log("a", 3, file(2, "failed", "05"), file(3, "ok", "03"),

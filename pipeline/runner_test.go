@@ -126,7 +126,8 @@ func TestStageCleansUpOnPanic(t *testing.T) {
 	if !ok || !strings.Contains(string(p.Stack), "TestStageCleansUpOnPanic") {
 		t.Errorf("expected a PanicError with the stack, found %v", err)
 	}
-	if want := "Transcription: panic: runtime error: index out of range [3] with length 0"; err == nil || err.Error() != want {
+	if want := "Transcription: panic: runtime error: index out of range [3] with length 0"; err ==
+		nil || err.Error() != want {
 		t.Errorf("expected error %q, found %v", want, err)
 	}
 	if _, ok := errors.AsType[runtime.Error](err); !ok {

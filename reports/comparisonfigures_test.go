@@ -17,7 +17,8 @@ import (
 // A figure is a printed number with half its last digit.
 type figure struct{ value, half float64 }
 
-var figureForm = regexp.MustCompile(`^([+-]?[\d,.]+) (B|KiB|MiB|GiB|%|s|points|x real time|[KMG]?i?B/file)$`)
+var figureForm = regexp.MustCompile(
+	`^([+-]?[\d,.]+) (B|KiB|MiB|GiB|%|s|points|x real time|[KMG]?i?B/file)$`)
 
 func readFigure(t *testing.T, s string) figure {
 	t.Helper()
@@ -60,7 +61,8 @@ func adds(base, now, change figure, share bool) bool {
 	return low-slack <= change.value && change.value <= high+slack
 }
 
-var movedForm = regexp.MustCompile(`(rose|fell) from (.+?) to (.+?), by (.+?) \((.+?)\); a usual file`)
+var movedForm = regexp.MustCompile(
+	`(rose|fell) from (.+?) to (.+?), by (.+?) \((.+?)\); a usual file`)
 
 // TestFiguresAddUp reads each row and each message of comparisons as a person does: what is printed
 // as the change leads from the printed base to the printed new value.

@@ -1,10 +1,11 @@
 // Command mutants breaks one package in small ways, one at a time, and runs the package's own tests
-// (-short) on each. A break that no test notices is a survivor: a test is missing, or the code makes
-// no difference.
+// (-short) on each. A break that no test notices is a survivor: a test is missing, or the code
+// makes no difference.
 //
 //	go run ./ci/mutants [-n 50] [-seed 1] [-for 10m] ./harness/shape
 //
-// It draws n mutants by the seed. Nothing in the tree changes: go test reads the broken file through
+// It draws n mutants by the seed. Nothing in the tree changes: go test reads the broken file
+// through
 // -overlay. A run that takes too long counts as caught. Survivors that are known to make no
 // difference are in ci/mutants/equivalent.txt and are not drawn.
 //
@@ -69,8 +70,9 @@ func main() {
 	}
 }
 
-// mutantsOf returns the mutants of a folder's files, and how many the list of equivalent ones holds.
-// An entry of that list for this folder that names no mutant is an error: the code has changed.
+// mutantsOf returns the mutants of a folder's files, and how many the list of equivalent ones
+// holds. An entry of that list for this folder that names no mutant is an error: the code has
+// changed.
 func mutantsOf(folder, only, known string) (all []mutant, skipped int, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -202,8 +204,8 @@ func build(dir, folder string, m *mutant) (ok bool, output string) {
 	return err == nil, string(out)
 }
 
-// test runs the tests that were built. late reports whether they took longer than patience. Memory is
-// limited: a loop that does not end may fill it.
+// test runs the tests that were built. late reports whether they took longer than patience. Memory
+// is limited: a loop that does not end may fill it.
 func test(dir, folder string, patience time.Duration) (passed, late bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

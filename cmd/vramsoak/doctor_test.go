@@ -30,11 +30,14 @@ func TestDiagnoseIdles(t *testing.T) {
 		idles []record.Idle
 		want  string
 	}{
-		{[]record.Idle{idle(0, 3<<20, true), held}, `ok    GPU 0            NVIDIA H100, 3.00 MiB of 80.0 GiB in use, settled
+		{
+			[]record.Idle{idle(0, 3<<20, true), held},
+			`ok    GPU 0            NVIDIA H100, 3.00 MiB of 80.0 GiB in use, settled
 ok    GPU 1            NVIDIA A100, 9.00 GiB of 80.0 GiB in use, still moving after 5s
                        held by pid 17 (python transcribe.py) 8.00 GiB, left by a run of vramsoak
                        held by pid 18
-`},
+`,
+		},
 		{nil, "none  GPUs             CUDA_VISIBLE_DEVICES shows none of 2\n"},
 	} {
 		var out bytes.Buffer

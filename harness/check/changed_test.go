@@ -78,7 +78,8 @@ func TestChangedLogDoesNotPass(t *testing.T) {
 			return `{"log":` + strconv.Quote(line+"\n") + `,"stream":"stdout"}`
 		},
 		"Docker, coloured": func(line string) string {
-			return `{"log":"\u001b[32m` + strings.ReplaceAll(line, `"`, `\"`) + `\u001b[0m\n","stream":"stdout"}`
+			return `{"log":"\u001b[32m` + strings.ReplaceAll(line, `"`, `\"`) +
+				`\u001b[0m\n","stream":"stdout"}`
 		},
 	} {
 		var b strings.Builder

@@ -28,7 +28,8 @@ func TestColumnThins(t *testing.T) {
 	}
 	p := processValues{files: c.files, values: c.values, thinned: true}
 	nan := math.NaN()
-	if diff := cmp.Diff([]float64{0, nan, nan, nan, 40, nan, nan, nan, 80}, p.spread(p.values), cmpopts.EquateNaNs()); diff != "" {
+	if diff := cmp.Diff([]float64{0, nan, nan, nan, 40, nan, nan, nan, 80}, p.spread(p.values),
+		cmpopts.EquateNaNs()); diff != "" {
 		t.Error(diff)
 	}
 	if p.span() != 9 || p.at(8) != 8 {
@@ -36,14 +37,15 @@ func TestColumnThins(t *testing.T) {
 	}
 }
 
-// TestColumnOfOneQuantity: the first level's quantity is the column's. The reserved memory of file 2
-// is left out.
+// TestColumnOfOneQuantity: the first level's quantity is the column's. The reserved memory of file
+// 2 is left out.
 func TestColumnOfOneQuantity(t *testing.T) {
 	var c column
 	c.addLevel(record.Allocated, 1, record.Exact(100))
 	c.addLevel(record.Reserved, 2, record.Exact(900))
 	c.addLevel(record.Allocated, 3, record.Exact(300))
-	if diff := cmp.Diff(Values{100, math.NaN(), 300}, c.over([]int32{1, 2, 3}), cmpopts.EquateNaNs()); diff != "" {
+	if diff := cmp.Diff(Values{100, math.NaN(), 300}, c.over([]int32{1, 2, 3}),
+		cmpopts.EquateNaNs()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -58,7 +60,8 @@ func TestLongRunOfShortProcesses(t *testing.T) {
 		c.Set(record.Allocated, record.Exact(100<<20))
 		c.Set(record.Reserved, record.Exact(200<<20+int64(i%10)*4<<20))
 		tl.Files = append(tl.Files, &timeline.File{
-			Index: i + 1, Process: i / 10, Status: record.StatusOK, Supervised: true, Pos: c.Pos, EndPos: c.Pos,
+			Index: i + 1, Process: i / 10, Status: record.StatusOK, Supervised: true, Pos: c.Pos,
+			EndPos:      c.Pos,
 			Checkpoints: []record.Checkpoint{c},
 		})
 	}

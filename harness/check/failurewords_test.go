@@ -12,7 +12,8 @@ const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 
 func TestWordsOfAFailure(t *testing.T) {
 	t.Parallel()
 	for _, log := range []string{
-		"Traceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n    run()\ntorch.OutOfMemoryError",
+		"Traceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n    run()\n" +
+			"torch.OutOfMemoryError",
 		"ERROR - asr - 11.wav: torch.cuda.OutOfMemoryError",
 		"failed: <class 'torch.OutOfMemoryError'>",
 		"ERROR - asr - cannot handle 11.wav: OutOfMemoryError",
@@ -62,7 +63,8 @@ func TestWordsOfAFailure(t *testing.T) {
 	// ggml gives the reason first, and what it was for behind it: that is one failure, and one
 	// fallback pardons it.
 	log := "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory\n" +
-		"ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448\nFalling back to sequential extraction\n"
+		"ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448\n" +
+		"Falling back to sequential extraction\n"
 	if verdict, line := outOfMemoryOf(t, log); verdict != check.Pass || line != 1 {
 		t.Errorf("%s in line %d, expected a pardon of the failure in line 1", verdict, line)
 	}

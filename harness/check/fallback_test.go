@@ -62,16 +62,29 @@ func TestAFallbackPardonsWhatItNames(t *testing.T) {
 	}
 	const checkpoint = "[GPU Memory] Before Transcription: Allocated: 1.00GB\n"
 	around := map[string][2]string{
-		"alone":        {"", ""},
-		"other lines":  {"loading\n", "bye\n"},
-		"checkpoint":   {checkpoint, ""},
-		"file-start":   {"[pipeline] file-start path=a.wav\n", ""},
-		"asr":          {"Starting enhanced ASR transcription: a.wav\n", "Starting enhanced ASR transcription: b.wav\n"},
-		"failed":       {"[pipeline] file-start path=a.wav\n", "[pipeline] file-end path=a.wav status=failed\n"},
-		"oom":          {"[pipeline] file-start path=a.wav\n" + checkpoint, "[pipeline] file-end path=a.wav status=oom\n"},
-		"harness":      {"[vramsoak] run-start files=1\n[vramsoak] file-start index=1 path=a\n", "[vramsoak] file-end index=1 path=a status=oom\n"},
-		"outside":      {"[vramsoak] run-start files=1\n", "[vramsoak] exit pid=1 code=1\n"},
-		"one ok, then": {"[pipeline] file-start path=a\n" + checkpoint + "[pipeline] file-end path=a status=ok\n[pipeline] file-start path=b\n", ""},
+		"alone":       {"", ""},
+		"other lines": {"loading\n", "bye\n"},
+		"checkpoint":  {checkpoint, ""},
+		"file-start":  {"[pipeline] file-start path=a.wav\n", ""},
+		"asr": {
+			"Starting enhanced ASR transcription: a.wav\n",
+			"Starting enhanced ASR transcription: b.wav\n",
+		},
+		"failed": {
+			"[pipeline] file-start path=a.wav\n",
+			"[pipeline] file-end path=a.wav status=failed\n",
+		},
+		"oom": {
+			"[pipeline] file-start path=a.wav\n" + checkpoint,
+			"[pipeline] file-end path=a.wav status=oom\n",
+		},
+		"harness": {
+			"[vramsoak] run-start files=1\n[vramsoak] file-start index=1 path=a\n",
+			"[vramsoak] file-end index=1 path=a status=oom\n",
+		},
+		"outside": {"[vramsoak] run-start files=1\n", "[vramsoak] exit pid=1 code=1\n"},
+		"one ok, then": {"[pipeline] file-start path=a\n" + checkpoint +
+			"[pipeline] file-end path=a status=ok\n[pipeline] file-start path=b\n", ""},
 	}
 	for name, frame := range around {
 		for headName, head := range heads {
@@ -87,7 +100,8 @@ func TestAFallbackPardonsWhatItNames(t *testing.T) {
 				}
 				log.WriteString(frame[1])
 				if verdict, line := outOfMemoryOf(t, log.String()); verdict != check.Fail || line != want {
-					t.Errorf("%s, %s, order %d: %s at line %d, expected fail at line %d of\n%s", name, headName, n+1, verdict, line, want, log.String())
+					t.Errorf("%s, %s, order %d: %s at line %d, expected fail at line %d of\n%s", name, headName,
+						n+1, verdict, line, want, log.String())
 				}
 			}
 		}
@@ -97,11 +111,12 @@ func TestAFallbackPardonsWhatItNames(t *testing.T) {
 func TestFallbacks(t *testing.T) {
 	t.Parallel()
 	const (
-		slow     = "Falling back to sequential extraction (slow)"
-		retry    = "Attempting GPU recovery and retry with smaller batch..."
-		fast     = "Falling back to the fast path: no diarization for this file"
-		cpu      = "GPU loading failed, falling back to CPU: no kernel image"
-		trace    = "Traceback (most recent call last):\n  File \"a.py\", line 3, in enroll\n    x.cuda()\n"
+		slow  = "Falling back to sequential extraction (slow)"
+		retry = "Attempting GPU recovery and retry with smaller batch..."
+		fast  = "Falling back to the fast path: no diarization for this file"
+		cpu   = "GPU loading failed, falling back to CPU: no kernel image"
+		trace = "Traceback (most recent call last):\n  File \"a.py\", line 3, in enroll\n" +
+			"    x.cuda()\n"
 		again    = "RuntimeError: CUDA error: out of memory"
 		tried    = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 		chained  = "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -116,61 +131,87 @@ func TestFallbacks(t *testing.T) {
 		exit     = "[vramsoak] exit pid=1 code=1"
 	)
 	many := func(line string, n int) string { return strings.Repeat(line+"\n", n-1) + line }
-	for name, c := range map[string]struct {
+	type expected struct {
 		log  []string
 		want check.Verdict
 		line int
-	}{
-		"each pardons itself":                      {[]string{enrollment, batch, enrollment}, check.Pass, 1},
-		"the next line":                            {[]string{inWhisper, slow}, check.Pass, 1},
-		"a retry":                                  {[]string{tried, retry}, check.Pass, 1},
-		"the fast path":                            {[]string{tried, "Cleared GPU cache before the fast path", fast}, check.Pass, 1},
-		"after a poll and other words":             {[]string{tried, "Device: cuda, Batch size: 4", poll, retry}, check.Pass, 1},
-		"two fallbacks":                            {[]string{tried, retry, slow}, check.Pass, 1},
-		"before the failure":                       {[]string{slow, inWhisper}, check.Fail, 2},
-		"two failures, one fallback":               {[]string{inWhisper, tried, slow}, check.Fail, 1},
-		"two alike, one fallback":                  {[]string{again, again, slow}, check.Fail, 1},
-		"one that pardons itself between":          {[]string{inWhisper, enrollment, slow}, check.Fail, 1},
-		"another reason":                           {[]string{inWhisper, cpu}, check.Fail, 1},
-		"the reason, in other words":               {[]string{inWhisper, "GPU loading failed, falling back to CPU: CUDA OOM"}, check.Pass, 1},
-		"no reason":                                {[]string{inWhisper, "Batch processing failed, falling back to sequential"}, check.Pass, 1},
-		"another batch's reason":                   {[]string{inWhisper, "Batch processing failed, falling back to sequential: bad index"}, check.Fail, 1},
-		"after a checkpoint":                       {[]string{start, inWhisper, stage, slow}, check.Undecided, 2},
-		"after progress":                           {[]string{inWhisper, progress, slow}, check.Fail, 1},
-		"a stage that ends with the error":         {[]string{start, tried, "[GPU Memory] After ASR (failed): Allocated: 1.00GB", slow}, check.Pass, 2},
-		"after a cleanup":                          {[]string{start, inWhisper, "[GPU Memory] After ASR Cleanup: Allocated: 1.00GB", slow}, check.Fail, 2},
-		"sixty lines on":                           {[]string{inWhisper, many("still here", 60), slow}, check.Pass, 1},
-		"long after":                               {[]string{inWhisper, many("still here", 64), slow}, check.Fail, 1},
-		"the harness's samples do not count":       {[]string{run, inWhisper, many(sample, 200), slow}, check.Pass, 2},
-		"in the next process":                      {[]string{run, begun, inWhisper, exit, slow}, check.Fail, 3},
-		"in the next file":                         {[]string{"[pipeline] file-start path=a", inWhisper, "[pipeline] file-start path=b", slow}, check.Fail, 2},
-		"in the next recording":                    {[]string{"Starting enhanced ASR transcription: a", inWhisper, "Starting enhanced ASR transcription: b", slow}, check.Fail, 2},
-		"after the file":                           {[]string{"[pipeline] file-start path=a", inWhisper, "[pipeline] file-end path=a status=failed", slow}, check.Fail, 2},
-		"the pipeline's own word on the end":       {[]string{run, begun, inWhisper, "[pipeline] file-end path=a status=oom", slow, failed}, check.Fail, 3},
-		"after a resume":                           {[]string{run, inWhisper, "[vramsoak] resume index=1 cut=0 reason=killed", slow}, check.Fail, 2},
-		"another rank":                             {[]string{"[rank0]: " + inWhisper, "[rank1]: " + slow}, check.Fail, 1},
-		"the same rank, another between":           {[]string{"[rank0]: " + inWhisper, "[rank1]: hello", "[rank0]: " + slow}, check.Pass, 1},
-		"another rank's failure between":           {[]string{"[rank0]: " + inWhisper, "[rank1]: " + again, "[rank0]: " + slow}, check.Fail, 2},
-		"a rank's failure, nobody's fallback":      {[]string{"[rank0]: " + inWhisper, slow}, check.Fail, 1},
-		"another process":                          {[]string{"(W pid=11) ERROR 03-09 09:32:12 " + inWhisper, "(W pid=12) INFO 03-09 09:32:12 " + slow}, check.Fail, 1},
-		"another container":                        {[]string{"asr-1  | " + inWhisper, "asr-2  | " + slow}, check.Fail, 1},
-		"another task":                             {[]string{"0: " + inWhisper, "1: " + slow}, check.Fail, 1},
-		"its traceback":                            {[]string{batch, trace + again}, check.Pass, 1},
-		"its traceback, further down":              {[]string{batch, "CUDA kernel errors might be asynchronously reported", trace + again}, check.Pass, 1},
-		"its traceback before":                     {[]string{trace + again, batch}, check.Pass, 4},
-		"a traceback that is said again":           {[]string{"ERROR " + tried, trace + tried, retry}, check.Pass, 1},
-		"said again in the program's words":        {[]string{batch, "⚠️  CUDA error detected: CUDA error: out of memory"}, check.Pass, 1},
-		"the fallback fails, too":                  {[]string{batch, again}, check.Fail, 2},
-		"the fallback fails later, with a trace":   {[]string{batch, many("one by one", 20), trace + again}, check.Fail, 25},
-		"the fallback fails in the handler":        {[]string{batch, trace + again + "\n" + chained + trace + again}, check.Fail, 12},
-		"the fallback fails, with another trace":   {[]string{batch, trace + inWhisper}, check.Fail, 5},
-		"the fallback's fallback":                  {[]string{batch, inWhisper, fast}, check.Pass, 1},
-		"two on one line, drawn over one another":  {[]string{inWhisper + "\r" + enrollment}, check.Fail, 1},
-		"its reason on the line":                   {[]string{"CUDA OOM loading big, falling back to base: " + tried}, check.Pass, 1},
-		"all pardoned, and the file failed anyway": {[]string{run, begun, batch, failed}, check.Fail, 3},
-		"a file that ended ok":                     {[]string{run, begun, inWhisper, "[vramsoak] file-end index=1 path=a status=ok"}, check.Pass, 3},
+	}
+	pass := func(line int, log ...string) expected { return expected{log, check.Pass, line} }
+	fail := func(line int, log ...string) expected { return expected{log, check.Fail, line} }
+	for name, c := range map[string]expected{
+		"each pardons itself": pass(1, enrollment, batch, enrollment),
+		"the next line":       pass(1, inWhisper, slow),
+		"a retry":             pass(1, tried, retry),
+		"the fast path": pass(1, tried,
+			"Cleared GPU cache before the fast path", fast),
+		"after a poll and other words": pass(1, tried, "Device: cuda, Batch size: 4", poll,
+			retry),
+		"two fallbacks":                   pass(1, tried, retry, slow),
+		"before the failure":              fail(2, slow, inWhisper),
+		"two failures, one fallback":      fail(1, inWhisper, tried, slow),
+		"two alike, one fallback":         fail(1, again, again, slow),
+		"one that pardons itself between": fail(1, inWhisper, enrollment, slow),
+		"another reason":                  fail(1, inWhisper, cpu),
+		"the reason, in other words": pass(1, inWhisper,
+			"GPU loading failed, falling back to CPU: CUDA OOM"),
+		"no reason": pass(1, inWhisper,
+			"Batch processing failed, falling back to sequential"),
+		"another batch's reason": fail(1, inWhisper,
+			"Batch processing failed, falling back to sequential: bad index"),
+		"after a checkpoint": {
+			[]string{start, inWhisper, stage, slow},
+			check.Undecided, 2,
+		},
+		"after progress": fail(1, inWhisper, progress, slow),
+		"a stage that ends with the error": pass(2, start, tried,
+			"[GPU Memory] After ASR (failed): Allocated: 1.00GB", slow),
+		"after a cleanup": fail(2, start, inWhisper,
+			"[GPU Memory] After ASR Cleanup: Allocated: 1.00GB", slow),
+		"sixty lines on":                     pass(1, inWhisper, many("still here", 60), slow),
+		"long after":                         fail(1, inWhisper, many("still here", 64), slow),
+		"the harness's samples do not count": pass(2, run, inWhisper, many(sample, 200), slow),
+		"in the next process":                fail(3, run, begun, inWhisper, exit, slow),
+		"in the next file": fail(2, "[pipeline] file-start path=a", inWhisper,
+			"[pipeline] file-start path=b", slow),
+		"in the next recording": fail(2, "Starting enhanced ASR transcription: a",
+			inWhisper, "Starting enhanced ASR transcription: b", slow),
+		"after the file": fail(2, "[pipeline] file-start path=a", inWhisper,
+			"[pipeline] file-end path=a status=failed", slow),
+		"the pipeline's own word on the end": fail(3, run, begun, inWhisper,
+			"[pipeline] file-end path=a status=oom", slow, failed),
+		"after a resume": fail(2, run, inWhisper,
+			"[vramsoak] resume index=1 cut=0 reason=killed", slow),
+		"another rank": fail(1, "[rank0]: "+inWhisper, "[rank1]: "+slow),
+		"the same rank, another between": pass(1, "[rank0]: "+inWhisper, "[rank1]: hello",
+			"[rank0]: "+slow),
+		"another rank's failure between": fail(2, "[rank0]: "+inWhisper, "[rank1]: "+again,
+			"[rank0]: "+slow),
+		"a rank's failure, nobody's fallback": fail(1, "[rank0]: "+inWhisper, slow),
+		"another process": fail(1, "(W pid=11) ERROR 03-09 09:32:12 "+inWhisper,
+			"(W pid=12) INFO 03-09 09:32:12 "+slow),
+		"another container": fail(1, "asr-1  | "+inWhisper, "asr-2  | "+slow),
+		"another task":      fail(1, "0: "+inWhisper, "1: "+slow),
+		"its traceback":     pass(1, batch, trace+again),
+		"its traceback, further down": pass(1, batch,
+			"CUDA kernel errors might be asynchronously reported", trace+again),
+		"its traceback before":           pass(4, trace+again, batch),
+		"a traceback that is said again": pass(1, "ERROR "+tried, trace+tried, retry),
+		"said again in the program's words": pass(1, batch,
+			"⚠️  CUDA error detected: CUDA error: out of memory"),
+		"the fallback fails, too":                 fail(2, batch, again),
+		"the fallback fails later, with a trace":  fail(25, batch, many("one by one", 20), trace+again),
+		"the fallback fails in the handler":       fail(12, batch, trace+again+"\n"+chained+trace+again),
+		"the fallback fails, with another trace":  fail(5, batch, trace+inWhisper),
+		"the fallback's fallback":                 pass(1, batch, inWhisper, fast),
+		"two on one line, drawn over one another": fail(1, inWhisper+"\r"+enrollment),
+		"its reason on the line": pass(1,
+			"CUDA OOM loading big, falling back to base: "+tried),
+		"all pardoned, and the file failed anyway": fail(3, run, begun, batch, failed),
+		"a file that ended ok": pass(3, run, begun, inWhisper,
+			"[vramsoak] file-end index=1 path=a status=ok"),
 	} {
-		if verdict, line := outOfMemoryOf(t, strings.Join(c.log, "\n")+"\n"); verdict != c.want || line != c.line {
+		if verdict, line := outOfMemoryOf(t, strings.Join(c.log, "\n")+"\n"); verdict != c.want ||
+			line != c.line {
 			t.Errorf("%s: %s at line %d, expected %s at line %d", name, verdict, line, c.want, c.line)
 		}
 	}
@@ -190,7 +231,10 @@ func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 		name, log string
 		line      int
 	}{
-		{"failed too", "Batch processing failed, falling back to sequential failed: CUDA error: out of memory\n", 2},
+		{
+			"failed too",
+			"Batch processing failed, falling back to sequential failed: CUDA error: out of memory\n", 2,
+		},
 		{"no fallback", "CUDA OOM during voice enrollment, no fallback, aborting\n", 2},
 		{"fallback failed", "CUDA OOM during voice enrollment, fallback failed\n", 2},
 		{"nothing more", "CUDA OOM during voice enrollment\n", 2},
@@ -206,7 +250,10 @@ func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 		})
 	}
 	const own, back = "CUDA OOM during voice enrollment\n", "Falling back to sequential extraction\n"
-	for _, log := range []string{batch + "\n" + traceback, own + traceback + back, traceback + own + back} {
+	for _, log := range []string{
+		batch + "\n" + traceback, own + traceback + back,
+		traceback + own + back,
+	} {
 		if verdict, _ := outOfMemoryOf(t, start+log); verdict != check.Pass {
 			t.Errorf("%s, want pass:\n%s", verdict, log)
 		}
@@ -217,7 +264,10 @@ func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 // directly follow, and no other.
 func TestAFallbackInWordsOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	own := dialect.User{Name: "ours", Lines: []table.Line{{Pattern: "(?P<fallback>using CPU path instead)"}}}
+	own := dialect.User{
+		Name:  "ours",
+		Lines: []table.Line{{Pattern: "(?P<fallback>using CPU path instead)"}},
+	}
 	const (
 		failed = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
 		words  = "2026-11-20 02:00:03,123 - WARNING - asr - using CPU path instead\n"

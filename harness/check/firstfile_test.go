@@ -23,7 +23,8 @@ func TestVerdictNamesWhereItBegins(t *testing.T) {
 		at := fmt.Sprintf("time=2026-11-20T02:%02d:00.000Z index=%d path=audio/%04d.wav", i, i, i)
 		fmt.Fprintf(&log, "[vramsoak] file-start %s\n", at)
 		level := func(name string, mib int64) {
-			fmt.Fprintf(&log, "[GPU Memory] %s: Allocated: %.2fGB | allocated=%d total=25769803776\n", name, float64(mib)/1024,
+			fmt.Fprintf(&log, "[GPU Memory] %s: Allocated: %.2fGB | allocated=%d total=25769803776\n", name,
+				float64(mib)/1024,
 				mib<<20)
 		}
 		level("Before Diarization", 100+held)
@@ -62,9 +63,11 @@ func TestVerdictNamesWhereItBegins(t *testing.T) {
 		if f.FirstFile == nil || f.At == nil {
 			t.Fatalf("the leak has no first file or line:\n%s", out.String())
 		}
-		got := fmt.Sprintf("stage %q, file %d, first %+v, line %d", f.Stage, f.File, *f.FirstFile, f.At.Line)
+		got := fmt.Sprintf("stage %q, file %d, first %+v, line %d", f.Stage, f.File, *f.FirstFile,
+			f.At.Line)
 		// A file has eight lines, its last checkpoint is the seventh of them.
-		want := fmt.Sprintf("stage %q, file 13, first {Index:13 Path:audio/0013.wav}, line %d", "Transcription", 1+12*8+7)
+		want := fmt.Sprintf("stage %q, file 13, first {Index:13 Path:audio/0013.wav}, line %d",
+			"Transcription", 1+12*8+7)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("leak (-want +got):\n%s\n%s", diff, out.String())
 		}

@@ -54,7 +54,10 @@ func TestMeasured(t *testing.T) {
 			{Name: "peak", Unit: "bytes", Values: check.Values{20000100, 40000200}},
 			{Name: "peak reserved", Unit: "bytes", Values: check.Values{30000000, 50000000}},
 			{Name: "peak of Transcription", Unit: "bytes", Values: check.Values{20000100, 40000200}},
-			{Name: "recovery of Whisper Cleanup", Unit: "ratio", HigherIsBetter: true, Values: check.Values{1, 0.75}},
+			{
+				Name: "recovery of Whisper Cleanup", Unit: "ratio", HigherIsBetter: true,
+				Values: check.Values{1, 0.75},
+			},
 			{Name: "recovery of Transcription", Unit: "ratio", HigherIsBetter: true, Values: check.Values{
 				(20000100. - 200) / 20000000, (40000200. - 300) / 40000000,
 			}},
@@ -92,7 +95,8 @@ func TestMeasuredAbsurdSpeed(t *testing.T) {
 	}
 	metrics := check.Of(b.Timeline(), check.DefaultPolicy()).Measured.Metrics
 	speed := metrics[len(metrics)-1]
-	if diff := cmp.Diff(check.Values{math.NaN(), 4}, speed.Values, cmpopts.EquateNaNs()); diff != "" || speed.Name != "throughput" {
+	if diff := cmp.Diff(check.Values{math.NaN(), 4}, speed.Values, cmpopts.EquateNaNs()); diff != "" ||
+		speed.Name != "throughput" {
 		t.Errorf("%s: %s", speed.Name, diff)
 	}
 }
@@ -105,8 +109,10 @@ func TestMeasuredOfManyDevices(t *testing.T) {
 	var log strings.Builder
 	for i := range n {
 		fmt.Fprintf(&log, "[vramsoak] file-start index=%d path=%d.wav\n", i+1, i)
-		fmt.Fprintf(&log, "[GPU Memory] Before X Cleanup: Allocated: 1.00GB | allocated=%d device=%d\n", 1<<30, i)
-		fmt.Fprintf(&log, "[GPU Memory] After X Cleanup: Allocated: 0.00GB | allocated=%d device=%d\n", i, i)
+		fmt.Fprintf(&log, "[GPU Memory] Before X Cleanup: Allocated: 1.00GB | allocated=%d device=%d\n",
+			1<<30, i)
+		fmt.Fprintf(&log, "[GPU Memory] After X Cleanup: Allocated: 0.00GB | allocated=%d device=%d\n", i,
+			i)
 		fmt.Fprintf(&log, "[vramsoak] file-end index=%d status=ok\n", i+1)
 	}
 	b := parser.Builder{}
@@ -125,7 +131,8 @@ func TestMeasuredOfManyDevices(t *testing.T) {
 		}
 		for place, v := range m.All() {
 			if place != m.Device || v != float64(m.Device) {
-				t.Errorf("device %d: %v in file %d, expected %d in file %d", m.Device, v, place, m.Device, m.Device)
+				t.Errorf("device %d: %v in file %d, expected %d in file %d", m.Device, v, place, m.Device,
+					m.Device)
 			}
 		}
 		dense := m.Dense(n)

@@ -18,7 +18,8 @@ func TestShareHoldsForAllDigits(t *testing.T) {
 	policy := check.DefaultPolicy()
 	policy.Fragmentation.MaxShare = 0.2
 	verdict := func(allocated, reserved, peak int64, exact, peaked bool) check.Verdict {
-		line := fmt.Sprintf("[GPU Memory] A: Allocated: %.2fGB | Reserved: %.2fGB", float64(allocated)/gib, float64(reserved)/gib)
+		line := fmt.Sprintf("[GPU Memory] A: Allocated: %.2fGB | Reserved: %.2fGB",
+			float64(allocated)/gib, float64(reserved)/gib)
 		if peaked {
 			line += fmt.Sprintf(" | Peak: %.2fGB", float64(peak)/gib)
 		}
@@ -57,7 +58,8 @@ func TestShareHoldsForAllDigits(t *testing.T) {
 		for _, c := range []struct{ exact, peaked bool }{{false, true}, {true, false}, {false, false}} {
 			got := verdict(allocated, reserved, peak, c.exact, c.peaked)
 			if count[got]++; got != want && got != check.Undecided {
-				t.Fatalf("%d, %d of %d at the peak, %+v: %s, and it is a %s", allocated, peak, reserved, c, got, want)
+				t.Fatalf("%d, %d of %d at the peak, %+v: %s, and it is a %s", allocated, peak, reserved, c, got,
+					want)
 			}
 			if !c.peaked && got == check.Fail {
 				t.Fatalf("%d of %d: %s without a peak", allocated, reserved, got)

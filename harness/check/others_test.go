@@ -19,8 +19,10 @@ func lanes(tb testing.TB, n, fails int) *Report {
 		if i >= fails {
 			left = 1
 		}
-		fmt.Fprintf(&b, "[GPU Memory] Before Model Cleanup: Allocated: 1.00GB | allocated=1073741824 device=%d\n", i)
-		fmt.Fprintf(&b, "[GPU Memory] After Model Cleanup: Allocated: %d.00GB | allocated=%d device=%d\n", left, left<<30, i)
+		fmt.Fprintf(&b,
+			"[GPU Memory] Before Model Cleanup: Allocated: 1.00GB | allocated=1073741824 device=%d\n", i)
+		fmt.Fprintf(&b, "[GPU Memory] After Model Cleanup: Allocated: %d.00GB | allocated=%d device=%d\n",
+			left, left<<30, i)
 	}
 	j := New(DefaultPolicy())
 	builder := parser.Builder{Builder: timeline.Builder{Done: func(f *timeline.File) { j.Add(f) }}}
@@ -41,8 +43,16 @@ func TestOthers(t *testing.T) {
 		others  map[Verdict]string
 	}{
 		{n, Pass, map[Verdict]int{Pass: MostAlike + 1}, map[Verdict]string{Pass: "4,744 others"}},
-		{n - 1, Fail, map[Verdict]int{Pass: MostAlike + 1, Fail: 1}, map[Verdict]string{Pass: "4,743 others"}},
-		{n - 256, Fail, map[Verdict]int{Pass: MostAlike + 1, Fail: MostAlike}, map[Verdict]string{Pass: "4,488 others"}},
+		{
+			n - 1, Fail,
+			map[Verdict]int{Pass: MostAlike + 1, Fail: 1},
+			map[Verdict]string{Pass: "4,743 others"},
+		},
+		{
+			n - 256, Fail,
+			map[Verdict]int{Pass: MostAlike + 1, Fail: MostAlike},
+			map[Verdict]string{Pass: "4,488 others"},
+		},
 		{0, Fail, map[Verdict]int{Fail: MostAlike + 1}, map[Verdict]string{Fail: "4,744 others"}},
 	} {
 		rep := lanes(t, n, tt.fails)
@@ -60,7 +70,8 @@ func TestOthers(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(counts) != fmt.Sprint(tt.counts) || fmt.Sprint(others) != fmt.Sprint(tt.others) {
-			t.Errorf("fails from %d on: %v %v, expected %v %v", tt.fails, counts, others, tt.counts, tt.others)
+			t.Errorf("fails from %d on: %v %v, expected %v %v", tt.fails, counts, others, tt.counts,
+				tt.others)
 		}
 		// Joined with more, they are summed as before.
 		if before := len(rep.Findings); tt.fails == 0 {

@@ -45,11 +45,15 @@ dialects:
 	want.MaxGrowth[check.IdleLevel], want.Leak.MinFiles, want.Leak.WarmUp = 64<<10, 20, 0
 	want.MaxGrowth[check.UnusedReserve], want.Fragmentation.MaxShare = 2<<20, 0.2
 	want.Regression = check.RegressionPolicy{
-		MinEffect: 0.02, MinBytes: check.Amount{Bytes: 16 << 20}, MinSlowdown: 0.1, FalseAlarms: 0.01, Exact: true,
+		MinEffect: 0.02, MinBytes: check.Amount{Bytes: 16 << 20}, MinSlowdown: 0.1, FalseAlarms: 0.01,
+		Exact: true,
 	}
 	want.Expect.Checkpoints = []string{"After Transcription (post-cleanup)"}
 	want.Dialects = []dialect.User{
-		{Name: "ours", Lines: []table.Line{{Pattern: `VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)`, Unit: "MiB"}}},
+		{
+			Name:  "ours",
+			Lines: []table.Line{{Pattern: `VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)`, Unit: "MiB"}},
+		},
 		{Name: "server", Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S+)`, Decimal: true}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -90,7 +94,8 @@ p.yaml:6:36: expected an amount such as 512MiB, found "1 parsec"
 p.yaml:8:16: expected a list, found "After Whisper Cleanup"; put it in [brackets]
 p.yaml:10:14: expected a share such as 95% or 0.95, above 0 and up to 1, found "0"
 p.yaml:11:3: expected one of the keys max_growth, max_share (did you mean "max_share"?), found "max_shrae"`},
-		{"dialects", `dialects:
+		{
+			"dialects", `dialects:
   - name: transcription
     pattern: '(?P<used>\d*)'
   - name: one
@@ -105,7 +110,9 @@ p.yaml:11:3: expected one of the keys max_growth, max_share (did you mean "max_s
     colour: red
   - three
 gate: [leak]
-`, `p.yaml:2:11: expected a name that no built-in dialect has (` + strings.Join(dialect.Names(), ", ") + `), found "transcription"
+`,
+			`p.yaml:2:11: expected a name that no built-in dialect has (` +
+				strings.Join(dialect.Names(), ", ") + `), found "transcription"
 p.yaml:3:14: expected a pattern that does not match the empty string, found "(?P<used>\\d*)"
 p.yaml:5:14: expected a regular expression of Go's (missing closing ): VRAM (?P<usde>\d+), found "VRAM (?P<usde>\\d+"
 p.yaml:6:11: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB), found "kB10"
@@ -116,14 +123,30 @@ p.yaml:10:14: expected true or false, found "yes"
 p.yaml:11:5: expected a name and a pattern, found "pattern: 'VRAM (?P<used>\\d+)'"
 p.yaml:12:11: expected a text after name:, found "[two]"
 p.yaml:13:5: expected one of the keys change, checkpoint, decimal, decimals, example, gives, keep_torn, launcher_rank, lines, name, pattern, rounding, source, step, unit, found "colour"
-p.yaml:14:5: expected key: value, found "three"`},
+p.yaml:14:5: expected key: value, found "three"`,
+		},
 		{"not a mapping", "- recovery\n", `p.yaml:1:1: expected key: value, found "- recovery"`},
-		{"not YAML", "gate: [recovery\n", `p.yaml:1:7: expected YAML, found "sequence end token ']' not found"`},
-		{"a key twice", "peak: {max: 85%}\npeak: {max: 90%}\n", `p.yaml:2:1: expected each key once, found "peak"; delete one of the two`},
+		{
+			"not YAML", "gate: [recovery\n",
+			`p.yaml:1:7: expected YAML, found "sequence end token ']' not found"`,
+		},
+		{
+			"a key twice", "peak: {max: 85%}\npeak: {max: 90%}\n",
+			`p.yaml:2:1: expected each key once, found "peak"; delete one of the two`,
+		},
 		{"two documents", "gate: [leak]\n---\ngate: [peak]\n", `p.yaml:3:1: expected one document, found "gate: [peak]"; put the second one in a file of its own`},
-		{"too deep", "gate: " + strings.Repeat("[", 65), `p.yaml:1:71: expected at most 64 brackets within each other, found more`},
-		{"too long", strings.Repeat("#\n", 33<<10), `p.yaml:1:1: expected a file of at most 64.0 KiB, found 66.0 KiB; is this the right file?`},
-		{"an alias", "leak: &a {max_growth: 1MiB}\npeak: *a\n", `p.yaml:1:11: expected one of the keys max, notice, found "max_growth"`},
+		{
+			"too deep", "gate: " + strings.Repeat("[", 65),
+			`p.yaml:1:71: expected at most 64 brackets within each other, found more`,
+		},
+		{
+			"too long", strings.Repeat("#\n", 33<<10),
+			`p.yaml:1:1: expected a file of at most 64.0 KiB, found 66.0 KiB; is this the right file?`,
+		},
+		{
+			"an alias", "leak: &a {max_growth: 1MiB}\npeak: *a\n",
+			`p.yaml:1:11: expected one of the keys max, notice, found "max_growth"`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := check.ParsePolicy([]byte(c.src), "p.yaml")
@@ -141,7 +164,8 @@ func FuzzParsePolicy(f *testing.F) {
 	f.Add([]byte("gate: [recovery]\nrecovery: {min: 95%}\n"))
 	f.Add([]byte("leak: &a {min_files: 8}\npeak: *a\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		if _, err := check.ParsePolicy(src, "p.yaml"); err != nil && !strings.HasPrefix(err.Error(), "p.yaml:") {
+		if _, err := check.ParsePolicy(src,
+			"p.yaml"); err != nil && !strings.HasPrefix(err.Error(), "p.yaml:") {
 			t.Fatalf("an error without a place: %v", err)
 		}
 	})
@@ -163,7 +187,8 @@ func TestVerdictHoldsForAllDigits(t *testing.T) {
 		{"1.0GB", "0.0GB", check.Undecided}, // 0.05/0.95 may be left
 		{"10.0GB", "0.0GB", check.Pass},
 	} {
-		log := "[GPU Memory] Before Model Cleanup: Allocated: " + c.before + "\n[GPU Memory] After Model Cleanup: Allocated: " + c.after + "\n"
+		log := "[GPU Memory] Before Model Cleanup: Allocated: " + c.before +
+			"\n[GPU Memory] After Model Cleanup: Allocated: " + c.after + "\n"
 		tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
 		if err != nil {
 			t.Fatal(err)

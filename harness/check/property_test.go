@@ -31,8 +31,10 @@ func TestFailureStaysFailure(t *testing.T) {
 		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "run.log" })
 		return archive.Files[i].Data
 	}
-	supervised, bare := log("../../fixtures/check/supervised-clean.txtar"), log("../../fixtures/check/nineteen-checkpoints.txtar")
-	idle := []byte(strings.Repeat("[GPU Memory] Idle: Allocated: 0.00GB | allocated=4096 device=7\n", 3))
+	supervised, bare := log("../../fixtures/check/supervised-clean.txtar"),
+		log("../../fixtures/check/nineteen-checkpoints.txtar")
+	idle := []byte(strings.Repeat("[GPU Memory] Idle: Allocated: 0.00GB | allocated=4096 device=7\n",
+		3))
 	failing := 0
 	for _, path := range cases {
 		data := log(path)
@@ -90,7 +92,8 @@ func TestMeasuredAgreesWithVerdict(t *testing.T) {
 	for _, path := range cases {
 		log, policy := caseOf(t, path)
 		for end := range log {
-			if log[end] != '\n' || end+1 < len(log) && !bytes.HasPrefix(log[end+1:], []byte(record.HarnessPrefix)) {
+			if log[end] != '\n' ||
+				end+1 < len(log) && !bytes.HasPrefix(log[end+1:], []byte(record.HarnessPrefix)) {
 				continue
 			}
 			for _, f := range check.Of(timelineOf(t, log[:end+1]), policy).Findings {
@@ -102,8 +105,10 @@ func TestMeasuredAgreesWithVerdict(t *testing.T) {
 					within = *f.Measured >= *f.Limit
 				}
 				if within != (f.Verdict == check.Pass) {
-					t.Errorf("%s, up to line %d: %s of %s has verdict %s, measured %g and limit %g: %s", filepath.Base(path),
-						bytes.Count(log[:end+1], []byte{'\n'}), f.Check, f.Subject, f.Verdict, *f.Measured, *f.Limit, f.Message)
+					t.Errorf("%s, up to line %d: %s of %s has verdict %s, measured %g and limit %g: %s",
+						filepath.Base(path),
+						bytes.Count(log[:end+1], []byte{'\n'}), f.Check, f.Subject, f.Verdict, *f.Measured, *f.Limit,
+						f.Message)
 				}
 				if f.Verdict == check.Fail {
 					failed++

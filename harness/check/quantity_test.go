@@ -28,7 +28,10 @@ func TestQuantity(t *testing.T) {
 }
 
 func TestChange(t *testing.T) {
-	for share, want := range map[float64]string{0.053: "+5.3 %", -0.01: "-1.0 %", 8.9: "+890.0 %", 9: "x 10", 200.6: "x 202"} {
+	for share, want := range map[float64]string{
+		0.053: "+5.3 %", -0.01: "-1.0 %", 8.9: "+890.0 %",
+		9: "x 10", 200.6: "x 202",
+	} {
 		if got := check.Change(share); got != want {
 			t.Errorf("%v: got %q, want %q", share, got, want)
 		}

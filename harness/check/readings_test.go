@@ -148,15 +148,19 @@ func TestReadingsVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns
 	out := &strings.Builder{}
-	fmt.Fprintf(out, "\nReadings that are no file's, %% of %d runs: fail / undecided:\n\n| series | readings | nothing leaks | "+
-		"4 MiB a reading | 40 MiB a reading |\n|---|--:|--:|--:|--:|\n", runs)
+	fmt.Fprintf(out,
+		"\nReadings that are no file's, %% of %d runs: fail / undecided:\n\n"+
+			"| series | readings | nothing leaks | "+
+			"4 MiB a reading | 40 MiB a reading |\n|---|--:|--:|--:|--:|\n", runs)
 	for _, kind := range readingKinds {
 		for _, n := range []int{60, 300} {
 			failed, undecided := judgeReadings(kind, n, runs, 0)
 			if most := mostByChance(runs, 0.001); failed > most {
-				t.Errorf("%s, %d readings: %d of %d clean runs fail, at most %d are as many as 0.1 %%", kind.name, n, failed, runs, most)
+				t.Errorf("%s, %d readings: %d of %d clean runs fail, at most %d are as many as 0.1 %%",
+					kind.name, n, failed, runs, most)
 			}
-			fmt.Fprintf(out, "| %s | %d | %.2f / %.1f |", kind.name, n, share(failed, runs), share(undecided, runs))
+			fmt.Fprintf(out, "| %s | %d | %.2f / %.1f |", kind.name, n, share(failed, runs),
+				share(undecided, runs))
 			for _, leak := range []float64{4, 40} {
 				few := max(runs/20, 20)
 				failed, undecided := judgeReadings(kind, n, few, leak)

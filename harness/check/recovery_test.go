@@ -18,7 +18,8 @@ import (
 // reading is a checkpoint with exact bytes.
 func reading(name string, mib float64, more string) string {
 	n := int64(mib * float64(record.MiB))
-	return fmt.Sprintf("[GPU Memory] %s: Allocated: %.2fGB | allocated=%d%s\n", name, mib/1024, n, more)
+	return fmt.Sprintf("[GPU Memory] %s: Allocated: %.2fGB | allocated=%d%s\n", name, mib/1024, n,
+		more)
 }
 
 func build(t *testing.T, log string) *timeline.Timeline {
@@ -66,11 +67,13 @@ func TestRecoveries(t *testing.T) {
 	var got []recovered
 	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
 		g := recovered{
-			File: r.File.Index, Name: r.Name, Stage: r.Stage, Before: r.Before, After: r.After, Verdict: r.Verdict,
-			Freed: float64(r.Freed) / float64(record.MiB),
+			File: r.File.Index, Name: r.Name, Stage: r.Stage, Before: r.Before, After: r.After,
+			Verdict: r.Verdict,
+			Freed:   float64(r.Freed) / float64(record.MiB),
 		}
 		if r.Verdict != check.Skipped {
-			g.Held, g.Percent, g.Nothing = float64(r.Held.Bytes)/float64(record.MiB), math.Round(1000*r.Share)/10, r.Nothing
+			g.Held, g.Percent, g.Nothing = float64(r.Held.Bytes)/float64(record.MiB),
+				math.Round(1000*r.Share)/10, r.Nothing
 		}
 		if (r.Reason != "") != (r.Verdict == check.Skipped) {
 			t.Errorf("%s is %s, and the reason is %q", r.Name, r.Verdict, r.Reason)
@@ -82,11 +85,13 @@ func TestRecoveries(t *testing.T) {
 	}
 	want := []recovered{
 		{1, "Waveform Cleanup", false, 2, 3, check.Skipped, 50, 0, 0, false},
-		{1, "Whisper Cleanup", false, 4, 5, check.Fail, 6300, 7000, 90, false}, // 7150 - 850 of 7150 - 150
-		{1, "Transcription", true, 2, 6, check.Pass, 6705, 7050, 95.1, false},  // 7200 - 495 of 7200 - 150
-		{1, "Cache Cleanup", false, 7, 8, check.Fail, 20, 100, 20, false},      // of what it says that it holds
-		{1, "Final Cleanup", false, 10, 11, check.Pass, 170, 85, 200, false},   // 580 - 410 of 580 - 495
-		{2, "Model Cleanup", false, 1, 2, check.Pass, 796, 800, 99.5, false},   // 900 - 104 of 900 - 100
+		// 7150 - 850 of 7150 - 150
+		{1, "Whisper Cleanup", false, 4, 5, check.Fail, 6300, 7000, 90, false},
+		{1, "Transcription", true, 2, 6, check.Pass, 6705, 7050, 95.1, false}, // 7200 - 495 of 7200 - 150
+		// of what it says that it holds
+		{1, "Cache Cleanup", false, 7, 8, check.Fail, 20, 100, 20, false},
+		{1, "Final Cleanup", false, 10, 11, check.Pass, 170, 85, 200, false}, // 580 - 410 of 580 - 495
+		{2, "Model Cleanup", false, 1, 2, check.Pass, 796, 800, 99.5, false}, // 900 - 104 of 900 - 100
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("recoveries (-want +got):\n%s", diff)
@@ -104,14 +109,15 @@ func TestRecoveriesOfLanes(t *testing.T) {
 	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
 		got = append(got, fmt.Sprintf("device %d: %s, %.1f %%", r.Lane.Device, r.Verdict, 100*r.Share))
 	}
-	if diff := cmp.Diff([]string{"device 1: fail, 50.0 %", "device 0: pass, 99.0 %"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"device 1: fail, 50.0 %", "device 0: pass, 99.0 %"},
+		got); diff != "" {
 		t.Errorf("recoveries (-want +got):\n%s", diff)
 	}
 }
 
 // TestRecoveryAfterRecovery: what a cleanup outside of stages leaves is not the next one's to free.
-// The model's frees 990 of the 1000 MiB since the start and leaves 110. The cache's then frees 198 of
-// 310 - 110 = 200 MiB, which is 99 %; since the start they would be 210.
+// The model's frees 990 of the 1000 MiB since the start and leaves 110. The cache's then frees 198
+// of 310 - 110 = 200 MiB, which is 99 %; since the start they would be 210.
 func TestRecoveryAfterRecovery(t *testing.T) {
 	tl := build(t, ""+
 		reading("Pipeline Initialization", 100, "")+
@@ -123,7 +129,8 @@ func TestRecoveryAfterRecovery(t *testing.T) {
 	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
 		got = append(got, fmt.Sprintf("%s: %s, %.1f %%", r.Name, r.Verdict, 100*r.Share))
 	}
-	if diff := cmp.Diff([]string{"Model Cleanup: pass, 99.0 %", "Cache Cleanup: pass, 99.0 %"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"Model Cleanup: pass, 99.0 %", "Cache Cleanup: pass, 99.0 %"},
+		got); diff != "" {
 		t.Errorf("recoveries (-want +got):\n%s", diff)
 	}
 }
@@ -142,7 +149,9 @@ func TestRecoveryIsUndecidedForBoth(t *testing.T) {
 	for _, r := range rep.Recoveries {
 		got = append(got, r.Verdict)
 	}
-	if !slices.Equal(got, []check.Verdict{check.Skipped, check.Undecided}) || rep.Verdict != check.Undecided {
-		t.Errorf("the whole is %s, the cleanups are %v; want the waveform's skipped, the rest undecided", rep.Verdict, got)
+	if !slices.Equal(got, []check.Verdict{check.Skipped, check.Undecided}) ||
+		rep.Verdict != check.Undecided {
+		t.Errorf("the whole is %s, the cleanups are %v; want the waveform's skipped, the rest undecided",
+			rep.Verdict, got)
 	}
 }

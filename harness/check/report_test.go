@@ -11,7 +11,8 @@ import (
 // revised.
 func TestRevise(t *testing.T) {
 	r := &check.Report{Policy: check.DefaultPolicy()}
-	r.Join(check.Finding{Check: check.Peak, Verdict: check.Pass}, check.Finding{Check: check.Leak, Verdict: check.Undecided})
+	r.Join(check.Finding{Check: check.Peak, Verdict: check.Pass},
+		check.Finding{Check: check.Leak, Verdict: check.Undecided})
 	if r.Verdict != check.Undecided {
 		t.Fatalf("before: %s", r.Verdict)
 	}

@@ -17,7 +17,8 @@ func BenchmarkCheck(b *testing.B) {
 	for _, kind := range fixtures.LogKinds {
 		b.Run(kind, func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "run.log")
-			if err := fixtures.WriteLog(path, fixtures.LogSpec{Kind: kind, Size: 64 << 20, Seed: 1}); err != nil {
+			if err := fixtures.WriteLog(path,
+				fixtures.LogSpec{Kind: kind, Size: 64 << 20, Seed: 1}); err != nil {
 				b.Fatal(err)
 			}
 			info, err := os.Stat(path)

@@ -18,7 +18,10 @@ import (
 func timedFiles(seconds []float64, lengths bool) *timeline.Timeline {
 	tl := &timeline.Timeline{}
 	for i, s := range seconds {
-		f := &timeline.File{Index: i + 1, Path: fmt.Sprintf("%04d.wav", i+1), Status: record.StatusOK, Supervised: true, Seconds: s}
+		f := &timeline.File{
+			Index: i + 1, Path: fmt.Sprintf("%04d.wav", i+1), Status: record.StatusOK,
+			Supervised: true, Seconds: s,
+		}
 		f.Pos.Line, f.EndPos.Line = 2*i+1, 2*i+2
 		if lengths {
 			f.AudioSeconds = 3600
@@ -30,7 +33,8 @@ func timedFiles(seconds []float64, lengths bool) *timeline.Timeline {
 
 func throughputOf(tl *timeline.Timeline) check.Finding {
 	all := check.Of(tl, check.DefaultPolicy()).Findings
-	return all[slices.IndexFunc(all, func(f check.Finding) bool { return f.Check == check.Throughput })]
+	return all[slices.IndexFunc(all,
+		func(f check.Finding) bool { return f.Check == check.Throughput })]
 }
 
 // times are how long files take, from their number on from 1, as a share of ten seconds.
@@ -76,17 +80,27 @@ func TestSlowdowns(t *testing.T) {
 		{"two steps", 60, func(f int) float64 { return 1 + 0.5*float64((f-1)/20) }, true, 0},
 		{"faster from 21 on", 60, from(21, -0.5), false, 0},
 		{"steady", 60, from(99, 1), false, 0},
-		{"one slow file", 60, func(f int) float64 { return 1 + 5*float64(min(f/30, 1)*min(30/f, 1)) }, false, 0},
+		{
+			"one slow file", 60, func(f int) float64 { return 1 + 5*float64(min(f/30, 1)*min(30/f, 1)) },
+			false, 0,
+		},
 		{"the last file slow", 60, from(60, 1), false, 0},
 		{"the last two files slow", 60, from(59, 1), false, 0},
-		{"a slow phase that ends", 60, func(f int) float64 { return from(21, 1)(f) - from(36, 1)(f) + 1 }, false, 0},
-		{"a long slow phase that ends", 60, func(f int) float64 { return from(21, 1)(f) - from(50, 1)(f) + 1 }, false, 0},
+		{
+			"a slow phase that ends", 60, func(f int) float64 { return from(21, 1)(f) - from(36, 1)(f) + 1 },
+			false, 0,
+		},
+		{
+			"a long slow phase that ends", 60,
+			func(f int) float64 { return from(21, 1)(f) - from(50, 1)(f) + 1 }, false, 0,
+		},
 		{"the first files slow", 60, func(f int) float64 { return 3 - from(4, 1)(f) }, false, 0},
 	} {
 		for _, lengths := range []bool{true, false} {
 			for _, noise := range []float64{0, 0.02} {
 				r := rand.New(rand.NewPCG(1, 0x736c6f77))
-				seconds := times(c.n, func(file int) float64 { return c.of(file) * math.Exp(noise*r.NormFloat64()) })
+				seconds := times(c.n,
+					func(file int) float64 { return c.of(file) * math.Exp(noise*r.NormFloat64()) })
 				f := throughputOf(timedFiles(seconds, lengths))
 				name := fmt.Sprintf("%s, lengths %t, noise %g", c.name, lengths, noise)
 				if (f.Verdict == check.Fail) != c.fails {
@@ -122,8 +136,14 @@ var busy = []struct {
 	{"noise of 30 %", func(r *rand.Rand) func(int) float64 {
 		return func(int) float64 { return math.Exp(0.3 * r.NormFloat64()) }
 	}},
-	{"autoregressive (0.6) noise of 10 %", func(r *rand.Rand) func(int) float64 { return autoregressive(r, 0.6, 0.1) }},
-	{"autoregressive (0.8) noise of 10 %", func(r *rand.Rand) func(int) float64 { return autoregressive(r, 0.8, 0.1) }},
+	{
+		"autoregressive (0.6) noise of 10 %",
+		func(r *rand.Rand) func(int) float64 { return autoregressive(r, 0.6, 0.1) },
+	},
+	{
+		"autoregressive (0.8) noise of 10 %",
+		func(r *rand.Rand) func(int) float64 { return autoregressive(r, 0.8, 0.1) },
+	},
 	{"one file in ten up to 5 times as long", func(r *rand.Rand) func(int) float64 {
 		return func(int) float64 {
 			slow := 1.0
@@ -163,8 +183,10 @@ func TestSlowdownVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns
 	out := &strings.Builder{}
-	fmt.Fprintf(out, "\nSlowdowns, %% of %d runs of 60 files that fail:\n\n| times | steady | 10 %% longer | 30 %% | twice as long |\n"+
-		"|---|--:|--:|--:|--:|\n", runs)
+	fmt.Fprintf(out,
+		"\nSlowdowns, %% of %d runs of 60 files that fail:\n\n"+
+			"| times | steady | 10 %% longer | 30 %% | twice as long |\n"+
+			"|---|--:|--:|--:|--:|\n", runs)
 	steady, alarms := 0, 0 // of all kinds
 	for _, kind := range busy {
 		fmt.Fprintf(out, "| %s |", kind.name)
@@ -177,7 +199,9 @@ func TestSlowdownVerdicts(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(seed), 0x62757379))
 				first := 21 + r.IntN(20)
 				of := kind.of(r)
-				f := throughputOf(timedFiles(times(60, func(file int) float64 { return of(file) * from(first, more)(file) }), true))
+				f := throughputOf(
+					timedFiles(times(60, func(file int) float64 { return of(file) * from(first, more)(file) }),
+						true))
 				if f.Verdict == check.Fail {
 					failed++
 				}
@@ -187,7 +211,8 @@ func TestSlowdownVerdicts(t *testing.T) {
 				steady, alarms = steady+n, alarms+failed
 			}
 			if most := mostOfKind(n, 0.001); more == 0 && failed > most {
-				t.Errorf("%s: %d of %d steady runs fail, at most %d are as many as 0.1 %%", kind.name, failed, n, most)
+				t.Errorf("%s: %d of %d steady runs fail, at most %d are as many as 0.1 %%", kind.name, failed,
+					n, most)
 			}
 		}
 		fmt.Fprintln(out)

@@ -21,7 +21,8 @@ import (
 
 var (
 	verdictRuns  = flag.Int("verdicts.runs", 60, "clean runs of each kind")
-	verdictTable = flag.String("verdicts.table", "", "`file` for the tables of docs/explanation/false-alarms.md")
+	verdictTable = flag.String("verdicts.table", "",
+		"`file` for the tables of docs/explanation/false-alarms.md")
 )
 
 const mib = 1 << 20
@@ -34,7 +35,8 @@ func levelsTimeline(s *fixtures.LevelSeries) *timeline.Timeline {
 		c.Pos.Line = i + 1
 		c.Set(record.Allocated, record.Size{Bytes: bytes, Resolution: s.Resolution})
 		tl.Files = append(tl.Files, &timeline.File{
-			Index: i + 1, AudioSeconds: s.AudioSeconds[i], Status: record.StatusOK, Supervised: true, Pos: c.Pos, EndPos: c.Pos,
+			Index: i + 1, AudioSeconds: s.AudioSeconds[i], Status: record.StatusOK, Supervised: true,
+			Pos: c.Pos, EndPos: c.Pos,
 			Checkpoints: []record.Checkpoint{c},
 		})
 	}
@@ -42,7 +44,8 @@ func levelsTimeline(s *fixtures.LevelSeries) *timeline.Timeline {
 }
 
 func leakOf(r *check.Report) check.Finding {
-	return r.Findings[slices.IndexFunc(r.Findings, func(f check.Finding) bool { return f.Check == check.Leak })]
+	return r.Findings[slices.IndexFunc(r.Findings,
+		func(f check.Finding) bool { return f.Check == check.Leak })]
 }
 
 func seriesOf(s *fixtures.LevelSeries) shape.Series {
@@ -50,7 +53,10 @@ func seriesOf(s *fixtures.LevelSeries) shape.Series {
 	for i := range values {
 		values[i] = float64(s.Bytes[i])
 	}
-	return shape.Series{Values: values, Audio: s.AudioSeconds, Resolution: float64(s.Resolution), Grain: 512}
+	return shape.Series{
+		Values: values, Audio: s.AudioSeconds, Resolution: float64(s.Resolution),
+		Grain: 512,
+	}
 }
 
 // The rules that people use, for comparison.
@@ -59,7 +65,10 @@ var rules = []struct {
 	leaks func(y []float64) bool
 }{
 	{"last > first + 5 %", func(y []float64) bool { return y[len(y)-1] > 1.05*y[0] }},
-	{"R² > 0.6", func(y []float64) bool { slope, r2 := leastSquares(y); return slope > 0 && r2 > 0.6 }},
+	{
+		"R² > 0.6",
+		func(y []float64) bool { slope, r2 := leastSquares(y); return slope > 0 && r2 > 0.6 },
+	},
 	{"Mann-Kendall", func(y []float64) bool { return mannKendall(y) > 3.09 }}, // 0.1 %, one-sided
 }
 
@@ -110,7 +119,8 @@ func mannKendall(y []float64) float64 {
 type tally struct {
 	runs, failed, undecided, passed int
 	rules                           [3]int
-	covered, named                  int // the interval covers the growth; the shape is the one that was made
+	// the interval covers the growth; the shape is the one that was made
+	covered, named int
 }
 
 // judgeAll judges runs of one kind. name says whether a result is named right; nil does not ask.
@@ -167,7 +177,8 @@ func (t *tally) judge(spec fixtures.LevelSpec, name func(*shape.Result) bool) {
 }
 
 func (t *tally) add(u *tally) {
-	t.runs, t.failed, t.undecided, t.passed = t.runs+u.runs, t.failed+u.failed, t.undecided+u.undecided, t.passed+u.passed
+	t.runs, t.failed, t.undecided, t.passed = t.runs+u.runs, t.failed+u.failed,
+		t.undecided+u.undecided, t.passed+u.passed
 	t.covered, t.named = t.covered+u.covered, t.named+u.named
 	for i := range u.rules {
 		t.rules[i] += u.rules[i]
@@ -217,8 +228,10 @@ func TestVerdicts(t *testing.T) {
 
 // falseAlarms are the clean kinds.
 func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
-	fmt.Fprintf(out, "False alarms, %% of %d clean runs of 50 files each:\n\n| series | noise, MiB | printed | vramsoak | "+
-		"undecided |", runs)
+	fmt.Fprintf(out,
+		"False alarms, %% of %d clean runs of 50 files each:\n\n"+
+			"| series | noise, MiB | printed | vramsoak | "+
+			"undecided |", runs)
 	for _, rule := range rules {
 		fmt.Fprintf(out, " %s |", rule.name)
 	}
@@ -228,21 +241,25 @@ func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 		for _, sigma := range sigmas(kind) {
 			for _, digit := range digits {
 				tally := judgeAll(fixtures.LevelSpec{Kind: kind, Sigma: sigma, Digit: digit.mib}, runs, nil)
-				fmt.Fprintf(out, "| %s | %g | %s | %.2f | %.1f |", kind, sigma, digit.name, share(tally.failed, runs), share(tally.undecided, runs))
+				fmt.Fprintf(out, "| %s | %g | %s | %.2f | %.1f |", kind, sigma, digit.name,
+					share(tally.failed, runs), share(tally.undecided, runs))
 				for _, n := range tally.rules {
 					fmt.Fprintf(out, " %.1f |", share(n, runs))
 				}
 				fmt.Fprintln(out)
 				if most := mostByChance(runs, 0.001); tally.failed > most {
-					t.Errorf("%s, noise of %g MiB, %s: %d of %d clean runs fail, at most %d are as many as 0.1 %%", kind, sigma, digit.name,
+					t.Errorf("%s, noise of %g MiB, %s: %d of %d clean runs fail, at most %d are as many as 0.1 %%",
+						kind, sigma, digit.name,
 						tally.failed, runs, most)
 				}
 				all.add(&tally)
 			}
 		}
 	}
-	if most := mostByChance(all.runs, 0.001); all.failed > most { // shows much less than a small sample of one kind does
-		t.Errorf("%d of all %d clean runs fail, at most %d are as many as 0.1 %%", all.failed, all.runs, most)
+	// shows much less than a small sample of one kind does
+	if most := mostByChance(all.runs, 0.001); all.failed > most {
+		t.Errorf("%d of all %d clean runs fail, at most %d are as many as 0.1 %%", all.failed, all.runs,
+			most)
 	}
 }
 
@@ -274,8 +291,9 @@ type demand struct {
 	spec         fixtures.LevelSpec
 	demanded     float64 // share found that is wanted, %
 	found, never float64 // least share found, most passed, that this holds; %; 0 is as demanded
-	best         float64 // % that the best test finds that knows the noise; 0 where it was not worked out
-	coverage     bool
+	// % that the best test finds that knows the noise; 0 where it was not worked out
+	best     float64
+	coverage bool
 }
 
 func white(sigma, growth, digit float64) fixtures.LevelSpec {
@@ -292,19 +310,39 @@ func demands(t *testing.T, out *strings.Builder, runs int) {
 	arOne.Growth = 1
 	late := white(5, 4, 0)
 	late.Start = 25
-	fmt.Fprintf(out, "\nLeaks found, %% of %d runs of 50 files each:\n\n| leak | found | demanded | passed | best test | interval covers |",
+	fmt.Fprintf(out,
+		"\nLeaks found, %% of %d runs of 50 files each:\n\n"+
+			"| leak | found | demanded | passed | best test | interval covers |",
 		runs)
 	for _, rule := range rules {
 		fmt.Fprintf(out, " %s |", rule.name)
 	}
 	fmt.Fprintf(out, "\n|---|%s\n", strings.Repeat("--:|", 5+len(rules)))
 	for _, d := range []demand{
-		{name: "1 MiB a file, noise 20 MiB, exact", spec: white(20, 1, 0), demanded: 90, found: 85, never: 0.1, best: best(20, 1, 0), coverage: true},
-		{name: "1 MiB a file, noise 20 MiB, 0.01 GB", spec: white(20, 1, 10.24), demanded: 90, found: 85, never: 0.1, best: best(20, 1, 0), coverage: true},
-		{name: "2 MiB a file, noise 20 MiB, exact", spec: white(20, 2, 0), demanded: 99.5, found: 99, best: best(20, 2, 0), coverage: true},
-		{name: "2 MiB a file, noise 20 MiB, 0.01 GB", spec: white(20, 2, 10.24), demanded: 99.5, found: 99, best: best(20, 2, 0), coverage: true},
-		{name: "4 MiB a file, autoregressive 20 MiB, exact", spec: ar, demanded: 95, found: 95, best: best(20, 4, 0.6), coverage: true},
-		{name: "1 MiB a file, autoregressive 20 MiB, exact", spec: arOne, best: best(20, 1, 0.6), never: 1, coverage: true},
+		{
+			name: "1 MiB a file, noise 20 MiB, exact", spec: white(20, 1, 0), demanded: 90, found: 85,
+			never: 0.1, best: best(20, 1, 0), coverage: true,
+		},
+		{
+			name: "1 MiB a file, noise 20 MiB, 0.01 GB", spec: white(20, 1, 10.24), demanded: 90, found: 85,
+			never: 0.1, best: best(20, 1, 0), coverage: true,
+		},
+		{
+			name: "2 MiB a file, noise 20 MiB, exact", spec: white(20, 2, 0), demanded: 99.5, found: 99,
+			best: best(20, 2, 0), coverage: true,
+		},
+		{
+			name: "2 MiB a file, noise 20 MiB, 0.01 GB", spec: white(20, 2, 10.24), demanded: 99.5,
+			found: 99, best: best(20, 2, 0), coverage: true,
+		},
+		{
+			name: "4 MiB a file, autoregressive 20 MiB, exact", spec: ar, demanded: 95, found: 95,
+			best: best(20, 4, 0.6), coverage: true,
+		},
+		{
+			name: "1 MiB a file, autoregressive 20 MiB, exact", spec: arOne, best: best(20, 1, 0.6),
+			never: 1, coverage: true,
+		},
 		{name: "4 MiB a file from file 25 on, noise 5 MiB, exact", spec: late, demanded: 95, found: 95},
 		{name: "0.5 MiB a file, no noise, 0.01 GB", spec: white(0, 0.5, 10.24)},
 		{name: "0.2 MiB a file, no noise, 0.01 GB", spec: white(0, 0.2, 10.24)},
@@ -320,7 +358,8 @@ func demands(t *testing.T, out *strings.Builder, runs int) {
 		if d.coverage {
 			covers = fmt.Sprintf("%.1f", share(tally.covered, runs))
 		}
-		fmt.Fprintf(out, "| %s | %.1f | %s | %.2f | %s | %s |", d.name, share(tally.failed, runs), demanded, share(tally.passed, runs), best, covers)
+		fmt.Fprintf(out, "| %s | %.1f | %s | %.2f | %s | %s |", d.name, share(tally.failed, runs),
+			demanded, share(tally.passed, runs), best, covers)
 		for _, n := range tally.rules {
 			fmt.Fprintf(out, " %.1f |", share(n, runs))
 		}
@@ -359,7 +398,9 @@ func best(sigma, growth, phi float64) float64 {
 
 // names says how often a shape is called by its name, with growth and without.
 func names(t *testing.T, out *strings.Builder, runs int) {
-	fmt.Fprintf(out, "\nNamed right, %% of %d runs, exact bytes:\n\n| series | noise, MiB | by itself | with 4 MiB a file on top |\n|---|--:|--:|--:|\n", runs)
+	fmt.Fprintf(out,
+		"\nNamed right, %% of %d runs, exact bytes:\n\n"+
+			"| series | noise, MiB | by itself | with 4 MiB a file on top |\n|---|--:|--:|--:|\n", runs)
 	for _, c := range []struct {
 		kind string
 		is   []shape.Shape
@@ -371,16 +412,20 @@ func names(t *testing.T, out *strings.Builder, runs int) {
 		{"sawtooth-10", []shape.Shape{shape.Sawtooth}},
 	} {
 		for _, sigma := range []float64{5, 20} {
-			clean := judgeAll(fixtures.LevelSpec{Kind: c.kind, Sigma: sigma}, runs, func(r *shape.Result) bool {
-				return slices.Contains(c.is, r.Shape) && !r.Growing
-			})
-			leaking := judgeAll(fixtures.LevelSpec{Kind: c.kind, Sigma: sigma, Growth: 4}, runs, func(r *shape.Result) bool { return r.Growing })
-			fmt.Fprintf(out, "| %s | %g | %.1f | %.1f |\n", c.kind, sigma, share(clean.named, runs), share(leaking.named, runs))
+			clean := judgeAll(fixtures.LevelSpec{Kind: c.kind, Sigma: sigma}, runs,
+				func(r *shape.Result) bool {
+					return slices.Contains(c.is, r.Shape) && !r.Growing
+				})
+			leaking := judgeAll(fixtures.LevelSpec{Kind: c.kind, Sigma: sigma, Growth: 4}, runs,
+				func(r *shape.Result) bool { return r.Growing })
+			fmt.Fprintf(out, "| %s | %g | %.1f | %.1f |\n", c.kind, sigma, share(clean.named, runs),
+				share(leaking.named, runs))
 			// 98 % are wanted. A step of 100 MiB, or teeth of 32, are hard to see in noise of 20, and a
 			// leak on top of a step.
 			for _, n := range []int{clean.named, leaking.named} {
 				if most := mostByChance(runs, 0.07); runs-n > most {
-					t.Errorf("%s, noise of %g MiB: %d of %d named right, expected are 93 %%", c.kind, sigma, n, runs)
+					t.Errorf("%s, noise of %g MiB: %d of %d named right, expected are 93 %%", c.kind, sigma, n,
+						runs)
 				}
 			}
 		}
@@ -390,7 +435,9 @@ func names(t *testing.T, out *strings.Builder, runs int) {
 // leaks is the whole grid of leaking runs.
 func leaks(out *strings.Builder, runs int) {
 	rates := []float64{0.2, 0.5, 1, 2, 4, 16}
-	fmt.Fprintf(out, "\nLeaks found / undecided, %% of %d runs of 50 files each, exact bytes, by MiB a file:\n\n| series | noise, MiB |", runs)
+	fmt.Fprintf(out,
+		"\nLeaks found / undecided, %% of %d runs of 50 files each, exact bytes, by MiB a file:\n\n"+
+			"| series | noise, MiB |", runs)
 	for _, r := range rates {
 		fmt.Fprintf(out, " %g |", r)
 	}
@@ -420,7 +467,10 @@ func leaks(out *strings.Builder, runs int) {
 func speed(out *strings.Builder) {
 	fmt.Fprintf(out, "\n| files | judged in | memory |\n|--:|--:|--:|\n")
 	for _, files := range []int{60, 1000, 10_000, 100_000} {
-		levels := fixtures.Levels(fixtures.LevelSpec{Kind: "autoregressive", Files: files, Sigma: 20, Growth: 0.01})
+		levels := fixtures.Levels(fixtures.LevelSpec{
+			Kind: "autoregressive", Files: files, Sigma: 20,
+			Growth: 0.01,
+		})
 		tl := levelsTimeline(&levels)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -428,6 +478,7 @@ func speed(out *strings.Builder) {
 		check.Of(tl, check.DefaultPolicy())
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
-		fmt.Fprintf(out, "| %d | %v | %s |\n", files, took.Round(100*time.Microsecond), record.FormatBytes(int64(after.TotalAlloc-before.TotalAlloc)))
+		fmt.Fprintf(out, "| %d | %v | %s |\n", files, took.Round(100*time.Microsecond),
+			record.FormatBytes(int64(after.TotalAlloc-before.TotalAlloc)))
 	}
 }

@@ -19,14 +19,16 @@ import (
 // A reader of the log must find the harness's lines and no others, and what is left must be what
 // was printed. The same must hold for a log that was cut anywhere and resumed.
 func FuzzJournal(f *testing.F) {
-	f.Add([]byte("[vramsoak]\n[vramsoak] nonsense\n  [vramsoak] quote\n[vramsoak] file-end index=1 path=f1 status=ok"),
+	f.Add([]byte("[vramsoak]\n[vramsoak] nonsense\n  [vramsoak] quote\n"+
+		"[vramsoak] file-end index=1 path=f1 status=ok"),
 		uint16(7), uint16(100))
 	f.Add([]byte("[vramsoak] quote\n[vramsoak] quote\n[vramsoak] run-end\n"), uint16(1), uint16(90))
 	f.Add([]byte("x\r[vramsoak] quote\r\n\n \x00[vramsoak] exit pid=1\n\x1b[1m[vramsoak] quote"),
 		uint16(3), uint16(40))
 	f.Add([]byte("\x1b[2J\x1b[1;1H[vramsoak] \x1b[1;12Hrun-end\n[vramsoak] quote"), uint16(64),
 		uint16(64))
-	f.Add([]byte("index, memory.used [MiB]\n[vramsoak] run-end\n1, 2 MiB\n{\"log\":\"[vramsoak] quote\\n\"}\n"), uint16(9), uint16(9))
+	f.Add([]byte("index, memory.used [MiB]\n[vramsoak] run-end\n1, 2 MiB\n"+
+		"{\"log\":\"[vramsoak] quote\\n\"}\n"), uint16(9), uint16(9))
 	f.Fuzz(func(t *testing.T, printed []byte, step, cutAt uint16) {
 		path := filepath.Join(t.TempDir(), "soak.log")
 		j, err := Open(path, nil)

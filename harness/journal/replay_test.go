@@ -94,7 +94,8 @@ func TestReplay(t *testing.T) {
 		},
 		{
 			"crashes",
-			"run 4\nstart 1\ncrashed 1\ncrash 1\nstart 2\ncrashed 2\ncrash 2\nstart 3\nok 3\nexit 0\n", "4", "", 1,
+			"run 4\nstart 1\ncrashed 1\ncrash 1\nstart 2\ncrashed 2\ncrash 2\nstart 3\nok 3\nexit 0\n", "4",
+			"", 1,
 			State{First: 4, Spent: 9 * time.Second, Processes: 3, Restarts: 2},
 		},
 		{

@@ -23,7 +23,9 @@ func BenchmarkTake(b *testing.B) {
 	}
 	var text bytes.Buffer
 	for text.Len() < chunk {
-		text.WriteString(strings.Repeat("2026-11-20 02:00:03,123 INFO decoding segment 12 of 60, temperature 0.0, no fallback\n", 49))
+		text.WriteString(
+			strings.Repeat(
+				"2026-11-20 02:00:03,123 INFO decoding segment 12 of 60, temperature 0.0, no fallback\n", 49))
 		text.WriteString("[GPU Memory] After Work: Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | Free: 16.77GB | Total: 24.00GB\n")
 	}
 	stream := NewStream(Options{

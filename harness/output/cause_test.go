@@ -25,11 +25,14 @@ Traceback (most recent call last):
     raise Unreadable("0012.wav")
 audio.Unreadable: 0012.wav
 closing`, "audio.Unreadable: 0012.wav"},
-		{"a message of several lines", `Traceback (most recent call last):
+		{
+			"a message of several lines", `Traceback (most recent call last):
   File "a.py", line 4, in <module>
 RuntimeError: CUDA error: device-side assert triggered
 CUDA kernel errors might be asynchronously reported at some other API call.
-Compile with TORCH_USE_CUDA_DSA to enable device-side assertions.`, "RuntimeError: CUDA error: device-side assert triggered"},
+Compile with TORCH_USE_CUDA_DSA to enable device-side assertions.`,
+			"RuntimeError: CUDA error: device-side assert triggered",
+		},
 		{
 			"behind a logger's prefix",
 			`2026-11-20 02:00:00,123 - ERROR - root - Traceback (most recent call last):
@@ -37,10 +40,13 @@ Compile with TORCH_USE_CUDA_DSA to enable device-side assertions.`, "RuntimeErro
 KeyError: 'segments'
 2026-11-20 02:00:00,130 - INFO - root - bye`, "KeyError: 'segments'",
 		},
-		{"a prefix on each line", `
+		{
+			"a prefix on each line", `
 [rank0]: Traceback (most recent call last):
 [rank0]:   File "a.py", line 4, in <module>
-[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.`, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."},
+[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.`,
+			"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+		},
 		{"the traceback's head is lost", `    return torch.empty(n)
 2026-11-20 02:00:00 ERROR app: ValueError: bad header`, "ValueError: bad header"},
 		{"torchrun reports its child", `[rank1]: Traceback (most recent call last):
@@ -91,9 +97,12 @@ note: run with ` + "`RUST_BACKTRACE=1`" + ` environment variable to display a ba
 			"Rust, before 1.73", "thread 'main' panicked at 'no model', src/main.rs:4:5",
 			"thread 'main' panicked at 'no model', src/main.rs:4:5",
 		},
-		{"C++", `terminate called after throwing an instance of 'std::runtime_error'
+		{
+			"C++", `terminate called after throwing an instance of 'std::runtime_error'
   what():  cannot load the model
-Aborted (core dumped)`, "terminate called after throwing an instance of 'std::runtime_error': cannot load the model"},
+Aborted (core dumped)`,
+			"terminate called after throwing an instance of 'std::runtime_error': cannot load the model",
+		},
 		{
 			"libc++",
 			"libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc",

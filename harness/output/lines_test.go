@@ -14,7 +14,8 @@ import (
 // record comes out whole.
 func TestCut(t *testing.T) {
 	t.Parallel()
-	text := "plain\n\n[pipeline] file-start path=a\nx\ny\n[GPU Memory] A: Allocated: 1GB\nout of memory, emory\n[pipeline] file-end\nz\nend emory"
+	text := "plain\n\n[pipeline] file-start path=a\nx\ny\n[GPU Memory] A: Allocated: 1GB\n" +
+		"out of memory, emory\n[pipeline] file-end\nz\nend emory"
 	want := []string{
 		"[pipeline] file-start path=a\n", "[GPU Memory] A: Allocated: 1GB\n",
 		"out of memory, emory\n", "[pipeline] file-end\n",

@@ -425,7 +425,8 @@ func TestAudioSeconds(t *testing.T) {
 	t.Parallel()
 	p := newTracked(t, []queue.Input{{Path: "x", AudioSeconds: 12.5}, {Path: "y"}}, Options{})
 	log := p.finish(t,
-		"[pipeline] file-start path=x audio_seconds=99.000\n[pipeline] file-start path=y audio_seconds=3.250\n", supervise.End{})
+		"[pipeline] file-start path=x audio_seconds=99.000\n"+
+			"[pipeline] file-start path=y audio_seconds=3.250\n", supervise.End{})
 	for _, want := range []string{
 		"index=1 path=x audio_seconds=12.500\n",
 		"index=2 path=y audio_seconds=3.250\n",

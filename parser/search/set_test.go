@@ -80,7 +80,8 @@ func TestNext(t *testing.T) {
 						wantLines += bytes.Count(text[i:i+1], []byte{'\n'})
 					}
 					if at != wantAt || lines != wantLines {
-						t.Fatalf("%q from %d: at %d behind %d line ends, want %d behind %d", text, from, at, lines, wantAt, wantLines)
+						t.Fatalf("%q from %d: at %d behind %d line ends, want %d behind %d", text, from, at, lines,
+							wantAt, wantLines)
 					}
 				}
 			}

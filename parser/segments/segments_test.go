@@ -265,7 +265,8 @@ func TestSegmentsOfAFailure(t *testing.T) {
 		return string(segments.AppendLine(&m, nil)) + "\n"
 	}
 	message := func(size string) string {
-		return "CUDA out of memory. Tried to allocate " + size + ". GPU 0 has a total capacity of 1.00 GiB\n"
+		return "CUDA out of memory. Tried to allocate " + size +
+			". GPU 0 has a total capacity of 1.00 GiB\n"
 	}
 	const asked, other = 31445504, 41943040
 	for name, c := range map[string]struct {
@@ -320,7 +321,8 @@ func FuzzSegments(f *testing.F) {
 		f.Add(string(segments.AppendLine(&m, nil)))
 	}
 	f.Add(
-		"[pipeline] segments at=a device=0 part=1/2 unit=1 map=0L:A1*3;+0Sx@1:F1.\n[pipeline] segments at=a device=0 part=2/2 map=&:P2;+1L:A1.",
+		"[pipeline] segments at=a device=0 part=1/2 unit=1 map=0L:A1*3;+0Sx@1:F1.\n" +
+			"[pipeline] segments at=a device=0 part=2/2 map=&:P2;+1L:A1.",
 	)
 	f.Fuzz(func(t *testing.T, log string) {
 		for rec := range records(t, []byte(log), "fuzz") {

@@ -90,7 +90,8 @@ func addsUp(t *testing.T, m *memory, asked []demand) {
 	}
 	if m.idle != idle || m.reserved != reserved || m.active != active || m.allocated != allocated ||
 		m.blocks.Len() != blocks {
-		t.Errorf("%d idle, %d reserved, %d active, %d allocated, %d blocks; its spans say %d, %d, %d, %d, %d",
+		t.Errorf(
+			"%d idle, %d reserved, %d active, %d allocated, %d blocks; its spans say %d, %d, %d, %d, %d",
 			m.idle, m.reserved, m.active, m.allocated, m.blocks.Len(), idle, reserved, active, allocated,
 			blocks)
 	}

@@ -29,7 +29,8 @@ func TestAsPyTorchWrites(t *testing.T) {
 		return dictOf{"action", "oom", "device_free", 5 * mib, "size", size, "stream", 0}
 	}
 	for _, size := range []int{3 << 40, 1<<63 - 1} {
-		if got := read(t, held20("device_traces", []any{[]any{oom(size)}})).Analyze(nil).Trace.OOMs[0]; got.Requested != int64(size) || got.Fragmented() {
+		if got := read(t, held20("device_traces", []any{[]any{oom(size)}})).Analyze(
+			nil).Trace.OOMs[0]; got.Requested != int64(size) || got.Fragmented() {
 			t.Errorf("%+v", got)
 		}
 	}

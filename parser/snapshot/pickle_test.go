@@ -69,17 +69,32 @@ func TestRefuses(t *testing.T) {
 			"a memo with gaps", proto + "]r\xff\xff\xff\xff.",
 			"byte 3: expected a place in the memo of at most 0, found 4294967295",
 		},
-		{"a memo that is empty", proto + "h\x00.", "byte 2: expected a place in the memo below 0, found 0"},
+		{
+			"a memo that is empty", proto + "h\x00.",
+			"byte 2: expected a place in the memo below 0, found 0",
+		},
 		{"nothing to keep", proto + "\x94.", "byte 2: expected a value to keep, found none"},
 		{"items of nothing", proto + "(e.", "byte 3: expected a list to add to, found another value"},
 		{"items of a dict", proto + "}(Ke.", "expected"},
 		{"a key alone", proto + "}(K\x01u.", "byte 6: expected as many values as keys, found 1 of both"},
 		{"no mark", proto + "]e.", "byte 3: expected a MARK before this instruction, found none"},
-		{"an item that is a mark", proto + "](a.", "byte 4: expected 1 values on the stack, found a MARK"},
+		{
+			"an item that is a mark", proto + "](a.",
+			"byte 4: expected 1 values on the stack, found a MARK",
+		},
 		{"two objects", proto + "]].", "byte 4: expected one object at STOP, found 2"},
-		{"more after the end", proto + "].]", "byte 4: expected the end of the file after STOP, found 1 bytes more"},
-		{"a number alone", proto + "K\x01.", "byte 0: expected a snapshot: a dict, or its segments as a list, found an integer"},
-		{"a dict of another kind", proto + "}.", `byte 2: expected a snapshot with "segments", found none; if PyTorch wrote it, its form is new`},
+		{
+			"more after the end", proto + "].]",
+			"byte 4: expected the end of the file after STOP, found 1 bytes more",
+		},
+		{
+			"a number alone", proto + "K\x01.",
+			"byte 0: expected a snapshot: a dict, or its segments as a list, found an integer",
+		},
+		{
+			"a dict of another kind", proto + "}.",
+			`byte 2: expected a snapshot with "segments", found none; if PyTorch wrote it, its form is new`,
+		},
 		{
 			"segments that are no dicts", segments("K\x01"),
 			"expected a segment as a dict, found an integer",
@@ -101,9 +116,13 @@ func TestRefuses(t *testing.T) {
 // blocks.
 func TestSharedIsRefused(t *testing.T) {
 	const block = "}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu\x94" // the memo's 0
-	const segment = "}(\x8c\x07addressK\x00\x8c\x0atotal_sizeM\x00\x04\x8c\x06blocks](" + block + "%seu\x94"
+	const segment = "}(\x8c\x07addressK\x00\x8c\x0atotal_sizeM\x00\x04\x8c\x06blocks](" + block +
+		"%seu\x94"
 	for name, tt := range map[string]struct{ blocks, more, want string }{
-		"blocks": {"h\x00", "", "byte 42: expected a block that is in one place, found one that two places refer to"},
+		"blocks": {
+			"h\x00", "",
+			"byte 42: expected a block that is in one place, found one that two places refer to",
+		},
 		"segments": {
 			"}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu", "h\x01",
 			"byte 4: expected a segment that is in one place",
@@ -129,18 +148,19 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		"lists in lists":  repeat("", "](", ""),
-		"lists":           repeat("](", "]", "e."),
-		"kept lists":      repeat("](", "]\x94", "e."),
-		"the same list":   repeat("]\x94(", "h\x00", "e."),
-		"kept":            repeat("]", "\x94", "."),
-		"None":            repeat("](", "N", "e."),
-		"tuples of one":   repeat("N", "\x85", "."),
-		"marks":           repeat("", "(", ""),
-		"frames of dicts": repeat("](}(\x8c\x07addressK\x00\x8c\x0atotal_sizeK\x00\x8c\x06blocks]\x8c\x06frames](", "}", "eue."),
-		"recorded":        recorded,
-		"anything":        anything(1, n),
-		"anything else":   anything(2, n),
+		"lists in lists": repeat("", "](", ""),
+		"lists":          repeat("](", "]", "e."),
+		"kept lists":     repeat("](", "]\x94", "e."),
+		"the same list":  repeat("]\x94(", "h\x00", "e."),
+		"kept":           repeat("]", "\x94", "."),
+		"None":           repeat("](", "N", "e."),
+		"tuples of one":  repeat("N", "\x85", "."),
+		"marks":          repeat("", "(", ""),
+		"frames of dicts": repeat(
+			"](}(\x8c\x07addressK\x00\x8c\x0atotal_sizeK\x00\x8c\x06blocks]\x8c\x06frames](", "}", "eue."),
+		"recorded":      recorded,
+		"anything":      anything(1, n),
+		"anything else": anything(2, n),
 	} {
 		live := func() int64 {
 			var m runtime.MemStats

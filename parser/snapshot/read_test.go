@@ -164,7 +164,8 @@ func placed(m *memory) (out [][3]int64) {
 // TestOpenRefuses: what is not a file is said so.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Open(dir); err == nil || err.Error() != dir+" is a folder; expected a snapshot in it, such as "+dir+"/snapshot.pickle" {
+	if _, err := Open(dir); err == nil ||
+		err.Error() != dir+" is a folder; expected a snapshot in it, such as "+dir+"/snapshot.pickle" {
 		t.Error(err)
 	}
 	if _, err := Open(filepath.Join(dir, "none")); !os.IsNotExist(err) {

@@ -20,7 +20,10 @@ const (
 func line(n int) []any {
 	return []any{
 		dictOf{"name", "malloc", "filename", "CUDACachingAllocator.cpp", "line", 0},
-		dictOf{"name", "forward", "filename", "/opt/lib/python3.12/site-packages/torch/nn/modules/linear.py", "line", 125},
+		dictOf{
+			"name", "forward", "filename",
+			"/opt/lib/python3.12/site-packages/torch/nn/modules/linear.py", "line", 125,
+		},
 		dictOf{"name", "main", "filename", "/home/me/train.py", "line", n},
 	}
 }
@@ -264,9 +267,10 @@ func TestMaps(t *testing.T) {
 	var got []string
 	for m := range d.Maps(d.Analyze(nil).Trace) {
 		sums := m.Sums()
-		got = append(got, fmt.Sprintf("%s %s: %d reserved, %d allocated, %d largest free, %d requested, %d allowed",
-			m.Time.Format("05.000"), m.Name, sums.Reserved/mib, sums.Allocated/mib, sums.LargestFree/mib,
-			m.Requested/mib, m.Allowed/mib))
+		got = append(got,
+			fmt.Sprintf("%s %s: %d reserved, %d allocated, %d largest free, %d requested, %d allowed",
+				m.Time.Format("05.000"), m.Name, sums.Reserved/mib, sums.Allocated/mib, sums.LargestFree/mib,
+				m.Requested/mib, m.Allowed/mib))
 	}
 	want := []string{
 		"20.001 history begins: 20 reserved, 4 allocated, 16 largest free, 0 requested, 0 allowed",

@@ -26,8 +26,8 @@ func (s Stamp) render() string {
 	return s.Format(layout)
 }
 
-// The times in logs, each as its program writes it. After "|", which stands for a record, only times
-// with a key are found.
+// The times in logs, each as its program writes it. After "|", which stands for a record, only
+// times with a key are found.
 func TestFindTime(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		// ISO 8601 and its kin.

@@ -183,7 +183,8 @@ func TestStreamOrder(t *testing.T) {
 			}
 		case "#":
 		default:
-			t.Fatalf("testdata/stream-order.txt:%d: expected insert, erase, clear or order, found %q", n+1, op)
+			t.Fatalf("testdata/stream-order.txt:%d: expected insert, erase, clear or order, found %q", n+1,
+				op)
 		}
 	}
 }

@@ -136,7 +136,8 @@ func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 				})
 			}
 			model.Free(o.block)
-		case n == 99 && !strings.HasPrefix(conf, "expandable"): // a trace puts the parts of expandable segments side by side
+		// a trace puts the parts of expandable segments side by side
+		case n == 99 && !strings.HasPrefix(conf, "expandable"):
 			model.EmptyCache()
 		}
 	}

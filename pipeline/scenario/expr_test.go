@@ -99,7 +99,8 @@ func TestFilesLength(t *testing.T) {
 // Whisper large-v3 in float16 is 3,086,981,120 bytes on the GPU, as package models has it from the
 // published sizes.
 func TestEstimate(t *testing.T) {
-	s := mustRead(t, `models: [{id: asr, model: whisper-large-v3}, {id: own, weights: 1GiB, resident: true}]
+	s := mustRead(t,
+		`models: [{id: asr, model: whisper-large-v3}, {id: own, weights: 1GiB, resident: true}]
 stages:
   - name: A
     models: [asr, own]

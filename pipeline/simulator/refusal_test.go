@@ -136,7 +136,8 @@ func TestMeasuredCacheFailsNothing(t *testing.T) {
 	for card, reserved := range map[string]int64{"16GiB": 6 << 30, "4GiB": 3 << 30} {
 		_, o := run(t, strings.Replace(src, "%s", card, 1), simulator.Options{})
 		if o.FirstFailure != nil || o.FirstPressure > 0 || o.Peak.Allocated != 2<<30 {
-			t.Errorf("on %s: got %+v, first pressure in file %d, %+v, want 2 GiB allocated and none", card, o.FirstFailure, o.FirstPressure, o.Peak)
+			t.Errorf("on %s: got %+v, first pressure in file %d, %+v, want 2 GiB allocated and none", card,
+				o.FirstFailure, o.FirstPressure, o.Peak)
 		}
 		if o.Peak.Reserved < reserved || o.Peak.Reserved > reserved+512<<20 {
 			t.Errorf("on %s: got %d reserved, want %d and up to 512 MiB more", card,

@@ -203,7 +203,8 @@ func TestStories(t *testing.T) {
 	}
 	if slower := 100*fast.speed(1, 20)/slow.speed(1, len(slow.PerFile)) - 100; slower < 10 ||
 		slower > 15 {
-		t.Errorf("long-batch-after: %.1f %% slower than the first 20 files before, want 10 to 15 %%", slower)
+		t.Errorf("long-batch-after: %.1f %% slower than the first 20 files before, want 10 to 15 %%",
+			slower)
 	}
 	if n := len(transcribed.tl.Files[0].Checkpoints); n != 19 {
 		t.Errorf("transcription-after: got %d checkpoints a file, want nineteen", n)

@@ -127,7 +127,8 @@ func TestSearchCost(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if e := found.Smallest.Edits[0]; e.Export != `export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64,expandable_segments:True` || e.At.Line != 3 {
+	if e := found.Smallest.Edits[0]; e.Export !=
+		`export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64,expandable_segments:True` || e.At.Line != 3 {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -18,7 +18,8 @@ import (
 // TestSnapshotProfile: the profile of a recording adds up to its totals, and go tool pprof shows
 // them.
 func TestSnapshotProfile(t *testing.T) {
-	snap, err := snapshot.Open("../../fixtures/logs/torch_snapshot/silmont2000-assignment2-systems-mem-snapshot.pickle")
+	snap, err := snapshot.Open(
+		"../../fixtures/logs/torch_snapshot/silmont2000-assignment2-systems-mem-snapshot.pickle")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,8 @@ func TestCalibrationTextFine(t *testing.T) {
 		Runs: []string{"a.log", "b.log"}, FalseAlarms: 0.01,
 		Power: 0.95,
 	})
-	want := "\nThe present limits suffice for at most 1 % false alarms and 95 % of clean runs decided.\n"
+	want := "\n" +
+		"The present limits suffice for at most 1 % false alarms and 95 % of clean runs decided.\n"
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("found\n%s\nwant the end %q", got, want)
 	}

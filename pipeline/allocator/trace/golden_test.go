@@ -15,9 +15,9 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// TestGolden replays short traces that each show one rule, and compares what the model prints with what
-// PyTorch's own allocator prints. Where the oracle is built (make oracle), it must print the same;
-// UPDATE=1 then writes what the oracle prints. The goldens never come from the model.
+// TestGolden replays short traces that each show one rule, and compares what the model prints with
+// what PyTorch's own allocator prints. Where the oracle is built (make oracle), it must print the
+// same; UPDATE=1 then writes what the oracle prints. The goldens never come from the model.
 func TestGolden(t *testing.T) {
 	golden.Each(t, "../../../fixtures/allocator/*.txtar", func(t *testing.T, c golden.Case) {
 		settings := readSettings(t, string(c.Part("settings")))
@@ -38,7 +38,8 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+		if diff := cmp.Diff(strings.Split(string(want), "\n"),
+			strings.Split(got.String(), "\n")); diff != "" {
 			t.Errorf("%s (-PyTorch +the model):\n%s", c.Comment, diff)
 		}
 	})

@@ -81,7 +81,8 @@ func TestReadLongLines(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"a 1 512\nb 1":             `run.trace:2:1: expected an operation (a, f, s, y, e, r, F, c or S), found "b"`,
+		"a 1 512\n" +
+			"b 1": `run.trace:2:1: expected an operation (a, f, s, y, e, r, F, c or S), found "b"`,
 		"  alloc 1":                `run.trace:1:4: expected the ID of a block, found "lloc"`,
 		"a":                        `run.trace:1:2: expected the ID of a block, found the end of the line`,
 		"a # 1":                    `run.trace:1:3: expected the ID of a block, found the end of the line`,
