@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"vramsoak/harness/queue"
 	"vramsoak/harness/supervise"
 
 	"golang.org/x/sys/unix"
@@ -347,10 +348,10 @@ func becomeNobody([]string) {
 }
 
 // inputs returns files called f1 to fN.
-func inputs(n int) []Input {
-	files := make([]Input, n)
+func inputs(n int) []queue.Input {
+	files := make([]queue.Input, n)
 	for i := range files {
-		files[i] = Input{Path: fmt.Sprintf("f%d", i+1), AudioSeconds: 10}
+		files[i] = queue.Input{Path: fmt.Sprintf("f%d", i+1), AudioSeconds: 10}
 	}
 	return files
 }

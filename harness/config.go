@@ -72,9 +72,6 @@ const (
 	DefaultSettleLimit = 30 * time.Second // of the command line; 0 does not look at the devices
 )
 
-// An Input is one file of the batch.
-type Input = queue.Input
-
 // A Config says what to run over which files, and where the log goes.
 type Config struct {
 	Command []string // program and arguments
@@ -83,7 +80,7 @@ type Config struct {
 	Shown []string
 	// Secrets are further names of flags and variables whose values must not get into the log.
 	Secrets secret.Names
-	Files   []Input // in the order in which they are fed; a path may occur several times
+	Files   []queue.Input // in the order in which they are fed; a path may occur several times
 	Feed    Feed
 
 	// Timeout is how long one file may take, and how long the wait for the next file to begin may
@@ -106,7 +103,7 @@ type Config struct {
 	// More yields further files when those that there are do not suffice, and none at the end of
 	// the batch; it may be nil. A process that takes many files is given RestartEvery at once, or
 	// else 10,000. With Resume it yields the files that the log knows again.
-	More func() []Input
+	More func() []queue.Input
 	// Resume goes on with the run whose log is in the run folder, instead of beginning one.
 	Resume bool
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"vramsoak/harness/queue"
 	"vramsoak/harness/supervise"
 	"vramsoak/parser"
 	"vramsoak/parser/record"
@@ -79,7 +80,7 @@ func TestValidate(t *testing.T) {
 		},
 		{"bad files", func(c *Config) {
 			c.Command, c.Feed = []string{"cmd"}, FeedStdin
-			c.Files = []Input{
+			c.Files = []queue.Input{
 				{Path: ""},
 				{Path: "a\nb"},
 				{Path: "a\x00"},
@@ -136,7 +137,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("a missing folder: %v", err)
 	}
 	line := good
-	line.Files = []Input{{Path: "a\nb"}}
+	line.Files = []queue.Input{{Path: "a\nb"}}
 	if err := line.Validate(); err != nil {
 		t.Errorf("a line break in an argument: %v", err)
 	}
@@ -152,7 +153,7 @@ func TestRunStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, _, _ := bytes.Cut(log, []byte("\n"))
-	records := parser.ParseLine(first, record.Position{})
+	records := (*parser.Set)(nil).ParseLine(first, record.Position{})
 	if len(records) != 1 {
 		t.Fatalf("the log begins %q", first)
 	}

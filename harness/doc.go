@@ -2,7 +2,7 @@
 //
 //	outcome, err := harness.Run(ctx, harness.Config{
 //		Command: []string{"python", "transcribe.py", "--batch", "{list}"},
-//		Files:   []harness.Input{{Path: "audio/0001.wav", AudioSeconds: 14.2}},
+//		Files:   []queue.Input{{Path: "audio/0001.wav", AudioSeconds: 14.2}},
 //		Feed:    harness.FeedList,
 //		Timeout: time.Minute,
 //		Dir:     "runs/2026-11-20T02-00-00Z",

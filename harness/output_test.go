@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"vramsoak/fixtures/soaklog"
+	"vramsoak/harness/queue"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -34,7 +35,7 @@ func TestWhatAProcessGets(t *testing.T) {
 			t.Parallel()
 			cfg := child(t, "print", test.feed, test.args...)
 			if test.feed != FeedNone {
-				cfg.Files = []Input{{Path: "first"}, {Path: awkward}}
+				cfg.Files = []queue.Input{{Path: "first"}, {Path: awkward}}
 			}
 			_, log, err := runOf(t.Context(), t, cfg)
 			if err != nil {

@@ -183,7 +183,7 @@ func TestUntil(t *testing.T) {
 			cfg := batchOf(t, FeedStdin, 2, "LINES="+lines)
 			cfg.Until = 200 * time.Millisecond
 			rounds := 0
-			cfg.More = func() []Input { rounds++; return inputs(2) }
+			cfg.More = func() []queue.Input { rounds++; return inputs(2) }
 			o, log, err := runOf(t.Context(), t, cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -212,18 +212,18 @@ func TestUntil(t *testing.T) {
 // Two runs take their files from one channel. Each file is done once.
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	queue := make(chan Input, 12)
-	for _, f := range inputs(cap(queue)) {
-		queue <- f
+	waiting := make(chan queue.Input, 12)
+	for _, f := range inputs(cap(waiting)) {
+		waiting <- f
 	}
-	close(queue)
-	done := make(chan string, cap(queue))
+	close(waiting)
+	done := make(chan string, cap(waiting))
 	var workers sync.WaitGroup
 	for range 2 {
 		cfg := batchOf(t, FeedProcess, 0, "LINES=both")
-		cfg.More = func() []Input {
-			if f, ok := <-queue; ok {
-				return []Input{f}
+		cfg.More = func() []queue.Input {
+			if f, ok := <-waiting; ok {
+				return []queue.Input{f}
 			}
 			return nil
 		}
@@ -249,7 +249,7 @@ func TestQueue(t *testing.T) {
 	for p := range done {
 		paths = append(paths, p)
 	}
-	for _, f := range inputs(cap(queue)) {
+	for _, f := range inputs(cap(waiting)) {
 		want = append(want, f.Path)
 	}
 	slices.Sort(paths)

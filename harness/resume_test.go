@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/fixtures/soaklog"
 	"vramsoak/harness/journal"
+	"vramsoak/harness/queue"
 	"vramsoak/parser/record"
 )
 
@@ -86,7 +87,7 @@ func TestResumeUntil(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 3, "LINES=both")
 	cfg.Until, cfg.Resume = 5*time.Second, true
-	cfg.More = func() []Input { return inputs(3) }
+	cfg.More = func() []queue.Input { return inputs(3) }
 	head := cfg.runStart(record.Header{Time: time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)})
 	log := string(head.AppendLine(nil)) + "\n"
 	for i := range 7 { // in the third round, after seven seconds

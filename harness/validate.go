@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"vramsoak/harness/queue"
 )
 
 // mistakes collects what is wrong with a configuration.
@@ -89,7 +91,7 @@ func (c Config) validateFeed(m *mistakes) {
 }
 
 // validateInput returns an error if a file cannot be fed.
-func validateInput(f Input, feed Feed) error {
+func validateInput(f queue.Input, feed Feed) error {
 	switch {
 	case f.Path == "":
 		return errors.New("expected a path, found an empty one")

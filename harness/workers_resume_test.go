@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/queue"
 	"vramsoak/parser/record"
 )
 
@@ -72,7 +73,7 @@ func TestWorkersUntilResumed(t *testing.T) {
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
 		cfg := onTwo(t, feed, 3, "")
 		cfg.Until = time.Hour
-		cfg.More = func() []Input { return inputs(3) }
+		cfg.More = func() []queue.Input { return inputs(3) }
 		ends := func(log string) int { return strings.Count(log, "[vramsoak] file-end") }
 		ended := func(n int, since [2]string) func([2]string) bool {
 			return func(logs [2]string) bool {

@@ -410,7 +410,7 @@ func TestWorkersUntil(t *testing.T) {
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
 		cfg := onTwo(t, feed, 2, "")
 		cfg.Until = 500 * time.Millisecond
-		cfg.More = func() []Input { return inputs(2) }
+		cfg.More = func() []queue.Input { return inputs(2) }
 		o, logs, err := runAll(t.Context(), t, cfg)
 		if err != nil || o.Reason != ReasonDone || o.Files < 2 ||
 			o.Counts[record.StatusOK] != o.Files {

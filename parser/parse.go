@@ -82,12 +82,8 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 // ParseLine reads one line of a log, with or without its newline, and returns its records: mostly
 // none or one. It returns several if '\r' or a torn write put several on one line. A line that is
 // only a part of a [record.SegmentMap] gives none.
-func ParseLine(line []byte, pos record.Position) []record.Record {
-	return (*Set)(nil).ParseLine(line, pos)
-}
-
-func parseLine(line []byte, pos record.Position, m *scan.Dialects) []record.Record {
-	s := scan.NewScanner(pos.Path, m)
+func (set *Set) ParseLine(line []byte, pos record.Position) []record.Record {
+	s := scan.NewScanner(pos.Path, set.dialects())
 	var out, rest scan.Batch
 	s.Scan(source.Window{Buf: line, To: len(line), Docker: source.IsDocker(line)}, 0, nil, &out)
 	s.Finish(out.Tables, &rest)

@@ -88,11 +88,6 @@ func (set *Set) Read(r io.Reader, name string) iter.Seq2[record.Record, error] {
 	return recordsOf(readLog(r, name, set.dialects()))
 }
 
-// ParseLine is [ParseLine] in the dialects of the set.
-func (set *Set) ParseLine(line []byte, pos record.Position) []record.Record {
-	return parseLine(line, pos, set.dialects())
-}
-
 // Next returns the offset at or after `from` of the next text that may belong to a record: a needle
 // of a dialect, or a terminal escape, which may hide one. ok is false if there is none. If a
 // dialect has no needles, any text may belong to a record.

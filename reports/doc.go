@@ -15,7 +15,7 @@
 //	text.Report(os.Stdout, timeline, report, text.Options{Terminal: true, Width: 100})
 //	junit.Write(w, timeline, report)
 //	markdown.Report(w, timeline, report)
-//	memory.Plot(w, "png", timeline, report, plots.Options{})
+//	overruns.Plot(w, "png", history, series, changes, plots.Options{})
 //
 // Every report is a pure function of what it is given: the same input gives the same bytes. No
 // report judges. The findings are harness/check's.

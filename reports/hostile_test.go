@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"vramsoak/fixtures/timelines"
+	"vramsoak/harness/check"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/junit"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
@@ -21,10 +23,18 @@ func TestHostileXML(t *testing.T) {
 		t.Fatal(err)
 	}
 	timelines.WellFormedXML(t, out.Bytes())
+	opts := plots.Options{Width: 800, Height: 450}
+	recovered := map[*timeline.File][]check.Recovered{}
+	for _, r := range rep.Recoveries {
+		recovered[r.File] = append(recovered[r.File], r)
+	}
+	sketch := memory.NewSketch(opts)
+	for f := range tl.InOrder() {
+		sketch.Add(f, recovered[f])
+	}
 	for _, format := range plots.Formats {
 		var out bytes.Buffer
-		if err := memory.Plot(&out, format, tl, rep,
-			plots.Options{Width: 800, Height: 450}); err != nil {
+		if err := sketch.Chart(tl, rep).Plot(&out, format, opts); err != nil {
 			t.Fatal(err)
 		}
 		if format == "svg" {

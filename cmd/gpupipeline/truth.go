@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"vramsoak/fixtures"
+	"vramsoak/pipeline/audio"
 	"vramsoak/pipeline/speakers"
 )
 
@@ -33,20 +33,14 @@ func readTruth(path string) (*truth, error) {
 			return speakers.RTTMField(audioName(path))
 		}}, err
 	}
-	manifest, err := fixtures.ReadManifest(path)
+	manifest, err := audio.ReadManifest(path)
 	if err != nil {
 		return nil, err
 	}
 	t := &truth{path, map[string][]speakers.Turn{}, absolute}
 	for _, f := range manifest.Files {
 		name := absolute(filepath.Join(filepath.Dir(path), f.Path))
-		t.turns[name] = nil
-		for _, turn := range f.Turns {
-			t.turns[name] = append(t.turns[name], speakers.Turn{
-				Start: turn.Start, End: turn.End,
-				Speaker: turn.Speaker,
-			})
-		}
+		t.turns[name] = f.Turns
 	}
 	return t, nil
 }

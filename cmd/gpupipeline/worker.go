@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vramsoak/parser/bounded"
 	"vramsoak/pipeline/diarization"
 )
 
@@ -34,17 +35,7 @@ type worker struct {
 	// output.
 	ended chan struct{}
 	state *os.ProcessState
-	last  *tail
-}
-
-// A tail keeps the end of what is written to it.
-type tail struct{ text []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	const most = 4 << 10
-	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-most):]
-	return len(p), nil
+	last  *bounded.Tail
 }
 
 // errWorkerOutOfMemory is in the error of a worker whose memory ran out.
@@ -78,7 +69,7 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 	}
 	cmd := exec.Command(executable(), workerFlag)
 	cmd.Args[0] = os.Args[0]
-	last := &tail{}
+	last := &bounded.Tail{Limit: 4 << 10}
 	said := io.MultiWriter(last, stderr)
 	cmd.Stdout, cmd.Stderr = said, said // stdout belongs to the log
 	cmd.ExtraFiles = []*os.File{theirs, audio}
@@ -148,7 +139,7 @@ func (w *worker) death() error {
 	case status.Signal() == syscall.SIGKILL:
 		return fmt.Errorf("%w; the system kills a process when memory runs out: %w", err,
 			errWorkerOutOfMemory)
-	case diarization.SaysOutOfMemory(string(w.last.text)):
+	case diarization.SaysOutOfMemory(w.last.String()):
 		return fmt.Errorf("%w: %w", err, errWorkerOutOfMemory)
 	}
 	return err

@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"vramsoak/fixtures"
-	"vramsoak/harness"
+	"vramsoak/harness/queue"
 	"vramsoak/harness/runfolder"
 	"vramsoak/parser/bounded"
 	"vramsoak/pipeline/audio"
@@ -21,8 +20,8 @@ import (
 // else every file in it by name), a manifest, a list (.txt, one path a line), or a file itself. If
 // no manifest gives a file's length, the header of a WAV file does. The error names every missing
 // file, and the flag that named it.
-func inputs(flag string, sources []string) ([]harness.Input, error) {
-	var all []harness.Input
+func inputs(flag string, sources []string) ([]queue.Input, error) {
+	var all []queue.Input
 	var errs []error
 	for _, source := range sources {
 		files, err := inputsOf(source)
@@ -47,7 +46,7 @@ func inputs(flag string, sources []string) ([]harness.Input, error) {
 
 // missing returns an error if some of the files do not exist, so that no night's soak ends with
 // them. An address, such as s3://bucket/a.wav, is left to the command.
-func missing(files []harness.Input) error {
+func missing(files []queue.Input) error {
 	const named = 20
 	var gone []string // the first of them
 	n := 0
@@ -73,8 +72,8 @@ func missing(files []harness.Input) error {
 
 // inRounds returns the batch so many times over. With a seed, each round has an order of its own,
 // which depends only on the seed and the number of files. more returns one further round each time.
-func inRounds(files []harness.Input, repeat int, seed *uint64) (all []harness.Input,
-	more func() []harness.Input, err error,
+func inRounds(files []queue.Input, repeat int, seed *uint64) (all []queue.Input,
+	more func() []queue.Input, err error,
 ) {
 	switch {
 	case repeat < 1:
@@ -89,10 +88,10 @@ func inRounds(files []harness.Input, repeat int, seed *uint64) (all []harness.In
 		return nil, nil, fmt.Errorf("--repeat %d: expected at most %d files in all, found %d "+
 			"each time", repeat, runfolder.MaxFiles, len(files))
 	}
-	more = func() []harness.Input { return files }
+	more = func() []queue.Input { return files }
 	if seed != nil {
 		random := rand.New(rand.NewPCG(*seed, 0))
-		more = func() []harness.Input {
+		more = func() []queue.Input {
 			round := slices.Clone(files)
 			random.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
 			return round
@@ -104,14 +103,14 @@ func inRounds(files []harness.Input, repeat int, seed *uint64) (all []harness.In
 	return all, more, nil
 }
 
-func inputsOf(source string) ([]harness.Input, error) {
+func inputsOf(source string) ([]queue.Input, error) {
 	info, err := os.Stat(source)
 	if err != nil {
 		return nil, errors.Unwrap(err) // the caller names the path
 	}
 	switch {
 	case info.IsDir():
-		manifest := filepath.Join(source, fixtures.ManifestName)
+		manifest := filepath.Join(source, audio.ManifestName)
 		if _, err := os.Stat(manifest); err == nil {
 			return fromManifest(manifest)
 		}
@@ -121,17 +120,17 @@ func inputsOf(source string) ([]harness.Input, error) {
 	case filepath.Ext(source) == ".txt":
 		return fromList(source)
 	}
-	return []harness.Input{{Path: source}}, nil
+	return []queue.Input{{Path: source}}, nil
 }
 
-func fromManifest(path string) ([]harness.Input, error) {
-	manifest, err := fixtures.ReadManifest(path)
+func fromManifest(path string) ([]queue.Input, error) {
+	manifest, err := audio.ReadManifest(path)
 	if err != nil {
 		return nil, err
 	}
-	files := make([]harness.Input, 0, len(manifest.Files))
+	files := make([]queue.Input, 0, len(manifest.Files))
 	for _, f := range manifest.Files {
-		files = append(files, harness.Input{
+		files = append(files, queue.Input{
 			Path:         filepath.Join(filepath.Dir(path), f.Path),
 			AudioSeconds: f.Seconds,
 		})
@@ -139,15 +138,15 @@ func fromManifest(path string) ([]harness.Input, error) {
 	return files, nil
 }
 
-func fromFolder(dir string) ([]harness.Input, error) {
+func fromFolder(dir string) ([]queue.Input, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	var files []harness.Input
+	var files []queue.Input
 	for _, e := range entries {
 		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
-			files = append(files, harness.Input{Path: filepath.Join(dir, e.Name())})
+			files = append(files, queue.Input{Path: filepath.Join(dir, e.Name())})
 		}
 	}
 	if len(files) == 0 {
@@ -158,13 +157,13 @@ func fromFolder(dir string) ([]harness.Input, error) {
 }
 
 // fromList reads one path a line. It skips empty lines and those that begin with #.
-func fromList(path string) ([]harness.Input, error) {
+func fromList(path string) ([]queue.Input, error) {
 	list, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = list.Close() }() // only read
-	var files []harness.Input
+	var files []queue.Input
 	for text, err := range bounded.Lines(list, path) {
 		if err != nil {
 			return nil, err
@@ -176,7 +175,7 @@ func fromList(path string) ([]harness.Input, error) {
 		if len(files) == runfolder.MaxFiles {
 			return nil, fmt.Errorf("expected at most %d paths, found more", runfolder.MaxFiles)
 		}
-		files = append(files, harness.Input{Path: line})
+		files = append(files, queue.Input{Path: line})
 	}
 	if len(files) == 0 {
 		return nil, errors.New("expected one path a line, found none")

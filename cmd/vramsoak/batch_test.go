@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"vramsoak/harness/queue"
 
-	"vramsoak/harness"
+	"github.com/google/go-cmp/cmp"
 )
 
 // The orders were computed by a Python program of PCG-DXSM and Fisher and Yates's shuffle, so that
@@ -32,9 +32,9 @@ func TestInRounds(t *testing.T) {
 		{"abcdef", 2, seed(1<<64 - 1), "cadfeb" + "baefcd"},
 	}
 	for _, test := range tests {
-		var files []harness.Input
+		var files []queue.Input
 		for name := range strings.SplitSeq(test.files, "") {
-			files = append(files, harness.Input{Path: name, AudioSeconds: 1})
+			files = append(files, queue.Input{Path: name, AudioSeconds: 1})
 		}
 		all, _, err := inRounds(files, test.repeat, test.seed)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
+	"vramsoak/harness/queue"
 	"vramsoak/harness/runfolder"
 	"vramsoak/harness/secret"
 	"vramsoak/parser/timeline"
@@ -30,7 +31,7 @@ import (
 
 // newRun makes a run folder with all that it takes to resume the run. No process has been started
 // yet. undo removes the folder, and the folder of runs if newRun made that too.
-func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harness.Input) (
+func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []queue.Input) (
 	dir string, info runfolder.Info, undo func(), err error,
 ) {
 	if len(cfg.Command) > 0 {
@@ -122,7 +123,7 @@ func writeInfo(dir string, info runfolder.Info) error {
 	})
 }
 
-func writeBatch(dir string, files []harness.Input) error {
+func writeBatch(dir string, files []queue.Input) error {
 	return writeFile(filepath.Join(dir, runfolder.BatchName), func(w io.Writer) error {
 		buffered := bufio.NewWriter(w)
 		if err := runfolder.EncodeBatch(sink.JSONLines(buffered).Encode, files); err != nil {

@@ -96,7 +96,7 @@ func thisGPU() (scenario.GPU, error) {
 func lint(s *scenario.Scenario, diagnostics io.Writer) error {
 	var refused []error
 	for _, m := range s.Lint() {
-		if m.Severity == scenario.Error { // on this card
+		if m.Severity == strictyaml.Error { // on this card
 			refused = append(refused, &m)
 		} else {
 			_, _ = sink.Fprintf(diagnostics, "vramsoak: %v\n", &m) // a word beside the result

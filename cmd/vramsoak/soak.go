@@ -17,6 +17,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
+	"vramsoak/harness/queue"
 	"vramsoak/harness/runfolder"
 	"vramsoak/harness/sample"
 	"vramsoak/parser"
@@ -313,7 +314,7 @@ func (o soakOptions) judgedBy(past *runfolder.Run) (policy check.Policy, text st
 }
 
 // batch returns one round of the run's files.
-func (o soakOptions) batch(past *runfolder.Run) ([]harness.Input, error) {
+func (o soakOptions) batch(past *runfolder.Run) ([]queue.Input, error) {
 	if past != nil {
 		return runfolder.ReadBatch(past.Dir)
 	}

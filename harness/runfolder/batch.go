@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"vramsoak/harness"
+	"vramsoak/harness/queue"
 	"vramsoak/parser/bounded"
 )
 
@@ -25,7 +25,7 @@ type batchLine struct {
 }
 
 // EncodeBatch writes the files of one round, one a line. encode writes a value as a line of JSON.
-func EncodeBatch(encode func(any) error, files []harness.Input) error {
+func EncodeBatch(encode func(any) error, files []queue.Input) error {
 	for _, f := range files {
 		line := batchLine{Path: f.Path, AudioSeconds: f.AudioSeconds}
 		if !utf8.ValidString(f.Path) {
@@ -39,14 +39,14 @@ func EncodeBatch(encode func(any) error, files []harness.Input) error {
 }
 
 // ReadBatch reads the files of one round from a run folder.
-func ReadBatch(dir string) ([]harness.Input, error) {
+func ReadBatch(dir string) ([]queue.Input, error) {
 	path := filepath.Join(dir, BatchName)
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // only read
-	var files []harness.Input
+	var files []queue.Input
 	for text, err := range bounded.Lines(f, path) {
 		if err != nil {
 			return nil, err
@@ -62,7 +62,7 @@ func ReadBatch(dir string) ([]harness.Input, error) {
 		if line.Bytes != nil {
 			line.Path = string(line.Bytes)
 		}
-		files = append(files, harness.Input{Path: line.Path, AudioSeconds: line.AudioSeconds})
+		files = append(files, queue.Input{Path: line.Path, AudioSeconds: line.AudioSeconds})
 	}
 	return files, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/harness"
+	"vramsoak/harness/queue"
 )
 
 // A run folder is its workers' logs, in the order of the GPUs' numbers, without logs that have no
@@ -51,12 +52,12 @@ func TestLogs(t *testing.T) {
 
 // What resumes a run gets the names of its files back to the byte.
 func TestBatchKeepsNames(t *testing.T) {
-	var want []harness.Input
+	var want []queue.Input
 	for _, path := range []string{
 		"a.wav", "-@x", "=x\nb\r", "\x1b[31m\u0085\u202e", "\xff\x9b.wav",
 		"\ufffd", `"\`,
 	} {
-		want = append(want, harness.Input{Path: path, AudioSeconds: 1.5})
+		want = append(want, queue.Input{Path: path, AudioSeconds: 1.5})
 	}
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, BatchName))

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"vramsoak/parser/lex"
 )
 
 // Arguments returns a copy of a command with its secrets masked, and reports whether it had any. An
@@ -39,17 +41,17 @@ func marked(arg string) bool {
 const authSchemes = `bearer|basic|token|apikey|api-key|key|digest|negotiate|ntlm`
 
 var (
-	flagName = expression(`^--?[A-Za-z][A-Za-z0-9_.-]*$`)
+	flagName = lex.Expression(`^--?[A-Za-z][A-Za-z0-9_.-]*$`)
 	// value ends at a blank, unless it is quoted.
 	value      = `("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&;,}]+)`
-	assignment = expression(`((?:--?)?[A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)` + value)
+	assignment = lex.Expression(`((?:--?)?[A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)` + value)
 	// schemes and scheme: in "Authorization: Bearer TOKEN" the token follows the scheme.
-	schemes = expression(`(?i)^(?:` + authSchemes + `)$`)
-	scheme  = expression(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
+	schemes = lex.Expression(`(?i)^(?:` + authSchemes + `)$`)
+	scheme  = lex.Expression(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
 	// header also finds short tokens, because they follow the header's name.
-	header = expression(`(?i)(authorization["']?\s*[=:]\s*["']?(?:` + authSchemes + `)\s+)` +
+	header = lex.Expression(`(?i)(authorization["']?\s*[=:]\s*["']?(?:` + authSchemes + `)\s+)` +
 		`([^\s"'&;,{}]+)`)
-	flagged = expression(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
+	flagged = lex.Expression(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
 )
 
 // Text masks the secrets within a command line, or within one argument, which may be a script as in
@@ -85,7 +87,7 @@ func (n Names) Text(arg string) string {
 	return forms().ReplaceAllString(Credentials(arg), Mask)
 }
 
-var plainName = expression(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
+var plainName = lex.Expression(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
 
 // replace masks the third group of an expression, the value, if the first group is the name of a
 // secret. The value of another name may contain secrets too: in https://host/?token=SECRET, "https"
@@ -106,7 +108,7 @@ func (n Names) replace(of *regexp.Regexp, text string) string {
 
 // forms matches tokens in the forms that their issuers document: Hugging Face, OpenAI and
 // Anthropic, GitHub, GitLab, Slack, AWS, Google, npm, Docker, PyPI, JSON Web Tokens.
-var forms = expression(`\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|` +
+var forms = lex.Expression(`\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|` +
 	`gh[pousr]_[A-Za-z0-9]{16,}|` +
 	`github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|` +
 	`A[KS]IA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|` +

@@ -2,6 +2,8 @@ package secret
 
 import (
 	"strings"
+
+	"vramsoak/parser/lex"
 )
 
 // IsDSN reports whether a text looks like the address of a database, in any spelling, or like any
@@ -22,20 +24,20 @@ const products = `postgres(?:ql)?|pgsql|psql|pg|cockroach(?:db)?|mysql|mariadb|m
 
 var (
 	// database matches the start of a database address. A misspelled one has one slash, or none.
-	database = expression(`(?i)^(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*(?::|;|//|\\\\)`)
+	database = lex.Expression(`(?i)^(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*(?::|;|//|\\\\)`)
 	// account matches an address with an account: scheme:/...:...@.
-	account = expression(`(?s)^(?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]+|[/\\]{2,})[^/@]*:.*@`)
+	account = lex.Expression(`(?s)^(?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]+|[/\\]{2,})[^/@]*:.*@`)
 	// bareAccount matches an address without a scheme: user:password@host/db, or
 	// user:password@tcp(host)/db.
-	bareAccount = expression(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@` +
+	bareAccount = lex.Expression(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@` +
 		`(?:[A-Za-z0-9.\[\]:_-]+|[a-z0-9+]*\([^()]*\))(?:/[^/@]*)?$`)
 	// key matches a name and its "=" in libpq's keyword form, in a query, or in an ADO connection
 	// string.
-	key = expression(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user ` +
+	key = lex.Expression(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user ` +
 		`id|uid|dbname|database|` + secretKey +
 		`|sslmode|passfile|service|application_name|connect_timeout)\s*=`)
 	secretKey = `password|passwd|pass|pwd|sslpassword`
-	secretOf  = expression(`(?i)^(?:` + secretKey + `)$`)
+	secretOf  = lex.Expression(`(?i)^(?:` + secretKey + `)$`)
 )
 
 // keywords reports whether a text has the keyword form: it names a password, or two other keys.
@@ -67,7 +69,7 @@ func MaskDSN(text string) string {
 }
 
 // afterScheme matches the part of an address before the account.
-var afterScheme = expression(`(?i)^\s*(?:[/\\]{2,}|(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|` +
+var afterScheme = lex.Expression(`(?i)^\s*(?:[/\\]{2,}|(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|` +
 	`(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*[:;])`)
 
 // maskKeys masks the values of keys for passwords. A value ends where the next key begins.
@@ -93,8 +95,8 @@ func maskKeys(text string) string {
 
 var (
 	// inText matches the account of an address in running text. It ends at the last "@" of the word.
-	inText = expression(`((?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]{1,3}|(?:^|[\s"])//))([^\s/@:]*):(\S*)@`)
-	named  = expression(`(?i)\b(` + secretKey + `)(\s*=\s*)("[^"]*"|'(?:[^'\\]|\\.)*'|[^\s&;"']+)`)
+	inText = lex.Expression(`((?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]{1,3}|(?:^|[\s"])//))([^\s/@:]*):(\S*)@`)
+	named  = lex.Expression(`(?i)\b(` + secretKey + `)(\s*=\s*)("[^"]*"|'(?:[^'\\]|\\.)*'|[^\s&;"']+)`)
 )
 
 // Credentials masks the passwords of addresses in a message, and values after "password=".

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"vramsoak/parser/lex"
 )
 
 // Mask replaces a secret.
@@ -75,15 +77,15 @@ func (n Names) holds(name, value string) bool {
 }
 
 var (
-	version = expression(`^v?[0-9]+$`)
+	version = lex.Expression(`^v?[0-9]+$`)
 	// anywhere are words that mark a secret anywhere in its name.
 	anywhere = []string{
 		"passwords", "passcode", "pwd", "pw", "psk", "secret", "secrets", "authtoken", "accesstoken",
 		"authorization", "credential", "credentials", "privatekey", "sshpass", "userpass", "dbpass",
 	}
 	// joined matches words that mark a secret by their end: PGPASSWORD, --newpassword, --myapikey.
-	joined = expression(`(?:password|passwd|passphrase|apikey)$`)
-	digit  = expression(`^[0-9]$`)
+	joined = lex.Expression(`(?:password|passwd|passphrase|apikey)$`)
+	digit  = lex.Expression(`^[0-9]$`)
 	// endings are words that mark a secret only at the end of its name.
 	endings = []string{"auth", "bearer", "cookie", "pass", "jwt", "pat", "signature"}
 	// locations are last words of names that say where a secret is stored.

@@ -3,6 +3,8 @@ package secret
 import (
 	"slices"
 	"strings"
+
+	"vramsoak/parser/lex"
 )
 
 // A tool is a group of programs with a flag whose value is a secret, although its name is not one
@@ -131,10 +133,10 @@ func (t *tool) value(value string) (masked string, ok bool) {
 }
 
 var (
-	together = expression(`^-[A-Za-z#]{2,}$`)
+	together = lex.Expression(`^-[A-Za-z#]{2,}$`)
 	// scriptWord matches a word of a script. It ends at a blank outside quotes. A single quote may
 	// also be part of a word: it's.
-	scriptWord = expression(`(?s)(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\]|["'\\])+`)
+	scriptWord = lex.Expression(`(?s)(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\]|["'\\])+`)
 )
 
 // toolText masks the secrets of tools in a script.

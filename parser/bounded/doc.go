@@ -5,5 +5,5 @@
 //	text, err := bounded.ReadFile("run.json", 8<<20) // no more than 8 MiB and one byte are ever read
 //
 // Lists are read line by line. Compressed files are read with a window that fits their size. Logs
-// may be of any length; see package parser.
+// may be of any length; see package parser. A [Tail] keeps the end of what a program prints.
 package bounded

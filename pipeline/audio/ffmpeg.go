@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"vramsoak/parser/bounded"
 )
 
 // convert decodes a file with ffmpeg. The error uses expected and found to say why ffmpeg is
@@ -28,7 +30,7 @@ func convert(ctx context.Context, path, expected, found string) (Samples, error)
 	cmd := exec.CommandContext(ctx, program, "-nostdin", "-v", "error", "-i", "file:"+path,
 		"-f", "f32le", "-ac", "1", "-ar", strconv.Itoa(Rate), "-")
 	cmd.WaitDelay = 5 * time.Second // a child of ffmpeg must not keep the pipe open after a kill
-	stderr := &tail{}
+	stderr := &bounded.Tail{Limit: 2048}
 	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -43,14 +45,14 @@ func convert(ctx context.Context, path, expected, found string) (Samples, error)
 	}
 	if err := cmd.Wait(); err != nil && readErr == nil {
 		return Samples{}, fmt.Errorf("found %s, which ffmpeg could not read; write or copy it "+
-			"again (%w: %s)", found, err, stderr)
+			"again (%w: %s)", found, err, reason(stderr))
 	}
 	if readErr != nil {
 		return Samples{}, fmt.Errorf("read from ffmpeg: %w", readErr)
 	}
 	if len(pcm) == 0 {
 		return Samples{}, fmt.Errorf("found %s, in which ffmpeg found no audio; take it out of "+
-			"the batch (%s)", found, stderr)
+			"the batch (%s)", found, reason(stderr))
 	}
 	return Samples{PCM: pcm}, nil
 }
@@ -75,19 +77,9 @@ func readFloats(r io.Reader) ([]float32, error) {
 	}
 }
 
-// tail keeps the end of what is written to it. ffmpeg says there why it failed.
-type tail struct{ text []byte }
-
-const tailSize = 2048
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.text = append(t.text, p[max(0, len(p)-tailSize):]...)
-	t.text = t.text[max(0, len(t.text)-tailSize):]
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	text := strings.Join(strings.Fields(string(t.text)), " ")
+// reason returns why ffmpeg failed, from the end of its stderr.
+func reason(stderr *bounded.Tail) string {
+	text := strings.Join(strings.Fields(stderr.String()), " ")
 	if text == "" {
 		return "it gave no reason"
 	}

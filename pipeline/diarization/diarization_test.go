@@ -56,7 +56,7 @@ func open(t *testing.T, c Config) *Diarizer {
 }
 
 // batch writes audio files and reads them back.
-func batch(t *testing.T, spec fixtures.AudioSpec) (fixtures.Manifest, [][]float32) {
+func batch(t *testing.T, spec fixtures.AudioSpec) (audio.Manifest, [][]float32) {
 	t.Helper()
 	dir := t.TempDir()
 	m, err := fixtures.WriteAudio(dir, spec)
@@ -76,7 +76,7 @@ func batch(t *testing.T, spec fixtures.AudioSpec) (fixtures.Manifest, [][]float3
 
 // right is the share of the time, in frames of 10 ms, in which exactly those speak who should, with
 // the speakers' names exchanged if that is better.
-func right(t *testing.T, truth []fixtures.Turn, found []speakers.Turn, end float64) float64 {
+func right(t *testing.T, truth, found []speakers.Turn, end float64) float64 {
 	t.Helper()
 	names := map[string]string{}
 	best := 0.0
@@ -178,7 +178,7 @@ func TestTurnsLieWithinTheAudio(t *testing.T) {
 }
 
 // one is the audio with the silence where B speaks.
-func one(f fixtures.AudioFile, samples []float32) []float32 {
+func one(f audio.ManifestFile, samples []float32) []float32 {
 	alone := append([]float32(nil), samples...)
 	for _, turn := range f.Turns {
 		if turn.Speaker == fixtures.SpeakerB {

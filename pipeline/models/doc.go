@@ -4,7 +4,7 @@
 //	m, err := models.Lookup("openai/whisper-large-v3")      // or "whisper-large-v3", "large-v3"
 //	m.Weights(models.Float16)                               // 3,086,981,120 bytes
 //	in := models.Input{Batch: 4, Beams: 5, Tokens: 448}
-//	m.PeakBytes(in, models.Float16)                         // the most that one pass holds besides
+//	models.Peak(m.Forward(in, models.Float16))              // the most that one pass holds besides
 //	for _, a := range m.Forward(in, models.Float16) { ... } // the tensors of a pass
 //
 // A pass is a list of operations (pass.go). Each is a step that makes one tensor and reads others.

@@ -15,10 +15,8 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		need := m.Weights(models.Float16) + m.PeakBytes(models.Input{
-			Batch: 1, Beams: 5,
-			Tokens: 224,
-		}, models.Float16)
+		need := m.Weights(models.Float16) +
+			models.Peak(m.Forward(models.Input{Batch: 1, Beams: 5, Tokens: 224}, models.Float16))
 		fmt.Printf("%-22s %v\n", name, need <= room)
 	}
 	// Output:

@@ -57,15 +57,6 @@ func (t Tensor) Bytes(d DType) int64 {
 	return d.WeightBytes(t.Elements())
 }
 
-// Count returns the number of parameters, as model.num_parameters() prints it.
-func (m *Model) Count() int {
-	n := 0
-	for _, t := range m.Parameters {
-		n += t.Elements()
-	}
-	return n
-}
-
 // Weights returns what the model holds on the GPU, parameters and buffers, before the allocator
 // rounds each of them up.
 func (m *Model) Weights(d DType) int64 {

@@ -64,10 +64,7 @@ func (m *Model) AppendForward(dst []Activation, in Input, d DType) []Activation 
 	return p.list
 }
 
-// PeakBytes returns the most that a pass holds at one time, without the weights.
-func (m *Model) PeakBytes(in Input, d DType) int64 { return Peak(m.Forward(in, d)) }
-
-// Peak returns the most that is live at one step of a pass.
+// Peak returns the most that is live at one step of a pass, without the weights.
 func Peak(list []Activation) int64 {
 	last := 0
 	for _, a := range list {

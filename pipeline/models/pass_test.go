@@ -73,7 +73,7 @@ func TestPeaksArePyTorchs(t *testing.T) {
 		{"whisper-large-v3", Input{Batch: 4, Tokens: 8, Eager: true}, Autocast, 1_879_872_000, 0},
 	} {
 		m := lookup(t, c.model)
-		got := m.PeakBytes(c.in, c.d)
+		got := peakOf(m, c.in, c.d)
 		if m.multiplies {
 			got -= cublasWorkspace
 		}
@@ -132,7 +132,7 @@ func TestMeasuredOnGPUs(t *testing.T) {
 			Float32, 1.59,
 		},
 	} {
-		got := float64(c.weights+lookup(t, c.model).PeakBytes(c.in, c.d)) / (1 << 30)
+		got := float64(c.weights+peakOf(lookup(t, c.model), c.in, c.d)) / (1 << 30)
 		if math.Abs(got/c.gib-1) > 0.10 {
 			t.Errorf("%s: %.2f GiB, measured were %.2f", c.model, got, c.gib)
 		}
@@ -147,7 +147,7 @@ func TestWithinOpenAIsTable(t *testing.T) {
 		"large": 10, "turbo": 6,
 	} {
 		m := lookup(t, name)
-		got := float64(m.Weights(Autocast)+m.PeakBytes(Input{Batch: 1, Beams: 5}, Autocast)) / 1e9
+		got := float64(m.Weights(Autocast)+peakOf(m, Input{Batch: 1, Beams: 5}, Autocast)) / 1e9
 		if got > gb || got < 0.2*gb {
 			t.Errorf("%s: %.2f GB, OpenAI says %g", name, got, gb)
 		}
@@ -264,7 +264,7 @@ func TestPasses(t *testing.T) {
 		} {
 			more := usual(m, in)
 			grow(&more)
-			if p := m.PeakBytes(more, d); p < peak {
+			if p := peakOf(m, more, d); p < peak {
 				t.Fatalf("%s: %+v takes %d, %+v only %d", m.Name, in, peak, more, p)
 			}
 		}
@@ -304,3 +304,5 @@ func BenchmarkForward(b *testing.B) {
 		})
 	}
 }
+
+func peakOf(m *Model, in Input, d DType) int64 { return Peak(m.Forward(in, d)) }

@@ -39,16 +39,6 @@ func Card(name string) (GPU, error) {
 			cardAdvice(name))
 }
 
-// Cards returns all cards that are known by name, smallest first.
-func Cards() []GPU {
-	all := make([]GPU, len(cards))
-	for i, c := range cards {
-		all[i] = c.gpu()
-	}
-	slices.SortStableFunc(all, func(a, b GPU) int { return int((a.Size - b.Size) / record.MiB) })
-	return all
-}
-
 // leastCard is the smallest size that is accepted. No card for models has less.
 const leastCard = 64 * record.MiB
 

@@ -1,9 +1,11 @@
 package scenario_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
+	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/scenario"
 )
 
@@ -61,6 +63,25 @@ func TestCards(t *testing.T) {
 		last = c.Size
 		if again, err := scenario.Card(c.Card); err != nil || again != c {
 			t.Errorf("%s: got %+v, %v", c.Card, again, err)
+		}
+	}
+}
+
+// The documentation names each card and each model that is known.
+func TestDocsNameCardsAndModels(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/reference/cards-and-models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := models.Names()
+	for _, c := range scenario.Cards() {
+		names = append(names, c.Card)
+	}
+	_, list, _ := strings.Cut(string(docs), "## Cards and models that are known by name")
+	list = strings.ReplaceAll(list, "\n", " ")
+	for _, name := range names {
+		if !strings.Contains(list, " "+name+",") && !strings.Contains(list, " "+name+".") {
+			t.Errorf("docs/reference/cards-and-models.md does not name %s", name)
 		}
 	}
 }

@@ -14,14 +14,14 @@ import (
 // Lint returns what is wrong or has no effect although it can be read, in the order of the file;
 // see the table in the package's documentation. [Read] refuses errors, so for its scenarios Lint
 // returns warnings only. A scenario that was changed, or that got another card, may have errors.
-func (s *Scenario) Lint() []Mistake {
+func (s *Scenario) Lint() []strictyaml.Mistake {
 	l := &linter{s: s}
 	l.environment()
 	l.stages()
 	l.policies()
 	l.models()
 	l.faults()
-	slices.SortStableFunc(l.found, func(a, b Mistake) int {
+	slices.SortStableFunc(l.found, func(a, b strictyaml.Mistake) int {
 		if a.Line != b.Line {
 			return a.Line - b.Line
 		}
@@ -33,11 +33,12 @@ func (s *Scenario) Lint() []Mistake {
 // A linter collects mistakes.
 type linter struct {
 	s     *Scenario
-	found []Mistake
+	found []strictyaml.Mistake
 }
 
 // say adds a mistake at a path of the scenario, offset bytes into the text there.
-func (l *linter) say(severity Severity, rule, path string, text string, offset int, expected, found,
+func (l *linter) say(
+	severity strictyaml.Severity, rule, path string, text string, offset int, expected, found,
 	advice string,
 ) {
 	p := l.s.places[path]
@@ -48,7 +49,7 @@ func (l *linter) say(severity Severity, rule, path string, text string, offset i
 	if p.Direct {
 		p.Column += len([]rune(text[:min(offset, len(text))]))
 	}
-	l.found = append(l.found, Mistake{
+	l.found = append(l.found, strictyaml.Mistake{
 		Path: l.s.Path, Line: p.Line, Column: p.Column, Severity: severity, Rule: rule,
 		Expected: expected, Found: found, Advice: advice,
 	})
@@ -56,12 +57,12 @@ func (l *linter) say(severity Severity, rule, path string, text string, offset i
 
 // warn adds a warning at a path.
 func (l *linter) warn(rule, path, expected, found, advice string) {
-	l.say(Warning, rule, path, "", 0, expected, found, advice)
+	l.say(strictyaml.Warning, rule, path, "", 0, expected, found, advice)
 }
 
 // fail adds an error at a path.
 func (l *linter) fail(rule, path, expected, found, advice string) {
-	l.say(Error, rule, path, "", 0, expected, found, advice)
+	l.say(strictyaml.Error, rule, path, "", 0, expected, found, advice)
 }
 
 // sampleTotal is the card on which expressions are tried if the file names none.

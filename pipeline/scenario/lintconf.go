@@ -102,22 +102,25 @@ func WithSettings(conf string, settings ...string) string {
 	return strings.Join(append(kept, settings...), ",")
 }
 
+// A sayAt adds a mistake at an offset of a configuration.
+type sayAt func(severity strictyaml.Severity, rule string, offset int, expected, found, advice string)
+
 // conf checks a configuration. What PyTorch refuses is an error; what has no effect, or another
 // effect than it seems, is a warning.
 func (l *linter) conf(variable, conf string) {
-	at := func(severity Severity, rule string, offset int, expected, found, advice string) {
+	at := func(severity strictyaml.Severity, rule string, offset int, expected, found, advice string) {
 		l.say(severity, rule, "env."+variable, conf, offset, expected, found, advice)
 	}
 	if strings.TrimSpace(conf) == "" {
 		return
 	}
 	if len(conf) > maxConf {
-		at(Error, "alloc-conf", 0, fmt.Sprintf("settings of at most %d bytes", maxConf),
+		at(strictyaml.Error, "alloc-conf", 0, fmt.Sprintf("settings of at most %d bytes", maxConf),
 			strconv.Itoa(len(conf)), "")
 		return
 	}
 	if i := strings.IndexAny(conf, " \t\n"); i >= 0 {
-		at(Warning, "blanks", i, "settings without blanks", strconv.Quote(conf),
+		at(strictyaml.Warning, "blanks", i, "settings without blanks", strconv.Quote(conf),
 			"PyTorch drops blanks, within numbers too, and a shell may end the setting there")
 	}
 	refused := false
@@ -135,7 +138,8 @@ func (l *linter) conf(variable, conf string) {
 	// Each option is right, but not all of them together: ",,".
 	if _, err := allocator.ParseConfig(conf); err != nil {
 		bad, _ := errors.AsType[*allocator.ConfigError](err)
-		at(Error, "alloc-conf", bad.Offset, "key:value,key:value", strconv.Quote(conf), says(bad))
+		at(strictyaml.Error, "alloc-conf", bad.Offset, "key:value,key:value", strconv.Quote(conf),
+			says(bad))
 		return
 	}
 	l.effects(conf, at)
@@ -146,14 +150,14 @@ func says(e *allocator.ConfigError) string {
 }
 
 // refusal returns what PyTorch expects in place of an option that it refuses.
-func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule string, offset int,
-	expected, found, advice string,
+func refusal(o option, bad *allocator.ConfigError) (
+	severity strictyaml.Severity, rule string, offset int, expected, found, advice string,
 ) {
 	rule, offset, advice = "alloc-conf", o.at, says(bad)
 	found = strconv.Quote(o.value)
 	switch {
 	case o.text == "":
-		return Error, rule, o.offset, "key:value between commas", "nothing", advice
+		return strictyaml.Error, rule, o.offset, "key:value between commas", "nothing", advice
 	case !slices.Contains(options, o.key) && !slices.Contains([]string{
 		"release_lock_on_hipmalloc",
 		"pinned_use_hip_host_register",
@@ -167,11 +171,11 @@ func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule stri
 			expected, advice = "a colon between option and value: "+strings.Replace(o.key, "=", ":",
 				1), says(bad)
 		}
-		return Error, rule, o.offset, expected, strconv.Quote(strings.TrimSpace(o.text)), advice
+		return strictyaml.Error, rule, o.offset, expected, strconv.Quote(strings.TrimSpace(o.text)), advice
 	case o.value == "":
-		return Error, rule, o.at, "a value after " + o.key + ":", "none", advice
+		return strictyaml.Error, rule, o.at, "a value after " + o.key + ":", "none", advice
 	case o.key == "backend" && o.value == "cudaMallocAsync":
-		return Error, "alloc-backend", o.at, "backend:native", found,
+		return strictyaml.Error, "alloc-backend", o.at, "backend:native", found,
 			"that is the driver's own allocator, which ignores the other settings and is not " +
 				"modelled: the answer would be of another allocator"
 	case o.key == "backend":
@@ -188,18 +192,18 @@ func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule stri
 	default:
 		expected = "a power of two up to 128"
 	}
-	return Error, rule, offset, expected, found, advice
+	return strictyaml.Error, rule, offset, expected, found, advice
 }
 
 // number matches what C++'s stoi and stod read. They drop whatever follows.
 var number = regexp.MustCompile(`^[+-]?\d*\.?\d*([eE][+-]?\d+)?`)
 
 // effects checks a configuration that PyTorch accepts.
-func (l *linter) effects(conf string, at func(Severity, string, int, string, string, string)) {
+func (l *linter) effects(conf string, at sayAt) {
 	last := map[string]option{}
 	for _, o := range optionsOf(conf) {
 		if _, twice := last[o.key]; twice {
-			at(Warning, "option-twice", o.offset, "each option once", strconv.Quote(o.key),
+			at(strictyaml.Warning, "option-twice", o.offset, "each option once", strconv.Quote(o.key),
 				"the last one counts")
 		}
 		last[o.key] = o
@@ -207,18 +211,18 @@ func (l *linter) effects(conf string, at func(Severity, string, int, string, str
 			o.key == "roundup_power2_divisions"
 		if tail := number.ReplaceAllString(o.value, ""); numeric && tail != "" &&
 			!strings.HasPrefix(o.value, "[") {
-			at(Warning, "number-tail", o.at+len(o.value)-len(tail), "a number only",
+			at(strictyaml.Warning, "number-tail", o.at+len(o.value)-len(tail), "a number only",
 				strconv.Quote(o.value),
 				fmt.Sprintf("PyTorch reads %s and drops %q", strings.TrimSuffix(o.value,
 					tail), tail))
 		}
 		whole := strings.HasSuffix(o.key, "_mb")
 		if i := strings.IndexByte(o.value, '.'); whole && i >= 0 {
-			at(Warning, "number-tail", o.at+i, "a whole number of MiB", strconv.Quote(o.value),
+			at(strictyaml.Warning, "number-tail", o.at+i, "a whole number of MiB", strconv.Quote(o.value),
 				"PyTorch drops what follows the point")
 		}
 		if whole && strings.HasPrefix(o.value, "-") {
-			at(Warning, "no-effect", o.at, "a number of MiB above 20", strconv.Quote(o.value),
+			at(strictyaml.Warning, "no-effect", o.at, "a number of MiB above 20", strconv.Quote(o.value),
 				"PyTorch reads a negative number as no limit")
 		}
 	}
@@ -230,42 +234,40 @@ func (l *linter) effects(conf string, at func(Severity, string, int, string, str
 }
 
 // together checks how options work together, and on this card.
-func (l *linter) together(c allocator.Config, last map[string]option, at func(Severity, string, int,
-	string, string, string),
-) {
+func (l *linter) together(c allocator.Config, last map[string]option, at sayAt) {
 	split, gc, rounding := last["max_split_size_mb"], last["garbage_collection_threshold"],
 		last["max_non_split_rounding_mb"]
 	if gc.key != "" && c.GarbageCollectionThreshold > 0 {
 		switch {
 		case l.s.MemoryFraction == 0: // 1 is enough: PyTorch only asks whether it was set
-			at(Warning, "gc-without-fraction", gc.offset,
+			at(strictyaml.Warning, "gc-without-fraction", gc.offset,
 				"memory_fraction: beside garbage_collection_threshold", "none",
 				"without torch.cuda.set_per_process_memory_fraction the threshold does nothing")
 		case c.ExpandableSegments:
-			at(Warning, "gc-expandable", gc.offset,
+			at(strictyaml.Warning, "gc-expandable", gc.offset,
 				"garbage_collection_threshold without expandable_segments:True", "both",
 				"expandable segments are never collected: the threshold does nothing")
 		}
 	}
 	if c.MaxSplitSize > 0 {
 		if c.ExpandableSegments {
-			at(Warning, "split-expandable", split.offset,
+			at(strictyaml.Warning, "split-expandable", split.offset,
 				"one of max_split_size_mb and expandable_segments:True", "both",
 				"expandable segments are used and split whatever the limit: it does nothing")
 		}
 		if total := l.s.GPU.Total; total > 0 && c.MaxSplitSize >= total {
-			at(Warning, "no-effect", split.at, "less than the card's "+record.FormatBytes(total),
+			at(strictyaml.Warning, "no-effect", split.at, "less than the card's "+record.FormatBytes(total),
 				split.value+" MiB", "no block is so large: the limit does nothing")
 		}
 	}
 	if rounding.key != "" && c.MaxSplitSize == 0 {
-		at(Warning, "no-effect", rounding.offset,
+		at(strictyaml.Warning, "no-effect", rounding.offset,
 			"max_split_size_mb beside max_non_split_rounding_mb", "none",
 			"it is for blocks above that limit: it does nothing")
 	}
 	if o := last["roundup_power2_divisions"]; o.key != "" &&
 		!slices.ContainsFunc(c.RoundupPower2Divisions[:], func(n int64) bool { return n > 1 }) {
-		at(Warning, "no-effect", o.at, "2 or more divisions", strconv.Quote(o.value),
+		at(strictyaml.Warning, "no-effect", o.at, "2 or more divisions", strconv.Quote(o.value),
 			"1 and 0 round nothing")
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Read reads a scenario, or a pipeline file, from YAML; its errors begin with name. The error joins
-// a [*Mistake] for each mistake.
+// a [*strictyaml.Mistake] for each mistake.
 func Read(src []byte, name string) (*Scenario, error) {
 	r := &reader{strictyaml.New(name), places{}}
 	s := &Scenario{
@@ -29,7 +29,7 @@ func Read(src []byte, name string) (*Scenario, error) {
 	s.places = r.places
 	_, s.counted = r.places["files.count"]
 	for _, m := range s.Lint() {
-		if m.Severity == Error {
+		if m.Severity == strictyaml.Error {
 			r.Mistakes = append(r.Mistakes, &m)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/scenario"
 )
 
@@ -312,7 +313,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, m := range s.Clone().Lint() {
-			if m.Severity == scenario.Error || m.Line < 1 || m.Column < 1 {
+			if m.Severity == strictyaml.Error || m.Line < 1 || m.Column < 1 {
 				t.Fatalf("%+v", m)
 			}
 		}

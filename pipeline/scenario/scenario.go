@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/models"
 )
 
@@ -41,18 +40,6 @@ type Scenario struct {
 	places  places
 	counted bool // somebody gave Files.Count
 }
-
-// A Mistake is something wrong with a file, or probably not intended.
-type Mistake = strictyaml.Mistake
-
-// A Severity says what a mistake leads to.
-type Severity = strictyaml.Severity
-
-// An error makes Read refuse the file; a warning does not.
-const (
-	Error   = strictyaml.Error
-	Warning = strictyaml.Warning
-)
 
 // A GPU is the card that a scenario runs on.
 type GPU struct {

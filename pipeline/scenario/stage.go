@@ -78,8 +78,8 @@ func (s *Scenario) BadValue(e Expr, v Vars, err error) error {
 	if f, without := e.Eval(v); without == nil {
 		found = shownValue(e, f)
 	}
-	return &Mistake{
-		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: Error,
+	return &strictyaml.Mistake{
+		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: strictyaml.Error,
 		Rule:     "expression",
 		Expected: "a number of 0 or more for every file", Found: found + " " + inFile(v),
 	}
@@ -101,8 +101,8 @@ func (s *Scenario) BadTensor(t Tensor, v Vars, err error) error {
 // TooMany returns the mistake of an expression that asks for more than can be simulated, in a file
 // that Lint did not try.
 func (s *Scenario) TooMany(e Expr, v Vars) error {
-	return &Mistake{
-		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: Error,
+	return &strictyaml.Mistake{
+		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: strictyaml.Error,
 		Rule:     "unbounded",
 		Expected: fmt.Sprintf("at most %d a file", MaxAllocations), Found: "more " + inFile(v),
 		Advice: "each is simulated: let one stand for many",

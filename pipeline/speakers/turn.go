@@ -10,3 +10,12 @@ type Turn struct {
 
 // Seconds returns how long the turn lasts.
 func (t Turn) Seconds() float64 { return t.End - t.Start }
+
+// Count returns how many different speakers the turns have.
+func Count(turns []Turn) int {
+	seen := map[string]bool{}
+	for _, t := range turns {
+		seen[t.Speaker] = true
+	}
+	return len(seen)
+}

@@ -9,34 +9,12 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 
-	"vramsoak/harness/check"
-	"vramsoak/parser/timeline"
 	"vramsoak/reports/plots"
 )
 
 // ErrNothing is returned for a timeline without readings of allocated, reserved or device used. A
 // peak, a total or a part of the memory does not draw a line.
 var ErrNothing = errors.New("the log has no reading of allocated, reserved or used memory to plot")
-
-// Plot draws memory over time from a timeline that has kept its checkpoints. See [Chart.Plot].
-func Plot(
-	w io.Writer, format string, tl *timeline.Timeline, rep *check.Report, opts plots.Options,
-) error {
-	return sketchOf(tl, rep, opts).Chart(tl, rep).Plot(w, format, opts)
-}
-
-// sketchOf sketches a timeline that has kept its checkpoints.
-func sketchOf(tl *timeline.Timeline, rep *check.Report, opts plots.Options) *Sketch {
-	recovered := map[*timeline.File][]check.Recovered{}
-	for _, r := range rep.Recoveries {
-		recovered[r.File] = append(recovered[r.File], r)
-	}
-	s := NewSketch(opts)
-	for f := range tl.InOrder() {
-		s.Add(f, recovered[f])
-	}
-	return s
-}
 
 // Plot draws memory over time: allocated, reserved and device used, the files and stages, the
 // bounds of the device, the high-water mark and the cleanups that failed.

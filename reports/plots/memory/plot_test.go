@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,7 +33,7 @@ func TestPlot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tl, rep := s.Judged()
 			var out bytes.Buffer
-			if err := Plot(&out, "png", tl, rep, small); err != nil {
+			if err := plotOf(&out, "png", tl, rep, small); err != nil {
 				t.Fatal(err)
 			}
 			if dir != "" {
@@ -50,7 +51,7 @@ func TestPlotDefaultSize(t *testing.T) {
 	s := timelines.Batch{Files: 3, Device: true}
 	tl, rep := s.Judged()
 	var out bytes.Buffer
-	if err := Plot(&out, "png", tl, rep, plots.Options{}); err != nil {
+	if err := plotOf(&out, "png", tl, rep, plots.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	lookAt(t, out.Bytes(), plots.Options{Width: 1600, Height: 900}, s)
@@ -63,7 +64,7 @@ func TestPlotIsDeterministic(t *testing.T) {
 		var first, second bytes.Buffer
 		for _, out := range []*bytes.Buffer{&first, &second} {
 			tl, rep := s.Judged()
-			if err := Plot(out, format, tl, rep,
+			if err := plotOf(out, format, tl, rep,
 				plots.Options{Width: 800, Height: 450}); err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +176,7 @@ func TestPlotWords(t *testing.T) {
 	} {
 		tl, rep := c.sample.Judged()
 		var out bytes.Buffer
-		if err := Plot(&out, "svg", tl, rep, plots.Options{}); err != nil {
+		if err := plotOf(&out, "svg", tl, rep, plots.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range c.want {
@@ -268,15 +269,15 @@ func TestHighWaterMarkOutsideOfFiles(t *testing.T) {
 
 func TestPlotRefuses(t *testing.T) {
 	tl, rep := timelines.Batch{Files: 2}.Judged()
-	if err := Plot(&bytes.Buffer{}, "gif", tl, rep, plots.Options{}); err == nil ||
+	if err := plotOf(&bytes.Buffer{}, "gif", tl, rep, plots.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "png, svg, pdf") {
 		t.Errorf("gif: %v", err)
 	}
-	if err := Plot(&bytes.Buffer{}, "png", tl, rep,
+	if err := plotOf(&bytes.Buffer{}, "png", tl, rep,
 		plots.Options{Width: 100, Height: 100}); err == nil {
 		t.Error("100 x 100 was drawn")
 	}
-	if err := Plot(&bytes.Buffer{}, "png", &timeline.Timeline{}, &check.Report{},
+	if err := plotOf(&bytes.Buffer{}, "png", &timeline.Timeline{}, &check.Report{},
 		plots.Options{}); !errors.Is(err, ErrNothing) {
 		t.Errorf("nothing: %v", err)
 	}
@@ -285,8 +286,28 @@ func TestPlotRefuses(t *testing.T) {
 func BenchmarkPlot5000(b *testing.B) {
 	tl, rep := timelines.Batch{Files: 5000, Device: true}.Judged()
 	for b.Loop() {
-		if err := Plot(&bytes.Buffer{}, "png", tl, rep, plots.Options{}); err != nil {
+		if err := plotOf(&bytes.Buffer{}, "png", tl, rep, plots.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+// plotOf draws memory over time from a timeline that has kept its checkpoints.
+func plotOf(
+	w io.Writer, format string, tl *timeline.Timeline, rep *check.Report, opts plots.Options,
+) error {
+	return sketchOf(tl, rep, opts).Chart(tl, rep).Plot(w, format, opts)
+}
+
+// sketchOf sketches a timeline that has kept its checkpoints.
+func sketchOf(tl *timeline.Timeline, rep *check.Report, opts plots.Options) *Sketch {
+	recovered := map[*timeline.File][]check.Recovered{}
+	for _, r := range rep.Recoveries {
+		recovered[r.File] = append(recovered[r.File], r)
+	}
+	s := NewSketch(opts)
+	for f := range tl.InOrder() {
+		s.Add(f, recovered[f])
+	}
+	return s
 }
