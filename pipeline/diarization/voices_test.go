@@ -39,7 +39,7 @@ func TestVoicesKeepTheirNames(t *testing.T) {
 		}
 		var reference []speakers.Turn
 		for _, turn := range f.Turns {
-			reference = append(reference, speakers.Turn(turn))
+			reference = append(reference, turn)
 		}
 		for name, speaker := range speakers.Compare(reference, speakers.Rename(turns, found),
 			0).Mapping {
