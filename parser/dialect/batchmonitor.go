@@ -93,8 +93,7 @@ func readMonitor(l *scan.Line, at int) (end int) {
 	}
 	c := l.Checkpoint(at, "GPU Memory")
 	c.Sampled = true
-	// "[rank1]: GPU Memory - Allocated: ...", and torchrun --tee's "[default1]:".
-	c.Lane.Rank = max(source.MarkedRank(name, "[rank"), source.MarkedRank(name, "[default"))
+	c.Lane.Rank = l.Head(at).Rank()
 	for i, item := range list {
 		q := record.Allocated
 		switch {
@@ -194,7 +193,7 @@ func readMonitorFree(l *scan.Line, at int) (end int) {
 //	CLEANUP: Error during GPU memory cleanup: ...
 //	CLEANUP: No GPU, skipping GPU cleanup
 func readCleanupMark(l *scan.Line, at int) (end int) {
-	if source.InSource(l.Text[:at]) {
+	if l.Head(at).InSource() {
 		return 0
 	}
 	text := source.Unquoted(l.Text[at+len(cleanupMark):])

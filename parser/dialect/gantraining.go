@@ -67,7 +67,7 @@ func readGPUMemory(l *scan.Line, at int) (end int) {
 	case n.Decimals != 2:
 		return 0
 	}
-	if from > source.MessageStart(l.Text[:from]) && startsWord(lastByte(l.Text[:from])) {
+	if from > l.Head(from).Message() && startsWord(lastByte(l.Text[:from])) {
 		return 0
 	}
 	c := l.Checkpoint(from, "GPU memory")
@@ -125,17 +125,12 @@ func labelledSize(text []byte, label string) (s record.Size, rest []byte, ok boo
 func readConfigOK(l *scan.Line, at int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[at+len(configOK):], 0)
 	rest, used := lex.CutPrefix(rest, " used")
-	name := bytes.TrimSpace(l.Text[source.MessageStart(l.Text[:at]):at])
+	name := bytes.TrimSpace(l.Text[l.Head(at).Message():at])
 	if !ok || !used || s.Bytes < 0 || len(name) == 0 || len(name) > 64 {
 		return 0
 	}
-	l.Checkpoint(
-		at,
-		l.Str(l.Text[source.MessageStart(l.Text[:at]):at+len(" config")]),
-	).Set(
-		record.Allocated,
-		s,
-	)
+	c := l.Checkpoint(at, l.Str(l.Text[l.Head(at).Message():at+len(" config")]))
+	c.Set(record.Allocated, s)
 	return len(l.Text) - len(rest)
 }
 
@@ -143,7 +138,7 @@ func readConfigOK(l *scan.Line, at int) (end int) {
 func readOOMError(l *scan.Line, at int) (end int) {
 	message := l.Text[at+len("OOM Error: "):]
 	if len(bytes.TrimSpace(message)) == 0 || source.IsTemplate(message) ||
-		source.InSource(l.Text[:at]) {
+		l.Head(at).InSource() {
 		return 0
 	}
 	i := bytes.Index(message, []byte("out of memory"))

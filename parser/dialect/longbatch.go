@@ -245,7 +245,7 @@ func readBatchProgress(l *scan.Line, at int) (end int) {
 func readOOMFallback(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len("CUDA OOM "):]
 	begins := func(word string) bool { return bytes.HasPrefix(text, []byte(word)) }
-	if source.InSource(l.Text[:at]) ||
+	if l.Head(at).InSource() ||
 		!slices.ContainsFunc([]string{"during ", "loading ", "on ", "while ", "at "}, begins) {
 		return 0
 	}

@@ -81,7 +81,7 @@ var trainingEvents = []scan.EventWording{
 
 // readTraining reads a list whose " - Allocated: " stands at an offset.
 func readTraining(l *scan.Line, at int) (end int) {
-	name := bytes.TrimSpace(l.Text[source.MessageStart(l.Text[:at]):at])
+	name := bytes.TrimSpace(l.Text[l.Head(at).Message():at])
 	text := l.Text[at+len(" - "):]
 	value := text[len("Allocated: "):]
 	if len(name) == 0 || len(name) > scan.NameMax || source.IsTemplate(name) ||
@@ -145,7 +145,7 @@ func readIncrease(l *scan.Line, at int) (end int) {
 	}
 	change := record.Change{
 		Header: l.Header(at),
-		Name:   l.Str(l.Text[source.MessageStart(l.Text[:at]) : at+len(" - Memory increase")]),
+		Name:   l.Str(l.Text[l.Head(at).Message() : at+len(" - Memory increase")]),
 	}
 	change.Set(record.Allocated, s)
 	l.Add(change)

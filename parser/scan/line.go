@@ -9,7 +9,6 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/parser/search"
 	"vramsoak/parser/source"
-	"vramsoak/parser/stamp"
 )
 
 // A Line is what a dialect reads: one line of a log, or the piece of one that ends with '\r'. It
@@ -23,22 +22,28 @@ type Line struct {
 	number     int // of the line in the window, from 0
 	first      int // where the lines begin that a dialect reads together
 	clean      []byte
-	docker     []byte // the whole line, where the text is the program's in one of Docker's
-	inner      []byte
-	stamps     stamp.Line
-	tried      []int // the [Dialect.Whole] dialects that have read the line, as places in the list
+	// written is the line as the program wrote it, with escapes. wrapped is the whole line, if a
+	// wrapper was taken off it, else nil.
+	written, wrapped []byte
+	inner            []byte // room for what a wrapper has inside
+	head             Head   // the one that was asked for last
+	tried            []int  // the [Dialect.Whole] dialects that have read the line, as places in the list
 }
 
 // set goes to the line window[start:end]. escaped says that it may have terminal escapes.
 func (l *Line) set(start, end, number int, escaped bool) {
-	l.start, l.End, l.number, l.stamps, l.tried = start, end, number, stamp.Line{}, l.tried[:0]
-	l.Text, l.docker = source.WithoutHole(l.s.win.Buf[start:end]), nil
-	if l.s.win.Docker && source.IsDocker(l.Text) {
-		l.docker = l.Text
-		l.inner = source.AppendDocker(l.inner[:0], l.Text)
-		l.Text = source.WithoutHole(l.inner)
+	l.start, l.End, l.number, l.tried = start, end, number, l.tried[:0]
+	l.written = l.s.win.Buf[start:end]
+	l.wrapped = nil
+	if l.s.win.Docker {
+		var inside bool
+		if l.inner, inside = source.Unwrap(l.inner[:0], l.written); inside {
+			l.written, l.wrapped = l.inner, source.WithoutHole(l.written)
+		}
 	}
-	if (escaped || l.docker != nil) && bytes.IndexByte(l.Text, search.Escape) >= 0 {
+	l.head.forget()
+	l.Text = source.WithoutHole(l.written)
+	if (escaped || l.wrapped != nil) && bytes.IndexByte(l.Text, search.Escape) >= 0 {
 		l.clean = source.StripEscapes(l.clean[:0], l.Text)
 		l.Text = l.clean
 	}
@@ -87,31 +92,6 @@ func (l *Line) Cut() bool {
 	return l.start > 0 && l.s.win.Buf[l.start-1] != '\n' && l.s.win.Buf[l.start-1] != '\r'
 }
 
-// Header returns the header for a record that begins at an offset of the text. Its time is the one
-// that the line gives before the record. If a block of lines is read and this line has no time, the
-// time is that of the block's first line.
-func (l *Line) Header(at int) (h record.Header) {
-	l.head(&h, at)
-	return h
-}
-
-// head fills in a zero header, see [Line.Header].
-func (l *Line) head(h *record.Header, at int) {
-	// The number counts from the window's first line, see [Batch].
-	h.Pos.Path, h.Pos.Line, h.Dialect = l.s.path, l.number+1, l.s.reading
-	s := &l.s.stamp
-	if l.docker != nil {
-		l.stamps.RecordTime(l.docker, len(source.DockerLog), s).Into(h)
-	} else if begin := min(at, stamp.SearchLimit); !s.Reuse(l.Text[:begin], h) {
-		l.stamps.RecordTime(l.Text, at, s).Into(h)
-	}
-	if h.Time.IsZero() && l.first < l.start {
-		end, _ := l.s.win.LineEnd(l.first)
-		first := source.PlainText(l.s.win.Buf[l.first:end], l.s.win.Docker)
-		new(stamp.Line).RecordTime(first, len(first), s).Into(h)
-	}
-}
-
 // Checkpoint adds a checkpoint that begins at an offset of the text, and returns it to be filled
 // in. The pointer is valid until the next record is added.
 func (l *Line) Checkpoint(at int, name string) *record.Checkpoint {
@@ -121,14 +101,14 @@ func (l *Line) Checkpoint(at int, name string) *record.Checkpoint {
 	out.Entries[n] = Entry{}
 	c := &out.Entries[n].Checkpoint
 	c.Name = name
-	l.head(&c.Header, at)
+	l.Head(at).fill(&c.Header)
 	return c
 }
 
 // Undo removes the last record.
 func (l *Line) Undo() { l.s.out.Entries = l.s.out.Entries[:len(l.s.out.Entries)-1] }
 
-// Add adds a record. Its header comes from [Line.Header].
+// Add adds a record. Its header comes from [Line.Header], which was called last.
 func (l *Line) Add(rec record.Record) {
 	if c, ok := rec.(record.Checkpoint); ok {
 		l.s.out.Entries = append(l.s.out.Entries, Entry{Checkpoint: c})
@@ -140,7 +120,7 @@ func (l *Line) Add(rec record.Record) {
 		rec = r
 	case record.Event:
 		if r.Kind == record.EventFallback {
-			r.Speaker, r.NamesFailure = source.SpeakerOf(l.Text, l.offset(r.Text)), namesAnother(r.Text)
+			r.Speaker, r.NamesFailure = l.head.speaker(l.offset(r.Text)), namesAnother(r.Text)
 			rec = r
 		}
 	}
@@ -205,13 +185,9 @@ func (l *Line) Begins(at int) bool { return len(lex.TrimBlanks(l.Text[:at])) == 
 // harness's prefix, is not drawn over another line, has no escapes before the prefix, and is not
 // the output of a notebook.
 func (l *Line) IsOwn() bool {
-	text := l.s.win.Buf[l.start:l.End]
-	if l.docker != nil {
-		text = l.inner
-	}
 	ownLine := l.start == 0 || l.s.win.Buf[l.start-1] == '\n'
 	return ownLine && !l.s.Printed &&
-		bytes.HasPrefix(lex.TrimBlanks(source.WithoutHole(text)), record.HarnessPrefixBytes)
+		bytes.HasPrefix(lex.TrimBlanks(source.WithoutHole(l.written)), record.HarnessPrefixBytes)
 }
 
 // Near is how many bytes away from its needle a dialect looks for the rest of a record, because a
@@ -222,12 +198,7 @@ const Near = 1 << 10
 const NameMax = 4 << 10
 
 // Written returns the line as the pipeline wrote it, with escapes.
-func (l *Line) Written() []byte {
-	if l.docker != nil {
-		return l.inner
-	}
-	return l.s.win.Buf[l.start:l.End]
-}
+func (l *Line) Written() []byte { return l.written }
 
 // Below returns the text of the line behind the one that ends at an offset of the window, and the
 // offsets of that line. ok is false if the log ends before, or if the line is further away than the

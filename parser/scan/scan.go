@@ -83,6 +83,7 @@ type Scanner struct {
 func NewScanner(path string, m *Dialects) *Scanner {
 	s := &Scanner{path: path, dialects: m, strings: interner{known: map[string]string{}}}
 	s.line.s = s
+	s.line.head.line = &s.line
 	return s
 }
 

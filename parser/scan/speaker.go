@@ -12,7 +12,7 @@ import (
 // traceback are above it.
 func (l *Line) failed(o *record.OutOfMemory) {
 	at := l.offset(o.Text)
-	o.Speaker = source.SpeakerOf(l.Text, at)
+	o.Speaker = l.head.speaker(at)
 	o.Repeated = bytes.HasSuffix(l.Text[:at], []byte("error detected: "))
 	above, first := l.TracebackAbove()
 	if o.Traceback = above; above > 0 && o.Speaker == "" {

@@ -5,7 +5,6 @@ import (
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
-	"vramsoak/parser/source"
 )
 
 // An EventWording is a text by which a program says that it does something about its memory.
@@ -22,13 +21,13 @@ func ReadEvent(l *Line, at int, wordings []EventWording) (end int) {
 	for i := range wordings {
 		w := &wordings[i]
 		rest, ok := lex.CutPrefix(l.Text[at:], w.Text)
-		if ok && bytes.Contains(rest, []byte(w.With)) && !source.InSource(l.Text[:at]) &&
+		if ok && bytes.Contains(rest, []byte(w.With)) && !l.Head(at).InSource() &&
 			(w.Kind != record.EventFallback || !isProposal(rest)) {
 			l.Add(
 				record.Event{
 					Header: l.Header(at),
 					Kind:   w.Kind,
-					Text:   l.Message(source.MessageStart(l.Text[:at])),
+					Text:   l.Message(l.Head(at).Message()),
 				},
 			)
 			return at + len(w.Text)

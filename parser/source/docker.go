@@ -20,9 +20,20 @@ func IsDocker(text []byte) bool {
 	return len(text) > 0 && text[0] == '{' && bytes.HasPrefix(text, []byte(DockerLog))
 }
 
-// AppendDocker appends the line of the program that is inside a line of Docker's. A '\r' of a
+// Unwrap appends the line of the program that is inside a line of a container's log. ok is false,
+// and dst as it was, if the line is not wrapped. The time of the record is that of the wrapper. A
+// new wrapper is taken off here.
+func Unwrap(dst, line []byte) (text []byte, ok bool) {
+	line = WithoutHole(line)
+	if !IsDocker(line) {
+		return dst, false
+	}
+	return appendDocker(dst, line), true
+}
+
+// appendDocker appends the line of the program that is inside a line of Docker's. A '\r' of a
 // progress bar becomes a blank.
-func AppendDocker(dst, b []byte) []byte {
+func appendDocker(dst, b []byte) []byte {
 	b = b[len(DockerLog):]
 	for len(b) > 0 && b[0] != '"' {
 		if b[0] != '\\' || len(b) == 1 {

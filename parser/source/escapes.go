@@ -14,8 +14,10 @@ func Plain(line string) string { return string(PlainText([]byte(line), false)) }
 // line of Docker's.
 func PlainText(b []byte, docker bool) []byte {
 	b = WithoutHole(b)
-	if docker && IsDocker(b) {
-		b = AppendDocker(nil, b)
+	if docker {
+		if inner, ok := Unwrap(nil, b); ok {
+			b = inner
+		}
 	}
 	if bytes.IndexByte(b, search.Escape) < 0 {
 		return b

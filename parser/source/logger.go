@@ -17,9 +17,9 @@ import (
 //	{"severity": "DEBUG", "logger": "shared_libs.utils.gpu_memory", "message": "Epoch 3 start
 //	[rank0]: Epoch 3 start
 //
-// It looks back at most messageMax bytes.
+// It looks back at most [MessageMax] bytes.
 func MessageStart(text []byte) int {
-	from := max(0, len(text)-messageMax)
+	from := max(0, len(text)-MessageMax)
 	text = text[from:]
 	start := bytes.LastIndexByte(text, '"') + 1
 	start += len(loggerStart().Find(text[start:]))
@@ -30,7 +30,8 @@ func MessageStart(text []byte) int {
 	return from + start
 }
 
-const messageMax = 320
+// MessageMax is how many bytes before a record [MessageStart] looks at.
+const MessageMax = 320
 
 var (
 	// Brackets, times, a rank, punctuation and emoji.
@@ -110,29 +111,48 @@ var speakerMark = lex.Expression(`(?i)(?:\b|_)` +
 // SpeakerOf returns what the beginning of a line says of the process that printed the message at an
 // offset, or "".
 func SpeakerOf(text []byte, at int) string {
-	head := text[:MessageStart(text[:min(at, messageMax)])]
+	return SpeakerIn(text[:MessageStart(text[:min(at, MessageMax)])], text[:at])
+}
+
+// SpeakerIn is [SpeakerOf] for a line whose head is known: what comes before the message that
+// MessageStart finds. before is all that comes before the record.
+func SpeakerIn(head, before []byte) string {
 	marks := speakerMark().FindAll(head, 4)
 	if marks == nil { // a name before a logger's words, as docker compose prints it
-		if m := speakerMark().FindIndex(text[:min(at, 64)]); m != nil && m[0] == 0 {
-			marks = [][]byte{text[:m[1]]}
+		before = before[:min(len(before), 64)]
+		if m := speakerMark().FindIndex(before); m != nil && m[0] == 0 {
+			marks = [][]byte{before[:m[1]]}
 		}
 	}
 	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")
 }
 
-// MarkedRank returns the number between a launcher's mark and "]" near the beginning of a text, or 0:
+// processMark matches the name of a process that [MessageStart] takes for a part of the message, as
+// docker compose, Ray and mpirun put it there: "worker-1  | ", "(train pid=4711) ", "<stderr>: ".
+var processMark = lex.Expression(
+	`^(?:[a-z][\w.-]*\d\s+\|\s*|\([\w ]+pid=\d+\)\s*|<std(?:err|out)>:\s?)`,
+)
+
+// WithoutProcess returns a message without the name of a process at its beginning.
+func WithoutProcess(message []byte) []byte {
+	return message[len(processMark().Find(message)):]
+}
+
+// LauncherRank returns the rank that a launcher put before a line, or 0:
 //
-//	[rank3]: Traceback (most recent call last):
-func MarkedRank(text []byte, mark string) int {
-	i := bytes.Index(text[:min(len(text), 256)], []byte(mark))
-	if i < 0 {
-		return 0
+//	[rank3]: Traceback (most recent call last):      torch.distributed
+//	[default3]:CUDA error: out of memory             torchrun --tee
+func LauncherRank(before []byte) int {
+	before = before[:min(len(before), 256)]
+	for _, mark := range []string{"[rank", "[default"} {
+		if i := bytes.Index(before, []byte(mark)); i >= 0 {
+			n, rest, ok := lex.CutInt(before[i+len(mark):])
+			if ok && len(rest) > 0 && rest[0] == ']' {
+				return n
+			}
+		}
 	}
-	n, rest, ok := lex.CutInt(text[i+len(mark):])
-	if !ok || len(rest) == 0 || rest[0] != ']' {
-		return 0
-	}
-	return n
+	return 0
 }
 
 // IsQuotedAt reports whether a quote is right before an offset of a text.

@@ -56,7 +56,7 @@ var Crash = scan.Dialect{
 		case !isDeviceError(l, at):
 			return 0
 		}
-		addCrash(l, at, record.Crash{Text: l.Message(source.MessageStart(l.Text[:at]))})
+		addCrash(l, at, record.Crash{Text: l.Message(l.Head(at).Message())})
 		return at + 1 // other dialects may read the rest of the line
 	},
 }
@@ -104,11 +104,6 @@ var (
 	//	./run.sh: line 12:  4711 Killed                  nvidia-smi dmon -s u > gpu.csv
 	killedMonitor = lex.Expression(`^Killed +` +
 		`(?:nvidia-smi|rocm-smi|dcgmi|gpustat|nvitop|nvtop|vmstat|dstat|tail|sleep) `)
-	// processMark matches the name of the process that printed a line, as docker compose, Ray and
-	// mpirun put it before the message: "worker-1  | ", "(train pid=4711) ", "<stderr>: ".
-	processMark = lex.Expression(
-		`^(?:[a-z][\w.-]*\d\s+\|\s*|\([\w ]+pid=\d+\)\s*|<std(?:err|out)>:\s?)`,
-	)
 	// signalEnd matches the rest of a line that has only the words for a signal.
 	signalEnd = lex.Expression(`^(?:: \d+| \(\d+\))?\s*(?:\(core dumped\))?\s*$`)
 )
@@ -116,15 +111,8 @@ var (
 // addCrash adds a crash whose words are at an offset of the line.
 func addCrash(l *scan.Line, at int, c record.Crash) {
 	c.Header = l.Header(at)
-	c.Lane.Rank = torchrunRank(l.Text[:at])
+	c.Lane.Rank = l.Head(at).Rank()
 	l.Add(c)
-}
-
-// textBefore returns the text of the message before an offset of the line. A logger's prefix and
-// the name of a process are not part of it.
-func textBefore(l *scan.Line, at int) []byte {
-	before := l.Text[source.MessageStart(l.Text[:at]):at]
-	return before[len(processMark().Find(before)):]
 }
 
 // beginsMessage reports whether a message begins at an offset of the line.
@@ -132,7 +120,7 @@ func beginsMessage(l *scan.Line, at int) bool {
 	if isTranscript(l.Text[:at]) {
 		return false
 	}
-	return len(textBefore(l, at)) == 0
+	return len(l.Head(at).Words()) == 0
 }
 
 // isDeath reports whether the words for a signal at an offset say that it killed a process.
@@ -140,7 +128,7 @@ func isDeath(l *scan.Line, at int) bool {
 	if isTranscript(l.Text[:at]) {
 		return false
 	}
-	before, rest := textBefore(l, at), l.Text[at:]
+	before, rest := l.Head(at).Words(), l.Text[at:]
 	switch {
 	case bytes.HasPrefix(rest, []byte("Killed process ")):
 		return bytes.HasSuffix(before, []byte("ut of memory: "))
@@ -164,7 +152,7 @@ func isDeviceError(l *scan.Line, at int) bool {
 	if bytes.HasPrefix(rest, []byte(cudaError)) && !lastError().Match(rest) {
 		return false
 	}
-	if source.IsQuoted(l.Text, at) || source.InSource(before) || IsRemark(l.Text, at) ||
+	if source.IsQuoted(l.Text, at) || l.Head(at).InSource() || IsRemark(l.Text, at) ||
 		isIndented(l.Text) {
 		return false
 	}
@@ -181,4 +169,3 @@ func isDeviceError(l *scan.Line, at int) bool {
 
 // isIndented reports whether a line begins with a blank.
 func isIndented(text []byte) bool { return len(text) > 0 && (text[0] == ' ' || text[0] == '\t') }
-

@@ -72,4 +72,3 @@ func isLink(word []byte) bool {
 	}
 	return len(word) > 0 && len(bytes.Trim(word, "0123456789")) == 0
 }
-

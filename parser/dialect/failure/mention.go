@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"vramsoak/parser/lex"
-	"vramsoak/parser/source"
+	"vramsoak/parser/scan"
 )
 
 // A mention has the words of a failed allocation, and no allocation failed. It is a count of 0, a
@@ -85,7 +85,7 @@ var retryWords = []string{
 
 // isTopic reports whether the text before a failure's words makes them the topic of a remark:
 //
-//	* Fixed: CUDA out of memory on long files
+//   - Fixed: CUDA out of memory on long files
 func isTopic(before []byte) bool {
 	low := string(bytes.ToLower(before[max(0, len(before)-64):]))
 	if strings.TrimSpace(low[strings.LastIndexAny(low, ":-|]")+1:]) == "on" {
@@ -131,10 +131,10 @@ func isDictValue(before []byte) bool {
 // isErrorValue reports whether a message is the error of a result that is printed as a dict:
 //
 //	{'status': 'error', 'error': 'CUDA out of memory'}
-func isErrorValue(text []byte, at int) bool {
-	before := text[max(0, at-512):at]
-	head := lex.TrimBlanks(text[source.MessageStart(text[:at]):])
-	return errorKey().Match(before) && len(head) > 0 && head[0] == '{'
+func isErrorValue(l *scan.Line, at int) bool {
+	before := l.Text[max(0, at-512):at]
+	message := lex.TrimBlanks(l.Text[l.Head(at).Message():])
+	return errorKey().Match(before) && len(message) > 0 && message[0] == '{'
 }
 
 var errorKey = lex.Expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\w.]+: )?$`)
@@ -187,4 +187,3 @@ func isTranscript(before []byte) bool {
 	return i > 0 && (lex.IsDigit(before[i-1]) || before[i-1] == 's') && i+len(arrow) < len(before) &&
 		lex.IsDigit(before[i+len(arrow)])
 }
-

@@ -79,7 +79,7 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	switch quoted := source.IsQuoted(l.Text, start); {
 	case testNameBefore().Match(l.Text[max(0, start-512):start]):
 		return 0
-	case quoted && !hasSizes && !isErrorValue(l.Text, start) &&
+	case quoted && !hasSizes && !isErrorValue(l, start) &&
 		!bytes.HasPrefix(l.Text[m.wordsEnd:], []byte(`\n`)):
 		return 0
 	case !f.HasRequested && f.Len() == 0 &&
@@ -87,7 +87,7 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	f.Header, f.Text = l.Header(start), l.Message(start)
-	f.Lane.Device, f.Lane.Rank = m.device(), torchrunRank(l.Text[:start])
+	f.Lane.Device, f.Lane.Rank = m.device(), l.Head(start).Rank()
 	l.Add(f)
 	for range m.moreLines {
 		l.Next()
@@ -97,11 +97,6 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	}
 	return m.next
 }
-
-// torchrunRank returns the rank that torchrun puts before a line, or 0:
-//
-//	[rank3]: Traceback (most recent call last):
-func torchrunRank(before []byte) int { return source.MarkedRank(before, "[rank") }
 
 // locateMessage returns the offset of the message that has the needle at an offset. ok is false if
 // the needle is not part of the message of an allocation that failed on a device.
@@ -283,4 +278,3 @@ func includeRequest(text []byte, start int) int {
 	}
 	return start
 }
-

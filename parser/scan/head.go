@@ -1,0 +1,100 @@
+package scan
+
+import (
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
+	"vramsoak/parser/stamp"
+)
+
+// A Head is what a line has before a record: what containers, launchers and loggers put before the
+// message of the program.
+//
+//	2026-11-20T02:00:03.123Z  [rank3]:  ERROR - asr -  while loading: CUDA error: out of memory
+//	time                      Rank                     Words          the record
+//
+// Dialects ask the head and do not look for these things themselves, so a new prefix is taught
+// here and in package source alone. [Line.Head] keeps the head for all that ask. Each part is read
+// when it is first asked for: most records need only the time.
+type Head struct {
+	line *Line
+	at   int // where the record begins in the line; -1 before anybody asked
+	// message is what [source.MessageStart] returns; -1 before anybody asked.
+	message int
+	times   stamp.Line // of all heads of the line
+	timed   bool       // times is of this line
+}
+
+// forget is called for a new line.
+func (h *Head) forget() { h.at, h.timed = -1, false }
+
+// Head returns the head of the line for a record that begins at an offset of the text. It is valid
+// until the head for another offset, or another line, is asked for.
+func (l *Line) Head(at int) *Head {
+	if h := &l.head; h.at != at {
+		h.at, h.message = at, -1
+	}
+	return &l.head
+}
+
+// Header returns the header for a record that begins at an offset of the text. Its time is the one
+// that the line gives before the record. If a block of lines is read and this line has no time, the
+// time is that of the block's first line.
+func (l *Line) Header(at int) (h record.Header) {
+	l.Head(at).fill(&h)
+	return h
+}
+
+// fill fills in a zero header, see [Line.Header].
+func (h *Head) fill(to *record.Header) {
+	l := h.line
+	// The number counts from the window's first line, see [Batch].
+	to.Pos.Path, to.Pos.Line, to.Dialect = l.s.path, l.number+1, l.s.reading
+	last := &l.s.stamp
+	if l.wrapped != nil {
+		h.lineTimes().RecordTime(l.wrapped, len(source.DockerLog), last).Into(to)
+	} else if begin := min(h.at, stamp.SearchLimit); !last.Reuse(l.Text[:begin], to) {
+		h.lineTimes().RecordTime(l.Text, h.at, last).Into(to)
+	}
+	if to.Time.IsZero() && l.first < l.start {
+		end, _ := l.s.win.LineEnd(l.first)
+		first := source.PlainText(l.s.win.Buf[l.first:end], l.s.win.Docker)
+		new(stamp.Line).RecordTime(first, len(first), last).Into(to)
+	}
+}
+
+// lineTimes returns the times that were found in the line so far.
+func (h *Head) lineTimes() *stamp.Line {
+	if !h.timed {
+		h.times, h.timed = stamp.Line{}, true
+	}
+	return &h.times
+}
+
+// Message returns the offset in the line where the message of the program begins. The record may
+// begin later.
+func (h *Head) Message() int {
+	if h.message < 0 {
+		h.message = source.MessageStart(h.line.Text[:h.at])
+	}
+	return h.message
+}
+
+// Words returns the words of the message that come before the record, without the mark by which a
+// launcher tells one process from another.
+func (h *Head) Words() []byte {
+	return source.WithoutProcess(h.line.Text[h.Message():h.at])
+}
+
+// Rank returns the rank that a launcher put before the line, or 0.
+func (h *Head) Rank() int { return source.LauncherRank(h.line.Text[:h.at]) }
+
+// InSource reports whether the record is a string in program source, see [source.InSource].
+func (h *Head) InSource() bool { return source.InSource(h.line.Text[:h.at]) }
+
+// speaker returns what the head says of the process that printed the message at an offset, or "".
+func (h *Head) speaker(message int) string {
+	if h.at < 0 || h.at > source.MessageMax { // the beginning of a long line names the process
+		return source.SpeakerOf(h.line.Text, message)
+	}
+	return source.SpeakerIn(h.line.Text[:h.Message()], h.line.Text[:message])
+}
