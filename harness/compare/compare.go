@@ -87,6 +87,14 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
+// Runs compares a run with an earlier one. It compares metrics file by file, as [Compare] does, and
+// how much each level grows over the files.
+func Runs(base, now *Baseline, policy check.Policy) *Comparison {
+	c := Compare(base, now, policy.Regression)
+	c.Changes = append(c.Changes, growths(base, now, policy)...)
+	return c
+}
+
 // Compare compares the metrics of a run with those of an earlier one.
 func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	c := &Comparison{

@@ -15,14 +15,6 @@ import (
 // GrowthOf is the prefix of a growth metric's name, as in "growth of idle level".
 const GrowthOf = "growth of "
 
-// Runs compares a run with an earlier one. It compares metrics file by file, as [Compare] does, and
-// how much each level grows over the files.
-func Runs(base, now *Baseline, policy check.Policy) *Comparison {
-	c := Compare(base, now, policy.Regression)
-	c.Changes = append(c.Changes, growths(base, now, policy)...)
-	return c
-}
-
 // growthAlarms divides the accepted probability of a false alarm: growth may use one part of this
 // many. The comparison file by file keeps nearly all of it.
 const growthAlarms = 10

@@ -1,6 +1,6 @@
 // Package output reads what the processes of a run print, and passes it on to the log.
 //
-//   - stream.go passes each line to the log, between the harness's lines on it.
+//   - output.go passes each line to the log, between the harness's lines on it.
 //   - lines.go cuts what is printed into lines.
 //   - tracker.go finds out from the lines which file the pipeline works on; files.go writes to the
 //     log where files begin and end, and how.

@@ -1,6 +1,6 @@
 // Package sample looks at the pipeline's processes and at the devices from outside.
 //
-//   - sampler.go samples the memory of a process and of what it started, every so often.
+//   - sample.go samples the memory of a process and of what it started, every so often.
 //   - settle.go waits until what is in use on the devices stops changing, before and after a run.
 //   - overuse.go says when more of a device is in use than the run allows; limit.go reads such
 //     limits.

@@ -2,7 +2,7 @@
 //
 // Where to look:
 //
-//   - start.go starts a process; process.go reads what it prints and waits for its end.
+//   - supervise.go starts a process; process.go reads what it prints and waits for its end.
 //   - kill.go sends every signal: SIGTERM, SIGKILL after the grace; it also kills orphans.
 //   - family.go finds what a process started, directly or not, and what outlives it.
 //   - orphan.go finds the processes that a dead harness left running.

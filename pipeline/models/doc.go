@@ -38,7 +38,7 @@
 //  4. usual holds the defaults for the zero fields of [Input]; multiplies says whether there is a
 //     matrix multiplication. Models of one Family do the same work, so a smaller one can be
 //     suggested for a larger one.
-//  5. Put the model into catalogue (model.go), its published parameter count into TestCounts, and
+//  5. Put the model into catalogue (models.go), its published parameter count into TestCounts, and
 //     PyTorch's peak into TestPeaksArePyTorchs. testdata/peaks.py measures it on the meta device,
 //     without a GPU. TestPasses then checks the properties of all models for it too.
 package models

@@ -1,0 +1,42 @@
+package meter
+
+import (
+	"fmt"
+
+	"vramsoak/parser/record"
+	"vramsoak/pipeline/allocator"
+)
+
+// A Device is the memory that a pipeline works in: a [GPU] or the [Host].
+type Device interface {
+	// Read returns at least Allocated, Reserved and Total, exact.
+	Read() (record.Reading, error)
+	// Trim returns cached memory that nobody uses to the system: torch.cuda.empty_cache.
+	Trim()
+	// Lane identifies the device.
+	Lane() record.Lane
+}
+
+// An OutOfMemoryError is an allocation that a device refused. Its message is worded as PyTorch's
+// newest, so that every tool that knows the one reads the other.
+type OutOfMemoryError struct {
+	Requested int64 // bytes asked for; 0 where that is not known
+	Device    int
+	Reading   record.Reading // when it was refused; Allocated, Reserved and Total
+}
+
+func (e *OutOfMemoryError) Error() string {
+	r := e.Reading
+	allocated, reserved, total := r.Bytes(record.Allocated), r.Bytes(record.Reserved),
+		r.Bytes(record.Total)
+	requested := "an unknown size"
+	if e.Requested > 0 {
+		requested = allocator.FormatSize(e.Requested)
+	}
+	return fmt.Sprintf("out of memory. Tried to allocate %s. Device %d has a total capacity of "+
+		"%s of which %s is free. "+
+		"Of the allocated memory %s is allocated, and %s is reserved but unallocated.",
+		requested, e.Device, allocator.FormatSize(total),
+		allocator.FormatSize(max(0, total-reserved)),
+		allocator.FormatSize(allocated), allocator.FormatSize(max(0, reserved-allocated)))
+}
