@@ -11,7 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// What is said of the files that several workers share.
+// TestFilesOfWorkers checks the completeness finding of a batch that several workers share: which
+// files no worker began, and why.
 func TestFilesOfWorkers(t *testing.T) {
 	t.Parallel()
 	log := func(gpu int, lines ...string) string {
@@ -95,9 +96,10 @@ func TestFilesOfWorkers(t *testing.T) {
 		i := slices.IndexFunc(r.Findings,
 			func(f check.Finding) bool { return f.Check == check.Completeness && f.Subject == test.subject })
 		if i < 0 {
-			t.Errorf("%s: no such finding", test.name)
+			t.Errorf("%s: no completeness finding for %q", test.name, test.subject)
 		} else if f := r.Findings[i]; f.Verdict != test.verdict || f.Message != test.message {
-			t.Errorf("%s: %s: %s", test.name, f.Verdict, f.Message)
+			t.Errorf("%s: got %s: %s\nwant %s: %s", test.name, f.Verdict, f.Message, test.verdict,
+				test.message)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser"
 )
 
-// A soak's log: its second file crashed, and its cleanups are sound.
+// crashedLog is the log of a soak whose second file crashed. Its cleanups are sound.
 const crashedLog = `[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2 feed=process command="x {}"
 [vramsoak] file-start time=2026-11-20T02:00:00.000Z index=1 path=f1
 [GPU Memory] Before Work Cleanup: Allocated: 1.00GB | Total: 24.00GB
@@ -24,8 +24,8 @@ const crashedLog = `[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2 f
 [vramsoak] run-end time=2026-11-20T02:00:02.000Z files=2 seconds=2.000 reason=done
 `
 
-// A log of a soak that was changed after it was written does not pass: a viewer coloured its
-// lines, or they were pasted somewhere.
+// TestChangedLogDoesNotPass: a log that was changed after it was written must not pass, for example
+// because a viewer coloured its lines or somebody pasted them elsewhere.
 func TestChangedLogDoesNotPass(t *testing.T) {
 	t.Parallel()
 	const tag = "[vramsoak]"
@@ -92,11 +92,13 @@ func TestChangedLogDoesNotPass(t *testing.T) {
 		}
 		report := check.Of(tl, check.DefaultPolicy())
 		if report.Verdict == check.Pass || name == "unchanged" && report.Verdict != check.Fail {
-			t.Errorf("%s: %s %v %q", name, report.Verdict, tl.Bad, report.Notes)
+			t.Errorf("%s: got %s, want fail or undecided; unreadable lines %v, notes %q", name,
+				report.Verdict,
+				tl.Bad, report.Notes)
 		}
 		for _, note := range report.Notes {
 			if strings.Contains(note, "printed by the pipeline") {
-				t.Errorf("%s: no pipeline printed anything: %q", name, note)
+				t.Errorf("%s: a note blames the pipeline, which printed nothing: %q", name, note)
 			}
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestStuck: run 1 left process 7 behind. It ended process 8, and process 7 of run 2.
+// TestStuck: in the log, run 1 ended process 8 and could not end process 7. Run 2 ended its own
+// process 7. Only process 7 of run 1 is stuck.
 func TestStuck(t *testing.T) {
 	j := &Judge{tl: &timeline.Timeline{Orphans: []record.Orphan{
 		{Run: 1, PID: 8, Ended: true},
@@ -19,7 +20,7 @@ func TestStuck(t *testing.T) {
 		want     bool
 	}{{1, 7, true}, {1, 8, false}, {1, 9, false}, {2, 7, false}, {2, 8, false}, {3, 7, false}} {
 		if got := j.stuck(c.run, c.pid); got != c.want {
-			t.Errorf("process %d of run %d: %v, want %v", c.pid, c.run, got, c.want)
+			t.Errorf("process %d of run %d: stuck is %v, want %v", c.pid, c.run, got, c.want)
 		}
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestColumnThins adds files 0 to 9 to a column of four: the fifth thins it to even ones, and
-// file 8 to every fourth.
+// TestColumnThins adds files 0 to 9 to a column with room for four. Adding file 4 drops every
+// second file; adding file 8 leaves every fourth.
 func TestColumnThins(t *testing.T) {
 	c := column{most: 4}
 	for n := range int32(10) {
 		c.add(n, float64(10*n), 0)
 	}
 	if want := []int32{0, 4, 8}; !slices.Equal(c.files, want) {
-		t.Errorf("files %v, want %v", c.files, want)
+		t.Errorf("got files %v, want %v", c.files, want)
 	}
 	got := c.over([]int32{0, 1, 8})
 	if diff := cmp.Diff(Values{0, math.NaN(), 80}, got, cmpopts.EquateNaNs()); diff != "" {
@@ -37,8 +37,8 @@ func TestColumnThins(t *testing.T) {
 	}
 }
 
-// TestColumnOfOneQuantity: the first level's quantity is the column's. The reserved memory of file
-// 2 is left out.
+// TestColumnOfOneQuantity: a column keeps the quantity of its first level. File 2 has only reserved
+// memory, so the column leaves it out.
 func TestColumnOfOneQuantity(t *testing.T) {
 	var c column
 	c.addLevel(record.Allocated, 1, record.Exact(100))
@@ -50,8 +50,8 @@ func TestColumnOfOneQuantity(t *testing.T) {
 	}
 }
 
-// TestLongRunOfShortProcesses: of 20,000 files in processes of ten, in each of which 4 MiB a file
-// are reserved and not allocated, the growth is found.
+// TestLongRunOfShortProcesses: 20,000 files run in processes of ten. Each file reserves 4 MiB that
+// it never allocates. The growth must be found.
 func TestLongRunOfShortProcesses(t *testing.T) {
 	tl := &timeline.Timeline{}
 	for i := range 20_000 {

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser"
 )
 
-// crashOf judges a log's end: the verdict, the line that the finding names, and its message.
-// Where no finding is of the end, the verdict is "".
+// crashOf judges how a log ends. It returns the verdict, line and message of the finding on the end
+// of the log, or "" if there is none.
 func crashOf(t *testing.T, log string) (verdict check.Verdict, line int, message string) {
 	t.Helper()
 	b := &parser.Builder{}
@@ -20,7 +20,7 @@ func crashOf(t *testing.T, log string) (verdict check.Verdict, line int, message
 	for _, f := range report.Findings {
 		if f.Check == check.Completeness && f.Subject == "end of the log" {
 			if report.Verdict == check.Pass {
-				t.Error("the log passes with", f.Message)
+				t.Error("the report passes although it has the finding:", f.Message)
 			}
 			return f.Verdict, f.At.Line, f.Message
 		}
@@ -34,12 +34,12 @@ const (
 	during = "\nDuring handling of the above exception, another exception occurred:\n\n"
 )
 
-// twoReadings are lines 1 and 2 of each log.
+// twoReadings are the first two lines of each log.
 const twoReadings = "[GPU Memory] Before Whisper Cleanup: Allocated: 2.00GB\n" +
 	"[GPU Memory] After Whisper Cleanup: Allocated: 0.10GB\n"
 
-// A log that ends in a crash is undecided, and the finding names the line and its words. Where the
-// work goes on after the crash, nothing is said.
+// TestALogEndsInACrash: a log that ends in a crash is undecided, and the finding quotes the crash
+// with its line. A log that goes on after the crash has no such finding.
 func TestALogEndsInACrash(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -124,7 +124,7 @@ func TestALogEndsInACrash(t *testing.T) {
 	} {
 		verdict, line, message := crashOf(t, twoReadings+c.end)
 		if verdict != check.Undecided || line != 2+c.line || !strings.Contains(message, c.said) {
-			t.Errorf("%q: %q in line %d, %q; expected undecided in line %d, %q", c.end, verdict, line,
+			t.Errorf("%q: got %q in line %d, %q; want undecided in line %d, %q", c.end, verdict, line,
 				message, 2+c.line, c.said)
 		}
 		for _, after := range []string{
@@ -136,13 +136,14 @@ func TestALogEndsInACrash(t *testing.T) {
 			"[vramsoak] exit pid=1 code=0\n",
 		} {
 			if verdict, _, message := crashOf(t, twoReadings+c.end+"\n"+after); verdict != "" {
-				t.Errorf("%q, then %q: %s: %s", c.end, after, verdict, message)
+				t.Errorf("%q, then %q: got %s: %s; want no finding", c.end, after, verdict, message)
 			}
 		}
 	}
 }
 
-// The finding says how the crash began and, where they differ, its last words.
+// TestACrashOfSeveralLines: the finding quotes the first words of the crash and, if they differ,
+// the last.
 func TestACrashOfSeveralLines(t *testing.T) {
 	t.Parallel()
 	_, line, message := crashOf(t,
@@ -150,11 +151,12 @@ func TestACrashOfSeveralLines(t *testing.T) {
 			"Aborted (core dumped)\n")
 	if line != 3 || !strings.Contains(message, "'c10::Error'") ||
 		!strings.Contains(message, `"Aborted (core dumped)" in line 5`) {
-		t.Errorf("line %d: %s", line, message)
+		t.Errorf("got line %d: %s; want line 3 with the first words and the last", line, message)
 	}
 }
 
-// Of several ranks one crashed: what the others still print does not show that it went on.
+// TestARankThatCrashed: one of several ranks crashed. Lines that other ranks print afterwards do
+// not show that it went on.
 func TestARankThatCrashed(t *testing.T) {
 	t.Parallel()
 	reading := func(rank string) string {
@@ -164,18 +166,19 @@ func TestARankThatCrashed(t *testing.T) {
 		"[rank1]: Traceback (most recent call last):\n[rank1]:   File \"t.py\", line 1\n" +
 		"[rank1]: RuntimeError: CUDA error: unspecified launch failure\n"
 	if verdict, line, _ := crashOf(t, log+reading("0")); verdict != check.Undecided || line != 5 {
-		t.Errorf("the other rank went on: %q in line %d", verdict, line)
+		t.Errorf("with a line of another rank: got %q in line %d, want undecided in line 5", verdict,
+			line)
 	}
 	if _, _, message := crashOf(t, log+"[rank2]: Segmentation fault\n"); !strings.Contains(message,
 		"2 processes crashed") {
-		t.Error(message)
+		t.Errorf("got %q, want 2 processes crashed", message)
 	}
 	if verdict, _, _ := crashOf(t, log+reading("1")); verdict != "" {
-		t.Errorf("the rank went on: %q", verdict)
+		t.Errorf("with a line of the same rank: got %q, want no finding", verdict)
 	}
 }
 
-// Words that a run may end with and that are no crash.
+// TestNoCrash lists words that a healthy run may end with.
 func TestNoCrash(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{
@@ -216,7 +219,7 @@ func TestNoCrash(t *testing.T) {
 		"slurmstepd: error: *** JOB 267039 ON dgx-06 CANCELLED AT 2025-08-21T02:53:05 ***\n",
 	} {
 		if verdict, _, message := crashOf(t, twoReadings+end); verdict != "" {
-			t.Errorf("%q: %s: %s", end, verdict, message)
+			t.Errorf("%q: got %s: %s; want no finding", end, verdict, message)
 		}
 	}
 }

@@ -8,7 +8,9 @@ import (
 
 const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
 
-// A failed allocation is read in the words of the programs that print no "CUDA out of memory".
+// TestWordsOfAFailure: programs that do not print "CUDA out of memory" have other words for a
+// failed allocation. The first list holds such words, the second holds lines that only look like
+// them.
 func TestWordsOfAFailure(t *testing.T) {
 	t.Parallel()
 	for _, log := range []string{
@@ -36,7 +38,7 @@ func TestWordsOfAFailure(t *testing.T) {
 		oom + "hint: Attempting GPU recovery and retry with smaller batch may help",
 	} {
 		if verdict, _ := outOfMemoryOf(t, log+"\n"); verdict != check.Fail {
-			t.Errorf("%s: %q", verdict, log)
+			t.Errorf("got %s, want fail: %q", verdict, log)
 		}
 	}
 	for _, log := range []string{
@@ -57,15 +59,15 @@ func TestWordsOfAFailure(t *testing.T) {
 		oom + "Falling back to sequential extraction",
 	} {
 		if verdict, _ := outOfMemoryOf(t, log+"\n"); verdict != check.Pass {
-			t.Errorf("%s: %q", verdict, log)
+			t.Errorf("got %s, want pass: %q", verdict, log)
 		}
 	}
-	// ggml gives the reason first, and what it was for behind it: that is one failure, and one
-	// fallback pardons it.
+	// ggml prints the reason first and the purpose in the next line. Both are one failure, which one
+	// fallback pardons.
 	log := "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory\n" +
 		"ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448\n" +
 		"Falling back to sequential extraction\n"
 	if verdict, line := outOfMemoryOf(t, log); verdict != check.Pass || line != 1 {
-		t.Errorf("%s in line %d, expected a pardon of the failure in line 1", verdict, line)
+		t.Errorf("got %s in line %d, want pass: a pardon of the failure in line 1", verdict, line)
 	}
 }

@@ -17,8 +17,8 @@ const (
 	inWhisper  = "CUDA error: out of memory (in Whisper)"
 )
 
-// outOfMemoryOf judges a log's failed allocations: the verdict, and the line that the finding
-// names; 0 where it names none.
+// outOfMemoryOf judges a log's failed allocations. It returns the verdict and the line that the
+// finding names, or 0 if it names none.
 func outOfMemoryOf(t *testing.T, log string, own ...dialect.User) (check.Verdict, int) {
 	t.Helper()
 	set, err := parser.NewSet("", own...)
@@ -37,8 +37,8 @@ func outOfMemoryOf(t *testing.T, log string, own ...dialect.User) (check.Verdict
 	return check.Pass, 0
 }
 
-// Two of the three lines say themselves how the program goes on. The third does not, in any order:
-// it is fatal, and it is the one that the report names.
+// TestAFallbackPardonsWhatItNames: two of the three failures say how the program goes on. The third
+// does not. It is fatal, and the report names it, in whichever order the three come.
 func TestAFallbackPardonsWhatItNames(t *testing.T) {
 	t.Parallel()
 	orders := [][3]string{
@@ -108,6 +108,8 @@ func TestAFallbackPardonsWhatItNames(t *testing.T) {
 	}
 }
 
+// TestFallbacks lists failures and fallbacks. A fallback pardons one failure: the one that it
+// names, or the one that it directly follows in the same process, file and stage.
 func TestFallbacks(t *testing.T) {
 	t.Parallel()
 	const (
@@ -146,13 +148,13 @@ func TestFallbacks(t *testing.T) {
 			"Cleared GPU cache before the fast path", fast),
 		"after a poll and other words": pass(1, tried, "Device: cuda, Batch size: 4", poll,
 			retry),
-		"two fallbacks":                   pass(1, tried, retry, slow),
-		"before the failure":              fail(2, slow, inWhisper),
-		"two failures, one fallback":      fail(1, inWhisper, tried, slow),
-		"two alike, one fallback":         fail(1, again, again, slow),
-		"one that pardons itself between": fail(1, inWhisper, enrollment, slow),
-		"another reason":                  fail(1, inWhisper, cpu),
-		"the reason, in other words": pass(1, inWhisper,
+		"two fallbacks":                         pass(1, tried, retry, slow),
+		"before the failure":                    fail(2, slow, inWhisper),
+		"two failures, one fallback":            fail(1, inWhisper, tried, slow),
+		"two alike, one fallback":               fail(1, again, again, slow),
+		"a failure that pardons itself between": fail(1, inWhisper, enrollment, slow),
+		"another reason":                        fail(1, inWhisper, cpu),
+		"the reason in other words": pass(1, inWhisper,
 			"GPU loading failed, falling back to CPU: CUDA OOM"),
 		"no reason": pass(1, inWhisper,
 			"Batch processing failed, falling back to sequential"),
@@ -177,7 +179,7 @@ func TestFallbacks(t *testing.T) {
 			inWhisper, "Starting enhanced ASR transcription: b", slow),
 		"after the file": fail(2, "[pipeline] file-start path=a", inWhisper,
 			"[pipeline] file-end path=a status=failed", slow),
-		"the pipeline's own word on the end": fail(3, run, begun, inWhisper,
+		"the pipeline's own file-end line": fail(3, run, begun, inWhisper,
 			"[pipeline] file-end path=a status=oom", slow, failed),
 		"after a resume": fail(2, run, inWhisper,
 			"[vramsoak] resume index=1 cut=0 reason=killed", slow),
@@ -194,16 +196,17 @@ func TestFallbacks(t *testing.T) {
 		"its traceback":     pass(1, batch, trace+again),
 		"its traceback, further down": pass(1, batch,
 			"CUDA kernel errors might be asynchronously reported", trace+again),
-		"its traceback before":           pass(4, trace+again, batch),
-		"a traceback that is said again": pass(1, "ERROR "+tried, trace+tried, retry),
-		"said again in the program's words": pass(1, batch,
+		"its traceback before":            pass(4, trace+again, batch),
+		"a traceback repeats the failure": pass(1, "ERROR "+tried, trace+tried, retry),
+		"the program repeats the failure": pass(1, batch,
 			"⚠️  CUDA error detected: CUDA error: out of memory"),
-		"the fallback fails, too":                 fail(2, batch, again),
-		"the fallback fails later, with a trace":  fail(25, batch, many("one by one", 20), trace+again),
-		"the fallback fails in the handler":       fail(12, batch, trace+again+"\n"+chained+trace+again),
-		"the fallback fails, with another trace":  fail(5, batch, trace+inWhisper),
-		"the fallback's fallback":                 pass(1, batch, inWhisper, fast),
-		"two on one line, drawn over one another": fail(1, inWhisper+"\r"+enrollment),
+		"the fallback fails, too":                fail(2, batch, again),
+		"the fallback fails later, with a trace": fail(25, batch, many("one by one", 20), trace+again),
+		"the fallback fails in the handler": fail(12, batch,
+			trace+again+"\n"+chained+trace+again),
+		"the fallback fails, with another trace":    fail(5, batch, trace+inWhisper),
+		"the fallback's fallback":                   pass(1, batch, inWhisper, fast),
+		"two on one line, one overwrites the other": fail(1, inWhisper+"\r"+enrollment),
 		"its reason on the line": pass(1,
 			"CUDA OOM loading big, falling back to base: "+tried),
 		"all pardoned, and the file failed anyway": fail(3, run, begun, batch, failed),
@@ -212,14 +215,14 @@ func TestFallbacks(t *testing.T) {
 	} {
 		if verdict, line := outOfMemoryOf(t, strings.Join(c.log, "\n")+"\n"); verdict != c.want ||
 			line != c.line {
-			t.Errorf("%s: %s at line %d, expected %s at line %d", name, verdict, line, c.want, c.line)
+			t.Errorf("%s: got %s at line %d, want %s at line %d", name, verdict, line, c.want, c.line)
 		}
 	}
 }
 
-// A fallback that failed too pardons nothing, and neither does a line that knows of none. A
-// pardoned message comes once more at the end of a traceback; what ends the next one is another
-// failure.
+// TestAFallbackThatFailedPardonsNothing: neither a fallback that failed too nor a line without a
+// fallback pardons anything. The message of a pardoned failure may come once more at the end of its
+// traceback. The end of a second traceback is a new failure.
 func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 	t.Parallel()
 	const (
@@ -260,9 +263,9 @@ func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 	}
 }
 
-// A user's own words of a fallback pardon by the rule of the built-in ones: the failure that they
-// directly follow, and no other.
-func TestAFallbackInWordsOfOnesOwn(t *testing.T) {
+// TestAFallbackInTheUsersWords: fallbacks that a user's dialect describes follow the rule of the
+// built-in ones. They pardon the failure directly before them and no other.
+func TestAFallbackInTheUsersWords(t *testing.T) {
 	t.Parallel()
 	own := dialect.User{
 		Name:  "ours",
@@ -286,10 +289,10 @@ func TestAFallbackInWordsOfOnesOwn(t *testing.T) {
 		"another process says it": {"[rank0]: " + failed + "[rank1]: " + words, check.Fail, 1},
 	} {
 		if verdict, line := outOfMemoryOf(t, c.log, own); verdict != c.want || line != c.line {
-			t.Errorf("%s: %s in line %d, expected %s in line %d", name, verdict, line, c.want, c.line)
+			t.Errorf("%s: got %s in line %d, want %s in line %d", name, verdict, line, c.want, c.line)
 		}
 	}
 	if verdict, _ := outOfMemoryOf(t, failed+words); verdict != check.Fail {
-		t.Errorf("words that nobody gave: %s", verdict)
+		t.Errorf("without the user's dialect: got %s, want fail", verdict)
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestNewLedger adds an entry to Ledgers. It gets a check, a key in the policy file and a metric,
-// and its growth of 1 a file in files 1 to 12 fails at a limit of 0.5 and passes at one of 2.
+// TestNewLedger: an entry in Ledgers is all that a new ledger needs. The entry of this test gets a
+// check, a key in the policy file and a metric. It grows by 1 a file in files 1 to 12, so it fails
+// at a limit of 0.5 and passes at one of 2.
 func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 	ledgers, checks := Ledgers, Checks
 	defer func() { Ledgers, Checks = ledgers, checks }()
@@ -45,7 +46,7 @@ func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 		report := Of(tl, c.policy)
 		i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Subject == "open files" })
 		if i < 0 {
-			t.Fatal("no finding")
+			t.Fatal("the new ledger has no finding")
 		}
 		f := report.Findings[i]
 		if f.Check != "file-descriptors" || f.Verdict != c.verdict || !f.Gates ||
@@ -53,12 +54,12 @@ func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 			t.Errorf("got %+v", f)
 		}
 		if report.Verdict != c.verdict {
-			t.Errorf("the whole is %s, want %s", report.Verdict, c.verdict)
+			t.Errorf("the report's verdict is %s, want %s", report.Verdict, c.verdict)
 		}
 		if !slices.ContainsFunc(report.Measured.Metrics, func(m Metric) bool {
 			return m.Name == "open files" && m.Unit == Count && len(m.Values) == 12 && m.Values[11] == 41
 		}) {
-			t.Error("no metric")
+			t.Error("the new ledger has no metric")
 		}
 	}
 }

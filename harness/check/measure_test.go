@@ -34,8 +34,8 @@ const threeFiles = `
 [vramsoak] run-end files=3 seconds=9 reason=done
 `
 
-// TestMeasured derives each value by hand from the log above. The second file failed: it has no
-// values.
+// TestMeasured compares the metrics with values derived by hand from the log above. The second file
+// failed, so it has no values.
 func TestMeasured(t *testing.T) {
 	b := parser.Builder{}
 	if err := b.Read(strings.NewReader(threeFiles), "run.log"); err != nil {
@@ -69,6 +69,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
+// TestValuesJSON: in JSON, missing values are null, and reading gives the same values back.
 func TestValuesJSON(t *testing.T) {
 	for _, values := range []check.Values{{}, {math.NaN(), 1.5, -9007199254740991}} {
 		text, err := json.Marshal(values)
@@ -85,7 +86,8 @@ func TestValuesJSON(t *testing.T) {
 	}
 }
 
-// A speed that is no finite number is none: a baseline, which is JSON, could not hold it.
+// TestMeasuredAbsurdSpeed: a speed that is not a finite number is left out, because a baseline is
+// JSON and could not hold it.
 func TestMeasuredAbsurdSpeed(t *testing.T) {
 	log := strings.Replace(threeFiles, "audio_seconds=10\n", "audio_seconds=1e308\n", 1)
 	log = strings.Replace(log, "seconds=2\n", "seconds=1e-3\n", 1)
@@ -101,8 +103,8 @@ func TestMeasuredAbsurdSpeed(t *testing.T) {
 	}
 }
 
-// TestMeasuredOfManyDevices: of a batch with a file on each device, a metric has the values that
-// are there, not one for every file: 40 files on 40 devices have 40 idle levels, not 1,600.
+// TestMeasuredOfManyDevices: in a batch with one file on each device, a metric stores only the
+// values that exist. 40 files on 40 devices have 40 idle levels, not 1,600.
 func TestMeasuredOfManyDevices(t *testing.T) {
 	t.Parallel()
 	const n = 40
@@ -131,22 +133,22 @@ func TestMeasuredOfManyDevices(t *testing.T) {
 		}
 		for place, v := range m.All() {
 			if place != m.Device || v != float64(m.Device) {
-				t.Errorf("device %d: %v in file %d, expected %d in file %d", m.Device, v, place, m.Device,
+				t.Errorf("device %d: got %v in file %d, want %d in file %d", m.Device, v, place, m.Device,
 					m.Device)
 			}
 		}
 		dense := m.Dense(n)
 		if len(dense.Values) != n || dense.Values[m.Device] != float64(m.Device) || dense.Places != nil {
-			t.Errorf("device %d: dense %+v", m.Device, dense)
+			t.Errorf("device %d: the dense form is %+v", m.Device, dense)
 		}
 	}
 	if most := 3 * n; values != most { // idle level, peak, recovery
-		t.Errorf("%d values, expected %d", values, most)
+		t.Errorf("got %d values, want %d", values, most)
 	}
 }
 
-// TestFailedFiles: a retried file that ended well did not fail, and neither did one that an
-// interruption of the harness cut short. One that a log without a harness leaves open did.
+// TestFailedFiles: a file that ended well in a retry did not fail, nor did one that an interruption
+// of the harness cut short. A file that stays open in a log without a harness did fail.
 func TestFailedFiles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, log, want string }{
@@ -174,7 +176,7 @@ func TestFailedFiles(t *testing.T) {
 			got = append(got, f.Path)
 		}
 		if strings.Join(got, " ") != tt.want {
-			t.Errorf("%s: failed %q, expected %q", tt.name, got, tt.want)
+			t.Errorf("%s: failed files %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

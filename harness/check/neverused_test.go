@@ -11,8 +11,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// What rounded figures decide, the exact ones decide the same way; and without a peak, no peak
-// that may have been between the checkpoints decides it otherwise.
+// TestShareHoldsForAllDigits: a verdict on rounded figures is the verdict on the exact ones, or
+// undecided. Without a printed peak, no peak that fits between the checkpoints may contradict the
+// verdict.
 func TestShareHoldsForAllDigits(t *testing.T) {
 	const gib = float64(record.GiB)
 	policy := check.DefaultPolicy()
@@ -53,22 +54,22 @@ func TestShareHoldsForAllDigits(t *testing.T) {
 			want = check.Fail
 		}
 		if got := verdict(allocated, reserved, peak, true, true); got != want {
-			t.Fatalf("%d of %d at the peak: %s, want %s", peak, reserved, got, want)
+			t.Fatalf("exact, %d of %d at the peak: got %s, want %s", peak, reserved, got, want)
 		}
 		for _, c := range []struct{ exact, peaked bool }{{false, true}, {true, false}, {false, false}} {
 			got := verdict(allocated, reserved, peak, c.exact, c.peaked)
 			if count[got]++; got != want && got != check.Undecided {
-				t.Fatalf("%d, %d of %d at the peak, %+v: %s, and it is a %s", allocated, peak, reserved, c, got,
+				t.Fatalf("%d, %d of %d at the peak, %+v: got %s, want %s", allocated, peak, reserved, c, got,
 					want)
 			}
 			if !c.peaked && got == check.Fail {
-				t.Fatalf("%d of %d: %s without a peak", allocated, reserved, got)
+				t.Fatalf("%d of %d without a peak: got %s, want pass or undecided", allocated, reserved, got)
 			}
 		}
 	}
 	for _, v := range []check.Verdict{check.Pass, check.Fail, check.Undecided} {
 		if count[v] < 40 {
-			t.Errorf("%s in %d cases only: this proves little", v, count[v])
+			t.Errorf("only %d cases are %s, want at least 40 to prove the claim", count[v], v)
 		}
 	}
 }

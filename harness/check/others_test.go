@@ -10,7 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// lanes is a log of so many devices, each with a cleanup; those from fails on keep what they had.
+// lanes returns the report on a log of n devices with one cleanup each. The cleanups of the devices
+// from `fails` on free nothing.
 func lanes(tb testing.TB, n, fails int) *Report {
 	tb.Helper()
 	var b strings.Builder
@@ -32,12 +33,13 @@ func lanes(tb testing.TB, n, fails int) *Report {
 	return j.Report(builder.Timeline())
 }
 
-// TestOthers: each of 5,000 devices is judged, whether it is listed or is one of the others.
+// TestOthers: all of 5,000 devices are judged, whether the report lists a device or only counts it
+// in a finding such as "4,744 others".
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	const n = 5000
 	for _, tt := range []struct {
-		fails   int // the first that does
+		fails   int // the first device whose cleanup fails
 		verdict Verdict
 		counts  map[Verdict]int
 		others  map[Verdict]string
@@ -57,7 +59,7 @@ func TestOthers(t *testing.T) {
 	} {
 		rep := lanes(t, n, tt.fails)
 		if rep.Verdict != tt.verdict {
-			t.Errorf("fails from %d on: %s, expected %s", tt.fails, rep.Verdict, tt.verdict)
+			t.Errorf("cleanups fail from device %d on: got %s, want %s", tt.fails, rep.Verdict, tt.verdict)
 		}
 		counts, others := map[Verdict]int{}, map[Verdict]string{}
 		for _, f := range rep.Findings {
@@ -70,20 +72,20 @@ func TestOthers(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(counts) != fmt.Sprint(tt.counts) || fmt.Sprint(others) != fmt.Sprint(tt.others) {
-			t.Errorf("fails from %d on: %v %v, expected %v %v", tt.fails, counts, others, tt.counts,
-				tt.others)
+			t.Errorf("cleanups fail from device %d on: got %v %v, want %v %v", tt.fails, counts, others,
+				tt.counts, tt.others)
 		}
-		// Joined with more, they are summed as before.
+		// A finding that joins the report later is counted with the others, too.
 		if before := len(rep.Findings); tt.fails == 0 {
 			rep.Join(Finding{Check: Recovery, Verdict: Fail, Subject: "one more"})
 			if len(rep.Findings) != before || !strings.Contains(fmt.Sprint(rep.Findings), "4,745 others") {
-				t.Errorf("%d findings after one more, %d before", len(rep.Findings), before)
+				t.Errorf("got %d findings after one more, want %d with 4,745 others", len(rep.Findings), before)
 			}
 		}
 	}
 }
 
-// BenchmarkLanes prints how much longer four times as many devices take: 4 where it is linear.
+// BenchmarkLanes prints how many times longer four times as many devices take. Linear time is 4.
 func BenchmarkLanes(b *testing.B) {
 	const n = 5000
 	took := func(n int) time.Duration {

@@ -12,6 +12,7 @@ import (
 	"vramsoak/parser/dialect/table"
 )
 
+// TestParsePolicy reads a policy file in which every key has a value of its own.
 func TestParsePolicy(t *testing.T) {
 	got, err := check.ParsePolicy([]byte(`
 gate: [recovery, leak]
@@ -61,7 +62,7 @@ dialects:
 	}
 }
 
-// An empty file, or one of comments, asks for nothing but the defaults.
+// TestParsePolicyEmpty: an empty file, or one with comments only, gives the default policy.
 func TestParsePolicyEmpty(t *testing.T) {
 	for _, src := range []string{"", "# nothing yet\n", "---\n"} {
 		got, err := check.ParsePolicy([]byte(src), "p.yaml")
@@ -71,7 +72,7 @@ func TestParsePolicyEmpty(t *testing.T) {
 	}
 }
 
-// Every mistake is named with its line and column, in one run.
+// TestParsePolicyErrors: one run reports every mistake with its line and column.
 func TestParsePolicyErrors(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"several", `gate: [recovery, leaks]
@@ -151,7 +152,7 @@ p.yaml:14:5: expected key: value, found "three"`,
 		t.Run(c.name, func(t *testing.T) {
 			_, err := check.ParsePolicy([]byte(c.src), "p.yaml")
 			if err == nil {
-				t.Fatal("no error")
+				t.Fatal("got no error")
 			}
 			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -160,20 +161,21 @@ p.yaml:14:5: expected key: value, found "three"`,
 	}
 }
 
+// FuzzParsePolicy: every error names the file and a position.
 func FuzzParsePolicy(f *testing.F) {
 	f.Add([]byte("gate: [recovery]\nrecovery: {min: 95%}\n"))
 	f.Add([]byte("leak: &a {min_files: 8}\npeak: *a\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		if _, err := check.ParsePolicy(src,
 			"p.yaml"); err != nil && !strings.HasPrefix(err.Error(), "p.yaml:") {
-			t.Fatalf("an error without a place: %v", err)
+			t.Fatalf("the error names no position: %v", err)
 		}
 	})
 }
 
-// A verdict on a ratio must hold for every value that the digits allow. The bounds are compared
-// with the extremes over all corners, and with a grid inside: (b - a) / (b - s) for b in
-// 7.225..7.235 GiB and so on.
+// TestVerdictHoldsForAllDigits: a verdict on a ratio must hold for every value that the printed
+// digits allow. The bounds are compared with the extremes over all corners and with a grid inside:
+// (b - a) / (b - s) for b in 7.225..7.235 GiB and so on.
 func TestVerdictHoldsForAllDigits(t *testing.T) {
 	for _, c := range []struct {
 		before, after string

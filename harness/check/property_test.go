@@ -16,8 +16,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestFailureStaysFailure holds for every log of fixtures/check that fails: what is beside it,
-// good logs before and after it or an idle device, makes it no better.
+// TestFailureStaysFailure: a log of fixtures/check that fails still fails when good logs come
+// before and after it, or when an idle device is added.
 func TestFailureStaysFailure(t *testing.T) {
 	cases, err := filepath.Glob("../../fixtures/check/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -51,16 +51,16 @@ func TestFailureStaysFailure(t *testing.T) {
 			"an idle device beside it":            {slices.Concat(data, idle)},
 		} {
 			if got := judge(t, logs...).Verdict; got != check.Fail {
-				t.Errorf("%s fails; with %s the verdict is %s", filepath.Base(path), name, got)
+				t.Errorf("%s fails, but with %s the verdict is %s", filepath.Base(path), name, got)
 			}
 		}
 	}
 	if failing < 10 {
-		t.Errorf("only %d of %d cases fail: this proves little", failing, len(cases))
+		t.Errorf("only %d of %d cases fail: too few to prove the claim", failing, len(cases))
 	}
 }
 
-// judge judges logs one after another by the defaults.
+// judge judges logs that were written one after another, by the default policy.
 func judge(t *testing.T, logs ...[]byte) *check.Report {
 	t.Helper()
 	var records iter.Seq2[record.Record, error] = func(yield func(record.Record, error) bool) {
@@ -79,9 +79,9 @@ func judge(t *testing.T, logs ...[]byte) *check.Report {
 	return check.Of(tl, check.DefaultPolicy())
 }
 
-// TestMeasuredAgreesWithVerdict holds for every log of fixtures/check, and for its beginnings, up
-// to any line of the harness: a program that reads verdict.json sees by the two numbers of a
-// finding whether it failed.
+// TestMeasuredAgreesWithVerdict: a program that reads verdict.json sees from the two numbers of a
+// finding whether it failed. This holds for every log of fixtures/check, and for each of its
+// beginnings that ends before a line of the harness.
 func TestMeasuredAgreesWithVerdict(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob("../../fixtures/check/*.txtar")
@@ -119,11 +119,11 @@ func TestMeasuredAgreesWithVerdict(t *testing.T) {
 		}
 	}
 	if failed < 100 || passed < 1000 {
-		t.Errorf("only %d findings failed and %d passed: this proves little", failed, passed)
+		t.Errorf("only %d findings failed and %d passed: too few to prove the claim", failed, passed)
 	}
 }
 
-// caseOf is the log of a case, and its policy.
+// caseOf returns the log of a case and its policy.
 func caseOf(t *testing.T, path string) (log []byte, policy check.Policy) {
 	t.Helper()
 	archive, err := txtar.ParseFile(path)

@@ -13,7 +13,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// samples is a log of readings that are no file's: one stretch outside of files.
+// samples returns a timeline with readings that belong to no file.
 func samples(levels []int64, resolution int64, dialect string) *timeline.Timeline {
 	f := &timeline.File{Outside: true}
 	q := record.Allocated
@@ -29,14 +29,14 @@ func samples(levels []int64, resolution int64, dialect string) *timeline.Timelin
 	return &timeline.Timeline{Outside: []*timeline.File{f}, Checkpoints: len(levels)}
 }
 
-// A readingKind makes the levels of a run, in MiB, that leaks nothing.
+// A readingKind makes the levels, in MiB, of runs that leak nothing.
 type readingKind struct {
 	name    string
 	dialect string
 	level   func(r *rand.Rand, n int) func(i int) float64
 }
 
-// swinging is between idle and load, in one of which it stays for so many readings on average.
+// swinging jumps between idle and load, and stays in each for `dwell` readings on average.
 func swinging(dwell float64) func(r *rand.Rand, n int) func(i int) float64 {
 	return func(r *rand.Rand, _ int) func(i int) float64 {
 		load := r.Float64() < 0.5
@@ -52,19 +52,19 @@ func swinging(dwell float64) func(r *rand.Rand, n int) func(i int) float64 {
 	}
 }
 
-// loading grows for a share of the readings, up to a half, and then stays.
+// loading grows during the first tenth of the readings, at most the first half, and then stays.
 func loading(r *rand.Rand, n int) func(i int) float64 {
 	until := float64(n) * (0.1 + 0.4*r.Float64())
 	return func(i int) float64 { return 500 + 6000*min(1, float64(i)/until) + 2*r.NormFloat64() }
 }
 
-// loadingLast stays, and grows at the end: the log was cut when a second model was being loaded.
+// loadingLast stays, and grows at the end: the log was cut while a second model was being loaded.
 func loadingLast(r *rand.Rand, n int) func(i int) float64 {
 	from := float64(n) * (0.55 + 0.4*r.Float64())
 	return func(i int) float64 { return 500 + 10*max(0, float64(i)-from) }
 }
 
-// requests take memory each, of which a collector gives all back now and then.
+// requests take memory one by one. A garbage collector frees it all every 4 to 20 readings.
 func requests(r *rand.Rand, _ int) func(i int) float64 {
 	held, left := 0.0, r.IntN(20)
 	return func(int) float64 {
@@ -76,7 +76,7 @@ func requests(r *rand.Rand, _ int) func(i int) float64 {
 	}
 }
 
-// requestsAtRandom are given back at random: after 6 of them on average.
+// requestsAtRandom is requests with a collector that runs at random, every 6 readings on average.
 func requestsAtRandom(r *rand.Rand, _ int) func(i int) float64 {
 	held := 0.0
 	return func(int) float64 {
@@ -87,7 +87,7 @@ func requestsAtRandom(r *rand.Rand, _ int) func(i int) float64 {
 	}
 }
 
-// wandering has noise of an autocorrelation of 0.6.
+// wandering has noise with an autocorrelation of 0.6.
 func wandering(r *rand.Rand, _ int) func(i int) float64 {
 	const phi = 0.6
 	off := 20 * r.NormFloat64()
@@ -111,7 +111,7 @@ var readingKinds = []readingKind{
 	{"given back at random", "", requestsAtRandom},
 }
 
-// judgeReadings counts the verdicts on runs of a kind, with a leak of so many MiB a reading.
+// judgeReadings counts the verdicts on runs of a kind, with a leak of `leak` MiB a reading.
 func judgeReadings(kind readingKind, n, runs int, leak float64) (failed, undecided int) {
 	for seed := range runs {
 		r := rand.New(rand.NewPCG(uint64(seed), 0x72656164))
@@ -130,7 +130,7 @@ func judgeReadings(kind readingKind, n, runs int, leak float64) (failed, undecid
 	return failed, undecided
 }
 
-// writeTable keeps a table beside that of TestVerdicts, where one is wanted.
+// writeTable writes a table beside the one of TestVerdicts, if -verdicts.table asks for tables.
 func writeTable(t *testing.T, name string, out *strings.Builder) {
 	t.Helper()
 	if *verdictTable == "" {
@@ -142,8 +142,8 @@ func writeTable(t *testing.T, name string, out *strings.Builder) {
 	}
 }
 
-// TestReadingsVerdicts judges readings that leak nothing, and the same with a leak. A test run
-// judges few; -verdicts.runs=10000 makes the table of docs/explanation/false-alarms.md.
+// TestReadingsVerdicts judges readings without a leak, and the same readings with one. A test run
+// judges only a few; -verdicts.runs=10000 makes the table of docs/explanation/false-alarms.md.
 func TestReadingsVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns
@@ -156,7 +156,7 @@ func TestReadingsVerdicts(t *testing.T) {
 		for _, n := range []int{60, 300} {
 			failed, undecided := judgeReadings(kind, n, runs, 0)
 			if most := mostByChance(runs, 0.001); failed > most {
-				t.Errorf("%s, %d readings: %d of %d clean runs fail, at most %d are as many as 0.1 %%",
+				t.Errorf("%s, %d readings: %d of %d clean runs fail, want at most %d, which is 0.1 %%",
 					kind.name, n, failed, runs, most)
 			}
 			fmt.Fprintf(out, "| %s | %d | %.2f / %.1f |", kind.name, n, share(failed, runs),

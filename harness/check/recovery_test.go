@@ -15,7 +15,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// reading is a checkpoint with exact bytes.
+// reading returns a checkpoint line with exact bytes.
 func reading(name string, mib float64, more string) string {
 	n := int64(mib * float64(record.MiB))
 	return fmt.Sprintf("[GPU Memory] %s: Allocated: %.2fGB | allocated=%d%s\n", name, mib/1024, n,
@@ -34,13 +34,13 @@ func build(t *testing.T, log string) *timeline.Timeline {
 	return tl
 }
 
-// TestRecoveries demands what each cleanup and stage of a file gave back, by hand from the levels
-// in MiB.
+// TestRecoveries compares what each cleanup and stage of a file freed with values that were derived
+// by hand from the levels, in MiB.
 func TestRecoveries(t *testing.T) {
 	tl := build(t, ""+
 		reading("Pipeline Initialization", 100, "")+
 		reading("Before Transcription", 150, "")+
-		reading("Before Waveform Cleanup", 7200, "")+ // the model lives on
+		reading("Before Waveform Cleanup", 7200, "")+ // the model stays
 		reading("After Waveform Cleanup", 7150, "")+
 		reading("Before Whisper Cleanup", 7150, "")+
 		reading("After Whisper Cleanup", 850, "")+
@@ -87,18 +87,21 @@ func TestRecoveries(t *testing.T) {
 		{1, "Waveform Cleanup", false, 2, 3, check.Skipped, 50, 0, 0, false},
 		// 7150 - 850 of 7150 - 150
 		{1, "Whisper Cleanup", false, 4, 5, check.Fail, 6300, 7000, 90, false},
-		{1, "Transcription", true, 2, 6, check.Pass, 6705, 7050, 95.1, false}, // 7200 - 495 of 7200 - 150
-		// of what it says that it holds
+		// 7200 - 495 of 7200 - 150
+		{1, "Transcription", true, 2, 6, check.Pass, 6705, 7050, 95.1, false},
+		// 600 - 580 of the 100 that the line says it holds
 		{1, "Cache Cleanup", false, 7, 8, check.Fail, 20, 100, 20, false},
-		{1, "Final Cleanup", false, 10, 11, check.Pass, 170, 85, 200, false}, // 580 - 410 of 580 - 495
-		{2, "Model Cleanup", false, 1, 2, check.Pass, 796, 800, 99.5, false}, // 900 - 104 of 900 - 100
+		// 580 - 410 of 580 - 495
+		{1, "Final Cleanup", false, 10, 11, check.Pass, 170, 85, 200, false},
+		// 900 - 104 of 900 - 100
+		{2, "Model Cleanup", false, 1, 2, check.Pass, 796, 800, 99.5, false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("recoveries (-want +got):\n%s", diff)
 	}
 }
 
-// TestRecoveriesOfLanes keeps devices apart, each by its own levels, in the order of the log.
+// TestRecoveriesOfLanes: each device is judged by its own levels, and the order is that of the log.
 func TestRecoveriesOfLanes(t *testing.T) {
 	tl := build(t, ""+
 		reading("Before Model Cleanup", 1000, " device=0")+
@@ -115,9 +118,9 @@ func TestRecoveriesOfLanes(t *testing.T) {
 	}
 }
 
-// TestRecoveryAfterRecovery: what a cleanup outside of stages leaves is not the next one's to free.
-// The model's frees 990 of the 1000 MiB since the start and leaves 110. The cache's then frees 198
-// of 310 - 110 = 200 MiB, which is 99 %; since the start they would be 210.
+// TestRecoveryAfterRecovery: a cleanup outside of stages need not free what the one before it left.
+// The model's cleanup frees 990 of the 1000 MiB since the start and leaves 110. The cache's then
+// frees 198 of 310 - 110 = 200 MiB, which is 99 %. Since the start they would be 210 MiB.
 func TestRecoveryAfterRecovery(t *testing.T) {
 	tl := build(t, ""+
 		reading("Pipeline Initialization", 100, "")+
@@ -135,9 +138,9 @@ func TestRecoveryAfterRecovery(t *testing.T) {
 	}
 }
 
-// TestRecoveryIsUndecidedForBoth is of two digits: 5.85 GB to 0.38 GB may be 95 % of the 5.75 GB
-// above the start or not, so that it cannot be told whether the waveform's cleanup failed or the
-// model merely lived on.
+// TestRecoveryIsUndecidedForBoth: levels with two digits leave two explanations open. 5.85 GB to
+// 0.38 GB may or may not be 95 % of the 5.75 GB above the start, so either the waveform's cleanup
+// failed or the model merely stayed.
 func TestRecoveryIsUndecidedForBoth(t *testing.T) {
 	rep := check.Of(build(t, `[GPU Memory] Pipeline Initialization: Allocated: 0.10GB
 [GPU Memory] Before Waveform Cleanup: Allocated: 5.85GB
@@ -151,7 +154,7 @@ func TestRecoveryIsUndecidedForBoth(t *testing.T) {
 	}
 	if !slices.Equal(got, []check.Verdict{check.Skipped, check.Undecided}) ||
 		rep.Verdict != check.Undecided {
-		t.Errorf("the whole is %s, the cleanups are %v; want the waveform's skipped, the rest undecided",
+		t.Errorf("the report is %s, its cleanups %v; want the waveform's skipped, the rest undecided",
 			rep.Verdict, got)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"vramsoak/harness/check"
 )
 
-// What is revised decides the verdict anew, and what is joined later does not bring back what was
-// revised.
+// TestRevise: a revised finding changes the report's verdict, and a finding that joins later does
+// not bring the old one back.
 func TestRevise(t *testing.T) {
 	r := &check.Report{Policy: check.DefaultPolicy()}
 	r.Join(check.Finding{Check: check.Peak, Verdict: check.Pass},
 		check.Finding{Check: check.Leak, Verdict: check.Undecided})
 	if r.Verdict != check.Undecided {
-		t.Fatalf("before: %s", r.Verdict)
+		t.Fatalf("before the revision: got %s, want undecided", r.Verdict)
 	}
 	r.Revise(func(f *check.Finding) {
 		if f.Check == check.Leak {
@@ -23,11 +23,11 @@ func TestRevise(t *testing.T) {
 	})
 	r.Join(check.Finding{Check: check.Consistency, Verdict: check.Pass})
 	if r.Verdict != check.Pass {
-		t.Errorf("after: %s, %+v", r.Verdict, r.Findings)
+		t.Errorf("after the revision: got %s, want pass: %+v", r.Verdict, r.Findings)
 	}
 }
 
-// TestPeakBy: of two devices the fuller one decides, in whichever order they come.
+// TestPeakBy: the report's peak is that of the fuller device, whichever comes first.
 func TestPeakBy(t *testing.T) {
 	for _, fuller := range []int{0, 1} {
 		used := []int{2, 2}

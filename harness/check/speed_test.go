@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// BenchmarkCheck reads and judges logs of 64 MiB. Against the searches that people use it is
-// measured by make bench-parse.
+// BenchmarkCheck reads and judges logs of 64 MiB. make bench-parse compares it with the searches
+// that people use.
 func BenchmarkCheck(b *testing.B) {
 	for _, kind := range fixtures.LogKinds {
 		b.Run(kind, func(b *testing.B) {

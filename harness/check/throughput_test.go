@@ -13,8 +13,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// timedFiles is a log of files that took so many seconds, each of an hour of audio; lengths says
-// whether it has them.
+// timedFiles returns a timeline of files with an hour of audio each and the given durations in
+// seconds. lengths decides whether the timeline knows how long the audio is.
 func timedFiles(seconds []float64, lengths bool) *timeline.Timeline {
 	tl := &timeline.Timeline{}
 	for i, s := range seconds {
@@ -37,7 +37,7 @@ func throughputOf(tl *timeline.Timeline) check.Finding {
 		func(f check.Finding) bool { return f.Check == check.Throughput })]
 }
 
-// times are how long files take, from their number on from 1, as a share of ten seconds.
+// times returns the durations of files 1 to n: ten seconds times of(file).
 func times(n int, of func(file int) float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -46,7 +46,7 @@ func times(n int, of func(file int) float64) []float64 {
 	return out
 }
 
-// from is a share more from one file on.
+// from returns a factor of 1 before file `first`, and of 1 + more from it on.
 func from(first int, more float64) func(file int) float64 {
 	return func(file int) float64 {
 		if file >= first {
@@ -56,10 +56,11 @@ func from(first int, more float64) func(file int) float64 {
 	}
 }
 
-// A slowdown that lasts to the end is a failed finding that names the file at which it began.
+// TestSlowdowns: a slowdown that lasts to the end fails, and the finding names the file at which it
+// began.
 func TestSlowdowns(t *testing.T) {
 	t.Parallel()
-	ramp := func(first, last int) func(int) float64 { // of file `last` on it takes twice as long
+	ramp := func(first, last int) func(int) float64 { // from file `last` on, files take twice as long
 		return func(file int) float64 {
 			return 1 + min(1, max(0, float64(file-first+1)/float64(last-first+1)))
 		}
@@ -104,28 +105,28 @@ func TestSlowdowns(t *testing.T) {
 				f := throughputOf(timedFiles(seconds, lengths))
 				name := fmt.Sprintf("%s, lengths %t, noise %g", c.name, lengths, noise)
 				if (f.Verdict == check.Fail) != c.fails {
-					t.Errorf("%s: %s: %s", name, f.Verdict, f.Message)
+					t.Errorf("%s: got %s: %s; want fail to be %t", name, f.Verdict, f.Message, c.fails)
 					continue
 				}
 				if !c.fails {
 					continue
 				}
-				// In noise a slow beginning is found some files late or early.
+				// Noise may hide the first slow file: the finding may name one up to 4 files off.
 				if c.first > 0 && (noise == 0 && f.File != c.first || math.Abs(float64(f.File-c.first)) > 4) {
-					t.Errorf("%s: began at file %d, not %d: %s", name, f.File, c.first, f.Message)
+					t.Errorf("%s: began at file %d, want %d: %s", name, f.File, c.first, f.Message)
 				}
 				if f.At == nil || f.At.Line != 2*f.File || f.FirstFile == nil || f.FirstFile.Index != f.File {
-					t.Errorf("%s: file %d, first %v, at %v", name, f.File, f.FirstFile, f.At)
+					t.Errorf("%s: file %d, first file %v and line %v disagree", name, f.File, f.FirstFile, f.At)
 				}
 				if said := strings.Contains(f.Message, "no lengths of files"); said == lengths {
-					t.Errorf("%s: lengths are known: %t, and it says %q", name, lengths, f.Message)
+					t.Errorf("%s: lengths are known: %t, but the message is %q", name, lengths, f.Message)
 				}
 			}
 		}
 	}
 }
 
-// busy are times on a machine that does other things, as shares of the usual time.
+// busy are durations on a machine that does other work, too, as multiples of the usual one.
 var busy = []struct {
 	name string
 	of   func(r *rand.Rand) func(file int) float64
@@ -176,8 +177,8 @@ func autoregressive(r *rand.Rand, phi, sigma float64) func(int) float64 {
 	}
 }
 
-// TestSlowdownVerdicts counts how often a machine that is only busy is called slowing down, and
-// how often files that take longer from one in the middle third on are. -verdicts.runs=10000
+// TestSlowdownVerdicts counts how often a machine that is merely busy is reported as slowing down,
+// and how often a real slowdown that begins in the middle third is found. -verdicts.runs=10000
 // makes the table of docs/explanation/false-alarms.md.
 func TestSlowdownVerdicts(t *testing.T) {
 	t.Parallel()
@@ -211,14 +212,14 @@ func TestSlowdownVerdicts(t *testing.T) {
 				steady, alarms = steady+n, alarms+failed
 			}
 			if most := mostOfKind(n, 0.001); more == 0 && failed > most {
-				t.Errorf("%s: %d of %d steady runs fail, at most %d are as many as 0.1 %%", kind.name, failed,
+				t.Errorf("%s: %d of %d steady runs fail, want at most %d, which is 0.1 %%", kind.name, failed,
 					n, most)
 			}
 		}
 		fmt.Fprintln(out)
 	}
 	if most := mostByChance(steady, 0.001); alarms > most {
-		t.Errorf("%d of all %d steady runs fail, at most %d are as many as 0.1 %%", alarms, steady, most)
+		t.Errorf("%d of all %d steady runs fail, want at most %d, which is 0.1 %%", alarms, steady, most)
 	}
 	writeTable(t, "slowdowns", out)
 }

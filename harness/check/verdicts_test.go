@@ -27,7 +27,7 @@ var (
 
 const mib = 1 << 20
 
-// timeline is a log of the series: one checkpoint a file.
+// levelsTimeline returns a timeline of the series, with one checkpoint a file.
 func levelsTimeline(s *fixtures.LevelSeries) *timeline.Timeline {
 	tl := &timeline.Timeline{}
 	for i, bytes := range s.Bytes {
@@ -43,6 +43,7 @@ func levelsTimeline(s *fixtures.LevelSeries) *timeline.Timeline {
 	return tl
 }
 
+// leakOf returns the report's first finding on leaks.
 func leakOf(r *check.Report) check.Finding {
 	return r.Findings[slices.IndexFunc(r.Findings,
 		func(f check.Finding) bool { return f.Check == check.Leak })]
@@ -59,7 +60,7 @@ func seriesOf(s *fixtures.LevelSeries) shape.Series {
 	}
 }
 
-// The rules that people use, for comparison.
+// rules are what people use to find leaks, for comparison.
 var rules = []struct {
 	name  string
 	leaks func(y []float64) bool
@@ -86,8 +87,8 @@ func leastSquares(y []float64) (slope, r2 float64) {
 	return xy / xx, xy * xy / (xx * yy)
 }
 
-// mannKendall is the statistic of Mann (1945) and Kendall (1975) in standard deviations, with the
-// correction for ties.
+// mannKendall returns the statistic of Mann (1945) and Kendall (1975) in standard deviations, with
+// the correction for ties.
 func mannKendall(y []float64) float64 {
 	n := float64(len(y))
 	s := 0.0
@@ -119,11 +120,12 @@ func mannKendall(y []float64) float64 {
 type tally struct {
 	runs, failed, undecided, passed int
 	rules                           [3]int
-	// the interval covers the growth; the shape is the one that was made
+	// runs whose interval covers the growth; runs whose shape is named right
 	covered, named int
 }
 
-// judgeAll judges runs of one kind. name says whether a result is named right; nil does not ask.
+// judgeAll judges runs of one kind. name reports whether a result names the right shape; nil skips
+// that question.
 func judgeAll(spec fixtures.LevelSpec, runs int, name func(*shape.Result) bool) tally {
 	spec.Files = 50
 	var all tally
@@ -187,13 +189,13 @@ func (t *tally) add(u *tally) {
 
 func share(n, of int) float64 { return 100 * float64(n) / float64(of) }
 
-// digits are how logs print levels.
+// digits are the precisions with which logs print levels.
 var digits = []struct {
 	name string
 	mib  float64
 }{{"exact", 0}, {"0.01 GB", 10.24}, {"0.1 GB", 102.4}}
 
-// sigmas are those of the noise that a kind is made with, MiB.
+// sigmas returns the standard deviations, in MiB, of the noise that a kind is made with.
 func sigmas(kind string) []float64 {
 	switch kind {
 	case "white":
@@ -204,9 +206,9 @@ func sigmas(kind string) []float64 {
 	return []float64{5, 20}
 }
 
-// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it is the proof that
-// docs/explanation/false-alarms.md shows; a test run judges fewer, and fails where so many wrong
-// verdicts would be there by chance in one case of 10,000 only.
+// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it makes the tables of
+// docs/explanation/false-alarms.md. A test run judges fewer, and fails only if chance alone would
+// give so many wrong verdicts in at most one of 10,000 test runs.
 func TestVerdicts(t *testing.T) {
 	out := &strings.Builder{}
 	runs := *verdictRuns
@@ -226,7 +228,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// falseAlarms are the clean kinds.
+// falseAlarms judges the clean kinds and writes their table.
 func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 	fmt.Fprintf(out,
 		"False alarms, %% of %d clean runs of 50 files each:\n\n"+
@@ -248,7 +250,7 @@ func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 				}
 				fmt.Fprintln(out)
 				if most := mostByChance(runs, 0.001); tally.failed > most {
-					t.Errorf("%s, noise of %g MiB, %s: %d of %d clean runs fail, at most %d are as many as 0.1 %%",
+					t.Errorf("%s, noise of %g MiB, %s: %d of %d clean runs fail, want at most %d, 0.1 %%",
 						kind, sigma, digit.name,
 						tally.failed, runs, most)
 				}
@@ -256,15 +258,16 @@ func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 			}
 		}
 	}
-	// shows much less than a small sample of one kind does
+	// All kinds together are a larger sample, which shows a smaller excess.
 	if most := mostByChance(all.runs, 0.001); all.failed > most {
-		t.Errorf("%d of all %d clean runs fail, at most %d are as many as 0.1 %%", all.failed, all.runs,
+		t.Errorf("%d of all %d clean runs fail, want at most %d, which is 0.1 %%", all.failed, all.runs,
 			most)
 	}
 }
 
-// mostByChance is how many of n are there at a probability p, at most: exactly the share of a
-// proof of 10,000, and else as many as chance leaves above in one case of 10,000.
+// mostByChance returns how many of n runs may fail if each fails with probability p. From 10,000
+// runs on, that is exactly n*p. Fewer runs get the number that chance exceeds in one of 10,000
+// cases.
 func mostByChance(n int, p float64) int {
 	if n >= 10_000 {
 		return int(p * float64(n))
@@ -272,8 +275,8 @@ func mostByChance(n int, p float64) int {
 	return mostOfKind(n, p)
 }
 
-// mostOfKind is how many chance leaves above in one case of 10,000, of however many runs: of a kind
-// whose share may be the probability itself.
+// mostOfKind returns the number that chance exceeds in one of 10,000 cases, for any n. It is for a
+// single kind, whose true probability may be p itself.
 func mostOfKind(n int, p float64) int {
 	term := math.Pow(1-p, float64(n))
 	sum := term
@@ -285,13 +288,13 @@ func mostOfKind(n int, p float64) int {
 	return k
 }
 
-// A demand is on runs that leak.
+// A demand says how often a kind of leak must be found.
 type demand struct {
 	name         string
 	spec         fixtures.LevelSpec
-	demanded     float64 // share found that is wanted, %
-	found, never float64 // least share found, most passed, that this holds; %; 0 is as demanded
-	// % that the best test finds that knows the noise; 0 where it was not worked out
+	demanded     float64 // % to be found, by the specification
+	found, never float64 // % found at least, % passed at most; 0 is as demanded
+	// % that the best test finds that knows the noise; 0 if it was not calculated
 	best     float64
 	coverage bool
 }
@@ -300,9 +303,9 @@ func white(sigma, growth, digit float64) fixtures.LevelSpec {
 	return fixtures.LevelSpec{Kind: "white", Sigma: sigma, Growth: growth, Digit: digit}
 }
 
-// demands are the rows of leaking runs. 90 % of the leaks of 1 MiB a file are as many as no rule
-// can find that keeps false alarms under 0.1 % of white and of autocorrelated series, and does
-// not know which they are: see TestFrontier in package shape.
+// demands judges leaking runs and writes their table. No rule can find more than 90 % of the leaks
+// of 1 MiB a file if it keeps false alarms under 0.1 % on both white and autocorrelated series and
+// does not know which of them it judges: see TestFrontier in package shape.
 func demands(t *testing.T, out *strings.Builder, runs int) {
 	ar := white(20, 4, 0)
 	ar.Kind = "autoregressive"
@@ -365,24 +368,25 @@ func demands(t *testing.T, out *strings.Builder, runs int) {
 		}
 		fmt.Fprintln(out)
 		if most := mostByChance(runs, 1-d.found/100); runs-tally.failed > most && d.found > 0 {
-			t.Errorf("%s: %d of %d found, expected %g %%", d.name, tally.failed, runs, d.found)
+			t.Errorf("%s: found %d of %d, want %g %%", d.name, tally.failed, runs, d.found)
 		}
 		if most := mostByChance(runs, d.never/100); tally.passed > most {
-			t.Errorf("%s: %d of %d passed", d.name, tally.passed, runs)
+			t.Errorf("%s: %d of %d leaking runs passed, want at most %g %%", d.name, tally.passed, runs,
+				d.never)
 		}
 		if c := share(tally.covered, runs); d.coverage && runs >= 2000 && (c < 92.5 || c > 97.5) {
-			t.Errorf("%s: the interval covers the growth in %.1f %%", d.name, c)
+			t.Errorf("%s: the interval covers the growth in %.1f %%, want 92.5 to 97.5 %%", d.name, c)
 		}
 	}
 }
 
-// best is the power of the test that knows the noise: the slope of generalized least squares lies
-// that many of its standard errors above 0, and 3.09 of them are needed for a false alarm in
-// 1,000.
+// best returns the power of the test that knows the noise, in %. The slope of generalized least
+// squares lies so many of its standard errors above 0, and a false alarm rate of 1 in 1,000 needs
+// 3.09 of them.
 func best(sigma, growth, phi float64) float64 {
 	const n = 50
-	// The information on the slope of autoregressive noise, centred: from the first value, and from
-	// each difference.
+	// The Fisher information on the slope in autoregressive noise, centred: the first value gives
+	// one part, and each difference another.
 	inner := sigma * math.Sqrt(1-phi*phi)
 	var s11, s12, s22 float64
 	for i := range n {
@@ -396,7 +400,7 @@ func best(sigma, growth, phi float64) float64 {
 	return 100 * 0.5 * math.Erfc((3.09-growth/se)/math.Sqrt2)
 }
 
-// names says how often a shape is called by its name, with growth and without.
+// names counts how often a shape is named right, with growth and without, and writes the table.
 func names(t *testing.T, out *strings.Builder, runs int) {
 	fmt.Fprintf(out,
 		"\nNamed right, %% of %d runs, exact bytes:\n\n"+
@@ -420,11 +424,11 @@ func names(t *testing.T, out *strings.Builder, runs int) {
 				func(r *shape.Result) bool { return r.Growing })
 			fmt.Fprintf(out, "| %s | %g | %.1f | %.1f |\n", c.kind, sigma, share(clean.named, runs),
 				share(leaking.named, runs))
-			// 98 % are wanted. A step of 100 MiB, or teeth of 32, are hard to see in noise of 20, and a
+			// 98 % are wanted. Hard to see are a step of 100 MiB or teeth of 32 in noise of 20, and a
 			// leak on top of a step.
 			for _, n := range []int{clean.named, leaking.named} {
 				if most := mostByChance(runs, 0.07); runs-n > most {
-					t.Errorf("%s, noise of %g MiB: %d of %d named right, expected are 93 %%", c.kind, sigma, n,
+					t.Errorf("%s, noise of %g MiB: %d of %d named right, want 93 %%", c.kind, sigma, n,
 						runs)
 				}
 			}
@@ -432,7 +436,7 @@ func names(t *testing.T, out *strings.Builder, runs int) {
 	}
 }
 
-// leaks is the whole grid of leaking runs.
+// leaks writes the table of all leaking runs.
 func leaks(out *strings.Builder, runs int) {
 	rates := []float64{0.2, 0.5, 1, 2, 4, 16}
 	fmt.Fprintf(out,
@@ -463,7 +467,7 @@ func leaks(out *strings.Builder, runs int) {
 	}
 }
 
-// speed is how long a judgement takes.
+// speed writes the table of how long a judgement takes.
 func speed(out *strings.Builder) {
 	fmt.Fprintf(out, "\n| files | judged in | memory |\n|--:|--:|--:|\n")
 	for _, files := range []int{60, 1000, 10_000, 100_000} {

@@ -215,7 +215,8 @@ func locateErrorName(text []byte, at int) (start int, ok bool) {
 	if len(bytes.TrimSpace(rest)) > 0 || indented || at > 0 && text[at-1] == '_' {
 		return 0, false
 	}
-	for start = at; start > 0 && at-start < 64 && (lex.IsWordByte(text[start-1]) || text[start-1] == '.'); {
+	for start = at; start > 0 && at-start < 64 &&
+		(lex.IsWordByte(text[start-1]) || text[start-1] == '.'); {
 		start--
 	}
 	if before, ok := bytes.CutSuffix(text[:start], []byte("<class '")); ok {
