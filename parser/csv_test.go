@@ -7,7 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// FuzzCSV reads rows under a header of columns that a program chose, of nvidia-smi and the like.
+// FuzzCSV reads rows under a header of columns that a program chose, such as nvidia-smi's. No size
+// is below 0.
 func FuzzCSV(f *testing.F) {
 	for _, header := range []string{
 		"timestamp, index, memory.used [MiB], memory.total [MiB]",
@@ -30,7 +31,7 @@ func FuzzCSV(f *testing.F) {
 		for rec := range fuzzed(t, log, "fuzz") {
 			if c, ok := rec.(record.Checkpoint); ok &&
 				(c.Bytes(record.Used) < 0 || c.Bytes(record.Total) < 0) {
-				t.Fatalf("got %+v", c)
+				t.Fatalf("got %+v, want sizes of 0 or more", c)
 			}
 		}
 	})

@@ -8,7 +8,8 @@ import (
 	"vramsoak/parser/dialect"
 )
 
-// The table of docs/reference/dialects.md has a row for each dialect, and for no other.
+// TestDialectsDocumented: the table of docs/reference/dialects.md has one row for each dialect, and
+// no others.
 func TestDialectsDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../docs/reference/dialects.md")
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A log is the same in every encoding that Windows gives it, and compressed.
+// TestOpenEncodings: a log gives the same records in every encoding that Windows uses, compressed
+// or not.
 func TestOpenEncodings(t *testing.T) {
 	const log = "loading Ü😀\r\n" + line + "\r\n[GPU Memory] Before Ü😀 Cleanup: Allocated: 7.23GB\r\n"
 	units := utf16.Encode([]rune("\ufeff" + log))
@@ -46,7 +47,7 @@ func TestOpenEncodings(t *testing.T) {
 	want := read(t, log)
 	if len(want) != 2 || want[1].At().Line != 3 ||
 		want[1].(record.Checkpoint).Name != "Before Ü😀 Cleanup" {
-		t.Fatalf("got %v of the log itself", want)
+		t.Fatalf("the log itself gives %v", want)
 	}
 	for name, data := range map[string][]byte{
 		"plain": []byte(log), "utf-8": []byte("\ufeff" + log), "utf-16le": little.Bytes(),
@@ -83,7 +84,8 @@ func TestOpenEncodings(t *testing.T) {
 	}
 }
 
-// Files of no bytes, or of less than a mark.
+// TestOpenShort: empty files, and files shorter than a byte order mark, hold no records and are no
+// error.
 func TestOpenShort(t *testing.T) {
 	for _, data := range []string{
 		"", "\xff", "\xff\xfe", "\xfe\xff", "\xef\xbb", "\xef\xbb\xbf", "\n",
@@ -98,7 +100,7 @@ func TestOpenShort(t *testing.T) {
 			t.Fatalf("%q: %v", data, err)
 		}
 		for rec, err := range parser.Read(r, "short.log") {
-			t.Errorf("%q: got %v, %v", data, rec, err)
+			t.Errorf("%q: got %v, %v, want no record", data, rec, err)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)

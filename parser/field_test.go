@@ -18,7 +18,7 @@ import (
 
 // TestFieldLogs reads logs of the field: files that other programs wrote and their authors
 // published, in fixtures/logs (INDEX.md there names their origin). Each folder has a file
-// expected.txt that says what is in its logs:
+// expected.txt that lists what its logs contain:
 //
 //	file: train.log
 //	  by: grep -c MemAllocated= train.log
@@ -27,9 +27,9 @@ import (
 //	  peak: peak=20.55GB
 //	  dialects: deepspeed
 //
-// The numbers are those that the command of the by line before them printed, never the parser's.
-// Readings are checkpoints. peak gives the largest of a quantity, as many as are worth it; changes,
-// events, ooms, warnings and bad (the unreadable lines) are 0 where they are not given.
+// The command of a by line printed the number below it; no number comes from the parser. Readings
+// are checkpoints. peak gives the largest value of a quantity. Missing counts of changes, events,
+// ooms, warnings and bad (unreadable lines) are 0.
 func TestFieldLogs(t *testing.T) {
 	folders, err := filepath.Glob("../fixtures/logs/*")
 	if err != nil || len(folders) == 0 {
@@ -52,19 +52,19 @@ func TestFieldLogs(t *testing.T) {
 			t.Run(filepath.Base(folder)+"/"+file.Name(), func(t *testing.T) {
 				want, known := expected[file.Name()]
 				if !known {
-					t.Fatalf("%s/expected.txt does not say what is in it", folder)
+					t.Fatalf("%s/expected.txt has no entry for this log", folder)
 				}
 				want.compare(t, contents(t, path))
 			})
 			delete(expected, file.Name())
 		}
 		for name := range expected {
-			t.Errorf("%s: %s is not there", folder, name)
+			t.Errorf("%s: expected.txt lists %s, which does not exist", folder, name)
 		}
 	}
 }
 
-// A content is what is in a log.
+// A content counts what a log contains.
 type content struct {
 	counts   map[string]int // by the words of expected.txt
 	peaks    map[record.Quantity]int64

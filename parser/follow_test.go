@@ -55,7 +55,7 @@ func follow(t *testing.T, path string) *follower {
 	return f
 }
 
-// want waits for the next records, each of which must come soon.
+// want waits for the next records. Each must come soon.
 func (f *follower) want(records ...string) {
 	f.t.Helper()
 	for _, want := range records {
@@ -65,12 +65,12 @@ func (f *follower) want(records ...string) {
 				f.t.Fatalf("got %q, want %q (%v)", got, want, f.err)
 			}
 		case <-time.After(time.Minute):
-			f.t.Fatalf("%q does not come", want)
+			f.t.Fatalf("waited in vain for the record %q", want)
 		}
 	}
 }
 
-// none makes sure that nothing comes for longer than it would take.
+// none waits for longer than a record would take, and fails if one comes.
 func (f *follower) none() {
 	f.t.Helper()
 	select {
@@ -88,7 +88,7 @@ func (f *follower) notice(want string) {
 			f.t.Fatalf("got the notice %q, want %q", got, want)
 		}
 	case <-time.After(time.Minute):
-		f.t.Fatalf("no notice %q", want)
+		f.t.Fatalf("waited in vain for the notice %q", want)
 	}
 }
 
@@ -106,7 +106,7 @@ func (f *follower) append(text string) {
 
 const reading = ": Allocated: 1.00GB\n"
 
-// Records come as the file grows; a line without an end waits for it.
+// TestFollowGrowth: records come as the file grows. A line without an end waits for its end.
 func TestFollowGrowth(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")
@@ -134,7 +134,7 @@ func TestFollowGrowth(t *testing.T) {
 			f.want(fmt.Sprintf("%d E%d", 6+i, i-1))
 		}
 	}
-	// More than a window at once, and a line that is longer than one.
+	// Text longer than a window, then a line longer than a window.
 	f.append(
 		"\n" + strings.Repeat(
 			"#",
@@ -152,13 +152,14 @@ func TestFollowGrowth(t *testing.T) {
 	f.append("[GPU Memory] H: Allocated: 1.00GB")
 	f.none()
 	f.cancel()
-	f.want("100015 H") // what there is at the end is read
+	f.want("100015 H") // the rest is read when following ends
 	if got, ok := <-f.records; ok || f.err != nil {
-		t.Errorf("got %q, %v behind the end", got, f.err)
+		t.Errorf("after the end: got %q, %v, want nothing", got, f.err)
 	}
 }
 
-// Where lines come all the time, none waits for a pause.
+// TestFollowBusy: a file that grows all the time gives its records at once, without waiting for a
+// pause.
 func TestFollowBusy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")
@@ -183,7 +184,8 @@ func TestFollowBusy(t *testing.T) {
 	<-stopped
 }
 
-// A file that is replaced is read to its end, and the new one from its beginning.
+// TestFollowRotation: a file that is replaced is read to its end, then the new one from its
+// beginning.
 func TestFollowRotation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")
@@ -202,7 +204,7 @@ func TestFollowRotation(t *testing.T) {
 	f.append("[GPU Memory] D" + reading)
 	f.want("3 C", "1 D")
 	f.notice("run.log was replaced; reading it from its beginning")
-	// By a rename onto it.
+	// Another file is renamed onto it.
 	next := &follower{t: t, path: path + ".next"}
 	next.append("\n[GPU Memory] E" + reading)
 	if err := os.Rename(next.path, path); err != nil {
@@ -210,7 +212,7 @@ func TestFollowRotation(t *testing.T) {
 	}
 	f.want("2 E")
 	f.notice("run.log was replaced; reading it from its beginning")
-	// Removed: waited for.
+	// It is removed, and made again later.
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +221,7 @@ func TestFollowRotation(t *testing.T) {
 	f.want("1 F")
 }
 
-// A file that is truncated is read from its beginning.
+// TestFollowTruncation: a file that is truncated is read from its new beginning.
 func TestFollowTruncation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")
@@ -237,7 +239,8 @@ func TestFollowTruncation(t *testing.T) {
 	f.want("1 C")
 }
 
-// Blocks of lines and rows of tables are read as they are at once.
+// TestFollowAsRead: following a log gives as many records as reading it at once, also for blocks of
+// lines and for rows of tables.
 func TestFollowAsRead(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob("../fixtures/logs/*/*.log")
@@ -252,7 +255,7 @@ func TestFollowAsRead(t *testing.T) {
 		want := len(read(t, string(text)))
 		ctx, cancel := context.WithCancel(t.Context())
 		got := 0
-		timer := time.AfterFunc(150*time.Millisecond, cancel) // what is there by then is read
+		timer := time.AfterFunc(150*time.Millisecond, cancel) // enough time to read the file
 		for _, err := range (*parser.Set)(nil).Follow(ctx, path, "run.log", nil) {
 			if err != nil {
 				t.Fatal(err)
@@ -289,7 +292,7 @@ func TestFollowErrors(t *testing.T) {
 	}
 }
 
-// A reader that stops listening leaves nothing behind.
+// TestFollowStops: a caller that stops listening leaves no goroutine behind.
 func TestFollowStops(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")

@@ -15,12 +15,11 @@ import (
 	"vramsoak/parser/record"
 )
 
-// What these tests find is a time that grows faster than the log, or memory that grows with it. It
-// takes large logs, which the race detector makes ten times slower; small ones are read under it
-// elsewhere.
+// These tests find time that grows faster than the log, and memory that grows with it. They need
+// large logs, which take ten times longer under the race detector. Other tests read small ones with it.
 
-// Logs that are made to be slow: building is linear in them. A quadratic one would run for hours,
-// and the test with it.
+// TestBuildHostile: logs that are made to be slow take time in proportion to their length.
+// Quadratic time would mean hours.
 func TestBuildHostile(t *testing.T) {
 	const n = 100_000
 	logs := map[string]func(b *strings.Builder){
@@ -44,11 +43,8 @@ func TestBuildHostile(t *testing.T) {
 		},
 		"many ranks": func(b *strings.Builder) {
 			for i := range n {
-				fmt.Fprintf(
-					b,
-					"[GPU Memory] Before Model Cleanup: Allocated: 1.00GB | allocated=1073741824 device=0 rank=%d\n",
-					i,
-				)
+				fmt.Fprintf(b,
+					"[GPU Memory] Before Model Cleanup: Allocated: 1.00GB | allocated=1073741824 device=0 rank=%d\n", i)
 			}
 		},
 	}
@@ -65,18 +61,13 @@ func TestBuildHostile(t *testing.T) {
 	}
 }
 
-// Logs that are made to be slow: reading is linear in them. A quadratic one would run for minutes,
-// and the test with it.
+// TestReadHostile: reading logs that are made to be slow takes time in proportion to their length.
+// Quadratic time would mean minutes.
 func TestReadHostile(t *testing.T) {
 	var fill strings.Builder
 	for i := range 300 {
-		fmt.Fprintf(
-			&fill,
-			"\x1b[%d;1H| 0%% 1C P0 9W / 9W | %dMiB / 99999MiB | %s|",
-			i+1,
-			i,
-			strings.Repeat("x", 440),
-		)
+		fmt.Fprintf(&fill, "\x1b[%d;1H| 0%% 1C P0 9W / 9W | %dMiB / 99999MiB | %s|", i+1, i,
+			strings.Repeat("x", 440))
 	}
 	for name, log := range map[string]string{
 		"a full screen, painted cell by cell": fill.String() +
@@ -104,7 +95,8 @@ func TestReadHostile(t *testing.T) {
 	}
 }
 
-// A log that frees nothing is read up to the blocks that a program may have at once.
+// TestRMMHostile: in a log that allocates and never frees, reading stops at the largest number of
+// blocks that a program may hold.
 func TestRMMHostile(t *testing.T) {
 	const blocks = 1<<20 + 10
 	var b strings.Builder
@@ -123,19 +115,20 @@ func TestRMMHostile(t *testing.T) {
 			readings++
 			peak = max(peak, r.Bytes(record.Allocated))
 			if r.Lane.Device != 3 {
-				t.Fatalf("got device %d", r.Lane.Device)
+				t.Fatalf("got device %d, want 3", r.Lane.Device)
 			}
 		case record.SyntaxError:
 			bad++
 		}
 	}
 	if readings != 1<<20 || peak != 2<<20 || bad != 1 {
-		t.Errorf("got %d readings up to %d, %d unreadable", readings, peak, bad)
+		t.Errorf("got %d readings up to %d bytes and %d errors, want 1048576 up to 2097152 and 1",
+			readings, peak, bad)
 	}
 }
 
-// An image of 256 MB, and a text of 100 MB without a line's end, are passed over in constant
-// memory.
+// TestNotebookLarge: a notebook's image of 256 MB, or a text of 100 MB on one line, is skipped in
+// constant memory.
 func TestNotebookLarge(t *testing.T) {
 	text := `{"output_type": "stream", "text": ["` + line + `\n"]},` + "\n"
 	log := io.MultiReader(
@@ -164,14 +157,14 @@ func TestNotebookLarge(t *testing.T) {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
-		t.Errorf("took %d bytes of memory", used)
+		t.Errorf("reading took %d bytes of memory", used)
 	}
 }
 
-// A repeat is a text again and again.
+// A repeat is an endless reader of the same text.
 type repeat struct {
 	text string
-	at   int // of the text, to go on from
+	at   int // offset in the text of the next byte
 }
 
 func (r *repeat) Read(p []byte) (n int, err error) {

@@ -10,22 +10,24 @@ import (
 	"vramsoak/parser/dialect"
 )
 
-// Each needle of the built-in dialects is found wherever it begins, beside all the others.
+// TestNeedlesAreFound: each needle of the built-in dialects is found at every offset, together with
+// all the other needles.
 func TestNeedlesAreFound(t *testing.T) {
 	for _, d := range dialect.BuiltIn() {
 		for _, needle := range d.Needles {
 			for before := range 70 {
 				text := append(bytes.Repeat([]byte{'#'}, before), needle...)
 				if at := allDialects().Next(text, 0); at < 0 {
-					t.Fatalf("%s: %q behind %d bytes is not found", d.Name, needle, before)
+					t.Fatalf("%s: %q after %d bytes is not found", d.Name, needle, before)
 				}
 			}
 		}
 	}
 }
 
-// A line of nothing but needles, with numbers behind them or without, is read in a time that grows
-// with its length. Where each needle cost as much as the line is long, this would run for hours.
+// TestHostileNeedles: a line of nothing but needles, with or without numbers behind them, takes
+// time in proportion to its length. If each needle cost a scan of the line, this would run for
+// hours.
 func TestHostileNeedles(t *testing.T) {
 	for _, d := range dialect.BuiltIn() {
 		for _, needle := range d.Needles {

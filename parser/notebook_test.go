@@ -19,8 +19,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The outputs of real notebooks, taken out by encoding/json, give the same records as the
-// notebooks, and each stands in the line of the file that has its text.
+// TestNotebookField: real notebooks give the records of their outputs, which encoding/json extracts
+// for comparison. Each record has the line of the file that holds its text.
 func TestNotebookField(t *testing.T) {
 	paths, err := filepath.Glob("../fixtures/logs/*/*.ipynb")
 	if err != nil || len(paths) == 0 {
@@ -32,7 +32,7 @@ func TestNotebookField(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Each line of the outputs becomes a checkpoint of our own, so that all of them must be found.
+			// Each line of the outputs becomes a vramlog checkpoint, so every line must be found.
 			text := outputs(t, data)
 			for _, mark := range []string{"MiB", "memory", "total", "GPU"} {
 				marked := bytes.ReplaceAll(data, []byte(mark), []byte("[GPU Memory] X: Allocated: 1GB"))
@@ -56,7 +56,7 @@ func TestNotebookField(t *testing.T) {
 	}
 }
 
-// outputs is the text of a notebook's outputs, each ended by a newline.
+// outputs returns the text of a notebook's outputs. Each output ends with a newline.
 func outputs(t *testing.T, notebook []byte) string {
 	t.Helper()
 	var nb struct {
@@ -95,7 +95,8 @@ func outputs(t *testing.T, notebook []byte) string {
 
 const notebookHead = `{"cells": [{"cell_type": "code", "outputs": [`
 
-// A notebook that is cut off anywhere gives the records before and an error, nothing else.
+// TestNotebookCut: a notebook that is cut off anywhere gives the records before the cut and one
+// error.
 func TestNotebookCut(t *testing.T) {
 	archive, err := txtar.ParseFile("../fixtures/parser/notebook.txtar")
 	if err != nil {
@@ -107,10 +108,10 @@ func TestNotebookCut(t *testing.T) {
 		got := read(t, string(log[:n]))
 		bad, ok := got[len(got)-1].(record.SyntaxError)
 		if !ok || bad.Pos.Line != bytes.Count(log[:n], []byte("\n"))+1 {
-			t.Fatalf("cut at %d: got %v last", n, got[len(got)-1])
+			t.Fatalf("cut at %d: got %v last, want the error", n, got[len(got)-1])
 		}
 		if len(got)-1 > len(whole) {
-			t.Fatalf("cut at %d: got %d records of %d", n, len(got)-1, len(whole))
+			t.Fatalf("cut at %d: got %d records, the whole notebook has %d", n, len(got)-1, len(whole))
 		}
 	}
 }
@@ -153,12 +154,12 @@ func FuzzNotebook(f *testing.F) {
 		}
 		f.Add(archive.Files[0].Data)
 	}
-	// Fuzzing begins in the outputs of a cell, whence it reaches all there is to read.
+	// The fuzzed bytes begin in the outputs of a cell, from where every other part can be reached.
 	f.Fuzz(func(t *testing.T, rest []byte) {
 		log := append([]byte(notebookHead), rest...)
 		for rec := range fuzzed(t, log, "fuzz") {
 			if bad, ok := rec.(record.SyntaxError); ok && bad.Dialect == "notebook" && json.Valid(log) {
-				t.Fatalf("%v in valid JSON", bad)
+				t.Fatalf("got %v in valid JSON", bad)
 			}
 		}
 	})

@@ -18,7 +18,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// jaxProfile is a profile as JAX writes it, of lines "kind device count bytes".
+// jaxProfile returns a profile as JAX writes it, from lines of the form "kind device count bytes".
 func jaxProfile(t testing.TB, lines ...string) *profile.Profile {
 	t.Helper()
 	p := &profile.Profile{
@@ -121,7 +121,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// What is small when it is packed and large in memory takes a bounded amount.
+// TestProfileBomb: a profile that is small when compressed and large in memory takes bounded
+// memory.
 func TestProfileBomb(t *testing.T) {
 	whole := marshal(t, jaxProfile(t, "buffer cuda:0 1 1024"))
 	numbers := strings.Repeat("\x01", 30<<20)
@@ -134,7 +135,7 @@ func TestProfileBomb(t *testing.T) {
 		renderRecords(t, []byte(log))
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > 2<<30 {
-			t.Errorf("%s took %d bytes of memory", name, used)
+			t.Errorf("%s: reading took %d bytes of memory", name, used)
 		}
 	}
 }
@@ -171,12 +172,12 @@ func FuzzProfile(f *testing.F) {
 				t.Fatalf("an error from memory: %v", err)
 			}
 			if c, ok := rec.(record.Checkpoint); ok && (c.Len() != 1 || c.Bytes(record.Allocated) < 0) {
-				t.Fatalf("got %+v", c)
+				t.Fatalf("got %+v, want one size of 0 or more", c)
 			}
 			n++
 		}
 		if n == 0 {
-			t.Fatal("nothing was said")
+			t.Fatal("got neither a record nor an error")
 		}
 	})
 }

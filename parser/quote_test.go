@@ -21,8 +21,8 @@ const (
 	crashed = "[vramsoak] file-end time=2026-11-20T02:00:00.000Z index=1 path=a status=crashed\n"
 )
 
-// The harness writes its lines between any two of the pipeline's, and each is read: no table, no
-// block of lines and no dialect takes it for its own.
+// TestHarnessLinesAreNotTakenForRows: the harness may write a line between any two lines of the
+// pipeline. Each is read as the harness's, and no table, block or dialect takes it for its own.
 func TestHarnessLinesAreNotTakenForRows(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../fixtures/parser/*.txtar")
@@ -45,14 +45,14 @@ func TestHarnessLinesAreNotTakenForRows(t *testing.T) {
 					}
 				}
 				if n != 1 {
-					t.Errorf("%s: a line of the harness before line %d is read %d times", path, i+1, n)
+					t.Errorf("%s: a harness line before line %d is read %d times, want once", path, i+1, n)
 				}
 			}
 		}
 	}
 }
 
-// Which lines are the harness's: each line of a log gives "own", "quoted" or nothing.
+// TestQuoted lists which lines are the harness's own and which ones the pipeline only quotes.
 func TestQuoted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -148,7 +148,7 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// harnessLines yields the records of the harness's lines, and of those that look like them.
+// harnessLines yields the records of the harness's lines, quoted or not.
 func harnessLines(t *testing.T, log string) iter.Seq[record.Record] {
 	return func(yield func(record.Record) bool) {
 		for rec, err := range parser.Read(strings.NewReader(log), "run.log") {
@@ -161,8 +161,8 @@ func harnessLines(t *testing.T, log string) iter.Seq[record.Record] {
 	}
 }
 
-// Quotes that quote each other are told apart from the first on, however many there are: they fill
-// several windows.
+// TestManyQuotes: any number of quotes are recognised from the first on, even if they fill several
+// windows.
 func TestManyQuotes(t *testing.T) {
 	t.Parallel()
 	const pairs = 50_000
@@ -175,17 +175,13 @@ func TestManyQuotes(t *testing.T) {
 		}
 	}
 	if own != 2 || quotes != pairs+1 || last != 2*pairs+4 {
-		t.Errorf(
-			"%d lines of the harness, the last in line %d, and %d that are quoted",
-			own,
-			last,
-			quotes,
-		)
+		t.Errorf("got %d harness lines, the last in line %d, and %d quotes", own, last, quotes)
 	}
 }
 
-// A quoted line says nothing: not how a file ended, nor that a run did, nor what the device holds.
-func TestQuotedSaysNothing(t *testing.T) {
+// TestQuotedHasNoEffect: a quoted line changes nothing in the timeline: neither how a file or a run
+// ended, nor what the device holds.
+func TestQuotedHasNoEffect(t *testing.T) {
 	t.Parallel()
 	quote := func(lines ...string) string { return quoted + strings.Join(lines, "\n"+quoted) + "\n" }
 	log := "[vramsoak] run-start files=2\n[vramsoak] file-start index=1 path=a\n" +
@@ -212,15 +208,15 @@ func TestQuotedSaysNothing(t *testing.T) {
 		tl.Files[0].Status != record.StatusFailed ||
 		len(tl.Exits) != 1 ||
 		len(tl.Bad)+len(tl.Samples)+len(tl.Orphans)+len(tl.Idles) > 0 {
-		t.Errorf("%+v", tl)
+		t.Errorf("quoted lines changed the timeline: %+v", tl)
 	}
 	if tl.Quoted != 11 || tl.FirstQuoted != (record.Position{Path: "run.log", Line: 4}) {
-		t.Errorf("%d quoted, the first in %v", tl.Quoted, tl.FirstQuoted)
+		t.Errorf("got %d quoted lines, the first at %v", tl.Quoted, tl.FirstQuoted)
 	}
 }
 
-// A program's log may have such a line without any harness. The harness's own names the file, also
-// where the log's head is lost.
+// TestHarnessLineWithoutARun: without a harness, a program's log may hold a line that looks like
+// the harness's. The harness's own line names the file, and counts even if the log's head is lost.
 func TestHarnessLineWithoutARun(t *testing.T) {
 	t.Parallel()
 	const failure = "[pipeline] file-start path=a\nRuntimeError: CUDA error: out of memory\n"
@@ -240,8 +236,8 @@ func TestHarnessLineWithoutARun(t *testing.T) {
 	}
 }
 
-// What a pipeline says of memory counts in a quoted line too, as where its logger has the harness's
-// name. What the harness says of a file's error is no failure of its own.
+// TestQuotedLineIsThePipelines: readings count in a quoted line, too, for example if the pipeline's
+// logger has the harness's name. The error in a file-end line is not a second failure.
 func TestQuotedLineIsThePipelines(t *testing.T) {
 	t.Parallel()
 	const failure = "CUDA out of memory. Tried to allocate 2.00 GiB"
@@ -258,12 +254,7 @@ func TestQuotedLineIsThePipelines(t *testing.T) {
 	f := tl.Files[0]
 	if len(f.OOMs) != 1 || f.OOMs[0].Pos.Line != 4 || len(f.Checkpoints) != 1 || tl.Quoted != 4 ||
 		len(tl.Bad) > 0 {
-		t.Errorf(
-			"%d failures, %d checkpoints, %d quoted, bad %v",
-			len(f.OOMs),
-			len(f.Checkpoints),
-			tl.Quoted,
-			tl.Bad,
-		)
+		t.Errorf("got %d failures, %d checkpoints, %d quoted lines, unreadable %v", len(f.OOMs),
+			len(f.Checkpoints), tl.Quoted, tl.Bad)
 	}
 }

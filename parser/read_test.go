@@ -37,7 +37,7 @@ func TestGoldens(t *testing.T) {
 	})
 }
 
-// renderRecords is one line a record: its line, its kind, what it says.
+// renderRecords writes one line per record: its line number, its kind and its fields.
 func renderRecords(t *testing.T, log []byte) string {
 	t.Helper()
 	var b strings.Builder
@@ -66,81 +66,36 @@ func renderRecords(t *testing.T, log []byte) string {
 		case record.SyntaxError:
 			fmt.Fprintf(&b, "unreadable: expected %s, found %q", r.Expected, r.Found)
 		case record.FileStart:
-			fmt.Fprintf(
-				&b,
-				"file-start pipeline=%t index=%d path=%q audio=%g",
-				r.Pipeline,
-				r.Index,
-				r.Path,
-				r.AudioSeconds,
-			)
+			fmt.Fprintf(&b, "file-start pipeline=%t index=%d path=%q audio=%g", r.Pipeline, r.Index, r.Path,
+				r.AudioSeconds)
 		case record.FileEnd:
-			fmt.Fprintf(
-				&b,
-				"file-end pipeline=%t index=%d path=%q %s %gs %q",
-				r.Pipeline,
-				r.Index,
-				r.Path,
-				r.Status,
-				r.Seconds,
-				r.Error,
-			)
+			fmt.Fprintf(&b, "file-end pipeline=%t index=%d path=%q %s %gs %q", r.Pipeline, r.Index, r.Path,
+				r.Status, r.Seconds, r.Error)
 		case record.Crash:
-			fmt.Fprintf(
-				&b,
-				"crash device=%d rank=%d traceback=%d %q",
-				r.Lane.Device,
-				r.Lane.Rank,
-				r.Traceback,
-				r.Text,
-			)
+			fmt.Fprintf(&b, "crash device=%d rank=%d traceback=%d %q", r.Lane.Device, r.Lane.Rank,
+				r.Traceback, r.Text)
 		case record.Sample:
-			fmt.Fprintf(
-				&b,
-				"sample pid=%d device=%d source=%q rss=%d",
-				r.PID,
-				r.Lane.Device,
-				r.Source,
-				r.RSS,
-			)
+			fmt.Fprintf(&b, "sample pid=%d device=%d source=%q rss=%d", r.PID, r.Lane.Device, r.Source,
+				r.RSS)
 			renderReading(&b, &r.Reading)
 			if r.DeviceUsed+r.Others > 0 {
 				fmt.Fprintf(&b, " device_used=%d others=%d", r.DeviceUsed, r.Others)
 			}
 		case record.Idle:
-			fmt.Fprintf(
-				&b,
-				"idle device=%d gpu=%d phase=%s settled=%t",
-				r.Lane.Device,
-				r.GPU,
-				r.Phase,
-				r.Settled,
-			)
+			fmt.Fprintf(&b, "idle device=%d gpu=%d phase=%s settled=%t", r.Lane.Device, r.GPU, r.Phase,
+				r.Settled)
 			renderReading(&b, &r.Reading)
 		case record.Holder:
-			fmt.Fprintf(
-				&b,
-				"holder device=%d pid=%d command=%q ours=%t",
-				r.Lane.Device,
-				r.PID,
-				r.Command,
-				r.Ours,
-			)
+			fmt.Fprintf(&b, "holder device=%d pid=%d command=%q ours=%t", r.Lane.Device, r.PID, r.Command,
+				r.Ours)
 			renderReading(&b, &r.Reading)
 		case record.Exit:
 			fmt.Fprintf(&b, "exit pid=%d code=%d signal=%q", r.PID, r.Code, r.Signal)
 			renderMore(&b, "reason", r.Reason)
 			renderMore(&b, "restarts", r.Restarts)
 		case record.RunStart:
-			fmt.Fprintf(
-				&b,
-				"run-start files=%d feed=%s command=%q version=%q policy=%q",
-				r.Files,
-				r.Feed,
-				r.Command,
-				r.Version,
-				r.Policy,
-			)
+			fmt.Fprintf(&b, "run-start files=%d feed=%s command=%q version=%q policy=%q", r.Files, r.Feed,
+				r.Command, r.Version, r.Policy)
 			renderMore(&b, "until", r.Until)
 			renderMore(&b, "workers", r.Workers)
 			renderMore(&b, "gpu", r.GPU)
@@ -156,16 +111,8 @@ func renderRecords(t *testing.T, log []byte) string {
 			renderMore(&b, "used", r.Used)
 			renderMore(&b, "allowed", r.Allowed)
 			for _, s := range r.Segments {
-				fmt.Fprintf(
-					&b,
-					" %x+%d small=%t expandable=%t stream=%x %v",
-					s.Address,
-					s.Size,
-					s.Small,
-					s.Expandable,
-					s.Stream,
-					s.Blocks,
-				)
+				fmt.Fprintf(&b, " %x+%d small=%t expandable=%t stream=%x %v", s.Address, s.Size, s.Small,
+					s.Expandable, s.Stream, s.Blocks)
 			}
 		default:
 			t.Fatalf("unknown record %T", rec)
@@ -190,7 +137,7 @@ func renderReading(b *strings.Builder, r *record.Reading) {
 	}
 }
 
-// renderMore is for fields that lines have since later.
+// renderMore writes a field only if it is set, so that older goldens stay as they are.
 func renderMore[T comparable](b *strings.Builder, key string, value T) {
 	var none T
 	if value != none {
@@ -206,35 +153,13 @@ func renderTimeline(t *testing.T, log []byte) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(
-		&b,
-		"checkpoints=%d runs=%d samples=%d warnings=%d exits=%d bad=%d\n",
-		tl.Checkpoints,
-		len(tl.Runs),
-		len(tl.Samples),
-		len(tl.Warnings),
-		len(tl.Exits),
-		len(tl.Bad),
-	)
+	fmt.Fprintf(&b, "checkpoints=%d runs=%d samples=%d warnings=%d exits=%d bad=%d\n", tl.Checkpoints,
+		len(tl.Runs), len(tl.Samples), len(tl.Warnings), len(tl.Exits), len(tl.Bad))
 	for _, i := range tl.Idles {
 		fmt.Fprintf(&b, "idle %s run=%d holders=%d\n", i.Phase, i.Run, len(i.Holders))
 	}
 	for _, f := range slices.Concat(tl.Outside, tl.Files) {
-		fmt.Fprintf(
-			&b,
-			"%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d",
-			f.Name(),
-			f.Index,
-			f.Status,
-			f.Supervised,
-			f.Run,
-			f.Process,
-			f.Pos.Line,
-			f.EndPos.Line,
-			f.Seconds,
-			len(f.Checkpoints),
-			len(f.OOMs),
-		)
+		fmt.Fprintf(&b, "%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d", f.Name(), f.Index, f.Status, f.Supervised, f.Run, f.Process, f.Pos.Line, f.EndPos.Line, f.Seconds, len(f.Checkpoints), len(f.OOMs))
 		if f.AudioSeconds != 0 {
 			fmt.Fprintf(&b, " audio=%g", f.AudioSeconds)
 		}
@@ -243,15 +168,8 @@ func renderTimeline(t *testing.T, log []byte) string {
 			fmt.Fprintf(&b, "  stage %s %d-%d\n", s.Name, s.Before, s.After)
 		}
 		for _, c := range f.Cleanups {
-			fmt.Fprintf(
-				&b,
-				"  cleanup %s %d-%d stage=%d last=%t\n",
-				c.Name,
-				c.Before,
-				c.After,
-				c.Stage,
-				c.Last,
-			)
+			fmt.Fprintf(&b, "  cleanup %s %d-%d stage=%d last=%t\n", c.Name, c.Before, c.After, c.Stage,
+				c.Last)
 		}
 		if len(f.Unpaired) > 0 {
 			fmt.Fprintf(&b, "  unpaired %v\n", f.Unpaired)
@@ -274,8 +192,8 @@ func read(t *testing.T, log string) []record.Record {
 
 const line = "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Reserved: 1.02GB (4.3%) | Free: 23.82GB | Total: 24.00GB"
 
-// A line of 100 MB, as a progress bar without newlines writes it, holds two checkpoints and the
-// line numbers stay right.
+// TestReadLongLine: a line of 100 MB, such as a progress bar writes, holds two checkpoints. The
+// line numbers behind it are right.
 func TestReadLongLine(t *testing.T) {
 	filler := strings.Repeat("#", 50<<20)
 	got := read(t, "first\n"+filler+line+filler+line+"\n"+line)
@@ -285,18 +203,14 @@ func TestReadLongLine(t *testing.T) {
 	for i, want := range []int{2, 2, 3} {
 		if c, ok := got[i].(record.Checkpoint); !ok || got[i].At().Line != want ||
 			c.Name != "After Whisper Cleanup" {
-			t.Errorf(
-				"record %d is %T at line %d, want the checkpoint at line %d",
-				i,
-				got[i],
-				got[i].At().Line,
-				want,
-			)
+			t.Errorf("record %d is %T at line %d, want the checkpoint at line %d", i, got[i],
+				got[i].At().Line, want)
 		}
 	}
 }
 
-// A record that lies across the edge of the window is read whole, wherever the edge falls in it.
+// TestReadAcrossWindow: a record that crosses the edge of the window is read whole, wherever the
+// edge falls.
 func TestReadAcrossWindow(t *testing.T) {
 	want := read(t, line)[0].(record.Checkpoint)
 	for shift := -200; shift <= 50; shift += 10 {
@@ -330,7 +244,7 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// What a program prints into a pipe is read while it waits for an answer to it.
+// TestReadLive: lines in a pipe are read at once, while the program waits for an answer to them.
 func TestReadLive(t *testing.T) {
 	r, w := io.Pipe()
 	answered := make(chan struct{})
@@ -357,7 +271,7 @@ func TestReadLive(t *testing.T) {
 	}
 }
 
-// Our own line reads back as what was written.
+// TestCheckpointRoundTrip: reading a line that Checkpoint wrote gives the same checkpoint.
 func TestCheckpointRoundTrip(t *testing.T) {
 	want := record.Checkpoint{
 		Header: record.Header{
@@ -385,7 +299,7 @@ func TestCheckpointRoundTrip(t *testing.T) {
 	c := got[0].(record.Checkpoint)
 	free, ok := c.Get(record.Free)
 	if !ok || free.Bytes != 18006650388 { // 16.77 * 2^30, the printed digits: free has no exact value
-		t.Errorf("free is %d", free.Bytes)
+		t.Errorf("got free %d, want 18006650388", free.Bytes)
 	}
 	for q, s := range want.All() {
 		if g, _ := c.Get(q); g != s {
@@ -399,7 +313,8 @@ func TestCheckpointRoundTrip(t *testing.T) {
 	}
 }
 
-// Every line of the harness reads back as what was written, whatever stands in its strings.
+// TestOwnLinesRoundTrip: reading a harness line gives the record that was written, whatever its
+// strings contain.
 func TestOwnLinesRoundTrip(t *testing.T) {
 	head := record.Header{
 		Pos:  record.Position{Path: "run.log", Line: 1},
@@ -499,7 +414,8 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 	}
 }
 
-// fuzzed are the records of any bytes: reading them is no error, and line numbers never go back.
+// fuzzed yields the records of arbitrary bytes. Reading them returns no error, and line numbers
+// never go back.
 func fuzzed(t *testing.T, log []byte, name string) iter.Seq[record.Record] {
 	return func(yield func(record.Record) bool) {
 		last := 1
@@ -541,7 +457,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkInvariants holds for every timeline.
+// checkInvariants fails the test if a timeline lacks a property that every timeline has.
 func checkInvariants(t *testing.T, tl *timeline.Timeline) {
 	t.Helper()
 	total := 0
@@ -560,17 +476,11 @@ func checkInvariants(t *testing.T, tl *timeline.Timeline) {
 			pair(c.Before, c.After)
 			if c.Stage >= 0 {
 				if s := f.Stages[c.Stage]; s.Before > c.Before || s.After < c.After {
-					t.Fatalf(
-						"%s: cleanup %d-%d outside of its stage %d-%d",
-						f.Name(),
-						c.Before,
-						c.After,
-						s.Before,
-						s.After,
-					)
+					t.Fatalf("%s: cleanup %d-%d outside of its stage %d-%d", f.Name(), c.Before, c.After, s.Before,
+						s.After)
 				}
 			} else if c.Last {
-				t.Fatalf("%s: the last cleanup of no stage", f.Name())
+				t.Fatalf("%s: a last cleanup without a stage", f.Name())
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func FuzzRMM(f *testing.F) {
 	f.Fuzz(func(t *testing.T, log []byte) {
 		for rec := range fuzzed(t, log, "fuzz.dev1.csv") {
 			if c, ok := rec.(record.Checkpoint); ok && c.Dialect == "rmm" && c.Bytes(record.Allocated) < 0 {
-				t.Fatalf("got %+v", c)
+				t.Fatalf("got %+v, want sizes of 0 or more", c)
 			}
 		}
 	})

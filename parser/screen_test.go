@@ -9,7 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A record of watch that is longer than a window gives each repaint once, at its line.
+// TestScreenAcrossWindows: a recorded screen of watch that is longer than a window gives each
+// repaint once, with its line.
 func TestScreenAcrossWindows(t *testing.T) {
 	const repaints = 60_000
 	var b strings.Builder

@@ -15,7 +15,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// readIn renders the records of a log in some dialects.
+// readIn renders the records of a log, read with the given dialects.
 func readIn(t *testing.T, set *parser.Set, log string) string {
 	t.Helper()
 	var b strings.Builder
@@ -175,7 +175,7 @@ func TestUserDialect(t *testing.T) {
 	}
 }
 
-// What every line that a pattern matches must hold.
+// TestLiterals: a pattern's literals are the texts of which one is in every line that it matches.
 func TestLiterals(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
@@ -246,7 +246,7 @@ func TestNewSet(t *testing.T) {
 			err.Error(),
 			"expected a dialect (mine, vramsoak, ",
 		) || !strings.HasSuffix(err.Error(), `), found "transcript"`) {
-		t.Errorf("got %v", err)
+		t.Errorf("got the error %v", err)
 	}
 	_, err := parser.NewSet("", mine, mine,
 		dialect.User{
@@ -266,14 +266,15 @@ dialect "A b": pattern: expected a regular expression of Go's (missing closing )
 dialect "c": pattern: expected a group that reads memory, such as (?P<allocated>[\d.]+), a (?P<file>...) or a (?P<fallback>...)
 dialect "c": pattern: expected a pattern of one line (in YAML one behind | ends with a line break: put it in quotes)`
 	if err == nil {
-		t.Fatal("no error")
+		t.Fatal("got no error")
 	}
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}
 }
 
-// A pattern finds with its literals what it finds on each line by itself, and never more than once.
+// FuzzUserDialect: searching a pattern's literals first finds the same records as trying the
+// pattern on each line, and none twice.
 func FuzzUserDialect(f *testing.F) {
 	f.Add(`VRAM (?P<used>\d+)`, "VRAM 3 VRAM 4\nVRAM\n")
 	f.Add(`(?:Before|After)+ .*(?P<used>\d+)MiB`, "Before x 3MiB After 4MiB\r\nAfter\n")

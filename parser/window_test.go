@@ -19,8 +19,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A log gives the same records wherever it is cut into windows, and whether it is read as a file or
-// as a stream.
+// TestWindows: a log gives the same records for every size of the window, from a file or a stream.
 func TestWindows(t *testing.T) {
 	for name, log := range windowLogs(t) {
 		whole := dump(t, source.Stream(bytes.NewReader(log), len(log)+1))
@@ -37,18 +36,13 @@ func TestWindows(t *testing.T) {
 				t.Fatal(err)
 			}
 			for kind, src := range map[string]source.Source{
-				// which never cuts a line that is at hand
+				// a stream never cuts a line that is complete
 				"stream": source.Stream(bytes.NewReader(log), source.Margin+chunk),
 				"file":   source.File(file, int64(len(log)), int64(chunk)),
 			} {
 				if got := dump(t, src); got != whole {
-					t.Errorf(
-						"%s as a %s in windows of %d bytes: %s",
-						name,
-						kind,
-						chunk,
-						firstDifference(got, whole),
-					)
+					t.Errorf("%s as a %s in windows of %d bytes: %s", name, kind, chunk,
+						firstDifference(got, whole))
 				}
 			}
 			_ = file.Close()
@@ -56,8 +50,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// windowLogs are the logs of the goldens and of the field, and some that are nothing but trouble at
-// the edges.
+// windowLogs returns the logs of the goldens and of the field, and some that are difficult at
+// window edges.
 func windowLogs(t *testing.T) map[string][]byte {
 	const line = "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Total: 24.00GB"
 	logs := map[string][]byte{

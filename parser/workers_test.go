@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The logs of the workers of one run are one batch: each file counts once, by its last attempt, and
-// each worker's device has the number of its GPU.
+// TestWorkersShareABatch: the logs of a run's workers are one batch. Each file counts once, by its
+// last attempt, and each worker's device has the number of its GPU.
 func TestWorkersShareABatch(t *testing.T) {
 	t.Parallel()
 	log := func(run string, gpu int, lines ...string) string {
@@ -52,14 +52,8 @@ func TestWorkersShareABatch(t *testing.T) {
 	for _, f := range tl.LastAttempts() {
 		files = append(
 			files,
-			fmt.Sprintf(
-				"batch %d run %d file %d %s on GPU %d",
-				f.Batch,
-				f.Run,
-				f.Index,
-				f.Status,
-				f.Checkpoints[0].Lane.Device,
-			),
+			fmt.Sprintf("batch %d run %d file %d %s on GPU %d", f.Batch, f.Run, f.Index, f.Status,
+				f.Checkpoints[0].Lane.Device),
 		)
 	}
 	wantRuns := []string{
@@ -83,6 +77,6 @@ func TestWorkersShareABatch(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if len(tl.Samples) != 2 || tl.Samples[0].Lane.Device != 3 {
-		t.Errorf("samples %+v", tl.Samples)
+		t.Errorf("got samples %+v", tl.Samples)
 	}
 }

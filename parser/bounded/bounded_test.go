@@ -38,14 +38,15 @@ func TestReadFile(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := ReadFile(filepath.Dir(path), 8); err == nil {
-		t.Error("a folder was read")
+		t.Error("got no error for a folder")
 	}
 	if _, err := ReadFile(path+".none", 8); !os.IsNotExist(err) {
 		t.Error(err)
 	}
 }
 
-// TestReadJSON: 70,000 values in 3 bytes each are too many, in 8 bytes each they are not.
+// TestReadJSON: the limit on values depends on the file's size. 70,000 values are too many in 3
+// bytes each, but not in 8.
 func TestReadJSON(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.json")

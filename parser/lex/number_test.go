@@ -9,7 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Both ways of [Decimal.Times] return the nearest whole byte, and the resolution rounded down.
+// TestTimes: both ways of [Decimal.Times] return the nearest whole byte, and the resolution rounded
+// down.
 func TestTimes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 100_000 {
@@ -19,7 +20,7 @@ func TestTimes(t *testing.T) {
 		p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n.Decimals)), nil)
 		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(n.Digits), big.NewInt(unit)), p)
 		diff := new(big.Rat).Sub(exact, new(big.Rat).SetInt64(got.Bytes))
-		// Half a byte, and what a float64 cannot say.
+		// Half a byte, and numbers that a float64 cannot hold.
 		limit := new(big.Rat).SetFloat64(0.5 + float64(got.Bytes)/(1<<52))
 		if !ok && exact.Cmp(new(big.Rat).SetInt64(1<<61)) > 0 {
 			continue

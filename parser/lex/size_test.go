@@ -38,11 +38,8 @@ func TestParseSize(t *testing.T) {
 func TestSizeBounds(t *testing.T) {
 	s := record.Size{Bytes: 3, Resolution: 5}
 	if s.Low() != 0 || s.High() != 8 {
-		t.Errorf(
-			"3 give or take 5 is [%d, %d], want [0, 8]: no memory is less than nothing",
-			s.Low(),
-			s.High(),
-		)
+		t.Errorf("3 give or take 5 is [%d, %d], want [0, 8]: no memory is less than nothing", s.Low(),
+			s.High())
 	}
 }
 

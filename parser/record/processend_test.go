@@ -16,10 +16,10 @@ func TestProcessEnd(t *testing.T) {
 		{ProcessEnd{Signal: "SIGRTMIN+2", Cause: "so"}, "the process was ended by SIGRTMIN+2: so"},
 	} {
 		if got := c.end.String(); got != c.want {
-			t.Errorf("%+v is written %q, want %q", c.end, got, c.want)
+			t.Errorf("%+v: wrote %q, want %q", c.end, got, c.want)
 		}
 		if got, ok := ParseProcessEnd(c.want); !ok || got != c.end {
-			t.Errorf("%q is read as %+v, %v", c.want, got, ok)
+			t.Errorf("%q: read %+v, %v, want %+v", c.want, got, ok, c.end)
 		}
 	}
 	for _, text := range []string{
@@ -31,7 +31,7 @@ func TestProcessEnd(t *testing.T) {
 		"the process was ended by the watchdog: it hung",
 	} {
 		if got, ok := ParseProcessEnd(text); ok || got != (ProcessEnd{}) {
-			t.Errorf("%q is read as %+v", text, got)
+			t.Errorf("%q: read %+v, want no end", text, got)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package record
 
 import "testing"
 
-// Readings are equal if they have the same sizes, whatever the order in which they were set.
+// TestReadingEqual: readings with the same sizes are equal, in whichever order they were set.
 func TestReadingEqual(t *testing.T) {
 	var a, b Reading
 	for q := range Quantities {
@@ -11,14 +11,14 @@ func TestReadingEqual(t *testing.T) {
 		b.Set(last, Size{Bytes: int64(last)})
 	}
 	if !a.SameSizes(&b) {
-		t.Errorf("%v and %v are not equal", a, b)
+		t.Errorf("%v and %v differ, want equal", a, b)
 	}
 	copied := a
 	copied.Set(Buffer, Size{Bytes: 1})
 	if size, _ := a.Get(Buffer); size.Bytes != int64(Buffer) {
-		t.Errorf("setting a copy's buffer made it %v", size)
+		t.Errorf("setting a size of the copy changed the original to %v", size)
 	}
 	if a.SameSizes(&copied) || a.SameSizes(&Reading{}) {
-		t.Error("readings of other values are equal")
+		t.Error("readings with different values are equal")
 	}
 }

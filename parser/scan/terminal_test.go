@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// The screen is the one that tmux shows.
+// TestTerminal compares the screen with the one that tmux shows for the same bytes.
 func TestTerminal(t *testing.T) {
 	archive, err := txtar.ParseFile("../../fixtures/terminal/random.txtar")
 	if err != nil || len(archive.Files) == 0 {

@@ -8,21 +8,21 @@ import (
 	"testing"
 )
 
-// teddies are the searches that this processor can do, nil the one that every processor can.
+// teddies are the searches that this processor supports. nil is the one that every processor has.
 var teddies = map[string]func(text []byte, tables *teddyTables) (at, lines int, found bool){"none": nil}
 
-// useTeddy makes a search the one that is used, for the length of a test.
+// useTeddy selects a search for the duration of a test.
 func useTeddy(t testing.TB, name string) {
 	before := teddy
 	teddy = teddies[name]
 	t.Cleanup(func() { teddy = before })
 }
 
-// Every search finds what looking for each needle at each place finds.
+// TestNext: every search finds what a comparison with each needle at each offset finds.
 func TestNext(t *testing.T) {
 	m := New([][]string{testNeedles})
 	needles := testNeedles
-	// stands says whether a needle stands in the text with its fingerprint at an offset.
+	// stands reports whether a needle is in the text with its fingerprint at an offset.
 	stands := func(text []byte, at int) bool {
 		for _, p := range m.fingerprints {
 			for ; p != nil; p = p.more {
@@ -80,7 +80,8 @@ func TestNext(t *testing.T) {
 						wantLines += bytes.Count(text[i:i+1], []byte{'\n'})
 					}
 					if at != wantAt || lines != wantLines {
-						t.Fatalf("%q from %d: at %d behind %d line ends, want %d behind %d", text, from, at, lines,
+						t.Fatalf("%q from %d: got offset %d after %d line ends, want %d after %d", text, from, at,
+							lines,
 							wantAt, wantLines)
 					}
 				}
@@ -89,7 +90,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Each needle is found wherever it stands.
+// TestNextFindsNeedles: each needle is found at every offset.
 func TestNextFindsNeedles(t *testing.T) {
 	m := New([][]string{testNeedles})
 	for name := range teddies {
@@ -99,7 +100,7 @@ func TestNextFindsNeedles(t *testing.T) {
 				for before := range 70 {
 					text := append(bytes.Repeat([]byte{'#'}, before), n...)
 					if at, _, _ := m.Next(text, 0); at < 0 {
-						t.Fatalf("%q behind %d bytes: at %d", n, before, at)
+						t.Fatalf("%q after %d bytes: got offset %d", n, before, at)
 					}
 				}
 			}

@@ -2,8 +2,7 @@
 
 package search
 
-// testNeedles are words such as programs print: many begin alike, and many have four bytes in
-// common.
+// testNeedles are words that programs print. Many begin alike, and many have four bytes in common.
 var testNeedles = []string{
 	"[vramsoak]", "[pipeline]", "[GPU Memory]", "GPU memory usage is ",
 	"Failed to log GPU memory: ", " - Allocated: ", "max GPU memory usage: ",

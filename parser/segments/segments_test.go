@@ -21,7 +21,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// randomMap is a map as an allocator may have it, and at odd sizes as none has.
+// randomMap returns a map that an allocator may have, some with sizes that no allocator uses.
 func randomMap(r *rand.Rand, count int) record.SegmentMap {
 	m := record.SegmentMap{
 		Lane: record.Lane{
@@ -72,8 +72,8 @@ func randomMap(r *rand.Rand, count int) record.SegmentMap {
 
 var ignoreHeader = cmpopts.IgnoreFields(record.Header{}, "Pos", "Dialect")
 
-// What is written is read again, whatever it is, alone and between other lines, which it leaves as
-// they are.
+// TestSegmentMapRoundTrip: a map that was written is read back, alone and between other lines,
+// whose records stay the same.
 func TestSegmentMapRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {
@@ -85,7 +85,7 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 		lines := strings.Split(string(segments.AppendLine(&m, nil)), "\n")
 		for _, l := range lines {
 			if len(l) > 12<<10 {
-				t.Fatalf("a line of %d bytes: a log of Docker's would have it in pieces", len(l))
+				t.Fatalf("got a line of %d bytes, which Docker's log would split", len(l))
 			}
 		}
 		log := strings.Join(lines, "\n[GPU Memory] Peak: Allocated: 1.00GB\n") + "\n"
@@ -97,15 +97,15 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 				checkpoints++
 			case record.SegmentMap:
 				if got != nil {
-					t.Fatal("two maps")
+					t.Fatal("got a second map, want one")
 				}
 				got = &rec
 			default:
-				t.Fatalf("%v", rec)
+				t.Fatalf("got %v, want a map or a checkpoint", rec)
 			}
 		}
 		if checkpoints != len(lines)-1 {
-			t.Fatalf("%d checkpoints of %d", checkpoints, len(lines)-1)
+			t.Fatalf("got %d checkpoints, want %d", checkpoints, len(lines)-1)
 		}
 		if diff := cmp.Diff(&m, got, ignoreHeader); diff != "" {
 			t.Fatalf("%d (-written +read):\n%.4000s", i, diff)
@@ -113,15 +113,15 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 		if len(lines) == 1 {
 			alone := (*parser.Set)(nil).ParseLine([]byte(lines[0]), record.Position{Path: "run.log", Line: 1})
 			if len(alone) != 1 || !cmp.Equal(alone[0], record.Record(m), ignoreHeader) {
-				t.Fatalf("alone: %v", alone)
+				t.Fatalf("the map alone: got %v", alone)
 			}
 		}
 	}
 }
 
-// A map of four segments, by hand. Of the first, 10 MiB in use pin 10 more; the second one can go;
-// the third is of the small pool. Of the fourth, which can shrink, 50 MiB are free from 10 MiB on:
-// pages of 20 MiB end at 20, 40 and 60.
+// TestSegmentSums has a map of four segments, summed by hand. In the first, 10 MiB in use pin 10
+// more. The second can be freed. The third is of the small pool. The fourth can shrink: its 50 MiB
+// from 10 MiB on are free, and its pages of 20 MiB end at 20, 40 and 60.
 func TestSegmentSums(t *testing.T) {
 	const mib = 1 << 20
 	m := record.SegmentMap{Total: 200 * mib, Used: 100 * mib, Segments: []record.Segment{
@@ -171,26 +171,26 @@ func TestSegmentSums(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got, ok := m.Unreserved(90 * mib); !ok || got != 100*mib {
-		t.Errorf("unreserved: %d, %t", got, ok)
+		t.Errorf("unreserved: got %d, %t", got, ok)
 	}
 	m.Allowed = 110 * mib
 	if got, ok := m.Unreserved(90 * mib); !ok || got != 20*mib {
-		t.Errorf("unreserved of what is allowed: %d, %t", got, ok)
+		t.Errorf("unreserved under a memory limit: got %d, %t", got, ok)
 	}
 	if got, ok := (&record.SegmentMap{}).Unreserved(5); ok {
-		t.Errorf("unreserved of an unknown card: %d", got)
+		t.Errorf("unreserved on an unknown card: got %d, want none", got)
 	}
 }
 
-// Maps among a log's lines change nothing of what it says: its timeline is that of the log with a
-// line of no interest in the place of each.
+// TestSegmentMapsDisturbNothing: maps between a log's lines do not change its timeline. It equals
+// that of a log with a meaningless line in place of each map.
 func TestSegmentMapsDisturbNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	m := randomMap(r, 400)
-	m.Time, m.Requested = time.Time{}, 0 // what an allocation failed with is said with its message
+	m.Time, m.Requested = time.Time{}, 0 // a failure's map would be attached to the failure
 	maps := strings.Split(string(segments.AppendLine(&m, nil)), "\n")
 	if len(maps) < 3 {
-		t.Fatalf("%d lines", len(maps))
+		t.Fatalf("the map has %d lines", len(maps))
 	}
 	var cases []string
 	for _, pattern := range []string{"../../fixtures/parser/*.txtar", "../../fixtures/check/*.txtar"} {
@@ -207,7 +207,7 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 		}
 		for _, f := range archive.Files {
 			if !strings.HasSuffix(f.Name, ".log") || bytes.HasPrefix(f.Data, []byte("{")) {
-				continue // a notebook's lines are not the program's, nor are those that Docker stores
+				continue // the lines of a notebook or of Docker's log are not those that the program printed
 			}
 			var with, without strings.Builder
 			for i, line := range strings.SplitAfter(string(f.Data), "\n") {
@@ -227,19 +227,15 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 				return b.Timeline()
 			}
 			if got, want := build(with.String()), build(without.String()); !reflect.DeepEqual(want, got) {
-				t.Errorf(
-					"%s, %s: maps change the timeline:\n%s",
-					path,
-					f.Name,
-					cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })),
-				)
+				t.Errorf("%s, %s: maps change the timeline:\n%s", path, f.Name,
+					cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
 			}
 		}
 	}
 }
 
-// A timeline takes no memory for maps, and parts of maps that never come to an end take no more
-// than is said.
+// TestSegmentMapsAreNotKept: a timeline keeps no maps, and parts of maps that never end take no
+// more memory than the documented limit.
 func TestSegmentMapsAreNotKept(t *testing.T) {
 	var log bytes.Buffer
 	for i := range 10_000 { // each would be 400,000 blocks
@@ -247,12 +243,12 @@ func TestSegmentMapsAreNotKept(t *testing.T) {
 	}
 	tl, err := parser.Build(parser.Read(&log, "hostile.log"))
 	if err != nil || len(tl.Bad) < 9_000 {
-		t.Fatalf("%d are not read, %v", len(tl.Bad), err)
+		t.Fatalf("got %d unreadable lines, %v", len(tl.Bad), err)
 	}
 }
 
-// A map of a failure stands before or behind its message, which has as many digits as PyTorch
-// prints: 29.99 MiB for 31,445,504 bytes. The map of another failure is not taken for it.
+// TestSegmentsOfAFailure: a failure's map is printed before or after its message, which has
+// PyTorch's digits: 29.99 MiB for 31,445,504 bytes. The map of another failure is not taken for it.
 func TestSegmentsOfAFailure(t *testing.T) {
 	line := func(requested int64) string {
 		m := record.SegmentMap{Name: "out of memory", Requested: requested, Segments: []record.Segment{
@@ -333,7 +329,7 @@ func FuzzSegments(f *testing.F) {
 			sums := m.Sums()
 			if sums.Allocated+sums.Pending+sums.Free != sums.Reserved || sums.Releasable > sums.Free ||
 				sums.LargestFree > sums.Free {
-				t.Fatalf("%+v of %q", sums, log)
+				t.Fatalf("%q: the sums %+v are impossible", log, sums)
 			}
 			for again := range records(t, segments.AppendLine(&m, nil), "fuzz") {
 				if diff := cmp.Diff(record.Record(m), again, ignoreHeader); diff != "" {

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestMemoryAddsUp applies random events, few of which fit. It compares the sums that a memory
-// keeps with sums over all its blocks.
+// TestMemoryAddsUp applies random events. Few of them fit the blocks. It compares the sums that a
+// memory keeps with sums over all its blocks.
 func TestMemoryAddsUp(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -98,12 +98,12 @@ func addsUp(t *testing.T, m *memory, asked []demand) {
 	for a, f := range want {
 		var got free
 		if got.all, got.usable, got.largest = m.free(a); got != *f {
-			t.Errorf("%+v: %+v free, its spans say %+v", a, got, *f)
+			t.Errorf("%+v: free is %+v, the sum of its spans %+v", a, got, *f)
 		}
 	}
 }
 
-// blocks is a segment of so many blocks of 1 MiB, of which every other one is in use.
+// blocks returns a segment of n blocks of 1 MiB. Every other one is in use.
 func blocks(n int, expandable bool) Segment {
 	s := Segment{Address: base, Size: int64(n) * mib, Expandable: expandable}
 	for i := range n {
@@ -180,7 +180,7 @@ func TestManyEventsOfManyBlocks(t *testing.T) {
 				ops++
 			}
 			if ops < n {
-				t.Errorf("%d operations", ops)
+				t.Errorf("got %d operations", ops)
 			}
 		})
 	}
@@ -209,7 +209,7 @@ func TestSegmentsAreNotCopied(t *testing.T) {
 	}
 }
 
-// TestInnermostAnnotation: an end is that of the last of its name that began, on its device.
+// TestInnermostAnnotation: an end closes the last annotation of its name that began on its device.
 func TestInnermostAnnotation(t *testing.T) {
 	t.Parallel()
 	begin := func(name string, device int) Annotation {
@@ -232,7 +232,7 @@ func TestInnermostAnnotation(t *testing.T) {
 		{"a", []Annotation{begin("z", 0), begin("a", 1), end("a", 2), begin("y", 3)}},
 	} {
 		if got := within(tt.all, 1, 1); got != tt.want {
-			t.Errorf("within %q, expected %q: %+v", got, tt.want, tt.all)
+			t.Errorf("got %q, want %q: %+v", got, tt.want, tt.all)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// held20 is a segment of 20 MiB that is in use, and more is what the snapshot has beside it.
+// held20 returns a snapshot with a segment of 20 MiB in use, and with the keys in more.
 func held20(more ...any) dictOf {
 	return append(dictOf{"segments", []any{dictOf{
 		"address", base, "total_size", 20 * mib, "segment_type", "large", "blocks",
@@ -22,8 +22,8 @@ func read(t *testing.T, v dictOf) *Device {
 	return &snap.Devices[0]
 }
 
-// A program can request more than any device has, traces hold events of programs, and a division is
-// any power of 2.
+// TestAsPyTorchWrites reads odd values that PyTorch writes: a request larger than any device,
+// events of the program itself in a trace, and divisions of any power of 2.
 func TestAsPyTorchWrites(t *testing.T) {
 	oom := func(size int) dictOf {
 		return dictOf{"action", "oom", "device_free", 5 * mib, "size", size, "stream", 0}
@@ -57,14 +57,15 @@ func TestAsPyTorchWrites(t *testing.T) {
 		if got := m.divisions[0]; got != n {
 			t.Errorf("%d divisions, expected %d", got, n)
 		}
-		// of 64 KiB and 128 divisions, 512 bytes
+		// 64 KiB in 128 divisions are steps of 512 bytes
 		if got, want := m.round(100_000), int64(196*512); got != want {
 			t.Errorf("%d divisions: rounded to %d, expected %d", n, got, want)
 		}
 	}
 }
 
-// Only free blocks of the common pool, of the request's stream and of its size can serve a request.
+// TestUsable: only free blocks of the common pool, of the request's stream and of its size can
+// serve a request.
 func TestUsable(t *testing.T) {
 	segment := func(n, stream int, kind string, pool [2]int) dictOf {
 		return dictOf{
@@ -110,8 +111,8 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-// Only the first failures of a program are shown if it retries, and a map is made when the loop
-// reaches it.
+// TestMapsAreBounded: if a program retries, only its first failures get a map, and a map is made
+// only when the caller's loop reaches it.
 func TestMapsAreBounded(t *testing.T) {
 	events := []any{
 		dictOf{"action", "free_completed", "addr", base + 64*mib, "size", mib},
@@ -126,10 +127,11 @@ func TestMapsAreBounded(t *testing.T) {
 	for range d.Maps(trace) {
 		n++
 	}
-	if n != MaxMaps+3 || len(trace.OOMs) != 3*MaxMaps { // and when it begins, at the peak, in the end
-		t.Errorf("%d maps of %d failures", n, len(trace.OOMs))
+	// three more: at the beginning, at the peak and at the end
+	if n != MaxMaps+3 || len(trace.OOMs) != 3*MaxMaps {
+		t.Errorf("got %d maps of %d failures, want %d of %d", n, len(trace.OOMs), MaxMaps+3, 3*MaxMaps)
 	}
 	for range d.Maps(trace) {
-		break // as soon as this is asked
+		break // the loop may stop at any map
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TestRefuses reads files that no snapshot can have. Reading stops with an error at the byte in
-// question, and runs nothing.
+// TestRefuses reads files that cannot be snapshots. Reading stops with an error that names the
+// byte, and nothing in the file is executed.
 func TestRefuses(t *testing.T) {
 	const proto = "\x80\x04"
 	segments := func(item string) string { return proto + "}\x8c\x08segments]" + item + "as." }
@@ -112,10 +112,11 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// A file of 4n bytes with n references to a segment of n references to a block would make n²
-// blocks.
+// TestSharedIsRefused: a file of 4n bytes may hold n references to one segment with n references to
+// one block. Reading must not build n² blocks.
 func TestSharedIsRefused(t *testing.T) {
-	const block = "}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu\x94" // the memo's 0
+	// becomes entry 0 of the memo
+	const block = "}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu\x94"
 	const segment = "}(\x8c\x07addressK\x00\x8c\x0atotal_sizeM\x00\x04\x8c\x06blocks](" + block +
 		"%seu\x94"
 	for name, tt := range map[string]struct{ blocks, more, want string }{
@@ -136,8 +137,8 @@ func TestSharedIsRefused(t *testing.T) {
 	}
 }
 
-// TestMemory runs pickles that are made to take much memory. What the machine holds is what it says
-// that it holds, which is at most a multiple of what it has read.
+// TestMemory runs pickles that are made to use much memory. The pickle machine counts what it
+// holds: the count is right, and it is at most a multiple of the bytes read.
 func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	const n = 1 << 20
 	repeat := func(head, item, tail string) []byte {
@@ -180,7 +181,7 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 		// The last 64 instructions may have made their slices larger by a quarter.
 		if says := m.memory(); held > says+says/8+1<<20 ||
 			says > (memoryFree+MemoryPerByte*int64(m.pos))*5/4 {
-			t.Errorf("%s: %d bytes are held, %d by its own count, when %d were read", name, held, says,
+			t.Errorf("%s: holds %d bytes, counts %d, after reading %d", name, held, says,
 				m.pos)
 		}
 		runtime.KeepAlive(m)
@@ -189,7 +190,7 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	}
 }
 
-// anything is a pickle of random instructions that the machine can run.
+// anything returns a pickle of random instructions that the machine accepts.
 func anything(seed uint64, n int) []byte {
 	random := rand.New(rand.NewPCG(seed, 0))
 	b := []byte("\x80\x04")
@@ -235,7 +236,7 @@ func anything(seed uint64, n int) []byte {
 	return b
 }
 
-// TestCompressed reads the same snapshot from what gzip and zstd made of it.
+// TestCompressed: a snapshot compressed with gzip or zstd is read like the snapshot itself.
 func TestCompressed(t *testing.T) {
 	plain := pickled(t, segmentsOf(1))
 	var zipped, zst bytes.Buffer
@@ -262,11 +263,11 @@ func TestCompressed(t *testing.T) {
 		}
 	}
 	if _, err := Read(bytes.NewReader(zipped.Bytes()[:zipped.Len()/2]), "x"); err == nil {
-		t.Error("half of a gzip file is read")
+		t.Error("got no error for half of a gzip file")
 	}
 }
 
-// TestUnpacksToTooMuch refuses 200 MiB of zeros in 200 KB before they are all unpacked.
+// TestUnpacksToTooMuch: 200 MiB of zeros in 200 KB are refused before they are all unpacked.
 func TestUnpacksToTooMuch(t *testing.T) {
 	var zipped bytes.Buffer
 	gz := gzip.NewWriter(&zipped)
@@ -282,7 +283,7 @@ func TestUnpacksToTooMuch(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if left := zipped.Len(); left < size/3 {
-		t.Errorf("of %d bytes only %d were left unread", size, left)
+		t.Errorf("read all but %d of %d bytes, want an early stop", left, size)
 	}
 }
 
@@ -293,7 +294,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// segmentsOf is a list of segments, as torch.cuda.memory_snapshot() returns it.
+// segmentsOf returns a list of n segments in the form of torch.cuda.memory_snapshot().
 func segmentsOf(n int) []any {
 	var out []any
 	for i := range n {
@@ -306,8 +307,8 @@ func segmentsOf(n int) []any {
 	return out
 }
 
-// FuzzRead reads anything: it must end, with a snapshot or an error that names a byte of the file,
-// and what is read must be fit for every use.
+// FuzzRead: reading arbitrary bytes ends with a snapshot or with an error that names a byte of the
+// file. Every method works on the snapshot.
 func FuzzRead(f *testing.F) {
 	f.Add(pickled(f, segmentsOf(3)))
 	f.Add(pickled(f, workload()))

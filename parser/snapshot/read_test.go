@@ -11,15 +11,15 @@ import (
 
 const recordings = "../../fixtures/logs/torch_snapshot"
 
-// TestRecordings reads what PyTorch wrote on real GPUs from 2023 to 2026. The sums are those of the
-// fields that PyTorch wrote beside the blocks (allocated_size, active_size, requested_size), as
-// Python's own pickle reads them; the reader sums up blocks. The peaks are those of PyTorch's own
-// allocator on the fake driver, after the events were replayed through it:
+// TestRecordings reads files that PyTorch wrote on real GPUs from 2023 to 2026. The reader sums up
+// the blocks. The expected sums are those of PyTorch's own fields (allocated_size, active_size,
+// requested_size), as Python's own pickle reads them. The expected peaks are those of PyTorch's own
+// allocator on the fake driver, after a replay of the events:
 //
 //	vramsoak snapshot FILE.pickle --trace FILE.trace && FAKE_CUDA_TOTAL=80G replay -q -s FILE.trace
 //
-// (The only event of the 1.3b one is the end of a free, which the replay does at once: 8,896,512
-// bytes less here.)
+// (The only event of the 1.3b file is the end of a free. The replay frees at once, so its peak is
+// 8,896,512 bytes higher.)
 func TestRecordings(t *testing.T) {
 	tests := []struct {
 		file                          string
@@ -115,7 +115,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// holds asserts what is so for every analysis: sites add up to the totals.
+// holds checks a property of every analysis: the sites add up to the totals.
 func holds(t *testing.T, a *Analysis) {
 	t.Helper()
 	sum := func(usages []Usage) (bytes int64) {
@@ -138,7 +138,7 @@ func holds(t *testing.T, a *Analysis) {
 	}
 }
 
-// redone asserts that undoing all events and doing them again leads to the blocks in the file.
+// redone checks that undoing all events and doing them again leads back to the blocks in the file.
 func redone(t *testing.T, d *Device) {
 	t.Helper()
 	m := d.first()
@@ -150,7 +150,8 @@ func redone(t *testing.T, d *Device) {
 	}
 }
 
-// placed are a memory's segments and active blocks: where, how large, of which what was asked for.
+// placed lists a memory's segments and active blocks: address, size and, of that, the size
+// requested.
 func placed(m *memory) (out [][3]int64) {
 	for s := range m.inOrder() {
 		out = append(out, [3]int64{int64(s.address), s.size, -1})
@@ -161,7 +162,7 @@ func placed(m *memory) (out [][3]int64) {
 	return out
 }
 
-// TestOpenRefuses: what is not a file is said so.
+// TestOpenRefuses: the error for a path that is not a file says so.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Open(dir); err == nil ||

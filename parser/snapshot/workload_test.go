@@ -16,7 +16,7 @@ const (
 	base = 0x7f0000000000
 )
 
-// line is a stack of one line of a program.
+// line returns a stack with one line of a program.
 func line(n int) []any {
 	return []any{
 		dictOf{"name", "malloc", "filename", "CUDACachingAllocator.cpp", "line", 0},
@@ -50,7 +50,8 @@ func workload() dictOf {
 	tick := func() int { now += 1000; return now }
 	kept := []any{}
 	for n := range 3 {
-		at := base + (4+2*n)*mib // the temporary; what stays lies behind it in round 0, before it later
+		// the temporary; the kept 2 MiB lie after it in round 0, and before it later
+		at := base + (4+2*n)*mib
 		temporary, stays := at, at
 		if n == 0 {
 			stays += 3 * mib
@@ -134,7 +135,7 @@ func readWorkload(t *testing.T) *Snapshot {
 	return snap
 }
 
-// TestWorkload: the numbers are those of the workload's own description.
+// TestWorkload compares an analysis with the numbers in the description of the workload.
 func TestWorkload(t *testing.T) {
 	snap := readWorkload(t)
 	if len(snap.Devices) != 2 || snap.Devices[0].Index != 0 || snap.Devices[1].Index != 1 {
@@ -190,14 +191,14 @@ func TestWorkload(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if !a.Trace.OOMs[0].Fragmented() { // 5 + 10 MiB would do, 7 MiB do not
-		t.Error("no fragmentation")
+		t.Error("the failure is not reported as fragmentation")
 	}
 	if got := within(snap.Annotations, 1, 1_700_000_000_010_000); got != "round 2" {
 		t.Errorf("within %q", got)
 	}
 }
 
-// bare leaves out the stacks, which are pointers.
+// bare returns the usages without their stacks, which are pointers.
 func bare(usages []Usage) []Usage {
 	for i := range usages {
 		usages[i].Stacks, usages[i].bytes = nil, nil
@@ -221,7 +222,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// The trace allocates the first segment whole, frees it and fills it again. Then the events follow.
+// TestTrace: the trace allocates the first segment whole, frees it and fills it again. The events
+// follow.
 func TestTrace(t *testing.T) {
 	snap := readWorkload(t)
 	var got strings.Builder
@@ -259,8 +261,8 @@ f 11
 	}
 }
 
-// Maps are taken at the beginning, at the peak with the segment of 30 MiB, at the failure and at
-// the end.
+// TestMaps: maps are taken at the beginning, at the peak (with the segment of 30 MiB), at the
+// failure and at the end.
 func TestMaps(t *testing.T) {
 	snap := readWorkload(t)
 	d := &snap.Devices[1]
@@ -283,7 +285,7 @@ func TestMaps(t *testing.T) {
 	}
 }
 
-// TestLongTexts: of a name the first 4,096 bytes are kept.
+// TestLongTexts: only the first 4,096 bytes of a name are kept.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	w := workload()

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// A dictOf has keys and values in turn.
+// A dictOf holds keys and values in turn.
 type dictOf []any
 
 // pickled writes a value as PyTorch's own pickler does (torch/csrc/jit/serialization/pickler.cpp),
-// whose files the out-of-memory observers write: protocol 2, integers in one, two, four or eight
-// bytes, no memo for what is there once.
+// which out-of-memory observers use: protocol 2, integers in one, two, four or eight bytes, and no
+// memo for values that occur once.
 func pickled(t testing.TB, v any) []byte {
 	t.Helper()
 	return append(appendValue(t, []byte{opProto, 2}, v), opStop)

@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/search"
 )
 
-// The end of a line is found wherever it stands, and an escape before it.
+// TestLineEnd: the end of a line is found at every offset, and so is an escape before it.
 func TestLineEnd(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 20_000 {

@@ -26,11 +26,11 @@ func (s Stamp) render() string {
 	return s.Format(layout)
 }
 
-// The times in logs, each as its program writes it. After "|", which stands for a record, only
+// TestFindTime lists times as programs write them in logs. "|" stands for a record. After it, only
 // times with a key are found.
 func TestFindTime(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
-		// ISO 8601 and its kin.
+		// ISO 8601 and similar forms.
 		{"2026-11-20T02:00:03.123Z |", "2026-11-20T02:00:03.123Z"},
 		{"2026-11-20T02:00:03Z |", "2026-11-20T02:00:03Z"},
 		{"2026-11-20t02:00:03z |", "2026-11-20T02:00:03Z"},
@@ -45,7 +45,7 @@ func TestFindTime(t *testing.T) {
 		{"2026-11-20 02:00:03.123 UTC [1] LOG: |", "2026-11-20T02:00:03.123Z"},
 		{"2026-11-20 02:00:03 GMT |", "2026-11-20T02:00:03Z"},
 		{"2026-11-20 02:00:03 UTCX |", "2026-11-20T02:00:03"},
-		{"2026-11-20 02:00:03 CET |", "2026-11-20T02:00:03"}, // a zone's name is not one zone
+		{"2026-11-20 02:00:03 CET |", "2026-11-20T02:00:03"}, // the name of a time zone is ambiguous
 		{"[2026-11-20 02:00:03 +0000] [7] [INFO] |", "2026-11-20T02:00:03Z"},
 		{"[2026-01-10 02:14:07.123] [INFO] |", "2026-01-10T02:14:07.123"},
 		{"2026-01-10 02:14:07,123 - pipeline - INFO - |", "2026-01-10T02:14:07.123"},
@@ -128,7 +128,7 @@ func TestFindTime(t *testing.T) {
 		{"1700000000123456789 |", "2023-11-14T22:13:20.123456789Z"},
 		{`{"ts": 1700000000.123, "msg": "|`, "2023-11-14T22:13:20.123Z"},
 		{"level=info ts=1700000000.5 msg=|", "2023-11-14T22:13:20.5Z"},
-		// Behind the record, and better than what stands before it.
+		// A time after the record that is better than the one before it.
 		{
 			`{"log":"| A","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}`,
 			"2026-11-20T02:00:03.123456789Z",
@@ -141,7 +141,7 @@ func TestFindTime(t *testing.T) {
 		{`{"log":"{\"message\": \"|\", \"time\": \"2026-11-20T02:00:03Z\"}`, "2026-11-20T02:00:03Z"},
 		{"Nov 20 02:00:03 host python[12]: 2026-11-20 02:00:03,123 INFO |", "2026-11-20T02:00:03.123"},
 		{"[02:00:03] 2026-11-20T02:00:03Z |", "2026-11-20T02:00:03Z"},
-		// What is no time.
+		// Numbers that are not a time.
 		{"Epoch: [0]  [120/128]  eta: 0:12:43  lr: 0.000100 |", ""},
 		{"Epoch: [0]  [120/128]  eta: 10:12:43  lr: 0.000100 |", ""},
 		{"Epoch: [0] [10:12:43] |", ""},
@@ -183,7 +183,7 @@ func TestFindTime(t *testing.T) {
 		{"1:", ""},
 		{"::::", ""},
 	} {
-		before, found := strings.CutSuffix(c.line, "|") // the line may have others
+		before, found := strings.CutSuffix(c.line, "|") // the line may contain another |
 		if !found {
 			before, _, _ = strings.Cut(c.line, "|")
 		}
@@ -196,7 +196,7 @@ func TestFindTime(t *testing.T) {
 	}
 }
 
-// Every time of the day and every day of a leap year reads back.
+// TestFindTimeRoundTrip: every second of a day and every day of a leap year is read back.
 func TestFindTimeRoundTrip(t *testing.T) {
 	at := time.Date(2024, 1, 1, 0, 0, 0, 5e6, time.UTC)
 	for range 366 * 25 {
@@ -219,7 +219,7 @@ func TestFindTimeRoundTrip(t *testing.T) {
 	}
 }
 
-// otherDigits is a line whose digits are others, from an offset on.
+// otherDigits changes each digit of a line from an offset on.
 func otherDigits(line string, from int) string {
 	b := []byte(line)
 	for i := max(0, from); i < len(b); i++ {
@@ -230,7 +230,7 @@ func otherDigits(line string, from int) string {
 	return string(b)
 }
 
-// stampOf is the time of a record, which may be told by that of the last.
+// stampOf returns the time of a record. It reuses the time of the last record where it can.
 func stampOf(text []byte, at int, last *Last) Stamp {
 	var h record.Header
 	if last.Reuse(text[:min(at, SearchLimit)], &h) {
@@ -239,7 +239,8 @@ func stampOf(text []byte, at int, last *Last) Stamp {
 	return new(Line).RecordTime(text, at, last)
 }
 
-// A line whose time is told by that of the line before gives the time that it gives by itself.
+// TestLastStamp: a time that is derived from the line before equals the time that the line itself
+// gives.
 func TestLastStamp(t *testing.T) {
 	for _, layout := range []string{
 		time.RFC3339Nano, "[2006-01-02 15:04:05.000] [INFO] ", "2006/01/02 15:04:05,000000 - INFO - ",
@@ -262,7 +263,8 @@ func TestLastStamp(t *testing.T) {
 			}
 		}
 		if dated := Find([]byte(at.Format(layout))).detail() >= 3; dated != (recurred > 5000) {
-			t.Errorf("%q: told by the line before: %d of 10,000", layout, recurred)
+			t.Errorf("%q: %d of 10,000 times were derived from the line before; want most: %t", layout,
+				recurred, dated)
 		}
 	}
 }
@@ -277,7 +279,7 @@ func FuzzFindTime(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, at int) {
 		at = max(0, min(at, len(text)))
 		var last Last
-		for from := range 8 { // after lines that differ in the digits from some place on
+		for from := range 8 { // after lines whose digits differ from some offset on
 			stampOf([]byte(otherDigits(string(text), at-3*from)), at, &last)
 			if got, want := stampOf(text, at, &last), stampOf(text, at, new(Last)); got != want {
 				t.Fatalf("%q: got %v, want %v", text, got, want)

@@ -6,7 +6,8 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// Counted by hand: letters put in, taken out, changed, or swapped with their neighbour.
+// TestDistance has distances counted by hand: letters inserted, deleted, changed, or swapped with a
+// neighbour.
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -19,7 +20,7 @@ func TestDistance(t *testing.T) {
 		{"flor", "floor", 1},
 		{"max_shrae", "max_share", 1},
 		{"kitten", "sitting", 3},
-		{"ca", "abc", 3}, // 2 where what was swapped may be changed again
+		{"ca", "abc", 3}, // a distance that may change swapped letters again would be 2
 	} {
 		if there, back := strictyaml.Distance(c.a, c.b), strictyaml.Distance(c.b,
 			c.a); there != c.want || back != c.want {

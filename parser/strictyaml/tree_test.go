@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A number that is one thing by its digits and another by YAML is refused, whoever reads it. YAML
-// 1.1 takes a leading 0 for octal: 010 is 8.
+// TestOctal: a number that YAML 1.1 reads differently from its digits is refused by every reader.
+// YAML 1.1 reads a leading 0 as octal: 010 is 8.
 func TestOctal(t *testing.T) {
 	for written, want := range map[string]string{
 		"010":   `p.yaml:1:4: expected a number without a 0 before it, found "010"; YAML reads it as 8; write 10 or 8, or put it in quotes if it is a text`,
@@ -31,7 +31,7 @@ func TestOctal(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", src, got, want)
 			}
 			if want == "" && text != strings.Trim(written, `"`) {
-				t.Errorf("%s: read %q", src, text)
+				t.Errorf("%s: read as %q, want an error", src, text)
 			}
 		}
 	}

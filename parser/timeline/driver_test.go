@@ -39,15 +39,9 @@ func driverLog(t *testing.T, lines string) (*timeline.Timeline, []*record.Checkp
 			); err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(
-				&log,
-				"[vramsoak] sample time=%s pid=%d device=%d used=%d total=1000 source=%s rss=1\n",
-				stamp(ms),
-				pid,
-				device,
-				used,
-				source,
-			)
+			fmt.Fprintf(&log,
+				"[vramsoak] sample time=%s pid=%d device=%d used=%d total=1000 source=%s rss=1\n", stamp(ms),
+				pid, device, used, source)
 		case line == "C\n":
 			log.WriteString("[GPU Memory] After: Allocated: 1.00GB\n")
 		default:
@@ -175,11 +169,11 @@ func TestDriverLedgers(t *testing.T) {
 	b := timeline.NewDriverLedgers(tl, two)
 	if b.OfLane(0, two[0]) != nil || timeline.NewDriverLedgers(tl, two[:1]).OfLane(1, two[0]) != nil ||
 		b.OfLane(0, two[1]) == nil {
-		t.Error("a ledger of another device, or of another run")
+		t.Error("want a ledger of device 3 in run 0, and none of another device or run")
 	}
 	ranks := []record.Lane{{Device: 3}, {Device: 3, Rank: 1}}
 	b = timeline.NewDriverLedgers(tl, ranks)
 	if device, ok := b.DeviceNumber(0, ranks[0]); b.OfLane(0, ranks[0]) != nil || !ok || device != 3 {
-		t.Error("a ledger of one of two ranks on a device")
+		t.Error("want the device of two ranks that share it, and no ledger for one of them")
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A log may name any number of processes whose last allocation failed. The builder keeps those that
-// a fallback may still follow.
+// TestManyProcessesFail: a log may name any number of processes whose last allocation failed. The
+// builder keeps only those that a fallback may still follow.
 func TestManyProcessesFail(t *testing.T) {
 	t.Parallel()
 	const n = 20 * maxFailing
@@ -24,7 +24,7 @@ func TestManyProcessesFail(t *testing.T) {
 			Text: "CUDA out of memory.",
 		})
 		if kept := len(b.log.failing); kept > maxFailing {
-			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", line, kept,
+			t.Fatalf("line %d: keeps failures of %d processes, want at most %d", line, kept,
 				maxFailing)
 		}
 	}

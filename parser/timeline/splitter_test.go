@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser"
 )
 
-// logOf returns a log of files with these checkpoints, without the first cut lines.
+// logOf returns a log of n files with the given checkpoints, without its first `cut` lines.
 func logOf(files int, names []string, cut int) string {
 	var lines []string
 	for range files {
@@ -19,7 +19,8 @@ func logOf(files int, names []string, cut int) string {
 	return strings.Join(lines[cut:], "")
 }
 
-// A log with its head has all files, whatever the names of their checkpoints.
+// TestSplitWithHead: all files of a log with its head are found, whatever their checkpoints are
+// called.
 func TestSplitWithHead(t *testing.T) {
 	for _, names := range [][]string{
 		{"Load model", "Start", "Encoded", "End"},
@@ -40,7 +41,8 @@ func TestSplitWithHead(t *testing.T) {
 	}
 }
 
-// A log without its head has the files of the whole log except the first, cut one.
+// TestSplitWithoutHead: a log whose head is cut off gives the files of the whole log, except the
+// first file, which was cut.
 func TestSplitWithoutHead(t *testing.T) {
 	for _, names := range [][]string{
 		{
