@@ -11,7 +11,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// refused is an allocation on a device of 8 GiB.
+// refused returns the error of an allocation on a device of 8 GiB.
 func refused(requested, allocated, reserved int64) *meter.OutOfMemoryError {
 	oom := &meter.OutOfMemoryError{Requested: requested}
 	oom.Reading.Set(record.Allocated, record.Exact(allocated))
@@ -36,7 +36,7 @@ func TestAdvise(t *testing.T) {
 			[]string{"a smaller model: the models hold 6.00 GiB of 8.00 GiB; that alone is enough"},
 		},
 		{
-			"a long file and a model", // of 2 GiB missing the audio's half gives 2, the model's 1
+			"a long file and a model", // 2 GiB are missing: halving the audio frees 2, halving the model 1
 			Situation{
 				Refused: refused(3*gib, 7*gib, 7*gib), Models: 2 * gib, Audio: 4 * gib,
 				Seconds: 7200, Isolated: true,
@@ -80,7 +80,7 @@ func TestAdvise(t *testing.T) {
 			},
 		},
 		{
-			"fragmentation", // enough is reserved and not in use, and in pieces
+			"fragmentation", // enough is reserved and unused, but in pieces
 			Situation{Refused: refused(1*gib, 4*gib, 8*gib), Files: 60, Isolated: true},
 			[]string{
 				"restart the process every 30 files: over 60 files 4.00 GiB came to be held or " +
@@ -121,7 +121,7 @@ func TestAdvise(t *testing.T) {
 				"GiB (--enroll-batch 4); that alone is enough"},
 		},
 		{
-			"an unknown size", // nothing can be said to be enough; 5 % of the device are 410 MiB
+			"an unknown size", // no change is surely enough; 5 % of the device are 410 MiB
 			Situation{
 				Refused: refused(0, 7*gib, 7*gib), Models: 2 * gib, Files: 3, First: 0,
 				Start: 400 * mib, Isolated: true,
@@ -139,8 +139,8 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
-// A file that ends for want of memory leaves advice in the log, by the figures that the runner and
-// the caller know; and no word of it reads as another failure.
+// TestAdviceIsLogged: a file that runs out of memory leaves advice in the log, made from the
+// figures of the runner and the caller. The parser must not read the advice as another failure.
 func TestAdviceIsLogged(t *testing.T) {
 	d := &device{total: 8 << 30}
 	r, log := newRunner(d)
@@ -158,7 +158,7 @@ func TestAdviceIsLogged(t *testing.T) {
 	}}
 	if result, err := b.Run(t.Context(), feed("1", "2", "3", "last")); err != nil ||
 		result.Failed != 1 {
-		t.Errorf("found %+v, %v", result, err)
+		t.Errorf("batch: found %+v, %v", result, err)
 	}
 	var advice []string
 	for line := range strings.Lines(log.String()) {

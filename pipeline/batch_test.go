@@ -30,7 +30,7 @@ func feed(paths ...string) iter.Seq2[string, error] {
 	}
 }
 
-// Every way for a file to end, and the batch goes on.
+// TestBatch has a file for every way to end. The batch goes on after each of them.
 func TestBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{total: 1 << 40}
@@ -97,7 +97,7 @@ func TestBatch(t *testing.T) {
 	})
 }
 
-// The log of a batch is one that the parser reads, with the files, stages and cleanups that ran.
+// TestBatchLogIsRead: the parser finds in a batch's log the files, stages and cleanups that ran.
 func TestBatchLogIsRead(t *testing.T) {
 	d := &device{total: 1 << 40}
 	r, log := newRunner(d)
@@ -124,8 +124,8 @@ func TestBatchLogIsRead(t *testing.T) {
 	}
 }
 
-// A kept cleanup frees nothing until the next file begins: nothing is recovered at every file, and
-// no more than one is ever held.
+// TestKeep: a kept cleanup runs when the next file begins. No file recovers anything, and memory
+// never holds more than one file's.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{allocated: 10, total: 1 << 40}
@@ -183,14 +183,14 @@ func TestBatchEndsEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = full.Close() }() // its writes failed as they should
+	defer func() { _ = full.Close() }() // its writes are meant to fail
 	b.Runner = &Runner{Device: d, Log: io.Writer(full)}
 	if result, err := b.Run(t.Context(), feed("1", "3")); err == nil || result.Files != 1 {
 		t.Errorf("full disk: found %+v, %v", result, err)
 	}
 }
 
-// All files run on one thread, but for those after a Goexit.
+// TestBatchStaysOnAThread: all files run on one thread. Only a Goexit makes the batch take another.
 func TestBatchStaysOnAThread(t *testing.T) {
 	var threads []string
 	b := &Batch{First: 1, Work: func(context.Context, *Scope, File) error {
@@ -203,6 +203,6 @@ func TestBatchStaysOnAThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	if threads = slices.Compact(threads); len(threads) != 1 {
-		t.Errorf("50 files ran on %v", threads)
+		t.Errorf("50 files ran on the threads %v", threads)
 	}
 }

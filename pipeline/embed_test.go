@@ -17,8 +17,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// tensors are an enrollment's on a device that a test fills by hand. The embedding of a clip is its
-// samples' sum, so that one that is not whole, or not in its place, shows.
+// enrollment returns an enrollment on a device that the test fills by hand. The embedding of a clip
+// is the sum of its samples, so a clip that is cut or misplaced shows.
 func (d *device) enrollment(b Batching) (e Enrollment, sizes *[]int64) {
 	sizes = new([]int64)
 	return Enrollment{
@@ -30,7 +30,7 @@ func (d *device) enrollment(b Batching) (e Enrollment, sizes *[]int64) {
 			}
 			*sizes = append(*sizes, n)
 			free := d.load(n)
-			data := slices.Repeat([]float32{1000}, int(n/4)) // as of a tensor before
+			data := slices.Repeat([]float32{1000}, int(n/4)) // old contents, as after another tensor
 			return Tensor{data, func() { _ = free() }}, nil
 		},
 		Embed: func(_ context.Context, clip []float32) ([]float32, error) {
@@ -43,7 +43,7 @@ func (d *device) enrollment(b Batching) (e Enrollment, sizes *[]int64) {
 	}, sizes
 }
 
-// clips have so many samples, all of them 1.
+// clips returns clips of the given lengths, whose samples are all 1, and their embeddings.
 func clips(lengths ...int) (clips [][]float32, embeddings [][]float32) {
 	for _, n := range lengths {
 		clips = append(clips, slices.Repeat([]float32{1}, n))
@@ -69,7 +69,7 @@ func TestEnrollInBatches(t *testing.T) {
 		if diff := cmp.Diff([]int64{240, 160, 160}, *sizes); diff != "" {
 			t.Error(diff)
 		}
-		// The batches are counted over files: the fourth is of this one.
+		// The count of batches goes on over files: the fourth is this file's.
 		if _, err := r.Enroll(t.Context(), e, given); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestEnrollInBatches(t *testing.T) {
 2000-01-01T00:00:00.000Z Cleared GPU cache after voice enrollment
 `)
 		if d.trims != 4 || d.allocated != 1<<20 {
-			t.Errorf("trimmed %d times, %d bytes stay", d.trims, d.allocated)
+			t.Errorf("trimmed %d times, %d bytes stay allocated", d.trims, d.allocated)
 		}
 		log.Reset()
 		r.KeepCache = true
@@ -95,7 +95,8 @@ func TestEnrollInBatches(t *testing.T) {
 	})
 }
 
-// A batch's tensor takes no more than its share of what is free, but one clip at least is tried.
+// TestEnrollFitsIntoItsShare: the tensor of a batch takes at most its share of the free memory, but
+// at least one clip is always tried.
 func TestEnrollFitsIntoItsShare(t *testing.T) {
 	d := &device{allocated: 1000, total: 9000}
 	r, _ := newRunner(d)
@@ -131,7 +132,7 @@ func TestEnrollHalves(t *testing.T) {
 		r, log := newRunner(d)
 		e, sizes := d.enrollment(Batching{Size: 8})
 		alloc := e.Alloc
-		e.Alloc = func(n int64) (Tensor, error) { // nothing free is larger
+		e.Alloc = func(n int64) (Tensor, error) { // no free block is larger
 			if n > 800 {
 				return Tensor{}, &meter.OutOfMemoryError{Requested: n, Reading: d.reading()}
 			}
@@ -157,7 +158,7 @@ func TestEnrollHalves(t *testing.T) {
 `)
 		tl := readLog(t, log)
 		if n := tl.Failures; n != 1 {
-			t.Errorf("the log reads as %d failures", n)
+			t.Errorf("the parser finds %d failures in the log", n)
 		}
 	})
 }
@@ -174,7 +175,8 @@ func readLog(t *testing.T, log fmt.Stringer) *timeline.Timeline {
 	return tl
 }
 
-// The engine may run out of memory, too: in the middle of a batch, whose first clips are done.
+// TestEnrollHalvesForTheEngine: the engine may run out of memory in the middle of a batch, after
+// the first clips.
 func TestEnrollHalvesForTheEngine(t *testing.T) {
 	d := &device{total: 1 << 30}
 	r, _ := newRunner(d)
@@ -198,12 +200,12 @@ func TestEnrollHalvesForTheEngine(t *testing.T) {
 		t.Error(diff)
 	}
 	if d.allocated != 0 {
-		t.Errorf("%d bytes stay", d.allocated)
+		t.Errorf("%d bytes stay allocated, want none", d.allocated)
 	}
 }
 
-// Ordered failures: a batch of more than one clip does not fit, or not even one does and the file
-// takes the fast path.
+// TestEnrollFaults injects failures: batches of more than one clip do not fit, or not even one clip
+// does and the file takes the fast path.
 func TestEnrollFaults(t *testing.T) {
 	d := &device{total: 1 << 30}
 	r, log := newRunner(d)
@@ -233,13 +235,13 @@ func TestEnrollFaults(t *testing.T) {
 		t.Errorf("found %+v, %v", result, err)
 	}
 	tl := readLog(t, log)
-	// Of 3 clips, of 1.
+	// The failures are those of 3 clips and of 1.
 	if len(tl.Files) != 1 || tl.Files[0].Status != record.StatusOK || len(tl.Files[0].OOMs) != 2 {
-		t.Fatalf("the log reads as %+v", tl.Files)
+		t.Fatalf("the parser reads the log as %+v", tl.Files)
 	}
 	for _, o := range tl.Files[0].OOMs {
 		if !o.Fallback {
-			t.Errorf("without a fallback: %+v", o)
+			t.Errorf("the failure has no fallback: %+v", o)
 		}
 	}
 	for _, want := range []string{
@@ -251,12 +253,12 @@ func TestEnrollFaults(t *testing.T) {
 		}
 	}
 	if r.FastPath(errors.New("no model")) {
-		t.Error("an error that is none of memory takes the fast path")
+		t.Error("an error that is not out-of-memory takes the fast path")
 	}
 }
 
-// The tensors may lie on another device than the one that the checkpoints read: what is free there
-// counts, and what a fault asks for is more than that one has.
+// TestEnrollOnAnotherDevice: the tensors may be on another device than the one that the checkpoints
+// read. Its free memory counts, and a fault requests more than it has.
 func TestEnrollOnAnotherDevice(t *testing.T) {
 	gpu, host := &device{total: 8 << 20}, &device{total: 64 << 20}
 	r, _ := newRunner(gpu)
@@ -267,7 +269,7 @@ func TestEnrollOnAnotherDevice(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	if diff := cmp.Diff([]int64{8 << 20}, *sizes); diff != "" {
-		t.Errorf("an eighth of the host is 8 MiB: %s", diff)
+		t.Errorf("batches of an eighth of the host, 8 MiB: %s", diff)
 	}
 	e.Fault = FaultOOMItem
 	_, err = r.Enroll(t.Context(), e, given)
@@ -306,7 +308,7 @@ func TestEnrollFails(t *testing.T) {
 		t.Errorf("canceled: found %v", err)
 	}
 	if d.allocated != 0 {
-		t.Errorf("%d bytes stay", d.allocated)
+		t.Errorf("%d bytes stay allocated, want none", d.allocated)
 	}
 	d.err = errors.New("driver shutting down")
 	if _, err := r.Enroll(t.Context(), good, given); !errors.Is(err, d.err) {
@@ -314,8 +316,8 @@ func TestEnrollFails(t *testing.T) {
 	}
 }
 
-// On a real device: the tensors are in its ledger while their clips are embedded, and not
-// afterwards.
+// TestEnrollOnTheHost: on a real device, the ledger has the tensors while their clips are embedded,
+// and not afterwards.
 func TestEnrollOnTheHost(t *testing.T) {
 	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {
@@ -332,7 +334,7 @@ func TestEnrollOnTheHost(t *testing.T) {
 		Alloc:    HostTensor(host),
 		Embed: func(_ context.Context, clip []float32) ([]float32, error) {
 			if grown := r.allocated() - before; grown < 3*4*samples {
-				t.Errorf("a tensor of %d bytes shows as %d", 3*4*samples, grown)
+				t.Errorf("a tensor of %d bytes makes the ledger grow by %d", 3*4*samples, grown)
 			}
 			return clip[:1], nil
 		},
@@ -341,7 +343,7 @@ func TestEnrollOnTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if stays := r.allocated() - before; stays > 64<<10 {
-		t.Errorf("%d bytes stay", stays)
+		t.Errorf("%d bytes stay allocated", stays)
 	}
 	e.Fault = FaultOOMItem
 	if _, err := r.Enroll(t.Context(), e, given); err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// device is memory that a test fills and empties by hand.
+// device is memory that a test fills and frees by hand.
 type device struct {
 	allocated, total int64
 	trims            int
@@ -37,7 +37,7 @@ func (d *device) Trim() { d.trims++ }
 
 func (d *device) Lane() record.Lane { return record.Lane{} }
 
-// load takes n bytes; what it returns frees them.
+// load takes n bytes and returns the function that frees them.
 func (d *device) load(n int64) func() error {
 	d.allocated += n
 	return func() error {
@@ -49,7 +49,7 @@ func (d *device) load(n int64) func() error {
 var checkpointPattern = regexp.MustCompile(
 	`^.*\[GPU Memory\] ([^:]+): .*\| allocated=(\d+)(?:.*( holds=\d+))?.*$`)
 
-// brief is the log with a checkpoint as "NAME ALLOCATED holds=N".
+// brief shortens a log: a checkpoint becomes "NAME ALLOCATED holds=N".
 func brief(log string) string {
 	var b strings.Builder
 	for line := range strings.Lines(log) {
@@ -71,8 +71,8 @@ func expectLog(t *testing.T, log *bytes.Buffer, want string) {
 	}
 }
 
-// transcription is a stage with a model of 1000 bytes, whose work adds 24 and then ends as the test
-// says.
+// transcription runs a stage with a model of 1000 bytes. Its work takes 24 more and then ends as
+// `end` does.
 func transcription(d *device, r *Runner, end func() error) error {
 	return r.Stage(context.Background(), "Transcription", func(_ context.Context, s *Scope) error {
 		held := s.Growth()
@@ -86,7 +86,7 @@ func transcription(d *device, r *Runner, end func() error) error {
 	})
 }
 
-// What a stage logs does not depend on how its work ends.
+// transcriptionLog is what the stage logs, however its work ends.
 const transcriptionLog = `
 Before Transcription 10
 Before Whisper Cleanup 1034 holds=1024
@@ -131,7 +131,7 @@ func TestStageCleansUpOnPanic(t *testing.T) {
 		t.Errorf("expected error %q, found %v", want, err)
 	}
 	if _, ok := errors.AsType[runtime.Error](err); !ok {
-		t.Error("the panic's own error is lost")
+		t.Error("the error does not wrap the panic's value")
 	}
 	expectLog(t, log, transcriptionLog)
 }
@@ -178,7 +178,8 @@ After Diarization (post-cleanup) 0
 `)
 }
 
-// A cleanup that fails, panics or ends its goroutine keeps no other from running.
+// TestFailingCleanups: a cleanup that fails, panics or ends its goroutine does not keep the others
+// from running.
 func TestFailingCleanups(t *testing.T) {
 	d := &device{total: 1 << 40}
 	r, log := newRunner(d)
@@ -240,7 +241,8 @@ After Audio Preprocessing 0
 `)
 }
 
-// The origin's words, at its limits: above 70 and above 85 per cent of the device.
+// TestWarnings: the warnings have the words of the original pipeline. They begin above 70 and above
+// 85 per cent of the device.
 func TestWarnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{total: 1000 << 30}
@@ -264,7 +266,8 @@ Level 913754292224
 	})
 }
 
-// A line as it stands in the log, the exact tail with what the cleanup holds.
+// TestCheckpointLine compares a whole line of the log, with its exact bytes and with what the
+// cleanup holds.
 func TestCheckpointLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{total: 24 << 30}

@@ -28,13 +28,13 @@ func TestShare(t *testing.T) {
 		if err := s.Set(text); err == nil {
 			t.Errorf("%q: expected an error, found %+v", text, s)
 		} else if s != Fraction(8) {
-			t.Errorf("%q: the error left %+v", text, s)
+			t.Errorf("%q: the value changed to %+v despite the error", text, s)
 		}
 	}
 	var _ flag.Value = new(Share)
 	var all Share
 	if eighth := Fraction(8); all.Of(free) != free || eighth.Of(free) != 2<<30 ||
 		eighth.String() != "1/8" || all.Of(0) != 0 {
-		t.Errorf("of all %d, of an eighth %d", all.Of(free), eighth.Of(free))
+		t.Errorf("found %d for all and %d for an eighth", all.Of(free), eighth.Of(free))
 	}
 }

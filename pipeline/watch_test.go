@@ -12,7 +12,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A busyDevice is read while it is filled.
+// A busyDevice is read while the test fills it.
 type busyDevice struct {
 	mu sync.Mutex
 	device
@@ -30,8 +30,8 @@ func (d *busyDevice) set(n int64) {
 	d.allocated = n
 }
 
-// What was handed out and given back between two checkpoints is the peak of the second; the next
-// one begins anew.
+// TestWatch: memory that was allocated and freed between two checkpoints is in the peak of the
+// second. The next checkpoint starts with a new peak.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &busyDevice{device: device{allocated: 10, total: 1 << 40}}
@@ -59,7 +59,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// A slowDevice is read, and then something happens before the reading arrives.
+// A slowDevice calls a function between a reading and its arrival.
 type slowDevice struct {
 	*device
 	meanwhile func()
@@ -74,8 +74,9 @@ func (d *slowDevice) Read() (record.Reading, error) {
 	return reading, err
 }
 
-// A look that began before a checkpoint and arrives after it says nothing of the time since.
-func TestWatchDropsWhatIsStale(t *testing.T) {
+// TestWatchDropsStaleReadings: a reading that began before a checkpoint and arrives after it does
+// not count for the time after it.
+func TestWatchDropsStaleReadings(t *testing.T) {
 	d := &slowDevice{device: &device{allocated: 1000, total: 1 << 40}}
 	r, _ := newRunner(d.device)
 	r.Device, r.watched = d, true

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The test binary stands in for ffmpeg where it is started under that name: FAKE_FFMPEG says what
-// it does.
+// TestMain lets the test binary stand in for ffmpeg when it is started under that name. FAKE_FFMPEG
+// selects what it does.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "ffmpeg" {
 		os.Exit(m.Run())
@@ -149,7 +149,8 @@ func TestReadFileThroughFFmpeg(t *testing.T) {
 	}
 }
 
-// A path must reach ffmpeg as a file's name, whatever it looks like.
+// TestFFmpegArguments: ffmpeg gets every path as the name of a file, even one that looks like an
+// option or a URL.
 func TestFFmpegArguments(t *testing.T) {
 	fakeFFmpeg(t, "path")
 	t.Chdir(t.TempDir())

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// saved is the path of a new file with the bytes.
+// saved writes a file and returns its path.
 func saved(t *testing.T, file []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x")
@@ -18,7 +18,8 @@ func saved(t *testing.T, file []byte) string {
 	return path
 }
 
-// Hours of audio are a file with a hole: what is not read takes no time.
+// TestWAVSecondsReadsNoSamples: the length of a file with hours of audio, which is a hole on the
+// disk, is known at once, because its samples are not read.
 func TestWAVSecondsReadsNoSamples(t *testing.T) {
 	const seconds = 10 * 3600
 	size := uint32(seconds * 48000 * 2)

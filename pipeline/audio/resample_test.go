@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tone is n samples of a sine of amplitude 0.5.
+// tone returns n samples of a sine with an amplitude of 0.5.
 func tone(hertz float64, rate, n int) []float32 {
 	s := make([]float32, n)
 	for i := range s {
@@ -28,9 +28,9 @@ func resample(in []float32, from int) []float32 {
 // signal.
 func inside(s []float32) []float32 { return s[Rate/10 : len(s)-Rate/10] }
 
-// The reference is the analytic sine at the new rate. 2e-4 is -68 dB of its amplitude: the filter's
-// 80 dB, with the images of several bands adding up. 44056 Hz (old NTSC video recorders) has only 8
-// in common with 16000.
+// TestResampleKeepsTone compares with the analytic sine at the new rate. 2e-4 is -68 dB of its
+// amplitude: the filter's 80 dB, less the images of several bands that add up. 44056 Hz (old NTSC
+// video recorders) and 16000 have only 8 as a common divisor.
 func TestResampleKeepsTone(t *testing.T) {
 	for _, rate := range []int{
 		8000, 11025, 12000, 16000, 22050, 24000, 32000, 44056, 44100, 48000,
@@ -52,8 +52,8 @@ func TestResampleKeepsTone(t *testing.T) {
 	}
 }
 
-// What lies above the new Nyquist frequency must not come back below it. 60 dB of amplitude is a
-// factor of 1000.
+// TestResampleSuppressesAliases: a tone above the new Nyquist frequency must not come back below
+// it. 60 dB of amplitude are a factor of 1000.
 func TestResampleSuppressesAliases(t *testing.T) {
 	for _, tt := range []struct {
 		hertz float64
@@ -89,7 +89,8 @@ func TestResampleKeepsLevel(t *testing.T) {
 	}
 }
 
-// n inputs give n*up/down outputs, rounded up: 441 samples at 44.1 kHz are 10 ms, 160 samples.
+// TestResampleLength: n samples become n*up/down, rounded up. 441 samples at 44.1 kHz are 10 ms,
+// which is 160 samples.
 func TestResampleLength(t *testing.T) {
 	for _, tt := range []struct{ rate, in, want int }{
 		{44100, 441, 160},

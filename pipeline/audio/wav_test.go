@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// le packs values little endian; strings are taken as bytes.
+// le packs values in little-endian order. Strings are bytes.
 func le(values ...any) []byte {
 	var b []byte
 	for _, v := range values {
@@ -27,13 +27,13 @@ func le(values ...any) []byte {
 	return b
 }
 
-// format is a plain fmt chunk.
+// format returns a plain fmt chunk.
 func format(code, channels uint16, rate uint32, bits uint16) []byte {
 	frame := channels * bits / 8
 	return le("fmt ", uint32(16), code, channels, rate, rate*uint32(frame), frame, bits)
 }
 
-// extensible is a fmt chunk whose code is in the GUID at its end.
+// extensible returns a fmt chunk with the code in the GUID at its end.
 func extensible(code, channels uint16, rate uint32, bits uint16) []byte {
 	frame := channels * bits / 8
 	return le("fmt ", uint32(40), uint16(0xfffe), channels, rate, rate*uint32(frame), frame, bits,
@@ -165,8 +165,8 @@ func TestDecodeWAVSource(t *testing.T) {
 	}
 }
 
-// The offsets are counted by hand: the RIFF header is 12 bytes, a chunk's header 8, a plain fmt
-// chunk's fields 16.
+// TestDecodeWAVErrors has offsets counted by hand: the RIFF header has 12 bytes, the header of a
+// chunk 8, the fields of a plain fmt chunk 16.
 func TestDecodeWAVErrors(t *testing.T) {
 	mono16 := format(1, 1, 16000, 16)
 	tests := []struct {
@@ -238,7 +238,8 @@ func TestDecodeWAVErrors(t *testing.T) {
 	}
 }
 
-// A header may claim any size; memory follows what is there.
+// TestDecodeWAVLyingHeader: a header may claim any size. Memory grows with the bytes that really
+// follow.
 func TestDecodeWAVLyingHeader(t *testing.T) {
 	file := le("RIFF", uint32(0xfffffff0), "WAVE", "junk", uint32(2), "ab",
 		format(1, 1, 191999, 16),
@@ -267,13 +268,13 @@ func FuzzDecodeWAV(f *testing.F) {
 		s, err := DecodeWAV(bytes.NewReader(file))
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "byte ") {
-				t.Errorf("error without an offset: %v", err)
+				t.Errorf("the error names no offset: %v", err)
 			}
 			return
 		}
-		// A sample has at least a byte, and 8 kHz doubles.
+		// A sample has at least one byte, and resampling from 8 kHz doubles the count.
 		if n := len(s.PCM); n == 0 || n > 2*len(file) {
-			t.Errorf("%d samples from %d bytes", n, len(file))
+			t.Errorf("got %d samples from %d bytes, want at most 2 a byte", n, len(file))
 		}
 		for i, x := range s.PCM {
 			if !(x >= -1 && x <= 1) {

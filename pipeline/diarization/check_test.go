@@ -10,7 +10,7 @@ import (
 	"vramsoak/fixtures"
 )
 
-// saved is a file with the content.
+// saved writes a file and returns its path.
 func saved(t testing.TB, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.onnx")
@@ -20,7 +20,7 @@ func saved(t testing.TB, content []byte) string {
 	return path
 }
 
-func TestCheckTakesWhatTheExportScriptsWrite(t *testing.T) {
+func TestCheckAcceptsTheExportScriptsFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		kind Kind
@@ -40,7 +40,7 @@ func TestCheckTakesWhatTheExportScriptsWrite(t *testing.T) {
 			})},
 		{"the same of fixed length", Segmentation, changed(pyannoteFile(), func(f *file) {
 			f.inputs = []port{{"x", 1, []any{1, 1, 160000}}}
-			// 589 frames: asserted by the export script.
+			// 589 frames: the export script asserts them.
 			f.outputs = []port{{"y", 1, []any{1, 589, 7}}}
 		})},
 		{"one class a speaker", Segmentation, changed(pyannoteFile(), func(f *file) {
@@ -76,7 +76,8 @@ func TestCheckTakesWhatTheExportScriptsWrite(t *testing.T) {
 	}
 }
 
-// A metadata script that runs twice leaves every key twice; the last holds.
+// TestCheckTakesTheLastOfAKey: a metadata script that runs twice leaves every key twice. The last
+// one counts.
 func TestCheckTakesTheLastOfAKey(t *testing.T) {
 	entry := func(value string) bytes {
 		return bytes{}.sub(14, bytes{}.text(1, "output_dim").text(2, value))
@@ -327,7 +328,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesWhatIsNoModel(t *testing.T) {
+func TestCheckRefusesOtherFiles(t *testing.T) {
 	whole := pyannoteFile().encode()
 	for name, content := range map[string][]byte{
 		"empty": nil,
@@ -350,10 +351,10 @@ func TestCheckRefusesWhatIsNoModel(t *testing.T) {
 			t.Errorf("%s: found %v", name, err)
 		}
 	}
-	for n := range whole { // wherever it is cut off
+	for n := range whole { // cut off at every byte
 		if _, err := judge(strings.NewReader(string(whole[:n])), int64(n), Segmentation,
 			limits{}); err == nil {
-			t.Errorf("%d of %d bytes pass", n, len(whole))
+			t.Errorf("the first %d of %d bytes pass as a model", n, len(whole))
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "none.onnx")
@@ -377,8 +378,8 @@ func TestLimitsFollowTheRuntime(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, there is a verdict, and a file that passes has properties to compute
-// with.
+// FuzzCheck: arbitrary bytes get a verdict, and the properties of a file that passes are fit to
+// compute with.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []file{
 		pyannoteFile(), wespeakerFile(), threeDSpeakerFile(),

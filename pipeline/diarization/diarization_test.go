@@ -74,8 +74,8 @@ func batch(t *testing.T, spec fixtures.AudioSpec) (audio.Manifest, [][]float32) 
 	return m, files
 }
 
-// right is the share of the time, in frames of 10 ms, in which exactly those speak who should, with
-// the speakers' names exchanged if that is better.
+// right returns the fraction of the time, in frames of 10 ms, in which exactly the right speakers
+// are found. It exchanges the speakers' names if that is better.
 func right(t *testing.T, truth, found []speakers.Turn, end float64) float64 {
 	t.Helper()
 	names := map[string]string{}
@@ -121,7 +121,7 @@ func TestDiarizeHearsTheRightSpeakers(t *testing.T) {
 				}
 				share := right(t, f.Turns, turns, f.Seconds)
 				if share < 0.95 {
-					t.Errorf("%s of %.2f s, %d speakers given: right on %.1f %% of the time\n"+
+					t.Errorf("%s of %.2f s, %d speakers asked for: right %.1f %% of the time\n"+
 						"want %v\ngot  %v", f.Path, f.Seconds, given, 100*share, f.Turns, turns)
 				}
 			}
@@ -152,7 +152,8 @@ func TestDiarizeOfLittle(t *testing.T) {
 	}
 }
 
-// A file that ends in the middle of a word, wherever that is in a window, ends where it ends.
+// TestTurnsLieWithinTheAudio: a file that is cut in the middle of a word has turns that end with
+// the audio, wherever the cut lies in a window.
 func TestTurnsLieWithinTheAudio(t *testing.T) {
 	d := open(t, config())
 	_, voices := batch(t, fixtures.AudioSpec{Count: 1, MinSeconds: 14, MaxSeconds: 14, Seed: 4})
@@ -170,14 +171,15 @@ func TestTurnsLieWithinTheAudio(t *testing.T) {
 		last := 0.0
 		for _, turn := range turns {
 			if turn.Start < last || turn.End <= turn.Start || turn.End > seconds(n) {
-				t.Errorf("%d samples: turn %+v after %g s, of %g s", n, turn, last, seconds(n))
+				t.Errorf("%d samples: turn %+v after one that ends at %g s, in audio of %g s", n, turn, last,
+					seconds(n))
 			}
 			last = turn.Start
 		}
 	}
 }
 
-// one is the audio with the silence where B speaks.
+// one returns the audio with silence where B speaks.
 func one(f audio.ManifestFile, samples []float32) []float32 {
 	alone := append([]float32(nil), samples...)
 	for _, turn := range f.Turns {
@@ -204,7 +206,8 @@ func TestDiarizeOneSpeaker(t *testing.T) {
 	}
 }
 
-// One where one is asked for: turns do not overlap, and pauses of less than half a second are none.
+// TestSpeakersAreNotMoreThanAskedFor: if one speaker is asked for, turns do not overlap, and pauses
+// of less than half a second do not end a turn.
 func TestSpeakersAreNotMoreThanAskedFor(t *testing.T) {
 	c := config()
 	c.Speakers = 1
@@ -218,7 +221,7 @@ func TestSpeakersAreNotMoreThanAskedFor(t *testing.T) {
 		last := -minPause
 		for _, turn := range turns {
 			if turn.Speaker != "SPEAKER_00" || turn.Start < last+minPause {
-				t.Errorf("found %+v after %g s", turn, last)
+				t.Errorf("found %+v after a turn that ends at %g s", turn, last)
 			}
 			last = turn.End
 		}
@@ -229,8 +232,8 @@ func TestSpeakersAreNotMoreThanAskedFor(t *testing.T) {
 	}
 }
 
-// Two voices at once, where one speaker is asked for or found: frames of two speakers and one
-// cluster.
+// TestVoicesAtOnce has two voices at once, with one speaker asked for or found. Frames then have
+// two speakers, but there is only one cluster.
 func TestVoicesAtOnce(t *testing.T) {
 	_, files := batch(t, fixtures.AudioSpec{Count: 2, MinSeconds: 20, MaxSeconds: 20, Seed: 5})
 	both := make([]float32, len(files[0]))
@@ -267,10 +270,10 @@ func TestDiarizeRefuses(t *testing.T) {
 			t.Errorf("%g: found %v", v, err)
 		}
 	}
-	// 3 speakers in each of 15446 windows: 46338 voices, whose pairs are the most that 32 bits
+	// 15446 windows of 3 speakers are 46338 voices. More would have more pairs than 32 bits can
 	// count. The last window begins 15445 s after the first.
 	if got := d.longest(); got != (10+15445)*sampleRate {
-		t.Errorf("the longest audio is %d samples", got)
+		t.Errorf("the longest audio has %d samples", got)
 	}
 }
 
@@ -292,8 +295,7 @@ func TestConfigNamesEveryMistake(t *testing.T) {
 			t.Errorf("expected %s, found %v", want, err)
 		}
 	}
-	// The library that the module brings has no CUDA, and would compute on the CPU without a word
-	// in the result.
+	// The library that comes with the module has no CUDA. It would silently compute on the CPU.
 	c = config()
 	c.Provider = "cuda"
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(),
@@ -350,8 +352,8 @@ func cosine(a, b []float32) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// What is opened is given back when it is closed, over and over: with a model of 8 MiB, whose
-// weights show.
+// TestCloseGivesTheMemoryBack opens and closes models many times. The weights of one, 8 MiB, would
+// show if they were not freed.
 func TestCloseGivesTheMemoryBack(t *testing.T) {
 	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {
@@ -400,12 +402,12 @@ func TestCloseGivesTheMemoryBack(t *testing.T) {
 		e.Close()
 		return held
 	}
-	cycle() // leaves what the libraries set up once, about 5 MiB
+	cycle() // the libraries keep about 5 MiB that they set up once
 	start := allocated()
 	const cycles = 8
 	for range cycles {
 		if held := cycle(); held < size {
-			t.Errorf("a model of %d bytes shows as %d", size, held)
+			t.Errorf("a model of %d bytes takes %d", size, held)
 		}
 	}
 	if left := allocated() - start; left > cycles*64<<10 {

@@ -26,8 +26,8 @@ func install(t *testing.T, dir, prefix string) (string, error) {
 	return string(text), err
 }
 
-// A program that was moved finds the libraries in lib beside itself, before those of the machine
-// that built it.
+// TestLibrariesBesideTheProgram: a program that was moved takes the libraries in the folder lib
+// next to it, not those of the machine that built it.
 func TestLibrariesBesideTheProgram(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -55,14 +55,14 @@ func TestLibrariesBesideTheProgram(t *testing.T) {
 		return string(text)
 	}
 	if got := where(); strings.HasPrefix(got, dir) || !strings.HasSuffix(got, "libonnxruntime.so") {
-		t.Errorf("without lib beside it: loaded %s", got)
+		t.Errorf("without lib next to it: loaded %s", got)
 	}
 	lib := filepath.Join(dir, "lib")
 	if text, err := install(t, lib, ""); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	if got, want := where(), filepath.Join(lib, "libonnxruntime.so"); got != want {
-		t.Errorf("with lib beside it: loaded %s, want %s", got, want)
+		t.Errorf("with lib next to it: loaded %s, want %s", got, want)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestLibrariesOfTheUser(t *testing.T) {
 	if diff := cmp.Diff(want, found()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// What did not change is left as it is.
+	// Files that did not change are not written again.
 	before, err := os.Stat(filepath.Join(lib, "libonnxruntime.so"))
 	if err != nil {
 		t.Fatal(err)
@@ -130,12 +130,12 @@ func TestLibrariesOfTheUser(t *testing.T) {
 		found()["libsherpa-onnx-c-api.so"] != "newer sherpa" {
 		t.Errorf("an update: found %v, %v", found(), err)
 	}
-	// Back to the module's: the kernels of the other build must not be taken for its own.
+	// Back to the module's libraries: the kernels of the other build must be gone.
 	if text, err := install(t, lib, ""); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	if files := found(); len(files) != 2 || len(files["libonnxruntime.so"]) < 1<<20 {
-		t.Errorf("back to the module's: found %d files", len(files))
+		t.Errorf("back to the module's libraries: found %d files", len(files))
 	}
 	if text, err := install(t, lib, filepath.Join(prefix, "none")); err == nil ||
 		!strings.Contains(text, "expected SHERPA_PREFIX to be a folder") {
@@ -143,7 +143,8 @@ func TestLibrariesOfTheUser(t *testing.T) {
 	}
 }
 
-// What only ONNX Runtime can tell is an error too, and not the end of the process.
+// TestOpenRefusesWhatTheRuntimeDoesNotLoad: a fault in a model that only ONNX Runtime can detect is
+// an error, too, and does not end the process.
 func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 	for name, change := range map[string]func(*file){
 		"an unknown operator":   func(f *file) { f.nodes[0].op = "Gem" },
@@ -151,7 +152,7 @@ func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 	} {
 		path := saved(t, changed(wespeakerFile(), change).encode())
 		if err := Check(path, Embedding); err != nil {
-			t.Errorf("%s: the file alone shows it: %v", name, err)
+			t.Errorf("%s: the check of the file already refuses it: %v", name, err)
 		}
 		c := config()
 		c.Embedding = path
@@ -167,8 +168,8 @@ func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 	}
 }
 
-// A model that memory does not suffice for is no bad model. This one wants 2^48 bytes, which no
-// process has addresses for.
+// TestTrySaysThatMemoryRanOut: if memory does not suffice for a model, the error says so, and does
+// not call the model bad. This one wants 2^48 bytes, more than any process can address.
 func TestTrySaysThatMemoryRanOut(t *testing.T) {
 	const n = 1 << 23
 	step := func(op string, ports ...string) node {
@@ -190,14 +191,14 @@ func TestTrySaysThatMemoryRanOut(t *testing.T) {
 	}
 }
 
-// A file that leaves dimensions open can say something else in its metadata. sherpa-onnx would
-// write beyond its arrays.
-func TestOpenRefusesWhatComesOutDifferent(t *testing.T) {
+// TestOpenRefusesWrongMetadata: a file that leaves dimensions open may have wrong ones in its
+// metadata. sherpa-onnx would then write beyond its arrays.
+func TestOpenRefusesWrongMetadata(t *testing.T) {
 	content, err := os.ReadFile(config().Segmentation)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 160000 / 670 frames have room in a window, and 589 come out.
+	// A window has room for 160000 / 670 frames, but the model returns 589.
 	c := config()
 	c.Segmentation = saved(t, []byte(strings.Replace(string(content),
 		"receptive_field_shift\x12\x03270", "receptive_field_shift\x12\x03670", 1)))
@@ -206,7 +207,7 @@ func TestOpenRefusesWhatComesOutDifferent(t *testing.T) {
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("expected %s, found %v", want, err)
 	}
-	// The mean of each frame, of which a try has 208.
+	// The mean of each frame. The trial has 208 frames.
 	c = config()
 	c.Embedding = saved(t, changed(wespeakerFile(), func(f *file) {
 		f.outputs[0].dims = []any{"B", "D"}
@@ -225,8 +226,8 @@ func TestOpenRefusesWhatComesOutDifferent(t *testing.T) {
 	}
 }
 
-// NeMo's models take other features, a second input, and have the embedding second. This one is a
-// mean over time.
+// TestNeMo: NeMo's models take other features and a second input, and their second output is the
+// embedding. This one is a mean over time.
 func TestNeMo(t *testing.T) {
 	step := func(op, from, to string) node {
 		return node{op: op, inputs: []string{from}, outputs: []string{to}}

@@ -7,7 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A file is an ONNX model to be written: of nodes and weights only what a check looks at.
+// A file is an ONNX model for a test to write, with only those parts of nodes and weights that a
+// check reads.
 type file struct {
 	ir       int64
 	opsets   map[string]int64
@@ -119,7 +120,7 @@ func (f file) encode() bytes {
 
 // The files below are declared as sherpa-onnx's export scripts leave them.
 
-// pyannoteFile is scripts/pyannote/segmentation/export-onnx.py's model.onnx.
+// pyannoteFile returns the model.onnx of scripts/pyannote/segmentation/export-onnx.py.
 func pyannoteFile() file {
 	return file{
 		ir: 7, opsets: map[string]int64{"": 13},
@@ -144,7 +145,7 @@ func pyannoteFile() file {
 	}
 }
 
-// wespeakerFile is what scripts/wespeaker/add_meta_data.py makes of voxceleb_resnet34.onnx.
+// wespeakerFile returns voxceleb_resnet34.onnx after scripts/wespeaker/add_meta_data.py.
 func wespeakerFile() file {
 	return file{
 		ir: 7, opsets: map[string]int64{"": 14},
@@ -163,8 +164,8 @@ func wespeakerFile() file {
 	}
 }
 
-// threeDSpeakerFile is scripts/3dspeaker/export-onnx.py's. The output has no dynamic axis by its
-// name, but the exporter leaves dimensions open where it cannot tell them.
+// threeDSpeakerFile returns the file of scripts/3dspeaker/export-onnx.py. The output has no dynamic
+// axis under its name, but the exporter leaves dimensions open where it cannot compute them.
 func threeDSpeakerFile() file {
 	f := wespeakerFile()
 	f.opsets = map[string]int64{"": 13}
@@ -187,7 +188,7 @@ func threeDSpeakerFile() file {
 	return f
 }
 
-// titanetFile is scripts/nemo/speaker-verification/export-onnx.py's of titanet_large.
+// titanetFile returns titanet_large as scripts/nemo/speaker-verification/export-onnx.py writes it.
 func titanetFile() file {
 	return file{
 		ir: 8, opsets: map[string]int64{"": 16},
@@ -213,7 +214,7 @@ func titanetFile() file {
 	}
 }
 
-// changed is the file after a change.
+// changed returns the file after a change.
 func changed(f file, change func(*file)) file {
 	f.metadata = maps.Clone(f.metadata)
 	f.inputs, f.outputs = slices.Clone(f.inputs), slices.Clone(f.outputs)

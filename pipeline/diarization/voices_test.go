@@ -8,8 +8,8 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// The batch's two voices keep their names over files, of which each second one begins with the
-// other voice.
+// TestVoicesKeepTheirNames: the two voices of a batch keep their names over all files, although
+// every second file begins with the other voice.
 func TestVoicesKeepTheirNames(t *testing.T) {
 	d := open(t, config())
 	e, err := OpenEmbedder(EmbedderConfig{Model: filepath.Join(models, fixtures.EmbeddingName)})
@@ -47,7 +47,7 @@ func TestVoicesKeepTheirNames(t *testing.T) {
 				names[speaker] = name
 			}
 			if names[speaker] != name {
-				t.Errorf("%s: %s, who is %s, is %s here", f.Path, speaker, names[speaker], name)
+				t.Errorf("%s: %s is %s in the files before and %s here", f.Path, speaker, names[speaker], name)
 			}
 		}
 	}

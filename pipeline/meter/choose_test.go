@@ -49,7 +49,7 @@ func TestChoose(t *testing.T) {
 			said, got = err.Error(), nil
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" || said != test.err {
-			t.Errorf("%s: %v, %s", test.text, got, said)
+			t.Errorf("%s: found %v, %s", test.text, got, said)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestNvidiaSMI(t *testing.T) {
 		}
 		d := n.Devices()[i]
 		if d.Name != name || d.Total/record.MiB != total {
-			t.Errorf("GPU %d: NVML says %s of %d MiB, nvidia-smi %s of %d MiB", i, d.Name,
+			t.Errorf("GPU %d: NVML has %s of %d MiB, nvidia-smi %s of %d MiB", i, d.Name,
 				d.Total/record.MiB, name, total)
 		}
 		if u := uses[i]; u.Used < 0 || u.Used > u.Total || u.Total != d.Total {

@@ -35,11 +35,11 @@ func read(t *testing.T, d Device) (allocated, reserved int64) {
 	return r.Bytes(record.Allocated), r.Bytes(record.Reserved)
 }
 
-// slack is what the threads that Go's runtime starts in between may take.
+// slack is memory for threads that Go's runtime may start in between.
 const slack = 32 << 10
 
-// A chunk is its bytes, 8 more, rounded up to 16; a block of a mapping of its own is rounded up to
-// whole pages.
+// TestHostCountsWhatIsAllocated: a chunk takes its bytes and 8 more, rounded up to 16. A block with
+// a mapping of its own is rounded up to whole pages.
 func TestHostCountsWhatIsAllocated(t *testing.T) {
 	h := openHost(t)
 	for _, n := range []int64{64 << 10, 1 << 20, 100 << 20} {
@@ -56,7 +56,7 @@ func TestHostCountsWhatIsAllocated(t *testing.T) {
 			t.Errorf("reserved %d is less than allocated %d", reserved, during)
 		}
 		if got := int64(len(block.Floats())); got != n/4 || block.Len() != n {
-			t.Errorf("a block of %d bytes has %d floats and says %d bytes", n, got, block.Len())
+			t.Errorf("a block of %d bytes has %d floats and a length of %d", n, got, block.Len())
 		}
 		block.Free()
 		block.Free() // does nothing
@@ -72,7 +72,7 @@ func TestHostCountsWhatIsAllocated(t *testing.T) {
 	}
 }
 
-// Blocks below the mapping threshold come from the threads' arenas.
+// TestHostSumsThreads: blocks below the mapping threshold come from the arenas of all threads.
 func TestHostSumsThreads(t *testing.T) {
 	h := openHost(t)
 	const threads, blocks, n = 8, 16, 100 << 10
@@ -81,7 +81,7 @@ func TestHostSumsThreads(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range threads {
 		wg.Go(func() {
-			// Not unlocked: the thread ends with the goroutine, its memory does not.
+			// The thread stays locked, so it ends with the goroutine. Its memory stays.
 			runtime.LockOSThread()
 			for range blocks {
 				block, err := h.Alloc(n)
@@ -165,7 +165,7 @@ func TestHostTotalIsTheLeastLimit(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		group  string            // /proc/self/cgroup
-		limits map[string]string // memory.max by group
+		limits map[string]string // group to memory.max
 		want   int64
 	}{
 		{"no groups", "", nil, memTotal},

@@ -12,9 +12,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A buffer, freed, and then again with something small behind it, as the file after the first does:
-// by default the second buffer lies in the heap, where the small thing keeps its room reserved. The
-// child process has the allocator to itself.
+// TestMallocDefaultFragments allocates a buffer, frees it, and allocates it again with a small
+// block behind it, as the second file of a batch does. By default the second buffer is in the heap,
+// where the small block keeps its memory reserved. A child process has the allocator to itself.
 func TestMallocDefaultFragments(t *testing.T) {
 	const child, buffer = "METER_TEST_MALLOC", 8 << 20
 	if m := os.Getenv(child); m != "" {
@@ -27,7 +27,7 @@ func TestMallocDefaultFragments(t *testing.T) {
 	}
 	for m, most := range map[Malloc]bool{MallocFixed: false, MallocDefault: true} {
 		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestMallocDefaultFragments$")
-		// Which say how the allocator works, too.
+		// These variables would set up the allocator, too.
 		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 			return strings.HasPrefix(v, "MALLOC_") || strings.HasPrefix(v, "GLIBC_TUNABLES=")
 		}), child+"="+string(m))
@@ -41,7 +41,7 @@ func TestMallocDefaultFragments(t *testing.T) {
 			t.Fatalf("%s: found %q", m, out)
 		}
 		if (stays > buffer/2) != most {
-			t.Errorf("%s: of a buffer of %d bytes %d stay reserved", m, buffer, stays)
+			t.Errorf("%s: %[3]d of the %[2]d bytes of a freed buffer stay reserved", m, buffer, stays)
 		}
 	}
 	if _, err := OpenHost("jemalloc"); err == nil ||
@@ -52,7 +52,7 @@ func TestMallocDefaultFragments(t *testing.T) {
 
 // fragment returns how many bytes stay reserved and unallocated for a buffer that was freed.
 func fragment(t *testing.T, m Malloc, buffer int64) int64 {
-	runtime.LockOSThread() // else each call may have an arena of its own
+	runtime.LockOSThread() // otherwise each call may use another arena
 	h, err := OpenHost(m)
 	if err != nil {
 		t.Fatal(err)

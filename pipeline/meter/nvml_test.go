@@ -15,14 +15,14 @@ import (
 
 const total = 40 << 30
 
-// gpu is a device of the driver's mock: bytes in use, and of which processes.
+// gpu is a device of the mock driver: its bytes in use, and the processes that use them.
 type gpu struct {
 	used      uint64
 	processes []nvml.ProcessInfo
 	drawing   []nvml.ProcessInfo
 	denied    bool // the list of processes may not be read
 	old       bool // the driver has only the first version of the memory call
-	lost      bool // with old: nor does that answer
+	lost      bool // with old: that version does not answer, either
 }
 
 func (g *gpu) device(index int) nvml.Device {
@@ -217,7 +217,7 @@ func TestGPUReadsThisProcess(t *testing.T) {
 	}
 	other.lost = true
 	if _, err = device.Read(); err != nil {
-		t.Errorf("another GPU that is lost: %v", err)
+		t.Errorf("if another GPU is lost: found %v", err)
 	}
 	for _, index := range []int{-1, 2} {
 		if _, err := n.GPU(index); err == nil || !strings.Contains(err.Error(), "from 0 to 1") {
@@ -243,7 +243,7 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// On this machine: there is a driver or there is not, and either is said clearly.
+// TestOpenNVML: whether or not this machine has a driver, opening it works or gives a clear error.
 func TestOpenNVML(t *testing.T) {
 	n, err := OpenNVML()
 	if errors.Is(err, ErrNoDriver) {
@@ -258,7 +258,7 @@ func TestOpenNVML(t *testing.T) {
 		}
 	}()
 	if n.Driver() == "" {
-		t.Error("a driver without a version")
+		t.Error("the driver has no version")
 	}
 	uses, err := n.Use([]int{os.Getpid()})
 	if err != nil || len(uses) != len(n.Devices()) {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A shell that starts another one: the tree has both, and the inner one's memory is to be read.
+// TestTree: a shell starts another one. The tree has both, and the memory of the inner one can be
+// read.
 func TestTree(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sh -c 'echo $$; read wait'; true")
 	in, err := cmd.StdinPipe()

@@ -16,7 +16,7 @@ import (
 )
 
 // openDGX opens go-nvml's own mock of a DGX A100, eight GPUs of 40 GiB. It has no lists of
-// processes and only the first version of the memory call; what stands on the GPUs is given.
+// processes and only the first version of the memory call. The caller gives the processes.
 func openDGX(t *testing.T, on map[int][]nvml.ProcessInfo) (*NVML, []*dgxa100.Device) {
 	t.Helper()
 	server := dgxa100.New()
@@ -50,7 +50,7 @@ func openDGX(t *testing.T, on map[int][]nvml.ProcessInfo) (*NVML, []*dgxa100.Dev
 	return n, devices
 }
 
-// The forms that CUDA takes, and where it stops reading.
+// TestVisible lists values of CUDA_VISIBLE_DEVICES, and shows where CUDA stops reading one.
 func TestVisible(t *testing.T) {
 	n, _ := openDGX(t, nil)
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
@@ -79,7 +79,8 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// What the GPUs that the pipeline does not see hold is not its use, and its devices count from 0.
+// TestViewOfDGX: memory on GPUs that the pipeline cannot see is not its use, and its devices count
+// from 0.
 func TestViewOfDGX(t *testing.T) {
 	const pid, child, tenant = 100, 101, 7
 	n, _ := openDGX(t, map[int][]nvml.ProcessInfo{
@@ -91,7 +92,7 @@ func TestViewOfDGX(t *testing.T) {
 		},
 	})
 	if n.Driver() != "550.54.15" || len(n.Devices()) != 8 {
-		t.Errorf("driver %s with %d devices", n.Driver(), len(n.Devices()))
+		t.Errorf("found driver %s with %d devices", n.Driver(), len(n.Devices()))
 	}
 	view := n.View(n.Visible("3,1", true))
 	got, err := view.Use([]int{pid, child})
@@ -127,7 +128,7 @@ func TestViewOfDGX(t *testing.T) {
 		t.Error(diff)
 	}
 	if got, err = n.View(n.Visible("", true)).Use([]int{pid}); err != nil || len(got) != 0 {
-		t.Errorf("no GPU is visible, and %+v are in use, %v", got, err)
+		t.Errorf("without a visible GPU: found %+v in use, %v", got, err)
 	}
 }
 
@@ -144,11 +145,11 @@ func TestUseSaysWhichGPUFailed(t *testing.T) {
 		}
 	}
 	if _, err := n.View([]int{0}).Use(nil); err != nil {
-		t.Errorf("a GPU that is well: %v", err)
+		t.Errorf("a healthy GPU: found %v", err)
 	}
 }
 
-// procOf is a folder as /proc is: for each process the file that it has open.
+// procOf returns a folder like /proc that lists for each process the file that it has open.
 func procOf(t *testing.T, open map[int]string) string {
 	t.Helper()
 	root := t.TempDir()

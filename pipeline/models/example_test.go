@@ -6,7 +6,7 @@ import (
 	"vramsoak/pipeline/models"
 )
 
-// Which Whisper fits beside 4 GiB of other things on a card of 8 GiB, five beams and float16?
+// Which Whisper fits on a card of 8 GiB of which 4 GiB are in use, with five beams and float16?
 func Example() {
 	const room = 4 << 30
 	for _, name := range models.Family("whisper") {

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The counts come from outside. H: the number of parameters that the model's page on Hugging Face
-// shows, which has tied weights once. T: torchvision's documentation (num_params), or counted in
-// PyTorch on what torchaudio, pyannote.audio, speechbrain and pix2pix build.
+// TestCounts compares with counts from outside. H: the number of parameters on the model's page at
+// Hugging Face, which counts tied weights once. T: torchvision's documentation (num_params), or a
+// count in PyTorch of what torchaudio, pyannote.audio, speechbrain and pix2pix build.
 func TestCounts(t *testing.T) {
 	for name, want := range map[string]int{
 		"openai/whisper-tiny":         37_760_640,    // H
@@ -46,13 +46,13 @@ func TestCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := count(m); got != want {
-			t.Errorf("%s has %d parameters, published are %d", name, got, want)
+			t.Errorf("%s: found %d parameters, the publication has %d", name, got, want)
 		}
 	}
 }
 
-// Rounded counts, in millions: OpenAI's README and distil-whisper's model cards. The papers' table
-// counts 1 to 4 % more than there are.
+// TestRoundedCounts compares with rounded counts, in millions, of OpenAI's README and of
+// distil-whisper's model cards. The tables in the papers are 1 to 4 % too high.
 func TestRoundedCounts(t *testing.T) {
 	for name, want := range map[string]float64{
 		"tiny": 39, "base": 74, "small": 244, "medium": 769, "large-v1": 1550, "large-v2": 1550,
@@ -65,12 +65,13 @@ func TestRoundedCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := float64(count(m)) / 1e6; got < 0.96*want || got > want+0.5 {
-			t.Errorf("%s has %.1f million parameters, published are %g", name, got, want)
+			t.Errorf("%s: found %.1f million parameters, the publication has %g", name, got, want)
 		}
 	}
 }
 
-// Buffers are on the GPU too: PyTorch counts 8,548 elements in the ResNet34's, 250 in SincNet's.
+// TestBuffers: buffers are on the GPU, too. PyTorch counts 8,548 elements in those of the ResNet34,
+// 250 in SincNet's.
 func TestBuffers(t *testing.T) {
 	for name, want := range map[string]int{
 		"wespeaker-voxceleb-resnet34-LM": 8548,
@@ -90,8 +91,8 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
-// model.safetensors of openai/whisper-large-v3 has 3,087,130,976 bytes: float16 weights and 149,856
-// bytes of names and shapes.
+// TestWeights: model.safetensors of openai/whisper-large-v3 has 3,087,130,976 bytes, which are
+// float16 weights and 149,856 bytes of names and shapes.
 func TestWeights(t *testing.T) {
 	m, err := Lookup("large-v3")
 	if err != nil {
@@ -102,7 +103,7 @@ func TestWeights(t *testing.T) {
 		Autocast: 6_173_962_240, Int8: 1_543_490_560,
 	} {
 		if got := m.Weights(d); got != want {
-			t.Errorf("large-v3 in %v is %d bytes, expected %d", d, got, want)
+			t.Errorf("large-v3 in %v: found %d bytes, expected %d", d, got, want)
 		}
 	}
 }
@@ -136,7 +137,7 @@ func TestLookup(t *testing.T) {
 		"llama-7b": "docs/reference/cards-and-models.md has those that are.",
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), nearest) {
-			t.Errorf("%q: %v, expected %s to be named", name, err, nearest)
+			t.Errorf("%q: found %v, expected it to suggest %s", name, err, nearest)
 		}
 	}
 }
