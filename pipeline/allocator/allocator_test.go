@@ -11,9 +11,9 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// The oracle's example: five segments of 20 MiB hold two blocks of 9 MiB each. With four blocks
-// freed, 46 MiB are free, and 18 MiB cannot be had. The figures and the message are what PyTorch's
-// own library prints for it.
+// TestFreeEnoughButNotInOnePiece is the oracle's example. Five segments of 20 MiB hold two blocks
+// of 9 MiB each. After four blocks are freed, 46 MiB are free, but an allocation of 18 MiB fails.
+// PyTorch's own library printed the expected figures and the message.
 func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 	dev := allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20})
 	a := allocator.New(dev, allocator.Config{})
@@ -54,7 +54,7 @@ func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := a.Address(b); got != 0x7f0000000000 {
-		t.Errorf("address %#x, expected that of the segment that was given back", got)
+		t.Errorf("address %#x, expected that of the freed segment", got)
 	}
 	s := a.Stats()
 	if want := (allocator.Stat{Current: 66060288, Peak: 94371840}); s.Allocated != want {
@@ -69,7 +69,7 @@ func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 	}
 }
 
-// Bad use from outside is an error or nothing.
+// TestBadUse: wrong arguments give an error or have no effect.
 func TestBadUse(t *testing.T) {
 	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}),
 		allocator.Config{})
@@ -101,7 +101,7 @@ func TestBadUse(t *testing.T) {
 	}
 	for _, f := range []float64{-0.1, 1.1, math.NaN(), math.Inf(1)} {
 		if err := a.SetMemoryFraction(f); err == nil {
-			t.Errorf("SetMemoryFraction(%g) is accepted", f)
+			t.Errorf("SetMemoryFraction(%g): expected an error", f)
 		}
 	}
 	if err := a.Check(); err != nil {
@@ -114,8 +114,8 @@ func isType[E error](err error) bool {
 	return ok
 }
 
-// PyTorch frees a part of a segment where max_split_size_mb is set after the segment was split, and
-// ends with the driver's error, as the library does for these operations.
+// TestOversizePart: PyTorch frees a part of a segment if max_split_size_mb is set after the segment
+// was split. It then ends with the driver's error, as the library does for these operations.
 func TestOversizePart(t *testing.T) {
 	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}),
 		allocator.Config{})
@@ -141,7 +141,7 @@ func TestOversizePart(t *testing.T) {
 	}
 }
 
-// As c10::CachingDeviceAllocator::format_size prints.
+// TestFormatSize has what c10::CachingDeviceAllocator::format_size prints.
 func TestFormatSize(t *testing.T) {
 	for bytes, want := range map[int64]string{
 		0: "0 bytes", 1024: "1024 bytes", 1025: "1.00 KiB", 1 << 20: "1024.00 KiB",
@@ -154,8 +154,8 @@ func TestFormatSize(t *testing.T) {
 	}
 }
 
-// The walk over the streams is the one of PyTorch's hash table: these orders are what
-// c10/util/flat_hash_map.h printed.
+// TestStreamOrder: the streams come in the order of PyTorch's hash table. c10/util/flat_hash_map.h
+// printed the expected orders.
 func TestStreamOrder(t *testing.T) {
 	data, err := os.ReadFile("testdata/stream-order.txt")
 	if err != nil {

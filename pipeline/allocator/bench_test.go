@@ -9,16 +9,16 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A step of a replayed trace: size bytes for a slot, or, where size is 0, its free.
+// A step of a replayed trace allocates size bytes for a slot, or frees the slot if size is 0.
 type step struct {
 	slot int32
 	size int64
 }
 
-// randomTrace makes a trace whose sizes are as frequent in each octave from 1 B to 64 MiB, as
-// tensors of a program with many layers are. What is held swells to liveBytes and shrinks to half
-// of that ten times, and any block may be the next to go. It ends with all freed, so that it can be
-// replayed again.
+// randomTrace returns a trace in which each octave of sizes from 1 B to 64 MiB is equally frequent,
+// as with the tensors of a program with many layers. The bytes held swell to liveBytes and shrink
+// to half of it ten times, and any block may be the next to be freed. In the end all are freed, so
+// the trace can be replayed again.
 func randomTrace(events int, liveBytes int64) (steps []step, slots int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var live []step
@@ -71,8 +71,8 @@ func replay(b *testing.B, a *allocator.Allocator, steps []step, handles []alloca
 	}
 }
 
-// BenchmarkReplay replays a random trace of 100,000 events again and again on one allocator: what
-// an event costs once the cache is warm, by handle.
+// BenchmarkReplay replays a random trace of 100,000 events many times on one allocator. It shows
+// what an event costs once the cache is warm.
 func BenchmarkReplay(b *testing.B) {
 	steps, slots := randomTrace(100_000, 4000<<20)
 	handles := make([]allocator.Block, slots)
@@ -89,8 +89,8 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkReplayMemory measures what an allocator with a million live blocks of random sizes
-// holds.
+// BenchmarkReplayMemory measures the memory of an allocator with a million live blocks of random
+// sizes.
 func BenchmarkReplayMemory(b *testing.B) {
 	const blocks = 1_000_000
 	r := rand.New(rand.NewPCG(3, 4))
@@ -115,8 +115,8 @@ func BenchmarkReplayMemory(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// Once the cache is warm, an event allocates nothing, on several streams and with streams recorded
-// too.
+// TestNoAllocations: once the cache is warm, an event does not allocate Go memory, on one stream or
+// several, recorded or not.
 func TestNoAllocations(t *testing.T) {
 	steps, slots := randomTrace(5_000, 400<<20)
 	for _, conf := range []string{
@@ -146,7 +146,7 @@ func TestNoAllocations(t *testing.T) {
 			run()
 		}
 		if n := testing.AllocsPerRun(3, run); n > 0 {
-			t.Errorf("%q: %v allocations for %d events", conf, n, len(steps))
+			t.Errorf("%q: %v allocations for %d events, expected none", conf, n, len(steps))
 		}
 	}
 }

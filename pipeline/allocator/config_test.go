@@ -10,7 +10,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// What PyTorch's own library accepts; the effects were compared with its by allocating.
+// TestConfigAccepted lists settings that PyTorch's own library accepts. Their effects were found by
+// allocating with it.
 func TestConfigAccepted(t *testing.T) {
 	all := func(n int64) (d [16]int64) {
 		for i := range d {
@@ -24,11 +25,11 @@ func TestConfigAccepted(t *testing.T) {
 	}{
 		{"", allocator.Config{}},
 		{"max_split_size_mb:64", allocator.Config{MaxSplitSize: 64 << 20}},
-		// Blanks are nothing.
+		// Blanks are ignored.
 		{" max_split_size_mb : 6 4 ", allocator.Config{MaxSplitSize: 64 << 20}},
-		// Stoi leaves the rest alone.
+		// stoi ignores what follows the number.
 		{"max_split_size_mb:64MB", allocator.Config{MaxSplitSize: 64 << 20}},
-		// A very large number there.
+		// A very large number.
 		{"max_split_size_mb:-1", allocator.Config{}},
 		{"max_split_size_mb:64,", allocator.Config{MaxSplitSize: 64 << 20}},
 		{"max_split_size_mb:64,max_split_size_mb:128", allocator.Config{MaxSplitSize: 128 << 20}},
@@ -67,7 +68,7 @@ func TestConfigAccepted(t *testing.T) {
 	}
 }
 
-// What PyTorch's own library refuses, with its text.
+// TestConfigRefused lists settings that PyTorch's own library refuses, with its message.
 func TestConfigRefused(t *testing.T) {
 	for _, c := range []struct {
 		conf   string
@@ -157,7 +158,7 @@ func TestConfigRefused(t *testing.T) {
 		_, err := allocator.ParseConfig(c.conf)
 		got, ok := errors.AsType[*allocator.ConfigError](err)
 		if !ok {
-			t.Errorf("%q: %v, expected a mistake", c.conf, err)
+			t.Errorf("%q: got %v, expected a ConfigError", c.conf, err)
 			continue
 		}
 		if got.Offset != c.offset || got.Text != c.text || !strings.HasPrefix(c.conf[got.Offset:],
@@ -167,8 +168,8 @@ func TestConfigRefused(t *testing.T) {
 	}
 }
 
-// While a process runs, settings that are not named go back to their defaults, but for two; a
-// mistake leaves in force what stands before it.
+// TestConfigure: while a process runs, settings that are not named go back to their defaults,
+// except two. The settings before a mistake stay in force.
 func TestConfigure(t *testing.T) {
 	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 30}),
 		allocator.Config{
@@ -177,7 +178,7 @@ func TestConfigure(t *testing.T) {
 		})
 	if err := a.Configure(
 		"roundup_power2_divisions:2,max_split_size_mb:1,expandable_segments:False"); err == nil {
-		t.Error("max_split_size_mb:1 is accepted")
+		t.Error("max_split_size_mb:1: expected an error")
 	}
 	err := a.Configure("roundup_power2_divisions:2,backend:cudaMallocAsync")
 	if e, ok := errors.AsType[*allocator.ConfigError](err); !ok ||

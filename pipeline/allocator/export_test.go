@@ -8,8 +8,8 @@ import (
 // Config returns the settings in force.
 func (a *Allocator) Config() Config { return a.config }
 
-// Check compares everything that the allocator keeps with what follows from its blocks, and returns
-// what is wrong. It must be the device's only user.
+// Check compares everything that the allocator keeps with what follows from its blocks. It returns
+// the first difference. The allocator must be the device's only user.
 func (a *Allocator) Check() error {
 	c := checker{a: a, unusedBlocks: map[int32]bool{}, pendingOf: map[int32]int32{}}
 	for i := a.unused; i != 0; i = a.blocks[i].next {
@@ -65,12 +65,12 @@ func (c *checker) block(i int32) error {
 	case b.prev != 0 && a.blocks[b.prev].next != i:
 		return fmt.Errorf("its predecessor %d is followed by %d", b.prev, a.blocks[b.prev].next)
 	case b.is(allocated) && (!b.is(mapped) || b.events > 0):
-		return fmt.Errorf("allocated, though mapped is %v and %d events are pending",
+		return fmt.Errorf("allocated, but mapped is %v and %d events are pending",
 			b.is(mapped), b.events)
 	case b.events != c.pendingOf[i]:
-		return fmt.Errorf("%d events, though %d are pending", b.events, c.pendingOf[i])
+		return fmt.Errorf("%d events, but %d are pending", b.events, c.pendingOf[i])
 	case b.segment == 0 && !b.is(mapped):
-		return fmt.Errorf("unmapped, though not of an expandable segment")
+		return fmt.Errorf("unmapped, but not in an expandable segment")
 	}
 	if b.next != 0 {
 		n := &a.blocks[b.next]
@@ -112,7 +112,7 @@ func (c *checker) block(i int32) error {
 	return nil
 }
 
-// segment checks that the blocks from a first one on make a whole segment.
+// segment checks that the blocks from the first one on make a whole segment.
 func (c *checker) segment(i int32) error {
 	a, head := c.a, &c.a.blocks[i]
 	var size int64
@@ -133,7 +133,7 @@ func (c *checker) segment(i int32) error {
 	return nil
 }
 
-// pool checks that a pool holds the free and the unmapped blocks, in order, and nothing else.
+// pool checks that a pool holds the free and the unmapped blocks in order, and no others.
 func (c *checker) pool(i int32) error {
 	p := &c.a.pools[i]
 	err := c.set(&p.free, func(b *block) (int64, bool) {
@@ -149,8 +149,8 @@ func (c *checker) pool(i int32) error {
 	})
 }
 
-// set checks the keys of a set, given the size that a block's key has and whether the block belongs
-// there.
+// set checks the keys of a set. belongs returns the size in a block's key, and whether the block
+// belongs to the set.
 func (c *checker) set(s *freeSet, belongs func(*block) (int64, bool)) error {
 	var before key
 	if len(s.last) != len(s.chunks) {
@@ -178,8 +178,8 @@ func (c *checker) set(s *freeSet, belongs func(*block) (int64, bool)) error {
 	return nil
 }
 
-// room is what an unmapped block has together with the free block before it and all free and
-// unmapped ones after it.
+// room returns the bytes of an unmapped block together with the free block before it and all free
+// and unmapped blocks after it.
 func (c *checker) room(b *block) int64 {
 	room := b.size
 	if prev := &c.a.blocks[b.prev]; b.prev != 0 && prev.idle() {
@@ -191,7 +191,7 @@ func (c *checker) room(b *block) int64 {
 	return room
 }
 
-// sums checks the figures.
+// sums compares the allocator's statistics with the sums over its blocks.
 func (c *checker) sums() error {
 	a := c.a
 	if c.free != 0 || c.unmapped != 0 {
@@ -235,8 +235,8 @@ func (c *checker) sums() error {
 	return nil
 }
 
-// Order inserts and erases streams in a table as PyTorch's, and returns the order in which it walks
-// over them.
+// Order inserts and erases streams in a table like PyTorch's, and returns the order in which the
+// table lists them.
 type Order struct{ t streamTable }
 
 // NewOrder returns an empty table.

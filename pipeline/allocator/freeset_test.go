@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A freeSet has what a sorted slice has, through growth to many chunks and back to none.
+// TestFreeSet: a freeSet has the keys of a sorted slice, while it grows to many chunks and shrinks
+// to none.
 func TestFreeSet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var set freeSet
@@ -20,7 +21,7 @@ func TestFreeSet(t *testing.T) {
 	for n := range 40_000 {
 		if grows := n/10_000%2 == 0; len(sorted) == 0 || r.Float64() < 0.5 && grows || grows &&
 			r.Float64() < 0.4 {
-			// Few sizes and addresses up to the highest that there are.
+			// Few sizes, and addresses up to the highest one.
 			k := newKey(512*(1+r.Int64N(40)), highestVA-512*uint64(1+r.IntN(1<<20)), int32(n))
 			set.insert(k)
 			sorted = slices.Insert(sorted, find(k), k)
@@ -54,11 +55,11 @@ func TestFreeSet(t *testing.T) {
 			at, back := set.end(), len(sorted)
 			for at, ok = set.prev(at); ok; at, ok = set.prev(at) {
 				if back--; set.key(at) != sorted[back] {
-					t.Fatalf("step %d: wrong key at %d on the way back", n, back)
+					t.Fatalf("step %d: wrong key at %d when iterating backwards", n, back)
 				}
 			}
 			if back != 0 {
-				t.Fatalf("step %d: %d keys missing on the way back", n, back)
+				t.Fatalf("step %d: %d keys missing when iterating backwards", n, back)
 			}
 		}
 	}

@@ -14,15 +14,15 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestHistoryCutOff writes the model's own histories down as PyTorch does, cuts their beginning off
-// as max_entries does, and replays what snapshot makes of the rest: what was held at the cut,
-// rebuilt, then the events. In the end all blocks must be as they were, but for the addresses of
-// segments, of which only the order is. So a snapshot's trace is meaningful wherever its history
-// begins.
+// TestHistoryCutOff: a snapshot can be replayed wherever its history begins. The test writes the
+// model's own history as PyTorch does and cuts off its beginning as max_entries does. It then
+// replays what package snapshot makes of the rest: first the blocks that were held at the cut, then
+// the events. In the end all blocks must be as they were. Of the segments' addresses, only the
+// order must agree.
 //
-// What no file tells is how large a block was that was allocated before the history and freed in
-// it, next to one that was freed before: up to 1 MiB more than was asked for may have been left
-// with it. Of 4,000 such histories 3 end otherwise for that.
+// One thing is in no file: the size of a block that was allocated before the history and freed
+// during it, next to a block that was freed earlier. It may have up to 1 MiB more than was
+// requested. For this reason 3 of 4,000 such histories end differently.
 func TestHistoryCutOff(t *testing.T) {
 	for seed := range uint64(30) {
 		for _, conf := range []string{
@@ -79,8 +79,8 @@ func perform(t *testing.T, model *allocator.Allocator, live map[int]allocator.Bl
 	}
 }
 
-// history is a random program's, as a snapshot has it: it allocates on two streams, frees, and
-// empties the cache now and then.
+// history returns the history of a random program as a snapshot has it. The program allocates on
+// two streams, frees, and sometimes empties the cache.
 func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 	t.Helper()
 	model := newModel(t, conf)
@@ -136,7 +136,7 @@ func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 				})
 			}
 			model.Free(o.block)
-		// a trace puts the parts of expandable segments side by side
+		// a trace places the parts of expandable segments next to each other
 		case n == 99 && !strings.HasPrefix(conf, "expandable"):
 			model.EmptyCache()
 		}

@@ -12,8 +12,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// The properties are tried on the same cases every time, so that a build does not fail by chance.
-// -rapid.seed tries others.
+// TestMain fixes the seed, so the properties are tried on the same cases every time and no build
+// fails by chance. -rapid.seed tries others.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.seed", "1"); err != nil {
 		panic(err)
@@ -31,9 +31,9 @@ var settings = []string{
 	"expandable_segments:True,max_split_size_mb:64,roundup_power2_divisions:8",
 }
 
-// Whatever is done to an allocator, in whatever order: what it keeps adds up, live blocks lie
-// apart, and a failure is an error of the documented kind.
-func TestWhatItKeepsAddsUp(t *testing.T) {
+// TestInvariants: after any operations in any order, the allocator's sums agree with its blocks,
+// live blocks do not overlap, and each failure is an error of a documented type.
+func TestInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, allocator.DeviceConfig{
 			Total:         rapid.Int64Range(0, 300).Draw(t, "total") << 20,
@@ -48,7 +48,7 @@ func TestWhatItKeepsAddsUp(t *testing.T) {
 	})
 }
 
-// FuzzOperations is the same, led by coverage.
+// FuzzOperations checks the properties of TestInvariants with inputs that coverage selects.
 func FuzzOperations(f *testing.F) {
 	f.Add(int64(100), uint8(0), []byte("12345678abcdefgh87654321hgfedcba"))
 	f.Fuzz(func(t *testing.T, mib int64, setup uint8, ops []byte) {
@@ -71,7 +71,7 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// A machine does operations and checks after each.
+// A machine performs operations and checks the allocator after each.
 type machine struct {
 	t    fataler
 	a    *allocator.Allocator

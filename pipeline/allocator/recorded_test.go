@@ -12,18 +12,18 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestRecorded holds the model against real GPUs: what real programs asked PyTorch's allocator for,
-// as memory snapshots recorded it, is asked of the model. The driver's choice of addresses is not
-// modelled, so it is given: where the recording has a cudaMalloc, the model's driver has that
-// address and no other, so that a cudaMalloc too many fails. Then every address that the real
-// allocator handed out must be the model's, every cudaMalloc and cudaFree must come at the same
-// event and be of the same size, and in the end all segments must be the same, block by block.
+// TestRecorded compares the model with real GPUs. The model gets the requests that real programs
+// made to PyTorch's allocator, as memory snapshots recorded them. The driver's choice of addresses
+// is not modelled: where the recording has a cudaMalloc, the model's driver offers that address and
+// no other, so a superfluous cudaMalloc fails. Every address that the real allocator returned must
+// be the model's. Every cudaMalloc and cudaFree must come at the same event with the same size. In
+// the end all segments must be the same, block by block.
 //
-// Only one recording begins with an empty allocator (silmont2000, mem-snapshot). For the others
-// what was held when the recording began is first built from the file, see [snapshot.Device.Ops];
-// of the two of 2023 (yiyi), which have no history, that is all.
+// Only one recording begins with an empty allocator (silmont2000, mem-snapshot). For the others,
+// the blocks that were held at the beginning are first built from the file, see
+// [snapshot.Device.Ops]. The two recordings of 2023 (yiyi) have no history, so that is all.
 func TestRecorded(t *testing.T) {
-	// As Python's own pickle counts them: Counter(e["action"] for t in snapshot["device_traces"]
+	// Counted with Python's own pickle: Counter(e["action"] for t in snapshot["device_traces"]
 	// for e in t).
 	recordings := []struct {
 		file string
@@ -68,8 +68,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// recorded counts what a recording has: segments that were held before it, calls of the driver,
-// allocations, frees.
+// recorded counts what a recording has: segments held before it, calls of the driver, allocations
+// and frees.
 type recorded struct{ held, driver, allocations, frees int }
 
 func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
@@ -85,9 +85,9 @@ func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
 	driver.Place(held...)
 	n.held = len(held)
 	live := map[int]allocator.Block{}
-	next := 0 // the first event that is not done yet
+	next := 0 // the next event to perform
 	for op := range d.Ops() {
-		var want []call // of the driver, from the last operation to this one
+		var want []call // calls of the driver since the last operation
 		if op.Event >= 0 {
 			want = driverCalls(d.Events[next : op.Event+1])
 			driver.Place()
@@ -134,14 +134,14 @@ func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
 	return n
 }
 
-// A call is one of the driver's.
+// A call is a call of the driver.
 type call struct {
 	kind    int
 	address uint64
 	size    int64
 }
 
-// driverCalls are those that events tell.
+// driverCalls returns the calls of the driver that the events contain.
 func driverCalls(events []snapshot.Event) (calls []call) {
 	kinds := map[snapshot.Action]allocator.SegmentEventKind{
 		snapshot.SegmentAlloc: allocator.SegmentAlloc, snapshot.SegmentFree: allocator.SegmentFree,
@@ -155,8 +155,8 @@ func driverCalls(events []snapshot.Event) (calls []call) {
 	return calls
 }
 
-// heldBefore are the segments in the file that no event made. In none of the recordings was one
-// given back.
+// heldBefore returns the segments in the file that no event allocated. No recording frees one of
+// them.
 func heldBefore(d *snapshot.Device) (ranges [][2]uint64) {
 	for _, s := range d.Segments {
 		made := slices.ContainsFunc(d.Events, func(e snapshot.Event) bool {
@@ -169,7 +169,7 @@ func heldBefore(d *snapshot.Device) (ranges [][2]uint64) {
 	return ranges
 }
 
-// inFile are the segments in the file, inModel those of the model, in the same words.
+// inFile returns the segments in the file, and inModel those of the model, in the same form.
 func inFile(d *snapshot.Device) []record.Segment { return d.Map().Segments }
 
 func inModel(a *allocator.Allocator) (out []record.Segment) {

@@ -13,12 +13,12 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestLearnerKeepsNoCheckpoints: a profile that is learned while the log is read, whose checkpoints
-// the parser lets go, is the one that is learned from all checkpoints at the end. The device's use
-// is looked up among samples that are complete only then.
+// TestLearnerKeepsNoCheckpoints: a profile can be learned while the log is read and the parser
+// drops checkpoints. It equals the profile learned from all checkpoints at the end. Only the
+// device's use is looked up later, when all samples are known.
 func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 	t.Parallel()
-	const files = timeline.KeptCheckpoints / 4 * 5 / 2 // the checkpoints of most are let go
+	const files = timeline.KeptCheckpoints / 4 * 5 / 2 // most files' checkpoints are dropped
 	var log strings.Builder
 	clock := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 	tick := func() string {

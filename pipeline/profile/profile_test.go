@@ -20,14 +20,14 @@ const (
 	gib = int64(1) << 30
 )
 
-// A batch is made up: one stage that takes 1 GiB and 2 MiB per second above 100 MiB that are always
-// there, keeps 64,000 bytes per second until the file's end and reserves a quarter more than it
-// uses. The driver says 480 MiB more than is reserved.
+// A batch makes a log with one stage. The stage takes 1 GiB and 2 MiB per second above the 100 MiB
+// that are always in use. It keeps 64,000 bytes per second until the file ends, and reserves a
+// quarter more than it uses. The driver reports 480 MiB more than is reserved.
 type batch struct {
 	seconds []int
-	extra   map[int]int64 // by the file's number, from 1: beyond the line
-	growth  int64         // of what is always there, a file
-	// "": no peak=; "reset": since the last checkpoint; "ever": of the process.
+	extra   map[int]int64 // by the file's number, from 1: bytes on top
+	growth  int64         // of the bytes that are always in use, per file
+	// "": lines have no peak=; "reset": since the last checkpoint; "ever": since the process began.
 	peaks string
 }
 
@@ -96,19 +96,19 @@ func TestLearn(t *testing.T) {
 				peaks: peaks,
 			}.log())
 			got := p.Stages[0]
-			// The largest reserved over the largest allocated: where peak= tells it, the level at a
-			// checkpoint has no cache to it.
+			// The cache is the largest reserved less the largest allocated. If peak= gives the latter,
+			// the level at a checkpoint does not matter.
 			want := profile.Stage{
 				Name: "Transcription", Files: 9, Base: gib, PerSecond: float64(2 * mib),
 				Spread: 512 * mib,
 				Peak:   gib + 300*2*mib + 512*mib, KeptPerSecond: 64000, Reserved: 1.25,
 				Seconds:  0.1,
-				Shortest: 90, Longest: 300, // without the first
+				Shortest: 90, Longest: 300, // the first is left out
 			}
 			if peaks == "reset" {
 				want.Reserved = 1
 			}
-			// The longest file hides the peaks of those after it: only two are left, beside the
+			// The longest file hides the peaks of those after it, so only two files count besides the
 			// first.
 			if peaks == "ever" {
 				want.Shortest = 120
@@ -165,8 +165,9 @@ func TestLearnNothing(t *testing.T) {
 	}
 }
 
-// The native pipeline keeps a file's waveform: 16,000 samples a second of four bytes, until the
-// final cleanup. Its Whisper model and buffers are 572 MiB.
+// TestLearnNativeRun learns from a run of the native pipeline. It keeps a file's waveform, 16,000
+// samples of four bytes per second, until the final cleanup. Its Whisper model and buffers are 572
+// MiB.
 func TestLearnNativeRun(t *testing.T) {
 	log, err := os.ReadFile("testdata/native.log")
 	if err != nil {
@@ -186,7 +187,7 @@ func TestLearnNativeRun(t *testing.T) {
 		t.Errorf("Transcription: got %+v", whisper)
 	}
 	if p.Contexts != 0 {
-		t.Errorf("a context of %d without a device", p.Context)
+		t.Errorf("got a context of %d, but the log has no device", p.Context)
 	}
 }
 
@@ -229,7 +230,7 @@ profile.yaml:7:12: expected a name that no other stage has, found "A"`,
 		t.Run(c.name, func(t *testing.T) {
 			_, err := profile.Read([]byte(c.src), "profile.yaml")
 			if err == nil {
-				t.Fatal("no error")
+				t.Fatal("got no error")
 			}
 			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -259,8 +260,8 @@ stages:
 		growth:  mib,
 	}.log())
 	got := p.Apply(s)
-	// Transcription: 1 GiB + 2 MiB * 600 s against 1 GiB + 1 MiB * 600 s; Diarization makes two
-	// passes of which one lives.
+	// Transcription: 1 GiB + 2 MiB * 600 s against 1 GiB + 1 MiB * 600 s. Diarization makes two
+	// passes and keeps the memory of one.
 	want := []profile.Comparison{
 		{
 			Stage: "Transcription", Used: profile.Measured, Seconds: 600, Measured: gib + 1200*mib,
@@ -304,19 +305,19 @@ stages:
 	}
 }
 
-// Where the profile has no slope and the batch has longer files, a stage may take more than was
-// measured.
+// TestApplyLonger: if the profile has no slope and the batch has longer files, a stage may take
+// more than was measured.
 func TestApplyLonger(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		seconds []int
 		want    int64
 	}{
-		// 120, 300 and 180 s: 1384 MiB in the middle, 240 MiB less than in the longest. Twice that
+		// Files of 120, 300 and 180 s: the median is 1384 MiB, 240 MiB less than the longest. Twice that
 		// over 180 s, for 300 s more.
 		{"few", []int{60, 120, 300, 180}, gib + 600*mib + 800*mib},
 		{"alike", []int{300, 300, 300, 300, 300, 300}, 2 * (gib + 600*mib)},
-		// The first loads and warms up: one of 150 s is left.
+		// The first file loads and warms up, so only one of 150 s counts.
 		{"one", []int{600, 150}, 4 * (gib + 300*mib)},
 		{"slope", []int{60, 120, 300, 180, 240, 90}, gib + 1200*mib},
 	} {
@@ -340,7 +341,7 @@ func FuzzRead(f *testing.F) {
 		p, err := profile.Read(src, "profile.yaml")
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "profile.yaml:") {
-				t.Fatalf("an error without a place: %v", err)
+				t.Fatalf("the error names no position: %v", err)
 			}
 			return
 		}

@@ -14,9 +14,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// What is learned of a simulated run, whose stages are known, predicts that run: each stage's peak
-// within 5 %, or 32 MiB, in which a footprint is cut up, and the time. The profile reads the
-// checkpoints of the log only.
+// TestProfileOfSimulatedRunPredictsIt: a profile learned from a simulated run, whose stages are
+// known, predicts that run. Each stage's peak is right within 5 % or 32 MiB, the step of a
+// footprint, and so is the time. The profile reads only the checkpoints of the log.
 func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 	const files = 12
 	for _, name := range []string{"transcription-after.yaml", "long-batch-after.yaml"} {
@@ -55,7 +55,7 @@ func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 			}
 			predicted, _ := run(measured)
 			if got, want := predicted.Seconds, known.Seconds; math.Abs(got-want) > 0.05*want {
-				t.Errorf("predicted %.0f s, it took %.0f", got, want)
+				t.Errorf("predicted %.0f s, the run took %.0f", got, want)
 			}
 			for i, want := range known.Stages {
 				got := predicted.Stages[i]
@@ -63,7 +63,7 @@ func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 				t.Logf("%s: peak %s, predicted %s", want.Stage, record.FormatBytes(want.Allocated),
 					record.FormatBytes(got.Allocated))
 				if off > max(0.05*float64(want.Allocated), float64(32*mib)) {
-					t.Errorf("%s: predicted a peak of %s, it is %s", want.Stage,
+					t.Errorf("%s: predicted a peak of %s, the run had %s", want.Stage,
 						record.FormatBytes(got.Allocated), record.FormatBytes(want.Allocated))
 				}
 			}

@@ -52,13 +52,13 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// What CUDA has is always less than what a card is sold with, by a tenth at most: "16 GB" are 15.5
-// GiB.
+// TestCards: CUDA always has less memory than a card is sold with, by a tenth at most: "16 GB" are
+// 15.5 GiB.
 func TestCards(t *testing.T) {
 	last := int64(0)
 	for _, c := range scenario.Cards() {
 		if c.Total > c.Size || float64(c.Total) < 0.9*float64(c.Size) || c.Size < last {
-			t.Errorf("%s: %d of %d bytes", c.Card, c.Total, c.Size)
+			t.Errorf("%s: got %d of %d bytes, want 90 to 100 %%", c.Card, c.Total, c.Size)
 		}
 		last = c.Size
 		if again, err := scenario.Card(c.Card); err != nil || again != c {

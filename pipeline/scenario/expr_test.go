@@ -23,12 +23,12 @@ func TestExpr(t *testing.T) {
 		"max(1, items - 10)":                1,
 		"seconds > 60 ? 2 : 8":              2,
 		"file == files ? 1 : 0":             0,
-		"2 ** 40 * 2 ** 40":                 math.Pow(2, 80),  // does not wrap around
-		"9007199254740992 + 1":              9007199254740992, // as float64 has it
+		"2 ** 40 * 2 ** 40":                 math.Pow(2, 80),  // no overflow
+		"9007199254740992 + 1":              9007199254740992, // the precision of float64
 		"free - 0.5*GiB":                    11.5 * (1 << 30),
 		"round(abs(-2.6))":                  3,
 		"random(5, 5)":                      5,
-		"batch * pass * (items + KiB) // 1": 2 * (4 + 1024), // what follows is a comment
+		"batch * pass * (items + KiB) // 1": 2 * (4 + 1024), // "//" begins a comment
 	} {
 		e, err := scenario.ParseExpr(text)
 		if err != nil {
@@ -41,7 +41,7 @@ func TestExpr(t *testing.T) {
 	}
 }
 
-// Expressions have no more than numbers: no loops, no texts, no numbers that are none.
+// TestExprRefused: expressions have numbers only. Loops, texts, infinities and NaN are refused.
 func TestExprRefused(t *testing.T) {
 	for _, text := range []string{
 		"", "inf", "NaN", `"a"`, "seconds >", "seconds > 3", "map(1..9, # * 2)", "len(items)",
@@ -51,13 +51,13 @@ func TestExprRefused(t *testing.T) {
 	} {
 		_, err := scenario.ParseExpr(text)
 		if _, ok := errors.AsType[*scenario.ExprError](err); !ok {
-			t.Errorf("%s: got %v, want an error with its place", text, err)
+			t.Errorf("%s: got %v, want an error with its position", text, err)
 		}
 	}
 }
 
-// A file draws the same whenever it is worked on, and every expression, file and seed draws for
-// itself.
+// TestExprRandom: a file draws the same numbers whenever it is worked on. Each expression, file and
+// seed has draws of its own.
 func TestExprRandom(t *testing.T) {
 	s := mustRead(t, `stages: [{name: A, seconds: "random(1, 9)", item_seconds: "random(1, 9)"}]`)
 	draw := func(e scenario.Expr, v scenario.Vars) float64 {
@@ -75,7 +75,7 @@ func TestExprRandom(t *testing.T) {
 	seeded.Seed++
 	if draw(a, vars) != first || draw(a, other) == first || draw(a, seeded) == first ||
 		draw(s.Stages[0].ItemSeconds, vars) == first {
-		t.Error("draws are not by seed, file and expression")
+		t.Error("the draws do not depend on the seed, the file and the expression")
 	}
 }
 
@@ -89,15 +89,15 @@ func TestFilesLength(t *testing.T) {
 		}
 		sum += n
 	}
-	// The mean of 1,000 draws from 60-600 is 330 s give or take 540/sqrt(12*1000) = 4.9 s; five
-	// times that is certain.
+	// The mean of 1,000 draws from 60-600 is 330 s with a standard error of 540/sqrt(12*1000) = 4.9 s.
+	// Five of them are certain.
 	if math.Abs(sum/1000-330) > 25 {
-		t.Errorf("a mean of %v s", sum/1000)
+		t.Errorf("got a mean of %v s, want 330 +- 25", sum/1000)
 	}
 }
 
-// Whisper large-v3 in float16 is 3,086,981,120 bytes on the GPU, as package models has it from the
-// published sizes.
+// TestEstimate: Whisper large-v3 in float16 has 3,086,981,120 bytes on the GPU, which package
+// models derives from the published sizes.
 func TestEstimate(t *testing.T) {
 	s := mustRead(t,
 		`models: [{id: asr, model: whisper-large-v3}, {id: own, weights: 1GiB, resident: true}]
@@ -113,7 +113,7 @@ stages:
       - {name: two, size: 1GiB, count: 2}
 `)
 	got, err := s.Estimate(s.Stage("A"), 300)
-	// Three passes keep one each; the activations are beside.
+	// Each of three passes keeps one tensor. The activations come on top.
 	least := int64(3086981120 + (1+3+2)<<30)
 	if err != nil || got < least || got > least+4<<30 {
 		t.Errorf("got %d, %v, want %d and activations", got, err, least)

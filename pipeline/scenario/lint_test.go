@@ -12,8 +12,8 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// Every rule of the documentation's table, with what it says. What follows the conf stands on line
-// 1, so that columns of conf: begin at 37.
+// lintCases has a case for every rule of the documentation's table, with its message. conf puts a
+// value on line 1 of a scenario, where columns begin at 37.
 var lintCases = []struct{ rule, src, want string }{
 	{
 		"alloc-conf", conf("max_split_size_mb:64,expandable_segments=True"),
@@ -237,16 +237,16 @@ func TestLint(t *testing.T) {
 	for _, row := range regexp.MustCompile(
 		`(?m)^//\t([a-z-]+) +(error|warning) `).FindAllStringSubmatch(string(doc), -1) {
 		if !seen[row[1]+" "+row[2]] {
-			t.Errorf("%s (%s) of the table is shown by no case", row[1], row[2])
+			t.Errorf("%s (%s) is in the table, but no case shows it", row[1], row[2])
 		}
 		delete(seen, row[1]+" "+row[2])
 	}
 	for rule := range seen {
-		t.Errorf("%s is not in the table", rule)
+		t.Errorf("%s has a case, but is not in the table", rule)
 	}
 }
 
-// lint is what is found in a scenario that is refused, or read.
+// lint returns what the linter or the reader finds in a scenario.
 func lint(t *testing.T, src string) (message, severity string) {
 	t.Helper()
 	s, err := scenario.Read([]byte(src), "p.yaml")
@@ -260,7 +260,7 @@ func lint(t *testing.T, src string) (message, severity string) {
 	return strings.Join(all, "\n"), "warning"
 }
 
-// Settings of the same name go, others stay.
+// TestWithSettings: a setting replaces those of the same name. Others stay.
 func TestWithSettings(t *testing.T) {
 	for _, c := range []struct{ conf, setting, want string }{
 		{"", "a:1", "a:1"},
@@ -274,7 +274,8 @@ func TestWithSettings(t *testing.T) {
 	}
 }
 
-// How many files there are is said by the file, or by who uses it: the linter goes by the latter.
+// TestLintGoesByTheFilesGiven: the scenario's file has a number of files, and so may the caller.
+// The linter uses the caller's.
 func TestLintGoesByTheFilesGiven(t *testing.T) {
 	for _, c := range []struct {
 		said, given int

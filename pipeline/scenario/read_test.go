@@ -12,7 +12,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// documented is the example of the package's documentation.
+// documented returns the example in the documentation of the package.
 func documented(t testing.TB) string {
 	t.Helper()
 	src, err := os.ReadFile("doc.go")
@@ -39,7 +39,7 @@ func mustRead(t testing.TB, src string) *scenario.Scenario {
 func TestReadDocumentedExample(t *testing.T) {
 	s := mustRead(t, documented(t))
 	if lint := s.Lint(); len(lint) > 0 {
-		t.Errorf("the example has %v", lint)
+		t.Errorf("the linter finds in the example: %v", lint)
 	}
 	if s.GPU.Card != "RTX 5080" || s.GPU.Occupied != 300<<20 || s.GPU.Total != 15840<<20 {
 		t.Errorf("gpu: got %+v", s.GPU)
@@ -78,7 +78,7 @@ func TestReadDocumentedExample(t *testing.T) {
 	}
 }
 
-// A stage's tensors are on its stream where they name none.
+// TestReadStreams: tensors that name no stream are on their stage's stream.
 func TestReadStreams(t *testing.T) {
 	s, err := scenario.Read([]byte(`gpu: 8GiB
 stages:
@@ -98,7 +98,7 @@ stages:
 	}
 }
 
-// Every mistake is named with its line and column, in one run.
+// TestReadMistakes: one run reports every mistake with its line and column.
 func TestReadMistakes(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"sixteen", `name: sixteen mistakes
@@ -223,7 +223,7 @@ p.yaml:1:50: expected the type of the weights, found "fp: 16"; use float32, floa
 		t.Run(c.name, func(t *testing.T) {
 			_, err := scenario.Read([]byte(c.src), "p.yaml")
 			if err == nil {
-				t.Fatal("no error")
+				t.Fatal("got no error")
 			}
 			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -232,7 +232,7 @@ p.yaml:1:50: expected the type of the weights, found "fp: 16"; use float32, floa
 	}
 }
 
-// Merges that double at each step do not take the reader with them.
+// TestReadBomb: YAML merges that double the text at each step are refused.
 func TestReadBomb(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("x-0: &x0 {name: x}\n")
@@ -247,7 +247,7 @@ func TestReadBomb(t *testing.T) {
 	b.WriteString("stages: [*z]\n")
 	_, err := scenario.Read([]byte(b.String()), "p.yaml")
 	if err == nil || !strings.Contains(err.Error(), "at most 10000 values") {
-		t.Errorf("got %v", err)
+		t.Errorf("got the error %v", err)
 	}
 }
 
@@ -274,7 +274,7 @@ stages:
 	}
 }
 
-// What is changed in a clone is not changed in the original.
+// TestClone: changes of a clone do not change the original.
 func TestClone(t *testing.T) {
 	s := mustRead(t, documented(t))
 	want := mustRead(t, documented(t)).Stages[0]
@@ -307,7 +307,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			for line := range strings.Lines(err.Error()) {
 				if !strings.HasPrefix(line, "p.yaml:") {
-					t.Fatalf("an error without a place: %q in %v", line, err)
+					t.Fatalf("%q names no position, in the error %v", line, err)
 				}
 			}
 			return
@@ -320,8 +320,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestEmptyItems reads lists with an item that has no keys. It is refused like one that lacks its
-// name: a stage without one would print checkpoints that nobody can tell apart.
+// TestEmptyItems: a list item without keys is refused like one without a name. Checkpoints of a
+// stage without a name could not be distinguished.
 func TestEmptyItems(t *testing.T) {
 	for src, want := range map[string]string{
 		"stages: [{}]":                        `p.yaml:1:10: expected a name for the stage, found "{}"`,
@@ -330,7 +330,7 @@ func TestEmptyItems(t *testing.T) {
 		"stages: [{name: a, cleanups: [{}]}]": `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
 		"{stages: [{name: a}], final: [{}]}":  `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
 		"{stages: [{name: a}], models: [{}]}": `p.yaml:1:32: expected either a model (its name) or weights`,
-		// And nothing else.
+		// The other lists.
 		"{stages: [{name: a}], models: [{i: x}]}": `p.yaml:1:33: expected one of the keys`,
 	} {
 		_, err := scenario.Read([]byte(src), "p.yaml")

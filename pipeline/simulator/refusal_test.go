@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// refused is the map of segments that a log has of its first failed allocation.
+// refused returns the map of segments that a log has for its first failed allocation.
 func refused(t *testing.T, log string) record.SegmentMap {
 	t.Helper()
 	for rec, err := range parser.Read(strings.NewReader(log), "test.log") {
@@ -20,12 +20,13 @@ func refused(t *testing.T, log string) record.SegmentMap {
 			return m
 		}
 	}
-	t.Fatal("no map of a failed allocation")
+	t.Fatal("the log has no map of a failed allocation")
 	return record.SegmentMap{}
 }
 
-// What is said of a failed allocation is what was there then, as PyTorch's message has it, not what
-// was left when the work had given back what it held.
+// TestRefusalIsOfTheFailure: the map of a failed allocation shows the memory at the time of the
+// failure, as in PyTorch's message. It does not show what was left after the work had freed its
+// memory.
 func TestRefusalIsOfTheFailure(t *testing.T) {
 	for name, src := range map[string]string{
 		"a pass": `
@@ -67,25 +68,25 @@ stages: [{name: A, tensors: [{name: a, size: 30MiB, count: 4, each: pass}]}]
 				sum += p.Bytes
 			}
 			if sum != oom.DeviceTotal-oom.DeviceFree {
-				t.Errorf("parts of %d in all, want the %d that are in use", sum,
+				t.Errorf("the parts sum up to %d, want the %d in use", sum,
 					oom.DeviceTotal-oom.DeviceFree)
 			}
 		})
 	}
 }
 
-// It is fragmentation where memory in one piece would do for all that is still to come, not for the
-// one allocation.
+// TestFragmented: a failure is fragmentation if the free memory in one piece would suffice for all
+// later allocations of the stage, not only for the one that failed.
 func TestFragmented(t *testing.T) {
 	for _, c := range []struct {
 		name, src  string
 		fragmented bool
 		missing    int64 // MiB
 	}{
-		// Nine pieces of 10 MiB leave 10 MiB of which 4 are the context's.
+		// Nine pieces of 10 MiB leave 10 MiB. The context has 4 of them.
 		{"a model larger than the card", "gpu: {total: 100MiB, context: 4MiB}\nmodels: [{id: m, " +
 			"weights: 200MiB, resident: true}]\nstages: [{name: A}]\n", false, 104},
-		// Two files keep 1 MiB each in front of 19 MiB of a segment of 20: of 60 MiB 20 are left,
+		// Two files keep 1 MiB each before the 19 other MiB of a segment of 20. 20 of 60 MiB are left,
 		// and 18 + 18 + 20 are free.
 		{"in pieces", `
 gpu: {total: 60MiB, context: 0}
@@ -95,7 +96,7 @@ stages:
     tensors: [{name: kept, size: 2MiB, until: run}, {name: first, size: 18MiB}, {name: more, size: 2MiB, until: run}]
   - {name: A, tensors: [{name: a, size: 38MiB}, {name: b, size: 18MiB}]}
 `, true, 0},
-		// The same with more to come than there is.
+		// The same, but later allocations need more than is free.
 		{"in pieces, and too much", `
 gpu: {total: 60MiB, context: 0}
 stages:
@@ -109,7 +110,7 @@ stages:
 			_, o := run(t, c.src, simulator.Options{Files: 1})
 			f := o.FirstFailure
 			if f == nil {
-				t.Fatal("nothing failed")
+				t.Fatal("no allocation failed")
 			}
 			if f.Fragmented() != c.fragmented || f.Missing() != c.missing<<20 {
 				t.Errorf("fragmented: %t, %d missing, want %t, %d MiB: %+v", f.Fragmented(),
@@ -119,17 +120,17 @@ stages:
 	}
 }
 
-// Weights of which only the size is known take that size, and no more.
+// TestWeightsBySize: weights with a size and no model take exactly that size.
 func TestWeightsBySize(t *testing.T) {
 	_, o := run(t, "gpu: {total: 8GiB, context: 504MiB}\nmodels: [{id: m, weights: 6.2GiB, "+
 		"resident: true}]\nstages: [{name: A, models: [m]}]\n", simulator.Options{})
 	if o.FirstFailure != nil || o.Peak.Reserved > o.Peak.Allocated+2<<20 {
-		t.Errorf("got %+v reserved, want what is allocated to 2 MiB", o.Peak)
+		t.Errorf("got %+v, want as much reserved as allocated, within 2 MiB", o.Peak)
 	}
 }
 
-// What a measured stage had reserved beside what it used is cache: it neither fails nor counts as
-// used.
+// TestMeasuredCacheFailsNothing: memory that a measured stage reserved beyond what it used is
+// cache. It causes no failure and does not count as used.
 func TestMeasuredCacheFailsNothing(t *testing.T) {
 	src := "gpu: {total: %s, context: 512MiB}\nfiles: {count: 3}\nstages: [{name: T, footprint: " +
 		"{base: 2GiB, reserved: 3}}]\n"

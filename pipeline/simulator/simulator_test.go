@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// run runs a scenario and is its log and outcome.
+// run runs a scenario and returns its log and outcome.
 func run(t *testing.T, src string, o simulator.Options) (string, *simulator.Outcome) {
 	t.Helper()
 	s, err := scenario.Read([]byte(src), "test.yaml")
@@ -25,7 +25,7 @@ func run(t *testing.T, src string, o simulator.Options) (string, *simulator.Outc
 	return log.String(), outcome
 }
 
-// A model of 40 MiB that is loaded for each file, on a card of 100 MiB, and freed by a cleanup.
+// On a card of 100 MiB, each file loads a model of 40 MiB, and a cleanup frees it.
 const small = `
 gpu: {total: 100MiB, context: 0}
 files: {count: 3, seconds: 60}
@@ -37,8 +37,8 @@ stages:
     cleanups: [{name: Whisper, frees: [asr], empty_cache: true}]
 `
 
-// On a device without limit a stage comes to what it needs, and the expressions of the file still
-// go by the card.
+// TestUnlimited: on a device without a limit, a stage gets all it needs. The expressions in the
+// file still use the size of the card.
 func TestUnlimited(t *testing.T) {
 	const src = `
 gpu: {total: 100MiB, context: 0}
@@ -57,7 +57,7 @@ stages:
 			o.Stages[0].Allocated, 220<<20)
 	}
 	if s := o.Stages[1]; !s.Reached || s.File != 1 || s.Allocated != 0 {
-		t.Errorf("a stage that takes nothing: %+v", s)
+		t.Errorf("got a stage without memory: %+v", s)
 	}
 }
 
@@ -83,7 +83,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// files is the number of the batch, wherever it stands and whatever part of the batch is run.
+// TestFilesOfTheBatch: files is the number of files in the batch, wherever the expression is and
+// whatever part of the batch is run.
 func TestFilesOfTheBatch(t *testing.T) {
 	src := `
 gpu: {total: 1GiB, context: 0}
@@ -99,8 +100,8 @@ stages:
 	}
 }
 
-// A share of what cannot be divided is all of it, and of two faults that keep the same the larger
-// counts.
+// TestKeepsAShare: a tensor that cannot be divided is kept whole. If two faults keep the same
+// tensor, the larger share counts.
 func TestKeepsAShare(t *testing.T) {
 	for _, c := range []struct {
 		tensor, faults string
@@ -122,9 +123,9 @@ func TestKeepsAShare(t *testing.T) {
 	}
 }
 
-// An expression that no file tells beforehand is told with its place and its file when it comes to
-// it.
-func TestBadValueHasAPlace(t *testing.T) {
+// TestBadValueHasAPosition: if an expression fails only for some file, the error names its position
+// and the file when the run comes to it.
+func TestBadValueHasAPosition(t *testing.T) {
 	for src, want := range map[string]string{
 		"stages: [{name: A, items: 4, tensors: [{name: t, each: pass, size: 2 - pass}]}]":                                        "test.yaml:2:68: expected a number of 0 or more for every file, found 2 - pass = -1 in a file of 300 s",
 		`stages: [{name: A, items: 2, tensors: [{name: t, each: pass, size: seconds - 300, count: "pass > 1 ? 10000000 : 1"}]}]`: "test.yaml:2:91: expected at most 10000000 a file, found more in a file of 300 s; each is simulated: let one stand for many",
@@ -139,25 +140,25 @@ func TestBadValueHasAPlace(t *testing.T) {
 	}
 }
 
-// A training step of ViT-B/16 in float32: 86,567,656 parameters, as torchvision has it, are
-// weights, gradients, and Adam's two moments, each tensor rounded up by the allocator.
+// TestTrain is a training step of ViT-B/16 in float32. Its 86,567,656 parameters (torchvision) are
+// weights, gradients, and Adam's two moments. The allocator rounds each tensor up.
 func TestTrain(t *testing.T) {
 	src := "gpu: {total: 16GiB, context: 0}\nfiles: {count: 3}\nmodels: [{id: vit, model: " +
 		"vit-b-16, dtype: float32, resident: true, train: true}]\n" +
 		"stages: [{name: Epoch, models: [vit], items: 24, batch: 8}]\n"
 	_, o := run(t, src, simulator.Options{})
 	const parameters = 4 * 86_567_656
-	for i, f := range o.PerFile { // the stage's end lets go of the gradients
+	for i, f := range o.PerFile { // the end of the stage frees the gradients
 		if f.Failed || f.Idle.Allocated < 3*parameters || f.Idle.Allocated > 3*parameters*101/100 {
 			t.Errorf("file %d: %d stay allocated, want weights and two moments, %d", i+1,
 				f.Idle.Allocated, 3*parameters)
 		}
 	}
-	// PyTorch's own peak of forward and backward is 1,030,449,384 bytes, gradients and all: see
-	// package models.
+	// PyTorch's own peak of forward and backward pass is 1,030,449,384 bytes, including gradients:
+	// see package models.
 	if want := int64(3*parameters + 1_030_449_384); o.Peak.Allocated < want*97/100 ||
 		o.Peak.Allocated > want*103/100 {
-		t.Errorf("a peak of %d, want %d within 3 %%", o.Peak.Allocated, want)
+		t.Errorf("got a peak of %d, want %d within 3 %%", o.Peak.Allocated, want)
 	}
 	if _, s := run(t, strings.Replace(src, "16GiB", "1900MiB", 1),
 		simulator.Options{Files: 1}); s.FirstFailure == nil || s.FirstFailure.Fragmented() {
@@ -165,8 +166,8 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// Eager attention makes the matrices of scores: 8 x 20 heads x 1500 x 1500 in float16 of large-v3's
-// encoder are 686 MiB, two of them at once with the softmax.
+// TestEager: eager attention allocates matrices of scores. In large-v3's encoder 8 x 20 heads x
+// 1500 x 1500 in float16 are 686 MiB, and the softmax needs a second one.
 func TestEager(t *testing.T) {
 	peaks := map[string]int64{}
 	for _, eager := range []string{"true", "false"} {
@@ -177,6 +178,6 @@ func TestEager(t *testing.T) {
 		peaks[eager] = o.Peak.Allocated
 	}
 	if more := peaks["true"] - peaks["false"]; more < 8*20*1500*1500*2 {
-		t.Errorf("eager takes %d more, want a matrix of scores or more", more)
+		t.Errorf("eager takes %d bytes more, want at least a matrix of scores", more)
 	}
 }

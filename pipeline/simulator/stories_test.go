@@ -17,7 +17,7 @@ import (
 
 const scenarios = "../../fixtures/scenarios/"
 
-// A story is a scenario that was run, with what its log says.
+// A story is a scenario that was run, with the timeline of its log.
 type story struct {
 	*simulator.Outcome
 	tl *timeline.Timeline
@@ -29,7 +29,7 @@ func tell(t *testing.T, name string, o simulator.Options) story {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.EndAtFailure { // its log is of no interest, and long
+	if o.EndAtFailure { // its log is long, and no test reads it
 		s, err := scenario.Read(src, name)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func tell(t *testing.T, name string, o simulator.Options) story {
 	return story{outcome, tl}
 }
 
-// at is a reading of the first file, in GiB.
+// at returns a reading of the first file, in GiB.
 func (s story) at(t *testing.T, name string, q record.Quantity) float64 {
 	t.Helper()
 	for _, f := range s.tl.Files[:1] {
@@ -58,11 +58,11 @@ func (s story) at(t *testing.T, name string, q record.Quantity) float64 {
 			}
 		}
 	}
-	t.Fatalf("no checkpoint %q", name)
+	t.Fatalf("the log has no checkpoint %q", name)
 	return 0
 }
 
-// speed is seconds of audio a second, of files from (1) to.
+// speed returns the seconds of audio per second of the given files, which count from 1.
 func (s story) speed(from, to int) float64 {
 	audio, seconds := 0.0, 0.0
 	for _, f := range s.PerFile[from-1 : to] {
@@ -72,8 +72,8 @@ func (s story) speed(from, to int) float64 {
 	return audio / seconds
 }
 
-// pressedFrom is the first of five files (from 1) of which at least four had to release cached
-// memory and try again, itself one.
+// pressedFrom returns the first file, from 1, of five files of which at least four had to free
+// cached memory and try again. The first of them did.
 func (s story) pressedFrom() int {
 	for i := 0; i+5 <= len(s.PerFile); i++ {
 		pressed := 0
@@ -89,7 +89,8 @@ func (s story) pressedFrom() int {
 	return 0
 }
 
-// slowness is the median of the seconds that a second of audio takes, of files from (1) to.
+// slowness returns the median of the seconds per second of audio of the given files, which count
+// from 1.
 func (s story) slowness(from, to int) float64 {
 	var all []float64
 	for _, f := range s.PerFile[from-1 : to] {
@@ -99,7 +100,7 @@ func (s story) slowness(from, to int) float64 {
 	return all[len(all)/2]
 }
 
-// least is the lowest level at a file's end, in GiB.
+// least returns the lowest level at the end of a file, in GiB.
 func least(s story) float64 {
 	limit := int64(math.MaxInt64)
 	for _, p := range s.PerFile {
@@ -108,8 +109,8 @@ func least(s story) float64 {
 	return float64(limit) / float64(record.GiB)
 }
 
-// TestStories holds the five stories against the figures of the documents that they are from,
-// within 10 %.
+// TestStories compares five stories with the figures in the documents that they come from, within
+// 10 %.
 func TestStories(t *testing.T) {
 	few := simulator.Options{Files: 3}
 	transcribed, leaked := tell(t, "transcription-after", few), tell(t, "transcription-before", few)
@@ -178,13 +179,13 @@ func TestStories(t *testing.T) {
 		t.Errorf("training-after: want an allocation that failed and was recovered from, got "+
 			"%+v, %d files failed", f, training.Failed)
 	}
-	// What it asks for is there in sum, and the largest free block is too small.
+	// Enough memory is free in sum, but the largest free block is too small.
 	if f := fast.FirstFailure; !f.Fragmented() || f.OOM.LargestFree >= f.OOM.Requested ||
 		f.OOM.DeviceFree >= f.OOM.Requested {
 		t.Errorf("long-batch-before: got %+v, want free in sum, not in one piece", f.OOM)
 	}
-	// Before memory runs out, files take longer: the streams' caches push each other out, in nearly
-	// each file.
+	// Before memory runs out, files take longer: in nearly every file, one stream's allocations
+	// evict the caches of the others.
 	last := min(49, fast.FirstFailure.File-1)
 	before, under := fast.slowness(1, 20), fast.slowness(21, last)
 	if under < 1.05*before {
@@ -211,8 +212,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestSameBytes: the same scenario gives the same log, and passes that are told once leave what
-// each for itself does.
+// TestSameBytes: a scenario always gives the same log. Equal passes that are simulated once give
+// the log that they give one by one.
 func TestSameBytes(t *testing.T) {
 	for _, name := range []string{
 		"transcription-before", "training-after",
@@ -229,16 +230,16 @@ func TestSameBytes(t *testing.T) {
 			t.Errorf("%s: two runs differ", name)
 		}
 		if name == "transcription-before" && o.Stats.Repeated < o.Stats.Passes/2 {
-			t.Errorf("%s: %d of %d passes repeat another, want most", name, o.Stats.Repeated,
+			t.Errorf("%s: %d of %d passes repeat an earlier one, want most", name, o.Stats.Repeated,
 				o.Stats.Passes)
 		}
 		if first != each {
-			t.Errorf("%s: passes one by one leave another log", name)
+			t.Errorf("%s: simulating every pass gives another log", name)
 		}
 	}
 }
 
-// BenchmarkTranscription is a thousand files of the transcription story.
+// BenchmarkTranscription simulates a thousand files of the transcription story.
 func BenchmarkTranscription(b *testing.B) {
 	src, err := os.ReadFile(scenarios + "transcription-after.yaml")
 	if err != nil {

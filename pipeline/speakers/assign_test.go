@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// assign gives the words the speakers that Align gives them.
+// assign gives the words the speakers that Align finds.
 func assign(words []Word, turns []Turn) {
 	given := words[:0]
 	for _, s := range Align([]Segment{{Words: words}}, turns) {
@@ -18,7 +18,7 @@ func assign(words []Word, turns []Turn) {
 }
 
 func TestAlignGivesWordsSpeakers(t *testing.T) {
-	turns := []Turn{{4, 6, "B"}, {0, 2, "A"}, {5, 8, "A"}, {9, 10, "C"}} // in no order
+	turns := []Turn{{4, 6, "B"}, {0, 2, "A"}, {5, 8, "A"}, {9, 10, "C"}} // unordered
 	for _, test := range []struct {
 		name       string
 		start, end float64
@@ -50,7 +50,7 @@ func TestAlignGivesWordsSpeakers(t *testing.T) {
 	}
 }
 
-// The index finds what a look at every turn finds.
+// TestAlignAgainstAllTurns: the index finds the turns that a search over all turns finds.
 func TestAlignAgainstAllTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns := drawTurns(t, "turns", 8)
@@ -86,7 +86,7 @@ func TestAlignAgainstAllTurns(t *testing.T) {
 	})
 }
 
-// drawTurns draws turns of up to four speakers at whole seconds, some of which overlap.
+// drawTurns draws turns of up to four speakers, at whole seconds. Some overlap.
 func drawTurns(t *rapid.T, name string, most int) []Turn {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Turn {
 		start := rapid.IntRange(0, 30).Draw(t, "start")
@@ -125,14 +125,14 @@ func TestAlign(t *testing.T) {
 		t.Error(diff)
 	}
 	if segments[0].Words[0].Speaker != "" {
-		t.Error("the segment that came in has changed")
+		t.Error("Align changed its input")
 	}
 	if got := Align(nil, turns); len(got) != 0 {
-		t.Errorf("nothing aligned: found %+v", got)
+		t.Errorf("no words: found %+v", got)
 	}
 }
 
-// No word is lost, added or moved, and no part has words of two speakers.
+// TestAlignKeepsWords: no word is lost, added or moved, and no segment has words of two speakers.
 func TestAlignKeepsWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns := drawTurns(t, "turns", 8)
@@ -156,7 +156,7 @@ func TestAlignKeepsWords(t *testing.T) {
 			}
 			for _, w := range s.Words {
 				if w.Speaker != s.Speaker || w.Start < s.Start || w.End > s.End {
-					t.Fatalf("%+v is in %+v", w, s)
+					t.Fatalf("the word %+v is in the segment %+v", w, s)
 				}
 				after = append(after, w.Text)
 			}

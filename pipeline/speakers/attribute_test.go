@@ -64,7 +64,7 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// Words whose speakers were assigned by the reference are right, all of them.
+// TestAttributeToTheReference: words whose speakers the reference itself assigned are all right.
 func TestAttributeToTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns := drawTurns(t, "turns", 8)
@@ -77,7 +77,7 @@ func TestAttributeToTheReference(t *testing.T) {
 		assign(words, turns)
 		a := Attribute(words, turns)
 		if a.Right != a.Words || a.Words+a.Outside != len(words) {
-			t.Fatalf("%+v of %d", a, len(words))
+			t.Fatalf("found %+v, expected all %d words to be right", a, len(words))
 		}
 	})
 }

@@ -21,7 +21,7 @@ func TestCompare(t *testing.T) {
 		rate                  float64
 	}{
 		{
-			// The figures are those of pyannote.metrics' own test, tests/test_diarization.py.
+			// The figures come from pyannote.metrics' own test, tests/test_diarization.py.
 			"pyannote's example",
 			[]Turn{{0, 10, "A"}, {12, 20, "B"}, {24, 27, "A"}, {30, 40, "C"}},
 			[]Turn{{2, 13, "a"}, {13, 14, "d"}, {14, 20, "b"}, {22, 38, "c"}, {38, 40, "d"}},
@@ -30,7 +30,7 @@ func TestCompare(t *testing.T) {
 			0.5161290322580645,
 		},
 		{
-			// The figures are those of pyannote's old tutorial, doc/tutorial/metric.rst in
+			// The figures come from pyannote's old tutorial, doc/tutorial/metric.rst in
 			// guinaudeau/pyannote.
 			"pyannote's example of overlaps",
 			[]Turn{
@@ -55,7 +55,7 @@ func TestCompare(t *testing.T) {
 			0.21428571428571427,
 		},
 		{
-			// pyannote.metrics' test_bug_16, whose collar of 1 is half a second on each side.
+			// pyannote.metrics' test_bug_16. Its collar of 1 is half a second on each side.
 			"silence, with a collar",
 			[]Turn{{0, 10, "A"}},
 			nil, 0.5,
@@ -80,7 +80,7 @@ func TestCompare(t *testing.T) {
 			0,
 		},
 		{
-			"three speak, two are heard, one of them right", // A is a; b is D's, who is silent then
+			"three speak, two are heard, one of them right", // A is a; b is D, who is silent then
 			[]Turn{{0, 10, "A"}, {0, 10, "B"}, {0, 10, "C"}, {20, 40, "D"}},
 			[]Turn{{0, 10, "a"}, {0, 10, "b"}, {20, 40, "b"}},
 			0,
@@ -139,8 +139,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The same by another way: half a second after the other, and every way to map up to four speakers
-// to four.
+// TestCompareAgainstAllMappings compares with another method: it looks at every half second, and at
+// every way to map up to four speakers to four.
 func TestCompareAgainstAllMappings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reference, hypothesis := drawTurns(t, "reference", 8), drawTurns(t, "hypothesis", 8)
@@ -207,8 +207,8 @@ func permutations(names []string) [][]string {
 	return all
 }
 
-// A diarization has no errors against itself, whatever it calls the speakers; what is missed
-// against one is false alarm against the other.
+// TestCompareProperties: a diarization has no errors against itself, whatever it calls the
+// speakers. Missed speech against one is a false alarm against the other.
 func TestCompareProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawTurns(t, "a", 10), drawTurns(t, "b", 10)
@@ -223,13 +223,12 @@ func TestCompareProperties(t *testing.T) {
 		forth, back := Compare(a, b, 0), Compare(b, a, 0)
 		if math.Abs(forth.Missed-back.FalseAlarm) > 1e-9 ||
 			math.Abs(forth.Confusion-back.Confusion) > 1e-9 {
-			t.Fatalf("%+v and back %+v", forth, back)
+			t.Fatalf("found %+v in one direction, %+v in the other", forth, back)
 		}
 		if again := Compare(renamed, b, 0); math.Abs(again.Rate()-forth.Rate()) > 1e-9 {
-			t.Fatalf("with other names %+v, else %+v", again, forth)
+			t.Fatalf("found %+v with other names, %+v before", again, forth)
 		}
-		// Speech of the reference that is neither missed nor confused is right, so there is no more
-		// wrong than there is.
+		// The errors in the reference's speech cannot be longer than that speech.
 		if forth.Missed+forth.Confusion > forth.Reference+1e-9 || min(forth.Missed,
 			forth.FalseAlarm, forth.Confusion) < 0 {
 			t.Fatalf("%+v", forth)
@@ -239,12 +238,12 @@ func TestCompareProperties(t *testing.T) {
 		sum.Add(back)
 		if math.Abs(sum.Reference-forth.Reference-back.Reference) > 1e-9 ||
 			math.Abs(sum.Missed-forth.Missed-back.Missed) > 1e-9 {
-			t.Fatalf("sum %+v", sum)
+			t.Fatalf("found the sum %+v", sum)
 		}
 	})
 }
 
-// The pairs weigh as much as the best of all.
+// TestMatch: no other assignment weighs more than the one that is found.
 func TestMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, columns := rapid.IntRange(0, 5).Draw(t, "rows"), rapid.IntRange(1, 5).Draw(t,
@@ -288,7 +287,7 @@ func heaviest(weights [][]float64, row int, taken map[int]bool) float64 {
 	return best
 }
 
-// A night's recording: ten hours in 20,000 turns of 20 speakers.
+// BenchmarkCompare has a recording of ten hours, with 20,000 turns of 20 speakers.
 func BenchmarkCompare(b *testing.B) {
 	var reference, hypothesis []Turn
 	for i := range 20_000 {

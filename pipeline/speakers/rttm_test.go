@@ -30,8 +30,8 @@ SPEAKER my_interview 1 12.000 1.250 <NA> <NA> <NA> <NA> <NA>
 	}
 }
 
-// Lines of other writers: NIST's own with aligned columns and another type, a comment, nine fields,
-// CRLF, no last newline.
+// TestReadRTTM reads lines of other writers: NIST's with aligned columns and another type, a
+// comment, nine fields, CRLF, no last newline.
 func TestReadRTTM(t *testing.T) {
 	const text = `;; made by md-eval
 SPKR-INFO  conv  1  <NA>   <NA>  <NA> <NA>  A  <NA>
@@ -69,7 +69,7 @@ func TestReadRTTMSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What is written is read again, to the half millisecond.
+// TestRTTMRoundTrip: reading returns what was written, to half a millisecond.
 func TestRTTMRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var turns []Turn
@@ -89,7 +89,7 @@ func TestRTTMRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Start and duration are each rounded.
+		// Start and duration are rounded separately.
 		if diff := cmp.Diff(map[string][]Turn{uri: turns}, got, cmpopts.EquateApprox(0,
 			0.001+1e-6)); diff != "" {
 			t.Fatal(diff)
@@ -103,7 +103,7 @@ func FuzzReadRTTM(f *testing.F) {
 		turns, err := ReadRTTM(bytes.NewReader(data), "fuzz")
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "fuzz:") {
-				t.Errorf("the error has no line: %v", err)
+				t.Errorf("the error names no line: %v", err)
 			}
 			return
 		}

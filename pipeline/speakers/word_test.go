@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tokens have a second and half of the probability each; the text's parts are divided by "|".
+// tokens returns the parts of the text, divided by "|". Each has a length of a second and a
+// probability of 0.5.
 func tokens(text string) []Token {
 	var tokens []Token
 	for i, part := range strings.Split(text, "|") {
@@ -69,8 +70,8 @@ func TestJoinTokensTimes(t *testing.T) {
 	}
 }
 
-// Whatever the tokens: their text is the words', but for blanks at the ends and bytes that are no
-// UTF-8.
+// TestJoinTokensKeepsText: the words have the text of the tokens, except blanks at the ends and
+// bytes that are not UTF-8.
 func TestJoinTokensKeepsText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{
@@ -86,7 +87,7 @@ func TestJoinTokensKeepsText(t *testing.T) {
 			}
 			joined += w.Text
 		}
-		// Runs of bad bytes that touch at a word's edge become one U+FFFD each.
+		// Bad bytes at the edges of two neighbouring words become one U+FFFD each.
 		squeeze := func(s string) string {
 			s = strings.ToValidUTF8(s, "\uFFFD")
 			for strings.Contains(s, "\uFFFD\uFFFD") {

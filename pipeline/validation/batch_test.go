@@ -14,9 +14,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// The origin's rule of thumb for its pipeline of four models: 8 GB: base or small, tight; 12 GB:
-// medium, comfortable; 16 GB: large-v3, tight; 24 GB: large-v3, plenty. What is above its card's
-// model does not fit.
+// TestRuleOfThumb has the original pipeline's rule of thumb for its four models. 8 GB: base or
+// small, tight; 12 GB: medium, comfortable; 16 GB: large-v3, tight; 24 GB: large-v3, plenty. Larger
+// models do not fit.
 func TestRuleOfThumb(t *testing.T) {
 	s := readPipeline(t)
 	s.Files = 3
@@ -38,7 +38,7 @@ func TestRuleOfThumb(t *testing.T) {
 	} {
 		card, model := slices.Index(table.Cards, c.card), slices.Index(table.Models, c.model)
 		if card < 0 || model < 0 {
-			t.Fatalf("no %s, %s in %v, %v", c.card, c.model, table.Cards, table.Models)
+			t.Fatalf("want %s and %s, got %v and %v", c.card, c.model, table.Cards, table.Models)
 		}
 		if got := table.Cells[card][model]; got.Word != c.word {
 			t.Errorf("%s on %s: got %s (%.1f %%), want %s", c.model, c.card, got.Word,
@@ -64,13 +64,14 @@ func TestPeakAgreesWithCheck(t *testing.T) {
 			t.Fatalf("check has no peak on a card of %d", total)
 		}
 		if r.checks.Findings[i].Verdict == check.Fail && r.Answer < Tight {
-			t.Errorf("on a card of %d check's peak fails, and the answer is %s", total, r.Answer)
+			t.Errorf("on a card of %d: check's peak fails, but the answer is %s", total, r.Answer)
 		}
 		agrees(t, r, fmt.Sprintf("on a card of %d", total))
 	}
 }
 
-// agrees says that an answer and the verdict that becomes the exit code are of one mind.
+// agrees fails the test if the answer and the verdict, which becomes the exit code, contradict each
+// other.
 func agrees(t *testing.T, r *simulation, of string) {
 	t.Helper()
 	want := check.Fail
@@ -85,8 +86,8 @@ func agrees(t *testing.T, r *simulation, of string) {
 	}
 }
 
-// Whatever fails in a scenario, and whatever its policy looks at: validate is never milder than the
-// same files by vramsoak simulate | vramsoak check -.
+// TestNeverMilderThanCheck: whatever fails in a scenario, and whatever its policy checks, validate
+// is never milder than vramsoak simulate | vramsoak check - over the same files.
 func TestNeverMilderThanCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -152,7 +153,7 @@ stages:
 						alone := check.Of(b.Timeline(), policy).Verdict
 						mild := slices.Index(mildness, r.checks.Verdict)
 						if mild > slices.Index(mildness, alone) {
-							t.Errorf("%s: check says %s, and validate %s", of, alone,
+							t.Errorf("%s: check's verdict is %s, validate's %s", of, alone,
 								r.checks.Verdict)
 						}
 						if (o.Failed > 0 || o.Skipped > 0) && r.Answer != DoesNotFit {
@@ -166,14 +167,14 @@ stages:
 	}
 	for a := Fits; a <= DoesNotFit; a++ {
 		if answers[a] == 0 {
-			t.Errorf("no scenario of these %s: %v", a, answers)
+			t.Errorf("no scenario has the answer %s: %v", a, answers)
 		}
 	}
 }
 
 func readPipeline(t *testing.T) *Batch { return readBatch(t, "pipeline", 0) }
 
-// readBatch reads one of the scenarios in fixtures; 0 files are as many as it has.
+// readBatch reads a scenario of fixtures. files 0 keeps the scenario's own number.
 func readBatch(t *testing.T, name string, files int) *Batch {
 	t.Helper()
 	path := "../../fixtures/scenarios/" + name + ".yaml"
@@ -193,7 +194,8 @@ func readBatch(t *testing.T, name string, files int) *Batch {
 	return b
 }
 
-// Of each story that fails there is a change with which it fits, and with which it was simulated.
+// TestStoriesHaveAChange: for each story that fails, validate finds a change with which it fits,
+// and proves it by simulation.
 func TestStoriesHaveAChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")

@@ -72,12 +72,12 @@ func TestEdit(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", c.text, err, src)
 		}
 		if !c.want(s) {
-			t.Errorf("%s: not so in\n%s", c.text, src)
+			t.Errorf("%s: the edit is missing in\n%s", c.text, src)
 		}
 	}
 }
 
-// A line that an edit says is to be added is YAML that does what the edit does.
+// TestEditAdd: a line that an edit adds is valid YAML and has the effect of the edit.
 func TestEditAdd(t *testing.T) {
 	d, err := newDocument([]byte(file), "search.yaml")
 	if err != nil {
@@ -109,7 +109,7 @@ func TestEditAdd(t *testing.T) {
 	}
 }
 
-// An edit changes the text where the value stands, and nothing else.
+// TestSplice: an edit replaces the text of the value and nothing else.
 func TestSplice(t *testing.T) {
 	for _, c := range []struct {
 		name, src string
@@ -219,13 +219,14 @@ func TestSplice(t *testing.T) {
 			}
 			if e, want := after.edit("", c.path...), strings.ReplaceAll(d.edit(c.value,
 				c.path...).New, `"`, ""); e.Old != want {
-				t.Errorf("it is %s, want %s", e.Old, want)
+				t.Errorf("got the old value %s, want %s", e.Old, want)
 			}
 		})
 	}
 }
 
-// Of two edits that need the same new mapping, the second is to be made within it.
+// TestEditsOneAfterTheOther: if two edits need the same new mapping, the first adds it and the
+// second adds to it.
 func TestEditsOneAfterTheOther(t *testing.T) {
 	d, err := newDocument([]byte(file), "search.yaml")
 	if err != nil {
@@ -253,8 +254,8 @@ func TestEditsOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// Whatever is looked at of the scenarios that come with it: the text with an edit has the new value
-// in that place, and all else is what it was.
+// TestEditsOfFixtures applies every edit to the scenarios in fixtures. The result has the new value
+// at its place, and everything else is unchanged.
 func TestEditsOfFixtures(t *testing.T) {
 	paths, err := filepath.Glob("../../fixtures/scenarios/*.yaml")
 	if err != nil || len(paths) == 0 {
@@ -302,7 +303,7 @@ func TestEditsOfFixtures(t *testing.T) {
 	}
 }
 
-// put is a tree with a value at a path.
+// put returns a tree with a value at a path.
 func put(tree any, path []any, value any) any {
 	if len(path) == 0 {
 		switch v := value.(type) {

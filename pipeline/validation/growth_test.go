@@ -6,8 +6,8 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// By hand: over 100 files 1 KiB a file is 100 KiB, steps of together 1 MiB may come twice, and what
-// the last file brought may come with each.
+// TestGrowthBound has values by hand for 100 files: a growth of 1 KiB a file is 100 KiB, steps of 1
+// MiB in all may come twice, and the growth of the last file may come with each.
 func TestGrowthBound(t *testing.T) {
 	for _, c := range []struct {
 		r    shape.Result

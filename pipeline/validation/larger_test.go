@@ -7,9 +7,9 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// Of the cards that are larger than the scenario's and hold the need within the limit, the smallest
-// on which the trial fits is taken: a need of 12 GiB is 75 % of 16 GiB, which is no larger card,
-// and on 24 GiB memory is in pieces.
+// TestLarger: the proposed card is the smallest one that is larger than the scenario's, holds the
+// need within the limit, and on which the trial fits. A need of 12 GiB is 75 % of 16 GiB, but that
+// card is not larger; on 24 GiB memory is fragmented.
 func TestLarger(t *testing.T) {
 	s, err := scenario.Read([]byte(file), "larger.yaml")
 	if err != nil {
@@ -18,7 +18,7 @@ func TestLarger(t *testing.T) {
 	for _, c := range []struct {
 		need int64
 		want int64
-		on   []int64 // tried
+		on   []int64 // cards that were tried
 	}{
 		{12 << 30, 48, []int64{24, 48}},
 		{40 << 30, 48, []int64{48}},

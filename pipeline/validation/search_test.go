@@ -26,16 +26,15 @@ stages:
 faults: [{leak: 1MiB, stage: Enrollment}]
 `
 
-// gib is what a trial of these tests says that the scenario needs: a GiB a file of Enrollment's
-// batch, and the model's weights.
+// gib returns the need of a scenario in these tests: one GiB per file of Enrollment's batch, and
+// the model's weights.
 func gib(s *scenario.Scenario) int64 {
 	m, _ := models.Lookup(s.Models[0].Model)
 	batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
 	return int64(batch)<<30 + m.Weights(models.Float16)
 }
 
-// sized is a trial that goes by size alone: the answer of what needs so much on a card of 16 GiB,
-// from the first file on.
+// sized returns the result of a trial that depends only on the need, on a card of 16 GiB.
 func sized(need int64, files int) Result {
 	r := Result{Files: files, Need: need, Share: float64(need) / (16 << 30), Speed: 40}
 	switch {
@@ -74,13 +73,14 @@ func search(t *testing.T, of func(s *scenario.Scenario, files int) (Result, erro
 		t.Fatal(err)
 	}
 	if int(calls.Load()) != found.Simulations {
-		t.Errorf("%d simulations counted, %d made", found.Simulations, calls.Load())
+		t.Errorf("counted %d simulations, made %d", found.Simulations, calls.Load())
 	}
 	return found
 }
 
-// Where size alone counts, the largest batch that fits is found: 85 % of 16 GiB is 13.6 GiB,
-// large-v3 has 2.87 GiB in float16 (1.54 billion parameters), which leaves 10 items of a GiB each.
+// TestSearchBatch: the search finds the largest batch that fits. 85 % of 16 GiB are 13.6 GiB;
+// large-v3 has 2.87 GiB in float16 (1.54 billion parameters). That leaves room for 10 items of one
+// GiB.
 func TestSearchBatch(t *testing.T) {
 	found := search(t, func(s *scenario.Scenario, files int) (Result, error) {
 		return sized(gib(s), files), nil
@@ -97,16 +97,17 @@ func TestSearchBatch(t *testing.T) {
 		t.Errorf("proved over %d files, want 100", found.Smallest.Files)
 	}
 	if len(found.Others) != 0 {
-		t.Errorf("got also %+v: nothing else helps", found.Others)
+		t.Errorf("got other changes %+v, want none", found.Others)
 	}
 }
 
-// A setting of the allocator costs less than a batch, a batch less than a restart; each is there.
+// TestSearchCost: a setting of the allocator is cheaper than a batch, and a batch is cheaper than a
+// restart. The search finds each.
 func TestSearchCost(t *testing.T) {
 	found := search(t, func(s *scenario.Scenario, files int) (Result, error) {
 		batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
 		expandable := strings.Contains(s.Env["PYTORCH_CUDA_ALLOC_CONF"], "expandable_segments:True")
-		// It fails in the 57th file of a process.
+		// The trial fails in the 57th file of a process.
 		if files < 57 || batch <= 8 || expandable || s.RestartEvery > 0 && s.RestartEvery < 57 {
 			return sized(8<<30, files), nil
 		}
@@ -133,7 +134,8 @@ func TestSearchCost(t *testing.T) {
 	}
 }
 
-// Where no single change does, two do: of the pairs the cheapest, with each as far back as it goes.
+// TestSearchPairs: if no single change suffices, two may. The search returns the cheapest pair,
+// each change as small as possible.
 func TestSearchPairs(t *testing.T) {
 	found := search(t, func(s *scenario.Scenario, files int) (Result, error) {
 		need := gib(s)
@@ -156,7 +158,7 @@ func TestSearchPairs(t *testing.T) {
 	}
 }
 
-// Where a pair leaves it tight at best, that is said rather than nothing.
+// TestSearchTight: if the batch is tight at best, the change is still reported.
 func TestSearchTight(t *testing.T) {
 	found := search(t, func(s *scenario.Scenario, files int) (Result, error) {
 		batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
@@ -176,7 +178,7 @@ func TestSearchNothing(t *testing.T) {
 	}
 }
 
-// Float32 weights with float16 arithmetic take less as float16, as float32 ones do.
+// TestFormats: float16 is proposed for float32 weights, also if their arithmetic is float16.
 func TestFormats(t *testing.T) {
 	for dtype, want := range map[string]string{
 		"float32":  "float16 int8",
@@ -203,7 +205,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// searchFile is a search in another file, with a trial by what of the scenario counts.
+// searchFile searches another scenario, with a trial of its own.
 func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *Found {
 	t.Helper()
 	s, err := scenario.Read([]byte(src), "search.yaml")
@@ -220,12 +222,12 @@ func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *F
 		t.Fatal(err)
 	}
 	if len(found.Refused) > 0 {
-		t.Errorf("refused: %v", found.Refused)
+		t.Errorf("got refused changes: %v", found.Refused)
 	}
 	return found
 }
 
-// A batch is found however it is written: behind an anchor, merged, as 8.0.
+// TestSearchWrittenOtherwise: a batch is found in every spelling: behind an anchor, merged, as 8.0.
 func TestSearchWrittenOtherwise(t *testing.T) {
 	for written, want := range map[string]string{
 		"stages: [{name: A, batch: &b 32}, {name: B, batch: *b}]": "stages[0].batch: 32 -> 10",
@@ -251,7 +253,7 @@ func TestSearchWrittenOtherwise(t *testing.T) {
 	}
 }
 
-// A model that is named by its id alone keeps that name where a smaller one takes its place.
+// TestSearchSmallerWithoutID: a model without an id keeps its name when a smaller one replaces it.
 func TestSearchSmallerWithoutID(t *testing.T) {
 	for _, id := range []string{"", "id: asr, "} {
 		name := "whisper-large-v3"

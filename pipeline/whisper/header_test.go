@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// What is no model of whisper.cpp's is an error, wherever it is cut off and whatever its numbers
-// are, and not the end of the process.
-func TestLoadRefusesWhatIsNoModel(t *testing.T) {
+// TestLoadRefusesOtherFiles: a file that is not a whisper.cpp model gives an error, wherever it is
+// cut off and whatever its numbers are. It does not end the process.
+func TestLoadRefusesOtherFiles(t *testing.T) {
 	initHere(t)
 	whole, err := os.ReadFile(model)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestLoadRefusesWhatIsNoModel(t *testing.T) {
 		}
 		m, err := Load(path)
 		if err == nil {
-			t.Errorf("%s: it loads: %v", name, m.Close())
+			t.Errorf("%s: loaded, expected an error: %v", name, m.Close())
 		} else if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(),
 			test.want) {
 			t.Errorf("%s: expected %q, found %v", name, test.want, err)

@@ -43,7 +43,7 @@ func initHere(t *testing.T) []Device {
 	return devices
 }
 
-// tone is five seconds of a tone.
+// tone returns five seconds of a tone.
 func tone() []float32 {
 	pcm := make([]float32, 5*16000)
 	for i := range pcm {
@@ -55,15 +55,16 @@ func tone() []float32 {
 func TestInitFindsDevices(t *testing.T) {
 	devices := initHere(t)
 	if len(devices) == 0 || devices[0].Name == "" {
-		t.Errorf("devices %+v", devices)
+		t.Errorf("found the devices %+v", devices)
 	}
 	if Version() == "" {
-		t.Error("no version")
+		t.Error("found no version")
 	}
 }
 
-// Real loading and real arithmetic, and all of it is given back.
-func TestTranscribeGivesItsMemoryBack(t *testing.T) {
+// TestTranscribeFreesItsMemory loads a real model and computes with it. All its memory is freed
+// again.
+func TestTranscribeFreesItsMemory(t *testing.T) {
 	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func TestTranscribeGivesItsMemoryBack(t *testing.T) {
 		}
 		during := allocated()
 		if during-before < 30<<20 {
-			t.Errorf("round %d: a model of 30 MB shows as %d bytes", round, during-before)
+			t.Errorf("round %d: a model of 30 MB takes %d bytes", round, during-before)
 		}
 		if err := m.Close(); err != nil {
 			t.Error(err)
@@ -116,9 +117,9 @@ func TestTranscribeGivesItsMemoryBack(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Errorf("closing again: %v", err)
 		}
-		// The first round leaves what libraries set up once.
+		// Libraries keep memory that they set up in the first round.
 		if left := allocated() - before; left > 64<<10 {
-			t.Errorf("round %d: %d of %d bytes were not given back", round, left, during-before)
+			t.Errorf("round %d: %d of %d bytes were not freed", round, left, during-before)
 		}
 	}
 }
@@ -194,6 +195,6 @@ func TestDeviceAlloc(t *testing.T) {
 		t.Errorf("%d bytes taken: the ledger grew by %d", n, grown)
 	}
 	if _, err := device.Alloc(1 << 60); !errors.Is(err, ErrOutOfMemory) {
-		t.Errorf("more than there is: found %v", err)
+		t.Errorf("more than the device has: found %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// workload is the text of a trace of a program whose memory does not run out, after PyTorch's
+// workload returns a trace, as text, of a program that does not run out of memory with PyTorch's
 // default settings.
 func workload(conf string, capacity int64, streams, events int) (trace.Settings, []byte) {
 	s := trace.Settings{Conf: conf, Capacity: capacity, Streams: streams}
@@ -27,7 +27,7 @@ func workload(conf string, capacity int64, streams, events int) (trace.Settings,
 	return s, text
 }
 
-// newAllocator is a new process on a new card.
+// newAllocator returns a new process's allocator on a new card.
 func newAllocator(tb testing.TB, s trace.Settings) (*allocator.Device, *allocator.Allocator) {
 	tb.Helper()
 	config, err := allocator.ParseConfig(s.Conf)
@@ -38,12 +38,12 @@ func newAllocator(tb testing.TB, s trace.Settings) (*allocator.Device, *allocato
 	return device, allocator.New(device, config)
 }
 
-// A replay without lines, the reading of the text included.
+// BenchmarkReplayQuiet reads and replays a trace without printing its operations.
 func BenchmarkReplayQuiet(b *testing.B) {
 	benchmarkReplay(b, trace.Options{Quiet: true, NoSnapshot: true})
 }
 
-// A replay with a line for each operation.
+// BenchmarkReplay prints a line for each operation.
 func BenchmarkReplay(b *testing.B) { benchmarkReplay(b, trace.Options{NoSnapshot: true}) }
 
 func benchmarkReplay(b *testing.B, o trace.Options) {
@@ -61,7 +61,7 @@ func benchmarkReplay(b *testing.B, o trace.Options) {
 	b.ReportMetric(events*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
-// The speeds are measured of these.
+// The traces of TestSpeed.
 var workloads = []struct {
 	name, conf string
 	capacity   int64
@@ -74,7 +74,7 @@ var workloads = []struct {
 	{"four streams", "", 24 << 30, 4},
 }
 
-// The model alone: what a simulation pays for an allocation or a free.
+// BenchmarkModel measures the model alone: what a simulation pays for an allocation or a free.
 func BenchmarkModel(b *testing.B) {
 	const events = 2_000_000
 	for _, w := range workloads {
@@ -94,7 +94,7 @@ func BenchmarkModel(b *testing.B) {
 				for i := range ops {
 					switch op := &ops[i]; op.Kind {
 					case trace.Malloc:
-						blocks[op.ID], _ = a.Malloc(op.Size, op.Stream) // what failed is no block
+						blocks[op.ID], _ = a.Malloc(op.Size, op.Stream) // a failed allocation returns no block
 					case trace.Free:
 						a.Free(blocks[op.ID])
 					case trace.EmptyCache:
@@ -109,8 +109,8 @@ func BenchmarkModel(b *testing.B) {
 	}
 }
 
-// TestSpeed prints how fast the oracle and vramsoak replay the same traces, in turns, in events a
-// second of processor time, and what the model takes of memory. make bench-allocator runs it.
+// TestSpeed prints how fast the oracle and vramsoak replay the same traces in turn, in events per
+// second of processor time, and how much memory the model takes. make bench-allocator runs it.
 func TestSpeed(t *testing.T) {
 	program := os.Getenv("VRAMSOAK")
 	if oracle == "" || program == "" {
@@ -143,8 +143,8 @@ func TestSpeed(t *testing.T) {
 		bytesALiveBlock, perEvent)
 }
 
-// speed is events a second of processor time, which other programs on the machine do not change
-// much.
+// speed returns the events per second of processor time, which other programs on the machine hardly
+// change.
 func speed(t *testing.T, cmd *exec.Cmd, events int) float64 {
 	t.Helper()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -156,8 +156,9 @@ func speed(t *testing.T, cmd *exec.Cmd, events int) float64 {
 
 func median(v []float64) float64 { return slices.Sorted(slices.Values(v))[len(v)/2] }
 
-// memory measures what the model keeps of a million live blocks, the table of their IDs included,
-// and how often it allocates where as many blocks come as go.
+// memory measures the memory that the model takes for a million live blocks, with the table of
+// their IDs. It also counts the model's own allocations per event while as many blocks are freed as
+// allocated.
 func memory(t *testing.T) (bytesALiveBlock, perEvent float64) {
 	t.Helper()
 	const blocks, steady = 1_000_000, 4_000_000

@@ -24,14 +24,14 @@ var (
 		"the test's temporary files")
 )
 
-// A tally is what was tried with one of the settings.
+// A tally counts what was tried with one setting.
 type tally struct{ traces, events, ooms, retries, identical int64 }
 
-// The model prints what PyTorch's own allocator does on random traces over all settings. make
-// oracle runs it.
+// TestOracle: on random traces over all settings, the model prints what PyTorch's own allocator
+// prints. make oracle runs it.
 func TestOracle(t *testing.T) {
 	if oracle == "" {
-		t.Skip("the oracle is not there; make oracle builds it")
+		t.Skip("not run: no oracle; make oracle builds it")
 	}
 	folder := *keep
 	if folder == "" {
@@ -63,7 +63,7 @@ func TestOracle(t *testing.T) {
 		if d, is := errors.AsType[*difference](err); is {
 			short := strings.TrimSuffix(path, ".trace") + "-short.trace"
 			minimize(t, settings, path, d.operation, short)
-			t.Logf("the shortest trace that was found: %s", reproduce(settings, short))
+			t.Logf("the shortest trace with a difference: %s", reproduce(settings, short))
 		}
 	}
 	printTable(t, tallies)
@@ -79,7 +79,7 @@ func (y *tally) add(totals trace.Totals, retries int64, err error) {
 	}
 }
 
-// at is where in a trace a difference is: made-up traces have one operation a line.
+// at returns the position of a difference in a trace. Made traces have one operation per line.
 func at(path string, err error) string {
 	if d, is := errors.AsType[*difference](err); is && d.operation > 0 {
 		return fmt.Sprintf("%s:%d", path, d.operation)

@@ -15,7 +15,8 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// A trace of any bytes is read or refused, line by line, and what is read is written as it was.
+// FuzzRead: arbitrary bytes are read or refused line by line, and an operation that was read is
+// written in the form in which it was.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("a 1 512\na 2 0512 1 # x\nf 1\ns 2 3\nF 0.5\nc max_split_size_mb:64\nS\ne\ny\nr"))
 	f.Add([]byte("a 18446744073709551616 9223372036854775808\r\n\n# \n\tf\t2"))
@@ -27,7 +28,7 @@ func FuzzRead(f *testing.F) {
 				bad, is := errors.AsType[*trace.Error](err)
 				if !is || bad.Line <= last || bad.Line > len(lines) || bad.Column < 1 ||
 					bad.Column > len(lines[bad.Line-1])+1 {
-					t.Errorf("%v is not at a place in the trace", err)
+					t.Errorf("the error names no line: %v", err)
 				}
 				continue
 			}
@@ -36,14 +37,14 @@ func FuzzRead(f *testing.F) {
 			}
 			last = op.Line
 			if got := op.AppendTo(nil); !bytes.Equal(got, lines[op.Line-1]) {
-				t.Errorf("line %d: %q is written %q", op.Line, lines[op.Line-1], got)
+				t.Errorf("line %d: read %q, wrote %q", op.Line, lines[op.Line-1], got)
 			}
 		}
 	})
 }
 
-// Whatever a program does, the allocator's figures agree with its blocks, and with PyTorch's where
-// the oracle is there.
+// FuzzAllocator: whatever a program does, the allocator's figures agree with its blocks, and with
+// PyTorch's if the oracle is built.
 func FuzzAllocator(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x80\x01\x00\x90\x02\x01\x00\x03\x00\x70"))
 	for seed := range byte(24) {
@@ -53,7 +54,7 @@ func FuzzAllocator(f *testing.F) {
 		}
 		f.Add(program)
 	}
-	// What the fuzzer kept of its runs, one input a line, as Go writes a string.
+	// Inputs that the fuzzer kept from earlier runs, one per line, as Go string literals.
 	corpus, err := os.ReadFile("../../../fixtures/allocator/fuzz.txt")
 	if err != nil {
 		f.Fatal(err)
@@ -76,7 +77,7 @@ func FuzzAllocator(f *testing.F) {
 		_, err = trace.Replay(io.Discard, checked(t, settings, ops, device, a), device, a,
 			trace.Options{Name: "fuzz"})
 		if _, is := errors.AsType[*allocator.DriverError](err); is {
-			// PyTorch gave the driver a part of a segment, and after that nothing is certain.
+			// PyTorch freed a part of a segment. After that its behaviour is undefined.
 			ops = ops[:len(ops)-1]
 		} else if err != nil {
 			t.Fatal(err)
@@ -92,7 +93,8 @@ func FuzzAllocator(f *testing.F) {
 	})
 }
 
-// decode makes settings and a trace of any bytes: three for the settings, then three an operation.
+// decode makes settings and a trace from arbitrary bytes: three for the settings, then three for
+// each operation.
 func decode(data []byte) (trace.Settings, []trace.Op) {
 	confs := []string{
 		"", "max_split_size_mb:21", "max_split_size_mb:40", "expandable_segments:True",
@@ -121,7 +123,7 @@ func decode(data []byte) (trace.Settings, []trace.Op) {
 		Overhead: int64(byteAt(2)>>4&3) * (7 << 20),
 	}
 	var ops []trace.Op
-	var held []uint64 // IDs that were given, whether their allocation failed or not
+	var held []uint64 // all IDs so far, also those of failed allocations
 	blocks := newOutcomes(s)
 	for i := 3; i+2 < len(data); i += 3 {
 		kind, x, y := data[i], int(data[i+1]), int(data[i+2])

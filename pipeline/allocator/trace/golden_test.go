@@ -15,9 +15,9 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// TestGolden replays short traces that each show one rule, and compares what the model prints with
-// what PyTorch's own allocator prints. Where the oracle is built (make oracle), it must print the
-// same; UPDATE=1 then writes what the oracle prints. The goldens never come from the model.
+// TestGolden replays short traces that each show one rule. It compares the output of the model with
+// that of PyTorch's own allocator. If the oracle is built (make oracle), it must print the same;
+// UPDATE=1 then writes what the oracle prints. The goldens never come from the model.
 func TestGolden(t *testing.T) {
 	golden.Each(t, "../../../fixtures/allocator/*.txtar", func(t *testing.T, c golden.Case) {
 		settings := readSettings(t, string(c.Part("settings")))
@@ -45,7 +45,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// runOracle is what the oracle prints for a trace.
+// runOracle returns what the oracle prints for a trace.
 func runOracle(t *testing.T, s trace.Settings, text []byte) []byte {
 	t.Helper()
 	cmd := oracleCommand(s, "-")

@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// outcomes knows which allocations of a trace succeed: it runs it.
+// outcomes runs a trace to learn which of its allocations succeed.
 type outcomes struct {
 	allocator *allocator.Allocator
 	blocks    map[uint64]allocator.Block
@@ -18,7 +18,7 @@ type outcomes struct {
 func newOutcomes(s trace.Settings) *outcomes {
 	config, err := allocator.ParseConfig(s.Conf)
 	if err != nil {
-		panic(err) // of a table
+		panic(err) // the settings come from a table
 	}
 	return &outcomes{
 		allocator: allocator.New(s.Device(), config),
@@ -31,7 +31,7 @@ func (o *outcomes) live(id uint64) bool {
 	return is
 }
 
-// do carries an operation out; false where PyTorch ends with it.
+// do performs an operation. It returns false if PyTorch would end with it.
 func (o *outcomes) do(op trace.Op) bool {
 	a := o.allocator
 	var err error
@@ -65,8 +65,7 @@ func (o *outcomes) do(op trace.Op) bool {
 	return err == nil
 }
 
-// checked is a trace, after each operation of which the allocator's figures are held against its
-// blocks.
+// checked yields a trace. After each operation it compares the allocator's figures with its blocks.
 func checked(t *testing.T, s trace.Settings, ops []trace.Op, d *allocator.Device,
 	a *allocator.Allocator,
 ) iter.Seq2[trace.Op, error] {
@@ -80,7 +79,7 @@ func checked(t *testing.T, s trace.Settings, ops []trace.Op, d *allocator.Device
 	}
 }
 
-// check holds the allocator's figures against its segments and blocks, and against what is used of
+// check compares the allocator's figures with its segments and blocks, and with the bytes used on
 // the device.
 func check(t *testing.T, after trace.Op, used int64, a *allocator.Allocator) {
 	t.Helper()
@@ -102,7 +101,7 @@ func check(t *testing.T, after trace.Op, used int64, a *allocator.Allocator) {
 			switch {
 			case b.State == allocator.Inactive && i > 0 &&
 				s.Blocks[i-1].State == allocator.Inactive:
-				t.Fatalf("line %d: two free blocks beside each other in the segment at %#x",
+				t.Fatalf("line %d: two free blocks are neighbours in the segment at %#x",
 					after.Line, s.Address)
 			case b.State == allocator.Inactive && len(s.Blocks) > 1 && !s.Expandable:
 				inactiveSplit += b.Size

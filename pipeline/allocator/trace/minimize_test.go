@@ -10,9 +10,9 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// minimize writes the shortest trace it finds on which the model and the oracle differ: of one that
-// differs at an operation, it deletes what can go while a difference stays (Zeller's delta
-// debugging). All operations on a block go together.
+// minimize writes the shortest trace it finds on which the model and the oracle differ. It starts
+// from a trace that differs at an operation, and deletes whatever can go while a difference stays
+// (Zeller's delta debugging). All operations on a block are deleted together.
 func minimize(t *testing.T, s trace.Settings, path string, operation int, short string) {
 	t.Helper()
 	ops := readOps(t, path)
@@ -26,7 +26,7 @@ func minimize(t *testing.T, s trace.Settings, path string, operation int, short 
 		return isDifference(err)
 	}
 	if !differs(ops) {
-		t.Logf("%s: the difference does not come again", path)
+		t.Logf("%s: the difference cannot be reproduced", path)
 		return
 	}
 	for {
@@ -66,7 +66,7 @@ func readOps(t *testing.T, path string) []trace.Op {
 	return ops
 }
 
-// byBlock puts the operations on a block together; the others are each by itself.
+// byBlock groups the operations on the same block. Each other operation is a group of its own.
 func byBlock(ops []trace.Op) [][]trace.Op {
 	var units [][]trace.Op
 	of := map[uint64]int{}
@@ -86,7 +86,7 @@ func byBlock(ops []trace.Op) [][]trace.Op {
 	return units
 }
 
-// shrink deletes units, large pieces of them first, while the rest differs.
+// shrink deletes units, large groups of them first, while the rest still differs.
 func shrink(units [][]trace.Op, differs func([]trace.Op) bool) []trace.Op {
 	for size := max(1, len(units)/2); ; size /= 2 {
 		for begin := 0; begin < len(units); {
@@ -103,7 +103,7 @@ func shrink(units [][]trace.Op, differs func([]trace.Op) bool) []trace.Op {
 	}
 }
 
-// inOrder is the operations of units in the order of their lines.
+// inOrder returns the operations of units in the order of their lines.
 func inOrder(units [][]trace.Op) []trace.Op {
 	ops := slices.Concat(units...)
 	slices.SortFunc(ops, func(a, b trace.Op) int { return a.Line - b.Line })

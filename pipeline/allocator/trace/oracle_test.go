@@ -18,11 +18,11 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// oracle is the path of PyTorch's own allocator on a driver that is made up, which
-// ci/oracle/build.sh builds; "" where it is not there. make oracle sets it.
+// oracle is the path of PyTorch's own allocator on a fake driver, which ci/oracle/build.sh builds.
+// It is "" if the oracle is not built. make oracle sets it.
 var oracle = os.Getenv("ORACLE")
 
-// oracleCommand is the oracle on a trace, with settings.
+// oracleCommand returns the command that runs the oracle on a trace with some settings.
 func oracleCommand(s trace.Settings, path string) *exec.Cmd {
 	arguments := []string{path}
 	if s.Segments {
@@ -59,7 +59,7 @@ func placementName(p allocator.Placement) string {
 	}[p]
 }
 
-// reproduce is a command that shows how the two differ on a trace.
+// reproduce returns a command that shows how the two differ on a trace.
 func reproduce(s trace.Settings, path string) string {
 	ours := fmt.Sprintf("bin/vramsoak replay %s --capacity %d --overhead %d --conf '%s' "+
 		"--placement %s", path, s.Capacity, s.Overhead, s.Conf,
@@ -80,7 +80,7 @@ func reproduce(s trace.Settings, path string) string {
 
 // A difference is the first line that the model and the oracle print differently.
 type difference struct {
-	operation    int // of the trace, from 1; 0 where it is at the end
+	operation    int // of the trace, from 1; 0 for a difference at the end
 	ours, theirs string
 }
 
@@ -88,18 +88,18 @@ func (d *difference) Error() string {
 	return fmt.Sprintf("operation %d:\n  ours:   %s\n  oracle: %s", d.operation, d.ours, d.theirs)
 }
 
-// A comparison is written what the model prints, in whole lines, and holds it against what the
-// oracle does.
+// A comparison is a writer for the model's output, in whole lines. It compares them with the oracle's
+// output.
 type comparison struct {
 	theirs     io.Reader
-	perOp      int // lines that begin with an operation, an operation
-	operations int // lines so far that do
+	perOp      int // lines per operation that begin with its name
+	operations int // such lines so far
 	buffer     []byte
 	ended      bool // the oracle printed less than the model
 }
 
 func (c *comparison) Write(ours []byte) (int, error) {
-	c.buffer = append(c.buffer[:0], ours...) // of the same length
+	c.buffer = append(c.buffer[:0], ours...) // for text of the same length
 	n, err := io.ReadFull(c.theirs, c.buffer)
 	theirs := c.buffer[:n]
 	if err == nil && bytes.Equal(ours, theirs) {
@@ -117,7 +117,7 @@ func (c *comparison) Write(ours []byte) (int, error) {
 	begin := bytes.LastIndexByte(ours[:at], '\n') + 1
 	c.count(ours[:begin])
 	d := &difference{ours: firstLine(ours[begin:])}
-	rest, _ := bufio.NewReader(c.theirs).ReadString('\n') // what is there is shown
+	rest, _ := bufio.NewReader(c.theirs).ReadString('\n') // shown as far as it goes
 	d.theirs = firstLine(append(bytes.Clone(theirs[begin:]), rest...))
 	if d.theirs == "" && c.ended {
 		d.theirs = "(ended)"
@@ -137,7 +137,7 @@ func (c *comparison) count(lines []byte) {
 	}
 }
 
-// isOp says that a line of the output is that of an operation.
+// isOp reports whether a line of the output belongs to an operation.
 func isOp(line []byte) bool {
 	return len(line) > 0 && line[0] != ' ' && !bytes.HasPrefix(line, []byte("SNAPSHOT ")) &&
 		!bytes.HasPrefix(line, []byte("END "))
@@ -148,7 +148,8 @@ func firstLine(b []byte) string {
 	return string(line)
 }
 
-// differ replays a trace on both. The error is a [*difference], or that one of them cannot be run.
+// differ replays a trace on both. It returns a [*difference], or the error if one of them cannot be
+// run.
 func differ(s trace.Settings, path string, ops iter.Seq2[trace.Op, error]) (trace.Totals,
 	*allocator.Stats, error,
 ) {
@@ -179,14 +180,14 @@ func differ(s trace.Settings, path string, ops iter.Seq2[trace.Op, error]) (trac
 		}
 	}
 	if err != nil {
-		if c.ended { // else it may have more to say than anyone reads
+		if c.ended { // otherwise it may print more than anybody reads
 			err = errors.Join(err, cmd.Wait())
 		} else {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait() // killed
 		}
 		if diagnostics.Len() > 0 {
-			err = fmt.Errorf("%w\n  the oracle says: %s", err,
+			err = fmt.Errorf("%w\n  the oracle: %s", err,
 				strings.TrimSpace(diagnostics.String()))
 		}
 		return totals, a.Stats(), err
@@ -220,7 +221,7 @@ func writeTrace(t testing.TB, path string, ops iter.Seq[trace.Op]) {
 	}
 }
 
-// differOnFile replays a trace of a file on both.
+// differOnFile replays the trace in a file on both.
 func differOnFile(s trace.Settings, path string) (trace.Totals, *allocator.Stats, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Random makes up a trace of a number of events to try the settings with, the same for the same
-// seed. What it allocates is what programs that learn and infer do: tensors of few exact sizes,
-// activations of batches of any length, caches that grow, and sizes beside the bounds that the
-// allocator has. How much lives goes up and down, so that memory runs out now and then. The trace
-// is run on the model as it is made: a block whose allocation failed is not used.
+// Random makes a trace of a number of events to try the settings with. The same seed gives the same
+// trace. It allocates what training and inference do: tensors of few exact sizes, activations of
+// batches of any length, caches that grow, and sizes near the allocator's bounds. The live bytes go
+// up and down, so memory sometimes runs out. The model runs the trace while it is made, so a block
+// whose allocation failed is not used.
 func (s Settings) Random(seed uint64, events int) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		conf, err := allocator.ParseConfig(s.Conf)
 		if err != nil {
-			panic(err) // what Draw draws is valid
+			panic(err) // Draw makes valid settings only
 		}
 		device := s.Device()
 		p := &program{
@@ -31,7 +31,7 @@ func (s Settings) Random(seed uint64, events int) iter.Seq[Op] {
 	}
 }
 
-// Device is the card that the settings are of.
+// Device returns the card that the settings describe.
 func (s Settings) Device() *allocator.Device {
 	return allocator.NewDevice(allocator.DeviceConfig{
 		Total: s.Capacity, Overhead: s.Overhead, Placement: s.Placement,
@@ -39,7 +39,7 @@ func (s Settings) Device() *allocator.Device {
 	})
 }
 
-// A program is one that is made up.
+// A program is a made-up program.
 type program struct {
 	settings Settings
 	rand     *rand.Rand
@@ -53,23 +53,23 @@ type program struct {
 	line   int
 	next   uint64 // ID
 	held   []tensor
-	bytes  int64 // of what is held
-	target int64 // of bytes, for now
+	bytes  int64 // of all live tensors
+	target int64 // bytes to reach
 	until  int   // events left
 	sizes  []int64
 	caches []tensor
 
-	maxSplit int64 // bytes: max_split_size_mb, for now
+	maxSplit int64 // max_split_size_mb in bytes, at present
 }
 
-// A tensor is what a program holds.
+// A tensor is a live block of a program.
 type tensor struct {
 	id     uint64
 	size   int64
 	stream allocator.Stream
 }
 
-// maxHeld is how many tensors live at most; a large model has as many weights and activations.
+// maxHeld limits the live tensors. A large model has as many weights and activations.
 const maxHeld = 3000
 
 func (p *program) run() {
@@ -102,8 +102,7 @@ func (p *program) run() {
 	}
 }
 
-// begin draws what is particular to a program: the sizes of its tensors, and what it calls at its
-// start.
+// begin draws the program's own features: the sizes of its tensors, and what it calls at its start.
 func (p *program) begin() {
 	widths := []int64{80, 128, 192, 384, 512, 768, 1024, 1280, 1536, 3584, 4096} // of layers
 	for range 4 + p.rand.IntN(30) {
@@ -121,7 +120,7 @@ func (p *program) begin() {
 	}
 }
 
-// do carries an operation out and writes it down.
+// do performs an operation and adds it to the trace.
 func (p *program) do(op Op) {
 	if p.left <= 0 {
 		return
@@ -134,8 +133,8 @@ func (p *program) do(op Op) {
 	}
 }
 
-// malloc allocates, and does one of what programs do where that fails: give up, clear the cache, or
-// free something and try again.
+// malloc allocates. If that fails, it does what programs do: give up, clear the cache, or free
+// something and try again.
 func (p *program) malloc(size int64) (tensor, bool) {
 	stream := allocator.Stream(0)
 	if p.settings.Streams > 1 && p.rand.IntN(3) > 0 {
@@ -169,7 +168,7 @@ func (p *program) malloc(size int64) (tensor, bool) {
 	return tensor{}, false
 }
 
-// free frees the i-th tensor that is held.
+// free frees the i-th live tensor.
 func (p *program) free(i int) {
 	t := p.held[i]
 	last := len(p.held) - 1
@@ -181,7 +180,7 @@ func (p *program) free(i int) {
 	p.do(Op{Kind: Free, ID: t.id})
 }
 
-// drop frees a tensor, if it is held yet.
+// drop frees a tensor if it is still live.
 func (p *program) drop(t tensor) {
 	for i, held := range slices.Backward(p.held) {
 		if held.id == t.id {
@@ -191,7 +190,7 @@ func (p *program) drop(t tensor) {
 	}
 }
 
-// release frees some tensors: any, or the newest first.
+// release frees some tensors, either at random or the newest first.
 func (p *program) release(n int) {
 	newest := p.rand.IntN(2) == 0
 	for ; n > 0 && len(p.held) > 0 && p.left > 0; n-- {
@@ -203,15 +202,15 @@ func (p *program) release(n int) {
 	}
 }
 
-// tensors allocates some of the sizes that the program has.
+// tensors allocates some tensors with the program's sizes.
 func (p *program) tensors(n int) {
 	for ; n > 0 && p.left > 0; n-- {
 		p.malloc(pick(p.rand, p.sizes...))
 	}
 }
 
-// pass is the forward pass of a batch of any length: each layer's activation goes when the next
-// one's is there, but for those that are kept for the way back.
+// pass is the forward pass of a batch of any length. Each layer's activation is freed when the next
+// one exists, except those that the backward pass needs.
 func (p *program) pass(layers int) {
 	length := int64(1 + p.rand.IntN(64))
 	most := p.settings.Capacity / 8
@@ -232,7 +231,7 @@ func (p *program) pass(layers int) {
 		}
 	}
 	if p.rand.IntN(8) == 0 {
-		return // leaks until something is released
+		return // leaks until release frees it
 	}
 	if before.id != 0 {
 		p.drop(before)
@@ -242,8 +241,8 @@ func (p *program) pass(layers int) {
 	}
 }
 
-// grow makes every cache of attention keys and values a little longer: a new tensor, then the old
-// one goes.
+// grow makes every cache of attention keys and values a little longer: it allocates a new tensor,
+// then frees the old one.
 func (p *program) grow() {
 	row := pick(p.rand, p.sizes...)
 	for i := range p.caches {
@@ -257,7 +256,7 @@ func (p *program) grow() {
 	}
 }
 
-// edge is a size beside one of the allocator's bounds, or one of any.
+// edge returns a size near one of the allocator's bounds, or any size.
 func (p *program) edge() int64 {
 	const kib, mib = 1 << 10, 1 << 20
 	switch p.rand.IntN(40) {
@@ -266,7 +265,7 @@ func (p *program) edge() int64 {
 	case 1:
 		return p.settings.Capacity + p.rand.Int64N(1<<20)
 	case 2:
-		// More than any card has, up to more than PyTorch asks a driver for.
+		// More than any card has, up to more than PyTorch requests of a driver.
 		return (1 << 62) >> p.rand.IntN(20)
 	case 3:
 		return max(1, p.device.Free()-p.rand.Int64N(3)*(2<<20))
@@ -281,7 +280,7 @@ func (p *program) edge() int64 {
 	return max(1, min(size, p.settings.Capacity/2))
 }
 
-// record has another stream use a tensor.
+// record makes another stream use a tensor.
 func (p *program) record() {
 	if len(p.held) == 0 {
 		return
@@ -297,17 +296,17 @@ func (p *program) record() {
 		p.do(Op{Kind: RecordStream, ID: t.id, Stream: stream})
 	}
 	if p.rand.IntN(2) == 0 {
-		p.drop(t) // as where a tensor goes out of scope while another stream works on it
+		p.drop(t) // the tensor goes out of scope while another stream works on it
 	}
 }
 
-// seldom does what programs do now and then.
+// seldom does what programs do rarely.
 func (p *program) seldom() {
 	switch n := p.rand.IntN(1000); {
 	case n < 3:
 		p.do(Op{Kind: Snapshot})
 	case n < 60:
-		p.do(Op{Kind: ResetPeak}) // changes nothing that comes later
+		p.do(Op{Kind: ResetPeak}) // has no effect on later operations
 	case n < 120:
 		p.allocator.EmptyCache()
 		p.do(Op{Kind: EmptyCache})
@@ -321,12 +320,12 @@ func (p *program) seldom() {
 	}
 }
 
-// configure changes the settings, but does not lower max_split_size_mb: PyTorch then gives the
-// driver a part of a segment that was split before, and ends with the driver's error.
+// configure changes the settings, but does not lower max_split_size_mb. If it were lowered, PyTorch
+// would free a part of a segment that was split before, and end with the driver's error.
 func (p *program) configure(conf string) {
 	config, err := allocator.ParseConfig(conf)
 	if err != nil {
-		panic(err) // what Draw draws is valid
+		panic(err) // Draw makes valid settings only
 	}
 	limit := cmp.Or(config.MaxSplitSize, math.MaxInt64)
 	if limit < p.maxSplit {
@@ -339,7 +338,7 @@ func (p *program) configure(conf string) {
 	p.do(Op{Kind: Configure, Conf: conf})
 }
 
-// fraction limits what of the card may be reserved.
+// fraction limits how much of the card may be reserved.
 func (p *program) fraction() {
 	fraction := pick(p.rand, 0.5, 0.75, 0.9, 0.25+0.75*p.rand.Float64(), 1)
 	if err := p.allocator.SetMemoryFraction(fraction); err != nil {

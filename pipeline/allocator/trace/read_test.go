@@ -24,7 +24,7 @@ func TestRead(t *testing.T) {
 		"F 0.50\n" +
 		"c max_split_size_mb:64, expandable_segments:True \n" +
 		"e\ny\nr\n" +
-		"S" // without the end of its line
+		"S" // without a line end
 	want := []trace.Op{
 		{Kind: trace.Malloc, Line: 2, ID: 1, Size: 512},
 		{
@@ -119,7 +119,7 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// What a replay refuses names the line.
+// TestReplayErrors: the error of a refused operation names its line.
 func TestReplayErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"a 1 512\na 1 512":      `run.trace:2:1: expected the ID of no live block, found "a 1 512"`,

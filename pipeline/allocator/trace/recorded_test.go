@@ -12,11 +12,11 @@ import (
 
 var recorded = flag.String("oracle.recorded", "", "folder of traces (*.trace) of programs that ran")
 
-// The model prints what PyTorch's own allocator does on what programs did, on a large card and on
-// one that is too small, with several settings.
+// TestRecorded: on recorded traces of real programs, the model prints what PyTorch's own allocator
+// prints, on a large card and on one that is too small, with several settings.
 func TestRecorded(t *testing.T) {
 	if oracle == "" || *recorded == "" {
-		t.Skip("make oracle runs it")
+		t.Skip("not run: make oracle runs it")
 	}
 	files, err := filepath.Glob(filepath.Join(*recorded, "*.trace"))
 	if err != nil || len(files) == 0 {
@@ -55,8 +55,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// onlyLive leaves out what records streams of blocks whose allocation fails with other settings
-// than the program had.
+// onlyLive leaves out the stream records of blocks whose allocation fails with other settings than
+// the program had.
 func onlyLive(s trace.Settings, ops []trace.Op) func(yield func(trace.Op) bool) {
 	return func(yield func(trace.Op) bool) {
 		blocks := newOutcomes(s)

@@ -14,13 +14,13 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// The processes of the scenarios do to PyTorch's own allocator what they do to the model, with the
-// same outcome.
+// TestOracleScenarios: the processes of the scenarios have the same outcome on PyTorch's own
+// allocator as on the model.
 func TestOracleScenarios(t *testing.T) {
 	if oracle == "" {
-		t.Skip("the oracle is not there; make oracle builds it")
+		t.Skip("not run: no oracle; make oracle builds it")
 	}
-	const mostOps = 1_000_000 // of a process; some repeat the same for ten times as many
+	const mostOps = 1_000_000 // per process; some processes repeat themselves for ten times as many
 	files, err := filepath.Glob("../../../fixtures/scenarios/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scenarios", err)

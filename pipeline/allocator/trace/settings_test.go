@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Settings are what a trace is replayed with, and what it may hold beside allocations on one
-// stream.
+// Settings are what a trace is replayed with. They also say what a random trace may contain besides
+// allocations on one stream.
 type Settings struct {
 	Conf          string // PYTORCH_CUDA_ALLOC_CONF
 	Capacity      int64  // bytes
@@ -23,12 +23,11 @@ type Settings struct {
 	Streams       int // at least 1
 	RecordStreams bool
 	Fractions     bool     // memory fractions
-	Configures    []string // settings that come at run time
-	Segments      bool     // the lines of segments are compared too
+	Configures    []string // settings that are changed at run time
+	Segments      bool     // segments' lines are compared, too
 }
 
-// What can be tried alone, and together. It is also what the lines of the differential test's table
-// are about.
+// Features can be tried alone and together. The differential test's table has a line for each.
 const (
 	maxSplit     = "max_split_size_mb"
 	maxRounding  = "max_non_split_rounding_mb"
@@ -47,21 +46,21 @@ const (
 	downwards    = "placement down"
 )
 
-// Features are the names of all settings, in the order of the table.
+// Features are the names of all features, in the order of the table.
 var Features = []string{
 	maxSplit, maxRounding, collection, divisions, divisionList, expandable, otherOptions, switching,
 	fractions, streams, recording,
 	pending, overhead, upwards, downwards,
 }
 
-// Draw draws settings. Of the seeds from 0 on each of the first tries one feature, and so does
-// every third of the rest; the others try several at once.
+// Draw draws settings. The first seeds, from 0, try one feature each, and so does every third of
+// the rest. The others try several at once.
 func Draw(seed uint64) (Settings, []string) {
 	r := rand.New(rand.NewPCG(seed, 0x5e77165))
 	n := uint64(len(Features))
 	var features []string
 	switch {
-	case seed == 0: // PyTorch as it is by default
+	case seed == 0: // PyTorch's defaults
 	case seed <= n:
 		features = Features[seed-1 : seed]
 	case seed%3 == 0:
@@ -75,7 +74,7 @@ func Draw(seed uint64) (Settings, []string) {
 	}
 	features = slices.Clone(features)
 	has := func(f string) bool { return slices.Contains(features, f) }
-	// These do nothing alone.
+	// These have no effect alone.
 	if has(collection) && !has(fractions) {
 		features = append(features, fractions)
 	}
@@ -122,8 +121,8 @@ func Draw(seed uint64) (Settings, []string) {
 	return s, features
 }
 
-// capacity is between a card that is full at once and one of 24 GiB, and need not be whole
-// segments.
+// capacity returns the size of a card: from one that is full at once to one of 24 GiB, not always
+// in whole segments.
 func capacity(r *rand.Rand) int64 {
 	mib := math.Exp2(6 + 8.6*r.Float64())
 	if r.IntN(2) == 0 {
@@ -132,7 +131,7 @@ func capacity(r *rand.Rand) int64 {
 	return int64(mib * (1 << 20))
 }
 
-// drawConf draws the settings of what is asked for.
+// drawConf draws values for the requested features.
 func drawConf(r *rand.Rand, has func(string) bool) string {
 	conf := ""
 	if has(maxSplit) {

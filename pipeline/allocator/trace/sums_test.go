@@ -19,9 +19,9 @@ const (
 	sumEvents = 1000
 )
 
-// What PyTorch's own allocator prints for random traces over all settings, as sums: a line is a
-// seed, the sum of the trace that it gives, and the sum of what the oracle prints. UPDATE=1 with
-// the oracle (make oracle) makes them anew.
+// TestRandomTraces compares the model with checksums of what PyTorch's own allocator prints for
+// random traces over all settings. A line of the file has a seed, the checksum of its trace, and
+// that of the oracle's output. UPDATE=1 with the oracle (make oracle) writes the file anew.
 func TestRandomTraces(t *testing.T) {
 	if golden.Updating() && oracle != "" {
 		updateSums(t)
@@ -58,7 +58,7 @@ func TestRandomTraces(t *testing.T) {
 			output.Sum(nil))
 		switch {
 		case gotTrace != wantTrace:
-			t.Errorf("seed %d: the trace is another than it was: what it is made of changed, or "+
+			t.Errorf("seed %d: the trace differs from the recorded one: its generator changed, or "+
 				"what memory the model has", seed)
 		case gotOutput != wantOutput:
 			t.Errorf("seed %d: the model prints other lines than PyTorch; make oracle shows which",
@@ -67,7 +67,7 @@ func TestRandomTraces(t *testing.T) {
 	}
 }
 
-// randomText is the text of a seed's trace.
+// randomText returns the trace of a seed as text.
 func randomText(seed uint64) (trace.Settings, []byte) {
 	settings, _ := trace.Draw(seed)
 	var text []byte
