@@ -143,7 +143,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The log's first line says what was run, and which policy judges it.
+// TestRunStart: the log's first line has the command, and the policy that judges the run.
 func TestRunStart(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 2, "LINES=both")

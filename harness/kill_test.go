@@ -84,7 +84,7 @@ func steady(args []string) {
 	}
 }
 
-// A victim is what is killed.
+// A victim is the process, or all of them, that a case kills.
 type victim string
 
 const (
@@ -94,7 +94,7 @@ const (
 	machineDies victim = "machine"
 )
 
-// whole is what a run leaves that was not killed.
+// whole has the figures of a run that was not killed, for comparison.
 type whole struct {
 	size     int64 // of the log
 	findings []check.Finding

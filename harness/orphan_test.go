@@ -41,8 +41,9 @@ func idOf(t *testing.T, log []byte) string {
 	return ""
 }
 
-// A daemon outlives a harness that is killed. While the harness lives it is no orphan. Afterwards
-// it is found by the run's id and killed though it ignores SIGTERM, and nothing else is.
+// TestKillOrphans: a daemon outlives a harness that is killed. While the harness lives, the daemon
+// is not an orphan. Afterwards it is found by the run's id and killed, although it ignores SIGTERM.
+// No other process is.
 func TestKillOrphans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -59,7 +60,7 @@ func TestKillOrphans(t *testing.T) {
 		supervise.EnvHarness+"=1-1")
 	left, err := supervise.FindOrphans(id)
 	if err != nil || len(left) != 0 {
-		t.Errorf("of a harness that lives: %+v, %v", left, err)
+		t.Errorf("while the harness lives: got orphans %+v, %v, want none", left, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -69,20 +70,20 @@ func TestKillOrphans(t *testing.T) {
 
 	left, err = supervise.FindOrphans(id)
 	if err != nil || len(left) != 1 || left[0].PID != pid || left[0].Run != id || left[0].RSS <= 0 {
-		t.Fatalf("leftovers %+v, %v; the daemon is %d", left, err, pid)
+		t.Fatalf("got orphans %+v, %v; want the daemon %d", left, err, pid)
 	}
 	all, err := supervise.FindOrphans("")
 	if err != nil || !slices.ContainsFunc(all,
 		func(l supervise.Orphan) bool { return l.PID == pid }) ||
 		!slices.ContainsFunc(all,
 			func(l supervise.Orphan) bool { return l.PID == other.Process.Pid }) {
-		t.Errorf("leftovers of any run: %+v, %v", all, err)
+		t.Errorf("orphans of any run: got %+v, %v", all, err)
 	}
 	if running := supervise.KillOrphans(t.Context(), left,
 		100*time.Millisecond); len(running) != 0 {
 		t.Errorf("still running: %+v", running)
 	}
 	if !dead(pid)() || dead(other.Process.Pid)() {
-		t.Error("the daemon should be gone, the bystander there")
+		t.Error("want the daemon killed and the bystander alive")
 	}
 }

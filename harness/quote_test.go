@@ -88,8 +88,8 @@ func forgerConfig(t *testing.T, feed Feed) Config {
 	return cfg
 }
 
-// expectForged fails the test unless the logs say that four files failed, and nothing that the
-// pipeline made up.
+// expectForged fails the test unless the logs have four failed files and none of the pipeline's
+// forged records.
 func expectForged(t *testing.T, logs ...string) {
 	t.Helper()
 	b := &parser.Builder{}
@@ -143,7 +143,7 @@ func TestForgedLines(t *testing.T) {
 	}
 }
 
-// Nor have they any on several GPUs.
+// TestForgedLinesOfWorkers: they have no effect on several GPUs, either.
 func TestForgedLinesOfWorkers(t *testing.T) {
 	t.Parallel()
 	cfg := forgerConfig(t, FeedStdin)

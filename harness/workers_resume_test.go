@@ -106,7 +106,7 @@ func TestWorkersUntilResumed(t *testing.T) {
 	}
 }
 
-// A run is only resumed with what it was begun with.
+// TestWorkersResumedOtherwise: a run is only resumed with the configuration that it began with.
 func TestWorkersResumedOtherwise(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 2, "")

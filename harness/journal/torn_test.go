@@ -14,7 +14,8 @@ const (
 	reading  = "[GPU Memory] Before Work: Allocated: 1.00GB | Reserved: 2.00GB\n"
 )
 
-// What a power failure leaves after the last line is cut off, and no complete line before it.
+// TestSoundLength: a power failure may leave bytes after the last complete line. They are cut off,
+// and no complete line before them is.
 func TestSoundLength(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("progress ", tornLine/4) // of several blocks

@@ -6,8 +6,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A name means first of all a file that the process was given. Other processes may have files with
-// the same path.
+// TestFind: a name means a file that the process was given, if there is one. Other processes may
+// have files with the same path.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	b := NewBatch([]Input{{Path: "x"}, {Path: "y"}, {Path: "x"}, {Path: "y"}, {Path: "z"}})

@@ -13,8 +13,8 @@ import (
 	"vramsoak/harness/queue"
 )
 
-// A run folder is its workers' logs, in the order of the GPUs' numbers, without logs that have no
-// line.
+// TestLogs: a run folder has its workers' logs, in the order of their GPUs' numbers. Logs without
+// any line are left out.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run [1]*")
@@ -50,7 +50,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// What resumes a run gets the names of its files back to the byte.
+// TestBatchKeepsNames: a run that is resumed gets the names of its files back, byte by byte.
 func TestBatchKeepsNames(t *testing.T) {
 	var want []queue.Input
 	for _, path := range []string{

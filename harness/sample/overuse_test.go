@@ -44,8 +44,8 @@ func TestOveruse(t *testing.T) {
 	}
 }
 
-// Everything in use on a device counts that the pipeline uses. The machine's memory counts only
-// without a device.
+// TestOveruseOfASample: if the pipeline uses a device, all memory in use on it counts. The
+// machine's memory counts only without a device.
 func TestOveruseOfASample(t *testing.T) {
 	t.Parallel()
 	sample := func(source string, used, whole int64) record.Sample {

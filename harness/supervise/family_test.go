@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A process without an environment that may belong to others is left alone. Only the first process
-// to end waits to see what it becomes.
+// TestNamelessBystander: a process without an environment may belong to others, so it is left
+// alone. Only the first search for processes waits to learn what it is.
 func TestNamelessBystander(t *testing.T) { // not parallel: it looks at all children
 	leader := bystander(t, "sleep", "600").Process.Pid
 	p, ok := readProc(leader)

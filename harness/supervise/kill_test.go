@@ -28,7 +28,7 @@ func isRunning(pid int) bool {
 	return ok && p.runs()
 }
 
-// After the end of the context there is no grace.
+// TestKillInAHurry: if the context has ended, processes are killed without a grace period.
 func TestKillInAHurry(t *testing.T) {
 	t.Parallel()
 	stubborn := bystander(t, "sh", "-c", "trap '' TERM; exec sleep 600")
