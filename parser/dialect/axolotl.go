@@ -8,19 +8,20 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// axolotlDialect is that of Axolotl (src/axolotl/utils/bench.py, core/trainers/base.py). Until 2025
-// it printed what is allocated, and what the allocator and the driver hold beyond it:
+// axolotlDialect reads Axolotl (src/axolotl/utils/bench.py, core/trainers/base.py). Until 2025 it
+// printed the allocated memory, and what the allocator (cache) and the driver (misc) hold beyond
+// it:
 //
 //	[2025-06-20 20:51:15,182] [INFO] [axolotl...:107] [PID:76471] [RANK:0] cuda memory usage baseline: 0.000GB (+0.554GB misc)
 //	... cuda memory usage after model load: 9.264GB (+1.721GB cache, +0.375GB misc)
 //
-// Since then it prints three peaks, of active, allocated and reserved memory, the plus
-// notwithstanding:
+// Since then it prints the peaks of active, allocated and reserved memory. The plus signs stayed,
+// but the peaks are not differences:
 //
 //	... [axolotl.loaders.model:262] [PID:4711] Memory usage after model load 9.264GB (+9.264GB allocated, +9.541GB reserved)
 //	{'loss': 0.0001, 'memory/max_active (GiB)': 14.56, 'memory/max_allocated (GiB)': 14.56, 'memory/device_reserved (GiB)': 14.6}
 //
-// On Apple's GPUs the first two are what is allocated, and what the driver holds.
+// On Apple's GPUs the first two are the allocated memory and what the driver holds.
 var axolotlDialect = scan.Dialect{
 	Name: "axolotl",
 	Needles: []string{
@@ -63,8 +64,8 @@ var axolotlKeys = []scan.Keyed{
 	{Key: "memory/device_mem_reserved(gib)", Q: record.PeakReserved},
 }
 
-// readAxolotl reads the line that has "9.264" before the offset and "GB (+1.721GB cache, ...)"
-// behind it.
+// readAxolotl reads a line of the trainer's log. at is the offset of "GB (", between "9.264" and
+// "+1.721GB cache, +0.375GB misc)".
 func readAxolotl(l *scan.Line, at int) (end int) {
 	from := at
 	for from > 0 && at-from < 20 && (lex.IsDigit(l.Text[from-1]) || l.Text[from-1] == '.') {
@@ -99,8 +100,8 @@ func readAxolotl(l *scan.Line, at int) (end int) {
 	}
 	name, older := bytes.CutSuffix(message, []byte(":"))
 	active := bytes.Contains(name, []byte("memory active"))
-	if _, place, ok := bytes.Cut(name, []byte("emory usage ")); ok {
-		name = place
+	if _, stage, ok := bytes.Cut(name, []byte("emory usage ")); ok {
+		name = stage
 	} else if older && !active {
 		return 0
 	}
@@ -130,10 +131,10 @@ func readAxolotl(l *scan.Line, at int) (end int) {
 		}
 		c.Set(record.Reserved, held)
 		if _, has := extras["misc"]; has {
-			c.Set(
-				record.Used,
-				record.Size{Bytes: held.Bytes + misc.Bytes, Resolution: held.Resolution + misc.Resolution},
-			)
+			c.Set(record.Used, record.Size{
+				Bytes:      held.Bytes + misc.Bytes,
+				Resolution: held.Resolution + misc.Resolution,
+			})
 		}
 	default:
 		l.Undo()
@@ -142,7 +143,7 @@ func readAxolotl(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest) + 1
 }
 
-// axolotlRank is the rank in the logger's prefix: "[RANK:0]".
+// axolotlRank returns the rank in the logger's prefix, or 0: "[RANK:0]".
 func axolotlRank(text []byte) int {
 	if _, rest, ok := bytes.Cut(text[:min(len(text), 512)], []byte("[RANK:")); ok {
 		if n, behind, ok := lex.CutInt(rest); ok && len(behind) > 0 && behind[0] == ']' {

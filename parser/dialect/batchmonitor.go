@@ -9,9 +9,9 @@ import (
 	"vramsoak/parser/source"
 )
 
-// batchMonitorDialect is that of a worker that transcribes a queue and looks at its memory now and
-// then, every ten batches or when asked (howejacob1/transcribey: gpu.py, lang_detect.py, stats.py,
-// and the scripts before them). It names no files, and its readings no places:
+// batchMonitorDialect reads a worker that transcribes a queue. It prints its memory every ten
+// batches, or on request (howejacob1/transcribey: gpu.py, lang_detect.py, stats.py, and the scripts
+// before them). It names neither files nor stages:
 //
 //	GPU Memory - Allocated: 2396.2MB, Reserved: 2928.6MB
 //	GPU Memory - Allocated: 2.34 GB, Reserved: 2.86 GB, Total: 11.51 GB
@@ -21,9 +21,9 @@ import (
 //	Mem: 2,340MB/11,511MB (20.3%) | Load: 95.0% | Temp: 71°C
 //	identifying languages for 64 vcons (gpu memory: 9876543210)
 //
-// Behind "Peak" the key Allocated comes twice: the first is the peak, the second the level;
-// Reserved is the peak of what was reserved. What stands behind "gpu memory" is what is free, in
-// bytes. "Mem" is what the driver says. With them come:
+// Behind "Peak" the key Allocated comes twice: first the peak, then the level. Reserved is the peak
+// of reserved memory there. "gpu memory" is followed by the free bytes. "Mem" is what the driver
+// reports. The worker also prints these events:
 //
 //	GPU memory peak statistics reset
 //	Lang detect processed 10 batches, performing memory cleanup...
@@ -79,15 +79,17 @@ var batchMonitorEvents = []scan.EventWording{
 	},
 }
 
-// readMonitor reads the lists that begin with "GPU Memory" and with "Peak".
+// readMonitor reads a list that begins with "GPU Memory" or "Peak". " - Allocated: " is at an
+// offset.
 func readMonitor(l *scan.Line, at int) (end int) {
 	name := l.Text[:at]
 	peaks := bytes.HasSuffix(name, []byte("Peak"))
 	text := l.Text[at+len(" - "):]
 	list, rest, bad := lex.CutSizes(text, "Allocated", "Reserved", "Total")
 	switch {
-	case len(list) == 0 || len(rest) > 0 && rest[0] == ',' || len(list) > 1 && list[1].Key != "Reserved":
-		return 0 // another list: with "Cached" or "Max"
+	case len(list) == 0, len(rest) > 0 && rest[0] == ',',
+		len(list) > 1 && list[1].Key != "Reserved":
+		return 0 // a trainer's list, with "Cached" or "Max"
 	case !peaks && (len(list) < 2 || !bytes.HasSuffix(name, []byte("GPU Memory"))):
 		return 0
 	}
@@ -110,13 +112,12 @@ func readMonitor(l *scan.Line, at int) (end int) {
 			bad = wrong
 		}
 	}
-	finish(l, c, bad)
+	finishCheckpoint(l, c, bad)
 	return len(l.Text) - len(rest)
 }
 
-// finish adds the error of a checkpoint that could not be read to its end, and takes back one that
-// has nothing.
-func finish(l *scan.Line, c *record.Checkpoint, bad *lex.Mistake) {
+// finishCheckpoint removes a checkpoint without any size. It adds an error if there was a mistake.
+func finishCheckpoint(l *scan.Line, c *record.Checkpoint, bad *lex.Mistake) {
 	if c.Len() == 0 {
 		l.Undo()
 	}
@@ -125,7 +126,8 @@ func finish(l *scan.Line, c *record.Checkpoint, bad *lex.Mistake) {
 	}
 }
 
-// readMonitorPeak reads the largest allocation so far, behind a label of that length.
+// readMonitorPeak reads the largest allocation so far. label is the length of the label at an
+// offset.
 func readMonitorPeak(l *scan.Line, at, label int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[at+label:], 0)
 	if !ok || s.Bytes < 0 {
@@ -141,8 +143,10 @@ func readMonitorPeak(l *scan.Line, at, label int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMonitorDevice reads "Mem: 2,340MB/11,511MB (20.3%) | Load: 95.0%", whose "%) | Load: " stands
-// at an offset. The numbers have a decimal where the driver's library gives them one.
+// readMonitorDevice reads the driver's numbers. "%) | Load: " is at an offset of the line. With
+// some versions of the driver's library the numbers have a decimal:
+//
+//	Mem: 2,340MB/11,511MB (20.3%) | Load: 95.0% | Temp: 71°C
 func readMonitorDevice(l *scan.Line, at int) (end int) {
 	i := bytes.LastIndex(l.Text[max(0, at-80):at], []byte("Mem: "))
 	if i < 0 {
@@ -161,8 +165,8 @@ func readMonitorDevice(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// cutGroupedMB cuts "2,340MB" or "2,340.0MB" off the text. The programs of the driver print whole
-// MiB.
+// cutGroupedMB cuts "2,340MB" or "2,340.0MB" off the beginning of the text. Both are whole MiB,
+// because the driver gives no fractions.
 func cutGroupedMB(text []byte) (s record.Size, rest []byte, ok bool) {
 	n, rest, ok := lex.CutGrouped(text)
 	rest, _ = lex.CutPrefix(rest, ".0")
@@ -174,7 +178,7 @@ func cutGroupedMB(text []byte) (s record.Size, rest []byte, ok bool) {
 	return s, rest, ok
 }
 
-// readMonitorFree reads "(gpu memory: 9876543210)": free bytes.
+// readMonitorFree reads the free bytes: "(gpu memory: 9876543210)".
 func readMonitorFree(l *scan.Line, at int) (end int) {
 	n, rest, ok := lex.CutNumber(l.Text[at+len("(gpu memory: "):])
 	rest, closed := lex.CutPrefix(rest, ")")
@@ -187,8 +191,8 @@ func readMonitorFree(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readCleanupMark reads what stands behind "CLEANUP: ". A cleanup that failed or was not needed is
-// none:
+// readCleanupMark reads the event behind "CLEANUP: ". It returns 0 for a cleanup that failed or was
+// not needed:
 //
 //	CLEANUP: Error during GPU memory cleanup: ...
 //	CLEANUP: No GPU, skipping GPU cleanup

@@ -8,17 +8,16 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// composerDialect is that of MosaicML's composer and LLM Foundry
-// (composer/callbacks/memory_monitor.py), whose gigabytes are decimal and have five significant
-// digits:
+// composerDialect reads MosaicML's composer and LLM Foundry (composer/callbacks/memory_monitor.py).
+// Their gigabytes are decimal and have five significant digits:
 //
 //	[batch=1/20]:
 //		 Train memory/current_allocated_mem: 0.9814
 //		 Train memory/current_active_mem: 0.9814
 //		 Train memory/peak_reserved_mem: 3.2317
 //
-// The keys of its first versions ("memory/allocated_mem") gave all that was ever allocated, or
-// bytes: they are passed over.
+// The keys of the first versions ("memory/allocated_mem") are not read. They gave bytes, or the sum
+// of all allocations so far.
 var composerDialect = scan.Dialect{
 	Name:    "composer",
 	Needles: scan.KeyNeedles(composerKeys),
@@ -49,7 +48,7 @@ var composerKeys = []scan.Keyed{
 	{Key: "memory/peak_reserved_mem", Q: record.PeakReserved},
 }
 
-// cutComposer reads a number of gigabytes that was rounded to five significant digits, then printed
+// cutComposer reads decimal gigabytes, which composer rounds to five significant digits and prints
 // with four decimals.
 func cutComposer(value []byte) (s record.Size, ok bool) {
 	n, _, ok := lex.CutNumber(value)
@@ -60,7 +59,7 @@ func cutComposer(value []byte) (s record.Size, ok bool) {
 		return record.Size{}, false
 	}
 	for whole := lex.GB; s.Bytes >= whole && whole < 1e16; whole *= 10 {
-		s.Resolution = max(s.Resolution, whole/20_000) // 0.5e-4 of the first digit's unit
+		s.Resolution = max(s.Resolution, whole/20_000) // half of the fifth significant digit
 	}
 	return s, true
 }

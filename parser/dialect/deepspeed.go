@@ -9,41 +9,42 @@ import (
 	"vramsoak/parser/source"
 )
 
-// deepspeedDialect is DeepSpeed's. see_memory_usage of runtime/utils.py prints a message, then a
-// line of readings, which resets the peaks; the message is the name. Through the logger, and since
-// 2025 without it:
+// deepspeedDialect reads DeepSpeed. see_memory_usage (runtime/utils.py) prints a message, then a
+// line of readings, and resets the peaks. The message becomes the checkpoint's name. Since 2025 it
+// prints without the logger:
 //
 //	[2021-06-10 23:06:14,491] [INFO] [utils.py:627:see_memory_usage] After Building Model
 //	[2021-06-10 23:06:14,491] [INFO] [utils.py:628:see_memory_usage] MA 1.69 GB         Max_MA 1.69 GB         CA 1.7 GB   ...
 //	[2021-06-10 23:06:14,492] [INFO] [utils.py:636:see_memory_usage] CPU Virtual Memory:  used = 39.17 GB, percent = 20.9%
 //
-// Before December 2020 it was a line for each reading:
+// Before December 2020 it printed a line for each reading:
 //
 //	Memory Allocated 1.69140625 GigaBytes
 //	Max Memory Allocated 1.69140625 GigaBytes
 //	Cache Allocated 1.703125 GigaBytes
 //	Max cache Allocated 1.703125 GigaBytes
 //
-// memory_status, there and in runtime/pipe/engine.py; the differences are a change:
+// memory_status is in the same file and in runtime/pipe/engine.py. Its deltas become a
+// [record.Change]:
 //
 //	RANK=0 MEMSTATS before forward device=cuda:0 current alloc=1.2345GB (delta=0.0000GB max=1.2345GB) current cache=...
 //	RANK=0 STAGE=1 STEP=10 MEMSTATS BEFORE STEP device=0 current alloc=...
 //	MEMSTATS STAGE=0 RANK=0 max-alloc: 10.77GB max-cache: 20.55GB
 //
-// utils/timer.py, with the throughput and with the breakdown of time:
+// utils/timer.py prints readings with the throughput, and with the times of each step:
 //
 //	epoch=0/micro_step=10/global_step=10, ..., CurrSamplesPerSec=78.87912870644737, MemAllocated=10.77GB, MaxMemAllocated=20.55GB
 //	[Rank 0] time (ms) | forward: 1.25 | mem_allocated: 1.2345 GB | max_mem_allocated: 2.3456 GB | cache_allocated: ...
 //
-// The workspace of csrc/transformer/inference, which it has just allocated; what is free is that
-// before it:
+// csrc/transformer/inference allocates a workspace and then prints these lines. The free memory is
+// that before the allocation:
 //
 //	Free memory : 19.605713 (GigaBytes)
 //	Total memory: 31.748535 (GigaBytes)
 //	Requested memory: 0.515625 (GigaBytes)
 //
 // Every unit is a power of 1024. The estimates of zero/stage3.py
-// (estimate_zero3_model_states_mem_needs) are no readings.
+// (estimate_zero3_model_states_mem_needs) are not readings.
 var deepspeedDialect = scan.Dialect{
 	Name: "deepspeed",
 	Needles: []string{
@@ -82,9 +83,9 @@ const (
 	needleWorkspace      = "Free memory : "
 )
 
-// readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". The first three
-// are rounded to two decimals, of which Python leaves out zeros at the end; Max_CA is a whole
-// number.
+// readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". "Max_MA " is at an
+// offset. The first three are rounded to two decimals, and Python drops zeros at their ends. Max_CA
+// is rounded to a whole number.
 func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 	start := max(0, at-nearby)
 	text := bytes.TrimRight(l.Text[start:at], " \t\\")
@@ -108,11 +109,8 @@ func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 			sizes[i], after, known = lex.CutRounded(after, 2*(1-i/2))
 		}
 		if !known {
-			l.Bad(
-				len(l.Text)-len(rest),
-				"a size such as 1.69 GB after \""+label[:len(label)-1]+"\"",
-				record.TornAdvice,
-			)
+			expected := "a size such as 1.69 GB after \"" + label[:len(label)-1] + "\""
+			l.Bad(len(l.Text)-len(rest), expected, record.TornAdvice)
 			return len(l.Text) - len(rest) + 1
 		}
 		rest = after
@@ -125,8 +123,8 @@ func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// messageBefore is what see_memory_usage was given: the line before, or the one before the warnings
-// and the lines of others that came between.
+// messageBefore returns the message that the program gave to see_memory_usage. It is the line
+// before the readings. Warnings and lines of other processes may come between.
 func messageBefore(l *scan.Line, at int) string {
 	const marker, unnamed = "see_memory_usage] ", "see_memory_usage"
 	prefix := bytes.TrimSpace(lex.LastBytes(l.Text[:at], nearby))
@@ -140,10 +138,12 @@ func messageBefore(l *scan.Line, at int) string {
 		switch {
 		case marked && i >= 0:
 			text = text[i+len(marker):]
-		case marked || bytes.Contains(text, []byte("Warning")) || bytes.HasPrefix(bytes.TrimSpace(text), []byte("warnings.warn")):
+		case marked || bytes.Contains(text, []byte("Warning")) ||
+			bytes.HasPrefix(bytes.TrimSpace(text), []byte("warnings.warn")):
 			continue
 		case len(prefix) > 0:
-			// A wrapper's last word stands before the message too: "0: MA 1.69 GB", "... INFO - MA 1.69 GB".
+			// The prefix of a launcher or logger precedes both lines: "0: MA 1.69 GB",
+			// "... INFO - MA 1.69 GB". Its last word ends the prefix of the message.
 			word := prefix[bytes.LastIndexByte(prefix, ' ')+1:]
 			before, after, ok := bytes.Cut(text, append(bytes.Clone(word), ' '))
 			if ok && (len(before) == 0 || before[len(before)-1] == ' ') {
@@ -158,14 +158,15 @@ func messageBefore(l *scan.Line, at int) string {
 	return unnamed
 }
 
-// isUsageLine says that a line is of see_memory_usage's readings, not its message.
+// isUsageLine reports whether a line has readings of see_memory_usage, so that it is not its
+// message.
 func isUsageLine(text []byte) bool {
 	return bytes.Contains(text, []byte("CPU Virtual Memory:")) ||
 		bytes.Contains(text, []byte(needleMA)) ||
 		bytes.Contains(text, []byte("GigaBytes"))
 }
 
-// memstats are the fields of memory_status, the differences second.
+// memstats are the fields of memory_status in the order in which it prints them.
 var memstats = []struct {
 	label    string
 	q        record.Quantity
@@ -179,6 +180,7 @@ var memstats = []struct {
 	{"max=", record.PeakReserved, false},
 }
 
+// readMemstats reads a line of memory_status: the levels as a checkpoint, the deltas as a change.
 func readMemstats(l *scan.Line, at int) (end int) {
 	rest := l.Text[at+len(needleMemstats):]
 	if bytes.HasPrefix(rest, []byte("STAGE=")) {
@@ -202,7 +204,8 @@ func readMemstats(l *scan.Line, at int) (end int) {
 			if source.IsTemplate(lex.FirstBytes(rest, nearby)) {
 				return 0
 			}
-			l.Bad(len(l.Text)-len(rest), "a size such as 1.2345GB after \""+f.label+"\"", record.TornAdvice)
+			expected := "a size such as 1.2345GB after \"" + f.label + "\""
+			l.Bad(len(l.Text)-len(rest), expected, record.TornAdvice)
 			return len(l.Text) - len(rest)
 		}
 		if f.isChange {
@@ -224,15 +227,13 @@ func readMemstats(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
+// readPipelinePeak reads the peaks that the pipeline engine prints:
+//
+//	MEMSTATS STAGE=0 RANK=0 max-alloc: 10.77GB max-cache: 20.55GB
 func readPipelinePeak(l *scan.Line, at int) (end int) {
 	rest := l.Text[at:]
-	i, j := bytes.Index(
-		lex.FirstBytes(rest, nearby),
-		[]byte(" RANK="),
-	), bytes.Index(
-		lex.FirstBytes(rest, nearby),
-		[]byte(" max-alloc: "),
-	)
+	i := bytes.Index(lex.FirstBytes(rest, nearby), []byte(" RANK="))
+	j := bytes.Index(lex.FirstBytes(rest, nearby), []byte(" max-alloc: "))
 	if i < 0 || j < i || source.IsTemplate(rest[:j]) {
 		return 0
 	}
@@ -251,6 +252,7 @@ func readPipelinePeak(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(behind)
 }
 
+// readThroughput reads "MemAllocated=10.77GB, MaxMemAllocated=20.55GB".
 func readThroughput(l *scan.Line, at int) (end int) {
 	rest := l.Text[at+len(needleMemAllocated):]
 	if len(rest) == 0 || !lex.IsDigit(rest[0]) || at > 0 && lex.IsWordByte(l.Text[at-1]) {
@@ -270,30 +272,38 @@ func readThroughput(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
+// breakdownFields are the sizes behind the times of a step, in the order in which they are printed.
+var breakdownFields = []struct {
+	label string
+	q     record.Quantity
+}{
+	{"| mem_allocated: ", record.Allocated},
+	{"| max_mem_allocated: ", record.Peak},
+	{"| cache_allocated: ", record.Reserved},
+	{"| max_cache_allocated: ", record.PeakReserved},
+}
+
+// readBreakdown reads the sizes behind the times of a step.
 func readBreakdown(l *scan.Line, at int) (end int) {
 	rest := l.Text[at:]
 	if source.IsTemplate(lex.FirstBytes(rest, nearby)) {
 		return 0
 	}
-	var sizes [4]record.Size
-	for i, label := range []string{"| mem_allocated: ", "| max_mem_allocated: ", "| cache_allocated: ", "| max_cache_allocated: "} {
-		after, known := lex.CutPrefix(lex.TrimBlanks(rest), label)
-		var ok bool
-		if sizes[i], after, ok = lex.CutSize(after, 0); !known || !ok {
-			l.Bad(
-				len(l.Text)-len(rest),
-				"a size such as 1.2345 GB after \""+label[2:]+"\"",
-				record.TornAdvice,
-			)
+	var r record.Reading
+	for _, f := range breakdownFields {
+		after, known := lex.CutPrefix(lex.TrimBlanks(rest), f.label)
+		s, after, ok := lex.CutSize(after, 0)
+		if !known || !ok {
+			expected := "a size such as 1.2345 GB after \"" + f.label[2:] + "\""
+			l.Bad(len(l.Text)-len(rest), expected, record.TornAdvice)
 			return len(l.Text) - len(rest) + 1
 		}
+		r.Set(f.q, s)
 		rest = after
 	}
 	c := l.Checkpoint(at, "step")
 	c.Sampled = true
-	c.Lane.Rank, _ = megatronRank(l.Text[:at])
-	for i, q := range []record.Quantity{record.Allocated, record.Peak, record.Reserved, record.PeakReserved} {
-		c.Set(q, sizes[i])
-	}
+	c.Lane.Rank = deepspeedRank(l.Text[:at])
+	c.Reading = r
 	return len(l.Text) - len(rest)
 }

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// gigaBytes are the readings that DeepSpeed prints on lines of their own; the longer label comes
-// first where one ends with another.
+// gigaBytes are the readings of the earlier see_memory_usage, each on a line of its own. A label
+// that ends with another one comes before it.
 var gigaBytes = []struct {
 	label string
 	q     record.Quantity
@@ -20,7 +20,7 @@ var gigaBytes = []struct {
 	{"Cache Allocated ", record.Reserved},
 }
 
-// cutGigaBytes finds one of them in a line.
+// cutGigaBytes finds one of these readings in a line. at is the offset of its label.
 func cutGigaBytes(text []byte) (q record.Quantity, s record.Size, at int, ok bool) {
 	for _, f := range gigaBytes {
 		if at = bytes.Index(text, []byte(f.label)); at < 0 {
@@ -29,16 +29,16 @@ func cutGigaBytes(text []byte) (q record.Quantity, s record.Size, at int, ok boo
 		n, rest, ok := lex.CutFloat(lex.TrimBlanks(text[at+len(f.label):]))
 		_, known := lex.CutPrefix(lex.TrimBlanks(rest), "GigaBytes")
 		s, fits := n.Times(record.GiB)
-		s.Resolution = 0 // all of the float's digits
+		s.Resolution = 0 // Python prints all digits of the float
 		return f.q, s, at, ok && known && fits
 	}
 	return 0, record.Size{}, 0, false
 }
 
-// readGigaBytes reads the lines of the earlier see_memory_usage, as many as follow one another.
+// readGigaBytes reads the readings of the earlier see_memory_usage on this line and the next ones
+// as one checkpoint.
 func readGigaBytes(l *scan.Line, at int) (end int) {
-	// What stands before the needle tells the reading: "Max Memory Allocated ", "Max cache Allocated
-	// ".
+	// The label may begin before the needle: "Max Memory Allocated ", "Max cache Allocated ".
 	start := max(0, at-len("Max c"))
 	q, s, from, ok := cutGigaBytes(lex.FirstBytes(l.Text[start:], nearby))
 	if from += start; !ok || from > at {
@@ -64,9 +64,9 @@ func readGigaBytes(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readWorkspace reads the block on the inference workspace. total_size is not set where the
-// workspace is made anew, and the line then shows what stood there: a total below what is free, or
-// above 1 TiB, is left out.
+// readWorkspace reads the three lines about the inference workspace. When DeepSpeed makes the
+// workspace anew it prints the total from a variable that it did not set. So a total below the free
+// memory or above 1 TiB is left out.
 func readWorkspace(l *scan.Line, at int) (end int) {
 	cut := func(text []byte, label string) (record.Size, bool) {
 		i := bytes.Index(text, []byte(label))
@@ -102,18 +102,18 @@ func readWorkspace(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// nearby is how far from a needle the rest of a reading is looked for, in bytes.
+// nearby is how many bytes away from a needle the rest of a reading may be.
 const nearby = 512
 
-// megatronRank is the N of the last "[Rank N]" in what stands before a reading, and where it
-// stands, -1 where there is none.
-func megatronRank(text []byte) (rank, at int) {
-	if at = bytes.LastIndex(text, []byte("[Rank ")); at < 0 {
-		return 0, -1
+// deepspeedRank returns the rank in the last "[Rank N]" of the text before a reading, or 0.
+func deepspeedRank(before []byte) int {
+	at := bytes.LastIndex(before, []byte("[Rank "))
+	if at < 0 {
+		return 0
 	}
-	rank, rest, ok := lex.CutInt(text[at+len("[Rank "):])
+	rank, rest, ok := lex.CutInt(before[at+len("[Rank "):])
 	if !ok || len(rest) == 0 || rest[0] != ']' {
-		return 0, -1
+		return 0
 	}
-	return rank, at
+	return rank
 }

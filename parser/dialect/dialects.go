@@ -12,11 +12,11 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// User is a dialect of the user's own. It is what a built-in program of programs.yaml is.
+// User is a dialect that a user wrote, in the same form as an entry of programs.yaml.
 type User = table.Program
 
-// written are the dialects that are written in Go. The first of those that share a needle is tried
-// first.
+// written are the dialects that are written in Go. If several have the same needle, the first one
+// tries the line first.
 var written = []*scan.Dialect{
 	&soaklog.Harness,
 	&soaklog.Pipeline,
@@ -57,8 +57,8 @@ var written = []*scan.Dialect{
 	&composerDialect,
 }
 
-// BuiltIn returns all dialects that are known: those written in Go, and behind them the lines of
-// programs.yaml. The lines of a program are dialects of the same name.
+// BuiltIn returns the built-in dialects: first those written in Go, then one dialect for each line
+// of programs.yaml. The lines of one program are dialects of the same name.
 var BuiltIn = sync.OnceValue(func() []*scan.Dialect {
 	all := slices.Clone(written)
 	for _, e := range entries() {

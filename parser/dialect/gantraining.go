@@ -10,7 +10,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// ganTrainingDialect is that of a guide to training in 16 GB and of the notebooks that follow it
+// ganTrainingDialect reads a guide to training in 16 GB, and the notebooks that follow it
 // (winzerprince/sentio: ast/MEMORY_OPTIMIZATION_GUIDE.md, distilled-vit.ipynb):
 //
 //	GPU memory: 1.23 GB
@@ -22,8 +22,9 @@ import (
 //	   Current: GAN_BATCH_SIZE=24, BATCH_SIZE=12
 //	  Max GPU memory: 1234.5 MB
 //
-// What is used is what is allocated (torch.cuda.memory_allocated). The three lines are one reading.
-// A notebook begins with the device, whose memory it divides by 1e9:
+// "used" is the allocated memory (torch.cuda.memory_allocated). The three lines with Allocated,
+// Reserved and Max allocated are one reading. A notebook begins with the device's memory, which it
+// divides by 1e9:
 //
 //	GPU: Tesla P100-PCIE-16GB
 //	GPU Memory: 17.1 GB
@@ -51,8 +52,9 @@ const (
 	configOK    = " config OK - "
 )
 
-// readGPUMemory reads "GPU memory: 1.23 GB" and "Max GPU memory: 1234.5 MB". Others say so of the
-// whole card and of what is free, with another word before it or other decimals.
+// readGPUMemory reads "GPU memory: 1.23 GB" and "Max GPU memory: 1234.5 MB". Other programs print
+// the total or the free memory with another word before it, or with other decimals. Those are not
+// read.
 func readGPUMemory(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len(memoryLabel):]
 	n, behind, ok := lex.CutNumber(text)
@@ -76,21 +78,22 @@ func readGPUMemory(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// lastByte is the last byte of a text that is no blank.
+// lastByte returns the last byte of a text that is not a blank. It is empty if there is none.
 func lastByte(text []byte) []byte {
 	text = bytes.TrimRight(text, " \t")
 	return text[max(0, len(text)-1):]
 }
 
-// endsField says that no more of the reading follows: the line ends, or what a notebook's file puts
-// around it.
+// endsField reports whether a reading ends before this text: at the end of the line, or at what the
+// JSON of a notebook puts around it.
 func endsField(rest []byte) bool {
-	return len(rest) == 0 || rest[0] == '\\' || rest[0] == '"' || rest[0] == ',' || rest[0] == ')' ||
-		rest[0] == '|' ||
-		rest[0] == ' ' && (len(rest) == 1 || !startsWord(rest) && rest[1] != '/')
+	if len(rest) == 0 || bytes.IndexByte([]byte(`\",)|`), rest[0]) >= 0 {
+		return true
+	}
+	return rest[0] == ' ' && (len(rest) == 1 || !startsWord(rest) && rest[1] != '/')
 }
 
-// readThreeLines reads the third of three lines, and the two before it.
+// readThreeLines reads the line of the peak, and the two lines before it.
 func readThreeLines(l *scan.Line, at int) (end int) {
 	peak, rest, ok := labelledSize(l.Text, "Max allocated: ")
 	before, okReserved := l.Previous(1)
@@ -111,7 +114,7 @@ func readThreeLines(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// labelledSize reads a line that is a label and a size.
+// labelledSize reads a line that has only a label and a size.
 func labelledSize(text []byte, label string) (s record.Size, rest []byte, ok bool) {
 	i := bytes.Index(text, []byte(label))
 	if i < 0 || i > 256 || len(bytes.TrimSpace(text[source.MessageStart(text[:i]):i])) > 0 {
@@ -125,16 +128,18 @@ func labelledSize(text []byte, label string) (s record.Size, rest []byte, ok boo
 func readConfigOK(l *scan.Line, at int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[at+len(configOK):], 0)
 	rest, used := lex.CutPrefix(rest, " used")
-	name := bytes.TrimSpace(l.Text[l.Head(at).Message():at])
+	start := l.Head(at).Message()
+	name := bytes.TrimSpace(l.Text[start:at])
 	if !ok || !used || s.Bytes < 0 || len(name) == 0 || len(name) > 64 {
 		return 0
 	}
-	c := l.Checkpoint(at, l.Str(l.Text[l.Head(at).Message():at+len(" config")]))
+	c := l.Checkpoint(at, l.Str(l.Text[start:at+len(" config")]))
 	c.Set(record.Allocated, s)
 	return len(l.Text) - len(rest)
 }
 
-// readOOMError reads an error and, from the lines after it, the batch sizes that did not fit.
+// readOOMError reads a failed allocation. It appends the batch sizes that did not fit to the text;
+// the lines behind the error give them.
 func readOOMError(l *scan.Line, at int) (end int) {
 	message := l.Text[at+len("OOM Error: "):]
 	if len(bytes.TrimSpace(message)) == 0 || source.IsTemplate(message) ||
@@ -151,17 +156,10 @@ func readOOMError(l *scan.Line, at int) (end int) {
 		if !there {
 			break
 		}
-		if _, sizes, found := bytes.Cut(
-			after,
-			[]byte("Current: "),
-		); found &&
-			bytes.Contains(sizes, []byte("BATCH_SIZE=")) {
-			o.Text = lex.Shorten(
-				o.Text,
-				200,
-			) + " (" + l.Str(
-				source.Unquoted(sizes[:min(len(sizes), 80)]),
-			) + ")"
+		_, sizes, found := bytes.Cut(after, []byte("Current: "))
+		if found && bytes.Contains(sizes, []byte("BATCH_SIZE=")) {
+			sizes = source.Unquoted(sizes[:min(len(sizes), 80)])
+			o.Text = lex.Shorten(o.Text, 200) + " (" + l.Str(sizes) + ")"
 			l.Undo()
 			l.Put(o)
 			break
@@ -170,7 +168,7 @@ func readOOMError(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readDeviceMemory reads the memory of the device in decimal GB, on the line after its name.
+// readDeviceMemory reads the device's total memory in decimal GB, on the line after its name.
 func readDeviceMemory(l *scan.Line, at int) (end int) {
 	before, there := l.Previous(1)
 	if !there || !bytes.Contains(before[:min(len(before), 64)], []byte("GPU: ")) {

@@ -11,7 +11,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// longBatchDialect is that of an ingestion of hours of recordings with speech recognition, voice
+// longBatchDialect reads a program that ingests hours of recordings, with speech recognition, voice
 // embeddings and text embeddings on one card (Artexis10/dr-chaffee-ai:
 // backend/scripts/common/enhanced_asr.py, voice_enrollment_optimized.py, embeddings.py;
 // backend/services/embeddings_service.py; utils/monitoring):
@@ -24,15 +24,14 @@ import (
 //	⏰ 12:00:00 | ⏱️ 3.5m | 🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%) | 🖥️ CPU: 35.0% | 🧠 RAM: 60.1%
 //	   GPU 0: 92% util, 85.4% VRAM (13,921MB/16,303MB), 71°C
 //
-// A file begins where its transcription does; several may be worked on at once, so that the words
-// on how one ended are not told apart. "VRAM usage" comes once a file, when it is transcribed. The
-// line with a slash is printed when a CUDA error is met, and divides by 1e9; all others divide by
-// 1024^3. The monitor's are the driver's. Estimates give nothing:
+// A file starts where its transcription starts. The ends of files are not read: several files may
+// be in work at once, and the words for an end do not name the file. "VRAM usage" is printed once
+// for each file, behind its transcription. "GPU memory: 1.2GB / 16.0GB" is printed at a CUDA error,
+// and divides by 1e9. All other lines divide by 1024^3. The monitor prints the driver's numbers.
+//
+// Estimates and percentages give no reading:
 //
 //	💾 Peak VRAM usage: 12.5GB
-//
-// nor do percentages:
-//
 //	🚀 RTX5080 SM=95% 💾 VRAM=85.1% temp=67°C power=250W queues: io=3 asr=2 db=1
 var longBatchDialect = scan.Dialect{
 	Name: "long-batch",
@@ -76,28 +75,14 @@ var longBatchDialect = scan.Dialect{
 }
 
 var longBatchEvents = []scan.EventWording{
-	{
-		Text: "Cleared GPU cache ",
-		Kind: record.EventCacheCleared,
-		With: "",
-	}, // "🧹 Cleared GPU cache before ASR", "... after voice enrollment"
-	{
-		Text: "Batch processing failed, falling back to sequential",
-		Kind: record.EventFallback,
-		With: "",
-	},
-	{Text: "Falling back to sequential extraction", Kind: record.EventFallback, With: ""},
-	{
-		Text: "Attempting GPU recovery and retry with smaller batch",
-		Kind: record.EventFallback,
-		With: "",
-	},
-	{Text: "GPU loading failed, falling back to CPU", Kind: record.EventFallback, With: ""},
-	{
-		Text: "Falling back to the fast path: ",
-		Kind: record.EventFallback,
-		With: "",
-	}, // gpupipeline, which else uses these words too
+	// "🧹 Cleared GPU cache before ASR", "... after voice enrollment"
+	{Text: "Cleared GPU cache ", Kind: record.EventCacheCleared},
+	{Text: "Batch processing failed, falling back to sequential", Kind: record.EventFallback},
+	{Text: "Falling back to sequential extraction", Kind: record.EventFallback},
+	{Text: "Attempting GPU recovery and retry with smaller batch", Kind: record.EventFallback},
+	{Text: "GPU loading failed, falling back to CPU", Kind: record.EventFallback},
+	// Our own gpupipeline prints this one and some of the others.
+	{Text: "Falling back to the fast path: ", Kind: record.EventFallback},
 }
 
 // readErrorMemory reads "GPU memory: 1.2GB / 16.0GB", in decimal GB.
@@ -107,9 +92,8 @@ func readErrorMemory(l *scan.Line, at int) (end int) {
 	allocated, rest, okSize := lex.CutDecimalSize(text)
 	rest, slash := lex.CutPrefix(rest, " / ")
 	total, rest, okTotal := lex.CutDecimalSize(rest)
-	if !ok || !okSize || !slash || !okTotal || n.Decimals != 1 || !bytes.HasPrefix(behind, []byte("GB")) ||
-		allocated.Bytes < 0 ||
-		total.Bytes <= 0 {
+	if !ok || !okSize || !slash || !okTotal || n.Decimals != 1 ||
+		!bytes.HasPrefix(behind, []byte("GB")) || allocated.Bytes < 0 || total.Bytes <= 0 {
 		return 0
 	}
 	c := l.Checkpoint(at, "GPU memory")
@@ -119,8 +103,8 @@ func readErrorMemory(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readVRAMUsage reads "VRAM usage: 3.21GB (peak: 4.56GB)", and without the peak in older scripts.
-// "Peak" and "Expected" before it are a number of workers times a constant.
+// readVRAMUsage reads "VRAM usage: 3.21GB (peak: 4.56GB)". Older scripts print no peak. Behind
+// "Peak" or "Expected" the size is an estimate: a number of workers times a constant.
 func readVRAMUsage(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len("VRAM usage: "):]
 	before := l.Text[:at]
@@ -152,7 +136,7 @@ func readVRAMUsage(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readTranscriptionStart reads where work on a file begins.
+// readTranscriptionStart reads the start of a file.
 func readTranscriptionStart(l *scan.Line, at int) (end int) {
 	path := bytes.TrimSpace(l.Text[at+len("Starting enhanced ASR transcription: "):])
 	if len(path) == 0 || len(path) > scan.NameMax || source.IsTemplate(path) {
@@ -162,7 +146,8 @@ func readTranscriptionStart(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readCUDAMemory reads the level at a place of the service, behind its name and a colon.
+// readCUDAMemory reads the level that the embeddings service prints. name is the text before the
+// colon and becomes the checkpoint's name.
 func readCUDAMemory(l *scan.Line, at int, name string) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[at+len(name)+len(": "):], 0)
 	if !ok || s.Bytes < 0 {
@@ -172,8 +157,9 @@ func readCUDAMemory(l *scan.Line, at int, name string) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMonitorVRAM reads the monitor's "🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%)". Another monitor,
-// which prints the first percentage whole, shows its own allocator and so nothing.
+// readMonitorVRAM reads the monitor's "🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%)". Another monitor
+// prints the first percentage without decimals. It shows the allocator of its own process, which is
+// empty, so it is not read.
 func readMonitorVRAM(l *scan.Line, at int) (end int) {
 	_, load, ok := bytes.Cut(l.Text[max(0, at-40):at], []byte("GPU: "))
 	n, _, okLoad := lex.CutNumber(load)
@@ -216,7 +202,7 @@ func readDeviceVRAM(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readBatchProgress reads how far the embeddings are:
+// readBatchProgress reads the progress of the embeddings:
 //
 //	✅ Progress: 10/125 batches (40 embeddings extracted)
 //	✅ Progress: 80/320 segments (78 embeddings extracted)
@@ -233,15 +219,17 @@ func readBatchProgress(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readOOMFallback reads an allocation that failed, whose own message the program does not print,
-// and what it does instead:
+// readOOMFallback reads a line with a failed allocation and the fallback that the program takes.
+// The program does not print the allocator's message:
 //
 //	⚠️  CUDA OOM during voice enrollment, using fallback fast-path
 //	⚠️ CUDA OOM during batch extraction, skipping voice embeddings for this cluster
 //	⚠️  CUDA OOM loading bge-reranker-large, falling back to base
 //
-// Where it goes on with the message, that is read by itself: "CUDA OOM during embedding generation:
-// CUDA out of memory". Where it says nothing more, or that there is no way on, nothing pardons it.
+// If the line names no fallback, the failed allocation is a record without a fallback event. If the
+// line has a colon, the allocator's message follows and package failure reads it:
+//
+//	CUDA OOM during embedding generation: CUDA out of memory
 func readOOMFallback(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len("CUDA OOM "):]
 	begins := func(word string) bool { return bytes.HasPrefix(text, []byte(word)) }
@@ -249,20 +237,22 @@ func readOOMFallback(l *scan.Line, at int) (end int) {
 		!slices.ContainsFunc([]string{"during ", "loading ", "on ", "while ", "at "}, begins) {
 		return 0
 	}
-	for _, way := range []string{", using fallback fast-path", ", skipping voice embeddings", ", falling back to "} {
-		if bytes.Contains(text[:min(len(text), 200)], []byte(way)) {
+	for _, fallback := range []string{
+		", using fallback fast-path", ", skipping voice embeddings", ", falling back to ",
+	} {
+		if bytes.Contains(text[:min(len(text), 200)], []byte(fallback)) {
 			l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})
 			l.Add(record.Event{Header: l.Header(at), Kind: record.EventFallback, Text: l.Message(at)})
 			return len(l.Text)
 		}
 	}
-	_, way, goesOn := bytes.Cut(bytes.ToLower(text), []byte(", "))
-	says := func(word string) bool { return bytes.Contains(way, []byte(word)) }
-	noWay := !goesOn ||
+	_, clause, found := bytes.Cut(bytes.ToLower(text), []byte(", "))
+	says := func(word string) bool { return bytes.Contains(clause, []byte(word)) }
+	noFallback := !found ||
 		slices.ContainsFunc([]string{"no fallback", "fail", "abort", "giving up", "exit"}, says)
 	remark := failure.IsRemark(l.Text, at) || bytes.HasSuffix(l.Text[:at], []byte("fallback on ")) ||
 		bytes.Contains(text[:min(len(text), 200)], []byte(" may be avoided"))
-	if noWay && bytes.IndexByte(text, ':') < 0 && !remark {
+	if noFallback && bytes.IndexByte(text, ':') < 0 && !remark {
 		l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})
 		return len(l.Text)
 	}

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// memoryStatsDialect is that of torch.cuda.memory_stats(), printed in one line or one key a line,
-// and of what programs take from it; the bytes are exact:
+// memoryStatsDialect reads the dict that torch.cuda.memory_stats() returns, printed on one line or
+// one key a line, whole or in part. The bytes are exact:
 //
 //	OrderedDict([('active.all.allocated', 3), ..., ('allocated_bytes.all.current', 1024), ('allocated_bytes.all.peak', 2048), ...
 //	 'allocated_bytes.all.current': 1024,
@@ -47,9 +47,11 @@ var memoryStatsKeys = []scan.Keyed{
 	{Key: "inactive_split_bytes.all.current", Q: record.InactiveSplit},
 }
 
-// isMemoryStat tells the lines of a dict that is printed one key a line.
+// isMemoryStat reports whether a line has a key of the dict, so that the dict goes on there.
 func isMemoryStat(text []byte) bool {
-	for _, word := range []string{".all.", "_pool.", "num_", "max_split_size", "oversize_", ".current", ".peak"} {
+	for _, word := range []string{
+		".all.", "_pool.", "num_", "max_split_size", "oversize_", ".current", ".peak",
+	} {
 		if bytes.Contains(text, []byte(word)) {
 			return true
 		}

@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// memorySummaryDialect is that of torch.cuda.memory_summary(), whole or abbreviated:
+// memorySummaryDialect reads the table of torch.cuda.memory_summary(), whole or abbreviated:
 //
 //	|===========================================================================|
 //	|                  PyTorch CUDA memory summary, device ID 0                 |
@@ -21,19 +21,20 @@ import (
 //	| Allocated memory      |   5624 MiB |   5673 MiB |  22536 MiB |  16911 MiB |
 //	|       from large pool |   5543 MiB |   5589 MiB |   8875 MiB |   3332 MiB |
 //
-// A notebook whose cell ends with the call shows the string as Python writes it, in one line:
+// If a notebook's cell ends with the call, the notebook shows the string's repr on one line:
 //
 //	'|===========================================================================|\n|                  PyTorch CUDA memory ...
 //
-// Older versions print MB and KB for the same units, and have no row of requested memory. Sizes are
-// rounded down (torch/cuda/memory.py, _format_size), see [lex.CutFloored].
+// Older versions print MB and KB for the same units, and lack the row of requested memory. Sizes
+// are rounded down (torch/cuda/memory.py, _format_size), see [lex.CutFloored].
 var memorySummaryDialect = scan.Dialect{
 	Name:    "memory-summary",
 	Needles: []string{" memory summary, device ID "},
 	Read:    readMemorySummary,
 }
 
-// memorySummaryRows are the table's rows for all pools, and what their first two columns are.
+// memorySummaryRows are the table's rows for all pools, with the quantities of their first two
+// columns. [record.Quantities] means that the peak is not read.
 var memorySummaryRows = []struct {
 	label         string
 	current, peak record.Quantity
@@ -44,9 +45,10 @@ var memorySummaryRows = []struct {
 	{"Non-releasable memory", record.InactiveSplit, record.Quantities},
 }
 
-// memorySummaryLines is more than the lines of a table.
+// memorySummaryLines bounds the lines of a table. Real tables have fewer.
 const memorySummaryLines = 64
 
+// readMemorySummary reads a table from its title on.
 func readMemorySummary(l *scan.Line, at int) (end int) {
 	if !bytes.HasPrefix(bytes.TrimLeft(l.Text[:at], " \t│"), []byte("|")) &&
 		!bytes.Contains(l.Text[:at], []byte("| ")) {
@@ -59,22 +61,20 @@ func readMemorySummary(l *scan.Line, at int) (end int) {
 	c := l.Checkpoint(at, "memory summary")
 	c.Lane.Device, c.Sampled = device, true
 	if text, ok := l.Previous(1); ok && c.Time.IsZero() {
-		stamp.Find(
-			text[:min(len(text), 256)],
-		).Into(
-			&c.Header,
-		) // the table's first line follows the logger's prefix
+		// The logger's prefix, with the time, is before the table's first line.
+		stamp.Find(text[:min(len(text), 256)]).Into(&c.Header)
 	}
 	rows := 0
-	counts := true // the table has totals: cudaMallocAsync keeps none, nor what is not releasable
-	written, isWritten := lex.CutPrefix(
+	// With cudaMallocAsync the table has no totals, and its non-releasable memory is always 0.
+	hasTotals := true
+	repr, isRepr := lex.CutPrefix(
 		bytes.TrimLeft(l.Text[at+len(" memory summary, device ID "):], " 0123456789"),
 		`|\n|`,
 	)
 	for range memorySummaryLines {
 		var text []byte
-		if isWritten {
-			text, written, ok = bytes.Cut(written, []byte(`\n`))
+		if isRepr {
+			text, repr, ok = bytes.Cut(repr, []byte(`\n`))
 		} else {
 			text, ok = l.Peek(1)
 		}
@@ -84,7 +84,7 @@ func readMemorySummary(l *scan.Line, at int) (end int) {
 			rows > 0 && bytes.Contains(text[bar:], []byte("|====")) {
 			break
 		}
-		if !isWritten {
+		if !isRepr {
 			l.Next()
 		}
 		cells := bytes.Split(text[bar+1:], []byte("|"))
@@ -112,9 +112,9 @@ func readMemorySummary(l *scan.Line, at int) (end int) {
 			rows++
 			if row.current == record.Allocated && len(cells) > 3 {
 				total, ok := lex.CutFloored(cells[3])
-				counts = !ok || total.Bytes > 0 || current.Bytes == 0
+				hasTotals = !ok || total.Bytes > 0 || current.Bytes == 0
 			}
-			if row.current != record.InactiveSplit || counts {
+			if row.current != record.InactiveSplit || hasTotals {
 				c.Set(row.current, current)
 			}
 			if row.peak != record.Quantities {
@@ -126,8 +126,8 @@ func readMemorySummary(l *scan.Line, at int) (end int) {
 		l.Undo()
 		l.Bad(0, "the rows of a memory summary", "the log was cut, or its lines were mixed with others")
 	}
-	if isWritten {
-		return len(l.Text) - len(written)
+	if isRepr {
+		return len(l.Text) - len(repr)
 	}
 	return len(l.Text)
 }

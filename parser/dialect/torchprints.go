@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// torchPrintDialect is that of the prints around torch.cuda.memory_allocated that tutorials and
-// forums hand on, one block of lines a device:
+// torchPrintDialect reads the prints of torch.cuda.memory_allocated that tutorials and forums pass
+// on. Each device has a block of lines:
 //
 //	GPU Memory before training:
 //	GPU 0: NVIDIA L40S
@@ -23,7 +23,7 @@ import (
 //	Allocated: 1.2 GB
 //	Cached:    2.0 GB
 //
-// and, on one line, with the words behind the sizes:
+// Or each has one line, with the words behind the sizes:
 //
 //	  GPU Memory: 1.03 GB allocated, 1.27 GB reserved
 //	[Step 10] GPU Memory: 3.10GB allocated, 3.52GB reserved, 3.30GB peak
@@ -41,7 +41,7 @@ var torchPrintDialect = scan.Dialect{
 	Read: readTorchPrint,
 }
 
-// torchPrintLabels begin the lines of a block, without the blanks before them.
+// torchPrintLabels are the labels at the beginning of a block's lines, behind blanks.
 var torchPrintLabels = []struct {
 	label string
 	q     record.Quantity
@@ -55,6 +55,7 @@ var torchPrintLabels = []struct {
 	{"Free memory:", record.Free},
 }
 
+// forumPrintLabels are the labels of the lines under "Memory Usage:".
 var forumPrintLabels = []struct {
 	label string
 	q     record.Quantity
@@ -64,15 +65,19 @@ var forumPrintLabels = []struct {
 	{"Reserved:", record.Reserved},
 }
 
-// torchPrintBlocks is how many devices are read together, under one title.
+// torchPrintBlocks is the most blocks, one for each device, that are read under one title.
 const torchPrintBlocks = 32
 
+// readTorchPrint reads the blocks of all devices under one title. The title becomes the name of
+// their checkpoints:
+//
+//	GPU Memory before training:
 func readTorchPrint(l *scan.Line, at int) (end int) {
 	if bytes.HasPrefix(l.Text[at:], []byte("Memory Usage:")) {
 		return readForumPrint(l, at)
 	}
 	if l.Text[at] == 'B' {
-		return readWordedPrint(l, at)
+		return readOneLine(l, at)
 	}
 	if _, _, ok := cutTorchPrint(l.Text); !ok {
 		return 0
@@ -137,8 +142,8 @@ func readTorchPrint(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// cutTorchPrint reads a line of a block. The unit is there, so that no other count is taken for a
-// size.
+// cutTorchPrint reads a line of a block. The size must have a unit, because another program may
+// print a count behind the same label.
 func cutTorchPrint(text []byte) (q record.Quantity, s record.Size, ok bool) {
 	text = bytes.TrimLeft(text[:min(len(text), 256)], " \t-*•")
 	for _, p := range torchPrintLabels {
@@ -150,7 +155,7 @@ func cutTorchPrint(text []byte) (q record.Quantity, s record.Size, ok bool) {
 	return 0, record.Size{}, false
 }
 
-// cutGPU reads the line that names a device: "GPU 0: NVIDIA L40S".
+// cutGPU returns the device that a line names: "GPU 0: NVIDIA L40S".
 func cutGPU(text []byte) (device int, ok bool) {
 	rest, ok := lex.CutPrefix(lex.TrimBlanks(text), "GPU ")
 	if !ok {
@@ -160,6 +165,7 @@ func cutGPU(text []byte) (device int, ok bool) {
 	return device, ok && len(rest) > 0 && rest[0] == ':'
 }
 
+// readForumPrint reads the lines under "Memory Usage:".
 func readForumPrint(l *scan.Line, at int) (end int) {
 	if len(bytes.TrimSpace(l.Text[at+len("Memory Usage:"):])) > 0 {
 		return 0
@@ -195,7 +201,8 @@ func readForumPrint(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-var wordedPrintWords = []struct {
+// sizeWords are the words behind the sizes of one line.
+var sizeWords = []struct {
 	word string
 	q    record.Quantity
 }{
@@ -207,9 +214,9 @@ var wordedPrintWords = []struct {
 	{" free", record.Free},
 }
 
-// readWordedPrint reads sizes with their words behind them. At least what is allocated and what is
-// reserved must stand there, as disks and budgets are allocated too.
-func readWordedPrint(l *scan.Line, at int) (end int) {
+// readOneLine reads a line whose sizes are followed by their words. The line must have both the
+// allocated and the reserved memory, because disks and budgets are "allocated", too.
+func readOneLine(l *scan.Line, at int) (end int) {
 	from := at
 	for from > 0 && bytes.IndexByte([]byte("0123456789. KMGTi"), l.Text[from-1]) >= 0 {
 		from--
@@ -226,7 +233,7 @@ func readWordedPrint(l *scan.Line, at int) (end int) {
 			break
 		}
 		found := false
-		for _, w := range wordedPrintWords {
+		for _, w := range sizeWords {
 			after, ok := lex.CutPrefix(behind, w.word)
 			if _, has := r.Get(w.q); !ok || has || len(after) > 0 && lex.IsScalarByte(after[0]) {
 				continue

@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// torchtuneDialect is that of torchtune (torchtune/training/memory.py, metric_logging.py):
+// torchtuneDialect reads torchtune (torchtune/training/memory.py, metric_logging.py):
 //
 //	INFO:torchtune.utils._logging:Memory stats after model init:
 //		GPU peak memory allocation: 2.33 GiB
@@ -18,8 +18,8 @@ import (
 //	INFO:torchtune.utils.logging:Memory Stats after model init:
 //	{'peak_memory_active': 9.478172672, 'peak_memory_alloc': 8.953868288, 'peak_memory_reserved': 11.112808448}
 //
-// Until August 2024 it divided by 10^9 and said GB. A number without a unit is told by its digits:
-// see [cutTorchtune].
+// Until August 2024 it divided by 10^9 and said GB. The digits of a number without a unit show its
+// divisor, see [cutTorchtune].
 var torchtuneDialect = scan.Dialect{
 	Name: "torchtune",
 	Needles: []string{
@@ -50,16 +50,18 @@ var torchtuneKeys = []scan.Keyed{
 	{Key: "peak_memory_reserved", Q: record.PeakReserved},
 }
 
-// readTorchtune reads the lines that follow a message, from the first.
+// readTorchtune reads the lines of peaks below a message. The message names the checkpoint.
 func readTorchtune(l *scan.Line, at int) (end int) {
 	c := l.Checkpoint(at, "peak memory")
 	c.Sampled = true
 	if text, ok := l.Previous(1); ok {
 		text = text[:min(len(text), 512)]
-		if _, place, ok := bytes.Cut(text, []byte("emory stats ")); ok && len(place) < 128 {
-			c.Name, c.Sampled = l.Str(bytes.TrimRight(place, ": \r")), false
-		} else if _, place, ok := bytes.Cut(text, []byte("emory Stats ")); ok && len(place) < 128 {
-			c.Name, c.Sampled = l.Str(bytes.TrimRight(place, ": \r")), false
+		_, stage, ok := bytes.Cut(text, []byte("emory stats "))
+		if !ok || len(stage) >= 128 {
+			_, stage, ok = bytes.Cut(text, []byte("emory Stats "))
+		}
+		if ok && len(stage) < 128 {
+			c.Name, c.Sampled = l.Str(bytes.TrimRight(stage, ": \r")), false
 		}
 	}
 	text := l.Text[at:]
@@ -90,9 +92,9 @@ func readTorchtune(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// cutTorchtune reads a number of gigabytes that was not rounded. One of bytes over 10^9 has at most
-// nine decimals, and is a multiple of the 512 bytes that PyTorch allocates in; one over 2^30 is
-// that but by accident.
+// cutTorchtune reads gigabytes that were not rounded. If torchtune divided by 10^9, the number has
+// at most nine decimals and is a multiple of 512 bytes, the unit of PyTorch's allocator. If it
+// divided by 2^30, this holds only by accident.
 func cutTorchtune(value []byte) (s record.Size, ok bool) {
 	n, _, ok := lex.CutNumber(value)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// trainingDialect is that of a trainer whose memory is logged at named places, in blocks of work
-// and around its cleanups (fmousinho/LaxAI: shared_libs/utils/gpu_memory.py, cpu_memory.py,
+// trainingDialect reads a trainer that logs its memory at named stages, before and after each block
+// of work, and around cleanups (fmousinho/LaxAI: shared_libs/utils/gpu_memory.py, cpu_memory.py,
 // evaluation_memory.py, cleanup_gpu.py):
 //
 //	Epoch 3 start - Allocated: 1.23GB, Cached: 2.00GB, Max: 3.00GB
@@ -22,8 +22,8 @@ import (
 //	Memory freed - Allocated: 1.98GB, Cached: 3.50GB
 //	Evaluation Memory (Before validation evaluation): 2345.6MB RSS, 1260.0MB GPU, Model on cuda:0
 //
-// What is cached is what is reserved. An older cleanup says "Reserved" and has no line before it.
-// The memory of the host gives nothing. Some stand on several lines:
+// "Cached" is the reserved memory. An older version says "Reserved", and prints nothing before a
+// cleanup. Host memory is not read. Some readings have several lines:
 //
 //	Training completion - Memory Stats:
 //	  Process: 2345.6MB RSS (14.3%)
@@ -65,13 +65,13 @@ var trainingDialect = scan.Dialect{
 const cachedLine = "  Cached:    "
 
 var trainingEvents = []scan.EventWording{
-	{Text: "GPU cache cleared (", Kind: record.EventCacheCleared, With: ""},
-	{Text: "GPU cache force-cleared (", Kind: record.EventCacheCleared, With: ""},
-	{Text: "GPU peak memory statistics reset", Kind: record.EventPeakReset, With: ""},
-	{Text: "Cleared GPU memory on ", Kind: record.EventCleanup, With: ""},
-	{Text: "Clearing GPU memory...", Kind: record.EventCleanup, With: ""},
-	{Text: "Cleaning up GPU memory after ", Kind: record.EventCleanup, With: ""},
-	{Text: "Cleaning up GPU and CPU memory after ", Kind: record.EventCleanup, With: ""},
+	{Text: "GPU cache cleared (", Kind: record.EventCacheCleared},
+	{Text: "GPU cache force-cleared (", Kind: record.EventCacheCleared},
+	{Text: "GPU peak memory statistics reset", Kind: record.EventPeakReset},
+	{Text: "Cleared GPU memory on ", Kind: record.EventCleanup},
+	{Text: "Clearing GPU memory...", Kind: record.EventCleanup},
+	{Text: "Cleaning up GPU memory after ", Kind: record.EventCleanup},
+	{Text: "Cleaning up GPU and CPU memory after ", Kind: record.EventCleanup},
 	{
 		Text: "Exception occurred during ",
 		Kind: record.EventCleanup,
@@ -79,7 +79,7 @@ var trainingEvents = []scan.EventWording{
 	},
 }
 
-// readTraining reads a list whose " - Allocated: " stands at an offset.
+// readTraining reads a list of sizes. " - Allocated: " is at an offset, and the name is before it.
 func readTraining(l *scan.Line, at int) (end int) {
 	name := bytes.TrimSpace(l.Text[l.Head(at).Message():at])
 	text := l.Text[at+len(" - "):]
@@ -104,22 +104,18 @@ func readTraining(l *scan.Line, at int) (end int) {
 		return end
 	}
 	c := l.Checkpoint(at, l.Str(name))
-	c.Sampled = string(name) == "GPU Memory" // what it is called where the program names no place
+	c.Sampled = string(name) == "GPU Memory" // the program names no stage then
 	for _, item := range list {
-		if wrong := lex.SetSize(
-			c,
-			trainingQuantity(item.Key),
-			item.Size,
-			item.Key,
-		); wrong != nil &&
-			bad == nil {
+		wrong := lex.SetSize(c, trainingQuantity(item.Key), item.Size, item.Key)
+		if wrong != nil && bad == nil {
 			bad = wrong
 		}
 	}
-	finish(l, c, bad)
+	finishCheckpoint(l, c, bad)
 	return end
 }
 
+// trainingQuantity returns the quantity with a key of the list.
 func trainingQuantity(key string) record.Quantity {
 	switch key {
 	case "Allocated":
@@ -132,7 +128,7 @@ func trainingQuantity(key string) record.Quantity {
 	return record.Reserved
 }
 
-// readIncrease reads by how much the level rose in a block of work.
+// readIncrease reads how much memory a block of work added: " - Memory increase: 0.40GB".
 func readIncrease(l *scan.Line, at int) (end int) {
 	value := l.Text[at+len(" - Memory increase: "):]
 	s, rest, ok := lex.CutSize(value, 0)
@@ -158,7 +154,7 @@ func readEvaluation(l *scan.Line, at int) (end int) {
 	if !ok || source.IsTemplate(stage) {
 		return 0
 	}
-	_, rest, ok = lex.CutSize(rest, 0) // of the host
+	_, rest, ok = lex.CutSize(rest, 0) // host memory
 	rest, rss := lex.CutPrefix(rest, " RSS, ")
 	if !ok || !rss {
 		return 0
@@ -172,7 +168,7 @@ func readEvaluation(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMemoryStats reads the line of the GPU in a block, whose "MB allocated, " stands at an offset.
+// readMemoryStats reads the GPU's line of a block. "MB allocated, " is at an offset.
 func readMemoryStats(l *scan.Line, at int) (end int) {
 	from := lex.TrailingNumber(l.Text[:at])
 	if !bytes.HasSuffix(l.Text[:from], []byte("GPU: ")) {
@@ -202,8 +198,8 @@ func readMemoryStats(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readStatistics reads the three lines of the detailed statistics, of which the middle one is at
-// hand. The bytes are exact.
+// readStatistics reads the three lines of the detailed statistics, whose bytes are exact. l is the
+// middle line.
 func readStatistics(l *scan.Line, at int) (end int) {
 	reserved, ok := exactGB(l.Text[at:], "  Cached:")
 	if !ok {
@@ -225,7 +221,7 @@ func readStatistics(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// exactGB reads "  Peak:      3.00 GB (3,221,225,472 bytes)".
+// exactGB reads the bytes of a line such as "  Peak:      3.00 GB (3,221,225,472 bytes)".
 func exactGB(text []byte, label string) (s record.Size, ok bool) {
 	i := bytes.Index(text, []byte(label))
 	if i < 0 || i > 128 {

@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// What is read at once is what is read piece by piece, as fields in lower case are.
+// The fast path reads what the general path reads. Fields in lower case take the general path.
 func TestUsualFields(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const usual = "Allocated: 7.23GB (30.1%) | Reserved: 10.00MB | Free: 123.99GB (100.0%)  |  Total: 99999.99GB | Peak: 1.00GB"

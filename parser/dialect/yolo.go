@@ -2,29 +2,30 @@ package dialect
 
 import (
 	"bytes"
+	"slices"
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
 )
 
-// yoloDialect is that of the YOLO trainers: Ultralytics' YOLOv3, YOLOv5 and ultralytics (YOLOv8,
-// YOLO11, ...), and what was made of them (YOLOR, YOLOv7, YOLOv9, YOLOv10). The second column is
-// memory_reserved (memory_cached at first); the rows are a progress bar, of which a log keeps many
-// states in one line, with '\r' between:
+// yoloDialect reads the YOLO trainers: Ultralytics' YOLOv3, YOLOv5 and ultralytics (YOLOv8, YOLO11,
+// ...), and those made from them (YOLOR, YOLOv7, YOLOv9, YOLOv10). The second column is
+// memory_reserved (memory_cached at first). A row is a progress bar. A log keeps its states on one
+// line, with '\r' between them:
 //
 //	 Epoch    GPU_mem   box_loss   obj_loss   cls_loss  Instances       Size
 //	 0/299      4.15G    0.09471    0.06054    0.05342         73        640: 100%|████| 8/8 [00:05<00:00,  1.4it/s]
 //	Epoch   gpu_mem       box       obj       cls     total    labels  img_size
 //
-// It has three significant digits ("%.3g"), and G are 1e9 bytes. ultralytics went over to 2**30
-// after 8.3.63, which the line of its version tells; that line also gives the devices:
+// The column has three significant digits ("%.3g"). G is 1e9 bytes, and 2**30 in ultralytics after
+// 8.3.63. Its first line gives the version, and also the devices:
 //
 //	Ultralytics 8.3.100 🚀 Python-3.11.12 torch-2.6.0+cu124 CUDA:0 (Tesla T4, 15095MiB)
 //	YOLOv5 🚀 v7.0-0-g915bbf2 Python-3.10.6 torch-1.13.1+cu116 CUDA:0 (NVIDIA A100-SXM4-40GB, 40536MiB)
 //	                                                          CUDA:1 (NVIDIA A100-SXM4-40GB, 40536MiB)
 //
-// Without a GPU the column says 0G, which is no reading.
+// Without a GPU the column says 0G, which is not a reading.
 var yoloDialect = scan.Dialect{
 	Name:    "yolo",
 	Needles: []string{"GPU_mem", "gpu_mem", needleUltralytics, needleCUDA},
@@ -34,12 +35,12 @@ var yoloDialect = scan.Dialect{
 			if unit, ok := ultralyticsUnit(text); ok {
 				l.Open(&yoloTable{unit: unit})
 			}
-			return at + len(needleUltralytics) // the device follows
+			return at + len(needleUltralytics) // the devices follow on the line
 		case bytes.HasPrefix(text, []byte(needleCUDA)):
 			return readYoloDevice(l, at)
 		}
-		if isYoloHead(l.Text) {
-			l.Open(&yoloTable{unit: lex.GB, rows: true})
+		if isYoloHeader(l.Text) {
+			l.Open(&yoloTable{unit: lex.GB, hasHeader: true})
 			return len(l.Text)
 		}
 		return 0
@@ -51,23 +52,24 @@ const (
 	needleCUDA        = "CUDA:"
 )
 
-// A yoloTable is open from the line of the version on, and has rows from its head on. It does not
-// change; another takes its place.
+// A yoloTable is the table of a training. It opens at the line with the version, and its rows begin
+// behind the header. It never changes: at the header another table replaces it.
 type yoloTable struct {
-	unit int64
-	rows bool
+	unit      int64 // bytes of 1G
+	hasHeader bool
 }
 
+// Row implements [scan.Table].
 func (t *yoloTable) Row(l *scan.Line) bool {
 	text := trimNotebook(l.Text)
 	switch {
 	case len(text) == 0:
 		return false
-	case !t.rows || !lex.IsDigit(text[0]):
-		// A second head would have the unit forgotten.
-		if len(text) > 5 && text[0] == 'E' && isYoloHead(text) {
-			if !t.rows {
-				l.Open(&yoloTable{unit: t.unit, rows: true})
+	case !t.hasHeader || !lex.IsDigit(text[0]):
+		// The header is taken here, because a table opened by its needle would not know the unit.
+		if len(text) > 5 && text[0] == 'E' && isYoloHeader(text) {
+			if !t.hasHeader {
+				l.Open(&yoloTable{unit: t.unit, hasHeader: true})
 			}
 			return true
 		}
@@ -100,8 +102,8 @@ func (t *yoloTable) Row(l *scan.Line) bool {
 	return true
 }
 
-// isYoloHead says that a line is the head of the columns: "Epoch    GPU_mem   box_loss ...".
-func isYoloHead(text []byte) bool {
+// isYoloHeader reports whether a line is the table's header: "Epoch    GPU_mem   box_loss ...".
+func isYoloHeader(text []byte) bool {
 	text = trimNotebook(text)
 	words := bytes.Fields(text[:min(len(text), 256)])
 	if len(words) < 4 {
@@ -111,8 +113,9 @@ func isYoloHead(text []byte) bool {
 	return string(words[0]) == "Epoch" && (second == "GPU_mem" || second == "gpu_mem")
 }
 
-// trimNotebook is a line without what a notebook's JSON puts before it: "      \"\u001b[K      1/3
-// 2.34G ...".
+// trimNotebook returns a line without what the JSON of a notebook puts before it:
+//
+//	"\u001b[K      1/3      2.34G ...
 func trimNotebook(text []byte) []byte {
 	for {
 		before := len(text)
@@ -126,8 +129,8 @@ func trimNotebook(text []byte) []byte {
 	}
 }
 
-// ultralyticsUnit is the unit of the version that the text begins with: "Ultralytics 8.3.100 ",
-// "Ultralytics YOLOv8.0.20 ".
+// ultralyticsUnit returns the bytes of 1G in the version that the text begins with: "Ultralytics
+// 8.3.100 ", "Ultralytics YOLOv8.0.20 ".
 func ultralyticsUnit(text []byte) (unit int64, ok bool) {
 	rest, _ := lex.CutPrefix(text[len(needleUltralytics):], "YOLOv")
 	var version [3]int
@@ -141,19 +144,15 @@ func ultralyticsUnit(text []byte) (unit int64, ok bool) {
 			return 0, false
 		}
 	}
-	last := [3]int{8, 3, 63}
-	for i := range version {
-		switch {
-		case version[i] < last[i]:
-			return lex.GB, true
-		case version[i] > last[i]:
-			return record.GiB, true
-		}
+	lastDecimal := [3]int{8, 3, 63}
+	if slices.Compare(version[:], lastDecimal[:]) > 0 {
+		return record.GiB, true
 	}
 	return lex.GB, true
 }
 
-// readYoloDevice reads "CUDA:0 (Tesla T4, 15095MiB)"; before 2021 "15079.75MB", which are the same.
+// readYoloDevice reads "CUDA:0 (Tesla T4, 15095MiB)". Before 2021 it was "15079.75MB", in the same
+// unit.
 func readYoloDevice(l *scan.Line, at int) (end int) {
 	device, rest, ok := lex.CutInt(l.Text[at+len(needleCUDA):])
 	rest, open := lex.CutPrefix(rest, " (")

@@ -25,16 +25,16 @@ const liveMax = 64
 
 // add takes a buffer. It returns the size of all buffers held at once, and the bytes of earlier
 // ones that may still be in use.
-func (b *liveBuffers) add(name string, again serving.Again, size record.Size) (
+func (b *liveBuffers) add(name string, repeat serving.Repeat, size record.Size) (
 	sum record.Size, maybe int64,
 ) {
 	i := slices.IndexFunc(b.set, func(o liveBuffer) bool { return o.name == name })
 	switch {
-	case i >= 0 && again == serving.AgainAllAnew:
+	case i >= 0 && repeat == serving.RepeatNewList:
 		b.maybe += b.sum().High()
 		b.set = append(b.set[:0], liveBuffer{name, size})
 	case i >= 0:
-		if again == serving.AgainOrBeside {
+		if repeat == serving.RepeatOrSecond {
 			b.maybe += b.set[i].size.High()
 		}
 		b.set[i].size = size

@@ -148,7 +148,7 @@ func (r *run) driver(m *Mark, c *record.Checkpoint) {
 
 // buffer takes the size of a buffer that the program names.
 func (r *run) buffer(m *Mark, c *record.Checkpoint) {
-	if serving.Loads(c) {
+	if serving.IsBeforeLoad(c) {
 		r.buffers.loads(&c.Reading, r.totals)
 	}
 	size, ok := c.Get(record.Buffer)
@@ -158,9 +158,9 @@ func (r *run) buffer(m *Mark, c *record.Checkpoint) {
 	m.Cached, m.Told, m.notKnown = record.Size{}, false, ""
 	by := part
 	m.Size = size
-	if name, again, live := serving.Live(c); live {
+	if name, repeat, held := serving.HeldBuffer(c); held {
 		by = Buffers
-		m.Size, m.maybe = r.buffers.add(name, again, size)
+		m.Size, m.maybe = r.buffers.add(name, repeat, size)
 		r.levelLine = c.Pos.Line
 	}
 	r.holds = max(r.holds, m.Size.Low())

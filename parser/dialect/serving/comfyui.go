@@ -9,10 +9,10 @@ import (
 	"vramsoak/parser/source"
 )
 
-// ComfyUI is that of ComfyUI (comfy/model_management.py, comfy/model_patcher.py) and of the
-// programs that share its memory management, Stable Diffusion WebUI Forge
-// (backend/memory_management.py) and, for the footer, AUTOMATIC1111's (modules/call_queue.py). MB
-// is 1<<20, GB is 1<<30.
+// ComfyUI reads ComfyUI (comfy/model_management.py, comfy/model_patcher.py) and two related
+// programs: Stable Diffusion WebUI Forge, which shares its memory management
+// (backend/memory_management.py), and AUTOMATIC1111's web UI, for the footer
+// (modules/call_queue.py). MB is 1<<20, GB is 1<<30.
 //
 //	[2026-02-19 23:43:51.129] Total VRAM 6144 MB, total RAM 32717 MB
 //	[2026-02-19 23:58:20.238] loaded partially; 3139.74 MB usable, 2595.99 MB loaded, 9143.55 MB offloaded, ...
@@ -20,12 +20,13 @@ import (
 //	loaded completely 9.5367431640625e+25 1639.406135559082 True
 //	Unloaded partially: 512.00 MB freed, 2083.99 MB remains loaded, 0.00 MB buffer reserved, lowvram patches: 0
 //
-// What is loaded is a part. What is usable is a budget, and what is offloaded is on the host: they
-// give nothing, and neither does a model that is loaded to the host, as the next line then says:
+// The loaded size is a buffer. The usable size is a budget, and the offloaded part is in host
+// memory: they are not read. A model in host memory is not read either. The next line says where it
+// is:
 //
 //	CLIP/text encoder model load device: cpu, offload device: cpu, current: cpu, dtype: torch.float16
 //
-// Forge says what is free before it loads, and lets go of models:
+// Forge prints the free memory before it loads a model, and unloads other models:
 //
 //	[Unload] Trying to free 8991.55 MB for cuda:0 with 0 models keep loaded ... Current free memory is 5973.43 MB ...
 //	Unload model KModel Done.
@@ -35,15 +36,15 @@ import (
 //	[Memory Management] Current Free GPU Memory: 5973.43 MB
 //	Memory cleanup has taken 1.93 seconds
 //
-// The footer under a picture has the peaks while it was made: of active and reserved memory, and of
-// what the driver had in use. The peak of active memory is that of allocated, with what waits for a
-// stream:
+// The footer below a picture has the peaks during its making: of active and reserved memory, and of
+// the driver's used memory. Active memory is read as allocated. It is allocated memory plus freed
+// blocks that still wait for a stream:
 //
 //	Torch active/reserved: 4567/5678 MiB, Sys VRAM: 7890/24576 MiB (32.1%)
 //	A: 2.91 GB, R: 3.31 GB, Sys: 4.5/8 GB (56.3%)
 //
-// The nodes for video models (HunyuanVideoWrapper, WanVideoWrapper, KJNodes) say what sampling
-// took:
+// The nodes for video models (HunyuanVideoWrapper, WanVideoWrapper, KJNodes) print the memory of
+// sampling:
 //
 //	[2025-02-17 03:10:14.236] Allocated memory: memory=12.735 GB
 //	[2025-02-17 03:10:14.236] Max allocated memory: max_memory=17.211 GB
@@ -75,11 +76,11 @@ func readComfy(l *scan.Line, at int) (end int) {
 	starts := func(s string) bool { return len(text) >= len(s) && string(text[:len(s)]) == s }
 	switch {
 	case starts("Total VRAM "):
-		s, end, ok := sizeAt(l, at, at+len("Total VRAM "))
+		s, end, ok := readSize(l, at, at+len("Total VRAM "))
 		if !ok || !bytes.HasPrefix(l.Text[end:], []byte(", total RAM ")) {
 			return 0
 		}
-		part(l, at, "total VRAM", record.Lane{}, record.Total, s)
+		addSampled(l, at, "total VRAM", record.Lane{}, record.Total, s)
 		return end
 	case starts("loaded "):
 		return readComfyLoaded(l, at)
@@ -88,9 +89,9 @@ func readComfy(l *scan.Line, at int) (end int) {
 	case starts("[Memory "):
 		return readForge(l, at)
 	case starts("Current free memory is "):
-		s, end, ok := sizeAt(l, at, at+len("Current free memory is "))
+		s, end, ok := readSize(l, at, at+len("Current free memory is "))
 		if ok {
-			part(l, at, "free memory", comfyLane(l.Text[:at]), record.Free, s)
+			addSampled(l, at, "free memory", comfyLane(l.Text[:at]), record.Free, s)
 		}
 		return end
 	case starts("Allocated memory: memory="):
@@ -110,7 +111,7 @@ func readComfy(l *scan.Line, at int) (end int) {
 			source.IsQuotedAt(l.Text, at) {
 			return 0
 		}
-		comfyEvent(l, at, record.EventCleanup)
+		addComfyEvent(l, at)
 		return at + len("[Unload] Trying to free ")
 	case starts("Memory cleanup"):
 		if _, _, ok := lex.CutNumber(text[len("Memory cleanup has taken "):]); !ok {
@@ -120,37 +121,38 @@ func readComfy(l *scan.Line, at int) (end int) {
 	if source.IsQuotedAt(l.Text, at) {
 		return 0
 	}
-	comfyEvent(l, at, record.EventCleanup)
+	addComfyEvent(l, at)
 	return len(l.Text)
 }
 
-func comfyEvent(l *scan.Line, at int, kind record.EventKind) {
+// addComfyEvent adds a cleanup. Its text begins with the word before an offset, such as "2" of
+// "2 models unloaded.".
+func addComfyEvent(l *scan.Line, at int) {
 	from := at - len(lastWord(l.Text[:at]))
-	l.Add(
-		record.Event{
-			Header: l.Header(at),
-			Kind:   kind,
-			Lane:   comfyLane(lex.FirstBytes(l.Text[at:], scan.Near)),
-			Text:   l.Message(from),
-		},
-	)
+	l.Add(record.Event{
+		Header: l.Header(at),
+		Kind:   record.EventCleanup,
+		Lane:   comfyLane(lex.FirstBytes(l.Text[at:], scan.Near)),
+		Text:   l.Message(from),
+	})
 }
 
-// readNodeMemory reads the value of a variable that is printed with its name.
+// readNodeMemory reads "Max allocated memory: max_memory=17.211 GB". at is the offset of the
+// needle, and from that of the message.
 func readNodeMemory(l *scan.Line, at, from int, q record.Quantity) (end int) {
 	if word := l.Text[max(0, from):at]; from < 0 ||
 		from < at && !bytes.EqualFold(word[:len("max ")], []byte("max ")) {
 		return 0
 	}
 	equals := bytes.IndexByte(l.Text[at:], '=')
-	s, end, ok := sizeAt(l, from, at+equals+1)
+	s, end, ok := readSize(l, from, at+equals+1)
 	if ok && s.Bytes >= 0 {
-		part(l, from, "memory", record.Lane{}, q, s)
+		addSampled(l, from, "memory", record.Lane{}, q, s)
 	}
 	return end
 }
 
-// comfyLane is the lane of "for cuda:0 with".
+// comfyLane returns the device in "for cuda:0 with", or device 0.
 func comfyLane(text []byte) (lane record.Lane) {
 	text = lex.LastBytes(text, scan.Near)
 	if i := bytes.LastIndex(text, []byte(" for cuda:")); i >= 0 {
@@ -159,20 +161,20 @@ func comfyLane(text []byte) (lane record.Lane) {
 	return lane
 }
 
-// readComfyLoaded reads how much of a model was loaded.
+// readComfyLoaded reads how much of a model the program loaded to the device.
 func readComfyLoaded(l *scan.Line, at int) (end int) {
-	// Both have two words: "loaded partially", "loaded completely".
+	// Skip "loaded partially" or "loaded completely".
 	rest := bytes.TrimLeft(l.Text[at+len("loaded "):], "abcdefghijklmnopqrstuvwxyz")
 	var s record.Size
 	var ok bool
 	if fields, found := lex.CutPrefix(rest, ";"); found {
 		before, _, loaded := bytes.Cut(lex.FirstBytes(fields, scan.Near), []byte(" MB loaded"))
 		if !loaded || source.IsTemplate(before) {
-			return comfyTorn(l, at, fields)
+			return addTornComfy(l, at, fields)
 		}
 		s, rest, ok = lex.CutSize(lastWord(before), record.MiB)
 	} else {
-		// The first number is usable, and 1e32 bytes where there is no limit: 9.5367431640625e+25.
+		// The first number is the usable memory: 9.5367431640625e+25 MB (1e32 bytes) without a limit.
 		fields := bytes.Fields(lex.FirstBytes(rest, 100))
 		if len(fields) < 3 || !lex.IsDigit(fields[0][0]) {
 			return 0
@@ -185,12 +187,13 @@ func readComfyLoaded(l *scan.Line, at int) (end int) {
 	if next, ok := l.Peek(1); ok && bytes.Contains(next, []byte("load device: cpu")) {
 		return len(l.Text)
 	}
-	part(l, at, comfyModel(l)+" loaded", record.Lane{}, record.Buffer, s)
+	addSampled(l, at, comfyModel(l)+" loaded", record.Lane{}, record.Buffer, s)
 	return len(l.Text)
 }
 
-// comfyTorn says that a line of fields such as "3139.74 MB usable, 2595.99 MB lo" was cut.
-func comfyTorn(l *scan.Line, at int, fields []byte) (end int) {
+// addTornComfy adds an error if the fields are cut: "3139.74 MB usable, 2595.99 MB lo". It returns
+// 0 for other text.
+func addTornComfy(l *scan.Line, at int, fields []byte) (end int) {
 	_, rest, ok := lex.CutNumber(lex.TrimBlanks(fields))
 	if ok && len(rest) < 40 &&
 		bytes.HasPrefix([]byte(" MB usable, "), rest[:min(len(rest), len(" MB usable, "))]) {
@@ -204,7 +207,9 @@ func comfyTorn(l *scan.Line, at int, fields []byte) (end int) {
 	return 0
 }
 
-// comfyModel is the name of the model that is loaded, where one is: "Requested to load Lumina2".
+// comfyModel returns the name of the model that the lines before say is loaded, or "model":
+//
+//	Requested to load Lumina2
 func comfyModel(l *scan.Line) string {
 	name := "model"
 	for n := 1; n <= 4; n++ {
@@ -220,7 +225,7 @@ func comfyModel(l *scan.Line) string {
 			continue
 		}
 		if name != "model" {
-			return "model" // two were requested, and either may be loaded
+			return "model" // two were requested, and this may be either
 		}
 		if i := bytes.IndexByte(model, ' '); i > 0 {
 			model = model[:i]
@@ -232,9 +237,9 @@ func comfyModel(l *scan.Line) string {
 	return name
 }
 
-// readComfyUnloaded reads what was let go of a model, and what remains of it.
+// readComfyUnloaded reads how much of a model was freed, and how much remains loaded.
 func readComfyUnloaded(l *scan.Line, at int) (end int) {
-	freed, after, ok := sizeAt(l, at, at+len("Unloaded partially: "))
+	freed, after, ok := readSize(l, at, at+len("Unloaded partially: "))
 	if !ok {
 		return after
 	}
@@ -242,7 +247,7 @@ func readComfyUnloaded(l *scan.Line, at int) (end int) {
 	if !ok {
 		return 0
 	}
-	remains, end, ok := sizeAt(l, at, len(l.Text)-len(rest))
+	remains, end, ok := readSize(l, at, len(l.Text)-len(rest))
 	if !ok {
 		return end
 	}
@@ -250,6 +255,6 @@ func readComfyUnloaded(l *scan.Line, at int) (end int) {
 	freed.Bytes = -freed.Bytes
 	change.Set(record.Buffer, freed)
 	l.Add(change)
-	part(l, at, "model loaded", record.Lane{}, record.Buffer, remains)
+	addSampled(l, at, "model loaded", record.Lane{}, record.Buffer, remains)
 	return len(l.Text)
 }

@@ -17,11 +17,11 @@ func readForge(l *scan.Line, at int) (end int) {
 		if !ok || source.IsTemplate(name) {
 			return 0
 		}
-		s, end, ok := sizeAt(l, at, len(l.Text)-len(target)+len(name)+len(", Free GPU: "))
+		s, end, ok := readSize(l, at, len(l.Text)-len(target)+len(name)+len(", Free GPU: "))
 		if !ok {
 			return end
 		}
-		c := part(l, at, l.Str(name), record.Lane{}, record.Free, s)
+		c := addSampled(l, at, l.Str(name), record.Lane{}, record.Free, s)
 		if _, loaded, ok := bytes.Cut(rest, []byte(", GPU Loaded: ")); ok {
 			if s, _, ok := lex.CutSize(loaded, 0); ok && s.Bytes >= 0 {
 				c.Set(record.Buffer, s)
@@ -45,12 +45,13 @@ func readForge(l *scan.Line, at int) (end int) {
 		if !ok || len(bytes.TrimSpace(rest)) > 0 {
 			return 0
 		}
-		part(l, at, f.name, record.Lane{}, f.q, s)
+		addSampled(l, at, f.name, record.Lane{}, f.q, s)
 		return len(l.Text)
 	}
 	return 0
 }
 
+// forgeFields are the lines of "[Memory Management]" that have one size.
 var forgeFields = []struct {
 	label, name string
 	q           record.Quantity
@@ -61,7 +62,10 @@ var forgeFields = []struct {
 	{"Parameters Loaded to GPU", "model loaded", record.Buffer},
 }
 
-// readFooter reads the peaks that the web UIs show under a picture, in either of their forms.
+// readFooter reads the peaks that the web UIs show below a picture, in either form:
+//
+//	Torch active/reserved: 4567/5678 MiB, Sys VRAM: 7890/24576 MiB (32.1%)
+//	A: 2.91 GB, R: 3.31 GB, Sys: 4.5/8 GB (56.3%)
 func readFooter(l *scan.Line, at int) (end int) {
 	c := record.Checkpoint{Name: "picture", Sampled: true}
 	if l.Text[at] == 'T' {
@@ -76,7 +80,7 @@ func readFooter(l *scan.Line, at int) (end int) {
 		end = len(l.Text) - len(rest)
 		rest = bytes.TrimPrefix(rest, []byte("<wbr>"))
 		if rest, ok = lex.CutPrefix(rest, "Sys VRAM: "); ok {
-			used, rest, ok := cutWhole(rest, '/') // "?" where the driver is not polled
+			used, rest, ok := cutWhole(rest, '/') // "?" if the UI does not ask the driver
 			total, rest, ok2 := cutWhole(rest, ' ')
 			if ok && ok2 {
 				c.Set(record.Used, used)
@@ -88,7 +92,7 @@ func readFooter(l *scan.Line, at int) (end int) {
 		l.Add(c)
 		return end
 	}
-	// "A: 2.91 GB, R: 3.31" before " GB, Sys: 4.5/8 GB (56.3%)".
+	// The needle is " GB, Sys: ", and "A: 2.91 GB, R: 3.31" precedes it.
 	i := bytes.LastIndex(l.Text[max(0, at-40):at], []byte("A: "))
 	if i < 0 {
 		return 0
@@ -114,8 +118,8 @@ func readFooter(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// cutWhole cuts MiB off the text that begins with their number, and the byte behind them. They are
-// rounded up.
+// cutWhole cuts a number of MiB and the byte behind it off the beginning of the text. The program
+// rounds the number up.
 func cutWhole(text []byte, behind byte) (s record.Size, rest []byte, ok bool) {
 	n, rest, ok := lex.CutNumber(text)
 	if !ok || len(rest) == 0 || rest[0] != behind {

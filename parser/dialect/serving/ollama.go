@@ -10,9 +10,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// Ollama is that of "ollama serve" (server/sched.go, ml/device.go, discover/types.go, llm/memory.go
-// and, of earlier versions, gpu/gpu.go): logfmt, in which sizes have one decimal. The runner that
-// it starts writes to the same log, as in [GGML].
+// Ollama reads "ollama serve" (server/sched.go, ml/device.go, discover/types.go, llm/memory.go and,
+// in earlier versions, gpu/gpu.go). Its lines are logfmt, and sizes have one decimal. The runner
+// that it starts writes to the same log, see [GGML].
 //
 //	time=2026-04-02T13:12:02.143Z level=INFO source=types.go:42 msg="inference compute" id=GPU-f7223551 library=CUDA
 //	compute=8.6 name=CUDA0 description="NVIDIA GeForce RTX 3090" ... total="24.0 GiB" available="23.6 GiB"
@@ -24,13 +24,13 @@ import (
 //	ggml_backend_cuda_device_get_memory device GPU-f7223551 utilizing NVML memory reporting free: 25302532096 total: 25769803776
 //	[GPU-f7223551] CUDA freeMem 23730mb
 //
-// What is required is an estimate; in the line on "gpu memory", what is available is free less a
-// reserve. Both give nothing, nor does what is on the CPU, the system's memory, and the total of
-// CPU and devices.
+// These are not read: required memory, which is an estimate; the available memory in "gpu memory",
+// which is free memory minus a reserve; buffers on the CPU; host memory; and sums over CPU and
+// devices.
 //
-// A reading belongs to the device that a name such as CUDA0 gives, or an id that is a number. An id
-// such as GPU-f7223551 says nothing about the order of devices: it is put into the name, and the
-// device is 0.
+// A name such as CUDA0, or an id that is a number, gives the device of a reading. An id such as
+// GPU-f7223551 does not give the order of devices. Then the device is 0, and the id is part of the
+// reading's name.
 var Ollama = scan.Dialect{
 	Name: "ollama",
 	Needles: []string{
@@ -54,9 +54,10 @@ var Ollama = scan.Dialect{
 
 const reportingFree = " memory reporting free: "
 
-// ollamaMax bounds the text of a line's fields that is looked at.
+// ollamaMax is how many bytes of a line's fields are read.
 const ollamaMax = 4 << 10
 
+// readOllama reads the line by the needle at an offset.
 func readOllama(l *scan.Line, at int) (end int) {
 	switch l.Text[at] {
 	case 'C':
@@ -67,7 +68,7 @@ func readOllama(l *scan.Line, at int) (end int) {
 	var f ollamaFields
 	text := lex.FirstBytes(l.Text[at:], ollamaMax)
 	if next := bytes.Index(text[1:], []byte(" msg=")); next >= 0 {
-		text = text[:next+1] // two lines were torn into one
+		text = text[:next+1] // two writers tore their lines into one
 	}
 	err := lex.Logfmt(string(text), f.set)
 	reading, name := f.reading()
@@ -75,7 +76,7 @@ func readOllama(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	if reading.Len() == 0 {
-		if err == nil || !f.placed {
+		if err == nil || !f.hasDevice {
 			return 0
 		}
 		l.Bad(at, fmt.Sprintf(`a size such as "13.3 GiB" in the fields of %q`, f.msg),
@@ -83,18 +84,11 @@ func readOllama(l *scan.Line, at int) (end int) {
 		return len(l.Text)
 	}
 	for i, s := range f.list {
+		label := name
 		if len(f.list) > 1 {
-			part(
-				l,
-				at,
-				fmt.Sprintf("%s, device %d of %d", name, i+1, len(f.list)),
-				record.Lane{},
-				record.Free,
-				s,
-			)
-		} else {
-			part(l, at, name, record.Lane{}, record.Free, s)
+			label = fmt.Sprintf("%s, device %d of %d", name, i+1, len(f.list))
 		}
+		addSampled(l, at, label, record.Lane{}, record.Free, s)
 	}
 	if len(f.list) == 0 {
 		c := l.Checkpoint(at, name)
@@ -103,29 +97,31 @@ func readOllama(l *scan.Line, at int) (end int) {
 	return at + len(text)
 }
 
-// ollamaFields are the fields of a line that say where a reading is of, and what it is.
+// ollamaFields are the fields of a line that name a device and give its sizes.
 type ollamaFields struct {
 	msg, library, id string
-	backend          string // CUDA0, where a name is that of a backend
-	placed           bool   // one of them is given
+	backend          string // CUDA0
+	hasDevice        bool   // the line has one of library, id and backend
 	device           int
-	sizes            map[string]record.Size
-	list             []record.Size // of what is available on each device
+	sizes            map[string]record.Size // by their keys
+	list             []record.Size          // available memory of each device
 }
 
+// set takes a field of the line.
 func (f *ollamaFields) set(key, value string) {
 	switch key {
 	case "msg":
 		f.msg = value
 	case "library":
-		f.library, f.placed = strings.ToLower(value), true
+		f.library, f.hasDevice = strings.ToLower(value), true
 	case "id", "gpu":
-		f.id, f.placed = value, true
+		f.id, f.hasDevice = value, true
 		if n, err := lex.ParseCount(value); err == nil {
 			f.device, f.id = n, ""
 		}
 	case "name", "device", "buffer", "backend", "buffer_type":
-		f.backend, f.placed = value, true // the type of the buffer is the last, and says whether it is on the host
+		// buffer_type comes last, and distinguishes device memory from host memory.
+		f.backend, f.hasDevice = value, true
 		if n, ok := ggmlDevice([]byte(value)); ok {
 			f.device = n
 		}
@@ -148,7 +144,8 @@ func (f *ollamaFields) set(key, value string) {
 	}
 }
 
-// reading is what the fields say; name is "" where they say nothing of a device.
+// reading returns the sizes and the name of a reading. name is "" if the line is not about a
+// device.
 func (f *ollamaFields) reading() (r record.Reading, name string) {
 	take := func(q record.Quantity, key string) {
 		if s, ok := f.sizes[key]; ok {
@@ -177,7 +174,8 @@ func (f *ollamaFields) reading() (r record.Reading, name string) {
 	case strings.HasPrefix(name, "new model will fit"):
 		take(record.Free, "available")
 		name = "available for a new model"
-	case name == "offload" && f.library != "" || strings.HasPrefix(name, "offload to ") && name != "offload to cpu":
+	case name == "offload" && f.library != "",
+		strings.HasPrefix(name, "offload to ") && name != "offload to cpu":
 		for _, s := range f.list {
 			r.Set(record.Free, s)
 		}
@@ -200,11 +198,11 @@ func (f *ollamaFields) reading() (r record.Reading, name string) {
 	return r, name
 }
 
-// readOllamaReporting reads what the driver reports to the runner, in bytes.
+// readOllamaReporting reads the bytes that the driver reports to the runner:
+//
+//	ggml_backend_cuda_device_get_memory device GPU-f7223551 utilizing NVML memory reporting free: 25302532096 total: 25769803776
 func readOllamaReporting(l *scan.Line, at int) (end int) {
-	words := strings.Fields(
-		string(l.Text[max(0, at-120):at]),
-	) // "... device GPU-f7223551 utilizing NVML"
+	words := strings.Fields(string(l.Text[max(0, at-120):at]))
 	if len(words) < 4 || words[len(words)-2] != "utilizing" || words[len(words)-4] != "device" {
 		return 0
 	}
@@ -216,12 +214,12 @@ func readOllamaReporting(l *scan.Line, at int) (end int) {
 		return len(l.Text)
 	}
 	name, lane := ollamaID(words[len(words)-1]+" memory", words[len(words)-3])
-	part(l, at, name, lane, record.Free, free).Set(record.Total, total)
+	addSampled(l, at, name, lane, record.Free, free).Set(record.Total, total)
 	return len(l.Text) - len(rest)
 }
 
-// readOllamaProbe reads what the probe of a device prints with OLLAMA_DEBUG: "[0] CUDA totalMem
-// 25385500672", in other versions "24209mb" or "24209 mb".
+// readOllamaProbe reads what ollama prints with OLLAMA_DEBUG when it looks for devices: "[0] CUDA
+// totalMem 25385500672". Other versions print "24209mb" or "24209 mb".
 func readOllamaProbe(l *scan.Line, at int) (end int) {
 	before := strings.TrimSuffix(string(l.Text[max(0, at-80):at]), "] ")
 	open := strings.LastIndexByte(before, '[')
@@ -237,11 +235,12 @@ func readOllamaProbe(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	name, lane := ollamaID("device", before[open+1:])
-	part(l, at, name, lane, q, s)
+	addSampled(l, at, name, lane, q, s)
 	return len(l.Text) - len(rest)
 }
 
-// ollamaID is the name and the lane of a reading of the device with an id.
+// ollamaID returns the name and the lane of a reading of the device with an id. The id becomes part
+// of the name unless it is a number.
 func ollamaID(name, id string) (string, record.Lane) {
 	if n, err := lex.ParseCount(id); err == nil {
 		return name, record.Lane{Device: n}

@@ -8,14 +8,14 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// What the dialects of the inference servers share.
-
-// part adds a reading that is no place in the program that has a name: what one buffer, model or
-// cache takes, or a level that a server logs as it starts. Servers load a second model (for drafts)
-// under the same names, which are no sign of a new file. It returns the reading, to which more may
-// be added. A negative size is the difference of two levels, between which another process gave
-// memory back.
-func part(
+// addSampled adds a reading of one buffer, model or cache, or of a level that a server logs when it
+// starts. The reading is sampled: it is not a stage of the program, because a server uses the same
+// names again when it loads a second model for drafts. addSampled returns the reading, so that the
+// caller can add more sizes.
+//
+// A negative size becomes a [record.Change]. It is the difference of two levels, and another
+// process freed memory between them.
+func addSampled(
 	l *scan.Line,
 	at int,
 	name string,
@@ -35,10 +35,10 @@ func part(
 	return c
 }
 
-// sizeAt reads the size that stands at an offset, after blanks; end is where it ends, 0 where there
-// is none. Where the line was torn in it, it adds an error for the reading that begins at an
-// offset, and ok is false with an end.
-func sizeAt(l *scan.Line, at, from int) (s record.Size, end int, ok bool) {
+// readSize reads the size at the offset from, after blanks. It returns the offset behind the size,
+// or 0 if there is none. If the line was torn inside the size, ok is false, end is the line's
+// length, and readSize adds an error for the reading that begins at the offset at.
+func readSize(l *scan.Line, at, from int) (s record.Size, end int, ok bool) {
 	text := l.Text[from:]
 	if s, rest, ok := lex.CutSize(text, 0); ok {
 		return s, len(l.Text) - len(rest), true
@@ -57,10 +57,10 @@ func sizeAt(l *scan.Line, at, from int) (s record.Size, end int, ok bool) {
 	return record.Size{}, 0, false
 }
 
-// parallelRank is the rank that words such as "Worker_TP1", "EngineCore_DP0" or "TP0 EP0" give:
-// that of the only parallelism among tensor, data and pipeline. Experts lie across the ranks of
-// those, so theirs is not looked at. With two of them no number is that of the process, and it is
-// 0.
+// parallelRank returns the rank in words such as "Worker_TP1", "EngineCore_DP0" or "TP0 EP0". It is
+// the rank in tensor, data or pipeline parallelism. With two of these, as in "DP1 TP0", neither
+// number is the rank of the process, and parallelRank returns 0. Expert parallelism does not count,
+// because it uses the same ranks.
 func parallelRank(words []byte) (rank int) {
 	kinds := 0
 	for len(words) > 0 {

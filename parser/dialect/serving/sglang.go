@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// SGLang is that of SGLang, as its schedulers print it when they start
+// SGLang reads what SGLang's schedulers print when they start
 // (sglang/srt/model_executor/model_runner.py, sglang/srt/mem_cache/memory_pool.py). GB is 1<<30.
 //
 //	[2026-08-01 23:37:50] Load weight begin. avail mem=115.36 GB
@@ -20,21 +20,21 @@ import (
 //	[2026-08-01 23:43:42] max_total_num_tokens=185897, ..., context_len=65536, available_gpu_mem=6.22 GB
 //	Capturing batches (bs=8 avail_mem=7.19 GB):  12%|█▎        | 1/8 [00:00<00:02,  2.37it/s]
 //
-// What is available is free memory of the device; "mem usage" is what the step took of it, a part.
-// They are sampled, since the draft model goes through the same steps under the same names. The
-// caches are parts too, of which the line gives the pieces:
+// "avail mem" is the device's free memory. "mem usage" is what the step took of it, and is read as
+// a buffer. Both are sampled, because a draft model goes through the same steps under the same
+// names. A cache is a buffer, too. Its line gives the sizes of its pieces:
 //
 //	[2026-08-01 23:40:01] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 148717, K size: 10.21 GB, V size: 10.21 GB
 //	[2026-02-26 16:41:18 TP6] KV Cache is allocated. #tokens: 2454421, KV size: 160.63 GB
 //	[2026-02-01 00:05:03 TP0] Mamba Cache is allocated. max_mamba_cache_size: 38, conv_state size: 0.03GB, ssm_state size: 2.74GB
 //
-// "SWAKVPool mem usage: 28.93 GB" is the sum of the caches before it, and no reading. Where
-// nvidia-smi fails, the total is said:
+// "SWAKVPool mem usage: 28.93 GB" is the sum of the caches before it, and not read. If nvidia-smi
+// fails, SGLang prints the total:
 //
 //	... Reported total GPU memory per device (MiB): [124546], using min: 124546 MiB.
 //
-// The rank is that of the line's head where it gives one kind of parallelism, "TP1" or "TP1 EP1";
-// of "DP1 TP0" it is 0.
+// The beginning of a line gives the rank, see [parallelRank]: "TP1" or "TP1 EP1", but not "DP1
+// TP0".
 var SGLang = scan.Dialect{
 	Name: "sglang",
 	Needles: []string{
@@ -51,6 +51,7 @@ var SGLang = scan.Dialect{
 
 const sglangTotals = "total GPU memory per device (MiB): ["
 
+// readSGLang reads the line by the needle at an offset.
 func readSGLang(l *scan.Line, at int) (end int) {
 	switch l.Text[at] {
 	case 'K', 'M':
@@ -66,22 +67,21 @@ func readSGLang(l *scan.Line, at int) (end int) {
 	case ' ':
 		return readSGLangStep(l, at)
 	}
-	s, end, ok := sizeAt(l, at, at+len("available_gpu_mem="))
+	s, end, ok := readSize(l, at, at+len("available_gpu_mem="))
 	if !ok ||
 		bytes.LastIndex(lex.LastBytes(l.Text[:at], scan.Near), []byte("max_total_num_tokens=")) < 0 {
 		return end
 	}
 	_, lane := sglangHead(l.Text[:at])
-	part(l, at, "available_gpu_mem", lane, record.Free, s)
+	addSampled(l, at, "available_gpu_mem", lane, record.Free, s)
 	return end
 }
 
-// readSGLangStep reads a step of the start, whose name is the line's first sentence, at the first
-// of its two sizes.
+// readSGLangStep reads the one or two sizes of a step. The line's first sentence names the step.
 func readSGLangStep(l *scan.Line, at int) (end int) {
 	from, lane := sglangHead(l.Text[:at])
 	name, _, ok := bytes.Cut(l.Text[from:at], []byte(". "))
-	if !ok || len(name) > 80 || !sglangStep(name) || source.IsQuotedAt(l.Text, from) {
+	if !ok || len(name) > 80 || !isSGLangStep(name) || source.IsQuotedAt(l.Text, from) {
 		return 0
 	}
 	c := record.Checkpoint{Name: l.Str(name), Lane: lane, Sampled: true}
@@ -90,18 +90,18 @@ func readSGLangStep(l *scan.Line, at int) (end int) {
 		if rest[0] == 'm' {
 			q, word = record.Buffer, "mem usage="
 		}
-		s, after, ok := sizeAt(l, at, len(l.Text)-len(rest)+len(word))
+		s, after, ok := readSize(l, at, len(l.Text)-len(rest)+len(word))
 		if !ok {
 			end = max(end, after)
 			break
 		}
 		end = after
 		if s.Bytes < 0 {
-			part(l, at, c.Name, lane, q, s)
+			addSampled(l, at, c.Name, lane, q, s)
 		} else {
 			c.Set(q, s)
 		}
-		// ", mem usage=67.56 GB." or, in other versions, ". avail mem=7.27 GB.".
+		// ", mem usage=67.56 GB." follows, or in other versions ". avail mem=7.27 GB.".
 		rest = bytes.TrimLeft(l.Text[after:], ",. ")
 		_, free := lex.CutPrefix(rest, "avail mem=")
 		_, taken := lex.CutPrefix(rest, "mem usage=")
@@ -116,8 +116,8 @@ func readSGLangStep(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// sglangStep says that a sentence is the name of a step: "Load weight end".
-func sglangStep(name []byte) bool {
+// isSGLangStep reports whether a sentence is the name of a step: "Load weight end".
+func isSGLangStep(name []byte) bool {
 	for _, verb := range []string{" begin", " end", " ends", " loaded"} {
 		if bytes.HasSuffix(name, []byte(verb)) {
 			return !source.IsTemplate(name)
@@ -126,8 +126,8 @@ func sglangStep(name []byte) bool {
 	return false
 }
 
-// readSGLangProgress reads the bar of the capture: "Capturing batches (bs=8 avail_mem=7.19 GB):
-// 12%|█▎        | 1/8".
+// readSGLangProgress reads the progress bar of graph capturing: "Capturing batches (bs=8
+// avail_mem=7.19 GB):  12%|█▎        | 1/8".
 func readSGLangProgress(l *scan.Line, at int) (end int) {
 	open := bytes.LastIndexByte(l.Text[max(0, at-40):at], '(')
 	if open < 0 {
@@ -140,13 +140,13 @@ func readSGLangProgress(l *scan.Line, at int) (end int) {
 	}
 	s, rest, ok := lex.CutSize(l.Text[at+len("avail_mem="):], 0)
 	if rest, ok2 := lex.CutPrefix(rest, ")"); ok && ok2 {
-		part(l, at, "capturing", record.Lane{}, record.Free, s)
+		addSampled(l, at, "capturing", record.Lane{}, record.Free, s)
 		return len(l.Text) - len(rest)
 	}
 	return 0
 }
 
-// readSGLangCache reads the sizes of a cache's pieces and adds them up.
+// readSGLangCache reads the sizes of a cache's pieces, and adds their sum as one buffer.
 func readSGLangCache(l *scan.Line, at int) (end int) {
 	from, lane := sglangHead(l.Text[:at])
 	if from != at {
@@ -158,7 +158,7 @@ func readSGLangCache(l *scan.Line, at int) (end int) {
 		if i < 0 {
 			break
 		}
-		s, after, ok := sizeAt(l, at, len(l.Text)-len(rest)+i+len(" size: "))
+		s, after, ok := readSize(l, at, len(l.Text)-len(rest)+i+len(" size: "))
 		if !ok {
 			return after
 		}
@@ -171,12 +171,12 @@ func readSGLangCache(l *scan.Line, at int) (end int) {
 		if l.Text[at] == 'M' {
 			name = "Mamba cache"
 		}
-		part(l, at, name, lane, record.Buffer, sum)
+		addSampled(l, at, name, lane, record.Buffer, sum)
 	}
 	return end
 }
 
-// readSGLangTotals reads the totals of the devices, in their order.
+// readSGLangTotals reads the total of each device. The list is in the order of devices.
 func readSGLangTotals(l *scan.Line, at int) (end int) {
 	rest := l.Text[at+len(sglangTotals):]
 	for device := range 1024 {
@@ -185,7 +185,7 @@ func readSGLangTotals(l *scan.Line, at int) (end int) {
 		if !ok || !fits || s.Bytes < 0 || len(after) == 0 || after[0] != ',' && after[0] != ']' {
 			return end
 		}
-		part(l, at, "total GPU memory", record.Lane{Device: device}, record.Total, s)
+		addSampled(l, at, "total GPU memory", record.Lane{Device: device}, record.Total, s)
 		rest, end = after[1:], len(l.Text)-len(after)+1
 		if after[0] == ']' {
 			break
@@ -194,10 +194,10 @@ func readSGLangTotals(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// sglangHead is where the message begins behind the line's head, "[2026-08-01 23:39:39 TP1] " or
-// "[gpu=0] ", and the lane that the head gives.
+// sglangHead returns the offset of the message behind "[2026-08-01 23:39:39 TP1] " or "[gpu=0] ",
+// and the lane that this head gives.
 func sglangHead(before []byte) (from int, lane record.Lane) {
-	cut := max(0, len(before)-4*scan.Near) // the list of batch sizes may stand between
+	cut := max(0, len(before)-4*scan.Near) // a list of batch sizes may follow the head
 	before = before[cut:]
 	end := bytes.LastIndex(before, []byte("] "))
 	open := bytes.LastIndexByte(before[:max(end, 0)], '[')

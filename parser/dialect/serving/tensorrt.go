@@ -2,6 +2,7 @@ package serving
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"vramsoak/parser/lex"
@@ -11,7 +12,7 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// TensorRT is that of TensorRT and of TensorRT-LLM, in every logger that is put around them:
+// TensorRT reads TensorRT and TensorRT-LLM, in the format of each logger:
 //
 //	[03/02/2023-11:33:45] [TRT] [I] [MemUsageChange] Init CUDA: CPU +291, GPU +0, now: CPU 2635, GPU 1410 (MiB)
 //	[I] [MemUsageChange] TensorRT-managed allocation in engine deserialization: CPU +0, GPU +8, now: CPU 0, GPU 8 (MiB)
@@ -23,9 +24,9 @@ import (
 //	[TRT] [W] Requested amount of GPU memory (2833252352 bytes) could not be allocated. There may not be enough free memory ...
 //	[TRT] [E] [myelinResourceManager.cpp::allocate::196] Error Code 2: OutOfMemory (Requested size was 71603093760 bytes.)
 //
-// What is in use "now" is the whole device's, and that of TensorRT's own allocators where it says
-// TensorRT-managed. The memory of the host gives nothing. Loggers that wrap long lines put a break
-// into them.
+// The level after "now" is the used memory of the device. Behind "TensorRT-managed" it is that of
+// TensorRT's own allocators. Host memory ("CPU") is not read. Some loggers wrap long lines, and a
+// reading may then continue on the next line.
 var TensorRT = scan.Dialect{
 	Name: "tensorrt",
 	Needles: []string{
@@ -67,22 +68,26 @@ var TensorRT = scan.Dialect{
 
 const (
 	memUsageChange = "[MemUsageChange] "
+	unreadable     = "what cannot be read is left out" // advice of syntax errors
 	pagedCache     = "Memory usage when calculating max tokens in paged kv cache: total: "
 	trtRequested   = "Requested amount of GPU memory ("
 	trtOutOfMemory = "Error Code 2: OutOfMemory ("
 )
 
-// memUsage is what stands behind the mark: the name, the change and the level of a MemUsageChange,
-// or the name and the level of the others.
+// memUsage matches a record. Its groups are the name, the change (only of a MemUsageChange) and the
+// level in either form.
 var memUsage = lex.Expression(`^\[MemUsage\w+\] ([^{}]{1,120}?): ` +
 	`(?:CPU [+-]\d+, GPU ([+-]\d+), now: CPU -?\d+, GPU (\d+) \(MiB\)|CPU \d+ MiB, GPU (\d+) MiB)`)
 
-// memUsageBegun tells a record that was cut from its template: "CPU +N, GPU +N".
+// memUsageBegun matches the beginning of a record. It does not match program source: "CPU +N, GPU
+// +N".
 var memUsageBegun = lex.Expression(`^\[MemUsage\w+\] [^{}]{1,120}?: CPU [+-]?\d`)
 
 // memUsageMax is the longest of these records, in bytes.
 const memUsageMax = 256
 
+// readMemUsage reads a record whose "[MemUsage..." is at an offset. A change gives a checkpoint and
+// a [record.Change].
 func readMemUsage(l *scan.Line, at int) (end int) {
 	text := l.Text[at:min(len(l.Text), at+memUsageMax)]
 	m := memUsage().FindSubmatchIndex(text)
@@ -98,14 +103,13 @@ func readMemUsage(l *scan.Line, at int) (end int) {
 		var joined []byte
 		if at+len(text) == len(l.Text) {
 			next, _ := l.Peek(1)
-			joined = append(
-				append(bytes.Clone(first), ' '),
-				lex.TrimBlanks(next[:min(len(next), memUsageMax)])...)
+			next = lex.TrimBlanks(next[:min(len(next), memUsageMax)])
+			joined = slices.Concat(first, []byte{' '}, next)
 			m = memUsage().FindSubmatchIndex(joined)
 		}
 		if m == nil {
 			if memUsageBegun().Match(text) {
-				l.Bad(at, "the memory of the CPU and of the GPU in MiB", "what cannot be read is left out")
+				l.Bad(at, "the memory of the CPU and of the GPU in MiB", unreadable)
 				return len(l.Text)
 			}
 			return 0
@@ -134,7 +138,7 @@ func readMemUsage(l *scan.Line, at int) (end int) {
 		now, ok = group(4)
 	}
 	if !ok {
-		return 0 // a number of more than 18 digits
+		return 0 // the number has more than 18 digits
 	}
 	c := record.Checkpoint{Header: h, Name: name, Sampled: true}
 	c.Set(q, now)
@@ -147,9 +151,10 @@ func readMemUsage(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// readTRTAllocated reads "[MemUsageChange] Allocated 43.29 MB GPU memory for runtime buffers." and
-// "... Allocated 1.28 GiB for max tokens in paged KV cache (5248)."; MB is 1024^2
-// (MemoryCounters::bytesToString).
+// readTRTAllocated reads a buffer of TensorRT-LLM. MB is 1024^2 (MemoryCounters::bytesToString):
+//
+//	[MemUsageChange] Allocated 43.29 MB GPU memory for runtime buffers.
+//	[MemUsageChange] Allocated 1.28 GiB for max tokens in paged KV cache (5248).
 func readTRTAllocated(l *scan.Line, at int) (end int) {
 	size, rest, ok := lex.CutSize(l.Text[at+len(memUsageChange+"Allocated "):], 0)
 	rest, _ = lex.CutPrefix(rest, " GPU memory")
@@ -157,10 +162,8 @@ func readTRTAllocated(l *scan.Line, at int) (end int) {
 	if i := bytes.IndexAny(name, ".(,"); i >= 0 {
 		name = name[:i]
 	}
-	if name = bytes.TrimSpace(
-		name,
-	); !ok || !found || len(name) == 0 || len(name) > 120 ||
-		size.Bytes < 0 {
+	name = bytes.TrimSpace(name)
+	if !ok || !found || len(name) == 0 || len(name) > 120 || size.Bytes < 0 {
 		return 0
 	}
 	c := record.Checkpoint{Header: trtHeader(l, at), Name: l.Str(name), Sampled: true}
@@ -169,8 +172,8 @@ func readTRTAllocated(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readTRTBuffer reads "Total Activation Memory: 22118400", what an engine needs. Others print such
-// words with a unit.
+// readTRTBuffer reads a buffer of an engine, in bytes: "Total Activation Memory: 22118400". Other
+// programs print such words with a unit, and are not read.
 func readTRTBuffer(l *scan.Line, at int) (end int) {
 	for _, first := range []string{"Total ", "Max "} {
 		if bytes.HasSuffix(l.Text[:at], []byte(first)) {
@@ -194,6 +197,7 @@ func readTRTBuffer(l *scan.Line, at int) (end int) {
 	return at + len(label) + len(": ") + len(value) - len(rest)
 }
 
+// readPagedCache reads the total and the free memory from which TensorRT-LLM sizes its KV cache.
 func readPagedCache(l *scan.Line, at int) (end int) {
 	total, rest, ok := lex.CutSize(l.Text[at+len(pagedCache):], 0)
 	rest, found := lex.CutPrefix(rest, ", available: ")
@@ -203,7 +207,7 @@ func readPagedCache(l *scan.Line, at int) (end int) {
 			bytes.IndexByte(text, '%') >= 0 {
 			return 0
 		}
-		l.Bad(at, "total and available memory", "what cannot be read is left out")
+		l.Bad(at, "total and available memory", unreadable)
 		return len(l.Text)
 	}
 	c := record.Checkpoint{
@@ -217,8 +221,8 @@ func readPagedCache(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readTRTOutOfMemory reads the two lines on an allocation that failed. In quotes it is the source
-// of a program that handles the error.
+// readTRTOutOfMemory reads either message of a failed allocation. Text in quotes is program source
+// that handles the error.
 func readTRTOutOfMemory(l *scan.Line, at int) (end int) {
 	if at > 0 && (l.Text[at-1] == '"' || l.Text[at-1] == '\'') {
 		return 0
@@ -229,20 +233,18 @@ func readTRTOutOfMemory(l *scan.Line, at int) (end int) {
 	if !ok && (inner || !bytes.HasPrefix(rest, []byte("no further information)"))) {
 		return 0
 	}
-	l.Add(
-		record.OutOfMemory{
-			Header:       trtHeader(l, at),
-			Requested:    size,
-			HasRequested: ok,
-			Text:         l.Message(at),
-		},
-	)
+	l.Add(record.OutOfMemory{
+		Header:       trtHeader(l, at),
+		Requested:    size,
+		HasRequested: ok,
+		Text:         l.Message(at),
+	})
 	return len(l.Text)
 }
 
-// trtHeader is the header of a record whose time is written as TensorRT does:
-// "[03/02/2023-11:33:45]". It is the last before the record, as one line may have two; another
-// logger's, with a zone, goes before it.
+// trtHeader returns the header of a record that begins at an offset. If another logger gives no
+// time with a zone, it takes TensorRT's own: "[03/02/2023-11:33:45]". A line may have two of these,
+// and the last one before the record counts.
 func trtHeader(l *scan.Line, at int) record.Header {
 	h := l.Header(at)
 	if !h.Time.IsZero() && !h.Local {

@@ -41,18 +41,18 @@ func readUnsloth(l *scan.Line, at int) (end int) {
 		if !bytes.Contains(before, []byte("/|")) && !bytes.Contains(before, []byte("GPU = ")) {
 			return 0
 		}
-		s, end, ok := sizeAt(l, at, at+len("Max memory: "))
+		s, end, ok := readSize(l, at, at+len("Max memory: "))
 		if ok {
-			part(l, at, "max memory", record.Lane{}, record.Total, s)
+			addSampled(l, at, "max memory", record.Lane{}, record.Total, s)
 		}
 		return end
 	case 'w': // " with VRAM = "
 		if !bytes.Contains(before, []byte("Unsloth: ")) {
 			return 0
 		}
-		s, end, ok := sizeAt(l, at, at+len(" with VRAM = "))
+		s, end, ok := readSize(l, at, at+len(" with VRAM = "))
 		if ok {
-			part(l, at, "max memory", record.Lane{}, record.Total, s)
+			addSampled(l, at, "max memory", record.Lane{}, record.Total, s)
 		}
 		return end
 	case 'G': // " GB of memory reserved."
@@ -61,7 +61,7 @@ func readUnsloth(l *scan.Line, at int) (end int) {
 		if !ok || len(rest) > 0 || s.Bytes < 0 {
 			return 0
 		}
-		part(l, at-len(number), "memory reserved", record.Lane{}, record.PeakReserved, s)
+		addSampled(l, at-len(number), "memory reserved", record.Lane{}, record.PeakReserved, s)
 		return at + len(" GB of memory reserved.")
 	}
 	rest := l.Text[at+len("Peak reserved memory"):]
@@ -70,7 +70,7 @@ func readUnsloth(l *scan.Line, at int) (end int) {
 	if !ok {
 		return 0
 	}
-	s, end, ok := sizeAt(l, at, len(l.Text)-len(rest))
+	s, end, ok := readSize(l, at, len(l.Text)-len(rest))
 	switch {
 	case !ok:
 		return end
@@ -79,7 +79,7 @@ func readUnsloth(l *scan.Line, at int) (end int) {
 		change.Set(record.PeakReserved, s)
 		l.Add(change)
 	default:
-		part(l, at, "peak reserved memory", record.Lane{}, record.PeakReserved, s)
+		addSampled(l, at, "peak reserved memory", record.Lane{}, record.PeakReserved, s)
 	}
 	return end
 }

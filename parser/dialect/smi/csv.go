@@ -64,11 +64,11 @@ const (
 	maxCSVRow    = 4 << 10 // longest row, in bytes
 	maxCSVFields = 64
 	maxCSVName   = 96  // longest name of a column with what a logger puts before it, in bytes
-	maxCSVHeads  = 4   // headers whose rows may stand in turn in one log
-	maxCSVIDs    = 256 // devices that are known by a name
+	maxCSVHeads  = 4   // headers of a log whose rows may alternate
+	maxCSVIDs    = 256 // devices that are numbered by their UUID or bus id
 )
 
-// readCSV reads a header, or finds that a row has none.
+// readCSV reads a header, or reports a row without one.
 func readCSV(l *scan.Line, at int) (end int) {
 	if len(l.Text) > maxCSVRow {
 		return 0
@@ -76,7 +76,7 @@ func readCSV(l *scan.Line, at int) (end int) {
 	if l.Text[at] == ' ' {
 		if before := l.Text[:at]; bytes.Contains(before, []byte(mebibytes)) ||
 			bytes.Contains(before, []byte(percentage)) {
-			return 0 // an earlier needle of the line was tried already
+			return 0 // the line was read at an earlier needle
 		}
 		return readHeadless(l)
 	}
@@ -167,7 +167,7 @@ func (h *csvHead) add(l *scan.Line, t *csvTables, fields [][]byte) {
 				c := l.Checkpoint(len(l.Text), processName(l, pid, name))
 				c.Lane.Device, c.Sampled, c.PID = device, true, processID(pid)
 				c.Set(record.Buffer, size)
-				h.date(c, fields)
+				h.setTime(c, fields)
 				return
 			}
 		}
@@ -191,12 +191,12 @@ func (h *csvHead) add(l *scan.Line, t *csvTables, fields [][]byte) {
 			l.Undo()
 			continue
 		}
-		h.date(c, fields)
+		h.setTime(c, fields)
 	}
 }
 
-// date gives a reading the row's time if the line has no other.
-func (h *csvHead) date(c *record.Checkpoint, fields [][]byte) {
+// setTime gives a reading the time of its row, unless the line has another time.
+func (h *csvHead) setTime(c *record.Checkpoint, fields [][]byte) {
 	if h.time < 0 || !c.Time.IsZero() {
 		return
 	}

@@ -80,6 +80,7 @@ func columnWords(name []byte) []string {
 	return words
 }
 
+// hasWord reports whether one of the words is in a set of words between blanks.
 func hasWord(words []string, set string) bool {
 	for _, w := range words {
 		if strings.Contains(set, " "+w+" ") {
@@ -89,7 +90,7 @@ func hasWord(words []string, set string) bool {
 	return false
 }
 
-// The words that columns are told by, between blanks.
+// The words in a column's name that give its meaning, between blanks.
 const (
 	memoryWords = " memory mem vram fb "
 	gpuWords    = " gpu vram cuda fb nvidia gpus "

@@ -8,7 +8,7 @@ type csvHead struct {
 	mark    string // the end of the wrapper's text in every line: ": ", or "" without a wrapper
 	name    string // the name of the readings
 	columns []csvColumn
-	// The indices of columns, -1 if there is none.
+	// The indices of columns, -1 for a missing column.
 	index, time, pid, process int
 	ids                       []int // columns of UUIDs and bus ids
 	// last is the header's last line or row. A line that follows it directly needs less evidence to be

@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// begin starts the rows after the header's line.
+// begin starts a new run of rows behind the header's line.
 func (h *csvHead) begin(l *scan.Line) {
 	h.noteLast(l)
 	h.poll = csvPoll{size: h.poll.size, gap: h.poll.gap}
@@ -183,10 +183,9 @@ type csvPoll struct {
 }
 
 const (
-	// Lines that are searched for the number of rows in a poll.
-	maxPollRows    = 64
+	maxPollRows    = 64                     // lines that are searched for the rows of a poll
 	maxPollDevices = 16                     // most devices of a machine
-	maxRowGap      = 100 * time.Millisecond // rows of one poll follow each other within
+	maxRowGap      = 100 * time.Millisecond // longest time between two rows of one poll
 )
 
 // device returns the device that a row is about. If rows do not name it and nvidia-smi lists

@@ -20,6 +20,8 @@ var Gpustat = scan.Dialect{
 	Read:    readGPUStat,
 }
 
+// readGPUStat reads the line whose " MB |" is at an offset. The header is as many lines above as
+// the device's number says.
 func readGPUStat(l *scan.Line, at int) (end int) {
 	cell := l.Text[:at]
 	if len(cell) > maxRow {
@@ -55,7 +57,7 @@ func readGPUStat(l *scan.Line, at int) (end int) {
 	c.Set(record.Total, total)
 	if device < 32 {
 		if head, ok := l.Previous(device + 1); ok {
-			findDate(head).date(c)
+			findDate(head).setTime(c)
 		}
 	}
 	return len(l.Text)

@@ -56,9 +56,9 @@ const maxQueryDevices = 64
 type smiQuery struct {
 	devices []string // their bus ids
 	device  int
-	column  int // where the devices' lines begin
-	mig     []byte
-	inMIG   bool
+	column  int    // offset of "GPU" in the devices' lines
+	mig     []byte // number of the MIG device
+	inMIG   bool   // the lines are about a MIG device
 	date    smiDate
 }
 
@@ -159,7 +159,7 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 	c.Sampled, c.Reading = true, reading
 	if q, ok := l.Opened().(*smiQuery); ok {
 		c.Lane.Device = q.device
-		q.date.date(c)
+		q.date.setTime(c)
 		if q.inMIG && len(heading) >= q.column+8 {
 			used, known := reading.Get(record.Used)
 			c.Reading = record.Reading{}
@@ -209,7 +209,7 @@ func readQueryProcess(l *scan.Line, at int) (end int) {
 	c.Set(record.Buffer, size)
 	if q, ok := l.Opened().(*smiQuery); ok {
 		c.Lane.Device = q.device
-		q.date.date(c)
+		q.date.setTime(c)
 	}
 	return len(l.Text)
 }

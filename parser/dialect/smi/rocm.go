@@ -25,6 +25,7 @@ const (
 	rocmUsed  = "Total Used Memory (B)"
 )
 
+// readROCm reads the total of a device and its used memory as one reading.
 func readROCm(l *scan.Line, at int) (end int) {
 	q, size, device, end := rocmField(l.Text, at)
 	if end == 0 {
@@ -36,7 +37,7 @@ func readROCm(l *scan.Line, at int) (end int) {
 	if q == record.Used {
 		return end
 	}
-	// What is used follows on the next line, or on the same one.
+	// The used memory follows on the same line or on the next one.
 	text, same := l.Text, true
 	i := bytes.Index(text[end:min(len(text), end+64)], []byte(rocmUsed)) + end
 	if i < end {

@@ -106,7 +106,7 @@ func readSMIRow(l *scan.Line, at int) (end int) {
 	}
 	for _, needle := range smiRowNeedles {
 		if bytes.Contains(l.Text[:at], []byte(needle)) {
-			return 0 // an earlier needle of the line was tried already
+			return 0 // the line was read at an earlier needle
 		}
 	}
 	above, _ := l.Previous(1)
@@ -161,7 +161,7 @@ func newSMIRow(text, above []byte) *smiRow {
 func newDeviceRow(cell, before []byte, closed bool) *smiRow {
 	rest := lex.TrimBlanks(cell)
 	row := &smiRow{at: len(cell) - len(rest)}
-	// of drivers before 319
+	// Drivers before 319 print the used percentage first: "3%   70MB / 2687MB".
 	if _, percent, ok := lex.CutNumber(rest); ok && len(percent) > 0 && percent[0] == '%' {
 		rest = percent[1:]
 	}
@@ -276,8 +276,10 @@ func newProcessRow(cell []byte) *smiRow {
 	return row
 }
 
+// isInstance reports whether a word names a MIG instance of a process: a number or "N/A".
 func isInstance(w []byte) bool { return string(w) == "N/A" || isPID(w) }
 
+// isPID reports whether a word is a whole number.
 func isPID(w []byte) bool {
 	_, rest, ok := lex.CutInt(w)
 	return ok && len(rest) == 0
@@ -315,7 +317,7 @@ func (r *smiRow) add(l *scan.Line, date smiDate) {
 		c.Set(record.Used, r.used)
 		c.Set(record.Total, r.total)
 	}
-	date.date(c)
+	date.setTime(c)
 }
 
 // processID returns the number of a process, or 0 if the text gives none.
@@ -333,8 +335,8 @@ type smiDate struct {
 	local bool
 }
 
-// date sets the time of a reading that has none.
-func (d smiDate) date(c *record.Checkpoint) {
+// setTime sets the time of a reading that has no time.
+func (d smiDate) setTime(c *record.Checkpoint) {
 	if c.Time.IsZero() {
 		c.Time, c.Local = d.t, d.local
 	}

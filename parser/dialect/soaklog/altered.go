@@ -10,7 +10,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// An alteredLine is a line of the harness in a form that the harness does not write. It stands for
+// An alteredLine is a line of the harness in a form that the harness does not write. It replaces
 // the line until it is known whether the harness quoted it. If so, the pipeline printed it. If not,
 // the log was changed after it was written:
 //
@@ -70,7 +70,7 @@ func hasHarnessTime(l *scan.Line, at int) bool {
 
 // alteredWord returns the kind of record by the text after the harness's prefix, or "" if the
 // harness writes no such line. hides reports whether a log that fails could pass without the line.
-// Markup may stand between: "**[vramsoak]** file-end time=2026-11-20T...".
+// Markup may precede the word: "**[vramsoak]** file-end time=2026-11-20T...".
 func alteredWord(text []byte) (word string, hides bool) {
 	text = bytes.TrimLeft(text, " \t*_`:")
 	name, rest, _ := bytes.Cut(text, []byte(" "))

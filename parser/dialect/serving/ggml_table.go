@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// readGGMLBreakdown reads a row of the table of where memory went, in MiB:
+// readGGMLBreakdown reads a row of the memory breakdown, in MiB:
 //
 //	llama_memory_breakdown_print: | memory breakdown [record.MiB]  | total   free    self   model   context   compute    unaccounted |
 //	llama_memory_breakdown_print: |   - CUDA0 (RTX 3090)    | 24135 = 1234 + (6187 =  4924 +     512 +     750) +       16713 |
@@ -35,19 +35,19 @@ func readGGMLBreakdown(l *scan.Line, at int) (end int) {
 			return 0
 		}
 	}
-	c := part(l, at, "memory breakdown", record.Lane{Device: device}, record.Total, n[0])
+	c := addSampled(l, at, "memory breakdown", record.Lane{Device: device}, record.Total, n[0])
 	c.Set(record.Free, n[1])
-	if n[1].Bytes+n[2].Bytes <= n[0].Bytes && !isFit(l) {
+	if n[1].Bytes+n[2].Bytes <= n[0].Bytes && !isProjection(l) {
 		c.Set(record.Buffer, n[2])
 	}
 	return len(l.Text)
 }
 
-// isFit says that the table that the line is of belongs to the fitting of parameters: its head says
-// so.
+// isProjection reports whether the line's table shows projected sizes. llama.cpp prints such a
+// table when it fits the parameters to the device. The line before the table says so:
 //
 //	common_params_fit_impl: getting device memory data for initial parameters:
-func isFit(l *scan.Line) bool {
+func isProjection(l *scan.Line) bool {
 	for n := 1; n <= 20; n++ {
 		before, ok := l.Previous(n)
 		if !ok {
@@ -60,7 +60,7 @@ func isFit(l *scan.Line) bool {
 	return false
 }
 
-// readGGMLVRAM reads what llama.cpp of 2023 has placed on its devices.
+// readGGMLVRAM reads the sizes that llama.cpp of 2023 prints for all devices together:
 //
 //	llm_load_tensors: VRAM used           = 6340.49 MiB
 //	llama_new_context_with_model: total VRAM used: 12929.52 MB (model: 12603.02 MB, context: 326.50 MB)
@@ -87,9 +87,9 @@ func readGGMLVRAM(l *scan.Line, at int) (end int) {
 		bytes.LastIndex(before, []byte("llm_load_")) < 0 {
 		return 0
 	}
-	s, end, ok := sizeAt(l, at, from)
+	s, end, ok := readSize(l, at, from)
 	if ok {
-		part(l, at, name, record.Lane{}, record.Buffer, s)
+		addSampled(l, at, name, record.Lane{}, record.Buffer, s)
 	}
 	return end
 }

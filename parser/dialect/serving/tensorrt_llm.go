@@ -8,9 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// What TensorRT-LLM's PyTorch backend prints when it sizes the KV cache
-// (tensorrt_llm/_torch/pyexecutor/_util.py and resource_manager.py), over its versions; they belong
-// to [TensorRT]:
+// TensorRT-LLM's PyTorch backend prints these lines when it sizes the KV cache, in one version or
+// another (tensorrt_llm/_torch/pyexecutor/_util.py and resource_manager.py). [TensorRT] reads them:
 //
 //	[03/14/2026-09:41:00] [TRT-LLM] [I] Memory used after loading model weights (inside torch) in memory usage profiling: 14.99 GiB
 //	[TRT-LLM] [RANK 1] [I] Memory used after loading model weights (outside torch) in memory usage profiling: 1.84 GiB
@@ -21,17 +20,17 @@ import (
 //	Both free_gpu_memory_fraction and max_tokens are set (to 0.9 and 1088 with free memory 70.511GiB of total memory
 //	79.203GiB, respectively). The smaller value will be used.
 //
-// All are parts: a process that has made its KV cache holds that too, so that none is the level
-// that the process comes to. The peak is their sum without the cache. Versions that give the last
-// without a unit divide by something else, and give nothing.
+// All are read as buffers and none as a level, because the process also holds its KV cache later.
+// The peak is the sum of the buffers without the cache, and is not read. Some versions print the
+// free memory without a unit and with another divisor. That line is not read.
 const (
 	llmProfiled = " in memory usage profiling: "
 	llmPeak     = "Peak memory during memory usage profiling (torch + non-torch): "
 	llmFree     = " with free memory "
 )
 
-// llmParts tell what was profiled by the words before it.
-var llmParts = []struct {
+// llmBuffers name the profiled buffers by the words before " in memory usage profiling: ".
+var llmBuffers = []struct {
 	words, name string
 }{
 	{"weights (inside torch)", "model weights"},
@@ -41,16 +40,17 @@ var llmParts = []struct {
 	{"used outside torch", "outside torch"},
 }
 
+// readLLMProfiled reads a buffer that the backend profiled.
 func readLLMProfiled(l *scan.Line, at int) (end int) {
-	for _, part := range llmParts {
-		if !bytes.HasSuffix(l.Text[:at], []byte(part.words)) {
+	for _, buffer := range llmBuffers {
+		if !bytes.HasSuffix(l.Text[:at], []byte(buffer.words)) {
 			continue
 		}
 		size, rest, ok := lex.CutSize(l.Text[at+len(llmProfiled):], 0)
 		if !ok {
-			return badLLM(l, at+len(llmProfiled), "a size in GiB")
+			return addBadLLM(l, at+len(llmProfiled), "a size in GiB")
 		}
-		c := checkpointLLM(l, at, part.name)
+		c := newLLMCheckpoint(l, at, buffer.name)
 		c.Set(record.Buffer, size)
 		l.Add(c)
 		return len(l.Text) - len(rest)
@@ -58,14 +58,16 @@ func readLLMProfiled(l *scan.Line, at int) (end int) {
 	return 0
 }
 
+// readLLMPeak reads the available KV cache as a buffer, and the device's total. The line begins
+// with the peak.
 func readLLMPeak(l *scan.Line, at int) (end int) {
 	_, rest, ok := lex.CutSize(l.Text[at+len(llmPeak):], 0)
 	rest, found := lex.CutPrefix(rest, ", available KV cache memory when calculating max tokens: ")
 	cache, rest, isSize := lex.CutSize(rest, 0)
 	if !ok || !found || !isSize {
-		return badLLM(l, at+len(llmPeak), "the peak in GiB, and what is available as KV cache")
+		return addBadLLM(l, at+len(llmPeak), "the peak in GiB, and what is available as KV cache")
 	}
-	c := checkpointLLM(l, at, "KV cache")
+	c := newLLMCheckpoint(l, at, "KV cache")
 	c.Set(record.Buffer, cache)
 	const label = ". device total memory "
 	if i := bytes.Index(rest[:min(len(rest), llmNearby)], []byte(label)); i >= 0 {
@@ -78,24 +80,25 @@ func readLLMPeak(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
+// readLLMFree reads the free and the total memory from which the backend sizes the KV cache.
 func readLLMFree(l *scan.Line, at int) (end int) {
 	free, rest, ok := lex.CutSize(l.Text[at+len(llmFree):], 0)
 	rest, found := lex.CutPrefix(rest, " of total memory ")
 	total, rest, isSize := lex.CutSize(rest, 0)
-	if !bytes.Contains(l.Text[max(0, at-llmNearby):at], []byte("free_gpu_memory_fraction and max_tokens are set (to ")) ||
-		!ok || !found ||
-		!isSize {
+	const words = "free_gpu_memory_fraction and max_tokens are set (to "
+	if !ok || !found || !isSize ||
+		!bytes.Contains(l.Text[max(0, at-llmNearby):at], []byte(words)) {
 		return 0
 	}
-	c := checkpointLLM(l, at, "KV cache sizing")
+	c := newLLMCheckpoint(l, at, "KV cache sizing")
 	c.Set(record.Free, free)
 	c.Set(record.Total, total)
 	l.Add(c)
 	return len(l.Text) - len(rest)
 }
 
-// checkpointLLM begins a reading; it is its rank's where the logger says so: "[RANK 1]".
-func checkpointLLM(l *scan.Line, at int, name string) record.Checkpoint {
+// newLLMCheckpoint returns an empty reading. The logger's prefix may give its rank: "[RANK 1]".
+func newLLMCheckpoint(l *scan.Line, at int, name string) record.Checkpoint {
 	c := record.Checkpoint{Header: trtHeader(l, at), Name: name, Sampled: true}
 	if _, after, ok := bytes.Cut(l.Text[max(0, at-memUsageMax):at], []byte("[RANK ")); ok {
 		if rank, _, ok := lex.CutInt(after); ok {
@@ -105,12 +108,13 @@ func checkpointLLM(l *scan.Line, at int, name string) record.Checkpoint {
 	return c
 }
 
-// badLLM is an error where a size begins at the offset, and nothing where program source stands.
-func badLLM(l *scan.Line, at int, expected string) (end int) {
+// addBadLLM adds an error if a number is at the offset. Otherwise the line is program source, and
+// it returns 0.
+func addBadLLM(l *scan.Line, at int, expected string) (end int) {
 	if at >= len(l.Text) || !lex.IsDigit(l.Text[at]) {
 		return 0
 	}
-	l.Bad(at, expected, "what cannot be read is left out")
+	l.Bad(at, expected, unreadable)
 	return len(l.Text)
 }
 
