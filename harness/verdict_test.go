@@ -42,12 +42,12 @@ func TestSupervision(t *testing.T) {
 		{
 			name: "forks a grandchild", program: "parent", args: []string{"group"},
 			want: "end 1 f1 ok\norphan ended\nexit 0", files: "the file ended ok",
-			left: "was still there when process",
+			left: "outlived process",
 		},
 		{
 			name: "forks a daemon", program: "parent", args: []string{"daemon"},
 			want: "end 1 f1 ok\norphan ended\nexit 0", files: "the file ended ok",
-			left: "was still there when process",
+			left: "outlived process",
 		},
 		{
 			name: "leaves zombies", program: "zombies", want: "end 1 f1 ok\nexit 0",

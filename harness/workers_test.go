@@ -362,7 +362,7 @@ func TestWorkersStopTogether(t *testing.T) {
 		t.Fatalf("outcome %+v, %v", o, err)
 	}
 	f := filesFinding(t, logs)
-	if f.Verdict != check.Fail || !strings.Contains(f.Message, "4 files never begun") ||
+	if f.Verdict != check.Fail || !strings.Contains(f.Message, "4 files never started") ||
 		!strings.Contains(f.Message, "the worker of GPU 0 was interrupted") ||
 		!strings.Contains(f.Message, "the worker of GPU 3 was stopped") {
 		t.Errorf("finding %+v", f)
@@ -398,7 +398,7 @@ func TestInterruptedWorkers(t *testing.T) {
 			t.Fatalf("outcome %+v, %v", o, err)
 		}
 		f := filesFinding(t, logs)
-		if !strings.Contains(f.Message, "4 files never begun, the run was interrupted; 0 of 6") {
+		if !strings.Contains(f.Message, "4 files never started, the run was interrupted; 0 of 6") {
 			t.Errorf("finding %+v", f)
 		}
 	}

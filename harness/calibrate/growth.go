@@ -82,8 +82,8 @@ func (g *growth) calibrate(runs []*compare.Baseline, policy check.Policy, o Opti
 		g.Skipped = "no run has it"
 		return
 	case g.units == nil:
-		g.Skipped = fmt.Sprintf("growth over files needs at least %d files in one process, the longest "+
-			"one here has %d", least, longest)
+		g.Skipped = fmt.Sprintf("growth over files needs %d files in one process; the longest here "+
+			"has %d", least, longest)
 		return
 	}
 	g.drawn = newNoise(g.units)

@@ -172,9 +172,9 @@ func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, 
 		cut = append(cut, cutOff(workers)...)
 	}
 	if absent == 1 {
-		remark = ", or by a worker whose log is not here"
+		remark = ", or started by a worker whose log is missing"
 	} else if absent > 1 {
-		remark = fmt.Sprintf(", or by %d workers whose logs are not here", absent)
+		remark = fmt.Sprintf(", or started by %d workers whose logs are missing", absent)
 	}
 	ofWorkers := func(r timeline.Run) bool { return r.Start.Workers > 0 }
 	if len(cut) > 1 && !slices.ContainsFunc(j.tl.Runs, ofWorkers) {

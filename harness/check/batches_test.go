@@ -61,7 +61,7 @@ func TestFilesOfWorkers(t *testing.T) {
 				log(2, end(`stopped error="it died"`)),
 			},
 			check.Fail,
-			"1 file never begun, the worker of GPU 2 was stopped: it died; 2 of 3 files ended ok",
+			"1 file never started, the worker of GPU 2 was stopped: it died; 2 of 3 files ended ok",
 		},
 		{
 			"all were interrupted", "files",
@@ -69,13 +69,13 @@ func TestFilesOfWorkers(t *testing.T) {
 				log(0, end("interrupted")), log(1, done(3), end("interrupted")),
 				log(2, end("interrupted")),
 			},
-			check.Fail, "2 files never begun, the run was interrupted; 1 of 3 files ended ok",
+			check.Fail, "2 files never started, the run was interrupted; 1 of 3 files ended ok",
 		},
 		{
 			"one log of three", "files",
 			[]string{log(1, done(3), end("done"))},
 			check.Fail,
-			"2 files never begun, or by 2 workers whose logs are not here; 1 of 3 files ended ok",
+			"2 files never started, or started by 2 workers whose logs are missing; 1 of 3 files ended ok",
 		},
 		{
 			"resumed together", "interruptions",

@@ -252,13 +252,21 @@ func laneMark(id record.Lane, ranks bool) string { return " (" + id.Name(ranks) 
 func fileName(f *timeline.File) string {
 	switch {
 	case f.Outside:
-		return "what was logged outside of files"
+		return "outside of files"
 	case f.Path == "":
 		return f.Name()
 	case f.Index == 0:
 		return filepath.Base(f.Path) + " (which was not fed)"
 	}
 	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
+}
+
+// inFile is where in the batch something happened: "in file 12 (0012.wav)", "outside of files".
+func inFile(f *timeline.File) string {
+	if f.Outside {
+		return fileName(f)
+	}
+	return "in " + fileName(f)
 }
 
 // endedWell reports whether nothing speaks against the file's end: it then leaves behind what a

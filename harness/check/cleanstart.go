@@ -93,8 +93,8 @@ func (j *Judge) startFinding(i *record.Idle, subject string) Finding {
 			f.Limit = nil
 		}
 		f.Verdict = Fail
-		f.Message += "; it was still moving when the run began: what the device gives back or takes " +
-			"for another is in the run's figures"
+		f.Message += "; it still changed when the run began: memory that other processes take or free " +
+			"is in the run's figures"
 	}
 	return f
 }
@@ -119,7 +119,7 @@ func (j *Judge) endFinding(before, after *record.Idle, subject string) Finding {
 		record.FormatBytes(before.Bytes(record.Used)), record.HeldBy(after.Holders))
 	if f.Verdict == Fail && !after.Settled {
 		f.Verdict = Undecided
-		f.Message += "; it was still moving when the harness gave up waiting: a longer --settle-limit " +
+		f.Message += "; it still changed when the harness stopped waiting: a longer --settle-limit " +
 			"would decide it"
 	}
 	return f

@@ -49,7 +49,7 @@ func (j *Judge) filesEnded() {
 	}
 	said := j.badFiles(bad, attempts, fed)
 	if missing > 0 {
-		said = append(said, Plural(missing, "file")+" never begun"+unsaid)
+		said = append(said, Plural(missing, "file")+" never started"+unsaid)
 	}
 	said = append(said, cut...)
 	if len(said) == 0 {

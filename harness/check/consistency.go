@@ -69,7 +69,7 @@ func (j *Judge) consistency(l *lane) {
 	switch {
 	case broken > 0:
 		f.Verdict, f.Measured = Fail, new(float64(broken))
-		f.Message += "; the log is wrong: see which program wrote it, and in which unit"
+		f.Message += "; the log is wrong: check which program wrote it, and its unit"
 		if broken > 1 {
 			f.Message += fmt.Sprintf(" (%d checkpoints in all)", broken)
 		}

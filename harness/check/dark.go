@@ -102,10 +102,10 @@ func (j *Judge) explainDark(l *lane, w *worstProcess) {
 	if d == nil || d.known == 0 {
 		return
 	}
-	known := fmt.Sprintf("device used is that of the driver's samples beside the checkpoints, "+
-		"which tell it at the ends of %d of %s", len(d.levels.files), Plural(d.known, "file"))
+	known := fmt.Sprintf("device used comes from the driver's samples near the checkpoints, "+
+		"which give it at the end of %d of %s", len(d.levels.files), Plural(d.known, "file"))
 	if d.blurred > 0 {
-		known += fmt.Sprintf(" (at %d it was moving by more than %s)", d.blurred,
+		known += fmt.Sprintf(" (at %d it moved by more than %s)", d.blurred,
 			Quantity(maxBlur*j.policy.MaxGrowth[DarkMemory], Bytes))
 	}
 	switch {
@@ -134,7 +134,7 @@ func (j *Judge) darkNote(l *lane) string {
 		j.subject(DarkMemory, l.id), Quantity(shape.Median(values), Bytes),
 		Plural(len(values), "file"), Quantity(slices.Max(values), Bytes))
 	if l.darkIsShared() {
-		s += "; device used is of the whole device there, and other processes' memory is in it"
+		s += "; device used counts the whole device there, so the memory of other processes is in it"
 	}
 	return s
 }

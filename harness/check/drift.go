@@ -16,7 +16,7 @@ func (j *Judge) drift(l *lane) {
 		Check: Drift, Verdict: Skipped, Subject: j.subject("stages and recoveries", l.id),
 	}}
 	floor := j.policy.Recovery.Floor.Bytes
-	d.finding.Message = fmt.Sprintf("no file that ended well has a stage that takes more than %s, "+
+	d.finding.Message = fmt.Sprintf("no file that ended ok has a stage that takes more than %s, "+
 		"or a cleanup that had anything to free", record.FormatBytes(floor))
 	for _, p := range l.stagePeaks {
 		if len(p.took.values) == 0 || shape.Median(p.took.values) <= float64(floor) {
@@ -101,18 +101,18 @@ func (j *Judge) addDrift(d *drift) {
 	case d.series == 0 && d.failed:
 		return // there is a finding already
 	case d.series == 0 && d.longest == 0 && len(d.nothing) > 0:
-		f.Message = "next to nothing in most files, of which no change can be told: " +
+		f.Message = "too small in most files to judge a change: " +
 			strings.Join(d.nothing, ", ")
 	case d.series == 0:
 	case len(d.unsure) == 0:
 		f.Verdict = Pass
-		f.Message = fmt.Sprintf("%d series without a change for the worse by more than %s over the run",
+		f.Message = fmt.Sprintf("of %d series, none got worse by more than %s over the run",
 			d.series, change)
 		f.Message += d.once
 	default:
 		f.Verdict = Undecided
-		f.Message = fmt.Sprintf("cannot be told from a change by %s over the run, for noise or "+
-			"digits: %s", change, strings.Join(d.unsure, ", "))
+		f.Message = fmt.Sprintf("noise or printed digits may hide a change of %s over the "+
+			"run: %s", change, strings.Join(d.unsure, ", "))
 	}
 	j.add(*f)
 }

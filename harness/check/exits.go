@@ -139,14 +139,14 @@ func (j *Judge) harmless(well, told, forFiles []*record.Exit) string {
 		said = append(said, fmt.Sprintf("%d of %d processes exited with code 0", n, all))
 	}
 	if len(forFiles) > 0 {
-		reason := ", for files that did not end well"
+		reason := " on files that did not end ok"
 		if len(forFiles) == 1 {
-			reason = ", for a file that did not end well"
+			reason = " on a file that did not end ok"
 		}
 		said = append(said, j.ends(forFiles, nameIf(len(well) == 0), false)+reason)
 	}
 	if len(told) > 0 {
-		said = append(said, j.ends(told, nameIf(all == len(told)), false)+", because the run was to end")
+		said = append(said, j.ends(told, nameIf(all == len(told)), false)+" because the run ended")
 	}
 	return strings.Join(said, "; ")
 }
@@ -256,7 +256,7 @@ func hintOf(e *record.Exit) string {
 }
 
 // ofKill explains a SIGKILL that the harness did not send.
-const ofKill = "perhaps by the kernel, which ends processes when host memory is full: see dmesg"
+const ofKill = "perhaps by the kernel's out-of-memory killer: see dmesg"
 
 // notFound is a shell's exit code.
 const notFound = 127
@@ -272,13 +272,13 @@ func signalHint(signal string, code int) string {
 	case signal == "SIGKILL":
 		return ofKill
 	case signal == "" && code == notFound:
-		return "a shell's code for a command that it did not find"
+		return "the shell did not find the command"
 	case signal != "" || name == "":
 		return ""
 	case name == "SIGKILL":
-		return "which is 128 + 9: what it ran was ended by SIGKILL, " + ofKill
+		return "which is 128 + 9: its command was ended by SIGKILL, " + ofKill
 	}
-	return fmt.Sprintf("which is 128 + %d: what it ran was ended by %s", code-128, name)
+	return fmt.Sprintf("which is 128 + %d: its command was ended by %s", code-128, name)
 }
 
 // nameIf returns processes if named is set, else nil.

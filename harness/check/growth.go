@@ -39,8 +39,8 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 	}
 	if w.finding.Verdict == Fail && of.shared != nil && of.shared(l) {
 		w.finding.Verdict = Undecided
-		w.finding.Message += "; the driver does not tell processes apart here, and it may be " +
-			"another's: soak where nothing else runs on the device, or outside of the container"
+		w.finding.Message += "; the driver does not list processes here, so another process may " +
+			"have grown: soak where nothing else runs on the device, or outside of the container"
 	}
 	j.add(of.advise(w.finding))
 }
@@ -249,11 +249,11 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 		j.noteTrend(s, &worst)
 	} else if len(all) > 0 {
 		worst.longest = longest
-		worst.finding.Message = fmt.Sprintf("growth over files needs at least %d files in one process, "+
-			"the longest one here has %d", least, longest)
+		worst.finding.Message = fmt.Sprintf("growth over files needs %d files in one process; "+
+			"the longest here has %d", least, longest)
 		if most := j.longestProcess() - j.policy.Leak.WarmUp; most > longest {
-			worst.finding.Message = fmt.Sprintf("growth over files needs at least %d files in one process "+
-				"that tell of it, here it is %d of %d", least, longest, most)
+			worst.finding.Message = fmt.Sprintf("growth over files needs %d files with such a "+
+				"reading in one process; here %d of %d have one", least, longest, most)
 		}
 	}
 	return worst

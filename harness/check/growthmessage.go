@@ -50,23 +50,24 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 	case f.Verdict == Pass && r.Growing:
 		f.Message = fmt.Sprintf("%s, which is allowed%s", s.grows(r), besides)
 	case f.Verdict == Pass:
-		f.Message = fmt.Sprintf("no growth to speak of: %s%s", s.rate(r), besides)
+		f.Message = fmt.Sprintf("no significant growth: %s%s", s.rate(r), besides)
 	case r.Growing:
-		f.Message = fmt.Sprintf("%s, which may be more than the %s that are allowed%s; %s", s.grows(r),
+		f.Message = fmt.Sprintf("%s, which may exceed the allowed %s%s; %s", s.grows(r),
 			s.amount(s.limit), besides, s.wouldDecide(r))
 	case stepsUp(r, s.limit):
-		f.Message = fmt.Sprintf("two steps up look like growth in leaps%s; more %ss in one process "+
-			"would tell", besides, s.each())
+		f.Message = fmt.Sprintf("two steps up look like growth in leaps: %s in sum, the first at %s; "+
+			"more %ss in one process would decide it", Quantity(r.Size, s.unit), j.nameAt(s, p, r.From),
+			s.each())
 	case r.Ends > s.limit:
 		f.Message = fmt.Sprintf("ends %s above the level of the %ss before%s; more %ss in one process "+
-			"would tell whether it stays there, or grows",
+			"would show whether it stays there or grows",
 			Quantity(r.Ends, s.unit), s.each(), besides, s.each())
 	default:
 		growth := "growth"
 		if s.falls {
 			growth = "a fall"
 		}
-		f.Message = fmt.Sprintf("%s of up to %s a %s cannot be ruled out%s; it would have shown from %s "+
+		f.Message = fmt.Sprintf("%s of up to %s a %s cannot be ruled out%s; here it would show from %s "+
 			"a %s on; %s", growth, s.amount(r.Slope.High), s.each(), besides,
 			s.amount(r.Detectable), s.each(), s.wouldDecide(r))
 	}
@@ -94,16 +95,16 @@ func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {
 	case r.Shape == shape.WarmUp:
 		text = fmt.Sprintf(", after a warm-up of %s until %s", amount(r.Size), j.nameAt(s, p, r.From))
 	case r.Shape == shape.Step:
-		text = fmt.Sprintf(", beside one step of %s at %s", amount(r.Size), j.nameAt(s, p, r.From))
+		text = fmt.Sprintf(", apart from one step of %s at %s", amount(r.Size), j.nameAt(s, p, r.From))
 	case r.Shape == shape.Steps:
-		text = fmt.Sprintf(", beside two steps of together %s, the first at %s", amount(r.Size),
+		text = fmt.Sprintf(", apart from two steps of %s in sum, the first at %s", amount(r.Size),
 			j.nameAt(s, p, r.From))
 	case r.Shape == shape.Sawtooth:
-		text = fmt.Sprintf(", beside what is cleared every %d %ss, up to %s", r.Period, s.each(),
+		text = fmt.Sprintf(", apart from memory that is freed every %d %ss, up to %s", r.Period, s.each(),
 			amount(r.Size))
 	}
 	if r.FollowsAudio && math.Abs(r.PerSecond) > Grain(s.unit) {
-		text += fmt.Sprintf(", besides following the length of the audio (%s a second)",
+		text += fmt.Sprintf(", and follows the length of the audio (%s a second)",
 			amount(r.PerSecond))
 	}
 	return text
@@ -126,8 +127,8 @@ const mostAdvised = 10_000
 // come under the limit.
 func (s *series) wouldDecide(r *shape.Result) string {
 	if r.Ordered && !r.Growing {
-		return "the files grow longer in the order of the batch, or shorter, and memory may follow " +
-			"them: soak --shuffle tells"
+		return "files get longer or shorter in the order of the batch, and memory may follow " +
+			"them: soak --shuffle would decide it"
 	}
 	noise, room := r.Slope.High-r.Slope.Estimate-r.Rounding, s.limit-r.Slope.Estimate
 	if room < 0 && !r.Growing {
@@ -220,11 +221,11 @@ func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 	if first == len(above) {
 		return "", "" // not between checkpoints that the files have in common
 	}
-	after := "the end of the file before"
+	after := "the end of the previous file"
 	if first > 0 {
 		after = names[first-1]
 	}
-	taken = fmt.Sprintf("it is taken between %s and %s", after, names[first])
+	taken = fmt.Sprintf("it is allocated between %s and %s", after, names[first])
 	stage = openStage(names[:first])
 	least := slices.Min(above[first:])
 	for i := first; ; i++ {
@@ -288,7 +289,7 @@ func (j *Judge) runsOut(l *lane, w *worstProcess, end *idle) string {
 	for _, card := range cards {
 		parts = append(parts, fmt.Sprintf("%s on %d GiB", files(card*record.GiB), card))
 	}
-	return fmt.Sprintf("files until out of memory, of which each takes %s at its peak: %s",
+	return fmt.Sprintf("files until out of memory (each needs %s at its peak): %s",
 		record.FormatBytes(work), strings.Join(parts, ", "))
 }
 
@@ -299,6 +300,6 @@ func (j *Judge) lengthsUnknown(w *worstProcess) string {
 			return ""
 		}
 	}
-	return "the log has no lengths of files: if they grow longer in the order of the batch, " +
-		"it may be that (soak --shuffle tells)"
+	return "the log does not give the lengths of files: files that get longer look the same " +
+		"(soak --shuffle would decide it)"
 }

@@ -45,9 +45,9 @@ var Ledgers = []Ledger{
 	{
 		Check: Leak, Name: IdleLevel, Key: "leak", Unit: Bytes, MaxGrowth: 192 << 10, Gates: true,
 		levels:  idleLevels,
-		missing: "no file has an idle level, which is the last checkpoint that it has a reading at",
-		missingSampled: "every reading is a sample, and none tells what a file leaves behind; " +
-			`print one at the end of each, as in "[GPU Memory] After File: Allocated: 0.18GB"`,
+		missing: "no file has an idle level: the reading at its last checkpoint",
+		missingSampled: "all readings are samples, and none shows what a file leaves behind; " +
+			`print a checkpoint at the end of each file, such as "[GPU Memory] After File: Allocated: 0.18GB"`,
 		readings: (*Judge).leakOverReadings, explain: (*Judge).explainLeak,
 	},
 	{
@@ -57,7 +57,7 @@ var Ledgers = []Ledger{
 			return difference(c, record.Reserved, record.Allocated)
 		},
 		missing: "no file ends with a checkpoint that has both allocated and reserved",
-		advice: "the allocator holds more and more that it does not hand out: in PyTorch try " +
+		advice: "the allocator reserves more and more that it does not hand out: in PyTorch try " +
 			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files",
 		readings: (*Judge).reserveOverReadings,
 	},

@@ -43,16 +43,15 @@ func (j *Judge) leftBehind() {
 	switch {
 	case running > 0:
 		f.At = new(stuck.Pos)
-		f.Message = fmt.Sprintf("%s does not end, not even after SIGKILL: what it holds is missing "+
-			"from the device; see its state in /proc, the machine may have to be restarted", orphan(stuck))
+		f.Message = fmt.Sprintf("%s does not end, not even after SIGKILL, and the device lacks the memory "+
+			"that it holds; see its state in /proc: the machine may need a restart", orphan(stuck))
 		if running > 1 {
 			f.Message += fmt.Sprintf(", and %d more", running-1)
 		}
 	case bad > 0:
 		f.At = new(first.Pos)
-		f.Message = fmt.Sprintf("%s was still there when process %d had ended, and was ended; have "+
-			"the pipeline end what it starts, or its memory is not given "+
-			"back", orphan(first), orderly[first.Process].PID)
+		f.Message = fmt.Sprintf("%s outlived process %d, and was ended; let the pipeline end the "+
+			"processes that it starts, or they keep their memory", orphan(first), orderly[first.Process].PID)
 		if bad > 1 {
 			f.Message += fmt.Sprintf(", and %d more", bad-1)
 		}

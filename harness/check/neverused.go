@@ -138,19 +138,19 @@ func (j *Judge) neverUsed(l *lane) {
 	handed := record.FormatBytes(p.handed.printed)
 	switch {
 	case f.Verdict == Fail:
-		f.Message = fmt.Sprintf("%s of it was never in use: %s, where no more than %s was handed out at "+
+		f.Message = fmt.Sprintf("%s of it was never in use: %s, but at most %s was handed out at "+
 			"once; in PyTorch try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache "+
 			"between files", percent(p.unused()), reserved, handed)
 	case f.Verdict == Undecided && !p.known:
-		f.Message = fmt.Sprintf("%s, where the checkpoints saw no more than %s handed out at once; "+
-			"print peak= (torch.cuda.max_memory_allocated) to tell what was between them", reserved, handed)
+		f.Message = fmt.Sprintf("%s, but the checkpoints show at most %s handed out at once; "+
+			"print peak= (torch.cuda.max_memory_allocated) to show what happened between them", reserved, handed)
 	case f.Verdict == Undecided:
-		f.Message = fmt.Sprintf("%s, where up to %s was handed out at once; the printed digits do not "+
-			"tell on which side of the limit; log exact bytes to decide it", reserved, handed)
+		f.Message = fmt.Sprintf("%s, and up to %s handed out at once; the printed digits do not "+
+			"show whether it is over the limit; log exact bytes to decide it", reserved, handed)
 	case p.unused() > m.limit: // it passes by its bytes
 		f.Measured, f.Limit = new(float64(p.reserved.printed-p.handed.printed)), new(float64(segment))
 		f.Unit = Bytes
-		f.Message = fmt.Sprintf("%s, and up to %s handed out at once: the difference is no more than "+
+		f.Message = fmt.Sprintf("%s, and up to %s handed out at once: the difference is at most "+
 			"one segment of the allocator", reserved, handed)
 	default:
 		f.Message = fmt.Sprintf("%s, and up to %s handed out at once", reserved, handed)

@@ -32,7 +32,7 @@ func (j *Judge) outOfMemory() {
 		}
 	case count[Undecided] > 0:
 		f.Verdict = Undecided
-		f.Message = "fatal or recovered, the log does not say how files ended (print [pipeline] file-end)"
+		f.Message = "fatal or recovered (the log does not say how files ended; print [pipeline] file-end)"
 	case count[Pass] > 0:
 		one, many := "the file ended ok", "the files ended ok"
 		if shown := first[Pass].file; shown.Status == record.StatusUnknown && fellBack(shown) {
@@ -53,7 +53,7 @@ func (j *Judge) outOfMemory() {
 	if count[f.Verdict] > 1 {
 		f.Message += ", first"
 	}
-	f.Message += fmt.Sprintf(" in %s: %s", fileName(shown.file), describe(shown.oom))
+	f.Message += fmt.Sprintf(" %s: %s", inFile(shown.file), describe(shown.oom))
 	j.add(f)
 }
 

@@ -114,7 +114,7 @@ func (j *Judge) peak(l *lane, subject string, facts map[int]*peak.Facts) {
 	}
 	switch {
 	case len(unknown) > 0 && worst != nil:
-		f.Message = fmt.Sprintf("in %s nothing is judged, the first: %s",
+		f.Message = fmt.Sprintf("nothing to judge in %s; the first: %s",
 			Plural(len(unknown), "log"), unknown[0].Why)
 	case len(unknown) > 0:
 		f.Message = unknown[0].Why

@@ -58,7 +58,7 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 			case !isLargestSoFar(s.level) || v.finding.Verdict == Fail:
 				if s.steps {
 					v.finding.Verdict = Undecided
-					v.finding.Message += "; the log does not tell whether these are files or parts of one, " +
+					v.finding.Message += "; the log does not say whether these are files or parts of one file, " +
 						"which may grow; print [pipeline] file-start and file-end"
 				}
 				all = append(all, v)
@@ -73,11 +73,11 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 	if len(all) == 0 {
 		switch {
 		case peaks != nil:
-			tooFew = fmt.Sprintf("the %d readings of %s give only the largest so far, which does not tell "+
-				"what lies below; print what is allocated", peaks.now.readings, peaks.name)
+			tooFew = fmt.Sprintf("the %d readings of %s are high-water marks, which hide the level "+
+				"below them; print what is allocated", peaks.now.readings, peaks.name)
 		case most != nil:
-			tooFew = fmt.Sprintf("growth over readings needs at least %d of one kind in one process, "+
-				"there are %d of %s", j.policy.Leak.MinFiles, most.now.readings, most.name)
+			tooFew = fmt.Sprintf("growth over readings needs %d of one name in one process; "+
+				"here are %d of %s", j.policy.Leak.MinFiles, most.now.readings, most.name)
 		}
 		return Finding{}, tooFew, false
 	}
@@ -280,7 +280,7 @@ func (v *readingsVerdict) doubt(series int) string {
 	amount := Quantity(r.Slope.Estimate, Bytes)
 	rises := fmt.Sprintf("rises by %s a reading from %s on", amount, v.nameAt(r.From))
 	grow := v.blocks[r.From:]
-	more := "more readings of one process would tell"
+	more := "more readings of one process would decide it"
 	// the last of so many parts, above the one before
 	above := func(value func(readingBlock) float64, part int) float64 {
 		n := max(2, len(grow)/part)
@@ -302,20 +302,20 @@ func (v *readingsVerdict) doubt(series int) string {
 	case len(grow) < shape.LeastFiles:
 		return fmt.Sprintf("%s, for the last %d only; %s", rises, v.run.readings-r.From*v.each, more)
 	case (r.Slope.Estimate - r.Rounding) < sure(series)*(r.Detectable-r.Rounding):
-		return fmt.Sprintf("%s, which one of %d series does by chance; %s", rises, series, more)
+		return fmt.Sprintf("%s, which one of %d series may do by chance; %s", rises, series, more)
 	case v.run.polled && 2*len(grow) < len(v.blocks):
 		return fmt.Sprintf("%s, and was level before: it may be a load that has just begun; %s", rises,
 			more)
 	case (isLargestSoFar(v.of.level) || v.of.ofReserve) && !v.keepsRising(grow):
-		return fmt.Sprintf("%s, and not all along; %s", rises, more)
+		return fmt.Sprintf("%s, but not throughout; %s", rises, more)
 	case times*v.given() > median(grow[len(grow)-n:], least)-median(grow[:n], least):
-		return fmt.Sprintf("%s, and up to %s was given back before, so that this may be, too; %s", rises,
+		return fmt.Sprintf("%s, but up to %s was freed before, so this may be freed too; %s", rises,
 			Quantity(v.given(), Bytes), more)
 	case above(least, 8) < half*float64(n)-noise/math.Sqrt(float64(n)):
-		return fmt.Sprintf("%s, and no more at the end; %s", rises, more)
+		return fmt.Sprintf("%s, but not at the end; %s", rises, more)
 	case above(mean, 2) < half*float64(len(grow)/4), above(most, 2) < half*float64(len(grow)/4):
-		return fmt.Sprintf("the lowest of the readings rise by %s a reading from %s on, and the "+
-			"others do not: memory may only be given back less often; %s", amount, v.nameAt(r.From), more)
+		return fmt.Sprintf("the lowest readings rise by %s a reading from %s on, but the "+
+			"others do not: memory may only be freed less often; %s", amount, v.nameAt(r.From), more)
 	}
 	return ""
 }
@@ -399,16 +399,16 @@ func (j *Judge) readingsLeft(l *lane, v *readingsVerdict) string {
 		}
 	}
 	return "readings until out of memory: " + strings.Join(parts, ", ") +
-		"; a checkpoint at the end of each file tells where it is taken"
+		"; a checkpoint at the end of each file would show where it grows"
 }
 
 // otherCauses names other causes of growth of a level.
 func otherCauses(level record.Quantity) string {
 	switch {
 	case level == record.Used:
-		return "device used is that of all processes on the device: another's growth looks the same"
+		return "device used counts all processes on the device: growth of another one looks the same"
 	case isLargestSoFar(level):
-		return "it is the largest so far: work that grows larger and larger looks the same; print " +
+		return "it is a high-water mark: work that gets larger and larger looks the same; print " +
 			"what is allocated"
 	}
 	return ""

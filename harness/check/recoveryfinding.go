@@ -97,22 +97,22 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	r, file := &c.decided, c.decided.File
 	f.in(file)
 	f.At, f.Measured, f.Stage = new(c.at), new(r.Share), r.Name
-	where := fileName(file)
+	where := inFile(file)
 	switch {
 	case f.Verdict == Skipped:
 		f.Measured, f.Limit, f.Unit = nil, nil, ""
-		f.Message = fmt.Sprintf("freed %s in %s, not judged: %s", record.FormatBytes(r.Freed), where,
+		f.Message = fmt.Sprintf("freed %s %s, not judged: %s", record.FormatBytes(r.Freed), where,
 			r.Reason)
 	case f.Verdict == Fail && r.Freed < 0:
-		f.Message = fmt.Sprintf("memory grew by %s in %s; under %s freed in %s",
+		f.Message = fmt.Sprintf("memory grew by %s %s; under %s freed in %s",
 			record.FormatBytes(-r.Freed), where,
 			percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
 	case f.Verdict == Fail:
-		f.Message = fmt.Sprintf("freed %s of %s (%s) in %s; under %s in %s", record.FormatBytes(r.Freed),
+		f.Message = fmt.Sprintf("freed %s of %s (%s) %s; under %s in %s", record.FormatBytes(r.Freed),
 			r.Held,
 			percent(r.Share), where, percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
 	case f.Verdict == Undecided:
-		f.Message = fmt.Sprintf("the printed digits allow %s to %s of %s in %s; log exact bytes to "+
+		f.Message = fmt.Sprintf("the printed digits allow %s to %s of %s %s; log exact bytes to "+
 			"decide it",
 			percent(r.Low), percent(r.High), r.Held, where)
 	case r.Nothing:

@@ -12,7 +12,7 @@ import (
 func (j *Judge) throughput() {
 	d := drift{finding: Finding{
 		Check: Throughput, Verdict: Skipped, Subject: "throughput",
-		Message: "no file that ended well has a time that it took",
+		Message: "no file that ended ok has a duration",
 	}}
 	var files []int32 // that ended well
 	for i, f := range j.tl.Files {
@@ -117,15 +117,15 @@ func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bo
 		}
 		return Quantity(took, speed.Unit) + " a file"
 	}
-	where := "before"
+	where := "before it"
 	if first == 0 {
-		where = "in the first"
+		where = "for it"
 	}
-	s.text = fmt.Sprintf("files take longer from %s on, to the end: %s %s, %s behind, "+
-		"%s in the last (medians); %.2f times as long in the end",
+	s.text = fmt.Sprintf("files take longer from %s to the end (medians: %s %s, %s after it, "+
+		"%s in the last files); %.2f times as long at the end",
 		fileName(s.file), at(before), where, at(after), at(end), end/before)
 	if !speed.HigherIsBetter {
-		s.text += "; the log has no lengths of files: if they are longer there, it may be that"
+		s.text += "; the log does not give the lengths of files: longer files look the same"
 	}
 	return s, true
 }

@@ -118,7 +118,7 @@ func TestSlowdowns(t *testing.T) {
 				if f.At == nil || f.At.Line != 2*f.File || f.FirstFile == nil || f.FirstFile.Index != f.File {
 					t.Errorf("%s: file %d, first file %v and line %v disagree", name, f.File, f.FirstFile, f.At)
 				}
-				if said := strings.Contains(f.Message, "no lengths of files"); said == lengths {
+				if said := strings.Contains(f.Message, "not give the lengths of files"); said == lengths {
 					t.Errorf("%s: lengths are known: %t, but the message is %q", name, lengths, f.Message)
 				}
 			}

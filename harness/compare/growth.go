@@ -48,7 +48,7 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 			tests++
 		case of.Name == check.IdleLevel:
 			g.Verdict = check.Skipped
-			g.Message = fmt.Sprintf("growth over files needs at least %d files in one process; "+
+			g.Message = fmt.Sprintf("growth over files needs %d files in one process; "+
 				"the base has %d, the new run %d",
 				policy.Leak.MinFiles, g.base.files, g.now.files)
 		default:
@@ -181,7 +181,7 @@ func (g *growth) judge(alarms float64, tests int) {
 		g.Message = fmt.Sprintf("better: %s %s", grows, between)
 	case check.GrowthVerdict(&g.now.Result, g.Limit) == check.Pass:
 		g.Verdict = check.Pass
-		g.Message = fmt.Sprintf("no growth to speak of: %s a file, in the base %s",
+		g.Message = fmt.Sprintf("no significant growth: %s a file, in the base %s",
 			bytesOf(g.New), bytesOf(g.Base))
 	case g.Interval.High <= g.Limit:
 		g.Verdict = check.Pass

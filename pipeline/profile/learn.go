@@ -228,7 +228,7 @@ func slopeOf(points []point) (perSecond float64, note string) {
 	const least = 5 // points that a line needs
 	switch {
 	case longest == 0:
-		return 0, "the log has no lengths of files: soak it with vramsoak, or read the footprint " +
+		return 0, "the log does not give the lengths of files: soak it with vramsoak, or read the footprint " +
 			"as that of files like these"
 	case len(points) < least:
 		return 0, fmt.Sprintf("%d files are too few for a slope over their length, it takes %d",

@@ -31,16 +31,15 @@ func (b *Batch) decideGrowth(s *simulation) {
 		grown := s.Need + int64(growthBound(&s.checks.Trends[i].Result, b.Files))
 		share := float64(grown) / float64(b.GPU.Total)
 		would := fmt.Sprintf(
-			"if it went on so for %d files more, up to %s (%.1f %%) would be needed", b.Files,
+			"if it grew on like this for %d files more, up to %s (%.1f %%) would be needed", b.Files,
 			record.FormatBytes(grown), 100*share)
 		if share > b.limit() {
-			f.Message += fmt.Sprintf("; %s, more than the %.0f %% that may be; where more files "+
-				"leave it undecided, a larger card or less "+
-				"to hold decides it", would, 100*b.limit())
+			f.Message += fmt.Sprintf("; %s, and %.0f %% are allowed; if more files do not decide it, "+
+				"a larger card or a smaller batch does", would, 100*b.limit())
 			return
 		}
 		f.Verdict = check.Pass
-		f.Message += "; " + would + ", which is within what may be"
+		f.Message += "; " + would + ", which is allowed"
 		s.notes = append(s.notes, fmt.Sprintf("%s, %s: %s", f.Check, f.Subject, f.Message))
 	})
 }

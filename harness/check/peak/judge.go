@@ -99,18 +99,18 @@ func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 		return o.as(Exceeds, "")
 	}
 	if o := r.worst(append(own, part), mayExceed); o != nil {
-		why := "the printed digits do not tell on which side of the limit; log exact bytes to decide it"
+		why := "the printed digits do not show whether it is over the limit; log exact bytes to decide it"
 		if maybe := o.Top.maybe; maybe > 0 && o.By == Buffers {
-			why = fmt.Sprintf("buffers of these names were made before (up to %s), and the log does not "+
-				"tell whether they were freed; print used= beside them, or soak the pipeline",
+			why = fmt.Sprintf("buffers of these names were allocated before (up to %s), and the log does "+
+				"not say whether they were freed; print used= with them, or soak the pipeline",
 				record.FormatBytes(maybe))
 		}
 		return o.as(Unsure, why)
 	}
 	if o := r.worst(whole, mayExceed); o != nil {
-		return o.as(Unsure, cmp.Or(o.Top.notKnown, "the log does not tell whose it is")+
-			"; run the pipeline with vramsoak soak where the driver tells processes apart, or print used= "+
-			"(what the driver says of the process)")
+		return o.as(Unsure, cmp.Or(o.Top.notKnown, "the log does not say which process holds it")+
+			"; run vramsoak soak where the driver lists processes, or print used= (the driver's figure "+
+			"for the process)")
 	}
 	if o := r.mayBeHighest(of, limit, own); o != nil {
 		return o
@@ -120,13 +120,13 @@ func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 	if o := r.worst(own, used); o != nil {
 		switch {
 		case r.failedLine > r.levelLine:
-			return o.as(Unsure, fmt.Sprintf("an allocation failed after that, in line %d, which does not "+
+			return o.as(Unsure, fmt.Sprintf("an allocation failed later, in line %d, which does not "+
 				"say what was in use", r.failedLine))
 		case r.mostLine <= r.levelLine:
 			return o.as(Fits, "")
 		case reserved == nil || reserved.Top.Pos.Line < r.mostLine:
-			return o.as(Unsure, fmt.Sprintf("that is older than what the program took later, in line %d; "+
-				"print a level behind it", r.mostLine))
+			return o.as(Unsure, fmt.Sprintf("the program allocated more later, in line %d; "+
+				"print a checkpoint after it", r.mostLine))
 		}
 	}
 	if reserved != nil {
@@ -145,12 +145,12 @@ func (r *run) byDevice(whole, own []Ground, of ownTotal, facts *Facts) *Outcome 
 	top, raw := &highest.Top, r.of[highest.By].whole()
 	switch {
 	case facts.grownLine > r.deviceLine:
-		return o.as(Unknown, fmt.Sprintf("%s in use at %s, line %d, is older than what the program took "+
-			"later (line %d): no peak; print a level behind it", top.Size, top.Name, top.Pos.Line,
+		return o.as(Unknown, fmt.Sprintf("%s in use at %s, line %d, is no peak: the program allocated "+
+			"more later (line %d); print a checkpoint after it", top.Size, top.Name, top.Pos.Line,
 			facts.grownLine))
 	case raw.Size.Bytes <= idleMax:
-		return o.as(Unknown, fmt.Sprintf("no more than %s was in use when the device was looked at: "+
-			"no process had memory there", raw.Size))
+		return o.as(Unknown, fmt.Sprintf("at most %s was in use when the device was read: "+
+			"no process held memory there", raw.Size))
 	}
 	return highest.as(Fits, "")
 }
@@ -211,7 +211,7 @@ func (r *run) mayBeHighest(of ownTotal, limit float64, own []Ground) *Outcome {
 		}
 		if _, _, high := m.InUse(); float64(high) > limit*float64(least) {
 			o := &Outcome{By: by, Top: *m, Run: r.number, of: r.of}
-			return o.as(Unsure, of.why+"; print the total beside the level")
+			return o.as(Unsure, of.why+"; print the total with each reading")
 		}
 	}
 	return nil
@@ -226,16 +226,16 @@ func (r *run) whyUnknown(own []Ground, of ownTotal) string {
 	}
 	switch {
 	case level && of.why != "":
-		return of.why + "; print the total beside the level"
+		return of.why + "; print the total with each reading"
 	case level:
 		return `the log gives no total of the device; print it once, as in ` +
 			`"[GPU Memory] Start: Allocated: 0.00GB | Total: 24.00GB"`
 	case zero:
-		return "nothing was in use at any time that the log gives a level of"
+		return "the readings of the log show nothing in use"
 	case len(r.totals) > 0:
-		return "the log gives the device's total, and no level that could be compared with it"
+		return "the log gives the device's total, but no reading to compare with it"
 	}
-	return "the log gives no level of memory, only parts of it or what is left"
+	return "the log gives no reading of all memory in use, only of parts or of what is free"
 }
 
 // Besides yields the grounds that did not decide and are worth a word, each with its highest mark

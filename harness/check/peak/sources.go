@@ -60,7 +60,7 @@ func (p *Marks) AddFailure(f *timeline.File, o *record.OutOfMemory) {
 		m.Size = record.Size{
 			Bytes: max(0, size.Bytes-free.Bytes), Resolution: size.Resolution + free.Resolution,
 		}
-		m.notKnown = "the message does not tell whose that is"
+		m.notKnown = "the message does not say which process holds it"
 		r.take(device, &m)
 		r.deviceLine = max(r.deviceLine, o.Pos.Line)
 	}
@@ -101,7 +101,7 @@ func (p *Marks) Join(id record.Lane, driver *timeline.DriverLedgers, taken map[[
 func (r *run) samples(driver *timeline.DriverLedger) {
 	by, notKnown := Process, ""
 	if driver.Source == record.SourceDevice {
-		by, notKnown = device, "the driver does not tell processes apart here (source=device)"
+		by, notKnown = device, "the driver does not list processes here (source=device)"
 	} else {
 		r.of[device], r.of[only] = nil, nil
 	}

@@ -35,7 +35,7 @@ func (r *run) closeTable() {
 	}
 	if !t.device.seen {
 		if t.processes > 0 { // rows without a device's, of one look or of several
-			t.process.notKnown = "it is one process's, and the log does not tell whose"
+			t.process.notKnown = "one process holds it, and the log does not say which"
 			r.wait(device, &t.process)
 		}
 		return
@@ -45,15 +45,15 @@ func (r *run) closeTable() {
 	case t.processes > 1:
 		t.device.notKnown = fmt.Sprintf("%d processes share the device", t.processes)
 	case t.processes == 0:
-		t.device.notKnown = "the driver names no process there"
+		t.device.notKnown = "the driver lists no process there"
 	case r.holds > 0 && t.process.Size.High() >= r.holds:
 		r.wait(Process, &t.process)
 		return
 	case r.holds > 0:
-		t.device.notKnown = "the process that the driver names has less there than this one holds"
+		t.device.notKnown = "the process that the driver lists holds less than this one"
 	default:
-		t.device.notKnown = "the driver names one process there, " +
-			"before this log's program says that it holds anything"
+		t.device.notKnown = "the driver lists one process there, " +
+			"before the log's program reports any memory"
 		r.wait(only, &t.process)
 	}
 	r.wait(device, &t.device)

@@ -82,7 +82,7 @@ func findTotal(totals, all []total, several bool) (of ownTotal) {
 		return of
 	case byDriver && several:
 		of.why = fmt.Sprintf("the log has more ranks than the machine of its total (%s in line %d) has "+
-			"devices, and does not tell which are there", totals[0].size, totals[0].pos.Line)
+			"devices, and does not say which ranks run there", totals[0].size, totals[0].pos.Line)
 		return of
 	}
 	if a, b, one := oneDevice(all); byDriver && !one {

@@ -237,8 +237,8 @@ func TestPlotOverFilesRefuses(t *testing.T) {
 		rep  *check.Report
 		want string
 	}{
-		{few, "nothing to plot over files: growth over files needs at least 8 files in one " +
-			"process, the longest one here has 2"},
+		{few, "nothing to plot over files: growth over files needs 8 files in one " +
+			"process; the longest here has 2"},
 		{&check.Report{}, "nothing to plot over files: the log has no series over files that " +
 			"could be judged"},
 	} {
