@@ -29,12 +29,6 @@ import (
 //
 //	RANK=0 MEMSTATS before forward device=cuda:0 current alloc=1.2345GB (delta=0.0000GB max=1.2345GB) current cache=...
 //	RANK=0 STAGE=1 STEP=10 MEMSTATS BEFORE STEP device=0 current alloc=...
-//	MEMSTATS STAGE=0 RANK=0 max-alloc: 10.77GB max-cache: 20.55GB
-//
-// utils/timer.py prints readings with the throughput, and with the times of each step:
-//
-//	epoch=0/micro_step=10/global_step=10, ..., CurrSamplesPerSec=78.87912870644737, MemAllocated=10.77GB, MaxMemAllocated=20.55GB
-//	[Rank 0] time (ms) | forward: 1.25 | mem_allocated: 1.2345 GB | max_mem_allocated: 2.3456 GB | cache_allocated: ...
 //
 // csrc/transformer/inference allocates a workspace and then prints these lines. The free memory is
 // that before the allocation:
@@ -44,14 +38,13 @@ import (
 //	Requested memory: 0.515625 (GigaBytes)
 //
 // Every unit is a power of 1024. The estimates of zero/stage3.py
-// (estimate_zero3_model_states_mem_needs) are not readings.
+// (estimate_zero3_model_states_mem_needs) are not readings. programs.yaml has the lines of
+// utils/timer.py and the peaks of pipelines.
 var deepspeedDialect = scan.Dialect{
 	Name: "deepspeed",
 	Needles: []string{
 		needleMA,
 		needleMemstats,
-		needleMemAllocated,
-		needleBreakdown,
 		needleGigaBytes,
 		needleCacheGigaBytes,
 		needleWorkspace,
@@ -62,10 +55,6 @@ var deepspeedDialect = scan.Dialect{
 			return readSeeMemoryUsage(l, at)
 		case bytes.HasPrefix(text, []byte(needleMemstats)):
 			return readMemstats(l, at)
-		case bytes.HasPrefix(text, []byte(needleMemAllocated)):
-			return readThroughput(l, at)
-		case bytes.HasPrefix(text, []byte(needleBreakdown)):
-			return readBreakdown(l, at)
 		case bytes.HasPrefix(text, []byte(needleWorkspace)):
 			return readWorkspace(l, at)
 		}
@@ -76,8 +65,6 @@ var deepspeedDialect = scan.Dialect{
 const (
 	needleMA             = "Max_MA "
 	needleMemstats       = "MEMSTATS "
-	needleMemAllocated   = "MemAllocated="
-	needleBreakdown      = "| mem_allocated: "
 	needleGigaBytes      = "Memory Allocated "
 	needleCacheGigaBytes = "ache Allocated "
 	needleWorkspace      = "Free memory : "
@@ -183,9 +170,6 @@ var memstats = []struct {
 // readMemstats reads a line of memory_status: the levels as a checkpoint, the deltas as a change.
 func readMemstats(l *scan.Line, at int) (end int) {
 	rest := l.Text[at+len(needleMemstats):]
-	if bytes.HasPrefix(rest, []byte("STAGE=")) {
-		return readPipelinePeak(l, at)
-	}
 	i := bytes.Index(lex.FirstBytes(rest, nearby), []byte(" device="))
 	j := bytes.Index(lex.FirstBytes(rest, nearby), []byte(" current alloc="))
 	if i < 0 || j < i || source.IsTemplate(rest[:j]) {
@@ -224,86 +208,5 @@ func readMemstats(l *scan.Line, at int) (end int) {
 	c := l.Checkpoint(at, name)
 	c.Lane, c.Reading = lane, levels
 	l.Add(record.Change{Header: l.Header(at), Name: name, Lane: lane, Reading: deltas})
-	return len(l.Text) - len(rest)
-}
-
-// readPipelinePeak reads the peaks that the pipeline engine prints:
-//
-//	MEMSTATS STAGE=0 RANK=0 max-alloc: 10.77GB max-cache: 20.55GB
-func readPipelinePeak(l *scan.Line, at int) (end int) {
-	rest := l.Text[at:]
-	i := bytes.Index(lex.FirstBytes(rest, nearby), []byte(" RANK="))
-	j := bytes.Index(lex.FirstBytes(rest, nearby), []byte(" max-alloc: "))
-	if i < 0 || j < i || source.IsTemplate(rest[:j]) {
-		return 0
-	}
-	peak, behind, ok := lex.CutSize(rest[j+len(" max-alloc: "):], 0)
-	behind, known := lex.CutPrefix(behind, " max-cache: ")
-	cached, behind, fits := lex.CutSize(behind, 0)
-	if !ok || !known || !fits {
-		l.Bad(at+j+1, "max-alloc: 10.77GB max-cache: 20.55GB", record.TornAdvice)
-		return at + j + 1
-	}
-	c := l.Checkpoint(at, "step")
-	c.Sampled = true
-	c.Lane.Rank, _, _ = lex.CutInt(rest[i+len(" RANK="):])
-	c.Set(record.Peak, peak)
-	c.Set(record.PeakReserved, cached)
-	return len(l.Text) - len(behind)
-}
-
-// readThroughput reads "MemAllocated=10.77GB, MaxMemAllocated=20.55GB".
-func readThroughput(l *scan.Line, at int) (end int) {
-	rest := l.Text[at+len(needleMemAllocated):]
-	if len(rest) == 0 || !lex.IsDigit(rest[0]) || at > 0 && lex.IsWordByte(l.Text[at-1]) {
-		return 0
-	}
-	allocated, rest, ok := lex.CutRounded(rest, 2)
-	rest, known := lex.CutPrefix(rest, ", MaxMemAllocated=")
-	peak, rest, fits := lex.CutRounded(rest, 2)
-	if !ok || !known || !fits {
-		l.Bad(at, "MemAllocated=10.77GB, MaxMemAllocated=20.55GB", record.TornAdvice)
-		return at + len(needleMemAllocated)
-	}
-	c := l.Checkpoint(at, "step")
-	c.Sampled = true
-	c.Set(record.Allocated, allocated)
-	c.Set(record.Peak, peak)
-	return len(l.Text) - len(rest)
-}
-
-// breakdownFields are the sizes behind the times of a step, in the order in which they are printed.
-var breakdownFields = []struct {
-	label string
-	q     record.Quantity
-}{
-	{"| mem_allocated: ", record.Allocated},
-	{"| max_mem_allocated: ", record.Peak},
-	{"| cache_allocated: ", record.Reserved},
-	{"| max_cache_allocated: ", record.PeakReserved},
-}
-
-// readBreakdown reads the sizes behind the times of a step.
-func readBreakdown(l *scan.Line, at int) (end int) {
-	rest := l.Text[at:]
-	if source.IsTemplate(lex.FirstBytes(rest, nearby)) {
-		return 0
-	}
-	var r record.Reading
-	for _, f := range breakdownFields {
-		after, known := lex.CutPrefix(lex.TrimBlanks(rest), f.label)
-		s, after, ok := lex.CutSize(after, 0)
-		if !known || !ok {
-			expected := "a size such as 1.2345 GB after \"" + f.label[2:] + "\""
-			l.Bad(len(l.Text)-len(rest), expected, record.TornAdvice)
-			return len(l.Text) - len(rest) + 1
-		}
-		r.Set(f.q, s)
-		rest = after
-	}
-	c := l.Checkpoint(at, "step")
-	c.Sampled = true
-	c.Lane.Rank = deepspeedRank(l.Text[:at])
-	c.Reading = r
 	return len(l.Text) - len(rest)
 }

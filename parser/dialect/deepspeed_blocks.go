@@ -104,16 +104,3 @@ func readWorkspace(l *scan.Line, at int) (end int) {
 
 // nearby is how many bytes away from a needle the rest of a reading may be.
 const nearby = 512
-
-// deepspeedRank returns the rank in the last "[Rank N]" of the text before a reading, or 0.
-func deepspeedRank(before []byte) int {
-	at := bytes.LastIndex(before, []byte("[Rank "))
-	if at < 0 {
-		return 0
-	}
-	rank, rest, ok := lex.CutInt(before[at+len("[Rank "):])
-	if !ok || len(rest) == 0 || rest[0] != ']' {
-		return 0
-	}
-	return rank
-}

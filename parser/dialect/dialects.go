@@ -41,13 +41,7 @@ var written = []*scan.Dialect{
 	&serving.Ollama,
 	&serving.ComfyUI,
 	&deepspeedDialect,
-	&fairseqDialect,
 	&peftDialect,
-	&openmmlabDialect,
-	&colossalaiDialect,
-	&oumiDialect,
-	&hfTrainerDialect,
-	&serving.Unsloth,
 	&yoloDialect,
 	&memorySummaryDialect,
 	&memoryStatsDialect,
@@ -67,14 +61,17 @@ var BuiltIn = sync.OnceValue(func() []*scan.Dialect {
 	return all
 })
 
-// Names returns the names of the built-in dialects.
+// Names returns the names of the built-in dialects. A program with lines in programs.yaml and blocks
+// that are read in Go is there once.
 func Names() []string {
 	var names []string
 	for _, d := range written {
 		names = append(names, d.Name)
 	}
 	for _, e := range entries() {
-		names = append(names, e.name)
+		if !slices.Contains(names, e.name) {
+			names = append(names, e.name)
+		}
 	}
 	return names
 }

@@ -23,11 +23,7 @@ import (
 //	Allocated: 1.2 GB
 //	Cached:    2.0 GB
 //
-// Or each has one line, with the words behind the sizes:
-//
-//	  GPU Memory: 1.03 GB allocated, 1.27 GB reserved
-//	[Step 10] GPU Memory: 3.10GB allocated, 3.52GB reserved, 3.30GB peak
-//	  GPU 1: 5.12GB allocated, 5.60GB reserved, 79.10GB total
+// programs.yaml has the print on one line.
 var torchPrintDialect = scan.Dialect{
 	Name: "torch-print",
 	Needles: []string{
@@ -36,7 +32,6 @@ var torchPrintDialect = scan.Dialect{
 		"Memory reserved: ",
 		"Memory cached: ",
 		"Memory Usage:",
-		"B allocated, ",
 	},
 	Read: readTorchPrint,
 }
@@ -75,9 +70,6 @@ const torchPrintBlocks = 32
 func readTorchPrint(l *scan.Line, at int) (end int) {
 	if bytes.HasPrefix(l.Text[at:], []byte("Memory Usage:")) {
 		return readForumPrint(l, at)
-	}
-	if l.Text[at] == 'B' {
-		return readOneLine(l, at)
 	}
 	if _, _, ok := cutTorchPrint(l.Text); !ok {
 		return 0
@@ -199,70 +191,4 @@ func readForumPrint(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	return len(l.Text)
-}
-
-// sizeWords are the words behind the sizes of one line.
-var sizeWords = []struct {
-	word string
-	q    record.Quantity
-}{
-	{" allocated", record.Allocated},
-	{" reserved", record.Reserved},
-	{" cached", record.Reserved},
-	{" peak", record.Peak},
-	{" total", record.Total},
-	{" free", record.Free},
-}
-
-// readOneLine reads a line whose sizes are followed by their words. The line must have both the
-// allocated and the reserved memory, because disks and budgets are "allocated", too.
-func readOneLine(l *scan.Line, at int) (end int) {
-	from := at
-	for from > 0 && bytes.IndexByte([]byte("0123456789. KMGTi"), l.Text[from-1]) >= 0 {
-		from--
-	}
-	before := bytes.TrimRight(lex.LastBytes(l.Text[:from], scan.Near), " ")
-	if len(before) == 0 || before[len(before)-1] != ':' {
-		return 0
-	}
-	var r record.Reading
-	rest := l.Text[from:]
-	for {
-		s, behind, ok := lex.CutSize(rest, 0)
-		if !ok || s.Bytes < 0 {
-			break
-		}
-		found := false
-		for _, w := range sizeWords {
-			after, ok := lex.CutPrefix(behind, w.word)
-			if _, has := r.Get(w.q); !ok || has || len(after) > 0 && lex.IsScalarByte(after[0]) {
-				continue
-			}
-			r.Set(w.q, s)
-			rest, found = after, true
-			break
-		}
-		if !found {
-			break
-		}
-		after, ok := lex.CutPrefix(rest, ", ")
-		if !ok {
-			if after, ok = lex.CutPrefix(rest, " / "); !ok {
-				break
-			}
-		}
-		rest = after
-	}
-	_, allocated := r.Get(record.Allocated)
-	if _, reserved := r.Get(record.Reserved); !allocated || !reserved {
-		return 0
-	}
-	c := l.Checkpoint(from, "GPU memory")
-	c.Reading, c.Sampled = r, true
-	if i := bytes.LastIndex(before, []byte("GPU ")); i >= 0 {
-		if device, ok := cutGPU(before[i:]); ok {
-			c.Lane.Device = device
-		}
-	}
-	return len(l.Text) - len(rest)
 }

@@ -42,7 +42,7 @@ type reader struct {
 	named    string
 	sampled  bool
 	finders  sync.Pool
-	whole    string // a line that is not torn; "" if the program has no example
+	whole    string // the example of this line or, if it is torn, of the last whole one above it
 }
 
 // A group is a named group of the pattern.
@@ -86,9 +86,11 @@ func newReader(program *Program, i int) *reader {
 		literals: line.Literals(),
 		bare:     line.unit(),
 	}
-	if r.whole = line.Example; line.Gives == givesTorn {
-		r.whole = program.Lines[0].Example
+	whole := i
+	for whole > 0 && program.Lines[whole].Gives == givesTorn {
+		whole--
 	}
+	r.whole = program.Lines[whole].Example
 	r.named, r.sampled = line.name(program.Name)
 	for i, name := range p.names {
 		if name == "" {
