@@ -85,7 +85,7 @@ func (e *entry) dialects() (all []*scan.Dialect) {
 }
 
 // Show returns the entry of a built-in program as YAML for a user to start from, under the name
-// my-NAME. For a dialect that is written in Go it returns the file. Both are "" for an unknown
+// my-NAME. For a dialect that is all written in Go it returns the file. Both are "" for an unknown
 // name.
 func Show(name string) (yaml, goFile string) {
 	for _, e := range entries() {
