@@ -93,7 +93,7 @@ type Config struct {
 	// limit.
 	MaxRestarts int
 	// BackOff is the time between a crash and the next process. It doubles with each crash, up to
-	// [BackOffMax], until a file ends well again; 0 is none.
+	// five minutes, until a file ends well again; 0 is none.
 	BackOff time.Duration
 	// RetryFailed is how many times a file that failed is done again, after all others.
 	RetryFailed int

@@ -8,9 +8,9 @@ import (
 	"vramsoak/harness/supervise"
 )
 
-// BackOffMax is the longest time between a crash and the next process, unless Config.BackOff is
+// backOffMax is the longest time between a crash and the next process, unless Config.BackOff is
 // longer.
-const BackOffMax = 5 * time.Minute
+const backOffMax = 5 * time.Minute
 
 // restarts counts the processes that follow a crash.
 type restarts struct {
@@ -33,10 +33,10 @@ func (r *restarts) crash(ok bool) bool {
 	}
 	r.pause = r.first
 	for range r.streak {
-		if r.pause >= BackOffMax {
+		if r.pause >= backOffMax {
 			break
 		}
-		r.pause = min(2*r.pause, BackOffMax)
+		r.pause = min(2*r.pause, backOffMax)
 	}
 	r.streak++
 	return true

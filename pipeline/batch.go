@@ -36,8 +36,8 @@ type Batch struct {
 // A Result counts the files of a batch.
 type Result struct{ Files, Failed int }
 
-// ErrGoexit is the error of a file whose work ended its goroutine.
-var ErrGoexit = errors.New("the work called runtime.Goexit")
+// errGoexit is the error of a file whose work ended its goroutine.
+var errGoexit = errors.New("the work called runtime.Goexit")
 
 // Run works on the files as their paths arrive. It returns early if ctx is canceled (with its
 // cause), if paths yields an error (with that error), or if the log cannot be written.
@@ -74,7 +74,7 @@ func (b *Batch) Run(ctx context.Context, paths iter.Seq2[string, error]) (Result
 func (b *Batch) file(ctx context.Context, f File) (err error) {
 	r := b.Runner
 	start := time.Now()
-	err = ErrGoexit
+	err = errGoexit
 	r.write(func(line []byte, now time.Time) []byte {
 		return record.FileStart{
 			Header: record.Header{Time: now}, Pipeline: true,
@@ -125,7 +125,7 @@ func (w *worker) do(f func() error) error {
 	err, alive := <-w.results
 	if !alive {
 		w.jobs = nil
-		return ErrGoexit
+		return errGoexit
 	}
 	return err
 }

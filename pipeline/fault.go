@@ -32,15 +32,15 @@ const (
 	FaultHang     Fault = "hang"     // the work never ends
 )
 
-// FaultSpecs names what [Faults.Set] takes, for a usage text.
-const FaultSpecs = "leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N"
+// faultSpecs names what [Faults.Set] takes, for a usage text.
+const faultSpecs = "leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N"
 
 // Set adds a fault: "leak:4MiB", "keep:Whisper", "oom:20", "crash:20", "hang:20". It implements
 // flag.Value.
 func (f *Faults) Set(spec string) error {
 	kind, value, found := strings.Cut(spec, ":")
 	if !found {
-		return fmt.Errorf("expected %s, found %q", FaultSpecs, spec)
+		return fmt.Errorf("expected %s, found %q", faultSpecs, spec)
 	}
 	switch kind {
 	case "leak":
@@ -74,7 +74,7 @@ func (f *Faults) Set(spec string) error {
 		}
 		f.At[n] = Fault(kind)
 	default:
-		return fmt.Errorf("expected %s, found %q", FaultSpecs, spec)
+		return fmt.Errorf("expected %s, found %q", faultSpecs, spec)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
 	"vramsoak/parser/strictyaml"
@@ -364,12 +365,7 @@ func lastLinesOf(log string) (lines []string) {
 	text, _ := io.ReadAll(io.LimitReader(f, quotedTail)) // what can be read says more than nothing
 	said := vramlogSays(log)
 	for line := range bytes.Lines(text) {
-		line = bytes.TrimRight(line, " \t\r\n")
-		if i := bytes.LastIndexByte(line, '\r'); i >= 0 { // the last state of a progress bar
-			line = line[i+1:]
-		}
-		last := strings.ToValidUTF8(source.Plain(string(line[:min(len(line), quotedBytes)])),
-			"\uFFFD")
+		last := lex.Shorten(source.Shown(string(line)), quotedBytes)
 		// Each file may fail alike.
 		if last != "" && !strings.HasPrefix(last, record.HarnessPrefix) &&
 			!slices.Contains(lines, last) {
@@ -389,8 +385,7 @@ func vramlogSays(log string) string {
 	head, _ := headOf(log) // what can be read says more than nothing
 	for line := range bytes.Lines(head) {
 		if bytes.HasPrefix(line, []byte("vramlog: ")) {
-			return strings.ToValidUTF8(string(bytes.TrimSpace(line[:min(len(line), quotedBytes)])),
-				"\uFFFD")
+			return lex.Shorten(source.Shown(string(line)), quotedBytes)
 		}
 	}
 	return ""

@@ -14,8 +14,8 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// Schema names the version of a Report in JSON.
-const Schema = "vramsoak.calibration/1"
+// schema names the version of a Report in JSON.
+const schema = "vramsoak.calibration/1"
 
 // Options set the goals of a calibration.
 type Options struct {
@@ -52,7 +52,7 @@ func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, erro
 		return nil, err
 	}
 	r := &Report{
-		Schema: Schema, FalseAlarms: o.FalseAlarms, Power: o.Power, Tries: o.Tries, Seed: o.Seed,
+		Schema: schema, FalseAlarms: o.FalseAlarms, Power: o.Power, Tries: o.Tries, Seed: o.Seed,
 		Runs: []string{}, LeftOut: []string{}, Growth: []Growth{}, Policy: []string{},
 	}
 	var clean []*compare.Baseline

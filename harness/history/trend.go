@@ -12,9 +12,9 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// MinGrowth is the smallest change in growth that is reported, in bytes a file. It is a quarter of
+// minGrowth is the smallest change in growth that is reported, in bytes a file. It is a quarter of
 // the leak check's default limit.
-const MinGrowth = 64 << 10
+const minGrowth = 64 << 10
 
 // A Change marks where the level of a series changed.
 type Change struct {
@@ -172,7 +172,7 @@ func (s *Series) least(policy check.RegressionPolicy, before float64) float64 {
 	case check.Bytes:
 		least = max(least, float64(policy.MinBytes.Bytes))
 	case check.BytesPerFile:
-		least = max(least, MinGrowth)
+		least = max(least, minGrowth)
 	case check.Seconds, check.TimesRealTime:
 		least = float64(policy.MinSlowdown) * math.Abs(before)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 )
 
@@ -42,17 +43,10 @@ func cause(lines []string, fallback bool) string {
 			reason = lines[len(lines)-2]
 		}
 	}
-	return shortenCause(strings.TrimSpace(reason))
+	return lex.Shorten(strings.TrimSpace(reason), causeMax)
 }
 
 var marks = []string{record.HarnessPrefix + " ", record.ProtocolPrefix + " ", "[GPU Memory] "}
-
-func shortenCause(line string) string {
-	if len(line) > causeMax {
-		line = strings.ToValidUTF8(line[:causeMax], "") + "..."
-	}
-	return line
-}
 
 const traceback = "Traceback (most recent call last)"
 

@@ -73,22 +73,17 @@ func (t *Tail) from(at int) string {
 }
 
 // splitLines returns the lines of a text that are not empty: checkpoints and file lines as records,
-// which do not say why a process ended, and the others. Of a progress bar that draws itself again
-// and again with '\r', the last state is the line.
+// which do not say why a process ended, and the others.
 func splitLines(text string) (lines, records []string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		line = strings.TrimRight(line, " \t\r")
-		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
-			line = line[i+1:]
-		}
-		line = source.Plain(line)
+		line = source.Shown(line)
 		switch {
 		case line == "":
 		case strings.Contains(line, record.MemoryPrefix) ||
 			strings.HasPrefix(line, record.ProtocolPrefix):
-			records = append(records, strings.ToValidUTF8(line, "\uFFFD"))
+			records = append(records, line)
 		default:
-			lines = append(lines, strings.ToValidUTF8(line, "\uFFFD"))
+			lines = append(lines, line)
 		}
 	}
 	return lines, records

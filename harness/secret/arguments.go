@@ -17,7 +17,7 @@ func (n Names) Arguments(argv []string) (masked []string, found bool) {
 		text, found := ofTools[i]
 		switch {
 		case n.awaits(argv[i-1], argv[i]) && !strings.HasPrefix(argv[i], "--") && !marked(argv[i]):
-			masked[i] = Mask
+			masked[i] = mask
 		case found:
 			masked[i] = text
 		default:
@@ -63,7 +63,7 @@ func (n Names) Text(arg string) string {
 		case n.holds(name, value) && (value == "" || marked(value)):
 			return arg
 		case n.holds(name, value):
-			return name + "=" + Mask
+			return name + "=" + mask
 		case n.Secret(name):
 			return arg
 		case name == shellFolder: // in a script a command may follow
@@ -80,11 +80,11 @@ func (n Names) Text(arg string) string {
 		return MaskDSN(arg)
 	}
 	arg = toolText(arg)
-	arg = header().ReplaceAllString(arg, "${1}"+Mask)
-	arg = scheme().ReplaceAllString(arg, "${1}${2}"+Mask)
+	arg = header().ReplaceAllString(arg, "${1}"+mask)
+	arg = scheme().ReplaceAllString(arg, "${1}${2}"+mask)
 	arg = n.replace(assignment(), arg)
 	arg = n.replace(flagged(), arg)
-	return forms().ReplaceAllString(Credentials(arg), Mask)
+	return forms().ReplaceAllString(Credentials(arg), mask)
 }
 
 var plainName = lex.Expression(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
@@ -102,7 +102,7 @@ func (n Names) replace(of *regexp.Regexp, text string) string {
 		case held == "" || marked(held) || schemes().MatchString(held):
 			return match
 		}
-		return part[1] + part[2] + Mask
+		return part[1] + part[2] + mask
 	})
 }
 

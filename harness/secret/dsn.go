@@ -60,9 +60,9 @@ func MaskDSN(text string) string {
 			begin = loc[1]
 		}
 		if colon := strings.IndexByte(text[begin:max(begin, at)], ':'); colon >= 0 {
-			text = text[:begin+colon+1] + Mask + text[at:]
+			text = text[:begin+colon+1] + mask + text[at:]
 		} else if strings.ContainsAny(text[begin:max(begin, at)], "/?#") {
-			text = text[:begin] + Mask + text[at:]
+			text = text[:begin] + mask + text[at:]
 		}
 	}
 	return maskKeys(text)
@@ -86,7 +86,7 @@ func maskKeys(text string) string {
 			end = found[i+1][0]
 		}
 		out.WriteString(text[from:loc[1]])
-		out.WriteString(Mask)
+		out.WriteString(mask)
 		from = end
 	}
 	out.WriteString(text[from:])
@@ -101,6 +101,6 @@ var (
 
 // Credentials masks the passwords of addresses in a message, and values after "password=".
 func Credentials(message string) string {
-	message = inText().ReplaceAllString(message, "${1}${2}:"+Mask+"@")
-	return named().ReplaceAllString(message, "${1}${2}"+Mask)
+	message = inText().ReplaceAllString(message, "${1}${2}:"+mask+"@")
+	return named().ReplaceAllString(message, "${1}${2}"+mask)
 }

@@ -14,8 +14,8 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// Mask replaces a secret.
-const Mask = "***"
+// mask replaces a secret.
+const mask = "***"
 
 // Names decides by the name of a value whether it is a secret. The zero value knows the usual
 // names. The elements are additional names; case, "-" and "_" do not matter.

@@ -126,10 +126,10 @@ func (t *tool) then() *tool {
 // value masks a value. ok is false if the value has no secret.
 func (t *tool) value(value string) (masked string, ok bool) {
 	if !t.account {
-		return Mask, value != ""
+		return mask, value != ""
 	}
 	user, secret, ok := strings.Cut(value, ":")
-	return user + ":" + Mask, ok && secret != ""
+	return user + ":" + mask, ok && secret != ""
 }
 
 var (

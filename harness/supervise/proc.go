@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vramsoak/harness/secret"
+	"vramsoak/parser/lex"
 	"vramsoak/pipeline/meter"
 )
 
@@ -128,11 +129,7 @@ func (p proc) command() string {
 	}
 	argv := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 	argv, _ = secret.Names(nil).Arguments(argv)
-	line := strings.ToValidUTF8(CommandLine(argv), "\uFFFD")
-	if len(line) > commandMax {
-		line = strings.ToValidUTF8(line[:commandMax], "") + "..."
-	}
-	return line
+	return lex.Shorten(strings.ToValidUTF8(CommandLine(argv), "\uFFFD"), commandMax)
 }
 
 // CommandOf returns the command line of a process, shortened and with its secrets masked; ok is

@@ -35,7 +35,7 @@ func NewRunID() string {
 type Options struct {
 	Grace time.Duration // between SIGTERM and SIGKILL
 	// SelfExit is how long what a process leaves behind may take to exit by itself; 0 is
-	// [DefaultSelfExit], or the grace if that is shorter.
+	// defaultSelfExit, or the grace if that is shorter.
 	SelfExit time.Duration
 	// Reap makes the harness the parent of what the pipeline leaves behind. It then waits for every
 	// child that ends: for programs that start no other processes during a run.
@@ -46,9 +46,9 @@ type Options struct {
 	Kill func(pid int, sig syscall.Signal) error
 }
 
-// DefaultSelfExit is how long what a process leaves behind may take to exit by itself before it is
+// defaultSelfExit is how long what a process leaves behind may take to exit by itself before it is
 // called an orphan. Helper processes exit when they see their pipe close.
-const DefaultSelfExit = time.Second
+const defaultSelfExit = time.Second
 
 // A Supervisor starts the processes of one run.
 type Supervisor struct {
@@ -62,7 +62,7 @@ type Supervisor struct {
 // New returns the supervisor of the run with this id.
 func New(run string, opts Options) *Supervisor {
 	if opts.SelfExit == 0 {
-		opts.SelfExit = min(DefaultSelfExit, opts.Grace)
+		opts.SelfExit = min(defaultSelfExit, opts.Grace)
 	}
 	if opts.Kill == nil {
 		opts.Kill = unix.Kill

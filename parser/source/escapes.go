@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"strings"
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/search"
@@ -9,6 +10,14 @@ import (
 
 // Plain returns a line as a dialect sees it: without terminal escape sequences such as colours.
 func Plain(line string) string { return string(PlainText([]byte(line), false)) }
+
+// Shown returns what a terminal shows of a line in the end: no escapes, no blanks behind it, and of
+// a progress bar that draws itself again with '\r' the last state. The result is valid UTF-8.
+func Shown(line string) string {
+	line = strings.TrimRight(line, " \t\r\n")
+	line = line[strings.LastIndexByte(line, '\r')+1:]
+	return strings.ToValidUTF8(Plain(line), "\uFFFD")
+}
 
 // PlainText returns the text of a line without wrappers and escapes. docker says that it may be a
 // line of Docker's.

@@ -17,12 +17,12 @@ func Head(r io.Reader) (head []byte, all io.Reader) {
 		return head[:n], r
 	}
 	n, err := readFull(r, head)
-	for n == 0 && errors.Is(err, ErrQuiet) {
+	for n == 0 && errors.Is(err, errQuiet) {
 		n, err = readFull(r, head)
 	}
 	head = head[:n]
 	switch {
-	case errors.Is(err, ErrQuiet): // who reads on has to hear of it, too
+	case errors.Is(err, errQuiet): // who reads on has to hear of it, too
 		return head, io.MultiReader(bytes.NewReader(head), &quietOnce{}, r)
 	case err == nil:
 		return head, io.MultiReader(bytes.NewReader(head), r)
@@ -43,7 +43,7 @@ func readFull(r io.Reader, head []byte) (n int, err error) {
 	return n, err
 }
 
-// A quietOnce returns [ErrQuiet] once, and then ends.
+// A quietOnce returns [errQuiet] once, and then ends.
 type quietOnce struct{ done bool }
 
 func (q *quietOnce) Read([]byte) (int, error) {
@@ -51,7 +51,7 @@ func (q *quietOnce) Read([]byte) (int, error) {
 		return 0, io.EOF
 	}
 	q.done = true
-	return 0, ErrQuiet
+	return 0, errQuiet
 }
 
 // A failing reader always returns its error.

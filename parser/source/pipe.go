@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ErrQuiet is what a reader returns when no more of a log has come for a while. What has come is
+// errQuiet is what a reader returns when no more of a log has come for a while. What has come is
 // then read, up to the end of its last line. Reading goes on behind it.
-var ErrQuiet = errors.New("quiet")
+var errQuiet = errors.New("quiet")
 
 const (
 	// pollInterval is the time between two looks at a log that may grow.
@@ -20,7 +20,7 @@ const (
 	quietAfter = 2 * pollInterval
 )
 
-// NewPipe returns a reader of what may block. It returns [ErrQuiet] when nothing has come for a
+// NewPipe returns a reader of what may block. It returns [errQuiet] when nothing has come for a
 // while, and io.EOF when the context ends.
 func NewPipe(ctx context.Context, r io.Reader) io.Reader {
 	p := &pipe{ctx: ctx, chunks: make(chan chunkRead)}
@@ -71,7 +71,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 			}
 		case <-quiet:
 			p.since = time.Time{}
-			return 0, ErrQuiet
+			return 0, errQuiet
 		case <-p.ctx.Done():
 			return 0, io.EOF
 		}
@@ -96,12 +96,12 @@ func MayWait(r io.Reader) bool {
 	return false
 }
 
-// A Patient reader reads on where another returns [ErrQuiet].
+// A Patient reader reads on where another returns [errQuiet].
 type Patient struct{ io.Reader }
 
 // Read implements [io.Reader].
 func (p Patient) Read(b []byte) (n int, err error) {
-	for n, err = p.Reader.Read(b); errors.Is(err, ErrQuiet); n, err = p.Reader.Read(b) {
+	for n, err = p.Reader.Read(b); errors.Is(err, errQuiet); n, err = p.Reader.Read(b) {
 		if n > 0 {
 			return n, nil
 		}

@@ -91,7 +91,7 @@ func (s *streamSource) Next(w *Window) (last bool) {
 		var k int
 		k, err = s.r.Read(buf[n:])
 		n += k
-		if errors.Is(err, ErrQuiet) {
+		if errors.Is(err, errQuiet) {
 			quiet, err = lastLineEnd(buf[:n], s.from), nil
 		}
 	}

@@ -81,7 +81,7 @@ func (t *Tail) Read(p []byte) (int, error) {
 		}
 		if !t.since.IsZero() && (idle || time.Since(t.since) >= quietAfter) {
 			t.since = time.Time{}
-			return 0, ErrQuiet
+			return 0, errQuiet
 		}
 		if t.replaced() {
 			// What was written before it was replaced may have come after the last look.

@@ -76,7 +76,7 @@ func readFile(ctx context.Context, path string) (Samples, error) {
 	if !isWAV(head) {
 		return convert(ctx, path, "WAV", describe(head))
 	}
-	s, err := DecodeWAV(r)
+	s, err := decodeWAV(r)
 	if codec, ok := errors.AsType[*codecError](err); ok {
 		return convert(ctx, path, "PCM or float samples", codec.found)
 	}
@@ -105,7 +105,7 @@ func (c contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// isWAV reports whether DecodeWAV can read a file, by its first bytes. RF64 and BW64 are WAV with
+// isWAV reports whether decodeWAV can read a file, by its first bytes. RF64 and BW64 are WAV with
 // 64-bit sizes: EBU Tech 3306, and ITU-R BS.2088.
 func isWAV(head []byte) bool {
 	if len(head) < 12 || string(head[8:12]) != "WAVE" {

@@ -11,7 +11,7 @@ import (
 const headerMax = 1 << 20
 
 // WAVSeconds returns the duration of the WAV file at path, from its header and its size. It reads
-// no samples. It returns false if these do not tell: for another format, an encoding that DecodeWAV
+// no samples. It returns false if these do not tell: for another format, an encoding that decodeWAV
 // cannot read, a damaged header or one above 1 MiB, no samples, or anything but a regular file.
 func WAVSeconds(path string) (float64, bool) {
 	info, err := os.Stat(path)

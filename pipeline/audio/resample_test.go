@@ -132,7 +132,7 @@ func BenchmarkDecodeWAV(b *testing.B) {
 		b.Run(fmt.Sprintf("10s-stereo-%d", rate), func(b *testing.B) {
 			b.SetBytes(int64(len(file)))
 			for b.Loop() {
-				if _, err := DecodeWAV(bytes.NewReader(file)); err != nil {
+				if _, err := decodeWAV(bytes.NewReader(file)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"math"
 )
 
-// The sample rates that DecodeWAV reads, in hertz: from telephone to studio.
+// The sample rates that decodeWAV reads, in hertz: from telephone to studio.
 const (
 	minRate = 8000
 	maxRate = 192000
@@ -31,7 +31,7 @@ const placeholder = 0x7ffff000
 // when it writes to a pipe, or that the size is in the ds64 chunk of an RF64 file.
 const unknownSize = 0xffffffff
 
-// A codecError is a WAV file in an encoding that DecodeWAV leaves to ffmpeg.
+// A codecError is a WAV file in an encoding that decodeWAV leaves to ffmpeg.
 type codecError struct {
 	offset int64
 	found  string
@@ -43,14 +43,14 @@ func (e *codecError) Error() string {
 		e.offset, e.found)
 }
 
-// DecodeWAV reads a WAV file: 8 to 192 kHz; 8-bit unsigned, 16, 24 or 32-bit integer, or 32 or
+// decodeWAV reads a WAV file: 8 to 192 kHz; 8-bit unsigned, 16, 24 or 32-bit integer, or 32 or
 // 64-bit float samples, plain or extensible. It takes the mean of the channels, however many there
 // are, and clips float samples beyond full scale.
 //
 // Real files are seldom tidy, so it accepts chunks before the data in any order, odd chunks without
 // their pad byte, the data size of a stream that was never finished, and a file that ends early:
 // that gives the samples it has.
-func DecodeWAV(r io.Reader) (Samples, error) {
+func decodeWAV(r io.Reader) (Samples, error) {
 	w := &wavReader{r: bufio.NewReader(r)}
 	data, err := w.header()
 	if err != nil {

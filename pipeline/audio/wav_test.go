@@ -138,7 +138,7 @@ func TestDecodeWAV(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := DecodeWAV(bytes.NewReader(tt.file))
+			got, err := decodeWAV(bytes.NewReader(tt.file))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func TestDecodeWAV(t *testing.T) {
 }
 
 func TestDecodeWAVSource(t *testing.T) {
-	got, err := DecodeWAV(bytes.NewReader(riff(format(1, 2, 48000, 16),
+	got, err := decodeWAV(bytes.NewReader(riff(format(1, 2, 48000, 16),
 		data(make([]byte, 4*48000)))))
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestDecodeWAVErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := DecodeWAV(bytes.NewReader(tt.file))
+			_, err := decodeWAV(bytes.NewReader(tt.file))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got error %v, want one with %q", err, tt.want)
 			}
@@ -246,7 +246,7 @@ func TestDecodeWAVLyingHeader(t *testing.T) {
 		"data", uint32(0xffffff00), int16(1), int16(2))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := DecodeWAV(bytes.NewReader(file)); err != nil {
+	if _, err := decodeWAV(bytes.NewReader(file)); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
@@ -265,7 +265,7 @@ func FuzzDecodeWAV(f *testing.F) {
 		format(1, 1, 16000, 16), "data", uint32(0xffffffff), "abcd"))
 	f.Add(riff(le("note", uint32(3), "abc"), format(6, 1, 8000, 8)))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		s, err := DecodeWAV(bytes.NewReader(file))
+		s, err := decodeWAV(bytes.NewReader(file))
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "byte ") {
 				t.Errorf("the error names no offset: %v", err)

@@ -12,8 +12,8 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// Schema is the version of the file format.
-const Schema = "vramsoak.profile/1"
+// schema is the version of the file format.
+const schema = "vramsoak.profile/1"
 
 // Write writes a profile as YAML. People can read and change it, and [Read] reads it.
 func (p *Profile) Write(w io.Writer) error {
@@ -21,7 +21,7 @@ func (p *Profile) Write(w io.Writer) error {
 	size := func(indent, key string, n int64) {
 		fmt.Fprintf(&b, "%s%s: %dB # %s\n", indent, key, n, record.FormatBytes(n))
 	}
-	fmt.Fprintf(&b, "schema: %s\nlog: %s\nfiles: %d\n", Schema, strconv.Quote(p.Log), p.Files)
+	fmt.Fprintf(&b, "schema: %s\nlog: %s\nfiles: %d\n", schema, strconv.Quote(p.Log), p.Files)
 	if p.Longest > 0 {
 		fmt.Fprintf(&b, "audio: {shortest: %s, longest: %s} # seconds\n", decimal(p.Shortest),
 			decimal(p.Longest))
@@ -72,7 +72,7 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 func Read(src []byte, name string) (*Profile, error) {
 	r := reader{strictyaml.New(name)}
 	p := &Profile{}
-	if body := r.Document(src, "a profile, schema: "+Schema,
+	if body := r.Document(src, "a profile, schema: "+schema,
 		"vramsoak profile RUN -o profile.yaml writes one"); body != nil {
 		r.profile(body, p)
 	}
@@ -92,7 +92,7 @@ type reader struct{ *strictyaml.Reader }
 func (r reader) profile(body ast.Node, p *Profile) {
 	var schema string
 	found := r.Mapping(body, strictyaml.Fields{
-		"schema": strictyaml.OneOf(r.Reader, &schema, Schema),
+		"schema": strictyaml.OneOf(r.Reader, &schema, schema),
 		"log":    r.Text(&p.Log, "the log that it was learned from"),
 		"files":  r.Integer(&p.Files, 1),
 		"audio": func(n ast.Node) {
@@ -113,7 +113,7 @@ func (r reader) profile(body ast.Node, p *Profile) {
 	})
 	switch {
 	case len(found) > 0 && found["schema"] == nil:
-		r.Fail(body, "schema: "+Schema, "is this a profile that vramsoak profile wrote?")
+		r.Fail(body, "schema: "+schema, "is this a profile that vramsoak profile wrote?")
 	case found["stages"] == nil:
 		r.Fail(body, "stages:", "vramsoak profile RUN -o profile.yaml writes them")
 	}

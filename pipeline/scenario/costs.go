@@ -1,9 +1,9 @@
 package scenario
 
-// DefaultCosts are the costs of a scenario that gives none. They are right only in their order of
+// defaultCosts are the costs of a scenario that gives none. They are right only in their order of
 // magnitude. A cudaMalloc takes 50 us up to 512 KiB and grows to milliseconds above (University of
 // Virginia, CUDA support, "Memory Allocation Overhead"). A cudaFree takes as long, and synchronizes
 // the device first. Weights come from a disk at 2 GiB a second. Measure them to compare speeds.
-func DefaultCosts() Costs {
+func defaultCosts() Costs {
 	return Costs{Malloc: 0.0005, Free: 0.0005, Synchronize: 0.001, Load: 0.5}
 }

@@ -21,7 +21,7 @@ func Read(src []byte, name string) (*Scenario, error) {
 	s := &Scenario{
 		Path:  name,
 		Files: Files{Count: 1, Low: defaultSeconds, High: defaultSeconds, Seed: 1},
-		Costs: DefaultCosts(),
+		Costs: defaultCosts(),
 	}
 	if body := r.Document(src, "a scenario: at least stages:", example); body != nil {
 		r.scenario(body, s)

@@ -15,8 +15,8 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// Start is when the clock of a run begins, unless [Options.Clock] is set.
-var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+// startTime is when the clock of a run begins, unless [Options.Clock] is set.
+var startTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // ErrCrashed is the error of a run that a crash fault ended; see [Options.EndAtCrash].
 var ErrCrashed = errors.New("the process crashed, as a fault of the scenario has it")
@@ -94,7 +94,7 @@ func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 		if o.Clock != nil {
 			return o.Clock(p.now)
 		}
-		return Start.Add(time.Duration(p.now * float64(time.Second)))
+		return startTime.Add(time.Duration(p.now * float64(time.Second)))
 	}}
 	err = p.batch(o)
 	p.outcome.Seconds = p.now

@@ -10,7 +10,7 @@ import (
 // Align says who said what. A word gets the speaker whose turns overlap it longest, as in
 // WhisperX's assign_word_speakers (m-bain/whisperX, whisperx/diarize.py). If no turn overlaps it,
 // it gets the speaker of the nearest turn in time. A tie goes to whoever spoke first. Without turns
-// no word gets a speaker. Segments are cut where the speaker changes, as [Split] does. A segment
+// no word gets a speaker. Segments are cut where the speaker changes, as split does. A segment
 // without words gets the speaker of its own time. The given segments are not changed.
 func Align(segments []Segment, turns []Turn) []Segment {
 	index := newIndex(turns)
@@ -23,13 +23,13 @@ func Align(segments []Segment, turns []Turn) []Segment {
 		s.Speaker = index.nearest(s.Start, s.End)
 		aligned = append(aligned, s)
 	}
-	return Split(aligned)
+	return split(aligned)
 }
 
-// Split cuts segments where the speaker of their words changes. The first part keeps the segment's
+// split cuts segments where the speaker of their words changes. The first part keeps the segment's
 // start and the last part its end. Other parts last from the start of their first word to the end
 // of their last. Segments without words are not cut.
-func Split(segments []Segment) []Segment {
+func split(segments []Segment) []Segment {
 	var parts []Segment
 	for _, s := range segments {
 		rest := s.Words

@@ -8,17 +8,17 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// An Assessment is what a simulation says about the card.
-type Assessment struct {
+// An assessment is what a simulation says about the card.
+type assessment struct {
 	Result
 	Stages []StageNeed // in the order of the scenario
 	// Fragmentation is reserved - allocated at the end of each file.
 	Fragmentation []int64
 }
 
-// Assess sums up an outcome. A share of the card above the limit is tight.
-func Assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) Assessment {
-	a := Assessment{Result: Result{Files: o.Files, Failed: o.Failed, Speed: o.AudioHoursPerHour()}}
+// assess sums up an outcome. A share of the card above the limit is tight.
+func assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) assessment {
+	a := assessment{Result: Result{Files: o.Files, Failed: o.Failed, Speed: o.AudioHoursPerHour()}}
 	for i := range o.Stages {
 		st := &o.Stages[i]
 		n := StageNeed{
@@ -68,7 +68,7 @@ func Assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) Assessmen
 }
 
 // Highest returns the stage that needs most.
-func (a Assessment) Highest() StageNeed {
+func (a assessment) Highest() StageNeed {
 	if len(a.Stages) == 0 {
 		return StageNeed{}
 	}
@@ -78,7 +78,7 @@ func (a Assessment) Highest() StageNeed {
 // Sample returns the files that a change must stand before it is simulated over all files. If a
 // file failed, these are the files up to it and some more. If a check failed, these are enough
 // files for the check to decide. Otherwise these are the files in which stages needed most.
-func (a Assessment) Sample(files int) []Files {
+func (a assessment) Sample(files int) []Files {
 	const judged = 60 // files; a leak needs some, see vramsoak check
 	switch {
 	case a.FirstFailed > 0:
@@ -95,8 +95,8 @@ func (a Assessment) Sample(files int) []Files {
 	return out
 }
 
-// PerFile returns the slope of a straight line through values, one a file, by least squares.
-func PerFile(values []int64) float64 {
+// perFile returns the slope of a straight line through values, one a file, by least squares.
+func perFile(values []int64) float64 {
 	n := float64(len(values))
 	var sumX, sumY, sumXY, sumXX float64
 	for i, v := range values {

@@ -109,7 +109,7 @@ func (b *Batch) mend(s *simulation, r *Report, progress func(string)) error {
 	if f := s.outcome.FirstFailure; f != nil && f.Stage != "" {
 		stage = f.Stage
 	}
-	found, err := Search(b.Source, b.Path, s.Result, b.trial(s.Answer, progress), Options{
+	found, err := search(b.Source, b.Path, s.Result, b.trial(s.Answer, progress), searchOptions{
 		Files: b.Files, Stage: stage, Sample: s.Sample(b.Files), Prepare: b.prepare,
 	})
 	if err != nil {

@@ -89,7 +89,7 @@ func (s *simulation) describe(r *Report) {
 		r.Fragmentation = &FragmentedEnd{
 			Files: n, First: s.Fragmentation[0], Last: s.Fragmentation[n-1],
 			Most:    slices.Max(s.Fragmentation),
-			PerFile: PerFile(s.Fragmentation), LargestFree: s.outcome.PerFile[n-1].LargestFree,
+			PerFile: perFile(s.Fragmentation), LargestFree: s.outcome.PerFile[n-1].LargestFree,
 		}
 	}
 	r.Retry = s.outcome.FirstPressure

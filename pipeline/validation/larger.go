@@ -7,13 +7,13 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// Larger returns the smallest card of a table that is larger than the scenario's and on which the
+// larger returns the smallest card of a table that is larger than the scenario's and on which the
 // batch fits, as its simulation shows. Its Total is 0 if the batch fits on none. A card on which
 // the need is above the limit, a share of the card, is not tried.
-func Larger(s *scenario.Scenario, trial Trial, files int, need int64, limit float64) (
+func larger(s *scenario.Scenario, trial Trial, files int, need int64, limit float64) (
 	card scenario.GPU, on Result, simulations int, err error,
 ) {
-	for _, gib := range CardSizes {
+	for _, gib := range cardSizes {
 		size := int64(gib) * record.GiB
 		if size <= max(s.GPU.Size, s.GPU.Total) || float64(need) > limit*float64(size) {
 			continue

@@ -26,7 +26,7 @@ func TestLarger(t *testing.T) {
 		{100 << 30, 0, nil},
 	} {
 		var on []int64
-		card, _, _, err := Larger(s, func(s *scenario.Scenario, f Files) (Result, error) {
+		card, _, _, err := larger(s, func(s *scenario.Scenario, f Files) (Result, error) {
 			on = append(on, s.GPU.Size>>30)
 			if s.GPU.Size>>30 == 24 {
 				return Result{Answer: DoesNotFit}, nil

@@ -13,7 +13,9 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser/bounded"
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
+	"vramsoak/parser/source"
 	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
@@ -76,14 +78,13 @@ func lastLines(f *timeline.File) []string {
 		if errors.Is(err, io.EOF) && len(text) == 0 {
 			break
 		}
-		line := strings.ToValidUTF8(strings.TrimRight(string(text), " \t\r\n"), "\uFFFD")
-		line = line[strings.LastIndexByte(line, '\r')+1:] // the last state of a progress bar
+		line := source.Shown(string(text))
 		own := strings.HasPrefix(line, record.HarnessPrefix) || strings.HasPrefix(line,
 			record.ProtocolPrefix)
 		if n < f.Pos.Line || line == "" || own {
 			continue
 		}
-		last = append(last, line[:min(len(line), quotedBytes)])
+		last = append(last, lex.Shorten(line, quotedBytes))
 		last = last[max(0, len(last)-quotedLines):]
 	}
 	return last

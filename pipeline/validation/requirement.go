@@ -11,7 +11,7 @@ import (
 
 // withoutLimit simulates the batch on a device without limit, to learn what it requires: on the
 // card, its stages end with the allocation that failed. The result is nil if no allocation failed.
-func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Outcome) (*Assessment,
+func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Outcome) (*assessment,
 	error,
 ) {
 	if o.FirstFailure == nil || o.FirstFailure.OOM == nil {
@@ -24,16 +24,16 @@ func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Ou
 	if err != nil {
 		return nil, err
 	}
-	a := Assess(of, o, b.limit())
+	a := assess(of, o, b.limit())
 	return &a, nil
 }
 
 // required is what the stages require: on the card, or without its limit if they do not fit.
-func (s *simulation) required() Assessment {
+func (s *simulation) required() assessment {
 	if s.unlimited != nil {
 		return *s.unlimited
 	}
-	return s.Assessment
+	return s.assessment
 }
 
 // larger looks for a card that holds what this one does not, or not well.
@@ -41,13 +41,13 @@ func (b *Batch) larger(s *simulation, r *Report) error {
 	if s.Answer != Tight && s.unlimited == nil {
 		return nil
 	}
-	card, on, simulations, err := Larger(b.Scenario, b.memoryOnly, b.Files, s.required().Need,
+	card, on, simulations, err := larger(b.Scenario, b.memoryOnly, b.Files, s.required().Need,
 		b.limit())
 	r.Simulations += simulations
 	if err != nil {
 		return err
 	}
-	r.Larger = &LargerCard{UpTo: fmt.Sprintf("%d GB", slices.Max(CardSizes)), Share: on.Share}
+	r.Larger = &LargerCard{UpTo: fmt.Sprintf("%d GB", slices.Max(cardSizes)), Share: on.Share}
 	if card.Total > 0 {
 		r.Larger.Card = sizeName(card)
 	}

@@ -20,19 +20,19 @@ type Trial func(s *scenario.Scenario, f Files) (Result, error)
 // Files are the files of a trial, in the order of the batch.
 type Files struct{ First, Count int } // from 1
 
-// Options guide a search.
-type Options struct {
+// searchOptions guide a search.
+type searchOptions struct {
 	Files int    // of the batch
 	Stage string // that fails, or needs most
 	// Sample are the files that a change must stand before it is simulated over all: see
-	// [Assessment.Sample]. Without it, each change is simulated over all files.
+	// assessment.Sample. Without it, each change is simulated over all files.
 	Sample []Files
 	// Prepare is applied to each scenario that is read anew: the card, a profile's footprints.
 	Prepare func(*scenario.Scenario)
 }
 
-// Found is the outcome of a search.
-type Found struct {
+// found is the outcome of a search.
+type found struct {
 	// Smallest is the cheapest change that makes the batch fit. If no change does, it is the one
 	// with which the batch at least runs, tightly; nil if there is none either. It was simulated
 	// over all files, and so were the others.
@@ -49,10 +49,10 @@ type Found struct {
 // maxPairs bounds the pairs that are tried if no single change is enough.
 const maxPairs = 15
 
-// Search looks for the smallest change of a scenario file with which its batch fits. It climbs each
+// search looks for the smallest change of a scenario file with which its batch fits. It climbs each
 // ladder of changes from the cheapest to the most expensive, and if no single change is enough, it
 // tries pairs.
-func Search(src []byte, name string, now Result, trial Trial, o Options) (*Found, error) {
+func search(src []byte, name string, now Result, trial Trial, o searchOptions) (*found, error) {
 	doc, err := newDocument(src, name)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func Search(src []byte, name string, now Result, trial Trial, o Options) (*Found
 	slices.SortStableFunc(proved, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(a.Answer, b.Answer), compareCost(a, b))
 	})
-	found := &Found{Simulations: e.simulations}
+	found := &found{Simulations: e.simulations}
 	for _, key := range slices.Sorted(maps.Keys(e.refused)) {
 		found.Refused = append(found.Refused, e.refused[key])
 	}
@@ -134,7 +134,7 @@ type explorer struct {
 	doc   *document
 	now   Result
 	trial Trial
-	opts  Options
+	opts  searchOptions
 
 	mu          sync.Mutex
 	simulations int

@@ -46,7 +46,7 @@ func sized(need int64, files int) Result {
 	return r
 }
 
-func search(t *testing.T, of func(s *scenario.Scenario, files int) (Result, error)) *Found {
+func searched(t *testing.T, of func(s *scenario.Scenario, files int) (Result, error)) *found {
 	t.Helper()
 	s, err := scenario.Read([]byte(file), "search.yaml")
 	if err != nil {
@@ -65,7 +65,7 @@ func search(t *testing.T, of func(s *scenario.Scenario, files int) (Result, erro
 	if now.FirstFailed > 0 {
 		sample = []Files{{1, min(100, now.FirstFailed+10)}}
 	}
-	found, err := Search([]byte(file), "search.yaml", now, counted, Options{
+	found, err := search([]byte(file), "search.yaml", now, counted, searchOptions{
 		Files: 100,
 		Stage: "Enrollment", Sample: sample,
 	})
@@ -82,7 +82,7 @@ func search(t *testing.T, of func(s *scenario.Scenario, files int) (Result, erro
 // large-v3 has 2.87 GiB in float16 (1.54 billion parameters). That leaves room for 10 items of one
 // GiB.
 func TestSearchBatch(t *testing.T) {
-	found := search(t, func(s *scenario.Scenario, files int) (Result, error) {
+	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
 		return sized(gib(s), files), nil
 	})
 	if found.Smallest == nil || found.Smallest.Kind != "batch" {
@@ -104,7 +104,7 @@ func TestSearchBatch(t *testing.T) {
 // TestSearchCost: a setting of the allocator is cheaper than a batch, and a batch is cheaper than a
 // restart. The search finds each.
 func TestSearchCost(t *testing.T) {
-	found := search(t, func(s *scenario.Scenario, files int) (Result, error) {
+	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
 		batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
 		expandable := strings.Contains(s.Env["PYTORCH_CUDA_ALLOC_CONF"], "expandable_segments:True")
 		// The trial fails in the 57th file of a process.
@@ -137,7 +137,7 @@ func TestSearchCost(t *testing.T) {
 // TestSearchPairs: if no single change suffices, two may. The search returns the cheapest pair,
 // each change as small as possible.
 func TestSearchPairs(t *testing.T) {
-	found := search(t, func(s *scenario.Scenario, files int) (Result, error) {
+	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
 		need := gib(s)
 		if s.Stages[0].Tensors[0].Until != scenario.Pass {
 			need += 4 << 30
@@ -160,7 +160,7 @@ func TestSearchPairs(t *testing.T) {
 
 // TestSearchTight: if the batch is tight at best, the change is still reported.
 func TestSearchTight(t *testing.T) {
-	found := search(t, func(s *scenario.Scenario, files int) (Result, error) {
+	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
 		batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
 		return sized(14<<30+int64(batch-1)<<30, files), nil
 	})
@@ -170,7 +170,7 @@ func TestSearchTight(t *testing.T) {
 }
 
 func TestSearchNothing(t *testing.T) {
-	found := search(t, func(_ *scenario.Scenario, files int) (Result, error) {
+	found := searched(t, func(_ *scenario.Scenario, files int) (Result, error) {
 		return sized(20<<30, files), nil
 	})
 	if found.Smallest != nil || found.Others != nil {
@@ -206,18 +206,18 @@ func TestFormats(t *testing.T) {
 }
 
 // searchFile searches another scenario, with a trial of its own.
-func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *Found {
+func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *found {
 	t.Helper()
 	s, err := scenario.Read([]byte(src), "search.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := Search([]byte(src), "search.yaml", of(s), func(s *scenario.Scenario,
+	found, err := search([]byte(src), "search.yaml", of(s), func(s *scenario.Scenario,
 		_ Files,
 	) (Result, error) {
 		return of(s), nil
 	},
-		Options{Files: 3, Stage: s.Stages[0].Name})
+		searchOptions{Files: 3, Stage: s.Stages[0].Name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,11 @@ import (
 
 // A simulation is a run on the virtual GPU, with the verdict of check on its log.
 type simulation struct {
-	Assessment
+	assessment
 	outcome *simulator.Outcome
 	checks  *check.Report // nil if the simulation ended early
 	// unlimited is the batch on a device without limit, if an allocation failed on the card.
-	unlimited *Assessment
+	unlimited *assessment
 	notes     []string // on what was decided by more than the log
 }
 
@@ -34,7 +34,7 @@ func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simul
 	if err != nil {
 		return nil, err
 	}
-	s := &simulation{Assessment: Assess(of, outcome, b.limit()), outcome: outcome}
+	s := &simulation{assessment: assess(of, outcome, b.limit()), outcome: outcome}
 	if early && s.Answer == DoesNotFit {
 		return s, nil
 	}
@@ -76,7 +76,7 @@ func (b *Batch) memoryOnly(of *scenario.Scenario, files Files) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Assess(of, o, b.limit()).Result, nil
+	return assess(of, o, b.limit()).Result, nil
 }
 
 // limit is the policy's maximum, as a share of the card.

@@ -8,11 +8,11 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// CardSizes are the cards of a table, in GiB.
-var CardSizes = []int{8, 12, 16, 24, 48, 80}
+// cardSizes are the cards of a table, in GiB.
+var cardSizes = []int{8, 12, 16, 24, 48, 80}
 
-// TableSchema names the form of a [Table] in JSON.
-const TableSchema = "vramsoak.cards/1"
+// tableSchema names the form of a [Table] in JSON.
+const tableSchema = "vramsoak.cards/1"
 
 // A Table says which models fit on which cards.
 type Table struct {
@@ -47,7 +47,7 @@ const (
 // Table simulates the batch on cards of all sizes with each model of a family: that of the first
 // model whose family has several.
 func (b *Batch) Table() (*Table, error) {
-	t := &Table{Schema: TableSchema, Scenario: b.Name, Files: b.Files}
+	t := &Table{Schema: tableSchema, Scenario: b.Name, Files: b.Files}
 	at := -1
 	for i := range b.Models {
 		m, err := models.Lookup(b.Models[i].Model)
@@ -63,8 +63,8 @@ func (b *Batch) Table() (*Table, error) {
 		return nil, fmt.Errorf("%s: expected a model of a family of several, such as "+
 			"whisper-large-v3, to put others in the place of, found none", b.Path)
 	}
-	cards := make([]scenario.GPU, len(CardSizes))
-	for i, gib := range CardSizes {
+	cards := make([]scenario.GPU, len(cardSizes))
+	for i, gib := range cardSizes {
 		card, err := scenario.Card(fmt.Sprintf("%dGiB", gib))
 		if err != nil {
 			return nil, err

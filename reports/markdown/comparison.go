@@ -13,7 +13,7 @@ import (
 
 // Comparison writes a comparison of two runs as a summary for a CI job or a comment.
 func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict) error {
-	m := document{left: Limit}
+	m := document{left: limit}
 	m.add(fmt.Sprintf("## %s vramsoak compare: %s\n\n%s\n\n- base: %s\n- new: %s\n",
 		verdictSign(verdict), verdict,
 		escape(wording.ComparisonHeadline(c), 400), escape(wording.Run(c.Base), 400),

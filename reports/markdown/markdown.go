@@ -9,9 +9,9 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Limit is the most bytes that a summary has. GitHub takes 65,536 characters in a comment and 1 MiB
+// limit is the most bytes that a summary has. GitHub takes 65,536 characters in a comment and 1 MiB
 // in a job summary.
-const Limit = 60_000
+const limit = 60_000
 
 func verdictSign(v check.Verdict) string {
 	return map[check.Verdict]string{check.Pass: "✅", check.Fail: "❌", check.Undecided: "⚠️"}[v]

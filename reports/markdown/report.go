@@ -17,7 +17,7 @@ import (
 // the memory pattern, and the findings that passed in a folded block. If that is longer than
 // [Limit], it leaves rows out and counts them.
 func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
-	m := document{left: Limit}
+	m := document{left: limit}
 	findings := wording.Sorted(rep)
 	m.add(fmt.Sprintf("## %s vramsoak: %s\n\n%s\n", verdictSign(rep.Verdict),
 		escape(string(rep.Verdict), 40), escape(wording.Headline(rep), 400)))
@@ -25,7 +25,7 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	pattern := patternTable(pattern.Of(tl, rep))
 	// The findings that failed come first, but they leave room for the pattern, which is short
 	// unless the log is odd.
-	reserve := min(pattern.size(), Limit/3)
+	reserve := min(pattern.size(), limit/3)
 	m.table(findingTable(wording.WithVerdict(findings, check.Fail, check.Undecided)), reserve)
 	m.notes(rep.Notes, reserve)
 	m.table(pattern, 0)

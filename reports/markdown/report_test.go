@@ -61,7 +61,7 @@ func TestMarkdownLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := out.String()
-	if len(got) > Limit {
+	if len(got) > limit {
 		t.Errorf("%d bytes", len(got))
 	}
 	for _, want := range []string{

@@ -60,7 +60,7 @@ func TestTerminalBreaksCommands(t *testing.T) {
 			"whole": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader,
 		} {
 			var out bytes.Buffer
-			w := NewText(&out)
+			w := newText(&out)
 			if _, err := io.Copy(struct{ io.Writer }{w}, read(strings.NewReader(in))); err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func TestTerminalBreaksCommands(t *testing.T) {
 func TestTerminalEndsInARune(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	w := NewText(&out)
+	w := newText(&out)
 	for _, part := range []string{"gr\xc3", "\xb6\xc3\x9fe\xe2\x80"} {
 		if n, err := io.WriteString(w, part); n != len(part) || err != nil {
 			t.Fatal(n, err)
@@ -96,7 +96,7 @@ func TestTerminalEndsInARune(t *testing.T) {
 func TestStyles(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	w := NewText(&out)
+	w := newText(&out)
 	if err := WriteStyled(w, "\x1b[32mpass\x1b[0m \x1b[5mblink\x1b]0;title\x07\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestStyles(t *testing.T) {
 func TestOverwrite(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	w := NewText(&out)
+	w := newText(&out)
 	for _, line := range []string{"1/2  a\nb", "::error::x", ""} {
 		if err := w.Overwrite(line); err != nil {
 			t.Fatal(err)
@@ -262,7 +262,7 @@ func FuzzTerminal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, at int) {
 		write := func(parts ...[]byte) []byte {
 			var out bytes.Buffer
-			w := NewText(&out)
+			w := newText(&out)
 			for _, part := range parts {
 				if _, err := w.Write(part); err != nil {
 					t.Fatal(err)
@@ -291,7 +291,7 @@ func BenchmarkTerminal(b *testing.B) {
 		"Free: 16.77GB | Total: 24.00GB | allocated=7763421184 reserved=8053063680 " +
 		"total=25769803776 device=0\n")
 	text := bytes.Repeat(line, 300)
-	w := NewText(io.Discard)
+	w := newText(io.Discard)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		_, _ = w.Write(text)

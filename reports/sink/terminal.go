@@ -15,26 +15,26 @@ import (
 // the log of a CI system or on a terminal. Several goroutines may use it.
 type Terminal struct {
 	mu     sync.Mutex
-	file   *os.File // nil for [NewText]
+	file   *os.File // nil for newText
 	filter filter
 }
 
 // NewTerminal returns the sink of a file such as [os.Stdout].
 func NewTerminal(file *os.File) *Terminal {
-	t := NewText(file)
+	t := newText(file)
 	t.file = file
 	return t
 }
 
-// NewText returns a sink for text that goes elsewhere, treated as a terminal's.
-func NewText(w io.Writer) *Terminal {
+// newText returns a sink for text that goes elsewhere, treated as a terminal's.
+func newText(w io.Writer) *Terminal {
 	return &Terminal{filter: filter{w: w, spell: spellVisible}}
 }
 
 // Text wraps write, which writes a text file, so that people can print the file on a terminal.
 func Text(write func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
-		t := NewText(w)
+		t := newText(w)
 		return errors.Join(write(t), t.Close())
 	}
 }
@@ -43,7 +43,7 @@ func Text(write func(io.Writer) error) func(io.Writer) error {
 // commands in it are broken.
 func Name(s string) string {
 	var b strings.Builder
-	_, _ = io.WriteString(NewText(&b), Line(s)) // memory takes it whole
+	_, _ = io.WriteString(newText(&b), Line(s)) // memory takes it whole
 	return b.String()
 }
 
