@@ -8,5 +8,7 @@
 //	failure   allocations that failed and programs that died, in the words of every library
 //	soaklog   the lines of the harness and of [pipeline]
 //
+// Package dialecttest is for their tests.
+//
 // Users add their own entries with --dialect-file ([User]).
 package dialect

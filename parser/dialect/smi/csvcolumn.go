@@ -161,6 +161,9 @@ func newCSVColumn(name []byte) csvColumn {
 	switch string(own) {
 	case "memory.used", "memory.free", "memory.total", "used_memory", "used_gpu_memory":
 		c.dotted = own[6] == '.' || bytes.IndexByte(name, '[') > 0
+		if i := bytes.IndexByte(name, ']'); i >= 0 && i < len(name)-1 {
+			c.dotted = false // prose: "memory.total [MiB] as always"
+		}
 	}
 	for i, w := range words[:len(words)-1] {
 		if w == "gpu" || w == "cuda" || w == "device" || w == "card" {

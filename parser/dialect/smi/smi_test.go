@@ -1,0 +1,274 @@
+package smi_test
+
+import (
+	"testing"
+
+	"vramsoak/parser/dialect/dialecttest"
+	"vramsoak/parser/dialect/smi"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+)
+
+var all = []*scan.Dialect{&smi.CSV, &smi.Table, &smi.Dmon, &smi.Gpustat, &smi.ROCm}
+
+// Every number belongs to the device, the quantity and the unit that its row, its header or its
+// table gives. Torn rows are errors or nothing, and other tools' tables are nothing.
+func TestCSV(t *testing.T) {
+	dialecttest.Run(t, all, []dialecttest.Case{
+		{"columns in any order", `
+memory.total [MiB], index, memory.used [MiB]
+8192 MiB, 1, 841 MiB
+8192 MiB, 0, 7 MiB
+`, `
+2 checkpoint "nvidia-smi" gpu1 total=8192MiB used=841MiB
+3 checkpoint "nvidia-smi" total=8192MiB used=7MiB
+`},
+		{"the header's unit", `
+index, memory.used [MiB], memory.total [MiB]
+0, 841, 8192
+`, `
+2 checkpoint "nvidia-smi" total=8192MiB used=841MiB
+`},
+		{"the value's unit comes before the header's", `
+index, memory.used [MiB], memory.total [MiB]
+0, 2 GiB, 8192 MiB
+`, `
+2 checkpoint "nvidia-smi" total=8192MiB used=2048MiB
+`},
+		{"megabytes of a script", `
+timestamp,gpu_util(%),memory_used(MB),memory_total(MB)
+1747068123.41,37,2210.5,15360
+`, `
+2 checkpoint "gpu memory" total=15360MiB used=2317877248B
+`},
+		{"no value", `
+index, memory.used [MiB], memory.total [MiB]
+0, [N/A], 8192 MiB
+1, [Not Supported], [Not Supported]
+`, `
+2 checkpoint "nvidia-smi" total=8192MiB
+`},
+		{"reserved by the driver", `
+index, memory.reserved [MiB], memory.used [MiB]
+0, 569 MiB, 841 MiB
+`, `
+2 checkpoint "nvidia-smi" used=841MiB
+`},
+		{"commas in a name", `
+index, name, memory.used [MiB]
+1, Some GPU, rev. 2, 841 MiB
+`, `
+2 checkpoint "nvidia-smi" gpu1 used=841MiB
+`},
+		{"a torn row", `
+timestamp, index, memory.used [MiB], memory.total [MiB]
+2023/06/22 18:56:56.252, 0, 84
+2023/06/22 18:56:57.252, 0, 841 MiB, 8192 MiB
+`, `
+2 unreadable: expected a row of 4 columns, as in the header, found "2023/06/22 18:56:56.252, 0, 84"
+3 checkpoint "nvidia-smi" total=8192MiB used=841MiB
+`},
+		{"a process", `
+pid, process_name, used_gpu_memory [MiB]
+2123797, /opt/conda/bin/python, 1826 MiB
+`, `
+2 checkpoint "process 2123797 (python)" buffer=1826MiB pid=2123797
+`},
+		{"rows of two devices in turn, told by their times", `
+timestamp, memory.used [MiB]
+2024/01/01 10:00:00.123, 10 MiB
+2024/01/01 10:00:00.125, 20 MiB
+2024/01/01 10:00:01.126, 11 MiB
+2024/01/01 10:00:01.128, 21 MiB
+`, `
+2 checkpoint "nvidia-smi" used=10MiB
+3 checkpoint "nvidia-smi" gpu1 used=20MiB
+4 checkpoint "nvidia-smi" used=11MiB
+5 checkpoint "nvidia-smi" gpu1 used=21MiB
+`},
+		{"no header: used, free or total?", `
+2 %, 588 MiB
+3 %, 589 MiB
+`, `
+1 unreadable: expected the header of such rows before them, with "memory.used [MiB]" in it, found "2 %, 588 MiB"
+`},
+		{"peaks and reserved memory of another tool", `
+step,gpu_mem_peak_used(MB),gpu_mem_used(MB),gpu_mem_reserved_total(MB)
+1,9000,841,9001
+`, `
+2 checkpoint "gpu memory" used=841MiB
+`},
+		{"memory of nobody knows what", `
+time,mem_used,mem_total
+12:00:00,2210,15360
+`, ``},
+		{"host memory of another tool", `
+time,cpu,mem_used,mem_total
+12:00:00,37,2210,15360
+`, ``},
+		{"a sentence about columns", `
+The columns are memory.used [MiB], memory.total [MiB] as always
+1, 2
+`, ``},
+		{"another table behind the header", `
+index, memory.used [MiB], memory.total [MiB]
+epoch, split, accuracy
+3, train, 0.5
+`, ``},
+	})
+}
+
+func TestTable(t *testing.T) {
+	dialecttest.Run(t, all, []dialecttest.Case{
+		{"a table", `
+Sun Jan 25 17:25:39 2026
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
++-----------------------------------------+------------------------+----------------------+
+|   1  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
+|  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
++-----------------------------------------+------------------------+----------------------+
+|    1   N/A  N/A         2123797      C   /opt/conda/envs/aucum/bin/python       1826MiB |
++-----------------------------------------------------------------------------------------+
+`, `
+6 checkpoint "nvidia-smi" gpu1 total=46068MiB used=1835MiB
+8 checkpoint "process 2123797 (python)" gpu1 buffer=1826MiB pid=2123797
+`},
+		{"the MB of an old driver are MiB", `
+| 0.  Tesla C2050               | 0000:05:00.0  On     |         0          0 |
+|  30%   62 C  P0    N/A /  N/A |   3%   70MB / 2687MB |   44%     Default    |
+`, `
+2 checkpoint "nvidia-smi" total=2687MiB used=70MiB
+`},
+		{"a MIG device, and the BAR1 window below it", `
+|  0    3   0   0  |              12MiB /  5952MiB  | 14      0 |  1   0    1    0    0 |
+|                  |               0MiB /  8191MiB  |           |                       |
+`, `
+1 checkpoint "MIG device 0" buffer=12MiB
+`},
+		{"a torn row", `
+|   0  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
+|  0%   35C    P0             99W /  300W |    1835MiB /  460
+|  0%   35C    P0             99W /  300W |    1835MiB /  4606MiB
+`, `
+2 unreadable: expected what a device has in use and its total, such as 1835MiB / 46068MiB, found "1835MiB /  460"
+3 unreadable: expected what a device has in use and its total, such as 1835MiB / 46068MiB, found "1835MiB /  4606MiB"
+`},
+		{"not supported", `
+|  0%   35C    P0             99W /  300W |        N/A /  46068MiB |     30%      Default |
+`, ``},
+		{"another box", `
+| disk         |  12MiB / 5952MiB  | ok |
+| 3 files      |  12MiB |
+| 4711 files copied, 3 left  12MiB |
+`, ``},
+		{"nvidia-smi -q", `
+==============NVSMI LOG==============
+GPU 00000000:01:00.0
+    FB Memory Usage
+        Total                             : 49140 MiB
+        Reserved                          : 569 MiB
+        Used                              : 12 MiB
+        Free                              : 48559 MiB
+    BAR1 Memory Usage
+        Total                             : 65536 MiB
+        Used                              : 1 MiB
+        Free                              : 65535 MiB
+GPU 00000000:02:00.0
+    FB Memory Usage
+        Total                             : 49140 MiB
+        Used                              : 13 M
+`, `
+3 checkpoint "nvidia-smi" total=49140MiB free=48559MiB used=12MiB
+13 checkpoint "nvidia-smi" gpu1 total=49140MiB used=13MiB
+`},
+	})
+}
+
+func TestDmon(t *testing.T) {
+	dialecttest.Run(t, all, []dialecttest.Case{
+		{"devices", `
+# gpu   pwr    sm    fb  bar1
+# Idx     W     %    MB    MB
+    0    62     7  1234    12
+    1     -     -     -     -
+    1    62     7  1235    12
+`, `
+3 checkpoint "nvidia-smi dmon" used=1234MiB
+5 checkpoint "nvidia-smi dmon" gpu1 used=1235MiB
+`},
+		{"a process, and its date", `
+#Date       Time        gpu        pid  type    fb   command
+#YYYYMMDD   HH:MM:SS    Idx          #   C/G    MB   name
+ 20261120   02:00:03      1       1234     C  5678   python
+`, `
+3 checkpoint "process 1234 (python)" gpu1 buffer=5678MiB pid=1234
+`},
+		{"a torn row", `
+# gpu   pwr    sm    fb  bar1
+# Idx     W     %    MB    MB
+    0    62     7  12
+`, `
+3 unreadable: expected a row of 5 columns, as in the header, found "    0    62     7  12"
+`},
+		{"a sentence, and numbers behind it", `
+# gpu is too hot
+    0    62     7  1234    12
+`, ``},
+		{"no column of memory", `
+# gpu   pwr    sm
+    0    62     7
+`, ``},
+	})
+}
+
+func TestOtherTools(t *testing.T) {
+	dialecttest.Run(t, all, []dialecttest.Case{
+		{"gpustat", `
+node1  Fri Nov 20 02:00:03 2026  535.54.03
+[0] NVIDIA GeForce RTX 3090 | 45'C,  12 %,  18 / 350 W |  1234 / 24576 MB | user(567M)
+[1] NVIDIA GeForce RTX 3090 | 45'C,   ? %,  18 / 350 W |  1235 / 24576 MB |
+`, `
+2 checkpoint "gpustat" total=24576MiB used=1234MiB
+3 checkpoint "gpustat" gpu1 total=24576MiB used=1235MiB
+`},
+		{"a progress bar is not gpustat", `
+[0] part 1 of 2 | 1234 / 24576 MB | 12 MB/s
+`, ``},
+		{"rocm-smi", `
+GPU[1]		: VRAM Total Memory (B): 17163091968
+GPU[1]		: VRAM Total Used Memory (B): 10485760
+GPU[1]		: VIS_VRAM Total Memory (B): 268435456
+`, `
+1 checkpoint "rocm-smi" gpu1 total=16368MiB used=10MiB
+`},
+		{"rocm-smi --json", `
+{"card0": {"VRAM Total Memory (B)": "17163091968", "VRAM Total Used Memory (B)": "10485760"}, "card1": {"VRAM Total Memory (B)": "17163091968", "VRAM Total Used Memory (B)": "20971520"}}
+`, `
+1 checkpoint "rocm-smi" total=16368MiB used=10MiB
+1 checkpoint "rocm-smi" gpu1 total=16368MiB used=20MiB
+`},
+		{"used memory of another device than the total", `
+GPU[0]		: VRAM Total Memory (B): 17163091968
+GPU[1]		: VRAM Total Used Memory (B): 10485760
+`, `
+1 checkpoint "rocm-smi" total=16368MiB
+2 checkpoint "rocm-smi" gpu1 used=10MiB
+`},
+		{"a torn line", `
+GPU[0]		: VRAM Total Memory (B): 
+GPU[0]		: VRAM Total Memory (B)
+`, ``},
+	})
+}
+
+func TestDriverNumbers(t *testing.T) {
+	for dialect, want := range map[string]bool{
+		smi.CSV.Name: true, smi.Table.Name: true, smi.ROCm.Name: true, "deepspeed": false,
+	} {
+		c := record.Checkpoint{Header: record.Header{Dialect: dialect}}
+		if got := smi.DriverNumbers(&c); got != want {
+			t.Errorf("%s: got %t", dialect, got)
+		}
+	}
+}

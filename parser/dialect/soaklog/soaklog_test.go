@@ -1,0 +1,126 @@
+package soaklog_test
+
+import (
+	"testing"
+
+	"vramsoak/parser/dialect/dialecttest"
+	"vramsoak/parser/dialect/soaklog"
+	"vramsoak/parser/scan"
+)
+
+// Only the harness speaks for the harness: a pipeline cannot end its file, its run or itself by
+// printing the harness's words. A line that cannot be trusted is an error if a failing log would
+// pass without it.
+func TestSoakLog(t *testing.T) {
+	for _, c := range []dialecttest.Case{
+		{"the harness's lines", `
+[vramsoak] run-start time=2026-11-20T02:00:00Z files=2 feed=process
+[vramsoak] file-start time=2026-11-20T02:00:03.123Z index=1 path=audio/0001.wav audio_seconds=14.250
+[vramsoak] sample time=2026-11-20T02:00:03.223Z pid=4711 device=1 used=8053063680 total=25769803776
+[vramsoak] file-end time=2026-11-20T02:00:04Z index=1 path=audio/0001.wav status=oom
+[vramsoak] exit time=2026-11-20T02:00:05Z pid=4711 code=-1 signal=killed
+`, `
+1 RunStart
+2 file-start pipeline=false "audio/0001.wav"
+3 sample gpu1 total=24576MiB used=7680MiB pid=4711
+4 file-end pipeline=false "audio/0001.wav" oom
+5 exit code=-1 signal="killed"
+`},
+		{"a quoted line is the pipeline's", `
+[vramsoak] quote
+[vramsoak] file-end time=2026-11-20T02:00:04Z index=1 status=ok
+`, `
+2 Quoted
+`},
+		{"a quoted quote does not quote the next line", `
+[vramsoak] quote
+[vramsoak] quote
+[vramsoak] file-end time=2026-11-20T02:00:04Z index=1 path=a.wav status=failed
+`, `
+2 Quoted
+3 file-end pipeline=false "a.wav" failed
+`},
+		{"a quoted checkpoint of the pipeline is removed with its line", `
+[vramsoak] quote
+[vramsoak] [pipeline] file-end path=a.wav status=ok
+`, `
+2 Quoted
+`},
+		{"words of a program in a line of the harness are not the program's", `
+[vramsoak] run-end time=2026-11-20T02:00:05Z files=1 error="used 3 MiB"
+used 3 MiB
+`, `
+1 RunEnd
+2 checkpoint "used" used=3MiB
+`},
+		{"torn lines and wrong values", `
+[vramsoak] file-end time=2026-11-20T02:00:0
+[vramsoak] file-end time=2026-11-20T02:00:04Z index=one status=ok
+[vramsoak] file-end time=2026-11-20T02:00:04Z index=1 status=fine
+[vramsoak] file-ended time=2026-11-20T02:00:04Z
+[vramsoak] sample time=2026-11-20T02:00:03Z pid=1 device=0 used=7.5GiB
+`, `
+1 unreadable: expected an RFC 3339 time after time=, found "2026-11-20T02:00:0"
+2 unreadable: expected a whole number after index=, found "one"
+3 unreadable: expected status=ok, failed, timeout, crashed or oom, found "fine"
+4 unreadable: expected an event of the harness after [vramsoak], found "file-ended"
+5 unreadable: expected whole bytes after used=, found "7.5GiB"
+`},
+		{"a failed file behind a logger's prefix is an error, a good one is not", `
+2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
+2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=ok
+`, `
+1 unreadable: expected [vramsoak] file-end at the beginning of its line, where alone it is read, found "[vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed"
+`},
+		{"a coloured line is an error", "\x1b[32m[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2\x1b[0m\n", `
+1 unreadable: expected [vramsoak] run-start as vramsoak writes it: with no colours and nothing else added, found "[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2"
+`},
+		{"an escape inside the prefix, in a log without the harness", "[vram\x1b[0msoak] file-end time=2026-11-20T02:00:02Z index=2 status=failed\n", `
+1 unreadable: expected [vramsoak] file-end as vramsoak writes it: with no colours and nothing else added, found "[vramsoak] file-end time=2026-11-20T02:00:02Z index=2 status=failed"
+`},
+		{
+			"an escape inside the prefix, behind a line of the harness, which had no reason to quote it",
+			"[vramsoak] run-start time=2026-11-20T02:00:00Z files=2\n" +
+				"[vram\x1b[0msoak] file-end time=2026-11-20T02:00:02Z index=2 status=failed\n",
+			`
+1 RunStart
+2 Quoted
+`,
+		},
+		{
+			"an escape before the prefix, behind a line of the harness",
+			"[vramsoak] run-start time=2026-11-20T02:00:00Z files=2\n" +
+				"\x1b[0m[vramsoak] file-end time=2026-11-20T02:00:02Z index=2 status=failed\n",
+			`
+1 RunStart
+2 unreadable: expected [vramsoak] file-end as vramsoak writes it: with no colours and nothing else added, found "[vramsoak] file-end time=2026-11-20T02:00:02Z index=2 status=failed"
+`,
+		},
+		{"a mention is nothing", `
+see "[vramsoak] file-end status=failed" in the log
+`, ``},
+		{"the pipeline's lines", `
+[pipeline] file-start path=audio/0012.wav
+[pipeline] file-end path=audio/0012.wav status=failed
+[pipeline] run-start files=2
+[pipeline] file-end status=o
+`, `
+1 file-start pipeline=true "audio/0012.wav"
+2 file-end pipeline=true "audio/0012.wav" failed
+3 unreadable: expected file-start, file-end or segments after [pipeline], found "run-start"
+4 unreadable: expected status=ok, failed, timeout, crashed or oom, found "o"
+`},
+		{"a failed file of the pipeline behind a logger's prefix is an error", `
+INFO - [pipeline] file-end path=audio/0012.wav status=failed
+INFO - [pipeline] file-end path=audio/0012.wav status=ok
+`, `
+1 unreadable: expected [pipeline] file-end at the beginning of its line, where alone it is read, found "[pipeline] file-end path=audio/0012.wav status=failed"
+`},
+	} {
+		t.Run(c.Name, func(t *testing.T) {
+			dialects := []*scan.Dialect{&soaklog.Harness, &soaklog.Pipeline, &dialecttest.Used}
+			batches := soaklog.ResolveQuotes(dialecttest.Batches(c.Log, dialects))
+			dialecttest.Compare(t, c.Want, dialecttest.Show(t, batches))
+		})
+	}
+}
