@@ -30,7 +30,8 @@ const (
 )
 
 // Cut returns where to cut the window near an offset: behind the last line that ends before it and
-// after low. In a line that is longer than [Margin] it cuts at the offset itself.
+// after low, or at the start of the log. In a line that is longer than [Margin] it cuts at the
+// offset itself.
 func (w *Window) Cut(low, near int) int {
 	if near >= len(w.Buf) {
 		return len(w.Buf)
@@ -39,6 +40,9 @@ func (w *Window) Cut(low, near int) int {
 		if b := w.Buf[i-1]; b == '\n' || b == '\r' && w.Buf[i] != '\n' {
 			return i
 		}
+	}
+	if w.Offset == 0 && near < Margin {
+		return low
 	}
 	return near
 }
