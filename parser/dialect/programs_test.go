@@ -24,8 +24,12 @@ func TestPrograms(t *testing.T) {
 		var patterns []string
 		for _, l := range p.Lines {
 			patterns = append(patterns, l.Pattern)
-			if l.Example == "" || l.Gives == "" {
-				t.Errorf("%s: expected example: and gives: beside %s\nit gives: '%s'", p.Name, l.Pattern, l.Read(p.Name, l.Example))
+			switch {
+			case l.Example == "":
+				t.Errorf("%s: add example:, a line that this pattern matches: %s", p.Name, l.Pattern)
+			case l.Gives == "":
+				t.Errorf("%s: compare this with the example, and add it to the entry:\n        gives: '%s'",
+					p.Name, l.Read(p.Name, l.Example))
 			}
 			if len(l.Literals()) == 0 {
 				t.Errorf("%s: expected a text of four bytes or more that is in each line that matches %s", p.Name, l.Pattern)
