@@ -104,9 +104,16 @@ func IsQuoted(text []byte, at int) bool {
 //	3: CUDA error: out of memory                                      srun --label
 //	[1,0]<stderr>:CUDA error: out of memory                           mpirun --tag-output
 //	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              Python's multiprocessing
-var speakerMark = lex.Expression(`(?i)(?:\b|_)` +
-	`(?:rank|default|pid|process|proc|worker|gpu|cuda|device|node)[ =:#_-]{0,2}\d+` +
-	`|^[a-z][\w.-]*\d\s+\||^\s*\d{1,5}: |^\[\d+,\d+\]<`)
+var (
+	speakerMark  = lex.Expression(`(?i)` + numbered + `|^(?:` + labelled + `)`)
+	speakerFirst = lex.Expression(`(?i)^(?:` + numbered + `|` + labelled + `)`) // begins the line
+)
+
+const (
+	numbered = `(?:\b|_)` +
+		`(?:rank|default|pid|process|proc|worker|gpu|cuda|device|node)[ =:#_-]{0,2}\d+`
+	labelled = `[a-z][\w.-]*\d\s+\||\s*\d{1,5}: |\[\d+,\d+\]<`
+)
 
 // SpeakerOf returns what the beginning of a line says of the process that printed the message at an
 // offset, or "".
@@ -119,9 +126,8 @@ func SpeakerOf(text []byte, at int) string {
 func SpeakerIn(head, before []byte) string {
 	marks := speakerMark().FindAll(head, 4)
 	if marks == nil { // a name before a logger's words, as docker compose prints it
-		before = before[:min(len(before), 64)]
-		if m := speakerMark().FindIndex(before); m != nil && m[0] == 0 {
-			marks = [][]byte{before[:m[1]]}
+		if first := speakerFirst().Find(before[:min(len(before), 64)]); first != nil {
+			marks = [][]byte{first}
 		}
 	}
 	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")

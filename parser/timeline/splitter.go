@@ -56,7 +56,7 @@ func (b *Builder) resplit() {
 	if len(files) == 0 || slices.ContainsFunc(files, ended) {
 		return
 	}
-	var checkpoints []record.Checkpoint
+	checkpoints := make([]record.Checkpoint, 0, b.tl.Checkpoints-b.log.checkpoints)
 	var ooms []record.OutOfMemory
 	for _, f := range files {
 		checkpoints, ooms = append(checkpoints, f.Checkpoints...), append(ooms, f.OOMs...)
@@ -204,11 +204,16 @@ func firstOfFile(checkpoints []record.Checkpoint, files, rest int) (first int, c
 
 // WithoutNumbers returns a name with '#' for each number: "Epoch # start" for "Epoch 3 start".
 func WithoutNumbers(name string) string {
-	if !strings.ContainsAny(name, "0123456789") {
+	first := 0
+	for first < len(name) && !lex.IsDigit(name[first]) {
+		first++
+	}
+	if first == len(name) {
 		return name
 	}
 	var b strings.Builder
-	for i := 0; i < len(name); i++ {
+	b.WriteString(name[:first])
+	for i := first; i < len(name); i++ {
 		switch {
 		case !lex.IsDigit(name[i]):
 			b.WriteByte(name[i])
