@@ -2,6 +2,7 @@ package check
 
 import (
 	"vramsoak/harness/check/peak"
+	"vramsoak/harness/check/readings"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
@@ -34,7 +35,7 @@ type lane struct {
 	idles    []idle
 	points   points
 	order    orderMark
-	readings []*readingSeries // of samples, and outside of files
+	readings readings.Kinds // of samples, and outside of files
 
 	// Over the files: the highest level and the largest reserved of each, and each stage. The shares
 	// that were recovered are in sums.
@@ -212,7 +213,7 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 	if !c.Sampled {
 		l.last, l.named = c, true
 	}
-	l.reading(f, c)
+	l.readings.Add(f, c)
 	l.peak.Add(f, c)
 	l.reserve.add(f, c)
 	l.order.add(f, c)

@@ -1,0 +1,111 @@
+package readings
+
+import (
+	"slices"
+
+	"vramsoak/harness/shape"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
+
+// A Run is the readings of one process.
+type Run struct {
+	Process   int
+	Polled    bool // by a program that looks at the device by the clock
+	Readings  int
+	Stretches int // files, and stretches between files, that they are in
+	Total     record.Size
+
+	size   int // readings in a block
+	blocks []Block
+}
+
+// A Block is readings that follow one another.
+type Block struct {
+	File        *timeline.File // of the first
+	Line        int            // of the first
+	Least, Most int64          // bytes
+
+	n   int
+	sum float64
+}
+
+// Least is the lowest reading of a block, in bytes.
+func Least(b Block) float64 { return float64(b.Least) }
+
+// Most is the highest reading of a block, in bytes.
+func Most(b Block) float64 { return float64(b.Most) }
+
+// Mean is the mean of the readings of a block, in bytes.
+func Mean(b Block) float64 { return b.sum / float64(b.n) }
+
+// blocksMax bounds the blocks of a run. When there are so many, two become one.
+const blocksMax = 256
+
+func (s *Series) add(f *timeline.File, c *record.Checkpoint, size record.Size) {
+	r := &s.Now
+	if r.size == 0 || r.Process != f.Process {
+		if r.size > 0 &&
+			(s.Worst == nil || r.rise() > s.Worst.rise() || s.Worst.Readings < shape.LeastFiles) {
+			s.Worst = new(s.Now)
+		}
+		s.Now = Run{Process: f.Process, size: 1}
+	}
+	if last := len(r.blocks) - 1; last < 0 || r.blocks[last].File != f {
+		r.Stretches++
+	}
+	r.Readings++
+	r.Polled = r.Polled || pollers[c.Dialect]
+	if total, ok := c.Get(record.Total); ok && total.Bytes > 0 {
+		r.Total = total
+	}
+	next := Block{
+		File: f, Line: c.Pos.Line, Least: size.Bytes, Most: size.Bytes,
+		n: 1, sum: float64(size.Bytes),
+	}
+	if last := len(r.blocks) - 1; last >= 0 && r.blocks[last].n < r.size {
+		r.blocks[last].join(next)
+		return
+	}
+	if len(r.blocks) == blocksMax {
+		r.blocks = joined(r.blocks, 2)
+		r.size *= 2
+		// All blocks are full now, so the next reading begins a new one.
+	}
+	r.blocks = append(r.blocks, next)
+}
+
+// join adds the readings of the block that follows.
+func (b *Block) join(next Block) {
+	b.n, b.sum = b.n+next.n, b.sum+next.sum
+	b.Least, b.Most = min(b.Least, next.Least), max(b.Most, next.Most)
+}
+
+// joined returns blocks that each join `of` blocks; the last one may join fewer.
+func joined(blocks []Block, of int) []Block {
+	out := make([]Block, 0, blocksMax)
+	for part := range slices.Chunk(blocks, of) {
+		b := part[0]
+		for _, next := range part[1:] {
+			b.join(next)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// rise returns the lowest reading of the last quarter less the lowest one of the first quarter.
+func (r *Run) rise() int64 {
+	quarter := (len(r.blocks) + 3) / 4
+	if quarter == 0 {
+		return 0
+	}
+	least := func(blocks []Block) int64 {
+		low := blocks[0].Least
+		for _, b := range blocks {
+			low = min(low, b.Least)
+		}
+		return low
+	}
+	return least(r.blocks[len(r.blocks)-quarter:]) - least(r.blocks[:quarter])
+}
