@@ -12,8 +12,8 @@ import (
 	"vramsoak/fixtures/golden"
 )
 
-// A block is a fenced block of a page: "```sh", its lines, "```". The word behind the language says
-// what the test does with it.
+// A block is a fenced block of a page: "```sh", its lines, "```". The word after the language
+// decides what the test does with it.
 //
 //	```console       "$ " begins a command; the lines below are what it prints on a terminal
 //	```sh            commands that run here; what they print is not compared
@@ -67,7 +67,7 @@ func TestCommands(t *testing.T) {
 		})
 	}
 	if ran < 10 {
-		t.Errorf("found commands in %d pages only", ran)
+		t.Errorf("found commands in only %d pages", ran)
 	}
 }
 
@@ -95,7 +95,7 @@ func (s sandbox) runPage(t *testing.T, page string) string {
 	return now.String() + page[end:]
 }
 
-// runScript runs commands in one shell, so that a variable that one sets is there for the next.
+// runScript runs commands in one shell, so a variable that one command sets is known to the next.
 func (s sandbox) runScript(t *testing.T, script string) {
 	t.Helper()
 	const check = "\n{ s=$?; [ $s = 0 ] || [ $s = 1 ] || [ $s = 3 ] || exit $s; } 2>/dev/null\n"
@@ -148,7 +148,7 @@ func (s sandbox) runConsole(t *testing.T, text string) string {
 	return now.String()
 }
 
-// elided is the line of a page that stands for any number of lines.
+// elided is the line of a page that replaces any number of lines.
 const elided = "...\n"
 
 // matches reports whether a page shows the output of a command.
@@ -195,7 +195,7 @@ func TestCommandsAreFenced(t *testing.T) {
 	}
 }
 
-// TestMatches: "..." stands for any lines, and everything else must be there.
+// TestMatches: "..." replaces any lines, and everything else must agree.
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -219,7 +219,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// command is a shell with commands, in the sandbox.
+// command returns a shell that runs commands in the sandbox.
 func (s sandbox) command(script string) *exec.Cmd {
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir, cmd.Env = s.dir, s.env

@@ -24,7 +24,7 @@ var licences = []struct{ name, words string }{
 	{"MIT", "permission is hereby granted, free of charge"},
 }
 
-// linked is the Go modules of both programs, with their folders.
+// linked returns the Go modules of both programs, with their folders.
 func linked(t *testing.T) map[string]string {
 	t.Helper()
 	modules := map[string]string{}
@@ -72,7 +72,7 @@ func licenceOf(t *testing.T, path, dir string) string {
 var copyrighted = regexp.MustCompile(
 	`(?mi)^[ \t]*copyright (?:(?:\(c\) ?|© ?)[0-9]{0,4}|[0-9]{4})[^\n]*`)
 
-// holder returns who has the copyright, by the first line of a licence that says so.
+// holder returns the owner of the copyright, from the first line of a licence that names one.
 func holder(text string) string {
 	line := copyrighted.FindString(text)
 	if line == "" {

@@ -69,7 +69,7 @@ func TestLinks(t *testing.T) {
 				to = filepath.Join(filepath.Dir(from), file)
 			}
 			if _, err := os.Stat(to); err != nil {
-				t.Errorf("%s links to %s, which is not there", from, m[1])
+				t.Errorf("%s links to %s, which does not exist", from, m[1])
 				continue
 			}
 			if anchor == "" || filepath.Ext(to) != ".md" {
@@ -88,8 +88,8 @@ func TestLinks(t *testing.T) {
 
 var mention = regexp.MustCompile(`\bdocs/[a-z/-]+\.md\b`)
 
-// TestMentions: messages, help, comments and scripts name pages that are there. The logs in
-// fixtures/logs come from elsewhere, and what earlier runs left may name pages of earlier versions.
+// TestMentions: pages that messages, help, comments and scripts name exist. Logs in fixtures/logs
+// come from elsewhere, and the files of earlier runs may name pages of earlier versions.
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -109,7 +109,7 @@ func TestMentions(t *testing.T) {
 		for _, page := range mention.FindAllString(string(text), -1) {
 			found++
 			if _, err := os.Stat("../" + page); err != nil {
-				t.Errorf("%s names %s, which is not there", path, page)
+				t.Errorf("%s names %s, which does not exist", path, page)
 			}
 		}
 		return err

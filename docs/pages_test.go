@@ -18,8 +18,8 @@ var kinds = map[string]string{
 	"schema":      "Reference: ",
 }
 
-// TestPages: a page says in its first line of which kind it is and which question it answers, and
-// the index lists it. Prose has at most 100 columns.
+// TestPages: the first line of a page has its kind and the question that it answers, and the index
+// lists the page. Prose has at most 100 columns.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	index, err := os.ReadFile("README.md")
@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestMap: CONTRIBUTING.md names each package of the floors that its map is about.
+// TestMap: CONTRIBUTING.md names each package of the floors on its map.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../CONTRIBUTING.md")
@@ -75,7 +75,7 @@ var (
 		"`((?:cmd|harness|parser|pipeline|reports|fixtures|ci|docs)/[a-z0-9_./-]+)`")
 )
 
-// TestNames: tests and files that pages name are there. NAME in a path stands for any name.
+// TestNames: tests and files that pages name exist. NAME in a path matches any name.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{}
@@ -104,12 +104,12 @@ func TestNames(t *testing.T) {
 		}
 		for _, name := range testName.FindAllString(string(text), -1) {
 			if !tests[name] {
-				t.Errorf("%s names %s, which is no test", path, name)
+				t.Errorf("%s names the test %s, which does not exist", path, name)
 			}
 		}
 		for _, m := range codePath.FindAllStringSubmatch(string(text), -1) {
 			if found, err := filepath.Glob(filepath.Join("..", m[1])); err != nil || len(found) == 0 {
-				t.Errorf("%s names %s, which is not there", path, m[1])
+				t.Errorf("%s names %s, which does not exist", path, m[1])
 			}
 		}
 	}

@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	program.Main(m, map[string]func(){"python": standIn, "python3": standIn})
 }
 
-// A sandbox is a folder as a reader of the docs may have it: the program in bin/, a batch in
-// audio/, the repository's fixtures/ and ci/, logs, and runs of three nights.
+// A sandbox is a folder like that of a reader of the docs. It has the program in bin/, a batch in
+// audio/, the repository's fixtures/ and ci/, logs, and the runs of three nights.
 type sandbox struct {
 	dir string
 	env []string
@@ -72,7 +72,7 @@ func newSandbox(t *testing.T) sandbox {
 	return s
 }
 
-// cutShort makes a run one that was interrupted: its log ends in the middle of the last file.
+// cutShort makes a run look interrupted: its log ends in the middle of the last file.
 func (s sandbox) cutShort(t *testing.T, log string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, log))
@@ -99,7 +99,7 @@ func (s sandbox) copy(t *testing.T) sandbox {
 	return c
 }
 
-// write writes a file that a page shows, in place of one that is there.
+// write writes a file that a page shows, and replaces an existing one.
 func (s sandbox) write(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(s.dir, name)
@@ -111,7 +111,7 @@ func (s sandbox) write(t *testing.T, name, text string) {
 	}
 }
 
-// erased ends what a progress line erases: itself, as it was before.
+// erased is what a progress line prints to erase its earlier text.
 const erased = "\x1b[K"
 
 // terminal runs a command on a terminal of 100 columns without colours, and returns its output and
@@ -127,7 +127,8 @@ func (s sandbox) terminal(t *testing.T, line string) (output string, code int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := io.ReadAll(ptmx) // Linux ends it with EIO when the last process has closed the terminal
+	// on Linux it ends with EIO when the last process has closed the terminal
+	out, _ := io.ReadAll(ptmx)
 	if err := cmd.Wait(); err != nil {
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		if !ok {
@@ -169,8 +170,8 @@ func openTerminal(t *testing.T) (ptmx, tty *os.File) {
 	return ptmx, tty
 }
 
-// standIn is the Python of the sandbox: whatever the program is called, it is a pipeline that
-// prints checkpoints. It takes paths as arguments, in a list, or on standard input.
+// standIn is the Python of the sandbox. Whatever program it is given, it acts as a pipeline that
+// prints checkpoints. Paths are its arguments, in a list, or on standard input.
 func standIn() {
 	var files []string
 	args := os.Args[1:]

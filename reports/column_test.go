@@ -15,9 +15,9 @@ import (
 	"vramsoak/reports/text"
 )
 
-// TestColumnsAreInLine: the columns behind a name begin where those of other rows do, whatever is
-// in the name, and however much of it is spelled.
-func TestColumnsAreInLine(t *testing.T) {
+// TestColumnsAreAligned: the columns after a name begin at the same place in every row, whatever
+// characters the name has and however many of them are escaped.
+func TestColumnsAreAligned(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	names := []string{
@@ -60,7 +60,7 @@ func TestColumnsAreInLine(t *testing.T) {
 			before, _, ok := strings.Cut(line, text.column)
 			if !ok || what == "records" && (strings.Contains(line, "日本語日本語") ||
 				strings.Contains(line, "plain plain")) {
-				continue // there a long name takes the room that it needs
+				continue // there a long name may push the columns aside
 			}
 			rows++
 			if width := twwidth.Width(before); at < 0 {

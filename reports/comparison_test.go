@@ -86,7 +86,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// TestComparisonJSON: a comparison that is written metric by metric is the one that is written at
+// TestComparisonJSON: writing a comparison metric by metric gives the same JSON as writing it at
 // once.
 func TestComparisonJSON(t *testing.T) {
 	t.Parallel()
@@ -114,7 +114,8 @@ func TestComparisonJSON(t *testing.T) {
 	}
 }
 
-// TestComparisonOfMany lists 256 metrics of a verdict, the worst ones, and counts the others.
+// TestComparisonOfMany: at most 256 metrics of a verdict are listed, the worst ones. The others are
+// counted.
 func TestComparisonOfMany(t *testing.T) {
 	t.Parallel()
 	c := &compare.Comparison{}
@@ -134,10 +135,10 @@ func TestComparisonOfMany(t *testing.T) {
 		"19,743 others: pass; --format json has them all",
 	} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("lacks %q", want)
+			t.Errorf("the report lacks %q", want)
 		}
 	}
 	if n := strings.Count(out.String(), "\n"); n > 300 {
-		t.Errorf("%d lines", n)
+		t.Errorf("the report has %d lines", n)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"vramsoak/reports/text"
 )
 
-// A figure is a printed number with half its last digit.
+// A figure is a printed number with half of its last digit.
 type figure struct{ value, half float64 }
 
 var figureForm = regexp.MustCompile(
@@ -44,8 +44,8 @@ func readFigure(t *testing.T, s string) figure {
 	return figure{v * scale, math.Pow10(-digits) / 2 * scale}
 }
 
-// adds reports whether the change from a printed base to a printed new value may be the printed
-// one, within their digits.
+// adds reports whether the printed change fits the printed base and the printed new value, within
+// their digits.
 func adds(base, now, change figure, share bool) bool {
 	low, high := now.value-now.half-base.value-base.half, now.value+now.half-base.value+base.half
 	if share {
@@ -64,8 +64,8 @@ func adds(base, now, change figure, share bool) bool {
 var movedForm = regexp.MustCompile(
 	`(rose|fell) from (.+?) to (.+?), by (.+?) \((.+?)\); a usual file`)
 
-// TestFiguresAddUp reads each row and each message of comparisons as a person does: what is printed
-// as the change leads from the printed base to the printed new value.
+// TestFiguresAddUp reads each row and each message of comparisons as a person does: the printed
+// change must lead from the printed base to the printed new value.
 func TestFiguresAddUp(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -86,7 +86,7 @@ func TestFiguresAddUp(t *testing.T) {
 			}
 			cells := regexp.MustCompile(` {2,}`).Split(line, -1)
 			base, now := readFigure(t, cells[2]), readFigure(t, cells[3])
-			if strings.HasPrefix(cells[4], "x ") { // ten times and more
+			if strings.HasPrefix(cells[4], "x ") { // changes of ten times and more
 				continue
 			}
 			if !adds(base, now, readFigure(t, cells[4]),
@@ -102,7 +102,7 @@ func TestFiguresAddUp(t *testing.T) {
 			}
 			base, now, by := readFigure(t, m[2]), readFigure(t, m[3]), readFigure(t, m[4])
 			if (now.value > base.value) != (m[1] == "rose") {
-				t.Errorf("the wrong direction: %s", c.Changes[i].Message)
+				t.Errorf("the message has the wrong direction: %s", c.Changes[i].Message)
 			}
 			if m[1] == "fell" {
 				by.value = -by.value
@@ -115,12 +115,12 @@ func TestFiguresAddUp(t *testing.T) {
 		}
 	}
 	if rows < 300 || messages < 100 {
-		t.Errorf("only %d rows and %d messages: this proves little", rows, messages)
+		t.Errorf("only %d rows and %d messages: too few to prove the claim", rows, messages)
 	}
 }
 
-// aRandomComparison is of two runs in which files differ much, so that the medians do not move as a
-// usual file does.
+// aRandomComparison compares two runs whose files differ much, so the change of the medians is not
+// that of a usual file.
 func aRandomComparison(r *rand.Rand) *compare.Comparison {
 	of := func(scale float64) *compare.Baseline {
 		m := check.Measurements{}

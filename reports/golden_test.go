@@ -16,8 +16,8 @@ import (
 	"vramsoak/reports/text"
 )
 
-// TestGoldens writes the reports on each case in testdata. A case holds a log, perhaps a policy to
-// judge it by, and the reports that are wanted.
+// TestGoldens writes the reports on each case in testdata. A case holds a log, the expected reports
+// and, where it needs one, a policy.
 func TestGoldens(t *testing.T) {
 	golden.Each(t, "testdata/*.txtar", func(t *testing.T, c golden.Case) {
 		tl, rep := readCase(t, c)

@@ -17,8 +17,8 @@ import (
 
 const MiB = 1 << 20
 
-// months is a history of 60 nights, of whose peak the level rises by 512 MiB with run 41, where the
-// driver changed too.
+// months returns a history of 60 nights. The level of its peak rises by 512 MiB with run 41, which
+// also has another driver.
 func months() *history.History {
 	h := &history.History{Suite: "nightly", Series: []history.Series{
 		{
@@ -75,11 +75,11 @@ func TestTrend(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "Both are of the same") {
-		t.Errorf("of one commit:\n%s", out.String())
+		t.Errorf("with a single commit, got:\n%s", out.String())
 	}
 	for line := range strings.Lines(out.String()) {
 		if n := len([]rune(line)); n > 71 {
-			t.Errorf("a line of %d columns: %s", n, line)
+			t.Errorf("got a line of %d columns: %s", n, line)
 		}
 	}
 }
@@ -115,12 +115,12 @@ func TestTrendPlot(t *testing.T) {
 				}
 			}
 			if strings.Contains(first.String(), "throughput") {
-				t.Error("a series that did not change is shown beside one that did")
+				t.Error("the plot shows a series that did not change next to one that did")
 			}
 		}
 	}
 	if err := overruns.Plot(&bytes.Buffer{}, "png", h, nil, nil, plots.Options{}); err == nil {
-		t.Error("a plot of nothing")
+		t.Error("got a plot of an empty history")
 	}
 	one := &history.History{
 		Suite: "s", Runs: h.Runs[:1],
@@ -128,6 +128,6 @@ func TestTrendPlot(t *testing.T) {
 	}
 	if err := overruns.Plot(&bytes.Buffer{}, "png", one, []*history.Series{&one.Series[0]}, nil,
 		plots.Options{}); err != nil {
-		t.Errorf("a single run whose value is 0: %v", err)
+		t.Errorf("a single run with a value of 0: %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The orders were computed by a Python program of PCG-DXSM and Fisher and Yates's shuffle, so that
-// a seed gives the same order with every version of Go.
+// TestInRounds: a seed gives the same order with every version of Go. A Python program with
+// PCG-DXSM and Fisher and Yates's shuffle computed the orders.
 func TestInRounds(t *testing.T) {
 	seed := func(s uint64) *uint64 { return &s }
 	tests := []struct {
@@ -44,16 +44,17 @@ func TestInRounds(t *testing.T) {
 		for _, f := range all {
 			got += f.Path
 			if f.AudioSeconds != 1 {
-				t.Errorf("%s lost its length", f.Path)
+				t.Errorf("%s has lost its length", f.Path)
 			}
 		}
 		if got != test.want {
-			t.Errorf("%s %d times: %s, want %s", test.files, test.repeat, got, test.want)
+			t.Errorf("%s %d times: got %s, want %s", test.files, test.repeat, got, test.want)
 		}
 	}
 }
 
-// A manifest's length wins; a WAV file's is in its header; that of anything else is not known.
+// TestInputLengths: a length in the manifest counts first. Otherwise the header of a WAV file has
+// it. Other files have no known length.
 func TestInputLengths(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

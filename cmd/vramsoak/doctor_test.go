@@ -11,7 +11,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// What doctor --gpu shows of two GPUs, one of them held and moving.
+// TestDiagnoseIdles shows what doctor --gpu prints for two GPUs. A process holds memory on one of
+// them, and its use changes.
 func TestDiagnoseIdles(t *testing.T) {
 	idle := func(gpu int, used int64, settled bool) record.Idle {
 		i := record.Idle{GPU: gpu, Settled: settled}
@@ -58,7 +59,7 @@ func TestConfirm(t *testing.T) {
 		var out bytes.Buffer
 		got, err := confirm(strings.NewReader(answer), &out, "End it?")
 		if err != nil || got != want || out.String() != "End it? [y/N] " {
-			t.Errorf("%q is %v, %v after %q", answer, got, err, out.String())
+			t.Errorf("%q: got %v, %v after %q", answer, got, err, out.String())
 		}
 	}
 }

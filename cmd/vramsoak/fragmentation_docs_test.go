@@ -13,9 +13,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// TestFragmentationDocs holds the table of docs/explanation/fragmentation.md against the simulator:
-// the first files of its scenario with one change each. UPDATE=1 rewrites it; read the difference
-// before you keep it.
+// TestFragmentationDocs compares the table of docs/explanation/fragmentation.md with the simulator:
+// it runs the first files of the page's scenario with one change each. UPDATE=1 rewrites the table;
+// read the difference before you keep it.
 func TestFragmentationDocs(t *testing.T) {
 	const path = "../../fixtures/scenarios/long-batch-before.yaml"
 	src, err := os.ReadFile(path)

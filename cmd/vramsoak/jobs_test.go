@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// TestActionsArePinned holds the jobs that people copy to actions by commit. A tag can be moved to
-// other code, which would run with the rights of the job.
+// TestActionsArePinned: the jobs that people copy name actions by commit. A tag can be moved to
+// other code, which would then run with the rights of the job.
 func TestActionsArePinned(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Glob("../../ci/*.yml")
@@ -41,12 +41,12 @@ func TestActionsArePinned(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("no action was looked at")
+		t.Error("found no action in the jobs")
 	}
 }
 
-// TestNightWithoutRunFolder runs what the nightly jobs do after a soak that did not begin. They do
-// not fail a second time.
+// TestNightWithoutRunFolder: if a soak could not begin, the later steps of the nightly jobs do not
+// fail as well.
 func TestNightWithoutRunFolder(t *testing.T) {
 	t.Parallel()
 	var github struct {

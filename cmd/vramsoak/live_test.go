@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// What a program writes into a pipe is shown as it comes: the second line is written when the first
-// is seen. A progress bar's end with '\r' alone, which is known to be the end when another byte has
-// come.
+// TestParseLive: parse shows the lines of a pipe as they come. The test writes the second line only
+// after the first was shown. A progress bar's line ends with '\r' alone, which is certain only when
+// another byte has come.
 func TestParseLive(t *testing.T) {
 	t.Run("lines", func(t *testing.T) { testParseLive(t, "\n") })
 	t.Run("progress", func(t *testing.T) { testParseLive(t, "\r ") })

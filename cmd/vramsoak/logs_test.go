@@ -12,7 +12,7 @@ import (
 	"vramsoak/harness/check"
 )
 
-// lateRun is a log whose run, with its policy, begins behind the first checkpoints.
+// lateRun is a log in which the run, with its policy, begins after the first checkpoints.
 const lateRun = `[GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%)
 [GPU Memory] After Whisper Cleanup:  Allocated: 0.18GB (0.7%)
 [vramsoak] run-start time=2026-11-20T02:00:00Z files=1 feed=arg command=x version=1
@@ -23,8 +23,9 @@ const lateRun = `[GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%)
 [vramsoak] run-end time=2026-11-20T02:00:02Z files=1 seconds=2 reason=done
 `
 
-// The policy of a run counts also where the run begins behind the first checkpoints, in a file and
-// in a stream. By the policy in the folder the log fails, by that of its run it passes.
+// TestPolicyBehindCheckpoints: a run's policy counts even if the run begins after the first
+// checkpoints, in a file and in a stream. The log fails by the policy in the folder and passes by
+// the run's.
 func TestPolicyBehindCheckpoints(t *testing.T) { // not parallel: it changes the folder
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
@@ -39,7 +40,7 @@ func TestPolicyBehindCheckpoints(t *testing.T) { // not parallel: it changes the
 	want := judgedBytes(t, "soak.log")
 	for name, open := range map[string]func(t *testing.T) string{"pipe": pipeOf, "FIFO": fifoOf} {
 		if got := judgedBytes(t, open(t)); !bytes.Equal(got, want) {
-			t.Errorf("a %s is judged otherwise than the file:\n%s\nexpected:\n%s", name, got, want)
+			t.Errorf("a %s and the file have different verdicts:\n%s\nexpected:\n%s", name, got, want)
 		}
 	}
 	if got := judgedBytes(t, "soak.log", pipeOf(t)); !bytes.Contains(got, []byte(`"files": 4`)) {
@@ -47,7 +48,7 @@ func TestPolicyBehindCheckpoints(t *testing.T) { // not parallel: it changes the
 	}
 }
 
-// judgedBytes is the verdict on logs, which must be a pass.
+// judgedBytes returns the verdict on logs as JSON. It must be a pass.
 func judgedBytes(t *testing.T, logs ...string) []byte {
 	t.Helper()
 	_, report, err := readOptions{}.judge(logs, nil)
@@ -55,10 +56,10 @@ func judgedBytes(t *testing.T, logs ...string) []byte {
 		t.Fatal(err)
 	}
 	if report.Verdict != check.Pass {
-		t.Errorf("%s: %s", strings.Join(logs, ", "), report.Verdict)
+		t.Errorf("%s: got %s, want pass", strings.Join(logs, ", "), report.Verdict)
 	}
 	for i := range report.Findings {
-		report.Findings[i].At = nil // names the log
+		report.Findings[i].At = nil // it has the log's name
 	}
 	var out bytes.Buffer
 	if err := report.WriteJSON(&out); err != nil {
@@ -67,7 +68,7 @@ func judgedBytes(t *testing.T, logs ...string) []byte {
 	return out.Bytes()
 }
 
-// pipeOf is the path of the log as a shell's <(...) gives it.
+// pipeOf returns the path of a pipe with the log, as a shell's <(...) does.
 func pipeOf(t *testing.T) string {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -76,7 +77,7 @@ func pipeOf(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = r.Close() })
 	go func() {
-		_, _ = w.WriteString(lateRun) // it fits a pipe
+		_, _ = w.WriteString(lateRun) // it fits into a pipe
 		_ = w.Close()
 	}()
 	return fmt.Sprintf("/dev/fd/%d", r.Fd())
@@ -96,8 +97,8 @@ func fifoOf(t *testing.T) string {
 	return path
 }
 
-// A policy is looked for in the head of a log only. Where it comes later, the error says what to
-// do.
+// TestPolicyTooLate: a policy is searched for only in the head of a log. If it comes later, the
+// error says what to do.
 func TestPolicyTooLate(t *testing.T) { // not parallel: it changes the folder
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile(defaultPolicy, []byte("recovery: {min: 99%}"), 0o600); err != nil {

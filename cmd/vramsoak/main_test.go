@@ -33,21 +33,21 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// waiting is tests that wait for processes, and hardly compute: more of them run at once than there
-// are processors.
+// waiting are tests that wait for processes and hardly compute, so more of them run at once than
+// there are processors.
 type waiting struct{ *testing.M }
 
 func (w waiting) Run() int {
 	flag.Parse()
 	if n := flag.Lookup("test.parallel"); n.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = n.Value.Set("8") // which is a number
+		_ = n.Value.Set("8") // a valid number
 	}
 	return w.M.Run()
 }
 
-// attachedMain runs the command that its arguments are as one that a terminal started: SIGHUP and
-// SIGQUIT do what they do by default, also where nohup had the tests ignore it. A program cannot be
-// started with a signal that is caught; it gets the default.
+// attachedMain runs the command in its arguments as if a terminal had started it: SIGHUP and
+// SIGQUIT have their default effect, even if nohup made the tests ignore them. A signal that is
+// caught gets the default in a new program.
 func attachedMain() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGQUIT)
 	path, err := exec.LookPath(os.Args[1])
@@ -76,7 +76,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			fixtures, err := filepath.Abs("../../fixtures")
 			env.Setenv("FIXTURES", fixtures)
-			env.Setenv("GOGC", "400") // a quarter of the tests' time is the collector's otherwise
+			env.Setenv("GOGC", "400") // the garbage collector would take a quarter of the time
 			return err
 		},
 		Condition: func(name string) (bool, error) {
@@ -93,14 +93,14 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// slowScripts wait for processes, or simulate: seconds each.
+// slowScripts take seconds each: they wait for processes or simulate.
 var slowScripts = []string{
 	"calibrate", "follow", "gpus", "history", "live", "restart", "resume", "secret", "simulate",
 	"soak", "supervise", "typo",
 	"validate",
 }
 
-// quickScripts are the others, for the inner loop.
+// quickScripts returns all other scripts.
 func quickScripts(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("testdata/script/*.txtar")
@@ -112,7 +112,7 @@ func quickScripts(t *testing.T) []string {
 	})
 }
 
-// scriptCommands are what scripts have beside testscript's own.
+// scriptCommands are the commands that scripts have in addition to testscript's own.
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"exits": func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 2 {
@@ -134,13 +134,16 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	},
 }
 
-// pipelineMain is a pipeline as a user's is: a process that prints checkpoints. It takes paths as
-// arguments, or one a line on standard input; --keep keeps the model of every file, --crash-at N
-// dies at file N of the batch, --silent prints nothing, --once FAULT is what happens at file N of
-// the batch the first time it comes there: fail:N, crash:N, kill:N (of the soak), interrupt:N and
-// quit:N (of the soak), --token is passed over with its value, --pace takes so long over each
-// checkpoint, --protocol tells which file it works on, --leak keeps 1 MiB of every file, --follow 1
-// MiB for each byte of the last one.
+// pipelineMain is a pipeline like a user's: a process that prints checkpoints. Paths are its
+// arguments, or come one per line on standard input. Its flags are:
+//
+//   - --keep keeps the model of every file, --leak keeps 1 MiB of every file, --follow keeps 1 MiB
+//     for each byte of the last one
+//   - --crash-at N dies at file N of the batch
+//   - --once FAULT has a fault the first time it comes to file N: fail:N, crash:N, or, for the
+//     soak, kill:N, interrupt:N and quit:N
+//   - --silent prints nothing, --protocol prints which file it works on
+//   - --token VALUE is ignored, --pace DURATION is the time that each checkpoint takes
 func pipelineMain() {
 	const model = 512 << 20
 	var files []string
@@ -241,8 +244,8 @@ func pipelineMain() {
 	}
 }
 
-// awaitLog waits until a soak's log, in a folder of the current one, has all that was printed on a
-// file so far.
+// awaitLog waits until a soak's log, in a folder of the current one, has everything that was
+// printed for a file so far.
 func awaitLog(file int) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		logs, _ := filepath.Glob("*/*/soak.log")
@@ -259,7 +262,8 @@ func awaitLog(file int) {
 	}
 }
 
-// faultOf is a fault that happens once: a file in the current folder remembers it.
+// faultOf returns a fault that happens once. A file in the current folder records that it has
+// happened.
 func faultOf(fault string) func(file int) (failed bool) {
 	kind, at, _ := strings.Cut(fault, ":")
 	return func(file int) bool {

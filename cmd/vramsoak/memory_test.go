@@ -13,9 +13,9 @@ import (
 	"vramsoak/reports/plots/memory"
 )
 
-// Judging and plotting a long log takes memory by its files, not by its checkpoints: what 400,000
-// of them leave behind is less than 24 MiB, where the records alone take more than 90. A real run's
-// is measured by make bench-harness.
+// TestMemoryOfReports: the memory for judging and plotting a long log grows with its files, not
+// with its checkpoints. 400,000 checkpoints leave less than 24 MiB behind; the records alone would
+// take more than 90. make bench-harness measures a real run.
 func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 	const files, checkpoints = 4000, 100
 	path := filepath.Join(t.TempDir(), "soak.log")
@@ -23,7 +23,7 @@ func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := bufio.NewWriter(f) // tells its errors at Flush
+	w := bufio.NewWriter(f) // Flush returns its errors
 	for i := range files {
 		_, _ = fmt.Fprintf(w, "[vramsoak] file-start index=%d path=%d.wav\n", i+1, i)
 		for k := range checkpoints {
@@ -55,7 +55,7 @@ func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 	}
 	chart := sketch.Chart(tl, report)
 	if grown := live() - before; grown > 24*record.MiB {
-		t.Errorf("after judging the heap is larger by %s", record.FormatBytes(grown))
+		t.Errorf("the heap grew by %s, want less than 24 MiB", record.FormatBytes(grown))
 	}
 	if tl.Checkpoints != files*checkpoints || len(tl.Files) != files || len(tl.Bad) > 0 {
 		t.Errorf("%d checkpoints, %d files, bad: %v", tl.Checkpoints, len(tl.Files),

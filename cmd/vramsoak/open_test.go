@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAllowance: the memory limit follows the bytes of a file, and of a compressed one those that
-// have been unpacked, whatever it is called.
+// TestAllowance: the memory limit follows the bytes of a file. For a compressed file, it follows
+// the bytes that have been unpacked, whatever the file is called.
 func TestAllowance(t *testing.T) {
 	old := debug.SetMemoryLimit(-1)
 	before := allowed.Swap(0)
@@ -54,7 +54,7 @@ func TestAllowance(t *testing.T) {
 		read += int64(len(text))
 		got, want := debug.SetMemoryLimit(-1), allowedFree+allowedPerByte*read
 		if got > want || got < want-4*allowedPerByte*allowedStep {
-			t.Errorf("%s: a limit of %d bytes after %d were read, expected %d", file.name, got,
+			t.Errorf("%s: found a limit of %d bytes after reading %d, expected %d", file.name, got,
 				read, want)
 		}
 		if packed := len(file.data) < len(text); packed == (begun == got) {

@@ -69,9 +69,9 @@ func TestYAMLOfTheRepository(t *testing.T) {
 			valid := holds.Validate(v)
 			switch {
 			case read == nil && valid != nil:
-				t.Errorf("%s is a good %s, and the schema refuses it: %v", name, f.name, valid)
+				t.Errorf("%s is a valid %s, but the schema refuses it: %v", name, f.name, valid)
 			case unknown && valid == nil:
-				t.Errorf("%s has a key that no %s has, and the schema takes it: %v", name, f.name, read)
+				t.Errorf("%s has a key that no %s has, but the schema accepts it: %v", name, f.name, read)
 			case read == nil:
 				taken++
 			case unknown:
@@ -97,7 +97,7 @@ func TestVerdictsOfTheRepository(t *testing.T) {
 		}
 		v, ok := asJSON(text)
 		if !ok {
-			t.Errorf("%s is no JSON", name)
+			t.Errorf("%s is not JSON", name)
 			return
 		}
 		found++

@@ -178,7 +178,7 @@ func TestKeys(t *testing.T) {
 		}
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("docs/schema/%s.schema.json has not the keys of the reader (-reader +schema):\n%s",
+			t.Errorf("docs/schema/%s.schema.json and the reader have different keys (-reader +schema):\n%s",
 				f.name, diff)
 		}
 		closed(t, f.name, root, root)
@@ -191,7 +191,7 @@ func closed(t *testing.T, name string, root node, v any) {
 	case node:
 		properties, is := v["properties"].(node)
 		if is && v["type"] == "object" && v["additionalProperties"] != false {
-			t.Errorf("%s: the mapping of %v takes any key", name, properties)
+			t.Errorf("%s: the mapping of %v accepts any key", name, properties)
 		}
 		for _, part := range v {
 			closed(t, name, root, part)
@@ -220,7 +220,7 @@ func TestDescriptions(t *testing.T) {
 	}
 	_, err := schema.Get("polcy")
 	if err == nil || !strings.Contains(err.Error(), "pipeline, policy, verdict") {
-		t.Errorf("a schema that is not there: %v", err)
+		t.Errorf("a schema that does not exist: got %v", err)
 	}
 }
 

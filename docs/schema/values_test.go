@@ -66,16 +66,16 @@ func tryValues(t *testing.T, f format) {
 			takes[value] = taken
 			v, ok := asJSON([]byte("value: " + value))
 			if !ok {
-				t.Fatalf("%s is no YAML", value)
+				t.Fatalf("%s is not YAML", value)
 			}
 			replace(v.(node)["value"])
 			err = holds.Validate(example)
 			switch {
 			case taken && err != nil:
-				t.Errorf("%s: %s: %s: the reader takes it, the schema does not: %v",
+				t.Errorf("%s: %s: %s: the reader accepts it, the schema does not: %v",
 					f.name, generic(path), value, err)
 			case !taken && err == nil && structural(value):
-				t.Errorf("%s: %s: %s: the schema takes it, the reader does not", f.name, generic(path), value)
+				t.Errorf("%s: %s: %s: the schema accepts it, the reader does not", f.name, generic(path), value)
 			}
 		}
 		if takes["true"] != takes["false"] { // a flag that this key does not allow
@@ -85,7 +85,7 @@ func tryValues(t *testing.T, f format) {
 			replace(flag == "true")
 			pytorch := path[0] == "env" // whose values the schema does not know
 			if !takes[flag] && holds.Validate(example) == nil && !pytorch {
-				t.Errorf("%s: %s: %s: the schema takes it, the reader does not", f.name, generic(path), flag)
+				t.Errorf("%s: %s: %s: the schema accepts it, the reader does not", f.name, generic(path), flag)
 			}
 		}
 	})
@@ -170,11 +170,11 @@ func TestEnums(t *testing.T) {
 				}
 				for _, word := range want {
 					if !replaced(word) {
-						t.Errorf("%s: %s: the reader takes %q, the schema does not", f.name, generic(path), word)
+						t.Errorf("%s: %s: the reader accepts %q, the schema does not", f.name, generic(path), word)
 					}
 				}
 				if replaced(unknownKey) {
-					t.Errorf("%s: %s: the schema takes any word, the reader one of %v",
+					t.Errorf("%s: %s: the schema accepts any word, the reader one of %v",
 						f.name, generic(path), want)
 				}
 			}
@@ -200,9 +200,9 @@ func TestAmounts(t *testing.T) {
 			_, readErr := check.ParsePolicy(text, "p.yaml")
 			v, _ := asJSON(text)
 			if err := holds.Validate(v); readErr == nil && err != nil {
-				t.Errorf("%s: the reader takes it, the schema does not: %v", text, err)
+				t.Errorf("%s: the reader accepts it, the schema does not: %v", text, err)
 			} else if readErr != nil && err == nil {
-				t.Errorf("%s: the schema takes it, the reader does not", text)
+				t.Errorf("%s: the schema accepts it, the reader does not", text)
 			}
 		}
 	}

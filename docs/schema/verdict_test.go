@@ -39,7 +39,7 @@ func TestVerdictFields(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/schema/verdict.schema.json is not what is written (-program +schema):\n%s", diff)
+		t.Errorf("docs/schema/verdict.schema.json and the output differ (-program +schema):\n%s", diff)
 	}
 }
 
@@ -161,6 +161,6 @@ func TestVerdictIsOpen(t *testing.T) {
 	}
 	delete(v["findings"].([]any)[0].(node), "subject")
 	if err := holds.Validate(v); err == nil {
-		t.Error("a finding without its subject is taken")
+		t.Error("the schema accepts a finding without its subject")
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // TestNamelessBystander: a process without an environment may belong to others, so it is left
-// alone. Only the first search for processes waits to learn what it is.
+// alone. Only after the first process of a run does the harness wait to learn what it is.
 func TestNamelessBystander(t *testing.T) { // not parallel: it looks at all children
 	leader := bystander(t, "sleep", "600").Process.Pid
 	p, ok := readProc(leader)

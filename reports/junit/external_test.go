@@ -11,7 +11,7 @@ import (
 	"vramsoak/fixtures/timelines"
 )
 
-// TestJUnitLoadsElsewhere reads the file with a parser that others wrote.
+// TestJUnitLoadsElsewhere reads the file with another project's parser.
 func TestJUnitLoadsElsewhere(t *testing.T) {
 	tl, rep := timelines.Batch{Files: 8, KeepFrom: 3, CrashAt: 6}.Judged()
 	hostileTimeline, hostileReport := timelines.Hostile()
@@ -60,7 +60,7 @@ func TestJUnitLoadsElsewhere(t *testing.T) {
 		{class: "vramsoak.file", name: "audio/0008.wav", status: "passed"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
-		t.Errorf("as it reads (-want +got):\n%s", diff)
+		t.Errorf("the other parser reads (-want +got):\n%s", diff)
 	}
 	var seconds float64
 	for _, f := range tl.Files {
@@ -70,7 +70,7 @@ func TestJUnitLoadsElsewhere(t *testing.T) {
 		t.Fatalf("%d suites, want 2", len(suites))
 	}
 	took := suites[1].Totals.Duration - time.Duration(seconds*float64(time.Second))
-	if took.Abs() > 10*time.Millisecond { // the file gives milliseconds, the parser sums its cases
+	if took.Abs() > 10*time.Millisecond { // the file has milliseconds, and the parser sums its cases
 		t.Errorf("the files took %v, want %.3f s", suites[1].Totals.Duration, seconds)
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestJUnitAgreesWithVerdict demands failures or errors where the verdict is no pass, and only
-// there.
+// TestJUnitAgreesWithVerdict: the file has failures or errors exactly if the verdict is not a pass.
 func TestJUnitAgreesWithVerdict(t *testing.T) {
 	crash := timelines.Batch{Files: 3, CrashAt: 2}.Timeline()
 	retried := timelines.Batch{Files: 3, CrashAt: 2}.Timeline()
@@ -71,7 +70,7 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 				c.tests, c.failures, c.errors, out.String())
 		}
 		if passed := got.Failures+got.Errors == 0; passed != (rep.Verdict == check.Pass) {
-			t.Errorf("%s: the verdict is %s, and the file says %v", c.name, rep.Verdict, passed)
+			t.Errorf("%s: the verdict is %s, but the file passes: %v", c.name, rep.Verdict, passed)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// TestHostileMarkdown demands that no cell breaks its row, no markup of the log's becomes the
-// summary's, and nobody is notified.
+// TestHostileMarkdown: no cell breaks its row, no markup in the log becomes markup of the summary,
+// and nobody is notified.
 func TestHostileMarkdown(t *testing.T) {
 	tl, rep := timelines.Hostile()
 	var out bytes.Buffer
@@ -22,7 +22,7 @@ func TestHostileMarkdown(t *testing.T) {
 	if s := out.String(); !utf8.ValidString(s) || strings.ContainsAny(s, "\x00\x1b\r") ||
 		strings.Contains(s, "<script") ||
 		strings.Contains(s, "@user") || strings.Contains(s, "#12") {
-		t.Errorf("got through: %q", s)
+		t.Errorf("got hostile text in the summary: %q", s)
 	}
 	columns := 0
 	for line := range strings.Lines(out.String()) {
@@ -40,7 +40,8 @@ func TestHostileMarkdown(t *testing.T) {
 	}
 }
 
-// TestMarkdownLimit has more findings and checkpoints than fit.
+// TestMarkdownLimit: findings and checkpoints that do not fit are left out, and the summary says
+// so.
 func TestMarkdownLimit(t *testing.T) {
 	tl, rep := timelines.Batch{Files: 2}.Judged()
 	rep.Verdict = check.Fail
@@ -62,17 +63,17 @@ func TestMarkdownLimit(t *testing.T) {
 	}
 	got := out.String()
 	if len(got) > limit {
-		t.Errorf("%d bytes", len(got))
+		t.Errorf("the summary has %d bytes", len(got))
 	}
 	for _, want := range []string{
 		"## ❌ vramsoak: fail", "| Before Whisper Cleanup |",
 		"rows more; the JSON report has them all.",
 	} {
 		if !strings.Contains(got, want) {
-			t.Errorf("lacks %q", want)
+			t.Errorf("the summary lacks %q", want)
 		}
 	}
 	if strings.Count(got, "<details>") != strings.Count(got, "</details>") {
-		t.Error("a block stays open")
+		t.Error("a fenced block has no end")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// TestPatternShowsRecovery demands what the pattern says of a cleanup: the judge's shares and
-// verdicts, nothing of its own.
+// TestPatternShowsRecovery: the pattern shows the judge's shares and verdicts for a cleanup, and
+// none of its own.
 func TestPatternShowsRecovery(t *testing.T) {
 	policy := check.DefaultPolicy()
 	strict := policy
@@ -44,15 +44,15 @@ func TestPatternShowsRecovery(t *testing.T) {
 		for _, s := range Of(tl, rep).Steps {
 			got := strings.TrimSpace(s.Freed + " " + string(s.Verdict))
 			if want := map[string]string{"After Model Cleanup": c.want}[s.Name]; got != want {
-				t.Errorf("%s: %s says %q, want %q", c.name, s.Name, got, want)
+				t.Errorf("%s: %s shows %q, want %q", c.name, s.Name, got, want)
 			}
 		}
 	}
 }
 
-// TestPatternShowsWhatIsNotJudged has a cleanup whose objects cannot be told from those that live
-// on.
-func TestPatternShowsWhatIsNotJudged(t *testing.T) {
+// TestPatternShowsUnjudgedCleanups: a cleanup whose objects cannot be separated from longer-lived
+// ones is shown without a verdict.
+func TestPatternShowsUnjudgedCleanups(t *testing.T) {
 	tl, rep := timelines.Judge(t, `[GPU Memory] Before Diarization: Allocated: 0.10GB
 [GPU Memory] Before Waveform Cleanup: Allocated: 5.75GB
 [GPU Memory] After Waveform Cleanup: Allocated: 5.50GB
@@ -75,8 +75,8 @@ func TestPatternShowsWhatIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestPatternLeavesOutTheRare: what fewer than half of the files have is no row of a typical file,
-// and is counted; names that stand outside of files are rows, and so are those of a log that
+// TestPatternLeavesOutTheRare: checkpoints that fewer than half of the files have are counted, but
+// not rows of a typical file. Checkpoints outside of files are rows, and so are those of a log that
 // numbers its checkpoints.
 func TestPatternLeavesOutTheRare(t *testing.T) {
 	file := func(n int, more string) string {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestThin thins random lines: whatever the line, each column keeps its lowest and highest reading,
-// in the order of the line, and no more is left than four points a column.
+// TestThin thins random lines. Each column keeps its lowest and highest reading, in the order of
+// the line, and at most four points of a column are left.
 func TestThin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -22,13 +22,13 @@ func TestThin(t *testing.T) {
 		columns := 1 + rng.IntN(300)
 		thinned := Thin(points, columns)
 		if len(thinned) > 4*columns {
-			t.Fatalf("%d points of %d are left at %d columns", len(thinned), len(points), columns)
+			t.Fatalf("%d of %d points are left in %d columns", len(thinned), len(points), columns)
 		}
 		rest := points
 		for _, p := range thinned {
 			at := slices.Index(rest, p)
 			if at < 0 {
-				t.Fatalf("%v is not of the line, or out of its order", p)
+				t.Fatalf("%v is not a point of the line, or is out of order", p)
 			}
 			rest = rest[at+1:]
 		}

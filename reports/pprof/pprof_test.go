@@ -39,10 +39,10 @@ func TestSnapshotProfile(t *testing.T) {
 				sums[i] += v
 			}
 			if got := s.Label["device"]; len(got) != 1 || got[0] != "cuda:0" {
-				t.Errorf("label device %q", got)
+				t.Errorf("got the label device %q", got)
 			}
 		}
-		// As Python's pickle and PyTorch's own allocator have them, see TestRecordings of
+		// The sums of Python's pickle and PyTorch's own allocator, see TestRecordings of
 		// parser/snapshot.
 		if want := []int64{31719936, 10, 3249144832, 17}; !cmp.Equal(sums, want) {
 			t.Errorf("sums %d, expected %d", sums, want)
@@ -72,7 +72,7 @@ func TestSnapshotProfile(t *testing.T) {
 	}
 }
 
-// TestSnapshotProfileOfBlocks: a block that is free is no sample.
+// TestSnapshotProfileOfBlocks: free blocks are not samples.
 func TestSnapshotProfileOfBlocks(t *testing.T) {
 	stack := &snapshot.Stack{Frames: []*snapshot.Frame{
 		{Function: "malloc", File: "??"},

@@ -13,7 +13,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Records of the kinds and quantities that the scripts of the command line do not have.
+// someRecords yields records of the kinds and quantities that the scripts of the command line lack.
 func someRecords() iter.Seq2[record.Record, error] {
 	at := func(line int, dialect string) record.Header {
 		return record.Header{Pos: record.Position{Path: "run.log", Line: line}, Dialect: dialect}
@@ -90,7 +90,7 @@ run.log,6,,vramsoak,sample,,,,,,,,,,,5,,,pid=7 rss=1048576 source=process
 	}
 }
 
-// A writer that counts how often it is written to.
+// A countingWriter counts the writes.
 type countingWriter struct{ writes int }
 
 func (w *countingWriter) Write(b []byte) (int, error) {
@@ -98,7 +98,7 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Live records are written as they come.
+// TestRecordsLive: live records are written one by one, as they come.
 func TestRecordsLive(t *testing.T) {
 	w := &countingWriter{}
 	seen := 0
@@ -108,7 +108,7 @@ func TestRecordsLive(t *testing.T) {
 				return
 			}
 			if seen++; w.writes != seen {
-				t.Errorf("after record %d there were %d writes", seen, w.writes)
+				t.Errorf("got %d writes after record %d", w.writes, seen)
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func TestRecordCounts(t *testing.T) {
 	}
 }
 
-// What comes before an error is written.
+// TestRecordsError: records before an error are still written.
 func TestRecordsError(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	var b bytes.Buffer
@@ -142,6 +142,6 @@ func TestRecordsError(t *testing.T) {
 		t.Errorf("got %v, %v, %q", counts, err, b.String())
 	}
 	if _, err := Write(&b, someRecords(), Options{Format: "xml"}); err == nil {
-		t.Error("an unknown format is no error")
+		t.Error("got no error for an unknown format")
 	}
 }

@@ -34,12 +34,12 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// commandCases are what CI systems take for commands, and what is like them and must stay.
+// commandCases are lines that CI systems take for commands, and similar lines that must stay.
 var commandCases = map[string]string{
 	"::error::x":               `:\x3aerror::x`,
 	"a\n  \t::error file=a::x": "a\n  \t:\\x3aerror file=a::x",
 	"\u00a0\u3000::warning::x": "\u00a0\u3000:\\x3awarning::x",
-	// found by the rules of a language
+	// found by the rules of a programming language
 	"\u200d:\u200d:error::x":              "\u200d:\u200d\\x3aerror::x",
 	"run 1 ::error::x":                    "run 1 ::error::x",
 	"a: b::c\n: :x":                       "a: b::c\n: :x",
@@ -74,7 +74,7 @@ func TestTerminalBreaksCommands(t *testing.T) {
 	}
 }
 
-// TestTerminalEndsInARune cuts a rune at the end: Close tells its bytes.
+// TestTerminalEndsInARune: if the text ends within a rune, Close escapes its bytes.
 func TestTerminalEndsInARune(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -92,7 +92,7 @@ func TestTerminalEndsInARune(t *testing.T) {
 	}
 }
 
-// TestStyles lets our own colours pass where the text is our own, and there alone.
+// TestStyles: our own colours pass in our own text, and nowhere else.
 func TestStyles(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -109,7 +109,7 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-// TestOverwrite replaces the last line; a name in it gives the terminal no command.
+// TestOverwrite replaces the last line. A name in it cannot give the terminal a command.
 func TestOverwrite(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -125,7 +125,7 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
-// texts are what names may hold, for the formats that a program reads back.
+// texts returns strings that names may contain, for the formats that programs read.
 func texts() []string {
 	all := []string{
 		"a\x00\x1b[31m\x7f\r\n\tb", "\u0085\u202e\u2028\ufeff\ufffe\U000e0041",
@@ -214,7 +214,7 @@ func TestCell(t *testing.T) {
 		w.Flush()
 		row, err := csv.NewReader(&out).Read()
 		if err != nil || row[0] != want {
-			t.Errorf("%q came back as %q, %v", in, row, err)
+			t.Errorf("%q: read back as %q, %v", in, row, err)
 		}
 	}
 }
@@ -234,27 +234,27 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// demandHarmless fails the test if written text breaks what every sink promises.
+// demandHarmless fails the test if a written text breaks a promise that every sink makes.
 func demandHarmless(t *testing.T, text []byte) {
 	t.Helper()
 	if !utf8.Valid(text) {
-		t.Errorf("not UTF-8: %q", text)
+		t.Errorf("the text is not UTF-8: %q", text)
 	}
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") ||
 			strings.Contains(line, "section_start:") {
-			t.Errorf("a command: %q", line)
+			t.Errorf("the text has a command: %q", line)
 		}
 		for _, r := range strings.TrimSuffix(line, "\n") {
 			if r != '\t' && harmful(r) {
-				t.Errorf("%+q in %q", r, line)
+				t.Errorf("the text has %+q in %q", r, line)
 			}
 		}
 	}
 }
 
-// FuzzTerminal demands of every text, cut anywhere, what a terminal's sink promises, and that a
-// second sink finds nothing.
+// FuzzTerminal: every text, cut anywhere, keeps the promises of a terminal's sink, and a second
+// sink changes nothing more.
 func FuzzTerminal(f *testing.F) {
 	for _, text := range texts() {
 		f.Add([]byte(text), 3)
@@ -298,8 +298,8 @@ func BenchmarkTerminal(b *testing.B) {
 	}
 }
 
-// TestWriteLongJSON: a document whose lists are written item by item is the one that is written at
-// once.
+// TestWriteLongJSON: writing the lists of a document item by item gives the same JSON as writing it
+// at once.
 func TestWriteLongJSON(t *testing.T) {
 	t.Parallel()
 	type item struct {
@@ -329,10 +329,10 @@ func TestWriteLongJSON(t *testing.T) {
 		}
 	}
 	if err := WriteLongJSON(io.Discard, whole, []List{{"none", each(whole.A)}}); err == nil {
-		t.Error("no error for a list that the document does not have")
+		t.Error("got no error for a list that the document does not have")
 	}
 	if err := WriteLongJSON(failing{}, whole, nil); err == nil {
-		t.Error("no error for a writer that fails")
+		t.Error("got no error for a writer that fails")
 	}
 }
 

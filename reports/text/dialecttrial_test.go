@@ -7,7 +7,7 @@ import (
 	"vramsoak/parser/dialect/table"
 )
 
-// A line of a trial is cut far from its groups; groups may lie in one another.
+// TestMarked: a long line of a trial is cut far from its groups. Groups may lie within each other.
 func TestMarked(t *testing.T) {
 	text := strings.Repeat("é", 60) + "after a mem=\x07" + strings.Repeat("z", 60)
 	from := len(strings.Repeat("é", 60))

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/snapshot"
 )
 
-// failedSnapshot is what an allocator held that failed: 3 MiB in pieces, of which a leak keeps the
-// segments.
+// failedSnapshot returns an allocator's memory at a failure: 3 MiB are free in pieces, and a leak
+// keeps the segments.
 func failedSnapshot() *snapshot.Analysis {
 	leak := snapshot.Site{
 		Function: "main", File: "/home/me/transcribe.py", Line: 40,

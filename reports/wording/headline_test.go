@@ -6,8 +6,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// An out-of-memory message can give a reading in a log without checkpoints. The headline then does
-// not say that there is none.
+// TestHeadlineWithoutCheckpoints: a log without checkpoints may have a reading in an out-of-memory
+// message. The headline then does not claim that the log has no readings.
 func TestHeadlineWithoutCheckpoints(t *testing.T) {
 	t.Parallel()
 	rep := check.Report{Files: 2, Verdict: check.Undecided}

@@ -21,14 +21,15 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// A segmentsCase is a log of files at whose ends the allocator holds segments of 20 MiB. From file
-// 2 on each file leaves one, in which keep bytes stay in use and the rest is free.
+// A segmentsCase is a log of files. At the end of each, the allocator holds segments of 20 MiB.
+// From file 2 on, each file leaves one more segment, in which `keep` bytes stay in use and the rest
+// is free.
 type segmentsCase struct {
 	files, total int
 	keep         int64
-	whole        int   // segments that are free as a whole, at each file's end
-	fails        []int // files in which memory is asked for in vain
-	asked        int64 // how much, in MiB; 0 is 30
+	whole        int   // wholly free segments at each file's end
+	fails        []int // files in which an allocation fails
+	asked        int64 // the size of that allocation in MiB; 0 is 30
 	lane         record.Lane
 	nameless     bool // the log names no files
 }
@@ -88,9 +89,9 @@ func (c segmentsCase) records() func(yield func(record.Record) bool) {
 	}
 }
 
-// By hand: on a card of 100 MiB 80 are reserved in file 5, 20 by what stays and in three segments
-// of 20 with 512 bytes in use, 12 MiB less 512 B the largest piece in each; the driver has 20 MiB,
-// which is the largest.
+// TestFragmentationTitle has figures by hand. On a card of 100 MiB, 80 are reserved in file 5: 20
+// by the segment that stays, and 60 in three segments with 512 bytes in use. Their largest free
+// pieces are 12 MiB less 512 B. The driver has 20 MiB, which is the largest piece.
 func TestFragmentationTitle(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -158,8 +159,8 @@ func TestFragmentationTitle(t *testing.T) {
 	}
 }
 
-// What a pipeline prints before it names its first file is before the first file, and no file of
-// its own.
+// TestFragmentationBeforeFiles: maps that a pipeline prints before it names its first file belong
+// before that file, not to a file of their own.
 func TestFragmentationBeforeFiles(t *testing.T) {
 	c := segmentsCase{files: 8, total: 100, keep: 512, fails: []int{5}}
 	var f Maps
@@ -190,8 +191,8 @@ func TestFragmentationBeforeFiles(t *testing.T) {
 	}
 }
 
-// What there is shows, in its colour, in the place where it is; and nothing is cut off at the
-// edges. With PLOTS=DIR the pictures are left there for a person to look at.
+// TestFragmentationPlot: each use of memory is drawn in its colour and at its place, and nothing is
+// cut off at the edges. PLOTS=DIR keeps the pictures for a person to look at.
 func TestFragmentationPlot(t *testing.T) {
 	for name, c := range map[string]segmentsCase{
 		"fragmentation-60": {
@@ -229,7 +230,7 @@ func TestFragmentationPlot(t *testing.T) {
 					pixels[ink]++
 					if edge := x == 0 || y == 0 || x == b.Dx()-1 ||
 						y == b.Dy()-1; edge && ink != voidColor {
-						t.Fatalf("something is cut off at %d, %d", x, y)
+						t.Fatalf("the edge of the picture cuts something off at %d, %d", x, y)
 					}
 				}
 			}
@@ -248,7 +249,8 @@ func TestFragmentationPlot(t *testing.T) {
 	}
 }
 
-// The same records make the same bytes, of a bounded number, in each format.
+// TestFragmentationIsDeterministic: the same records give the same bytes in each format, and not
+// too many.
 func TestFragmentationIsDeterministic(t *testing.T) {
 	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
@@ -260,7 +262,7 @@ func TestFragmentationIsDeterministic(t *testing.T) {
 			}
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
-			t.Errorf("%s differs from one time to the next", format)
+			t.Errorf("%s: two plots of the same input differ", format)
 		}
 		if first.Len() > 400<<10 {
 			t.Errorf("%s: %d bytes", format, first.Len())
@@ -271,9 +273,8 @@ func TestFragmentationIsDeterministic(t *testing.T) {
 	}
 }
 
-// However long a run is, no more of it is kept than a picture has room for, and of that nothing is
-// lost which must be seen: the one allocation that failed, the most and the least that there was of
-// anything.
+// TestFragmentationIsThinned: a long run keeps only as many frames as a picture has room for. It
+// does not lose the one failed allocation, nor the extremes of any use.
 func TestFragmentationIsThinned(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var f Maps
@@ -302,7 +303,7 @@ func TestFragmentationIsThinned(t *testing.T) {
 		f.Add(m)
 		lane := f.lanes[record.Lane{}]
 		if len(lane.frames) >= framesMax {
-			t.Fatalf("%d frames", len(lane.frames))
+			t.Fatalf("got %d frames", len(lane.frames))
 		}
 		now := lane.frames[len(lane.frames)-1]
 		for k, v := range value(now) {
@@ -326,7 +327,7 @@ func TestFragmentationIsThinned(t *testing.T) {
 				len(fr.bands))
 		}
 	}
-	// the least that is reserved, or in pieces, is no extreme that a picture needs
+	// a picture does not need the least reserved or fragmented memory
 	low[0], low[3] = keptLow[0], keptLow[3]
 	if low != keptLow || high != keptHigh {
 		t.Errorf("from %v to %v, kept from %v to %v", low, high, keptLow, keptHigh)
@@ -336,8 +337,8 @@ func TestFragmentationIsThinned(t *testing.T) {
 	}
 }
 
-// Of several devices the one is drawn where an allocation failed, and a log without maps is told
-// how to get some.
+// TestFragmentationShown: of several devices, the one with a failed allocation is drawn. For a log
+// without maps, the error says how to get some.
 func TestFragmentationShown(t *testing.T) {
 	var f Maps
 	for _, c := range []segmentsCase{
@@ -350,7 +351,7 @@ func TestFragmentationShown(t *testing.T) {
 		}
 	}
 	if got := f.shown().lane.Device; got != 1 {
-		t.Errorf("device %d is shown", got)
+		t.Errorf("got a plot of device %d", got)
 	}
 	for i := range 100 {
 		f.Add(record.SegmentMap{Lane: record.Lane{Device: i}})
@@ -366,7 +367,7 @@ func TestFragmentationShown(t *testing.T) {
 	}
 }
 
-// Maps of any numbers make a picture.
+// TestFragmentationOfAnything: maps with any numbers can be drawn.
 func TestFragmentationOfAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 4 {

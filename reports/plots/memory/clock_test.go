@@ -11,7 +11,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// places reads a log and returns where its checkpoints stand on the x axis.
+// places reads a log and returns the positions of its checkpoints on the x axis.
 func places(t *testing.T, log string) ([]float64, clock) {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
@@ -95,8 +95,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestClockOfTwoLogs sets one log with dates beside one without: their times cannot be compared,
-// the checkpoints are counted.
+// TestClockOfTwoLogs has one log with dates and one without. Their times cannot be compared, so the
+// axis counts checkpoints.
 func TestClockOfTwoLogs(t *testing.T) {
 	const reading = ": Allocated: 1.00GB\n"
 	tl, err := parser.Build(func(yield func(record.Record, error) bool) {
@@ -121,7 +121,7 @@ func TestClockOfTwoLogs(t *testing.T) {
 	}
 }
 
-// TestClockCutsBetweenRuns resumes a run a day later: the day is left out.
+// TestClockCutsBetweenRuns resumes a run a day later. The axis leaves out that day.
 func TestClockCutsBetweenRuns(t *testing.T) {
 	const reading = ": Allocated: 1.00GB (4.2%) | Reserved: 1.00GB (4.2%) | Free: 23.00GB | " +
 		"Total: 24.00GB\n"

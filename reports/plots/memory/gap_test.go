@@ -12,8 +12,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The plot of a run beside another tenant has our use, the whole device's and the gap, and says
-// that it began dirty.
+// TestChartOfTwoLedgers: the plot of a run on a shared device shows our use, the whole device's use
+// and the gap between them. It notes that the run began on a device in use.
 func TestChartOfTwoLedgers(t *testing.T) {
 	archive, err := txtar.ParseFile("../../testdata/dirty-start.txtar")
 	if err != nil {
@@ -25,13 +25,13 @@ func TestChartOfTwoLedgers(t *testing.T) {
 	for _, s := range c.series {
 		names = append(names, s.name)
 	}
-	// The samples around the four checkpoints differ, by what the model takes, or there is none:
-	// what is certain is at most the idle level's dark memory, and there the last samples are 2500
-	// and 600 MiB around 200 MiB reserved.
+	// The samples before and after the four checkpoints differ by the model's memory, or are missing.
+	// Only the dark memory of the idle level is certain: there the last samples are 2500 and 600 MiB,
+	// with 200 MiB reserved.
 	const mib = 1 << 20
 	for _, d := range c.dark {
 		if d.reserved != 200*mib || d.used != 600*mib {
-			t.Errorf("a gap from %g to %g MiB", d.reserved/mib, d.used/mib)
+			t.Errorf("got a gap from %g to %g MiB", d.reserved/mib, d.used/mib)
 		}
 	}
 	want := []string{
@@ -43,7 +43,7 @@ func TestChartOfTwoLedgers(t *testing.T) {
 	}
 	// 2100 MiB reserved, 400 dark, 9 GiB of others
 	if whole := c.series[0].points[0].Y; whole != float64(9<<30+2500<<20) {
-		t.Errorf("the whole device is %.0f", whole)
+		t.Errorf("got %.0f for the whole device", whole)
 	}
 	notes := strings.Join(c.notes, "\n")
 	for _, say := range []string{
@@ -51,18 +51,18 @@ func TestChartOfTwoLedgers(t *testing.T) {
 		"clean-start, device after the run: not back", "other processes held 9.00 GiB",
 	} {
 		if !strings.Contains(notes, say) {
-			t.Errorf("the notes do not say %q:\n%s", say, notes)
+			t.Errorf("the notes lack %q:\n%s", say, notes)
 		}
 	}
 
-	// The only device of the samples is the checkpoints' by whatever number.
+	// If the samples have only one device, it is the checkpoints' device, whatever its number.
 	for i := range tl.Samples {
 		tl.Samples[i].Lane.Device = 3
 	}
 	if c := makeChart(tl, rep, nil); len(c.series) != 4 || len(c.dark) == 0 {
-		t.Errorf("%d series where the driver calls the device 3", len(c.series))
+		t.Errorf("got %d series if the driver calls the device 3", len(c.series))
 	}
-	// Of two ranks on one device the driver's samples are not one's.
+	// If two ranks share a device, its samples belong to neither.
 	second := tl.Files[1].Checkpoints
 	for i := range second {
 		second[i].Lane = record.Lane{Rank: 1}
@@ -71,6 +71,6 @@ func TestChartOfTwoLedgers(t *testing.T) {
 		tl.Samples[i].Lane.Device = 0
 	}
 	if c := makeChart(tl, rep, nil); len(c.dark) > 0 {
-		t.Error("a gap where two ranks share the device")
+		t.Error("got a gap although two ranks share the device")
 	}
 }

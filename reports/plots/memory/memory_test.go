@@ -21,8 +21,8 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// TestPlot draws every sample small and looks at the picture. With PLOTS=DIR it draws them at full
-// size and leaves them there for a person to look at.
+// TestPlot draws every sample small and looks at the picture. PLOTS=DIR draws them at full size and
+// keeps them for a person to look at.
 func TestPlot(t *testing.T) {
 	small := plots.Options{Width: 800, Height: 450}
 	dir := os.Getenv("PLOTS")
@@ -57,7 +57,7 @@ func TestPlotDefaultSize(t *testing.T) {
 	lookAt(t, out.Bytes(), plots.Options{Width: 1600, Height: 900}, s)
 }
 
-// TestPlotIsDeterministic draws twice: the same input is to give the same bytes, whatever the time.
+// TestPlotIsDeterministic: the same input gives the same bytes at any time.
 func TestPlotIsDeterministic(t *testing.T) {
 	s := timelines.Batch{Files: 4, KeepFrom: 2, Diarize: true}
 	for _, format := range plots.Formats {
@@ -70,7 +70,7 @@ func TestPlotIsDeterministic(t *testing.T) {
 			}
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
-			t.Errorf("%s differs from one time to the next", format)
+			t.Errorf("%s: two plots of the same input differ", format)
 		}
 		if dates := regexp.MustCompile(`D:\d+`).FindAll(first.Bytes(), -1); format == "pdf" &&
 			string(bytes.Join(dates, []byte(" "))) != "D:20000101000000 D:20000101000000" {
@@ -79,8 +79,8 @@ func TestPlotIsDeterministic(t *testing.T) {
 	}
 }
 
-// lookAt decodes a picture and demands its size, white ground, and the colours of what is to be
-// seen.
+// lookAt decodes a picture and checks its size, its white ground, and the colours of everything
+// that it must show.
 func lookAt(t *testing.T, data []byte, want plots.Options, s timelines.Batch) {
 	t.Helper()
 	decoded, err := png.Decode(bytes.NewReader(data))
@@ -98,7 +98,7 @@ func lookAt(t *testing.T, data []byte, want plots.Options, s timelines.Batch) {
 			pixels[c]++
 			if edge := x == 0 || y == 0 || x == want.Width-1 ||
 				y == want.Height-1; edge && c != (color.RGBA{255, 255, 255, 255}) {
-				t.Fatalf("something is cut off at %d, %d", x, y)
+				t.Fatalf("the edge of the picture cuts something off at %d, %d", x, y)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func lookAt(t *testing.T, data []byte, want plots.Options, s timelines.Batch) {
 	}
 	for what, c := range seen {
 		if n := pixels[color.RGBA(c)]; n < 50 {
-			t.Errorf("%d pixels of %s", n, what)
+			t.Errorf("got %d pixels of %s", n, what)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestPlotWords(t *testing.T) {
 	}
 }
 
-// TestPlotMarksFailed demands a mark at each After of the cleanup that failed, and nowhere else.
+// TestPlotMarksFailed: the plot marks each After of a failed cleanup, and nothing else.
 func TestPlotMarksFailed(t *testing.T) {
 	tl, rep := timelines.Batch{Files: 8, KeepFrom: 3, CrashAt: 6, Diarize: true}.Judged()
 	c := makeChart(tl, rep, nil)
@@ -209,12 +209,12 @@ func TestPlotMarksFailed(t *testing.T) {
 		}
 	}
 	if clean := makeChart(tl, &check.Report{Verdict: check.Pass}, nil); len(clean.failed) > 0 {
-		t.Errorf("%d marks where no finding failed", len(clean.failed))
+		t.Errorf("got %d marks although no finding failed", len(clean.failed))
 	}
 }
 
-// TestPlotMarksStages demands a mark at the After of a stage only where no cleanup failed: 1 GB of
-// 7 is freed, as the cleanup said that it would be.
+// TestPlotMarksStages: the After of a stage has a mark only if none of its cleanups failed. 1 GB of
+// 7 is freed, as the cleanup announced.
 func TestPlotMarksStages(t *testing.T) {
 	stage := func(holds string) string {
 		return `[GPU Memory] Before Transcription: Allocated: 1.00GB
@@ -238,7 +238,7 @@ func TestPlotMarksStages(t *testing.T) {
 			Point: plots.Point{X: 3, Y: float64(timelines.GiB(7))},
 			Text:  "Whisper Cleanup freed 14.3 %, file 1",
 		}}},
-		// that device is shown
+		// the plot shows that device
 		{stage("") + "[GPU Memory] Before Transcription: Allocated: 20.00GB | device=1\n", nil},
 	} {
 		tl, rep := timelines.Judge(t, c.log, check.DefaultPolicy())
@@ -271,15 +271,15 @@ func TestPlotRefuses(t *testing.T) {
 	tl, rep := timelines.Batch{Files: 2}.Judged()
 	if err := plotOf(&bytes.Buffer{}, "gif", tl, rep, plots.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "png, svg, pdf") {
-		t.Errorf("gif: %v", err)
+		t.Errorf("gif: got %v", err)
 	}
 	if err := plotOf(&bytes.Buffer{}, "png", tl, rep,
 		plots.Options{Width: 100, Height: 100}); err == nil {
-		t.Error("100 x 100 was drawn")
+		t.Error("100 x 100: got a picture, want an error")
 	}
 	if err := plotOf(&bytes.Buffer{}, "png", &timeline.Timeline{}, &check.Report{},
 		plots.Options{}); !errors.Is(err, ErrNothing) {
-		t.Errorf("nothing: %v", err)
+		t.Errorf("an empty log: got %v", err)
 	}
 }
 

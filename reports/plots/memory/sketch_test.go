@@ -17,7 +17,8 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// Of a short log a sketch keeps everything: its chart is that of the whole timeline.
+// TestSketchOfShortLog: the sketch of a short log keeps everything. Its chart is that of the whole
+// timeline.
 func TestSketchOfShortLog(t *testing.T) {
 	for _, s := range []timelines.Batch{
 		{Files: 60, KeepFrom: 12, Diarize: true, Device: true},
@@ -34,9 +35,9 @@ func TestSketchOfShortLog(t *testing.T) {
 	}
 }
 
-// Of a long log it keeps what can be seen: the bounds of what is drawn, to within the width of
-// three columns, the high-water mark with its words, failed cleanups wherever there are any, files
-// and what they were made of.
+// TestSketchOfLongLog: the sketch of a long log keeps what can be seen. That is the bounds of each
+// line, to within the width of three columns, the high-water mark with its words, failed cleanups
+// wherever they are, and the files with their stages.
 func TestSketchOfLongLog(t *testing.T) {
 	const columns = 1400
 	for name, s := range map[string]timelines.Batch{
@@ -51,7 +52,7 @@ func TestSketchOfLongLog(t *testing.T) {
 			sketch := sketchOf(tl, rep, plots.Options{})
 			got := sketch.Chart(tl, rep)
 			if n := len(sketch.lanes[0].marks); n > sketchLimit || n < sketchLimit/4 {
-				t.Errorf("%d of %d checkpoints are kept", n, tl.Checkpoints)
+				t.Errorf("the sketch keeps %d of %d checkpoints", n, tl.Checkpoints)
 			}
 			if diff := cmp.Diff(whole.mark, got.mark,
 				cmp.AllowUnexported(plots.Note{}, plots.Point{})); diff != "" {
@@ -92,8 +93,8 @@ func TestSketchOfLongLog(t *testing.T) {
 	}
 }
 
-// comparePoints demands that every point of the whole lies within what the sketch has around it,
-// and that the sketch made up none.
+// comparePoints checks that every point of the whole line lies within the sketch's points around
+// it, and that each point of the sketch is in the whole line.
 func comparePoints(t *testing.T, whole, got series, width float64) {
 	t.Helper()
 	if whole.name != got.name {
@@ -105,7 +106,7 @@ func comparePoints(t *testing.T, whole, got series, width float64) {
 	}
 	for _, p := range got.points {
 		if !known[p] {
-			t.Fatalf("%s: a point %+v that is none", whole.name, p)
+			t.Fatalf("%s: the point %+v is not in the whole line", whole.name, p)
 		}
 	}
 	from := 0
@@ -126,7 +127,8 @@ func comparePoints(t *testing.T, whole, got series, width float64) {
 	}
 }
 
-// Stages that are wide enough to be seen stay, however much happens in them.
+// TestSketchKeepsWideStages: stages that are wide enough to be seen stay, however many checkpoints
+// they have.
 func TestSketchKeepsWideStages(t *testing.T) {
 	f := &timeline.File{Index: 1, Path: "a.wav", Status: record.StatusOK, Start: timelines.Start}
 	tl := &timeline.Timeline{Files: []*timeline.File{f}}
@@ -156,7 +158,7 @@ func TestSketchKeepsWideStages(t *testing.T) {
 		wide(sketchOf(tl, rep, plots.Options{}).Chart(tl, rep))
 	for _, stages := range [][]span{whole, got} {
 		for i := range stages {
-			stages[i].index = 0 // those of other names may be gone
+			stages[i].index = 0 // stages with other names may be gone
 		}
 	}
 	if diff := cmp.Diff(whole, got, cmp.AllowUnexported(span{})); diff != "" || len(whole) != 2 {
@@ -164,7 +166,8 @@ func TestSketchKeepsWideStages(t *testing.T) {
 	}
 }
 
-// A log whose times say nothing, or run backwards, is sketched by its checkpoints' numbers.
+// TestSketchOfOddTimes: a log whose times are equal, or run backwards, is sketched by the numbers
+// of its checkpoints.
 func TestSketchOfOddTimes(t *testing.T) {
 	for name, at := range map[string]func(i int) time.Time{
 		"all alike": func(int) time.Time { return timelines.Start },
@@ -191,11 +194,11 @@ func TestSketchOfOddTimes(t *testing.T) {
 		s := sketchOf(tl, &check.Report{}, plots.Options{})
 		marks := s.lanes[0].marks
 		if len(marks) > sketchLimit*3/2 || marks[0].number != 1 || marks[len(marks)-1].number != n {
-			t.Errorf("%s: %d marks", name, len(marks))
+			t.Errorf("%s: got %d marks", name, len(marks))
 		}
 		for i := 1; i < len(marks) && name != "back and forth"; i++ {
 			if gap := marks[i].number - marks[i-1].number; gap > n/columnsAtLeast {
-				t.Fatalf("%s: nothing of %d checkpoints in a row", name, gap)
+				t.Fatalf("%s: the sketch has none of %d checkpoints in a row", name, gap)
 			}
 		}
 		var out bytes.Buffer

@@ -19,12 +19,12 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// TestPlotOverFiles draws every sample that has enough files. With PLOTS=DIR it leaves the pictures
-// there for a person to look at.
+// TestPlotOverFiles draws every sample with enough files. PLOTS=DIR keeps the pictures for a person
+// to look at.
 func TestPlotOverFiles(t *testing.T) {
 	dir := os.Getenv("PLOTS")
 	for name, s := range timelines.Samples {
-		// fewer in one process, or that ended well
+		// too few in one process, or too few that ended well
 		if s.Files < shape.LeastFiles || s.Processes || name == "8-keep" {
 			continue
 		}
@@ -46,7 +46,7 @@ func TestPlotOverFiles(t *testing.T) {
 				for x := range size.X {
 					for _, y := range []int{0, size.Y - 1} {
 						if r, g, b, _ := img.At(x, y).RGBA(); r+g+b != 3*0xFFFF {
-							t.Fatalf("something is cut off at %d, %d", x, y)
+							t.Fatalf("the edge of the picture cuts something off at %d, %d", x, y)
 						}
 					}
 				}
@@ -64,7 +64,7 @@ func TestPlotOverFiles(t *testing.T) {
 	}
 }
 
-// overFiles are the words of the plot of what is judged.
+// overFiles returns the words in the plot of a report.
 func overFiles(t *testing.T, rep *check.Report, opts plots.Options) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -132,7 +132,7 @@ func TestPlotOverFilesWords(t *testing.T) {
 		for _, w := range c.want {
 			_, after, found := strings.Cut(rest, w)
 			if !found {
-				t.Errorf("%s: the plot lacks %q, or has it elsewhere", c.name, w)
+				t.Errorf("%s: the plot lacks %q, or has it at another place", c.name, w)
 				continue
 			}
 			rest = after
@@ -145,8 +145,7 @@ func TestPlotOverFilesWords(t *testing.T) {
 	}
 }
 
-// TestPlotOverFilesIsDeterministic draws twice: the same input is to give the same bytes, whatever
-// the time.
+// TestPlotOverFilesIsDeterministic: the same input gives the same bytes at any time.
 func TestPlotOverFilesIsDeterministic(t *testing.T) {
 	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
@@ -157,7 +156,7 @@ func TestPlotOverFilesIsDeterministic(t *testing.T) {
 			}
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
-			t.Errorf("%s differs from one time to the next", format)
+			t.Errorf("%s: two plots of the same input differ", format)
 		}
 	}
 }
@@ -177,7 +176,7 @@ func trendOf(falls bool, values ...float64) *check.Trend {
 	return t
 }
 
-// TestFilesPanelFalls demands that what falls is drawn where its values are: 100, 98, 96 MiB.
+// TestFilesPanelFalls: falling values, 100, 98, 96 MiB, are drawn where they are.
 func TestFilesPanelFalls(t *testing.T) {
 	var values []float64
 	for i := range 20 {
@@ -192,9 +191,8 @@ func TestFilesPanelFalls(t *testing.T) {
 	}
 }
 
-// TestFilesPanelScale demands that noise of 1 MiB on 200 files, which may grow by 200 MiB, takes a
-// quarter of the axis; that an outlier of 5 GiB stays outside; and that nothing below 0 is shown of
-// what cannot be there.
+// TestFilesPanelScale: noise of 1 MiB on 200 files, which may grow by 200 MiB, takes a quarter of
+// the axis. An outlier of 5 GiB stays outside. The axis does not go below 0 for values that cannot.
 func TestFilesPanelScale(t *testing.T) {
 	var values []float64
 	for i := range 200 {
@@ -203,15 +201,15 @@ func TestFilesPanelScale(t *testing.T) {
 	values[77] = float64(timelines.GiB(5))
 	p := newPanel(trendOf(false, values...), true)
 	if span := p.top - p.bottom; span != float64(timelines.MiB(4)) || p.bottom != 0 {
-		t.Errorf("from %.0f to %.0f, want 4 MiB from 0 on", p.bottom, p.top)
+		t.Errorf("got an axis from %.0f to %.0f, want 0 to 4 MiB", p.bottom, p.top)
 	}
 	if want := []plots.Point{{X: 78, Y: float64(timelines.GiB(5))}}; !slices.Equal(p.outside,
 		want) || len(p.files) != 199 {
-		t.Errorf("outside are %v, want %v", p.outside, want)
+		t.Errorf("got %v outside of the axis, want %v", p.outside, want)
 	}
 }
 
-// TestFileNumbers demands places in the batch, unless they are unknown or come again.
+// TestFileNumbers: files have their numbers in the batch, unless these are unknown or occur twice.
 func TestFileNumbers(t *testing.T) {
 	for _, c := range []struct {
 		index []int
@@ -226,7 +224,7 @@ func TestFileNumbers(t *testing.T) {
 			trend.Files = append(trend.Files, &timeline.File{Index: i})
 		}
 		if got := fileNumbers(trend); !slices.Equal(got, c.want) {
-			t.Errorf("%v are numbered %v, want %v", c.index, got, c.want)
+			t.Errorf("%v: got the numbers %v, want %v", c.index, got, c.want)
 		}
 	}
 }
@@ -244,7 +242,7 @@ func TestPlotOverFilesRefuses(t *testing.T) {
 	} {
 		if err := Plot(&bytes.Buffer{}, "png", c.rep, plots.Options{}); err == nil ||
 			err.Error() != c.want {
-			t.Errorf("%v, want %s", err, c.want)
+			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
 }
@@ -266,7 +264,7 @@ func TestMessage(t *testing.T) {
 	}
 	lines := message(sty, strings.Repeat(long+" ", 5), 220)
 	if len(lines) != messageLines || !strings.HasSuffix(lines[messageLines-1], "...") {
-		t.Errorf("%d lines: %q", len(lines), lines)
+		t.Errorf("got %d lines: %q", len(lines), lines)
 	}
 }
 

@@ -79,8 +79,8 @@ var docsPictures = []docsPicture{
 	},
 }
 
-// TestDocsPictures draws the pictures of docs/explanation/growth.md and holds them against what is
-// said there. With PICTURES=DIR it writes them, as make docs-pictures does.
+// TestDocsPictures draws the pictures of docs/explanation/growth.md and compares them with the
+// text. With PICTURES=DIR it writes them, as make docs-pictures does.
 func TestDocsPictures(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/explanation/growth.md")
 	if err != nil {
@@ -114,7 +114,7 @@ func TestDocsPictures(t *testing.T) {
 	}
 }
 
-// judged is the judgement of the picture's log.
+// judged returns the report on the picture's log.
 func (p docsPicture) judged(t *testing.T) *check.Report {
 	t.Helper()
 	levels := fixtures.Levels(p.spec)
@@ -128,12 +128,13 @@ func (p docsPicture) judged(t *testing.T) *check.Report {
 	}
 	rep := check.Of(tl, check.DefaultPolicy())
 	if len(rep.Trends) == 0 {
-		t.Fatalf("%s: nothing was judged over files: %+v", p.name, rep.Findings)
+		t.Fatalf("%s: no finding is on levels over files: %+v", p.name, rep.Findings)
 	}
 	return rep
 }
 
-// fewColours is a PNG with 16 levels of each colour, and a palette: a quarter of the size.
+// fewColours returns a PNG with 16 levels of each colour and a palette, which is a quarter of the
+// size.
 func fewColours(t *testing.T, data *bytes.Buffer) []byte {
 	t.Helper()
 	full, err := png.Decode(data)
@@ -155,7 +156,7 @@ func fewColours(t *testing.T, data *bytes.Buffer) []byte {
 		}
 	}
 	var out bytes.Buffer
-	// of at most 256 colours
+	// a palette has at most 256 colours
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, few); err != nil {
 		t.Fatal(err)
 	}
