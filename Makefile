@@ -112,7 +112,8 @@ test-race:
 test-breaks:
 	@ci/breaks.sh
 
-# Makes N small breaks in a package, drawn by SEED, and lists those that its own tests do not notice.
+# Makes N small breaks in a package, drawn by SEED, and lists those that its own tests do not
+# notice.
 PKG ?= ./harness/shape
 N ?= 50
 SEED ?= 1

@@ -22,8 +22,9 @@ while rss=$(awk '/^VmHWM:/ { print $2 }' "/proc/$pid/status" 2>/dev/null) && [ -
   sleep 0.02
 done
 wait "$pid" || { cat "$dir/err.txt" >&2; head -n 1 "$dir/out.txt"; }
-printf '%d files, a log of %d MiB: resident memory %.0f MiB while they run, %.0f MiB with the reports\n' \
-  "$files" "$(du -m "$dir"/runs/*/soak.log | cut -f1)" "$((running / 1024))" "$((most / 1024))"
+printf '%d files, a log of %d MiB: ' "$files" "$(du -m "$dir"/runs/*/soak.log | cut -f1)"
+printf 'resident memory %.0f MiB while they run, %.0f MiB with the reports\n' \
+  "$((running / 1024))" "$((most / 1024))"
 
 # The pipeline with 200 threads is a Python program: awk and the shell have none.
 if ! python3 -c '' 2>/dev/null; then
@@ -44,4 +45,6 @@ sleep "$seconds"
 after=$(ticks)
 kill "$pid"
 wait "$pid" || true
-awk "BEGIN { printf \"200 threads, 10 samples a second: %.2f %% of a core\n\", ($after - $before) / $(getconf CLK_TCK) / $seconds * 100 }"
+awk -v ticks="$((after - before))" -v second="$(getconf CLK_TCK)" -v seconds="$seconds" 'BEGIN {
+  printf "200 threads, 10 samples a second: %.2f %% of a core\n", ticks / second / seconds * 100
+}'

@@ -6,7 +6,10 @@
 set -euo pipefail
 audio=$1 model=$2 rounds=${3:-5}
 
-[ -x bin/gpupipeline ] || { echo "bench-overhead: not run: whisper.cpp is not available here"; exit 0; }
+if [ ! -x bin/gpupipeline ]; then
+  echo "bench-overhead: not run: whisper.cpp is not available here"
+  exit 0
+fi
 dir=$(mktemp -d .build/overhead.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 find "$audio" -name '*.wav' | sort >"$dir/list.txt"
@@ -28,6 +31,12 @@ for ((i = 1; i <= rounds; i++)); do
   echo "$soaked" >>"$dir/soaked"
 done
 
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
+median() {
+  sort -n "$1" |
+    awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+}
 a=$(median "$dir/alone") s=$(median "$dir/soaked")
-awk "BEGIN { printf \"median: alone %.3f s, under soak %.3f s, ratio %.4f (overhead %+.2f %%)\n\", $a, $s, $s / $a, 100 * ($s / $a - 1) }"
+awk -v a="$a" -v s="$s" 'BEGIN {
+  printf "median: alone %.3f s, under soak %.3f s, ", a, s
+  printf "ratio %.4f (overhead %+.2f %%)\n", s / a, 100 * (s / a - 1)
+}'

@@ -19,7 +19,10 @@ if [ -z "$rg" ]; then
 		(cd "$dir" && apt-get -q download ripgrep >apt.log 2>&1 && dpkg -x ripgrep_*.deb ripgrep) || true
 	fi
 fi
-[ -x "$rg" ] || { echo "bench-parse: ripgrep is not available here (see $dir/apt.log); install it" >&2; exit 2; }
+if [ ! -x "$rg" ]; then
+	echo "bench-parse: ripgrep is not available here (see $dir/apt.log); install it" >&2
+	exit 2
+fi
 
 seconds() { # seconds COMMAND... LOG: its wall time; output and exit code are ignored
 	local start end
@@ -36,11 +39,16 @@ search() { # the peak, as people find it; a log that is one line must be split f
 	*) grep 'GPU Memory' "$1" | awk -F'Allocated: ' "$peak" ;;
 	esac
 }
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
+median() {
+	sort -n "$1" |
+		awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+}
 
-echo "$(nproc) processors, $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo), $("$rg" --version | head -n 1), $(date +%F)"
+model=$(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo)
+echo "$(nproc) processors, $model, $("$rg" --version | head -n 1), $(date +%F)"
 echo
-echo "| log | checkpoints | rg -c | grep, awk | check | check/rg | check/grep, awk | MB/s | memory MiB | allowed MiB |"
+echo "| log | checkpoints | rg -c | grep, awk | check | check/rg | check/grep, awk | MB/s |" \
+	"memory MiB | allowed MiB |"
 echo "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 for kind in mixed none only progress; do
 	log=$dir/$kind-$size.log
@@ -52,9 +60,12 @@ for kind in mixed none only progress; do
 		seconds search "$log" >>"$tmp/grep"
 		seconds bin/vramsoak check "$log" >>"$tmp/check"
 	done
-	checkpoints=$({ bin/vramsoak check --format json "$log" 2>/dev/null || true; } | sed -n 's/^  "checkpoints": \([0-9]*\),$/\1/p')
-	memory=$({ /usr/bin/time -f 'KiB %M' bin/vramsoak check "$log" >/dev/null || true; } 2>&1 | sed -n 's/^KiB //p')
-	awk -v kind="$kind" -v n="${checkpoints:-0}" -v r="$(median "$tmp/rg")" -v g="$(median "$tmp/grep")" -v c="$(median "$tmp/check")" \
+	checkpoints=$({ bin/vramsoak check --format json "$log" 2>/dev/null || true; } |
+		sed -n 's/^  "checkpoints": \([0-9]*\),$/\1/p')
+	memory=$({ /usr/bin/time -f 'KiB %M' bin/vramsoak check "$log" >/dev/null || true; } 2>&1 |
+		sed -n 's/^KiB //p')
+	awk -v kind="$kind" -v n="${checkpoints:-0}" -v r="$(median "$tmp/rg")" \
+		-v g="$(median "$tmp/grep")" -v c="$(median "$tmp/check")" \
 		-v size="$(stat -c %s "$log")" -v kib="${memory:-0}" 'BEGIN {
 		printf "| %s | %d | %.2f s | %.2f s | %.2f s | %.2f | %.2f | %.0f | %.0f | %.0f |\n",
 			kind, n, r, g, c, c / r, c / g, size / 1e6 / c, kib / 1024, 32 + 64 * n / 1048576 }'

@@ -22,11 +22,13 @@ while IFS= read -r line; do
     exit 2
   fi
   echo "{\"Replace\": {\"$PWD/$file\": \"$dir/broken.go\"}}" >"$dir/overlay.json"
-  if go test -overlay="$dir/overlay.json" -vet=off -count=1 -timeout 5m -run "$tests" "./$package" >"$dir/out" 2>&1; then
+  if go test -overlay="$dir/overlay.json" -vet=off -count=1 -timeout 5m -run "$tests" \
+    "./$package" >"$dir/out" 2>&1; then
     echo "MISSED  $package: $what"
     missed=$((missed + 1))
   elif grep -qaE '^ *--- FAIL|^panic: ' "$dir/out"; then
-    echo "caught  $package: $what: $(grep -aoE '^--- FAIL: [A-Za-z0-9_]+|^panic: .*' "$dir/out" | sed 's/--- FAIL: //' | paste -sd ' ')"
+    by=$(grep -aoE '^--- FAIL: [A-Za-z0-9_]+|^panic: .*' "$dir/out" | sed 's/--- FAIL: //')
+    echo "caught  $package: $what: $(paste -sd ' ' <<<"$by")"
     caught=$((caught + 1))
   else
     cat "$dir/out" >&2

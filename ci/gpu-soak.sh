@@ -32,10 +32,17 @@ fail() {
 soak() {
   local name=$1 want=$2 pattern=$3 code=0
   shift 3
-  bin/vramsoak soak --files "$out/audio" --feed stdin --timeout 5m --policy ci/vramsoak.yaml --runs "$out/$name" -- "$@" \
+  bin/vramsoak soak --files "$out/audio" --feed stdin --timeout 5m --policy ci/vramsoak.yaml \
+    --runs "$out/$name" -- "$@" \
     >"$out/$name.txt" 2>&1 || code=$?
-  [ "$code" -eq "$want" ] || { cat "$out/$name.txt"; fail "$name: expected exit $want, found $code"; }
-  grep -q "$pattern" "$out/$name"/*/verdict.json || { cat "$out/$name.txt"; fail "$name: expected $pattern in the verdict"; }
+  if [ "$code" -ne "$want" ]; then
+    cat "$out/$name.txt"
+    fail "$name: expected exit $want, found $code"
+  fi
+  if ! grep -q "$pattern" "$out/$name"/*/verdict.json; then
+    cat "$out/$name.txt"
+    fail "$name: expected $pattern in the verdict"
+  fi
   echo "GPU soak: $name: exit $want as it should"
 }
 
@@ -64,8 +71,10 @@ if above[len(above) // 10] < 0 or above[len(above) // 2] > 4096:
 ' || fail "$1: the log and the driver"
 }
 
-if "$python" -c 'import sys, torch; sys.exit(sys.argv[1] == "cuda" and not torch.cuda.is_available())' "$device" 2>/dev/null; then
-  pipeline=("$python" pipeline/python/transcribe.py --model "${MODEL:-base}" --tokens 16 --device "$device" --stdin)
+if "$python" -c 'import sys, torch
+sys.exit(sys.argv[1] == "cuda" and not torch.cuda.is_available())' "$device" 2>/dev/null; then
+  pipeline=("$python" pipeline/python/transcribe.py --model "${MODEL:-base}" --tokens 16
+    --device "$device" --stdin)
   soak python-clean 0 '"verdict": "pass"' "${pipeline[@]}"
   [ "$device" = cpu ] || ledgers python-clean
   soak python-leak 1 'grows by 4\.0[0-9] MiB a file' "${pipeline[@]}" --fault leak:4MiB
@@ -73,7 +82,8 @@ if "$python" -c 'import sys, torch; sys.exit(sys.argv[1] == "cuda" and not torch
   soak python-oom 1 'file 3 .* ran out of memory' "${pipeline[@]}" --fault oom:3
   soak python-crash 1 'file 3 .* crashed' "${pipeline[@]}" --fault crash:3
   if [ "$device" = cuda ]; then
-    printf '%s\n' "$out"/audio/*.wav | head -n 2 | "${pipeline[@]}" --fault leak:4MiB --snapshot "$out/snapshot.pickle" \
+    printf '%s\n' "$out"/audio/*.wav | head -n 2 |
+      "${pipeline[@]}" --fault leak:4MiB --snapshot "$out/snapshot.pickle" \
       >"$out/snapshot.log" 2>&1 || { cat "$out/snapshot.log"; fail "the memory snapshot"; }
     [ -s "$out/snapshot.pickle" ] || fail "expected a memory snapshot, found none"
   fi
@@ -87,11 +97,16 @@ if [ ! -x bin/gpupipeline ]; then
   exit 0
 fi
 bin/vramsoak fixtures model .build/model >/dev/null
-native=(bin/gpupipeline --model .build/model/ggml-soak.bin --segmentation .build/model/segmentation.onnx
+native=(bin/gpupipeline --model .build/model/ggml-soak.bin
+  --segmentation .build/model/segmentation.onnx
   --embedding .build/model/embedding.onnx --device nvml --out "$out/transcripts" --stdin)
 if ! printf '%s\n' "$out"/audio/*.wav | head -n 1 | "${native[@]}" >"$out/native.txt" 2>&1; then
-  grep -q 'expected a GPU that whisper.cpp computes on' "$out/native.txt" || { cat "$out/native.txt"; fail "native: one file"; }
-  echo "GPU soak: native: not run: whisper.cpp has no CUDA backend here ($(tail -n 1 "$out/native.txt"))"
+  if ! grep -q 'expected a GPU that whisper.cpp computes on' "$out/native.txt"; then
+    cat "$out/native.txt"
+    fail "native: one file"
+  fi
+  reason=$(tail -n 1 "$out/native.txt")
+  echo "GPU soak: native: not run: whisper.cpp has no CUDA backend here ($reason)"
   exit 0
 fi
 soak native-clean 0 '"verdict": "pass"' "${native[@]}"

@@ -18,7 +18,9 @@ go list "$@" -f '{{.ImportPath}} {{.Dir}} {{join .GoFiles " "}} {{join .CgoFiles
   while read -r package dir files; do
     found=
     for file in $files; do
-      if grep -qE '^\s*go [[:alpha:]]|"sync"|"sync/atomic"|"golang.org/x/sync/' "$dir/$file"; then found=yes; fi
+      if grep -qE '^\s*go [[:alpha:]]|"sync"|"sync/atomic"|"golang.org/x/sync/' "$dir/$file"; then
+        found=yes
+      fi
     done
     if [ "$others" ] && grep -qs '^//go:build !race$' "$dir"/*_test.go; then found=; fi
     if [ "$found" != "$others" ]; then echo "$package"; fi

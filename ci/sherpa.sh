@@ -2,8 +2,8 @@
 # sherpa.sh DIR copies the libraries of sherpa-onnx and ONNX Runtime into DIR: bin/lib for
 # bin/gpupipeline.
 #
-# A program that uses pipeline/diarization looks for them first in lib beside itself, then in the
-# module cache of the machine that built it. With DIR beside it the program can be moved to other
+# A program that uses pipeline/diarization looks for them first in lib next to itself, then in the
+# module cache of the machine that built it. With DIR next to it the program can be moved to other
 # machines.
 #
 # The libraries come from the Go module and compute on the CPU. If SHERPA_PREFIX is set they come
@@ -27,7 +27,8 @@ fail() {
 
 if [ -n "${SHERPA_PREFIX-}" ]; then
 	# The folder of a build or an installation; the runtime may be in a folder of its own below.
-	[ -d "$SHERPA_PREFIX" ] || fail "expected SHERPA_PREFIX to be a folder, found none at $SHERPA_PREFIX"
+	[ -d "$SHERPA_PREFIX" ] ||
+		fail "expected SHERPA_PREFIX to be a folder, found none at $SHERPA_PREFIX"
 	from=$SHERPA_PREFIX
 	find_library() { find -L "$from" -maxdepth 3 -name "$1" -type f 2>/dev/null | sort | head -n 1; }
 	what="a shared build of sherpa-onnx in SHERPA_PREFIX=$SHERPA_PREFIX"
@@ -36,7 +37,10 @@ else
 	amd64) machine=x86_64-unknown-linux-gnu ;;
 	arm64) machine=aarch64-unknown-linux-gnu ;;
 	arm) machine=arm-unknown-linux-gnueabihf ;;
-	*) fail "sherpa-onnx comes for amd64, arm64 and arm, not for $(go env GOARCH); set SHERPA_PREFIX to a build of it" ;;
+	*)
+		fail "sherpa-onnx comes for amd64, arm64 and arm, not for $(go env GOARCH);\
+ set SHERPA_PREFIX to a build of it"
+		;;
 	esac
 	cd "$(dirname "$0")/.." || exit 1
 	from=$(go list -mod=readonly -m -f '{{.Dir}}' $module 2>/dev/null) || from=
@@ -66,8 +70,8 @@ for name in libsherpa-onnx-c-api.so libonnxruntime.so; do
 	[ -n "$library" ] || fail "expected $what, found no $name there"
 	put "$library"
 done
-# Beside ONNX Runtime are its kernels for CUDA, and links with version numbers. Remove those of an
-# earlier build, so that they are not mixed with this one.
+# ONNX Runtime comes with its kernels for CUDA, and with links that have version numbers. Remove
+# those of an earlier build, so that they are not mixed with this one.
 for old in "$dir"/libonnxruntime?*; do
 	[ -e "${library%/*}/${old##*/}" ] || rm -f "$old"
 done

@@ -22,12 +22,19 @@ soak() {
   local name=$1 want=$2 pattern=$3 code=0
   local runs=$dir/$name
   shift 3
-  bin/vramsoak soak --files "$dir/audio" --feed stdin --timeout 60s --policy ci/vramsoak.yaml --runs "$runs" -- \
-    bin/gpupipeline --model "$dir/model/ggml-soak.bin" --segmentation "$dir/model/segmentation.onnx" \
-    --embedding "$dir/model/embedding.onnx" --truth "$dir/audio/manifest.json" --out "$dir/out" --stdin "$@" \
+  bin/vramsoak soak --files "$dir/audio" --feed stdin --timeout 60s --policy ci/vramsoak.yaml \
+    --runs "$runs" -- bin/gpupipeline --model "$dir/model/ggml-soak.bin" \
+    --segmentation "$dir/model/segmentation.onnx" --embedding "$dir/model/embedding.onnx" \
+    --truth "$dir/audio/manifest.json" --out "$dir/out" --stdin "$@" \
     >"$dir/$name.txt" 2>&1 || code=$?
-  [ "$code" -eq "$want" ] || { cat "$dir/$name.txt"; fail "$name: expected exit $want, found $code"; }
-  grep -q "$pattern" "$runs"/*/verdict.json || { cat "$dir/$name.txt"; fail "$name: expected $pattern in the verdict"; }
+  if [ "$code" -ne "$want" ]; then
+    cat "$dir/$name.txt"
+    fail "$name: expected exit $want, found $code"
+  fi
+  if ! grep -q "$pattern" "$runs"/*/verdict.json; then
+    cat "$dir/$name.txt"
+    fail "$name: expected $pattern in the verdict"
+  fi
 
   code=0
   bin/vramsoak check --format json "$runs"/*/soak.log >"$dir/again.json" || code=$?
@@ -39,13 +46,17 @@ soak() {
 # speakers NAME checks that the diarization error rate over all files is 5 % at most.
 speakers() {
   local rate
-  rate=$(sed -n 's/.*gpupipeline: 8 files: diarization error rate \([0-9.]*\) %.*/\1/p' "$dir/$1"/*/soak.log)
-  awk -v rate="$rate" 'BEGIN { exit !(rate != "" && rate <= 5) }' || fail "$1: expected a diarization error rate of 5 % at most, found ${rate:-none}"
+  rate=$(sed -n 's/.*gpupipeline: 8 files: diarization error rate \([0-9.]*\) %.*/\1/p' \
+    "$dir/$1"/*/soak.log)
+  awk -v rate="$rate" 'BEGIN { exit !(rate != "" && rate <= 5) }' ||
+    fail "$1: expected a diarization error rate of 5 % at most, found ${rate:-none}"
   echo "short soak: $1: diarization error rate $rate %"
 }
 
 soak clean 0 '"checkpoints": 152' # 8 x 19
 speakers clean
-soak leak 1 'grows by 4.0[0-9] MiB a file' --fault leak:4MiB # the allocator's own few KiB come on top
+# The allocator's own few KiB come on top.
+soak leak 1 'grows by 4.0[0-9] MiB a file' --fault leak:4MiB
 soak crash 1 'file 5 .* crashed' --fault crash:5
-soak isolated 1 'file 5 .*stage whisper ended.*7 of 8 files ended ok' --isolate whisper,diarization --fault crash:5
+soak isolated 1 'file 5 .*stage whisper ended.*7 of 8 files ended ok' \
+  --isolate whisper,diarization --fault crash:5

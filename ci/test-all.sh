@@ -28,7 +28,11 @@ part test-breaks
 part test-kill
 part bench-verdicts
 part bench-history
-if ci/oracle/build.sh .build/oracle; then part oracle; else without oracle "PyTorch's allocator cannot be built here; see above"; fi
+if ci/oracle/build.sh .build/oracle; then
+  part oracle
+else
+  without oracle "PyTorch's allocator cannot be built here; see above"
+fi
 if nvidia-smi -L >/dev/null 2>&1; then part test-gpu; else without test-gpu "no GPU here"; fi
 
 echo

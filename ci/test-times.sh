@@ -23,6 +23,8 @@ code=0
 make unit TESTFLAGS="-count=1 -exec '$(realpath "$0") --measure $file'" || code=$?
 echo
 echo "clock, s  processors, s  package"
-sort -rn "$file" | awk '{ printf "%8.1f  %13.1f  %s\n", $1, $2 + $3, $4; cpu += $2 + $3 } END { printf "%8s  %13.1f  all test binaries\n", "", cpu }'
+sort -rn "$file" | awk '
+  { printf "%8.1f  %13.1f  %s\n", $1, $2 + $3, $4; cpu += $2 + $3 }
+  END { printf "%8s  %13.1f  all test binaries\n", "", cpu }'
 echo "$(($(date +%s) - start)) s by the clock for all, building the test binaries included"
 exit "$code"

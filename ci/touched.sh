@@ -9,7 +9,10 @@ set -euo pipefail
 
 base=$1
 shift
-changed=$( (git diff --name-only "$(git merge-base "$base" HEAD)"; git ls-files --others --exclude-standard) | sort -u)
+changed=$( (
+  git diff --name-only "$(git merge-base "$base" HEAD)"
+  git ls-files --others --exclude-standard
+) | sort -u)
 if grep -qxE 'go\.(mod|sum)' <<<"$changed"; then exec go list "$@" ./...; fi
 
 folders=$(go list "$@" -f '{{.Dir}}' ./... | sed "s|^$PWD/||")
@@ -17,12 +20,17 @@ touched=
 while read -r file; do
   if [ ! "$file" ]; then continue; fi
   package=$(dirname "$file")
-  while [ "$package" != . ] && ! grep -qxF "$package" <<<"$folders"; do package=$(dirname "$package"); done
+  while [ "$package" != . ] && ! grep -qxF "$package" <<<"$folders"; do
+    package=$(dirname "$package")
+  done
   if [ "$package" != . ]; then touched+="./$package"$'\n'; fi
   case $file in *.go | */testdata/*) continue ;; esac
   name=$(cut -d/ -f1-2 <<<"$file")
   for folder in $folders; do
-    if grep -qsF "../$name" "$folder"/*_test.go || grep -qsF "$name" "$folder"/testdata/*/*.txtar; then touched+="./$folder"$'\n'; fi
+    if grep -qsF "../$name" "$folder"/*_test.go ||
+      grep -qsF "$name" "$folder"/testdata/*/*.txtar; then
+      touched+="./$folder"$'\n'
+    fi
   done
 done <<<"$changed"
 sort -u <<<"$touched" | sed '/^$/d'
