@@ -108,7 +108,8 @@ func TestDeviceThatIsTooFull(t *testing.T) {
 	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute,
 		&sample.Limit{Bytes: 512 << 20}
 	o, log, err := runOf(t.Context(), t, cfg)
-	want := fmt.Sprintf("GPU 3: expected at most 512 MiB in use before the first file, found 900 MiB of 1000 MiB, held by pid %d (%s) 800 MiB, "+
+	want := fmt.Sprintf("GPU 3: expected at most 512 MiB in use before the first file, "+
+		"found 900 MiB of 1000 MiB, held by pid %d (%s) 800 MiB, "+
 		"left by a run of vramsoak; vramsoak doctor --free ends what is left", left.Process.Pid,
 		os.Args[0])
 	if err == nil || err.Error() != want {

@@ -16,7 +16,8 @@ import (
 )
 
 // These tests find time that grows faster than the log, and memory that grows with it. They need
-// large logs, which take ten times longer under the race detector. Other tests read small ones with it.
+// large logs, which take ten times longer under the race detector. Other tests read small ones with
+// it.
 
 // TestBuildHostile: logs that are made to be slow take time in proportion to their length.
 // Quadratic time would mean hours.

@@ -39,7 +39,8 @@ func TestHarnessLinesAreNotTakenForRows(t *testing.T) {
 			for i := 0; i < len(lines) && strings.HasSuffix(f.Name, ".log"); i++ {
 				log := ownRun + strings.Join(lines[:i], "") + ownExit + strings.Join(lines[i:], "")
 				n := 0
-				for _, rec := range (*parser.Set)(nil).ParseLine([]byte(log), record.Position{Path: f.Name, Line: 1}) {
+				for _, rec := range (*parser.Set)(nil).ParseLine([]byte(log),
+					record.Position{Path: f.Name, Line: 1}) {
 					if exit, ok := rec.(record.Exit); ok && exit.PID == 777 && exit.Pos.Line == i+2 {
 						n++
 					}

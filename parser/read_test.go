@@ -159,7 +159,10 @@ func renderTimeline(t *testing.T, log []byte) string {
 		fmt.Fprintf(&b, "idle %s run=%d holders=%d\n", i.Phase, i.Run, len(i.Holders))
 	}
 	for _, f := range slices.Concat(tl.Outside, tl.Files) {
-		fmt.Fprintf(&b, "%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d", f.Name(), f.Index, f.Status, f.Supervised, f.Run, f.Process, f.Pos.Line, f.EndPos.Line, f.Seconds, len(f.Checkpoints), len(f.OOMs))
+		fmt.Fprintf(&b, "%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d",
+			f.Name(), f.Index, f.Status, f.Supervised, f.Run, f.Process, f.Pos.Line, f.EndPos.Line)
+		fmt.Fprintf(&b, " seconds=%.3f checkpoints=%d ooms=%d", f.Seconds, len(f.Checkpoints),
+			len(f.OOMs))
 		if f.AudioSeconds != 0 {
 			fmt.Fprintf(&b, " audio=%g", f.AudioSeconds)
 		}

@@ -15,7 +15,8 @@ func TestScreenAcrossWindows(t *testing.T) {
 	const repaints = 60_000
 	var b strings.Builder
 	b.WriteString(
-		"\x1b[H\x1b[2JSun Jan 25 17:25:39 2026\x1b[2;1H[0] NVIDIA A40 | 45'C,  12 % | 00000 / 46068 MB |\x1b[20;1H\r\n",
+		"\x1b[H\x1b[2JSun Jan 25 17:25:39 2026" +
+			"\x1b[2;1H[0] NVIDIA A40 | 45'C,  12 % | 00000 / 46068 MB |\x1b[20;1H\r\n",
 	)
 	for i := range repaints {
 		fmt.Fprintf(&b, "\x1b[2;32H%05d\x1b[20;1H", i+1)

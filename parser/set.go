@@ -25,7 +25,9 @@ type Set struct {
 const userMax = 64
 
 // allDialects are the built-in dialects.
-var allDialects = sync.OnceValue(func() *scan.Dialects { return scan.NewDialects(dialect.BuiltIn()) })
+var allDialects = sync.OnceValue(func() *scan.Dialects {
+	return scan.NewDialects(dialect.BuiltIn())
+})
 
 // NewSet returns a set of the built-in dialects and the user's; the user's are tried first. If
 // force is not empty, the set has only the dialect of that name, and the lines of the harness and
@@ -60,13 +62,15 @@ func NewSet(force string, user ...dialect.User) (*Set, error) {
 	}
 	all = append(all, dialect.BuiltIn()...)
 	if force != "" {
-		named := slices.DeleteFunc(slices.Clone(all), func(d *scan.Dialect) bool { return d.Name != force })
+		named := slices.DeleteFunc(slices.Clone(all),
+			func(d *scan.Dialect) bool { return d.Name != force })
 		if len(named) == 0 {
 			known := make([]string, len(all))
 			for i, d := range all {
 				known[i] = d.Name
 			}
-			return nil, fmt.Errorf("expected a dialect (%s), found %q", strings.Join(slices.Compact(known), ", "), force)
+			return nil, fmt.Errorf("expected a dialect (%s), found %q",
+				strings.Join(slices.Compact(known), ", "), force)
 		}
 		all = []*scan.Dialect{&soaklog.Harness, &soaklog.Pipeline}
 		if !slices.Contains(all, named[0]) {

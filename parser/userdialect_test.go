@@ -99,7 +99,13 @@ func TestUserDialect(t *testing.T) {
 		},
 		{
 			"files, devices, ranks, times; several on a line",
-			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `at (?P<time>\S+)(?: on (?P<file>\S+))?: gpu(?P<device>\d+) rank(?P<rank>\d+) (?P<peak_reserved>\d+)MiB`}}},
+			dialect.User{
+				Name: "mine",
+				Lines: []table.Line{{
+					Pattern: `at (?P<time>\S+)(?: on (?P<file>\S+))?: gpu(?P<device>\d+) ` +
+						`rank(?P<rank>\d+) (?P<peak_reserved>\d+)MiB`,
+				}},
+			},
 			"at 1700000000.5 on a.wav: gpu1 rank2 3MiB; at 02:00:03: gpu0 rank0 4MiB\n",
 			"1 mine file-start \"a.wav\" pipeline=true @2023-11-14T22:13:20.500Z\n" +
 				"1 mine \"mine\" device=1 rank=2 sampled peak_reserved=3145728+-524288 @2023-11-14T22:13:20.500Z\n" +
@@ -114,8 +120,10 @@ func TestUserDialect(t *testing.T) {
 		{
 			"numbers that cannot be read",
 			dialect.User{
-				Name:  "mine",
-				Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S*) (?P<device>\S+) (?P<time>\S+) (?P<file>\s*)end`}},
+				Name: "mine",
+				Lines: []table.Line{{
+					Pattern: `mem=(?P<allocated>\S*) (?P<device>\S+) (?P<time>\S+) (?P<file>\s*)end`,
+				}},
 			},
 			"mem=many 1 02:00:03 end\nmem=7 1 02:00:03 end\nmem=-7MB x y end\nmem=1MB 0 02:00:03 end\n" +
 				"mem= 0 02:00:03 end\nmem=99999999999TB 0 02:00:03 end\n",

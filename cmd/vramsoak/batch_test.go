@@ -96,7 +96,8 @@ func TestInputLengths(t *testing.T) {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
 	write("manifest.json",
-		`{"schema": "vramsoak.manifest/1", "sample_rate": 8000, "files": [{"path": "a.wav", "seconds": 2.5}]}`)
+		`{"schema": "vramsoak.manifest/1", "sample_rate": 8000, `+
+			`"files": [{"path": "a.wav", "seconds": 2.5}]}`)
 	if diff := cmp.Diff(map[string]float64{"a.wav": 2.5}, lengths(dir)); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}

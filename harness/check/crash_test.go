@@ -86,7 +86,8 @@ func TestALogEndsInACrash(t *testing.T) {
 			1, "CUBLAS_STATUS_NOT_INITIALIZED",
 		},
 		{"ERROR: CUDA error: an illegal memory access was encountered\n", 1, "illegal memory access"},
-		{"RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":1090, " +
+		{"RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at " +
+			"\"../c10/cuda/CUDACachingAllocator.cpp\":1090, " +
 			"please report a bug to PyTorch.\n", 1, "INTERNAL ASSERT FAILED at"},
 		{
 			"terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error\n", 1,
@@ -214,7 +215,8 @@ func TestNoCrash(t *testing.T) {
 			"ValueError: closed\n\n=== 3 passed ===\n",
 		"Aborted!\n",
 		"files that may end with CUDA error: an illegal memory access was encountered\n",
-		"CUDA error during transcription: CUDA error: an illegal memory access was encountered. Clearing CUDA cache and continuing.\n",
+		"CUDA error during transcription: CUDA error: an illegal memory access was encountered. " +
+			"Clearing CUDA cache and continuing.\n",
 		"    raise RuntimeError(\"CUDA error: device-side assert triggered\")\n",
 		"slurmstepd: error: *** JOB 267039 ON dgx-06 CANCELLED AT 2025-08-21T02:53:05 ***\n",
 	} {

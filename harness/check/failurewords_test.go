@@ -24,13 +24,14 @@ func TestWordsOfAFailure(t *testing.T) {
 		"ERROR: out of VRAM while loading large-v3",
 		"ERROR: CUDA OOM on file 11.wav",
 		"RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
-		"ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can be " +
-			"stored in KV cache (28000). Try increasing `gpu_memory_utilization` or decreasing `max_model_len`.",
+		"ValueError: The model's max seq len (131072) is larger than the maximum number of tokens " +
+			"that can be stored in KV cache (28000). " +
+			"Try increasing `gpu_memory_utilization` or decreasing `max_model_len`.",
 		"ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13285000000",
 		"llama_kv_cache_init: failed to allocate buffer for kv cache",
 		"ggml_metal_buffer: error: failed to allocate buffer, size = 1024.00 MiB",
-		`time=2024-01-01T00:00:00Z level=ERROR msg="error loading" error="llama runner process has terminated: ` +
-			`cudaMalloc failed: out of memory"`,
+		`time=2024-01-01T00:00:00Z level=ERROR msg="error loading" ` +
+			`error="llama runner process has terminated: cudaMalloc failed: out of memory"`,
 		`level=error msg="transcription failed" err="CUDA error: out of memory"`,
 		"{'status': 'error', 'error': 'CUDA out of memory. Tried to allocate 20.00 MiB'}",
 		"pyopencl.MemoryError: clEnqueueNDRangeKernel failed: MEM_OBJECT_ALLOCATION_FAILURE",
@@ -64,7 +65,8 @@ func TestWordsOfAFailure(t *testing.T) {
 	}
 	// ggml prints the reason first and the purpose in the next line. Both are one failure, which one
 	// fallback pardons.
-	log := "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory\n" +
+	log := "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: " +
+		"cudaMalloc failed: out of memory\n" +
 		"ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448\n" +
 		"Falling back to sequential extraction\n"
 	if verdict, line := outOfMemoryOf(t, log); verdict != check.Pass || line != 1 {

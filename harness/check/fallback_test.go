@@ -281,8 +281,10 @@ func TestAFallbackInTheUsersWords(t *testing.T) {
 		want check.Verdict
 		line int
 	}{
-		"directly behind":         {failed + words, check.Pass, 1},
-		"on the same line":        {"CUDA out of memory. Tried to allocate 2.00 GiB, using CPU path instead\n", check.Fail, 1},
+		"directly behind": {failed + words, check.Pass, 1},
+		"on the same line": {
+			"CUDA out of memory. Tried to allocate 2.00 GiB, using CPU path instead\n", check.Fail, 1,
+		},
 		"before the failure":      {words + failed, check.Fail, 2},
 		"behind other work":       {failed + work + words, check.Fail, 1},
 		"behind the second":       {failed + failed + words, check.Fail, 1},

@@ -47,7 +47,8 @@ var Ledgers = []Ledger{
 		levels:  idleLevels,
 		missing: "no file has an idle level: the reading at its last checkpoint",
 		missingSampled: "all readings are samples, and none shows what a file leaves behind; " +
-			`print a checkpoint at the end of each file, such as "[GPU Memory] After File: Allocated: 0.18GB"`,
+			`print a checkpoint at the end of each file, ` +
+			`such as "[GPU Memory] After File: Allocated: 0.18GB"`,
 		readings: (*Judge).leakOverReadings, explain: (*Judge).explainLeak,
 	},
 	{

@@ -43,8 +43,9 @@ func (j *Judge) leftBehind() {
 	switch {
 	case running > 0:
 		f.At = new(stuck.Pos)
-		f.Message = fmt.Sprintf("%s does not end, not even after SIGKILL, and the device lacks the memory "+
-			"that it holds; see its state in /proc: the machine may need a restart", orphan(stuck))
+		f.Message = fmt.Sprintf("%s does not end, not even after SIGKILL, and the device lacks the "+
+			"memory that it holds; see its state in /proc: the machine may need a restart",
+			orphan(stuck))
 		if running > 1 {
 			f.Message += fmt.Sprintf(", and %d more", running-1)
 		}

@@ -143,7 +143,8 @@ func (j *Judge) neverUsed(l *lane) {
 			"between files", percent(p.unused()), reserved, handed)
 	case f.Verdict == Undecided && !p.known:
 		f.Message = fmt.Sprintf("%s, but the checkpoints show at most %s handed out at once; "+
-			"print peak= (torch.cuda.max_memory_allocated) to show what happened between them", reserved, handed)
+			"print peak= (torch.cuda.max_memory_allocated) to show what happened between them",
+			reserved, handed)
 	case f.Verdict == Undecided:
 		f.Message = fmt.Sprintf("%s, and up to %s handed out at once; the printed digits do not "+
 			"show whether it is over the limit; log exact bytes to decide it", reserved, handed)

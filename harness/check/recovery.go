@@ -92,7 +92,8 @@ func (j *Judge) innerCleanup(r *Recovered, l *lane, f *timeline.File, c *timelin
 	case f.Checkpoints[c.Before].Has(record.Holds) || r.Verdict == Skipped:
 	case !c.Last:
 		r.Verdict = Skipped
-		r.Reason = "other objects of the stage live on; print holds=BYTES at its Before to let it be judged"
+		r.Reason = "other objects of the stage live on; " +
+			"print holds=BYTES at its Before to let it be judged"
 	case !hasStart:
 		r.Verdict, r.Reason = Skipped, "the stage's Before has no such reading"
 	}

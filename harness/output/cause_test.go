@@ -91,7 +91,8 @@ goroutine 1 [chan receive]:`, "fatal error: all goroutines are asleep - deadlock
 			"Rust", `thread 'main' panicked at src/main.rs:4:5:
 index out of bounds: the len is 3 but the index is 5
 note: run with ` + "`RUST_BACKTRACE=1`" + ` environment variable to display a backtrace`,
-			"thread 'main' panicked at src/main.rs:4:5: index out of bounds: the len is 3 but the index is 5",
+			"thread 'main' panicked at src/main.rs:4:5: " +
+				"index out of bounds: the len is 3 but the index is 5",
 		},
 		{
 			"Rust, before 1.73", "thread 'main' panicked at 'no model', src/main.rs:4:5",

@@ -66,7 +66,8 @@ func TestOveruseOfASample(t *testing.T) {
 		{
 			"others fill it", true,
 			[]record.Sample{sample(record.SourceProcess, 50, 91)},
-			"91 B of 100 B of device 1 were in use, 50 B of it by the pipeline, more than the 90% that the run allows",
+			"91 B of 100 B of device 1 were in use, 50 B of it by the pipeline, " +
+				"more than the 90% that the run allows",
 		},
 		{
 			"the whole device", true,
@@ -77,7 +78,8 @@ func TestOveruseOfASample(t *testing.T) {
 		{
 			"no device at all", false,
 			[]record.Sample{sample("", 0, 0)},
-			"99 B of 100 B of the machine's memory were in use by the pipeline, more than the 90% that the run allows",
+			"99 B of 100 B of the machine's memory were in use by the pipeline, " +
+				"more than the 90% that the run allows",
 		},
 		{
 			"the worst of two", true,

@@ -23,7 +23,9 @@ func isNotebook(head []byte) bool {
 		return false
 	}
 	text = bytes.TrimLeft(text, " \t\r\n")
-	for _, first := range []string{`"cells"`, `"metadata"`, `"nbformat"`, `"nbformat_minor"`, `"worksheets"`} {
+	for _, first := range []string{
+		`"cells"`, `"metadata"`, `"nbformat"`, `"nbformat_minor"`, `"worksheets"`,
+	} {
 		rest, ok := lex.CutPrefix(text, first)
 		if rest = bytes.TrimLeft(rest, " \t\r\n"); !ok || len(rest) == 0 || rest[0] != ':' {
 			continue
@@ -104,7 +106,8 @@ func readNotebook(
 			},
 			Expected: bad.expected,
 			Found:    found,
-			Advice:   "the notebook is cut off or broken here; the outputs before are read, those after are not",
+			Advice: "the notebook is cut off or broken here; the outputs before are read, " +
+				"those after are not",
 		}, nil)
 	case err != nil:
 		yield(nil, source.ReadError(name, n.json.line, err))

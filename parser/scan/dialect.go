@@ -14,8 +14,8 @@ type Dialect struct {
 	// dialect it adds nothing and returns 0. It may go on to the next lines with [Line.Next]; the
 	// offset is then one in the last of them.
 	Read func(l *Line, at int) (end int)
-	// Whole says that Read looks at all of a line at once. It is called once for each line then, where the first of its
-	// needles stands that is in no other record.
+	// Whole says that Read looks at all of a line at once. It is called once for each line then, where
+	// the first of its needles stands that is in no other record.
 	Whole bool
 }
 

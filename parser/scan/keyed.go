@@ -115,7 +115,8 @@ func CutKeyed(text []byte, start, end int) (value []byte, ok bool) {
 	case len(rest) == 0:
 		return nil, false
 	case rest[0] == ':' || rest[0] == '=':
-	case rest[0] == ',' && quoted && start > 1 && text[start-2] == '(' && (start == 2 || !lex.IsWordByte(text[start-3])):
+	case rest[0] == ',' && quoted && start > 1 && text[start-2] == '(' &&
+		(start == 2 || !lex.IsWordByte(text[start-3])):
 	default:
 		return nil, false
 	}

@@ -27,7 +27,8 @@ type Line struct {
 	written, wrapped []byte
 	inner            []byte // room for what a wrapper has inside
 	head             Head   // the one that was asked for last
-	tried            []int  // the [Dialect.Whole] dialects that have read the line, as places in the list
+	// the [Dialect.Whole] dialects that have read the line, as places in the list
+	tried []int
 }
 
 // set goes to the line window[start:end]. escaped says that it may have terminal escapes.

@@ -69,7 +69,8 @@ func (s *Scanner) openScreen(raw []byte) {
 		}
 	}
 	sc.terminal.Back = func() {}
-	for n := 1; n <= 4; n++ { // Script started on 2026-11-20 02:00:03+00:00 [TERM="xterm" COLUMNS="120" LINES="40"]
+	// Script started on 2026-11-20 02:00:03+00:00 [TERM="xterm" COLUMNS="120" LINES="40"]
+	for n := 1; n <= 4; n++ {
 		before, ok := s.line.Previous(n)
 		if !ok {
 			break

@@ -42,7 +42,9 @@ func ReadEvent(l *Line, at int, wordings []EventWording) (end int) {
 //	Falling back to sequential extraction is disabled
 //	Attempting GPU recovery and retry with smaller batch may help; set RETRY=1
 func isProposal(rest []byte) bool {
-	for _, word := range []string{" is ", " may ", " might ", " can ", " could ", " would ", " not ", " disabled"} {
+	for _, word := range []string{
+		" is ", " may ", " might ", " can ", " could ", " would ", " not ", " disabled",
+	} {
 		if bytes.HasPrefix(rest, []byte(word)) {
 			return true
 		}

@@ -83,7 +83,8 @@ func rarity(word [MinNeedle]byte) (bits float64) {
 // reachOf returns the Reach of a needle among others.
 func reachOf(n *needle, needles []*needle) (reach int) {
 	for _, o := range needles {
-		for shift := 0; shift <= o.at-n.at; shift++ { // o begins so many bytes before n, and its fingerprint is behind that of n
+		// o begins so many bytes before n, and its fingerprint is behind that of n
+		for shift := 0; shift <= o.at-n.at; shift++ {
 			tail := o.text[shift:]
 			if tail[0] != n.text[0] {
 				continue
@@ -176,7 +177,8 @@ func fillBuckets(fingerprints []*fingerprint) []bucket {
 	best := make([]partner, len(buckets))
 	compare := func(a, b int) {
 		both := buckets[a].with(&buckets[b])
-		if cost := both.chance - buckets[a].chance - buckets[b].chance; best[a].of < 0 || cost < best[a].cost {
+		if cost := both.chance - buckets[a].chance - buckets[b].chance; best[a].of < 0 ||
+			cost < best[a].cost {
 			best[a] = partner{b, cost}
 		}
 	}

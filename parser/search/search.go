@@ -208,7 +208,8 @@ func (m *Set) Next(text []byte, from int) (at, lines int, c Candidates) {
 		if at+MinNeedle > len(text) {
 			continue
 		}
-		if m.masks[0][text[at]]&m.masks[1][text[at+1]]&m.masks[2][text[at+2]]&m.masks[3][text[at+3]] == 0 {
+		if m.masks[0][text[at]]&m.masks[1][text[at+1]]&
+			m.masks[2][text[at+2]]&m.masks[3][text[at+3]] == 0 {
 			continue
 		}
 		if c = m.candidates(text, at); c.fingerprint != nil {

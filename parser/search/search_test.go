@@ -9,7 +9,9 @@ import (
 )
 
 // teddies are the searches that this processor supports. nil is the one that every processor has.
-var teddies = map[string]func(text []byte, tables *teddyTables) (at, lines int, found bool){"none": nil}
+var teddies = map[string]func(text []byte, tables *teddyTables) (at, lines int, found bool){
+	"none": nil,
+}
 
 // useTeddy selects a search for the duration of a test.
 func useTeddy(t testing.TB, name string) {
@@ -109,7 +111,8 @@ func TestNextFindsNeedles(t *testing.T) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	text := bytes.Repeat([]byte("[2026-11-20 02:00:00.291] [INFO] 0001.mp3 [3.40 --> 462.60] when said how the about should come remember\n"), 5000)
+	text := bytes.Repeat([]byte("[2026-11-20 02:00:00.291] [INFO] 0001.mp3 "+
+		"[3.40 --> 462.60] when said how the about should come remember\n"), 5000)
 	m := New([][]string{testNeedles})
 	for name := range teddies {
 		b.Run(name, func(b *testing.B) {

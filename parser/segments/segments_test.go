@@ -111,7 +111,8 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 			t.Fatalf("%d (-written +read):\n%.4000s", i, diff)
 		}
 		if len(lines) == 1 {
-			alone := (*parser.Set)(nil).ParseLine([]byte(lines[0]), record.Position{Path: "run.log", Line: 1})
+			alone := (*parser.Set)(nil).ParseLine([]byte(lines[0]),
+				record.Position{Path: "run.log", Line: 1})
 			if len(alone) != 1 || !cmp.Equal(alone[0], record.Record(m), ignoreHeader) {
 				t.Fatalf("the map alone: got %v", alone)
 			}

@@ -27,7 +27,8 @@ func TestRefuses(t *testing.T) {
 		{
 			"a call", proto + "\x8c\x05posix\x8c\x06system\x93\x8c\x02id\x85R.",
 			"x.pickle: byte 17: expected plain data: dicts, lists, tuples, strings, numbers, booleans, None, found the instruction " +
-				"STACK_GLOBAL, which names a function or a class; it was not run; do not load the file in Python unless you know who made it",
+				"STACK_GLOBAL, which names a function or a class; it was not run; " +
+				"do not load the file in Python unless you know who made it",
 		},
 		{
 			"a call of protocol 2", "\x80\x02cposix\nsystem\n(X\x02\x00\x00\x00idtR.",

@@ -35,14 +35,14 @@ func event(action string, addr, size, stream, micros, at int) dictOf {
 	}
 }
 
-// workload is a snapshot of two devices. On device 1 a program began with one segment of 20 MiB
-// held, of which the first 4 MiB were allocated; it leaked 2 MiB in each of three rounds, gave a
-// segment back, and failed to get 12 MiB:
+// workload returns a snapshot of two devices. On device 1 a program began with one segment of 20
+// MiB, whose first 4 MiB were allocated. It leaked 2 MiB in each of three rounds, freed another
+// segment, and could not allocate 12 MiB:
 //
-//	before:  A 4 MiB (line 1) | 16 free                                                  segment at 0
-//	round n: temporary 3 MiB (line 10+n), 2 MiB that stay (line 20), temporary freed
-//	         30 MiB (line 30), freed, and given back                                     segment at 64 MiB
-//	failed:  12 MiB (line 40), when the driver had 5 MiB
+//	segment at 0       before:  A 4 MiB (line 1) | 16 free
+//	                   round n: temporary 3 MiB (line 10+n), 2 MiB that stay (line 20), temporary freed
+//	segment at 64 MiB           30 MiB (line 30), freed, and the segment freed
+//	                   failed:  12 MiB (line 40), when the driver had 5 MiB
 func workload() dictOf {
 	events := []any{}
 	add := func(e dictOf) { events = append(events, e) }

@@ -39,7 +39,8 @@ var (
 		`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`,
 	)
 	loggerLevel = lex.Expression(
-		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|[^\x00-\x7f])+`,
+		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)` +
+			`(?:[\s:|\])>-]|[^\x00-\x7f])+`,
 	)
 	// The name of a module behind the level, in one of the forms "scripts.common.enhanced_asr - ",
 	// "root:", "gpu_memory.py:41 " and "[gpu_memory] ". Emoji may follow.

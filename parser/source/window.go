@@ -58,7 +58,8 @@ func (w *Window) LineStart(at int) int {
 // bytes at a time.
 func lastBreak(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	zeros := func(x uint64) uint64 { return ^((x&^tops + ^uint64(tops)) | x) & tops } // the top bit of each byte that is 0
+	// the top bit of each byte that is 0
+	zeros := func(x uint64) uint64 { return ^((x&^tops + ^uint64(tops)) | x) & tops }
 	for len(b) >= 8 {
 		eight := binary.LittleEndian.Uint64(b[len(b)-8:])
 		if found := zeros(eight^'\n'*ones) | zeros(eight^'\r'*ones); found != 0 {

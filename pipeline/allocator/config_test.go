@@ -55,8 +55,14 @@ func TestConfigAccepted(t *testing.T) {
 			allocator.Config{RoundupPower2Divisions: [16]int64{2, 2, 2}},
 		},
 		{"backend:native", allocator.Config{}},
-		{"release_lock_on_cudamalloc:True,pinned_use_cuda_host_register:True,pinned_num_register_threads:8", allocator.Config{}},
-		{"release_lock_on_hipmalloc:True,pinned_use_hip_host_register:True,pinned_use_background_threads:True", allocator.Config{}},
+		{
+			"release_lock_on_cudamalloc:True,pinned_use_cuda_host_register:True," +
+				"pinned_num_register_threads:8", allocator.Config{},
+		},
+		{
+			"release_lock_on_hipmalloc:True,pinned_use_hip_host_register:True," +
+				"pinned_use_background_threads:True", allocator.Config{},
+		},
 	} {
 		got, err := allocator.ParseConfig(c.conf)
 		if err != nil {

@@ -19,20 +19,21 @@
 //
 // Three tests check that the model is exact. make oracle compares it with PyTorch's own library on
 // a fake driver: package trace prints the same lines to the last byte. TestRecorded compares it
-// with snapshots recorded on real cards. TestWhatItKeepsAddsUp checks sums after every operation.
+// with snapshots recorded on real cards. TestInvariants checks the sums after every operation.
 //
 // Not modelled: the cudaMallocAsync backend, sharing between processes, private pools and CUDA
 // graphs.
 //
 // The model stops where PyTorch itself goes wrong:
 //
-//   - A program sets max_split_size_mb while it runs, and PyTorch later frees a part of a segment as if
-//     it were the whole. The model returns a [*DriverError]. PyTorch fails with the driver's error. If
-//     it was the segment's first part, PyTorch goes on, with memory that is in use and free at once.
-//   - With max_split_size_mb PyTorch 2.6.0 reads the size of a block after deleting it
-//     (release_available_cached_blocks). The model uses the size that the block had, which is nearly
-//     always still there. The library may crash instead; glibc leaves the size intact with
-//     GLIBC_TUNABLES=glibc.malloc.tcache_count=65535.
+//	 A program sets max_split_size_mb while it runs, and PyTorch later frees a part of a segment as
+//	  if it were the whole. The model returns a [*DriverError]. PyTorch fails with the driver's
+//	  error. If it was the segment's first part, PyTorch goes on, with memory that is in use and
+//	  free at once.
+//	- With max_split_size_mb PyTorch 2.6.0 reads the size of a block after deleting it
+//	  (release_available_cached_blocks). The model uses the size that the block had, which is
+//	  nearly always still there. The library may crash instead; glibc leaves the size intact with
+//	  GLIBC_TUNABLES=glibc.malloc.tcache_count=65535.
 //
 // An Allocator and its Device are for one goroutine at a time.
 package allocator

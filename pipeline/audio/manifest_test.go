@@ -37,7 +37,8 @@ func TestReadManifestErrors(t *testing.T) {
 		},
 		{
 			"overlap", head +
-				`[{"path":"a.wav","seconds":5,"speakers":2,"turns":[{"start":0,"end":2,"speaker":"A"},{"start":1,"end":3,"speaker":"B"}]}]}`,
+				`[{"path":"a.wav","seconds":5,"speakers":2,` +
+				`"turns":[{"start":0,"end":2,"speaker":"A"},{"start":1,"end":3,"speaker":"B"}]}]}`,
 			": files[0] (a.wav): turns[1]: expected 2 <= start < end <= 5, found 1 to 3",
 		},
 		{

@@ -60,7 +60,8 @@ func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	}
 	if len(g.order) == 0 {
 		return nil, errors.New(
-			`expected stages, pairs of checkpoints such as "Before Transcription" and "After Transcription", found none`)
+			`expected stages, pairs of checkpoints such as "Before Transcription" and ` +
+				`"After Transcription", found none`)
 	}
 	if len(g.order) > stagesMax {
 		return nil, fmt.Errorf("expected at most %d stages of different names, found %d, the "+
@@ -228,8 +229,8 @@ func slopeOf(points []point) (perSecond float64, note string) {
 	const least = 5 // points that a line needs
 	switch {
 	case longest == 0:
-		return 0, "the log does not give the lengths of files: soak it with vramsoak, or read the footprint " +
-			"as that of files like these"
+		return 0, "the log does not give the lengths of files: soak it with vramsoak, or read the " +
+			"footprint as that of files like these"
 	case len(points) < least:
 		return 0, fmt.Sprintf("%d files are too few for a slope over their length, it takes %d",
 			len(points), least)

@@ -53,8 +53,8 @@
 //   - stages: with once: true before the first file, otherwise for each file. A stage makes
 //     ceil(items / batch) passes. Each is a forward pass of all of its models, with the activations
 //     that package models knows.
-//   - tensors: further allocations: a size or a shape, each pass or each stage, until the end of the
-//     or run, or until a cleanup frees it; count of them at once.
+//   - tensors: further allocations: a size or a shape, each pass or each stage, until the end of
+//     the pass, stage, file or run, or until a cleanup frees it; count of them at once.
 //   - stream, of a stage or a tensor: the CUDA stream it works on or is allocated on; 0 is the
 //     default stream.
 //   - cleanups: log Before and After NAME Cleanup. frees names models and tensors; without it, all
@@ -62,15 +62,14 @@
 //   - clear: when torch.cuda.empty_cache is called: every so many passes, before and after stages,
 //     at all cleanups.
 //   - restart_every: the number of files after which the process starts anew.
-//   - on_oom: fail (the file fails, and the next one begins), halve (the batch, for good; the pass is
-//     repeated) or skip (the stage is abandoned, and the file goes on).
+//   - on_oom: fail (the file fails, and the next one begins), halve (the batch, for good; the pass
+//     is repeated) or skip (the stage is abandoned, and the file goes on).
 //   - costs: {malloc, free, synchronize}: seconds a call; load: seconds per GiB of weights.
 //   - faults: {keep: what is not freed, share: how much of it, from_file}, {leak: bytes a file,
 //     stage}, {crash: file, stage}. A share is kept in whole allocations, at least one. If several
 //     faults keep the same thing, the largest share counts.
-//   - footprint, of a stage: {base, per_second, kept, kept_per_second, reserved}, as vramsoak profile
-//     measures it. It replaces models and tensors.
-//     models and tensors.
+//   - footprint, of a stage: {base, per_second, kept, kept_per_second, reserved}, as vramsoak
+//     profile measures it. It replaces models and tensors.
 //
 // The numbers of stages and tensors are sizes (1.5GiB) or expressions. Variables: seconds, items,
 // batch, pass, file, files, total, free (bytes of the card). Constants: KiB, MiB, GiB. Operators: +

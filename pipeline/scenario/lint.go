@@ -417,7 +417,8 @@ func (l *linter) environment() {
 				winner+" wins and "+name+" is not read: delete one of the two")
 		case name == newVariable:
 			l.warn("conf-variable", "env:"+name, cudaVariable, name,
-				"PyTorch reads it from 2.9 on; older ones ignore it, and the newer ones still read "+cudaVariable)
+				"PyTorch reads it from 2.9 on; older ones ignore it, and the newer ones still read "+
+					cudaVariable)
 		case name == hipVariable:
 			l.warn("conf-variable", "env:"+name, cudaVariable, name,
 				"only PyTorch for AMD cards reads it")

@@ -103,7 +103,9 @@ func WithSettings(conf string, settings ...string) string {
 }
 
 // A sayAt adds a mistake at an offset of a configuration.
-type sayAt func(severity strictyaml.Severity, rule string, offset int, expected, found, advice string)
+type sayAt func(
+	severity strictyaml.Severity, rule string, offset int, expected, found, advice string,
+)
 
 // conf checks a configuration. What PyTorch refuses is an error; what has no effect, or another
 // effect than it seems, is a warning.
@@ -171,7 +173,8 @@ func refusal(o option, bad *allocator.ConfigError) (
 			expected, advice = "a colon between option and value: "+strings.Replace(o.key, "=", ":",
 				1), says(bad)
 		}
-		return strictyaml.Error, rule, o.offset, expected, strconv.Quote(strings.TrimSpace(o.text)), advice
+		found := strconv.Quote(strings.TrimSpace(o.text))
+		return strictyaml.Error, rule, o.offset, expected, found, advice
 	case o.value == "":
 		return strictyaml.Error, rule, o.at, "a value after " + o.key + ":", "none", advice
 	case o.key == "backend" && o.value == "cudaMallocAsync":

@@ -9,9 +9,10 @@
 //   - It takes the memory of its context, besides what others hold on the card. It loads the
 //     resident models, tensor by tensor.
 //   - It runs the stages with once: true.
-//   - For each file it runs the other stages. A stage loads the models that are not loaded, allocates
-//     its tensors and makes its passes; package models says which activations a pass allocates and
-//     frees. Then it runs its cleanups and frees what is its own, like a function that returns.
+//     For each file it runs the other stages. A stage loads the models that are not loaded,
+//     allocates its tensors and makes its passes; package models says which activations a pass
+//     allocates and frees. Then it runs its cleanups and frees what is its own, like a function
+//     that returns.
 //
 // A tensor that outlives the span in which it is allocated (each: pass, until: run) is a result. It
 // is allocated when the work of the span is done, while the span's other tensors still live. All

@@ -97,7 +97,8 @@ func Draw(
 	case "pdf":
 		data = undated(data)
 	case "svg":
-		// vgsvg says that its PNGs are JPGs. Arial is as wide as Liberation Sans, which few machines have.
+		// vgsvg labels its PNGs as JPGs. Arial is as wide as Liberation Sans, which few machines
+		// have.
 		data = bytes.ReplaceAll(data, []byte("data:image/jpg;base64,"),
 			[]byte("data:image/png;base64,"))
 		data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"),

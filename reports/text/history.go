@@ -166,7 +166,8 @@ func regression(h *history.History, c history.Change) string {
 			wording.Plural(c.Off, "run"))
 	}
 	if c.Young {
-		add("So far that is %s; only the size of the step tells it from noise.", wording.Plural(c.Runs, "run"))
+		add("So far that is %s; only the size of the step tells it from noise.",
+			wording.Plural(c.Runs, "run"))
 	}
 	return strings.Join(sentences, " ")
 }

@@ -88,8 +88,8 @@ func (d *difference) Error() string {
 	return fmt.Sprintf("operation %d:\n  ours:   %s\n  oracle: %s", d.operation, d.ours, d.theirs)
 }
 
-// A comparison is a writer for the model's output, in whole lines. It compares them with the oracle's
-// output.
+// A comparison is a writer for the model's output, in whole lines. It compares them with the
+// oracle's output.
 type comparison struct {
 	theirs     io.Reader
 	perOp      int // lines per operation that begin with its name

@@ -29,7 +29,8 @@ type limitLine struct {
 	style draw.LineStyle
 }
 
-// perFile returns the width of a file in pixels, roughly. It decides how files and stages are drawn.
+// perFile returns the width of a file in pixels, roughly. It decides how files and stages are
+// drawn.
 func (p *picture) perFile() float64 { return float64(p.columns) / float64(max(1, len(p.files))) }
 
 // tinted reports whether stages are drawn over the whole height.
