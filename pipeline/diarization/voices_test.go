@@ -38,9 +38,7 @@ func TestVoicesKeepTheirNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		var reference []speakers.Turn
-		for _, turn := range f.Turns {
-			reference = append(reference, turn)
-		}
+		reference = append(reference, f.Turns...)
 		for name, speaker := range speakers.Compare(reference, speakers.Rename(turns, found),
 			0).Mapping {
 			if names[speaker] == "" {
