@@ -43,11 +43,7 @@ import (
 var deepspeedDialect = scan.Dialect{
 	Name: "deepspeed",
 	Needles: []string{
-		needleMA,
-		needleMemstats,
-		needleGigaBytes,
-		needleCacheGigaBytes,
-		needleWorkspace,
+		needleMA, needleMemstats, needleGigaBytes, needleCacheGigaBytes, needleWorkspace,
 	},
 	Read: func(l *scan.Line, at int) int {
 		switch text := l.Text[at:]; {

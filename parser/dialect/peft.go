@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// peftDialect is that of PEFT's benchmark of text generation, which lists levels in MB. programs.yaml
-// has the lines of PEFT's examples and of its other benchmarks.
+// peftDialect reads PEFT's benchmark of text generation, which lists levels in MB. programs.yaml
+// has the lines of PEFT's examples and of its other benchmarks:
 //
 //	{
 //	  "stage": "peft_model_loaded",
@@ -21,7 +21,8 @@ var peftDialect = scan.Dialect{Name: "peft", Needles: []string{needlePeftStage},
 
 const needlePeftStage = `"accelerator_allocated_mb": `
 
-// readPeftStage reads an entry of memory_logs, whose lines follow one another.
+// readPeftStage reads an entry of memory_logs. "accelerator_allocated_mb" is at an offset, the
+// stage above it and the reserved memory below it.
 func readPeftStage(l *scan.Line, at int) (end int) {
 	cut := func(text []byte, label string) (record.Size, bool) {
 		i := bytes.Index(text, []byte(label))
@@ -30,7 +31,7 @@ func readPeftStage(l *scan.Line, at int) (end int) {
 		}
 		n, _, ok := lex.CutFloat(lex.TrimBlanks(text[i+len(label):]))
 		s, fits := n.Times(record.MiB)
-		s.Resolution = 0 // all of the float's digits
+		s.Resolution = 0 // Python prints all digits of the float
 		return s, ok && fits && n.Digits >= 0
 	}
 	allocated, ok := cut(l.Text, needlePeftStage)

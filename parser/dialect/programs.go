@@ -17,9 +17,9 @@ import (
 //go:embed programs.yaml
 var programsYAML string
 
-// An entry is the text of one program in programs.yaml. Reading YAML takes longer than the start of
-// the whole command, so an entry is read when a log has a text that one of its patterns demands.
-// Its names and patterns are known before: they stand on lines of their own.
+// An entry is the text of one program in programs.yaml. Parsing the YAML takes longer than the rest
+// of the command's start. So only the names and patterns are cut out of the text at the start; each
+// has a line of its own. The entry is parsed when a log has one of its needles.
 type entry struct {
 	name     string
 	text     string // from "  - name:" on, with the comments above it
@@ -27,7 +27,7 @@ type entry struct {
 	program  func() *table.Program
 }
 
-// entries are the programs in the order of the file.
+// entries returns the entries in the order of the file.
 var entries = sync.OnceValue(func() (all []*entry) {
 	const list, item = "\ndialects:\n", "  - name: "
 	_, text, _ := strings.Cut(programsYAML, list)
@@ -54,7 +54,7 @@ var entries = sync.OnceValue(func() (all []*entry) {
 	return all
 })
 
-// mustLoad reads programs.yaml or a part of it, which a test has shown to be sound.
+// mustLoad parses programs.yaml or an entry of it. A test shows that it has no mistakes.
 func mustLoad(src string) []table.Program {
 	programs, err := load(src)
 	if err != nil {
@@ -63,6 +63,7 @@ func mustLoad(src string) []table.Program {
 	return programs
 }
 
+// load parses a text in the form of programs.yaml.
 func load(src string) (programs []table.Program, err error) {
 	r := strictyaml.New("programs.yaml")
 	if body := r.Document([]byte(src), "programs", ""); body != nil {
@@ -73,9 +74,10 @@ func load(src string) (programs []table.Program, err error) {
 	return programs, r.Err()
 }
 
+// first returns the first of two values.
 func first[T any](v T, _ bool) T { return v }
 
-// dialects are the entry's lines.
+// dialects returns one dialect for each line of the entry.
 func (e *entry) dialects() (all []*scan.Dialect) {
 	for i, pattern := range e.patterns {
 		line := table.Line{Pattern: pattern}

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every line of programs.yaml has an example that its pattern matches, and what it gives. An entry
-// by itself is what it is in the file.
+// Every line of programs.yaml has an example that its pattern matches, and the record that the
+// example gives. An entry that is parsed alone equals the same entry of the whole file.
 func TestPrograms(t *testing.T) {
 	all, err := load(programsYAML)
 	if err != nil {

@@ -83,7 +83,7 @@ func (t *rmmTable) Row(l *scan.Line) bool {
 		expected = t.addUp(e)
 	}
 	if expected != "" {
-		l.Bad(0, expected, "the row is left out of the sum of what is allocated")
+		l.Bad(0, expected, "the sum of allocated memory does not include the row")
 		return true
 	}
 	if sum := t.sums[e.block.device]; !t.lost {
@@ -230,7 +230,7 @@ func (t *rmmTable) addUp(e rmmEvent) (expected string) {
 		case !alive && e.action == "reallocate":
 			// The row names only the new block.
 			t.giveUp()
-			return "a block that stays where it is, because a row does not say which block moved"
+			return "a block that does not move, because a row names only the new address"
 		case len(t.live) >= rmmLive:
 			t.giveUp()
 			return fmt.Sprintf("at most %d blocks at once", rmmLive)

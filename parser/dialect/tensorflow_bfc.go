@@ -97,8 +97,8 @@ func readBFCStats(l *scan.Line, at int) (end int) {
 			bytes.Contains(l.Text[max(0, at-bfcLineMax):at], []byte(bfcFile)) {
 			l.Bad(
 				at,
-				"a size, and what is left of the limit behind the pool's",
-				"what cannot be read is left out",
+				"a size, and \"memory_limit_:\" behind the pool's",
+				"the value is left out",
 			)
 			return len(l.Text)
 		}

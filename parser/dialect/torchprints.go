@@ -23,7 +23,7 @@ import (
 //	Allocated: 1.2 GB
 //	Cached:    2.0 GB
 //
-// programs.yaml has the print on one line.
+// programs.yaml reads prints on one line.
 var torchPrintDialect = scan.Dialect{
 	Name: "torch-print",
 	Needles: []string{

@@ -200,7 +200,7 @@ func addTornComfy(l *scan.Line, at int, fields []byte) (end int) {
 		l.Bad(
 			at,
 			"how much is loaded, such as 2595.99 MB loaded",
-			"what cannot be read is left out; the line was cut",
+			"the value is left out; the line was cut",
 		)
 		return len(l.Text)
 	}

@@ -80,7 +80,7 @@ func readOllama(l *scan.Line, at int) (end int) {
 			return 0
 		}
 		l.Bad(at, fmt.Sprintf(`a size such as "13.3 GiB" in the fields of %q`, f.msg),
-			"what cannot be read is left out; the line was cut")
+			"the value is left out; the line was cut")
 		return len(l.Text)
 	}
 	for i, s := range f.list {
@@ -210,7 +210,7 @@ func readOllamaReporting(l *scan.Line, at int) (end int) {
 	rest, found := lex.CutPrefix(rest, " total: ")
 	total, rest, fits := lex.CutSize(rest, 1)
 	if !ok || !found || !fits {
-		l.Bad(at, "bytes after free: and total:", "what cannot be read is left out; the line was cut")
+		l.Bad(at, "bytes after free: and total:", "the value is left out; the line was cut")
 		return len(l.Text)
 	}
 	name, lane := ollamaID(words[len(words)-1]+" memory", words[len(words)-3])

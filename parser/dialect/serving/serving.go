@@ -50,7 +50,7 @@ func readSize(l *scan.Line, at, from int) (s record.Size, end int, ok bool) {
 		l.Bad(
 			at,
 			"a size such as 5.79 GiB",
-			"what cannot be read is left out; the line was cut, or two writers share the log",
+			"the value is left out; the line was cut, or two processes write to the log",
 		)
 		return record.Size{}, len(l.Text), false
 	}

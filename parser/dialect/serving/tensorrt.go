@@ -68,7 +68,7 @@ var TensorRT = scan.Dialect{
 
 const (
 	memUsageChange = "[MemUsageChange] "
-	unreadable     = "what cannot be read is left out" // advice of syntax errors
+	unreadable     = "the value is left out" // advice of syntax errors
 	pagedCache     = "Memory usage when calculating max tokens in paged kv cache: total: "
 	trtRequested   = "Requested amount of GPU memory ("
 	trtOutOfMemory = "Error Code 2: OutOfMemory ("

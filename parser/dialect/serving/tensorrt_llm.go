@@ -65,7 +65,7 @@ func readLLMPeak(l *scan.Line, at int) (end int) {
 	rest, found := lex.CutPrefix(rest, ", available KV cache memory when calculating max tokens: ")
 	cache, rest, isSize := lex.CutSize(rest, 0)
 	if !ok || !found || !isSize {
-		return addBadLLM(l, at+len(llmPeak), "the peak in GiB, and what is available as KV cache")
+		return addBadLLM(l, at+len(llmPeak), "the peak in GiB, and the available KV cache")
 	}
 	c := newLLMCheckpoint(l, at, "KV cache")
 	c.Set(record.Buffer, cache)

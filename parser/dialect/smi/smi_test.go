@@ -151,8 +151,8 @@ Sun Jan 25 17:25:39 2026
 |  0%   35C    P0             99W /  300W |    1835MiB /  460
 |  0%   35C    P0             99W /  300W |    1835MiB /  4606MiB
 `, `
-2 unreadable: expected what a device has in use and its total, such as 1835MiB / 46068MiB, found "1835MiB /  460"
-3 unreadable: expected what a device has in use and its total, such as 1835MiB / 46068MiB, found "1835MiB /  4606MiB"
+2 unreadable: expected used and total memory such as 1835MiB / 46068MiB, found "1835MiB /  460"
+3 unreadable: expected used and total memory such as 1835MiB / 46068MiB, found "1835MiB /  4606MiB"
 `},
 		{"not supported", `
 |  0%   35C    P0             99W /  300W |        N/A /  46068MiB |     30%      Default |

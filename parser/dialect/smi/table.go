@@ -297,7 +297,7 @@ func (r *smiRow) add(l *scan.Line, date smiDate) {
 	case r.bar1:
 		return
 	case r.torn:
-		l.Bad(r.at, "what a device has in use and its total, such as 1835MiB / 46068MiB",
+		l.Bad(r.at, "used and total memory such as 1835MiB / 46068MiB",
 			record.TornAdvice)
 		return
 	}

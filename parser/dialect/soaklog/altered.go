@@ -51,8 +51,8 @@ func readAltered(l *scan.Line, at int) (end int) {
 		what, advice := "as vramsoak writes it: with no colours and nothing else added",
 			"the line was changed after it was written; check soak.log itself"
 		if !begins {
-			what = "at the beginning of its line, where alone it is read"
-			advice = fmt.Sprintf("%d bytes before it; cut what stands before each line, "+
+			what = "at the beginning of its line; elsewhere it is not read"
+			advice = fmt.Sprintf("%d bytes precede it; remove them from each line, "+
 				"or check soak.log itself", at)
 		}
 		l.Bad(at, record.HarnessPrefix+" "+word+" "+what, advice)

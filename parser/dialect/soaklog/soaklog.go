@@ -52,8 +52,8 @@ func addMisplacedEnd(l *scan.Line, at int, head string, says ...string) (end int
 		!slices.ContainsFunc(says, mentions) {
 		return 0
 	}
-	l.Bad(at, strings.TrimSpace(head)+" at the beginning of its line, where alone it is read",
-		fmt.Sprintf("%d bytes before it; cut what stands before each line, or check soak.log itself", at))
+	l.Bad(at, strings.TrimSpace(head)+" at the beginning of its line; elsewhere it is not read",
+		fmt.Sprintf("%d bytes precede it; remove them from each line, or check soak.log itself", at))
 	return len(l.Text)
 }
 

@@ -70,7 +70,7 @@ used 3 MiB
 2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
 2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=ok
 `, `
-1 unreadable: expected [vramsoak] file-end at the beginning of its line, where alone it is read, found "[vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed"
+1 unreadable: expected [vramsoak] file-end at the beginning of its line; elsewhere it is not read, found "[vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed"
 `},
 		{"a coloured line is an error", "\x1b[32m[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2\x1b[0m\n", `
 1 unreadable: expected [vramsoak] run-start as vramsoak writes it: with no colours and nothing else added, found "[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2"
@@ -114,7 +114,7 @@ see "[vramsoak] file-end status=failed" in the log
 INFO - [pipeline] file-end path=audio/0012.wav status=failed
 INFO - [pipeline] file-end path=audio/0012.wav status=ok
 `, `
-1 unreadable: expected [pipeline] file-end at the beginning of its line, where alone it is read, found "[pipeline] file-end path=audio/0012.wav status=failed"
+1 unreadable: expected [pipeline] file-end at the beginning of its line; elsewhere it is not read, found "[pipeline] file-end path=audio/0012.wav status=failed"
 `},
 	} {
 		t.Run(c.Name, func(t *testing.T) {
