@@ -215,10 +215,10 @@ func Find(b []byte) (s Stamp) {
 			s = found
 		}
 	}
-	if s.IsZero() {
-		s = findCompact(b)
+	if !s.IsZero() || len(b) < len("1700000000") {
+		return s
 	}
-	if s.IsZero() {
+	if s = findCompact(b); s.IsZero() {
 		s = leadingEpoch(b)
 	}
 	return s

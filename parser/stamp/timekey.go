@@ -116,8 +116,13 @@ func isMessageKey(key []byte) bool {
 // the machine.
 func leadingEpoch(b []byte) Stamp {
 	b = lex.TrimBlanks(b)
-	b = bytes.TrimLeft(b[:min(len(b), 64)], "[(\"'")
+	for b = b[:min(len(b), 64)]; len(b) > 0 && bytes.IndexByte([]byte("[(\"'"), b[0]) >= 0; {
+		b = b[1:]
+	}
 	s, rest := cutEpoch(b)
+	if s.IsZero() {
+		return s
+	}
 	if len(rest) > 0 && bytes.IndexByte([]byte(" \t])\"',;:|"), rest[0]) < 0 {
 		return Stamp{}
 	}

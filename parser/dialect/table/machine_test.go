@@ -1,10 +1,15 @@
 package table
 
 import (
+	"os"
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"vramsoak/parser/strictyaml"
 )
 
 // allMatches are the groups of all matches that a finder finds.
@@ -28,20 +33,80 @@ func FuzzMachine(f *testing.F) {
 		f.Add(p, "VRAM 3 VRAM 4 Before x 3MiB abcdd Train: [0/50] time 3\tmem 7345MB abbcxaab vram 5 xyz ab: 1.2")
 		f.Add(p, "aa aab\nabcd  x 12")
 	}
+	for _, l := range builtIn(f) {
+		f.Add(l.Pattern, l.Example+" "+l.Example[len(l.Example)/3:])
+	}
 	f.Fuzz(func(t *testing.T, text, line string) {
 		re, err := syntax.Parse(text, syntax.Perl)
-		if err != nil || re.MaxCap() >= groupsMax {
+		if err != nil || re.MaxCap() >= groupsMax-1 {
 			return
 		}
-		p, err := compile(text, false)
-		if err != nil || slices.Contains(re.CapNames(), groupBegun) {
+		p, err := compile(text, true)
+		if err != nil {
 			return
 		}
-		want := regexp.MustCompile(text).FindAllStringSubmatchIndex(line, -1)
+		line = strings.ReplaceAll(line, "\n", " ") // it has no line ends
+		want := p.regexp().FindAllStringSubmatchIndex(line, -1)
+		if !slices.Contains(re.CapNames(), groupBegun) {
+			want = regexp.MustCompile(text).FindAllStringSubmatchIndex(line, -1)
+		}
 		if got := allMatches(p, line); !slices.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("%q in %q: got %v, want %v", text, line, got, want)
 		}
 	})
+}
+
+// builtIn returns the lines of the built-in programs.
+func builtIn(tb testing.TB) (all []Line) {
+	tb.Helper()
+	src, err := os.ReadFile("../programs.yaml")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := strictyaml.New("programs.yaml")
+	entries, _ := r.Entries(r.Document(src, "programs", ""), 0)
+	for _, p := range Load(r, entries[0].Value, nil) {
+		all = append(all, p.Lines...)
+	}
+	if len(all) == 0 || r.Err() != nil {
+		tb.Fatalf("programs.yaml: %d lines, %v", len(all), r.Err())
+	}
+	return all
+}
+
+// No pattern of a built-in program needs regexp.
+func TestMachineBuiltIn(t *testing.T) {
+	for _, l := range builtIn(t) {
+		if p, err := compile(l.Pattern, l.KeepTorn); err != nil || p.machine == nil {
+			t.Errorf("no machine for %s: %v", l.Pattern, err)
+		}
+	}
+}
+
+// BenchmarkMachine matches the examples of the built-in programs with the machine, and prints how
+// long it takes compared with regexp.
+func BenchmarkMachine(b *testing.B) {
+	for _, l := range builtIn(b) {
+		p, err := compile(l.Pattern, l.KeepTorn)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(l.Example, func(b *testing.B) {
+			var f finder
+			text := []byte(l.Example)
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				for f.begin(p, text); f.next(); {
+				}
+			}
+			machine := b.Elapsed()
+			start, re := time.Now(), p.regexp()
+			for range b.N {
+				re.FindAllSubmatchIndex(text, -1)
+			}
+			b.ReportMetric(float64(machine)/float64(time.Since(start)), "machine/regexp")
+		})
+	}
 }
 
 // Where the machine does not know a pattern, or a line, regexp is asked.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"encoding/binary"
 	"errors"
 	"regexp"
 	"regexp/syntax"
@@ -96,13 +97,12 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 	}, nil
 }
 
-// A finder goes over the matches of a line.
+// A finder goes over the matches of a line, which has no line ends.
 type finder struct {
 	*pattern
 	walk
 	from  int     // where the next match may begin
 	end   int     // where the one before ends; -1 if there is none
-	slots []int   // where the groups of the match begin and end; -1 if they take no part
 	found [][]int // the matches that regexp found
 	slow  bool
 }
@@ -110,10 +110,12 @@ type finder struct {
 // groupsMax bounds the groups of a pattern, with the whole match.
 const groupsMax = 24
 
-// stepsMin and stepsPerByte are how long the machine may take for a line.
+// A machine may take stepsMin steps and stepsPerByte for each byte of a line. A run takes one for
+// stepBytes bytes.
 const (
 	stepsMin     = 4096
 	stepsPerByte = 32
+	stepBytes    = 16
 )
 
 func (f *finder) begin(p *pattern, text []byte) {
@@ -131,7 +133,7 @@ func (f *finder) begin(p *pattern, text []byte) {
 func (f *finder) next() bool {
 	if !f.slow {
 		for f.from <= len(f.text) {
-			found, done := f.find(f.from, f.slots)
+			found, done := f.find(f.from)
 			if !done {
 				break
 			}
@@ -166,17 +168,18 @@ func (f *finder) next() bool {
 	return false
 }
 
+// isASCII reports whether all bytes of a text are below 0x80.
 func isASCII(text []byte) bool {
-	for len(text) >= 8 {
-		if (text[0]|text[1]|text[2]|text[3]|text[4]|text[5]|text[6]|text[7])&0x80 != 0 {
-			return false
+	all := uint64(0)
+	if n := len(text); n >= 8 {
+		all = binary.LittleEndian.Uint64(text[n-8:])
+		for ; len(text) > 8; text = text[8:] {
+			all |= binary.LittleEndian.Uint64(text)
 		}
-		text = text[8:]
+		text = nil
 	}
 	for _, c := range text {
-		if c >= 0x80 {
-			return false
-		}
+		all |= uint64(c)
 	}
-	return true
+	return all&0x8080808080808080 == 0
 }

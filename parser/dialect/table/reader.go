@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 
@@ -36,7 +37,7 @@ type reader struct {
 	*Line
 	program  string
 	pattern  *pattern
-	literals []string
+	literals [][]byte
 	groups   []group
 	bare     int64 // the unit of numbers without one
 	named    string
@@ -80,11 +81,13 @@ func newReader(program *Program, i int) *reader {
 		panic(program.Name + ": " + err.Error()) // the program is sound
 	}
 	r := &reader{
-		Line:     line,
-		program:  program.Name,
-		pattern:  p,
-		literals: line.Literals(),
-		bare:     line.unit(),
+		Line:    line,
+		program: program.Name,
+		pattern: p,
+		bare:    line.unit(),
+	}
+	for _, s := range line.Literals() {
+		r.literals = append(r.literals, []byte(s))
 	}
 	whole := i
 	for whole > 0 && program.Lines[whole].Gives == givesTorn {
@@ -129,7 +132,7 @@ func (r *reader) read(l *scan.Line, at int) (end int) {
 // mayFollow reports whether the rest of a line may have a further match.
 func (r *reader) mayFollow(rest []byte) bool {
 	for _, s := range r.literals {
-		if bytes.Contains(rest, []byte(s)) {
+		if bytes.Contains(rest, s) {
 			return true
 		}
 	}
@@ -225,8 +228,12 @@ func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, en
 // add adds the records of a match, and reports whether there were any.
 func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 	before := l.Added()
+	head := m.first
+	if !slices.ContainsFunc(l.Text[slots[0]:head], lex.IsDigit) {
+		head = slots[0] // no time stands between
+	}
 	header := func() record.Header {
-		h := l.Header(m.first)
+		h := l.Header(head)
 		if !m.time.IsZero() {
 			m.time.Into(&h)
 		}
@@ -246,7 +253,7 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 		if r.Change {
 			l.Add(record.Change{Header: header(), Name: name, Lane: m.lane, Reading: m.Reading})
 		} else {
-			c := l.Checkpoint(m.first, name)
+			c := l.Checkpoint(head, name)
 			if !m.time.IsZero() {
 				m.time.Into(&c.Header)
 			}
@@ -282,7 +289,7 @@ func (r *reader) tear(l *scan.Line, m *match, slots []int) int {
 		return m.kept
 	}
 	for _, s := range r.literals {
-		if i := bytes.Index(l.Text[slots[0]:], []byte(s)); i >= 0 {
+		if i := bytes.Index(l.Text[slots[0]:], s); i >= 0 {
 			return slots[0] + i
 		}
 	}
@@ -315,27 +322,21 @@ func launcherRank(before []byte) int {
 
 // size reads a number with its unit; expected says what should stand there where it cannot.
 func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
-	cut := lex.CutNumber
-	if r.Rounding == None {
-		cut = lex.CutFloat
+	n, rest, ok := r.cutNumber(group)
+	if !ok || len(rest) > 0 && rest[0] == ',' {
+		n, rest, ok = r.cutNumber(withoutCommas(bytes.TrimSpace(group)))
 	}
-	n, rest, ok := cut(withoutCommas(bytes.TrimSpace(group)))
 	if !ok || n.Digits < 0 && !r.Change {
 		return record.Size{}, "a size of 0 or more"
 	}
-	unit, after := r.cutUnit(rest)
-	if len(bytes.TrimSpace(after)) > 0 {
-		return record.Size{}, "a size such as 7.23 GiB"
+	unit := int64(0)
+	if len(rest) > 0 { // it stands in the group
+		if unit, rest = r.cutUnit(rest); len(bytes.TrimSpace(rest)) > 0 {
+			return record.Size{}, "a size such as 7.23 GiB"
+		}
 	}
 	if unit == 0 {
-		if i := len(behind) - len(lex.TrimBlanks(behind)); i < 2 {
-			if found, rest := r.cutUnit(
-				behind,
-			); len(behind)-len(rest)-i > 1 &&
-				(len(rest) == 0 || !lex.IsTextByte(rest[0])) {
-				unit = found
-			}
-		}
+		unit = r.unitOf(behind)
 	}
 	if unit == 0 {
 		unit = r.bare
@@ -347,6 +348,30 @@ func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
 		return record.Size{}, "a size below 4 EiB"
 	}
 	return s, ""
+}
+
+// cutNumber cuts a number off a text, as the program prints it.
+func (r *reader) cutNumber(text []byte) (n lex.Decimal, rest []byte, ok bool) {
+	if r.Rounding == None {
+		return lex.CutFloat(text)
+	}
+	return lex.CutNumber(text)
+}
+
+// unitOf returns the unit that a text behind a number begins with, after a blank at most: a word of
+// two letters or more. It returns 0 if there is none.
+func (r *reader) unitOf(text []byte) int64 {
+	if len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	if len(text) < 2 || text[0] == ' ' || text[0] == '\t' {
+		return 0
+	}
+	unit, rest := r.cutUnit(text)
+	if len(text)-len(rest) < 2 || len(rest) > 0 && lex.IsTextByte(rest[0]) {
+		return 0
+	}
+	return unit
 }
 
 // rounded is a number of units, with the resolution that the line's rounding gives it.
