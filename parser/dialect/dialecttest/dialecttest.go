@@ -96,6 +96,8 @@ func Line(rec record.Record) string {
 	case record.OutOfMemory:
 		fmt.Fprintf(&b, "out-of-memory%s requested=%s", lane(r.Lane), size(r.Requested))
 		b.WriteString(sizes(&r.Reading))
+	case record.Crash:
+		fmt.Fprintf(&b, "crash%s %q", lane(r.Lane), r.Text)
 	case record.FileStart:
 		fmt.Fprintf(&b, "file-start pipeline=%t %q", r.Pipeline, r.Path)
 	case record.FileEnd:

@@ -1,0 +1,107 @@
+package failure_test
+
+import (
+	"testing"
+
+	"vramsoak/parser/dialect/dialecttest"
+	"vramsoak/parser/dialect/failure"
+	"vramsoak/parser/scan"
+)
+
+// Only the message of an allocation that failed on a device is a record. Its sizes come from the
+// message, whatever the order and the unit.
+func TestOutOfMemory(t *testing.T) {
+	dialecttest.Run(t, []*scan.Dialect{&failure.OutOfMemory}, []dialecttest.Case{
+		{"PyTorch's sizes, reserved being allocated and unallocated", `
+[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 1 has a total capacity of 63.50 GiB of which 18.50 MiB is free. Of the allocated memory 1.50 GiB is allocated by PyTorch, and 256.00 MiB is reserved by PyTorch but unallocated.
+`, `
+1 out-of-memory gpu1 rank3 requested=512MiB allocated=1536MiB reserved=1792MiB total=65024MiB free=19398656B
+`},
+		{"a message that a terminal broke", `
+CUDA out of memory. Tried to allocate 226.00 MiB (GPU 1; 2.00 GiB total capacity;
+838.00 MiB already allocated; 122.00 MiB free; 944.00 MiB reserved in total by PyTorch)
+`, `
+1 out-of-memory gpu1 requested=226MiB allocated=838MiB reserved=944MiB total=2048MiB free=122MiB
+`},
+		{"a torn message, and the next record behind it", `
+CUDA out of memory. Tried to allocate
+[GPU Memory] A: Allocated: 1.00GB (1.0%) | 512.00 MiB free
+`, `
+1 out-of-memory requested=0MiB
+`},
+		{"commas in numbers", `
+cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,600,000,000 bytes (allocated so far: 2,281,701,376 bytes).
+`, `
+1 out-of-memory requested=1600000000B reserved=2176MiB
+`},
+		{"ggml: the reason and the buffer are one failure", `
+ggml_backend_cuda_buffer_type_alloc_buffer: allocating 1024.00 MiB on device 1: cudaMalloc failed: out of memory
+ggml_gallocr_reserve_n: failed to allocate CUDA1 buffer of size 1073741824
+ggml_gallocr_reserve_n: failed to allocate CUDA_Host buffer of size 1073741824
+`, `
+1 out-of-memory gpu1 requested=1024MiB
+`},
+		{"host memory, advice, source, a count, a test, a transcript", `
+torch: DefaultCPUAllocator: not enough memory: you tried to allocate 512 bytes.
+OOM when allocating tensor with shape[1] by allocator cpu
+To avoid CUDA out of memory, reduce the batch size.
+    if "CUDA out of memory" in str(e):
+CUDA out of memory: 0
+tests/test_oom.py::test_message[CUDA out of memory] PASSED              [ 75%]
+[00:00:03.400 --> 00:07:42.600]  so my notebook said CUDA out of memory again
+INFO - asr - will retry on torch.OutOfMemoryError
+* Fixed: CUDA out of memory on long files
+INFO - offloaded the text encoder out of VRAM
+`, ``},
+		{"a failure in the value of a dict", `
+{'status': 'error', 'error': 'CUDA out of memory. Tried to allocate 20.00 MiB'}
+`, `
+1 out-of-memory requested=20MiB
+`},
+	})
+}
+
+// A crash is a program's death in the words of its runtime, not an error that the program caught
+// or quoted, nor an end on request.
+func TestCrash(t *testing.T) {
+	const traceback = "Traceback (most recent call last):\n  File \"run.py\", line 7, in <module>\n    work()\n"
+	dialecttest.Run(t, []*scan.Dialect{&failure.Crash}, []dialecttest.Case{
+		{"a traceback's last line", traceback + "ValueError: no audio\n", `
+1 crash "ValueError: no audio"
+`},
+		{"the last of a chain", traceback + "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n" +
+			traceback + "ValueError: no audio\n", `
+8 crash "ValueError: no audio"
+`},
+		{
+			"an interrupt, an allocation, and an error that the logger goes on after",
+			traceback + "KeyboardInterrupt\n" + traceback + "RuntimeError: CUDA out of memory. Tried\n" +
+				"2026-11-20 02:00:03 - ERROR - failed\n" + traceback + "ValueError: no audio\n" +
+				"2026-11-20 02:00:04 - INFO - next file\n", ``,
+		},
+		{"signals as shells, make, Slurm and the kernel name them", `
+./run.sh: line 3:  4711 Segmentation fault      (core dumped) python run.py
+make: *** [Makefile:3: soak] Killed
+slurmstepd: error: Detected 1 oom-kill event(s) in StepId=7.batch.
+[12345.678901] Out of memory: Killed process 4711 (python) total-vm:8388608kB
+`, `
+1 crash "./run.sh: line 3:  4711 Segmentation fault      (core dumped) python run.py"
+2 crash "make: *** [Makefile:3: soak] Killed"
+3 crash "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=7.batch."
+4 crash "Out of memory: Killed process 4711 (python) total-vm:8388608kB"
+`},
+		{"the same words in other text", `
+Killed 3 tasks that were no longer needed
+./run.sh: line 12:  4711 Killed                  nvidia-smi dmon -s u > gpu.csv
+[00:00:03.400 --> 00:07:42.600]  Killed
+Detected 3 speakers
+the panic: a report
+`, ``},
+		{"a message of the runtime, only at its beginning", `
+panic: runtime error: index out of range [3] with length 3
+INFO - the last panic: runtime error
+`, `
+1 crash "panic: runtime error: index out of range [3] with length 3"
+`},
+	})
+}
