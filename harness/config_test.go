@@ -71,7 +71,7 @@ func TestValidate(t *testing.T) {
 			"files for none", func(c *Config) { c.Command, c.Feed = []string{"cmd"}, FeedNone },
 			[]string{"takes no files, but 2"},
 		},
-		{"restarts of none", func(c *Config) {
+		{"restarts of a pipeline with its own files", func(c *Config) {
 			c.Command, c.Feed, c.Files, c.RestartEvery = []string{"cmd"}, FeedNone, nil, 3
 		}, []string{"cannot restart every 3 files"}},
 		{

@@ -344,7 +344,7 @@ func TestTrouble(t *testing.T) {
 			done 4 done`,
 		},
 		{
-			name: "crash with its own files", feed: FeedNone, env: []string{"FAULT=crash:2"},
+			name: "crash in a pipeline with its own files", feed: FeedNone, env: []string{"FAULT=crash:2"},
 			say: []string{"was ended by SIGKILL"}, want: `
 			run 0 none
 			start 1 x.wav
@@ -355,7 +355,7 @@ func TestTrouble(t *testing.T) {
 			done 2 stopped`,
 		},
 		{
-			name: "hang with its own files", feed: FeedNone,
+			name: "hang in a pipeline with its own files", feed: FeedNone,
 			env:    []string{"FAULT=hang:2", "LINES=none"},
 			change: func(c *Config) { c.Timeout = hung },
 			say:    []string{"began no new file within 8s"}, want: `
@@ -368,7 +368,7 @@ func TestTrouble(t *testing.T) {
 			done 2 stopped`,
 		},
 		{
-			name: "exit before any of its own files", feed: FeedNone,
+			name: "exit before the first of its own files", feed: FeedNone,
 			env: []string{"FAULT=exit3:0"},
 			say: []string{"exited with code 3; its last lines", "no module named torch"}, want: `
 			run 0 none

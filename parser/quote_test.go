@@ -73,8 +73,8 @@ func TestQuoted(t *testing.T) {
 		},
 		"a word on the harness": {ownRun + quoted + "see [vramsoak] exit\n" + ownExit, "1 own, 4 own"},
 		"a quote at the end":    {ownRun + quoted, "1 own"},
-		"what no version knows": {ownRun + quoted + "[vramsoak] hello\n", "1 own, 3 quoted"},
-		"what no version knows, own": {
+		"an unknown line":       {ownRun + quoted + "[vramsoak] hello\n", "1 own, 3 quoted"},
+		"an unknown line of the run's own": {
 			ownRun + "[vramsoak] hello\n", "1 own, 2 own",
 		},
 		"drawn over a line": {ownRun + "50%\r" + ownExit, "1 own, 2 quoted"},
@@ -94,7 +94,7 @@ func TestQuoted(t *testing.T) {
 		"coloured within, and own lines before": {
 			ownRun + "[\x1b[31mvramsoak\x1b[0m]" + crashed[10:] + ownExit, "1 own, 2 quoted, 3 own",
 		},
-		"coloured within, and none before": {
+		"colours within the line only": {
 			"[\x1b[31mvramsoak\x1b[0m]" + crashed[10:] + ownExit, "1 unreadable, 2 own",
 		},
 		"drawn over a line and quoted": {

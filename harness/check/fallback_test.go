@@ -153,7 +153,7 @@ func TestFallbacks(t *testing.T) {
 		"two failures, one fallback":            fail(1, inWhisper, tried, slow),
 		"two alike, one fallback":               fail(1, again, again, slow),
 		"a failure that pardons itself between": fail(1, inWhisper, enrollment, slow),
-		"another reason":                        fail(1, inWhisper, cpu),
+		"a fallback for another reason":         fail(1, inWhisper, cpu),
 		"the reason in other words": pass(1, inWhisper,
 			"GPU loading failed, falling back to CPU: CUDA OOM"),
 		"no reason": pass(1, inWhisper,
@@ -240,9 +240,15 @@ func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 		},
 		{"no fallback", "CUDA OOM during voice enrollment, no fallback, aborting\n", 2},
 		{"fallback failed", "CUDA OOM during voice enrollment, fallback failed\n", 2},
-		{"nothing more", "CUDA OOM during voice enrollment\n", 2},
-		{"nothing more, behind a fallback", enrollment + "\nCUDA OOM during transcription\n", 3},
-		{"nothing more, before a fallback", "CUDA OOM during transcription\n" + enrollment + "\n", 2},
+		{"no fallback in the line", "CUDA OOM during voice enrollment\n", 2},
+		{
+			"no fallback in the line, one in the line before",
+			enrollment + "\nCUDA OOM during transcription\n", 3,
+		},
+		{
+			"no fallback in the line, one in the next",
+			"CUDA OOM during transcription\n" + enrollment + "\n", 2,
+		},
 		{"two tracebacks", batch + "\n" + traceback + traceback, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -285,10 +291,10 @@ func TestAFallbackInTheUsersWords(t *testing.T) {
 		"on the same line": {
 			"CUDA out of memory. Tried to allocate 2.00 GiB, using CPU path instead\n", check.Fail, 1,
 		},
-		"before the failure":      {words + failed, check.Fail, 2},
-		"behind other work":       {failed + work + words, check.Fail, 1},
-		"behind the second":       {failed + failed + words, check.Fail, 1},
-		"another process says it": {"[rank0]: " + failed + "[rank1]: " + words, check.Fail, 1},
+		"before the failure":         {words + failed, check.Fail, 2},
+		"behind other work":          {failed + work + words, check.Fail, 1},
+		"behind the second":          {failed + failed + words, check.Fail, 1},
+		"printed by another process": {"[rank0]: " + failed + "[rank1]: " + words, check.Fail, 1},
 	} {
 		if verdict, line := outOfMemoryOf(t, c.log, own); verdict != c.want || line != c.line {
 			t.Errorf("%s: got %s in line %d, want %s in line %d", name, verdict, line, c.want, c.line)

@@ -165,7 +165,7 @@ func TestFailedFiles(t *testing.T) {
 			"left open", "[pipeline] file-start path=a\n[pipeline] file-end path=a status=ok\n" +
 				"[pipeline] file-start path=b\n[GPU Memory] Start: Allocated: 1.00GB\n", "b",
 		},
-		{"nothing says how files end", "[GPU Memory] Start: Allocated: 1.00GB\n", ""},
+		{"no line shows how files end", "[GPU Memory] Start: Allocated: 1.00GB\n", ""},
 	} {
 		b := parser.Builder{}
 		if err := b.Read(strings.NewReader(tt.log), "run.log"); err != nil {

@@ -48,7 +48,7 @@ func TestFailureStaysFailure(t *testing.T) {
 			"a good bare log before it":           {bare, data},
 			"a good bare log after it":            {data, bare},
 			"the log twice":                       {data, data},
-			"an idle device beside it":            {slices.Concat(data, idle)},
+			"with an idle device":                 {slices.Concat(data, idle)},
 		} {
 			if got := judge(t, logs...).Verdict; got != check.Fail {
 				t.Errorf("%s fails, but with %s the verdict is %s", filepath.Base(path), name, got)

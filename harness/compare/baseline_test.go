@@ -153,7 +153,7 @@ func TestReadBaselineErrors(t *testing.T) {
 			"no name", change(`"peak"`, `""`),
 			"b.json:19:5: expected a metric with a name and a resolution of 0 or more",
 		},
-		{"a place that is no file", change(`"values":[7763153388,1099511627776]`,
+		{"a path that is not a file", change(`"values":[7763153388,1099511627776]`,
 			`"places":[2],"values":[1]`), placesOf("peak")},
 		{"places that fall", change(`"values":[7763153388,1099511627776]`,
 			`"places":[1,0],"values":[1,2]`), placesOf("peak")},

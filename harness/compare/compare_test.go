@@ -121,7 +121,7 @@ func TestVerdicts(t *testing.T) {
 			"gone", run(peak, 14, steady(1)), run(recovery, 14, steady(1)), check.Skipped,
 			"only the base has it",
 		},
-		{"few files have it", run(peak, 14, steady(1)), run(peak, 14, func(i int) float64 {
+		{"few files have the level", run(peak, 14, steady(1)), run(peak, 14, func(i int) float64 {
 			if i < 5 {
 				return 1
 			}

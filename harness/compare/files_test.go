@@ -98,7 +98,7 @@ func TestFileFindings(t *testing.T) {
 		{"one file in common", files("a", "x"), append(renamed(files("a")[:19]), "b/x"), ""},
 		{"one that failed in both", files("a", "x!"), append(renamed(files("a")[:19]), "x!"), ""},
 		{"names in one run only", files("a"), unnamed, ""},
-		{"nothing ended in the new run", files("a"), nil, ""},
+		{"no file ended in the new run", files("a"), nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

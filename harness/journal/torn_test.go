@@ -24,7 +24,7 @@ func TestSoundLength(t *testing.T) {
 	}{
 		{name: "empty"},
 		{name: "whole", sound: ownStart + ownEnd + "said\n"},
-		{"nothing but a torn line", "", "[vramsoak] run-sta"},
+		{"only a torn line", "", "[vramsoak] run-sta"},
 		{"torn harness line", ownStart, "[vramsoak] file-end time=2026-11"},
 		{
 			"torn harness line that another's bytes end", ownStart,

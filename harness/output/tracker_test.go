@@ -149,7 +149,7 @@ func TestFilesOfAPipeline(t *testing.T) {
 			start 2 x
 			end 2 x ok`},
 		{
-			name: "two rounds, ended by another way to write the path", files: "p/x q/y p/x q/y",
+			name: "two rounds, file-end has another spelling of the path", files: "p/x q/y p/x q/y",
 			text: start("x") + end("./p/x") +
 				start("y") + end(here+"/q/y") + start("x") + end("./p/x"), want: `
 			start 1 p/x
@@ -207,7 +207,7 @@ func TestFilesOfAPipeline(t *testing.T) {
 			end 0 x ok`,
 		},
 		{
-			name: "names of its own", files: "p/1.wav p/2.wav", text: both("one") + both("two"),
+			name: "the pipeline's own names", files: "p/1.wav p/2.wav", text: both("one") + both("two"),
 			want: `
 			start 1 p/1.wav
 			end 1 p/1.wav ok

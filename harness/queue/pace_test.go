@@ -15,7 +15,7 @@ func TestTimeLeft(t *testing.T) {
 		want time.Duration
 		ok   bool
 	}{
-		{"nothing is done", Pace{Left: 60}, 0, false},
+		{"no file done", Pace{Left: 60}, 0, false},
 		{"by number", Pace{Done: 20, Left: 40, Spent: time.Minute}, 2 * time.Minute, true},
 		{"part of it has passed", Pace{
 			Done: 20, Left: 40, Spent: time.Minute,
@@ -27,7 +27,7 @@ func TestTimeLeft(t *testing.T) {
 			Done: 1, Left: 1, DoneAudio: 10, LeftAudio: 100, AudioKnown: true,
 			Spent: 5 * time.Second,
 		}, 50 * time.Second, true},
-		{"by length, nothing is done", Pace{Left: 1, LeftAudio: 100, AudioKnown: true}, 0, false},
+		{"by length, no file done", Pace{Left: 1, LeftAudio: 100, AudioKnown: true}, 0, false},
 		{"some lengths are unknown", Pace{
 			Done: 1, Left: 2, DoneAudio: 10, LeftAudio: 100,
 			Spent: 5 * time.Second,

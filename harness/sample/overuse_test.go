@@ -27,8 +27,8 @@ func TestOveruse(t *testing.T) {
 			21*gib + 1, 24 * gib, true,
 			true,
 		},
-		{"a share of what is not known", Limit{Share: 0.75}, 18*gib + 1, 0, false, false},
-		{"bytes of what is not known", Limit{Bytes: 18 * gib}, 18*gib + 1, 0, true, false},
+		{"a share of an unknown total", Limit{Share: 0.75}, 18*gib + 1, 0, false, false},
+		{"bytes of an unknown total", Limit{Bytes: 18 * gib}, 18*gib + 1, 0, true, false},
 		{"more bytes than there are", Limit{Bytes: 30 * gib}, 24 * gib, 24 * gib, false, false},
 	}
 	for _, test := range tests {
@@ -74,7 +74,7 @@ func TestOveruseOfASample(t *testing.T) {
 			[]record.Sample{sample(record.SourceDevice, 91, 0)},
 			"91 B of 100 B of device 1 were in use, more than the 90% that the run allows",
 		},
-		{"no device just now", true, []record.Sample{sample("", 0, 0)}, ""},
+		{"the device does not answer", true, []record.Sample{sample("", 0, 0)}, ""},
 		{
 			"no device at all", false,
 			[]record.Sample{sample("", 0, 0)},

@@ -50,7 +50,7 @@ func TestSettle(t *testing.T) {
 			2 * time.Second,
 		},
 		{"moves for ever", moving, 10 * time.Second, 40, false, 10 * time.Second},
-		{"no time to tell", []int64{7}, 900 * time.Millisecond, 7, false, 900 * time.Millisecond},
+		{"too little time to know", []int64{7}, 900 * time.Millisecond, 7, false, 900 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -118,8 +118,8 @@ func TestNeeded(t *testing.T) {
 		{"a line", line, 0, 0},
 		{"behind a break", line, 1, 4.5},
 		{"behind two breaks", line, 2, 4.5},
-		{"beside audio", byAudio, 0, 0.2},
-		{"behind a break, beside audio", byAudio, 1, 4.7},
+		{"with audio", byAudio, 0, 0.2},
+		{"after a break, with audio", byAudio, 1, 4.7},
 	} {
 		want := criticalT(30, 0.3) + c.more
 		if got := c.b.needed(&model{searched: c.searched, fit: fit{phi: 0.3}}); !near(got, want, 1e-12) {

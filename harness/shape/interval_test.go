@@ -18,7 +18,7 @@ func TestSlopeTrust(t *testing.T) {
 	}{
 		{"a line", &line, true, nil},
 		{"a step, and a line that may explain it", &step, false, []model{line}},
-		{"a step, and nothing that grows", &step, false, nil},
+		{"a step without growth", &step, false, nil},
 	} {
 		b.all = c.models
 		b.trust = 1

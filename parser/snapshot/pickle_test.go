@@ -74,8 +74,8 @@ func TestRefuses(t *testing.T) {
 			"a memo that is empty", proto + "h\x00.",
 			"byte 2: expected a place in the memo below 0, found 0",
 		},
-		{"nothing to keep", proto + "\x94.", "byte 2: expected a value to keep, found none"},
-		{"items of nothing", proto + "(e.", "byte 3: expected a list to add to, found another value"},
+		{"no value to memoize", proto + "\x94.", "byte 2: expected a value to keep, found none"},
+		{"items without a list", proto + "(e.", "byte 3: expected a list to add to, found another value"},
 		{"items of a dict", proto + "}(Ke.", "expected"},
 		{"a key alone", proto + "}(K\x01u.", "byte 6: expected as many values as keys, found 1 of both"},
 		{"no mark", proto + "]e.", "byte 3: expected a MARK before this instruction, found none"},
@@ -100,7 +100,7 @@ func TestRefuses(t *testing.T) {
 			"segments that are no dicts", segments("K\x01"),
 			"expected a segment as a dict, found an integer",
 		},
-		{"a segment of nothing", segments("}"), `byte 14: expected a segment with "address", found none`},
+		{"an empty segment", segments("}"), `byte 14: expected a segment with "address", found none`},
 		{"a list in itself", proto + "]\x94h\x00a.", "expected a segment as a dict, found a list"},
 	}
 	for _, tt := range tests {

@@ -168,7 +168,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"no output", Embedding, wespeakerFile(), func(f *file) {
 			f.outputs = nil
 		}, "outputs: expected the embedding, found none"},
-		{"a wrong output_dim that no shape shows", Embedding, wespeakerFile(), func(f *file) {
+		{"a wrong output_dim, not visible in a shape", Embedding, wespeakerFile(), func(f *file) {
 			f.outputs[0].dims = []any{"B", "D"}
 			f.metadata["output_dim"] = "192"
 		}, `output "embs": expected a last dimension of 192, as the metadata has it, found weights that make it 256`},
@@ -187,7 +187,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"a node without its input", Embedding, wespeakerFile(), func(f *file) {
 			f.nodes[0].inputs[0] = "features"
 		}, `graph: expected a node, a weight or an input that gives "features", found none`},
-		{"an output that nothing gives", Embedding, wespeakerFile(), func(f *file) {
+		{"an output that no node produces", Embedding, wespeakerFile(), func(f *file) {
 			f.outputs[0].name = "other"
 		}, `gives "other", found none`},
 		{"weights cut off", Embedding, wespeakerFile(), func(f *file) {
@@ -202,7 +202,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"weights of a negative shape", Embedding, wespeakerFile(), func(f *file) {
 			f.tensors[0].dims = []int64{-4}
 		}, `tensor "w": expected a shape that fits into memory`},
-		{"weights of no type", Embedding, wespeakerFile(), func(f *file) {
+		{"weights without a type", Embedding, wespeakerFile(), func(f *file) {
 			f.tensors[0].element = 99
 		}, `tensor "w": expected an element type of onnx.proto other than complex, found 99`},
 		{"weights in another file", Embedding, wespeakerFile(), func(f *file) {
@@ -251,7 +251,7 @@ func TestCheckRefuses(t *testing.T) {
 				f.metadata["num_speakers"], f.metadata["num_classes"] = "4", "11"
 			}, `output "y": expected the shape [1, *, 11], found [*, *, 7]`,
 		},
-		{"the same where no shape shows it", Segmentation, pyannoteFile(), func(f *file) {
+		{"the same, not visible in a shape", Segmentation, pyannoteFile(), func(f *file) {
 			f.metadata["num_speakers"], f.metadata["num_classes"] = "4", "11"
 			f.outputs[0].dims = nil
 		}, `output "y": expected a last dimension of 11, as the metadata has it, found weights that make it 7`},

@@ -34,8 +34,8 @@ func TestAlignGivesWordsSpeakers(t *testing.T) {
 		{"midway: who spoke first", 2.5, 3.5, "A"},
 		{"before all", -2, -1, "A"},
 		{"behind all", 20, 21, "C"},
-		{"no time, in a turn", 9.5, 9.5, "C"},
-		{"no time, in a pause", 8.9, 8.9, "C"},
+		{"without a duration, in a turn", 9.5, 9.5, "C"},
+		{"without a duration, in a pause", 8.9, 8.9, "C"},
 		{"touches a turn's end", 2, 2.2, "A"},
 	} {
 		words := []Word{{Start: test.start, End: test.end}}

@@ -18,7 +18,7 @@ func TestAttribute(t *testing.T) {
 		want     Attribution
 		accuracy float64
 	}{
-		{"all right, by other names", []Word{
+		{"all right, with other names", []Word{
 			word(0, 1, "x"), word(1, 2, "x"), word(3, 4, "y"),
 			word(5, 6, "x"),
 		}, Attribution{4, 4, 0}, 1},
@@ -34,12 +34,12 @@ func TestAttribute(t *testing.T) {
 			Attribution{3, 3, 0},
 			1,
 		},
-		{"in a pause, and of no time", []Word{
+		{"in a pause, without a duration", []Word{
 			word(2.2, 2.8, "x"), word(1, 1, "x"),
 			word(2.5, 2.5, "x"),
 		}, Attribution{1, 1, 2}, 1},
 		{"nobody's", []Word{word(0, 1, ""), word(1, 2, "x")}, Attribution{2, 1, 0}, 0.5},
-		{"three speakers for two: one of them is nobody", []Word{
+		{"three speakers for two, one is unmatched", []Word{
 			word(0, 1, "x"), word(1, 2, "z"),
 			word(5, 6, "x"), word(3, 4, "y"),
 		}, Attribution{4, 3, 0}, 0.75},

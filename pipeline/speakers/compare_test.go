@@ -119,7 +119,7 @@ func TestCompare(t *testing.T) {
 			Errors{FalseAlarm: 10, Mapping: none},
 			1,
 		},
-		{"nobody and nothing", nil, nil, 0.25, Errors{Mapping: none}, 0},
+		{"neither reference nor hypothesis", nil, nil, 0.25, Errors{Mapping: none}, 0},
 		{
 			"turns that are none",
 			[]Turn{{3, 3, "A"}, {5, 4, "A"}, {math.NaN(), 4, "A"}, {0, math.Inf(1), "A"}},

@@ -37,7 +37,7 @@ func TestJoinTokens(t *testing.T) {
 		{"a character over three tokens", " caf|\xc3|\xa9| au", " café| au"},
 		{"a Chinese one", "\xe4|\xbd|\xa0|\xe5\xa5|\xbd", "你|好"},
 		{"a character that never ends", " a\xe4\xbd| b", " a\uFFFD| b"},
-		{"bytes of no character", " a|\xff|\x80b| c", " a\uFFFDb| c"},
+		{"invalid UTF-8", " a|\xff|\x80b| c", " a\uFFFDb| c"},
 		{"empty tokens", "| a||b|", " ab"},
 		{"nothing", "", ""},
 	} {

@@ -49,7 +49,7 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 			"too few files for a check that is required", short, strict, check.Undecided, 13 + 2, 0,
 			1,
 		},
-		{"nothing that gates judged", &timeline.Timeline{}, lenient, check.Undecided, 4 + 1, 0, 1},
+		{"no gating check has data", &timeline.Timeline{}, lenient, check.Undecided, 4 + 1, 0, 1},
 		{"a run cut short", cut, policy, check.Fail, 13 + 2, 2, 0},
 	} {
 		rep := check.Of(c.tl, c.policy)

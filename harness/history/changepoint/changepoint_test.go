@@ -83,7 +83,7 @@ func TestRecent(t *testing.T) {
 		{"four nights", levels(30, 100, 4, 120), 0, 30},
 		{"within the noise", levels(30, 100, 1, 102), 0, 0},
 		{"no noise", append(make([]float64, 10), 5), 0, 10},
-		{"no noise but that of rounding", append(make([]float64, 10), 5), 3, 0},
+		{"only rounding noise", append(make([]float64, 10), 5), 3, 0},
 		{"longer ago", levels(30, 100, 12, 120), 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
