@@ -231,12 +231,9 @@ func (j *Judge) causeOf(e *record.Exit) string {
 
 // howEnded says how n processes ended: "exited with code 1", "were ended by SIGKILL".
 func howEnded(e *record.Exit, n int) string {
-	how := fmt.Sprintf("exited with code %d", e.Code)
-	if e.Signal != "" {
-		how = "was ended by " + e.Signal
-		if n > 1 {
-			how = "were ended by " + e.Signal
-		}
+	how := record.ProcessEnd{Code: e.Code, Signal: e.Signal}.How()
+	if rest, was := strings.CutPrefix(how, "was "); was && n > 1 {
+		how = "were " + rest
 	}
 	switch e.Reason {
 	case record.ExitTimeout:

@@ -66,9 +66,7 @@ type baselineReader struct {
 
 // fail returns an error with the line and the column of an offset.
 func (d *baselineReader) fail(offset int64, what string) error {
-	before := d.src[:min(max(offset, 0), int64(len(d.src)))]
-	line := bytes.Count(before, []byte{'\n'}) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n')
+	line, column := bounded.LineColumn(d.src, offset)
 	return fmt.Errorf("%s:%d:%d: %s", d.name, line, column, what)
 }
 

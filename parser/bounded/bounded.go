@@ -99,3 +99,10 @@ func ReadJSON(path string, most int64) ([]byte, error) {
 	}
 	return text, nil
 }
+
+// LineColumn returns the line and the column of an offset into a text, both from 1. The column
+// counts bytes. An offset outside of the text gives its nearest end.
+func LineColumn(text []byte, offset int64) (line, column int) {
+	before := text[:min(max(offset, 0), int64(len(text)))]
+	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}

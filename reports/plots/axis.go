@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"vramsoak/harness/check"
@@ -154,5 +155,17 @@ func DrawGrid(c draw.Canvas, g *plot.Plot) {
 			style.Color = SoftInk
 		}
 		c.StrokeLine2(style, c.Min.X, y(t.Value), c.Max.X, y(t.Value))
+	}
+}
+
+// Placing returns a function that gives the points of a plot their places on a canvas.
+func Placing(g *plot.Plot, c *draw.Canvas) func([]Point) []vg.Point {
+	x, y := g.Transforms(c)
+	return func(points []Point) []vg.Point {
+		out := make([]vg.Point, len(points))
+		for i, at := range points {
+			out[i] = vg.Point{X: x(at.X), Y: y(at.Y)}
+		}
+		return out
 	}
 }

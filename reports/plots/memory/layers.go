@@ -107,14 +107,7 @@ func (p *picture) group(width vg.Length) int {
 // drawSeries draws each series as a line. If files are narrow, it draws the band between the lowest
 // and the highest readings instead.
 func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
-	x, y := g.Transforms(&c)
-	place := func(points []plots.Point) []vg.Point {
-		out := make([]vg.Point, len(points))
-		for i, pt := range points {
-			out[i] = vg.Point{X: x(pt.X), Y: y(pt.Y)}
-		}
-		return out
-	}
+	place := plots.Placing(g, &c)
 	if p.dense() {
 		p.drawBands(c, place)
 		return

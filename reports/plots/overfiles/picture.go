@@ -233,14 +233,7 @@ func (p *picture) dense(panel *panel) bool { return len(panel.files) > p.pixels 
 
 // drawFiles draws the values, the bounds of the growth, and the fitted shape over them.
 func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
-	x, y := g.Transforms(&c)
-	place := func(points []plots.Point) []vg.Point {
-		out := make([]vg.Point, len(points))
-		for i, at := range points {
-			out[i] = vg.Point{X: x(at.X), Y: y(at.Y)}
-		}
-		return out
-	}
+	place := plots.Placing(g, &c)
 	outline := func(low, high []plots.Point) []vg.Point {
 		around := place(high)
 		for _, at := range slices.Backward(place(low)) {
