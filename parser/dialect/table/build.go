@@ -64,8 +64,8 @@ func behindSlots(n *node) *node {
 	return n
 }
 
-// notByRun returns the bytes with which a match may go on at a node, but for those of a run that has
-// only one end, wherever it begins. It sets m.run.
+// notByRun returns the bytes with which a match may go on at a node, but for those of a run that
+// has only one end, wherever it begins. It sets m.run.
 func (m *machine) notByRun(n *node) *byteSet {
 	n = behindSlots(n)
 	switch {

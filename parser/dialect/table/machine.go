@@ -160,10 +160,7 @@ func (w *walk) match(at int) (end int) {
 			fits = bytes.HasPrefix(w.text[at:], n.text)
 			at += len(n.text)
 		case opSlot:
-			if len(w.turns) > 0 {
-				w.turns = append(w.turns, turn{n.slot, w.slots[n.slot], toSlot})
-			}
-			w.slots[n.slot] = at
+			w.set(n.slot, at)
 		case opChoice:
 			other := w.allows(n.alt, at)
 			if !w.allows(n.next, at) {
@@ -189,6 +186,14 @@ func (w *walk) match(at int) (end int) {
 		}
 	}
 	return -1
+}
+
+// set sets a slot. Where a turn is left, it notes the value that the slot had.
+func (w *walk) set(slot, at int) {
+	if len(w.turns) > 0 {
+		w.turns = append(w.turns, turn{slot, w.slots[slot], toSlot})
+	}
+	w.slots[slot] = at
 }
 
 // turn goes back to the last turn, and returns where to go on, nil if no turn is left.
@@ -266,8 +271,8 @@ func (w *walk) runTo(n *node, from, bound int) (end int, ok bool) {
 	return end, true
 }
 
-// runUp returns the first end from an end on up to a bound at which what follows a run may match, or
-// -1.
+// runUp returns the first end from an end on up to a bound at which what follows a run may match,
+// or -1.
 func (w *walk) runUp(n *node, end, bound int) int {
 	if n.set == nil && n.text != nil {
 		i := bytes.Index(w.text[end:min(len(w.text), bound+len(n.text))], n.text)
