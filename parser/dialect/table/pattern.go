@@ -110,22 +110,29 @@ type finder struct {
 // groupsMax bounds the groups of a pattern, with the whole match.
 const groupsMax = 24
 
-// A machine may take stepsMin steps and stepsPerByte for each byte of a line. A run takes one for
-// stepBytes bytes.
+// A machine of fewer than stepNodes nodes may take stepsMin steps and stepsPerByte for each byte of
+// a line. A larger one takes longer for a step, and may take fewer. A run takes one for stepBytes
+// bytes.
 const (
 	stepsMin     = 4096
 	stepsPerByte = 32
 	stepBytes    = 16
+	stepNodes    = 100
 )
 
 func (f *finder) begin(p *pattern, text []byte) {
 	f.pattern, f.from, f.end, f.found = p, 0, -1, nil
-	f.walk.machine, f.text, f.left = p.machine, text, stepsMin+stepsPerByte*len(text)
+	f.walk.machine, f.text = p.machine, text
 	if f.slots == nil {
 		f.slots = make([]int, 2*len(p.names))
 	}
 	if f.slow = p.machine == nil || !isASCII(text); f.slow {
 		f.found = p.regexp().FindAllSubmatchIndex(text, -1)
+		return
+	}
+	f.left = stepsMin + stepsPerByte*len(text)
+	if n := len(p.machine.nodes); n >= stepNodes {
+		f.left /= n / stepNodes
 	}
 }
 
