@@ -90,9 +90,9 @@ func Read(src []byte, name string) (*Profile, error) {
 type reader struct{ *strictyaml.Reader }
 
 func (r reader) profile(body ast.Node, p *Profile) {
-	var schema string
+	var version string
 	found := r.Mapping(body, strictyaml.Fields{
-		"schema": strictyaml.OneOf(r.Reader, &schema, schema),
+		"schema": strictyaml.OneOf(r.Reader, &version, schema),
 		"log":    r.Text(&p.Log, "the log that it was learned from"),
 		"files":  r.Integer(&p.Files, 1),
 		"audio": func(n ast.Node) {
