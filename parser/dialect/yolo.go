@@ -19,25 +19,20 @@ import (
 //	Epoch   gpu_mem       box       obj       cls     total    labels  img_size
 //
 // The column has three significant digits ("%.3g"). G is 1e9 bytes, and 2**30 in ultralytics after
-// 8.3.63. Its first line gives the version, and also the devices:
+// 8.3.63. Its first line gives the version, and also the devices, which programs.yaml reads:
 //
 //	Ultralytics 8.3.100 🚀 Python-3.11.12 torch-2.6.0+cu124 CUDA:0 (Tesla T4, 15095MiB)
-//	YOLOv5 🚀 v7.0-0-g915bbf2 Python-3.10.6 torch-1.13.1+cu116 CUDA:0 (NVIDIA A100-SXM4-40GB, 40536MiB)
-//	                                                          CUDA:1 (NVIDIA A100-SXM4-40GB, 40536MiB)
 //
 // Without a GPU the column says 0G, which is not a reading.
 var yoloDialect = scan.Dialect{
 	Name:    "yolo",
-	Needles: []string{"GPU_mem", "gpu_mem", needleUltralytics, needleCUDA},
+	Needles: []string{"GPU_mem", "gpu_mem", needleUltralytics},
 	Read: func(l *scan.Line, at int) int {
-		switch text := l.Text[at:]; {
-		case bytes.HasPrefix(text, []byte(needleUltralytics)):
+		if text := l.Text[at:]; bytes.HasPrefix(text, []byte(needleUltralytics)) {
 			if unit, ok := ultralyticsUnit(text); ok {
 				l.Open(&yoloTable{unit: unit})
 			}
 			return at + len(needleUltralytics) // the devices follow on the line
-		case bytes.HasPrefix(text, []byte(needleCUDA)):
-			return readYoloDevice(l, at)
 		}
 		if isYoloHeader(l.Text) {
 			l.Open(&yoloTable{unit: lex.GB, hasHeader: true})
@@ -47,10 +42,7 @@ var yoloDialect = scan.Dialect{
 	},
 }
 
-const (
-	needleUltralytics = "Ultralytics "
-	needleCUDA        = "CUDA:"
-)
+const needleUltralytics = "Ultralytics "
 
 // A yoloTable is the table of a training. It opens at the line with the version, and its rows begin
 // behind the header. It never changes: at the header another table replaces it.
@@ -149,25 +141,4 @@ func ultralyticsUnit(text []byte) (unit int64, ok bool) {
 		return record.GiB, true
 	}
 	return lex.GB, true
-}
-
-// readYoloDevice reads "CUDA:0 (Tesla T4, 15095MiB)". Before 2021 it was "15079.75MB", in the same
-// unit.
-func readYoloDevice(l *scan.Line, at int) (end int) {
-	device, rest, ok := lex.CutInt(l.Text[at+len(needleCUDA):])
-	rest, open := lex.CutPrefix(rest, " (")
-	i := bytes.Index(rest[:min(len(rest), 200)], []byte("B)"))
-	comma := bytes.LastIndexByte(rest[:max(i, 0)], ',')
-	if !ok || !open || comma < 0 {
-		return 0
-	}
-	s, behind, ok := lex.CutSize(rest[comma+1:], 0)
-	if !ok || len(behind) == 0 || behind[0] != ')' || s.Bytes < 0 {
-		return 0
-	}
-	c := l.Checkpoint(at, "device")
-	c.Sampled = true
-	c.Lane.Device = device
-	c.Set(record.Total, s)
-	return len(l.Text) - len(behind) + 1
 }

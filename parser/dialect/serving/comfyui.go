@@ -9,12 +9,10 @@ import (
 	"vramsoak/parser/source"
 )
 
-// ComfyUI reads ComfyUI (comfy/model_management.py, comfy/model_patcher.py) and two related
-// programs: Stable Diffusion WebUI Forge, which shares its memory management
-// (backend/memory_management.py), and AUTOMATIC1111's web UI, for the footer
-// (modules/call_queue.py). MB is 1<<20, GB is 1<<30.
+// ComfyUI reads what ComfyUI (comfy/model_management.py, comfy/model_patcher.py) says of models, and
+// Stable Diffusion WebUI Forge, which shares its memory management (backend/memory_management.py).
+// programs.yaml has their other lines. MB is 1<<20.
 //
-//	[2026-02-19 23:43:51.129] Total VRAM 6144 MB, total RAM 32717 MB
 //	[2026-02-19 23:58:20.238] loaded partially; 3139.74 MB usable, 2595.99 MB loaded, 9143.55 MB offloaded, ...
 //	[2026-02-19 23:56:39.559] loaded completely;  7672.25 MB loaded, full load: True
 //	loaded completely 9.5367431640625e+25 1639.406135559082 True
@@ -30,43 +28,18 @@ import (
 //
 //	[Unload] Trying to free 8991.55 MB for cuda:0 with 0 models keep loaded ... Current free memory is 5973.43 MB ...
 //	Unload model KModel Done.
-//	[Memory Management] Target: KModel, Free GPU: 14000.00 MB, Model Require: 9569.49 MB, ..., All loaded to GPU.
-//	[Memory Management] Target: KModel, Free GPU: 6144.00 MB, ..., CPU Swap Loaded (blocked method): 3000.00 MB,
-//	GPU Loaded: 6569.49 MB
-//	[Memory Management] Current Free GPU Memory: 5973.43 MB
 //	Memory cleanup has taken 1.93 seconds
-//
-// The footer below a picture has the peaks during its making: of active and reserved memory, and of
-// the driver's used memory. Active memory is read as allocated. It is allocated memory plus freed
-// blocks that still wait for a stream:
-//
-//	Torch active/reserved: 4567/5678 MiB, Sys VRAM: 7890/24576 MiB (32.1%)
-//	A: 2.91 GB, R: 3.31 GB, Sys: 4.5/8 GB (56.3%)
-//
-// The nodes for video models (HunyuanVideoWrapper, WanVideoWrapper, KJNodes) print the memory of
-// sampling:
-//
-//	[2025-02-17 03:10:14.236] Allocated memory: memory=12.735 GB
-//	[2025-02-17 03:10:14.236] Max allocated memory: max_memory=17.211 GB
-//	[Sampling] Max reserved memory: max_reserved=19.500 GB
 var ComfyUI = scan.Dialect{
 	Name: "comfyui",
 	Needles: []string{
-		"Total VRAM ",
 		"loaded partially",
 		"loaded completely",
 		"Unloaded partially: ",
 		" models unloaded.",
-		"[Memory Management] ",
 		"Current free memory is ",
 		"[Unload] Trying to free ",
 		"Memory cleanup has taken ",
-		"Torch active/reserved: ",
-		" GB, Sys: ",
 		"Got an OOM, unloading all loaded models",
-		"Allocated memory: memory=",
-		"llocated memory: max_memory=",
-		"eserved memory: max_reserved=",
 	},
 	Read: readComfy,
 }
@@ -75,33 +48,16 @@ func readComfy(l *scan.Line, at int) (end int) {
 	text := l.Text[at:]
 	starts := func(s string) bool { return len(text) >= len(s) && string(text[:len(s)]) == s }
 	switch {
-	case starts("Total VRAM "):
-		s, end, ok := readSize(l, at, at+len("Total VRAM "))
-		if !ok || !bytes.HasPrefix(l.Text[end:], []byte(", total RAM ")) {
-			return 0
-		}
-		addSampled(l, at, "total VRAM", record.Lane{}, record.Total, s)
-		return end
 	case starts("loaded "):
 		return readComfyLoaded(l, at)
 	case starts("Unloaded "):
 		return readComfyUnloaded(l, at)
-	case starts("[Memory "):
-		return readForge(l, at)
 	case starts("Current free memory is "):
 		s, end, ok := readSize(l, at, at+len("Current free memory is "))
 		if ok {
 			addSampled(l, at, "free memory", comfyLane(l.Text[:at]), record.Free, s)
 		}
 		return end
-	case starts("Allocated memory: memory="):
-		return readNodeMemory(l, at, at, record.Allocated)
-	case starts("llocated memory: max_memory="):
-		return readNodeMemory(l, at, at-len("Max a"), record.Peak)
-	case starts("eserved memory: max_reserved="):
-		return readNodeMemory(l, at, at-len("Max r"), record.PeakReserved)
-	case starts("Torch "), starts(" GB, "):
-		return readFooter(l, at)
 	case starts(" models unloaded."):
 		if n := lastWord(l.Text[:at]); len(n) == 0 || !lex.IsDigit(n[0]) || n[0] == '0' {
 			return 0
@@ -135,21 +91,6 @@ func addComfyEvent(l *scan.Line, at int) {
 		Lane:   comfyLane(lex.FirstBytes(l.Text[at:], scan.Near)),
 		Text:   l.Message(from),
 	})
-}
-
-// readNodeMemory reads "Max allocated memory: max_memory=17.211 GB". at is the offset of the
-// needle, and from that of the message.
-func readNodeMemory(l *scan.Line, at, from int, q record.Quantity) (end int) {
-	if word := l.Text[max(0, from):at]; from < 0 ||
-		from < at && !bytes.EqualFold(word[:len("max ")], []byte("max ")) {
-		return 0
-	}
-	equals := bytes.IndexByte(l.Text[at:], '=')
-	s, end, ok := readSize(l, from, at+equals+1)
-	if ok && s.Bytes >= 0 {
-		addSampled(l, from, "memory", record.Lane{}, q, s)
-	}
-	return end
 }
 
 // comfyLane returns the device in "for cuda:0 with", or device 0.
