@@ -1,11 +1,11 @@
-// Package table reads the lines of programs that are described as data: a pattern with named
-// groups, a unit, an example. The built-in programs of parser/dialect/programs.yaml and the user's
-// own dialects are the same thing, a [Program]:
+// Package table reads programs that are described as data: for each line a pattern with named
+// groups, a unit and an example. The built-in programs of parser/dialect/programs.yaml and the
+// user's own dialects have the same form, a [Program]:
 //
 //	r := strictyaml.New("vramsoak.yaml")
-//	programs := table.Load(r, node)    // the list behind dialects:
+//	programs := table.Load(r, node, taken)    // the list behind dialects:
 //	for _, d := range programs[0].Dialects() { ... }
 //
-// A pattern is a regular expression of Go's. A [scan.Dialect] of a table is found by the literal
-// text that its pattern demands, so that only lines with that text are matched.
+// A pattern is a regular expression of Go's. Its needles are the literal texts that every match
+// has, see [Line.Literals]. Only lines with one of them are matched.
 package table

@@ -11,11 +11,10 @@ import (
 	"vramsoak/parser/source"
 )
 
-// Read returns what is read from a text in the line's pattern alone, "" if that is nothing:
+// Read returns the records that the line's pattern alone reads in a text, joined by "; ". It
+// returns "" if there are none. Sizes are bytes, with their resolution:
 //
 //	"after 1 iterations" sampled rank=59 allocated=16245388902 peak=17101422592±5242
-//
-// Sizes are bytes, with their resolution. Several records are joined by "; ".
 func (l *Line) Read(program, text string) string {
 	p := Program{Name: program, Lines: []Line{*l}}
 	var all []string
@@ -25,7 +24,7 @@ func (l *Line) Read(program, text string) string {
 	return strings.Join(all, "; ")
 }
 
-// read returns the records of one line in some dialects.
+// read returns the records that dialects read in one line.
 func read(text []byte, pos record.Position, in []*scan.Dialect) (all []record.Record) {
 	var out scan.Batch
 	s := scan.NewScanner(pos.Path, scan.NewDialects(in))
@@ -36,9 +35,10 @@ func read(text []byte, pos record.Position, in []*scan.Dialect) (all []record.Re
 	return all
 }
 
-// givesTorn is what a line gives whose pattern finds torn lines only.
+// givesTorn is the value of gives: for a pattern that matches only torn lines.
 const givesTorn = "torn"
 
+// render returns a record as gives: has it.
 func render(rec record.Record) string {
 	switch r := rec.(type) {
 	case record.Checkpoint:
@@ -59,6 +59,7 @@ func render(rec record.Record) string {
 	return fmt.Sprintf("%T", rec)
 }
 
+// renderReading returns the lane and the sizes of a record, each behind a blank.
 func renderReading(lane record.Lane, r *record.Reading) string {
 	var b strings.Builder
 	if lane.Device != 0 {
@@ -79,7 +80,7 @@ func renderReading(lane record.Lane, r *record.Reading) string {
 	return b.String()
 }
 
-// Literals are those of all lines, nil if one of them has none.
+// Literals returns the literals of all lines, or nil if a line has none.
 func (p *Program) Literals() (all []string) {
 	for i := range p.Lines {
 		literals := p.Lines[i].Literals()

@@ -8,9 +8,9 @@ import (
 	"vramsoak/parser/search"
 )
 
-// Literals are strings of which one is in every line that the pattern matches. They are nil if the
-// pattern demands none of four bytes or more, or ignores case. Without them each line of a log is
-// tried, which takes longer.
+// Literals returns strings, one of which is in every line that the pattern matches. It returns nil
+// if the pattern has no literal text of four bytes or more, or ignores case. Then each line of a
+// log is matched, which takes longer.
 func (l *Line) Literals() []string {
 	re, err := syntax.Parse(l.Pattern, syntax.Perl)
 	if err != nil {
@@ -29,15 +29,16 @@ func (l *Line) Literals() []string {
 	return best
 }
 
-// literalsMax bounds the alternatives of a pattern that are searched for one by one.
+// literalsMax bounds the literals of a pattern with alternatives.
 const literalsMax = 8
 
-// literals are what a part of a pattern demands.
+// literals are the literal texts of a part of a pattern.
 type literals struct {
-	exact bool     // the part matches what best[0] is, and nothing else
-	best  []string // one of these is in every match
+	exact bool     // the part matches only best[0]
+	best  []string // each match has one of these
 }
 
+// shortest returns the length of the shortest string of a set, or 0.
 func shortest(set []string) int {
 	if len(set) == 0 {
 		return 0
@@ -45,6 +46,7 @@ func shortest(set []string) int {
 	return len(slices.MinFunc(set, func(a, b string) int { return len(a) - len(b) }))
 }
 
+// literalsOf returns the literals of a part of a pattern.
 func literalsOf(re *syntax.Regexp) literals {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -81,8 +83,8 @@ func literalsOf(re *syntax.Regexp) literals {
 	return literals{}
 }
 
-// concatLiterals joins what follows one another exactly, and takes the part whose shortest literal
-// is the longest.
+// concatLiterals returns the literals of parts in a row. It joins neighbours that match only one
+// text. Then it chooses the part whose shortest literal is longest.
 func concatLiterals(parts []*syntax.Regexp) literals {
 	var best []string
 	exact, run := true, ""

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// Load reads the list of programs behind the key dialects:, and notes all mistakes. taken are the
-// names that no program of the list may have.
+// Load reads the list of programs behind the key dialects:, and adds all mistakes to r. taken are
+// the names that a program of the list must not have.
 //
 //	dialects:
 //	  - name: ours
@@ -83,7 +83,7 @@ func loadProgram(r *strictyaml.Reader, item ast.Node, taken []string) (p Program
 	return p, found["name"]
 }
 
-// lineFields are the keys of a line.
+// lineFields returns the keys of a line, and how each is read.
 func lineFields(r *strictyaml.Reader, l *Line) strictyaml.Fields {
 	return strictyaml.Fields{
 		"pattern":       text(r, "pattern", &l.Pattern),
@@ -101,12 +101,14 @@ func lineFields(r *strictyaml.Reader, l *Line) strictyaml.Fields {
 	}
 }
 
+// text returns a function that reads the text behind a key.
 func text(r *strictyaml.Reader, key string, to *string) func(ast.Node) {
 	return strictyaml.Value(r, to, "a text after "+key+":", func(s string) (string, bool) {
 		return s, s != ""
 	})
 }
 
+// rounding returns a function that reads a [Rounding].
 func rounding(r *strictyaml.Reader, to *Rounding) func(ast.Node) {
 	return func(n ast.Node) {
 		strictyaml.OneOf(r, to, Roundings...)(n)
@@ -116,7 +118,7 @@ func rounding(r *strictyaml.Reader, to *Rounding) func(ast.Node) {
 	}
 }
 
-// validate notes what is wrong with the values of a line that were read.
+// validate adds the mistakes in the values of a line to r. found are the nodes of its keys.
 func validate(r *strictyaml.Reader, p *Program, l *Line, found map[string]ast.Node) {
 	if l.Pattern != "" {
 		fail(r, l.mistakes(p.Name), found)
@@ -125,12 +127,13 @@ func validate(r *strictyaml.Reader, p *Program, l *Line, found map[string]ast.No
 	case l.Checkpoint != "" && l.Step != "":
 		r.Fail(found["step"], "either checkpoint: or step:", "")
 	case l.Gives != "" && l.Example == "":
-		r.Fail(found["gives"], "an example: beside it", "")
+		r.Fail(found["gives"], "an example: with it", "")
 	case strings.ContainsAny(l.Example, "\n\r"):
 		r.Fail(found["example"], "an example of one line", "")
 	}
 }
 
+// fail adds mistakes to r, each at the node of its key.
 func fail(r *strictyaml.Reader, mistakes []Mistake, found map[string]ast.Node) {
 	for _, m := range mistakes {
 		if n := found[m.Field]; n != nil {

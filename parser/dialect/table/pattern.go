@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// A pattern finds its matches in a line, as [regexp.Regexp] does, but faster.
+// A pattern finds the same matches in a line as [regexp.Regexp], and faster.
 //
-// Go's regexp reads some 100 MB/s; a log may be nothing but readings. The patterns of programs
-// are simple: words, numbers, optional parts. A [machine] matches these on lines of ASCII. All
-// else (repeated groups, other characters, a line that takes the machine too long) goes to regexp.
-// Both find the same.
+// Go's regexp reads about 100 MB/s, which is too slow for a log of readings only. The patterns of
+// programs are simple: words, numbers, optional parts. A [machine] matches these on lines of ASCII.
+// Regexp matches the rest: repeated groups, other characters, a line that takes the machine too
+// long.
 type pattern struct {
 	names   []string // of the groups; names[0] is the whole match
-	whole   int      // the group that a line takes part in if it is whole; -1 if none can be torn
+	whole   int      // the group that matches in whole lines only; -1 if no line can be torn
 	machine *machine // nil if the pattern needs regexp
 	regexp  func() *regexp.Regexp
 }
@@ -97,22 +97,22 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 	}, nil
 }
 
-// A finder goes over the matches of a line, which has no line ends.
+// A finder yields the matches of a pattern in a line.
 type finder struct {
 	*pattern
 	walk
-	from  int     // where the next match may begin
-	end   int     // where the one before ends; -1 if there is none
+	from  int     // the next match begins here or later
+	end   int     // the end of the last match, or -1
 	found [][]int // the matches that regexp found
-	slow  bool
+	slow  bool    // regexp finds the matches, not the machine
 }
 
-// groupsMax bounds the groups of a pattern, with the whole match.
+// groupsMax bounds the groups of a pattern. The whole match counts as one.
 const groupsMax = 24
 
-// A machine of fewer than stepNodes nodes may take stepsMin steps and stepsPerByte for each byte of
-// a line. A larger one takes longer for a step, and may take fewer. A run takes one for stepBytes
-// bytes.
+// A machine of fewer than stepNodes nodes may take stepsMin steps, and stepsPerByte more for each
+// byte of a line. A step of a larger machine takes longer, so it may take fewer. A run takes one
+// step for stepBytes bytes.
 const (
 	stepsMin     = 4096
 	stepsPerByte = 32
@@ -120,6 +120,7 @@ const (
 	stepNodes    = 100
 )
 
+// begin starts the search for the matches of a pattern in a line.
 func (f *finder) begin(p *pattern, text []byte) {
 	f.pattern, f.from, f.end, f.found = p, 0, -1, nil
 	f.walk.machine, f.text = p.machine, text
@@ -148,7 +149,7 @@ func (f *finder) next() bool {
 				return false
 			}
 			empty := f.slots[0] == f.slots[1]
-			again := empty && f.slots[0] == f.end // an empty match right behind another is none
+			again := empty && f.slots[0] == f.end // regexp drops an empty match behind another match
 			f.from, f.end = f.slots[1], f.slots[1]
 			if empty {
 				f.from++
@@ -160,7 +161,7 @@ func (f *finder) next() bool {
 		if f.from > len(f.text) {
 			return false
 		}
-		// Regexp looks at the whole text, so that ^ and \b are what they are.
+		// Regexp gets the whole text, because ^ and \b depend on the text before a match.
 		f.slow, f.found = true, f.regexp().FindAllSubmatchIndex(f.text, -1)
 	}
 	for len(f.found) > 0 {

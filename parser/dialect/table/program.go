@@ -17,68 +17,67 @@ import (
 // A Program is the way in which one program prints its memory, line by line.
 type Program struct {
 	Name string
-	// Source is where the program prints the lines: "megatron/training/utils.py".
+	// Source is the file of the program that prints the lines: "megatron/training/utils.py".
 	Source string
 	Lines  []Line
 }
 
 // A Line is one kind of line of a program.
 type Line struct {
-	// Pattern is a regular expression of Go's, which is matched with one line at a time. A line may
-	// have several matches. Its named groups are what is read, see [GroupNames].
+	// Pattern is a regular expression of Go's. It is matched with one line at a time, and may have
+	// several matches in it. Its named groups are read, see [GroupNames].
 	Pattern string
-	// Unit is that of numbers without one: "MiB". The unit of a number that has one stands in its
-	// group or right behind it.
+	// Unit is the unit of numbers that have none: "MiB". A number's own unit is in its group or
+	// directly behind it.
 	Unit string
-	// Decimal says that kB, MB, GB and TB, in the text and as Unit, are powers of 1000; else they are
-	// of 1024. KiB, MiB, GiB and TiB always are.
+	// Decimal says that kB, MB, GB and TB are powers of 1000, both in the text and as Unit. Otherwise
+	// they are powers of 1024. KiB, MiB, GiB and TiB always are.
 	Decimal bool
-	// Checkpoint and Step are the name of a reading whose pattern gives it none. A checkpoint is at a
-	// place of the program; a reading by the step or the clock is sampled. With neither, the name is
-	// the program's, and the reading is sampled.
+	// Checkpoint or Step is the name of a reading that the pattern does not name. A checkpoint is
+	// printed at a named point of the program. A step is printed at each step or by the clock, and is
+	// sampled. Without both, the reading is sampled and has the program's name.
 	Checkpoint, Step string
 	// Rounding is how the program rounds its numbers.
 	Rounding Rounding
-	// Decimals is to how many decimals the program rounds, where the printed ones do not say it.
+	// Decimals is the number of decimals to which the program rounds, if it prints fewer or more.
 	Decimals int
 	// Change says that the numbers are differences. They may be negative.
 	Change bool
-	// LauncherRank says that the rank stands before the line, where a launcher puts it: "[rank3]:".
+	// LauncherRank says that a launcher puts the rank before the line: "[rank3]:".
 	LauncherRank bool
-	// KeepTorn says that a torn line gives the readings that stand before the tear. See the group
-	// begun.
+	// KeepTorn says that a torn line gives the readings before the tear. See the group begun.
 	KeepTorn bool
-	// Example is a line that the pattern matches, and Gives what is read from it, see [Line.Read].
+	// Example is a line that the pattern matches. Gives is what [Line.Read] returns for it.
 	Example, Gives string
 }
 
 // A Rounding is how a program turns a size into the number that it prints.
 type Rounding string
 
-// The roundings. The size that was printed lies within the resolution of the reading.
+// The roundings. The true size is within the resolution of the reading.
 const (
-	// Nearest is to the nearest number of the printed decimals. With Line.Decimals those count which
-	// the program leaves out: Python prints 1.7 for round(1.70, 2).
+	// Nearest rounds to the nearest number with the printed decimals. Line.Decimals is needed if the
+	// program drops zeros: Python prints 1.7 for round(1.70, 2).
 	Nearest Rounding = ""
-	// Down is to the number below: "5624 MiB" is read as 5624.5 MiB, give or take 0.5 MiB.
+	// Down rounds down: "5624 MiB" is read as 5624.5 MiB, plus or minus 0.5 MiB.
 	Down Rounding = "down"
-	// UpOrDown is to one of the two numbers around it: the size may be all of a unit away.
+	// UpOrDown rounds to either neighbour: the true size may be up to a unit away.
 	UpOrDown Rounding = "up or down"
-	// None is for a float with all its digits: the bytes are exact. With Line.Decimals a number of so
-	// many decimals was rounded to the nearest after all.
+	// None prints a float with all its digits, so that the bytes are exact. Only a number that has
+	// exactly Line.Decimals decimals was rounded to the nearest.
 	None Rounding = "none"
 )
 
-// Roundings are all of them, as they are written in YAML.
+// Roundings are all roundings, in the words of YAML.
 var Roundings = []Rounding{"nearest", Down, UpOrDown, None}
 
-// A Mistake is what is wrong with a field of a program or a line.
+// A Mistake says what a field of a program or a line should be.
 type Mistake struct {
 	Field    string // "name", "pattern", "unit", ...
 	Expected string
 }
 
-// Groups that are no quantities.
+// The groups that are not quantities.
 const (
 	groupCheckpoint = "checkpoint"
 	groupStep       = "step"
@@ -91,11 +90,15 @@ const (
 	groupTorn       = "torn"
 )
 
-// GroupNames are the names that the groups of a pattern may have: any [record.Quantity]; checkpoint
-// and step, the reading's name; file, the name of a file on which work begins; fallback, the words
-// by which the program says how it goes on after an allocation failed; device, rank, time; begun,
-// behind which the line must go on as the pattern says, or else is torn; torn, which only torn
-// lines have.
+// GroupNames returns the names that the groups of a pattern may have:
+//
+//	allocated, reserved, ...   any [record.Quantity]
+//	checkpoint, step           the name of the reading
+//	file                       the name of a file that the program starts
+//	fallback                   the words for what the program does after a failed allocation
+//	device, rank, time
+//	begun                      a line that does not match the pattern behind this group is torn
+//	torn                       a line in which this group takes part is torn
 func GroupNames() []string {
 	return append(
 		slices.Clone(record.QuantityKeys[:]),
@@ -113,7 +116,8 @@ func GroupNames() []string {
 
 var programName = lex.Expression(`^[a-z0-9][a-z0-9._-]{0,39}$`)
 
-// NameMistakes are all that is wrong with the name of a program. taken are the names of others.
+// NameMistakes returns the mistakes in the name of a program. taken are the names of other
+// programs.
 func NameMistakes(name string, taken []string) []Mistake {
 	switch {
 	case !programName().MatchString(name):
@@ -126,7 +130,7 @@ func NameMistakes(name string, taken []string) []Mistake {
 	return nil
 }
 
-// Mistakes are all that is wrong with the program, but for its name.
+// Mistakes returns the mistakes in the lines of a program.
 func (p *Program) Mistakes() (all []Mistake) {
 	for i := range p.Lines {
 		all = append(all, p.Lines[i].mistakes(p.Name)...)
@@ -134,7 +138,7 @@ func (p *Program) Mistakes() (all []Mistake) {
 	return all
 }
 
-// mistakes are all that is wrong with a line of a program; none if it is sound.
+// mistakes returns the mistakes in a line of a program.
 func (l *Line) mistakes(program string) (all []Mistake) {
 	wrong := func(field, format string, args ...any) {
 		all = append(all, Mistake{field, fmt.Sprintf(format, args...)})
@@ -191,7 +195,7 @@ func (l *Line) mistakes(program string) (all []Mistake) {
 	return all
 }
 
-// unit is what a number without a unit counts, in bytes, 0 where it must have one.
+// unit returns the unit of numbers without a unit, in bytes. It is 0 if every number must have one.
 func (l *Line) unit() int64 {
 	n, rest := l.cutUnit([]byte(l.Unit))
 	if len(bytes.TrimSpace(rest)) > 0 {
@@ -200,7 +204,7 @@ func (l *Line) unit() int64 {
 	return n
 }
 
-// cutUnit is [lex.CutUnit] by what MB means in the line.
+// cutUnit is [lex.CutUnit] or [lex.CutDecimalUnit], by what MB means in the line.
 func (l *Line) cutUnit(text []byte) (unit int64, rest []byte) {
 	if l.Decimal {
 		return lex.CutDecimalUnit(text)
@@ -208,12 +212,12 @@ func (l *Line) cutUnit(text []byte) (unit int64, rest []byte) {
 	return lex.CutUnit(text)
 }
 
-// name is the default name of a reading of the line, and whether it is sampled.
+// name returns the name of a reading that the pattern does not name, and whether it is sampled.
 func (l *Line) name(program string) (name string, sampled bool) {
 	return cmp.Or(l.Checkpoint, l.Step, program), l.Checkpoint == ""
 }
 
-// Equal reports whether two programs are described alike.
+// Equal reports whether two programs have the same description.
 func (p Program) Equal(o Program) bool {
 	return p.Name == o.Name && p.Source == o.Source && slices.Equal(p.Lines, o.Lines)
 }

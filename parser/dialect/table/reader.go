@@ -14,7 +14,7 @@ import (
 )
 
 // Dialects returns one dialect for each kind of line of the program, all with its name. The program
-// must be sound.
+// must have no mistakes.
 func (p *Program) Dialects() (all []*scan.Dialect) {
 	for i := range p.Lines {
 		all = append(all, p.Lines[i].Dialect(p.Name, func() *Program { return p }, i))
@@ -22,8 +22,8 @@ func (p *Program) Dialects() (all []*scan.Dialect) {
 	return all
 }
 
-// Dialect returns the dialect of one kind of line, the i-th of a program. program is not called
-// before a log has a needle of the line.
+// Dialect returns the dialect of the i-th line of a program. It calls program when a log has a
+// needle of the line for the first time.
 func (l *Line) Dialect(name string, program func() *Program, i int) *scan.Dialect {
 	r := sync.OnceValue(func() *reader { return newReader(program(), i) })
 	return &scan.Dialect{
@@ -39,11 +39,13 @@ type reader struct {
 	pattern  *pattern
 	literals [][]byte
 	groups   []group
-	bare     int64 // the unit of numbers without one
-	named    string
-	sampled  bool
+	bare     int64  // the unit of numbers without one
+	named    string // the name of readings without one
+	sampled  bool   // whether these are sampled
 	finders  sync.Pool
-	whole    string // the example of this line or, if it is torn, of the last whole one above it
+	// whole is the example of this line. If the line is one of torn lines, it is the example of the
+	// last line above it that is not.
+	whole string
 }
 
 // A group is a named group of the pattern.
@@ -51,7 +53,7 @@ type group struct {
 	name       string
 	kind       groupKind
 	quantity   record.Quantity
-	start, end int // in the slots
+	start, end int // indices of its offsets in the slots of a match
 }
 
 type groupKind int
@@ -74,11 +76,12 @@ var groupKinds = map[string]groupKind{
 	groupTorn: kindTorn, groupWhole: kindBegun,
 }
 
+// newReader returns a reader of the i-th line of a program.
 func newReader(program *Program, i int) *reader {
 	line := &program.Lines[i]
 	p, err := compile(line.Pattern, line.KeepTorn)
 	if err != nil {
-		panic(program.Name + ": " + err.Error()) // the program is sound
+		panic(program.Name + ": " + err.Error()) // the program has no mistakes
 	}
 	r := &reader{
 		Line:    line,
@@ -110,8 +113,8 @@ func newReader(program *Program, i int) *reader {
 	return r
 }
 
-// read reads all matches of a line at once. at is the first needle that is not part of another
-// record.
+// read reads all matches of a line at once. at is the offset of the first needle that is not part
+// of another dialect's record. read returns the end of the last match behind it, or 0.
 func (r *reader) read(l *scan.Line, at int) (end int) {
 	f, _ := r.finders.Get().(*finder)
 	if f == nil {
@@ -129,7 +132,7 @@ func (r *reader) read(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// mayFollow reports whether the rest of a line may have a further match.
+// mayFollow reports whether the rest of a line has a literal, so that another match is possible.
 func (r *reader) mayFollow(rest []byte) bool {
 	for _, s := range r.literals {
 		if bytes.Contains(rest, s) {
@@ -139,7 +142,7 @@ func (r *reader) mayFollow(rest []byte) bool {
 	return len(r.literals) == 0
 }
 
-// A match is what the groups of one match give.
+// A match holds the values of the groups of one match.
 type match struct {
 	record.Reading
 	name     []byte
@@ -148,24 +151,26 @@ type match struct {
 	file     []byte
 	fallback bool
 	time     stamp.Stamp
-	first    int // where what is read begins: a time may stand before it, within the match
-	kept     int // where the last reading ends
+	first    int // offset of the first value, other than the time
+	kept     int // end of the last reading; -1 without one
 	torn     bool
 	mistakes []mistake
 }
 
+// wrong adds a mistake: the text at an offset is not what was expected.
 func (m *match) wrong(expected string, at int) {
 	m.mistakes = append(m.mistakes, mistake{expected, at})
 }
 
+// A mistake is a group whose text cannot be read.
 type mistake struct {
 	expected string
 	at       int
 }
 
-// match adds the records of a match, and reports whether there were any.
+// match reads the groups of a match and adds its records. It reports whether there were any.
 func (r *reader) match(l *scan.Line, slots []int) bool {
-	text := l.Text // the line stays, and so does its text
+	text := l.Text
 	m := match{sampled: r.sampled, first: slots[1], kept: -1}
 	m.torn = r.pattern.whole >= 0 && slots[2*r.pattern.whole] < 0
 	for i := range r.groups {
@@ -185,7 +190,7 @@ func (r *reader) match(l *scan.Line, slots []int) bool {
 	return r.add(l, &m, slots)
 }
 
-// group reads a group of a match.
+// group reads the text of a group into the match.
 func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, end int) {
 	switch g.kind {
 	case kindQuantity:
@@ -230,7 +235,7 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 	before := l.Added()
 	head := m.first
 	if !slices.ContainsFunc(l.Text[slots[0]:head], lex.IsDigit) {
-		head = slots[0] // no time stands between
+		head = slots[0] // there is no time between
 	}
 	header := func() record.Header {
 		h := l.Header(head)
@@ -248,7 +253,7 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 			name = l.Str(m.name)
 		}
 		if r.LauncherRank {
-			m.lane.Rank = max(m.lane.Rank, launcherRank(l.Text[:m.first]))
+			m.lane.Rank = max(m.lane.Rank, source.LauncherRank(l.Text[:m.first]))
 		}
 		if r.Change {
 			l.Add(record.Change{Header: header(), Name: name, Lane: m.lane, Reading: m.Reading})
@@ -279,11 +284,11 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 	return l.Added() > before
 }
 
-// templateMax is how far the source of a program is looked for in what looks like a torn line.
+// templateMax is how many bytes of a torn line are checked for placeholders of program source.
 const templateMax = 512
 
-// tear is where a torn line is quoted from: behind the last reading, or else from the literal on by
-// which the line was found.
+// tear returns the offset from which an error quotes a torn line: behind the last reading, or at
+// the literal by which the line was found.
 func (r *reader) tear(l *scan.Line, m *match, slots []int) int {
 	if m.kept >= 0 {
 		return m.kept
@@ -296,6 +301,7 @@ func (r *reader) tear(l *scan.Line, m *match, slots []int) int {
 	return slots[0]
 }
 
+// bad adds a syntax error for a line that matches a pattern and cannot be read.
 func (r *reader) bad(l *scan.Line, h record.Header, expected string, at int) {
 	l.Add(record.SyntaxError{
 		Header:   h,
@@ -306,22 +312,8 @@ func (r *reader) bad(l *scan.Line, h record.Header, expected string, at int) {
 	})
 }
 
-// launcherRank is the rank that a launcher puts before a line: "[rank3]:", torchrun's
-// "[default3]:".
-func launcherRank(before []byte) int {
-	before = before[:min(len(before), 256)]
-	for _, mark := range []string{"[rank", "[default"} {
-		if i := bytes.Index(before, []byte(mark)); i >= 0 {
-			n, rest, ok := lex.CutInt(before[i+len(mark):])
-			if ok && len(rest) > 0 && rest[0] == ']' {
-				return n
-			}
-		}
-	}
-	return 0
-}
-
-// size reads a number with its unit; expected says what should stand there where it cannot.
+// size returns the size in a group. behind is the text behind it, which may have the unit. If there
+// is no size, expected says what the group should have.
 func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
 	n, rest, ok := r.cutNumber(group)
 	if !ok || len(rest) > 0 && rest[0] == ',' {
@@ -331,7 +323,7 @@ func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
 		return record.Size{}, "a size of 0 or more"
 	}
 	unit := int64(0)
-	if len(rest) > 0 { // it stands in the group
+	if len(rest) > 0 { // the unit is in the group
 		if unit, rest = r.cutUnit(rest); len(bytes.TrimSpace(rest)) > 0 {
 			return record.Size{}, "a size such as 7.23 GiB"
 		}
@@ -351,7 +343,7 @@ func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
 	return s, ""
 }
 
-// cutNumber cuts a number off a text, as the program prints it.
+// cutNumber cuts a number off the beginning of a text, in the form that the program prints.
 func (r *reader) cutNumber(text []byte) (n lex.Decimal, rest []byte, ok bool) {
 	if r.Rounding == None {
 		return lex.CutFloat(text)
@@ -359,8 +351,8 @@ func (r *reader) cutNumber(text []byte) (n lex.Decimal, rest []byte, ok bool) {
 	return lex.CutNumber(text)
 }
 
-// unitOf returns the unit that a text behind a number begins with, after a blank at most: a word of
-// two letters or more. It returns 0 if there is none.
+// unitOf returns the unit at the beginning of the text behind a number, after at most one blank.
+// The unit must have two letters or more. Otherwise unitOf returns 0.
 func (r *reader) unitOf(text []byte) int64 {
 	if len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
 		text = text[1:]
@@ -375,7 +367,7 @@ func (r *reader) unitOf(text []byte) int64 {
 	return unit
 }
 
-// rounded is a number of units, with the resolution that the line's rounding gives it.
+// rounded returns the size of a number of units. The line's rounding gives its resolution.
 func (r *reader) rounded(n lex.Decimal, unit int64) (s record.Size, ok bool) {
 	switch r.Rounding {
 	case Down:
@@ -393,7 +385,7 @@ func (r *reader) rounded(n lex.Decimal, unit int64) (s record.Size, ok bool) {
 	return s, ok
 }
 
-// withoutCommas takes the commas out of a number that has one before every three digits:
+// withoutCommas removes the commas of a number that has one before every three digits:
 // "7,763,421,184 bytes".
 func withoutCommas(b []byte) []byte {
 	if bytes.IndexByte(b, ',') < 0 {

@@ -14,20 +14,21 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A Trial is what a program makes of a line. It is for those who write a pattern.
+// A Trial says how a program reads a line. It helps to write a pattern.
 type Trial struct {
 	Pos     record.Position
 	Dialect string
-	// Text is the line without terminal escapes, or the piece of one that ends with '\r'.
+	// Text is the line without terminal escapes, or a piece of the line that ends with '\r'.
 	Text string
-	// Groups are those of the matches, in the order in which they begin; an enclosing one comes first.
+	// Groups are the groups of all matches, in the order of their beginnings. A group comes before
+	// the groups inside it.
 	Groups []Group
-	// Records are what was read. Without records and groups one of the literals stands in the line,
+	// Records are the records of the line. A line without records and groups has one of the literals,
 	// but no pattern matches it.
 	Records []record.Record
 }
 
-// A Group is what a named group of a pattern matched: Text[Start:End].
+// A Group is a named group of a pattern. It matched Text[Start:End].
 type Group struct {
 	Name       string
 	Start, End int
@@ -36,8 +37,8 @@ type Group struct {
 // Matched reports whether a pattern matches the line.
 func (t *Trial) Matched() bool { return len(t.Groups) > 0 || len(t.Records) > 0 }
 
-// Try reads a log in some programs' patterns alone and yields each line that one of them matches,
-// or has a literal in. An I/O error is yielded once and ends the reading.
+// Try reads a log with the patterns of some programs alone. It yields each line that a pattern
+// matches, or that has one of a program's literals. It yields an I/O error once and ends there.
 func Try(r io.Reader, name string, programs []Program) iter.Seq2[Trial, error] {
 	return func(yield func(Trial, error) bool) {
 		var tries []*try
@@ -66,7 +67,7 @@ func Try(r io.Reader, name string, programs []Program) iter.Seq2[Trial, error] {
 	}
 }
 
-// A try is a program that is tried on lines.
+// A try is a program that tries to read lines.
 type try struct {
 	name     string
 	dialects []*scan.Dialect
@@ -82,6 +83,7 @@ func newTry(p *Program) *try {
 	return t
 }
 
+// line returns the trial of a line. ok is false if the line neither matches nor has a literal.
 func (t *try) line(l logPiece) (trial Trial, ok bool) {
 	near := slices.ContainsFunc(
 		t.literals,
@@ -111,13 +113,14 @@ func (t *try) line(l logPiece) (trial Trial, ok bool) {
 	return trial, near || trial.Matched()
 }
 
-// A logPiece is a line, or what of it ends with '\r', without its end and without escapes.
+// A logPiece is a line, or a piece of a line that ends with '\r'. It has no line end and no
+// escapes.
 type logPiece struct {
 	text []byte
 	pos  record.Position
 }
 
-// pieces yields the lines of a log. One that is longer than 64 KiB comes in pieces.
+// pieces yields the lines of a log. It cuts a line of more than 64 KiB into pieces.
 func pieces(r io.Reader, name string) iter.Seq2[logPiece, error] {
 	return func(yield func(logPiece, error) bool) {
 		buffered := bufio.NewReaderSize(r, source.Margin)
