@@ -70,6 +70,21 @@ func IsTemplate(text []byte) bool {
 	return bytes.IndexByte(text, '{') >= 0 || bytes.IndexByte(text, '}') >= 0
 }
 
+// HasPlaceholder reports whether a text has a placeholder of a format string: "{peak:.2f}", "{}".
+// The text is then the source of a program. The braces of JSON and of Python's dicts are none.
+func HasPlaceholder(text []byte) bool {
+	for {
+		_, rest, ok := bytes.Cut(text, []byte{'{'})
+		if !ok || len(rest) == 0 {
+			return false
+		}
+		if c := rest[0]; lex.IsWordByte(c) || c == '}' || c == ':' {
+			return true
+		}
+		text = rest
+	}
+}
+
 // IsQuoted reports whether an offset of a text is inside quotes, as in program source. The quotes
 // of JSON and of key=value fields do not count.
 func IsQuoted(text []byte, at int) bool {

@@ -277,7 +277,7 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 			r.bad(l, header(), "a whole line", r.tear(l, m, slots))
 		}
 	case m.torn || len(m.mistakes) > 0:
-		if at := r.tear(l, m, slots); !source.IsTemplate(lex.FirstBytes(l.Text[at:], templateMax)) {
+		if at := r.tear(l, m, slots); !source.HasPlaceholder(lex.FirstBytes(l.Text[at:], templateMax)) {
 			l.Bad(at, r.whole, record.TornAdvice)
 		}
 	}
