@@ -60,7 +60,8 @@ func windowLogs(t *testing.T) map[string][]byte {
 		"one long line":    []byte(strings.Repeat(strings.Repeat("#", 5000)+line, 60)),
 		"empty lines":      []byte(strings.Repeat("\n\r\r\n\n", 300) + line),
 		"no end":           []byte("x\n" + line),
-		"a reading first":  []byte("[08/11 12:00:00 d2.utils.events]:  eta: 0:12:34  iter: 19  max_mem: 2847M\n" + line),
+		"a reading first": []byte(
+			"[08/11 12:00:00 d2.utils.events]:  eta: 0:12:34  iter: 19  max_mem: 2847M\n" + line),
 	}
 	for _, dir := range []string{"../fixtures/parser", "../fixtures/logs"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -48,24 +48,33 @@ func TestNotebook(t *testing.T) {
 6 checkpoint "used" used=4MiB
 7 checkpoint "used" used=6MiB
 `},
-		{"a line in two strings, and two lines in one", `{"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
+		{
+			"a line in two strings, and two lines in one",
+			`{"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
  {"output_type": "stream", "text": ["used 1",
   "2 MiB\nused 3 MiB\rused 4 MiB"]}]}]}`, `
 2 checkpoint "used" used=12MiB
 3 checkpoint "used" used=3MiB
 3 checkpoint "used" used=4MiB
-`},
+`,
+		},
 		{"two outputs are not one line", `{"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
  {"output_type": "stream", "text": ["used 1"]},
  {"output_type": "stream", "text": ["2 MiB"]}]}]}`, ``},
-		{"the message of an error without its traceback", `{"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
+		{
+			"the message of an error without its traceback",
+			`{"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
  {"output_type": "error", "ename": "E", "evalue": "used 7 MiB", "traceback": []}]}]}`, `
 2 checkpoint "used" used=7MiB
-`},
-		{"the message of an error with its traceback, once", `{"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
+`,
+		},
+		{
+			"the message of an error with its traceback, once",
+			`{"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
  {"output_type": "error", "ename": "E", "evalue": "used 7 MiB", "traceback": ["E: used 7 MiB"]}]}]}`, `
 2 checkpoint "used" used=7MiB
-`},
+`,
+		},
 		{"a notebook that breaks off", `{"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
  {"output_type": "stream", "text": ["used 1 MiB\n",
   "used 2 Mi`, `
@@ -87,11 +96,15 @@ func TestProfile(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"a device":    {whole, `1 checkpoint "buffers" gpu1 allocated=2MiB`},
-		"host memory": {jaxProfile(t, "buffer", "TFRT_CPU_0", 1024), `1 warning failed "the profile's buffers are on TFRT_CPU_0, in host memory"`},
-		"no device":   {jaxProfile(t, "buffer", "", 1024), `1 unreadable: expected a buffer's device such as cuda:0, which the profiles of old versions of jaxlib do not have, found ""`},
+		"a device": {whole, `1 checkpoint "buffers" gpu1 allocated=2MiB`},
+		"host memory": {
+			jaxProfile(t, "buffer", "TFRT_CPU_0", 1024),
+			`1 warning failed "the profile's buffers are on TFRT_CPU_0, in host memory"`,
+		},
+		"no device": {jaxProfile(t, "buffer", "", 1024), `1 unreadable: expected a buffer's device such as cuda:0, which the profiles of old versions of jaxlib do not have, found ""`},
 		"another kind": {
-			jaxProfile(t, "thread", "cuda:1", 1024), `1 unreadable: expected a sample's kind, buffer or executable, found "thread"`,
+			jaxProfile(t, "thread", "cuda:1", 1024),
+			`1 unreadable: expected a sample's kind, buffer or executable, found "thread"`,
 		},
 		"cut off": {whole[:len(whole)-3], `1 unreadable: expected a whole profile in the pprof format, found "a message that is cut off or broken"`},
 	} {
