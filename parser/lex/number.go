@@ -7,7 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Decimal is a number as a log prints it: "7.23" has the digits 723 and two decimals.
+// A Decimal is a number as a log prints it: "7.23" has the digits 723 and two decimals, "3.18e+04"
+// the digits 318 and -2 decimals.
 type Decimal struct {
 	Digits   int64
 	Decimals int
@@ -46,6 +47,9 @@ func CutNumber(text []byte) (n Decimal, rest []byte, ok bool) {
 // Times returns n units as a size. The resolution is half of the last printed digit, or 0 if the
 // unit is a byte. ok is false from 4 EiB on.
 func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
+	if n, unit, ok = n.whole(unit); !ok {
+		return record.Size{}, false
+	}
 	if n.Digits >= 0 && n.Digits < 1<<24 && n.Decimals <= 9 && unit <= record.GiB { // nearly always
 		half := unit / 2
 		switch n.Decimals { // constants divide faster
@@ -72,6 +76,18 @@ func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
 		s.Resolution = int64(float64(unit) / 2 / scale)
 	}
 	return s, true
+}
+
+// whole returns n units with no less than 0 decimals, as a number of larger units: 3.18e+04 MiB is
+// 318 units of 100 MiB. ok is false if the larger unit is 4 EiB or more.
+func (n Decimal) whole(unit int64) (Decimal, int64, bool) {
+	for ; n.Decimals < 0; n.Decimals++ {
+		if unit >= 1<<62/10 {
+			return n, unit, false
+		}
+		unit *= 10
+	}
+	return n, unit, true
 }
 
 var pow10int = [10]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
@@ -192,9 +208,10 @@ func CutRounded(text []byte, decimals int) (s record.Size, rest []byte, ok bool)
 	return s, rest, ok
 }
 
-// Rounded returns the number with at least that many decimals.
+// Rounded returns the number with at least that many decimals. One with fewer than 0, such as
+// 3.18e+04, stays as it is.
 func (n Decimal) Rounded(decimals int) Decimal {
-	for n.Decimals < decimals && n.Digits < 1e15 && n.Digits > -1e15 {
+	for n.Decimals >= 0 && n.Decimals < decimals && n.Digits < 1e15 && n.Digits > -1e15 {
 		n.Digits *= 10
 		n.Decimals++
 	}
@@ -214,6 +231,9 @@ func CutFloored(text []byte) (s record.Size, ok bool) {
 
 // Floored returns the size of a number of units that was rounded down, see [CutFloored].
 func Floored(n Decimal, unit int64) (s record.Size, ok bool) {
+	if n, unit, ok = n.whole(unit); !ok {
+		return record.Size{}, false
+	}
 	n.Digits, n.Decimals = n.Digits/int64(Pow10[n.Decimals]), 0
 	s, ok = n.Times(unit)
 	if ok && unit > 1 {
@@ -223,15 +243,20 @@ func Floored(n Decimal, unit int64) (s record.Size, ok bool) {
 }
 
 // CutFloat is [CutNumber] for a float as Python prints it: "15492.84619140625",
-// "4.76837158203125e-07".
+// "4.76837158203125e-07", or a number that it printed with "%.2e": "3.18e+04".
 func CutFloat(text []byte) (n Decimal, rest []byte, ok bool) {
 	n, rest, ok = CutNumber(text)
-	if !ok || len(rest) < 3 || rest[0] != 'e' || rest[1] != '-' {
+	if !ok || len(rest) < 3 || rest[0] != 'e' ||
+		rest[1] != '-' && rest[1] != '+' {
 		return n, rest, ok
 	}
 	power, behind, isNumber := CutInt(rest[2:])
 	if !isNumber {
 		return n, rest, ok
+	}
+	if rest[1] == '+' {
+		n.Decimals -= power
+		return n, behind, true
 	}
 	for n.Decimals += power; n.Decimals >= len(Pow10) && n.Digits != 0; n.Decimals-- {
 		n.Digits /= 10

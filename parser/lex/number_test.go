@@ -39,3 +39,30 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestExponents: a number with an exponent has the resolution of its last printed digit.
+func TestExponents(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want record.Size
+		ok   bool
+	}{
+		{"3.18e+04", record.Size{Bytes: 31_800 << 20, Resolution: 50 << 20}, true},
+		{"1.00e+05", record.Size{Bytes: 100_000 << 20, Resolution: 500 << 20}, true},
+		{"3.18e+02", record.Size{Bytes: 318 << 20, Resolution: 1 << 19}, true},
+		{"9.50e+00", record.Size{Bytes: 19 << 19, Resolution: 5242}, true},
+		{"0.00e+00", record.Size{Resolution: 5242}, true},
+		{"5.00e-01", record.Size{Bytes: 1 << 19, Resolution: 524}, true},
+		{"3.18e+99", record.Size{}, false},
+		{"3.18e+999999999", record.Size{}, false},
+	} {
+		n, rest, ok := CutFloat([]byte(c.text))
+		if !ok || len(rest) > 0 {
+			t.Errorf("%s: cut to %v, rest %q", c.text, n, rest)
+			continue
+		}
+		if got, ok := n.Rounded(0).Times(record.MiB); got != c.want || ok != c.ok {
+			t.Errorf("%s MiB: got %v %v, want %v %v", c.text, got, ok, c.want, c.ok)
+		}
+	}
+}

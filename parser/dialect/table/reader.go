@@ -277,8 +277,12 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 			r.bad(l, header(), "a whole line", r.tear(l, m, slots))
 		}
 	case m.torn || len(m.mistakes) > 0:
+		expected := r.whole
+		if len(m.mistakes) > 0 {
+			expected = m.mistakes[0].expected + ", as in " + r.whole
+		}
 		if at := r.tear(l, m, slots); !source.HasPlaceholder(lex.FirstBytes(l.Text[at:], templateMax)) {
-			l.Bad(at, r.whole, record.TornAdvice)
+			l.Bad(at, expected, record.TornAdvice)
 		}
 	}
 	return l.Added() > before
@@ -315,9 +319,9 @@ func (r *reader) bad(l *scan.Line, h record.Header, expected string, at int) {
 // size returns the size in a group. behind is the text behind it, which may have the unit. If there
 // is no size, expected says what the group should have.
 func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
-	n, rest, ok := r.cutNumber(group)
+	n, rest, ok := lex.CutFloat(group)
 	if !ok || len(rest) > 0 && rest[0] == ',' {
-		n, rest, ok = r.cutNumber(withoutCommas(bytes.TrimSpace(group)))
+		n, rest, ok = lex.CutFloat(withoutCommas(bytes.TrimSpace(group)))
 	}
 	if !ok || n.Digits < 0 && !r.Change {
 		return record.Size{}, "a size of 0 or more"
@@ -343,14 +347,6 @@ func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
 	return s, ""
 }
 
-// cutNumber cuts a number off the beginning of a text, in the form that the program prints.
-func (r *reader) cutNumber(text []byte) (n lex.Decimal, rest []byte, ok bool) {
-	if r.Rounding == None {
-		return lex.CutFloat(text)
-	}
-	return lex.CutNumber(text)
-}
-
 // unitOf returns the unit at the beginning of the text behind a number, after at most one blank.
 // The unit must have two letters or more. Otherwise unitOf returns 0.
 func (r *reader) unitOf(text []byte) int64 {
@@ -374,7 +370,7 @@ func (r *reader) rounded(n lex.Decimal, unit int64) (s record.Size, ok bool) {
 		return lex.Floored(n, unit)
 	case UpOrDown:
 		s, ok = n.Times(unit)
-		s.Resolution = unit
+		s.Resolution = max(unit, 2*s.Resolution) // more than a unit in 3.18e+04
 	case None:
 		if s, ok = n.Times(unit); r.Decimals == 0 || n.Decimals != r.Decimals {
 			s.Resolution = 0
