@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"vramsoak/parser/dialect/soaklog"
-	"vramsoak/parser/form"
+	"vramsoak/parser/filetype"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
 	"vramsoak/parser/segments"
@@ -26,7 +26,7 @@ func Open(path string) (*source.Log, error) {
 // Lines may have any length and any bytes. A '\r' ends a piece of a line as '\n' does (progress
 // bars), and terminal escapes are skipped. Memory is constant. A file is read by several workers;
 // what a pipe gives is read as soon as no more has come for a moment. The outputs of a Jupyter
-// notebook, and JAX's device memory profiles, are read too, see package form.
+// notebook, and JAX's device memory profiles, are read too, see package filetype.
 func Read(
 	r io.Reader,
 	name string,
@@ -53,7 +53,7 @@ func recordsOf(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[record.Record, e
 	}
 }
 
-// readLog yields what is in a log of any form.
+// readLog yields what is in a log of any type.
 func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, error] {
 	return func(yield func(*scan.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -62,7 +62,7 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 			r = source.NewPipe(ctx, r)
 		}
 		head, r := source.Head(r)
-		other := form.Of(head)
+		other := filetype.Of(head)
 		if other == nil {
 			soaklog.ResolveQuotes(scan.Batches(source.New(r), name, m))(yield)
 			return

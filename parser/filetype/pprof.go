@@ -1,4 +1,4 @@
-package form
+package filetype
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package form_test
+package filetype_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"vramsoak/parser/dialect/dialecttest"
-	"vramsoak/parser/form"
+	"vramsoak/parser/filetype"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
 )
@@ -26,7 +26,7 @@ func TestOf(t *testing.T) {
 		"\n\x04\x08\x01\x10":                                               false,
 		"":                                                                 false,
 	} {
-		if got := form.Of([]byte(head)) != nil; got != want {
+		if got := filetype.Of([]byte(head)) != nil; got != want {
 			t.Errorf("%.60q: got %t", head, got)
 		}
 	}
@@ -114,7 +114,7 @@ func TestProfile(t *testing.T) {
 
 func read(t *testing.T, data []byte) string {
 	t.Helper()
-	f := form.Of(data)
+	f := filetype.Of(data)
 	if f == nil {
 		t.Fatal("no form")
 	}

@@ -1,0 +1,33 @@
+// Package filetype reads files whose records are not simply in their lines: the outputs in a Jupyter
+// notebook, and the device memory profiles of JAX (pprof).
+package filetype
+
+import (
+	"io"
+
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+)
+
+// A Type is a kind of file that is no log of lines.
+type Type struct {
+	// is reports whether a file that begins with head has the type.
+	is func(head []byte) bool
+	// Read yields the records of a file, until yield returns false. name is put into their positions.
+	Read func(r io.Reader, name string, dialects *scan.Dialects, yield func(record.Record, error) bool)
+}
+
+var types = []Type{
+	{isNotebook, readNotebook},
+	{isProfile, readProfile},
+}
+
+// Of returns the type of a file that begins with head, or nil if it is a log of lines.
+func Of(head []byte) *Type {
+	for i := range types {
+		if types[i].is(head) {
+			return &types[i]
+		}
+	}
+	return nil
+}
