@@ -61,8 +61,8 @@ var BuiltIn = sync.OnceValue(func() []*scan.Dialect {
 	return all
 })
 
-// Names returns the names of the built-in dialects. A program with lines in programs.yaml and blocks
-// that are read in Go is there once.
+// Names returns the names of the built-in dialects. A program appears once, even if it has lines in
+// programs.yaml and blocks that are read in Go.
 func Names() []string {
 	var names []string
 	for _, d := range written {

@@ -17,7 +17,11 @@ import (
 //	  "accelerator_allocated_mb": 6134.3,
 //	  "accelerator_reserved_mb": 6172.0
 //	}
-var peftDialect = scan.Dialect{Name: "peft", Needles: []string{needlePeftStage}, Read: readPeftStage}
+var peftDialect = scan.Dialect{
+	Name:    "peft",
+	Needles: []string{needlePeftStage},
+	Read:    readPeftStage,
+}
 
 const needlePeftStage = `"accelerator_allocated_mb": `
 

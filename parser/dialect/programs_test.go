@@ -14,7 +14,8 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(all) != len(entries()) {
-		t.Fatalf("programs.yaml has %d programs, of which %d are found: write each \"  - name: \" as the others", len(all), len(entries()))
+		t.Fatalf("programs.yaml has %d programs, of which %d are found: write each %q as the others",
+			len(all), len(entries()), "  - name: ")
 	}
 	for i, p := range all {
 		e := entries()[i]
@@ -32,7 +33,8 @@ func TestPrograms(t *testing.T) {
 					p.Name, l.Read(p.Name, l.Example))
 			}
 			if len(l.Literals()) == 0 {
-				t.Errorf("%s: expected a text of four bytes or more that is in each line that matches %s", p.Name, l.Pattern)
+				t.Errorf("%s: expected a text of four bytes or more that is in each line that matches %s",
+					p.Name, l.Pattern)
 			}
 		}
 		if diff := cmp.Diff(patterns, e.patterns); diff != "" {

@@ -1,5 +1,5 @@
-// Package filetype reads files whose records are not simply in their lines: the outputs in a Jupyter
-// notebook, and the device memory profiles of JAX (pprof).
+// Package filetype reads files whose records are not simply in their lines: the outputs in a
+// Jupyter notebook, and the device memory profiles of JAX (pprof).
 package filetype
 
 import (

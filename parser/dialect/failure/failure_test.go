@@ -64,15 +64,20 @@ INFO - offloaded the text encoder out of VRAM
 // A crash is a program's death in the words of its runtime, not an error that the program caught
 // or quoted, nor an end on request.
 func TestCrash(t *testing.T) {
-	const traceback = "Traceback (most recent call last):\n  File \"run.py\", line 7, in <module>\n    work()\n"
+	const traceback = "Traceback (most recent call last):\n" +
+		"  File \"run.py\", line 7, in <module>\n    work()\n"
 	dialecttest.Run(t, []*scan.Dialect{&failure.Crash}, []dialecttest.Case{
 		{"a traceback's last line", traceback + "ValueError: no audio\n", `
 1 crash "ValueError: no audio"
 `},
-		{"the last of a chain", traceback + "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n" +
-			traceback + "ValueError: no audio\n", `
+		{
+			"the last of a chain",
+			traceback + "KeyError: 'a'\n\n" +
+				"During handling of the above exception, another exception occurred:\n\n" +
+				traceback + "ValueError: no audio\n", `
 8 crash "ValueError: no audio"
-`},
+`,
+		},
 		{
 			"an interrupt, an allocation, and an error that the logger goes on after",
 			traceback + "KeyboardInterrupt\n" + traceback + "RuntimeError: CUDA out of memory. Tried\n" +

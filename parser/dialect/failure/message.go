@@ -91,7 +91,8 @@ func (m *message) append(text []byte) {
 //	                        : 17179869184.00 GiB
 func isAsyncLine(text []byte) bool {
 	for _, label := range []string{
-		"Currently allocated", "Requested  ", "Device limit ", "Free (according to CUDA)", "PyTorch limit (set by",
+		"Currently allocated", "Requested  ", "Device limit ", "Free (according to CUDA)",
+		"PyTorch limit (set by",
 	} {
 		if bytes.Contains(text, []byte(label)) {
 			return true

@@ -9,9 +9,9 @@ import (
 	"vramsoak/parser/source"
 )
 
-// ComfyUI reads what ComfyUI (comfy/model_management.py, comfy/model_patcher.py) says of models, and
-// Stable Diffusion WebUI Forge, which shares its memory management (backend/memory_management.py).
-// programs.yaml has their other lines. MB is 1<<20.
+// ComfyUI reads the lines about models of ComfyUI (comfy/model_management.py,
+// comfy/model_patcher.py) and of Stable Diffusion WebUI Forge, which shares its memory management
+// (backend/memory_management.py). programs.yaml has their other lines. MB is 1<<20.
 //
 //	[2026-02-19 23:58:20.238] loaded partially; 3139.74 MB usable, 2595.99 MB loaded, 9143.55 MB offloaded, ...
 //	[2026-02-19 23:56:39.559] loaded completely;  7672.25 MB loaded, full load: True

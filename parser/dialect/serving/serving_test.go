@@ -10,7 +10,8 @@ import (
 )
 
 var all = []*scan.Dialect{
-	&serving.TensorRT, &serving.VLLM, &serving.SGLang, &serving.GGML, &serving.Ollama, &serving.ComfyUI,
+	&serving.TensorRT, &serving.VLLM, &serving.SGLang, &serving.GGML, &serving.Ollama,
+	&serving.ComfyUI,
 }
 
 // A buffer is read with the unit of its program, on the device or rank that the line names. Host
@@ -228,6 +229,7 @@ loaded completely in 3.5 s
 // HeldBuffer takes only the buffers that a program holds at the same time, so that a sum of them is
 // not too large.
 func TestHeldBuffer(t *testing.T) {
+	const model, cache = "CUDA2 model buffer", "CUDA1 kv cache"
 	for _, c := range []struct {
 		dialect, name string
 		q             record.Quantity
@@ -238,9 +240,9 @@ func TestHeldBuffer(t *testing.T) {
 		{serving.VLLM.Name, "model loading", record.Buffer, "model weights", serving.RepeatSame, true},
 		{serving.VLLM.Name, "model weights", record.Buffer, "model weights", serving.RepeatSame, true},
 		{serving.VLLM.Name, "on startup", record.Free, "", 0, false},
-		{serving.GGML.Name, "CUDA2 model buffer", record.Buffer, "CUDA2 model buffer", serving.RepeatOrSecond, true},
+		{serving.GGML.Name, model, record.Buffer, model, serving.RepeatOrSecond, true},
 		{serving.GGML.Name, "memory breakdown", record.Buffer, "", 0, false},
-		{serving.Ollama.Name, "CUDA1 kv cache", record.Buffer, "CUDA1 kv cache", serving.RepeatNewList, true},
+		{serving.Ollama.Name, cache, record.Buffer, cache, serving.RepeatNewList, true},
 		{serving.ComfyUI.Name, "model loaded", record.Buffer, "", 0, false},
 	} {
 		r := record.Checkpoint{Header: record.Header{Dialect: c.dialect}, Name: c.name}

@@ -75,9 +75,12 @@ used 3 MiB
 		{"a coloured line is an error", "\x1b[32m[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2\x1b[0m\n", `
 1 unreadable: expected [vramsoak] run-start as vramsoak writes it: with no colours and nothing else added, found "[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2"
 `},
-		{"an escape inside the prefix, in a log without the harness", "[vram\x1b[0msoak] file-end time=2026-11-20T02:00:02Z index=2 status=failed\n", `
+		{
+			"an escape inside the prefix, in a log without the harness",
+			"[vram\x1b[0msoak] file-end time=2026-11-20T02:00:02Z index=2 status=failed\n", `
 1 unreadable: expected [vramsoak] file-end as vramsoak writes it: with no colours and nothing else added, found "[vramsoak] file-end time=2026-11-20T02:00:02Z index=2 status=failed"
-`},
+`,
+		},
 		{
 			"an escape inside the prefix, behind a line of the harness, which had no reason to quote it",
 			"[vramsoak] run-start time=2026-11-20T02:00:00Z files=2\n" +
