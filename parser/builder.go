@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Build makes the timeline of a stream of records, of one log or of several after one another. If
-// an I/O error ends the stream, it returns that error and the timeline up to there.
+// Build makes one timeline of the records, which may come from several logs, one after another. If
+// an I/O error ends the records, Build returns the error and the timeline of the records before it.
 func Build(records iter.Seq2[record.Record, error]) (*timeline.Timeline, error) {
 	b := &timeline.Builder{}
 	for rec, err := range records {
@@ -21,14 +21,14 @@ func Build(records iter.Seq2[record.Record, error]) (*timeline.Timeline, error) 
 	return b.Timeline(), nil
 }
 
-// A Builder reads one log after another into a timeline. The zero value is ready.
+// A Builder reads one log after another into one timeline. The zero value is ready to use.
 type Builder struct {
 	timeline.Builder
-	// Dialects are those that logs are read in; nil is all built-in ones.
+	// Dialects are the dialects that the logs are read in. Nil stands for all built-in dialects.
 	Dialects *Set
 }
 
-// Read adds a log.
+// Read reads a log to its end and adds its records to the timeline.
 func (b *Builder) Read(r io.Reader, name string) error {
 	lines := 0
 	for batch, err := range readLog(r, name, b.Dialects.dialects()) {

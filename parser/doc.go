@@ -1,15 +1,16 @@
-// Package parser reads the memory checkpoints that GPU pipelines log. It is the front door of the
-// layers below it:
+// Package parser reads the memory checkpoints that GPU pipelines log. Callers need no other package
+// to read a log:
 //
 //	log, err := parser.Open("run.log")                     // plain, compressed, a pipe
 //	for rec, err := range parser.Read(log, "run.log") { }  // a stream of records, in constant memory
 //	tl, err := parser.Build(parser.Read(log, "run.log"))   // files, stages, cleanups, samples
 //
-// Bytes become windows of lines (parser/source), lines become records (parser/record) in the
-// dialects of many programs (parser/dialect), and records become a timeline (parser/timeline). A
-// line that looks like a record and cannot be read is a [record.SyntaxError]; an I/O error alone
+// The packages below it do the work. parser/source cuts the bytes into windows of lines.
+// parser/dialect knows how many programs write, and turns the lines into records (parser/record).
+// parser/timeline makes a timeline of the records. If a line looks like a record and cannot be
+// read, the reader yields a [record.SyntaxError] and goes on with the next line. Only an I/O error
 // ends the reading.
 //
-// A log is read in all dialects at once. A [Set] reads it in one of them only, or in the user's own
-// too.
+// Each log is read in all built-in dialects at once. With a [Set], the caller can add the user's
+// own dialects, or read a log in a single dialect.
 package parser

@@ -13,20 +13,20 @@ import (
 	"vramsoak/parser/source"
 )
 
-// Follow is [Set.Read] of a log that grows, until the context ends. Records come within about 0.3
-// s; a last line without a newline waits for its end. "-" is standard input, which may also end by
-// itself.
+// Follow reads a log while it grows, like tail -f, until the context ends. It yields a record about
+// 0.3 s after its line was written. If the last line has no newline yet, Follow waits for the rest
+// of the line. The path "-" is standard input, which may also end by itself.
 //
-// If another file takes the name, or the file is truncated, Follow reads what was left of it, calls
-// notice (which may be nil), and reads the new one from its beginning; lines count from 1 again. It
-// waits for a file that was removed.
+// If another file takes the path, or the file is truncated, Follow reads the old file to its end
+// and calls notice, which may be nil. Then it reads the new file from its beginning and counts
+// lines from 1 again. If the file is removed, Follow waits for a new file with this path.
 func (set *Set) Follow(
 	ctx context.Context,
 	path, name string,
 	notice func(string),
 ) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
-		ctx, cancel := context.WithCancel(ctx) // ends what waits when the caller goes
+		ctx, cancel := context.WithCancel(ctx) // ends a pipe's goroutine if the caller stops early
 		defer cancel()
 		if path == "-" {
 			for rec, err := range set.readLines(source.NewPipe(ctx, os.Stdin), name) {
@@ -61,7 +61,8 @@ func (set *Set) Follow(
 	}
 }
 
-// readLines reads a stream whose form cannot be told in advance because no data has arrived yet.
+// readLines reads a stream whose format cannot be detected in advance, because no data has arrived
+// yet.
 func (set *Set) readLines(r io.Reader, name string) iter.Seq2[record.Record, error] {
 	return recordsOf(soaklog.ResolveQuotes(scan.Batches(source.New(r), name, set.dialects())))
 }

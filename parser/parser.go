@@ -13,20 +13,22 @@ import (
 	"vramsoak/parser/source"
 )
 
-// Open opens a log: a file, a pipe, or "-" for standard input; see [source.Open].
+// Open opens a log: a file, a pipe, or "-" for standard input. See [source.Open].
 func Open(path string) (*source.Log, error) {
 	go allDialects() // they are made ready meanwhile
 	return source.Open(path)
 }
 
-// Read yields the records of a log in their order. name is put into their positions. A line that
-// looks like a record and cannot be read is a [record.SyntaxError]. An I/O error is yielded once,
-// with a nil record, and ends the reading.
+// Read yields the records of a log in the order of their lines. The parameter name becomes the path
+// in their positions. If a line looks like a record and cannot be read, Read yields a
+// [record.SyntaxError] and goes on. If reading fails, Read yields the I/O error with a nil record,
+// and ends.
 //
-// Lines may have any length and any bytes. A '\r' ends a piece of a line as '\n' does (progress
-// bars), and terminal escapes are skipped. Memory is constant. A file is read by several workers;
-// what a pipe gives is read as soon as no more has come for a moment. The outputs of a Jupyter
-// notebook, and JAX's device memory profiles, are read too, see package filetype.
+// Lines may have any length and may contain any bytes. Progress bars end their lines with '\r', so
+// '\r' ends a line like '\n'. Read skips terminal escapes such as colours. It takes constant
+// memory. Several workers read a file at the same time. From a pipe, Read yields what has arrived
+// when the pipe pauses for a moment. Read also reads the outputs in Jupyter notebooks and JAX's
+// device memory profiles; see package filetype.
 func Read(
 	r io.Reader,
 	name string,
@@ -34,7 +36,7 @@ func Read(
 	return (*Set)(nil).Read(r, name)
 }
 
-// recordsOf yields the records of the batches, with the parts of segment maps put together.
+// recordsOf yields the records of the batches. It joins the parts of a segment map into one record.
 func recordsOf(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		var maps segments.Joiner
@@ -53,7 +55,7 @@ func recordsOf(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[record.Record, e
 	}
 }
 
-// readLog yields what is in a log of any type.
+// readLog yields the records of a log, a notebook or a profile, in batches.
 func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, error] {
 	return func(yield func(*scan.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -79,9 +81,9 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 	}
 }
 
-// ParseLine reads one line of a log, with or without its newline, and returns its records: mostly
-// none or one. It returns several if '\r' or a torn write put several on one line. A line that is
-// only a part of a [record.SegmentMap] gives none.
+// ParseLine returns the records of one line of a log, given with or without its newline. Most lines
+// have one record or none. A line has several if '\r' separates them, or if two processes wrote
+// into the same line. A line that is only one part of a [record.SegmentMap] has none.
 func (set *Set) ParseLine(line []byte, pos record.Position) []record.Record {
 	s := scan.NewScanner(pos.Path, set.dialects())
 	var out, rest scan.Batch

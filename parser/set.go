@@ -16,22 +16,23 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A Set is the dialects in which logs are read. A nil set has all built-in ones.
+// A Set holds the dialects in which logs are read. A nil set stands for all built-in dialects.
 type Set struct {
 	set *scan.Dialects
 }
 
-// userMax is how many dialects a user may have.
+// userMax is the largest number of dialects that a user may define.
 const userMax = 64
 
-// allDialects are the built-in dialects.
+// allDialects returns the built-in dialects.
 var allDialects = sync.OnceValue(func() *scan.Dialects {
 	return scan.NewDialects(dialect.BuiltIn())
 })
 
-// NewSet returns a set of the built-in dialects and the user's; the user's are tried first. If
-// force is not empty, the set has only the dialect of that name, and the lines of the harness and
-// of [pipeline]. The error names every mistake in the user's dialects.
+// NewSet returns a set of the built-in dialects and the dialects in user. The user's dialects are
+// tried first. If the parameter force is not empty, the set has only the dialect with this name,
+// the harness's lines and the lines that begin with "[pipeline]". The error lists every mistake in
+// the user's dialects.
 func NewSet(force string, user ...dialect.User) (*Set, error) {
 	if force == "" && len(user) == 0 {
 		return nil, nil
@@ -87,14 +88,15 @@ func (set *Set) dialects() *scan.Dialects {
 	return set.set
 }
 
-// Read is [Read] in the dialects of the set.
+// Read is the function [Read] with the dialects of this set.
 func (set *Set) Read(r io.Reader, name string) iter.Seq2[record.Record, error] {
 	return recordsOf(readLog(r, name, set.dialects()))
 }
 
-// Next returns the offset at or after `from` of the next text that may belong to a record: a needle
-// of a dialect, or a terminal escape, which may hide one. ok is false if there is none. If a
-// dialect has no needles, any text may belong to a record.
+// Next returns the offset of the next text, at or after the offset `from`, that may belong to a
+// record. This is a needle of a dialect, or a terminal escape, because an escape may split a
+// needle. ok is false if the text has neither. If a dialect has no needles, any text may belong to
+// a record, and Next returns `from`.
 func (set *Set) Next(text []byte, from int) (at int, ok bool) {
 	if at = set.dialects().Next(text, from); at < 0 {
 		return len(text), false

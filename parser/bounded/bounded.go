@@ -40,8 +40,9 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// ReadFile returns the text of a file of at most that many bytes. For a larger file it returns a
-// [*TooLargeError]. If the size is known in advance, nothing is read.
+// ReadFile returns the content of a file that has at most `most` bytes. For a larger file it
+// returns a [*TooLargeError]. If the system gives the size in advance, ReadFile reads nothing of a
+// larger file.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,11 +52,12 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return ReadAll(f, path, most)
 }
 
-// streamMax is the most that is read of a pipe or a device. Its size is unknown until it has been
-// read, and refusing it must not take much memory.
+// streamMax is the most bytes that are read from a pipe or a device. Its size is unknown until its
+// end, and refusing a pipe that is too large must not take much memory.
 const streamMax = 8 << 20
 
-// ReadAll is [ReadFile] for a file that is already open. Its error has the name.
+// ReadAll is [ReadFile] for a file that is already open. The parameter name is the file's name in
+// the error.
 func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 	if f, ok := r.(*os.File); ok {
 		switch info, err := f.Stat(); {
@@ -77,16 +79,17 @@ func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// JSON files have at least so many bytes for each value on average, after the first manyValues. The
-// JSON that vramsoak writes has twice as many. "[{},{},{}]" has three bytes a value, and each value
-// takes as much memory as a full one.
+// A JSON file with more than manyValues values must have at least valueBytes bytes for each value
+// on average. Files that vramsoak writes have twice as many. A hostile file such as "[{},{},{}]"
+// has three bytes for each value, but each value takes as much memory as a full one once it is
+// decoded.
 const (
 	valueBytes = 8
 	manyValues = 1 << 16
 )
 
-// ReadJSON is [ReadFile] for a JSON file. It also refuses a file with more values than a real one
-// of its size has.
+// ReadJSON is [ReadFile] for a JSON file. It also refuses a file that has far more values than a
+// real file of its size.
 func ReadJSON(path string, most int64) ([]byte, error) {
 	text, err := ReadFile(path, most)
 	if err != nil {
@@ -100,8 +103,8 @@ func ReadJSON(path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// LineColumn returns the line and the column of an offset into a text, both from 1. The column
-// counts bytes. An offset outside of the text gives its nearest end.
+// LineColumn returns the line and the column of an offset in a text. Both count from 1. The column
+// counts bytes. An offset before or behind the text counts as the text's beginning or end.
 func LineColumn(text []byte, offset int64) (line, column int) {
 	before := text[:min(max(offset, 0), int64(len(text)))]
 	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')

@@ -1,9 +1,10 @@
-// Package bounded reads files of outside origin in limited memory. A policy, a scenario, a manifest
-// or a run.json is small. A large one is the wrong file, or was made to exhaust memory. It is
-// refused before it is read:
+// Package bounded reads files from outside in limited memory. Policies, scenarios, manifests and
+// run.json files are small. A large one is the wrong file, or somebody made it to exhaust memory.
+// Package bounded refuses it before reading it:
 //
-//	text, err := bounded.ReadFile("run.json", 8<<20) // no more than 8 MiB and one byte are ever read
+//	text, err := bounded.ReadFile("run.json", 8<<20) // reads at most 8 MiB and one byte
 //
-// Lists are read line by line. Compressed files are read with a window that fits their size. Logs
-// may be of any length; see package parser. A [Tail] keeps the end of what a program prints.
+// [Lines] reads a list line by line. [Zstd] limits the memory for a compressed file by the file's
+// size. Logs may have any length and are not read here; see package parser. A [Tail] keeps only the
+// end of what a program prints.
 package bounded

@@ -8,11 +8,13 @@ import (
 	"iter"
 )
 
-// MaxLine is the longest line of a list of files, in bytes. The longest path on Linux has 4,096.
+// MaxLine is the most bytes that a line in a list of files may have. A path on Linux has at most
+// 4,096.
 const MaxLine = 64 << 10
 
-// Lines yields the lines of a list, each with its line end and as soon as it arrives. A line is
-// valid until the next one. A line of more than [MaxLine] bytes ends the list with an error.
+// Lines yields the lines of a list, each with its newline, as soon as the line arrives. A line is
+// valid only until the next line is yielded. A line of more than [MaxLine] bytes ends the list with
+// an error.
 func Lines(r io.Reader, name string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewReaderSize(r, MaxLine)

@@ -1,7 +1,7 @@
 package bounded
 
-// A Tail is a writer that keeps the last bytes of what is written to it, such as a program's last
-// words on stderr.
+// A Tail is a writer that keeps only the last Limit bytes of everything written to it. It holds,
+// for example, the end of a program's stderr.
 type Tail struct {
 	Limit int // bytes
 	text  []byte

@@ -9,18 +9,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The window is the part of a zstd file that later parts may refer back to. The reader keeps it in
-// memory. zstd's levels up to 19 take 8 MiB, --ultra -22 and --long take 128 MiB. A small file that
-// asks for a large window is hostile, so a window above 8 MiB may be at most maxWindowRatio times
-// the size of the file.
+// A zstd reader keeps the file's window in memory: the last part of the output, which later data
+// may refer to. Files from zstd's levels up to 19 need a window of at most 8 MiB, files from
+// --ultra -22 and --long need 128 MiB. A small file that asks for a large window is hostile. So a
+// window above 8 MiB may be at most maxWindowRatio times as large as the file.
 const (
 	minWindow      = 8 << 20
 	maxWindow      = 128 << 20
 	maxWindowRatio = 100
 )
 
-// Zstd returns a reader of the zstd data in r. file is the file that r reads, or nil if it reads
-// none.
+// Zstd returns a reader of the zstd data in r. The parameter file is the file that r reads, or nil
+// if r does not read a file.
 func Zstd(r io.Reader, file *os.File) (io.ReadCloser, error) {
 	size := int64(0)
 	if file != nil {

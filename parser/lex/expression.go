@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Expression returns a function that compiles a regular expression on its first call. Compiling all
-// expressions at once would delay the start of every command.
+// Expression returns a function that returns a compiled regular expression. The function compiles
+// it on its first call. If all expressions were compiled at start, every command would start later.
 func Expression(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -7,14 +7,14 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Fields holds the key=value fields of one line, and the first error in reading them.
+// Fields holds the key=value fields of one line, and the first error that reading them met.
 type Fields struct {
 	Values map[string]string
 	Head   record.Header
 	Err    *record.SyntaxError
 }
 
-// Sizes sets those of the quantities in r that the line has.
+// Sizes sets in r each of the given quantities that the line has.
 func (f *Fields) Sizes(r *record.Reading, quantities ...record.Quantity) {
 	for _, q := range quantities {
 		if _, ok := f.Values[q.String()]; ok {
@@ -23,17 +23,17 @@ func (f *Fields) Sizes(r *record.Reading, quantities ...record.Quantity) {
 	}
 }
 
-// Count returns a whole number, or 0 if the line lacks the field. Like the methods below it notes
-// an error if the value cannot be read.
+// Count returns a field as a whole number, or 0 if the line lacks the field. If the value is not a
+// whole number, Count notes an error in Err. The methods below do the same.
 func (f *Fields) Count(key string) int { return number(f, key, "a whole number", ParseCount) }
 
-// Seconds returns a number of seconds, or 0 if the line lacks the field.
+// Seconds returns a field as a number of seconds, or 0 if the line lacks the field.
 func (f *Fields) Seconds(key string) float64 { return number(f, key, "seconds", parseSeconds) }
 
-// Bytes returns a number of bytes, or 0 if the line lacks the field.
+// Bytes returns a field as a number of bytes, or 0 if the line lacks the field.
 func (f *Fields) Bytes(key string) int64 { return number(f, key, "whole bytes", parseBytes) }
 
-// Flag returns a boolean, or false if the line lacks the field.
+// Flag returns a field as a boolean, or false if the line lacks the field.
 func (f *Fields) Flag(key string) bool {
 	s, ok := f.Values[key]
 	if ok && s != "true" && s != "false" {
@@ -56,7 +56,7 @@ func number[T int | int64 | float64](f *Fields, key, expected string,
 	return n
 }
 
-// Expected notes an error, unless the line has one already.
+// Expected notes an error in Err, unless Err is set already.
 func (f *Fields) Expected(what, found string) {
 	if f.Err == nil {
 		bad := f.Bad(what, found)
@@ -64,7 +64,7 @@ func (f *Fields) Expected(what, found string) {
 	}
 }
 
-// Bad returns an error about the line.
+// Bad returns the error that the line should have what `expected` describes.
 func (f *Fields) Bad(expected, found string) record.SyntaxError {
 	return record.SyntaxError{
 		Header: f.Head, Expected: expected, Found: Shorten(strings.ToValidUTF8(found, "�"), 80),

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Logfmt calls field for each key=value in text. A value with spaces is quoted as Go quotes
-// strings. It returns an error for the first field that it cannot read.
+// Logfmt calls field for each key=value in text. A value with spaces must be quoted as Go quotes
+// strings. At the first field that cannot be read, Logfmt returns an error.
 func Logfmt(text string, field func(key, value string)) error {
 	for {
 		text = strings.TrimLeft(text, " \t")
@@ -60,7 +60,7 @@ func ParseCount(s string) (int, error) {
 	return int(n), nil
 }
 
-// parseSeconds reads a finite number of seconds that is not negative.
+// parseSeconds reads a number of seconds that is finite and not negative.
 func parseSeconds(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {

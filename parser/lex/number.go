@@ -7,16 +7,16 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Decimal is a number as a log prints it: "7.23" has the digits 723 and two decimals, "3.18e+04"
-// the digits 318 and -2 decimals.
+// A Decimal is a number as a log prints it. "7.23" has the Digits 723 and 2 Decimals. "3.18e+04"
+// has the Digits 318 and -2 Decimals, because it is 318 * 10^2.
 type Decimal struct {
 	Digits   int64
 	Decimals int
 }
 
 // CutNumber cuts a number, with or without a sign, off the beginning of the text. ok is false if
-// there is none, or if it has more than 18 digits before the point. Decimals after the eighteenth
-// digit are dropped.
+// the text does not begin with a number, or if the number has more than 18 digits before its point.
+// CutNumber keeps 18 digits and drops the decimals behind them.
 func CutNumber(text []byte) (n Decimal, rest []byte, ok bool) {
 	i, count := 0, 0
 	negative := false
@@ -44,8 +44,9 @@ func CutNumber(text []byte) (n Decimal, rest []byte, ok bool) {
 	return n, text[i:], count > 0
 }
 
-// Times returns n units as a size. The resolution is half of the last printed digit, or 0 if the
-// unit is a byte. ok is false from 4 EiB on.
+// Times returns the size of n units, where a unit has that many bytes. The resolution is half of
+// one unit of the last printed digit, or 0 if the unit is a byte. ok is false if the size is 4 EiB
+// or more.
 func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
 	if n, unit, ok = n.whole(unit); !ok {
 		return record.Size{}, false
@@ -78,8 +79,9 @@ func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
 	return s, true
 }
 
-// whole returns n units with no less than 0 decimals, as a number of larger units: 3.18e+04 MiB is
-// 318 units of 100 MiB. ok is false if the larger unit is 4 EiB or more.
+// whole returns the same amount as n units, but as a number that has no negative Decimals. To do so
+// it multiplies the unit: 3.18e+04 MiB is 318 units of 100 MiB. ok is false if the larger unit is 4
+// EiB or more.
 func (n Decimal) whole(unit int64) (Decimal, int64, bool) {
 	for ; n.Decimals < 0; n.Decimals++ {
 		if unit >= 1<<62/10 {
@@ -100,16 +102,16 @@ var Pow10 = func() (p [19]float64) {
 	return p
 }()
 
-// Decimal units, in bytes. A few programs divide by powers of 1000.
+// Decimal units, in bytes, for the few programs that divide by powers of 1000.
 const (
 	kB = int64(1e3)
 	mB = int64(1e6)
 	GB = int64(1e9)
 )
 
-// CutUnit cuts a unit off the beginning of the text, after blanks: "GB", "GiB", "MB", "bytes", in
-// any case. GB is read as GiB, because the programs that print it divide by powers of 1024. unit is
-// 0 if there is none.
+// CutUnit cuts blanks and a unit off the beginning of the text: "GB", "GiB", "MB", "bytes", in any
+// case. It returns the unit in bytes, or 0 if the text does not begin with a unit. GB is read as
+// GiB, because the programs that print it divide by powers of 1024.
 func CutUnit(text []byte) (unit int64, rest []byte) {
 	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
 		text = text[1:]
@@ -144,8 +146,9 @@ func CutUnit(text []byte) (unit int64, rest []byte) {
 	return 0, text
 }
 
-// CutSize cuts a number and its unit off the beginning of the text, after blanks. Units are powers
-// of 1024. A number without a unit counts units of bare bytes. If bare is 0, ok is false for it.
+// CutSize cuts blanks, a number and its unit off the beginning of the text. Units are powers of
+// 1024. If the number has no unit, its unit has `bare` bytes. If bare is 0, a number without a unit
+// is no size, and ok is false.
 func CutSize(text []byte, bare int64) (s record.Size, rest []byte, ok bool) {
 	n, rest, ok := CutNumber(TrimBlanks(text))
 	if !ok {
@@ -162,8 +165,8 @@ func CutSize(text []byte, bare int64) (s record.Size, rest []byte, ok bool) {
 	return s, behind, ok
 }
 
-// CutDecimalUnit is [CutUnit] for a program whose kB, MB and GB are powers of 1000. KiB, MiB and
-// GiB stay powers of 1024.
+// CutDecimalUnit is [CutUnit] for programs whose kB, MB and GB are powers of 1000. Only KiB, MiB
+// and GiB remain powers of 1024.
 func CutDecimalUnit(text []byte) (unit int64, rest []byte) {
 	unit, rest = CutUnit(text)
 	if len(bytes.TrimSpace(text[:len(text)-len(rest)])) == 3 {
@@ -182,7 +185,8 @@ func CutDecimalUnit(text []byte) (unit int64, rest []byte) {
 	return unit, rest
 }
 
-// CutDecimalSize is [CutSize] with the units of [CutDecimalUnit]. The text must have a unit.
+// CutDecimalSize is [CutSize] with the units of [CutDecimalUnit]. ok is false for a number without
+// a unit.
 func CutDecimalSize(text []byte) (s record.Size, rest []byte, ok bool) {
 	n, behind, ok := CutNumber(TrimBlanks(text))
 	if !ok {
@@ -196,8 +200,9 @@ func CutDecimalSize(text []byte) (s record.Size, rest []byte, ok bool) {
 	return s, rest, ok
 }
 
-// CutRounded is [CutSize] for a number that a Python program rounded to some decimals. Python drops
-// zeros at the end: round(x, 2) prints 1.70 as "1.7".
+// CutRounded is [CutSize] for a number that a Python program rounded to the given number of
+// decimals. Python drops zeros at the end, so round(x, 2) prints 1.70 as "1.7". CutRounded adds
+// these zeros again, because the resolution depends on them.
 func CutRounded(text []byte, decimals int) (s record.Size, rest []byte, ok bool) {
 	n, rest, ok := CutNumber(TrimBlanks(text))
 	unit, rest := CutUnit(rest)
@@ -208,8 +213,8 @@ func CutRounded(text []byte, decimals int) (s record.Size, rest []byte, ok bool)
 	return s, rest, ok
 }
 
-// Rounded returns the number with at least that many decimals. One with fewer than 0, such as
-// 3.18e+04, stays as it is.
+// Rounded returns the number with at least the given number of decimals: 1.7 becomes 1.70. A number
+// with negative Decimals, such as 3.18e+04, stays as it is.
 func (n Decimal) Rounded(decimals int) Decimal {
 	for n.Decimals >= 0 && n.Decimals < decimals && n.Digits < 1e15 && n.Digits > -1e15 {
 		n.Digits *= 10
@@ -218,8 +223,9 @@ func (n Decimal) Rounded(decimals int) Decimal {
 	return n
 }
 
-// CutFloored reads a whole number of units that was rounded down. "5624 MiB" is a size from 5624 to
-// 5625 MiB. It returns the middle, so that Low and High are these two. Bytes are exact.
+// CutFloored reads a size that a program rounded down to a whole number of units. The true size
+// behind "5624 MiB" is between 5624 and 5625 MiB. CutFloored returns the middle, so that Low and
+// High return the two ends. A number of bytes is exact.
 func CutFloored(text []byte) (s record.Size, ok bool) {
 	n, rest, ok := CutNumber(bytes.TrimSpace(text))
 	unit, _ := CutUnit(rest)
@@ -229,7 +235,7 @@ func CutFloored(text []byte) (s record.Size, ok bool) {
 	return Floored(n, unit)
 }
 
-// Floored returns the size of a number of units that was rounded down, see [CutFloored].
+// Floored returns the size of n units that a program rounded down, see [CutFloored].
 func Floored(n Decimal, unit int64) (s record.Size, ok bool) {
 	if n, unit, ok = n.whole(unit); !ok {
 		return record.Size{}, false
@@ -242,8 +248,8 @@ func Floored(n Decimal, unit int64) (s record.Size, ok bool) {
 	return s, ok
 }
 
-// CutFloat is [CutNumber] for a float as Python prints it: "15492.84619140625",
-// "4.76837158203125e-07", or a number that it printed with "%.2e": "3.18e+04".
+// CutFloat is [CutNumber] for a number that may have an exponent, as Python prints it:
+// "15492.84619140625", "4.76837158203125e-07", "3.18e+04".
 func CutFloat(text []byte) (n Decimal, rest []byte, ok bool) {
 	n, rest, ok = CutNumber(text)
 	if !ok || len(rest) < 3 || rest[0] != 'e' ||
@@ -265,7 +271,7 @@ func CutFloat(text []byte) (n Decimal, rest []byte, ok bool) {
 	return n, behind, true
 }
 
-// CutInt cuts a whole number of at most nine digits off the text, such as a device or a rank.
+// CutInt cuts a whole number of at most nine digits, such as a device or a rank, off the text.
 func CutInt(text []byte) (n int, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(text) && IsDigit(text[i]) && i < 9; i++ {
@@ -293,7 +299,8 @@ func CutGrouped(text []byte) (n int64, rest []byte, ok bool) {
 	return n, text[i:], digits > 0
 }
 
-// TrailingNumber returns the offset of the number that ends the text, or len(text) if none does.
+// TrailingNumber returns the offset of the number at the end of the text. It returns len(text) if
+// the text does not end with a number.
 func TrailingNumber(text []byte) int {
 	i := len(text)
 	for i > 0 && (IsDigit(text[i-1]) || text[i-1] == '.' || text[i-1] == ',') {

@@ -14,8 +14,8 @@ type ListedSize struct {
 	Size record.Size
 }
 
-// CutSizes reads a list of sizes with commas between. Each follows one of the keys and a colon. bad
-// is set if the list ends in the middle of an item, because the line was cut off.
+// CutSizes reads a list of sizes that are separated by commas. Each size follows one of the keys
+// and a colon. bad is set if the list ends inside an item, because the line was cut off.
 func CutSizes(text []byte, keys ...string) (list []ListedSize, rest []byte, bad *Mistake) {
 	for {
 		key, after := cutKey(text, keys)
@@ -37,7 +37,8 @@ func CutSizes(text []byte, keys ...string) (list []ListedSize, rest []byte, bad 
 	}
 }
 
-// cutKey cuts one of the keys and its colon off the text. key is "" if there is none.
+// cutKey cuts one of the keys and its colon off the text. key is "" if the text begins with none of
+// the keys.
 func cutKey(text []byte, keys []string) (key string, rest []byte) {
 	for _, key := range keys {
 		if after, ok := CutPrefix(text, key); ok && len(after) > 0 && after[0] == ':' {
@@ -47,7 +48,8 @@ func cutKey(text []byte, keys []string) (key string, rest []byte) {
 	return "", text
 }
 
-// isTornKey reports whether a word is the beginning of one of the keys, or empty.
+// isTornKey reports whether the word is the beginning of one of the keys. The empty word counts
+// too.
 func isTornKey(word string, keys []string) bool {
 	for _, key := range keys {
 		if strings.HasPrefix(key, word) {
@@ -66,21 +68,22 @@ func SetSize(c *record.Checkpoint, q record.Quantity, s record.Size, key string)
 	return nil
 }
 
-// IsTornSize reports whether the text is a number, alone or with the first letter of a unit: the
-// line was cut off within a size.
+// IsTornSize reports whether the line was cut off inside a size. The text is then a number alone,
+// or a number and the first letter of a unit.
 func IsTornSize(text []byte) bool {
 	_, rest, ok := CutNumber(text)
 	return ok && (len(rest) == 0 || len(rest) == 1 && bytes.IndexByte([]byte(" KMGT"), rest[0]) >= 0)
 }
 
-// A Mistake is a part of a line that cannot be read.
+// A Mistake describes a part of a line that cannot be read.
 type Mistake struct {
 	Expected string
 	Found    []byte
 }
 
-// ParseSize reads a whole text as a size: "7.23GB", "24 GiB", "512MiB", "4M" or plain bytes, which
-// are exact. Use only the Bytes of a size that a person typed, in a flag or a policy.
+// ParseSize reads the whole text as a size: "7.23GB", "24 GiB", "512MiB", "4M", or a number of
+// bytes. Of a size that a person typed, in a flag or a policy, use only Bytes: the resolution means
+// nothing there.
 func ParseSize(s string) (record.Size, error) {
 	n, rest, ok := CutNumber([]byte(strings.TrimSpace(s)))
 	word := strings.TrimSpace(string(rest))

@@ -1,11 +1,11 @@
 package lex
 
-// What the dialects share to look at a text.
+// The functions below are small tests and cuts that many dialects use.
 
-// FirstBytes returns the beginning of a text, at most n bytes.
+// FirstBytes returns the first n bytes of a text, or all of a shorter text.
 func FirstBytes(text []byte, n int) []byte { return text[:min(len(text), n)] }
 
-// LastBytes returns the end of a text, at most n bytes.
+// LastBytes returns the last n bytes of a text, or all of a shorter text.
 func LastBytes(text []byte, n int) []byte { return text[max(0, len(text)-n):] }
 
 // TrimBlanks returns the text without leading blanks and tabs.
@@ -24,13 +24,14 @@ func CutPrefix(text []byte, prefix string) (rest []byte, ok bool) {
 	return text[len(prefix):], true
 }
 
-// IsWordByte reports whether a byte can be part of an ASCII word or key. A label that follows such
-// a byte is the end of a longer word.
+// IsWordByte reports whether a byte can be part of an ASCII word or key. If such a byte precedes a
+// label, the label is only the end of a longer word.
 func IsWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// Shorten returns at most the first n bytes of s, cut between two runes, with "..." if it cut.
+// Shorten returns s if it has at most n bytes. Otherwise it cuts s between two runes, at n bytes or
+// before, and appends "...".
 func Shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -60,7 +61,7 @@ func CountDigits(b []byte) (n int) {
 	return n
 }
 
-// ParseDigits returns the number that a few digits make. The text must have only digits.
+// ParseDigits returns the number that b spells in decimal. All bytes of b must be digits.
 func ParseDigits(b []byte) (n int) {
 	for _, c := range b {
 		n = n*10 + int(c-'0')
@@ -68,7 +69,8 @@ func ParseDigits(b []byte) (n int) {
 	return n
 }
 
-// IsScalarByte reports whether a byte can be part of a number or a name: -1.5e+3, null, NaN.
+// IsScalarByte reports whether a byte can be part of a number or a name such as -1.5e+3, null or
+// NaN.
 func IsScalarByte(c byte) bool {
 	return IsDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '-' || c == '+' || c == '.'
 }

@@ -14,21 +14,21 @@ type RunStart struct {
 	Version string // of vramsoak
 	Policy  string // the policy file's text by which the run is judged; "" for the defaults
 	ID      string // marks the run's processes, in their environment; "" in logs of older versions
-	// Until is the number of seconds that the run repeats the batch for, or 0 if it ends with the
-	// batch. With Until, Files is 0: nobody knows how many there will be.
+	// Until is the number of seconds for which the run repeats the batch, or 0 if the run ends with
+	// the batch. If Until is set, Files is 0, because nobody knows how many files there will be.
 	Until float64
-	// Workers is the number of GPUs that the run uses at once, each with a worker and a log of its
-	// own, or 0 for a run without workers. GPU is the GPU of this log. Files counts the files of all
-	// workers.
+	// Workers is the number of GPUs that the run uses at once. Each GPU has a worker and a log of its
+	// own. Workers is 0 for a run without workers. GPU is the GPU of this log. Files counts the files
+	// of all workers.
 	Workers, GPU int
 }
 
-// WorkerID returns the ID of the worker of a GPU in a run.
+// WorkerID returns the ID of a worker: the run's ID and the GPU, such as "4f2a-gpu1".
 func WorkerID(run string, gpu int) string { return run + workerMark + strconv.Itoa(gpu) }
 
 const workerMark = "-gpu"
 
-// RunID returns the ID of the run without the suffix of a worker.
+// RunID returns the ID of the run, without the "-gpu1" of a worker.
 func (r RunStart) RunID() string {
 	if r.Workers == 0 {
 		return r.ID
@@ -36,8 +36,8 @@ func (r RunStart) RunID() string {
 	return strings.TrimSuffix(r.ID, workerMark+strconv.Itoa(r.GPU))
 }
 
-// A FileStart says that work on a file begins. The harness writes one. A pipeline that names its
-// files writes its own, which has no Index; see [ProtocolPrefix].
+// A FileStart says that work on a file begins. The harness writes this line. A pipeline that names
+// its files writes such a line too, without an Index; see [ProtocolPrefix].
 type FileStart struct {
 	Header
 	Pipeline     bool    // the pipeline's own line, not the harness's
@@ -70,7 +70,7 @@ type FileEnd struct {
 	Error    string  // the pipeline's reason where it failed
 }
 
-// A Sample is a measurement that the harness took of the pipeline from outside.
+// A Sample is a memory reading that the harness took while the pipeline was running.
 type Sample struct {
 	Header
 	PID    int
@@ -78,15 +78,15 @@ type Sample struct {
 	Source string // whose memory NVML counts in Used: SourceProcess, SourceDevice, or "" without a GPU
 	// Reading holds Used and Total of the device, if there is one.
 	Reading
-	// DeviceUsed is all memory in use on the device, in bytes, where Used is that of the process; 0 if
-	// the line does not give it. Others is the part that the driver assigns to other processes, 0 if
-	// it names none.
+	// DeviceUsed is all memory in use on the device, in bytes. It is set if Used is only the process's
+	// memory and the line gives both; otherwise it is 0. Others is the part of DeviceUsed that the
+	// driver assigns to other processes, or 0 if the driver names no other process.
 	DeviceUsed, Others int64
 	RSS                int64 // resident bytes of the process and its descendants, from /proc
 	Run                int   // as in File.Run; only a timeline sets it
-	// Cached is the least memory in Used that the allocator held as a cache (reserved - allocated), in
-	// bytes. It is the smaller of the two caches at the checkpoints before and after the sample, or 0
-	// if they do not say. Only a timeline sets it.
+	// Cached is the least memory in Used, in bytes, that the allocator held as a cache (reserved minus
+	// allocated). It is the smaller of the two caches at the checkpoints before and after the sample,
+	// or 0 if these checkpoints do not give their caches. Only a timeline sets it.
 	Cached int64
 }
 
@@ -100,38 +100,38 @@ func (s *Sample) UsedOnDevice() (bytes int64, ok bool) {
 	return s.DeviceUsed, s.DeviceUsed > 0
 }
 
-// Whose memory a [Sample]'s Used is.
+// The values of [Sample.Source]. They say whose memory a sample's Used is.
 const (
 	SourceProcess = "process" // that of the process and its descendants
 	SourceDevice  = "device"  // all of the device's: the driver does not tell processes apart
 )
 
-// An Exit is the end of a pipeline process.
+// An Exit says that a pipeline process ended.
 type Exit struct {
 	Header
 	PID    int
 	Code   int    // exit code; -1 where a signal ended it
 	Signal string // "SIGKILL"; "" where it exited by itself
 	Reason ExitReason
-	// Restarts is how often a crash has made a new process necessary in the run, this one's
-	// counted; 0 where this one does not.
+	// Restarts is the number of processes that the run has replaced after a crash, including this
+	// process. It is 0 if no new process replaced this one.
 	Restarts int
-	// Error is what the process printed on why it ended: "ModuleNotFoundError: No module named
-	// 'whisper'". It is "" where the process ended well, or did not say.
+	// Error is the reason that the process printed for its end: "ModuleNotFoundError: No module named
+	// 'whisper'". It is "" if the process ended well or printed no reason.
 	Error   string
 	Process int // as in File.Process; known only in a timeline
 }
 
-// An Orphan is a process that the pipeline left behind: it outlived the process that the harness
-// had started, or was still there when a later harness took the run up again.
+// An Orphan is a process that outlived the process that the harness started. The harness looks for
+// orphan processes after each process, and when it resumes a run.
 type Orphan struct {
 	Header
 	PID     int
 	Command string // its command line, shortened
 	RSS     int64  // resident bytes
 	Ended   bool   // the harness ended it; else it runs on
-	// Run and Process are as in File; known only in a timeline. What was found when the run was
-	// taken up again is of a process whose end nobody saw.
+	// Run and Process are as in File. Only a timeline sets them. If the orphan was found when the run
+	// was resumed, Process is the process that was running when the harness died.
 	Run, Process int
 }
 
@@ -147,19 +147,19 @@ const (
 	ExitUntil       ExitReason = "until"     // the time that the run was to soak is over
 )
 
-// A Resume is the harness taking a run up again that did not come to its end.
+// A Resume says that the harness resumed a run that had not come to its end.
 type Resume struct {
 	Header
 	Index int   // first file of the part that follows, from 1; 0 where none is left
 	Cut   int64 // bytes that were cut off the log: its torn end
-	// Reason is how the part before ended: "killed", or the reason of its [RunEnd], which no longer
-	// counts.
+	// Reason says how the earlier part of the run ended: "killed", or the reason of its [RunEnd]. That
+	// RunEnd no longer counts.
 	Reason  string
 	Process int // the first that follows, as in File.Process; known only in a timeline
 }
 
-// Interrupted is the reason of a run's end that came from outside, and the error of the file that
-// its process was taken from: a run that is resumed does it again.
+// Interrupted is the reason of a run that was ended from outside, as by Ctrl-C. It is also the
+// error of the file that was being worked on. A resumed run works on this file again.
 const Interrupted = "interrupted"
 
 // A RunEnd is the harness's last line of a run.

@@ -12,12 +12,12 @@ type Idle struct {
 	Lane  Lane
 	GPU   int   // the driver's number of the device; Lane has the pipeline's
 	Phase Phase // before or after the run's processes
-	// Settled is set if the driver's figure had stopped moving. Otherwise the harness stopped waiting
-	// for that.
+	// Settled is set if the driver's figure had stopped changing. Otherwise the harness gave up
+	// waiting for the figure to stop.
 	Settled bool
 	Reading // Used and Total of the device
 	// Holders are the processes that hold the device's memory, as far as the driver names them. Run is
-	// as in File.Run. Only a timeline sets both.
+	// as in File.Run. Only a timeline sets these two fields.
 	Holders []Holder
 	Run     int
 }
@@ -25,13 +25,14 @@ type Idle struct {
 // A Phase is a time when no process of the run is alive.
 type Phase string
 
-// The sides of a run.
+// The phases of an [Idle].
 const (
 	PhaseBefore Phase = "before" // the first process starts
 	PhaseAfter  Phase = "after"  // the last process has ended
 )
 
-// A Holder is a process that holds memory of the device that the [Idle] before it is about.
+// A Holder is a process that holds memory of a device. The harness writes it after the [Idle] of
+// the device.
 type Holder struct {
 	Header
 	Lane    Lane
@@ -60,9 +61,9 @@ func (r *Holder) String() string {
 // maxHolders is the most holders that a message names.
 const maxHolders = 5
 
-// HeldBy returns a phrase that names the processes that hold a device's memory, or "" without any:
-// ", held by pid 4711 (python train.py) 8.50 GiB". If a run of ours left some behind, it says how
-// to end them.
+// HeldBy returns a phrase that names the processes in holders: ", held by pid 4711 (python
+// train.py) 8.50 GiB". It returns "" if there are none. If an earlier run of vramsoak left some of
+// them behind, the phrase also says how to end them.
 func HeldBy(holders []Holder) string {
 	if len(holders) == 0 {
 		return ""

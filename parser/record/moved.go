@@ -1,7 +1,8 @@
 package record
 
-// Several workers scan a log, each a piece of it. A worker counts the lines of its records from the
-// beginning of the piece. The records are moved when the number of lines before the piece is known.
+// Several workers scan a log at the same time, each one a piece of it. A worker cannot know how
+// many lines come before its piece, so it counts lines from the beginning of the piece. Later, when
+// all lines before the piece are counted, Moved adds their number to each record.
 
 // Moved implements [Record].
 func (r Checkpoint) Moved(lines int) Record {

@@ -2,7 +2,7 @@ package record
 
 import "strings"
 
-// A pairSide is a checkpoint's side of a Before/After pair.
+// A pairSide says whether a checkpoint is the Before or the After of a pair.
 type pairSide int
 
 const (
@@ -11,8 +11,8 @@ const (
 	sideAfter
 )
 
-// splitPairName returns the side of a checkpoint's name and the name of the pair. These three are
-// all After:
+// splitPairName returns the side that a checkpoint's name gives, and the name of the pair. These
+// three names are all of sideAfter:
 //
 //	"After Transcription (post-cleanup)"  pair "Transcription"
 //	"Training batch - After"              pair "Training batch"
@@ -50,8 +50,8 @@ func splitPairName(name string) (pairSide, string) {
 	return kind, rest
 }
 
-// side returns the checkpoint's side and the name of its pair. A sampled checkpoint has no side,
-// whatever its name.
+// side returns the checkpoint's side and the name of its pair. A checkpoint that a timer or a step
+// counter took has no side, whatever its name.
 func (c *Checkpoint) side() (pairSide, string) {
 	if c.Sampled {
 		return noPair, c.Name
@@ -59,14 +59,15 @@ func (c *Checkpoint) side() (pairSide, string) {
 	return splitPairName(c.Name)
 }
 
-// InCleanup reports whether the checkpoint's name is half of a cleanup's pair. The other half may
-// be missing.
+// InCleanup reports whether the checkpoint's name is the Before or the After of a cleanup. The log
+// need not have the other one of the two.
 func (c *Checkpoint) InCleanup() bool {
 	kind, name := c.side()
 	return kind != noPair && IsCleanup(name)
 }
 
-// Pair returns the name of the stage or cleanup that the checkpoint begins or ends.
+// Pair returns the name of the stage or cleanup that the checkpoint begins or ends. begins and ends
+// are false if it does neither; name is then the checkpoint's name.
 func (c *Checkpoint) Pair() (name string, begins, ends bool) {
 	kind, name := c.side()
 	return name, kind == sideBefore, kind == sideAfter

@@ -4,14 +4,15 @@ import (
 	"fmt"
 )
 
-// A Lane is one device of one process of a distributed job. Each lane is judged by itself: readings
-// of different lanes are never compared.
+// A Lane is one device of one process of a distributed job. Readings of different lanes are never
+// compared.
 type Lane struct {
 	Device int // CUDA device ordinal; 0 where the log names none
 	Rank   int // distributed rank; 0 where the log names none
 }
 
-// Name returns "device 1", or "rank 3, device 1" in a log that has ranks.
+// Name returns "device 1". If the parameter ranks is set, because the log has ranks, it returns
+// "rank 3, device 1".
 func (l Lane) Name(ranks bool) string {
 	if !ranks {
 		return fmt.Sprintf("device %d", l.Device)
@@ -19,7 +20,7 @@ func (l Lane) Name(ranks bool) string {
 	return fmt.Sprintf("rank %d, device %d", l.Rank, l.Device)
 }
 
-// A Checkpoint is one named reading:
+// A Checkpoint is one memory reading with a name:
 //
 //	[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) |
 //	    Reserved: 1.02GB (4.3%) | Free: 23.82GB | Total: 24.00GB
@@ -28,22 +29,22 @@ type Checkpoint struct {
 	Name   string // "After Whisper Cleanup"
 	Lane   Lane
 	Stream string // CUDA stream, where the log names one
-	// Sampled is set if a timer or a step counter took the reading, not a named place in the program.
-	// Such a reading begins no file and is half of no pair.
+	// Sampled is set if a timer or a step counter caused the reading, not a fixed point in the
+	// program. Such a reading does not begin a file, and is neither the Before nor the After of a
+	// pair.
 	Sampled bool
-	// Own is set if Used is the memory of the process itself. Otherwise Used is all memory in use on
-	// the device, whoever holds it.
+	// Own is set if Used is the memory of the program's own process. Otherwise Used is all memory in
+	// use on the device, by any process.
 	Own bool
 	// Graphics is set if the reading is of a process that only draws, such as Xorg.
 	Graphics bool
-	// PID is the process that holds Buffer, in a row of the driver's table of processes. It is 0 in
-	// other readings.
+	// PID is the number of the process that holds Buffer. Only rows of the driver's table of processes
+	// set it; in other readings it is 0.
 	PID int32
 	Reading
 }
 
-// A Change is a difference between two levels, as the log gives it. It is not a level, and its
-// bytes may be negative.
+// A Change is the difference between two levels, as the log prints it. Its bytes may be negative.
 //
 //	Memory freed - Allocated: 1.20GB, Cached: 2.00GB
 type Change struct {
@@ -53,7 +54,8 @@ type Change struct {
 	Reading
 }
 
-// An Event is something that a pipeline did about its memory, without a reading.
+// An Event is a line in which a pipeline says that it did something about its memory. The line has
+// no reading.
 //
 //	CLEANUP: GPU memory cleared
 type Event struct {
@@ -63,7 +65,7 @@ type Event struct {
 	Text string // the line's message, shortened to 300 bytes
 	// Speaker is as in [OutOfMemory]. Only an [EventFallback] has it.
 	Speaker string
-	// NamesFailure is set for an [EventFallback] whose line also names the failure.
+	// NamesFailure is set if this is an [EventFallback] and its line also names the failure.
 	NamesFailure bool
 }
 
@@ -94,40 +96,41 @@ type Warning struct {
 type OutOfMemory struct {
 	Header
 	Lane Lane
-	// Requested is the size of the failed request. It is valid if HasRequested is set.
+	// Requested is the size of the failed request. It is valid only if HasRequested is set.
 	Requested    Size
 	HasRequested bool
 	// Reading holds the quantities that the message gives: Total, Free, Allocated, Reserved, Active,
 	// and Used by this process.
 	Reading
 	Text string // the line's message, shortened to 300 bytes
-	// Speaker is the process as the head of the line names it: "rank3", "pid=4711"; "" if the line
-	// names none.
+	// Speaker names the process that printed the message, as the beginning of the line gives it:
+	// "rank3", "pid=4711". It is "" if the line names no process.
 	Speaker string
 	// NamesFallback is set if the same line also says how the pipeline goes on. Repeated is set if the
-	// line says that it repeats an error.
+	// line itself says that it repeats an earlier error.
 	NamesFallback, Repeated bool
-	// Traceback is the number of traceback lines above the message, which ends the traceback.
+	// Traceback is the number of lines from the head of a Python traceback down to this message, or 0
+	// without a traceback.
 	Traceback int
-	// Fallback is set if the pipeline then said how it goes on with less memory: see [EventFallback].
-	// Only a timeline sets it.
+	// Fallback is set if the pipeline said, in this line or a later one, how it goes on with less
+	// memory; see [EventFallback]. Only a timeline sets it.
 	Fallback bool
-	// Held is what the allocator held at the failure, if a [SegmentMap] of it follows the message;
-	// else nil. Only a timeline sets it.
+	// Held is the memory that the allocator held when the allocation failed. It comes from a
+	// [SegmentMap] near the message, and is nil without a map. Only a timeline sets it.
 	Held *SegmentSums
 }
 
-// A Crash is the message with which a program dies, other than an [OutOfMemory]. A program that
-// catches an exception may print such a message too.
+// A Crash is the message with which a program dies, unless the message is an [OutOfMemory]. A
+// program that catches an exception may print such a message too, and go on.
 type Crash struct {
 	Header
 	Lane Lane
 	Text string // the message, shortened to 300 bytes; of a traceback its last line
-	// Traceback is the number of lines from the head of the traceback down to its last line.
+	// Traceback is the number of lines from the traceback's head down to its last line.
 	Traceback int
 }
 
-// Line returns the line of the message. In a traceback that is the last line.
+// Line returns the line of the message. For a traceback this is the last line.
 func (c *Crash) Line() Position {
 	at := c.Pos
 	at.Line += c.Traceback

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// A ProcessEnd says how a process ended. The error of a file has it as text:
+// A ProcessEnd says how a process ended. The harness writes it as text into the error of a file:
 //
 //	[vramsoak] file-end index=3 ... error="the process exited with code 1: ValueError: bad header"
 //
-// In logs of earlier versions this text is the only place for the reason that the process printed.
+// In logs of earlier versions, this text is the only line with the reason that the process printed.
 type ProcessEnd struct {
 	Code   int
 	Signal string // "SIGKILL"; "" where the process exited by itself
 	Cause  string // the reason that the process printed; "" if it is unknown
 }
 
-// The words of a [ProcessEnd]. Logs contain them: do not change them.
+// The words of a [ProcessEnd]. Existing logs contain these words: do not change them.
 const (
 	endPrefix    = "the process "
 	codePrefix   = "exited with code "

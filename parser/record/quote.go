@@ -2,22 +2,23 @@ package record
 
 import "bytes"
 
-// QuoteLine is a line of the harness. It says that the next line is the pipeline's, whatever it
-// looks like. The harness writes it before each line of the pipeline that could be taken for its
-// own, including one that equals QuoteLine. A reader who starts at the log's first line therefore
-// knows who wrote each line.
+// QuoteLine is a line that the harness writes before some lines of the pipeline. It says that the
+// next line is the pipeline's, whatever the line looks like. The harness writes it before each line
+// of the pipeline that looks like a line of the harness, or like QuoteLine itself. So a reader who
+// starts at the log's first line always knows who wrote a line.
 //
 //	[vramsoak] quote
 //	[vramsoak] file-end index=12 path=audio/0012.wav status=ok
 const QuoteLine = HarnessPrefix + " quote"
 
-// NeedsQuote reports whether a line of the pipeline could be taken for one of the harness, so that
-// a [QuoteLine] must precede it. It includes more lines than the parser reads as the harness's.
+// NeedsQuote reports whether a reader could take a line of the pipeline for a line of the harness.
+// A [QuoteLine] must then precede the line. NeedsQuote also reports true for some lines that the
+// parser would not take for the harness's.
 func NeedsQuote(line []byte) bool { return bytes.Contains(line, HarnessPrefixBytes) }
 
-// HarnessPrefixBytes is [HarnessPrefix] as bytes. Do not change it.
+// HarnessPrefixBytes is [HarnessPrefix] as bytes. Do not change its content.
 var HarnessPrefixBytes = []byte(HarnessPrefix)
 
-// A Quoted is a line with the harness's prefix that the harness did not write. Its words do not
-// count as the harness's. Other records in the same line are read as usual.
+// A Quoted is a line of the pipeline that has the harness's prefix. The words of the harness's
+// protocol in it do not count. Other records in the same line are read as usual.
 type Quoted struct{ Header }

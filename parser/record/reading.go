@@ -25,16 +25,16 @@ const (
 	Quantities                    // the number of quantities
 )
 
-// QuantityKeys holds the key of each quantity in our lines.
+// QuantityKeys holds the key of each quantity in the lines that vramsoak writes.
 var QuantityKeys = [Quantities]string{
 	"allocated", "reserved", "total", "free", "peak", "peak_reserved", "active", "inactive_split",
 	"used", "holds", "buffer",
 }
 
-// String returns the quantity's key in our lines: "inactive_split".
+// String returns the quantity's key: "inactive_split".
 func (q Quantity) String() string { return QuantityKeys[q] }
 
-// QuantityByKey maps a key of our lines to its quantity.
+// QuantityByKey maps each key in [QuantityKeys] to its quantity.
 var QuantityByKey = func() map[string]Quantity {
 	m := make(map[string]Quantity, Quantities)
 	for q := range Quantities {
@@ -52,15 +52,17 @@ func ParseQuantity(key string) (Quantity, error) {
 		strings.Join(QuantityKeys[:], ", "), key)
 }
 
-// A Reading holds the quantities that one line gives. The zero value has none. Most lines give four
-// quantities, so a reading has room for five and allocates memory for more.
+// A Reading holds the quantities that one line gives. The zero value holds none. Most lines give
+// four quantities or fewer, so a reading has room for five. It allocates memory only for a line
+// with more.
 type Reading struct {
-	// slots has four bits a quantity. They hold 0 if the line does not give it, else its slot: 1 to 5
-	// are in sizes, the others in more. The four highest bits hold the number of slots in use.
+	// slots has four bits for each quantity. They hold the number of the quantity's slot, or 0 if the
+	// line does not give the quantity. Slots 1 to 5 are in sizes, further slots in more. The four
+	// highest bits of slots count the slots in use.
 	slots uint64
 	sizes [readingSizes]Size
-	// more holds the sizes of slot 6 and above. Copies of the reading share it, so it is replaced
-	// and never written to.
+	// more holds the sizes in slot 6 and above. Copies of the reading have the same pointer, so Set
+	// replaces the array and never writes into it.
 	more *[Quantities - readingSizes]Size
 }
 
@@ -71,7 +73,7 @@ const _ = 15 - Quantities // a slot number has four bits
 // slot returns the slot of a quantity, from 1, or 0 if the line does not give it.
 func (r *Reading) slot(q Quantity) uint64 { return r.slots >> (4 * q) & 15 }
 
-// Get returns a quantity and whether the line gave it.
+// Get returns the size of a quantity. The boolean is false if the line does not give it.
 func (r *Reading) Get(q Quantity) (Size, bool) {
 	place := r.slot(q)
 	if i := place - 1; i < readingSizes {
@@ -83,8 +85,8 @@ func (r *Reading) Get(q Quantity) (Size, bool) {
 	return r.more[place-1-readingSizes], true
 }
 
-// Cache returns the memory that the allocator reserved and did not hand out. ok is false if the
-// reading lacks reserved or allocated.
+// Cache returns the memory that the allocator holds as a cache: reserved minus allocated. ok is
+// false if the reading lacks one of the two.
 func (r *Reading) Cache() (s Size, ok bool) {
 	allocated, ok := r.Get(Allocated)
 	reserved, hasReserved := r.Get(Reserved)
@@ -127,8 +129,8 @@ func (r *Reading) Set(q Quantity, s Size) {
 	r.more = &more
 }
 
-// SameSizes reports whether two readings have the same quantities with the same sizes. Use it
-// instead of ==, which also compares the slots.
+// SameSizes reports whether two readings have the same quantities with the same sizes. Do not
+// compare readings with ==: it also compares in which order the quantities were set.
 func (r *Reading) SameSizes(other *Reading) bool {
 	if r.Len() != other.Len() {
 		return false

@@ -14,10 +14,10 @@ type Position struct {
 
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
 
-// A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning],
+// A Record is one thing that a log says. Its type is [Checkpoint], [Change], [Event], [Warning],
 // [OutOfMemory], [Crash], [RunStart], [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle],
-// [Holder], [Resume], [RunEnd], [Quoted], [SegmentMap] or [SyntaxError]. Records are values and may
-// be kept.
+// [Holder], [Resume], [RunEnd], [Quoted], [SegmentMap] or [SyntaxError]. Callers may keep records:
+// the parser does not change them later.
 type Record interface {
 	// At returns the line that the record was read from.
 	At() Position
@@ -25,7 +25,7 @@ type Record interface {
 	When() time.Time
 	// Head returns the record's header.
 	Head() Header
-	// Moved returns the record with its line number raised by lines.
+	// Moved returns a copy of the record whose line number is larger by lines.
 	Moved(lines int) Record
 }
 
@@ -33,20 +33,20 @@ type Record interface {
 type Header struct {
 	Pos  Position
 	Time time.Time
-	// Local is set if the line gave a time without a zone. Time then holds its digits as if they were
-	// UTC.
+	// Local is set if the line gives a time without a zone. Time then has the same digits, in UTC.
 	Local bool
-	// Dateless is set if the line gave a time of day alone. Time then is on January 1 of the year 0.
-	// Yearless is set if the line gave no year. Time then is in the year 0. A timeline's Builder
-	// counts the days or years from there on.
+	// Dateless is set if the line gives only a time of day. Time is then on January 1 of the year 0.
+	// Yearless is set if the line gives a date without a year. Time is then in the year 0. A
+	// timeline's Builder counts days and years from there, so that times do not go back at midnight.
 	Dateless, Yearless bool
 	// Dialect is the name of the log format that the line is written in, such as "transcription".
 	Dialect string
 }
 
-// FormatTime returns the time as the line gives it, to the millisecond. It is RFC 3339, without a
-// zone if the line has none. Without a year it is "--11-20T02:00:03.123" (ISO 8601:2000), without a
-// date "02:00:03.123", and "" if the line gives no time.
+// FormatTime returns the time with as much detail as the line gives, to the millisecond. It returns
+// "" if the line gives no time. The format is RFC 3339, without a zone if the line has no zone:
+// "2026-11-20T02:00:03.123". Without a year it is "--11-20T02:00:03.123" (ISO 8601:2000), without a
+// date "02:00:03.123".
 func (h Header) FormatTime() string {
 	if h.Time.IsZero() {
 		return ""
@@ -73,8 +73,8 @@ func (h Header) When() time.Time { return h.Time }
 // Head implements [Record].
 func (h Header) Head() Header { return h }
 
-// A SyntaxError is a line that looks like a record and cannot be read. It is itself a record:
-// reading goes on after it.
+// A SyntaxError is a line that looks like a record and cannot be read. It is a record too, so that
+// reading goes on with the next line.
 type SyntaxError struct {
 	Header
 	Expected string // what the line should have
@@ -91,6 +91,6 @@ func (e SyntaxError) Error() string {
 	return s
 }
 
-// TornAdvice is the advice for a record that was cut off, or that another writer wrote into.
+// TornAdvice is the advice for a record that was cut off, or into which another process wrote.
 const TornAdvice = "what cannot be read is left out; " +
 	"if two writers share the log, give each its own or write whole lines"

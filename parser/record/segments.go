@@ -17,25 +17,24 @@ type SegmentMap struct {
 	Lane Lane
 	// Name says when the map was taken: "file end", "out of memory".
 	Name string
-	// Requested is the size of the request that failed, in bytes; 0 if none did.
+	// Requested is the size of the request that failed, in bytes, or 0 if no request failed.
 	Requested int64
-	// Total is the memory of the device. Used is all memory in use on it, other processes included, as
-	// the driver counts it. Allowed is the most that the process may take
-	// (torch.cuda.set_per_process_memory_fraction). All are bytes, and 0 if the line does not give
-	// them.
+	// These sizes are in bytes, and 0 if the line does not give them. Total is the memory of the
+	// device. Used is all memory in use on the device, by any process, as the driver counts it.
+	// Allowed is the most memory that the process may take
+	// (torch.cuda.set_per_process_memory_fraction).
 	Total, Used, Allowed int64
 	Segments             []Segment
 }
 
-// A Segment is memory that the allocator got from the driver in one piece. Of an expandable segment
-// it is a part that is mapped. Its blocks follow one another without gaps, and their sizes add up
-// to Size.
+// A Segment is memory that the allocator got from the driver in one piece, or one mapped part of an
+// expandable segment. Its blocks follow each other without gaps, and their sizes add up to Size.
 type Segment struct {
 	Address uint64
 	Size    int64 // bytes
 	Small   bool  // in the pool for requests of 1 MiB and less
 	// Expandable is set if the segment can grow and shrink in place (expandable_segments:True). The
-	// allocator may then give back a part of it.
+	// allocator can then give back a part of the segment.
 	Expandable bool
 	Stream     uint64 // the CUDA stream that uses it; 0 for the default stream
 	Blocks     []Block
@@ -64,14 +63,15 @@ func (s BlockState) String() string { return [...]string{"free", "allocated", "p
 type Piece struct {
 	Block
 	Offset int64 // bytes
-	// Releasable is the number of bytes of a free block that can go back to the driver. It is the
-	// whole block if nothing in the segment is in use. If the segment is expandable, it is the whole
-	// pages within the block.
+	// Releasable is the number of bytes of this block that can go back to the driver. It is 0 for a
+	// block in use. If the whole segment is free, it is the size of the block. If another block of the
+	// segment is in use, only an expandable segment can release anything: the whole pages inside the
+	// free block.
 	Releasable int64
 }
 
-// The sizes of the pages by which expandable segments grow and shrink: kLargeBuffer and
-// kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp.
+// Expandable segments grow and shrink by pages of these sizes: kLargeBuffer and kSmallBuffer in
+// c10/cuda/CUDACachingAllocator.cpp.
 const (
 	largePage = 20 * MiB
 	smallPage = 2 * MiB
@@ -103,18 +103,19 @@ func (s *Segment) Pieces() iter.Seq[Piece] {
 	}
 }
 
-// IsFree reports whether nothing in the segment is in use, so that it can go back to the driver.
+// IsFree reports whether all blocks of the segment are free. The segment can then go back to the
+// driver.
 func (s *Segment) IsFree() bool {
 	return !slices.ContainsFunc(s.Blocks, func(b Block) bool { return b.State != BlockFree })
 }
 
-// SegmentSums holds the sums of a map, in bytes.
+// SegmentSums holds the sums over all segments of a map, in bytes.
 type SegmentSums struct {
 	Reserved, Allocated, Pending int64
-	// Free is the cached memory. Releasable is the part of it that can go back to the driver, see
-	// [Piece]. Blocks in use pin the rest.
+	// Free is the cached memory. Releasable is the part of Free that can go back to the driver, see
+	// [Piece]. The rest of Free is pinned by blocks in use.
 	Free, Releasable int64
-	// LargestFree is the largest free block that can serve a request of more than 1 MiB.
+	// LargestFree is the largest free block in the pool for requests of more than 1 MiB.
 	LargestFree int64
 	Segments    int
 	Blocks      int
@@ -148,8 +149,9 @@ func (m *SegmentMap) Sums() SegmentSums {
 	return sums
 }
 
-// Unreserved returns how many more bytes the process could get from the driver. ok is false if the
-// map does not say. If the map lacks Used, other processes are not counted.
+// Unreserved returns how many more bytes the process can get from the driver. The parameter
+// reserved is the memory that the process holds already. ok is false if the map gives neither Total
+// nor Allowed. If the map lacks Used, the memory of other processes is not subtracted.
 func (m *SegmentMap) Unreserved(reserved int64) (bytes int64, ok bool) {
 	bytes = math.MaxInt64
 	if m.Total > 0 {

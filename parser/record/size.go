@@ -10,15 +10,16 @@ import (
 type Size struct {
 	// Bytes is the amount as printed, in bytes; negative only in a log that is wrong.
 	Bytes int64
-	// Resolution is half of the last printed digit, in bytes. "7.23GB" is 7.23 GiB give or take 0.005
-	// GiB = 5,368,709 bytes. It is 0 where the log gives exact bytes.
+	// Resolution is half of one unit of the last printed digit, in bytes. For example, "7.23GB" is
+	// 7.23 GiB give or take 0.005 GiB, so its resolution is 5,368,709 bytes. Resolution is 0 if the
+	// log gives exact bytes.
 	Resolution int64
 }
 
 // Exact returns a size known to the byte.
 func Exact(bytes int64) Size { return Size{Bytes: bytes} }
 
-// Low returns the least amount that the printed digits allow, but never less than 0.
+// Low returns the least amount that the printed digits allow. It is never below 0, unless Bytes is.
 func (s Size) Low() int64 {
 	if s.Bytes >= 0 {
 		return max(0, s.Bytes-s.Resolution)

@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// Prefixes of the lines that we write.
+// Prefixes of the lines that vramsoak and its pipelines write.
 const (
-	// MemoryPrefix marks a checkpoint, in our lines as in the transcription pipelines'.
+	// MemoryPrefix marks a checkpoint. Transcription pipelines use the same prefix.
 	MemoryPrefix = "[GPU Memory]"
 	// HarnessPrefix begins every line of the harness.
 	HarnessPrefix = "[vramsoak]"
-	// ProtocolPrefix begins the lines in which a pipeline names the file that it works on:
+	// ProtocolPrefix begins the lines with which a pipeline names the file that it works on:
 	//
 	//	[pipeline] file-start path="audio/0001.wav"
 	//	[pipeline] file-end path="audio/0001.wav" status=ok seconds=1.25
 	//
-	// A pipeline need not print them. Without them a file begins where the name of the first
-	// checkpoint recurs.
+	// A pipeline need not print these lines. Without them, each checkpoint with the name of the first
+	// checkpoint begins a file.
 	ProtocolPrefix = "[pipeline]"
 	// SegmentsPrefix begins the lines of a [SegmentMap].
 	SegmentsPrefix = ProtocolPrefix + " segments "
@@ -28,14 +28,14 @@ const (
 // TimeLayout is the layout of times in our lines: UTC, to the millisecond.
 const TimeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// AppendLine appends the checkpoint as our own log line, without a newline:
+// AppendLine appends the checkpoint as one log line, without a newline:
 //
 //	2026-11-20T02:00:03.123Z [GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%) |
 //	    Reserved: 7.50GB (31.3%) | Free: 16.77GB | Total: 24.00GB | allocated=7763421184
 //	    reserved=8053063680 total=25769803776 device=0
 //
-// It leaves out the fields for people that have no reading. The exact fields at the end have every
-// quantity.
+// The fields in GB are for people. AppendLine leaves out those that the reading does not have. The
+// fields in bytes at the end hold every quantity except Free, which follows from the others.
 func (c *Checkpoint) AppendLine(b []byte) []byte {
 	if !c.Time.IsZero() {
 		b = c.Time.UTC().AppendFormat(b, TimeLayout)
@@ -85,7 +85,7 @@ func (c *Checkpoint) AppendLine(b []byte) []byte {
 	return b
 }
 
-// AppendLine appends the record as a line of the harness, or of the pipeline where Pipeline is set.
+// AppendLine appends the record as a line of the harness, or of the pipeline if Pipeline is set.
 func (r FileStart) AppendLine(b []byte) []byte {
 	b = AppendHead(b, r.Header, r.Pipeline, "file-start")
 	if r.Index != 0 {
@@ -98,7 +98,7 @@ func (r FileStart) AppendLine(b []byte) []byte {
 	return b
 }
 
-// AppendLine appends the record as a line of the harness, or of the pipeline where Pipeline is set.
+// AppendLine appends the record as a line of the harness, or of the pipeline if Pipeline is set.
 func (r FileEnd) AppendLine(b []byte) []byte {
 	b = AppendHead(b, r.Header, r.Pipeline, "file-end")
 	if r.Index != 0 {
@@ -204,8 +204,8 @@ func (r RunEnd) AppendLine(b []byte) []byte {
 	return b
 }
 
-// AppendHead appends the prefix of a line, the kind of the record and its time. The line is the
-// pipeline's if pipeline is set, else the harness's.
+// AppendHead appends the beginning of a line: its prefix, the kind of the record and the time. If
+// the parameter pipeline is set, the prefix is the pipeline's, else the harness's.
 func AppendHead(b []byte, h Header, pipeline bool, kind string) []byte {
 	if pipeline {
 		b = append(b, ProtocolPrefix...)
@@ -221,13 +221,13 @@ func AppendHead(b []byte, h Header, pipeline bool, kind string) []byte {
 	return b
 }
 
-// commandMarks escapes, in a quoted value, the marks that CI systems read as commands anywhere in a
-// line: "##[error]" and "##vso[" of GitHub and Azure, and the section marks of GitLab.
+// commandMarks escapes, in a quoted value, the marks that CI systems obey anywhere in a line:
+// "##[error]" of GitHub, "##vso[" of Azure, and the section marks of GitLab.
 var commandMarks = strings.NewReplacer("##", `#\x23`,
 	"section_start:", `section_start\x3a`, "section_end:", `section_end\x3a`)
 
-// AppendField appends " key=value". It quotes the value if that has spaces, quotes, '=', control
-// bytes or invalid UTF-8.
+// AppendField appends " key=value". It quotes a value that is empty or contains a space, a quote,
+// '=', a backslash, a byte that cannot be printed, or invalid UTF-8.
 func AppendField(b []byte, key, value string) []byte {
 	b = append(b, ' ')
 	b = append(b, key...)

@@ -1,6 +1,6 @@
-// Package search finds many needles in a text in one pass, at the speed of memory. A [Set] holds
-// the needles of all dialects, so that one more dialect costs the others nothing.
+// Package search finds many needles in a text in one pass, as fast as memory can be read. One [Set]
+// holds the needles of all dialects. So another dialect does not make reading slower.
 //
-// This is the only package with assembly: AVX2 and AVX-512 VBMI on amd64. Other processors take the
-// Go code in [Set.Next], which finds the same; a test compares them.
+// This is the only package with assembly: for AVX2 and for AVX-512 VBMI, on amd64. On other
+// processors the Go code in [Set.Next] does the work. A test checks that all of them find the same.
 package search

@@ -5,9 +5,10 @@ import (
 	"math/bits"
 )
 
-// chooseFingerprints chooses the fingerprint of each needle. The fewer different ones there are,
-// the less often the tables take other text for one. So words that many needles have come first,
-// and among those the words that are rarer in logs.
+// chooseFingerprints chooses four bytes of each needle, its fingerprint. The fewer different
+// fingerprints there are, the less often the search stops at text that has no needle. So
+// chooseFingerprints prefers words of four bytes that many needles contain, and among these the
+// words that are rare in logs.
 func chooseFingerprints(needles []*needle) {
 	type word struct {
 		text [MinNeedle]byte
@@ -54,8 +55,8 @@ func chooseFingerprints(needles []*needle) {
 			of[n] = nil
 		}
 	}
-	// Of several chosen words in a needle the first is its fingerprint: then its beginning is found
-	// soon.
+	// If a needle has several chosen words, the first becomes its fingerprint, because the search then
+	// finds the needle's beginning soonest.
 	for _, n := range needles {
 		for !chosen[[MinNeedle]byte(n.text[n.at:])] {
 			n.at++
@@ -63,9 +64,10 @@ func chooseFingerprints(needles []*needle) {
 	}
 }
 
-// rarity returns how rare four bytes are in logs, as -log2 of their probability. Letters follow one
-// another in words, so "ing " is far more frequent than its letters are. Its bits are therefore
-// divided by eight.
+// rarity returns how rare four bytes are in logs, in bits: -log2 of their probability. It computes
+// the probability from the frequency of each byte. That is wrong for letters, which follow each
+// other in words: "ing " is far more frequent than its letters suggest. So rarity divides the bits
+// of four letters by eight.
 func rarity(word [MinNeedle]byte) (bits float64) {
 	chance := 1.0
 	spoken := true
@@ -80,10 +82,10 @@ func rarity(word [MinNeedle]byte) (bits float64) {
 	return bits
 }
 
-// reachOf returns the Reach of a needle among others.
+// reachOf returns the Reach of needle n among all needles.
 func reachOf(n *needle, needles []*needle) (reach int) {
 	for _, o := range needles {
-		// o begins so many bytes before n, and its fingerprint is behind that of n
+		// Needle o begins shift bytes before n in the text, and its fingerprint is not before n's.
 		for shift := 0; shift <= o.at-n.at; shift++ {
 			tail := o.text[shift:]
 			if tail[0] != n.text[0] {
@@ -97,12 +99,13 @@ func reachOf(n *needle, needles []*needle) (reach int) {
 	return reach
 }
 
-// A bucket is a group of fingerprints that have one bit in the tables of a [Set].
+// A bucket is a group of fingerprints. The eight buckets each have one bit in the tables of a
+// [Set].
 type bucket struct {
 	fingerprints []*fingerprint
-	// six has a bit for each value of the low six bits that each of the six bytes may have.
+	// six[i] has one bit for each value of the low six bits that byte i of the text may have.
 	six [MinNeedle + 2]uint64
-	// chance is the probability that six bytes of a log look like one of the fingerprints.
+	// chance is the probability that six bytes of a log pass the tables of this bucket.
 	chance float64
 }
 
@@ -118,8 +121,8 @@ func newBucket(p *fingerprint) bucket {
 	return b
 }
 
-// bytesAt returns the bytes that needles of the fingerprint may have at an offset from its first
-// byte.
+// bytesAt returns the values that the byte at an offset from the fingerprint's first byte may have.
+// If one of the needles ends before this offset, the byte may have any value.
 func (p *fingerprint) bytesAt(offset int) (set []byte) {
 	for _, n := range p.needles {
 		if n.at+offset >= len(n.text) {
@@ -152,7 +155,8 @@ func (b *bucket) estimate() {
 	}
 }
 
-// with returns a bucket with the bits and the chance of both, and without fingerprints.
+// with returns a bucket that has the bits of both buckets and their common chance. It has no
+// fingerprints.
 func (b *bucket) with(other *bucket) bucket {
 	both := bucket{six: b.six}
 	for i := range b.six {
@@ -162,14 +166,16 @@ func (b *bucket) with(other *bucket) bucket {
 	return both
 }
 
-// fillBuckets divides fingerprints into eight buckets. It begins with one bucket for each of them.
-// Then it merges two buckets at a time: those for which the sum of chances grows least.
+// fillBuckets divides the fingerprints into eight buckets, so that random text passes the tables as
+// rarely as possible. It begins with a bucket for each fingerprint. Then it merges two buckets at a
+// time: those whose merging raises the sum of all chances least.
 func fillBuckets(fingerprints []*fingerprint) []bucket {
 	var buckets []bucket
 	for _, p := range fingerprints {
 		buckets = append(buckets, newBucket(p))
 	}
-	// best has the best partner of each bucket among those before it, or -1.
+	// best holds, for each bucket, the best partner among the buckets before it. `of` is -1 if there
+	// is no partner.
 	type partner struct {
 		of   int
 		cost float64
@@ -224,10 +230,10 @@ func fillBuckets(fingerprints []*fingerprint) []bucket {
 	return filled
 }
 
-// weights is how likely a byte with certain low six bits is behind bytes that look like a
-// fingerprint. Letters follow one another in words, so they are likelier there than their frequency
-// says, and other bytes are less likely. Factors of 4 and 1/2 left the fewest false matches in logs
-// with sentences.
+// weights holds how likely a byte is next to bytes that look like a fingerprint, by the low six
+// bits of the byte. Letters follow each other in words, so next to a fingerprint they are more
+// likely than elsewhere, and other bytes are less likely. The factors 4 and 1/2 are measured: with
+// them, logs with sentences gave the fewest false matches.
 var weights = func() (w [64]float64) {
 	for c := range 256 {
 		if isSpoken(byte(c)) {
@@ -248,7 +254,7 @@ var anything = func() (sum float64) {
 
 func isSpoken(c byte) bool { return c == ' ' || c >= 'a' && c <= 'z' }
 
-// frequency returns the fraction of a log's bytes that are this byte.
+// frequency returns how often a byte occurs in logs, as a fraction of all bytes.
 func frequency(c byte) float64 {
 	if c < 128 {
 		return float64(frequencies[c]) / 100_000
@@ -256,8 +262,8 @@ func frequency(c byte) float64 {
 	return 1e-5
 }
 
-// frequencies is how often each ASCII byte is among 100,000 bytes of logs, at least 1. They were
-// counted in fixtures/logs and in what fixtures.WriteLog writes.
+// frequencies holds how often each ASCII byte occurs in 100,000 bytes of logs, at least 1. The
+// bytes were counted in fixtures/logs and in the output of fixtures.WriteLog.
 var frequencies = [128]uint16{
 	115, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1472, 1, 1, 66, 1, 1,
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 23, 1, 1, 1, 1,

@@ -6,13 +6,14 @@ import (
 	"math/bits"
 )
 
-// A Set finds needles in a text, all in one pass.
+// A Set finds many needles in a text in one pass.
 //
-// It uses the Teddy algorithm of Hyperscan (and of Rust's aho-corasick). Each needle has a
-// fingerprint: four of its bytes, chosen to be rare in logs. The fingerprints are divided into
-// eight buckets. For each of the four bytes, a table says which buckets have a fingerprint with
-// that byte there. Where the four tables agree on a bucket, the four bytes of the text are looked
-// up: first in a small filter, then in a hash table.
+// It uses the Teddy algorithm of Hyperscan and of Rust's aho-corasick. Each needle has a
+// fingerprint: four of its bytes, chosen because they are rare in logs. The fingerprints are
+// divided into eight buckets. Four tables, one for each byte of a fingerprint, give for each value
+// of this byte the buckets that contain a matching fingerprint. Where all four tables name the same
+// bucket, the text may have a fingerprint. The search then looks up the four bytes of the text,
+// first in a small filter and then in a hash table.
 type Set struct {
 	// fingerprints is a hash table with open addressing.
 	fingerprints []*fingerprint
@@ -23,47 +24,50 @@ type Set struct {
 }
 
 type teddyTables struct {
-	// nibbles has the masks by half bytes: nibbles[i][0] by the low four bits of the i-th byte,
-	// nibbles[i][1] by the high four. Each table of 16 entries is there twice, for the two halves of a
-	// vector. The last two of the six bytes are those behind the fingerprint.
+	// nibbles holds the masks by half bytes: nibbles[i][0] by the low four bits of the i-th byte,
+	// nibbles[i][1] by the high four. Each table of 16 entries is stored twice, because a vector has
+	// two halves. The first four bytes are the fingerprint, the last two follow it in the text.
 	nibbles [MinNeedle + 2][2][32]uint8
-	// filter has a bit for each fingerprint. About one in 150 of all other words passes it.
+	// filter has one bit for each fingerprint. About one in 150 of all other words passes the filter.
 	filter [1 << filterBits / 32]uint32
-	// six has the same masks by the low six bits of a byte.
+	// six holds the same masks as nibbles, by the low six bits of each byte.
 	six [MinNeedle + 2][64]uint8
-	// newlines and escapes are vectors of one byte.
+	// newlines and escapes are vectors that repeat one byte.
 	newlines, escapes [64]byte
 }
 
 const filterBits = 13
 
-// A needle has at least [MinNeedle] bytes, as many as a fingerprint, and fewer than [MaxNeedle].
+// A needle has at least [MinNeedle] bytes, because a fingerprint has as many, and fewer than
+// [MaxNeedle].
 const (
 	MinNeedle = 4
 	MaxNeedle = 64
 )
 
-// A fingerprint is four bytes, and the needles that are found by them, 64 at most.
+// A fingerprint is four bytes, together with the needles that contain them. It holds at most 64
+// needles.
 type fingerprint struct {
 	bytes   uint32
 	all     uint64 // has a bit for each needle
 	needles []needle
 	more    *fingerprint // the same bytes, for further needles
-	// around[i][b] has a bit for each needle that may have byte b at offsets[i].
+	// around[i][b] has a bit for each needle that may have byte b at offsets[i] from its fingerprint.
 	around [len(offsets)][256]uint64
 }
 
-// offsets are those of the bytes around a fingerprint that are compared first, from its first byte
-// on.
+// offsets are the positions, counted from a fingerprint's first byte, of the four bytes near it
+// that are compared before the whole needle is compared.
 var offsets = [...]int{MinNeedle + 1, MinNeedle, -1, -4}
 
 type needle struct {
 	text []byte
 	at   int // offset of the fingerprint in the text
-	// owners are the numbers of the groups that have the needle, in ascending order.
+	// Owners are the numbers of the groups that contain the needle, in ascending order.
 	Owners []int
-	// Reach is how many bytes behind the needle's beginning to search on: another needle that begins
-	// at the same offset, or before it, may have its fingerprint there.
+	// Reach says how far to search on after this needle was found, in bytes from its beginning.
+	// Another needle that begins at the same offset or earlier may have its fingerprint within this
+	// range.
 	Reach int
 }
 
@@ -81,7 +85,8 @@ func (p *fingerprint) add(n *needle) {
 	}
 }
 
-// near returns the needles that the bytes around a fingerprint in the text allow, as bits.
+// near returns, as bits, the needles that are possible at a fingerprint in the text, given the
+// bytes around it.
 func (p *fingerprint) near(text []byte, at int) uint64 {
 	set := p.all
 	if set <= 3 {
@@ -97,8 +102,8 @@ func (p *fingerprint) near(text []byte, at int) uint64 {
 	return set
 }
 
-// New returns the set of the needles of several groups. A needle has [MinNeedle] bytes or more, and
-// fewer than [MaxNeedle]. Several groups may have the same needle.
+// New returns a set of the needles of several groups. Each needle has at least [MinNeedle] and
+// fewer than [MaxNeedle] bytes. Several groups may contain the same needle.
 func New(groups [][]string) *Set {
 	byText := map[string]*needle{}
 	var needles []*needle
@@ -156,7 +161,8 @@ func New(groups [][]string) *Set {
 	return m
 }
 
-// nibbles returns the low and the high half bytes in a set of bytes, a bit for each value.
+// nibbles returns the values of the low and of the high half bytes in a set of bytes, as one bit
+// for each value.
 func nibbles(set []byte) (low, high uint16) {
 	if len(set) == 256 {
 		return 0xffff, 0xffff
@@ -170,15 +176,16 @@ func nibbles(set []byte) (low, high uint16) {
 // hashFactor is 2^32 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4).
 const hashFactor = 0x9e3779b1
 
-// slot returns where the search for a fingerprint in the hash table begins.
+// slot returns the slot at which the search for a fingerprint in the hash table begins.
 func (m *Set) slot(p uint32) int { return int(p * hashFactor >> m.shift) }
 
 // after returns the slot behind another.
 func (m *Set) after(i int) int { return (i + 1) & (len(m.fingerprints) - 1) }
 
-// Next returns the offset of the next needle's fingerprint, or of the next escape byte, at or after
-// `from`, or -1. lines is the number of line ends between. c holds the needles at that offset; it
-// is empty at an escape.
+// Next returns the offset of the next fingerprint of a needle, or of the next escape byte, at or
+// after the offset `from`. It returns -1 if the text has neither. lines is the number of newlines
+// between `from` and this offset. c holds the needles that may be at this offset. At an escape c is
+// empty.
 func (m *Set) Next(text []byte, from int) (at, lines int, c Candidates) {
 	at = from
 	for search := teddy; search != nil; {
@@ -222,14 +229,14 @@ func (m *Set) Next(text []byte, from int) (at, lines int, c Candidates) {
 // Escape is the byte with which a control sequence of a terminal begins.
 const Escape = 0x1b
 
-// Candidates are needles that may be at an offset of a text.
+// Candidates are the needles that may be at one offset of a text.
 type Candidates struct {
 	*fingerprint
 	set uint64
 }
 
-// candidates returns the needles that may have their fingerprint at an offset of the text, if one
-// of them does.
+// candidates returns the needles that may have their fingerprint at an offset of the text. It
+// returns none unless the text really contains at least one of them.
 func (m *Set) candidates(text []byte, at int) Candidates {
 	word := binary.LittleEndian.Uint32(text[at:])
 	i := m.slot(word)
@@ -246,7 +253,7 @@ func (m *Set) candidates(text []byte, at int) Candidates {
 	return Candidates{}
 }
 
-// isIn reports whether the text has the needle, with its fingerprint at an offset.
+// isIn reports whether the text contains the needle so that its fingerprint is at the offset `at`.
 func (n *needle) isIn(text []byte, at int) bool {
 	return at >= n.at && bytes.HasPrefix(text[at-n.at:], n.text)
 }
@@ -257,8 +264,9 @@ type Hit struct {
 	*needle
 }
 
-// Insert adds a hit for each candidate that the text has, with its fingerprint at an offset. It
-// keeps the hits in the order in which they are tried: by their offset, then by their first owner.
+// Insert adds to hits each candidate that the text contains with its fingerprint at the offset
+// `at`. The hits stay in the order in which the dialects try them: by their offset, then by their
+// first owner.
 func (c Candidates) Insert(hits []Hit, text []byte, at int) []Hit {
 	for c.fingerprint != nil {
 		for ; c.set != 0; c.set &= c.set - 1 {
@@ -285,8 +293,8 @@ func insertHit(hits []Hit, h Hit) []Hit {
 	return hits
 }
 
-// LineEnd returns the offset of the first '\n' or '\r', or the length of the text. escaped reports
-// whether an escape is before it.
+// LineEnd returns the offset of the first '\n' or '\r' in the text, or the length of the text.
+// escaped is set if an escape byte precedes this offset.
 func LineEnd(text []byte) (end int, escaped bool) {
 	if lineEnd != nil {
 		end, escaped = lineEnd(text)
