@@ -9,13 +9,13 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A batchFile says which file of which batch it is: see timeline.File.
+// A batchFile identifies a file by its batch and its index in the batch, as in timeline.File.
 type batchFile struct{ batch, index int }
 
-// attempts count the earlier attempts at files that were begun several times.
+// attempts counts the earlier attempts at files that the pipeline started several times.
 type attempts struct {
-	// failed counts the attempts that did not end well. lost counts those whose results did not
-	// count because the run was interrupted.
+	// failed counts the attempts that ended badly. lost counts the attempts that an interruption of
+	// the run cut short.
 	failed, lost map[batchFile]int
 }
 
@@ -40,13 +40,14 @@ func attemptsOf(tl *timeline.Timeline, last []*timeline.File) attempts {
 	return a
 }
 
-// wasInterrupted reports whether the file ended because the run did.
+// wasInterrupted reports whether an interruption of the run ended the file.
 func wasInterrupted(f *timeline.File) bool {
 	return f.Status == record.StatusUnknown ||
 		f.Status == record.StatusFailed && f.Error == record.Interrupted
 }
 
-// retried says how many files ended well only after a failed attempt; "" for none.
+// retried returns "2 files needed a retry" if so many files ended well after a failed attempt, or
+// "".
 func (a attempts) retried(last []*timeline.File) string {
 	n := 0
 	for _, f := range last {
@@ -60,11 +61,11 @@ func (a attempts) retried(last []*timeline.File) string {
 	return Plural(n, "file") + " needed a retry"
 }
 
-// interruptions is the subject of a finding.
+// interruptions is the subject of the finding on a resumed run.
 const interruptions = "interruptions"
 
-// interruptions adds a finding where the run was resumed. It passes: what was lost was done
-// again.
+// interruptions adds a finding if the run was interrupted and resumed. The finding passes, because
+// the resumed run repeated the files whose results were lost.
 func (j *Judge) interruptions() {
 	f := Finding{Check: Completeness, Verdict: Pass, Subject: interruptions, Unit: Count, absent: true}
 	var reasons []string // in the order of the log
@@ -76,7 +77,8 @@ func (j *Judge) interruptions() {
 		}
 	}
 	for _, workers := range j.batches() {
-		// An interruption stops all workers. A worker that was done by then was not resumed.
+		// An interruption stops all workers, but workers that had finished are not resumed: the worker
+		// with the most resumes has seen all of the interruptions.
 		run := slices.MaxFunc(workers, func(a, b *timeline.Run) int {
 			return len(a.Resumes) - len(b.Resumes)
 		})
@@ -117,8 +119,8 @@ func bytesWere(n int64) string {
 	return record.FormatBytes(n) + " were"
 }
 
-// cutShort returns the processes that an interruption of the run ended, or that began after one.
-// all must be in order.
+// cutShort returns the processes on both sides of each interruption: the last process before it and
+// the first one after it. The parameter all must be sorted by process.
 func (j *Judge) cutShort(all []processValues) map[int]bool {
 	cut := map[int]bool{}
 	for _, run := range j.tl.Runs {
@@ -137,7 +139,8 @@ func (j *Judge) cutShort(all []processValues) map[int]bool {
 	return cut
 }
 
-// attemptNotes returns notes on retries and interruptions, for tables that do not show messages.
+// attemptNotes returns notes on retries and interruptions. The tables of a report show no messages
+// of findings that pass, but they show notes.
 func (j *Judge) attemptNotes() []string {
 	var notes []string
 	last := j.tl.LastAttempts()
@@ -152,17 +155,18 @@ func (j *Judge) attemptNotes() []string {
 	return notes
 }
 
-// neverBegun counts the files of the batches that no known attempt is of. remark says which logs
-// may have them, and cut says why runs ended early. The workers of a run share its files: a file
-// that another worker did is not missing.
+// neverBegun returns how many files of the batches were never started: files without an attempt in
+// known. The result remark names other logs that may contain them, and cut says why runs ended
+// early. The workers of a run divide its files among them, so a file counts as started if any
+// worker started it.
 func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, cut []string) {
-	begun := map[int]int{} // batch -> files of it
+	begun := map[int]int{} // batch -> number of its files in known
 	for _, file := range known {
 		if file.Index != 0 {
 			begun[file.Batch]++
 		}
 	}
-	absent := 0 // workers
+	absent := 0 // number of workers whose logs are missing
 	for _, workers := range j.batches() {
 		start := workers[0].Start
 		never := max(0, start.Files-begun[workers[0].Batch])
@@ -183,7 +187,8 @@ func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, 
 	return missing, remark, cut
 }
 
-// batches returns the runs, those of one batch together, in the order of the logs.
+// batches returns the runs grouped by batch, in the order of the logs. The workers of a run share a
+// batch.
 func (j *Judge) batches() [][]*timeline.Run {
 	var all [][]*timeline.Run
 	place := map[int]int{}
@@ -200,7 +205,7 @@ func (j *Judge) batches() [][]*timeline.Run {
 	return all
 }
 
-// cutOff says why the run of a batch, or some of its workers, ended early.
+// cutOff returns why the run of a batch, or some of its workers, ended early, or nil.
 func cutOff(workers []*timeline.Run) []string {
 	ends := make([]string, len(workers))
 	same := true

@@ -1,12 +1,13 @@
-// Package check judges a timeline: whether each cleanup gave its memory back, whether a ledger
-// grows over the files (see [Ledgers]), whether the card was large enough, whether every file
-// ended well.
+// Package check judges a timeline. It answers four main questions: Did each cleanup free its
+// memory? Does memory grow from file to file (see [Ledgers])? Was the GPU large enough? Did every
+// file end well?
 //
 //	report := check.Of(timeline, check.DefaultPolicy())
 //
-// A verdict is pass or fail only where it holds for every value that the log's printed digits
-// allow. What the log cannot tell is undecided. A check that has no reading is skipped, with the
-// reason. No data is never a pass.
+// A log prints rounded numbers: "1.25GB" may be any value from 1.245 to 1.255 GB. A check passes or
+// fails only if its verdict is the same for every value that the printed digits allow. Otherwise
+// the check is undecided. A check without readings is skipped, and its finding says why. A log
+// without data never passes.
 package check
 
 import (
@@ -19,7 +20,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// The checks.
+// The names of the checks.
 const (
 	Recovery      = "recovery"
 	Leak          = "leak"
@@ -30,18 +31,17 @@ const (
 	Peak          = "peak"
 	OutOfMemory   = "out-of-memory"
 	Completeness  = "completeness"
-	Regression    = "regression" // by package compare, where there is an earlier run: see Report.Join
+	Regression    = "regression" // added by package compare: see Report.Join
 	Consistency   = "consistency"
 	CleanStart    = "clean-start"
 )
 
-// Checks are the names that a policy may gate on or require, in the order in which a report lists
-// the checks.
+// Checks lists the names that a policy may gate on or require, in the order of a report.
 var Checks = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
 	Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency, CleanStart,
 })
 
-// Of applies every check to a timeline. The report depends on nothing else.
+// Of applies every check to a timeline and returns the report.
 func Of(tl *timeline.Timeline, policy Policy) *Report {
 	j := New(policy)
 	j.all, j.Trends, j.Measures = true, true, true
@@ -51,44 +51,45 @@ func Of(tl *timeline.Timeline, policy Policy) *Report {
 	return j.Report(tl)
 }
 
-// A Judge applies the checks to the files of a log while it is read, so that their checkpoints need
-// not be kept.
+// A Judge applies the checks to a log while the log is read, file by file. A caller who needs no
+// checkpoints afterwards can drop the checkpoints of each file.
 type Judge struct {
-	// Trends and Measures ask for these parts of the report. Of a long log they are large.
+	// Set Trends and Measures to get these parts of the report. They are large for a long log.
 	Trends, Measures bool
 
 	policy Policy
-	kept   int  // checkpoints of the files whose recoveries are kept
-	all    bool // the recoveries of all files are kept
-	// files and outside sum up each file, and each stretch between files, as in the timeline.
+	kept   int  // number of checkpoints so far: see timeline.KeptCheckpoints
+	all    bool // keeps the recoveries of all files
+	// files and outside hold one summary for each file, and for each stretch between files, in the
+	// order of the timeline.
 	files, outside []summary
 	lanes          []*lane
-	open           []*lane // of the file that is judged
+	open           []*lane // lanes with readings in the current file
 	byLane         map[record.Lane]*lane
 	plan           plan
 	names          map[string]naming
-	closed         int // pairs
+	closed         int // number of Before/After pairs
 	paired         map[pairName]bool
 	lost           []lostBefore
-	firstLost      map[record.Lane]lostBefore // of a cleanup
+	firstLost      map[record.Lane]lostBefore // the first cleanup of a lane without its After
 	missing        []missingName
 	highWater      HighWater
 	deciding       decidingPeak
 	recoveries     []Recovered
 
-	// Of the report.
+	// The fields below are set by Report.
 
 	tl      *timeline.Timeline
-	ranks   bool         // the log has some
+	ranks   bool         // some lane has a rank other than 0
 	tells   map[int]bool // runs whose log says how their files ended
-	longest int          // see longestProcess; -1 where it is not known yet
-	named   map[int]bool // processes that work on files that the log names
-	failed  []*lane      // of devices without a checkpoint: see addFailures
+	longest int          // cache of longestProcess; -1 before its first call
+	named   map[int]bool // processes with files that the log names
+	failed  []*lane      // lanes of devices that have no checkpoint: see addFailures
 	gathering
 	trends []Trend
 }
 
-// New returns a judge who has seen nothing yet.
+// New returns a judge without any files.
 func New(policy Policy) *Judge {
 	return &Judge{
 		policy: policy, byLane: map[record.Lane]*lane{}, firstLost: map[record.Lane]lostBefore{},
@@ -96,15 +97,15 @@ func New(policy Policy) *Judge {
 	}
 }
 
-// A summary is what the report needs of a file's checkpoints.
+// A summary is the part of a file's checkpoints that the report needs.
 type summary struct {
-	name  string // of the last checkpoint; "" where there is none
-	begun string // of the last that is no cleanup's and no After: see lastBegun
-	work  int    // line of the last that is no cleanup's
+	name  string // name of the last checkpoint, or ""
+	begun string // name of the last one outside of cleanups that is no After: see lastBegun
+	work  int    // line of the last one outside of cleanups that shows work: see worksOn
 }
 
-// Add judges the next file, or stretch between files, in the order of the log. It returns the
-// file's cleanups and stages, which are overwritten by the next call.
+// Add judges the next file, or the next stretch between files. Callers add them in the order of the
+// log. The returned recoveries of the file's cleanups and stages are overwritten by the next call.
 func (j *Judge) Add(f *timeline.File) []Recovered {
 	all := &j.files
 	if f.Outside {
@@ -134,8 +135,8 @@ func (j *Judge) Add(f *timeline.File) []Recovered {
 	return recovered
 }
 
-// room doubles the room of a slice that may grow to hundreds of thousands of items. append grows it
-// by a quarter only, and copies as often.
+// room doubles the capacity of a full slice. append alone grows a large slice by only a quarter,
+// and so copies a slice of hundreds of thousands of items more often.
 func room[T any](s []T) []T {
 	if len(s) == cap(s) {
 		return slices.Grow(s, max(1, len(s)))
@@ -143,13 +144,14 @@ func room[T any](s []T) []T {
 	return s
 }
 
-// A naming is what the name of a checkpoint says. A log has few names.
+// A naming holds the facts that a checkpoint's name gives. They are cached, because a log has few
+// different names.
 type naming struct {
-	cleanup, after bool   // where it is not sampled
-	uncounted      string // see parser.Uncounted
+	cleanup, after bool   // false for samples
+	uncounted      string // name with its numbers replaced: see timeline.WithoutNumbers
 }
 
-// namesMax bounds what is remembered: a log may give every checkpoint a name of its own.
+// namesMax bounds the cache of namings, because a log may give every checkpoint its own name.
 const namesMax = 4096
 
 func (j *Judge) naming(c *record.Checkpoint) naming {
@@ -166,7 +168,7 @@ func (j *Judge) naming(c *record.Checkpoint) naming {
 	return n
 }
 
-// Report sums up. The timeline is that of the files that were added.
+// Report returns the report on the files that were added. tl must be the timeline of these files.
 func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.begin(tl)
 	j.addFailures()
@@ -209,7 +211,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	return report
 }
 
-// begin notes what the whole timeline tells.
+// begin stores the timeline and the facts that need the whole timeline.
 func (j *Judge) begin(tl *timeline.Timeline) {
 	j.tl, j.gathering, j.trends, j.longest = tl, newGathering(), nil, -1
 	j.tells, j.named = map[int]bool{}, map[int]bool{}
@@ -225,7 +227,7 @@ func (j *Judge) begin(tl *timeline.Timeline) {
 	j.ranks = slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.id.Rank != 0 })
 }
 
-// driver returns the harness's samples of the lanes.
+// driver returns the harness's samples, assigned to the judge's lanes.
 func (j *Judge) driver() *timeline.DriverLedgers {
 	lanes := make([]record.Lane, len(j.lanes))
 	for i, l := range j.lanes {
@@ -238,7 +240,7 @@ func byLane(a, b *lane) int {
 	return cmp.Or(a.id.Rank-b.id.Rank, a.id.Device-b.id.Device)
 }
 
-// subject names what a finding is about, with its lane where the log has several.
+// subject returns the subject of a finding: the name, followed by the lane if the log has several.
 func (j *Judge) subject(name string, id record.Lane) string {
 	if len(j.lanes) < 2 {
 		return name
@@ -248,7 +250,7 @@ func (j *Judge) subject(name string, id record.Lane) string {
 
 func laneMark(id record.Lane, ranks bool) string { return " (" + id.Name(ranks) + ")" }
 
-// fileName is how a message names a file: "file 12 (0012.wav)".
+// fileName returns a file as messages name it: "file 12 (0012.wav)".
 func fileName(f *timeline.File) string {
 	switch {
 	case f.Outside:
@@ -261,7 +263,7 @@ func fileName(f *timeline.File) string {
 	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
 }
 
-// inFile is where in the batch something happened: "in file 12 (0012.wav)", "outside of files".
+// inFile returns the location as messages name it: "in file 12 (0012.wav)" or "outside of files".
 func inFile(f *timeline.File) string {
 	if f.Outside {
 		return fileName(f)
@@ -269,8 +271,9 @@ func inFile(f *timeline.File) string {
 	return "in " + fileName(f)
 }
 
-// endedWell reports whether nothing speaks against the file's end: it then leaves behind what a
-// good file does. In a log that tells how files ended, a file without an end was cut short.
+// endedWell reports whether the file ended well. Its levels then show what a good file leaves
+// behind. A file of unknown status counts as good in a log that never says how files ended. In a
+// log that does, such a file was cut short.
 func (j *Judge) endedWell(f *timeline.File) bool {
 	return f.Status == record.StatusOK || f.Status == record.StatusUnknown && !j.tells[f.Run]
 }

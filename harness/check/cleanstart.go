@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Subjects of [CleanStart].
+// Subjects of [CleanStart] findings.
 const (
 	startSubject = "device before the run"
 	againSubject = "device before the run went on"
@@ -16,8 +16,8 @@ const (
 )
 
 // cleanStart judges whether the devices were idle when a run began, and idle again after its last
-// process had ended. Where the harness did not look at them, because there is no GPU, there is no
-// finding.
+// process ended. It adds no finding if the harness did not read the devices, as on a machine
+// without a GPU.
 func (j *Judge) cleanStart() {
 	var before []*record.Idle
 	several := false
@@ -46,7 +46,8 @@ func (j *Judge) cleanStart() {
 			j.add(j.startFinding(i, subject(what, i)))
 			continue
 		}
-		// The level to come back to is the one at the run's beginning, also where it was resumed.
+		// The device must return to its level at the first start of the run, even if the run was resumed
+		// since.
 		for _, b := range before {
 			if b.Run == i.Run && b.Lane == i.Lane {
 				j.add(j.endFinding(b, i, subject(endSubject, i)))
@@ -56,8 +57,8 @@ func (j *Judge) cleanStart() {
 	}
 }
 
-// refused reports whether nothing was begun between this look at the devices and the next one:
-// the run was refused, and resumed later.
+// refused reports whether the run was refused after this reading of the devices: no file and no
+// sample follows before the run's next reading, which its resumption made.
 func (j *Judge) refused(n int) bool {
 	i := &j.tl.Idles[n]
 	for k := range j.tl.Idles[n+1:] {
@@ -89,7 +90,7 @@ func (j *Judge) startFinding(i *record.Idle, subject string) Finding {
 		f.Verdict = Fail
 	}
 	if !i.Settled {
-		if f.Verdict == Pass { // it fails for moving, not for its size
+		if f.Verdict == Pass { // the movement fails the check, not the size, so no limit is shown
 			f.Limit = nil
 		}
 		f.Verdict = Fail
@@ -99,8 +100,8 @@ func (j *Judge) startFinding(i *record.Idle, subject string) Finding {
 	return f
 }
 
-// endFinding compares the device's use before and after the run, without other tenants as far as
-// the driver names them.
+// endFinding compares the use of the device before and after the run. The memory of other tenants
+// is subtracted as far as the driver lists their processes.
 func (j *Judge) endFinding(before, after *record.Idle, subject string) Finding {
 	limit := j.policy.CleanStart.MaxLeft.Bytes
 	left := j.own(after) - j.own(before)
@@ -125,8 +126,8 @@ func (j *Judge) endFinding(before, after *record.Idle, subject string) Finding {
 	return f
 }
 
-// own returns what is in use without the memory of other tenants. A process that the run could
-// not end is not a tenant.
+// own returns the device memory in use without the memory of other tenants. A process that the run
+// started and could not end counts as the run's own.
 func (j *Judge) own(i *record.Idle) int64 {
 	used := i.Bytes(record.Used)
 	for k := range i.Holders {
@@ -137,7 +138,7 @@ func (j *Judge) own(i *record.Idle) int64 {
 	return max(0, used)
 }
 
-// stuck reports whether the run left a process of this number behind that could not be ended.
+// stuck reports whether the process with this PID is an orphan process that the run could not end.
 func (j *Judge) stuck(run, pid int) bool {
 	return slices.ContainsFunc(j.tl.Orphans, func(o record.Orphan) bool {
 		return o.Run == run && o.PID == pid && !o.Ended

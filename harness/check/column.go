@@ -8,14 +8,16 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A column is one quantity over the files of a lane. Files without it are left out.
+// A column holds one quantity over the files of a lane. It has no entry for a file without the
+// quantity.
 type column struct {
-	of         record.Quantity // of levels: the quantity by which they were read
-	files      []int32         // places in the timeline
+	of         record.Quantity // for levels: the quantity that was read
+	files      []int32         // indices into Timeline.Files
 	values     []float64
-	resolution float64 // the largest
-	// most bounds the files; 0 is no bound. Of more files, every second is kept, then every fourth,
-	// and so on: those whose number has none of the bits of skip.
+	resolution float64 // the largest of all values
+	// most is the largest number of files to keep; 0 keeps all. When the column is full, it keeps
+	// every second file, then every fourth, and so on. skip is the bit mask of this: the column keeps
+	// a file if the file's number has none of the mask's bits.
 	most int
 	skip int32
 }
@@ -33,7 +35,7 @@ func (c *column) add(n int32, value, resolution float64) {
 	c.resolution = max(c.resolution, resolution)
 }
 
-// addLevel adds a level. Levels of another quantity than the first one are left out.
+// addLevel adds a level, unless its quantity differs from the quantity of the first level.
 func (c *column) addLevel(of record.Quantity, n int32, size record.Size) {
 	if len(c.files) == 0 {
 		c.of = of
@@ -43,8 +45,8 @@ func (c *column) addLevel(of record.Quantity, n int32, size record.Size) {
 	}
 }
 
-// over returns the column's values for the given files, NaN where it has none. Where a file has
-// several, the last counts.
+// over returns the column's values for the given files, and NaN for a file without a value. If a
+// file has several values, over returns the last.
 func (c *column) over(files []int32) Values {
 	values := make(Values, len(files))
 	next := 0
@@ -60,10 +62,10 @@ func (c *column) over(files []int32) Values {
 	return values
 }
 
-// measured returns the column's values in the form of [Metric.Places] and [Metric.Values]. count
-// files are measured; places has the place of each file of the timeline among them, or -1. If
-// none of these files has a value, both results are nil. The time depends on the number of
-// values, not of files.
+// measured returns the column's values in the form of [Metric.Places] and [Metric.Values]. The
+// parameter count is the number of measured files. The parameter places maps each file of the
+// timeline to its index among the measured files, or to -1. Both results are nil if no measured
+// file has a value. The run time depends on the number of values, not on the number of files.
 func (c *column) measured(places []int32, count int) (at []int32, values Values) {
 	has := 0
 	for _, file := range c.files {
@@ -91,28 +93,28 @@ func (c *column) measured(places []int32, count int) (at []int32, values Values)
 	return at, values
 }
 
-// A point is a checkpoint that recurs in each file.
+// A point is a checkpoint that recurs in each file, such as "After Whisper Cleanup".
 type point struct {
-	name  string // without its numbers
-	full  string // as the last file had it
+	name  string // name with its numbers replaced: "Epoch # start"
+	full  string // name in the last file: "Epoch 3 start"
 	level column
 }
 
-// pointFiles is for how many files the levels at a point are kept.
+// pointFiles is the number of files for which the levels of a point are kept.
 const pointFiles = 1024
 
-// pointsMax bounds the points: a log may give every checkpoint a name of its own.
+// pointsMax bounds the number of points, because a log may give every checkpoint its own name.
 const pointsMax = 256
 
-// points are those of a lane, in the order of a file. Most files have all of them, so that at
-// tries the next one first.
+// points holds the points of a lane, in the order of a file's checkpoints. Most files have the same
+// checkpoints in the same order, so at first tries the point that follows the last one.
 type points struct {
 	all  []*point
 	next int
-	rest *point // what is not told apart
+	rest *point // stands for all checkpoints above pointsMax; its levels are not used
 }
 
-// thin drops the files whose number has any of the bits.
+// thin drops the files whose number has any bit of skip.
 func (c *column) thin(skip int32) {
 	c.skip = skip
 	kept := 0
@@ -125,7 +127,7 @@ func (c *column) thin(skip int32) {
 	c.files, c.values = c.files[:kept], c.values[:kept]
 }
 
-// at returns the point of the file's next checkpoint.
+// at returns the point of the file's next checkpoint, whose name is full.
 func (p *points) at(full string) *point {
 	if p.next < len(p.all) && p.all[p.next].full == full {
 		p.next++

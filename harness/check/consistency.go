@@ -13,7 +13,7 @@ type orderMark struct {
 	first            *disorder // nil where none does
 }
 
-// A disorder is a reading that breaks it.
+// A disorder describes a reading that breaks the order.
 type disorder struct {
 	what string
 	pos  record.Position
@@ -54,8 +54,9 @@ func (o *orderMark) add(f *timeline.File, c *record.Checkpoint) {
 	}
 }
 
-// consistency judges whether allocated <= reserved <= total at every checkpoint, as far as the
-// printed digits tell. Where that is not so, the log is wrong; it is not a leak.
+// consistency judges whether allocated <= reserved <= total at every checkpoint, for every value
+// that the printed digits allow. A violation means that the log is wrong. It does not mean that
+// memory leaks.
 func (j *Judge) consistency(l *lane) {
 	f := Finding{
 		Check: Consistency, Subject: j.subject("allocated <= reserved <= total", l.id),
@@ -83,8 +84,8 @@ func (j *Judge) consistency(l *lane) {
 	j.add(f)
 }
 
-// unreadable adds a finding on lines that look like records and cannot be read, so that their
-// readings are missing.
+// unreadable adds a finding on lines that look like records but cannot be parsed. Their readings
+// are missing from the report.
 func (j *Judge) unreadable() {
 	j.failedReadings()
 	if len(j.tl.Bad) == 0 {
@@ -100,8 +101,8 @@ func (j *Judge) unreadable() {
 	})
 }
 
-// failedReadings adds a finding on checkpoints that the pipeline could not take: "Failed to log
-// GPU memory: ...".
+// failedReadings adds a finding on checkpoints at which the pipeline could not read its memory:
+// "Failed to log GPU memory: ...".
 func (j *Judge) failedReadings() {
 	f := Finding{
 		Check: Consistency, Verdict: Undecided, Subject: "failed readings", Unit: Count, Limit: new(0.0),

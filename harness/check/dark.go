@@ -10,24 +10,25 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// maxBlur says when the driver's samples around a file's end differ too much to tell the level
-// there: by more than this many times the growth that a file is allowed. Memory was on the move,
-// and the level between the samples is not known.
+// maxBlur limits how far the driver's samples around a file's end may differ: to this many times
+// the growth that the policy allows for a file. If they differ by more, the level between the
+// samples is unknown, and the file gets no value.
 const maxBlur = 4
 
-// darkSamples holds the dark memory at the end of each file. It comes from samples of the driver,
-// for logs whose checkpoints do not have device used.
+// darkSamples holds the dark memory at the end of each file, computed from samples of the driver.
+// It is used for logs whose checkpoints do not print the memory used on the device.
 type darkSamples struct {
 	ends   []darkEnd
 	levels column
-	known  int // ends that are in a run with samples
-	// blurred are ends around which the samples differ too much.
+	known  int // number of ends in runs that have samples
+	// blurred is the number of ends at which the samples differ too much: see maxBlur.
 	blurred int
-	// wholeDevice says that a sample is of all processes on the device.
+	// wholeDevice is set if a sample counts all processes on the device.
 	wholeDevice bool
 }
 
-// A darkEnd is a file's last checkpoint, if it has reserved and not device used.
+// A darkEnd is the last checkpoint of a file. The checkpoint has reserved memory, but not the
+// memory used on the device.
 type darkEnd struct {
 	file     *timeline.File
 	n        int32
@@ -36,8 +37,8 @@ type darkEnd struct {
 	reserved record.Size
 }
 
-// noteDark notes the file's last checkpoint where samples may tell the device used there. Only a
-// log of the harness has samples.
+// noteDark records the file's last checkpoint if samples may supply the device memory used there.
+// Only logs of the harness have samples.
 func (l *lane) noteDark(f *timeline.File, n int32) {
 	c := l.last
 	reserved, ok := c.Get(record.Reserved)
@@ -50,8 +51,7 @@ func (l *lane) noteDark(f *timeline.File, n int32) {
 	l.dark.ends = append(room(l.dark.ends), darkEnd{f, n, c.Pos.Line, c.Time, reserved})
 }
 
-// darkLevels returns the dark memory that the checkpoints tell or, where they tell none, the
-// samples.
+// darkLevels returns the dark memory from checkpoints, or from samples if no checkpoint has it.
 func darkLevels(_ *Judge, l *lane) *column {
 	if c := l.column(DarkMemory); len(c.files) > 0 || l.dark == nil {
 		return c
@@ -64,7 +64,7 @@ func (l *lane) darkIsShared() bool {
 	return l.dark != nil && l.dark.wholeDevice && len(l.column(DarkMemory).files) == 0
 }
 
-// readDarkSamples finds the dark memory of each lane whose checkpoints do not tell it.
+// readDarkSamples computes dark memory from samples for each lane whose checkpoints do not have it.
 func (j *Judge) readDarkSamples(driver *timeline.DriverLedgers) {
 	maxResolution := int64(maxBlur * j.policy.MaxGrowth[DarkMemory] / 2)
 	for _, l := range j.lanes {
@@ -96,7 +96,7 @@ func (j *Judge) readDarkSamples(driver *timeline.DriverLedgers) {
 	}
 }
 
-// explainDark adds how many files the samples tell dark memory of.
+// explainDark adds to the finding for how many files the samples supply the dark memory.
 func (j *Judge) explainDark(l *lane, w *worstProcess) {
 	d, f := l.dark, &w.finding
 	if d == nil || d.known == 0 {
@@ -118,7 +118,7 @@ func (j *Judge) explainDark(l *lane, w *worstProcess) {
 	}
 }
 
-// darkNote says how large dark memory is: the finding says only how it grows.
+// darkNote returns a note on the size of dark memory. The finding gives only its growth.
 func (j *Judge) darkNote(l *lane) string {
 	c := darkLevels(j, l)
 	var values []float64

@@ -20,7 +20,7 @@ func (j *Judge) drift(l *lane) {
 		"or a cleanup that had anything to free", record.FormatBytes(floor))
 	for _, p := range l.stagePeaks {
 		if len(p.took.values) == 0 || shape.Median(p.took.values) <= float64(floor) {
-			continue // of so little, changes are noise
+			continue // changes of so small an amount are noise
 		}
 		j.addFailed(j.change(&d, series{
 			check: Drift, subject: j.subject("memory of "+p.name, l.id), unit: Bytes, stage: p.name,
@@ -41,19 +41,20 @@ func (j *Judge) addFailed(w *worstProcess) {
 	}
 }
 
-// A drift is the finding on all series of a lane that do not fail.
+// A drift collects the series of a lane for the one finding on all series that do not fail.
 type drift struct {
 	finding Finding
-	series  int // without those that fail
+	series  int // number of series that do not fail
 	failed  bool
-	unsure  []string // subjects
-	once    string   // a change for the worse that does not go on, as a message says it
-	nothing []string // subjects that are next to nothing, so that they cannot change
-	longest int      // of the series that are too short
+	unsure  []string // subjects of undecided series
+	once    string   // message part on a slowdown that does not go on
+	nothing []string // subjects of series that are too small to judge a change
+	longest int      // number of files in the longest of the series that are too short
 }
 
-// change judges how much a column changes over a run, as a part of its median. It returns the
-// process that fails; else it adds the column to the drift and returns nil.
+// change judges how much a column changes over a run, relative to its median. It returns the
+// process that fails, for a finding of its own. If none fails, change adds the column to d and
+// returns nil.
 func (j *Judge) change(d *drift, s series, c *column) *worstProcess {
 	all := j.processes(c)
 	if len(all) == 0 {
@@ -63,7 +64,7 @@ func (j *Judge) change(d *drift, s series, c *column) *worstProcess {
 	most, level := float64(j.policy.Drift.MaxChange), math.Abs(shape.Median(longest.values))
 	s.limit = most * level / float64(longest.span())
 	enough := len(longest.files)-j.policy.Leak.WarmUp >= j.policy.Leak.MinFiles
-	if enough && (level == 0 || s.unit == Ratio && level < most) { // any noise would be a change
+	if enough && (level == 0 || s.unit == Ratio && level < most) { // noise looks like a change
 		d.nothing = append(d.nothing, s.subject)
 		return nil
 	}
@@ -84,8 +85,8 @@ func (j *Judge) change(d *drift, s series, c *column) *worstProcess {
 		d.series++
 	default:
 		d.series++
-		// Where files take longer from one file on, and no longer after that, nothing grows. It is a
-		// sign of an allocator under pressure.
+		// Files that take longer from one file on, but not longer and longer, are no growth. They may
+		// mean that the allocator is under pressure, so the message says so.
 		if r := &w.result; s.check == Throughput && r.Shape != shape.Sawtooth && r.Size > most*level {
 			d.once = j.besides(&s, w.of, r)
 		}
@@ -93,13 +94,13 @@ func (j *Judge) change(d *drift, s series, c *column) *worstProcess {
 	return nil
 }
 
-// addDrift adds the finding on the series that do not fail.
+// addDrift adds the one finding on all series that do not fail.
 func (j *Judge) addDrift(d *drift) {
 	f := &d.finding
 	change := percent(float64(j.policy.Drift.MaxChange))
 	switch {
 	case d.series == 0 && d.failed:
-		return // there is a finding already
+		return // the series that fails has its own finding
 	case d.series == 0 && d.longest == 0 && len(d.nothing) > 0:
 		f.Message = "too small in most files to judge a change: " +
 			strings.Join(d.nothing, ", ")

@@ -9,9 +9,10 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// growth judges a ledger of a lane: its levels over the files of each process and, where no file
-// tells what it leaves behind, its readings. Package shape tells growth from noise, warm-up, steps
-// and clearing; [GrowthVerdict] compares it with the policy.
+// growth judges whether a ledger of a lane grows. It looks at the ledger's levels over the files of
+// each process. For processes with too few files it looks at readings instead. Package shape
+// distinguishes growth from noise, warm-up, steps and periodic freeing; [GrowthVerdict] compares
+// the growth with the policy.
 func (j *Judge) growth(l *lane, of *Ledger) {
 	s := series{
 		check: of.Check, subject: j.subject(of.Name, l.id), unit: of.Unit,
@@ -45,7 +46,7 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 	j.add(of.advise(w.finding))
 }
 
-// advise adds the ledger's advice to a finding that fails.
+// advise appends the ledger's advice to the message of a finding that fails.
 func (of *Ledger) advise(f Finding) Finding {
 	if f.Verdict == Fail && of.advice != "" {
 		f.Message += "; " + of.advice
@@ -53,32 +54,32 @@ func (of *Ledger) advise(f Finding) Finding {
 	return f
 }
 
-// A series is values over files, or over readings, that are judged for growth.
+// A series holds values over files, or over readings, that are judged for growth.
 type series struct {
 	check, subject string
 	unit           string
-	limit          float64 // growth from one file to the next that is allowed
-	falls          bool    // it is a fall that is looked for
-	missing        string  // why it cannot be judged, where it has no values at all
-	stage          string  // the stage or cleanup that it is about
-	// per is what has one value each: "reading", or "" for files. nameAt names the one at an index.
+	limit          float64 // allowed growth from one value to the next
+	falls          bool    // set if a fall is bad, as of throughput
+	missing        string  // message if the series has no values at all
+	stage          string  // the stage or cleanup that the values are of
+	// per is the noun for one value: "reading", or "" for a file. nameAt returns the name of value i.
 	per    string
 	nameAt func(i int) string
 }
 
-// processValues are the values of a column in one process, whose files follow one another.
+// processValues are the values of a column in one process. The files of a process are consecutive.
 type processValues struct {
 	process    int
-	files      []int32 // places in the timeline
+	files      []int32 // indices into Timeline.Files
 	values     []float64
 	resolution float64
-	thinned    bool // values of some files were not kept: see column.most
+	thinned    bool // some files' values were dropped: see column.most
 }
 
-// processes cuts a column into processes. It leaves out the files that did not end well.
+// processes splits a column by process and leaves out the files that did not end well.
 func (j *Judge) processes(c *column) []processValues {
 	var all []processValues
-	first := 0 // of the last process, in the column
+	first := 0 // index in the column of the last process's first file
 	for i, n := range c.files {
 		f := j.tl.Files[n]
 		if !j.endedWell(f) {
@@ -91,7 +92,7 @@ func (j *Judge) processes(c *column) []processValues {
 		}
 		p := &all[len(all)-1]
 		switch {
-		case len(p.files) == 0: // mostly all files of a process are in the column: then nothing is copied
+		case len(p.files) == 0: // start a slice of the column: mostly, nothing must be copied
 			p.files, p.values = c.files[i:i+1:i+1], c.values[i:i+1:i+1]
 			first = i
 		case first+len(p.files) == i:
@@ -103,8 +104,8 @@ func (j *Judge) processes(c *column) []processValues {
 	return all
 }
 
-// span returns how many files there are from the first to the last, including those whose values
-// were not kept.
+// span returns the number of files from the first to the last, including files whose values were
+// dropped.
 func (p *processValues) span() int {
 	if !p.thinned {
 		return len(p.files)
@@ -112,7 +113,7 @@ func (p *processValues) span() int {
 	return int(p.files[len(p.files)-1]-p.files[0]) + 1
 }
 
-// spread puts the values at their places among all files of the span.
+// spread returns the values with one entry for each file of the span, NaN for a dropped value.
 func (p *processValues) spread(values []float64) []float64 {
 	if !p.thinned {
 		return values
@@ -124,7 +125,7 @@ func (p *processValues) spread(values []float64) []float64 {
 	return all
 }
 
-// at returns the place in the timeline of a value of the span.
+// at returns the index in Timeline.Files of the span's file i.
 func (p *processValues) at(i int) int32 {
 	if p.thinned {
 		return p.files[0] + int32(i)
@@ -132,7 +133,7 @@ func (p *processValues) at(i int) int32 {
 	return p.files[i]
 }
 
-// shape returns what the series does in the process.
+// shape returns the shape of the series in the process: growth, steps, warm-up and so on.
 func (j *Judge) shape(s *series, p *processValues) shape.Result {
 	in := shape.Series{Values: p.values, Resolution: p.resolution, Grain: Grain(s.unit)}
 	if s.falls {
@@ -147,7 +148,7 @@ func (j *Judge) shape(s *series, p *processValues) shape.Result {
 	}
 	in.Audio = make([]float64, len(p.files))
 	for i, n := range p.files {
-		if in.Audio[i] = j.tl.Files[n].AudioSeconds; in.Audio[i] == 0 { // all have a length, or none
+		if in.Audio[i] = j.tl.Files[n].AudioSeconds; in.Audio[i] == 0 { // all files or none
 			in.Audio = nil
 			break
 		}
@@ -155,11 +156,14 @@ func (j *Judge) shape(s *series, p *processValues) shape.Result {
 	return shape.Of(in)
 }
 
-// GrowthVerdict is the verdict on a series that may grow by the limit from one file to the next.
-// It fails where growth is certain and its estimate is above the limit for every value that the
-// digits allow. It passes where the whole interval is under the limit. Two steps up, together
-// more than the limit, may be growth in leaps. A series that is too short for a shape is
-// undecided.
+// GrowthVerdict returns the verdict on a series that may grow by limit from one file to the next:
+//
+//   - Fail if growth is certain and the estimated slope, less its rounding error, exceeds the
+//     limit.
+//   - Pass if the whole confidence interval is within the limit. Two steps up that together reach
+//     the limit do not pass, because they may be growth in leaps. Nor does a series whose last value
+//     lies above the others by more than the limit.
+//   - Undecided otherwise, also for a series that is too short to have a shape.
 func GrowthVerdict(r *shape.Result, limit float64) Verdict {
 	switch {
 	case r.Shape == "":
@@ -176,7 +180,7 @@ func stepsUp(r *shape.Result, limit float64) bool {
 	return r.Shape == shape.Steps && r.Size > 0 && r.Size >= limit
 }
 
-// ignoreSmall makes a shape flat whose steps are smaller than the limit.
+// ignoreSmall makes a shape flat if its size is below the limit.
 func ignoreSmall(r *shape.Result, limit float64) {
 	if math.Abs(r.Size) >= limit {
 		return
@@ -187,22 +191,22 @@ func ignoreSmall(r *shape.Result, limit float64) {
 	r.Shape = shape.Flat
 }
 
-// A worstProcess is the finding on the process that is the worst of all.
+// A worstProcess is the finding on the worst process, with the values behind it.
 type worstProcess struct {
 	finding Finding
-	of      *processValues // nil where none could be judged
+	of      *processValues // nil if no process could be judged
 	result  shape.Result
-	longest int // files that have a value, of the process that has most; where none could be judged
+	longest int // if none could be judged: most files with a value in one process
 }
 
-// from returns the index of the first higher value among those that were kept.
+// from returns the index, among the values that were kept, of the first higher one.
 func (w *worstProcess) from() int {
 	at, _ := slices.BinarySearch(w.of.files, w.of.at(w.result.From))
 	return min(at, len(w.of.files)-1)
 }
 
-// worst judges each process and returns the worst. A process that an interruption of the run made
-// too short to tell does not count if a longer process passes.
+// worst judges each process and returns the worst. An undecided process that an interruption cut
+// short is ignored if a longer process passes.
 func (j *Judge) worst(s *series, all []processValues) worstProcess {
 	least := j.policy.Leak.MinFiles
 	order := []Verdict{Pass, Undecided, Fail}
@@ -211,8 +215,8 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 	}}
 	longest := 0
 	cut := j.cutShort(all)
-	short := make([]worstProcess, 0, len(cut)) // undecided
-	passed := 0                                // length of the longest that passes
+	short := make([]worstProcess, 0, len(cut)) // undecided processes that were cut short
+	passed := 0                                // number of files in the longest process that passes
 	take := func(w worstProcess) {
 		if worst.of == nil || cmp.Or(
 			slices.Index(order, w.finding.Verdict)-slices.Index(order, worst.finding.Verdict),
@@ -259,7 +263,7 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 	return worst
 }
 
-// noteTrend adds to the worst finding where growth begins, and notes its series for the report.
+// noteTrend adds to the worst finding where growth begins, and keeps its series for the report.
 func (j *Judge) noteTrend(s *series, w *worstProcess) {
 	if w.finding.Verdict == Fail {
 		first := j.tl.Files[w.of.files[w.from()]]
@@ -294,8 +298,8 @@ func (j *Judge) longestProcess() int {
 	return j.longest
 }
 
-// Grain is the least difference that means anything, of values in one of the units of metrics.
-// Allocations are rounded up to 512 bytes (kMinBlockSize in PyTorch's CUDACachingAllocator.cpp).
+// Grain returns the smallest meaningful difference between two values in the given unit. PyTorch
+// rounds allocations up to 512 bytes (kMinBlockSize in CUDACachingAllocator.cpp).
 func Grain(unit string) float64 {
 	switch unit {
 	case Bytes:

@@ -12,19 +12,20 @@ import (
 	"vramsoak/parser/record"
 )
 
-// each returns what has one value each: "file" or "reading".
+// each returns the noun for one value: "file" or "reading".
 func (s *series) each() string { return cmp.Or(s.per, "file") }
 
-// amount prints how much a series grows from one value to the next: "4.00 MiB".
+// amount formats the growth from one value to the next: "4.00 MiB".
 func (s *series) amount(v float64) string { return rateOf(v, s.unit) }
 
-// rate returns the growth with its interval: "4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
+// rate returns the growth with its confidence interval: "4.00 MiB a file (95 %: 3.86 MiB to 4.12
+// MiB)".
 func (s *series) rate(r *shape.Result) string {
 	return fmt.Sprintf("%s a %s (95 %%: %s to %s)",
 		s.amount(r.Slope.Estimate), s.each(), s.amount(r.Slope.Low), s.amount(r.Slope.High))
 }
 
-// grows returns the direction too: "grows by 4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
+// grows returns rate with its direction: "grows by 4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
 func (s *series) grows(r *shape.Result) string {
 	if s.falls {
 		return "falls by " + s.rate(r)
@@ -32,7 +33,7 @@ func (s *series) grows(r *shape.Result) string {
 	return "grows by " + s.rate(r)
 }
 
-// growthFinding returns the verdict on one process, or on one series of readings.
+// growthFinding returns the finding on one process, or on one series of readings.
 func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Finding {
 	f := Finding{
 		Check: s.check, Subject: s.subject, Verdict: GrowthVerdict(r, s.limit),
@@ -74,14 +75,14 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 	return f
 }
 
-// rounded leaves out the digits that only the arithmetic gives.
+// rounded removes digits that come only from floating-point arithmetic.
 func rounded(v float64, unit string) float64 {
 	digit := Grain(unit) / (1 << 20)
 	return math.Round(v/digit)*digit + 0 // never -0
 }
 
-// besides returns what the series does besides growing: ", after a warm-up of 1.00 GiB until file
-// 3".
+// besides returns the part of a message on what the series does apart from growth: ", after a
+// warm-up of 1.00 GiB until file 3".
 func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {
 	amount := func(v float64) string {
 		if s.falls {
@@ -91,7 +92,7 @@ func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {
 	}
 	text := ""
 	switch {
-	case r.Shape == shape.WarmUp && r.Growing && r.Size < 0: // it grows faster than before
+	case r.Shape == shape.WarmUp && r.Growing && r.Size < 0: // faster growth is no end of a warm-up
 	case r.Shape == shape.WarmUp:
 		text = fmt.Sprintf(", after a warm-up of %s until %s", amount(r.Size), j.nameAt(s, p, r.From))
 	case r.Shape == shape.Step:
@@ -110,7 +111,7 @@ func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {
 	return text
 }
 
-// nameAt names the file, or the reading, of a value.
+// nameAt returns the name of the file, or of the reading, that a value belongs to.
 func (j *Judge) nameAt(s *series, p *processValues, at int) string {
 	if s.nameAt != nil {
 		return s.nameAt(at)
@@ -118,13 +119,14 @@ func (j *Judge) nameAt(s *series, p *processValues, at int) string {
 	return fileName(j.tl.Files[p.at(at)])
 }
 
-// mostAdvised is how many files are worth advising.
+// mostAdvised is the largest number of files that a message advises a user to run.
 const mostAdvised = 10_000
 
-// wouldDecide says how many files, or which digits, would decide an undecided series. The standard
-// error of a slope falls with the power 3/2 of the number of files, and what digits hide with the
-// number. Growth that looks larger than the limit has to become certain; else the interval has to
-// come under the limit.
+// wouldDecide returns the advice for an undecided series: how many files, or which digits, would
+// decide it. It extrapolates from r. The standard error of a slope falls with n to the power of 3/2
+// for n files, and the rounding error falls with n. If the growth looks larger than the limit, more
+// files must make the growth certain. Otherwise they must bring the confidence interval below the
+// limit.
 func (s *series) wouldDecide(r *shape.Result) string {
 	if r.Ordered && !r.Growing {
 		return "files get longer or shorter in the order of the batch, and memory may follow " +
@@ -136,8 +138,8 @@ func (s *series) wouldDecide(r *shape.Result) string {
 	}
 	allowed := func(float64) float64 { return math.Abs(room) }
 	if s.per != "" && !r.Growing {
-		// The limit of readings is one on the whole series from limitReadings on, and falls with their
-		// number. A slope that is not certain is taken for noise.
+		// The limit of readings holds for the whole series once it has limitReadings readings, so the
+		// limit of each reading falls with their number. A slope that is not certain counts as noise.
 		noise = max(noise, r.Slope.High-r.Rounding)
 		whole := s.limit * float64(max(r.Files, limitReadings))
 		allowed = func(n float64) float64 { return whole / max(n, limitReadings) }
@@ -166,7 +168,7 @@ func (s *series) wouldDecide(r *shape.Result) string {
 	return fmt.Sprintf("more %ss in one process would decide it", s.each())
 }
 
-// explainLeak adds where a leak is taken and when memory runs out.
+// explainLeak adds to a finding where the leaked memory is allocated and when memory runs out.
 func (j *Judge) explainLeak(l *lane, w *worstProcess) {
 	if w.of == nil {
 		return
@@ -189,15 +191,16 @@ func (j *Judge) explainLeak(l *lane, w *worstProcess) {
 	}
 }
 
-// takenAt names the checkpoints between which the level of a file rises for good: from there to
-// the end of the file it is never again as low as the file before left it. While the file is
-// worked on, the level may be higher still. takenAt then also names the checkpoint from which on
-// no more is held than at the end. stage is the innermost stage or cleanup there.
+// takenAt names the two checkpoints between which leaked memory is allocated: "it is allocated
+// between Before Whisper and After Whisper". From the second one to the end of the file, the level
+// stays above the idle level of the previous file. While the file is worked on, the level may be
+// higher still. Then takenAt also names the checkpoint from which on only the leaked memory is
+// held. The result stage is the innermost stage or cleanup at that point.
 func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 	from := w.result.From
 	files, before := w.of.files[from:], w.of.values[from:]
 	slope := *w.finding.Measured
-	// above is by how much each point is above the idle level of the file before, the mean over the
+	// above[i] is the height of point i over the idle level of the previous file, as the mean over the
 	// files.
 	var above []float64
 	var names []string
@@ -219,7 +222,7 @@ func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 		first--
 	}
 	if first == len(above) {
-		return "", "" // not between checkpoints that the files have in common
+		return "", "" // the leak is not between checkpoints that the files have in common
 	}
 	after := "the end of the previous file"
 	if first > 0 {
@@ -239,7 +242,7 @@ func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 	}
 }
 
-// openStage returns the innermost stage or cleanup that is open after the checkpoints of these
+// openStage returns the innermost stage or cleanup that is open after the checkpoints with these
 // names, or "".
 func openStage(names []string) string {
 	var open []string
@@ -259,11 +262,11 @@ func openStage(names []string) string {
 	return open[len(open)-1]
 }
 
-// cards are sizes of GPU memory that people have, in GiB.
+// cards are common sizes of GPU memory, in GiB.
 var cards = []int64{8, 12, 16, 24}
 
-// runsOut says after how many files memory runs out at this rate, on this device and on others. It
-// assumes that each file takes as much above its idle level as the one that took the most.
+// runsOut returns after how many files memory runs out at this rate, on this device and on common
+// cards. It assumes that each file needs as much above its idle level as the largest file did.
 func (j *Judge) runsOut(l *lane, w *worstProcess, end *idle) string {
 	work := int64(0)
 	for i := range w.of.files {
@@ -293,7 +296,8 @@ func (j *Judge) runsOut(l *lane, w *worstProcess, end *idle) string {
 		record.FormatBytes(work), strings.Join(parts, ", "))
 }
 
-// lengthsUnknown warns that longer files cannot be told from a leak where the log has no lengths.
+// lengthsUnknown returns a warning if the log has no audio lengths: longer and longer files look
+// like a leak then.
 func (j *Judge) lengthsUnknown(w *worstProcess) string {
 	for _, n := range w.of.files {
 		if j.tl.Files[n].AudioSeconds > 0 {

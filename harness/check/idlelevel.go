@@ -7,21 +7,22 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// An idle is one file's idle level: the level at its last checkpoint.
+// An idle is the idle level of one file: the level at its last checkpoint.
 type idle struct {
 	file *timeline.File
-	n    int32 // its place in the timeline
+	n    int32 // the file's index in Timeline.Files
 	of   record.Quantity
-	// sampled says that the file has only samples. This is the lowest one: the idle level is no more.
+	// sampled is set if the file has only samples. The level is then the lowest sample, which is an
+	// upper bound of the idle level.
 	sampled bool
-	line    int    // of the checkpoint
-	name    string // of the checkpoint, without its numbers
+	line    int    // line of the checkpoint
+	name    string // name of the checkpoint, with its numbers replaced
 	size    record.Size
-	highest int64 // level in the file, bytes
+	highest int64 // the file's highest level, in bytes
 	total   int64
 }
 
-// noteIdle notes the file's idle level.
+// noteIdle records the file's idle level.
 func (j *Judge) noteIdle(l *lane, f *timeline.File, n int32) {
 	c := l.last
 	if c == nil {
@@ -42,20 +43,21 @@ func (j *Judge) noteIdle(l *lane, f *timeline.File, n int32) {
 	}
 }
 
-// idleLevels returns the idle levels of the files. It leaves out a file that did not end well, or
-// that ends with another checkpoint than most: it does not tell what a good one leaves behind.
+// idleLevels returns the idle levels of the files. It leaves out files that did not end well, and
+// files that end with another checkpoint than most files of their process. Neither shows what a
+// good file leaves behind.
 func idleLevels(j *Judge, l *lane) *column {
 	type ending struct {
 		process int
 		name    string
 		of      record.Quantity
 	}
-	// The levels are filtered in their place: there may be many.
+	// Filter in place, because there may be millions of levels.
 	all := slices.DeleteFunc(l.idles, func(i idle) bool {
 		return !j.endedWell(i.file) || i.sampled && l.named
 	})
 	count := map[ending]int{}
-	usual := map[int]ending{} // of a process
+	usual := map[int]ending{} // the most frequent ending of each process
 	of := func(i idle) ending { return ending{i.file.Process, i.name, i.of} }
 	for from := 0; from < len(all); {
 		e, n := of(all[from]), 1
@@ -79,7 +81,7 @@ func idleLevels(j *Judge, l *lane) *column {
 	return c
 }
 
-// idleOf returns the idle level that a value of a process is.
+// idleOf returns the idle level behind the value of file p.files[at].
 func (l *lane) idleOf(p *processValues, at int) *idle {
 	i, _ := slices.BinarySearchFunc(l.idles, p.files[at], func(i idle, n int32) int {
 		return int(i.n - n)
