@@ -161,8 +161,8 @@ func (j *Judge) shape(s *series, p *processValues) shape.Result {
 //   - Fail if growth is certain and the estimated slope, less its rounding error, exceeds the
 //     limit.
 //   - Pass if the whole confidence interval is within the limit. Two steps up that together reach
-//     the limit do not pass, because they may be growth in leaps. Nor does a series whose last value
-//     lies above the others by more than the limit.
+//     the limit do not pass, because they may be growth in leaps. Nor does a series whose last
+//     value lies above the others by more than the limit.
 //   - Undecided otherwise, also for a series that is too short to have a shape.
 func GrowthVerdict(r *shape.Result, limit float64) Verdict {
 	switch {

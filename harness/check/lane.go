@@ -7,67 +7,69 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A lane is what is known of one device of one rank.
+// A lane holds the readings of one device of one rank.
 type lane struct {
 	id record.Lane
 
-	// Of the file that is judged.
+	// State of the current file.
 
 	open    bool
-	level   record.Quantity // by which its cleanups and its idle level are judged
+	level   record.Quantity // the quantity that its cleanups and idle level are judged by
 	count   [len(levels)]int
-	last    *record.Checkpoint // that is not a sample
-	highest record.Size        // level
+	last    *record.Checkpoint // the last one that is not a sample
+	highest record.Size        // highest level
 	lowest  *record.Checkpoint // the sample with the lowest level
-	// highestReserved is the largest reserved.
+	// highestReserved is the largest reserved memory.
 	highestReserved record.Size
 
-	// Of the process that is judged: its first reading, unless that was made at or after a cleanup.
+	// State of the current process. atBirth is its first reading; it stays empty if the process's
+	// first checkpoint is in a cleanup or ends something.
 
 	process  int
 	begun    bool
 	atBirth  record.Reading
-	sums     []*recoverySum          // in the order of their first appearance
-	byName   map[string]*recoverySum // nil where there are few
-	named    bool                    // not every reading is a sample
+	sums     []*recoverySum          // in the order in which they first appear
+	byName   map[string]*recoverySum // index of the later sums; nil if there are few
+	named    bool                    // some reading is not a sample
 	peak     peak.Marks
 	reserve  reserveMark
 	idles    []idle
 	points   points
 	order    orderMark
-	readings readings.Kinds // of samples, and outside of files
+	readings readings.Kinds // of samples, and of lines outside of files
 
-	// Over the files: the highest level and the largest reserved of each, and each stage. The shares
-	// that were recovered are in sums.
+	// Columns over the files: the highest level of each file, its largest reserved memory, its stages,
+	// and its ledgers. sums holds the recovered ratios.
 	peaks, reserves column
 	stagePeaks      []*stagePeak
-	ledgers         []ledgerColumn // at the ends of files; nil where there are none
-	dark            *darkSamples   // nil where samples cannot tell it
+	ledgers         []ledgerColumn // levels at the ends of files; nil without any
+	dark            *darkSamples   // nil if samples cannot supply dark memory
 }
 
-// A ledgerColumn is the levels of a [Ledger] over the files.
+// A ledgerColumn holds the levels of a [Ledger] over the files.
 type ledgerColumn struct {
 	name string
 	column
 }
 
-// columnFiles is how many files the columns keep that gate nothing: a log may have millions. The
-// columns of ledgers are whole, because a process of few files would be left with too few of them.
+// columnFiles is the largest number of files that a column keeps if no gating check needs the
+// column: a log may have millions of files. The columns of ledgers keep all files. A process of few
+// files would otherwise have too few values left.
 const columnFiles = 8192
 
-// A stagePeak is the high-water mark of a stage over the files, and how far it lies above the level
-// at the stage's start.
+// A stagePeak holds two columns over the files: the high-water mark of a stage, and the difference
+// between this mark and the level at the stage's start.
 type stagePeak struct {
 	name       string
 	peak, took column
 }
 
-// levels are the quantities that the level of a lane may be. It is the one that most of the file's
-// readings have, the first of these where several are as frequent. A file has one for all its
-// readings, because allocated cannot be compared with reserved.
+// levels lists the quantities that can serve as the level of a file. The level is the quantity that
+// most of the file's readings have; on a tie, the first in this list. All readings of a file use
+// the same quantity, because allocated memory cannot be compared with reserved memory.
 var levels = [...]record.Quantity{record.Allocated, record.Used, record.Reserved}
 
-// openLanes begins the file in the lanes that it has readings of.
+// openLanes begins the file in each lane that the file has readings of.
 func (j *Judge) openLanes(f *timeline.File) {
 	var l *lane
 	for i := range f.Checkpoints {
@@ -86,7 +88,7 @@ func (j *Judge) openLanes(f *timeline.File) {
 			case c.Sampled:
 				l.count[q]++
 			default:
-				l.count[q] += 1 << 32 // cleanups and files are judged by named ones
+				l.count[q] += 1 << 32 // named checkpoints outweigh all samples
 			}
 		}
 	}
@@ -118,11 +120,11 @@ func (l *lane) beginFile() {
 	l.highest, l.highestReserved, l.count = record.Size{}, record.Size{}, [len(levels)]int{}
 }
 
-// noteFirstReading records the level at which a process begins, unless its first checkpoint closes
-// something that began before.
+// noteFirstReading records a process's first reading, unless its first checkpoint ends a stage or
+// belongs to a cleanup that began before.
 func (j *Judge) noteFirstReading(l *lane, f *timeline.File, c *record.Checkpoint) {
 	hasLevel := c.Has(levels[0]) || c.Has(levels[1]) || c.Has(levels[2])
-	if l.begun && l.process == f.Process || c.Sampled && !hasLevel { // the device's total, or a peak
+	if l.begun && l.process == f.Process || c.Sampled && !hasLevel { // a sample without a level
 		return
 	}
 	l.begun, l.process, l.atBirth = true, f.Process, record.Reading{}
@@ -131,7 +133,7 @@ func (j *Judge) noteFirstReading(l *lane, f *timeline.File, c *record.Checkpoint
 	}
 }
 
-// closeLanes ends the file, whose place in the timeline is n.
+// closeLanes ends the file, which is Timeline.Files[n] or, outside of files, Timeline.Outside[n].
 func (j *Judge) closeLanes(f *timeline.File, n int32) {
 	for _, l := range j.open {
 		if !f.Outside {
@@ -143,7 +145,7 @@ func (j *Judge) closeLanes(f *timeline.File, n int32) {
 	j.open = j.open[:0]
 }
 
-// endFile notes the levels that are known when the file ends.
+// endFile adds the file's levels to the columns.
 func (l *lane) endFile(f *timeline.File, n int32) {
 	if l.highest.Bytes > 0 {
 		l.peaks.addLevel(l.level, n, l.highest)

@@ -6,41 +6,41 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Ledger is one account of memory, or of another resource. The check judges whether its level
-// grows over the files of a process. A new ledger is one entry in [Ledgers]: its check, its key in
-// the policy file and its metric follow from the entry.
+// A Ledger is one account of memory, or of another resource. The check judges whether the level of
+// the ledger grows over the files of a process. To add a ledger, add an entry to [Ledgers]: its
+// check, its key in the policy file and its metric follow from the entry.
 type Ledger struct {
-	Check string // the check of its findings: its name in [Policy.Gate]
-	Name  string // the subject of its findings and the name of its metric
-	Key   string // in the policy file
+	Check string // name of its check, as in [Policy.Gate]
+	Name  string // subject of its findings and name of its metric
+	Key   string // its key in the policy file
 	Unit  string
-	// MaxGrowth is how much it may grow from one file to the next, in Unit, where the policy file
-	// does not say: see [Policy.MaxGrowth].
+	// MaxGrowth is the default of [Policy.MaxGrowth]: the growth from one file to the next that is
+	// allowed, in Unit.
 	MaxGrowth float64
-	// Gates reports whether the check decides the verdict where the policy file does not say.
+	// Gates is set if the check decides the verdict by default.
 	Gates bool
 
 	// level returns the level at a file's last checkpoint that is not a sample.
 	level func(c *record.Checkpoint) (level record.Size, ok bool)
-	// missing is the message where no file has a level; missingSampled is it where the log has only
-	// samples, if that makes a difference.
+	// missing is the message for a log in which no file has a level. missingSampled, if set, replaces
+	// missing for a log that has only samples.
 	missing, missingSampled string
-	// advice is added to the message where the ledger grows.
+	// advice is appended to the message if the ledger grows.
 	advice string
 
-	// The rest is for ledgers of which a log tells more. Each may be nil.
+	// The fields below are for special ledgers. Each may be nil.
 
-	// levels returns the levels over the files, where they are not those of level.
+	// levels returns the levels over the files. It replaces level.
 	levels func(j *Judge, l *lane) *column
-	// readings judges the levels that come without files: see [Judge.leakOverReadings].
+	// readings judges levels in lines that belong to no file: see [Judge.leakOverReadings].
 	readings readingsJudge
-	// explain adds to the finding what the log tells besides.
+	// explain adds further facts from the log to the finding.
 	explain func(j *Judge, l *lane, w *worstProcess)
 	// shared reports whether the levels include the memory of other processes.
 	shared func(l *lane) bool
 }
 
-// Ledgers are all that there are, in the order in which a report lists their checks.
+// Ledgers lists all ledgers, in the order of their checks in a report.
 var Ledgers = []Ledger{
 	{
 		Check: Leak, Name: IdleLevel, Key: "leak", Unit: Bytes, MaxGrowth: 192 << 10, Gates: true,
@@ -73,7 +73,7 @@ var Ledgers = []Ledger{
 	},
 }
 
-// difference returns the first quantity of a checkpoint less the second.
+// difference returns of minus less at a checkpoint that has both quantities.
 func difference(c *record.Checkpoint, of, less record.Quantity) (record.Size, bool) {
 	a, hasA := c.Get(of)
 	b, hasB := c.Get(less)
@@ -88,7 +88,7 @@ func (j *Judge) levelsOf(l *lane, of *Ledger) *column {
 	return l.column(of.Name)
 }
 
-// ledgerChecks returns the checks of the ledgers, each once.
+// ledgerChecks returns the checks of the ledgers, without duplicates.
 func ledgerChecks() []string {
 	var all []string
 	for i := range Ledgers {

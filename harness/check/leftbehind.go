@@ -6,10 +6,13 @@ import (
 	"vramsoak/parser/record"
 )
 
-// leftBehind judges orphan processes: those that outlived the process that the harness had
-// started. Their memory is not given back, and where nothing ends them it adds up. Orphans of a
-// process that crashed, or that the harness ended, are only mentioned. Orphans of a process that
-// exited by itself fail, and so does a process that cannot be ended.
+// leftBehind judges orphan processes: children that outlived the process which the harness had
+// started. Their memory is not freed, and it adds up over the files.
+//
+//   - An orphan that cannot be ended fails the check.
+//   - An orphan of a process that exited by itself fails the check: the pipeline should end its own
+//     children.
+//   - Orphans of a process that crashed, or that the harness ended, are only mentioned.
 func (j *Judge) leftBehind() {
 	if len(j.tl.Orphans) == 0 {
 		return
@@ -64,7 +67,7 @@ func (j *Judge) leftBehind() {
 	j.add(f)
 }
 
-// orphan names an orphan process.
+// orphan returns an orphan process as messages name it.
 func orphan(o *record.Orphan) string {
 	return fmt.Sprintf("process %d (%s; %s resident)", o.PID, o.Command, record.FormatBytes(o.RSS))
 }

@@ -10,22 +10,23 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Measurements are what a run measured, file by file. Drift is judged from them, and runs are
-// compared by them.
+// Measurements are the values that a run measured, file by file. Package compare compares runs by
+// their measurements.
 type Measurements struct {
 	Files []MeasuredFile `json:"files"`
-	// Failed are the files whose last attempt did not end well. A file that an interruption of the
-	// harness cut short is not among them.
+	// Failed lists the files whose last attempt ended badly. Files that an interruption of the harness
+	// cut short are left out.
 	Failed  []MeasuredFile `json:"failed,omitempty"`
 	Metrics []Metric       `json:"metrics"`
 }
 
-// A MeasuredFile is a file that ended well, in the order of the log.
+// A MeasuredFile is a file of [Measurements]. The files are in the order of the log.
 type MeasuredFile struct {
 	Path         string  `json:"path,omitempty"`
-	Index        int     `json:"index"`                   // place in the batch, from 1
+	Index        int     `json:"index"`                   // position in the batch, from 1
 	AudioSeconds float64 `json:"audio_seconds,omitempty"` // 0 where unknown
-	// Process counts the pipeline's processes from 0. Levels are comparable within one.
+	// Process is the number of the pipeline's process, from 0. Only levels of the same process are
+	// comparable.
 	Process int `json:"process"`
 }
 
@@ -39,22 +40,23 @@ type Metric struct {
 	Device int    `json:"device,omitempty"`
 	// HigherIsBetter is set for recovery and throughput.
 	HigherIsBetter bool `json:"higher_is_better,omitempty"`
-	// Resolution is half the last digit that any of the values was printed with, in Unit; 0 where
-	// they are exact.
+	// Resolution is half a unit of the last printed digit, in Unit. It is that of the least exact
+	// value, and 0 for exact values.
 	Resolution float64 `json:"resolution,omitempty"`
-	// Places are the files that have a value, by their place in [Measurements.Files], from 0 and
-	// rising. It is nil where Values has one a file. See [sparseShare].
+	// Places holds, in rising order, the indices in [Measurements.Files] of the files with a value. It
+	// is nil if Values has an entry for each file: see [sparseShare].
 	Places []int32 `json:"places,omitempty"`
-	// Values has one a file, or one for each of Places; NaN where the file has none, in JSON null.
+	// Values has an entry for each file, or for each of Places. A missing value is NaN, in JSON null.
 	Values Values `json:"values"`
 }
 
-// sparseShare says when Values has one value a file: if at least 1 in so many files has the
-// metric. Otherwise a batch of 5,000 files on 5,000 devices would take 25 million values, nearly
-// all of them missing.
+// sparseShare decides the form of Metric.Values. Values has an entry for each file if at least one
+// file in sparseShare has the metric. If fewer have it, Values has entries only for the files in
+// Metric.Places. This saves memory: 5,000 files on 5,000 devices would need 25 million entries,
+// nearly all of them NaN.
 const sparseShare = 16
 
-// All yields the values that are there, each with the place of its file in [Measurements.Files].
+// All yields the values that are not missing, each with its file's index in [Measurements.Files].
 func (m *Metric) All() iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		for i, v := range m.Values {
@@ -69,8 +71,9 @@ func (m *Metric) All() iter.Seq2[int, float64] {
 	}
 }
 
-// Fits reports whether the values are those of so many files: one a file, or one for each of
-// Places, which rise.
+// Fits reports whether the metric can belong to a run with this number of files. Without Places, it
+// must have a value for each file. With Places, it must have a value for each place, and the places
+// must rise.
 func (m *Metric) Fits(files int) bool {
 	if m.Places == nil {
 		return len(m.Values) == files
@@ -83,7 +86,7 @@ func (m *Metric) Fits(files int) bool {
 	return len(m.Places) == len(m.Values)
 }
 
-// Dense returns the metric with a value for each of so many files, without Places.
+// Dense returns the metric without Places: with one value for each file, NaN where none is known.
 func (m *Metric) Dense(files int) Metric {
 	dense := *m
 	if m.Places == nil {
@@ -102,23 +105,22 @@ func (m *Metric) Dense(files int) Metric {
 // Names of metrics.
 const (
 	IdleLevel     = "idle level"           // at a file's last checkpoint
-	UnusedReserve = "reserved - allocated" // there
-	PeakReserved  = "peak reserved"        // the largest in the file
-	DarkMemory    = "dark memory"          // there: device used - reserved
+	UnusedReserve = "reserved - allocated" // at a file's last checkpoint
+	PeakReserved  = "peak reserved"        // the largest in a file
+	DarkMemory    = "dark memory"          // device used - reserved, at a file's last checkpoint
 )
 
-// NeverUsed is the subject of findings on the part of a process's largest reserve that was never
-// handed out.
+// NeverUsed is the subject of findings on reserved memory that a process never handed out.
 const NeverUsed = "reserve never used"
 
-// Units of metrics, beside Ratio.
+// Units of metrics, in addition to Ratio.
 const (
 	Bytes         = "bytes"
 	Seconds       = "seconds"
-	TimesRealTime = "x real time" // seconds of audio in a second
+	TimesRealTime = "x real time" // seconds of audio processed in one second
 )
 
-// Values are numbers. A missing one is NaN, in JSON null.
+// Values are numbers. A missing value is NaN, and null in JSON.
 type Values []float64
 
 // MarshalJSON implements [json.Marshaler].
@@ -148,11 +150,11 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// measure returns what the run measured, file by file, in the files that ended well.
+// measure returns the measurements of the run. It takes values from the files that ended well.
 func (j *Judge) measure() *Measurements {
 	m := &Measurements{}
 	var sound []int32
-	places := make([]int32, len(j.tl.Files)) // in m.Files, -1 for a file that is not there
+	places := make([]int32, len(j.tl.Files)) // index in m.Files, or -1
 	for i, f := range j.tl.Files {
 		places[i] = -1
 		if j.endedWell(f) {
@@ -182,7 +184,7 @@ func (j *Judge) measure() *Measurements {
 			}
 		}
 		add("peak", Bytes, &l.peaks, false)
-		if l.level != record.Reserved { // else that is the peak already
+		if l.level != record.Reserved { // else the metric peak already holds it
 			add(PeakReserved, Bytes, &l.reserves, false)
 		}
 		for _, p := range l.stagePeaks {
@@ -204,12 +206,12 @@ func measuredFile(f *timeline.File) MeasuredFile {
 	}
 }
 
-// valueMax bounds the values of metrics, as the parser bounds bytes: the squares of absurd
-// lengths and times would overflow.
+// valueMax bounds the values of metrics, as the parser bounds bytes. The squares of larger values
+// could overflow.
 const valueMax = 1 << 62
 
-// speed returns audio seconds in a second where the log has the lengths of the files, else
-// seconds a file.
+// speed returns the seconds of audio processed in a second if the log has the lengths of all files.
+// Otherwise it returns the seconds that each file took.
 func (j *Judge) speed(sound []int32) (speed Metric, ok bool) {
 	timed, withAudio := 0, 0
 	for _, i := range sound {

@@ -8,35 +8,37 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// segment is how much may be reserved and not handed out for want of a smaller piece: PyTorch takes
-// allocations of 1 to 10 MiB out of segments of 20 MiB (kLargeBuffer in CUDACachingAllocator.cpp).
+// segment is the reserved but unused memory that a process may have in any case. PyTorch cuts
+// allocations of 1 to 10 MiB out of segments of 20 MiB (kLargeBuffer in CUDACachingAllocator.cpp),
+// so one segment may be mostly empty.
 const segment = 20 * record.MiB
 
-// A reserveMark compares the most that the processes of a lane reserved with the most that each
-// handed out at once. The difference was never used, whatever a cache would have made of it.
+// A reserveMark compares, for each process of a lane, the most memory that the allocator reserved
+// with the most that it handed out at once. The difference was never used, not even after reuse
+// from the cache.
 type reserveMark struct {
-	limit float64 // 0 where it is not judged
+	limit float64 // 0 if never used reserve is not judged
 	now   processReserve
-	worst *processReserve // of those before; nil for none
+	worst *processReserve // the worst of the earlier processes, or nil
 }
 
-// A processReserve is of one process: the allocator's memory ends with it.
+// A processReserve holds the marks of one process. The allocator's memory ends with the process.
 type processReserve struct {
 	process int
 	seen    bool
-	// reserved is the largest reading; size, name, line and file are those of its checkpoint.
+	// reserved holds the largest reading; size, name, pos and file are those of its checkpoint.
 	reserved bounds
 	size     record.Size
 	name     string
 	pos      record.Position
 	file     *timeline.File
 	handed   bounds
-	// known says that there is a reading of the peak at the largest reserve, or after it. Without
-	// one, more may have been handed out between two checkpoints, up to all that was reserved.
+	// known is set if a checkpoint at or after the largest reserve has a peak. Without a peak, the
+	// allocator may have handed out more between two checkpoints: up to all that it reserved.
 	known bool
 }
 
-// bounds are the largest of readings, for every value that their digits allow.
+// bounds hold the largest reading: its least, printed and greatest possible value.
 type bounds struct{ low, printed, high int64 }
 
 func (b *bounds) raise(s record.Size) {
@@ -82,7 +84,7 @@ func (m *reserveMark) endProcess() {
 	m.now = processReserve{}
 }
 
-// worse returns the process of now, or the worst one before.
+// worse returns the worst process: the current one or the worst of the earlier ones.
 func (m *reserveMark) worse() *processReserve {
 	now, before := &m.now, m.worst
 	switch {
@@ -99,13 +101,14 @@ func (m *reserveMark) worse() *processReserve {
 	return before
 }
 
-// unused returns the part of the reserve that was never handed out, by the printed values.
+// unused returns the part of the reserve that was never handed out, computed from the printed
+// values.
 func (p *processReserve) unused() float64 {
 	return max(0, 1-float64(p.handed.printed)/float64(max(1, p.reserved.printed)))
 }
 
-// verdict holds for every value that the digits allow and, where no peak is known, for all that may
-// have been handed out between the checkpoints.
+// verdict returns the verdict that holds for every value that the printed digits allow. Without a
+// known peak, the process does not fail: it may have used the reserve between two checkpoints.
 func (p *processReserve) verdict(limit float64) Verdict {
 	most := 1 - float64(p.handed.low)/float64(max(1, p.reserved.high))
 	least := 1 - float64(p.handed.high)/float64(max(1, p.reserved.low))
@@ -148,7 +151,7 @@ func (j *Judge) neverUsed(l *lane) {
 	case f.Verdict == Undecided:
 		f.Message = fmt.Sprintf("%s, and up to %s handed out at once; the printed digits do not "+
 			"show whether it is over the limit; log exact bytes to decide it", reserved, handed)
-	case p.unused() > m.limit: // it passes by its bytes
+	case p.unused() > m.limit: // it passes because it is at most one segment
 		f.Measured, f.Limit = new(float64(p.reserved.printed-p.handed.printed)), new(float64(segment))
 		f.Unit = Bytes
 		f.Message = fmt.Sprintf("%s, and up to %s handed out at once: the difference is at most "+

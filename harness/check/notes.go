@@ -11,7 +11,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// notes returns what a reader of the report should know beside the findings.
+// notes returns facts that readers of the report need and that no finding states.
 func (j *Judge) notes() []string {
 	var notes []string
 	for _, l := range j.lanes {
@@ -32,18 +32,18 @@ func (j *Judge) notes() []string {
 	return notes
 }
 
-// otherNotes returns notes on other processes' memory on the devices of the run. It is never
-// counted as the pipeline's.
+// otherNotes returns notes on the memory that other processes held on the devices of the run. This
+// memory is never counted as the pipeline's.
 func otherNotes(tl *timeline.Timeline) []string {
 	type key struct{ run, device int }
 	type others struct {
 		low, high int64
-		at        *record.Sample // where it was highest
+		at        *record.Sample // the sample with the highest value
 	}
 	all := map[key]*others{}
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
-		if s.Source != record.SourceProcess || s.DeviceUsed == 0 { // an older log does not say
+		if s.Source != record.SourceProcess || s.DeviceUsed == 0 { // older logs have no DeviceUsed
 			continue
 		}
 		o := all[key{s.Run, s.Lane.Device}]
@@ -78,12 +78,12 @@ func otherNotes(tl *timeline.Timeline) []string {
 	return notes
 }
 
-// memoryChecks are the checks that judge readings of memory.
+// memoryChecks are the checks that need readings of memory.
 var memoryChecks = []string{Recovery, Leak, Fragmentation, DarkGrowth, Peak}
 
-// noReadings adds a finding for a log without a memory reading. Such a log is judged by its files
-// and its failed allocations, and does not pass if a memory check gates. noReadings returns the
-// gating checks that could not be made.
+// noReadings adds a finding to the report of a log without any memory reading, and returns the
+// gating checks that need one. Files and failed allocations of such a log are judged as usual, but
+// the log does not pass if a memory check gates.
 func (j *Judge) noReadings() []string {
 	if j.tl.Checkpoints > 0 {
 		return nil
@@ -91,7 +91,7 @@ func (j *Judge) noReadings() []string {
 	var gating []string
 	for _, check := range memoryChecks {
 		if check == Peak && j.deciding.by != nil {
-			continue // by the harness's samples, or by an out-of-memory message
+			continue // judged by a sample or an out-of-memory message
 		}
 		if slices.Contains(j.policy.Gate, check) {
 			gating = append(gating, check)
@@ -104,7 +104,7 @@ func (j *Judge) noReadings() []string {
 	}
 	failed := func(f Finding) bool { return f.Verdict == Fail }
 	if len(gating) == 0 || slices.ContainsFunc(j.findings, failed) {
-		f.Verdict = Skipped // it would decide nothing
+		f.Verdict = Skipped // the finding would not change the verdict
 	}
 	f.Message = fmt.Sprintf("the log has no memory reading: %s are not judged; "+
 		"print checkpoints before and after what is freed, see docs/reference/log-lines.md",

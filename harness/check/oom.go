@@ -10,13 +10,13 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// outOfMemory judges the failed allocations of each file. A failure is recovered where the file
-// ended ok all the same, else fatal. If the log does not say how its files ended, and the file
-// went on to its last checkpoint, it is undecided: the checkpoints may come from a fallback, or
-// from the clean-up after the error.
+// outOfMemory judges the failed allocations of each file. A failure is recovered if the file ended
+// ok after all. Otherwise it is fatal. It is undecided if the log does not say how files ended and a
+// checkpoint outside of cleanups follows the failure: that checkpoint may come from a fallback, or
+// from the error handling.
 func (j *Judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
-	count := map[Verdict]int{} // of files and stretches between them
+	count := map[Verdict]int{} // number of files, and of stretches between files
 	first := map[Verdict]failure{}
 	for _, next := range j.failures() {
 		if count[next.verdict]++; count[next.verdict] == 1 {
@@ -57,20 +57,20 @@ func (j *Judge) outOfMemory() {
 	j.add(f)
 }
 
-// A failure is the allocation that failed and decided what became of a file, or of a stretch
-// between files: see decisive.
+// A failure is the failed allocation that decides the verdict on a file, or on a stretch between
+// files: see decisive.
 type failure struct {
 	verdict Verdict
 	file    *timeline.File
 	oom     *record.OutOfMemory
 }
 
-// failures returns those of the timeline, in the order of the log.
+// failures returns one failure for each file with failed allocations, in the order of the log.
 func (j *Judge) failures() []failure {
 	var all []failure
 	for i := range j.tl.Outside {
 		if f := j.tl.Outside[i]; len(f.OOMs) > 0 {
-			// There is nothing that could have recovered from it, unless the work went on after it.
+			// Outside of files, nothing can recover from a failure unless the work goes on after it.
 			verdict := Fail
 			switch {
 			case fellBack(f):
@@ -81,7 +81,7 @@ func (j *Judge) failures() []failure {
 			all = append(all, failure{verdict, f, decisive(f)})
 		}
 	}
-	endedOK := map[batchFile]bool{} // at the last attempt
+	endedOK := map[batchFile]bool{} // at their last attempt
 	failed := func(f *timeline.File) bool { return len(f.OOMs) > 0 || f.Status == record.StatusOOM }
 	if slices.ContainsFunc(j.tl.Files, failed) {
 		for _, f := range j.tl.LastAttempts() {
@@ -113,8 +113,9 @@ func (j *Judge) failures() []failure {
 	return all
 }
 
-// outcome returns what became of a file in which an allocation failed. lost says that it has a
-// Before without its After. A file in which no work follows the failure only cleaned up after it.
+// outcome returns the verdict on file n, in which an allocation failed. The parameter lost says
+// that the file has a Before without its After. If no work follows the failure, the file's later
+// checkpoints come from its cleanup, and the failure is fatal.
 func (j *Judge) outcome(n int, lost bool) Verdict {
 	f := j.tl.Files[n]
 	switch {
@@ -126,19 +127,19 @@ func (j *Judge) outcome(n int, lost bool) Verdict {
 	return Fail
 }
 
-// fellBack reports whether the pipeline said after each failure in the file how it goes on.
+// fellBack reports whether the pipeline announced a fallback after each failure in the file.
 func fellBack(f *timeline.File) bool {
 	return !slices.ContainsFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 }
 
-// decisive returns the first failure in the file after which the pipeline did not fall back, else
-// the first of all.
+// decisive returns the first failure without a fallback. If each has one, it returns the first
+// failure.
 func decisive(f *timeline.File) *record.OutOfMemory {
 	i := slices.IndexFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 	return &f.OOMs[max(i, 0)]
 }
 
-// describe says how much was asked for and how much was there.
+// describe returns how much memory was requested and how much was free.
 func describe(o *record.OutOfMemory) string {
 	if !o.HasRequested {
 		return o.Text
@@ -159,8 +160,8 @@ func describe(o *record.OutOfMemory) string {
 	return strings.Join(parts, ", ")
 }
 
-// inOnePiece says how large the largest free block was. If the free blocks were large enough only
-// together, memory was fragmented.
+// inOnePiece returns the size of the largest free block. Memory was fragmented if the free blocks
+// were large enough together, and none was large enough alone.
 func inOnePiece(o *record.OutOfMemory) string {
 	largest := "the largest free block had " + record.FormatBytes(o.Held.LargestFree)
 	free, _ := o.Get(record.Free)

@@ -31,8 +31,8 @@ func (j *Judge) peaks(driver *timeline.DriverLedgers) {
 	}
 }
 
-// addFailures takes the readings in out-of-memory messages. A device that has no checkpoint gets a
-// lane of its own in j.failed.
+// addFailures adds the readings in out-of-memory messages to the lanes. A device without a
+// checkpoint gets a lane of its own in j.failed.
 func (j *Judge) addFailures() {
 	j.failed = nil
 	bare := map[record.Lane]*lane{}
@@ -57,11 +57,11 @@ func (j *Judge) addFailures() {
 	slices.SortFunc(j.failed, byLane)
 }
 
-// peaked returns the lanes whose high-water mark is judged: devices with checkpoints, and devices
-// that only an out-of-memory message names.
+// peaked returns the lanes whose high-water mark is judged: those of devices with checkpoints, and
+// of devices that appear only in an out-of-memory message.
 func (j *Judge) peaked() []*lane { return append(slices.Clip(j.lanes), j.failed...) }
 
-// addSamples takes the harness's samples.
+// addSamples adds the harness's samples to the lanes.
 func (j *Judge) addSamples(driver *timeline.DriverLedgers) {
 	taken := map[[2]int]bool{}
 	for _, l := range j.peaked() {
@@ -69,8 +69,8 @@ func (j *Judge) addSamples(driver *timeline.DriverLedgers) {
 	}
 }
 
-// sampledOnly returns lanes for the devices that have only samples in their run. If another run has
-// given the device a lane, the samples go there instead.
+// sampledOnly returns new lanes for devices that have only samples. If a device has a lane from
+// another run, its samples are added to that lane instead.
 func (j *Judge) sampledOnly(driver *timeline.DriverLedgers) (all []*lane) {
 	byDevice := map[int]*lane{}
 	known := j.peaked()
@@ -98,14 +98,14 @@ func (j *Judge) sampledOnly(driver *timeline.DriverLedgers) (all []*lane) {
 	return all
 }
 
-// peakVerdicts are the verdicts on the results of package peak.
+// peakVerdicts maps the results of package peak to verdicts.
 var peakVerdicts = [...]Verdict{
 	peak.Unknown: Skipped, peak.Fits: Pass, peak.Unsure: Undecided, peak.Exceeds: Fail,
 }
 
-// peak compares the high-water mark of a lane with the device's total: up to 70 % is normal, up to
-// the policy's maximum (85 %) a notice, above it critical. The bounds are those at which the
-// transcription pipelines warn. The worst run decides.
+// peak compares the high-water mark of a lane with the device's total. In the default policy, up to
+// 70 % is normal, up to 85 % is a notice, and more is critical. The transcription pipelines warn at
+// these values too. The worst run decides.
 func (j *Judge) peak(l *lane, subject string, facts map[int]*peak.Facts) {
 	worst, unknown := l.peak.Judge(l.id, facts, float64(j.policy.Peak.Max))
 	f := Finding{Check: Peak, Verdict: Skipped, Subject: subject}
@@ -124,7 +124,7 @@ func (j *Judge) peak(l *lane, subject string, facts map[int]*peak.Facts) {
 	j.add(f)
 }
 
-// peakFinding says what decided.
+// peakFinding completes the finding f with the outcome of the worst run.
 func (j *Judge) peakFinding(f Finding, o *peak.Outcome) Finding {
 	top := &o.Top
 	_, inUse, _ := top.InUse()
@@ -168,14 +168,14 @@ func (j *Judge) peakFinding(f Finding, o *peak.Outcome) Finding {
 	return f
 }
 
-// A decidingPeak is the reading that decided the worst finding on a peak.
+// A decidingPeak is the reading behind the worst finding on a peak.
 type decidingPeak struct {
-	by     *PeakBy // nil before the first
+	by     *PeakBy // nil before the first finding
 	result peak.Result
 	used   float64 // part of the total
 }
 
-// decides notes what decided the worst finding on a peak.
+// decides keeps the outcome if it is worse than those before.
 func (j *Judge) decides(o *peak.Outcome, bytes int64) {
 	d, total := &j.deciding, o.Top.Total.Bytes
 	used := float64(bytes) / float64(max(1, total))
@@ -184,7 +184,7 @@ func (j *Judge) decides(o *peak.Outcome, bytes int64) {
 	}
 }
 
-// fileOf returns the file in which a mark was read, or the stretch between files.
+// fileOf returns the file, or the stretch between files, in which a mark was read.
 func (j *Judge) fileOf(run int, m *peak.Mark) *timeline.File {
 	if m.File != nil {
 		return m.File
@@ -200,6 +200,6 @@ func (j *Judge) fileOf(run int, m *peak.Mark) *timeline.File {
 	return &timeline.File{Outside: true}
 }
 
-// QuantityWords are what a message says behind the size of a [Finding].Quantity: "used by the
-// process". They are "" for "".
+// QuantityWords returns the words for a [Finding].Quantity in messages: "used by the process" for
+// "used", and "" for "".
 func QuantityWords(quantity string) string { return peak.Words(quantity) }

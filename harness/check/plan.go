@@ -6,37 +6,37 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A plan says how to judge the recoveries of files that have the same checkpoints in the same
-// order. Most files of a batch have.
+// A plan holds what is needed to judge the recoveries of a file. It is reused for each file that
+// has the same checkpoints in the same order, as most files of a batch have.
 type plan struct {
 	run         int
 	checkpoints int
 	stages      []timeline.Stage
 	cleanups    []timeline.Cleanup
 	lanes       []lanePlan
-	// slots are the places in results of a stage and of a cleanup, in the order of their Afters; -1
-	// for a stage that has no cleanup and is not judged.
+	// stageSlots and cleanupSlots map a stage or cleanup to its index in results. Results are in the
+	// order of their Afters. The slot of a stage without a cleanup is -1, because it is not judged.
 	stageSlots, cleanupSlots []int
 	results                  []Recovered
-	// opens and closes are the stage that begins, or ends, at a checkpoint; -1 for none.
+	// opens and closes hold, for each checkpoint, the stage that begins or ends there, or -1.
 	opens, closes []int
-	laneOf        []int  // of each checkpoint, in lanes; -1 where no pair is in its lane
-	passed        []bool // stages that recovered
-	peaks         []int  // of the stages
+	laneOf        []int  // for each checkpoint, its index in lanes; -1 if its lane has no pair
+	passed        []bool // for each stage, whether it recovered
+	peaks         []int  // for each stage, the checkpoint with its peak
 }
 
-// A lanePlan is the part of a plan that is in one lane.
+// A lanePlan is the part of a plan for one lane.
 type lanePlan struct {
 	lane     *lane
-	stages   []int // judged, in the order of their Afters
+	stages   []int // those that are judged, in the order of their Afters
 	cleanups []int // in the order of their Befores
-	// finishers are places in cleanups: see Judge.finishers.
+	// finishers holds indices into cleanups: see Judge.finishers.
 	finishers []int
-	stack     []int // of open stages
+	stack     []int // the stages that are open, innermost last
 }
 
-// fits reports whether the plan is one for the file. The parser gives files with the same
-// checkpoints the same pairs.
+// fits reports whether the plan applies to the file. The parser shares the same pairs between files
+// with the same checkpoints, so fits compares only their addresses.
 func (p *plan) fits(f *timeline.File) bool {
 	return p.run == f.Run && p.checkpoints == len(f.Checkpoints) && same(p.stages, f.Stages) &&
 		same(p.cleanups, f.Cleanups)
@@ -101,7 +101,7 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 		})
 		p.lanes[i].finishers = make([]int, len(p.lanes[i].cleanups))
 	}
-	// A stage comes after its cleanups.
+	// At the same After, the cleanups come before their stage.
 	slices.SortFunc(order, func(a, b result) int { return a.after - b.after })
 	p.results = make([]Recovered, len(order))
 	for slot, r := range order {

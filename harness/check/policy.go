@@ -13,7 +13,8 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// A Policy is what a user demands. In a file (vramsoak.yaml) every part may be left out:
+// A Policy is what a user demands of a run. Every part of the policy file (vramsoak.yaml) may be
+// left out:
 //
 //	gate: [recovery, leak, fragmentation, dark-memory, peak, out-of-memory, completeness, regression,
 //	  consistency]
@@ -28,80 +29,82 @@ import (
 //	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 5%, false_alarms: 0.1%, exact: false}
 //	expect:
 //	  checkpoints: [Before Whisper Cleanup, After Whisper Cleanup]
-//	dialects:                   # lines of your own, see parser.UserDialect
+//	dialects:                   # lines of your own, see dialect.User
 //	  - {name: ours, pattern: 'VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)', unit: MiB}
 type Policy struct {
-	// Gate names the checks that decide the verdict of the whole; the others are shown only.
+	// Gate lists the checks that decide the verdict of the report. Other checks are only shown.
 	Gate []string
-	// Require names the checks that must be judged.
+	// Require lists the checks that must be judged. A skipped one then counts as undecided.
 	Require  []string
 	Recovery RecoveryPolicy
 	Peak     PeakPolicy
-	// MaxGrowth is how much each ledger may grow from one file to the next, in its unit, by its name.
+	// MaxGrowth maps the name of each ledger to the growth that is allowed from one file to the next,
+	// in the ledger's unit.
 	MaxGrowth     map[string]float64
 	Leak          LeakPolicy
 	Fragmentation FragmentationPolicy
 	Drift         DriftPolicy
 	CleanStart    CleanStartPolicy
-	// Regression is for the comparison with earlier runs.
+	// Regression holds the limits for the comparison with earlier runs.
 	Regression RegressionPolicy
 	Expect     ExpectPolicy
-	// Dialects are the user's own. Logs are read in them besides the built-in ones.
+	// Dialects are the user's own log dialects. Logs are read in them and in the built-in ones.
 	Dialects []dialect.User
 }
 
-// RecoveryPolicy is for cleanups and stages.
+// RecoveryPolicy holds the limits for cleanups and stages.
 type RecoveryPolicy struct {
-	Min   Share  // of what was held, to be freed
-	Floor Amount // at most this much held is nothing to free
+	Min   Share  // part of the held memory that must be freed
+	Floor Amount // a cleanup that held at most this much had nothing to free
 }
 
-// PeakPolicy is for the high-water mark over the device's total.
+// PeakPolicy limits the high-water mark, as a part of the device's total.
 type PeakPolicy struct {
-	Notice Share // above it the message says so
+	Notice Share // above it the message is a notice
 	Max    Share // above it the check fails
 }
 
-// LeakPolicy is for everything that is judged over files.
+// LeakPolicy holds the settings of all checks that judge values over files.
 type LeakPolicy struct {
-	MinFiles int // in one process, to judge at all; at least shape.LeastFiles
-	WarmUp   int // files at the start of a process that are left out
+	MinFiles int // needed in one process; at least shape.LeastFiles
+	WarmUp   int // files to ignore at the start of each process
 }
 
-// FragmentationPolicy is for what the allocator holds and does not hand out.
+// FragmentationPolicy limits the memory that the allocator reserves and never hands out.
 type FragmentationPolicy struct {
-	// MaxShare is the part of a process's largest reserve that may be never handed out. 0, the
-	// default, is no limit: an allocator may well hold a cache.
+	// MaxShare is the part of a process's largest reserve that may never be handed out. The default 0
+	// sets no limit, because an allocator may keep a cache.
 	MaxShare Share
 }
 
-// DriftPolicy is for the peaks of stages, recoveries and speed.
+// DriftPolicy limits how much the peaks of stages, recoveries and the speed may change.
 type DriftPolicy struct {
-	MaxChange Share // of the median, for the worse, over a run
+	MaxChange Share // for the worse over a run, as a part of the median
 }
 
-// CleanStartPolicy is for what is in use on a device while no process of the run lives.
+// CleanStartPolicy limits the memory in use on a device before the run and after it.
 type CleanStartPolicy struct {
-	MaxUsed Amount // before the first process
-	MaxLeft Amount // more, after the last one, other tenants' left out
+	MaxUsed Amount // in use before the first process
+	MaxLeft Amount // increase after the last process, without other tenants
 }
 
-// RegressionPolicy is for how much worse a metric may be than in an earlier run. A metric in
-// bytes may be worse by the larger of two amounts.
+// RegressionPolicy limits how much worse a metric may be than in an earlier run. For a metric in
+// bytes, the larger of MinEffect and MinBytes applies.
 type RegressionPolicy struct {
-	MinEffect   Share  // of the earlier run's median: what is in bytes, and ratios
-	MinBytes    Amount // what is in bytes
-	MinSlowdown Share  // of the earlier run's median: times and throughput
-	// the share of comparisons of like runs that may fail, over all of their metrics
+	MinEffect   Share  // for bytes and ratios, as a part of the earlier median
+	MinBytes    Amount // for bytes
+	MinSlowdown Share  // for times and throughput, as a part of the earlier median
+	// FalseAlarms is the probability that a comparison of two equal runs fails by chance, over all
+	// metrics together.
 	FalseAlarms Share
-	// Exact compares memory and ratios byte by byte, for runs without any noise: any difference for
-	// the worse fails.
+	// Set Exact for runs without any noise: any difference for the worse in memory or ratios fails
+	// then.
 	Exact bool
 }
 
-// ExpectPolicy is what a log must contain.
+// ExpectPolicy lists what a log must contain.
 type ExpectPolicy struct {
-	Checkpoints []string // names, in every file that did not end badly
+	Checkpoints []string // names of checkpoints in every file that did not end badly
 }
 
 // A Share is a ratio: 0.95, written 95% or 0.95.
@@ -110,8 +113,9 @@ type Share float64
 // An Amount is a number of bytes, written 64KiB or 1048576.
 type Amount struct{ Bytes int64 }
 
-// DefaultPolicy gates on every check but drift, throughput and clean start, which are mostly
-// signs of something else. Its limits are those that the project documents.
+// DefaultPolicy returns the policy without a policy file. It gates on every check but drift,
+// throughput and clean start: when these fail, the cause often lies outside of the pipeline's
+// memory use. Its limits are those in the documentation.
 func DefaultPolicy() Policy {
 	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
@@ -137,12 +141,13 @@ func DefaultPolicy() Policy {
 	return p
 }
 
-// ParsePolicy reads a policy from YAML. Keys that the file leaves out are as in [DefaultPolicy].
-// The error lists every mistake with its line and column; name is the name of the file in it.
+// ParsePolicy reads a policy from YAML. Keys that the file leaves out have the value of
+// [DefaultPolicy]. The error lists every mistake with its line and column. The parameter name is
+// the file name that the error shows.
 func ParsePolicy(src []byte, name string) (Policy, error) {
 	policy := DefaultPolicy()
 	r := policyReader{strictyaml.New(name)}
-	if body := r.Document(src, "", ""); body != nil { // an empty one asks for nothing
+	if body := r.Document(src, "", ""); body != nil { // an empty file keeps the defaults
 		r.Mapping(body, r.policy(&policy))
 	}
 	if err := r.Err(); err != nil {
@@ -153,7 +158,7 @@ func ParsePolicy(src []byte, name string) (Policy, error) {
 
 type policyReader struct{ *strictyaml.Reader }
 
-// policy returns the keys of a policy file and what reads them.
+// policy returns the keys of a policy file, each with the function that reads its value.
 func (r policyReader) policy(p *Policy) strictyaml.Fields {
 	checks := func(to *[]string) func(ast.Node) {
 		return func(n ast.Node) {
@@ -211,7 +216,7 @@ func (r policyReader) policy(p *Policy) strictyaml.Fields {
 	return all
 }
 
-// maxGrowth reads how much a ledger may grow from one file to the next.
+// maxGrowth returns the function that reads a ledger's MaxGrowth.
 func (r policyReader) maxGrowth(p *Policy, of *Ledger) func(ast.Node) {
 	return func(n ast.Node) {
 		most := p.MaxGrowth[of.Name]

@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Quantity prints a value in one of the units of metrics and findings, for people: "7.23 GiB",
-// "97.5 %", "12.4 s", "31.2 x real time", "4.00 MiB/file", "3".
+// Quantity formats a value in a unit of metrics or findings for people: "7.23 GiB", "97.5 %", "12.4
+// s", "31.2 x real time", "4.00 MiB/file", "3".
 func Quantity(value float64, unit string) string {
 	for _, per := range []string{PerFile, PerReading} {
 		if of, is := strings.CutSuffix(unit, per); is {
@@ -19,7 +19,7 @@ func Quantity(value float64, unit string) string {
 	}
 	switch unit {
 	case Bytes:
-		const most = 1<<63 - 1024 // of the floating-point numbers that are an int64
+		const most = 1<<63 - 1024 // the largest float64 that fits into an int64
 		return record.FormatBytes(int64(math.Round(max(-most, min(most, value)))))
 	case Ratio:
 		return strconv.FormatFloat(100*value, 'f', 1, 64) + " %"
@@ -31,8 +31,8 @@ func Quantity(value float64, unit string) string {
 	return strconv.FormatFloat(value, 'f', -1, 64)
 }
 
-// rateOf prints by how much a value in one of the units grows from one file, or reading, to the
-// next. Ratios and counts grow by little.
+// rateOf formats the growth of a value from one file, or one reading, to the next. It prints ratios
+// and counts with more digits than Quantity, because they grow by little.
 func rateOf(value float64, unit string) string {
 	switch unit {
 	case Ratio:
@@ -43,8 +43,8 @@ func rateOf(value float64, unit string) string {
 	return Quantity(value, unit)
 }
 
-// Change prints how much larger a value is than another, as a share of that: "+5.3 %", "-1.0 %",
-// and from ten times on "x 202".
+// Change formats the relative difference of two values: "+5.3 %", "-1.0 %". From ten times the
+// earlier value on it prints a factor: "x 202".
 func Change(share float64) string {
 	if share >= 9 {
 		return "x " + strconv.FormatFloat(share+1, 'f', 0, 64)
@@ -52,7 +52,8 @@ func Change(share float64) string {
 	return fmt.Sprintf("%+.1f %%", 100*share)
 }
 
-// significant prints three digits that matter, and never an exponent: "0.0124", "12.4", "1240".
+// significant formats a value with three significant digits and without an exponent: "0.0124",
+// "12.4", "1240".
 func significant(value float64) string {
 	digits := 2
 	if value != 0 && !math.IsInf(value, 0) {
@@ -61,7 +62,7 @@ func significant(value float64) string {
 	return strconv.FormatFloat(value, 'f', min(max(digits, 0), 9), 64)
 }
 
-// Grouped sets the thousands of a decimal number apart: "45,000".
+// Grouped inserts commas between the thousands of a decimal number: "45,000".
 func Grouped(digits string) string {
 	sign, fraction := "", ""
 	if rest, negative := strings.CutPrefix(digits, "-"); negative {
@@ -76,7 +77,7 @@ func Grouped(digits string) string {
 	return sign + digits + fraction
 }
 
-// Plural is "1 file" or "60 files".
+// Plural returns the number with its noun: "1 file" or "60 files".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -13,24 +13,25 @@ import (
 	"vramsoak/parser/record"
 )
 
-// limitReadings is over how many readings a level may grow by the limit each. A series has as
-// many readings as somebody chose to take: of more of them, each may grow by less.
+// limitReadings is the number of readings over which a level may grow by the limit for each reading.
+// A pipeline may print readings as often as it likes. If it prints more than this, the allowed
+// growth is divided among them.
 const limitReadings = 60
 
-// A readingsJudge judges the readings of a lane in the processes that were not judged over their
-// files. ok is false if it has no finding; tooFew then says why, if there are any readings.
+// A readingsJudge judges the readings of a lane in processes that have too few files. Without a
+// finding, ok is false, and tooFew says why if there are any readings.
 type readingsJudge func(j *Judge, l *lane, overFiles []processValues) (
 	f Finding, tooFew string, ok bool,
 )
 
-// A readingsVerdict is the finding on one series of readings.
+// A readingsVerdict is the finding on one series of readings, with the values behind it.
 type readingsVerdict struct {
 	*readings.Growth
 	finding Finding
 	series  series
 }
 
-// leakOverReadings judges the growth of the level.
+// leakOverReadings judges whether the level grows over readings.
 func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 	f Finding, tooFew string, ok bool,
 ) {
@@ -73,7 +74,7 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 		}
 		return Finding{}, tooFew, false
 	}
-	// Growth anywhere fails. Where nothing grows, the allocator's own level counts, if there is one.
+	// Growth in any series fails. If none grows, the series of the allocator's own level decides.
 	rank := func(v readingsVerdict) int { return slices.Index(readings.Levels[:], v.Series.Level) }
 	if !slices.ContainsFunc(all, func(v readingsVerdict) bool { return v.finding.Verdict == Fail }) {
 		best := rank(slices.MinFunc(all, func(a, b readingsVerdict) int { return rank(a) - rank(b) }))
@@ -88,9 +89,9 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 	return worst.finding, "", true
 }
 
-// reserveOverReadings judges the growth of what is reserved, where the level of the same lines does
-// not grow: then the allocator takes more and more that it does not hand out. It has a finding only
-// where that is certain.
+// reserveOverReadings judges whether reserved memory grows while the level in the same lines does
+// not. The allocator then reserves more and more that it does not hand out. The finding exists only
+// if the growth is certain.
 func (j *Judge) reserveOverReadings(l *lane, overFiles []processValues) (
 	f Finding, tooFew string, ok bool,
 ) {
@@ -118,7 +119,7 @@ func (j *Judge) reserveOverReadings(l *lane, overFiles []processValues) (
 		}
 		for _, r := range []*readings.Run{s.Worst, &s.Now} {
 			v, fails := grows(s, r)
-			if !fails || levelGrows(s.Name) { // one cause
+			if !fails || levelGrows(s.Name) { // the level's growth is the cause
 				continue
 			}
 			j.noteReadings(&v)
@@ -128,7 +129,7 @@ func (j *Judge) reserveOverReadings(l *lane, overFiles []processValues) (
 	return f, "", false
 }
 
-// judgedOverFiles returns the processes that have enough files to be judged over them.
+// judgedOverFiles returns the processes with enough files to be judged over files.
 func (j *Judge) judgedOverFiles(overFiles []processValues) map[int]bool {
 	judged := map[int]bool{}
 	for i := range overFiles {
@@ -137,7 +138,7 @@ func (j *Judge) judgedOverFiles(overFiles []processValues) map[int]bool {
 	return judged
 }
 
-// noteReadings notes the series that was judged for the report.
+// noteReadings keeps the series for the report.
 func (j *Judge) noteReadings(v *readingsVerdict) {
 	if !j.Trends {
 		return
@@ -149,9 +150,9 @@ func (j *Judge) noteReadings(v *readingsVerdict) {
 	j.trends = append(j.trends, t)
 }
 
-// enough reports whether there are enough readings to judge growth. Where the process works on
-// files too, the readings must come from as many stretches between them: else they may show the
-// loading of a model.
+// enough reports whether there are enough readings to judge growth. If the process also works on
+// files, the readings must come from as many stretches between files. Readings of few stretches may
+// only show that a model is loaded.
 func (j *Judge) enough(r *readings.Run) bool {
 	if r.Readings < j.policy.Leak.MinFiles {
 		return false
@@ -159,7 +160,7 @@ func (j *Judge) enough(r *readings.Run) bool {
 	return !j.named[r.Process] || r.Stretches >= j.policy.Leak.MinFiles
 }
 
-// judgedReadings returns how many series of readings of the log are judged.
+// judgedReadings returns how many series of readings in the log have enough readings.
 func (j *Judge) judgedReadings() int {
 	n := 0
 	for _, l := range j.lanes {
@@ -172,8 +173,9 @@ func (j *Judge) judgedReadings() int {
 	return n
 }
 
-// readingsVerdict judges the lowest readings of the blocks, and then asks whether the others say
-// the same.
+// readingsVerdict judges the lowest readings of the blocks. If they grow, it looks for reasons to
+// doubt this in the other readings. If they are undecided, the highest readings may show that
+// nothing grows.
 func (j *Judge) readingsVerdict(l *lane, s *readings.Series, r *readings.Run) readingsVerdict {
 	v := readingsVerdict{Growth: readings.Of(s, r, Grain(Bytes))}
 	leak := j.policy.MaxGrowth[IdleLevel]
@@ -196,7 +198,7 @@ func (j *Judge) readingsVerdict(l *lane, s *readings.Series, r *readings.Run) re
 	case Fail:
 		doubt = v.doubt(j.judgedReadings())
 		grows.Growing = doubt == ""
-	case Undecided: // what leaks raises the highest readings too
+	case Undecided: // a leak raises the highest readings too
 		high := v.Shape(readings.Most, Grain(Bytes))
 		if !grows.Growing && grows.Slope.Estimate <= v.series.limit &&
 			GrowthVerdict(&high, v.series.limit) == Pass {
@@ -228,8 +230,8 @@ func (v *readingsVerdict) nameAt(i int) string {
 	return fmt.Sprintf("reading %s (line %d)", Grouped(strconv.Itoa(1+i*v.Each)), v.Blocks[i].Line)
 }
 
-// doubt returns a reason to doubt growth, or "". series is how many series were judged: in one of
-// many, noise looks like growth by chance.
+// doubt returns a reason to doubt growth, or "". The parameter series is the number of series that
+// were judged: among many series, noise looks like growth in some by chance.
 func (v *readingsVerdict) doubt(series int) string {
 	r := &v.Result
 	amount := Quantity(r.Slope.Estimate, Bytes)
@@ -237,9 +239,9 @@ func (v *readingsVerdict) doubt(series int) string {
 	grow := v.Rising()
 	more := "more readings of one process would decide it"
 	noise := 2 * r.Sigma
-	half := r.Slope.Estimate * float64(v.Each) / 2 // a block
+	half := r.Slope.Estimate * float64(v.Each) / 2 // half of the growth in a block
 	n := max(2, len(grow)/8)
-	// What began late may be only the longest time so far without a collection.
+	// Growth that began late may only be a longer pause of the garbage collection than before.
 	times := 2.0
 	if r.From > 0 {
 		times = 6
@@ -268,14 +270,14 @@ func (v *readingsVerdict) doubt(series int) string {
 	return ""
 }
 
-// sure returns how many times surer growth must be in one of several series than in a single one,
-// so that all of them together are called growing by chance as seldom: Bonferroni's bound on 0.1 %.
+// sure returns the factor by which growth must be more certain among several series than in a
+// single one. The chance that any of them seems to grow then stays at 0.1 % (Bonferroni's bound).
 func sure(series int) float64 {
 	z := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
 	return z(0.001/float64(max(1, series))) / z(0.001)
 }
 
-// readingsLeft says after how many readings memory is gone at this rate.
+// readingsLeft returns after how many readings memory runs out at this rate.
 func (j *Judge) readingsLeft(l *lane, v *readingsVerdict) string {
 	end := v.Blocks[len(v.Blocks)-1]
 	for _, f := range slices.Concat(j.tl.Outside, j.tl.Files) {
@@ -285,7 +287,7 @@ func (j *Judge) readingsLeft(l *lane, v *readingsVerdict) string {
 			}
 		}
 	}
-	level := int64(0) // the highest of the last readings
+	level := int64(0) // the highest of the last blocks
 	for _, b := range v.Blocks[len(v.Blocks)-max(1, len(v.Blocks)/8):] {
 		level = max(level, b.Most)
 	}
@@ -311,7 +313,7 @@ func (j *Judge) readingsLeft(l *lane, v *readingsVerdict) string {
 		"; a checkpoint at the end of each file would show where it grows"
 }
 
-// otherCauses names other causes of growth of a level.
+// otherCauses returns other possible causes of a level's growth, or "".
 func otherCauses(level record.Quantity) string {
 	switch {
 	case level == record.Used:

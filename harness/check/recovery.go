@@ -7,53 +7,57 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A Recovered is what one cleanup, or one stage that has cleanups, gave back in one file.
+// A Recovered is the memory that one cleanup, or one stage with cleanups, freed in one file.
 type Recovered struct {
-	Name  string // "Whisper Cleanup"; of a stage "Transcription"
+	Name  string // "Whisper Cleanup", or for a stage "Transcription"
 	Lane  record.Lane
-	Stage bool // a stage, not a cleanup
+	Stage bool // true for a stage
 	File  *timeline.File
-	// Before and After are indices into File.Checkpoints: the level falls from the one to the other.
-	// For a stage Before is its peak checkpoint.
+	// Before and After are the indices in File.Checkpoints between which the level falls. For a stage,
+	// Before is the checkpoint with the stage's peak.
 	Before, After int
 
-	// Verdict is Skipped where the log does not tell what was held; Reason then says why. Freed is
-	// known all the same, but Share, Low, High, Held and Nothing are not to be shown.
+	// Verdict is Skipped if the log does not tell how much was held; Reason then says why. Freed is
+	// still valid then, but Share, Low, High, Held and Nothing must not be shown.
 	Verdict Verdict
 	Reason  string
 
-	// freed / held by the printed values; above 1 where it freed what was there before, too
+	// Share is freed / held, computed from the printed values. It exceeds 1 if the cleanup also freed
+	// memory from before the stage or process began.
 	Share float64
-	// the least and the greatest Share that the printed digits allow; not set where Nothing
+	// Low and High are the least and greatest Share that the printed digits allow. They are not set if
+	// Nothing is.
 	Low, High float64
-	Freed     int64 // bytes; negative where memory grew; 0 where the checkpoints have no reading
+	Freed     int64 // bytes; negative if memory grew; 0 without readings
 	Held      record.Size
-	// Nothing says that there was nothing to free: what was held is no more than the policy's floor
-	// or the resolution. It passes with a Share of 1.
+	// Nothing is set if there was nothing to free: at most the policy's floor, or the resolution of
+	// the digits, was held. The recovery passes then with a Share of 1.
 	Nothing bool
 
 	sum *recoverySum
-	n   int32 // the file's place in the timeline
+	n   int32 // the file's index in Timeline.Files
 }
 
-// recoveriesOf judges each cleanup of a file and each stage that has cleanups, in the order of
-// their Afters: freed / held must reach the policy's share. The result is valid until the next
-// file.
+// recoveriesOf judges each cleanup of a file, and each stage with cleanups: freed / held must reach
+// the policy's minimum. The result is in the order of the Afters and is valid until the next file.
 //
-// What a cleanup holds is, in this order:
+// Freed is the fall of the level over the cleanup. What a cleanup held is the first of these that
+// applies:
 //
-//   - what the pipeline says (holds=);
-//   - for the last cleanup of a stage, everything above the level at the stage's start;
-//   - for another cleanup inside a stage, unknown, because other objects live on: the cleanup is
-//     shown, the stage is judged;
-//   - outside stages, everything above the level that the file's last complete recovery left.
-//     Before the first one, everything above the level at which the process began, or all of it if
-//     the log begins with the cleanup itself or the level has not risen since. A cleanup outside
-//     stages may leave memory that the next ones free, or may have freed: a waveform goes, then the
-//     model. Then it is only shown, and the next ones decide.
+//   - The pipeline prints it (holds=).
+//   - The last cleanup of a stage held everything above the level at the stage's start.
+//   - What an earlier cleanup inside a stage held is unknown, because other objects of the stage
+//     live on. The cleanup is shown, and the stage is judged.
+//   - A cleanup outside stages held everything above the level that the file's last complete
+//     recovery left. Before the first recovery, it held everything above the level at which the
+//     process began. If the log begins with the cleanup itself, or the level has not risen since,
+//     it held all memory.
 //
-// A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and
-// is not judged.
+// A cleanup outside stages may leave memory that the next cleanups free: a first one deletes the
+// waveform, the next one the model. The first one is then only shown, and the next ones decide.
+//
+// A stage is judged in the same way from its peak. A stage without a cleanup hands its memory on to
+// the next stage and is not judged.
 func (j *Judge) recoveriesOf(f *timeline.File, n int32) []Recovered {
 	if len(f.Cleanups)+len(f.Stages) == 0 {
 		return nil
@@ -99,8 +103,8 @@ func (j *Judge) innerCleanup(r *Recovered, l *lane, f *timeline.File, c *timelin
 	}
 }
 
-// stage judges a stage from its peak: the index of the checkpoint with the largest level within
-// it.
+// stage judges stage s of a file. The parameter peak is the index of the checkpoint with the
+// stage's highest level.
 func (j *Judge) stage(r *Recovered, l *lane, f *timeline.File, s, peak int) {
 	stage := &f.Stages[s]
 	start, hasStart := l.get(&f.Checkpoints[stage.Before])
@@ -111,8 +115,8 @@ func (j *Judge) stage(r *Recovered, l *lane, f *timeline.File, s, peak int) {
 	}
 }
 
-// stagePeaks finds the peaks of a file's stages in one pass. Stages of a lane nest, so an outer
-// stage reaches what its inner stages reach.
+// stagePeaks finds the peaks of a file's stages in one pass. The stages of a lane are nested, so
+// the peak of an inner stage also counts for the outer stage.
 func (p *plan) stagePeaks(f *timeline.File) {
 	for s := range f.Stages {
 		p.peaks[s] = f.Stages[s].Before
@@ -151,7 +155,7 @@ func (p *plan) noteStagePeaks(f *timeline.File, n int32) {
 	}
 }
 
-// raise makes a checkpoint the peak of the innermost open stage if it is higher.
+// raise makes a checkpoint the peak of the innermost open stage if its level is higher.
 func (p *plan) raise(lp *lanePlan, f *timeline.File, at int) {
 	if len(lp.stack) == 0 {
 		return
@@ -163,9 +167,9 @@ func (p *plan) raise(lp *lanePlan, f *timeline.File, at int) {
 	}
 }
 
-// ratio computes freed / held where the level falls from the checkpoint high to the checkpoint
-// low, and start is the level before. If the checkpoint first says holds=, that is what is held,
-// whatever start is.
+// ratio sets r to freed / held and its verdict. Freed is the fall of the level from checkpoint high
+// to checkpoint low. Held is the level at high minus start. If checkpoint first prints holds=, that
+// value is held instead.
 func (j *Judge) ratio(
 	r *Recovered, l *lane, f *timeline.File,
 	first, high, low int, start record.Size,
@@ -188,7 +192,7 @@ func (j *Judge) ratio(
 	floor := j.policy.Recovery.Floor.Bytes
 	if r.Held.Bytes <= max(floor, r.Held.Resolution) {
 		r.Verdict, r.Nothing, r.Share = Pass, true, 1
-		if bottom.Low()-top.High() > floor { // it took memory
+		if bottom.Low()-top.High() > floor { // the cleanup allocated memory
 			r.Verdict, r.Nothing, r.Share = Fail, false, 0
 		}
 		return
@@ -212,9 +216,10 @@ func (j *Judge) ratio(
 	}
 }
 
-// shareBounds returns the least and the greatest (top - bottom) / (top - start) over the
-// intervals of the three. For top > start it falls with bottom, grows with start, and is
-// monotonic in top, so the extremes are in corners.
+// shareBounds returns the least and the greatest value of (top - bottom) / (top - start) for all
+// values that the printed digits of the three sizes allow. For top > start, the ratio falls with
+// bottom, rises with start, and is monotonic in top, so its extremes are at the ends of the
+// intervals.
 func shareBounds(top, bottom, start record.Size) (low, high float64) {
 	share := func(t, b, s int64) float64 { return float64(t-b) / float64(max(1, t-s)) }
 	low = min(share(top.Low(), bottom.High(), start.Low()), share(top.High(), bottom.High(),
@@ -228,7 +233,7 @@ func shareBounds(top, bottom, start record.Size) (low, high float64) {
 func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	l := lp.lane
 	birth, _ := l.get(&record.Checkpoint{Reading: l.atBirth})
-	left, closed := birth, false // closed: left is what a recovery left
+	left, closed := birth, false // closed is set if a recovery left the level left
 	stages := lp.stages
 	j.finishers(lp, f)
 	for i, n := range lp.cleanups {
@@ -267,9 +272,9 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	}
 }
 
-// grown reports whether the memory that the cleanup frees was taken after the process began: the
-// level rose above its first one, and does not fall below it. A model that was loaded before the
-// first checkpoint is the cleanup's to free.
+// grown reports whether the memory that the cleanup frees was allocated after the process's first
+// checkpoint: the level rose above the first one, and does not fall below it. If a model was loaded
+// before the first checkpoint, grown is false, and all memory counts as held.
 func (j *Judge) grown(l *lane, f *timeline.File, c *timeline.Cleanup, birth record.Size) bool {
 	top, _ := l.get(&f.Checkpoints[c.Before])
 	bottom, _ := l.get(&f.Checkpoints[c.After])
@@ -278,8 +283,9 @@ func (j *Judge) grown(l *lane, f *timeline.File, c *timeline.Cleanup, birth reco
 		bottom.High()+j.policy.Recovery.Floor.Bytes >= birth.Low()
 }
 
-// finishers finds, for each of a lane's cleanups outside of stages, the one that leaves the
-// least: itself, or one of those that follow without anything allocated in between.
+// finishers finds the cleanup that completes each of a lane's cleanups outside of stages. This is
+// the one that leaves the least: the cleanup itself, or a later one if nothing is allocated in
+// between.
 func (j *Judge) finishers(lp *lanePlan, f *timeline.File) {
 	l, of := lp.lane, lp.finishers
 	for i := len(of) - 1; i >= 0; i-- {

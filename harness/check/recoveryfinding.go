@@ -7,28 +7,28 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A recoverySum sums up one cleanup or stage of a lane over the files.
+// A recoverySum sums up the recoveries of one cleanup or stage of a lane over the files.
 type recoverySum struct {
 	name string
 	all  int
-	of   [4]*recoveryCount // by the places in recoveryVerdicts
-	// shares has freed / held, where that is known and something was held.
+	of   [4]*recoveryCount // one for each of recoveryVerdicts
+	// shares holds freed / held for the files in which something was held and could be judged.
 	shares column
 }
 
-// recoveryVerdicts are the verdicts on one recovery. Of several recoveries, the first verdict in
-// this list that occurs counts.
+// recoveryVerdicts lists the verdicts on one recovery. The verdict on a cleanup over all files is
+// the first in this list that any file has.
 var recoveryVerdicts = [...]Verdict{Fail, Undecided, Pass, Skipped}
 
 type recoveryCount struct {
 	n       int
-	decided Recovered // the first that fails; else the one with the least share
+	decided Recovered // the first that fails; else the one with the lowest share
 	at      record.Position
 }
 
-// sum returns the sum of a cleanup or stage.
+// sum returns the lane's sum of the cleanup or stage with this name.
 func (l *lane) sum(name string) *recoverySum {
-	const few = 8 // a log may have many ledgers of one cleanup each
+	const few = 8 // with more names, a map is faster than a search
 	s := l.byName[name]
 	named := func(s *recoverySum) bool { return s.name == name }
 	if i := slices.IndexFunc(l.sums[:min(few, len(l.sums))], named); i >= 0 {
@@ -64,8 +64,8 @@ func (s *recoverySum) add(r *Recovered) {
 	}
 }
 
-// recovery adds one finding for each cleanup and stage of a lane, in the order of their first
-// appearance.
+// recovery adds a finding for each cleanup and stage of a lane, in the order in which they first
+// appear.
 func (j *Judge) recovery(l *lane) {
 	for _, s := range l.sums {
 		j.add(j.recoveryFinding(j.subject(s.name, l.id), s))
@@ -86,7 +86,7 @@ func (j *Judge) recovery(l *lane) {
 	j.add(f)
 }
 
-// recoveryFinding sums up one cleanup or stage over the files.
+// recoveryFinding returns the finding on one cleanup or stage over all files.
 func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	f := Finding{
 		Check: Recovery, Subject: subject, Unit: Ratio, Limit: new(float64(j.policy.Recovery.Min)),

@@ -12,7 +12,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Schema names the form of a Report in JSON.
+// Schema is the version of the JSON form of a Report.
 const Schema = "vramsoak.verdict/1"
 
 // A Report is the judgement of a timeline under a policy. Its JSON form is verdict.json.
@@ -22,35 +22,35 @@ type Report struct {
 	Files       int       `json:"files"`
 	Checkpoints int       `json:"checkpoints"`
 	HighWater   HighWater `json:"peak"`
-	PeakBy      *PeakBy   `json:"peak_by,omitempty"` // nil where no peak was judged
+	PeakBy      *PeakBy   `json:"peak_by,omitempty"` // nil if no peak was judged
 	Findings    []Finding `json:"findings"`
-	// Notes are what a reader should know beside the findings, a sentence each.
+	// Notes are further facts for the reader, a sentence each.
 	Notes []string `json:"notes,omitempty"`
 
-	// The rest is not in verdict.json.
+	// The fields below are not in verdict.json.
 
-	// Unread are the checks on memory that would decide the verdict, where the log has no reading of
-	// it: none of them was made.
+	// Unread lists the gating memory checks that could not be made because the log has no memory
+	// reading.
 	Unread []string `json:"-"`
-	// Recoveries are each cleanup and stage of each file that the timeline has checkpoints of, in the
-	// order of the log.
+	// Recoveries holds each cleanup and stage of each file whose checkpoints the timeline keeps, in
+	// the order of the log.
 	Recoveries []Recovered `json:"-"`
-	// Policy is what it was judged by.
+	// Policy is the policy behind the findings.
 	Policy Policy `json:"-"`
-	// Trends are the series that were judged for growth, each in the process that decided its
-	// finding; nil where [Judge.Trends] is not set.
+	// Trends holds each series that was judged for growth, in the process that decided its finding. It
+	// is nil unless [Judge.Trends] is set.
 	Trends []Trend `json:"-"`
-	// Measured is what the run measured, file by file; nil where [Judge.Measures] is not set.
+	// Measured holds what the run measured, file by file. It is nil unless [Judge.Measures] is set.
 	Measured *Measurements `json:"-"`
-	// found are the findings as they were made, before the policy's demands.
+	// found holds the findings before [Policy.Require] is applied.
 	found []Finding
 }
 
-// HighWater is the largest reading of each kind in a log, in bytes; 0 where there is none.
+// HighWater holds the largest reading of each kind in a log, in bytes, or 0.
 type HighWater struct {
 	Allocated int64 `json:"allocated"`
 	Reserved  int64 `json:"reserved"`
-	Used      int64 `json:"used,omitempty"` // of the device, from checkpoints or samples
+	Used      int64 `json:"used,omitempty"` // on the device, from checkpoints or samples
 	Total     int64 `json:"total"`
 }
 
@@ -61,24 +61,24 @@ func (h *HighWater) add(r *record.Reading) {
 	h.Total = max(h.Total, r.Bytes(record.Total))
 }
 
-// A PeakBy is the reading that decided the worst finding on a peak. It is of one device, unlike the
-// largest readings of a [HighWater].
+// A PeakBy is the reading that decided the worst finding on a peak. It belongs to one device. The
+// values of a [HighWater], by contrast, may belong to several devices.
 type PeakBy struct {
 	Quantity string `json:"quantity"` // as in [Finding]
 	Bytes    int64  `json:"bytes"`
-	Total    int64  `json:"total,omitempty"` // the device's; 0 where it is not known
+	Total    int64  `json:"total,omitempty"` // total of the device; 0 if unknown
 }
 
-// A Trend is a series over the files of one process.
+// A Trend is a series over the files, or readings, of one process.
 type Trend struct {
-	Finding Finding // on it
+	Finding Finding // the finding on the series
 	Unit    string
 	Files   []*timeline.File
-	Values  []float64 // one a file
-	// Every says that it is over readings instead of files: a value is the lowest of so many readings
-	// that follow one another. 0 is over files.
+	Values  []float64 // one for each file, or for each block of readings
+	// Every is 0 for a series over files. For a series over readings, each value is the lowest of so
+	// many consecutive readings.
 	Every int
-	// Falls says that a fall was looked for. Result is then on the values times -1.
+	// Falls is set if a fall is bad. Result is then the shape of the values times -1.
 	Falls  bool
 	Result shape.Result
 }
@@ -91,8 +91,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// Join adds findings to those of the log, and gives the verdict of all. A finding that gates does
-// so whatever the policy says.
+// Join adds findings to the report and updates the verdict. A joined finding with Gates set decides
+// the verdict even if the policy does not gate on its check.
 func (r *Report) Join(findings ...Finding) {
 	r.found = append(r.found, findings...)
 	slices.SortStableFunc(r.found, byCheck)
@@ -105,8 +105,8 @@ func (r *Report) Join(findings ...Finding) {
 	r.Verdict = whole(r.Findings)
 }
 
-// Revise changes findings and gives the verdict anew, for a caller who knows more than the log
-// tells, as a simulator does.
+// Revise changes findings and updates the verdict. It is for callers who know more than the log,
+// such as a simulator.
 func (r *Report) Revise(change func(f *Finding)) {
 	for i := range r.found {
 		change(&r.found[i])
@@ -114,8 +114,8 @@ func (r *Report) Revise(change func(f *Finding)) {
 	r.Join()
 }
 
-// Unsettle makes the findings of a check undecided that fail, where what it was judged by does not
-// suffice.
+// Unsettle makes the failed findings of a check undecided. Callers use it if the data behind the
+// check is not good enough to fail.
 func (r *Report) Unsettle(check string) {
 	r.Revise(func(f *Finding) {
 		if f.Check == check && f.Verdict == Fail {
@@ -128,9 +128,9 @@ func byCheck(a, b Finding) int {
 	return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
 }
 
-// whole returns the verdict of all: fail if a gating check fails, else undecided if one is, else
-// pass if one was judged. That no allocation failed and no reading contradicts itself is not
-// enough to pass: that is so too in a log that has nothing to judge by.
+// whole returns the verdict over all findings: fail if a gating check fails, else undecided if one
+// is undecided, else pass if one passes. Findings that pass only because nothing speaks against
+// them, such as "no out-of-memory message", do not make the report pass.
 func whole(findings []Finding) Verdict {
 	verdict := Undecided // no data is never a pass
 	for _, want := range []Verdict{Pass, Undecided, Fail} {
@@ -143,8 +143,8 @@ func whole(findings []Finding) Verdict {
 	return verdict
 }
 
-// required makes the checks undecided that the policy requires and that the log could not give. A
-// check that was judged anywhere was given.
+// required makes the checks undecided that the policy requires and the log has no data for. A check
+// that was judged on any subject is fulfilled.
 func required(checks []string, findings []Finding) []Finding {
 	for _, check := range checks {
 		of := func(f Finding) bool { return f.Check == check }
@@ -173,21 +173,21 @@ func required(checks []string, findings []Finding) []Finding {
 	return findings
 }
 
-// MostAlike is how many findings of one check that have the same verdict a report lists one by
-// one. The rest are summed in one more, the others: a log can name 20,000 devices, or 200,000
-// cleanups, and each is judged.
+// MostAlike is the largest number of findings with the same check and verdict that a report lists
+// one by one. One more finding sums up the others. A log can have 20,000 devices or 200,000
+// cleanups, and each one gets a finding.
 const MostAlike = 256
 
-// A gathering holds findings as they are made, in memory that does not grow with their number.
+// A gathering collects findings. Its memory does not grow with their number.
 type gathering struct {
 	findings []Finding
-	marks    map[string]bool // what subjects end with where there are several lanes
+	marks    map[string]bool // lane suffixes of subjects, such as " (GPU 1)"
 	same     map[sameFinding]*alike
 	kinds    map[kind]*group
-	order    []kind // in which they came up
+	order    []kind // in the order in which they first appear
 }
 
-// A sameFinding is what two findings on different lanes have in common if they say the same.
+// A sameFinding is the key under which equal findings on different lanes are merged.
 type sameFinding struct {
 	check   string
 	verdict Verdict
@@ -197,13 +197,13 @@ type sameFinding struct {
 
 type alike struct{ at, count int }
 
-// A group is the findings of a kind.
+// A group holds the findings of a kind: how many are listed, and the sum of the others.
 type group struct {
 	listed int
 	others Finding
 }
 
-// A kind is what findings that are summed together have in common.
+// A kind is the key under which findings above MostAlike are summed.
 type kind struct {
 	check   string
 	verdict Verdict
@@ -217,8 +217,8 @@ func newGathering() gathering {
 	}
 }
 
-// add adds a finding. One that says the same of several lanes is kept once, where nothing is
-// measured: a job of 64 ranks has no total 64 times.
+// add adds a finding. Equal findings on several lanes are merged into one if nothing was measured,
+// so that a job of 64 ranks does not say 64 times that it has no total.
 func (g *gathering) add(f Finding) {
 	subject, ofLane := f.Subject, false
 	foldable := f.Verdict == Skipped || f.Verdict == Pass && f.Check == Consistency
@@ -245,7 +245,7 @@ func (g *gathering) add(f Finding) {
 		g.findings = append(g.findings, f)
 		return
 	}
-	if k.others.Check == "" { // the first of them shows where they are
+	if k.others.Check == "" { // the first one shows where they are
 		k.others = f
 		k.others.Measured, k.others.Limit, k.others.Unit, k.others.Stage = nil, nil, "", ""
 		k.others.count = 0
@@ -253,7 +253,7 @@ func (g *gathering) add(f Finding) {
 	k.others.count += max(1, f.count)
 }
 
-// summed returns the findings with those beyond MostAlike of each kind summed in one.
+// summed returns the findings, with those above MostAlike of each kind summed into one.
 func summed(findings []Finding) []Finding {
 	g := newGathering()
 	for _, f := range findings {
@@ -262,7 +262,7 @@ func summed(findings []Finding) []Finding {
 	return g.gathered()
 }
 
-// gathered returns the findings by their checks, with one for the others of each kind.
+// gathered returns the findings sorted by check, with one finding for the others of each kind.
 func (g *gathering) gathered() []Finding {
 	for _, of := range g.order {
 		k := g.kinds[of]

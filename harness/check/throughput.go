@@ -14,7 +14,7 @@ func (j *Judge) throughput() {
 		Check: Throughput, Verdict: Skipped, Subject: "throughput",
 		Message: "no file that ended ok has a duration",
 	}}
-	var files []int32 // that ended well
+	var files []int32 // indices of the files that ended well
 	for i, f := range j.tl.Files {
 		if j.endedWell(f) {
 			files = append(files, int32(i))
@@ -48,7 +48,7 @@ func (j *Judge) throughput() {
 		f = trend.finding
 		f.Message = s.grows(&trend.result) + "; " + slow.text
 	}
-	f.in(slow.file) // shows better where it began than the line that fits best
+	f.in(slow.file) // this file shows where it began better than the trend's fit does
 	f.At = new(slow.file.EndPos)
 	j.add(f)
 	for i := range j.trends {
@@ -58,16 +58,16 @@ func (j *Judge) throughput() {
 	}
 }
 
-// A slowdown is files that take longer from one file on, up to the end of a run.
+// A slowdown means that files take longer from one file on, up to the end of a run.
 type slowdown struct {
-	file *timeline.File // the first
-	more float64        // time that they take, as a part of the time of those before
+	file *timeline.File // the first slow file
+	more float64        // extra time, relative to the files before
 	text string
 }
 
-// slowdown returns the largest slowdown of all runs. If there is a trend already, the slowdown
-// need not be certain by itself. A new process does not change how long a file takes, so all
-// processes of a run are judged together.
+// slowdown returns the largest slowdown of all runs. Set trend if the times already show a trend;
+// the slowdown then need not be certain by itself. All processes of a run are judged together,
+// because a new process does not change how long a file takes.
 func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, found bool) {
 	for from := 0; from < len(c.files); {
 		to := from
@@ -84,8 +84,8 @@ func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, 
 	return worst, found
 }
 
-// slowRun looks for a slowdown in the times of a run's files. It compares their logarithms, because
-// noise is larger where the time is.
+// slowRun looks for a slowdown in the times of a run's files. It compares the logarithms of the
+// times, because longer times have more noise.
 func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bool) (
 	s slowdown, slow bool,
 ) {
