@@ -2,7 +2,7 @@ package harness
 
 import "time"
 
-// An alarm rings when its limit has passed since a start.
+// An alarm is a timer that fires when the time limit has passed since start.
 type alarm struct {
 	rings <-chan time.Time // nil if there is no limit
 	timer *time.Timer
@@ -19,7 +19,7 @@ func newAlarm(limit time.Duration) *alarm {
 	return a
 }
 
-// set moves the alarm if the start is a new one.
+// set restarts the timer if start has changed.
 func (a *alarm) set(start time.Time) {
 	if a.timer != nil && !start.Equal(a.start) {
 		a.start = start

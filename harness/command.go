@@ -11,19 +11,22 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// The environment variables that processes get, beyond those that identify the run.
+// The environment variables that every process of the pipeline gets, in addition to those of
+// [supervise.EnvRun], which identify the run.
 const (
-	// EnvFirst is the number in the batch, from 1, of the first file that the process gets, so that
-	// the process can number its files as the batch does.
+	// EnvFirst holds the number of the process's first file, counted from 1 over the whole batch. The
+	// process can use it to number its files as the log does.
 	EnvFirst = "VRAMSOAK_FIRST"
-	// EnvGPU says which GPU the processes of a worker have, by the driver's number. To them it is
-	// device 0.
+	// EnvGPU holds the driver's number of the GPU that a worker's processes use. The processes see
+	// only that GPU, as device 0.
 	EnvGPU = "VRAMSOAK_GPU"
-	// envUnbuffered has Python write its lines when it prints them, not when 8 KiB are full.
+	// envUnbuffered makes Python write each line at once. By default Python waits until 8 KiB are
+	// full.
 	envUnbuffered = "PYTHONUNBUFFERED=1"
 )
 
-// command prepares a process that gets the files of these indices.
+// command returns the command line, standard input and environment of a process that gets the files
+// with these indices.
 func (r *run) command(given []int) (supervise.Command, error) {
 	c := supervise.Command{Argv: r.cfg.Command}
 	switch r.cfg.Feed {
@@ -52,7 +55,7 @@ func (r *run) command(given []int) (supervise.Command, error) {
 	return c, nil
 }
 
-// list returns the paths of files, one per line.
+// list returns the paths of these files, one per line.
 func (r *run) list(files []int) string {
 	var b strings.Builder
 	for _, i := range files {
@@ -71,9 +74,10 @@ func replace(argv []string, mark, value string) []string {
 	return out
 }
 
-// gpuEnv returns the variables that show the process its GPU and no other. Under PCI_BUS_ID CUDA
-// counts GPUs as the driver does (CUDA C++ Programming Guide, "CUDA Environment Variables"). HIP
-// reads CUDA's variable if its own is not set (HIP documentation, "Environment variables").
+// gpuEnv returns the environment variables that hide all GPUs except the worker's from the process.
+// PCI_BUS_ID makes CUDA number GPUs as the driver does (CUDA C++ Programming Guide, "CUDA
+// Environment Variables"). HIP reads CUDA's variable if HIP's own variable is not set (HIP
+// documentation, "Environment variables").
 func (c Config) gpuEnv() []string {
 	if c.gpu == nil {
 		return nil

@@ -24,10 +24,10 @@ const (
 	// FeedList starts one process for many files; "{list}" is replaced by the path of a file with
 	// one path per line.
 	FeedList Feed = "list"
-	// FeedStdin starts one process for many files. It writes one path per line to the process's
-	// standard input, then closes that.
+	// FeedStdin starts one process for many files. The harness writes one path per line to the
+	// standard input of the process, then closes the standard input.
 	FeedStdin Feed = "stdin"
-	// FeedNone starts one process that knows its files by itself.
+	// FeedNone starts one process that finds its files by itself. The harness has no batch then.
 	FeedNone Feed = "none"
 )
 
@@ -54,7 +54,8 @@ func contains(command []string, mark string) bool {
 	return slices.ContainsFunc(command, has)
 }
 
-// OnCrash says what follows when a process dies in the middle of a file, or is killed.
+// OnCrash says what the harness does after a process crashed: it was killed, or ended in the middle
+// of a file.
 type OnCrash string
 
 // What may follow a crash.
@@ -69,49 +70,53 @@ const (
 const (
 	DefaultSampleEvery = 100 * time.Millisecond
 	DefaultGrace       = 5 * time.Second
-	DefaultSettleLimit = 30 * time.Second // of the command line; 0 does not look at the devices
+	DefaultSettleLimit = 30 * time.Second // default of --settle-limit
 )
 
-// A Config says what to run over which files, and where the log goes.
+// A Config holds the command, the files, the limits of the run, and the run folder.
 type Config struct {
 	Command []string // program and arguments
-	// Shown is the command as the log has it; nil is Command with its secrets masked. A run that is
-	// resumed keeps the one that it began with.
+	// Shown is the command as the log shows it; nil means Command with its secrets masked. A run that
+	// is resumed must have the same Shown as before.
 	Shown []string
 	// Secrets are further names of flags and variables whose values must not get into the log.
 	Secrets secret.Names
 	Files   []queue.Input // in the order in which they are fed; a path may occur several times
 	Feed    Feed
 
-	// Timeout is how long one file may take, and how long the wait for the next file to begin may
-	// take; 0 is no limit. If a process works on one file, its start counts.
+	// Timeout is how long one file may take, and how long a process may take to begin the next file; 0
+	// is no limit. With FeedProcess the time that the process takes to start counts as time of its
+	// file.
 	Timeout time.Duration
 	OnCrash OnCrash
 	// RestartEvery feeds at most this many files to one process; 0 is no limit.
 	RestartEvery int
-	// MaxRestarts ends the run instead of starting another process after this many crashes; 0 is no
-	// limit.
+	// MaxRestarts is how many crashes a run survives: after each of these crashes another process
+	// starts, and the next crash ends the run. 0 is no limit.
 	MaxRestarts int
-	// BackOff is the time between a crash and the next process. It doubles with each crash, up to
-	// five minutes, until a file ends well again; 0 is none.
+	// BackOff is the wait between a crash and the start of the next process; 0 is no wait. The wait
+	// doubles with each crash, up to five minutes, and falls back to BackOff when a file has ended
+	// well.
 	BackOff time.Duration
-	// RetryFailed is how many times a file that failed is done again, after all others.
+	// RetryFailed is how many more times a failed file is tried, after all other files.
 	RetryFailed int
-	// Until is how long the run soaks; 0 is until the batch is done. When the time is over, the
-	// current file is finished and the process is ended.
+	// Until is how long the run lasts; 0 means until the batch is done. When the time is over, the
+	// process finishes its current file, and then the harness ends the process.
 	Until time.Duration
-	// More yields further files when those that there are do not suffice, and none at the end of
-	// the batch; it may be nil. A process that takes many files is given RestartEvery at once, or
-	// else 10,000. With Resume it yields the files that the log knows again.
+	// More returns the next files when the harness needs more than it has, and no files at the end of
+	// the batch. More may be nil. A process that takes many files is given RestartEvery files, or
+	// 10,000 if RestartEvery is 0. With Resume, More must return the same files again that it returned
+	// before.
 	More func() []queue.Input
-	// Resume goes on with the run whose log is in the run folder, instead of beginning one.
+	// Resume continues the run whose log is in the run folder, instead of beginning a new run.
 	Resume bool
 
-	// MaxDeviceUsed ends a process when more of its device is in use than this, before it takes the
-	// device down; the zero value is no limit. Without a Device it limits the machine's memory.
+	// MaxDeviceUsed is how much of a device may be in use. The harness ends a process when its device
+	// goes over this limit, before the memory of the device runs out. The zero value is no limit. If
+	// Device is nil, MaxDeviceUsed limits the machine's memory instead.
 	MaxDeviceUsed sample.Limit
 
-	// SampleEvery is the time between two looks at the process's memory.
+	// SampleEvery is the time between two memory samples of the process.
 	SampleEvery time.Duration
 	// Grace is the time between asking a process to end (SIGTERM) and killing it (SIGKILL).
 	Grace time.Duration
@@ -121,48 +126,51 @@ type Config struct {
 	Version string   // of vramsoak, for the log
 	Policy  string   // text of the policy file that will judge the log; "" for the defaults
 
-	// Dialects are those in which the pipeline's lines are read; nil is all built-in ones. They
-	// must be those of Policy, so that the log is judged by what the harness saw.
+	// Dialects are the dialects in which the harness reads the pipeline's lines; nil means all
+	// built-in dialects. They must be the dialects of Policy, so that the check later reads the same
+	// records as the harness.
 	Dialects *parser.Set
 
-	// Device reads what the driver says that the process and its descendants use, as
-	// [meter.View.Use] does; nil if there is no device. A slow driver delays samples and nothing
-	// else.
+	// Device asks the driver how much memory these processes use on each device, as [meter.View.Use]
+	// does; nil if there is no device. A slow driver delays samples and nothing else.
 	Device func(pids []int) ([]meter.Use, error)
-	// Reaper makes this process the parent of what the pipeline leaves behind. It then waits for
-	// every child that ends: for programs that start no other processes during a run.
+	// Reaper makes the harness the parent of the orphan processes that the pipeline leaves behind. The
+	// harness then waits for every child of this program that ends, so set Reaper only in a program
+	// that starts no other processes during a run.
 	Reaper bool
-	// Occupied reads what is in use on the devices, as [meter.View.Occupied] does. SettleLimit is
-	// how long the run waits for that to stop changing, before the first process and after the
-	// last; see [sample.Settle]. The run does not wait if Occupied is nil or SettleLimit is 0.
+	// Occupied returns the memory in use on each device, as [meter.View.Occupied] does. Before the
+	// first process and after the last, the run waits up to SettleLimit until the memory in use stops
+	// changing; see [sample.Settle]. The run does not wait if Occupied is nil or SettleLimit is 0.
 	Occupied    func() ([]meter.Occupancy, error)
 	SettleLimit time.Duration
-	// MaxIdleUsed is how much may be in use on a device before the first process. The run does not
-	// begin if it is more. Nil is no limit.
+	// MaxIdleUsed is how much memory may be in use on a device before the first process starts. If
+	// more is in use, the run does not begin. Nil is no limit.
 	MaxIdleUsed *sample.Limit
-	// Kill, once it yields or is closed, ends the run as the end of the context does, but without
-	// grace.
+	// Kill ends the run when the harness receives from it or it is closed. The process gets SIGKILL at
+	// once; when the context ends, the process gets SIGTERM and Grace first.
 	Kill <-chan struct{}
-	// Progress is called when something changed, and once a second. Calls never overlap. They are
-	// skipped while one is under way, so that a slow one delays nothing but the return of [Run].
+	// Progress is called after each change, and once a second. Calls never overlap: while a call is
+	// under way, newer progress waits and only the newest is passed on. A slow call delays only the
+	// return of [Run].
 	Progress func(Progress)
 	Logger   *slog.Logger
 
-	// gpu is the GPU of the worker that this is the configuration of, and workers their number; see
-	// [RunAll].
+	// gpu is the GPU of the worker that has this configuration, nil for a run without workers. workers
+	// is the number of workers. See [RunAll].
 	gpu     *int
 	workers int
-	// selfExit is how long what a process leaves behind may take to exit by itself; 0 is the
+	// selfExit is how long the orphan processes of a process may take to exit by themselves; 0 is the
 	// default.
 	selfExit time.Duration
-	// wall returns the clock time of a moment, for the log; nil is the moment's own. A test has it
-	// jump.
+	// wall returns the clock time that the log shows for a moment; nil means the moment itself. A test
+	// uses wall to make the clock jump.
 	wall func(time.Time) time.Time
-	// kill sends a signal; nil is unix.Kill. A test replaces it by one that no process obeys.
+	// kill sends a signal; nil means unix.Kill. A test replaces kill by a function that no process
+	// obeys.
 	kill func(pid int, sig syscall.Signal) error
 }
 
-// withDefaults fills in what was left out.
+// withDefaults replaces zero values by their defaults.
 func (c Config) withDefaults() Config {
 	if c.OnCrash == "" {
 		c.OnCrash = CrashRestart
@@ -179,7 +187,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// perProcess returns how many files one process gets; 0 is all there are.
+// perProcess returns how many files one process gets; 0 means all files.
 func (c Config) perProcess() int {
 	if c.Feed == FeedProcess {
 		return 1

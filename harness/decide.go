@@ -8,7 +8,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A decision says whether the run ends with a process, and why. The run goes on if reason is "".
+// A decision says whether the run ends after a process has ended, and why. If reason is "", the run
+// goes on.
 type decision struct {
 	reason string
 	what   string // what happened
@@ -16,7 +17,7 @@ type decision struct {
 	cause  string // the reason that the process printed
 }
 
-// diagnostic says what happened, with the last lines of the process.
+// diagnostic returns what happened, with the last lines of the process.
 func (d decision) diagnostic() string {
 	if d.tail == "" {
 		return d.what
@@ -24,7 +25,7 @@ func (d decision) diagnostic() string {
 	return d.what + "; its last lines:\n" + d.tail
 }
 
-// inOneLine says what happened, with the cause instead of the last lines.
+// inOneLine returns what happened in one line, with the cause instead of the last lines.
 func (d decision) inOneLine() string {
 	line, _, _ := strings.Cut(d.what, "\n")
 	if line != "" && d.cause != "" {
@@ -33,7 +34,7 @@ func (d decision) inOneLine() string {
 	return line
 }
 
-// stopped is the decision to end the run with a process.
+// stopped returns the decision to end the run after this process.
 func (r *run) stopped(end supervise.End, what string) decision {
 	return decision{
 		reason: ReasonStopped, what: fmt.Sprintf("the process (pid %d) %s", end.PID, what),
@@ -41,14 +42,14 @@ func (r *run) stopped(end supervise.End, what string) decision {
 	}
 }
 
-// progress is what a process did.
+// progress says what a process did to its files.
 type progress struct {
-	between bool // it ended between files
+	between bool // it ended when it worked on no file
 	began   bool // files began
 	ok      bool // files ended well
 }
 
-// decide says what follows from the end of a process.
+// decide returns whether the run goes on after the end of a process.
 func (r *run) decide(end supervise.End, did progress) decision {
 	switch {
 	case end.Stuck:
@@ -67,7 +68,7 @@ func (r *run) decide(end supervise.End, did progress) decision {
 	return r.decideManyFiles(end, did)
 }
 
-// decideFilePerProcess is decide for a process that works on one file.
+// decideFilePerProcess is decide with FeedProcess: the process had one file.
 func (r *run) decideFilePerProcess(end supervise.End, did progress) decision {
 	switch {
 	case !end.Timeout && !end.Failed() || r.feeder.Empty():
@@ -78,7 +79,8 @@ func (r *run) decideFilePerProcess(end supervise.End, did progress) decision {
 	return r.restart(end, did.ok)
 }
 
-// decideOwnFiles is decide for a process that knows its files by itself. There is no other process.
+// decideOwnFiles is decide with FeedNone: the process found its files by itself. The run has no
+// other process.
 func (r *run) decideOwnFiles(end supervise.End) decision {
 	switch {
 	case end.Timeout:
@@ -90,12 +92,12 @@ func (r *run) decideOwnFiles(end supervise.End) decision {
 	return decision{reason: ReasonDone}
 }
 
-// decideManyFiles is decide for a process that works on many files of the batch.
+// decideManyFiles is decide with FeedList and FeedStdin: the process had many files of the batch.
 func (r *run) decideManyFiles(end supervise.End, did progress) decision {
 	failed := end.Timeout || end.Failed()
 	_, unfinished := r.batch.Next(r.out.Given())
 	switch {
-	case !unfinished: // an exit code that says that a file failed is no crash
+	case !unfinished: // a failing exit code after all files is no crash
 		return decision{}
 	case !did.began && end.Timeout:
 		return r.stopped(end, fmt.Sprintf("began no file within %v and was ended; "+
@@ -107,8 +109,8 @@ func (r *run) decideManyFiles(end supervise.End, did progress) decision {
 			"have it read its files from %s and print a line %q for each",
 			r.source(), fileStartLine))
 	case !failed && !r.out.NamesFiles && !r.out.EndsFiles:
-		// It may have skipped a file. A new process for the rest would then be given the wrong
-		// files.
+		// The process may have skipped a file, and its checkpoints do not show which. A new process for
+		// the remaining files would then get the wrong ones.
 		return r.stopped(end, fmt.Sprintf("exited with code 0, but its checkpoints show "+
 			"%d of %d files, and not which; have it print a line %q for each",
 			r.out.Begun(), len(r.out.Given()), fileStartLine))

@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// soak works on the batch, between two looks at the devices.
+// soak checks the devices, works on the batch, and measures the devices again.
 func (r *run) soak(ctx context.Context) (decision, error) {
 	if err := r.checkDevices(ctx); err != nil {
 		return decision{reason: ReasonStopped, what: err.Error()}, err
@@ -17,7 +17,7 @@ func (r *run) soak(ctx context.Context) (decision, error) {
 	return r.work(ctx)
 }
 
-// work works on the batch and then looks at the devices.
+// work works on the batch and then logs what is in use on the devices.
 func (r *run) work(ctx context.Context) (decision, error) {
 	d, err := r.processAll(ctx)
 	if err == nil && d.reason != ReasonInterrupted && r.looksAtDevices() {
@@ -28,12 +28,12 @@ func (r *run) work(ctx context.Context) (decision, error) {
 	return d, err
 }
 
-// looksAtDevices reports whether the run looks at the devices before its first process and after
+// looksAtDevices reports whether the run measures the devices before its first process and after
 // its last.
 func (r *run) looksAtDevices() bool { return r.cfg.Occupied != nil && r.cfg.SettleLimit > 0 }
 
-// checkDevices looks at the devices before the first process. It returns an error if they hold more
-// than Config.MaxIdleUsed.
+// checkDevices logs what is in use on the devices before the first process. It returns an error if
+// more than Config.MaxIdleUsed is in use on a device.
 func (r *run) checkDevices(ctx context.Context) error {
 	if !r.looksAtDevices() {
 		return nil
@@ -41,7 +41,7 @@ func (r *run) checkDevices(ctx context.Context) error {
 	found, err := r.settle(ctx, record.PhaseBefore)
 	switch most := r.cfg.MaxIdleUsed; {
 	case ctx.Err() != nil || r.interrupted:
-		return nil // processAll returns that
+		return nil // processAll returns the interruption
 	case err != nil && most != nil:
 		return fmt.Errorf("looking at the device before the first file: %w; "+
 			"without --max-idle-used the run begins all the same", err)
@@ -53,7 +53,8 @@ func (r *run) checkDevices(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for the devices to settle and writes what they hold to the log.
+// settle waits until the memory in use on the devices stops changing, and writes an idle line for
+// each device and a line for each process that holds its memory. See [sample.Settle].
 func (r *run) settle(ctx context.Context, phase record.Phase) ([]record.Idle, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

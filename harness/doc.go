@@ -8,29 +8,31 @@
 //		Dir:     "runs/2026-11-20T02-00-00Z",
 //	})
 //
-// The harness knows no engine: the pipeline is any command, supervised and measured from outside.
-// No shell is involved. The log holds the pipeline's own bytes untouched. Between its lines the
-// harness writes its own: which file was worked on when and how it ended, device and resident
-// memory, how processes ended. The log is written as things happen, so it can be read whatever ends
-// the run, and a run can go on where its log ends ([Config].Resume). The harness judges nothing;
-// harness/check does that, from the log alone. [RunAll] works on several GPUs at once, with a log
-// for each.
+// The pipeline is any command. The harness starts the command without a shell and measures it from
+// outside, so the harness needs no knowledge of the pipeline's engine. soak.log holds the
+// pipeline's output byte for byte. Between the pipeline's lines the harness writes lines of its
+// own: when each file began and how it ended, device and resident memory, and how each process
+// ended. The harness writes the log during the run, so the log can be read even if the run is
+// killed, and [Config].Resume continues a run where its log ends. The harness does not judge the
+// run: harness/check reads the log and returns a verdict. [RunAll] works on several GPUs at once
+// and writes one log per GPU.
 //
-// A pipeline that takes many files in one process prints which one it works on:
+// A pipeline that works on many files in one process should print where each file begins and ends:
 //
 //	[pipeline] file-start path=audio/0001.wav
 //	[pipeline] file-end path=audio/0001.wav status=ok
 //
-// Without these lines, a new file begins when the checkpoint that began the last file comes again.
-// A process works on one file at a time.
+// Without these lines the harness infers the start of a file: if the first checkpoint of a file is
+// "Pipeline Initialization", the next "Pipeline Initialization" begins the next file. A process
+// works on one file at a time.
 //
-// This package holds the run together. Its parts are packages of their own, and each lists what
-// always holds for it:
+// This package controls the run. Each of the following packages does one part of the work and lists
+// its invariants in its package comment:
 //
 //   - harness/supervise starts child processes, waits for them and kills them.
-//   - harness/output reads what they print and finds out which file they work on.
-//   - harness/sample looks at their memory and at the devices from outside.
-//   - harness/queue holds the files and chooses those of the next process.
+//   - harness/output reads the output of the processes and finds out which file they work on.
+//   - harness/sample measures the memory of the processes and of the devices from outside.
+//   - harness/queue holds the files and chooses the files of the next process.
 //   - harness/journal writes soak.log, and reads it back when a run is resumed.
 //
 // Imports go in one direction: harness to output and sample; output to journal; journal to queue;

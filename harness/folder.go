@@ -5,19 +5,20 @@ import (
 	"strconv"
 )
 
-// What a run folder holds.
+// Names of files and folders in and next to a run folder.
 const (
-	// LogName is the name of the log in a run folder, or in a worker's folder.
+	// LogName is the name of the log in a run folder or, with several GPUs, in each worker's folder.
 	LogName = "soak.log"
-	// RescuedSuffix is appended to a run folder's name for the folder that its log is saved to if
-	// it is removed during the run.
+	// RescuedSuffix is appended to the name of a run folder to name its rescue folder. The harness
+	// saves the log in the rescue folder if somebody removes the log during the run.
 	RescuedSuffix = ".rescued"
-	// listName is the name of the file that lists a process's files. Each process's list replaces
-	// the last one.
+	// listName is the name of the file with the paths that a process gets (FeedList). The harness
+	// overwrites the list for each process.
 	listName = "files.txt"
 )
 
-// WorkerDir returns the folder of a worker in a run folder.
+// WorkerDir returns the folder of a GPU's worker in a run folder: WorkerDir("runs/x", 1) is
+// "runs/x/gpu-1".
 func WorkerDir(dir string, gpu int) string {
 	return filepath.Join(dir, workerName(gpu))
 }

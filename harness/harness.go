@@ -15,35 +15,35 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Reasons for which a run ends, in its last line.
+// The reasons why a run ended, as the run-end line of the log names them.
 const (
 	ReasonDone        = "done"
 	ReasonInterrupted = record.Interrupted
 	ReasonStopped     = "stopped"
 )
 
-// ErrNotStarted is in the error of a run whose command could not be started. If Outcome.Processes
-// is 0 too, nothing was run.
+// ErrNotStarted is wrapped in the error of [Run] if the command could not be started. If
+// Outcome.Processes is 0 too, no process of the run was ever started.
 var ErrNotStarted = errors.New("starting the command")
 
-// An Outcome is how a run went. Everything but Diagnostic is in the log too.
+// An Outcome describes how a run ended. The log holds the same facts, except for Diagnostic.
 type Outcome struct {
-	Files     int                   // files to be fed; with FeedNone, files that were seen
+	Files     int                   // files in the batch; with FeedNone, files seen
 	Counts    map[record.Status]int // files that ended, by status
 	Processes int                   // processes that were started
 	Duration  time.Duration
 	Reason    string // ReasonDone, ReasonInterrupted or ReasonStopped
-	// Ended says that the run that was to be resumed was already done: nothing was run.
+	// Ended is true if Config.Resume was set and the run was already done. No process was started.
 	Ended bool
-	// Rescued is the folder that the log was saved to because it was removed from the run folder;
-	// "" if it was not removed.
+	// Rescued is the folder to which the harness saved the log after somebody removed the log from the
+	// run folder. Rescued is "" if nobody removed the log.
 	Rescued string
 	// Diagnostic says why a run stopped, with the last lines that the pipeline printed.
 	Diagnostic string
 }
 
-// A run is a run under way. One goroutine owns it. Processes, samplers and timers send to that
-// goroutine through channels.
+// A run is the state of one run. One goroutine owns the state. Processes, samplers and timers send
+// to that goroutine through channels.
 type run struct {
 	cfg        Config
 	log        *journal.Journal
@@ -54,26 +54,27 @@ type run struct {
 	guard      sample.Guard
 	out        *output.Stream
 	reporter   *reporter
-	// kill is Config.Kill; nil once that has yielded.
+	// kill is Config.Kill; nil after the first receive.
 	kill <-chan struct{}
 
-	// started is when the run began. If it was resumed, it is moved forward by the time between its
-	// parts.
+	// started is when the run began. In a resumed run, started is later by the time during which no
+	// harness was running, so that time.Since(started) is the time spent in the run.
 	started   time.Time
 	processes int
 	restarts  restarts
-	overuse   sample.Overuse // in what the process printed or used last
-	// stuck are the processes that could not be ended.
+	overuse   sample.Overuse // found in the latest checkpoint or samples
+	// stuck holds the PIDs of processes that still ran after SIGKILL.
 	stuck map[int]bool
 	// rescue is where the log is saved if it is removed.
 	rescue *journal.RescueFolder
-	// interrupted says that the context ended, or that Kill yielded.
+	// interrupted is true once the context has ended or Config.Kill was received.
 	interrupted bool
 }
 
-// Run runs the command over the batch and writes the log. An error is trouble of the harness
-// itself: a mistake in the configuration, a command that cannot be started, a log that cannot be
-// written. What the pipeline did is in the outcome, which is nil only if the run did not begin.
+// Run runs the command over the batch and writes the log. Run returns an error only for a fault
+// outside the pipeline: a mistake in the configuration, a command that cannot be started, a log
+// that cannot be written. A failure of the pipeline is not an error: the outcome describes it. The
+// outcome is nil if the run did not begin.
 //
 // When the context ends, Run ends the pipeline, finishes the log, and returns an interrupted
 // outcome.
@@ -99,8 +100,8 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	return r.finish(d, ended, err)
 }
 
-// newRun opens the log of a run with this id. files is the queue that several workers share; nil
-// for a run without workers.
+// newRun opens the log and returns a run with this id. The parameter files is the queue that the
+// workers share, or nil for a run without workers.
 func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 	log, err := journal.Open(cfg.logPath(), cfg.wall)
 	if err != nil {
@@ -142,7 +143,8 @@ func (r *run) discard() {
 	r.reporter.close()
 }
 
-// finish writes the run's last line, unless the run had ended before, and returns how it went.
+// finish writes the run-end line, closes the log and returns the outcome. If ended is set, the log
+// has a run-end line already and gets no other.
 func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 	now := time.Now()
 	if moved := r.log.Check(); err == nil {

@@ -9,8 +9,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// processAll starts processes until no file is left: in the batch, of those that come after it
-// ([Config.More]), and of those to be retried ([Config.RetryFailed]). With FeedNone it starts one.
+// processAll starts one process after the other until all files are done, including the files of
+// [Config].More and the failed files that are retried ([Config].RetryFailed). With FeedNone it
+// starts one process.
 func (r *run) processAll(ctx context.Context) (decision, error) {
 	for {
 		var files []int
@@ -37,14 +38,15 @@ func (r *run) processAll(ctx context.Context) (decision, error) {
 	}
 }
 
-// isInterrupted reports whether the run is to end, and remembers that.
+// isInterrupted reports whether the run was interrupted. It sets r.interrupted if the context has
+// ended.
 func (r *run) isInterrupted(ctx context.Context) bool {
 	r.interrupted = r.interrupted || ctx.Err() != nil
 	return r.interrupted
 }
 
-// nextFiles returns the files of the next process; none if the run is done or interrupted. A worker
-// waits here for files that others may return.
+// nextFiles returns the files of the next process, or no files if the run is done or interrupted.
+// If the queue of a worker is empty, nextFiles waits until other workers return files or finish.
 func (r *run) nextFiles(ctx context.Context) []int {
 	for {
 		now := time.Now()
@@ -55,7 +57,7 @@ func (r *run) nextFiles(ctx context.Context) []int {
 		soaked := newAlarm(r.cfg.Until)
 		if now.Sub(r.started) < r.cfg.Until {
 			soaked.set(r.started)
-		} else { // it rang before; what is left is done all the same
+		} else { // no limit, or it has passed and a file is still to be done
 			soaked.stop()
 		}
 		select {
@@ -123,7 +125,8 @@ func (r *run) processOne(ctx context.Context, files []int) (decision, error) {
 	return d, r.log.Check()
 }
 
-// logOrphans writes to the log which processes were left behind, and which of them still run.
+// logOrphans writes an orphan line for each process in left. The parameter running holds those of
+// them that still run after SIGKILL.
 func (r *run) logOrphans(left, running []supervise.Orphan) {
 	head := r.log.Head(time.Now())
 	for _, o := range left {

@@ -9,26 +9,26 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Progress is how far a run is.
+// Progress says how far a run is.
 type Progress struct {
-	Done, Files int    // files that have ended, and all; Files is 0 if it is not known
-	Failed      int    // of Done, those that did not end well
+	Done, Files int    // files that ended; all files, 0 if unknown
+	Failed      int    // ended files whose status is not ok
 	Current     string // path of the file that is worked on, "" between files
-	// Reading is the pipeline's last checkpoint's; empty before the first.
+	// Reading is the reading of the pipeline's last checkpoint; empty before the first one.
 	Reading record.Reading
 	Elapsed time.Duration
-	// Left is an estimate of the time that the remaining files take; HasLeft is false while nothing
-	// is known.
+	// Left is the estimated time for the remaining files. HasLeft is false while there is no estimate.
 	Left    time.Duration
 	HasLeft bool
-	// Workers is the progress of each worker, if there are several, and GPU the worker's.
+	// Workers holds the progress of each worker, if there are several. In such an element, GPU is the
+	// GPU of the worker.
 	Workers []Progress
 	GPU     int
 
 	pace queue.Pace
 }
 
-// show passes the present state to Config.Progress.
+// show passes the current progress to Config.Progress.
 func (r *run) show(now time.Time) {
 	p := Progress{
 		Done: r.batch.Ended(), Files: r.batch.Len(), Failed: r.batch.Failed(),
@@ -47,7 +47,8 @@ func (r *run) show(now time.Time) {
 	r.reporter.put(p)
 }
 
-// A reporter calls a progress function in a goroutine of its own, with the newest progress.
+// A reporter calls Config.Progress in a goroutine of its own, so that a slow call does not delay
+// the run.
 type reporter struct {
 	newest chan Progress
 	gone   chan struct{}
@@ -66,7 +67,8 @@ func newReporter(show func(Progress)) *reporter {
 	return r
 }
 
-// put replaces the progress that has not been shown yet. Only one goroutine calls it.
+// put hands a progress to the reporter's goroutine. It replaces a progress that was not shown yet.
+// Only one goroutine may call put.
 func (r *reporter) put(p Progress) {
 	select {
 	case <-r.newest:
@@ -75,13 +77,13 @@ func (r *reporter) put(p Progress) {
 	r.newest <- p
 }
 
-// close waits until the last progress is shown.
+// close returns when the last progress was shown.
 func (r *reporter) close() {
 	close(r.newest)
 	<-r.gone
 }
 
-// An overview combines the progress of all workers for one function to show.
+// An overview combines the progress of all workers and passes it to one function.
 type overview struct {
 	mu   sync.Mutex
 	all  []Progress
@@ -99,8 +101,8 @@ func (o *overview) put(worker int, p Progress) {
 	o.show(combine(o.all))
 }
 
-// combine returns the progress of all workers. It supposes that the files that are left go as fast
-// as those that are done, on all GPUs at once.
+// combine returns the progress of all workers together. It estimates the time left on the
+// assumption that the remaining files take as long as the finished files, on all GPUs at once.
 func combine(workers []Progress) Progress {
 	all := Progress{Workers: slices.Clone(workers), HasLeft: true}
 	sum := queue.Pace{AudioKnown: true}

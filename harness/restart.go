@@ -8,11 +8,11 @@ import (
 	"vramsoak/harness/supervise"
 )
 
-// backOffMax is the longest time between a crash and the next process, unless Config.BackOff is
-// longer.
+// backOffMax bounds the wait that doubles after each crash. A longer Config.BackOff is kept as it
+// is.
 const backOffMax = 5 * time.Minute
 
-// restarts counts the processes that follow a crash.
+// restarts counts the crashes that were followed by another process, and holds the back-off.
 type restarts struct {
 	max    int // 0 is no limit
 	n      int
@@ -21,8 +21,8 @@ type restarts struct {
 	pause  time.Duration // before the next process
 }
 
-// crash counts a crash and reports whether another process may follow. ok says that files ended
-// well in the process that crashed.
+// crash counts a crash and reports whether the harness may start another process. Set ok if at
+// least one file ended with status ok in the process that crashed: the back-off then starts anew.
 func (r *restarts) crash(ok bool) bool {
 	if r.max > 0 && r.n >= r.max {
 		return false
@@ -42,7 +42,7 @@ func (r *restarts) crash(ok bool) bool {
 	return true
 }
 
-// restart is the decision after a crash.
+// restart returns the decision after a crash: the run goes on, or it stops at Config.MaxRestarts.
 func (r *run) restart(end supervise.End, ok bool) decision {
 	if !r.restarts.crash(ok) {
 		what := fmt.Sprintf("%s, and it was restarted %d times already, which is the most",
@@ -52,7 +52,7 @@ func (r *run) restart(end supervise.End, ok bool) decision {
 	return decision{}
 }
 
-// pause waits out the back-off. The end of the run ends it.
+// pause waits for the back-off, or until the run is interrupted.
 func (r *run) pause(ctx context.Context) {
 	if r.restarts.pause <= 0 {
 		return

@@ -10,11 +10,12 @@ import (
 	"vramsoak/parser/record"
 )
 
-// reasonKilled is the reason in the log if a part of a run has no last line.
+// reasonKilled is the reason in a resume line if the log has no run-end line before it: the harness
+// was killed.
 const reasonKilled = "killed"
 
-// begin writes the first line of the run, or of the part of it that follows. ended says that the
-// run that is resumed was already done.
+// begin writes the run-start line of a new run, or the resume line of a run that is resumed. It
+// returns ended if the run that was to be resumed is already done; it then writes nothing.
 func (r *run) begin(ctx context.Context) (ended bool, err error) {
 	if !r.cfg.Resume {
 		r.log.Add(r.firstLine())
@@ -27,7 +28,7 @@ func (r *run) begin(ctx context.Context) (ended bool, err error) {
 	return r.resume(ctx, s, torn)
 }
 
-// runStart returns the log's first line, without the run's id.
+// runStart returns the run-start line, the first line of the log, without the id of the run.
 func (c Config) runStart(head record.Header) record.RunStart {
 	command := c.Shown
 	if command == nil {
@@ -53,8 +54,8 @@ func (r *run) firstLine() record.RunStart {
 	return start
 }
 
-// readBack brings the batch to where the log left it, and cuts off the log's torn end, of so many
-// bytes.
+// readBack reads the log and marks in the batch which files have begun and how they ended. It cuts
+// an incomplete end off the log and returns the number of bytes that it cut in torn.
 func (r *run) readBack() (s journal.State, torn int64, err error) {
 	return r.log.Resume(journal.Replay{
 		Dialects: r.cfg.Dialects, Batch: r.batch, Extend: r.feeder.Extend,
@@ -65,7 +66,9 @@ func (r *run) readBack() (s journal.State, torn int64, err error) {
 	})
 }
 
-// resume begins the part of the run that follows what the log says.
+// resume continues the run from the state that readBack returned. It writes a resume line and ends
+// the orphan processes of the earlier harness. If the run is already done, it returns ended and
+// writes nothing.
 func (r *run) resume(ctx context.Context, s journal.State, torn int64) (ended bool, err error) {
 	resume := record.Resume{
 		Header: r.log.Head(r.started), Index: 1, Cut: torn, Reason: reasonKilled,
@@ -94,7 +97,8 @@ func (r *run) resume(ctx context.Context, s journal.State, torn int64) (ended bo
 	return false, r.killEarlier(ctx)
 }
 
-// killEarlier ends what an earlier harness left of the run, and writes that to the log.
+// killEarlier ends the processes that an earlier harness of this run left running, and logs them as
+// orphans.
 func (r *run) killEarlier(ctx context.Context) error {
 	orphans, err := supervise.FindOrphans(r.supervisor.RunID())
 	if err != nil {

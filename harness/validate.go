@@ -10,7 +10,7 @@ import (
 	"vramsoak/harness/queue"
 )
 
-// mistakes collects what is wrong with a configuration.
+// mistakes collects the mistakes in a configuration.
 type mistakes []error
 
 func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }

@@ -12,7 +12,7 @@ import (
 // heartbeat is the time between two calls of Progress when nothing changes.
 const heartbeat = time.Second
 
-// A watch is the time from the start of a process to its end.
+// A watch supervises one process from its start to its end.
 type watch struct {
 	*run
 	p      *supervise.Process
@@ -21,8 +21,9 @@ type watch struct {
 	end    supervise.End
 }
 
-// watch passes on what a process prints, samples it, and ends it when its time or the run's is
-// over. It returns when the process has ended and everything that it printed is passed on.
+// watch writes the output of a process to the log, samples its memory, and ends it when its
+// timeout, the time to soak or the run is over. It returns when the process has ended and all of
+// its output is in the log.
 func (r *run) watch(ctx context.Context, p *supervise.Process) supervise.End {
 	w := &watch{
 		run: r, p: p, killer: p.Killer(), ended: p.Ended(),
@@ -30,7 +31,7 @@ func (r *run) watch(ctx context.Context, p *supervise.Process) supervise.End {
 	}
 	w.loop(ctx)
 	r.out.Rest()
-	if w.end.At.Before(r.out.Since()) { // its last line began a file
+	if w.end.At.Before(r.out.Since()) { // the last line of the process began a file
 		w.end.At = r.out.Since()
 	}
 	if w.end.Stuck {
@@ -56,7 +57,7 @@ func (w *watch) loop(ctx context.Context) {
 	defer soaked.stop()
 	soaked.set(w.started)
 
-	// A channel that has nothing more to say is set to nil.
+	// A channel that is closed is set to nil, so that select no longer chooses it.
 	output, exited, done := w.p.Output(), w.p.Exited(), ctx.Done()
 	broken := false
 	for output != nil || exited != nil {
@@ -88,14 +89,14 @@ func (w *watch) loop(ctx context.Context) {
 		case <-w.kill:
 			w.kill, w.interrupted = nil, true
 			w.interrupt(w.killNow)
-			w.p.Hurry() // if it had ended by itself, what it left behind
+			w.p.Hurry() // its orphans too, if the process has ended
 		case <-w.killer.GraceOver:
 			w.killNow()
 		case <-w.killer.Stuck:
 			w.end.Stuck, w.end.At = true, time.Now()
 			w.p.Abandon()
 			output, exited = nil, nil
-		case <-soaked.rings: // endAfterFile looks at the time
+		case <-soaked.rings: // endAfterFile compares the time
 		case now := <-beat.C:
 			w.p.Reap()
 			w.checkLog()
@@ -125,7 +126,8 @@ func (w *watch) killNow() {
 	w.killer.Kill()
 }
 
-// interrupt ends the process because the run ends, unless it has ended by itself.
+// interrupt calls end, which ends the process because the run ends. It does nothing if the process
+// has already ended.
 func (w *watch) interrupt(end func()) {
 	if w.ended != nil {
 		w.end.Interrupted = true
@@ -133,7 +135,7 @@ func (w *watch) interrupt(end func()) {
 	}
 }
 
-// sampled logs the samples of a moment.
+// sampled logs the samples of one moment and compares them with Config.MaxDeviceUsed.
 func (w *watch) sampled(samples []record.Sample) {
 	for _, s := range samples {
 		w.log.AddSample(s)
@@ -141,7 +143,7 @@ func (w *watch) sampled(samples []record.Sample) {
 	w.overuse = w.overuse.Worse(w.guard.Samples(samples))
 }
 
-// timeout ends a process that works on one file for too long.
+// timeout ends a process that took longer than Config.Timeout for a file or for the wait before it.
 func (w *watch) timeout() {
 	if w.ended == nil || w.out.Stopping() {
 		return
@@ -153,7 +155,7 @@ func (w *watch) timeout() {
 	w.terminate()
 }
 
-// checkLog ends the process if the log is no longer where it was.
+// checkLog ends the process if somebody removed, replaced or cut the log.
 func (w *watch) checkLog() {
 	if w.log.Moved() == nil && w.log.Check() != nil {
 		w.cfg.Logger.Error("the run is ended", "error", w.log.Moved())
@@ -169,7 +171,8 @@ func (w *watch) endAfterFile() {
 	}
 }
 
-// endOveruse ends the process if too much of a device is in use; at once if that is severe.
+// endOveruse asks the process to end (SIGTERM) if more of a device is in use than
+// Config.MaxDeviceUsed. It kills the process if the overuse is still severe after that.
 func (w *watch) endOveruse() {
 	if w.overuse.Text != "" && w.ended != nil {
 		switch {

@@ -18,19 +18,21 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Worker is what one GPU has of its own in a run on several.
+// A Worker holds the settings of one GPU in a run on several GPUs.
 type Worker struct {
 	GPU      int // the driver's number
 	Device   func(pids []int) ([]meter.Use, error)
 	Occupied func() ([]meter.Occupancy, error)
 }
 
-// RunAll is [Run] with one worker per GPU. The workers take their files from one queue. Each has a
-// log in a folder of its own in the run folder, and the devices of its [Worker] instead of the
-// configuration's. What the configuration limits, it limits for each worker.
+// RunAll is [Run] with one worker per GPU. The workers take their files from one queue. Each worker
+// writes its own log, gpu-N/soak.log in the run folder, and uses Device and Occupied of its
+// [Worker] instead of those in cfg. The limits in cfg, such as MaxRestarts, hold for each worker
+// separately.
 //
-// A worker that has to stop leaves its files to the others. With [CrashStop] it ends the run
-// instead, and interrupts the others. With Resume the logs of all workers are resumed.
+// If a worker stops, the others take over its files. With [CrashStop] the whole run ends instead:
+// RunAll interrupts the other workers. With Config.Resume, RunAll continues the logs of all
+// workers.
 func RunAll(ctx context.Context, cfg Config, workers []Worker) (*Outcome, error) {
 	if err := errors.Join(cfg.Validate(), ValidateWorkers(cfg, workers)); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func ValidateWorkers(cfg Config, workers []Worker) error {
 	return errors.Join(m...)
 }
 
-// A team is the workers of a run.
+// A team holds the workers of a run and the queue that they share.
 type team struct {
 	cfg     Config
 	queue   *queue.Queue
@@ -78,7 +80,7 @@ type team struct {
 type worker struct {
 	*run
 	gpu     int
-	ended   bool // before it was resumed
+	ended   bool // the run was already done when it was resumed
 	d       decision
 	err     error
 	outcome *Outcome
@@ -123,7 +125,8 @@ func newTeam(cfg Config, workers []Worker) (*team, error) {
 	return t, nil
 }
 
-// broadcast returns a channel that is closed when kill yields, so that every worker receives it.
+// broadcast returns a channel that is closed when something is received from kill or kill is
+// closed. Every worker can receive from that channel; from kill only one could.
 func (t *team) broadcast(kill <-chan struct{}) <-chan struct{} {
 	all := make(chan struct{})
 	go func() {
@@ -136,7 +139,7 @@ func (t *team) broadcast(kill <-chan struct{}) <-chan struct{} {
 	return all
 }
 
-// discard closes what did not begin.
+// discard closes the logs of a run that did not begin.
 func (t *team) discard() {
 	for _, w := range t.workers {
 		w.discard()
@@ -185,7 +188,7 @@ func (t *team) run(ctx context.Context) (*Outcome, error) {
 	return t.outcome()
 }
 
-// each does something for all workers at once.
+// each calls do for all workers, in one goroutine each, and returns when all calls have returned.
 func (t *team) each(do func(w *worker)) {
 	var all sync.WaitGroup
 	for _, w := range t.workers {
@@ -194,8 +197,8 @@ func (t *team) each(do func(w *worker)) {
 	all.Wait()
 }
 
-// begin writes the first lines of the logs, or of the parts of them that follow, and deals the
-// first files.
+// begin writes the run-start line of each log, or its resume line if the run is resumed. It then
+// gives each worker the files of its first process.
 func (t *team) begin(ctx context.Context) error {
 	states, torn := make([]journal.State, len(t.workers)), make([]int64, len(t.workers))
 	if t.cfg.Resume {
@@ -239,7 +242,8 @@ func (t *team) begin(ctx context.Context) error {
 	return nil
 }
 
-// sameRun returns an error unless the logs belong to one run, and gives the workers its id.
+// sameRun returns an error unless all logs belong to the same run. It gives the workers the id of
+// that run.
 func (t *team) sameRun(states []journal.State) error {
 	var first *record.RunStart
 	for _, s := range states {
@@ -301,14 +305,15 @@ func (t *team) outcome() (*Outcome, error) {
 	return all, errors.Join(errs...)
 }
 
-// copyLogs puts the logs that were not removed beside those that were saved.
+// copyLogs copies the logs that nobody removed to the rescue folder, so that all logs of the run
+// are in one folder.
 func (t *team) copyLogs() []error {
 	var errs []error
 	for _, w := range t.workers {
 		if w.outcome.Rescued != "" {
 			continue
 		}
-		// A log that does not exist is in its worker's error.
+		// If a log does not exist, the error of its worker already says so.
 		err := w.log.CopyTo(t.rescue, w.subfolder())
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("copying the log of GPU %d to %s: %w",

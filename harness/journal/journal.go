@@ -9,32 +9,32 @@ import (
 	"vramsoak/parser/record"
 )
 
-// pendingMax is how many bytes of the harness's lines wait for the end of a long line. Samples
-// beyond that are left out.
+// pendingMax is how many bytes of the harness's lines may wait for the end of a long line of the
+// pipeline. When they are full, AddSample drops samples.
 const pendingMax = 1 << 20
 
-// A Journal writes soak.log: the pipeline's bytes as they are, and the harness's lines between its
-// lines. Flush writes what was added since the last flush, in one write. If the harness is killed,
-// the log has everything up to the last flush.
+// A Journal writes soak.log: the pipeline's output byte for byte and, between its lines, the lines
+// of the harness. If the harness is killed, the log has everything up to the last [Journal.Flush].
 type Journal struct {
 	file *os.File
-	out  []byte // to be written
-	// open says that the pipeline's last byte was no newline. The harness's lines are pending until
-	// that line ends.
+	out  []byte // not written yet
+	// open is true while the pipeline's last line has no newline yet. Lines of the harness wait in
+	// pending until the pipeline's line ends.
 	open    bool
 	pending []byte
-	// due says that a line was added that a power failure must not take back.
+	// due is true if the next flush must sync the log to the disk: a line such as file-end was added,
+	// which a power failure must not undo.
 	due bool
 	err error // the first write that failed; nothing is written after it
-	// size is the file's size at the last check, with what was written since; 0 before the first
-	// check.
+	// size is the expected size of the file: its size at the last check plus the bytes written since.
+	// It is 0 before the first check.
 	size  int64
-	moved error // the log is no longer at its path
+	moved error // why the log is no longer at its path, or shorter
 	wall  func(time.Time) time.Time
 }
 
-// Open opens the log at a path for this harness alone. wall returns the clock time of a moment, for
-// the log; nil is the moment's own.
+// Open opens and locks the log at a path. The parameter wall returns the clock time that the log
+// shows for a moment; nil means the moment itself.
 func Open(path string, wall func(time.Time) time.Time) (*Journal, error) {
 	file, err := openLocked(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func Open(path string, wall func(time.Time) time.Time) (*Journal, error) {
 // Path returns where the log is.
 func (j *Journal) Path() string { return j.file.Name() }
 
-// Head returns the header of a line about a moment.
+// Head returns the header of a log line with the time now.
 func (j *Journal) Head(now time.Time) record.Header {
 	if j.wall != nil {
 		now = j.wall(now)
@@ -54,7 +54,7 @@ func (j *Journal) Head(now time.Time) record.Header {
 	return record.Header{Time: now}
 }
 
-// A Line is a record that has a line in the log.
+// A Line is a record that the harness can write as a line of the log.
 type Line interface {
 	AppendLine(b []byte) []byte
 }
@@ -72,16 +72,16 @@ func (j *Journal) Add(l Line) {
 	j.out = append(l.AppendLine(j.out), '\n')
 }
 
-// AddSample adds a line of the harness. It may drop the line while the pipeline is printing one
-// line without end.
+// AddSample adds a sample line. It drops the line if pendingMax bytes are already waiting for the
+// pipeline to end a long line.
 func (j *Journal) AddSample(s record.Sample) {
 	if len(j.pending) < pendingMax {
 		j.Add(s)
 	}
 }
 
-// Pass adds the pipeline's bytes. A line that could be taken for one of the harness gets a
-// [record.QuoteLine] before it; both are written by the same flush.
+// Pass adds output of the pipeline. Before a line that looks like a line of the harness, Pass adds
+// a [record.QuoteLine]; the same flush writes both lines.
 func (j *Journal) Pass(b []byte) {
 	if len(b) == 0 {
 		return
@@ -94,8 +94,9 @@ func (j *Journal) Pass(b []byte) {
 	}
 }
 
-// appendQuoted appends the pipeline's bytes with the quote lines that they need. The rest of a line
-// whose beginning is written already needs none: the harness's lines begin after a newline.
+// appendQuoted appends output of the pipeline with the quote lines that it needs. If b continues a
+// line whose beginning was already added, that line needs no quote line, because readers look for
+// the harness's prefix only at the beginning of a line.
 func (j *Journal) appendQuoted(b []byte) {
 	for record.NeedsQuote(b) {
 		i := bytes.Index(b, []byte(record.HarnessPrefix))
@@ -110,20 +111,20 @@ func (j *Journal) appendQuoted(b []byte) {
 		}
 		j.out = append(j.out, b[begin:end]...)
 		b = b[end:]
-		j.open = false // the rest of b begins a line
+		j.open = false // b now begins with a new line
 	}
 	j.out = append(j.out, b...)
 }
 
-// EndLine ends the pipeline's last line if the pipeline did not.
+// EndLine adds the newline that is missing after the pipeline's last line, if any is missing.
 func (j *Journal) EndLine() {
 	if j.open {
 		j.Pass([]byte{'\n'})
 	}
 }
 
-// Flush writes what was added since the last flush. If that includes the end of a file, Flush
-// returns when it is on the disk.
+// Flush writes everything that was added since the last flush. If a file-end line or the first or
+// last line of a run is included, Flush returns after the log is on the disk.
 func (j *Journal) Flush() error {
 	if j.err == nil && len(j.out) > 0 {
 		n, err := j.file.Write(j.out)

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrBusy is in the error of a log that another harness writes.
+// ErrBusy is wrapped in the error of [Open] if another harness is writing the log.
 var ErrBusy = errors.New("another vramsoak is at work on this run folder; " +
 	"wait for it, or end it first")
 
 // lockTime is how long Open waits for the lock of a log.
 const lockTime = 4 * time.Second
 
-// openLocked opens the log for this harness alone. The lock is released when the harness ends,
-// however it ends. That the file exists survives a power failure from here on.
+// openLocked opens and locks the log. The kernel releases the lock when the harness ends, even by
+// SIGKILL. openLocked also syncs the folder, so that the new file survives a power failure.
 func openLocked(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -38,9 +38,9 @@ func openLocked(path string) (*os.File, error) {
 	return file, nil
 }
 
-// lock takes the lock of a file and reports whether it could. A harness that was just killed may
-// have left the lock for a moment to a child that it had forked and that has not begun its program
-// yet. A file system without locks counts as locked.
+// lock locks a file and reports whether it could. It tries for lockTime, because a child that a
+// killed harness had just forked still holds the lock until its program starts. If the file system
+// has no locks, lock reports true.
 func lock(file *os.File) bool {
 	for end := time.Now().Add(lockTime); ; time.Sleep(lockTime / 200) {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -53,7 +53,8 @@ func lock(file *os.File) bool {
 	}
 }
 
-// SyncFolder returns when the names in a folder are on the disk.
+// SyncFolder syncs a folder to the disk, so that the files that were created in it survive a power
+// failure.
 func SyncFolder(path string) error {
 	folder, err := os.Open(path)
 	if errors.Is(err, os.ErrPermission) {
@@ -66,7 +67,7 @@ func SyncFolder(path string) error {
 	return ignoreUnsupported(folder.Sync())
 }
 
-// syncData returns when what was written to a file, and the file's length, are on the disk.
+// syncData returns after the content and the length of a file are on the disk.
 func syncData(file *os.File) error {
 	for {
 		err := unix.Fdatasync(int(file.Fd()))

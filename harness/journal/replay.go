@@ -12,36 +12,40 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A State is what a log says of its run so far.
+// A State is the state of a run as its log shows it.
 type State struct {
 	Start *record.RunStart // nil if the log is empty
-	End   *record.RunEnd   // nil if the run was killed since it began, or was resumed
-	First int              // the first file that has not begun, from 1; see [record.Resume]
+	End   *record.RunEnd   // nil if the last part of the run was killed
+	First int              // number of the first file not begun, from 1; 0 if none
 
 	Processes, Restarts int
-	// NamesFiles and EndsFiles say that the pipeline printed file-start lines, file-end lines.
+	// NamesFiles is true if the pipeline printed a file-start line, EndsFiles if it printed a file-end
+	// line.
 	NamesFiles, EndsFiles bool
-	// Spent is how long the run took by the harness's clock, without the time between its parts.
+	// Spent is how long the run has taken so far, without the time during which no harness was
+	// running.
 	Spent time.Duration
 }
 
-// Replay says what a log is read back into.
+// Replay holds the batch to which [Journal.Resume] applies a log, and how to read the log.
 type Replay struct {
 	Dialects *parser.Set
 	Batch    *queue.Batch
-	// Extend makes the batch at least this long, if there are so many files.
+	// Extend adds files until the batch has count files, or until there are no more.
 	Extend func(count int)
-	// Ahead is how many files beyond the end of the batch a line may name.
+	// Ahead bounds Extend: a line of the log that names a file more than Ahead files beyond the end of
+	// the batch is ignored.
 	Ahead int
-	// Check may refuse the log of another run.
+	// Check returns an error if the log belongs to another run.
 	Check func(State) error
 }
 
-// Resume brings the batch to where the log left it and cuts off the log's torn end, of so many
-// bytes. A log that it refuses stays as it is.
+// Resume reads the log, marks in the batch which files have begun and how they ended, and cuts an
+// incomplete end off the log. The result torn is the number of bytes that it cut off. If Resume
+// returns an error from reading or from Check, the log is unchanged.
 //
-// Files whose results were lost count as not begun: those that were begun and not ended, and those
-// that ended because the run was interrupted.
+// Resume marks two kinds of files as lost, which count as not begun: files that have begun and not
+// ended, and files that ended only because the run was interrupted.
 func (j *Journal) Resume(r Replay) (s State, torn int64, err error) {
 	info, err := j.file.Stat()
 	if err != nil {
@@ -69,8 +73,8 @@ func (j *Journal) Resume(r Replay) (s State, torn int64, err error) {
 	return s, torn, nil
 }
 
-// read reads a log back. In the log of an older version a line of the pipeline may pass for one of
-// the harness; a line that does not fit the batch is ignored.
+// read applies a log to the batch. It ignores file lines that do not fit the batch: older versions
+// wrote no quote lines, so in their logs such a line may come from the pipeline.
 func (r Replay) read(log io.Reader, path string) (State, error) {
 	read := &reader{Replay: r, open: queue.None, live: map[int]bool{}}
 	for rec, err := range r.Dialects.Read(log, path) {
@@ -92,16 +96,17 @@ func (r Replay) read(log io.Reader, path string) (State, error) {
 	return read.State, nil
 }
 
-// A reader reads a log back. A run that was resumed has several parts.
+// A reader applies the records of a log to the batch. The log of a resumed run has several parts;
+// each part after the first begins with a resume line.
 type reader struct {
 	State
 	Replay
 
-	open   int           // the file that is worked on, None between files
+	open   int           // the current file, None between files
 	began  time.Time     // when this part of the run began
 	last   time.Time     // the latest time in this part
-	before time.Duration // what earlier parts took
-	live   map[int]bool  // processes that have not ended, by number
+	before time.Duration // time spent in earlier parts
+	live   map[int]bool  // processes that have not ended, by PID
 }
 
 func (r *reader) take(rec record.Record) {
@@ -154,14 +159,16 @@ func (r *reader) take(rec record.Record) {
 	}
 }
 
-// clock notes a time. A time before the latest one comes from a clock that was set back.
+// clock moves r.last to the time of a line. It ignores a time before r.last, because the machine's
+// clock may have been set back.
 func (r *reader) clock(t time.Time) {
 	if t.After(r.last) {
 		r.last = t
 	}
 }
 
-// file returns the file of the batch that a line names; ok is false if there is none.
+// file returns the file of the batch that a line of the log names by number and path. ok is false
+// if the batch has no such file.
 func (r *reader) file(index int, path string) (i int, ok bool) {
 	if n := r.Batch.Len(); index > n && index <= n+r.Ahead {
 		r.Extend(index)
@@ -170,7 +177,7 @@ func (r *reader) file(index int, path string) (i int, ok bool) {
 	return i, i >= 0 && i < r.Batch.Len() && r.Batch.File(i).Path == path
 }
 
-// loseOpen notes that the result of the open file was lost.
+// loseOpen marks the result of the current file as lost.
 func (r *reader) loseOpen() {
 	if r.open != queue.None {
 		r.Batch.Lose(r.open)
@@ -178,10 +185,11 @@ func (r *reader) loseOpen() {
 	r.open = queue.None
 }
 
-// endPart ends a part of the run.
+// endPart ends a part of the run: the file and the processes that have no end in the log were lost
+// when the harness was killed.
 func (r *reader) endPart() {
 	r.loseOpen()
-	r.Processes += len(r.live) // their ends are not in the log
+	r.Processes += len(r.live) // the log does not say how they ended
 	clear(r.live)
 	r.before += max(0, r.last.Sub(r.began))
 	r.Spent = r.before
@@ -195,8 +203,8 @@ func (r *reader) endPart() {
 	}
 }
 
-// Contradicts returns an error if the log belongs to another run than the one that is to be
-// resumed, whose first line would be want.
+// Contradicts returns an error unless the log belongs to the run that is to be resumed. The
+// parameter want is the run-start line that this run would write.
 func (s *State) Contradicts(path string, want record.RunStart) error {
 	var errs []error
 	differs := func(what string, found, expected any) {

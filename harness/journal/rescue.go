@@ -11,11 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errEnded is in the error of a run whose log was taken away during the run.
+// errEnded is wrapped in the errors of [Journal.Check].
 var errEnded = errors.New("the run was ended")
 
-// Check returns an error if the log is no longer the file at its path, or has become shorter.
-// Nobody would find what is written to it from then on. The first error stays.
+// Check returns an error if somebody removed or replaced the log, or made it shorter. What the
+// harness writes to such a log would be lost. After the first error Check always returns that
+// error.
 func (j *Journal) Check() error {
 	if j.moved == nil {
 		j.moved = j.check()
@@ -23,20 +24,20 @@ func (j *Journal) Check() error {
 	return j.moved
 }
 
-// Moved returns the error that [Journal.Check] found, if it found one.
+// Moved returns the first error of [Journal.Check], or nil.
 func (j *Journal) Moved() error { return j.moved }
 
 func (j *Journal) check() error {
 	info, err := j.file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // a device does not move
+		return nil // a device such as /dev/null cannot be moved
 	}
 	found, err := os.Stat(j.Path())
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 		return fmt.Errorf("the log %s was removed while the run went on; %w", j.Path(), errEnded)
 	case err != nil:
-		return nil // a file system that does not answer just now still has the file
+		return nil // the file system fails for now; the file is still there
 	case !os.SameFile(info, found):
 		return fmt.Errorf("the log %s was replaced by another file while the run went on; %w",
 			j.Path(), errEnded)
@@ -48,16 +49,16 @@ func (j *Journal) check() error {
 	return nil
 }
 
-// A RescueFolder is where the logs of a run are saved if they are removed during the run. It is
-// created when the first log is saved.
+// A RescueFolder is the folder to which the harness saves the logs of a run that somebody removed
+// during the run. The folder is created when the first log is saved.
 type RescueFolder struct {
 	want string
 	mu   sync.Mutex
 	dir  string // "" until it is created
 }
 
-// NewRescueFolder returns the rescue folder at a path. If it cannot be created there, it will be
-// among the system's temporary files.
+// NewRescueFolder returns the rescue folder that will be created at path or, if that fails, in the
+// system's folder for temporary files.
 func NewRescueFolder(path string) *RescueFolder { return &RescueFolder{want: path} }
 
 // Dir returns the folder if it was created, else "".
@@ -83,16 +84,17 @@ func (f *RescueFolder) folder() (string, error) {
 	return dir, nil
 }
 
-// Rescue saves a log that was removed or replaced: its bytes exist as long as it is open. The log
-// goes to a subfolder of the rescue folder, or into it if sub is "". It reports whether the log was
-// saved, and returns an error that says what happened and what to do.
+// Rescue saves a log that somebody removed or replaced. It can still read the log, because the
+// kernel keeps the content of an open file. Rescue copies the log to the subfolder sub of the
+// rescue folder, or to the rescue folder itself if sub is "". It reports whether it saved the log,
+// and returns an error that says what happened and what to do.
 func (j *Journal) Rescue(f *RescueFolder, sub string) (saved bool, err error) {
 	if j.Check() == nil {
 		return false, nil
 	}
 	if found, err := os.Stat(j.Path()); err == nil {
 		if own, err := j.file.Stat(); err == nil && os.SameFile(own, found) {
-			return false, j.moved // it was cut; the rest is where it was
+			return false, j.moved // the log was cut and is still at its path
 		}
 	}
 	to, err := f.save(j.file, sub)
@@ -103,8 +105,8 @@ func (j *Journal) Rescue(f *RescueFolder, sub string) (saved bool, err error) {
 		"leave a run folder alone until its run is over, and run again", j.moved, to)
 }
 
-// CopyTo copies the log to a subfolder of the rescue folder, so that the logs of all workers of a
-// run are together.
+// CopyTo copies the log to the subfolder sub of the rescue folder. It is for the logs that nobody
+// removed, so that the logs of all workers of a run are in one folder.
 func (j *Journal) CopyTo(f *RescueFolder, sub string) error {
 	log, err := os.Open(j.Path())
 	if err != nil {
@@ -115,7 +117,8 @@ func (j *Journal) CopyTo(f *RescueFolder, sub string) error {
 	return err
 }
 
-// save copies a log, also one that has no name any more, and returns the folder that it is in.
+// save copies an open log, even a removed one, to the rescue folder and returns the folder of the
+// copy.
 func (f *RescueFolder) save(log *os.File, sub string) (dir string, err error) {
 	dir, err = f.folder()
 	if err != nil {

@@ -13,26 +13,27 @@ import (
 )
 
 const (
-	// tornBlock is how much of a log is read at once, from its end, to find the last line of the
-	// harness.
+	// tornBlock is how many bytes lastOwnLine reads at once. It searches from the end of the log
+	// backwards.
 	tornBlock = 1 << 20
-	// tornLine is the longest line at the end of a log that is parsed. A longer one is only
-	// searched for NULs.
+	// tornLine is the longest line at the end of a log that is parsed. A longer line is only searched
+	// for NUL bytes.
 	tornLine = 1 << 20
 )
 
-// soundLength returns how much of a log counts after a kill or a power failure. The rest is torn.
+// soundLength returns the length of the part of a log that is sound after a kill or a power
+// failure. The bytes after that part are incomplete or damaged; [Journal.Resume] cuts them off.
 //
-// Lines count up to the last line of the harness that can be read. After that, the pipeline's lines
-// count up to the first that is incomplete, or that a power failure left full of NULs or of another
-// file's bytes. A quote line counts only with the line that it quotes: otherwise the next line that
-// the harness writes would be taken for the quoted one.
+// The log is sound up to the last readable line of the harness. After that line, the log is sound
+// up to the first line of the pipeline that is incomplete, or that a power failure filled with NUL
+// bytes or with bytes of another file. A quote line at the end is not sound without the line that
+// it quotes: readers would take the next line that the harness writes for the quoted line.
 func soundLength(log io.ReaderAt, size int64, dialects *parser.Set) (int64, error) {
 	at, isQuote, err := lastOwnLine(log, size)
 	if err != nil {
 		return 0, err
 	}
-	sound := at // without a quote line whose line is still to come
+	sound := at // without a quote line that still lacks its line
 	if isQuote {
 		sound -= int64(len(quoteLine))
 	}
@@ -60,7 +61,9 @@ func soundLength(log io.ReaderAt, size int64, dialects *parser.Set) (int64, erro
 	}
 }
 
-// soundLine reports whether a line, or the beginning of one, may be what the pipeline printed.
+// soundLine reports whether the pipeline may have printed this line, or this beginning of a line:
+// it has no NUL bytes, no syntax errors in its records, and is valid UTF-8. Set complete if line is
+// a whole line.
 func soundLine(line []byte, dialects *parser.Set, complete bool) bool {
 	if bytes.IndexByte(line, 0) >= 0 {
 		return false
@@ -76,18 +79,19 @@ func soundLine(line []byte, dialects *parser.Set, complete bool) bool {
 	return utf8.Valid(line)
 }
 
-// quoteLine is the harness's line before a line of the pipeline that looks like the harness's own.
+// quoteLine is the line that the harness writes before a line of the pipeline that looks like a
+// line of the harness.
 var quoteLine = []byte(record.QuoteLine + "\n")
 
-// lastOwnLine returns the end of the last readable line of the harness, or 0, and reports whether
-// that line is a quote line.
+// lastOwnLine returns the offset of the end of the last readable line of the harness, or 0 if there
+// is no such line, and reports whether that line is a quote line.
 func lastOwnLine(log io.ReaderAt, size int64) (end int64, isQuote bool, err error) {
 	mark := []byte(record.HarnessPrefix + " ")
 	block := make([]byte, tornBlock+len(mark)+1)
 	for end := size; end > 0; {
 		begin := max(0, end-tornBlock)
-		// One byte more at the front, the newline of the line before; and some more at the end, for
-		// a mark that two blocks share.
+		// Read one more byte at the front, which may be the newline of the line before, and a few more at
+		// the end, because a mark may lie across two blocks.
 		from, to := max(0, begin-1), min(size, end+int64(len(mark)))
 		text := block[:to-from]
 		if _, err := log.ReadAt(text, from); err != nil && !errors.Is(err, io.EOF) {
@@ -117,8 +121,9 @@ func lastOwnLine(log io.ReaderAt, size int64) (end int64, isQuote bool, err erro
 	return 0, false, nil
 }
 
-// isQuoted reports whether the line that begins at an offset is quoted. Quote lines right before it
-// quote each other, from the first on: the line is quoted if their number is odd.
+// isQuoted reports whether the line at an offset is quoted. Several quote lines may come before
+// that line. The first of them quotes the second, the third quotes the fourth, and so on; so the
+// line is quoted if the number of quote lines is odd.
 func isQuoted(log io.ReaderAt, at int64) (bool, error) {
 	block := make([]byte, 4096*len(quoteLine))
 	quotes := 0
@@ -133,7 +138,7 @@ func isQuoted(log io.ReaderAt, at int64) (bool, error) {
 			quotes++
 		}
 		if len(text) > 0 || at == 0 {
-			if len(text) > 0 && text[len(text)-1] != '\n' { // the first is the end of another line
+			if len(text) > 0 && text[len(text)-1] != '\n' { // the first match ends another line
 				quotes--
 			}
 			return quotes%2 == 1, nil
@@ -141,8 +146,8 @@ func isQuoted(log io.ReaderAt, at int64) (bool, error) {
 	}
 }
 
-// ownLine returns the length of the line that begins at an offset, or 0 if it cannot be read as one
-// of the harness, and reports whether it is a quote line.
+// ownLine returns the length of the line at an offset, or 0 if that line is not a readable line of
+// the harness, and reports whether the line is a quote line.
 func ownLine(log io.ReaderAt, at, size int64) (n int64, isQuote bool, err error) {
 	begin := io.NewSectionReader(log, at, min(size-at, 4*tornLine))
 	line, err := bufio.NewReader(begin).ReadBytes('\n')
@@ -155,7 +160,7 @@ func ownLine(log io.ReaderAt, at, size int64) (n int64, isQuote bool, err error)
 	if bytes.Equal(line, quoteLine) {
 		return int64(len(line)), true, nil
 	}
-	var none *parser.Set // the harness's lines do not depend on the policy's dialects
+	var none *parser.Set // the harness's own lines need no dialect
 	records := none.ParseLine(line, record.Position{})
 	if len(records) != 1 || bytes.IndexByte(line, 0) >= 0 || !utf8.Valid(line) {
 		return 0, false, nil // the harness writes UTF-8

@@ -9,9 +9,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// cause returns the line in which a program says why it ends, shortened; "" if no line is known to.
-// The last such line counts: a program that handles one error and raises another prints last the
-// one that ended it. If there is none, fallback takes the last line.
+// cause returns the line in which a program says why it ended, shortened, or "" if no line has a
+// known form. If there are several such lines, cause returns the last: a program may handle one
+// error and then raise another that ends it. If there is none and fallback is set, cause returns
+// the last line of the program.
 func cause(lines []string, fallback bool) string {
 	reason := ""
 	for i := 0; i < len(lines); i++ {
@@ -33,7 +34,7 @@ func cause(lines []string, fallback bool) string {
 		}
 	}
 	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		// An event, a checkpoint and a line that looks like the harness's give no reason.
+		// Events, checkpoints and lines that look like the harness's never say why a program ended.
 		has := func(mark string) bool { return strings.Contains(line, mark) }
 		return slices.ContainsFunc(marks, has)
 	})
@@ -50,19 +51,19 @@ var marks = []string{record.HarnessPrefix + " ", record.ProtocolPrefix + " ", "[
 
 const traceback = "Traceback (most recent call last)"
 
-// atExit matches the line before a traceback that Python prints while it shuts down.
+// atExit matches the line that Python prints before a traceback while it shuts down.
 var atExit = regexp.MustCompile(`Exception ignored in|Error in atexit\._run_exitfuncs`)
 
-// exception reads the Python traceback that begins at a line. It returns the index of its last
-// line, which is the exception:
+// exception reads the Python traceback that begins at the line with index at. It returns the index
+// and the text of the last line of the traceback, which names the exception:
 //
 //	[rank0]: Traceback (most recent call last):
 //	[rank0]:   File "/app/transcribe.py", line 3, in <module>
 //	[rank0]:     import whisper
 //	[rank0]: ModuleNotFoundError: No module named 'whisper'
 //
-// A logger puts its prefix before the first line only. An exception that Python reports while it
-// shuts down is not why the process ended, and found is "" then:
+// Some programs put a prefix before the first line only. An exception that Python reports while it
+// shuts down did not end the process; for such an exception found is "":
 //
 //	Exception ignored in: <function _releaseLock at 0x7f3a>
 //	Traceback (most recent call last):
@@ -81,12 +82,12 @@ func exception(lines []string, at int) (end int, found string, ok bool) {
 		}
 		return end, line, true
 	}
-	return at, "", true // its end is missing
+	return at, "", true // the end of the traceback is missing
 }
 
 var (
-	// raised matches the end of a traceback whose beginning is missing, or an exception of Java,
-	// JavaScript or C#:
+	// raised matches the last line of a Python traceback whose beginning is missing, or the line of an
+	// exception in Java, JavaScript or C#:
 	//
 	//	2026-11-20 02:00:00,123 ERROR root: ValueError: bad header
 	//	Exception in thread "main" java.lang.IllegalStateException: no model
@@ -111,13 +112,13 @@ var (
 		`\S+: error while loading shared libraries: .+`,
 		`Killed$`, `Aborted(?: \(core dumped\))?$`, // a shell's
 	}, "|") + `)$`)
-	// errorLine matches an error message that a program words itself.
+	// errorLine matches other error messages: "Error: ..." or "FATAL ...".
 	errorLine = regexp.MustCompile(`(?:^|[\s\[|])` +
 		`(?:(?:[Ee]rror|[Ff]atal(?: error)?)(?:\[\w+\])?: .+|(?:ERROR|FATAL|CRITICAL)\b.+)$`)
 )
 
-// abortReason returns the reason that a line, with the line after it, gives for a program's end; ""
-// if it gives none.
+// abortReason returns the reason that a line gives for the end of a program, or "" if the line
+// gives none. Sometimes the reason continues on the next line:
 //
 //	terminate called after throwing an instance of 'std::runtime_error'
 //	  what():  cannot load the model
@@ -146,13 +147,13 @@ func abortReason(lines []string, at int) string {
 	return reason
 }
 
-// usage matches the hint that programs print after their error:
+// usage matches the hint that programs print after an error message:
 //
 //	sleep: invalid time interval 'audio/0001.wav'
 //	Try 'sleep --help' for more information.
 var usage = regexp.MustCompile(`^(?:[Tt]ry|[Rr]un|[Ss]ee|[Uu]se|[Ff]or more) .*(?:-h\b|help)`)
 
-// secondHand matches lines of a shell or a launcher that only report that another program failed.
-// They give no reason.
+// secondHand matches lines in which a shell or a launcher reports that another program failed. Such
+// a line does not say why the program failed.
 var secondHand = regexp.MustCompile(
 	`^(?:(?:\w+\.)*(?:ChildFailedError|SystemExit)\b|Aborted|Killed|Segmentation fault)`)

@@ -1,16 +1,19 @@
-// Package output reads what the processes of a run print, and passes it on to the log.
+// Package output reads the output of the processes of a run, writes it to the log, and finds out
+// from it which file the pipeline works on.
 //
-//   - output.go passes each line to the log, between the harness's lines on it.
-//   - lines.go cuts what is printed into lines.
-//   - tracker.go finds out from the lines which file the pipeline works on; files.go writes to the
-//     log where files begin and end, and how.
-//   - tail.go keeps the last lines of a process; cause.go finds among them why it ended.
+//   - output.go writes each line of the pipeline to the log, and before and after it the harness's
+//     lines about the file that the line begins or ends.
+//   - lines.go cuts the output into lines.
+//   - tracker.go finds out from the lines which file the pipeline works on; files.go writes
+//     file-start and file-end lines to the log.
+//   - tail.go keeps the last lines of a process; cause.go finds the line among them that says why
+//     the process ended.
 //
 // What always holds:
 //
-//   - Every byte reaches the log, in order, however long its line is.
-//   - The harness's line on the beginning of a file comes before the pipeline's first line on that
-//     file, and its line on the end after the last.
+//   - Every byte of the output reaches the log, in order, however long its line is.
+//   - The harness's file-start line comes before the pipeline's first line about that file, and its
+//     file-end line after the pipeline's last line about it.
 //   - A process works on one file at a time.
-//   - Only lines that may hold a record are parsed. Nearly no line does.
+//   - Only lines that may hold a record are parsed. Most lines of most pipelines hold none.
 package output

@@ -10,8 +10,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// checkpoint begins the next file if a checkpoint shows that. When all files of the process have
-// begun, further checkpoints belong to the last one.
+// checkpoint ends the active file and begins the next file if the checkpoint is one that begins a
+// file (see [timeline.Splitter]). When all files of the process have begun, further checkpoints
+// belong to the last file.
 func (t *Tracker) checkpoint(c record.Checkpoint, now time.Time) {
 	begins := t.split.Begins(c)
 	if t.NamesFiles || t.stopping || !begins && t.active != nil {
@@ -34,15 +35,15 @@ func (t *Tracker) checkpoint(c record.Checkpoint, now time.Time) {
 	t.active.inferred = true
 }
 
-// named begins the file that a file-start line of the pipeline names.
+// named ends the active file and begins the file that a file-start line of the pipeline names.
 func (t *Tracker) named(start record.FileStart, now time.Time) {
 	first := !t.NamesFiles
 	t.NamesFiles = true
 	if t.stopping {
 		return
 	}
-	// Checkpoints before the first name, such as those of a model that is loaded, have begun a
-	// file. It was this file, unless another one came first in the batch.
+	// A checkpoint before the first file-start line, such as one while a model loads, has already
+	// begun the first file of the process. Usually that is the file that is named now.
 	inferred := t.active != nil && t.active.inferred && first
 	i := queue.None
 	if !t.opts.OwnFiles {
@@ -82,8 +83,9 @@ func (t *Tracker) named(start record.FileStart, now time.Time) {
 	t.active.name = start.Path
 }
 
-// find returns the file that the pipeline means by a name. A pipeline that has never named a file
-// of the batch has names of its own, and works in the order in which it was given its files.
+// find returns the file that the pipeline means by a name, or None. If no name that the pipeline
+// printed so far was a file of the batch, the pipeline uses names of its own; find then returns the
+// next file that the process was given, assuming that the pipeline keeps their order.
 func (t *Tracker) find(name string) int {
 	i, ok := t.batch.Find(name, t.given)
 	if !ok && !t.batch.Matched() {
@@ -92,7 +94,7 @@ func (t *Tracker) find(name string) int {
 	return i
 }
 
-// mayMeanActive reports whether the pipeline may mean the active file by a name.
+// mayMeanActive reports whether a name in the pipeline's output may mean the active file.
 func (t *Tracker) mayMeanActive(name string) bool {
 	a := t.active
 	if name == "" || name == a.name || name == a.path || t.opts.OwnFiles {
@@ -103,7 +105,8 @@ func (t *Tracker) mayMeanActive(name string) bool {
 		len(files) == 0 && (a.index == queue.None || !t.batch.Matched())
 }
 
-// applyEnds applies the file-end lines of the pipeline, once their line is written.
+// applyEnds ends the files that file-end lines of the pipeline name. It is called after these lines
+// were written to the log.
 func (t *Tracker) applyEnds(now time.Time) {
 	for _, end := range t.ends {
 		t.EndsFiles = true
@@ -132,7 +135,7 @@ func (t *Tracker) ended(end record.FileEnd, now time.Time) {
 	if t.stopping || t.soakOver(t.since) {
 		return
 	}
-	// This pipeline prints only file-end lines.
+	// The pipeline prints file-end lines without file-start lines.
 	input := queue.Input{Path: end.Path}
 	var i int
 	if t.opts.OwnFiles {
@@ -148,8 +151,8 @@ func (t *Tracker) ended(end record.FileEnd, now time.Time) {
 	t.end(end.Status, end.Error, now)
 }
 
-// begin writes that a file begins. named is the file as the pipeline printed it; what the batch
-// knows about the file takes precedence.
+// begin writes a file-start line and makes the file active. The parameter named is the path and the
+// audio length that the pipeline printed; path and length in the batch take precedence.
 func (t *Tracker) begin(i int, named queue.Input, now time.Time) {
 	w := &work{index: i, path: named.Path, audio: named.AudioSeconds, began: now}
 	if i != queue.None {
@@ -166,7 +169,7 @@ func (t *Tracker) begin(i int, named queue.Input, now time.Time) {
 	t.active, t.since, t.Changed = w, now, true
 }
 
-// end writes that the active file has ended.
+// end writes the file-end line of the active file. No file is active then.
 func (t *Tracker) end(status record.Status, reason string, now time.Time) {
 	w := t.active
 	if status == record.StatusFailed && w.oom {
@@ -182,7 +185,8 @@ func (t *Tracker) end(status record.Status, reason string, now time.Time) {
 	t.active, t.last, t.since, t.LastEnd, t.Changed = nil, w.index, now, now, true
 }
 
-// inferredStatus returns the status of the active file if the pipeline does not say how it ended.
+// inferredStatus returns the status of the active file if the pipeline prints no file-end line for
+// it.
 func (t *Tracker) inferredStatus() record.Status {
 	if t.active.failures > 0 {
 		return record.StatusOOM
@@ -190,8 +194,8 @@ func (t *Tracker) inferredStatus() record.Status {
 	return record.StatusOK
 }
 
-// Finish ends the file that was worked on when the process ended. timeout is how long a file may
-// take.
+// Finish ends the active file, if there is one, because the process has ended. The parameter
+// timeout is Config.Timeout of the run, for the message.
 func (t *Tracker) Finish(end supervise.End, timeout time.Duration, now time.Time) {
 	w := t.active
 	if w == nil {

@@ -7,27 +7,28 @@ import (
 	"vramsoak/parser"
 )
 
-// lineMax is how much of an unfinished line is held back. A line of 100 MB is passed on in pieces
-// of this size.
+// lineMax is how many bytes of an unfinished line are held back. A line of 100 MB is cut into
+// pieces of this size.
 const lineMax = 1 << 20
 
-// lines cuts what a pipeline prints into lines. It holds an unfinished line back until its end has
-// come, so that the harness can write its own lines before it: file-start goes before the
-// pipeline's first line on the file.
+// lines cuts the output of a pipeline into lines. It holds an unfinished line back until the
+// newline has come, because only the whole line shows whether the harness must write a line of its
+// own first, such as file-start.
 type lines struct {
 	dialects *parser.Set
 	held     []byte
 }
 
-// A piece is some of the pipeline's bytes, in order: a line with its newline, several lines without
+// A piece is a part of the pipeline's output: one line with its newline, several lines without
 // records, or a part of a line that is too long to be held back.
 type piece struct {
 	text []byte
-	// parse says that the text is one line, or a part of one, and may hold a record.
+	// parse is true if the text is one line, or a part of one, that may hold a record.
 	parse bool
 }
 
-// cut yields the pieces that are complete with chunk. They are valid until the next call.
+// cut yields the pieces of the output that are complete now that chunk has come. They are valid
+// until the next call.
 func (l *lines) cut(chunk []byte) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		end := bytes.LastIndexByte(chunk, '\n')
@@ -40,8 +41,8 @@ func (l *lines) cut(chunk []byte) iter.Seq[piece] {
 		case len(l.held) < lineMax:
 			return
 		default:
-			// A progress bar draws itself again and again with '\r' and no newline. What follows
-			// the last '\r' may yet become a record.
+			// A progress bar is printed again and again with '\r' and without a newline. The text after the
+			// last '\r' is held back, because it may be the beginning of a record.
 			end = len(l.held)
 			if i := bytes.LastIndexByte(l.held, '\r'); i >= lineMax/2 {
 				end = i + 1
@@ -56,8 +57,8 @@ func (l *lines) cut(chunk []byte) iter.Seq[piece] {
 	}
 }
 
-// pieces yields the lines that may hold a record of one of the dialects one by one, and the lines
-// between them as one piece.
+// pieces yields each line that may hold a record of one of the dialects as a piece of its own, and
+// all lines between two such lines as one piece.
 func pieces(text []byte, dialects *parser.Set) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		for at := 0; at < len(text); {
@@ -81,7 +82,7 @@ func pieces(text []byte, dialects *parser.Set) iter.Seq[piece] {
 	}
 }
 
-// rest returns the unfinished line that the pipeline left.
+// rest returns the line that the process left without a newline.
 func (l *lines) rest() piece {
 	text := l.held
 	l.held = nil

@@ -11,26 +11,28 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Options say what a [Stream] reads, and where it writes.
+// Options hold the log and the batch of a [Stream], and how the stream finds the beginning and the
+// end of files.
 type Options struct {
 	Journal  *journal.Journal
 	Batch    *queue.Batch
 	Dialects *parser.Set
 	Logger   *slog.Logger
 
-	// FilePerProcess says that a process works on one file, which begins and ends with it. Else
-	// files begin and end where the pipeline's lines show it.
+	// FilePerProcess is set if each process works on one file: the file begins and ends with the
+	// process. Otherwise the pipeline's lines show where files begin and end.
 	FilePerProcess bool
-	// OwnFiles says that the pipeline knows its files by itself. They are added to the batch when
-	// they begin.
+	// OwnFiles is set if the pipeline finds its files by itself. The stream adds each file to the
+	// batch when it begins.
 	OwnFiles bool
-	// SoakOver reports whether no further file may begin; nil if there is no such time.
+	// SoakOver reports whether the time to soak is over, so that no further file may begin; nil if the
+	// run has no such time.
 	SoakOver func(now time.Time) bool
 	// OnReading is called with the reading of each checkpoint; it may be nil.
 	OnReading func(*record.Reading, record.Lane)
 }
 
-// A Stream reads what the processes of a run print, one process after the other.
+// A Stream reads the output of the processes of a run, one process after the other.
 type Stream struct {
 	*Tracker
 	Tail  Tail
@@ -52,14 +54,15 @@ func (s *Stream) NextProcess(given []int, now time.Time) {
 	}
 }
 
-// Take passes on a chunk of what the process printed, as far as its lines are complete.
+// Take writes a chunk of the process's output to the log. It holds back a line at the end of the
+// chunk that has no newline yet.
 func (s *Stream) Take(chunk []byte) {
 	for p := range s.lines.cut(chunk) {
 		s.pass(p)
 	}
 }
 
-// Rest passes on the line that the process left unfinished, and ends it.
+// Rest writes the last line of a process that ended without a newline, and adds the newline.
 func (s *Stream) Rest() {
 	rest := s.lines.rest()
 	s.before(rest.text)
@@ -68,7 +71,7 @@ func (s *Stream) Rest() {
 	s.after()
 }
 
-// pass writes a piece to the log, between the harness's lines before and after it.
+// pass writes a piece to the log, with the harness's lines that belong before and after it.
 func (s *Stream) pass(p piece) {
 	if !p.parse {
 		s.write(p.text)
@@ -79,7 +82,7 @@ func (s *Stream) pass(p piece) {
 	s.after()
 }
 
-// before parses a line that is about to be written.
+// before parses a line of the pipeline and writes the harness's lines that belong before it.
 func (s *Stream) before(line []byte) {
 	file := s.active
 	s.parse(line, time.Now())
@@ -92,7 +95,7 @@ func (s *Stream) before(line []byte) {
 	s.read = false
 }
 
-// after ends the file that the line ended.
+// after ends the file that the line ended, once the line is written.
 func (s *Stream) after() {
 	file := s.active
 	if s.applyEnds(time.Now()); s.active != file {
@@ -103,7 +106,8 @@ func (s *Stream) after() {
 var segmentsPrefix = []byte(record.SegmentsPrefix)
 
 func (s *Stream) write(text []byte) {
-	// A map of segments does not say why a process ended, and is longer than the tail.
+	// The tail leaves out maps of segments: they do not say why a process ended, and one map would
+	// fill the whole tail.
 	if !bytes.HasPrefix(text, segmentsPrefix) {
 		s.Tail.add(text)
 	}

@@ -9,29 +9,30 @@ import (
 )
 
 const (
-	tailMax   = 4 << 10 // bytes of a process's output that are kept for messages
-	tailLines = 20      // enough for an error of several lines
+	tailMax   = 4 << 10 // bytes kept of a process's output, for messages
+	tailLines = 20      // lines in a message
 	causeMax  = 200     // bytes of the line that says why a process ended
 )
 
-// A Tail is the end of what a process printed, for messages that say why it ended.
+// A Tail keeps the last output of a process, for messages that say why the process ended.
 type Tail struct {
 	text     []byte
-	midLine  bool   // it begins in the middle of a line
-	file     int    // where in the text the present file began
-	done     int    // where in the text the last file ended
-	dumpHead string // the first line of a stack dump since then; the rest may not fit the text
+	midLine  bool   // text begins in the middle of a line
+	file     int    // offset in text at which the current file began
+	done     int    // offset in text at which the last file ended
+	dumpHead string // first lines of a stack dump, which may be longer than text
 }
 
 func (t *Tail) reset() { *t = Tail{text: t.text[:0]} }
 
-// begin notes that a file begins with what follows.
+// begin notes that the output from now on belongs to a new file.
 func (t *Tail) begin() { t.file, t.done, t.dumpHead = len(t.text), len(t.text), "" }
 
-// end notes that what follows belongs to no file.
+// end notes that the output from now on belongs to no file.
 func (t *Tail) end() { t.done, t.dumpHead = len(t.text), "" }
 
-// dumpWords are what runtimes print before the stacks of all goroutines or threads.
+// dumpWords are the words that runtimes print at the head of a dump of all goroutines or threads.
+// The dump may be longer than the tail, so add keeps its head in dumpHead.
 var dumpWords = [...][]byte{
 	[]byte("panic: "), []byte("fatal error: "), []byte(" panicked at "),
 	[]byte("terminate called "),
@@ -39,7 +40,7 @@ var dumpWords = [...][]byte{
 
 func (t *Tail) add(b []byte) {
 	for _, word := range dumpWords {
-		if !bytes.Contains(b, word) { // nearly always; faster than a search from the end
+		if !bytes.Contains(b, word) { // Contains is faster than LastIndex
 			continue
 		}
 		i := bytes.LastIndex(b, word)
@@ -59,7 +60,8 @@ func (t *Tail) add(b []byte) {
 	t.text = append(t.text, b...)
 }
 
-// from returns the kept text from an offset on. It begins with a whole line if there is one.
+// from returns the kept text from an offset on. It leaves out a cut line at the beginning, unless
+// the text has no other line.
 func (t *Tail) from(at int) string {
 	midLine := t.midLine && at == 0
 	if n := len(t.text) - tailMax; n > at {
@@ -72,8 +74,8 @@ func (t *Tail) from(at int) string {
 	return text
 }
 
-// splitLines returns the lines of a text that are not empty: checkpoints and file lines as records,
-// which do not say why a process ended, and the others.
+// splitLines splits the non-empty lines of a text into two lists: records holds checkpoints and
+// file lines, which do not say why a process ended, and lines holds the others.
 func splitLines(text string) (lines, records []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		line = source.Shown(line)
@@ -89,7 +91,8 @@ func splitLines(text string) (lines, records []string) {
 	return lines, records
 }
 
-// Lines returns the process's last lines, indented; its last records if it printed nothing else.
+// Lines returns the last lines that the process printed, indented, without checkpoints and file
+// lines. If the process printed nothing else, Lines returns these.
 func (t *Tail) Lines() string {
 	lines, records := splitLines(t.from(0))
 	if len(lines) == 0 {
@@ -101,9 +104,9 @@ func (t *Tail) Lines() string {
 	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
 }
 
-// Cause returns the line in which the process printed why it ended: since the present file began
-// or, between files, since the last one ended. If no line is known to give a reason, fallback takes
-// the last line; see [cause].
+// Cause returns the line in which the process printed why it ended. It searches the output since
+// the current file began or, if between is set, since the last file ended. If no line has a known
+// form and fallback is set, Cause returns the last line; see [cause].
 func (t *Tail) Cause(between, fallback bool) string {
 	at := t.file
 	if between {

@@ -11,58 +11,60 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A Tracker finds out which file the pipeline works on, and writes to the log where files begin and
-// end.
+// A Tracker finds out from the pipeline's lines which file it works on, and writes file-start and
+// file-end lines to the log.
 type Tracker struct {
 	opts  Options
 	log   *journal.Journal
 	batch *queue.Batch
 
-	// NamesFiles and EndsFiles say that the pipeline has printed a file-start line, a file-end
-	// line.
+	// NamesFiles is true if the pipeline has printed a file-start line, EndsFiles if it has printed a
+	// file-end line.
 	NamesFiles, EndsFiles bool
 
-	// What follows is about the present process.
+	// The following fields are about the current process.
 
 	given  []int // its files
 	split  timeline.Splitter
 	active *work // nil between files
 	last   int   // the file that ended last
-	// since is when the active file began or, between files, the wait for the next one.
+	// since is when the active file began or, between files, when the wait for the next file began.
 	since time.Time
-	// stopping says that the process is being ended: no file begins any more. ignoreEnd says that
-	// it is ended for time or memory: if its file ends after all, that does not count.
+	// stopping is true while the harness is ending the process: no further file begins. ignoreEnd is
+	// true if the harness ends the process for its time or memory: a file-end line that comes after
+	// that is ignored, and the file gets the status of the reason, such as timeout.
 	stopping, ignoreEnd bool
-	ends                []record.FileEnd // in the line that is being passed on
+	ends                []record.FileEnd // file-end records in the current line
 
-	// RanOut says that an allocation failed and that no checkpoint followed.
+	// RanOut is true if an allocation failed and no checkpoint has followed.
 	RanOut bool
-	// Reading is the last checkpoint's.
+	// Reading is the reading of the last checkpoint.
 	Reading record.Reading
 	lane    record.Lane
-	read    bool // the line that is being passed on is a checkpoint
+	read    bool // the current line is a checkpoint
 
 	LastEnd time.Time // when a file ended last
-	// Changed says that there is something new that a person watching wants to see. The caller
-	// resets it.
+	// Changed is true after a checkpoint, or after the beginning or end of a file. The caller resets
+	// Changed when it has shown the progress.
 	Changed bool
 }
 
-// work is the work on one file.
+// work is the state of the active file.
 type work struct {
-	index int    // None if the pipeline named a file that it was not given
+	index int    // None if the file is not in the batch
 	path  string // in the log
 	name  string // as the pipeline prints it
 	audio float64
 	began time.Time
-	// inferred says that a checkpoint showed the beginning, not a line that names the file.
+	// inferred is true if a checkpoint began the file, and not a file-start line.
 	inferred bool
 	oom      bool // an allocation failed
-	// failures is the number of failed allocations that neither work nor a fallback followed.
+	// failures is the number of failed allocations after which the pipeline neither went on with its
+	// work nor named a fallback.
 	failures int
-	// fellBack says that a fallback followed the last failed allocation.
+	// fellBack is true if the pipeline named a fallback after the last failed allocation.
 	fellBack bool
-	said     record.FileEnd // the pipeline's file-end line, if the file ends with the process
+	said     record.FileEnd // the file-end line, with FilePerProcess
 }
 
 func newTracker(opts Options) *Tracker {
@@ -86,7 +88,8 @@ func (t *Tracker) Path() string {
 	return t.active.path
 }
 
-// Since returns when the active file began or, between files, the wait for the next one.
+// Since returns when the active file began or, between files, when the wait for the next file
+// began.
 func (t *Tracker) Since() time.Time { return t.since }
 
 // Given returns the files that the process was given.
@@ -109,14 +112,15 @@ func (t *Tracker) Stopping() bool { return t.stopping }
 // Stop notes that the process is being ended: no file begins any more.
 func (t *Tracker) Stop() { t.stopping = true }
 
-// IgnoreEnd notes that the process is being ended for time or memory. If its file ends after all,
-// that does not count.
+// IgnoreEnd notes that the harness ends the process for its time or memory. A file-end line that
+// comes after that is ignored.
 func (t *Tracker) IgnoreEnd() { t.ignoreEnd = true }
 
-// parse takes a line that is about to be written to the log.
+// parse updates the tracker from a line that is about to be written to the log. If the line begins
+// a file, parse writes the file-start line. The files that the line ends are kept for applyEnds.
 func (t *Tracker) parse(line []byte, now time.Time) {
 	t.ends = t.ends[:0]
-	if record.NeedsQuote(line) { // as it will be in the log
+	if record.NeedsQuote(line) { // parse the line as readers of the log will
 		line = slices.Concat([]byte(record.QuoteLine+"\n"), line)
 	}
 	for _, rec := range t.opts.Dialects.ParseLine(line, record.Position{}) {
@@ -151,8 +155,8 @@ func (t *Tracker) parse(line []byte, now time.Time) {
 	}
 }
 
-// allocationFailed notes a failed allocation, unless its line says how the pipeline goes on, or
-// repeats the last failure.
+// allocationFailed counts a failed allocation. It does not count a line that names a fallback, nor
+// a line that repeats the last failure.
 func (w *work) allocationFailed(o *record.OutOfMemory) {
 	w.oom = true
 	switch {
@@ -164,7 +168,8 @@ func (w *work) allocationFailed(o *record.OutOfMemory) {
 	}
 }
 
-// fallback notes that the pipeline said how it goes on after the last failure.
+// fallback notes an event in which the pipeline names a fallback. The last failed allocation no
+// longer counts then.
 func (w *work) fallback(e *record.Event) {
 	if !e.NamesFailure && !w.fellBack && w.failures > 0 {
 		w.failures--
@@ -172,8 +177,8 @@ func (w *work) fallback(e *record.Event) {
 	}
 }
 
-// isCleanup reports whether a checkpoint only shows that memory was freed, or that a stage ended
-// with an error. After a failed allocation it is no sign that the work went on.
+// isCleanup reports whether a checkpoint belongs to a cleanup or to a stage that failed. After a
+// failed allocation, only another kind of checkpoint shows that the work went on.
 func isCleanup(c *record.Checkpoint) bool {
 	return !c.Sampled && (c.InCleanup() || strings.HasSuffix(c.Name, "(failed)"))
 }

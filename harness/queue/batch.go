@@ -6,29 +6,30 @@ import (
 	"vramsoak/parser/record"
 )
 
-// None is the index of a file that is not in the batch.
+// None is returned instead of an index if there is no such file in the batch.
 const None = -1
 
 // An Input is one file of the batch.
 type Input struct {
-	Path         string  // as it is given to the command
+	Path         string  // as the command gets it
 	AudioSeconds float64 // length of the audio; 0 if unknown
 }
 
-// A Batch is the files of a run and how far each is.
+// A Batch holds the files of a run and the state of each: not begun, begun, or ended with a status.
 type Batch struct {
 	files  []Input
 	begun  []bool
 	status []record.Status // StatusUnknown until the file has ended
 	left   int             // files that have not begun
 	counts map[record.Status]int
-	// failures is how often a file has ended with another status than ok.
+	// failures is how often each file has ended with a status other than ok, by index.
 	failures map[int]int
-	// lost are files that were begun and whose results were lost. They count as not begun.
+	// lost holds the files that had begun and whose results were lost when the harness was killed.
+	// They count as not begun.
 	lost map[int]bool
 
-	audio, doneAudio float64 // seconds, of all files and of those that have ended
-	audioKnown       bool    // of every file
+	audio, doneAudio float64 // seconds: of all files, of the ended files
+	audioKnown       bool    // the length of every file is known
 
 	names names
 }
@@ -42,7 +43,7 @@ func NewBatch(files []Input) *Batch {
 			byPath: map[string][]int{}, byFullPath: map[string][]int{}, byBase: map[string][]int{},
 		},
 	}
-	b.names.wd, _ = os.Getwd() // its error leaves ""
+	b.names.wd, _ = os.Getwd() // on an error wd stays ""
 	for _, f := range files {
 		b.Add(f)
 	}
@@ -77,7 +78,7 @@ func (b *Batch) Counts() map[record.Status]int { return b.counts }
 // HasBegun reports whether a file has begun.
 func (b *Batch) HasBegun(i int) bool { return b.begun[i] }
 
-// Begin notes that a file begins.
+// Begin records that a file begins.
 func (b *Batch) Begin(i int) {
 	if !b.begun[i] {
 		b.begun[i] = true
@@ -86,16 +87,17 @@ func (b *Batch) Begin(i int) {
 	}
 }
 
-// Unbegin makes a file one that has not begun.
+// Unbegin makes a file wait again, as if it had not begun.
 func (b *Batch) Unbegin(i int) {
 	b.begun[i] = false
 	b.left++
 }
 
-// Lost reports whether the result of a file was lost. It has not begun then.
+// Lost reports whether the result of a file was lost. Such a file counts as not begun.
 func (b *Batch) Lost(i int) bool { return b.lost[i] }
 
-// Lose notes that the result of a file that has begun was lost.
+// Lose records that the result of a file was lost. The file counts as not begun from then on. Lose
+// does nothing for a file that has not begun.
 func (b *Batch) Lose(i int) {
 	if b.begun[i] {
 		b.Unbegin(i)
@@ -103,7 +105,8 @@ func (b *Batch) Lose(i int) {
 	}
 }
 
-// End gives a file its status. The status of its last attempt counts.
+// End records the status with which a file ended. If a file is tried again, its new status replaces
+// the old one.
 func (b *Batch) End(i int, s record.Status) {
 	if old := b.status[i]; old != record.StatusUnknown {
 		b.counts[old]--
@@ -126,10 +129,11 @@ func (b *Batch) Ended() int {
 	return n
 }
 
-// Failed returns the number of files that have ended with another status than ok.
+// Failed returns the number of files that have ended with a status other than ok.
 func (b *Batch) Failed() int { return b.Ended() - b.counts[record.StatusOK] }
 
-// Waiting returns the first n files that have not begun, or all of them if n is 0.
+// Waiting returns the indices of the first n files that have not begun, or of all such files if n
+// is 0.
 func (b *Batch) Waiting(n int) []int {
 	if n == 0 || n > b.left {
 		n = b.left
@@ -143,8 +147,9 @@ func (b *Batch) Waiting(n int) []int {
 	return indices
 }
 
-// Next returns the first file that has not begun of those that a process was given, which are in
-// the order of the batch. It returns None and false if all have.
+// Next returns the first file, in batch order, that the process was given and has not begun. It
+// returns None and false if the process has begun all its files. The parameter given holds the
+// indices of the process's files in ascending order.
 func (b *Batch) Next(given []int) (int, bool) {
 	for _, i := range given {
 		if !b.begun[i] {
@@ -154,7 +159,8 @@ func (b *Batch) Next(given []int) (int, bool) {
 	return None, false
 }
 
-// retry makes the files that failed wait once more, up to n times each, and returns their number.
+// retry makes each failed file wait again unless it has already failed more than n times, and
+// returns the number of these files.
 func (b *Batch) retry(n int) int {
 	count := 0
 	for i, times := range b.failures {

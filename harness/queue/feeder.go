@@ -2,16 +2,16 @@ package queue
 
 import "time"
 
-// AheadMax is how many files a process is given at once if there is no end of files, as in a soak
-// until a time. At the end of its list a new process is started.
+// AheadMax is how many files one process gets at most if the batch has no known end, as in a run
+// with --until. When the process has done these files, a new process gets the next ones.
 const AheadMax = 10_000
 
 // Options say which files the processes of a run get.
 type Options struct {
-	PerProcess int // files that one process gets; 0 is all there are
-	Retries    int // how many times a file that failed is done again
-	// More yields further files when the known ones do not suffice. At the end of the batch it
-	// yields none. It may be nil.
+	PerProcess int // files that one process gets; 0 means all
+	Retries    int // how many more times a failed file is tried
+	// More returns the next files when the feeder needs more than it has. At the end of the batch it
+	// returns no files. More may be nil.
 	More func() []Input
 	// SoakOver reports whether the time to soak is over; nil if the run has no such time.
 	SoakOver func(now time.Time) bool
@@ -21,12 +21,11 @@ type Options struct {
 type Feeder struct {
 	batch *Batch
 	opts  Options
-	// queue is where the files come from if several workers share them; else nil. In a worker's
-	// batch the files of other workers count as begun.
+	// queue is the queue from which several workers take their files; nil for a run without workers.
+	// In the batch of a worker, the files of all other workers count as begun.
 	queue *Queue
-	// divided says that the files of the queue were divided among the workers. From then on new
-	// files belong to the queue. dealt says that the worker was given the files of its first
-	// process.
+	// divided is true after [Queue.Divide]: new files of the batch then belong to the queue. dealt is
+	// true while the worker has files from DealFirst and its first process has not started.
 	divided, dealt bool
 }
 
@@ -35,16 +34,16 @@ func NewFeeder(b *Batch, queue *Queue, opts Options) *Feeder {
 	return &Feeder{batch: b, queue: queue, opts: opts}
 }
 
-// SoakOver reports whether the run ends because the time to soak is over. One file is done however
-// short that time is, and so are the files whose results were lost.
+// SoakOver reports whether the time to soak is over and the run may end. The run may not end before
+// one file has ended, nor while files with lost results wait to be done again.
 func (f *Feeder) SoakOver(now time.Time) bool {
 	return f.opts.SoakOver != nil && f.opts.SoakOver(now) && len(f.batch.lost) == 0 &&
 		f.batch.Ended() > 0
 }
 
-// Next returns the files that the next process gets; none if the run is done. If a worker has to
-// wait for files that others may return, it returns none, and a channel that is closed when to ask
-// again.
+// Next returns the files that the next process gets, or no files if the run is done. If the queue
+// is empty but other workers may still return files, Next returns no files and the channel later.
+// When later is closed, the caller calls Next again.
 func (f *Feeder) Next(now time.Time) (files []int, later <-chan struct{}) {
 	if f.SoakOver(now) {
 		return nil, nil
@@ -65,8 +64,8 @@ func (f *Feeder) Next(now time.Time) (files []int, later <-chan struct{}) {
 	return f.batch.Waiting(f.opts.PerProcess), nil
 }
 
-// nextOfQueue is [Feeder.Next] for a worker: files of its own to be done again, and those that the
-// queue has for it.
+// nextOfQueue is [Feeder.Next] for a worker. The worker gets its own waiting files and files from
+// the queue; only if there are none, it retries its own failed files.
 func (f *Feeder) nextOfQueue(now time.Time) (files []int, later <-chan struct{}) {
 	later = f.deal(now)
 	if f.batch.left == 0 {
@@ -80,7 +79,9 @@ func (f *Feeder) nextOfQueue(now time.Time) (files []int, later <-chan struct{})
 	return f.batch.Waiting(f.opts.PerProcess), nil
 }
 
-// DealFirst gives the worker the files of its first process, before any worker starts one.
+// DealFirst takes the files of the worker's first process from the queue. It is called for all
+// workers before any worker starts a process, so that a worker that starts fast cannot take the
+// files of the others.
 func (f *Feeder) DealFirst(now time.Time) {
 	f.deal(now)
 	if f.dealt = f.batch.left > 0; f.dealt {
@@ -88,7 +89,8 @@ func (f *Feeder) DealFirst(now time.Time) {
 	}
 }
 
-// deal gives the worker files for its next process, unless it has enough; see [Queue.take].
+// deal takes files for the worker's next process from the queue, unless the worker has enough. For
+// later see [Queue.take].
 func (f *Feeder) deal(now time.Time) (later <-chan struct{}) {
 	want := f.opts.PerProcess
 	if f.dealt && f.batch.left > 0 || f.SoakOver(now) || want > 0 && f.batch.left >= want {
@@ -105,9 +107,10 @@ func (f *Feeder) deal(now time.Time) (later <-chan struct{}) {
 	return later
 }
 
-// Return gives the files that the process did not begin back to the queue. Files that were begun
-// before stay with their worker: those to be retried, and those whose results were lost. pausing
-// says that the worker waits before its next process.
+// Return gives the files that the process did not begin back to the queue, where any worker can
+// take them. Two kinds of files stay with the worker: failed files that it will retry, and files
+// with lost results. Set pausing if the worker waits for its back-off before its next process; the
+// queue then does not reserve files for the worker.
 func (f *Feeder) Return(pausing bool) {
 	if f.queue != nil {
 		files := f.drop(func(i int) bool { return !f.batch.Lost(i) && f.batch.status[i] == "" })
@@ -115,7 +118,7 @@ func (f *Feeder) Return(pausing bool) {
 	}
 }
 
-// Leave gives back all files that have not ended. The worker takes no more.
+// Leave removes the worker from the queue and gives all its files that have not ended back.
 func (f *Feeder) Leave() {
 	lost := map[int]bool{}
 	files := f.drop(func(i int) bool {
@@ -127,7 +130,8 @@ func (f *Feeder) Leave() {
 	f.queue.leave(f, files, lost)
 }
 
-// drop marks the waiting files that are to be given back as begun, and returns them.
+// drop returns the waiting files for which which is true. It marks them as begun in the worker's
+// batch, where a begun file may belong to another worker.
 func (f *Feeder) drop(which func(i int) bool) []int {
 	var files []int
 	for _, i := range f.batch.Waiting(0) {
@@ -139,7 +143,8 @@ func (f *Feeder) drop(which func(i int) bool) []int {
 	return files
 }
 
-// Empty reports whether no file is left for the next process, except for those to be retried.
+// Empty reports whether no file waits for the next process. Failed files that will be retried do
+// not count.
 func (f *Feeder) Empty() bool {
 	return f.batch.left == 0 && (f.queue == nil || f.queue.first() == None)
 }
@@ -152,22 +157,22 @@ func (f *Feeder) First() int {
 	return f.queue.first()
 }
 
-// Worked returns how many files this run, or this worker of it, has begun.
+// Worked returns how many files this run has begun, or, for a worker, how many files have ended.
 func (f *Feeder) Worked() int {
-	if f.queue != nil { // files of others count as begun here
+	if f.queue != nil { // other workers' files count as begun
 		return f.batch.Ended()
 	}
 	return f.batch.Len() - f.batch.left
 }
 
-// Extend adds files until the batch has this many, if there are so many.
+// Extend adds files until the batch has count files, or until there are no more.
 func (f *Feeder) Extend(count int) {
 	for more := true; more && f.batch.Len() < count; {
 		more = f.refill()
 	}
 }
 
-// refill adds the files that come next and reports whether there were any.
+// refill adds the next files to the batch and reports whether there were any.
 func (f *Feeder) refill() bool {
 	if f.queue != nil {
 		return f.learn() || f.queue.grow() && f.learn()
@@ -182,8 +187,8 @@ func (f *Feeder) refill() bool {
 	return len(files) > 0
 }
 
-// learn adds the files of the queue that the worker's batch lacks, and reports whether there were
-// any.
+// learn adds the new files of the queue to the worker's batch, and reports whether there were any.
+// After [Queue.Divide] it adds them as begun, because they belong to the queue.
 func (f *Feeder) learn() bool {
 	fresh := f.queue.from(f.batch.Len())
 	for _, file := range fresh {

@@ -7,12 +7,12 @@ import (
 	"vramsoak/parser/record"
 )
 
-// names finds files by the names that a pipeline prints.
+// names is the index in which the batch looks up the names that a pipeline prints.
 type names struct {
-	wd string // the working directory; "" if it is gone
-	// The files by path as given, by full path, and by base name.
+	wd string // the working directory; "" if unknown
+	// The indices of the files: by path as given, by full path, and by base name.
 	byPath, byFullPath, byBase map[string][]int
-	// matched is set once the pipeline has named a file of the batch.
+	// matched is true once the pipeline has named a file of the batch.
 	matched bool
 }
 
@@ -33,9 +33,9 @@ func (n *names) full(path string) string {
 	return filepath.Join(n.wd, path)
 }
 
-// Named returns the files that a pipeline may mean by a name. It may print another path to a file
-// than the one it was given, or only its base name if no two files share that. A path that occurs
-// several times in the batch is several files.
+// Named returns the files that a pipeline may mean by a name in its output. The name may be the
+// path that the pipeline was given, another path to the same file, or the base name if it is
+// unambiguous. Named returns several files if the same path occurs several times in the batch.
 func (b *Batch) Named(name string) []int {
 	n := &b.names
 	files := n.byPath[name]
@@ -54,21 +54,23 @@ func (b *Batch) Named(name string) []int {
 	return files
 }
 
-// Matched reports whether the pipeline has ever named a file of the batch. If not, it has names of
-// its own for the files.
+// Matched reports whether any name that the pipeline printed so far was a file of the batch. If
+// not, the pipeline uses names of its own for the files.
 func (b *Batch) Matched() bool { return b.names.matched }
 
-// Find returns the file that a pipeline begins with a name. It prefers the files that its process
-// was given: the first of them that has not begun; else one that is retried, which is the first
-// that failed, or the last. It takes another process's file only if its own process was given none
-// of that name.
+// Find returns the file that begins when a pipeline prints a name. Several files can have that
+// name: a path may occur several times in the batch. Find chooses in this order: the first such
+// file that the process was given and has not begun; the first that the process was given and that
+// failed, because the process may retry it; the last that the process was given. Only if the
+// process was given no file of that name, Find looks at the other files of the batch: the first
+// that has not begun, then the first that failed, then the last.
 func (b *Batch) Find(name string, given []int) (int, bool) {
 	files := b.Named(name)
 	if len(files) == 0 {
 		return None, false
 	}
 	isGiven := func(i int) bool { _, found := slices.BinarySearch(given, i); return found }
-	for _, i := range files { // a batch in rounds has each name many times: most have begun
+	for _, i := range files { // with --repeat most of many equal paths have begun
 		if !b.begun[i] && isGiven(i) {
 			return i, true
 		}

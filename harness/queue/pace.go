@@ -6,12 +6,12 @@ import "time"
 type Pace struct {
 	Done, Left           int           // files
 	DoneAudio, LeftAudio float64       // seconds of audio
-	AudioKnown           bool          // of every file
-	Spent                time.Duration // on the files that are done, with everything between them
-	Since                time.Duration // the last of them was done
+	AudioKnown           bool          // the length of every file is known
+	Spent                time.Duration // from the start of the run to the last end of a file
+	Since                time.Duration // the last file ended
 }
 
-// Pace sums up the batch. lastEnd is when the last file ended.
+// Pace returns the numbers of the batch. The parameter lastEnd is when the last file ended.
 func (b *Batch) Pace(started, lastEnd, now time.Time) Pace {
 	done := b.Ended()
 	return Pace{
@@ -21,9 +21,9 @@ func (b *Batch) Pace(started, lastEnd, now time.Time) Pace {
 	}
 }
 
-// Remaining estimates the time that the files that are left take, supposing that they go as fast as
-// those that are done: by length of audio if it is known, else by number. It returns false while
-// nothing is done.
+// Remaining estimates how long the remaining files will take. It assumes that a second of audio
+// takes as long as in the finished files or, if the length of a file is unknown, that a file takes
+// as long. It returns false while no file is done.
 func (p Pace) Remaining() (time.Duration, bool) {
 	if p.Left == 0 {
 		return 0, true

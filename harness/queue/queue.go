@@ -5,23 +5,24 @@ import (
 	"sync"
 )
 
-// A Queue deals the files of a batch out to several workers. What a worker was given and did not
-// begin comes back to it.
+// A Queue distributes the files of a batch to several workers. A worker returns the files that its
+// process did not begin.
 type Queue struct {
 	mu    sync.Mutex
 	files []Input // the whole batch
 	more  func() []Input
-	// waiting are the files that no worker has, in order. lost are those of them whose results were
-	// lost.
+	// waiting holds the files that no worker has, in batch order. lost marks the waiting files whose
+	// results were lost.
 	waiting []int
 	lost    map[int]bool
-	// working are the workers that take files. Of these, busy have files, and pausing wait before
-	// their next process.
+	// working holds the workers that still take files. Of these workers, busy holds those that have
+	// files, and pausing those that wait for their back-off.
 	working, busy, pausing map[*Feeder]bool
-	changed                chan struct{} // closed when files came back or a worker left
+	changed                chan struct{} // closed when a worker returned files or left
 }
 
-// New returns a queue of these files. more yields further ones, as in [Options].
+// New returns a queue of these files. The parameter more returns the next files, as [Options].More
+// does.
 func New(files []Input, more func() []Input) *Queue {
 	return &Queue{
 		files: slices.Clone(files), more: more, lost: map[int]bool{},
@@ -37,14 +38,14 @@ func (q *Queue) Len() int {
 	return len(q.files)
 }
 
-// from returns the files from an index on.
+// from returns the files with index i and higher.
 func (q *Queue) from(i int) []Input {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.files[i:])
 }
 
-// grow adds the files that come next and reports whether there were any.
+// grow adds the next files of the batch to the queue and reports whether there were any.
 func (q *Queue) grow() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -63,8 +64,9 @@ func (q *Queue) extend() bool {
 	return len(files) > 0
 }
 
-// Divide gives each worker the files that it had begun and whose results were lost. The queue keeps
-// those that no worker has done. It is called once, before any worker takes files.
+// Divide decides after a resume which files belong to which worker. A file that a worker has begun
+// is done or stays lost: a file with a lost result goes to the worker that had begun it. The queue
+// keeps the files that no worker has begun. Divide is called once, before any worker takes files.
 func (q *Queue) Divide(workers []*Feeder) {
 	for _, f := range workers {
 		f.learn()
@@ -92,10 +94,11 @@ func (q *Queue) Divide(workers []*Feeder) {
 	}
 }
 
-// take gives a worker up to n files for its next process, or its part of all that wait if n is 0. A
-// part is dealt like cards to the workers that have no files, so that in a batch sorted by length
-// no worker gets all the long ones. If no file waits, later is closed when that may have changed;
-// it is nil if it cannot change.
+// take gives a worker up to n files for its next process or, if n is 0, its part of all waiting
+// files. If k workers have no files, the part is every k-th waiting file, so that in a batch sorted
+// by length no worker gets all the long files. If no file waits, take returns no files and the
+// channel later, which is closed when a worker has returned files or left. If no other worker has
+// files to return, later is nil.
 func (q *Queue) take(f *Feeder, n int) (files []int, later <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -141,7 +144,7 @@ func (q *Queue) take(f *Feeder, n int) (files []int, later <-chan struct{}) {
 	return files, nil
 }
 
-// hold notes that a worker has files.
+// hold marks a worker as one that has files.
 func (q *Queue) hold(f *Feeder) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -159,7 +162,8 @@ func (q *Queue) giveBack(f *Feeder, files []int, pausing bool) {
 	q.notify()
 }
 
-// leave returns the files of a worker that takes no more. lost marks those whose results were lost.
+// leave returns the files of a worker that takes no more files. The parameter lost marks the files
+// whose results were lost.
 func (q *Queue) leave(f *Feeder, files []int, lost map[int]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -172,7 +176,7 @@ func (q *Queue) leave(f *Feeder, files []int, lost map[int]bool) {
 	q.notify()
 }
 
-// accept makes a worker's files wait.
+// accept puts a worker's files back among the waiting files. The worker is no longer busy.
 func (q *Queue) accept(f *Feeder, files []int) {
 	if len(files) > 0 {
 		q.waiting = append(q.waiting, files...)

@@ -11,12 +11,13 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// MaxFiles bounds how many files a batch may have once it is repeated: the harness keeps some 100
-// bytes of each.
+// MaxFiles is how many files a batch may have, with all repetitions. The harness keeps some 100
+// bytes per file.
 const MaxFiles = 10_000_000
 
-// A batchLine is one file in batch.jsonl. The lines are in the order of --files: they are what the
-// folders held when the run began.
+// A batchLine is one line of batch.jsonl: one file. The lines are in the order of --files.
+// batch.jsonl keeps the content that the folders of --files had when the run began, so that a
+// resumed run gets the same files.
 type batchLine struct {
 	Path string `json:"path"`
 	// Bytes is the path if it is not UTF-8, which JSON cannot hold.
@@ -24,7 +25,8 @@ type batchLine struct {
 	AudioSeconds float64 `json:"audio_seconds,omitempty"`
 }
 
-// EncodeBatch writes the files of one round, one a line. encode writes a value as a line of JSON.
+// EncodeBatch writes the files of one round to batch.jsonl. The parameter encode writes a value as
+// a line of JSON.
 func EncodeBatch(encode func(any) error, files []queue.Input) error {
 	for _, f := range files {
 		line := batchLine{Path: f.Path, AudioSeconds: f.AudioSeconds}
@@ -38,7 +40,7 @@ func EncodeBatch(encode func(any) error, files []queue.Input) error {
 	return nil
 }
 
-// ReadBatch reads the files of one round from a run folder.
+// ReadBatch reads the files of one round from the batch.jsonl of a run folder.
 func ReadBatch(dir string) ([]queue.Input, error) {
 	path := filepath.Join(dir, BatchName)
 	f, err := os.Open(path)

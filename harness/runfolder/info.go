@@ -10,18 +10,19 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// Schema names the form of run.json.
+// Schema is the value of "schema" in run.json. It changes with the format.
 const Schema = "vramsoak.run/1"
 
-// Running is the reason of a run that has not ended, or was killed.
+// Running is the reason in run.json while a run goes on, and after its harness was killed.
 const Running = "running"
 
-// An Info is run.json: what ran, where, with what. The log has the rest.
+// An Info is the content of run.json: the command, the machine, the flags of the run, and its
+// result. The details are in the log.
 type Info struct {
 	Schema  string   `json:"schema"`
 	Version string   `json:"version"`
 	Command []string `json:"command"` // with its secrets masked
-	// Digest is that of the command if secrets in it are masked.
+	// Digest is the [secret.Digest] of the command if secrets in the command are masked.
 	Digest string `json:"command_digest,omitempty"`
 	// Git commit of the folder that vramsoak ran in.
 	Commit    string         `json:"commit,omitempty"`
@@ -32,11 +33,11 @@ type Info struct {
 	Started   time.Time      `json:"started"`
 	Seconds   float64        `json:"seconds"`
 	Reason    string         `json:"reason"`
-	Statuses  map[string]int `json:"statuses"`  // files by how they ended
-	Processes int            `json:"processes"` // that were started
+	Statuses  map[string]int `json:"statuses"`  // number of files, by status
+	Processes int            `json:"processes"` // number of processes started
 }
 
-// A GPU is one that the machine has.
+// A GPU is a GPU of the machine.
 type GPU struct {
 	Name  string `json:"name"`
 	Total int64  `json:"total"` // bytes
@@ -45,9 +46,9 @@ type GPU struct {
 // A Config is how a run was started.
 type Config struct {
 	Files  []string `json:"files"` // as given by --files
-	Count  int      `json:"count"` // of files that were to be fed, in all rounds
+	Count  int      `json:"count"` // files in all rounds
 	Repeat int      `json:"repeat"`
-	// Seed of the order; nil for the order of Files.
+	// Shuffle is the seed of the random order; nil for the order of Files.
 	Shuffle      *uint64  `json:"shuffle,omitempty"`
 	Feed         string   `json:"feed"`
 	Timeout      float64  `json:"timeout"` // seconds
@@ -64,14 +65,14 @@ type Config struct {
 	Workers      []int    `json:"workers,omitempty"`   // GPUs, with one worker each
 	Baselines    []string `json:"baselines,omitempty"` // as given by --baseline
 
-	// The rest is for resuming the run, with the files in batch.jsonl.
+	// The following fields, and batch.jsonl, are needed to resume the run.
 
 	Folder string              `json:"folder"`           // in which vramsoak ran
 	Flags  map[string][]string `json:"flags"`            // as given
 	Policy string              `json:"policy,omitempty"` // text
 }
 
-// Ended returns the info with how the run went.
+// Ended returns a copy of the info with the outcome of the run.
 func (i Info) Ended(outcome *harness.Outcome) Info {
 	i.Seconds, i.Reason, i.Processes = outcome.Duration.Seconds(), outcome.Reason, outcome.Processes
 	i.Statuses = map[string]int{}

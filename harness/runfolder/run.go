@@ -73,8 +73,9 @@ func notARun(dir string) error {
 		"start a new run", dir, InfoName)
 }
 
-// Complete returns an error unless the folder has what it takes to go on: the batch, and the log if
-// the run wrote one. Without its log the run would start over and replace the verdict that it has.
+// Complete returns an error unless the folder has the files that a resume needs: batch.jsonl and,
+// if the run wrote one, the log. Without its log the run would start over and overwrite its
+// verdict.
 func (r *Run) Complete() error {
 	if !isFile(filepath.Join(r.Dir, BatchName)) {
 		return fmt.Errorf("%s: expected a run folder with a %s, the files of the run, found "+
@@ -88,7 +89,7 @@ func (r *Run) Complete() error {
 	case all && isFolder(saved):
 		return fmt.Errorf("%s: the log was removed while the run was at work, and what there was "+
 			"of it is saved in %s; start a new run", r.Dir, saved)
-	// It may have been killed before its first line.
+	// The run may have been killed before it wrote the first line of its log.
 	case r.Info.Reason == Running && !isFile(filepath.Join(r.Dir, VerdictName)):
 	case all || r.Info.Reason == harness.ReasonDone:
 		return fmt.Errorf("%s: the log is gone: the run has ended (%s), and %s is missing or "+
@@ -97,7 +98,7 @@ func (r *Run) Complete() error {
 	return nil
 }
 
-// logs are the logs that the run writes.
+// logs returns the paths of all logs that the run writes, whether they exist or not.
 func (r *Run) logs() []string {
 	if len(r.Info.Config.Workers) == 0 {
 		return []string{filepath.Join(r.Dir, harness.LogName)}
@@ -109,14 +110,15 @@ func (r *Run) logs() []string {
 	return logs
 }
 
-// Resumable reports whether the batch of a run can be gone on with.
+// Resumable reports whether the run can be resumed: it has a batch.jsonl, and its pipeline does not
+// find its files by itself.
 func (r *Run) Resumable() bool {
 	return isFile(filepath.Join(r.Dir, BatchName)) && r.Info.Config.Feed != string(harness.FeedNone)
 }
 
-// UseCommand returns an error unless the command is the one that the run was begun with. If
-// run.json masks secrets, a command must be given, and is checked by its digest. Else it may be
-// left out.
+// UseCommand returns an error unless command is the command that the run was begun with. If
+// run.json masks secrets, the user must give the command again, and UseCommand compares its digest.
+// Otherwise command may be empty: the run then uses the command in run.json.
 func (r *Run) UseCommand(command []string) error {
 	shown := strings.Join(r.Info.Command, " ")
 	switch digest := r.Info.Digest; {
@@ -141,7 +143,8 @@ func (r *Run) UseCommand(command []string) error {
 	return nil
 }
 
-// Enter changes to the folder that the run was begun in, because its paths begin there.
+// Enter changes to the folder in which the run was begun, because the paths of the run are relative
+// to that folder.
 func (r *Run) Enter() error {
 	here, err := os.Getwd()
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package runfolder knows the folder that a soak leaves: its logs, run.json, batch.jsonl and
-// verdict.json, and what it takes to resume the run.
+// Package runfolder makes, finds and reads run folders: the folder to which vramsoak soak writes
+// the logs, run.json, batch.jsonl and verdict.json of a run. It also checks whether the run in a
+// folder can be resumed.
 //
 //	runs/2026-11-20T02-00-00Z/
 //	  soak.log          the record of the run; with several GPUs gpu-0/soak.log, gpu-1/soak.log ...
@@ -31,9 +32,9 @@ const (
 	VerdictName = "verdict.json"
 )
 
-// Make makes a folder named by the time, UTC: runs/2026-11-20T02-00-00Z. Runs that begin in the
-// same second get "-2", "-3" and so on. undo removes what Make made, with all that is in the run
-// folder.
+// Make makes a run folder in parent, named by the UTC time: runs/2026-11-20T02-00-00Z. Runs that
+// begin in the same second get "-2", "-3" and so on. The function undo removes the run folder with
+// its content, and parent if Make had to make it.
 func Make(parent string, now time.Time) (dir string, undo func(), err error) {
 	_, found := os.Stat(parent)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -46,7 +47,7 @@ func Make(parent string, now time.Time) (dir string, undo func(), err error) {
 		switch {
 		case err == nil:
 			return dir, func() {
-				_ = os.RemoveAll(dir) // the caller reports an error of its own
+				_ = os.RemoveAll(dir) // the caller already reports an error
 				if errors.Is(found, fs.ErrNotExist) {
 					_ = os.Remove(parent) // fails if another run is in it by now
 				}
@@ -58,8 +59,8 @@ func Make(parent string, now time.Time) (dir string, undo func(), err error) {
 	}
 }
 
-// Logs returns the logs of a run folder: those of its workers, or the one that it has or should
-// have.
+// Logs returns the paths of the logs of a run folder: the logs of its workers, gpu-N/soak.log, if
+// they exist and soak.log does not; otherwise soak.log, whether it exists or not.
 func Logs(dir string) []string {
 	one := filepath.Join(dir, harness.LogName)
 	if logs := workerLogs(dir); len(logs) > 0 && !isFile(one) {
@@ -68,8 +69,8 @@ func Logs(dir string) []string {
 	return []string{one}
 }
 
-// workerLogs returns the logs of a run folder's workers, in the order of their GPUs. A log without
-// a line is left out: its worker was killed before it wrote anything.
+// workerLogs returns the logs of a run folder's workers, ordered by GPU. It leaves out logs without
+// a whole line, whose worker was killed before it wrote anything.
 func workerLogs(dir string) []string {
 	// The pattern is sound.
 	found, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "gpu-*", harness.LogName))
@@ -79,7 +80,7 @@ func workerLogs(dir string) []string {
 	})
 }
 
-// hasLine reports whether a log has a whole line, or a long one.
+// hasLine reports whether a log has at least one whole line, or a first line of more than 1 MiB.
 func hasLine(log string) bool {
 	const long = 1 << 20 // bytes
 	if !isFile(log) {
@@ -94,12 +95,13 @@ func hasLine(log string) bool {
 	return len(head) == long || bytes.IndexByte(head, '\n') >= 0
 }
 
-// escapeGlob makes a path match itself in a pattern.
+// escapeGlob returns a pattern for filepath.Glob that matches this path only.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// gpuOf returns the GPU of a worker's log, by its folder; -1 if the log is no worker's.
+// gpuOf returns the GPU of a worker's log by the name of its folder, gpu-N, or -1 if the folder has
+// another name.
 func gpuOf(log string) int {
 	n, ok := strings.CutPrefix(filepath.Base(filepath.Dir(log)), "gpu-")
 	gpu, err := strconv.ParseUint(n, 10, 16)
@@ -109,8 +111,8 @@ func gpuOf(log string) int {
 	return int(gpu)
 }
 
-// Of returns the run folder whose log, or whose workers' logs, these are; "" if they belong to
-// none, or to several.
+// Of returns the run folder of these logs: one soak.log, or the logs of its workers. It returns ""
+// if the logs do not belong to one run folder.
 func Of(logs []string) string {
 	folder := ""
 	for i, log := range logs {
@@ -128,7 +130,8 @@ func Of(logs []string) string {
 	return folder
 }
 
-// Around returns the run folder around one of its files, such as its log; any other path as it is.
+// Around returns the run folder that contains a file, such as a log in it. If path is no file, or
+// lies in no run folder, Around returns path unchanged.
 func Around(path string) string {
 	if !isFile(path) {
 		return path
@@ -143,8 +146,8 @@ func Around(path string) string {
 	return path
 }
 
-// Resolve replaces run folders by their logs, and leaves other paths as they are. A folder without
-// a log is an error.
+// Resolve replaces each run folder in paths by its logs, and leaves other paths as they are. It
+// returns an error for a folder without a log.
 func Resolve(paths []string) ([]string, error) {
 	var logs []string
 	var errs []error
@@ -180,7 +183,7 @@ func without(dir string) string {
 	return "a folder without one"
 }
 
-// newestIn returns the run folder in a folder that was written to last; "" if there is none.
+// newestIn returns the run folder in dir that was written to last, or "" if dir has no run folder.
 func newestIn(dir string, entries []os.DirEntry) (newest string) {
 	var last int64
 	for _, e := range entries {

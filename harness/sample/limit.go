@@ -13,11 +13,11 @@ import (
 // A Limit is an amount of a device's memory. The zero value is no limit.
 type Limit struct {
 	Bytes int64
-	Share float64 // of all of the device's memory; if it is above 0, Bytes does not count
+	Share float64 // of the device's memory, 0 to 1; above 0 it replaces Bytes
 }
 
-// ParseLimit reads an amount such as "512MiB" or "0", or a share such as "5%". It refuses a number
-// without a unit, which may be meant as either.
+// ParseLimit parses an amount such as "512MiB" or "0", or a percentage such as "5%". It refuses a
+// number without a unit, such as "5": the user may mean an amount or a percentage.
 func ParseLimit(s string) (Limit, error) {
 	if strings.HasSuffix(s, "%") {
 		if share, ok := record.ParseRatio(s); ok {
@@ -32,7 +32,8 @@ func ParseLimit(s string) (Limit, error) {
 		"or a share such as 5%%, found %q", s)
 }
 
-// Validate returns an error if the limit can be none of a device's use.
+// Validate returns an error if the limit is neither the zero value nor more than 0 bytes nor a
+// Share above 0 and up to 1.
 func (l Limit) Validate() error {
 	if l != (Limit{}) && (l.Share < 0 || l.Share > 1 || l.Share == 0 && l.Bytes <= 0) {
 		return errors.New("expected a limit of a device's use as a share above 0 and up to 1, " +
@@ -41,7 +42,7 @@ func (l Limit) Validate() error {
 	return nil
 }
 
-// Of returns the limit in bytes, on a device with so much memory.
+// Of returns the limit in bytes for a device with total bytes of memory.
 func (l Limit) Of(total int64) int64 {
 	if l.Share > 0 {
 		return int64(l.Share * float64(total))

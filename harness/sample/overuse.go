@@ -8,17 +8,19 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// An Overuse is more use of a device than the run allows.
+// An Overuse says that more memory of a device is in use than the run allows. The zero value is no
+// overuse.
 type Overuse struct {
-	// Text is "22.1 GiB of 24.0 GiB of device 0 were in use, more than the 90% that the run
-	// allows", or "" for none.
+	// Text is the message for the log: "22.1 GiB of 24.0 GiB of device 0 were in use, more than the
+	// 90% that the run allows".
 	Text string
-	// Severe says that usage is past the limit by more than half of the remaining headroom. The
-	// process is then killed at once.
+	// Severe is true if the memory in use is over the limit by more than half of the memory beyond the
+	// limit. Example: 24 GiB, limit 20 GiB; more than 22 GiB in use is severe. A process that was
+	// asked to end and still causes severe overuse is killed before its grace is over.
 	Severe bool
 }
 
-// Worse returns the worse of two.
+// Worse returns the worse of two overuses.
 func (o Overuse) Worse(other Overuse) Overuse {
 	if o.Text == "" || other.Severe && !o.Severe {
 		return other
@@ -26,15 +28,16 @@ func (o Overuse) Worse(other Overuse) Overuse {
 	return o
 }
 
-// A Guard compares what is in use with the limit of a run.
+// A Guard compares the memory in use with the limit of a run.
 type Guard struct {
 	Limit Limit
-	// Machine is the machine's memory in bytes. It is the device of a run without one; else it is
-	// 0.
+	// Machine is the size of the machine's memory in bytes. The limit applies to it if the run has no
+	// device; otherwise Machine is 0.
 	Machine int64
-	// HasDevice says that samples come from a device.
+	// HasDevice is true if the run has a device to sample.
 	HasDevice bool
-	// GPU is the number that reports give the worker's device 0; nil for a run without workers.
+	// GPU is the number of the worker's GPU, which the worker's processes see as device 0; nil for a
+	// run without workers.
 	GPU *int
 }
 
@@ -53,9 +56,10 @@ func NewGuard(limit Limit, hasDevice bool, gpu *int, logger *slog.Logger) Guard 
 	return g
 }
 
-// Samples looks for overuse in the samples of one moment. Everything that is in use on a device
-// that the pipeline uses counts, also what others use, because the device is what fills up. In a
-// run without a device, what the pipeline uses of the machine's memory counts.
+// Samples returns the worst overuse in the samples of one moment. For each device that the pipeline
+// uses, it compares all memory in use on the device with the limit, including the memory of other
+// programs, because an allocation fails when the whole device is full. In a run without a device,
+// it compares the pipeline's resident memory with the limit.
 func (g Guard) Samples(samples []record.Sample) (worst Overuse) {
 	for i := range samples {
 		s := &samples[i]
@@ -75,15 +79,15 @@ func (g Guard) Samples(samples []record.Sample) (worst Overuse) {
 	return worst
 }
 
-// Reading looks for overuse in a checkpoint. The pipeline may know about its device what the
-// harness cannot see.
+// Reading returns the overuse that a checkpoint of the pipeline shows. The pipeline may see a
+// device that the harness cannot sample.
 func (g Guard) Reading(r *record.Reading, lane record.Lane) Overuse {
 	used := max(r.Bytes(record.Allocated), r.Bytes(record.Reserved), r.Bytes(record.Used))
 	return g.Limit.overuse(used, r.Bytes(record.Total), g.device(lane),
 		" by the pipeline's own word")
 }
 
-// device names a device as reports do.
+// device returns the name of a device in messages, such as "device 0".
 func (g Guard) device(lane record.Lane) string {
 	if g.GPU != nil && lane.Device == 0 {
 		lane.Device = *g.GPU
@@ -91,8 +95,8 @@ func (g Guard) device(lane record.Lane) string {
 	return fmt.Sprintf("device %d", lane.Device)
 }
 
-// overuse compares use with the limit. total is 0 if it is not known; a share of it is no limit
-// then.
+// overuse compares used with the limit. The parameter total is the size of the device, 0 if
+// unknown; a percentage is then no limit.
 func (l Limit) overuse(used, total int64, subject, whose string) Overuse {
 	limit := l.Of(total)
 	if limit <= 0 || used <= limit {

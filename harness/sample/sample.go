@@ -9,19 +9,20 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Sampler looks at the memory of processes.
+// A Sampler samples the memory of processes.
 type Sampler struct {
-	Every time.Duration // between two looks
-	// Device reads what the driver says that processes use, as [meter.View.Use] does; nil if there
-	// is no device.
+	Every time.Duration // between two samples
+	// Device asks the driver how much memory these processes use on each device, as [meter.View.Use]
+	// does; nil if there is no device.
 	Device func(pids []int) ([]meter.Use, error)
-	// Head returns the header of a sample that is taken now.
+	// Head returns the header of a log line with the time now.
 	Head   func(now time.Time) record.Header
 	Logger *slog.Logger
 }
 
-// Watch samples a process until stop is closed. It does so in a goroutine of its own, because a
-// driver may take long to answer, above all if something is wrong with the device.
+// Watch samples a process until stop is closed, and sends the samples of each moment to the channel
+// that it returns. It samples in a goroutine of its own, so that a driver that answers late does
+// not delay the caller.
 func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []record.Sample {
 	samples := make(chan []record.Sample)
 	go func() {
@@ -49,8 +50,9 @@ func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []rec
 	return samples
 }
 
-// look returns the samples of one moment, of the process and its family together: one for each
-// device that they use, or one without a device. There are none if the process has ended.
+// look returns the samples of one moment for the process and its descendants together: one sample
+// for each device that they use, or one sample without a device if they use none. If the process
+// has ended, look returns no samples.
 func (s *Sampler) look(p *supervise.Process) ([]record.Sample, error) {
 	pids := p.Members()
 	var rss int64

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// settleEvery is the time between two looks at a device whose use may still change.
+	// settleEvery is the time between two readings of the memory in use.
 	settleEvery = 250 * time.Millisecond
-	// settleLooks is how many looks in a row must find the same use as the one before. A driver
-	// frees the memory of a process some time after the process has ended.
+	// settleLooks is how many readings in a row must equal the reading before them. Settle waits
+	// because a driver frees the memory of a process some time after the process has ended.
 	settleLooks = 4
 )
 
-// errNoAnswer is in the error of [Settle] if the driver did not answer.
+// errNoAnswer is wrapped in the error of [Settle] if the driver did not answer in time.
 var errNoAnswer = errors.New("the driver did not answer")
 
-// Settle waits until what is in use on the devices stops changing, for a second at least and limit
-// at most. It returns what the devices hold then, as records for the log. Settled is false in them
-// if the use changed to the end.
+// Settle waits until the memory in use on the devices stops changing. It waits for at least a
+// second and at most limit. It returns the memory in use then, with one record per device for the
+// log. If the memory in use was still changing at the limit, Settled is false in these records.
 func Settle(
 	ctx context.Context, read func() ([]meter.Occupancy, error), limit time.Duration,
 ) ([]record.Idle, error) {
@@ -39,7 +39,7 @@ func Settle(
 	tick := time.NewTicker(settleEvery)
 	defer tick.Stop()
 	for {
-		answers := make(chan answer, 1) // so that a driver that hangs blocks only this goroutine
+		answers := make(chan answer, 1) // a driver that hangs blocks only the goroutine
 		go func() {
 			all, err := read()
 			answers <- answer{all, err}
@@ -78,7 +78,7 @@ func Settle(
 
 func sameUse(a, b meter.Occupancy) bool { return a.GPU == b.GPU && a.Used == b.Used }
 
-// idleRecords returns the devices as the log has them, with the processes that hold their memory.
+// idleRecords returns a record for each device, with the processes that hold memory on it.
 func idleRecords(all []meter.Occupancy, settled bool) ([]record.Idle, error) {
 	orphans, err := supervise.FindOrphans("")
 	if err != nil {
@@ -109,7 +109,7 @@ func idleRecords(all []meter.Occupancy, settled bool) ([]record.Idle, error) {
 	return out, nil
 }
 
-// TooFull returns an error for each device that holds more than it may before the first process.
+// TooFull returns an error for each device on which more than most is in use.
 func TooFull(found []record.Idle, most Limit) []error {
 	var errs []error
 	for i := range found {
