@@ -11,9 +11,9 @@ import (
 )
 
 // outOfMemory judges the failed allocations of each file. A failure is recovered if the file ended
-// ok after all. Otherwise it is fatal. It is undecided if the log does not say how files ended and a
-// checkpoint outside of cleanups follows the failure: that checkpoint may come from a fallback, or
-// from the error handling.
+// ok after all. Otherwise it is fatal. It is undecided if the log does not say how files ended and
+// a checkpoint outside of cleanups follows the failure: that checkpoint may come from a fallback,
+// or from the error handling.
 func (j *Judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
 	count := map[Verdict]int{} // number of files, and of stretches between files

@@ -13,9 +13,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// limitReadings is the number of readings over which a level may grow by the limit for each reading.
-// A pipeline may print readings as often as it likes. If it prints more than this, the allowed
-// growth is divided among them.
+// limitReadings is the number of readings over which a level may grow by the limit for each
+// reading. A pipeline may print readings as often as it likes. If it prints more than this, the
+// allowed growth is divided among them.
 const limitReadings = 60
 
 // A readingsJudge judges the readings of a lane in processes that have too few files. Without a

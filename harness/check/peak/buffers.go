@@ -7,11 +7,11 @@ import (
 	"vramsoak/parser/record"
 )
 
-// liveBuffers are the buffers that a program holds at once.
+// liveBuffers holds the buffers that a program holds at the same time.
 type liveBuffers struct {
 	set []liveBuffer
-	// maybe is how many bytes of earlier buffers may still be in use, because the log does not say
-	// that they were freed.
+	// maybe is the size in bytes of earlier buffers that may still be in use. The log does not say
+	// whether the program freed them.
 	maybe int64
 }
 
@@ -20,11 +20,11 @@ type liveBuffer struct {
 	size record.Size
 }
 
-// liveMax bounds the names that are kept.
+// liveMax bounds the number of names in set.
 const liveMax = 64
 
-// add takes a buffer. It returns the size of all buffers held at once, and the bytes of earlier
-// ones that may still be in use.
+// add takes the next buffer. It returns the size of all buffers in use, and the bytes of earlier
+// buffers that may still be in use.
 func (b *liveBuffers) add(name string, repeat serving.Repeat, size record.Size) (
 	sum record.Size, maybe int64,
 ) {
@@ -54,8 +54,9 @@ func (b *liveBuffers) sum() (sum record.Size) {
 	return sum
 }
 
-// loads notes that the program begins to load a model. Earlier buffers then take at most the memory
-// that is not free. A program that prints the total alone has just started and has no buffers yet.
+// loads clears the set, because the program now loads another model. Earlier buffers may still be
+// in use, but they take at most total - free. A program that prints no free memory here has just
+// started and has no buffers yet.
 func (b *liveBuffers) loads(reading *record.Reading, totals []total) {
 	before := b.maybe + b.sum().High()
 	b.set, b.maybe = b.set[:0], before

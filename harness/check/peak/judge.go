@@ -8,14 +8,14 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Result says on which side of the limit a peak is, from the least to the most severe.
+// A Result is the position of a peak relative to the limit, from the least to the most severe.
 type Result int
 
 // The results.
 const (
-	Unknown Result = iota // there is nothing to judge by
+	Unknown Result = iota // the run has no data to judge
 	Fits
-	Unsure // the log does not tell
+	Unsure // the log does not tell whether the peak fits
 	Exceeds
 )
 
@@ -23,7 +23,7 @@ const (
 type Outcome struct {
 	Result Result
 	By     Ground
-	Top    Mark   // that decided; it has no Total where that is not known
+	Top    Mark   // the mark that decided; without a Total if that is unknown
 	Why    string // why the result is Unknown or Unsure
 	Run    int
 	of     [grounds]*extreme
@@ -31,18 +31,18 @@ type Outcome struct {
 
 // Facts sum up the readings of all devices of a run.
 type Facts struct {
-	totals    []total // by the driver's numbers
+	totals    []total // of devices that go by the driver's numbers
 	devices   map[int]bool
 	ranks     map[int]bool
-	grownLine int  // of the last reading that shows more of the program's memory than before
+	grownLine int  // line of the last new maximum of the program's own memory
 	holds     bool // the program's own readings show that it holds memory
 }
 
-// idleMax is what a driver counts as in use on a device that no process uses. The context of a
-// process takes more.
+// idleMax is the most memory that a driver counts as used on an idle device. A process with a CUDA
+// context takes more.
 const idleMax = 64 * record.MiB
 
-// AddFacts adds a device to the facts of its runs.
+// AddFacts adds the readings of a device to the facts of its runs.
 func AddFacts(all map[int]*Facts, id record.Lane, p *Marks) {
 	for i := range p.runs {
 		r := &p.runs[i]
@@ -66,8 +66,8 @@ func AddFacts(all map[int]*Facts, id record.Lane, p *Marks) {
 	}
 }
 
-// Judge compares the peak of each run with a part of the device's total. It returns the worst
-// outcome, nil if there is none, and the runs that have nothing to judge by.
+// Judge compares the peak of each run with the limit, a part of the device's total such as 0.85. It
+// returns the worst outcome, or nil, and the outcomes of the runs that have no data to judge.
 func (p *Marks) Judge(id record.Lane, facts map[int]*Facts, limit float64) (
 	worst *Outcome, unknown []*Outcome,
 ) {
@@ -84,7 +84,7 @@ func (p *Marks) Judge(id record.Lane, facts map[int]*Facts, limit float64) (
 	return worst, unknown
 }
 
-// judge judges the peak of one run.
+// judge returns the outcome of one run.
 func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 	several := id.Rank == 0 && len(facts.devices) > 0 && len(facts.ranks) > len(facts.devices)
 	of := findTotal(r.totals, facts.totals, several)
@@ -135,7 +135,8 @@ func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 	return r.byDevice(whole, own, of, facts)
 }
 
-// byDevice judges a run by the readings of the whole device, where there is no level of its own.
+// byDevice judges a run by the readings of the whole device. The run has no reading of the
+// program's own memory.
 func (r *run) byDevice(whole, own []Ground, of ownTotal, facts *Facts) *Outcome {
 	o := &Outcome{Run: r.number}
 	highest := r.worst(whole, func(*extreme) bool { return true })
@@ -155,7 +156,7 @@ func (r *run) byDevice(whole, own []Ground, of ownTotal, facts *Facts) *Outcome 
 	return highest.as(Fits, "")
 }
 
-// joinTotal gives the readings that have no total beside them the device's, if that is known.
+// joinTotal gives the device's total, if it is known, to the readings without a total of their own.
 func (r *run) joinTotal(of ownTotal) {
 	if !of.known {
 		return
@@ -173,7 +174,7 @@ func (r *run) joinTotal(of ownTotal) {
 	}
 }
 
-// worst returns the highest of the grounds that count, or nil.
+// worst returns the highest of the grounds that counts accepts, or nil.
 func (r *run) worst(of []Ground, counts func(e *extreme) bool) (o *Outcome) {
 	for _, by := range of {
 		if e := r.of[by]; e != nil && counts(e) && (o == nil || e.top.Part() > o.Top.Part()) {
@@ -188,15 +189,15 @@ func (o *Outcome) as(r Result, why string) *Outcome {
 	return o
 }
 
-// hasLevel reports whether one of the grounds has a level whose total is not known.
+// hasLevel reports whether one of the grounds has a level above 0 without a total.
 func (r *run) hasLevel(of []Ground) bool {
 	return slices.ContainsFunc(of, func(by Ground) bool {
 		return r.alone[by] != nil && r.alone[by].Size.Bytes > 0
 	})
 }
 
-// mayBeHighest returns a level that could exceed the limit, whose total is not known though the log
-// gives some; nil where there is none.
+// mayBeHighest returns the outcome of a level that may exceed the limit, or nil. The log gives some
+// totals, but does not say which one belongs to the level.
 func (r *run) mayBeHighest(of ownTotal, limit float64, own []Ground) *Outcome {
 	least := int64(0)
 	for _, t := range r.totals {
@@ -217,7 +218,7 @@ func (r *run) mayBeHighest(of ownTotal, limit float64, own []Ground) *Outcome {
 	return nil
 }
 
-// whyUnknown says why a run has nothing to judge by.
+// whyUnknown returns the reason why a run has no data to judge.
 func (r *run) whyUnknown(own []Ground, of ownTotal) string {
 	level, zero := false, false
 	for _, by := range append(own, Reserved, device) {
@@ -238,8 +239,8 @@ func (r *run) whyUnknown(own []Ground, of ownTotal) string {
 	return "the log gives no reading of all memory in use, only of parts or of what is free"
 }
 
-// Besides yields the grounds that did not decide and are worth a word, each with its highest mark
-// before the cache is taken off.
+// Besides yields the other grounds that a message should mention, each with its highest mark before
+// the cache is subtracted.
 func (o *Outcome) Besides(yield func(Ground, *Mark) bool) {
 	_, inUse, _ := o.Top.InUse()
 	for _, by := range []Ground{Allocated, Process, Reserved} {
@@ -252,7 +253,7 @@ func (o *Outcome) Besides(yield func(Ground, *Mark) bool) {
 			continue
 		}
 		if by == o.By && m.WithCache()-o.Top.Part() < 0.005 {
-			continue // the cache is next to nothing
+			continue // too small a cache to mention
 		}
 		if !yield(by, m) {
 			return
@@ -260,5 +261,5 @@ func (o *Outcome) Besides(yield func(Ground, *Mark) bool) {
 	}
 }
 
-// WithCache returns the size, with its cache, as a part of the total.
+// WithCache returns the size, including its cache, as a part of the total.
 func (m *Mark) WithCache() float64 { return float64(m.Size.Bytes) / float64(max(1, m.Total.Bytes)) }

@@ -7,22 +7,22 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A Ground is one kind of reading that the peak of a device is judged by.
+// A Ground is one kind of reading by which the peak of a device can be judged.
 type Ground int
 
 // The grounds.
 const (
-	Allocated Ground = iota // what the allocator handed out
-	Process                 // what the driver says the process has on the device, less the cache
-	Buffers                 // the buffers that a program names, added up
-	part                    // one buffer, of a program that does not name all that it holds
-	Reserved                // what the allocator reserved; never too much, as a cache can be freed
-	device                  // what is in use on the device, by any process, less the cache
-	only                    // the only process in the driver's table, where nothing else tells
+	Allocated Ground = iota // memory that the allocator handed out
+	Process                 // device memory of the process, by the driver, less the cache
+	Buffers                 // sum of the buffers that a program names
+	part                    // one buffer of a program that does not name all of its buffers
+	Reserved                // memory that the allocator reserved; never fails: caches can be freed
+	device                  // device memory of all processes, less the cache
+	only                    // the only process in a table before the program's first report
 	grounds
 )
 
-// groundWords are the name of a ground in JSON, and what a message says behind the size.
+// groundWords holds the name of a ground in JSON, and its words in messages.
 var groundWords = [grounds]struct{ name, words string }{
 	Allocated: {"allocated", "allocated"},
 	Process:   {"used", "used by the process"},
@@ -36,7 +36,7 @@ var groundWords = [grounds]struct{ name, words string }{
 // Name returns the name of a ground in JSON.
 func (g Ground) Name() string { return groundWords[g].name }
 
-// Words returns what a message says behind a size: "used by the process".
+// Words returns the words that follow a size in messages: "used by the process".
 func (g Ground) Words() string { return groundWords[g].words }
 
 // Words returns the words of the ground with this name, or "".
@@ -52,40 +52,40 @@ func Words(name string) string {
 // A Mark is a reading that may be the highest.
 type Mark struct {
 	Size, Total record.Size
-	Cached      record.Size // the part of Size that the allocator had reserved and not handed out
-	Name        string      // of the checkpoint
+	Cached      record.Size // the part of Size that the allocator reserved and did not hand out
+	Name        string      // name of the checkpoint
 	Pos         record.Position
-	File        *timeline.File // nil for the harness's samples, whose file is found by their line
-	Told        bool           // by peak=: the program saw it between two checkpoints
+	File        *timeline.File // nil for samples: their file is found by their line
+	Told        bool           // from peak=, which the program measured between two checkpoints
 
 	seen     bool
-	maybe    int64  // bytes that may have been in use besides Size
-	notKnown string // why it is not known to be the process's own; "" where it is known
+	maybe    int64  // bytes that may have been in use in addition to Size
+	notKnown string // why the memory may belong to another process, or ""
 }
 
-// InUse returns the size without the cache, and its bounds.
+// InUse returns the size without the cache: its least, printed and greatest possible value.
 func (m *Mark) InUse() (low, printed, high int64) {
 	return max(0, m.Size.Low()-m.Cached.High()), max(0, m.Size.Bytes-m.Cached.Bytes),
 		max(0, m.Size.High()-max(0, m.Cached.Low())) + m.maybe
 }
 
-// Part returns what is in use as a part of the total.
+// Part returns the size without the cache as a part of the total.
 func (m *Mark) Part() float64 {
 	_, inUse, _ := m.InUse()
 	return float64(inUse) / float64(max(1, m.Total.Bytes))
 }
 
-// An extreme is the highest of marks that have totals.
+// An extreme is the highest of the marks that have a total.
 type extreme struct {
 	top Mark
-	// low and high are the bounds of the largest part.
+	// low and high are the bounds of the largest part of the total.
 	low, high float64
-	// raw is the mark with the largest part before its cache is taken off; nil where that is top, as
-	// mostly.
+	// raw is the mark with the largest part before the cache is subtracted. It is nil if that mark is
+	// top, as in most logs.
 	raw *Mark
 }
 
-// raise compares a mark that has a total with the highest. The total is one from least to most.
+// raise replaces the highest mark by m if m is higher. The true total lies between least and most.
 func (e *extreme) raise(m *Mark, least, most int64) {
 	low, inUse, high := m.InUse()
 	e.low = max(e.low, float64(low)/float64(max(1, most)))
@@ -108,5 +108,5 @@ func (e *extreme) raise(m *Mark, least, most int64) {
 	}
 }
 
-// whole returns the mark with the largest part before its cache is taken off.
+// whole returns the mark with the largest part before the cache is subtracted.
 func (e *extreme) whole() *Mark { return cmp.Or(e.raw, &e.top) }

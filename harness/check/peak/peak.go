@@ -1,6 +1,6 @@
-// Package peak finds how much of a device was in use at most, as a part of its total: by which
-// reading, in which run, and whether that holds for every value that the log's digits and words
-// allow. It makes no finding: package check says what a peak means under a policy.
+// Package peak finds the largest part of a device's memory that was in use. It says which reading
+// shows it, in which run, and whether it stays under a limit for every value that the printed
+// digits allow. It makes no finding: package check turns the result into a verdict under a policy.
 package peak
 
 import (
@@ -10,37 +10,37 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Marks are the high-water marks of one device of one rank.
+// Marks are the high-water marks of one device of one rank, one set for each run.
 type Marks struct{ runs []run }
 
-// A run is the high-water marks of one run.
+// A run holds the high-water marks of one run.
 type run struct {
 	number  int
 	process int
-	// of are the highest by the part of the total that the reading has beside it.
-	of     [grounds]*extreme // nil without a reading, as in alone and waiting
-	totals []total           // the device's; many programs print it once
-	// alone are the highest readings that have no total beside them, by what is in use.
+	// of holds, for each ground, the highest mark by its part of the total that its reading prints.
+	of     [grounds]*extreme // nil without a reading, like in alone and waiting
+	totals []total           // totals of the device; many programs print it once
+	// alone holds, for each ground, the highest mark of a reading that prints no total.
 	alone [grounds]*Mark
-	// cached is what the allocator held as a cache at the last checkpoint that tells.
+	// cached is the allocator's cache at the last checkpoint that shows it.
 	cached    record.Size
 	hasCached bool
-	// waiting are the largest readings of the driver since that checkpoint. The next one tells how
-	// much of them is a cache.
+	// waiting holds the largest readings of the driver since that checkpoint. The next checkpoint
+	// shows how much of them is cache.
 	waiting [grounds]*Mark
-	table   *processTable // nil where the log is not in one
+	table   *processTable // the table that is open, or nil
 	buffers liveBuffers
-	// holds is what the program said last that it holds, at least. most is the largest such reading,
-	// at the line where it first was so large.
+	// holds is the least memory that the program held according to its last own reading. most is the
+	// largest such reading so far, and mostLine the first line with it.
 	holds, most int64
 	mostLine    int
-	// levelLine and deviceLine are the lines of the last reading of the program's own, and of the
-	// whole device. failedLine is that of the last allocation that failed without a word on what was
-	// in use.
+	// levelLine is the line of the last reading of the program's own memory, and deviceLine that of
+	// the last reading of the whole device. failedLine is the line of the last failed allocation whose
+	// message does not say how much memory was in use.
 	levelLine, deviceLine, failedLine int
 }
 
-// HasRun reports whether there are readings of a run.
+// HasRun reports whether the run has readings.
 func (p *Marks) HasRun(number int) bool {
 	for i := range p.runs {
 		if p.runs[i].number == number {
@@ -50,7 +50,7 @@ func (p *Marks) HasRun(number int) bool {
 	return false
 }
 
-// last returns the marks of a run. The runs follow one another.
+// last returns the marks of a run. Readings must come run by run.
 func (p *Marks) last(number int) *run {
 	if len(p.runs) == 0 || p.runs[len(p.runs)-1].number != number {
 		p.endLast()
@@ -94,7 +94,7 @@ func (p *Marks) Add(f *timeline.File, c *record.Checkpoint) {
 	r.buffer(&m, c)
 }
 
-// allocator takes a checkpoint's readings of the allocator.
+// allocator takes the allocator's readings at a checkpoint.
 func (r *run) allocator(m *Mark, c *record.Checkpoint) {
 	allocated, ok := c.Get(record.Allocated)
 	if ok {
@@ -139,7 +139,7 @@ func (r *run) driver(m *Mark, c *record.Checkpoint) {
 		r.take(by, m)
 		return
 	}
-	if by == device && smi.DriverNumbers(c) { // its processes may follow
+	if by == device && smi.DriverNumbers(c) { // rows of its processes may follow
 		r.table = &processTable{device: *m}
 		return
 	}
@@ -168,7 +168,7 @@ func (r *run) buffer(m *Mark, c *record.Checkpoint) {
 	r.take(by, m)
 }
 
-// grow notes that the program holds at least this many bytes.
+// grow records that the program held at least this many bytes.
 func (r *run) grow(bytes int64, line int) {
 	if bytes > r.most {
 		r.most, r.mostLine = bytes, line
@@ -203,10 +203,10 @@ func (r *run) take(by Ground, m *Mark) {
 		*before = *m
 		high, highest = highest, high
 	}
-	before.maybe += max(0, high-highest) // the bound is of all
+	before.maybe += max(0, high-highest) // keep the highest bound of all marks
 }
 
-// wait keeps a reading of the driver until the next checkpoint tells how much of it is a cache.
+// wait keeps a reading of the driver until the next checkpoint shows how much of it is cache.
 func (r *run) wait(by Ground, m *Mark) {
 	if !r.hasCached {
 		r.take(by, m)
@@ -223,7 +223,7 @@ func (r *run) wait(by Ground, m *Mark) {
 	}
 }
 
-// takeWaiting takes the waiting readings without their cache: the smaller one of the two
+// takeWaiting takes the waiting readings, less the cache. The cache is the smaller value of the two
 // checkpoints around them.
 func (r *run) takeWaiting(cached record.Size) {
 	for by := range r.waiting {
@@ -245,7 +245,7 @@ func (r *run) takeOne(by Ground, cached record.Size) {
 	r.take(by, m)
 }
 
-// end takes the readings that still wait when a process, or the log, ends.
+// end takes the waiting readings when a process, or the log, ends.
 func (r *run) end() {
 	r.closeTable()
 	r.takeWaiting(r.cached)

@@ -5,7 +5,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// at returns the marks of a run, which may be an earlier one.
+// at returns the marks of a run. Unlike last, it also finds earlier runs.
 func (p *Marks) at(number int) *run {
 	for i := range p.runs {
 		if p.runs[i].number == number {
@@ -16,7 +16,8 @@ func (p *Marks) at(number int) *run {
 	return &p.runs[len(p.runs)-1]
 }
 
-// End takes the readings that still wait. What follows are readings that no checkpoint gives.
+// End takes the readings that still wait. Call it after the last checkpoint, before AddFailure,
+// AddSamples and Join.
 func (p *Marks) End() {
 	for i := range p.runs {
 		p.runs[i].end()
@@ -29,7 +30,7 @@ func TellsLevel(o *record.OutOfMemory) bool {
 		o.Has(record.Free) && o.Has(record.Total)
 }
 
-// AddFailure takes an out-of-memory message:
+// AddFailure takes the readings in an out-of-memory message:
 //
 //	... GPU 0 has a total capacity of 31.36 GiB of which 18.62 MiB is free. Process 73820 has
 //	30.58 GiB memory in use. Including non-PyTorch memory, this process has 764.00 MiB memory in
@@ -76,10 +77,10 @@ func (p *Marks) AddSamples(number int, driver *timeline.DriverLedger) {
 	p.at(number).samples(driver)
 }
 
-// Join takes the harness's samples of the device in each run that has readings. If the driver
-// tells processes apart, the samples give the process's own memory, and the log's readings of the
-// whole device are dropped. They are of all ranks on the device together: taken holds the runs
-// and devices whose samples were taken already.
+// Join takes the harness's samples of the device in each run that has readings. If the driver lists
+// processes, the samples give the memory of the run's processes, and the log's readings of the
+// whole device are dropped. Samples cover all ranks on the device together, so they are taken only
+// once: the parameter taken holds the runs and devices whose samples were taken.
 func (p *Marks) Join(id record.Lane, driver *timeline.DriverLedgers, taken map[[2]int]bool) {
 	for i := range p.runs {
 		r := &p.runs[i]

@@ -2,23 +2,23 @@ package peak
 
 import "fmt"
 
-// A processTable is one look of the driver at a device, and at the processes on it:
+// A processTable is one printed table of nvidia-smi: a device and the processes on it.
 //
 //	|   0  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
 //	|  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
 //	|    0   N/A  N/A         2123797      C   /opt/conda/envs/aucum/bin/python       1826MiB |
 //
-// A process that is alone there and does not only draw is the program's own, if the program's own
-// readings say that it holds memory there, or the log has no such reading. It is not known to be
-// the program's if the table was printed before the program took memory: another process may have
-// been there.
+// If one process computes there, it may be the log's program. It is taken for the program if the
+// program reported memory before the table, and the process has at least as much. It is also taken
+// for the program if the log has no such reports at all. If the first report only follows after the
+// table, the process may be another one.
 type processTable struct {
 	device    Mark
-	process   Mark // the last of those that compute
-	processes int  // that compute
+	process   Mark // the last process that computes
+	processes int  // number of processes that compute
 }
 
-// add takes a process's row.
+// add takes the row of a process. A process that only draws does not count.
 func (t *processTable) add(m Mark, graphics bool) {
 	if graphics {
 		return
@@ -27,14 +27,14 @@ func (t *processTable) add(m Mark, graphics bool) {
 	t.processes++
 }
 
-// closeTable takes the readings of the last table.
+// closeTable takes the readings of the table.
 func (r *run) closeTable() {
 	t := r.table
 	if r.table = nil; t == nil {
 		return
 	}
 	if !t.device.seen {
-		if t.processes > 0 { // rows without a device's, of one look or of several
+		if t.processes > 0 { // rows without a device, of one table or of several
 			t.process.notKnown = "one process holds it, and the log does not say which"
 			r.wait(device, &t.process)
 		}

@@ -9,19 +9,20 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A total is the size of a device's memory, as a log gives it.
+// A total is the size of a device's memory, as a log prints it.
 type total struct {
 	size record.Size
-	// driver says that the device goes by the driver's number, which may be another than the
-	// program's.
+	// driver is set if the device goes by the driver's number. The program may use another number for
+	// the device.
 	driver bool
 	pos    record.Position
 }
 
-// totalsMax bounds the different totals of a device in a run. More than one tells nothing anyway.
+// totalsMax bounds the different totals of a device in a run. Two that differ are already too many
+// to choose from.
 const totalsMax = 8
 
-// addTotal notes a total that a checkpoint gives.
+// addTotal records the total at a checkpoint.
 func (r *run) addTotal(size record.Size, c *record.Checkpoint) {
 	if len(r.totals) > 0 && r.totals[0].size == size && !r.totals[0].driver {
 		return // as nearly always
@@ -41,13 +42,14 @@ func addTotal(totals []total, t total) []total {
 	return append(totals, t)
 }
 
-// sameDevice reports whether two totals may be of the same device: PyTorch's is less than the
-// driver's by a few hundred MiB.
+// sameDevice reports whether two totals may belong to the same device. PyTorch's total is a few
+// hundred MiB below the driver's, so differences of up to 5 % are allowed.
 func sameDevice(a, b record.Size) bool {
 	return 20*(max(a.Low(), b.Low())-min(a.High(), b.High())) <= max(a.High(), b.High())
 }
 
-// oneDevice reports whether all totals may be of one device, and returns two that are not.
+// oneDevice reports whether all totals may belong to one device. If not, it returns two that
+// differ.
 func oneDevice(totals []total) (a, b total, ok bool) {
 	for i, a := range totals {
 		for _, b := range totals[i+1:] {
@@ -59,18 +61,17 @@ func oneDevice(totals []total) (a, b total, ok bool) {
 	return a, b, true
 }
 
-// An ownTotal is the total of the device that the readings of a run are of that have none beside
-// them.
+// An ownTotal is the device's total for the readings of a run that print no total themselves.
 type ownTotal struct {
-	total     record.Size // the one with the most digits
-	low, high int64       // of all that may be meant
+	total     record.Size // the total with the most digits
+	low, high int64       // bounds over all totals of the device
 	known     bool
-	why       string // it is not known
+	why       string // why the total is not known
 }
 
-// findTotal finds the total of a lane in a run. all are the totals by the driver's numbers of all
-// devices of the run, and several says that the run spans more devices than a machine of the log
-// has.
+// findTotal finds the total of a lane in a run. The parameter all holds the totals of all devices
+// of the run that go by the driver's numbers. Set several if the run has more ranks than the log
+// has devices: it then spans several machines.
 func findTotal(totals, all []total, several bool) (of ownTotal) {
 	byDriver := !slices.ContainsFunc(totals, func(t total) bool { return !t.driver })
 	switch a, b, one := oneDevice(totals); {
@@ -100,7 +101,7 @@ func findTotal(totals, all []total, several bool) (of ownTotal) {
 	return of
 }
 
-// Total returns the device's total in a run, as far as its own readings tell; 0 where they do not.
+// Total returns the device's total in a run, or 0 if the run's readings do not tell it.
 func (p *Marks) Total(number int) int64 {
 	for i := range p.runs {
 		if p.runs[i].number != number {

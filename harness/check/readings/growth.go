@@ -7,21 +7,21 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// lowBlocks is into about how many blocks a long series is cut. Each has one value, its lowest
-// reading: memory that is given back from time to time is no leak.
+// lowBlocks is the approximate number of blocks that a long series is cut into. The value of a
+// block is its lowest reading, because memory that is freed from time to time is no leak.
 const lowBlocks = 32
 
-// A Growth says how the readings of a run develop.
+// A Growth describes how the readings of a run develop.
 type Growth struct {
 	Series *Series
 	Run    *Run
 	Blocks []Block
-	Each   int          // readings in a block
-	Result shape.Result // of the lowest readings of the blocks, with rates per reading
+	Each   int          // number of readings in a block
+	Result shape.Result // shape of the blocks' lowest readings, with rates per reading
 }
 
-// Of cuts the readings of a run into blocks and finds the shape of the lowest readings. grain is
-// as in [shape.Series].
+// Of cuts the readings of a run into blocks and finds the shape of the lowest readings. The
+// parameter grain is that of [shape.Series].
 func Of(s *Series, r *Run, grain float64) *Growth {
 	g := &Growth{Series: s, Run: r, Blocks: r.blocks}
 	group := max(1, len(r.blocks)/lowBlocks)
@@ -29,13 +29,13 @@ func Of(s *Series, r *Run, grain float64) *Growth {
 		g.Blocks = joined(r.blocks, group)
 	}
 	if last := len(g.Blocks) - 1; g.Blocks[last].n < g.Each {
-		g.Blocks = g.Blocks[:last] // the lowest of fewer readings is higher
+		g.Blocks = g.Blocks[:last] // drop a short block: its lowest reading is higher
 	}
 	g.Result = g.Shape(Least, grain)
 	return g
 }
 
-// Shape returns the shape of one value of the blocks, with rates per reading instead of per block.
+// Shape returns the shape of one value of each block, with rates per reading instead of per block.
 func (g *Growth) Shape(value func(Block) float64, grain float64) shape.Result {
 	r := shape.Of(shape.Series{
 		Values: valuesOf(g.Blocks, value), Resolution: float64(g.Series.Resolution), Grain: grain,
@@ -51,10 +51,10 @@ func (g *Growth) Shape(value func(Block) float64, grain float64) shape.Result {
 	return r
 }
 
-// Rising returns the blocks from the one on in which growth began.
+// Rising returns the blocks in which the level grows: from Result.From to the end.
 func (g *Growth) Rising() []Block { return g.Blocks[g.Result.From:] }
 
-// Swings reports whether the level was as high before as it is at the end, and was given back.
+// Swings reports whether the level was once as high as at the end and fell in between.
 func (g *Growth) Swings() bool {
 	last := len(g.Blocks) - 1
 	end, high := g.Blocks[last], int64(math.MinInt64)
@@ -67,9 +67,10 @@ func (g *Growth) Swings() bool {
 	return false
 }
 
-// KeepsRising reports whether most blocks of the second half of the growth are higher than the one
-// before. In values that do not grow, the largest so far is exceeded more and more rarely: the n-th
-// is the largest one time in n.
+// KeepsRising reports whether growth continues in its second half: at least three in four of its
+// blocks must be higher than the block before. Marks of the largest reading so far need this test.
+// They rise in random values too, but more and more rarely: the n-th value is the largest so far
+// with a probability of 1/n.
 func (g *Growth) KeepsRising() bool {
 	rising := g.Rising()
 	second := rising[len(rising)/2:]
@@ -94,8 +95,8 @@ func (g *Growth) Given() float64 {
 	return float64(most)
 }
 
-// Above returns how much higher a value is in the last of so many parts of the growth than in the
-// part before, by their medians.
+// Above splits the growing blocks into parts and compares the last part with the part before. It
+// returns the difference of their medians.
 func (g *Growth) Above(value func(Block) float64, parts int) float64 {
 	rising := g.Rising()
 	n := max(2, len(rising)/parts)

@@ -1,12 +1,12 @@
-// Package readings keeps the levels of lines that belong to no file: samples, and what is printed
-// outside of files. It tells how the readings of a process develop:
+// Package readings collects the levels in lines that belong to no file: samples, and lines that a
+// program prints outside of files. It finds how the readings of a process develop:
 //
 //	var kinds readings.Kinds      // of one lane
 //	kinds.Add(file, checkpoint)   // for each checkpoint
 //	for _, s := range kinds { growth := readings.Of(s, &s.Now, grain) }
 //
-// Its memory is bounded, however long the log is. It makes no finding: package check says what
-// growth over readings means under a policy.
+// Its memory is bounded, however long the log is. It makes no finding: package check turns growth
+// over readings into a verdict under a policy.
 package readings
 
 import (
@@ -14,53 +14,54 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Kinds are the series of a lane, one for each kind of line.
+// Kinds holds the series of a lane, one for each kind of line.
 type Kinds []*Series
 
-// A Series holds the levels of one kind of line, one after another:
+// A Series holds the levels in one kind of line, in the order of the log:
 //
 //	GPU Memory - Allocated: 2.34 GB, Reserved: 2.86 GB, Total: 11.51 GB
 //
-// Lines with a different number of digits are another series, because lines that are rounded would
-// hide what exact ones show.
+// Lines with a different number of digits form another series. In one series, rounded values would
+// hide growth that exact values show.
 type Series struct {
-	Name       string // of the checkpoints, without its numbers
+	Name       string // name of the lines, with their numbers replaced
 	Level      record.Quantity
 	Resolution int64
-	// OfReserve says that it is the reserve in lines that have a level of their own.
+	// OfReserve is set for the reserved memory in lines that also print allocated memory.
 	OfReserve bool
-	// Steps says that the checkpoints are named and differ in their numbers, in a file without a path.
-	// They may count files, or the parts of one.
+	// Steps is set if the lines are named checkpoints with different numbers, such as "Epoch 3 start",
+	// in a file without a path. The numbers may count files, or parts of one file.
 	Steps bool
 
 	Now   Run
-	Worst *Run // of the processes before, the one that rose the most; nil if there was none
+	Worst *Run // the earlier process whose level rose the most, or nil
 
 	full string // name of the last checkpoint
 }
 
-// kindsMax bounds the kinds of lines that are kept of a lane.
+// kindsMax bounds the series of a lane.
 const kindsMax = 32
 
-// pollers are the dialects of programs that look at the device by the clock, whatever the pipeline
-// does at that moment.
+// pollers are the dialects of programs that read the device periodically, independent of what the
+// pipeline does at that moment.
 var pollers = map[string]bool{
 	"nvidia-smi": true, "nvidia-smi-csv": true, "nvidia-smi-dmon": true, "gpustat": true,
 	"rocm-smi": true,
 }
 
-// Levels lists the quantities of a reading; the first that it has is judged. The largest so far is
-// no level; it is used only if a line gives nothing else.
+// Levels lists the quantities that may serve as the level of a line; the first one that the line
+// has is used. A high-water mark is no level, so it comes last.
 var Levels = [...]record.Quantity{
 	record.Allocated, record.Used, record.Reserved, record.Peak, record.PeakReserved,
 }
 
-// IsLargestSoFar reports whether a quantity is the largest so far instead of a level.
+// IsLargestSoFar reports whether a quantity is a high-water mark instead of a level.
 func IsLargestSoFar(q record.Quantity) bool { return q == record.Peak || q == record.PeakReserved }
 
-// Add takes the next reading that is sampled or outside of files. A sample inside a file that the
-// log names does not show what the file leaves behind. RMM prints a line for each allocation, which
-// is no step of a program.
+// Add takes the next reading. It ignores readings in files that the log names, because a reading in
+// the middle of a file does not show what the file leaves behind. In files without a name, it takes
+// samples, and checkpoints whose names have numbers. It also ignores RMM, which prints a line for
+// each allocation.
 func (k *Kinds) Add(f *timeline.File, c *record.Checkpoint) {
 	known := !f.Outside && (f.Supervised || f.Path != "")
 	steps := !c.Sampled && !f.Outside
@@ -86,7 +87,7 @@ func (k *Kinds) Add(f *timeline.File, c *record.Checkpoint) {
 	}
 }
 
-// find returns the series of this kind, which it may begin; nil if there are too many kinds.
+// find returns the series of this kind, creating it if needed, or nil if there are too many kinds.
 func (k *Kinds) find(of Series) *Series {
 	alike := func(s *Series) bool {
 		return s.Level == of.Level && s.Resolution == of.Resolution && s.OfReserve == of.OfReserve &&

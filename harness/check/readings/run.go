@@ -8,38 +8,38 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A Run is the readings of one process.
+// A Run holds the readings of one process.
 type Run struct {
 	Process   int
-	Polled    bool // by a program that looks at the device by the clock
+	Polled    bool // some readings come from a program in pollers
 	Readings  int
-	Stretches int // files, and stretches between files, that they are in
+	Stretches int // number of files, and of stretches between files, with readings
 	Total     record.Size
 
-	size   int // readings in a block
+	size   int // number of readings in a block
 	blocks []Block
 }
 
-// A Block is readings that follow one another.
+// A Block sums up consecutive readings.
 type Block struct {
-	File        *timeline.File // of the first
-	Line        int            // of the first
+	File        *timeline.File // file of the first reading
+	Line        int            // line of the first reading
 	Least, Most int64          // bytes
 
 	n   int
 	sum float64
 }
 
-// Least is the lowest reading of a block, in bytes.
+// Least returns the lowest reading of a block, in bytes.
 func Least(b Block) float64 { return float64(b.Least) }
 
-// Most is the highest reading of a block, in bytes.
+// Most returns the highest reading of a block, in bytes.
 func Most(b Block) float64 { return float64(b.Most) }
 
-// Mean is the mean of the readings of a block, in bytes.
+// Mean returns the mean of the readings of a block, in bytes.
 func Mean(b Block) float64 { return b.sum / float64(b.n) }
 
-// blocksMax bounds the blocks of a run. When there are so many, two become one.
+// blocksMax bounds the blocks of a run. When it is reached, pairs of blocks are merged.
 const blocksMax = 256
 
 func (s *Series) add(f *timeline.File, c *record.Checkpoint, size record.Size) {
@@ -75,13 +75,13 @@ func (s *Series) add(f *timeline.File, c *record.Checkpoint, size record.Size) {
 	r.blocks = append(r.blocks, next)
 }
 
-// join adds the readings of the block that follows.
+// join adds the readings of the next block.
 func (b *Block) join(next Block) {
 	b.n, b.sum = b.n+next.n, b.sum+next.sum
 	b.Least, b.Most = min(b.Least, next.Least), max(b.Most, next.Most)
 }
 
-// joined returns blocks that each join `of` blocks; the last one may join fewer.
+// joined merges each group of `of` consecutive blocks into one. The last group may be smaller.
 func joined(blocks []Block, of int) []Block {
 	out := make([]Block, 0, blocksMax)
 	for part := range slices.Chunk(blocks, of) {
@@ -94,7 +94,7 @@ func joined(blocks []Block, of int) []Block {
 	return out
 }
 
-// rise returns the lowest reading of the last quarter less the lowest one of the first quarter.
+// rise returns the lowest reading of the last quarter minus the lowest one of the first quarter.
 func (r *Run) rise() int64 {
 	quarter := (len(r.blocks) + 3) / 4
 	if quarter == 0 {
