@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// completeness judges whether every file that was fed ended ok, every Before has its After, and
-// the checkpoints are there that the policy expects.
+// completeness judges whether every file of the batch ended ok, every Before has its After, and
+// every checkpoint that the policy expects is there.
 func (j *Judge) completeness() {
 	j.filesEnded()
 	j.interruptions()
@@ -23,6 +23,7 @@ func (j *Judge) completeness() {
 	}
 }
 
+// filesEnded judges whether every file of the batch ended ok.
 func (j *Judge) filesEnded() {
 	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
 	// A file may be worked on again after a restart: its last end counts.
@@ -83,7 +84,7 @@ func (j *Judge) filesEnded() {
 // filesNamed is how many files a message names.
 const filesNamed = 5
 
-// badFiles says how files ended that did not end well, one by one or all at once.
+// badFiles describes the files that did not end ok, one by one or all at once.
 func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []string {
 	if said := j.alike(bad, fed); said != "" {
 		return []string{said}
@@ -103,7 +104,7 @@ func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []str
 	return said
 }
 
-// badFile says how a file ended, where, and why.
+// badFile describes how a file ended, where, and why.
 func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
 	text := fileName(file) + " " + ended(file.Status)
 	if n := len(file.OOMs); n > 0 && !file.OOMs[n-1].Fallback && file.Status == record.StatusCrashed &&
@@ -168,7 +169,7 @@ func fileHint(f *timeline.File) string {
 	return signalHint(end.Signal, end.Code)
 }
 
-// summarize returns what the report needs of a file's checkpoints.
+// summarize returns the facts about a file's checkpoints that the report needs.
 func (j *Judge) summarize(f *timeline.File) summary {
 	var s summary
 	if n := len(f.Checkpoints); n > 0 {
@@ -193,7 +194,7 @@ func (j *Judge) summarize(f *timeline.File) summary {
 
 // worksOn reports whether a checkpoint shows that the work went on after a failed allocation. It
 // must be of the same device, or of one that had a checkpoint before. A device that only shows up
-// afterwards tells nothing.
+// afterwards proves nothing.
 func worksOn(f *timeline.File, c *record.Checkpoint) bool {
 	if len(f.OOMs) == 0 || c.Pos.Line < f.OOMs[0].Pos.Line {
 		return true
@@ -208,8 +209,8 @@ func worksOn(f *timeline.File, c *record.Checkpoint) bool {
 	})
 }
 
-// lastBegun returns the last checkpoint before a file's bad end, or "". Cleanups that a program
-// makes when it fails, or is told to end, do not tell where it was.
+// lastBegun returns the last checkpoint before a file's bad end, or "". A program that
+// fails, or is told to end, may clean up: these checkpoints do not show where it was.
 func (j *Judge) lastBegun(f *timeline.File) string {
 	s := &j.files[j.indexOf(f)]
 	if f.Status == record.StatusCrashed || f.Status == record.StatusUnknown {
@@ -236,133 +237,35 @@ func ended(s record.Status) string {
 	return string(s)
 }
 
-// pairsClosed looks for a Before without its After in files that did not end badly.
-func (j *Judge) pairsClosed() {
-	f := Finding{Check: Completeness, Subject: "checkpoint pairs", Unit: Count, Limit: new(0.0)}
-	closed, open := j.closed, 0
-	for _, b := range j.lostBefores() {
-		file := b.file
-		if file.Outside || !j.endedWell(file) {
-			continue
-		}
-		open++
-		if open == 1 {
-			f.File, f.At = file.Index, new(b.pos)
-			f.Message = fmt.Sprintf("%q in %s has no After", b.name, fileName(file))
+// crashed adds a finding if the log ends in a crash. The log does not show whether the work was
+// done by then, so the finding never fails. Crashes that another finding explains are left out:
+// memory ran out, or a file has no end.
+func (j *Judge) crashed() {
+	cut := map[int]bool{} // processes
+	for _, f := range j.tl.Files {
+		if j.tells[f.Run] && f.Status != record.StatusOK {
+			cut[f.Process] = true
 		}
 	}
-	switch {
-	case open > 0:
-		f.Verdict, f.Measured = Fail, new(float64(open))
-		if open > 1 {
-			f.Message += fmt.Sprintf(", and %d more", open-1)
-		}
-	case closed == 0:
-		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
-		f.Message = "no Before/After pair was logged"
-	default:
-		f.Verdict, f.Measured = Pass, new(0.0)
-		f.Message = Plural(closed, "pair") + " closed"
-	}
-	j.add(f)
-}
-
-// A pairName is the name of a Before in a run.
-type pairName struct {
-	run  int
-	name string
-}
-
-// A lostBefore is a Before without its After.
-type lostBefore struct {
-	file    *timeline.File
-	name    string
-	lane    record.Lane
-	cleanup bool
-	pos     record.Position
-}
-
-// notePairs notes which pairs the file has, and what it lacks.
-func (j *Judge) notePairs(f *timeline.File) {
-	if !f.Outside {
-		j.closed += len(f.Stages) + len(f.Cleanups)
-	}
-	if !j.plan.fits(f) { // else they are noted already
-		for _, s := range f.Stages {
-			j.paired[pairName{f.Run, f.Checkpoints[s.Before].Name}] = true
-		}
-		for _, c := range f.Cleanups {
-			j.paired[pairName{f.Run, f.Checkpoints[c.Before].Name}] = true
-		}
-	}
-	if f.Outside {
+	crashes := slices.DeleteFunc(slices.Clone(j.tl.Crashes), func(c timeline.CrashEnd) bool {
+		return cut[c.Process] || j.starved(c.Process) != nil
+	})
+	if len(crashes) == 0 {
 		return
 	}
-	for _, n := range f.Unpaired {
-		// Where the recurring checkpoints of one rank tell files apart, the other ranks may be behind.
-		if c := &f.Checkpoints[n]; f.Supervised || c.Lane == f.Checkpoints[0].Lane {
-			b := lostBefore{f, c.Name, c.Lane, c.InCleanup(), c.Pos}
-			j.lost = append(j.lost, b)
-			if _, known := j.firstLost[c.Lane]; b.cleanup && !known {
-				j.firstLost[c.Lane] = b
-			}
-		}
+	first := crashes[0]
+	said := fmt.Sprintf("the log ends in a crash (%s)", first.First.Text)
+	if first.Last.Text != first.First.Text {
+		said += fmt.Sprintf(", with the last words %q in line %d", first.Last.Text,
+			first.Last.Line().Line)
 	}
-	for _, name := range j.policy.Expect.Checkpoints {
-		if !slices.ContainsFunc(f.Checkpoints, func(c record.Checkpoint) bool { return c.Name == name }) {
-			j.missing = append(j.missing, missingName{f, name})
-		}
+	if n := len(crashes); n > 1 {
+		said += "; in all " + processes(n) + " crashed"
 	}
-}
-
-// lostBefores returns the Befores that should have an After. A name that has none anywhere in its
-// run opens no pair: "Before model setup" may just be a checkpoint.
-func (j *Judge) lostBefores() []lostBefore {
-	return slices.DeleteFunc(slices.Clone(j.lost), func(b lostBefore) bool {
-		return !b.cleanup && !j.paired[pairName{b.file.Run, b.name}]
+	j.add(Finding{
+		Check: Completeness, Verdict: Undecided, Subject: "end of the log", Unit: Count,
+		Measured: new(float64(len(crashes))), Limit: new(0.0), At: new(first.First.Line()),
+		Message: said + ": nothing after it shows that the work went on; soak the pipeline to know " +
+			"how its process ends",
 	})
-}
-
-// A missingName is a checkpoint that the policy expects and a file lacks.
-type missingName struct {
-	file *timeline.File
-	name string
-}
-
-// expected judges whether each file that ended well has the policy's checkpoints.
-func (j *Judge) expected() {
-	f := Finding{
-		Check: Completeness, Subject: "expected checkpoints", Unit: Count, Limit: new(0.0),
-		Verdict: Skipped,
-		Message: "no file ended well",
-	}
-	files, missing := 0, 0
-	for i := range j.tl.Files {
-		if j.endedWell(j.tl.Files[i]) {
-			files++
-		}
-	}
-	for _, m := range j.missing {
-		file := m.file
-		if !j.endedWell(file) {
-			continue
-		}
-		missing++
-		if missing == 1 {
-			f.File, f.At = file.Index, new(file.EndPos)
-			f.Message = fmt.Sprintf("%s lacks %q, which the policy expects", fileName(file), m.name)
-		}
-	}
-	switch {
-	case missing > 0:
-		f.Verdict, f.Measured = Fail, new(float64(missing))
-		if missing > 1 {
-			f.Message += fmt.Sprintf(", and %d more are missing", missing-1)
-		}
-	case files > 0:
-		f.Verdict, f.Measured = Pass, new(0.0)
-		f.Message = fmt.Sprintf("all %d are in %s", len(j.policy.Expect.Checkpoints),
-			ofFiles(files, files))
-	}
-	j.add(f)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // processesEnded judges whether a process failed though all of its files ended ok: one that dies
-// between files, or hangs when it is done. Where a process fails because a file failed, the file
-// has a finding. If no process and no file of the run ended well, the processes are at fault.
+// between files, or hangs when it is done. If a process fails because of a file, the finding is
+// the file's. If no process and no file of the run ended well, the processes are at fault.
 func (j *Judge) processesEnded() {
 	if len(j.tl.Exits) == 0 {
 		return // a log without the harness's lines, or a run that was cut short before the first
@@ -26,8 +26,8 @@ func (j *Judge) processesEnded() {
 		switch e := &j.tl.Exits[i]; {
 		case e.Reason == record.ExitInterrupted, e.Reason == record.ExitUntil:
 			told = append(told, e)
-		// A process that the harness ended, because it hung or used too much, is not well, even if it
-		// exits in good order.
+		// A process that the harness ended, because it hung or used too much, did not end well, even
+		// if its exit code is 0.
 		case e.Code == 0 && e.Signal == "" && e.Reason == record.ExitByItself:
 			well = append(well, e)
 		case explained[e.Process]:
@@ -100,30 +100,6 @@ func (j *Judge) diedAlone(f *Finding, bad []*record.Exit) string {
 	return said
 }
 
-// starved returns the failed allocation that was the last thing a process did before it ended, or
-// nil.
-func (j *Judge) starved(process int) *record.OutOfMemory {
-	var last *record.OutOfMemory
-	work := 0 // line
-	look := func(files []*timeline.File, summaries []summary) {
-		for i, f := range files {
-			if f.Process != process {
-				continue
-			}
-			work = max(work, summaries[i].work)
-			if n := len(f.OOMs); n > 0 && (last == nil || f.OOMs[n-1].Pos.Line > last.Pos.Line) {
-				last = &f.OOMs[n-1]
-			}
-		}
-	}
-	look(j.tl.Files, j.files)
-	look(j.tl.Outside, j.outside)
-	if last == nil || last.Fallback || last.Pos.Line < work {
-		return nil
-	}
-	return last
-}
-
 // harmless returns the message for a run whose processes failed at most because a file did, or
 // because the run was stopped.
 func (j *Judge) harmless(well, told, forFiles []*record.Exit) string {
@@ -154,8 +130,8 @@ func (j *Judge) harmless(well, told, forFiles []*record.Exit) string {
 // endsMost is how many ways to end a message names.
 const endsMost = 3
 
-// ends says how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1 was
-// ended by SIGSEGV". name, unless it is nil, returns the words for the first number, such as "3
+// ends describes how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1
+// was ended by SIGSEGV". name, unless it is nil, returns the words for the first number, such as "3
 // processes". With hints, unusual exit codes are explained.
 func (j *Judge) ends(exits []*record.Exit, name func(n int) string, hints bool) string {
 	var order []string
@@ -210,8 +186,8 @@ func (j *Judge) causes(exits []*record.Exit) string {
 	return first
 }
 
-// causeOf returns the reason that a process printed for its end, or "" if the log has none. Logs of
-// earlier versions have it only in file-end, as a [record.ProcessEnd].
+// causeOf returns the reason that a process printed for its end, or "" if it printed none. Logs of
+// earlier versions have the reason only in file-end, as a [record.ProcessEnd].
 func (j *Judge) causeOf(e *record.Exit) string {
 	if e.Error != "" {
 		return e.Error
@@ -229,7 +205,7 @@ func (j *Judge) causeOf(e *record.Exit) string {
 	return ""
 }
 
-// howEnded says how n processes ended: "exited with code 1", "were ended by SIGKILL".
+// howEnded describes how n processes ended: "exited with code 1", "were ended by SIGKILL".
 func howEnded(e *record.Exit, n int) string {
 	how := record.ProcessEnd{Code: e.Code, Signal: e.Signal}.How()
 	if rest, was := strings.CutPrefix(how, "was "); was && n > 1 {
@@ -311,37 +287,4 @@ func inBrackets(parts ...string) string {
 		return " (" + all + ")"
 	}
 	return ""
-}
-
-// crashed adds a finding where the log ends in a crash. The log does not tell whether the work
-// was done by then, so it never fails. It leaves out crashes that another finding explains:
-// memory ran out, or a file has no end.
-func (j *Judge) crashed() {
-	cut := map[int]bool{} // processes
-	for _, f := range j.tl.Files {
-		if j.tells[f.Run] && f.Status != record.StatusOK {
-			cut[f.Process] = true
-		}
-	}
-	crashes := slices.DeleteFunc(slices.Clone(j.tl.Crashes), func(c timeline.CrashEnd) bool {
-		return cut[c.Process] || j.starved(c.Process) != nil
-	})
-	if len(crashes) == 0 {
-		return
-	}
-	first := crashes[0]
-	said := fmt.Sprintf("the log ends in a crash (%s)", first.First.Text)
-	if first.Last.Text != first.First.Text {
-		said += fmt.Sprintf(", with the last words %q in line %d", first.Last.Text,
-			first.Last.Line().Line)
-	}
-	if n := len(crashes); n > 1 {
-		said += "; in all " + processes(n) + " crashed"
-	}
-	j.add(Finding{
-		Check: Completeness, Verdict: Undecided, Subject: "end of the log", Unit: Count,
-		Measured: new(float64(len(crashes))), Limit: new(0.0), At: new(first.First.Line()),
-		Message: said + ": nothing after it shows that the work went on; soak the pipeline to know " +
-			"how its process ends",
-	})
 }

@@ -297,15 +297,3 @@ func (j *Judge) longestProcess() int {
 	}
 	return j.longest
 }
-
-// Grain returns the smallest meaningful difference between two values in the given unit. PyTorch
-// rounds allocations up to 512 bytes (kMinBlockSize in CUDACachingAllocator.cpp).
-func Grain(unit string) float64 {
-	switch unit {
-	case Bytes:
-		return 512
-	case Seconds:
-		return 1e-3
-	}
-	return 1e-6
-}

@@ -75,12 +75,6 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 	return f
 }
 
-// rounded removes digits that come only from floating-point arithmetic.
-func rounded(v float64, unit string) float64 {
-	digit := Grain(unit) / (1 << 20)
-	return math.Round(v/digit)*digit + 0 // never -0
-}
-
 // besides returns the part of a message on what the series does apart from growth: ", after a
 // warm-up of 1.00 GiB until file 3".
 func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {

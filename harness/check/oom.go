@@ -172,3 +172,27 @@ func inOnePiece(o *record.OutOfMemory) string {
 	}
 	return largest
 }
+
+// starved returns the failed allocation that was the last thing a process did before it ended, or
+// nil.
+func (j *Judge) starved(process int) *record.OutOfMemory {
+	var last *record.OutOfMemory
+	work := 0 // line
+	look := func(files []*timeline.File, summaries []summary) {
+		for i, f := range files {
+			if f.Process != process {
+				continue
+			}
+			work = max(work, summaries[i].work)
+			if n := len(f.OOMs); n > 0 && (last == nil || f.OOMs[n-1].Pos.Line > last.Pos.Line) {
+				last = &f.OOMs[n-1]
+			}
+		}
+	}
+	look(j.tl.Files, j.files)
+	look(j.tl.Outside, j.outside)
+	if last == nil || last.Fallback || last.Pos.Line < work {
+		return nil
+	}
+	return last
+}

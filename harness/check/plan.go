@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
 
@@ -116,4 +117,56 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 		p.results[slot] = Recovered{sum: j.byLane[f.Checkpoints[at].Lane].sum(name)}
 	}
 	return p
+}
+
+// stagePeaks finds the peaks of a file's stages in one pass. The stages of a lane are nested, so
+// the peak of an inner stage also counts for the outer stage.
+func (p *plan) stagePeaks(f *timeline.File) {
+	for s := range f.Stages {
+		p.peaks[s] = f.Stages[s].Before
+	}
+	for i := range p.laneOf {
+		if p.laneOf[i] < 0 {
+			continue
+		}
+		lp := &p.lanes[p.laneOf[i]]
+		if s := p.opens[i]; s >= 0 {
+			lp.stack = append(lp.stack, s)
+		}
+		p.raise(lp, f, i)
+		if s := p.closes[i]; s >= 0 {
+			lp.stack = lp.stack[:len(lp.stack)-1]
+			p.raise(lp, f, p.peaks[s])
+		}
+	}
+}
+
+// noteStagePeaks adds the file to the columns of its stages.
+func (p *plan) noteStagePeaks(f *timeline.File, n int32) {
+	for s := range f.Stages {
+		l := p.lanes[p.laneOf[f.Stages[s].Before]].lane
+		peak, ok := l.get(&f.Checkpoints[p.peaks[s]])
+		if !ok {
+			continue
+		}
+		column := l.stagePeak(f.Stages[s].Name)
+		column.peak.addLevel(l.level, n, peak)
+		if start, ok := l.get(&f.Checkpoints[f.Stages[s].Before]); ok {
+			column.took.addLevel(l.level, n, record.Size{
+				Bytes: peak.Bytes - start.Bytes, Resolution: peak.Resolution + start.Resolution,
+			})
+		}
+	}
+}
+
+// raise makes a checkpoint the peak of the innermost open stage if its level is higher.
+func (p *plan) raise(lp *lanePlan, f *timeline.File, at int) {
+	if len(lp.stack) == 0 {
+		return
+	}
+	s := lp.stack[len(lp.stack)-1]
+	size, ok := lp.lane.get(&f.Checkpoints[at])
+	if most, _ := lp.lane.get(&f.Checkpoints[p.peaks[s]]); ok && size.Bytes > most.Bytes {
+		p.peaks[s] = at
+	}
 }

@@ -84,3 +84,21 @@ func Plural(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// Grain returns the smallest meaningful difference between two values in the given unit. PyTorch
+// rounds allocations up to 512 bytes (kMinBlockSize in CUDACachingAllocator.cpp).
+func Grain(unit string) float64 {
+	switch unit {
+	case Bytes:
+		return 512
+	case Seconds:
+		return 1e-3
+	}
+	return 1e-6
+}
+
+// rounded removes digits that come only from floating-point arithmetic.
+func rounded(v float64, unit string) float64 {
+	digit := Grain(unit) / (1 << 20)
+	return math.Round(v/digit)*digit + 0 // never -0
+}

@@ -2,7 +2,6 @@ package smi
 
 import (
 	"bytes"
-	"time"
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/scan"
@@ -145,18 +144,6 @@ func (c csvColumn) holds(f []byte) bool {
 	return true
 }
 
-// deviceNumber returns the number of a device: "0", "card0", "cuda:0".
-func deviceNumber(f []byte) (n int, ok bool) {
-	for _, prefix := range []string{"card", "cuda:", "GPU ", "gpu"} {
-		if rest, cut := lex.CutPrefix(f, prefix); cut {
-			f = rest
-			break
-		}
-	}
-	n, rest, ok := lex.CutInt(f)
-	return n, ok && len(rest) == 0
-}
-
 // isTornRow reports whether a line begins like a row and does not continue like one.
 func (h *csvHead) isTornRow(text []byte, spans [][2]int) bool {
 	if len(h.columns) < 3 || len(spans) < 2 {
@@ -174,148 +161,39 @@ func (h *csvHead) isTornRow(text []byte, spans [][2]int) bool {
 	return evidence
 }
 
-// A csvPoll is the position of a row among the rows of one poll of the devices.
-type csvPoll struct {
-	size int           // rows in a poll; 0 before the first row
-	gap  time.Duration // between polls
-	next int           // position of the next row
-	last time.Time
-}
-
-const (
-	maxPollRows    = 64                     // lines that are searched for the rows of a poll
-	maxPollDevices = 16                     // most devices of a machine
-	maxRowGap      = 100 * time.Millisecond // longest time between two rows of one poll
-)
-
-// device returns the device that a row is about. If rows do not name it and nvidia-smi lists
-// several devices, their order is the same in each poll. The rows of a poll are some milliseconds
-// apart, and polls are further apart:
-//
-//	2024/01/01 10:00:00.123, 10 MiB
-//	2024/01/01 10:00:00.125, 20 MiB
-//	2024/01/01 10:00:01.126, 10 MiB
-//	2024/01/01 10:00:01.128, 20 MiB
-//
-// The same holds if each poll repeats the header. Without either there is one device.
-func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) int {
-	number := -1
-	if h.index >= 0 {
-		if n, ok := deviceNumber(fields[h.index]); ok && n < maxCSVIDs {
-			number = n
+// splitCSV returns where the fields of a row begin and end, without blanks and quotes around them.
+func splitCSV(text []byte) [][2]int {
+	var spans [][2]int
+	for from := 0; len(spans) < maxCSVFields; {
+		for from < len(text) && (text[from] == ' ' || text[from] == '\t') {
+			from++
 		}
-	}
-	for _, i := range h.ids {
-		if !isAbsent(fields[i]) {
-			number = t.numberOf(fields[i], number)
-		}
-	}
-	if number >= 0 || h.index >= 0 || len(h.ids) > 0 {
-		return max(number, 0)
-	}
-	return h.pollPosition(l, fields)
-}
-
-// numberOf returns the number of the device with an id: the given number, else the one it had
-// before, else the next free one. A given number of -1 means none.
-func (t *csvTables) numberOf(id []byte, number int) int {
-	kind := 0
-	if len(busID(id)) > 0 {
-		kind = 1
-	}
-	if n, ok := t.ids[string(id)]; ok && number < 0 {
-		return n
-	}
-	if number < 0 {
-		number = t.next[kind]
-	}
-	if len(t.ids) < maxCSVIDs {
-		t.ids[string(id)] = number
-		t.next[kind] = max(t.next[kind], number+1)
-	}
-	return number
-}
-
-// pollPosition returns the row's position in its poll.
-func (h *csvHead) pollPosition(l *scan.Line, fields [][]byte) int {
-	if h.pid >= 0 || h.process >= 0 {
-		return 0
-	}
-	p := &h.poll
-	if p.size == 0 {
-		h.measurePoll(l, fields)
-	}
-	var now time.Time
-	if h.time >= 0 {
-		now, _ = csvTime(fields[h.time])
-	}
-	if p.next == p.size || !p.last.IsZero() && now.Sub(p.last)*4 >= p.gap {
-		p.next = 0
-	}
-	at := p.next
-	p.next, p.last = p.next+1, now
-	return at
-}
-
-// measurePoll finds the number of rows in a poll from the rows that follow the first one.
-func (h *csvHead) measurePoll(l *scan.Line, fields [][]byte) {
-	h.poll.size = 1
-	rows, again := 0, false
-	var times []time.Time
-	note := func(fields [][]byte) {
-		if h.time >= 0 {
-			t, ok := csvTime(fields[h.time])
-			if !ok {
-				return
-			}
-			if t.Nanosecond() != 0 { // whole seconds may be alike in several polls
-				times = append(times, t)
+		end := from
+		quoted := from < len(text) && text[from] == '"'
+		if quoted {
+			if i := bytes.IndexByte(text[from+1:], '"'); i >= 0 {
+				end = from + 1 + i
+			} else {
+				quoted = false
 			}
 		}
-		rows++
-	}
-	note(fields)
-	for n := 1; n < maxPollRows && !again; n++ {
-		text, ok := l.Peek(n)
-		if !ok {
+		next := len(text)
+		if i := bytes.IndexByte(text[end:], ','); i >= 0 {
+			next = end + i
+		}
+		if quoted && len(bytes.TrimSpace(text[end+1:next])) == 0 {
+			spans = append(spans, [2]int{from + 1, end})
+		} else {
+			stop := next
+			for stop > from && (text[stop-1] == ' ' || text[stop-1] == '\t') {
+				stop--
+			}
+			spans = append(spans, [2]int{from, stop})
+		}
+		if next == len(text) {
 			break
 		}
-		if again = bytes.HasSuffix(text, []byte(h.text)) &&
-			(h.mark != "" || len(text) == len(h.text)); again || len(text) > maxCSVRow {
-			continue
-		}
-		if fields, ok := h.cut(text, splitCSV(text)); ok {
-			note(fields)
-		}
+		from = next + 1
 	}
-	switch {
-	case rows > 0 && len(times) == rows:
-		h.poll.size, h.poll.gap = pollSize(times)
-	case again && rows > 0 && rows <= maxPollDevices:
-		h.poll.size, h.poll.gap = rows, 24*time.Hour
-	}
-}
-
-// pollSize returns the number of rows in a poll, and the time between polls, from the times of
-// rows.
-func pollSize(times []time.Time) (size int, gap time.Duration) {
-	quick := true
-	for i := 1; i < len(times); i++ {
-		d := times[i].Sub(times[i-1])
-		gap = max(gap, d)
-		quick = quick && d >= 0 && d < maxRowGap
-	}
-	if quick && len(times) <= maxPollDevices {
-		return len(times), 4 * maxRowGap
-	}
-	for i := 1; i < len(times); i++ {
-		far := times[i].Sub(times[i-1])*4 >= gap
-		if far && size == 0 {
-			size = i
-		}
-		if size > 0 && far != (i%size == 0) {
-			return 1, gap
-		}
-	}
-	return max(1, size), gap
+	return spans
 }

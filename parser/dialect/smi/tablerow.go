@@ -1,0 +1,211 @@
+package smi
+
+import (
+	"bytes"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+)
+
+// An smiRow is a row of the table that is about memory.
+type smiRow struct {
+	at          int // offset of the memory in the line
+	device      int
+	name        string // of the part of the device that the row is about; "" for the device
+	pid, what   []byte // number and name of the process that the row is about
+	used, total record.Size
+	bar1, torn  bool
+	graphics    bool // a process that only draws
+}
+
+// newSMIRow returns the row in a line, or nil if the line is not about memory.
+func newSMIRow(text, above []byte) *smiRow {
+	var before []byte
+	for from := bytes.IndexByte(text, '|') + 1; from > 0; {
+		end, closed := len(text), false
+		if i := bytes.IndexByte(text[from:], '|'); i >= 0 {
+			end, closed = from+i, true
+		}
+		cell := text[from:end]
+		if row := newDeviceRow(cell, before, closed); row != nil {
+			row.at += from
+			row.locate(text, above, before)
+			return row
+		}
+		if closed {
+			if row := newProcessRow(cell); row != nil {
+				row.at += from
+				return row
+			}
+		}
+		if !closed {
+			return nil
+		}
+		before, from = cell, end+1
+	}
+	return nil
+}
+
+// newDeviceRow returns the row with a cell of memory, used and total. before is the cell before it.
+func newDeviceRow(cell, before []byte, closed bool) *smiRow {
+	rest := lex.TrimBlanks(cell)
+	row := &smiRow{at: len(cell) - len(rest)}
+	// Drivers before 319 print the used percentage first: "3%   70MB / 2687MB".
+	if _, percent, ok := lex.CutNumber(rest); ok && len(percent) > 0 && percent[0] == '%' {
+		rest = percent[1:]
+	}
+	var ok bool
+	if row.used, rest, ok = lex.CutSize(rest, 0); !ok || row.used.Resolution == 0 {
+		return nil
+	}
+	if rest = lex.TrimBlanks(rest); len(rest) == 0 || rest[0] != '/' {
+		return nil
+	}
+	row.bar1 = len(before) > 0 && len(bytes.TrimSpace(before)) == 0
+	if !row.bar1 && bytes.IndexByte(before, '/') < 0 && !isMIG(before) {
+		return nil
+	}
+	row.total, rest, ok = lex.CutSize(rest[1:], 0)
+	row.torn = !ok || !closed || len(bytes.TrimSpace(rest)) > 0
+	return row
+}
+
+// locate sets the device of a row. The row above names it, or the same row if two rows were joined
+// into one:
+//
+//	|   0  NVIDIA H800                    On  |   00000000:9D:00.0 Off | ...
+func (r *smiRow) locate(text, above, before []byte) {
+	if isMIG(before) {
+		words := bytes.Fields(before)
+		r.device, _, _ = lex.CutInt(words[0])
+		r.name = "MIG device " + string(words[3])
+		return
+	}
+	for _, line := range [][]byte{text, above} {
+		if n, ok := deviceOfRow(line); ok {
+			r.device = n
+			return
+		}
+	}
+}
+
+// isMIG reports whether a cell names a MIG device: GPU, GPU instance, compute instance and number.
+func isMIG(cell []byte) bool {
+	words := bytes.Fields(cell)
+	for _, w := range words {
+		if _, rest, ok := lex.CutInt(w); !ok || len(rest) > 0 {
+			return false
+		}
+	}
+	return len(words) == 4
+}
+
+// deviceOfRow returns the device that a row names, in the cell before that of its bus id.
+func deviceOfRow(text []byte) (n int, ok bool) {
+	bus := busID(text)
+	if bus == nil {
+		return 0, false
+	}
+	left := bytes.TrimRight(text[:bytes.Index(text, bus)], " ")
+	if len(left) == 0 || left[len(left)-1] != '|' {
+		return 0, false
+	}
+	left = left[:len(left)-1]
+	n, rest, ok := lex.CutInt(lex.TrimBlanks(left[bytes.LastIndexByte(left, '|')+1:]))
+	return n, ok && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '.')
+}
+
+// newProcessRow returns the row of a process. It has the device, the instances since MIG, the
+// process number, the type since 2017, the name and the memory.
+func newProcessRow(cell []byte) *smiRow {
+	cell = bytes.TrimRight(cell, " ")
+	i := bytes.LastIndexByte(cell, ' ')
+	if i < 0 || i+1 == len(cell) || !lex.IsDigit(cell[i+1]) {
+		return nil
+	}
+	used, rest, ok := lex.CutSize(cell[i+1:], 0)
+	if !ok || len(rest) > 0 || used.Resolution == 0 {
+		return nil
+	}
+	row := &smiRow{at: i + 1, used: used, name: "process"}
+	name := cell[:i]
+	word := func() (w []byte) {
+		name = lex.TrimBlanks(name)
+		end := bytes.IndexByte(name, ' ')
+		if end < 0 {
+			end = len(name)
+		}
+		w, name = name[:end], name[end:]
+		return w
+	}
+	row.device, rest, ok = lex.CutInt(word())
+	if !ok || len(rest) > 0 && string(rest) != "." {
+		return nil
+	}
+	behind := name
+	gpu, compute, pid, kind := word(), word(), word(), word()
+	name = behind
+	if isInstance(gpu) && isInstance(compute) && isPID(pid) && isProcessType(kind) {
+		word()
+		word()
+	}
+	if row.pid = word(); !isPID(row.pid) {
+		return nil
+	}
+	behind = name
+	if kind := word(); !isProcessType(kind) {
+		name = behind
+	} else {
+		row.graphics = string(kind) == "G"
+	}
+	if row.what = bytes.TrimSpace(name); len(row.what) > 0 && lex.IsDigit(row.what[0]) &&
+		len(bytes.Fields(row.what)) > 1 {
+		return nil // some other table, with numbers in all columns
+	}
+	return row
+}
+
+// isInstance reports whether a word names a MIG instance of a process: a number or "N/A".
+func isInstance(w []byte) bool { return string(w) == "N/A" || isPID(w) }
+
+// isPID reports whether a word is a whole number.
+func isPID(w []byte) bool {
+	_, rest, ok := lex.CutInt(w)
+	return ok && len(rest) == 0
+}
+
+// isProcessType reports whether a word is a process's use of the device: compute, graphics, both,
+// or MPS.
+func isProcessType(w []byte) bool {
+	return len(w) > 0 && len(w) <= 5 && len(bytes.Trim(w, "CGM+")) == 0
+}
+
+// add adds the reading of the row.
+func (r *smiRow) add(l *scan.Line, date smiDate) {
+	switch {
+	case r.bar1:
+		return
+	case r.torn:
+		l.Bad(r.at, "used and total memory such as 1835MiB / 46068MiB",
+			record.TornAdvice)
+		return
+	}
+	name := r.name
+	switch {
+	case r.pid != nil:
+		name = processName(l, r.pid, r.what)
+	case name == "":
+		name = "nvidia-smi"
+	}
+	c := l.Checkpoint(r.at, name)
+	c.Lane.Device, c.Sampled = r.device, true
+	c.PID, c.Graphics = processID(r.pid), r.graphics
+	if r.name != "" {
+		c.Set(record.Buffer, r.used)
+	} else {
+		c.Set(record.Used, r.used)
+		c.Set(record.Total, r.total)
+	}
+	date.setTime(c)
+}
