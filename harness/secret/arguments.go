@@ -8,8 +8,9 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// Arguments returns a copy of a command with its secrets masked, and reports whether it had any. An
-// argument that contains {} or {list} is a file, never a secret.
+// Arguments returns a copy of a command with its secrets masked, and reports whether the command
+// has secrets. It never masks an argument that contains {} or {list}, where the path of a file
+// goes.
 func (n Names) Arguments(argv []string) (masked []string, found bool) {
 	masked = slices.Clone(argv)
 	ofTools := toolSecrets(argv)
@@ -48,15 +49,16 @@ var (
 	// schemes and scheme: in "Authorization: Bearer TOKEN" the token follows the scheme.
 	schemes = lex.Expression(`(?i)^(?:` + authSchemes + `)$`)
 	scheme  = lex.Expression(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
-	// header also finds short tokens, because they follow the header's name.
+	// header finds tokens after "Authorization:". It also finds tokens that are too short for scheme,
+	// because the name of the header marks them.
 	header = lex.Expression(`(?i)(authorization["']?\s*[=:]\s*["']?(?:` + authSchemes + `)\s+)` +
 		`([^\s"'&;,{}]+)`)
 	flagged = lex.Expression(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
 )
 
-// Text masks the secrets within a command line, or within one argument, which may be a script as in
-// bash -c. It finds values after the name of a secret, passwords of addresses, and tokens of a
-// known form.
+// Text masks the secrets in a command line or in one argument, which may be a script, as in bash
+// -c. It masks values after the name of a secret, passwords in addresses, and tokens of a known
+// form.
 func (n Names) Text(arg string) string {
 	if name, value, ok := strings.Cut(arg, "="); ok && plainName().MatchString(name) {
 		switch {
@@ -89,9 +91,9 @@ func (n Names) Text(arg string) string {
 
 var plainName = lex.Expression(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
 
-// replace masks the third group of an expression, the value, if the first group is the name of a
-// secret. The value of another name may contain secrets too: in https://host/?token=SECRET, "https"
-// looks like a name.
+// replace masks the third group of each match of an expression, the value, if the first group is
+// the name of a secret. Otherwise it searches the value for further secrets: in
+// https://host/?token=SECRET, "https" looks like a name and the rest like its value.
 func (n Names) replace(of *regexp.Regexp, text string) string {
 	return of.ReplaceAllStringFunc(text, func(match string) string {
 		part := of.FindStringSubmatch(match)

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// rounds is what OWASP's Password Storage Cheat Sheet recommends for PBKDF2 with HMAC-SHA256. A
-// guess at a short password costs a tenth of a second.
+// rounds is the number of rounds that OWASP's Password Storage Cheat Sheet recommends for PBKDF2
+// with HMAC-SHA256. Each guess at a password then costs about a tenth of a second.
 const rounds = 600_000
 
-// Digest returns a text that lets [Matches] recognize a command. The command's secrets cannot be
-// computed from it.
+// Digest returns a digest of a command by which [Matches] recognizes the command. Nobody can
+// compute the command's secrets from the digest.
 func Digest(argv []string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails
@@ -26,7 +26,7 @@ func Digest(argv []string) (string, error) {
 	return fmt.Sprintf("pbkdf2-sha256$%d$%x$%x", rounds, salt, sum), nil
 }
 
-// Matches reports whether a digest was made from this command.
+// Matches reports whether [Digest] made this digest from this command.
 func Matches(digest string, argv []string) (bool, error) {
 	expected := fmt.Errorf("expected a digest such as pbkdf2-sha256$%d$SALT$SUM, found %.100q", rounds,
 		digest)

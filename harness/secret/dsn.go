@@ -6,9 +6,9 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// IsDSN reports whether a text looks like the address of a database, in any spelling, or like any
-// address with a password. Such a text must never become the name of a file or part of a message;
-// see [MaskDSN].
+// IsDSN reports whether a text looks like the address of a database, even a misspelled one, or like
+// any address with a password. Callers must not use such a text as a file name or in a message
+// without [MaskDSN].
 //
 //	postgres://user:password@host/db    PostgreSQL:/user:pass word@host
 //	jdbc:mysql://host/db?password=x
@@ -40,7 +40,8 @@ var (
 	secretOf  = lex.Expression(`(?i)^(?:` + secretKey + `)$`)
 )
 
-// keywords reports whether a text has the keyword form: it names a password, or two other keys.
+// keywords reports whether a text is an address in keyword form, such as "host=h password=x": it
+// has a key for a password, or two other keys.
 func keywords(text string) bool {
 	found := key().FindAllStringSubmatch(text, -1)
 	for _, k := range found {

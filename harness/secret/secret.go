@@ -17,8 +17,8 @@ import (
 // mask replaces a secret.
 const mask = "***"
 
-// Names decides by the name of a value whether it is a secret. The zero value knows the usual
-// names. The elements are additional names; case, "-" and "_" do not matter.
+// Names decides by the name of a value whether the value is a secret. The usual names, such as
+// "password", are built in; the elements are additional names. Case, "-" and "_" do not matter.
 type Names []string
 
 // Secret reports whether a flag, variable or header of this name holds a secret: "--api-key",
@@ -78,7 +78,7 @@ func (n Names) holds(name, value string) bool {
 
 var (
 	version = lex.Expression(`^v?[0-9]+$`)
-	// anywhere are words that mark a secret anywhere in its name.
+	// anywhere lists words that mark a secret at any position in its name.
 	anywhere = []string{
 		"passwords", "passcode", "pwd", "pw", "psk", "secret", "secrets", "authtoken", "accesstoken",
 		"authorization", "credential", "credentials", "privatekey", "sshpass", "userpass", "dbpass",
@@ -86,21 +86,22 @@ var (
 	// joined matches words that mark a secret by their end: PGPASSWORD, --newpassword, --myapikey.
 	joined = lex.Expression(`(?:password|passwd|passphrase|apikey)$`)
 	digit  = lex.Expression(`^[0-9]$`)
-	// endings are words that mark a secret only at the end of its name.
+	// endings lists words that mark a secret only as the last word of its name.
 	endings = []string{"auth", "bearer", "cookie", "pass", "jwt", "pat", "signature"}
-	// locations are last words of names that say where a secret is stored.
+	// locations lists last words of names whose value is not a secret but says where one is stored,
+	// such as --password-file.
 	locations = []string{
 		"file", "path", "dir", "folder", "name", "length", "store", "manager",
 		"stdin", "env", "policy", "prompt",
 	}
-	// textTokens are words before "token" in names of text tokens, such as eos_token.
+	// textTokens lists words before "token" in the names of text tokens, such as eos_token.
 	textTokens = []string{
 		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "max", "min", "num", "start", "end", "stop",
 		"special",
 		"per", "next", "first", "last", "image", "audio", "prefix", "suffix", "text", "forced", "new",
 		"by", "each",
 	}
-	// keys come before "key" in names of secrets.
+	// keys lists words before "key" in the names of secrets, such as api_key.
 	keys = []string{
 		"api", "access", "secret", "private", "auth", "account", "license", "encryption", "signing",
 		"service",

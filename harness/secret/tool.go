@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// A tool is a group of programs with a flag whose value is a secret, although its name is not one
-// of a secret.
+// A tool is a group of programs that have a flag with a secret as its value, such as curl -u
+// USER:SECRET. The name of the flag does not show that the value is a secret.
 type tool struct {
 	programs []string
 	flags    []string
@@ -16,7 +16,7 @@ type tool struct {
 	// onlyJoined reports whether it must.
 	joined, onlyJoined bool
 	account            bool // the value is USER:SECRET
-	runs               bool // another program follows, with flags of its own
+	runs               bool // the tool runs another program, as sshpass does
 }
 
 // tools lists the tools that pipelines use, with the flags from their manuals.
@@ -54,8 +54,9 @@ var tools = []tool{
 	},
 }
 
-// toolSecrets finds the arguments of known tools that contain a secret. It returns them masked, by
-// index. A tool may follow other programs: env, timeout 5, sshpass ... ssh host curl.
+// toolSecrets returns, by index, the arguments of known tools that contain a secret, with the
+// secret masked. The command line may begin with other programs: env, timeout 5, sshpass ... ssh
+// host curl.
 func toolSecrets(argv []string) map[int]string {
 	found := map[int]string{}
 	var now *tool
@@ -105,9 +106,10 @@ func toolOf(word string) *tool {
 	return nil
 }
 
-// awaits reports whether the argument after a flag is the flag's value. Flags of one letter may
-// be combined: curl -sSu USER:SECRET. Combined flags are searched only for values of the form
-// USER:SECRET, because the last letter may be another flag with another value.
+// awaits reports whether the argument after a flag is a secret value of the flag. Flags of one
+// letter may be combined: curl -sSu USER:SECRET. For combined flags awaits reports true only if the
+// tool's secrets have the form USER:SECRET, because only that form shows that the value is no other
+// argument.
 func (t *tool) awaits(flag string) bool {
 	if t.account && together().MatchString(flag) {
 		flag = "-" + flag[len(flag)-1:]
@@ -115,7 +117,7 @@ func (t *tool) awaits(flag string) bool {
 	return !t.onlyJoined && slices.Contains(t.flags, flag)
 }
 
-// then returns the tool that later arguments belong to, or nil if another program follows.
+// then returns the tool to which the following arguments belong, or nil if another program follows.
 func (t *tool) then() *tool {
 	if t.runs {
 		return nil

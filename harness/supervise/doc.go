@@ -4,19 +4,19 @@
 //
 //   - supervise.go starts a process; process.go reads what it prints and waits for its end.
 //   - kill.go sends every signal: SIGTERM, SIGKILL after the grace; it also kills orphans.
-//   - family.go finds what a process started, directly or not, and what outlives it.
+//   - family.go finds the descendants of a process and its orphans.
 //   - orphan.go finds the processes that a dead harness left running.
 //   - proc.go reads /proc.
 //
 // What always holds:
 //
-//   - A process is the leader of its own process group, and the kernel kills it when the harness
-//     dies, even by SIGKILL.
-//   - A process has ended only when everything that it left behind has ended too, or is named as
-//     still running.
-//   - A process is identified by its number and its start time. A later process that got the same
-//     number never receives a signal.
-//   - Processes of other runs, of other users and of other PID namespaces never receive a signal.
+//   - Each process that the harness starts is the leader of its own process group. The kernel kills
+//     the process when the harness dies, even by SIGKILL.
+//   - The end of a process is complete only when all its orphan processes have ended too, or are
+//     listed as still running.
+//   - The harness identifies a process by its PID and its start time, and so never signals a later
+//     process that got the same PID.
+//   - The harness never signals processes of other runs, other users or other PID namespaces.
 //   - Every wait has a limit. A process that is stuck in a device driver does not end even after
-//     SIGKILL; it is given up and reported, and the harness goes on.
+//     SIGKILL; the harness stops waiting, reports the process and goes on.
 package supervise

@@ -11,27 +11,31 @@ import (
 	"vramsoak/parser/record"
 )
 
-// An End is how a process ended.
+// An End says how a process ended.
 type End struct {
 	PID    int
 	Code   int    // -1 if a signal ended it
 	Signal string // "SIGKILL"; "" if it exited by itself
-	// Why the harness ended it, if it did: a file took too long, the run was interrupted, or the
-	// time to soak was over.
+	// Timeout, Interrupted and SoakOver say why the harness ended the process: a file took too long,
+	// the run was interrupted, or the time to soak was over. All are false if the process ended by
+	// itself.
 	Timeout, Interrupted, SoakOver bool
-	// Overuse says how much of the device was in use, if the harness ended it for that.
+	// Overuse says how much of the device was in use, if the harness ended the process because of its
+	// memory; otherwise it is "".
 	Overuse string
-	// Stuck marks a process that still ran after SIGKILL. It was given up.
+	// Stuck is true if the process still ran after SIGKILL. The harness no longer waits for it.
 	Stuck bool
-	// Cause is the line in which it printed why it ended; "" if it printed none, or ended well.
+	// Cause is the line in which the process printed why it ended; "" if there is no such line, or if
+	// the exit code was 0.
 	Cause string
-	// At is when it ended, or printed its last line if that came later.
+	// At is when the process ended, or when its last output arrived if that was later.
 	At time.Time
-	// Left are the processes that it left behind, Running those of them that could not be ended.
+	// Left holds the orphans of the process. Running holds the orphans that still ran after SIGKILL.
 	Left, Running []Orphan
 }
 
-// Complete fills in how a process ended. Its channel Exited must be closed.
+// Complete sets the exit code, the signal and the orphans in e. The channel [Process.Exited] must
+// be closed.
 func (p *Process) Complete(e *End) {
 	e.Left, e.Running = p.left, p.running
 	switch status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); {
@@ -51,7 +55,7 @@ func signalName(s syscall.Signal) string {
 // it used too much of the device.
 func (e End) Failed() bool { return e.Signal != "" || e.Code != 0 || e.Overuse != "" }
 
-// Reason is why the harness ended the process, for the log.
+// Reason returns, for the log, why the harness ended the process, or [record.ExitByItself].
 func (e End) Reason() record.ExitReason {
 	switch {
 	case e.Timeout:
@@ -66,12 +70,12 @@ func (e End) Reason() record.ExitReason {
 	return record.ExitByItself
 }
 
-// Process is how the process ended, for the error of its file.
+// Process returns how the process ended, for the error of its file.
 func (e End) Process() record.ProcessEnd {
 	return record.ProcessEnd{Code: e.Code, Signal: e.Signal, Cause: e.Cause}
 }
 
-// String says how the process ended, after the words "the process".
+// String returns how the process ended, worded to follow "the process": "exited with code 1".
 func (e End) String() string {
 	switch {
 	case e.Stuck:

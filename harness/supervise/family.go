@@ -11,30 +11,31 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// endRounds is how many times orphans are looked for again. Processes that are being ended may
-// start others.
+// endRounds is how many times the harness searches for orphans and kills them. It searches again
+// because a process may start others while it ends.
 const endRounds = 3
 
-// A family is one process that the harness started, its leader, and whatever the leader started,
-// directly or not: the processes in its process group, those with the run's mark in their
-// environment, those that were seen among its descendants, and the children of all these. A daemon
-// leaves the group and its parent, but it keeps the mark.
+// A family is one process that the harness started, called the leader, and all its descendants: the
+// processes in its process group, the processes with the run's id ([EnvRun]) in their environment,
+// the processes that the harness once saw among its descendants, and the children of all these. A
+// daemon leaves the process group and its parent, but it keeps the environment.
 type family struct {
 	*Supervisor
 
 	mu   sync.Mutex
-	seen map[int]proc // descendants of the leader
-	// alive are those that were found last; they are looked for again at next.
+	seen map[int]proc // descendants of the leader, by PID
+	// alive holds the PIDs that the last search found. The time of the next search is next.
 	alive []int
 	next  time.Time
 }
 
 func (s *Supervisor) newFamily() *family { return &family{Supervisor: s, seen: map[int]proc{}} }
 
-// strangers are processes that do not belong to the run, as far as the harness can tell.
+// strangers lists processes that do not belong to the run, so that the harness need not examine
+// them again.
 type strangers struct {
 	mu   sync.Mutex
-	born map[int]uint64 // by number
+	born map[int]uint64 // start times, by PID
 }
 
 func (s *strangers) has(p proc) bool {
@@ -53,8 +54,8 @@ func (s *strangers) add(p proc) {
 	s.born[p.pid] = p.born
 }
 
-// children are the processes that this package has started and waits for. The lock is held while a
-// process starts, so that every process that can be seen is listed.
+// children lists the processes that this package has started and waits for. The lock is held while
+// a process starts, so that no process is visible in /proc before it is in the list.
 var children = struct {
 	sync.Mutex
 	pids map[int]bool
@@ -67,8 +68,8 @@ func isChild(pid int) bool {
 	return children.pids[pid]
 }
 
-// becomeReaper makes this process the parent of all descendants whose parent ends. It reports
-// whether the kernel can do that.
+// becomeReaper asks the kernel to make this process the parent of each descendant whose parent
+// ends. It reports whether the kernel supports that.
 func becomeReaper() bool { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil }
 
 // The search for members costs time: a process may have hundreds of threads, each with children.
@@ -78,8 +79,9 @@ const (
 	searchMax   = 2 * time.Second
 )
 
-// members returns the leader and the rest of its family. Of the processes that left their parent it
-// has those that became children of the harness. In a large family the answer may be a moment old.
+// members returns the PIDs of the leader and the rest of its family. It misses a process whose
+// parent has ended, unless the process became a child of the harness. In a large family the answer
+// may be up to searchMax old.
 func (f *family) members(leader int) []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,7 +93,7 @@ func (f *family) members(leader int) []int {
 	return f.alive
 }
 
-// search looks for the members.
+// search returns the PIDs of the family's members as they are now.
 func (f *family) search(leader int) []int {
 	pids := meter.Tree(leader)
 	for _, pid := range pids {
@@ -112,7 +114,8 @@ func (f *family) search(leader int) []int {
 	return pids
 }
 
-// adopted reports whether a child of the harness belongs to the family. The answer is remembered.
+// adopted reports whether a child of the harness, which another process started, belongs to the
+// family. It remembers the answer.
 func (f *family) adopted(pid int, leader proc) bool {
 	p, ok := readProc(pid)
 	switch {
@@ -131,19 +134,19 @@ func (f *family) adopted(pid int, leader proc) bool {
 	return member
 }
 
-// survivors returns the processes of the family that outlived the leader, which has ended and is
-// still a zombie. unsure are those that may belong to it: they have not begun their program yet,
-// and so have no environment.
+// survivors returns the processes of the family that still run after the leader has ended. The
+// leader must still be a zombie. The result unsure lists processes that may belong to the family:
+// their program has not started yet, so they have no environment that could show it.
 func (f *family) survivors(leader proc) (left, unsure []proc) {
 	var all []proc
-	if f.reaper { // they are descendants of the harness
+	if f.reaper { // orphans are descendants of the harness
 		for _, pid := range meter.Tree(os.Getpid()) {
 			if p, ok := readProc(pid); ok {
 				all = append(all, p)
 			}
 		}
 	} else {
-		all, _ = readProcs() // an error would have shown before
+		all, _ = readProcs() // wait has already read /proc
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,8 +177,9 @@ func (f *family) survivors(leader proc) (left, unsure []proc) {
 	}), unsure
 }
 
-// belongs reports whether the process belongs to the run, and whether that is known: it carries the
-// run's mark, or it is a child of the harness that can be nothing else.
+// belongs reports whether a process belongs to the run: it has the run's id in its environment, or
+// it is a child of the harness that this package did not start, while the run is the only source of
+// children. known is false if the process has no environment yet.
 func (f *family) belongs(p proc) (member, known bool) {
 	if f.sole && p.parent == os.Getpid() && !isChild(p.pid) {
 		return true, true
@@ -187,8 +191,9 @@ func (f *family) belongs(p proc) (member, known bool) {
 	return values[0] == f.run, known
 }
 
-// end ends what outlived the leader. It returns what that was, and what of it still runs. When
-// hurry is closed, nothing that can be killed is waited for any more.
+// end ends the processes of the family that outlived the leader. It returns all of them in left,
+// and those that still run after SIGKILL in running. It first waits for Options.SelfExit, so that
+// helper processes can exit by themselves. When hurry is closed, end skips that wait and the grace.
 func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Orphan) {
 	over := time.After(f.opts.SelfExit)
 	found, unsure := f.survivors(leader)
@@ -203,8 +208,8 @@ func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Orphan
 		f.reap()
 		found, unsure = f.survivors(leader)
 	}
-	// These were started without an environment. The next process's end does not wait for them
-	// again.
+	// The processes in unsure still have no environment. They become strangers, so that the end of the
+	// next process does not wait for them again.
 	for _, p := range unsure {
 		f.strangers.add(p)
 	}
@@ -228,9 +233,9 @@ func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Orphan
 	return left, running
 }
 
-// reap waits for the children that have ended and that others left to the harness, so that they do
-// not stay in the machine's process table. What this package started is waited for in
-// [Process.wait].
+// reap removes ended children from the kernel's process table by waiting for them. It does so for
+// processes that became children of the harness when their parent ended. For the processes that
+// this package started, [Process.wait] waits.
 func (f *family) reap() {
 	if !f.reaper {
 		return

@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// giveUpAfter is how many times the grace a process is waited for after SIGKILL. SIGKILL does
-	// not end a process that is stuck in a driver, and the run must not hang with it.
+	// giveUpAfter times the grace is how long the harness waits for a process after SIGKILL. SIGKILL
+	// does not end a process that is stuck in a driver, and the run must not wait for it forever.
 	giveUpAfter = 6
-	// checkEvery is the time between two looks at processes that are to end.
+	// checkEvery is the time between two checks whether the orphans have ended.
 	checkEvery = 20 * time.Millisecond
-	// killWait is how long orphans are waited for after SIGKILL.
+	// killWait is how long the harness waits for orphans after SIGKILL.
 	killWait = 2 * time.Second
 )
 
-// A Killer ends a process step by step: SIGTERM; SIGKILL when the grace is over; and after that it
-// gives the process up. Its caller waits on the channels and takes the steps.
+// A Killer ends a process in steps: it sends SIGTERM, after the grace SIGKILL, and long after
+// SIGKILL it says that the process is stuck. The caller waits on the channels and calls Kill when
+// GraceOver yields.
 type Killer struct {
 	process *Process
 	grace   time.Duration
@@ -30,7 +31,7 @@ type Killer struct {
 	Stuck <-chan time.Time
 }
 
-// Killer returns the one that ends this process.
+// Killer returns the Killer of this process.
 func (p *Process) Killer() *Killer { return &Killer{process: p, grace: p.family.opts.Grace} }
 
 // Terminate sends SIGTERM and starts the grace.
@@ -41,7 +42,8 @@ func (k *Killer) Terminate() {
 	k.process.signal(unix.SIGTERM)
 }
 
-// Kill sends SIGKILL, also to everything that the process leaves behind.
+// Kill sends SIGKILL to the process group. When the process has ended, its orphans are killed
+// without grace.
 func (k *Killer) Kill() {
 	k.GraceOver, k.Stuck = nil, time.After(giveUpAfter*k.grace)
 	k.process.Hurry()
@@ -51,7 +53,7 @@ func (k *Killer) Kill() {
 // Killed reports whether SIGKILL was sent and the process has not ended yet.
 func (k *Killer) Killed() bool { return k.Stuck != nil }
 
-// Stop is called when the process has ended: nothing more is to be done.
+// Stop stops the timers. The caller calls Stop when the process has ended.
 func (k *Killer) Stop() { k.GraceOver, k.Stuck = nil, nil }
 
 // signal sends a signal to the process's group.
@@ -63,12 +65,12 @@ func (p *Process) signal(sig syscall.Signal) {
 	}
 }
 
-// killGroup kills what is left of a process group whose leader has ended.
+// killGroup kills the remaining processes of a group whose leader has ended.
 func killGroup(leader int) {
 	_ = unix.Kill(-leader, unix.SIGKILL) // an error means that nothing was left
 }
 
-// Hurry has everything that the process leaves behind killed without grace.
+// Hurry makes the harness kill the orphans of the process without grace.
 func (p *Process) Hurry() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +80,7 @@ func (p *Process) Hurry() {
 	}
 }
 
-// Abandon gives up a process that does not end, and discards what it still prints.
+// Abandon stops reading the output of a process that does not end, and discards what was read.
 func (p *Process) Abandon() {
 	_ = p.pipe.Close()
 	for chunk := range p.output {
@@ -86,9 +88,8 @@ func (p *Process) Abandon() {
 	}
 }
 
-// KillOrphans ends processes that a run left behind: it sends SIGTERM and, after the grace or when
-// the context ends, SIGKILL. It returns those that still run then, because they are stuck in a
-// driver.
+// KillOrphans ends orphans: it sends SIGTERM and, after the grace or when the context ends,
+// SIGKILL. It returns the orphans that still run after that, because they are stuck in a driver.
 func KillOrphans(ctx context.Context, orphans []Orphan, grace time.Duration) (running []Orphan) {
 	return killOrphans(orphans, grace, ctx.Done())
 }
@@ -127,8 +128,8 @@ func killOrphans(orphans []Orphan, grace time.Duration, hurry <-chan struct{}) (
 	return running
 }
 
-// signal sends a signal to this very process. A process that has ended, or that the harness may not
-// signal, receives none.
+// signal sends a signal to this process, and never to a later process with the same PID. It does
+// nothing if the process has ended or if the harness may not signal it.
 func (p proc) signal(sig unix.Signal) {
 	// The descriptor is opened before the start time is compared, so that it cannot refer to a
 	// later process with the same number.

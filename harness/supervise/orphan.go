@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// An Orphan is a process that has outlived the process that the harness started, or the harness
-// itself.
+// An Orphan is a process of the pipeline that still runs although the process that the harness
+// started, or the harness itself, has ended.
 type Orphan struct {
 	PID     int
 	Run     string // id of its run
@@ -18,17 +18,18 @@ type Orphan struct {
 	proc proc
 }
 
-// Same reports whether two orphans are one process.
+// Same reports whether two orphans are the same process.
 func (o Orphan) Same(other Orphan) bool { return o.proc == other.proc }
 
-// Record returns the log's line on the orphan.
+// Record returns the orphan line for the log. Set ended if the process has ended.
 func (o Orphan) Record(ended bool, head record.Header) record.Orphan {
 	return record.Orphan{Header: head, PID: o.PID, Command: o.Command, RSS: o.RSS, Ended: ended}
 }
 
-// FindOrphans returns the processes that a harness left behind when it died: those of the run with
-// this id, or of any run if it is "". They belong to this user and this PID namespace. It leaves
-// out the processes of a harness that still runs, the calling process, and the ancestors of that.
+// FindOrphans returns the processes that a harness left running when it died: the processes of the
+// run with this id, or of all runs if run is "". It returns only processes of this user and this
+// PID namespace. It leaves out processes whose harness still runs, and the calling process and its
+// ancestors.
 func FindOrphans(run string) ([]Orphan, error) {
 	all, err := readProcs()
 	if err != nil {

@@ -20,9 +20,9 @@ const commandMax = 200
 // A proc is a process as /proc shows it.
 type proc struct {
 	pid, parent, group int
-	state              byte // 'Z' for a process that has ended and that no parent has waited for
-	// born is the start time, in clock ticks since the machine started. A later process with the
-	// same number has another one.
+	state              byte // 'Z': ended, but no parent has waited for it
+	// born is the start time, in clock ticks since the machine started. A later process with the same
+	// PID has a different start time.
 	born uint64
 	// kernel marks a thread of the kernel. It has no program and no environment.
 	kernel bool
@@ -75,16 +75,16 @@ func readProcs() ([]proc, error) {
 	return all, nil
 }
 
-// runs reports whether the process still runs: it is no zombie, and its number does not belong to a
+// runs reports whether the process still runs: it is not a zombie, and its PID does not belong to a
 // later process.
 func (p proc) runs() bool {
 	now, ok := readProc(p.pid)
 	return ok && now.born == p.born && now.state != 'Z' && now.state != 'X'
 }
 
-// environ returns the values of variables in the environment that the process was started with; ""
-// for a variable that is missing or that the harness may not read. ok is false if the process has
-// no environment at all, as before its program has begun.
+// environ returns the values of these variables in the environment with which the process was
+// started. A value is "" if the variable is missing or the harness may not read the environment. ok
+// is false if the environment is empty, as it is before the program of the process has started.
 func (p proc) environ(names ...string) (values []string, ok bool) {
 	values = make([]string, len(names))
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
@@ -101,8 +101,8 @@ func (p proc) environ(names ...string) (values []string, ok bool) {
 	return values, len(text) > 0
 }
 
-// reachable reports whether the process belongs to this user and to this PID namespace. Only then
-// do its number and its environment mean what they say.
+// reachable reports whether the process belongs to this user and this PID namespace. Of other
+// processes the harness trusts neither PID nor environment.
 func (p proc) reachable() bool {
 	var stat unix.Stat_t
 	if unix.Stat(fmt.Sprintf("/proc/%d", p.pid), &stat) != nil || int(stat.Uid) != os.Geteuid() {
@@ -113,7 +113,7 @@ func (p proc) reachable() bool {
 	return err == nil && err2 == nil && own == theirs
 }
 
-// orphan describes the process as one that was left behind by a run.
+// orphan returns the process as an orphan of a run.
 func (p proc) orphan(run string) Orphan {
 	o := Orphan{PID: p.pid, Run: run, Command: p.command(), proc: p}
 	o.RSS, _ = meter.RSS(p.pid) // 0 if it has ended since
@@ -123,7 +123,7 @@ func (p proc) orphan(run string) Orphan {
 // command returns the process's command line for a person to read, with its secrets masked.
 func (p proc) command() string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
-	if err != nil || len(text) == 0 { // it has none
+	if err != nil || len(text) == 0 { // a kernel thread or a zombie has no command line
 		text, _ = os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.pid))
 		return "[" + strings.TrimSpace(string(text)) + "]"
 	}

@@ -13,16 +13,18 @@ import (
 
 const (
 	chunkSize = 64 << 10 // a pipe's capacity on Linux
-	// After its process has ended, a pipe is read until it is empty. If something outside the
-	// process's group still holds the pipe open, reading ends after drainTime, or else after
-	// drainMax more bytes (the most that a pipe can hold) or a pause of drainStep.
+	// After its process has ended, the harness reads the pipe to its end. If a program outside the
+	// process group still holds the pipe open, the pipe has no end; the harness then stops reading
+	// some time after drainTime: after drainMax more bytes (the most that a pipe can hold), or after a
+	// pause of drainStep.
 	drainTime = time.Second
 	drainStep = 50 * time.Millisecond
 	drainMax  = 1 << 20
 )
 
-// A Process is one run of the command. It has a process group of its own, and one pipe for standard
-// output and standard error, so that their order is kept.
+// A Process is one process that the harness started with the command. It is the leader of its own
+// process group. Standard output and standard error go to the same pipe, so that their order is
+// kept.
 type Process struct {
 	pid  int
 	cmd  *exec.Cmd
@@ -30,15 +32,15 @@ type Process struct {
 	pipe *os.File
 
 	output chan []byte
-	free   chan []byte // chunks that were handed back
+	free   chan []byte // chunks that can be used again
 
-	// ended is closed when the process has ended. exited is closed when what it left behind has
-	// ended too; cmd.ProcessState, left and running are set then.
+	// ended is closed when the process has ended. exited is closed when its orphans have ended too, or
+	// were given up; cmd.ProcessState, left and running are set then.
 	ended, exited chan struct{}
 	left, running []Orphan
 
 	family *family
-	hurry  chan struct{} // closed when what can be killed is killed without grace
+	hurry  chan struct{} // closed when orphans get no grace
 
 	mu     sync.Mutex
 	hasty  bool // hurry is closed
@@ -60,42 +62,42 @@ func newProcess(cmd *exec.Cmd, pipe *os.File, s *Supervisor) *Process {
 // PID returns the process's number.
 func (p *Process) PID() int { return p.pid }
 
-// Output yields what the process prints, in chunks that are handed back with [Process.Release]. It
-// is closed at the end of the output.
+// Output returns the channel with the output of the process. The receiver returns each chunk with
+// [Process.Release]. The channel is closed at the end of the output.
 func (p *Process) Output() <-chan []byte { return p.output }
 
-// Release hands a chunk of the output back.
+// Release returns a chunk, so that Output can use its memory again.
 func (p *Process) Release(chunk []byte) { p.free <- chunk }
 
-// Ended is closed when the process has ended.
+// Ended returns a channel that is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Exited is closed when the process and everything that it left behind have ended, or were given
+// Exited returns a channel that is closed when the process and its orphans have ended or were given
 // up.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Members returns the numbers of the process and of what it started, directly or not. In a large
-// family they may be a moment old.
+// Members returns the PIDs of the process and its descendants. In a large family the answer may be
+// up to searchMax old.
 func (p *Process) Members() []int { return p.family.members(p.pid) }
 
-// Reap waits for the children that have ended and that others left to the harness, so that they do
-// not stay in the machine's process table.
+// Reap removes ended processes that became children of the harness from the kernel's process table,
+// by waiting for them.
 func (p *Process) Reap() { p.family.reap() }
 
-// wait returns when the process and its family have ended.
+// wait returns when the process and its family have ended or were given up.
 func (p *Process) wait() {
 	pid := p.cmd.Process.Pid
 	leader, known := readProc(pid)
 	for {
-		// The process stays a zombie for now. Its group's number can then not belong to another
-		// group when the group is killed below.
+		// Waitid with WNOWAIT leaves the process a zombie. As long as it is one, no other process group
+		// can get the same number, so killGroup below cannot kill another group.
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}
 	close(p.ended)
-	if known { // else there is no /proc to find them with
+	if known { // else /proc is missing
 		p.left, p.running = p.family.end(leader, p.hurry)
 	}
 	p.mu.Lock()
@@ -110,7 +112,7 @@ func (p *Process) wait() {
 	close(p.exited)
 }
 
-// read passes on what the process prints.
+// read sends the output of the process to p.output.
 func (p *Process) read() {
 	defer close(p.output)
 	defer func() { _ = p.pipe.Close() }()
@@ -131,8 +133,8 @@ func (p *Process) read() {
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded) && left < 0:
-			// If the log was slower than the deadline, the pipe still holds what the process
-			// printed.
+			// Reading may have been too slow for the deadline; the pipe then still holds output of the
+			// process.
 			left = drainMax
 		case err != nil:
 			return

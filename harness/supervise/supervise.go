@@ -15,12 +15,12 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// The environment variables that identify the processes of a run: those that the harness starts,
-// and whatever they start.
+// The environment variables that identify the processes of a run. The processes that the harness
+// starts get them, and all their descendants inherit them.
 const (
-	// EnvRun is the run's id, which is in the log's first line.
+	// EnvRun holds the id of the run, which the run-start line of the log holds too.
 	EnvRun = "VRAMSOAK_RUN"
-	// EnvHarness identifies the harness that started the process by its number and its start time.
+	// EnvHarness identifies the harness that started the process, by its PID and its start time.
 	EnvHarness = "VRAMSOAK_HARNESS"
 )
 
@@ -34,20 +34,21 @@ func NewRunID() string {
 // Options say how a [Supervisor] ends processes.
 type Options struct {
 	Grace time.Duration // between SIGTERM and SIGKILL
-	// SelfExit is how long what a process leaves behind may take to exit by itself; 0 is
-	// defaultSelfExit, or the grace if that is shorter.
+	// SelfExit is how long the descendants of an ended process may take to exit by themselves; 0 means
+	// defaultSelfExit, or the grace if the grace is shorter.
 	SelfExit time.Duration
-	// Reap makes the harness the parent of what the pipeline leaves behind. It then waits for every
-	// child that ends: for programs that start no other processes during a run.
+	// Reap makes the harness the parent of orphans. The harness then waits for every child of this
+	// program that ends, so set Reap only in a program that starts no other processes during a run.
 	Reap bool
-	// Sole says that the harness has no children of other runs.
+	// Sole is set if this program supervises no other run at the same time.
 	Sole bool
-	// Kill sends a signal; nil is unix.Kill. A test replaces it by one that no process obeys.
+	// Kill sends a signal; nil means unix.Kill. A test replaces Kill by a function that no process
+	// obeys.
 	Kill func(pid int, sig syscall.Signal) error
 }
 
-// defaultSelfExit is how long what a process leaves behind may take to exit by itself before it is
-// called an orphan. Helper processes exit when they see their pipe close.
+// defaultSelfExit is how long the descendants of an ended process may take to exit by themselves
+// before they count as orphans. A helper process exits soon after its pipe was closed.
 const defaultSelfExit = time.Second
 
 // A Supervisor starts the processes of one run.
@@ -68,7 +69,8 @@ func New(run string, opts Options) *Supervisor {
 		opts.Kill = unix.Kill
 	}
 	s := &Supervisor{run: run, opts: opts, strangers: &strangers{}}
-	// A program may have children that were started before its exec.
+	// This process may already have children: those that its PID started before exec replaced the
+	// program.
 	sole := opts.Reap && opts.Sole && len(meter.Children(os.Getpid())) == 0
 	s.reaper = opts.Reap && becomeReaper()
 	s.sole = sole && s.reaper
@@ -81,18 +83,18 @@ func (s *Supervisor) RunID() string { return s.run }
 // SetRunID changes the run's id. A run that is resumed keeps the id that it began with.
 func (s *Supervisor) SetRunID(run string) { s.run = run }
 
-// A Command is what a process is started with.
+// A Command holds what [Supervisor.Start] needs to start a process.
 type Command struct {
 	Argv []string
 	Env  []string // the whole environment, except for what identifies the run
-	// Stdin is what the process reads on its standard input if HasStdin is set; else that is
-	// /dev/null.
+	// Stdin is the text that the process can read from standard input if HasStdin is set. Otherwise
+	// standard input is /dev/null.
 	Stdin    string
 	HasStdin bool
 }
 
-// Start starts a process. The kernel kills it when the harness dies, even by SIGKILL. It does not
-// kill what the process started itself.
+// Start starts a process. When the harness dies, even by SIGKILL, the kernel kills the process, but
+// not the descendants of the process; see [FindOrphans].
 func (s *Supervisor) Start(c Command) (*Process, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Env = append(c.Env, runMarks(s.run)...)
@@ -126,8 +128,8 @@ func (s *Supervisor) Start(c Command) (*Process, error) {
 	go p.read()
 	if stdin != nil {
 		go func() {
-			// This write fails for a process that does not read its input to the end. How far it
-			// came is seen from its files.
+			// The write fails if the process does not read its input to the end. That is no error here: the
+			// log shows which files the process has begun.
 			_, _ = io.WriteString(stdin, c.Stdin)
 			_ = stdin.Close()
 		}()
