@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// inUTF8 returns a reader of the text in UTF-8, without its byte order mark. Windows PowerShell's >
-// writes UTF-16, and editors on Windows put a mark before UTF-8. A text without a mark is not
-// changed.
+// inUTF8 returns a reader of the text in UTF-8, without its byte order mark. The operator ">" of
+// Windows PowerShell writes UTF-16, and editors on Windows put a byte order mark before UTF-8. A
+// text without a mark is read unchanged.
 func inUTF8(r io.Reader) io.Reader {
 	b := bufio.NewReaderSize(r, 64<<10)
 	mark, _ := b.Peek(3) // an error comes again

@@ -8,19 +8,21 @@ import (
 	"vramsoak/parser/search"
 )
 
-// Plain returns a line as a dialect sees it: without terminal escape sequences such as colours.
+// Plain returns a line without its terminal escape sequences, such as colours. Dialects see lines
+// in this form.
 func Plain(line string) string { return string(PlainText([]byte(line), false)) }
 
-// Shown returns what a terminal shows of a line in the end: no escapes, no blanks behind it, and of
-// a progress bar that draws itself again with '\r' the last state. The result is valid UTF-8.
+// Shown returns the text that a terminal shows of a line in the end, without trailing blanks. If
+// the line is a progress bar, which overwrites itself with '\r', Shown returns only the last state.
+// The result is valid UTF-8.
 func Shown(line string) string {
 	line = strings.TrimRight(line, " \t\r\n")
 	line = line[strings.LastIndexByte(line, '\r')+1:]
 	return strings.ToValidUTF8(Plain(line), "\uFFFD")
 }
 
-// PlainText returns the text of a line without wrappers and escapes. docker says that it may be a
-// line of Docker's.
+// PlainText returns the text of a line without wrappers and escapes. The parameter docker is set if
+// the line may be of Docker's log.
 func PlainText(b []byte, docker bool) []byte {
 	b = WithoutHole(b)
 	if docker {
@@ -34,8 +36,8 @@ func PlainText(b []byte, docker bool) []byte {
 	return StripEscapes(nil, b)
 }
 
-// WithoutHole returns a line without NULs at its beginning. They are a hole in the file. A file
-// gets one when it is truncated, by "> run.log" or by logrotate's copytruncate, while a program
+// WithoutHole returns a line without the NUL bytes at its beginning. These bytes are a hole in the
+// file. A file gets a hole if "> run.log" or logrotate's copytruncate truncates it while a program
 // goes on writing at its old offset.
 func WithoutHole(b []byte) []byte {
 	if len(b) == 0 || b[0] != 0 {
@@ -44,12 +46,13 @@ func WithoutHole(b []byte) []byte {
 	return bytes.TrimLeft(b, "\x00")
 }
 
-// StripEscapes appends b to dst without terminal control sequences: "\x1b[32m[GPU Memory]
-// ...\x1b[0m".
+// StripEscapes appends b to dst without terminal control sequences such as the colours in
+// "\x1b[32m[GPU Memory] ...\x1b[0m".
 //
-// ECMA-48 has three kinds. ESC '[' has parameter and intermediate bytes 0x20-0x3f and one final
-// byte 0x40-0x7e. ESC alone has intermediate bytes 0x20-0x2f ("\x1b(B") and one final byte. ESC ']'
-// has a title, up to BEL or ESC '\'. A cursor that moves right ("\x1b[12C") leaves blanks.
+// ECMA-48 has three kinds of them. ESC '[' precedes parameter and intermediate bytes 0x20-0x3f and
+// one final byte 0x40-0x7e. ESC alone precedes intermediate bytes 0x20-0x2f and one final byte, as
+// in "\x1b(B". ESC ']' precedes a title, which ends with BEL or ESC '\'. If a sequence moves the
+// cursor to the right ("\x1b[12C"), StripEscapes writes blanks.
 func StripEscapes(dst, b []byte) []byte {
 	blanks := len(b) + 1<<10 // no line grows to more than this by them
 	for i := 0; i < len(b); i++ {
@@ -87,7 +90,7 @@ func StripEscapes(dst, b []byte) []byte {
 	return dst
 }
 
-// titleEnd returns the length of a title that ends within 256 bytes, or 0.
+// titleEnd returns the length of a title if it ends within 256 bytes, else 0.
 func titleEnd(b []byte) int {
 	for i, c := range b[:min(len(b), 256)] {
 		if c == 0x07 || c == '\\' && b[i-1] == search.Escape {

@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// headMax is how many bytes of a log are looked at to tell its form.
+// headMax is how many bytes at a log's beginning are used to detect its format.
 const headMax = 64 << 10
 
-// Head returns the beginning of a log, up to 64 KiB, and a reader that gives all of the log.
+// Head returns the first bytes of a log, up to 64 KiB, and a reader of the whole log.
 func Head(r io.Reader) (head []byte, all io.Reader) {
 	head = make([]byte, headMax)
 	if log, ok := r.(*Log); ok && log.file != nil {
@@ -32,8 +32,8 @@ func Head(r io.Reader) (head []byte, all io.Reader) {
 	return head, io.MultiReader(bytes.NewReader(head), failing{err})
 }
 
-// readFull is io.ReadFull with the reader's own error: a compressed file that is cut off gives
-// io.ErrUnexpectedEOF.
+// readFull is like io.ReadFull, but returns the reader's own error. For example, a compressed file
+// that is cut off gives io.ErrUnexpectedEOF.
 func readFull(r io.Reader, head []byte) (n int, err error) {
 	for n < len(head) && err == nil {
 		var k int
@@ -43,7 +43,7 @@ func readFull(r io.Reader, head []byte) (n int, err error) {
 	return n, err
 }
 
-// A quietOnce returns [errQuiet] once, and then ends.
+// A quietOnce reader returns [errQuiet] once, then io.EOF.
 type quietOnce struct{ done bool }
 
 func (q *quietOnce) Read([]byte) (int, error) {

@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// MessageStart returns where the message begins in the text before a record. Loggers put these
-// before it:
+// MessageStart returns the offset at which the message begins, in the text before a record. Loggers
+// put these texts before a message, here "Epoch 3 start":
 //
 //	2025-09-01 12:00:00,123 - shared_libs.utils.gpu_memory - DEBUG - Epoch 3 start
 //	12:00:00,123 | DEBUG   | [gpu_memory] Epoch 3 start
@@ -17,7 +17,7 @@ import (
 //	{"severity": "DEBUG", "logger": "shared_libs.utils.gpu_memory", "message": "Epoch 3 start
 //	[rank0]: Epoch 3 start
 //
-// It looks back at most [MessageMax] bytes.
+// It searches at most the last [MessageMax] bytes of the text.
 func MessageStart(text []byte) int {
 	from := max(0, len(text)-MessageMax)
 	text = text[from:]
@@ -34,7 +34,7 @@ func MessageStart(text []byte) int {
 const MessageMax = 320
 
 var (
-	// Brackets, times, a rank, punctuation and emoji.
+	// These may precede a message: brackets, times, a rank, punctuation and emoji.
 	loggerStart = lex.Expression(
 		`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`,
 	)
@@ -42,14 +42,14 @@ var (
 		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)` +
 			`(?:[\s:|\])>-]|[^\x00-\x7f])+`,
 	)
-	// The name of a module behind the level, in one of the forms "scripts.common.enhanced_asr - ",
-	// "root:", "gpu_memory.py:41 " and "[gpu_memory] ". Emoji may follow.
+	// The name of a module may follow the level, as in "scripts.common.enhanced_asr - ", "root:",
+	// "gpu_memory.py:41 " or "[gpu_memory] ". Emoji may follow the name.
 	loggerModule = lex.Expression(`^(?:\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
 		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
 )
 
-// InSource reports whether a string in program source begins behind a text. Notebooks and
-// tracebacks show source:
+// InSource reports whether the text `before` ends with the beginning of a string in program source.
+// Notebooks and tracebacks show source:
 //
 //	logger.info("Clearing GPU memory...")
 func InSource(before []byte) bool {
@@ -58,20 +58,22 @@ func InSource(before []byte) bool {
 
 var sourceString = lex.Expression(`(?:\(f?|^\s*f)\\?["'](?:\\n|[^\x00-\x7f]|\s)*$`)
 
-// Unquoted returns a message without what the JSON of a notebook or of a logger puts behind it.
+// Unquoted returns a message without the end of the JSON that a notebook or a logger put behind it.
 func Unquoted(text []byte) []byte {
 	text = bytes.TrimRight(text, " \t,}")
 	text = bytes.TrimSuffix(text, []byte(`"`))
 	return bytes.TrimSpace(bytes.TrimSuffix(text, []byte(`\n`)))
 }
 
-// IsTemplate reports whether a text has braces. It is then the source of a program, not its output.
+// IsTemplate reports whether a text has a brace. The text is then the source of a program, not its
+// output.
 func IsTemplate(text []byte) bool {
 	return bytes.IndexByte(text, '{') >= 0 || bytes.IndexByte(text, '}') >= 0
 }
 
-// HasPlaceholder reports whether a text has a placeholder of a format string: "{peak:.2f}", "{}".
-// The text is then the source of a program. The braces of JSON and of Python's dicts are none.
+// HasPlaceholder reports whether a text has a placeholder of a format string, such as "{peak:.2f}"
+// or "{}". The text is then the source of a program. The braces of JSON and of Python's dicts are
+// no placeholders.
 func HasPlaceholder(text []byte) bool {
 	for {
 		_, rest, ok := bytes.Cut(text, []byte{'{'})
@@ -85,8 +87,8 @@ func HasPlaceholder(text []byte) bool {
 	}
 }
 
-// IsQuoted reports whether an offset of a text is inside quotes, as in program source. The quotes
-// of JSON and of key=value fields do not count.
+// IsQuoted reports whether an offset of a text is inside quotes, as a string in program source is.
+// Quotes of JSON and of key=value fields do not count.
 func IsQuoted(text []byte, at int) bool {
 	if at == 0 {
 		return false
@@ -110,8 +112,8 @@ func IsQuoted(text []byte, at int) bool {
 	return single%2 == 1
 }
 
-// speakerMark is what launchers and loggers put before a line to say which of several processes
-// printed it:
+// speakerMark matches the text with which launchers and loggers say which of several processes
+// printed a line:
 //
 //	[rank3]: RuntimeError: CUDA error: out of memory                  torch.distributed
 //	[default1]:Falling back to sequential extraction (slow)           torchrun --tee
@@ -131,14 +133,14 @@ const (
 	labelled = `[a-z][\w.-]*\d\s+\||\s*\d{1,5}: |\[\d+,\d+\]<`
 )
 
-// SpeakerOf returns what the beginning of a line says of the process that printed the message at an
-// offset, or "".
+// SpeakerOf returns the name of the process that printed the message at an offset, as the beginning
+// of the line gives it. It returns "" if the line names no process.
 func SpeakerOf(text []byte, at int) string {
 	return SpeakerIn(text[:MessageStart(text[:min(at, MessageMax)])], text[:at])
 }
 
-// SpeakerIn is [SpeakerOf] for a line whose head is known: what comes before the message that
-// MessageStart finds. before is all that comes before the record.
+// SpeakerIn is [SpeakerOf] for a line that MessageStart has split already. The parameter head is
+// the text before the message. The parameter before is the whole text before the record.
 func SpeakerIn(head, before []byte) string {
 	marks := speakerMark().FindAll(head, 4)
 	if marks == nil { // a name before a logger's words, as docker compose prints it
@@ -149,8 +151,9 @@ func SpeakerIn(head, before []byte) string {
 	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")
 }
 
-// processMark matches the name of a process that [MessageStart] takes for a part of the message, as
-// docker compose, Ray and mpirun put it there: "worker-1  | ", "(train pid=4711) ", "<stderr>: ".
+// processMark matches the name of a process that [MessageStart] leaves at the beginning of a
+// message. docker compose, Ray and mpirun put such names there: "worker-1  | ", "(train pid=4711)
+// ", "<stderr>: ".
 var processMark = lex.Expression(
 	`^(?:[a-z][\w.-]*\d\s+\|\s*|\([\w ]+pid=\d+\)\s*|<std(?:err|out)>:\s?)`,
 )
@@ -177,13 +180,13 @@ func LauncherRank(before []byte) int {
 	return 0
 }
 
-// IsQuotedAt reports whether a quote is right before an offset of a text.
+// IsQuotedAt reports whether the byte before an offset of a text is a quote.
 func IsQuotedAt(text []byte, at int) bool {
 	return at > 0 && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
 }
 
-// isLogfmt reports whether a line that begins like this has key=value fields, as slog and logrus
-// print them:
+// isLogfmt reports whether a line consists of key=value fields, judged by its first bytes. slog and
+// logrus print such lines:
 //
 //	time=2024-01-01T00:00:00Z level=ERROR source=sched.go:455 msg="error loading llama server" error="... out of memory"
 //	level=error msg="transcription failed" err="CUDA error: out of memory"

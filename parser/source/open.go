@@ -19,9 +19,9 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// Open opens a log: a file, or "-" for standard input. It tells gzip and zstd by the first bytes of
-// a file, not by its name, and reads UTF-16 with a byte order mark as UTF-8. For a folder the error
-// says what to give instead.
+// Open opens a log: a file, or "-" for standard input. It recognises gzip and zstd by the first
+// bytes of the file, not by its name. It reads UTF-16 with a byte order mark as UTF-8. If the path
+// is a folder, the error says which file to give instead.
 func Open(path string) (*Log, error) {
 	file := os.Stdin
 	if path != "-" {
@@ -80,12 +80,12 @@ type Log struct {
 	close func() error
 }
 
-// MayWait reports whether the log may have nothing for now, as a pipe or a terminal has. What has
-// come is then read without waiting for more.
+// MayWait reports whether reading the log may block, because it is a pipe or a terminal. The caller
+// then uses the bytes that have arrived, without waiting for more.
 func (l *Log) MayWait() bool { return l.waits }
 
-// Size returns the size of the log's text in bytes. known is false if it must be read to know it: a
-// pipe, a compressed file, UTF-16.
+// Size returns the size of the log's text in bytes. known is false if only reading the whole log
+// gives the size: for a pipe, a compressed file, and UTF-16.
 func (l *Log) Size() (bytes int64, known bool) {
 	if l.file == nil || l.waits {
 		return 0, false

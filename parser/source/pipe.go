@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// errQuiet is what a reader returns when no more of a log has come for a while. What has come is
-// then read, up to the end of its last line. Reading goes on behind it.
+// errQuiet is the error of a reader when the log has not grown for a moment. The caller should then
+// handle the bytes that have arrived, up to the end of the last line, and go on reading.
 var errQuiet = errors.New("quiet")
 
 const (
-	// pollInterval is the time between two looks at a log that may grow.
+	// pollInterval is the time between two checks whether a log has grown.
 	pollInterval = 100 * time.Millisecond
-	// quietAfter is how long a reader waits for more of a log while more keeps coming, so that a block
-	// of lines is seldom torn.
+	// quietAfter is how long a reader waits for more of a log while it keeps growing. Without this
+	// time, a block of lines would often be read before its last lines arrive.
 	quietAfter = 2 * pollInterval
 )
 
-// NewPipe returns a reader of what may block. It returns [errQuiet] when nothing has come for a
-// while, and io.EOF when the context ends.
+// NewPipe returns a reader for a stream whose Read may block. The new reader returns [errQuiet]
+// when nothing has arrived for a while, and io.EOF when the context ends.
 func NewPipe(ctx context.Context, r io.Reader) io.Reader {
 	p := &pipe{ctx: ctx, chunks: make(chan chunkRead)}
 	go func() {
@@ -47,7 +47,7 @@ type pipe struct {
 	chunks chan chunkRead
 	rest   []byte
 	err    error
-	since  time.Time // when the first byte came of what is not told as quiet yet
+	since  time.Time // arrival of the first byte since the last errQuiet; zero if none arrived
 }
 
 type chunkRead struct {
@@ -84,8 +84,8 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// MayWait reports whether a reader may have nothing for now, as a pipe or a terminal has: then it
-// is read through [NewPipe].
+// MayWait reports whether reading r may block, because it is a pipe or a terminal. Such a reader
+// must be read through [NewPipe].
 func MayWait(r io.Reader) bool {
 	switch r := r.(type) {
 	case interface{ MayWait() bool }:
@@ -96,7 +96,7 @@ func MayWait(r io.Reader) bool {
 	return false
 }
 
-// A Patient reader reads on where another returns [errQuiet].
+// A Patient reader hides [errQuiet] of another reader: it reads on.
 type Patient struct{ io.Reader }
 
 // Read implements [io.Reader].

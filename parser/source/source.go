@@ -9,12 +9,14 @@ import (
 
 // A Source cuts a log into windows.
 type Source interface {
-	// Next makes w the next window of the log, and reports whether it is the last one. What several
-	// workers can do at once is left to [Window.Load].
+	// Next makes w the next window of the log, and reports whether it is the last window. It must be
+	// fast, because only one worker can call it at a time. Work that workers can do in parallel, such
+	// as reading a file, is left to [Window.Load].
 	Next(w *Window) (last bool)
 }
 
-// New returns the source that is best for a reader: a file's bytes are read by several workers.
+// New returns the fastest source for a reader. If the reader is a plain file, several workers read
+// it.
 func New(r io.Reader) Source {
 	if log, ok := r.(*Log); ok && log.file != nil {
 		if info, err := log.file.Stat(); err == nil && info.Mode().IsRegular() {
@@ -24,12 +26,12 @@ func New(r io.Reader) Source {
 	return Stream(r, Chunk)
 }
 
-// Chunk is how many bytes a window has besides its margins. All of it fits into a processor's own
-// cache.
+// Chunk is the number of bytes in a window, without its margins. It is small enough for a
+// processor's own cache.
 const Chunk = 1 << 19
 
-// File returns the windows of the first size bytes of a file, each of chunk bytes. What is appended
-// while the file is read is not in them.
+// File returns a source of the first size bytes of a file, in windows of chunk bytes. Bytes that
+// are appended while the file is read are not included.
 func File(file *os.File, size, chunk int64) Source {
 	return &fileSource{file: file, size: size, chunk: chunk}
 }
@@ -64,17 +66,17 @@ func (f *fileSource) Next(w *Window) (last bool) {
 	return to >= f.size
 }
 
-// Stream returns the windows of a stream, each of chunk bytes or fewer. It reads one after the
-// other.
+// Stream returns a source that reads a stream, in windows of at most chunk bytes. It reads the
+// windows one after another.
 func Stream(r io.Reader, chunk int) Source { return &streamSource{r: r, chunk: chunk} }
 
 type streamSource struct {
 	r     io.Reader
 	chunk int
-	// rest is what is read already of the next window, and the margin before it.
+	// rest holds the bytes of the next window that were read already, and the margin before them.
 	rest   []byte
-	from   int   // where in rest the next window begins
-	pos    int64 // of rest in the log
+	from   int   // where the next window begins in rest
+	pos    int64 // offset of rest in the log
 	docker bool
 }
 
@@ -114,8 +116,8 @@ func (s *streamSource) Next(w *Window) (last bool) {
 	return false
 }
 
-// lastLineEnd returns the end of the last line of buf[from:], or from. It does not count a '\r' at
-// the end, because a '\n' may follow it.
+// lastLineEnd returns the offset behind the last line end in buf[from:], or from if there is no
+// line end. A '\r' at the end of buf does not count, because a '\n' may follow.
 func lastLineEnd(buf []byte, from int) int {
 	for i := len(buf); i > from; i-- {
 		if b := buf[i-1]; b == '\n' || b == '\r' && i < len(buf) {
@@ -125,7 +127,7 @@ func lastLineEnd(buf []byte, from int) int {
 	return from
 }
 
-// ReadError returns the error for a log that could not be read behind a line.
+// ReadError returns the error for a log that could not be read beyond a line.
 func ReadError(name string, line int, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf(

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// A Tail reads a file as it grows. It ends if another file takes its name, if it is truncated, or
-// if the context ends.
+// A Tail reads a file while it grows. It ends when another file takes the path, when the file is
+// truncated, or when the context ends.
 type Tail struct {
 	ctx    context.Context
 	path   string
 	file   *os.File
 	info   fs.FileInfo
 	offset int64
-	since  time.Time // when the first byte came of what is not told as quiet yet
+	since  time.Time // arrival of the first byte since the last errQuiet; zero if none arrived
 	change string
 }
 
-// OpenTail opens a file that may grow. If wait is set it waits for a file that does not exist yet;
-// it returns nil if the context ended before.
+// OpenTail opens a file that may grow. If the parameter wait is set and the file does not exist,
+// OpenTail waits for it. It returns a nil Tail if the context ends first.
 func OpenTail(ctx context.Context, path string, wait bool) (*Tail, error) {
 	for {
 		file, err := os.Open(path)
@@ -48,7 +48,8 @@ func (t *Tail) Reader() io.Reader {
 	return t
 }
 
-// Change says why the file ended: "was replaced", "was truncated", or "" if only the reading ended.
+// Change returns why the file ended: "was replaced" or "was truncated". It returns "" if the
+// context ended.
 func (t *Tail) Change() string { return t.change }
 
 // Close closes the file.
@@ -97,7 +98,7 @@ func (t *Tail) Read(p []byte) (int, error) {
 	}
 }
 
-// read returns what the file has. At its end that is nothing, without an error.
+// read reads the bytes that the file has now. At the end of the file it returns 0 and no error.
 func (t *Tail) read(p []byte) (int, error) {
 	n, err := t.file.Read(p)
 	if n > 0 {
@@ -112,8 +113,8 @@ func (t *Tail) read(p []byte) (int, error) {
 	return n, err
 }
 
-// replaced reports whether another file has the name now, or the file is shorter than what was
-// read.
+// replaced reports whether another file has the path now, or the file is shorter than the part that
+// was read.
 func (t *Tail) replaced() bool {
 	info, err := os.Stat(t.path)
 	switch {
@@ -129,7 +130,7 @@ func (t *Tail) replaced() bool {
 	return true
 }
 
-// pause waits until the next look at the file. It returns false if the context ended.
+// pause waits until the file should be checked again. It returns false if the context ended first.
 func pause(ctx context.Context) bool {
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()

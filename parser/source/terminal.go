@@ -7,16 +7,16 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// A Terminal holds what a program that addresses the cursor has painted so far. It executes the
-// control functions of ECMA-48 and xterm that change the text or move the cursor, and ignores the
-// others. Programs that repaint (procps watch, ncurses), tmux and screen use no others.
+// A Terminal holds the screen that a program has painted so far. It executes the control functions
+// of ECMA-48 and xterm that change text or move the cursor, and ignores all others. That is enough
+// for programs that repaint their screen (watch, ncurses), and for tmux and screen.
 type Terminal struct {
 	Rows []terminalRow
 	row  int
 	col  int
-	// height and width are those of the screen, 0 where the log does not say.
+	// Height and Width are the size of the screen, or 0 if the log does not give it.
 	Height, Width int
-	top, bottom   int // rows that scroll: [top, bottom), bottom 0 is the height
+	top, bottom   int // the scrolling region is [top, bottom); if bottom is 0, it ends with the screen
 	saved         [2]int
 	last          rune // the last character, which REP repeats
 
@@ -24,20 +24,21 @@ type Terminal struct {
 	params []byte
 	char   []byte // the beginning of a character of several bytes
 
-	// back is called before the cursor goes back up, or the screen is cleared: what was painted may be
-	// looked at.
+	// Back is called before the cursor moves up or the screen is cleared. The caller may then read the
+	// screen before it is painted over.
 	Back func()
-	// gone is called with a row that leaves the screen at its top.
+	// Gone is called with each row that scrolls off the top of the screen.
 	Gone func(text []rune)
-	// left says that the program gave the screen back.
+	// Left is set if the program switched back to the normal screen.
 	Left bool
-	// painting says that changes make a row dirty; dirty, that they have made one.
+	// If Painting is set, a change marks its row and the terminal as dirty. Dirty is set if any row is
+	// dirty.
 	Painting, Dirty bool
 }
 
 type terminalRow struct {
 	Cells []rune
-	Dirty bool // painted since it was looked at
+	Dirty bool // painted since the last Clean
 }
 
 type terminalState uint8
@@ -51,13 +52,13 @@ const (
 	inStringEscape
 )
 
-// The largest screen: what is painted beyond is dropped.
+// The largest screen. Characters beyond it are dropped.
 const (
 	TerminalRows = 300
 	terminalCols = 500
 )
 
-// Write paints.
+// Write executes the bytes that a program wrote.
 func (t *Terminal) Write(b []byte) {
 	for _, c := range b {
 		switch t.state {
@@ -157,7 +158,7 @@ func (t *Terminal) escape(c byte) {
 	}
 }
 
-// control executes the control function with a final byte.
+// control executes the control function that ends with the byte final.
 func (t *Terminal) control(final byte) {
 	if len(t.params) > 0 && t.params[0] == '?' {
 		t.mode(final)
@@ -241,7 +242,8 @@ func (t *Terminal) Resize(height, width int) {
 	}
 }
 
-// mode sets or resets a private mode.
+// mode sets or resets a private mode: the ones that switch between the normal and the alternate
+// screen.
 func (t *Terminal) mode(final byte) {
 	t.params[0] = ' '
 	switch t.param(0) {
@@ -254,7 +256,7 @@ func (t *Terminal) mode(final byte) {
 	}
 }
 
-// param returns the i-th number of a control function, or 0 if it has fewer.
+// param returns the i-th parameter of a control function, or 0 if the function has fewer.
 func (t *Terminal) param(i int) int {
 	rest := t.params
 	for ; i > 0; i-- {
@@ -284,8 +286,8 @@ func (t *Terminal) maxCol() int {
 	return terminalCols - 1
 }
 
-// above and below are n rows from the cursor's; in the rows that scroll they go no further than to
-// their edge.
+// above returns the row that is n rows above the cursor, and below the row n rows below. A cursor
+// within the scrolling region does not leave it.
 func (t *Terminal) above(n int) int {
 	if t.row >= t.top {
 		return max(t.top, t.row-n)
@@ -300,7 +302,7 @@ func (t *Terminal) below(n int) int {
 	return t.row + n
 }
 
-// move moves the cursor.
+// move moves the cursor to a row and a column, but not beyond the screen.
 func (t *Terminal) move(row, col int) {
 	if row < t.row {
 		t.Back()
@@ -308,7 +310,8 @@ func (t *Terminal) move(row, col int) {
 	t.row, t.col = min(row, t.maxRow()), min(col, t.maxCol())
 }
 
-// feed goes to the next row. At the last row of the scrolling region, the region scrolls up.
+// feed moves the cursor to the next row. If the cursor is in the last row of the scrolling region,
+// the region scrolls up instead.
 func (t *Terminal) feed() {
 	switch {
 	case t.row+1 == t.lastRow():
@@ -321,7 +324,7 @@ func (t *Terminal) feed() {
 	}
 }
 
-// lastRow returns the row behind the scrolling region.
+// lastRow returns the row below the scrolling region.
 func (t *Terminal) lastRow() int {
 	if t.bottom > 0 {
 		return min(t.bottom, t.maxRow()+1)
@@ -339,7 +342,7 @@ func (t *Terminal) scroll(n int) {
 			t.Gone(rows[i].Cells)
 		}
 	}
-	// The rows that leave are used again for those that come.
+	// The rows that leave become the blank rows that appear.
 	if n >= 0 {
 		rotate(rows, n)
 		rows = rows[len(rows)-n:]
@@ -359,7 +362,7 @@ func rotate(rows []terminalRow, n int) {
 	copy(rows[len(rows)-n:], moved)
 }
 
-// at returns a row, and makes it if the terminal does not have it yet.
+// at returns a row. It adds the row if nothing was painted there before.
 func (t *Terminal) at(row int) *terminalRow {
 	for len(t.Rows) <= row {
 		t.Rows = append(t.Rows, terminalRow{})
@@ -367,7 +370,7 @@ func (t *Terminal) at(row int) *terminalRow {
 	return &t.Rows[row]
 }
 
-// put paints a character at the cursor and moves the cursor on.
+// put paints a character at the cursor and moves the cursor one column on.
 func (t *Terminal) put(r rune) {
 	if t.Width > 0 && t.col >= t.Width {
 		t.col = 0
@@ -394,7 +397,7 @@ func (t *Terminal) set(row *terminalRow, col int, r rune) {
 	}
 }
 
-// mark makes a row dirty.
+// mark makes a row dirty, if Painting is set.
 func (t *Terminal) mark(row *terminalRow) {
 	if t.Painting {
 		row.Dirty, t.Dirty = true, true

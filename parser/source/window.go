@@ -7,31 +7,31 @@ import (
 	"vramsoak/parser/search"
 )
 
-// Newline is a line end, for functions that search for bytes.
+// Newline is '\n' as a slice, for functions such as bytes.Count.
 var Newline = []byte{'\n'}
 
-// A Window is a piece of a log. The lines that begin in Buf[From:To] are its own. Up to [Margin]
-// bytes before and behind them are in the buffer too.
+// A Window is a piece of a log. It owns the lines that begin in Buf[From:To]. Buf also holds up to
+// [Margin] bytes before these lines and behind them.
 type Window struct {
 	Buf      []byte
 	From, To int
 	Docker   bool  // the log is one of Docker's, see [DockerLog]
-	Offset   int64 // of buf in the log
+	Offset   int64 // of Buf in the log
 	Err      error // that ended the reading of the log; io.EOF for the last window
-	// read, where it is set, reads the window into a buffer, which it may have to grow.
+	// read, if it is set, reads the window into a buffer. It makes the buffer larger if necessary.
 	read func(w *Window, buf *[]byte)
 }
 
 const (
-	// Margin is how many bytes of the log before and behind a window are at hand. It bounds the
-	// longest block of lines that a dialect reads together, such as PyTorch's memory_summary, and the
-	// longest line that is read as a whole.
+	// Margin is how many bytes before and behind a window are in its buffer. It limits the block of
+	// lines that a dialect can read together, such as PyTorch's memory_summary. It also limits the
+	// length of a line that is read as a whole.
 	Margin = 32 << 10
 )
 
-// Cut returns where to cut the window near an offset: behind the last line that ends before it and
-// after low, or at the start of the log. In a line that is longer than [Margin] it cuts at the
-// offset itself.
+// Cut returns the offset near the offset `near` at which to cut the window. This is behind the last
+// line that ends before `near` and after `low`. At the start of the log it is `low` if no line ends
+// in between. If the line is longer than [Margin], Cut cuts inside the line, at `near`.
 func (w *Window) Cut(low, near int) int {
 	if near >= len(w.Buf) {
 		return len(w.Buf)
@@ -47,18 +47,18 @@ func (w *Window) Cut(low, near int) int {
 	return near
 }
 
-// LineStart returns where the line begins that has the byte at an offset, but at most [Margin]
-// bytes before it.
+// LineStart returns the offset at which the line around an offset begins, but looks back at most
+// [Margin] bytes.
 func (w *Window) LineStart(at int) int {
 	low := max(0, at-Margin)
 	return low + lastBreak(w.Buf[low:at])
 }
 
-// lastBreak returns the offset behind the last '\n' or '\r' of a text, or 0. It looks at eight
-// bytes at a time.
+// lastBreak returns the offset behind the last '\n' or '\r' in a text, or 0 without one. It tests
+// eight bytes at a time.
 func lastBreak(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	// the top bit of each byte that is 0
+	// zeros returns a word with the top bit set in each byte of x that is 0.
 	zeros := func(x uint64) uint64 { return ^((x&^tops + ^uint64(tops)) | x) & tops }
 	for len(b) >= 8 {
 		eight := binary.LittleEndian.Uint64(b[len(b)-8:])
@@ -73,14 +73,15 @@ func lastBreak(b []byte) int {
 	return len(b)
 }
 
-// LineEnd returns where the line ends that has the byte at an offset, and whether an escape is
-// before it.
+// LineEnd returns the offset at which the line around an offset ends. escaped is set if there is an
+// escape byte between the two offsets.
 func (w *Window) LineEnd(at int) (end int, escaped bool) {
 	n, escaped := search.LineEnd(w.Buf[at:min(len(w.Buf), at+Margin)])
 	return at + n, escaped
 }
 
-// LineAfter returns the line behind the one that ends at an offset.
+// LineAfter returns the offsets of the line that follows the line ending at `end`. ok is false if
+// the buffer has no such line.
 func (w *Window) LineAfter(end int) (start, stop int, ok bool) {
 	start = w.SkipBreak(end)
 	if start == end || start >= len(w.Buf) {
@@ -90,7 +91,7 @@ func (w *Window) LineAfter(end int) (start, stop int, ok bool) {
 	return start, stop, true
 }
 
-// SkipBreak returns where the next line begins: behind '\n', '\r' or "\r\n".
+// SkipBreak returns the offset of the next line, behind the '\n', '\r' or "\r\n" at `end`.
 func (w *Window) SkipBreak(end int) int {
 	if end < len(w.Buf) && w.Buf[end] == '\r' {
 		end++
@@ -104,7 +105,8 @@ func (w *Window) SkipBreak(end int) int {
 	return end
 }
 
-// LineBefore returns the line before the one that begins at an offset.
+// LineBefore returns the offsets of the line that precedes the line beginning at `start`. ok is
+// false if the buffer has no such line.
 func (w *Window) LineBefore(start int) (from, end int, ok bool) {
 	end = start
 	if end > 0 && w.Buf[end-1] == '\n' {
@@ -119,8 +121,8 @@ func (w *Window) LineBefore(start int) (from, end int, ok bool) {
 	return w.LineStart(end), end, true
 }
 
-// Load reads the bytes of the window into a buffer, if its source left that to the worker who scans
-// it.
+// Load reads the bytes of the window into a buffer. Only windows of a file need this, because their
+// workers read in parallel. A window of a stream has its bytes already.
 func (w *Window) Load(buf *[]byte) {
 	if w.read != nil {
 		w.read(w, buf)

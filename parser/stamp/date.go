@@ -6,16 +6,16 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// A date is the date before a time of day.
+// A date is the date that a line gives before its time of day.
 type date struct {
 	year, month, day int
 	gap              Gap
 }
 
-// A Gap says what a time leaves out.
+// A Gap says which part of the date a time lacks.
 type Gap uint8
 
-// The gaps, from the smallest to the largest.
+// The gaps, from no gap to the largest.
 const (
 	NoGap Gap = iota
 	NoYear
@@ -24,8 +24,8 @@ const (
 
 var undated = date{0, 1, 1, NoDate}
 
-// dateBefore returns the date that ends the text before a time of day, and where it begins. Without
-// a date it returns undated.
+// dateBefore returns the date at the end of b, the text before a time of day, and the offset where
+// the date begins. If the text does not end with a date, it returns undated.
 func dateBefore(b []byte) (d date, start int) {
 	end := len(b)
 	if end == 0 {
@@ -85,8 +85,8 @@ func dateBefore(b []byte) (d date, start int) {
 	return d, start
 }
 
-// isoDate reads "2026-11-20T" and "2026/11/20 ". Nearly all logs have one of these, so they have a
-// fast path.
+// isoDate reads "2026-11-20T" and "2026/11/20 ". It is a fast path, because nearly all logs write
+// dates in one of these two ways.
 func isoDate(b []byte) (d date, ok bool) {
 	_ = b[10]
 	if b[4] != '-' && b[4] != '/' || b[7] != b[4] || b[10] != 'T' && b[10] != ' ' {
@@ -103,7 +103,8 @@ func isoDate(b []byte) (d date, ok bool) {
 		d.day <= 31
 }
 
-// dateEndingInDay reads a date that ends with a number of one or two digits: a day or a short year.
+// dateEndingInDay reads a date whose last number has one or two digits. The number is a day or a
+// short year.
 func dateEndingInDay(b []byte, start, last int) (d date, from int) {
 	if start == 0 {
 		return date{}, 0
@@ -145,8 +146,9 @@ func dateEndingInDay(b []byte, start, last int) (d date, from int) {
 	return date{}, 0
 }
 
-// dateEndingInYear reads a date whose year is last. "11/20/2026" is month and day, as in Python's
-// examples, or day and month if there is no such month. "20.11.2026" is day and month.
+// dateEndingInYear reads a date that ends with the year. "11/20/2026" is read as month and day, as
+// in Python's examples, unless the first number cannot be a month. "20.11.2026" is read as day and
+// month.
 func dateEndingInYear(b []byte, year int) (d date, from int) {
 	end := len(b) - 1
 	if end < 3 || b[end] != '/' && b[end] != '-' && b[end] != '.' {
@@ -172,8 +174,8 @@ func dateEndingInYear(b []byte, year int) (d date, from int) {
 	return d, first
 }
 
-// dateWithMonthName reads the part of a date before its year: "20/Nov/", "20-Nov-", "20 Nov ", "Nov
-// 20, ".
+// dateWithMonthName reads the part of a date that precedes the year: "20/Nov/", "20-Nov-", "20 Nov
+// ", "Nov 20, ".
 func dateWithMonthName(b []byte, year int) (d date, from int) {
 	if len(b) == 0 || b[len(b)-1] != '/' && b[len(b)-1] != '-' && b[len(b)-1] != ' ' {
 		return date{}, 0
@@ -209,14 +211,14 @@ func dateWithMonthName(b []byte, year int) (d date, from int) {
 
 const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
-// beginsWithMonth reports whether the text begins with the name of a month, not with a level of
-// glog's.
+// beginsWithMonth reports whether the text begins with the name of a month. A glog level such as
+// the "I" in "I1120" is no month.
 func beginsWithMonth(b []byte) bool {
 	return len(b) > 1 && !lex.IsDigit(b[0]) && !lex.IsDigit(b[1])
 }
 
-// monthBefore returns the month, from 1, whose short name ends the text, and where the name begins.
-// month is 0 if there is none.
+// monthBefore returns the month, from 1, whose short name ends the text, and the offset of the
+// name. month is 0 if the text does not end with a month.
 func monthBefore(b []byte) (month, start int) {
 	start = len(b) - 3
 	if start < 0 || start > 0 && lex.IsTextByte(b[start-1]) || b[start] < 'A' || b[start] > 'S' {
@@ -230,8 +232,8 @@ func monthBefore(b []byte) (month, start int) {
 	return 0, 0
 }
 
-// cutYear reads the year in the text after the time: Fri Nov 20 02:00:03 2026, or Fri Nov 20
-// 02:00:03 CET 2026. It returns the rest, which begins with the zone if there is one.
+// cutYear reads the year that follows the time in "Fri Nov 20 02:00:03 2026" and "Fri Nov 20
+// 02:00:03 CET 2026". It returns the text that follows, beginning with the zone if there is one.
 func (d *date) cutYear(rest []byte) (behind []byte) {
 	text := lex.TrimBlanks(rest)
 	word := 0
@@ -260,7 +262,7 @@ func (d *date) cutYear(rest []byte) (behind []byte) {
 	return rest
 }
 
-// endsWithGlogLevel reports whether the text ends with a level of glog's lines: the "I" of "I1120
+// endsWithGlogLevel reports whether the text ends with a level of glog, such as the "I" in "I1120
 // 02:00:03.123456".
 func endsWithGlogLevel(b []byte) bool {
 	n := len(b)

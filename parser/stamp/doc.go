@@ -1,3 +1,3 @@
-// Package stamp finds the time in a line of a log. The time may stand before the message, or after
-// a key of a JSON or logfmt line, with or without a date, a year and a zone.
+// Package stamp finds the time in a line of a log. The time may come before the message, or after a
+// key of a JSON or logfmt line. It may lack the date, the year or the zone.
 package stamp

@@ -16,8 +16,7 @@ type Stamp struct {
 	yearless bool // without a year; Time is in the year 0
 }
 
-// detail returns a number that is larger the more the stamp says: from 0 for no time to 4 for a
-// time with date and zone.
+// detail returns how much the stamp says: 0 for no time, 4 for a time with date, year and zone.
 func (s Stamp) detail() int {
 	switch {
 	case s.IsZero():
@@ -32,13 +31,13 @@ func (s Stamp) detail() int {
 	return 4
 }
 
-// Into sets the time of a header.
+// Into sets the time of a header, and the header's flags for the missing parts.
 func (s Stamp) Into(h *record.Header) {
 	h.Time, h.Local, h.Dateless, h.Yearless = s.Time, s.local, s.dateless, s.yearless
 }
 
-// A Line keeps the times found in one line for all of its records. A line of 64 KiB may hold
-// thousands of records.
+// A Line remembers the times found in one line, for all records of the line. A line of 64 KiB may
+// hold thousands of records.
 type Line struct {
 	head     Stamp // the time in text[:headEnd], which is at most SearchLimit bytes
 	headEnd  int
@@ -46,12 +45,13 @@ type Line struct {
 	datedEnd int
 	searched int   // bytes that were searched for dated
 	keyed    Stamp // the time after a key, anywhere in the line
-	// keyedKnown is set if the line was searched for keyed.
+	// keyedKnown is set if the line was searched for keyed already.
 	keyedKnown bool
 }
 
-// RecordTime returns the time of a record that begins at an offset of the line. It looks for the
-// time before the record, and after a key anywhere, because some wrappers put the time last.
+// RecordTime returns the time of a record that begins at the offset `at` of the line. It looks for
+// a time before the record, and for a time after a key anywhere in the line, because some wrappers
+// put the time last.
 func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
 	begin := min(at, SearchLimit)
 	if begin < l.headEnd || begin > l.headEnd && l.head.detail() < 3 {
@@ -74,8 +74,8 @@ func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
 	return l.head
 }
 
-// A Last is the time of an earlier line and the text before its record. Most lines that follow
-// differ from it in the seconds alone, so only the seconds need to be read.
+// A Last holds the time of an earlier line and the text before that line's record. In most lines
+// that follow, only the seconds of this text differ. So only the seconds need to be read.
 type Last struct {
 	Stamp
 	head []byte // the text before the record, with the time; empty if the time cannot be reused
@@ -83,14 +83,14 @@ type Last struct {
 	second, end int
 }
 
-// note keeps the time that was found in the text before a record.
+// note remembers the time s, which was found in the text before a record.
 func (l *Last) note(head []byte, s Stamp) {
 	l.head = l.head[:0]
 	if s.detail() < 3 || len(head) > maxHead || bytes.IndexByte(head, '{') >= 0 ||
 		bytes.IndexByte(head, '=') >= 0 {
 		return // a key may give another time
 	}
-	// The time is around the first colon between digits.
+	// The seconds follow the second colon of the time, which follows the first colon between digits.
 	colon := 1
 	for colon+6 <= len(head) && (head[colon] != ':' || !lex.IsDigit(head[colon-1]) ||
 		!lex.IsDigit(head[colon+1])) {
@@ -113,8 +113,8 @@ func (l *Last) note(head []byte, s Stamp) {
 	l.Stamp, l.head = s, append(l.head, head...)
 }
 
-// Reuse reports whether the text before a record equals the last one apart from the seconds. If so,
-// it sets the header's time.
+// Reuse reports whether the text before a record is the remembered text with other seconds. If so,
+// Reuse sets the header's time.
 func (l *Last) Reuse(head []byte, h *record.Header) bool {
 	if len(l.head) != len(head) || len(head) == 0 ||
 		string(head[:l.second]) != string(l.head[:l.second]) ||
@@ -130,7 +130,7 @@ func (l *Last) Reuse(head []byte, h *record.Header) bool {
 	return true
 }
 
-// secondsOf reads "03", or "03.123" with one to nine digits behind any byte.
+// secondsOf reads "03", or "03.123" with one to nine digits. Any byte may be in place of the point.
 func secondsOf(b []byte) (second, nanos int, ok bool) {
 	second, ok = lex.ParseDigits(b[:2]), lex.IsDigit(b[0]) && lex.IsDigit(b[1])
 	if len(b) > 3 {
@@ -143,11 +143,11 @@ func secondsOf(b []byte) (second, nanos int, ok bool) {
 	return second, nanos, ok && second < 60
 }
 
-// maxStamp is more than the length of a time with its date, up to the zone.
+// maxStamp is larger than the length of any time with its date, without the zone.
 const maxStamp = 48
 
-// datedAfterHead returns the first time with a date that is after the line's first SearchLimit
-// bytes and before an offset.
+// datedAfterHead returns the first time with a date that lies after the line's first SearchLimit
+// bytes and before the offset `at`.
 func (l *Line) datedAfterHead(text []byte, at int) Stamp {
 	if l.datedEnd == 0 && at > l.searched {
 		l.dated, l.datedEnd = firstDated(text[:at], max(SearchLimit, l.searched)-maxStamp)
@@ -159,8 +159,8 @@ func (l *Line) datedAfterHead(text []byte, at int) Stamp {
 	return l.dated
 }
 
-// firstDated returns the first time with a date whose colon is at or after an offset, and where it
-// ends.
+// firstDated returns the first time with a date that has its first colon at or after the offset
+// `from`. It also returns the offset where the time ends.
 func firstDated(b []byte, from int) (s Stamp, end int) {
 	for at := from; ; at++ {
 		colon := bytes.IndexByte(b[at:], ':')
@@ -174,12 +174,12 @@ func firstDated(b []byte, from int) (s Stamp, end int) {
 	}
 }
 
-// SearchLimit is the number of bytes at the beginning of a line that are searched for a time.
-// Beyond it only times such as 2026-11-20 02:00:03 are found.
+// SearchLimit is the number of bytes at the beginning of a line that are searched for all kinds of
+// times. Later bytes are searched only for times with a date.
 const SearchLimit = 512
 
-// Find returns the time in the text before a record. The first time with a date wins. Without one
-// it is the first time without a date. These forms are known:
+// Find returns the time in the text before a record. It prefers the first time with a date. If no
+// time has a date, it returns the first time without one. It knows these forms:
 //
 //	2026-11-20T02:00:03.123Z                        ISO 8601, RFC 3339
 //	[2026-01-10 02:14:07,123] [INFO]                Python's logging
@@ -196,8 +196,8 @@ const SearchLimit = 512
 //	INFO 11-20 02:00:03 [gpu_model_runner.py:1843]  vLLM: no year
 //	[02:00:03,123] [23:16:01:785372]                no date
 //
-// A time without a year or a date must be at the head of the line, where logs have it. Elsewhere it
-// may be the duration of an epoch, or a position in a film.
+// A time without a year or a date counts only at the head of the line, where loggers put it.
+// Elsewhere it may be the duration of an epoch, or a position in a film.
 func Find(b []byte) (s Stamp) {
 	b = b[:min(len(b), SearchLimit)]
 	for at := 0; ; at++ {
@@ -227,14 +227,15 @@ func Find(b []byte) (s Stamp) {
 // maxHead is the longest text before the time at a line's head, in bytes.
 const maxHead = 128
 
-// atHead reports whether a time without a date, or one with a month and a day in digits, is at the
-// head of the line. Only texts that programs and launchers write may precede it:
+// atHead reports whether a time is at the head of the line. It is asked for times without a date,
+// and for times whose month and day are digits. Only texts that programs and launchers write may
+// precede the time:
 //
 //	(EngineCore_DP0 pid=964370) INFO 03-09 09:32:24 [gpu_model_runner.py:5360]
 //	[default0]:[02:00:03] [INFO]
 //	2342727,15:47:02.841977,free,0x10012400000,1048576,0
 //
-// Something that is not a time has other text before it, or after it:
+// In these lines, other text before or behind shows that the digits are no time of day:
 //
 //	Epoch: [0]  [120/128]  eta: 10:12:43  lr: 0.0001
 //	 50%|█████     | 10/20 [10:02:03<10:00:00, 3600.00s/it]
@@ -303,7 +304,7 @@ func atHead(before, behind []byte) bool {
 	}
 }
 
-// trailingWord returns the length of the word that the text ends with, such as a program's name.
+// trailingWord returns the length of the word at the end of the text, such as a program's name.
 func trailingWord(b []byte) (n int) {
 	for n < len(b) && (lex.IsTextByte(b[len(b)-1-n]) || b[len(b)-1-n] == '-' || b[len(b)-1-n] == '.') {
 		n++

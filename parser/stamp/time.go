@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// clockAt reads the time whose first colon is at an offset, with the date and the zone around it.
-// All of it is b[start:end].
+// clockAt reads the time whose first colon is at the offset `colon`, with its date and zone. The
+// time with all its parts is b[start:end].
 func clockAt(b []byte, colon int) (s Stamp, start, end int) {
 	if colon < 1 || colon+2 >= len(b) || !lex.IsDigit(b[colon-1]) || !lex.IsDigit(b[colon+1]) ||
 		!lex.IsDigit(b[colon+2]) {
@@ -62,7 +62,7 @@ type clock struct {
 	hasSeconds                  bool
 }
 
-// cutSeconds cuts ":03", a fraction, and AM or PM off the text after "02:00". RMM puts a colon
+// cutSeconds cuts ":03", a fraction, and AM or PM off the text after "02:00". RMM writes a colon
 // before the fraction:
 //
 //	[1051543][23:16:01:785372][error ]
@@ -108,8 +108,8 @@ func (c clock) on(d date) Stamp {
 	return s
 }
 
-// cutZone cuts a zone off the beginning of the text and moves the time to UTC: "Z", "+01:00",
-// "+0100", "+01", " -0800", " UTC". Other names of zones are ambiguous.
+// cutZone cuts a zone off the beginning of the text and converts the time to UTC. It knows "Z",
+// "+01:00", "+0100", "+01", " -0800", " UTC" and " GMT". Other names of zones are ambiguous.
 func (s *Stamp) cutZone(rest []byte) (behind []byte, ok bool) {
 	text := lex.TrimBlanks(rest)
 	blank := len(text) < len(rest)
@@ -157,7 +157,7 @@ func (s *Stamp) cutZone(rest []byte) (behind []byte, ok bool) {
 	return rest, false
 }
 
-// findCompact returns the first time in the form 20261120T020003Z.
+// findCompact returns the first time of the form 20261120T020003Z.
 func findCompact(b []byte) Stamp {
 	for at := 0; ; at++ {
 		i := bytes.IndexByte(b[at:], 'T')

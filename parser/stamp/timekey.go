@@ -7,11 +7,11 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// maxKey is the length of the longest key that counts, in bytes.
+// maxKey is the largest length of a key, in bytes.
 const maxKey = 16
 
-// keyedTime returns the time after a key of JSON or logfmt, anywhere in the line. If there are
-// several, it returns the one with most detail:
+// keyedTime returns the time after a key of JSON or logfmt, anywhere in the line. If the line has
+// several, it returns the time with the most detail:
 //
 //	{"log":"[GPU Memory] Before ...\n","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}
 //	level=info msg="..." ts=1700000000.123
@@ -38,7 +38,7 @@ func keyedTime(text []byte) (best Stamp) {
 	return best
 }
 
-// Parse returns the time that the text begins with.
+// Parse returns the time at the beginning of the text.
 func Parse(text []byte) Stamp {
 	if lex.CountDigits(text) == 8 {
 		if s := findCompact(text); !s.IsZero() {
@@ -58,8 +58,8 @@ func Parse(text []byte) Stamp {
 	return Stamp{}
 }
 
-// keyBefore returns the key that ends the text. The quotes, blanks and the colon or equals sign
-// between key and value may follow it: `"time": "`, `ts=`.
+// keyBefore returns the key at the end of the text. Between the key and the end there may be
+// quotes, blanks and one colon or equals sign, as in `"time": "` and `ts=`.
 func keyBefore(b []byte) (key []byte, ok bool) {
 	b = cutQuote(b)
 	b = bytes.TrimRight(b, " ")
@@ -86,7 +86,7 @@ func keyBefore(b []byte) (key []byte, ok bool) {
 	return b[len(b)-n:], n > 0
 }
 
-// cutQuote cuts a quotation mark, plain or escaped, off the end of the text.
+// cutQuote cuts a quote, plain or escaped, off the end of the text.
 func cutQuote(b []byte) []byte {
 	if n := len(b); n > 0 && (b[n-1] == '"' || b[n-1] == '\'') {
 		return bytes.TrimRight(b[:n-1], `\`)
@@ -111,9 +111,9 @@ func isMessageKey(key []byte) bool {
 	return false
 }
 
-// leadingEpoch returns the time that a line begins with, in seconds since 1970: "1700000000.123 ",
-// "[1700000000.123] ". It does not read a kernel's "[12345.678]", which counts from the start of
-// the machine.
+// leadingEpoch returns the time at the beginning of a line if it is given in seconds since 1970:
+// "1700000000.123 ", "[1700000000.123] ". It ignores a kernel's "[12345.678]", which counts from
+// the start of the machine.
 func leadingEpoch(b []byte) Stamp {
 	b = lex.TrimBlanks(b)
 	for b = b[:min(len(b), 64)]; len(b) > 0 && bytes.IndexByte([]byte("[(\"'"), b[0]) >= 0; {
@@ -132,9 +132,9 @@ func leadingEpoch(b []byte) Stamp {
 	return s
 }
 
-// cutEpoch cuts a time since 1970 off the beginning of the text. The number of digits tells whether
-// it is in seconds, milliseconds, microseconds or nanoseconds. Only times from 2001 to 2039 are
-// read.
+// cutEpoch cuts a time since 1970 off the beginning of the text. The number of digits says whether
+// the unit is seconds, milliseconds, microseconds or nanoseconds. cutEpoch reads only times from
+// 2001 to 2039.
 func cutEpoch(b []byte) (s Stamp, rest []byte) {
 	n := lex.CountDigits(b)
 	if n != 10 && n != 13 && n != 16 && n != 19 {

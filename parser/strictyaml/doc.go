@@ -1,5 +1,5 @@
-// Package strictyaml reads YAML files that people write: every mistake at once, each with its line
-// and column, what was expected, what was found and what to do.
+// Package strictyaml reads YAML files that people write. It reports every mistake at once. Each
+// mistake has its line and column, what was expected, what was found, and what to do.
 //
 //	r := strictyaml.New("pipeline.yaml")
 //	if body := r.Document(src, "a pipeline", "see its documentation"); body != nil {
@@ -7,6 +7,6 @@
 //	}
 //	return r.Err()
 //
-// Anchors, aliases and merges are followed, within bounds; unknown keys, keys that stand twice,
-// further documents and tags are mistakes. Keys that begin with x- are for anchors.
+// Anchors, aliases and merges work, up to a limit. Unknown keys, repeated keys, a second document,
+// and tags are mistakes. Keys that begin with x- may be used for anchors and are ignored.
 package strictyaml

@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// A Mistake is one thing that is wrong with a file, or likely not what was Meant.
+// A Mistake is one thing in a file that is wrong, or that its author probably did not mean.
 type Mistake struct {
 	Path         string
 	Line, Column int // from 1; in characters
 	Severity     Severity
-	Rule         string // of a lint rule; "" for what cannot be read at all
+	Rule         string // of a lint rule; "" if the file is wrong without any rule
 	Expected     string
 	Found        string
 	Advice       string // what to do; "" where Expected says it
 }
 
-// A Severity says what follows from a mistake.
+// A Severity says what happens to a file with a mistake.
 type Severity int
 
-// What follows from a mistake.
+// The severities.
 const (
 	Error   Severity = iota // the file is refused
 	Warning                 // it is read
 )
 
-// Error is "p.yaml:3:8: expected ..., found ...; what to do".
+// Error returns "p.yaml:3:8: expected ..., found ...; what to do".
 func (m *Mistake) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d:%d: ", m.Path, m.Line, m.Column)

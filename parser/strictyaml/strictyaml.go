@@ -19,8 +19,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Bounds of a file. The largest of the fixtures has some 5 KiB and 150 nodes. The YAML parser takes
-// time by the square of the tokens: of 256 KiB of them half a minute.
+// Limits of a file. The largest file in the fixtures has about 5 KiB and 150 nodes. The YAML
+// parser's time grows with the square of the number of tokens: 256 KiB of tokens take half a
+// minute.
 const (
 	maxSource   = 64 << 10 // bytes
 	maxVisits   = 10_000   // nodes, those behind an alias counted each time
@@ -28,11 +29,12 @@ const (
 	maxDepth    = 64 // of brackets and of aliases within aliases
 )
 
-// ReadFile returns the text of a file for [Reader.Document]. One that is too large is a [*Mistake],
-// and is not read.
+// ReadFile returns the text of a file for [Reader.Document]. For a file that is too large it
+// returns a [*Mistake] and reads nothing.
 func ReadFile(path string) ([]byte, error) { return refused(bounded.ReadFile(path, maxSource)) }
 
-// ReadAll is [ReadFile] for a stream, such as standard input. Its error has the name.
+// ReadAll is [ReadFile] for a stream such as standard input. The parameter name is the stream's
+// name in errors.
 func ReadAll(r io.Reader, name string) ([]byte, error) {
 	return refused(bounded.ReadAll(r, name, maxSource))
 }
@@ -56,14 +58,15 @@ func tooLarge(path, found string) *Mistake {
 	}
 }
 
-// A Place is where something stands in a file; line and column count from 1. It is Direct where the
-// text that begins there is written as it is: further into it is further right in the line.
+// A Place is a position in a file. Line and Column count from 1. Direct is set if the text is
+// written without escapes or line breaks. Then the n-th character of the text is n columns further
+// right, so a mistake inside the text can be located.
 type Place struct {
 	Line, Column int
 	Direct       bool
 }
 
-// A Reader collects the mistakes of a file.
+// A Reader reads a file and collects its mistakes.
 type Reader struct {
 	Mistakes []*Mistake // in the order in which they were found
 	path     string
@@ -71,10 +74,10 @@ type Reader struct {
 	visits   int
 }
 
-// New is a reader of a file of that name.
+// New returns a reader of a file with this path.
 func New(path string) *Reader { return &Reader{path: path, anchors: map[string]ast.Node{}} }
 
-// Err joins the mistakes in the order of the file; nil where there are none.
+// Err returns all mistakes as one error, in the order of the file, or nil if there are none.
 func (r *Reader) Err() error {
 	slices.SortStableFunc(r.Mistakes, func(a, b *Mistake) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -86,11 +89,12 @@ func (r *Reader) Err() error {
 	return errors.Join(errs...)
 }
 
-// Fields are the keys of a mapping and what reads their values.
+// Fields maps each key of a mapping to the function that reads its value.
 type Fields map[string]func(ast.Node)
 
-// Document reads the only document of a file; nil where there is nothing to read, which was said:
-// what was expected, and what to do. A file of which nothing is expected may be empty.
+// Document returns the only document of a file. If there is nothing to read, it adds a mistake that
+// says what was expected and what to do, and returns nil. If `expected` is "", the file may be
+// empty.
 func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	at := func(line, column int, expected, found, advice string) ast.Node {
 		r.Add(Place{Line: line, Column: column}, expected, found, advice)
@@ -138,8 +142,8 @@ func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	return bodies[0].Body
 }
 
-// tooDeep says where brackets are opened within too many others, before the parser calls itself for
-// each.
+// tooDeep returns the first position at which too many brackets are open. It runs before the YAML
+// parser, which calls itself for each bracket and could exhaust the stack.
 func tooDeep(src []byte) (line, column int, ok bool) {
 	line, column = 1, 0
 	depth, dashes := 0, 0
@@ -181,7 +185,7 @@ func firstInvalid(src []byte) (line, column int) {
 	return line, column
 }
 
-// Add adds a mistake, once where an alias brings it up again.
+// Add adds a mistake. It adds a mistake only once, even if an alias leads to it several times.
 func (r *Reader) Add(p Place, expected, found, advice string) {
 	m := Mistake{
 		Path: r.path, Line: p.Line, Column: p.Column, Expected: expected, Found: found,
@@ -199,7 +203,7 @@ func (r *Reader) Add(p Place, expected, found, advice string) {
 	r.Mistakes = append(r.Mistakes, &m)
 }
 
-// Fail adds a mistake about a node.
+// Fail adds a mistake about a node. What was found is the node as it is written.
 func (r *Reader) Fail(n ast.Node, expected, advice string) {
 	if len(r.Mistakes) > maxMistakes {
 		return

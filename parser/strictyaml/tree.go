@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Shown is a node as it is written, its first line.
+// Shown returns the first line of a node as it is written, shortened and in quotes.
 func Shown(n ast.Node) string {
 	found := ""
 	switch n := n.(type) {
@@ -41,7 +41,8 @@ func Shown(n ast.Node) string {
 	return strconv.Quote(found)
 }
 
-// Where is where a node begins: a block of keys at the first one, not at its colon.
+// Where returns the position at which a node begins. A block of keys begins at its first key, not
+// at the colon that the YAML parser gives.
 func Where(n ast.Node) Place {
 	t := n.GetToken()
 	switch n := n.(type) {
@@ -58,7 +59,7 @@ func Where(n ast.Node) Place {
 	return Place{Line: max(1, t.Position.Line), Column: max(1, t.Position.Column)}
 }
 
-// Inside is where the text of a scalar begins: behind its quote.
+// Inside returns the position of the first character of a scalar's text, behind the opening quote.
 func Inside(n ast.Node) Place {
 	p := Where(n)
 	switch n := n.(type) {
@@ -75,8 +76,8 @@ func Inside(n ast.Node) Place {
 	return p
 }
 
-// Resolve is what a node stands for: behind anchors and aliases. It is nil where that is nothing,
-// which was said.
+// Resolve follows anchors and aliases and returns the node behind them. If the node cannot be read,
+// Resolve adds a mistake and returns nil.
 func (r *Reader) Resolve(n ast.Node) ast.Node {
 	for range maxDepth {
 		if r.visits++; r.visits > maxVisits {
@@ -116,7 +117,8 @@ func (r *Reader) Resolve(n ast.Node) ast.Node {
 	return nil
 }
 
-// octal says, as a mistake, that a number is one thing by its digits and another by YAML: 010 is 8.
+// octal reports whether YAML reads a number differently from its decimal digits: 010 is 8. If so,
+// it adds a mistake.
 func (r *Reader) octal(n *ast.IntegerNode, value string) bool {
 	digits := strings.ReplaceAll(n.GetToken().Value, "_", "")
 	if decimal, err := strconv.ParseInt(digits, 10, 64); err != nil || strconv.FormatInt(decimal,
@@ -131,7 +133,7 @@ func (r *Reader) octal(n *ast.IntegerNode, value string) bool {
 	return true
 }
 
-// anchored finds the anchors of a document.
+// anchored collects the anchors of a document.
 type anchored struct{ to map[string]ast.Node }
 
 func (a anchored) Visit(n ast.Node) ast.Visitor {
@@ -141,15 +143,15 @@ func (a anchored) Visit(n ast.Node) ast.Visitor {
 	return a
 }
 
-// An Entry is a key with its value.
+// An Entry is a key of a mapping and its value.
 type Entry struct {
 	Key   string
 	At    ast.Node // the key
 	Value ast.Node
 }
 
-// Entries are the keys of a mapping, with those that "<<" merges into it; ok is false where it is
-// none, which was said.
+// Entries returns the keys of a mapping with their values, including the keys that "<<" merges into
+// it. If the node is no mapping, Entries adds a mistake and ok is false.
 func (r *Reader) Entries(n ast.Node, depth int) (all []Entry, ok bool) {
 	node := r.Resolve(n)
 	if node == nil {
@@ -202,7 +204,8 @@ func (r *Reader) Entries(n ast.Node, depth int) (all []Entry, ok bool) {
 	return all, true
 }
 
-// Mapping reads the keys of a mapping, and says which were there.
+// Mapping calls the function in `known` for the value of each key. It returns the values of the
+// keys that it found. An unknown key is a mistake.
 func (r *Reader) Mapping(n ast.Node, known Fields) map[string]ast.Node {
 	found := map[string]ast.Node{}
 	all, _ := r.Entries(n, 0)
@@ -222,7 +225,7 @@ func (r *Reader) Mapping(n ast.Node, known Fields) map[string]ast.Node {
 	return found
 }
 
-// List is the items of a list; nil where it is none, which was said.
+// List returns the items of a list. If the node is no list, List adds a mistake and returns nil.
 func (r *Reader) List(n ast.Node) []ast.Node {
 	node := r.Resolve(n)
 	list, ok := node.(*ast.SequenceNode)

@@ -14,7 +14,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Value reads a scalar that parse accepts.
+// Value returns a function that reads a scalar into *to with parse. If parse rejects the scalar,
+// the function adds a mistake.
 func Value[T any](r *Reader, to *T, expected string, parse func(s string) (T, bool)) func(
 	ast.Node) {
 	return func(n ast.Node) {
@@ -32,7 +33,7 @@ func Value[T any](r *Reader, to *T, expected string, parse func(s string) (T, bo
 	}
 }
 
-// Text reads a text of one line that is not empty.
+// Text returns a function that reads a text of one line, which must not be empty.
 func (r *Reader) Text(to *string, what string) func(ast.Node) {
 	return Value(r, to, what, func(s string) (string, bool) {
 		s = strings.TrimSpace(s)
@@ -40,7 +41,7 @@ func (r *Reader) Text(to *string, what string) func(ast.Node) {
 	})
 }
 
-// Texts reads a list of texts.
+// Texts returns a function that reads a list of texts.
 func (r *Reader) Texts(to *[]string, what string) func(ast.Node) {
 	return func(n ast.Node) {
 		for _, item := range r.List(n) {
@@ -52,7 +53,7 @@ func (r *Reader) Texts(to *[]string, what string) func(ast.Node) {
 	}
 }
 
-// OneOf reads one of some words.
+// OneOf returns a function that reads one of the given words.
 func OneOf[T ~string](r *Reader, to *T, words ...T) func(ast.Node) {
 	return func(n ast.Node) {
 		node := r.Resolve(n)
@@ -72,7 +73,7 @@ func OneOf[T ~string](r *Reader, to *T, words ...T) func(ast.Node) {
 	}
 }
 
-// Flag reads true or false.
+// Flag returns a function that reads true or false.
 func (r *Reader) Flag(to *bool) func(ast.Node) {
 	return func(n ast.Node) {
 		node := r.Resolve(n)
@@ -88,7 +89,7 @@ func (r *Reader) Flag(to *bool) func(ast.Node) {
 	}
 }
 
-// Integer reads a whole number.
+// Integer returns a function that reads a whole number of at least `least`.
 func (r *Reader) Integer(to *int, least int) func(ast.Node) {
 	return Value(r, to, fmt.Sprintf("a whole number of %d or more", least),
 		func(s string) (int, bool) {
@@ -97,7 +98,7 @@ func (r *Reader) Integer(to *int, least int) func(ast.Node) {
 		})
 }
 
-// Number reads a number within bounds.
+// Number returns a function that reads a number from least to most.
 func (r *Reader) Number(to *float64, least, most float64, what string) func(ast.Node) {
 	return Value(r, to, what, func(s string) (float64, bool) {
 		f, err := strconv.ParseFloat(s, 64)
@@ -105,7 +106,7 @@ func (r *Reader) Number(to *float64, least, most float64, what string) func(ast.
 	})
 }
 
-// Bytes reads bytes, with their unit or without.
+// Bytes returns a function that reads a number of bytes, with or without a unit.
 func (r *Reader) Bytes(to *int64, what string) func(ast.Node) {
 	return Value(r, to, what+" such as 512MiB", func(s string) (int64, bool) {
 		size, err := lex.ParseSize(s)
@@ -113,7 +114,7 @@ func (r *Reader) Bytes(to *int64, what string) func(ast.Node) {
 	})
 }
 
-// Size reads bytes with their unit.
+// Size is [Reader.Bytes] for a number that needs a unit, see [Reader.Unitless].
 func (r *Reader) Size(to *int64, what string) func(ast.Node) {
 	return func(n ast.Node) {
 		bytes := int64(-1)
@@ -127,14 +128,14 @@ func (r *Reader) Size(to *int64, what string) func(ast.Node) {
 	}
 }
 
-// MaxBytes is more than any card has.
+// MaxBytes is more memory than any GPU has.
 const MaxBytes = float64(1 << 50)
 
-// LeastBare is the least number of bytes that may be written without a unit. Less is likely a
-// number of MiB.
+// LeastBare is the smallest number of bytes that may be written without a unit. A smaller number
+// probably counts MiB.
 const LeastBare = record.MiB
 
-// Unitless says, as a mistake, that a number of bytes lacks its unit.
+// Unitless reports whether a number of bytes lacks its unit. If so, it adds a mistake.
 func (r *Reader) Unitless(n ast.Node, s string, bytes int64) bool {
 	if _, err := strconv.ParseFloat(s, 64); err != nil || bytes == 0 || bytes >= LeastBare {
 		return false
@@ -144,7 +145,7 @@ func (r *Reader) Unitless(n ast.Node, s string, bytes int64) bool {
 	return true
 }
 
-// Seconds reads a time of 0 or more: 0.5, 250us, 2m.
+// Seconds returns a function that reads a time of 0 or more: 0.5, 250us, 2m.
 func (r *Reader) Seconds(to *float64, what string) func(ast.Node) {
 	return Value(r, to, what+" such as 0.5 (seconds), 250us or 2m", ParseSeconds)
 }
@@ -162,7 +163,7 @@ func ParseSeconds(s string) (float64, bool) {
 	return f, f >= 0 && f <= 1e9 && !math.IsNaN(f)
 }
 
-// Share reads a ratio above 0 and up to 1: 0.95 or 95%.
+// Share returns a function that reads a ratio above 0 and up to 1: 0.95 or 95%.
 func Share[T ~float64](r *Reader, to *T) func(ast.Node) {
 	return Value(r, to, "a share such as 95% or 0.95, above 0 and up to 1",
 		func(s string) (T, bool) {
@@ -171,7 +172,8 @@ func Share[T ~float64](r *Reader, to *T) func(ast.Node) {
 		})
 }
 
-// Scalar is a scalar as it is written.
+// Scalar returns the text of a scalar as it is written. The boolean is false if the node is no
+// scalar.
 func Scalar(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
