@@ -2,38 +2,40 @@ package scan
 
 import "vramsoak/parser/search"
 
-// A Dialect is the way in which one program prints its memory.
+// A Dialect reads the lines with which one program prints its memory.
 type Dialect struct {
-	// Name is what --dialect and the records call it: "deepspeed".
+	// Name is the dialect's name in --dialect and in records: "deepspeed".
 	Name string
-	// Needles are strings of four bytes or more. Each line with which a record begins has one of them.
-	// A log is searched for them, so they should be rare in other text. The case of letters counts.
+	// Needles are strings of four bytes or more. Each line that begins a record of the dialect
+	// contains at least one of them. The scanner offers the dialect only lines with a needle, so
+	// needles should be rare in other text. Upper and lower case differ.
 	Needles []string
-	// Read reads the record around a needle: l.Text[at:] begins with one of Needles. It adds records
-	// to the line, and returns the offset in l.Text behind what it read. If the text is not of this
-	// dialect it adds nothing and returns 0. It may go on to the next lines with [Line.Next]; the
-	// offset is then one in the last of them.
+	// Read reads the record around a needle. l.Text[at:] begins with this needle. Read adds records to
+	// the line, and returns the offset in l.Text behind the text that it read. If the text is not of
+	// this dialect, Read adds nothing and returns 0. Read may go on to the next lines with
+	// [Line.Next]; the offset then counts in the last of these lines.
 	Read func(l *Line, at int) (end int)
-	// Whole says that Read looks at all of a line at once. It is called once for each line then, where
-	// the first of its needles stands that is in no other record.
+	// Whole is set if one call of Read reads a whole line. Read is then called only once for each
+	// line, at the line's first needle that is not in another record.
 	Whole bool
 }
 
-// A Table is a part of a log whose lines mean nothing without its head, such as the rows of a CSV
-// file. It stays open until the log ends. Other lines may be between its rows.
+// A Table is a part of a log whose lines mean nothing without the lines at its head, such as the
+// rows of a CSV file. It stays open to the end of the log. Other lines may come between its rows.
 type Table interface {
-	// Row reads a line from its beginning, and reports whether it is a row of the table.
+	// Row reads the line l, and reports whether it is a row of the table.
 	Row(l *Line) bool
 }
 
-// Dialects are those that a log is read in, ready to be searched for. Earlier ones are tried first.
+// Dialects holds the dialects that a log is read in, and one search for all their needles. If two
+// dialects can read a line, the earlier one in the list does.
 type Dialects struct {
 	list    []*Dialect
 	needles *search.Set // the groups are the places in list
-	each    []*Dialect  // those without needles: they try each line
+	each    []*Dialect  // dialects without needles; they are offered every line
 }
 
-// NewDialects returns a set of dialects.
+// NewDialects returns a set of the dialects in the list.
 func NewDialects(list []*Dialect) *Dialects {
 	set := &Dialects{list: list}
 	groups := make([][]string, len(list))
@@ -46,8 +48,8 @@ func NewDialects(list []*Dialect) *Dialects {
 	return set
 }
 
-// Next returns the offset of the next needle or escape at or after `from`, or -1. If a dialect has
-// no needles, every offset of the text counts as one.
+// Next returns the offset of the next needle or escape byte at or after `from`, or -1 if the text
+// has neither. If a dialect has no needles, Next returns `from`, unless the text ends there.
 func (set *Dialects) Next(text []byte, from int) int {
 	if len(set.each) > 0 {
 		if from < len(text) {

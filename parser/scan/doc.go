@@ -1,7 +1,7 @@
-// Package scan is the engine: it goes through the windows of a log, offers each line that has a
-// needle to the dialects that asked for it, and collects the records that they read.
+// Package scan reads the windows of a log and collects the records in them. It offers each line
+// that contains a needle to the dialects that have this needle, and they read the records.
 //
-// A [Dialect] has a name, the needles that its lines have, and a function that reads a [Line].
-// Windows are scanned by several workers ([Batches]); what comes out is what reading line after
-// line gives.
+// A [Dialect] has a name, needles, and a function that reads a [Line]. Several workers scan windows
+// at the same time ([Batches]). The records are the same as if one worker read the log line by
+// line.
 package scan

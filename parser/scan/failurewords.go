@@ -7,8 +7,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// namesAnother reports whether the words of a fallback name a failure of something other than
-// memory:
+// namesAnother reports whether the words of a fallback name a failure other than a lack of memory:
 //
 //	GPU loading failed, falling back to CPU: no kernel image
 func namesAnother(text string) bool {
@@ -19,7 +18,7 @@ func namesAnother(text string) bool {
 	return ok && !slices.ContainsFunc([]string{"memory", "oom", "alloc"}, ofMemory)
 }
 
-// failedToo reports whether the words of a fallback say that the fallback failed:
+// failedToo reports whether the words of a fallback say that the fallback itself failed:
 //
 //	Batch processing failed, falling back to sequential failed: CUDA error: out of memory
 func failedToo(text string) bool {
@@ -28,8 +27,9 @@ func failedToo(text string) bool {
 	return strings.HasSuffix(way, " failed") || strings.Contains(way, " failed ")
 }
 
-// nameFailures notes which failure a fallback names, among the entries of one line: the failure in
-// the same words, or the first one behind the fallback.
+// nameFailures looks for fallbacks and failures among the entries of one line. If a fallback and a
+// failure belong together, it sets NamesFailure and NamesFallback. They belong together if they
+// have the same words, or if the failure is the first one behind the fallback.
 func nameFailures(entries []Entry) {
 	for i := range entries {
 		event, ok := entries[i].Other.(record.Event)

@@ -6,29 +6,29 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// A Head is what a line has before a record: what containers, launchers and loggers put before the
-// message of the program.
+// A Head is the part of a line that precedes a record. Containers, launchers and loggers write it
+// before the message of the program.
 //
 //	2026-11-20T02:00:03.123Z  [rank3]:  ERROR - asr -  while loading: CUDA error: out of memory
 //	time                      Rank                     Words          the record
 //
-// Dialects ask the head and do not look for these things themselves, so a new prefix is taught
-// here and in package source alone. [Line.Head] keeps the head for all that ask. Each part is read
-// when it is first asked for: most records need only the time.
+// Dialects ask the head for these parts and never parse them. So a new logger's prefix needs code
+// only here and in package source. [Line.Head] caches the head. Each part is parsed when a dialect
+// first asks for it, because most records need only the time.
 type Head struct {
 	line *Line
-	at   int // where the record begins in the line; -1 before anybody asked
-	// message is what [source.MessageStart] returns; -1 before anybody asked.
+	at   int // offset of the record in the line; -1 if no head is cached
+	// message is the result of [source.MessageStart], or -1 if no dialect asked for it yet.
 	message int
 	times   stamp.Line // of all heads of the line
 	timed   bool       // times is of this line
 }
 
-// forget is called for a new line.
+// forget drops the cached head, because the scanner goes on to another line.
 func (h *Head) forget() { h.at, h.timed = -1, false }
 
-// Head returns the head of the line for a record that begins at an offset of the text. It is valid
-// until the head for another offset, or another line, is asked for.
+// Head returns the head of the line for a record that begins at an offset of the text. The head is
+// valid until Head is called with another offset or on another line.
 func (l *Line) Head(at int) *Head {
 	if h := &l.head; h.at != at {
 		h.at, h.message = at, -1
@@ -36,15 +36,15 @@ func (l *Line) Head(at int) *Head {
 	return &l.head
 }
 
-// Header returns the header for a record that begins at an offset of the text. Its time is the one
-// that the line gives before the record. If a block of lines is read and this line has no time, the
-// time is that of the block's first line.
+// Header returns the header for a record that begins at an offset of the text. Its time is the time
+// that the line gives before the record. If a dialect reads a block of lines and this line gives no
+// time, it is the time of the block's first line.
 func (l *Line) Header(at int) (h record.Header) {
 	l.Head(at).fill(&h)
 	return h
 }
 
-// fill fills in a zero header, see [Line.Header].
+// fill sets the fields of a header that is zero, see [Line.Header].
 func (h *Head) fill(to *record.Header) {
 	l := h.line
 	// The number counts from the window's first line, see [Batch].
@@ -62,7 +62,7 @@ func (h *Head) fill(to *record.Header) {
 	}
 }
 
-// lineTimes returns the times that were found in the line so far.
+// lineTimes returns the cache of the times that were found in this line.
 func (h *Head) lineTimes() *stamp.Line {
 	if !h.timed {
 		h.times, h.timed = stamp.Line{}, true
@@ -70,8 +70,8 @@ func (h *Head) lineTimes() *stamp.Line {
 	return &h.times
 }
 
-// Message returns the offset in the line where the message of the program begins. The record may
-// begin later.
+// Message returns the offset in the line at which the program's message begins. The record may
+// begin later in the message.
 func (h *Head) Message() int {
 	if h.message < 0 {
 		h.message = source.MessageStart(h.line.Text[:h.at])
@@ -79,8 +79,8 @@ func (h *Head) Message() int {
 	return h.message
 }
 
-// Words returns the words of the message that come before the record, without the mark by which a
-// launcher tells one process from another.
+// Words returns the part of the message that precedes the record, without the name of the process
+// that a launcher put there.
 func (h *Head) Words() []byte {
 	return source.WithoutProcess(h.line.Text[h.Message():h.at])
 }
@@ -91,7 +91,8 @@ func (h *Head) Rank() int { return source.LauncherRank(h.line.Text[:h.at]) }
 // InSource reports whether the record is a string in program source, see [source.InSource].
 func (h *Head) InSource() bool { return source.InSource(h.line.Text[:h.at]) }
 
-// speaker returns what the head says of the process that printed the message at an offset, or "".
+// speaker returns the name of the process that printed the message at an offset, as the head gives
+// it, or "".
 func (h *Head) speaker(message int) string {
 	if h.at < 0 || h.at > source.MessageMax { // the beginning of a long line names the process
 		return source.SpeakerOf(h.line.Text, message)

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// An interner gives equal strings the same memory: most logs say the same again and again.
+// An interner returns the same string for equal texts, to save memory. Most logs repeat the same
+// names all the time.
 type interner struct {
 	known  map[string]string
 	recent [256]string // the last strings of known, by slotOf
 }
 
-// knownMax bounds the strings of an interner, because a log may give every record a name of its
-// own.
+// knownMax is the most strings that an interner keeps. A log may give every record another name.
 const knownMax = 4096
 
-// str returns a text as a string of valid UTF-8, without blanks at its ends.
+// str returns b as a string of valid UTF-8, without blanks at both ends.
 func (in *interner) str(b []byte) string {
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 {
@@ -37,7 +37,8 @@ func (in *interner) str(b []byte) string {
 	return s
 }
 
-// slotOf returns the slot of a string in interner.recent, by its first and its last eight bytes.
+// slotOf returns the slot of a string in interner.recent. It hashes the first and the last eight
+// bytes.
 func slotOf(b []byte) int {
 	h := uint64(len(b))
 	if n := len(b); n >= 8 {

@@ -7,14 +7,14 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Keyed is a quantity that a program prints behind a key.
+// A Keyed is the key after which a program prints a quantity.
 type Keyed struct {
 	Key string
 	Q   record.Quantity
 }
 
-// keyedMax is how many bytes of a line are searched for keys, and keyedLines how many lines a block
-// of keys may have.
+// keyedMax is how many bytes of a line are searched for keys. keyedLines is the most lines of a
+// block of keys.
 const (
 	keyedMax   = 8 << 10
 	keyedLines = 256
@@ -28,7 +28,7 @@ func KeyNeedles(keys []Keyed) (needles []string) {
 	return needles
 }
 
-// StartsKeyed reports whether one of the keys is at an offset of the line and has a value.
+// StartsKeyed reports whether one of the keys, with a value, is at an offset of the line.
 func StartsKeyed(l *Line, at int, keys []Keyed) bool {
 	for _, k := range keys {
 		if bytes.HasPrefix(l.Text[at:], []byte(k.Key)) {
@@ -40,9 +40,10 @@ func StartsKeyed(l *Line, at int, keys []Keyed) bool {
 	return false
 }
 
-// ReadKeyed reads the values of keys from an offset of the line on. It goes on to the next lines as
-// long as more reports that they belong to the block. It reads each key once. end is the offset
-// behind the last value, or 0.
+// ReadKeyed reads the values of the keys, beginning at an offset of the line. It reads a key once.
+// It goes on to the next line as long as the function `more` reports that the line belongs to the
+// block. The function cut converts a value to a size. end is the offset behind the last value, or 0
+// if ReadKeyed found no key.
 func ReadKeyed(
 	l *Line,
 	at int,
@@ -84,8 +85,7 @@ func ReadKeyed(
 	return r, end
 }
 
-// hasKey reports whether a line has a key that was read already, so that the next block begins
-// there.
+// hasKey reports whether a line has a key that was read already. Such a line begins the next block.
 func hasKey(text []byte, keys []Keyed, r *record.Reading) bool {
 	for _, k := range keys {
 		if _, has := r.Get(k.Q); has && bytes.Contains(text, []byte(k.Key)) {
@@ -95,9 +95,9 @@ func hasKey(text []byte, keys []Keyed, r *record.Reading) bool {
 	return false
 }
 
-// CutKeyed returns the value behind the key text[start:end], in one of these forms: "key: 1",
-// 'key': 1, "key": "1", key=1, or ('key', 1) of a printed OrderedDict. A key in program source has
-// no value: stats["key"], stats.get("key", 0).
+// CutKeyed returns the value of the key text[start:end]. It knows the forms "key: 1", 'key': 1,
+// "key": "1", key=1, and ('key', 1) of a printed OrderedDict. A key in program source has no value,
+// as in stats["key"] and stats.get("key", 0).
 func CutKeyed(text []byte, start, end int) (value []byte, ok bool) {
 	if start > 0 && lex.IsWordByte(text[start-1]) {
 		return nil, false

@@ -11,27 +11,28 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A Line is what a dialect reads: one line of a log, or the piece of one that ends with '\r'. It
-// has no line end and no terminal escapes. Through it a dialect reads the lines around, and adds
-// records.
+// A Line is the text that a dialect reads: one line of a log, or a part of a line that ends with
+// '\r'. It has no line end and no terminal escapes. A dialect also uses it to read the lines before
+// and after, and to add records.
 type Line struct {
 	Text []byte
 
 	s          *Scanner
-	start, End int // in the window, of the line as it is there
-	number     int // of the line in the window, from 0
-	first      int // where the lines begin that a dialect reads together
+	start, End int // offsets in the window of the line with its escapes
+	number     int // number of the line in the window, from 0
+	first      int // start of the block of lines that a dialect reads together
 	clean      []byte
-	// written is the line as the program wrote it, with escapes. wrapped is the whole line, if a
-	// wrapper was taken off it, else nil.
+	// written is the line as the program wrote it, with escapes. wrapped is the line with its wrapper,
+	// or nil if the line has no wrapper.
 	written, wrapped []byte
-	inner            []byte // room for what a wrapper has inside
-	head             Head   // the one that was asked for last
-	// the [Dialect.Whole] dialects that have read the line, as places in the list
+	inner            []byte // buffer for the text inside a wrapper
+	head             Head   // the head that was asked for last
+	// tried holds the [Dialect.Whole] dialects that have read the line, as indices into the list.
 	tried []int
 }
 
-// set goes to the line window[start:end]. escaped says that it may have terminal escapes.
+// set makes l the line at Buf[start:end] of the window. The parameter escaped is set if the line
+// may contain terminal escapes.
 func (l *Line) set(start, end, number int, escaped bool) {
 	l.start, l.End, l.number, l.tried = start, end, number, l.tried[:0]
 	l.written = l.s.win.Buf[start:end]
@@ -50,9 +51,9 @@ func (l *Line) set(start, end, number int, escaped bool) {
 	}
 }
 
-// Peek returns the text of the n-th line after this one, from 1. ok is false if the log ends
-// before, or if the line is further away than the margin of the window. It is false before a line
-// of the harness, too, because no block of a pipeline goes on behind it.
+// Peek returns the text of the n-th line after this one, from 1. ok is false if the log ends before
+// that line, or if the line lies beyond the margin of the window. ok is also false if a line of the
+// harness comes first, because a block of the pipeline's lines ends there.
 func (l *Line) Peek(n int) (text []byte, ok bool) {
 	end := l.End
 	for range n {
@@ -68,7 +69,7 @@ func (l *Line) Peek(n int) (text []byte, ok bool) {
 	return text, n > 0
 }
 
-// Next goes on to the next line, which must be there: see [Line.Peek].
+// Next makes l the next line, if the window has one. Call [Line.Peek] first.
 func (l *Line) Next() {
 	start, end, ok := l.s.win.LineAfter(l.End)
 	if ok {
@@ -87,14 +88,14 @@ func (l *Line) Previous(n int) (text []byte, ok bool) {
 	return source.PlainText(l.s.win.Buf[start:end], l.s.win.Docker), true
 }
 
-// Cut reports whether the line is longer than the margin of the window, so that the text lacks its
-// beginning.
+// Cut reports whether the line is longer than the margin of the window. The text then lacks the
+// beginning of the line.
 func (l *Line) Cut() bool {
 	return l.start > 0 && l.s.win.Buf[l.start-1] != '\n' && l.s.win.Buf[l.start-1] != '\r'
 }
 
-// Checkpoint adds a checkpoint that begins at an offset of the text, and returns it to be filled
-// in. The pointer is valid until the next record is added.
+// Checkpoint adds a checkpoint that begins at an offset of the text. The caller sets its quantities
+// through the pointer, which is valid until the next record is added.
 func (l *Line) Checkpoint(at int, name string) *record.Checkpoint {
 	out := l.s.out
 	n := len(out.Entries)
@@ -109,7 +110,8 @@ func (l *Line) Checkpoint(at int, name string) *record.Checkpoint {
 // Undo removes the last record.
 func (l *Line) Undo() { l.s.out.Entries = l.s.out.Entries[:len(l.s.out.Entries)-1] }
 
-// Add adds a record. Its header comes from [Line.Header], which was called last.
+// Add adds a record. The caller must have made its header with [Line.Header], and not asked for
+// another head since.
 func (l *Line) Add(rec record.Record) {
 	if c, ok := rec.(record.Checkpoint); ok {
 		l.s.out.Entries = append(l.s.out.Entries, Entry{Checkpoint: c})
@@ -128,8 +130,8 @@ func (l *Line) Add(rec record.Record) {
 	l.s.out.Entries = append(l.s.out.Entries, Entry{Other: rec})
 }
 
-// Bad adds a syntax error: the text at an offset looks like a record, and something else was
-// expected.
+// Bad adds a syntax error for a text at an offset that looks like a record and is none. The
+// parameter expected says what the text should be.
 func (l *Line) Bad(at int, expected, advice string) {
 	l.Add(record.SyntaxError{
 		Header: l.Header(
@@ -141,11 +143,11 @@ func (l *Line) Bad(at int, expected, advice string) {
 	})
 }
 
-// Open opens a table, which reads the lines that follow. It replaces an earlier table of the same
-// dialect.
+// Open opens a table of the current dialect, to which later lines are offered. It replaces an
+// earlier table of this dialect.
 func (l *Line) Open(t Table) { l.s.openTable(t) }
 
-// Opened returns the open table of the dialect, or nil.
+// Opened returns the open table of the current dialect, or nil.
 func (l *Line) Opened() Table {
 	for _, t := range l.s.tables {
 		if t.dialect == l.s.reading {
@@ -155,17 +157,17 @@ func (l *Line) Opened() Table {
 	return nil
 }
 
-// Str returns a part of the text as a string: valid UTF-8, without blanks at its ends. Equal
+// Str returns a part of the text as a string of valid UTF-8, without blanks at both ends. Equal
 // strings share their memory.
 func (l *Line) Str(b []byte) string { return l.s.strings.str(b) }
 
-// Message returns the text from an offset on, cut to 300 bytes.
+// Message returns the text from an offset on, shortened to 300 bytes.
 func (l *Line) Message(at int) string {
 	return lex.Shorten(strings.ToValidUTF8(string(l.Text[at:min(len(l.Text), at+400)]), "�"), 300)
 }
 
-// BadCheckpoint adds a syntax error for a checkpoint that begins at an offset. found is the text
-// that could not be read.
+// BadCheckpoint adds a syntax error for a checkpoint that begins at an offset. The parameter found
+// is the text that could not be read.
 func (l *Line) BadCheckpoint(at int, expected string, found []byte) {
 	l.Add(record.SyntaxError{
 		Header:   l.Header(at),
@@ -178,32 +180,31 @@ func (l *Line) BadCheckpoint(at int, expected string, found []byte) {
 	})
 }
 
-// Begins reports whether only blanks precede an offset of the line. A record begins its line. One
-// in the middle of other text is only quoted there.
+// Begins reports whether only blanks precede an offset of the line. A real record begins its line.
+// Text in the middle of a line only quotes a record.
 func (l *Line) Begins(at int) bool { return len(lex.TrimBlanks(l.Text[:at])) == 0 && !l.Cut() }
 
-// IsOwn reports whether the harness can have written the line. Such a line begins with the
-// harness's prefix, is not drawn over another line, has no escapes before the prefix, and is not
-// the output of a notebook.
+// IsOwn reports whether the harness may have written the line. Such a line follows a '\n', not a
+// '\r', and begins with the harness's prefix without escapes. Text on a screen and the outputs of a
+// notebook never are the harness's.
 func (l *Line) IsOwn() bool {
 	ownLine := l.start == 0 || l.s.win.Buf[l.start-1] == '\n'
 	return ownLine && !l.s.Printed &&
 		bytes.HasPrefix(lex.TrimBlanks(source.WithoutHole(l.written)), record.HarnessPrefixBytes)
 }
 
-// Near is how many bytes away from its needle a dialect looks for the rest of a record, because a
-// line may be long and full of needles.
+// Near is how many bytes away from its needle a dialect looks for the rest of a record. A limit is
+// necessary, because a long line may be full of needles.
 const Near = 1 << 10
 
-// NameMax is the length of the longest name of a checkpoint, in bytes.
+// NameMax is the largest length of a checkpoint's name, in bytes.
 const NameMax = 4 << 10
 
-// Written returns the line as the pipeline wrote it, with escapes.
+// Written returns the line as the program wrote it, with escapes.
 func (l *Line) Written() []byte { return l.written }
 
-// Below returns the text of the line behind the one that ends at an offset of the window, and the
-// offsets of that line. ok is false if the log ends before, or if the line is further away than the
-// margin.
+// Below returns the line that follows the line ending at an offset of the window: its text and its
+// offsets. ok is false if the log ends first, or if the line lies beyond the margin.
 func (l *Line) Below(end int) (text []byte, start, stop int, ok bool) {
 	start, stop, ok = l.s.win.LineAfter(end)
 	if !ok {
@@ -212,20 +213,20 @@ func (l *Line) Below(end int) (text []byte, start, stop int, ok bool) {
 	return source.PlainText(l.s.win.Buf[start:stop], l.s.win.Docker), start, stop, true
 }
 
-// LineEnds returns how many lines end between two offsets of the window.
+// LineEnds returns the number of newlines between two offsets of the window.
 func (l *Line) LineEnds(
 	from, to int,
 ) int {
 	return bytes.Count(l.s.win.Buf[from:to], source.Newline)
 }
 
-// Added returns how many records the window has so far.
+// Added returns the number of records that were added to the window so far.
 func (l *Line) Added() int { return len(l.s.out.Entries) }
 
-// Last returns the last record, which must not be a checkpoint.
+// Last returns the record that was added last, which must not be a checkpoint.
 func (l *Line) Last() record.Record { return l.s.out.Entries[len(l.s.out.Entries)-1].Other }
 
-// Put adds a record as it is.
+// Put adds a record without looking at it, unlike [Line.Add].
 func (l *Line) Put(
 	rec record.Record,
 ) {

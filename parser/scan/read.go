@@ -10,11 +10,13 @@ import (
 	"vramsoak/parser/source"
 )
 
-// Batches yields the records of a log, window by window. A batch is valid until the next one.
+// Batches yields the records of a log, one batch for each window. A batch is valid until the next
+// one is yielded.
 //
-// Workers scan windows ahead of their turn, as if no table were open and no block of lines reached
-// into them. If one of these turns out wrong, the window is scanned again in its turn. So the
-// records are those of reading line after line.
+// Workers scan windows before it is known how the window before ends. They assume that no table is
+// open, and that no block of lines crosses the window's start. If this turns out to be wrong for a
+// window, Batches scans the window again. So the records are the same as if the log were read line
+// by line.
 func Batches(src source.Source, name string, m *Dialects) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		r := newReaders(src, name, m)
@@ -50,23 +52,24 @@ func Batches(src source.Source, name string, m *Dialects) iter.Seq2[*Batch, erro
 	}
 }
 
-// A job is a window and what was found in it.
+// A job is a window and the batch of records that a worker found in it.
 type job struct {
 	win  source.Window
 	out  Batch
 	done chan struct{}
 }
 
-// scan reads the lines of the window from an offset of the log on. tables are open before them. The
-// buffer belongs to the scanner, so that it stays in the cache of one processor.
+// scan reads the lines of the window that begin at or after the offset skip of the log. The
+// parameter tables holds the tables that are open before these lines. The buffer belongs to the
+// scanner, so that it stays in the cache of one processor.
 func (j *job) scan(s *Scanner, skip int64, tables OpenTables) {
 	j.win.Load(&s.buf)
 	j.out.Entries, j.out.Own = j.out.Entries[:0], false
 	s.Scan(j.win, int(max(0, skip-j.win.Offset)), tables, &j.out)
 }
 
-// readersMax bounds the workers. More would take memory, and wait for the one who takes the
-// records.
+// readersMax is the most workers. More of them would take memory and wait for the goroutine that
+// uses the records.
 const readersMax = 8
 
 // readers scan the windows of a source, with one worker for each processor.
@@ -98,7 +101,7 @@ func newReaders(src source.Source, name string, m *Dialects) *readers {
 	return r
 }
 
-// run scans windows until the log ends or nobody takes the records any more.
+// run scans windows until the log ends or the caller stops reading records.
 func (r *readers) run(s *Scanner) {
 	for {
 		select {
@@ -114,7 +117,7 @@ func (r *readers) run(s *Scanner) {
 	}
 }
 
-// take gives a job the next window, and reports whether there is one.
+// take gives a job the next window. It reports whether there is one.
 func (r *readers) take(j *job) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,28 +10,29 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// A Batch is what a scanner found in a window. Line numbers count from the window's first line, 1.
+// A Batch holds the records that a scanner found in a window. Their line numbers count from the
+// window's first line, which is 1.
 type Batch struct {
 	Entries []Entry
-	Line    int // how many lines the log has before the window
-	Lines   int // '\n' in the window
-	// End is where the reading ended, as an offset in the window's buffer. It is behind the window's
-	// end if the last block of lines goes on there.
+	Line    int // number of lines in the log before the window
+	Lines   int // number of '\n' in the window
+	// End is the offset in the window's buffer at which reading ended. It lies behind the window's end
+	// if a block of lines crosses this end.
 	End int
-	// Tables are open where the reading ended.
+	// Tables are the tables that are open at End.
 	Tables OpenTables
 	Own    bool // it may have lines of the harness
 }
 
-// An Entry holds a record: a checkpoint by value, because most records are checkpoints, or another
-// record.
+// An Entry holds a record. It holds a checkpoint by value, because most records are checkpoints.
+// Other is any other record, or nil.
 type Entry struct {
 	record.Checkpoint
 	Other record.Record
 }
 
-// Record returns the record, with its line counted from the first one of the log. lines is how many
-// lines the log has before the window.
+// Record returns the record with its line number in the log. The parameter lines is the number of
+// lines in the log before the window.
 func (e *Entry) Record(lines int) record.Record {
 	if e.Other != nil {
 		return e.Other.Moved(lines)
@@ -39,7 +40,7 @@ func (e *Entry) Record(lines int) record.Record {
 	return e.Moved(lines)
 }
 
-// move gives the record another line of the window.
+// move changes the record's line number in the window.
 func (e *Entry) move(line int) {
 	rec := e.Record(0)
 	from := rec.At().Line
@@ -58,10 +59,10 @@ type openTable struct {
 	table   Table
 }
 
-// A place is the offset of a line in a window, and the number of lines before it.
+// A place is the offset of a line in a window and the number of lines before this line.
 type place struct{ start, number int }
 
-// A Scanner reads the lines of windows. One goroutine uses it at a time.
+// A Scanner reads the lines of windows. Only one goroutine may use it at a time.
 type Scanner struct {
 	path     string
 	dialects *Dialects
@@ -70,16 +71,16 @@ type Scanner struct {
 	win     source.Window
 	out     *Batch
 	tables  OpenTables
-	reading string // the dialect that reads
-	Printed bool   // what is read is no log itself: a screen, or the outputs of a notebook
+	reading string // name of the dialect that reads now
+	Printed bool   // the text is not a log itself, but a screen or the outputs of a notebook
 	line    Line
 	strings interner
-	found   search.Candidates // where the search stopped
-	hits    []search.Hit      // in the line, not tried yet
+	found   search.Candidates // needles where the search stopped
+	hits    []search.Hit      // needles in the line that no dialect has read yet
 	stamp   stamp.Last
 }
 
-// NewScanner returns a scanner. path is put into the positions of records.
+// NewScanner returns a scanner. The records' positions have the given path.
 func NewScanner(path string, m *Dialects) *Scanner {
 	s := &Scanner{path: path, dialects: m, strings: interner{known: map[string]string{}}}
 	s.line.s = s
@@ -87,8 +88,9 @@ func NewScanner(path string, m *Dialects) *Scanner {
 	return s
 }
 
-// Scan reads the lines that begin in win.Buf[win.From:win.To] into out. tables are open before
-// them. Lines before the offset skip were read already, in a block that begins before the window.
+// Scan reads the lines that begin in win.Buf[win.From:win.To] and adds their records to out. The
+// parameter tables holds the tables that are open before these lines. Scan leaves out lines before
+// the offset skip, because they belong to a block that began in an earlier window.
 func (s *Scanner) Scan(win source.Window, skip int, tables OpenTables, out *Batch) {
 	s.win, s.out, s.tables = win, out, tables
 	for _, t := range tables {
@@ -102,8 +104,8 @@ func (s *Scanner) Scan(win source.Window, skip int, tables OpenTables, out *Batc
 	for pos < win.To {
 		hit, start := -1, pos
 		if len(s.tables) == 0 && !win.Docker && len(s.dialects.each) == 0 {
-			// Only lines with a needle are looked at. It may lie across the window's end, in a line that is
-			// longer than a window.
+			// Only lines with a needle are read. In a line that is longer than a window, the needle may
+			// cross the window's end.
 			text := win.Buf[:min(len(win.Buf), win.To+search.MaxNeedle)]
 			var lines int
 			if hit, lines, s.found = s.dialects.needles.Next(text, pos); hit < 0 {
@@ -147,17 +149,18 @@ func (s *Scanner) Scan(win source.Window, skip int, tables OpenTables, out *Batc
 	}
 }
 
-// after returns where to go on behind the end of a line.
+// after returns the offset at which the line behind `end` begins.
 func (s *Scanner) after(end int) int { return max(s.win.SkipBreak(end), end) }
 
-// read offers the line to the dialects of the needles at or behind an offset, in the order of the
-// needles. A dialect may go on to the next lines.
+// read offers the line to the dialects of the needles at or after the offset `at`, in the order of
+// the needles. A dialect may read the next lines too.
 func (s *Scanner) read(at int) {
 	l := &s.line
 	s.hits = s.hits[:0]
 	from := at // where to search on
 	for low := 0; ; {
-		// A needle that begins before the first of those that are found may have its print behind it.
+		// A needle may begin before the first hit although its fingerprint follows the hit's, so the
+		// search goes on for the first hit's Reach.
 		for from < len(l.Text) && (len(s.hits) == 0 || from < s.hits[0].Start+s.hits[0].Reach) {
 			if at < 0 {
 				if at, _, s.found = s.dialects.needles.Next(l.Text, from); at < 0 {
@@ -186,8 +189,8 @@ func (s *Scanner) read(at int) {
 	}
 }
 
-// try offers a needle to its dialects. It returns where the record ends that one of them read, or
-// 0.
+// try offers a needle to its dialects, until one of them reads a record. It returns the offset
+// where this record ends, or 0 if no dialect read one.
 func (s *Scanner) try(h search.Hit) (end int) {
 	l := &s.line
 	start, stop, number, entries := l.start, l.End, l.number, len(s.out.Entries)
@@ -211,7 +214,7 @@ func (s *Scanner) try(h search.Hit) (end int) {
 	return 0
 }
 
-// row offers the line to the open tables, and reports whether one of them read it.
+// row offers the line to the open tables. It reports whether one of them read the line.
 func (s *Scanner) row() bool {
 	own := s.line.IsOwn()
 	for _, t := range s.tables {
@@ -226,7 +229,8 @@ func (s *Scanner) row() bool {
 	return false
 }
 
-// each offers the line to the dialects without needles, and reports whether one of them read it.
+// each offers the line to the dialects without needles. It reports whether one of them read the
+// line.
 func (s *Scanner) each() bool {
 	if len(s.dialects.each) > 0 && s.line.IsOwn() {
 		return false
@@ -240,7 +244,7 @@ func (s *Scanner) each() bool {
 	return false
 }
 
-// Finish reads the rest of the tables that are open where the log ends.
+// Finish adds the records that the open tables still hold at the end of the log.
 func (s *Scanner) Finish(tables OpenTables, out *Batch) {
 	s.out = out
 	for _, t := range tables {
@@ -250,7 +254,7 @@ func (s *Scanner) Finish(tables OpenTables, out *Batch) {
 	}
 }
 
-// closeTable closes the table of a dialect.
+// closeTable closes the table of the dialect with this name.
 func (s *Scanner) closeTable(dialect string) {
 	s.tables = slices.DeleteFunc(
 		slices.Clone(s.tables),

@@ -10,43 +10,45 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A screen is a part of a log that addresses the cursor, such as what script(1) records of `watch
-// nvidia-smi`. Only the cells that changed are painted again, so a reading is nowhere in the log as
-// one line:
+// A screen is a part of a log that moves the cursor, such as script(1) records of `watch
+// nvidia-smi`. The program repaints only the characters that changed, so the log has no line with
+// the whole reading:
 //
 //	ESC[1;115H7 ESC[3;18H40 ESC[12;50H42 ESC[16;49H1 ESC[40;120H
 //
-// The terminal keeps what is painted. A repaint is over when the cursor goes back up, when a line
-// follows that addresses nothing, or when the log ends. If a row has changed, the rows are then
-// read as lines. Their records get the line with which the repaint ended.
+// The terminal keeps everything that was painted. A repaint is over when the cursor moves up, when
+// a line follows that does not move the cursor, or when the log ends. If a row has changed since
+// the last repaint, the rows of the terminal are then read as lines. Their records get the line
+// number at which the repaint ended.
 //
-// Lines that address nothing are painted too, but they are read as lines of the log.
+// A line that does not move the cursor is painted too, but its records are read from the line
+// itself.
 type screen struct {
 	terminal source.Terminal
 	reader   *Scanner // of the rows
 	out      Batch
 	text     []byte
-	line     int // where the last repaint ended, in the window
+	line     int // number in the window of the line at which the last repaint ended
 	painted  int // offset in the window up to which the log is painted
-	beyond   int // the same, from the window's end
-	noted    int // entries of the batch that are among polls
+	beyond   int // painted, counted from the window's end
+	noted    int // number of the batch's entries that were searched for polls
 	polls    []record.Checkpoint
-	plain    int // lines since, that address nothing
+	plain    int // lines since the last line that moved the cursor
 	credit   int
-	// seen counts how often each row with a record was on the screen when it was read last.
+	// seen counts how often each row with a record was on the screen when the screen was last read.
 	seen map[string]int
 }
 
 const (
 	screenName = "screen"
-	// The work on screens is bounded. A screen is read again only when one in creditRate of its bytes
-	// was painted since, and more than that if it is larger than creditSize.
+	// Credit limits the work of reading screens. Each byte that is painted earns creditRate bytes of
+	// reading. A screen of more than creditSize bytes costs more than its size.
 	creditRate = 128
 	creditSize = 8 << 10
 	pollsMax   = 64 // readings of polls that are kept
 )
 
-// openScreen opens a screen if a line has begun to paint.
+// openScreen opens a screen if a line moves the cursor or clears the screen.
 func (s *Scanner) openScreen(raw []byte) {
 	if bytes.IndexByte(raw, 0x1b) < 0 || !addresses(raw, false) {
 		return
@@ -80,7 +82,7 @@ func (s *Scanner) openScreen(raw []byte) {
 			break
 		}
 	}
-	// It is the first table, so that it sees every line.
+	// The screen is the first table, so that every line is offered to it.
 	s.tables = append(OpenTables{{screenName, sc}}, s.tables...)
 }
 
@@ -94,8 +96,8 @@ func quotedInt(text []byte, before string) int {
 }
 
 // addresses reports whether a line moves the cursor to a position or clears the screen. If the
-// screen is open already, other control sequences count too: relative moves, and those that insert,
-// delete or erase. tmux ends each row that it paints with ESC[K.
+// screen is open already, other control sequences count too: relative moves, and sequences that
+// insert, delete or erase. For example, tmux ends each row that it paints with ESC[K.
 func addresses(raw []byte, open bool) bool {
 	finals := "Hfd"
 	if open {
@@ -158,7 +160,8 @@ func (sc *screen) Row(l *Line) bool {
 	return painted
 }
 
-// paint paints a repaint, or lines that are read as lines.
+// paint writes text to the terminal. The parameter painted is set if the text moves the cursor;
+// otherwise its records are read from its lines.
 func (sc *screen) paint(s *Scanner, raw []byte, painted bool) {
 	sc.plain += bytes.Count(raw, source.Newline)
 	if painted {
@@ -178,16 +181,17 @@ func (sc *screen) paint(s *Scanner, raw []byte, painted bool) {
 	sc.terminal.Write(raw)
 }
 
-// close reads the screen for the last time.
+// close reads the screen for the last time and closes its table.
 func (sc *screen) close(s *Scanner) {
 	sc.read(s)
 	s.closeTable(screenName)
 }
 
-// enter is called where a window begins.
+// enter is called when the scanner begins a window.
 func (sc *screen) enter(win source.Window) { sc.painted = max(0, win.From+sc.beyond) }
 
-// leave is called where a window ends. Offsets and lines are then counted from the next window.
+// leave is called when the scanner ends a window. It changes the offsets and line numbers so that
+// they count from the next window.
 func (sc *screen) leave(win source.Window, out *Batch) {
 	sc.note(out)
 	sc.noted = 0
@@ -195,7 +199,7 @@ func (sc *screen) leave(win source.Window, out *Batch) {
 	sc.beyond = sc.painted - win.To
 }
 
-// note keeps the last readings of polls.
+// note remembers the last readings of polls among the batch's entries.
 func (sc *screen) note(out *Batch) {
 	for i := sc.noted; i < len(out.Entries); i++ {
 		if e := &out.Entries[i]; e.Other == nil && isPoll(e.Dialect) {
@@ -208,10 +212,10 @@ func (sc *screen) note(out *Batch) {
 	}
 }
 
-// end is called where the log ends.
+// end is called when the log ends.
 func (sc *screen) end(s *Scanner) { sc.read(s) }
 
-// read reads the rows if a repaint has changed one.
+// read reads the rows of the terminal if a repaint has changed a row, and if the credit allows it.
 func (sc *screen) read(s *Scanner) {
 	if !sc.terminal.Dirty {
 		return
@@ -258,8 +262,8 @@ func (sc *screen) read(s *Scanner) {
 	}
 }
 
-// fresh reports for each row with a record whether it is new: it was painted since the last
-// reading, and it did not merely move, as rows do in `watch tail`.
+// fresh returns, for each row with a record, whether the row is new. A new row was painted since
+// the screen was last read, and is not an old row that only moved, as in `watch tail`.
 func (sc *screen) fresh(lines [][]byte) map[int]bool {
 	fresh := map[int]bool{}
 	for i := range sc.out.Entries {
@@ -284,29 +288,29 @@ func (sc *screen) fresh(lines [][]byte) map[int]bool {
 	return fresh
 }
 
-// given reports whether a reading with its time is among the last ones. tmux repaints what another
-// window has covered.
+// given reports whether a poll's reading with the same time was read already. tmux paints such a
+// reading again when the window that covered it closes.
 func (sc *screen) given(c *record.Checkpoint) bool {
 	return !c.Time.IsZero() && slices.ContainsFunc(sc.polls, func(p record.Checkpoint) bool {
 		return p.Name == c.Name && p.Lane == c.Lane && p.Time.Equal(c.Time) && p.SameSizes(&c.Reading)
 	})
 }
 
-// superseded reports whether a later reading of the same thing follows: an earlier poll is still on
-// the screen.
+// superseded reports whether a later entry is a reading of the same thing. An earlier poll is then
+// still on the screen.
 func superseded(entries []Entry, c *record.Checkpoint) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool {
 		return e.Other == nil && e.Name == c.Name && e.Lane == c.Lane && e.Dialect == c.Dialect
 	})
 }
 
-// isPoll reports whether a dialect prints the state at the time of asking. Each of its repaints is
-// a new reading, even if nothing has changed.
+// isPoll reports whether the programs of a dialect print the state at the time of asking. Each
+// repaint of such a program is a new reading, even if no character has changed.
 func isPoll(dialect string) bool {
 	return slices.Contains([]string{"nvidia-smi", "nvidia-smi-csv", "gpustat", "rocm-smi"}, dialect)
 }
 
-// repainted reports whether something was painted in the block of rows around a row. A single blank
+// repainted reports whether any row in the block of rows around a row was painted. A single blank
 // row does not end a block.
 func (sc *screen) repainted(lines [][]byte, row int) bool {
 	empty := func(i int) bool { return i < 0 || i >= len(sc.terminal.Rows) || len(lines[i]) == 0 }
@@ -320,7 +324,7 @@ func (sc *screen) repainted(lines [][]byte, row int) bool {
 	return false
 }
 
-// rowText appends the text of a row, without the blanks at its end.
+// rowText appends the text of a row, without its trailing blanks.
 func rowText(dst []byte, cells []rune) []byte {
 	for len(cells) > 0 && cells[len(cells)-1] == ' ' {
 		cells = cells[:len(cells)-1]

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// failed notes which process printed the message of a failed allocation, and how many lines of a
-// traceback are above it.
+// failed sets, in a failed allocation, the process that printed the message and the number of
+// traceback lines above the message.
 func (l *Line) failed(o *record.OutOfMemory) {
 	at := l.offset(o.Text)
 	o.Speaker = l.head.speaker(at)
@@ -20,14 +20,15 @@ func (l *Line) failed(o *record.OutOfMemory) {
 	}
 }
 
-// offset returns where a message begins in the line.
+// offset returns the offset at which a message begins in the line.
 func (l *Line) offset(message string) int {
 	return max(0, bytes.Index(l.Text, []byte(message[:min(len(message), 24)])))
 }
 
-// TracebackAbove returns how many lines of a Python traceback are above this line, with the
-// traceback's head, and the line before them. It returns 0 if there is no traceback. It also
-// returns 0 for the traceback of a second failure that followed from the first:
+// TracebackAbove returns the number of lines in the Python traceback directly above this line,
+// including the traceback's head. It also returns the line before the traceback. The number is 0 if
+// there is no traceback, or if the traceback belongs to a second failure that followed from the
+// first:
 //
 //	During handling of the above exception, another exception occurred:
 func (l *Line) TracebackAbove() (lines int, before []byte) {
@@ -64,7 +65,7 @@ func (l *Line) TracebackAbove() (lines int, before []byte) {
 	return 0, nil
 }
 
-// TracebackMax is the length of the longest traceback that is recognised, in lines.
+// TracebackMax is the most lines of a traceback that is recognised.
 const TracebackMax = 128
 
 var (

@@ -7,16 +7,16 @@ import (
 	"vramsoak/parser/record"
 )
 
-// An EventWording is a text by which a program says that it does something about its memory.
+// An EventWording is a text with which a program says that it does something about its memory.
 type EventWording struct {
 	Text string
 	Kind record.EventKind
-	With string // what stands behind the text, too
+	With string // a text that must follow somewhere behind Text
 }
 
-// ReadEvent adds the event whose words are at an offset, and returns the offset behind the words,
-// or 0. The event's text is the whole message. What follows the words is left to other dialects: it
-// may be the message of an error.
+// ReadEvent adds an event if one of the wordings is at an offset of the line. It returns the offset
+// behind the wording, or 0. The event's text is the whole message. Other dialects can still read
+// the text behind the wording, because it may be the message of an error.
 func ReadEvent(l *Line, at int, wordings []EventWording) (end int) {
 	for i := range wordings {
 		w := &wordings[i]
@@ -36,8 +36,8 @@ func ReadEvent(l *Line, at int, wordings []EventWording) (end int) {
 	return 0
 }
 
-// isProposal reports whether the words behind those of a fallback say that the program does not
-// fall back. They are of a setting or a hint:
+// isProposal reports whether the words behind a fallback's wording say that the program does not
+// fall back. Settings and hints have such words:
 //
 //	Falling back to sequential extraction is disabled
 //	Attempting GPU recovery and retry with smaller batch may help; set RETRY=1
@@ -52,7 +52,8 @@ func isProposal(rest []byte) bool {
 	return false
 }
 
-// EventNeedles returns the needles of a dialect that has these events and more needles.
+// EventNeedles returns the texts of the wordings and the strings in `more`, as the needles of one
+// dialect.
 func EventNeedles(wordings []EventWording, more ...string) []string {
 	for i := range wordings {
 		more = append(more, wordings[i].Text)

@@ -8,19 +8,19 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Joiner puts the parts of segment maps together. Other records may stand between the parts.
+// A Joiner joins the parts of segment maps. Other records may come between the parts of a map.
 type Joiner struct {
 	open   map[record.Lane][]Part // the maps that are incomplete
 	pieces int                    // the weight of their parts, see [Part.weight]
 	last   record.Position        // the line of the last record
 }
 
-// weight returns how much a part counts towards the limit of a map. A part without pieces counts as
-// one, because it takes a line.
+// weight returns how much a part counts towards the limit of pieces. A part without pieces counts
+// as 1, because it takes memory too.
 func (p *Part) weight() int { return p.pieces + 1 }
 
-// Add yields a record that is not a part of a map. For a part it yields the map that the part
-// completes, or an error if earlier parts are missing.
+// Add takes the next record. If the record is no part of a map, Add yields it. If the record is the
+// last part of a map, Add yields the map. If earlier parts are missing, it yields an error.
 func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) bool {
 	j.last = rec.At()
 	p, ok := rec.(Part)
@@ -60,7 +60,7 @@ func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) b
 	return true
 }
 
-// End yields an error for each map that is incomplete at the end of the log.
+// End yields an error for each map that is still incomplete at the end of the log.
 func (j *Joiner) End(yield func(record.Record, error) bool) bool {
 	lanes := make([]record.Lane, 0, len(j.open))
 	for lane := range j.open {
@@ -79,8 +79,8 @@ func (j *Joiner) End(yield func(record.Record, error) bool) bool {
 	return true
 }
 
-// missing returns the error for a part that does not follow the parts before it. If p is nil, the
-// log ended before the next part.
+// missing returns the error for a part that does not follow from the parts before it. A nil p
+// stands for the end of the log.
 func (p *Part) missing(parts []Part) record.SyntaxError {
 	if len(parts) == 0 {
 		return p.bad("part=1 of a segment map")
@@ -105,8 +105,8 @@ func (p *Part) bad(expected string) record.SyntaxError {
 	}
 }
 
-// Join returns the map with all these parts. It has the header of the first and the line of the
-// last.
+// Join returns the map that consists of all these parts. The map has the header of its first part,
+// but the position of its last part.
 func Join(parts []Part) record.Record {
 	m := parts[0].SegmentMap
 	m.Pos = parts[len(parts)-1].Pos

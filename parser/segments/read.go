@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Part is one line of a [record.SegmentMap]. It keeps the map as text: a few bytes of text may
-// mean a million blocks, and judging a log needs no blocks.
+// A Part is one line of a [record.SegmentMap]. It keeps the map as text, because a few bytes of
+// text may describe a million blocks, and most readers of a log need no blocks.
 type Part struct {
 	record.SegmentMap
 	part, Parts int // from 1
@@ -27,7 +27,7 @@ func (p Part) Moved(lines int) record.Record {
 	return p
 }
 
-// The limits of a map. A line beyond them is damaged.
+// The limits of a map. A line beyond these limits is damaged.
 const (
 	maxPieces  = 1 << 19
 	maxUnit    = 1 << 40
@@ -35,7 +35,8 @@ const (
 	maxMapSize = 1 << 62
 )
 
-// ReadPart reads a line of a segment map and checks that the map in it can be read.
+// ReadPart reads one line of a segment map. It notes an error in f if the map in this line cannot
+// be read.
 func ReadPart(f *lex.Fields) Part {
 	p := Part{
 		SegmentMap: record.SegmentMap{
@@ -79,10 +80,10 @@ func ReadPart(f *lex.Fields) Part {
 	return p
 }
 
-// walk calls segment for each segment of the map, and block for each run of n equal blocks until
-// block returns false. mark is the sign before the segment's address: "", "+", or "&" if the
-// segment continues the last one. If the map cannot be read, walk returns what was expected and at
-// which offset of the text.
+// walk calls the function segment for each segment of the map, and the function block for each
+// group of n equal blocks. It stops if block returns false. The parameter mark is the sign before
+// the segment's address: "", "+", or "&" if the segment continues the last segment of the part
+// before. If the map cannot be read, walk returns what it expected and the offset in the text.
 func (p *Part) walk(segment func(s record.Segment, mark string),
 	block func(b record.Block, n int) bool,
 ) (at int, expected string) {
@@ -155,7 +156,8 @@ func cutSegment(s *record.Segment, text string) (rest, expected string) {
 	return rest, ""
 }
 
-// cutBlock cuts a block, or n equal blocks, off the beginning of the text.
+// cutBlock cuts a block off the beginning of the text, or a group of n equal blocks such as
+// "A20*3".
 func cutBlock(text string, unit int64) (b record.Block, n int, rest string, ok bool) {
 	i := bytes.IndexByte(blockLetters[:], text[0])
 	size, rest, ok := cutHexadecimal(text[1:])

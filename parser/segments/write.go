@@ -6,17 +6,17 @@ import (
 	"vramsoak/parser/record"
 )
 
-// blockLetters holds the letter of each block state in a map.
+// blockLetters holds the letter that stands for each block state in a map.
 var blockLetters = [...]byte{
 	record.BlockFree: 'F', record.BlockAllocated: 'A', record.BlockPending: 'P',
 }
 
-// BlockGrain is the size that PyTorch's blocks are multiples of: kMinBlockSize in
+// BlockGrain divides the size of every block in PyTorch: kMinBlockSize in
 // c10/cuda/CUDACachingAllocator.cpp.
 const BlockGrain = 512
 
-// maxLineMap is the length from which on a map is split over several lines. Docker splits lines of
-// a log at 16 KiB.
+// maxLineMap is the length in bytes above which a map is split into several lines. Docker splits
+// lines of a log at 16 KiB.
 const maxLineMap = 8 << 10
 
 // AppendLine appends the record as a line of the pipeline, without a newline at its end. A map that
@@ -73,7 +73,8 @@ func AppendLine(m *record.SegmentMap, b []byte) []byte {
 	return b
 }
 
-// unitOf returns the unit in which all blocks are whole: PyTorch's grain, or a byte.
+// unitOf returns the unit in which the map gives the sizes of blocks: 512 bytes if every block is a
+// multiple, else 1 byte.
 func unitOf(m *record.SegmentMap) int64 {
 	for i := range m.Segments {
 		for _, b := range m.Segments[i].Blocks {
@@ -85,7 +86,7 @@ func unitOf(m *record.SegmentMap) int64 {
 	return BlockGrain
 }
 
-// A segmentWriter writes the map of one SegmentMap, in parts.
+// A segmentWriter writes the text of a SegmentMap, in parts.
 type segmentWriter struct {
 	unit  int64
 	parts []string
@@ -93,7 +94,7 @@ type segmentWriter struct {
 	end   uint64 // address at which the last segment ends
 }
 
-// segment writes one segment and begins a new part when the current one is full.
+// segment writes a segment. It begins a new part when the current part is full.
 func (w *segmentWriter) segment(s *record.Segment) {
 	if len(w.part) > maxLineMap {
 		w.cut()

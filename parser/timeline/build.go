@@ -7,16 +7,17 @@ import (
 	"vramsoak/parser/segments"
 )
 
-// A Builder makes the timeline of one log after another. The zero value is ready.
+// A Builder makes the timeline of several logs, one after another. The zero value is ready to use.
 //
-// In a log with the harness's lines, these say where files begin and end. In other logs a file
-// begins where the pipeline names one, or else where the first checkpoint recurs; see [Splitter].
-// Logs do not influence each other: each is a run of its own.
+// In a log with the harness's lines, these lines say where files begin and end. In other logs, the
+// pipeline's own lines say it. If the pipeline does not name its files either, a file begins where
+// the name of the first checkpoint recurs; see [Splitter]. Each log is a run of its own and does
+// not influence the others.
 type Builder struct {
-	// Done, if set, is called with each file, and each stretch between files, after its last
-	// checkpoint. The builder then drops its checkpoints and pairs, except for the first
-	// [KeptCheckpoints] in all, so that the memory for a log depends only on its number of files. How
-	// a file ended may become known later.
+	// Done, if it is set, is called with each file after its last checkpoint, and with each stretch
+	// between files. The builder then drops the checkpoints and pairs of the file, except for the
+	// first [KeptCheckpoints] checkpoints in all. So the memory for a log depends only on its number
+	// of files. The file's status may become known after Done was called.
 	Done    func(*File)
 	tl      Timeline
 	file    *File // the open file; nil between files
@@ -25,7 +26,7 @@ type Builder struct {
 	batch   int
 	process int
 	log     logState
-	// resumed is set if the last record resumed the run, or was an orphan that the resumed run found.
+	// resumed is set if the last record was a Resume, or an orphan that the resumed run found.
 	resumed bool
 
 	keptCheckpoints  int                 // the checkpoints in files that are done
@@ -34,7 +35,7 @@ type Builder struct {
 	spareFiles       []File              // room for the next files
 }
 
-// AddCheckpoint is Add for a checkpoint.
+// AddCheckpoint is [Builder.Add] for a checkpoint.
 func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.noteLine(c.Pos)
 	b.checkpoint(c)
@@ -43,53 +44,56 @@ func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 // AddLines adds to the number of lines that were read.
 func (b *Builder) AddLines(n int) { b.tl.Lines += n }
 
-// SoFar returns the timeline without the open file and without the end of the log.
+// SoFar returns the timeline so far. The open file is included, but unfinished.
 func (b *Builder) SoFar() *Timeline { return &b.tl }
 
-// Timeline returns the timeline of the logs. No record may be added after it.
+// Timeline returns the timeline of all logs. No record may be added after this call.
 func (b *Builder) Timeline() *Timeline {
 	b.endLog()
 	return &b.tl
 }
 
-// A logState is the builder's knowledge about the current log.
+// A logState is what the builder knows about the current log.
 type logState struct {
 	last       record.Position
 	supervised bool
 	splitter   Splitter
-	// clock is the harness's last time. It dates the pipeline's lines that have no time, or one
-	// without a zone, to within a sample.
+	// clock is the last time that the harness gave. Lines of the pipeline without a full time get this
+	// time. It is wrong by at most the time between two samples.
 	clock time.Time
-	// calendar dates the lines that give no date, or no year.
+	// calendar completes the times of lines without a date or a year.
 	calendar calendar
-	// failing holds the last failure of each process that has done nothing since. Its keys are as
-	// [record.OutOfMemory].Speaker.
+	// failing holds the last failure of each process, until the process does something else. Its keys
+	// are the failures' Speaker, see [record.OutOfMemory].
 	failing map[string]lastFailure
-	// crashes holds the crashes of the ranks that have done nothing since.
+	// crashes holds the crashes of ranks that have done nothing since.
 	crashes      []CrashEnd
 	harnessLines int  // lines of the harness
 	hasRunStart  bool // by a run-start
-	// failureMaps joins the maps of failures that take several lines.
+	// failureMaps joins the parts of the maps that belong to failures.
 	failureMaps segments.Joiner
-	// earlyMap is a map that came before the message of its failure, or nil. earlySums are its sums.
+	// earlyMap is a map that came before the message of its failure, or nil. earlySums are the map's
+	// sums.
 	earlyMap  *record.SegmentMap
 	earlySums record.SegmentSums
-	// files, outside and checkpoints are the counts of the timeline when the log began.
+	// files, outside and checkpoints are the timeline's counts at the beginning of the log.
 	files, outside, checkpoints int
-	// splitKnown is set if it is known where files begin, so that closed files are final.
+	// splitKnown is set when the builder has decided where files begin. Closed files do not change any
+	// more.
 	splitKnown bool
-	// caches holds what the allocators keep as a cache, for the samples.
+	// caches holds the caches of the allocators. Samples need them.
 	caches allocatorCaches
-	// worker is set if the log is of a worker that sees one GPU alone, as its device 0. gpu is the
-	// number of that GPU.
+	// worker is set if the log is of a worker that sees only one GPU, as its device 0. gpu is the
+	// number of this GPU among all workers.
 	worker bool
 	gpu    int
-	// paths holds the index in the timeline of each file that the log named.
+	// paths holds, for each file that the log named, the file's index in the timeline.
 	paths map[string]int
 }
 
-// noteLine notes the line of a record. A line number that goes back means another log of the same
-// name: one log may be given twice.
+// noteLine notes the line of a record, and begins a new log if necessary. If the line number is
+// smaller than the last one, the record is of another log with the same path: a caller may give a
+// log twice.
 func (b *Builder) noteLine(at record.Position) {
 	if at.Line < b.log.last.Line || at.Path != b.log.last.Path {
 		if b.log.last != (record.Position{}) {
@@ -150,8 +154,8 @@ func (b *Builder) Add(rec record.Record) {
 	}
 }
 
-// addMap adds a map of segments and reports whether the record is one. A timeline keeps only the
-// sums of a map at a failed allocation. Plots read the maps themselves.
+// addMap adds a segment map, and reports whether the record is one. A timeline keeps only the sums
+// of a map at a failed allocation. The plots read whole maps from the log themselves.
 func (b *Builder) addMap(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.SegmentMap:
@@ -166,7 +170,7 @@ func (b *Builder) addMap(rec record.Record) bool {
 	return true
 }
 
-// addPipeline adds a record of the pipeline and reports whether it is one.
+// addPipeline adds a record of the pipeline, and reports whether the record is one.
 func (b *Builder) addPipeline(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.Checkpoint:
@@ -197,7 +201,7 @@ func (b *Builder) addPipeline(rec record.Record) bool {
 	return true
 }
 
-// event adds what the pipeline said about its memory.
+// event adds an event: a line in which the pipeline says what it did about its memory.
 func (b *Builder) event(r *record.Event) {
 	b.tl.Words++
 	if f := b.file; f != nil && len(f.Checkpoints) == 0 { // else its checkpoints say how far it came
@@ -214,7 +218,7 @@ func (b *Builder) event(r *record.Event) {
 	}
 }
 
-// fileStart adds the beginning of a file, from a line of the harness or of the pipeline.
+// fileStart adds the beginning of a file. The harness or the pipeline wrote the line.
 func (b *Builder) fileStart(r record.FileStart) {
 	clear(b.log.failing)
 	b.log.crashes = nil
@@ -238,7 +242,7 @@ func (b *Builder) fileStart(r record.FileStart) {
 	b.noteAudioLength(r)
 }
 
-// fileEnd adds the end of a file, from a line of the harness or of the pipeline.
+// fileEnd adds the end of a file. The harness or the pipeline wrote the line.
 func (b *Builder) fileEnd(r record.FileEnd) {
 	clear(b.log.failing)
 	b.log.crashes = nil
@@ -249,8 +253,8 @@ func (b *Builder) fileEnd(r record.FileEnd) {
 	b.end(r)
 }
 
-// date completes the time of a pipeline's record. In a supervised log a record without a full time
-// gets the harness's clock. In other logs the calendar counts days and years.
+// date completes the time of a pipeline's record. In a supervised log, a record without a full time
+// gets the harness's last time. In other logs the calendar counts days and years.
 func (b *Builder) date(h *record.Header) {
 	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless) && !b.log.clock.IsZero() {
 		h.Time, h.Local, h.Dateless, h.Yearless = b.log.clock, false, false, false
@@ -259,7 +263,7 @@ func (b *Builder) date(h *record.Header) {
 	b.log.calendar.date(h)
 }
 
-// endLog closes the open file and the crashes at the end of a log.
+// endLog ends the open file, and adds the crashes at the end of the log.
 func (b *Builder) endLog() {
 	b.EndCrashes(b.log.last.Line)
 	if !b.log.splitKnown {
@@ -268,11 +272,13 @@ func (b *Builder) endLog() {
 	b.close()
 }
 
-// maxUnsplit is how many checkpoints are read before the builder decides where files begin, and how
-// many samples between files it keeps together. It bounds the memory for a log without end.
+// maxUnsplit is the most checkpoints that are read before the builder decides where files begin. It
+// is also the most sampled checkpoints that one stretch between files keeps. Both limit the memory
+// for an endless log.
 const maxUnsplit = 1 << 13
 
-// finishSplit decides where files begin in the log, and finishes the files that have ended.
+// finishSplit decides where files begin in the log. Then it finishes the files that have ended
+// already.
 func (b *Builder) finishSplit() {
 	if !b.log.supervised && !b.log.splitter.named {
 		b.resplit()

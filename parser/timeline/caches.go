@@ -2,10 +2,10 @@ package timeline
 
 import "vramsoak/parser/record"
 
-// allocatorCaches holds what the allocators of a process keep as a cache (see
-// [record.Reading.Cache]) at the last checkpoint of each lane. A sample between two checkpoints
-// gets the smaller cache of the two: the program did not need at least that much of the driver's
-// figure.
+// allocatorCaches holds how much memory the allocators of a process hold as a cache (see
+// [record.Reading.Cache]), at the last checkpoint of each lane. A sample between two checkpoints
+// gets the smaller of their two caches. The program did not need at least this much of the memory
+// that the driver counts.
 type allocatorCaches struct{ lanes []laneCache }
 
 // A laneCache is the cache of one lane.
@@ -15,10 +15,10 @@ type laneCache struct {
 	from   int // index of the first sample after the checkpoint
 }
 
-// maxCacheLanes bounds the lanes. Lanes beyond it have no known cache.
+// maxCacheLanes is the most lanes. Samples ignore the caches of further lanes.
 const maxCacheLanes = 64
 
-// add takes the next checkpoint. samples are the timeline's samples so far.
+// add takes the next checkpoint. The parameter samples holds the timeline's samples so far.
 func (b *allocatorCaches) add(c *record.Checkpoint, samples []record.Sample) {
 	cache, ok := c.Cache()
 	if !ok {
@@ -43,7 +43,8 @@ func (b *allocatorCaches) add(c *record.Checkpoint, samples []record.Sample) {
 	}
 }
 
-// of returns the sum of the caches on a device, by the driver's number, at the last checkpoints.
+// of returns the sum of all caches on a device at the last checkpoints. The parameter device is the
+// driver's number.
 func (b *allocatorCaches) of(device int) (cached int64) {
 	for _, l := range b.lanes {
 		if b.sameDevice(l.lane.Device, device) {
@@ -53,8 +54,9 @@ func (b *allocatorCaches) of(device int) (cached int64) {
 	return cached
 }
 
-// sameDevice reports whether the driver's number of a lane's device is device. If all checkpoints
-// are of one device, any number is its number. See [DriverLedgers.DeviceNumber].
+// sameDevice reports whether a lane's device is the device with the driver's number `device`. If
+// all checkpoints are of one device, any number of the driver's matches. See
+// [DriverLedgers.DeviceNumber].
 func (b *allocatorCaches) sameDevice(lane, device int) bool {
 	if lane == device {
 		return true

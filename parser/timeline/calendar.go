@@ -7,10 +7,11 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// A calendar counts the days of a log whose lines give only the time of day, and the years of a log
-// whose lines give no year. Time may step back a little, because of two writers or a clock that is
-// set. A step back of more than half a day is midnight, and one of more than half a year is New
-// Year.
+// A calendar completes times without a date or without a year. It counts the days of a log whose
+// lines give only the time of day, and the years of a log whose lines give no year. Times may go
+// back a little, because two processes write the log or the clock was set. If a time goes back by
+// more than half a day, midnight has passed. If a date goes back by more than half a year, New Year
+// has passed.
 type calendar struct {
 	latest  time.Time // the latest time so far, with the days or years that were counted
 	lacks   stamp.Gap // what the most complete lines so far leave out
@@ -21,12 +22,12 @@ type calendar struct {
 const (
 	halfDay  = 12 * time.Hour
 	halfYear = 183 * 24 * time.Hour
-	// maxLate is how much older a line may be than the first line of a new day or year before it.
+	// maxLate is how late a line of the day before, or the year before, may come after midnight.
 	maxLate = time.Hour
 )
 
-// date completes the time of a header from the lines before it. The first line without a date or a
-// year is in the year 0.
+// date completes the time of a header with the days or years that were counted. The first line
+// without a date or a year gets the year 0.
 func (c *calendar) date(h *record.Header) {
 	if h.Time.IsZero() {
 		return
@@ -56,8 +57,9 @@ func (c *calendar) date(h *record.Header) {
 	}
 }
 
-// unwrap adds the days or years that were counted to a time. It adds one more if the time is then
-// long before the latest one. It adds one less for a late line of the day or year before.
+// unwrap adds the counted days or years to a time. If the result is much earlier than the latest
+// time, a new day or year has begun, and unwrap counts it. If the result is much later, the line is
+// a late one of the day or year before.
 func (c *calendar) unwrap(t time.Time) time.Time {
 	at := addUnits(t, c.wraps, c.lacks)
 	switch {
@@ -72,7 +74,7 @@ func (c *calendar) unwrap(t time.Time) time.Time {
 	return at
 }
 
-// nearest returns the time on the day, or in the year, that brings it closest to the latest time.
+// nearest returns the time on the day, or in the year, that is closest to the latest time.
 func (c *calendar) nearest(t time.Time, lacks stamp.Gap) time.Time {
 	month, day := t.Month(), t.Day()
 	if lacks == stamp.NoDate {
@@ -89,7 +91,7 @@ func (c *calendar) nearest(t time.Time, lacks stamp.Gap) time.Time {
 	return t
 }
 
-// addUnits adds n days if the date is missing, else n years.
+// addUnits adds n days to a time without a date, or n years to a time without a year.
 func addUnits(t time.Time, n int, lacks stamp.Gap) time.Time {
 	if lacks == stamp.NoDate {
 		return t.AddDate(0, 0, n)
@@ -97,7 +99,7 @@ func addUnits(t time.Time, n int, lacks stamp.Gap) time.Time {
 	return t.AddDate(n, 0, 0)
 }
 
-// minWrap is the shortest step back that means the next day or year.
+// minWrap returns how far a time must go back to mean the next day or year.
 func minWrap(lacks stamp.Gap) time.Duration {
 	if lacks == stamp.NoDate {
 		return halfDay

@@ -6,25 +6,25 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A CrashEnd is a crash after which the log does not show any more work.
+// A CrashEnd is a crash after which the log shows no more work.
 type CrashEnd struct {
-	// First and Last are its first and last message: a traceback may be followed by a line of the
-	// shell.
+	// First and Last are the first and the last message of the crash. For example, a line of the shell
+	// may follow a traceback.
 	First, Last  record.Crash
 	Run, Process int // as in File
-	// noReadings is set if no reading of its rank came before it.
+	// noReadings is set if the crash's rank had no reading before the crash.
 	noReadings bool
 }
 
-// crashRange is the most lines between two crashes that count as one, and between the last crash
-// and the end of the log. The stacks of threads and a launcher's summary take lines. If more
-// follows a traceback, the program caught it.
+// crashRange is the most lines between two messages of the same crash, and between the last message
+// and the end of the log. Threads' stacks and a launcher's summary may take that many lines. If
+// more lines follow a traceback, the program caught the exception and went on.
 const crashRange = 256
 
-// maxCrashes is the most ranks of a log whose crashes are kept.
+// maxCrashes is the most ranks whose crashes are kept in a log.
 const maxCrashes = 64
 
-// addCrash keeps a crash until the log shows that the work went on.
+// addCrash keeps a crash until the log shows that its rank went on working.
 func (b *Builder) addCrash(r record.Crash) {
 	for i := range b.log.crashes {
 		if end := &b.log.crashes[i]; end.First.Lane.Rank == r.Lane.Rank {
@@ -52,8 +52,8 @@ func (b *Builder) addCrash(r record.Crash) {
 	})
 }
 
-// noteSurvival drops the crashes that a reading follows. If the rank of the crash has readings,
-// only a reading of that rank counts.
+// noteSurvival drops the crashes of ranks that went on working, as the checkpoint c shows. If a
+// rank had no readings before its crash, a reading of any rank counts.
 func (b *Builder) noteSurvival(c *record.Checkpoint) {
 	if len(b.log.crashes) > 0 {
 		b.log.crashes = slices.DeleteFunc(b.log.crashes, func(end CrashEnd) bool {
@@ -62,7 +62,7 @@ func (b *Builder) noteSurvival(c *record.Checkpoint) {
 	}
 }
 
-// dropMemoryCrash drops a crash whose traceback was of a failed allocation.
+// dropMemoryCrash drops a crash whose message is the message of a failed allocation.
 func (b *Builder) dropMemoryCrash(r *record.OutOfMemory) {
 	if len(b.log.crashes) == 0 {
 		return
@@ -76,8 +76,9 @@ func (b *Builder) dropMemoryCrash(r *record.OutOfMemory) {
 	}
 }
 
-// EndCrashes adds the crashes near the end of a log with that many lines. Call it when a log was
-// read to its end. In a supervised log the harness says how each process ended, so none is added.
+// EndCrashes adds the crashes near the end of a log. Call it when the whole log was read, with its
+// number of lines. It adds no crash of a supervised log, because the harness says there how each
+// process ended.
 func (b *Builder) EndCrashes(lines int) {
 	for _, end := range b.log.crashes {
 		if !b.log.supervised && lines <= end.Last.Line().Line+crashRange {

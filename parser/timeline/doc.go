@@ -1,7 +1,7 @@
-// Package timeline puts the records of logs together: which file was processed when, which
-// checkpoints enclose a stage or a cleanup, and what the harness saw meanwhile. Judging is the task
-// of harness/check.
+// Package timeline arranges the records of logs: which file was processed when, which checkpoints
+// enclose a stage or a cleanup, and what the harness measured meanwhile. It judges nothing; package
+// harness/check does.
 //
-// A [Builder] takes records one by one. Beyond what the [Timeline] keeps of each file it needs
-// constant memory.
+// A [Builder] takes the records one by one. It needs constant memory, apart from what the
+// [Timeline] keeps of each file.
 package timeline

@@ -8,12 +8,12 @@ import (
 	"vramsoak/parser/record"
 )
 
-// maxSampleDistance is the longest time between a moment and a sample that is used for it: ten
-// samples at the harness's usual rate.
+// maxSampleDistance is the longest time between a line and a sample that is used for the line. It
+// is ten times the harness's usual time between two samples.
 const maxSampleDistance = time.Second
 
-// DriverLedgers holds what the driver said about each device in each run. It is a second ledger
-// beside the allocator's.
+// DriverLedgers holds the driver's figures for each device in each run. Checks compare them with
+// the allocator's figures.
 type DriverLedgers struct {
 	ledgers map[ledgerKey]*DriverLedger
 	devices map[int][]int // the devices of each run that have samples
@@ -22,8 +22,8 @@ type DriverLedgers struct {
 
 type ledgerKey struct{ run, device int }
 
-// NewDriverLedgers returns the ledgers of a timeline's samples. lanes are the lanes of its
-// checkpoints.
+// NewDriverLedgers returns the ledgers of a timeline's samples. The parameter lanes holds the lanes
+// of the timeline's checkpoints.
 func NewDriverLedgers(tl *Timeline, lanes []record.Lane) *DriverLedgers {
 	b := &DriverLedgers{ledgers: map[ledgerKey]*DriverLedger{}, devices: map[int][]int{}, lanes: lanes}
 	for i := range tl.Samples {
@@ -38,8 +38,8 @@ func NewDriverLedgers(tl *Timeline, lanes []record.Lane) *DriverLedgers {
 			b.ledgers[key] = l
 			b.devices[s.Run] = append(b.devices[s.Run], s.Lane.Device)
 		}
-		// Before a process has a context the driver does not name it, and only the use of the device
-		// is known.
+		// Before a process has a CUDA context, the driver does not name the process, and only the
+		// device's use is known. These samples are dropped when the first sample of the process follows.
 		if s.Source == record.SourceProcess && l.Source != record.SourceProcess {
 			l.Source, l.samples = s.Source, nil
 		}
@@ -50,8 +50,8 @@ func NewDriverLedgers(tl *Timeline, lanes []record.Lane) *DriverLedgers {
 	return b
 }
 
-// OfLane returns the driver's ledger of a lane in a run, or nil if there is none. It is nil if
-// several ranks use the device, because a sample counts all processes together.
+// OfLane returns the driver's ledger of a lane in a run, or nil without samples. It also returns
+// nil if several ranks use the device, because a sample counts all processes together.
 func (b *DriverLedgers) OfLane(run int, lane record.Lane) *DriverLedger {
 	shared := slices.ContainsFunc(b.lanes, func(l record.Lane) bool {
 		return l.Device == lane.Device && l != lane
@@ -63,10 +63,10 @@ func (b *DriverLedgers) OfLane(run int, lane record.Lane) *DriverLedger {
 	return b.ledgers[ledgerKey{run, device}]
 }
 
-// DeviceNumber returns the driver's number of a lane's device in a run. ok is false if no samples
-// of the device exist. If the checkpoints are of one device only, it returns the one device that
-// the driver saw in use, whatever its number: a pipeline that chooses its GPU counts in another way
-// than the driver.
+// DeviceNumber returns the driver's number of a lane's device in a run. ok is false if the device
+// has no samples. A pipeline that selects its GPU numbers devices differently from the driver. So
+// if all checkpoints are of one device, and the driver has samples of one device only, DeviceNumber
+// returns this device's number.
 func (b *DriverLedgers) DeviceNumber(run int, lane record.Lane) (device int, ok bool) {
 	if b.ledgers[ledgerKey{run, lane.Device}] != nil {
 		return lane.Device, true
@@ -81,11 +81,11 @@ func (b *DriverLedgers) DeviceNumber(run int, lane record.Lane) (device int, ok 
 }
 
 // DeviceNumbers returns the driver's numbers of the devices that have samples in a run, in the
-// order of the log.
+// order of their first samples.
 func (b *DriverLedgers) DeviceNumbers(run int) []int { return b.devices[run] }
 
-// OfDevice returns the driver's ledger of a device in a run, or nil. It counts all processes of the
-// pipeline together.
+// OfDevice returns the driver's ledger of a device in a run, or nil. The ledger counts all
+// processes of the pipeline together.
 func (b *DriverLedgers) OfDevice(run, device int) *DriverLedger {
 	return b.ledgers[ledgerKey{run, device}]
 }
@@ -99,13 +99,13 @@ type DriverLedger struct {
 // Samples returns the samples in the order of the log.
 func (l *DriverLedger) Samples() []*record.Sample { return l.samples }
 
-// At returns the memory in use at the moment of a line. It lies between the values of the samples
-// before and after the line, both included. Memory that was taken and given back between the two is
-// not seen. ok is false if one of the two samples is missing, more than a second away, or of
-// another process.
+// At returns the memory in use at a line of the log. The true value lies between the values of the
+// samples before and after the line, so the size's Low and High are these two values. Memory that
+// was both taken and given back between the two samples does not show. ok is false if one of the
+// two samples is missing, is more than a second away, or is of another process.
 //
-// The search goes by time and begins at the samples around the line. If a pipeline's lines have no
-// times, or its clock jumps, the result is off by a sample at most.
+// At looks first for the samples around the line and then corrects by time. If the pipeline's lines
+// have no times, or its clock jumps, the result may be of the next or the previous sample.
 func (l *DriverLedger) At(h record.Header) (used record.Size, ok bool) {
 	after := sort.Search(len(l.samples), func(i int) bool {
 		return l.samples[i].Pos.Line > h.Pos.Line

@@ -9,22 +9,23 @@ import (
 	"vramsoak/parser/segments"
 )
 
-// failureRange is the most lines of the pipeline between a failure and a line that belongs to it.
+// failureRange is the most lines of the pipeline between a failure and a line that can belong to
+// this failure.
 const failureRange = 64
 
-// tracebackGap is the most lines between a message and a traceback that repeats it.
+// tracebackGap is the most lines between a message and the traceback that repeats this message.
 const tracebackGap = 8
 
-// A lastFailure is the last failed allocation of one process. It is kept until the log shows that
-// the process did something else.
+// A lastFailure is the last failed allocation of a process. It is kept until the log shows that the
+// process went on.
 type lastFailure struct {
 	file         *File
 	records      []int // of the file's OOMs: a failure may be printed several times
 	harnessLines int   // lines of the harness before it
 }
 
-// failedFile returns the last file if it ended badly and nothing followed it yet, else nil.
-// Programs print the error of a file once more after it.
+// failedFile returns the last file, if it did not end well and no other work followed it, else nil.
+// Many programs print the error of a file once more after the file's end.
 func (b *Builder) failedFile() *File {
 	if b.file != nil || b.outside != nil || len(b.tl.Files) == b.log.files {
 		return nil
@@ -36,7 +37,7 @@ func (b *Builder) failedFile() *File {
 	return f
 }
 
-// addFailure adds a failure to the file in which it happened.
+// addFailure adds a failure to the file during which it happened.
 func (b *Builder) addFailure(r record.OutOfMemory) {
 	f := b.failedFile()
 	if f == nil {
@@ -67,10 +68,11 @@ func (b *Builder) addFailure(r record.OutOfMemory) {
 	b.log.failing[r.Speaker] = this
 }
 
-// maxFailing bounds the processes whose last failures are kept. A log may name any number.
+// maxFailing is the most processes whose last failures are kept. A log may name any number of
+// processes.
 const maxFailing = 4 * failureRange
 
-// forget drops the failures that are too far before a line for a fallback to belong to them.
+// forget drops the failures so far above a line that no fallback can belong to them any more.
 func (b *Builder) forget(line int) {
 	for speaker, last := range b.log.failing {
 		if b.linesSince(last, line) > failureRange {
@@ -82,19 +84,20 @@ func (b *Builder) forget(line int) {
 	}
 }
 
-// linesSince returns the number of lines of the pipeline from a failure to a line.
+// linesSince returns the number of the pipeline's lines between a failure and a line.
 func (b *Builder) linesSince(last lastFailure, line int) int {
 	return line - last.lastMessage().Pos.Line - (b.log.harnessLines - last.harnessLines)
 }
 
-// repeatsFailure reports whether the next message repeats this one. It has the same words, at the
-// end of a traceback or after words that say so. The traceback may also come first:
+// repeatsFailure reports whether the message next repeats the message r. A message repeats another
+// if both have the same text, and one of them ends a traceback or says that it repeats an error:
 //
 //	❌ Batch processing failed, falling back to sequential: CUDA error: out of memory
 //	⚠️  CUDA error detected: CUDA error: out of memory
 //
-// The same words alone may come from a second attempt that failed as well. A program may also
-// announce the failure in its own words: "CUDA OOM during voice enrollment".
+// The same text alone does not suffice, because a second attempt may have failed in the same way. A
+// program may also announce a failure in its own words, "CUDA OOM during voice enrollment", just
+// before or after the allocator's message. These two messages are one failure too.
 func repeatsFailure(r *record.OutOfMemory, next *record.OutOfMemory) bool {
 	gap := next.Pos.Line - next.Traceback - r.Pos.Line // 1 for the next line
 	repeats := (next.Traceback > 0 || next.Repeated || r.Traceback > 0 && next.NamesFallback) &&
@@ -103,15 +106,15 @@ func repeatsFailure(r *record.OutOfMemory, next *record.OutOfMemory) bool {
 	return (repeats || announced) && gap > 0 && gap <= tracebackGap
 }
 
-// isAnnounced reports whether the message is a program's own words on a failure, without the
-// fallback.
+// isAnnounced reports whether the message announces a failure in the program's own words, and names
+// no fallback.
 func isAnnounced(r *record.OutOfMemory) bool {
 	return !r.NamesFallback && !r.HasRequested && strings.HasPrefix(r.Text, "CUDA OOM ")
 }
 
-// noteFallback marks the failure that a fallback follows. A line that names its failure marks that
-// one alone, see NamesFailure. Other lines mark the last failure of the same process, if it is
-// near.
+// noteFallback marks the failure that a fallback follows. If the line itself names its failure,
+// that failure is marked already, see NamesFailure. Otherwise the last failure of the same process
+// is marked, if it is near.
 func (b *Builder) noteFallback(r *record.Event) {
 	last, ok := b.log.failing[r.Speaker]
 	if !ok || r.NamesFailure || last.file != cmp.Or(b.file, b.outside) {
@@ -127,13 +130,13 @@ func (l lastFailure) lastMessage() *record.OutOfMemory {
 	return &l.file.OOMs[l.records[len(l.records)-1]]
 }
 
-// hasTraceback reports whether one of its messages ends a traceback. A second traceback is then of
-// another failure.
+// hasTraceback reports whether one of the failure's messages ends a traceback. If so, the next
+// traceback is of another failure.
 func (l lastFailure) hasTraceback() bool {
 	return slices.ContainsFunc(l.records, func(i int) bool { return l.file.OOMs[i].Traceback > 0 })
 }
 
-// pardon marks every message of the failure as followed by a fallback.
+// pardon marks every message of the failure: a fallback followed.
 func (l lastFailure) pardon() {
 	if l.lastMessage().Fallback {
 		return
@@ -143,9 +146,9 @@ func (l lastFailure) pardon() {
 	}
 }
 
-// noteWork drops the last failures of a process that reached a checkpoint: no fallback follows them
-// directly any more. A checkpoint with "(failed)" does not count, because vramlog prints it when an
-// error leaves a stage.
+// noteWork drops the last failures of a process that reached a checkpoint, because a later fallback
+// does not belong to them. A checkpoint whose name ends with "(failed)" does not count. The library
+// vramlog logs it when an error leaves a stage.
 func (b *Builder) noteWork(c *record.Checkpoint) {
 	if len(b.log.failing) == 0 || c.Sampled || strings.HasSuffix(c.Name, "(failed)") {
 		return
@@ -157,8 +160,8 @@ func (b *Builder) noteWork(c *record.Checkpoint) {
 	}
 }
 
-// addFailureMap gives the last failure what the allocator held at it. If the map fits no failure,
-// it is kept for the message that follows.
+// addFailureMap adds a segment map that belongs to a failure. If the map fits the last failure,
+// addFailureMap sets the failure's Held. Otherwise it keeps the map for the message that follows.
 func (b *Builder) addFailureMap(rec record.Record, _ error) bool {
 	m, ok := rec.(record.SegmentMap)
 	if !ok || m.Requested == 0 {
@@ -176,7 +179,7 @@ func (b *Builder) addFailureMap(rec record.Record, _ error) bool {
 	return true
 }
 
-// attachEarlyMap gives a failure the map that came shortly before its message.
+// attachEarlyMap sets Held of a failure whose segment map came shortly before its message.
 func (b *Builder) attachEarlyMap(r *record.OutOfMemory) {
 	if m := b.log.earlyMap; m != nil && mapBelongsTo(r, m) {
 		sums := b.log.earlySums
@@ -185,8 +188,8 @@ func (b *Builder) attachEarlyMap(r *record.OutOfMemory) {
 	b.log.earlyMap = nil
 }
 
-// mapBelongsTo reports whether a map may be of the failure. It must be near the message, and have
-// the same requested size within the message's digits.
+// mapBelongsTo reports whether a segment map may be of the failure. The map must be near the
+// message, and both must have the same requested size, as far as the message's digits tell.
 func mapBelongsTo(r *record.OutOfMemory, m *record.SegmentMap) bool {
 	apart := max(r.Pos.Line-m.Pos.Line, m.Pos.Line-r.Pos.Line)
 	off := max(r.Requested.Bytes-m.Requested, m.Requested-r.Requested.Bytes)

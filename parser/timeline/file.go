@@ -8,9 +8,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// begin begins a file that a log without the harness's lines shows.
+// begin begins a file in a log without the harness's lines.
 func (b *Builder) begin(start record.FileStart) {
-	// its work went on up to here
+	// The file before has no checkpoints, so its work may have lasted until now.
 	if f := b.file; f != nil && len(f.Checkpoints) == 0 && !start.Time.IsZero() {
 		f.End = start.Time
 	}
@@ -18,8 +18,8 @@ func (b *Builder) begin(start record.FileStart) {
 	b.open(start)
 }
 
-// currentFile returns the file to which a record of the pipeline belongs: the open file, else the
-// stretch between files.
+// currentFile returns the file to which a record of the pipeline belongs. This is the open file, or
+// the stretch between files if no file is open.
 func (b *Builder) currentFile(h *record.Header) *File {
 	switch {
 	case b.file != nil:
@@ -34,7 +34,7 @@ func (b *Builder) currentFile(h *record.Header) *File {
 	return b.outside
 }
 
-// open closes the open file and begins the next.
+// open closes the open file and begins the next file.
 func (b *Builder) open(start record.FileStart) {
 	b.close()
 	b.file = b.newFile(File{
@@ -48,8 +48,8 @@ func (b *Builder) open(start record.FileStart) {
 	}
 }
 
-// noteAudioLength takes the length of the open file's audio from the pipeline, if the harness did
-// not know it.
+// noteAudioLength sets the length of the open file's audio from the pipeline's line, if the harness
+// did not give it.
 func (b *Builder) noteAudioLength(r record.FileStart) {
 	f := b.file
 	if f != nil && f.AudioSeconds == 0 && (f.Path == "" || path.Base(r.Path) == path.Base(f.Path)) {
@@ -57,7 +57,8 @@ func (b *Builder) noteAudioLength(r record.FileStart) {
 	}
 }
 
-// newFile returns a file from an array of several. A log may have a hundred thousand files.
+// newFile returns a copy of f in an array of 64 files. A log may have a hundred thousand files, and
+// allocating them one by one would be slow.
 func (b *Builder) newFile(f File) *File {
 	if len(b.spareFiles) == 0 {
 		b.spareFiles = make([]File, 64)
@@ -68,7 +69,7 @@ func (b *Builder) newFile(f File) *File {
 	return next
 }
 
-// extend extends the file to a record in it.
+// extend makes a record of the pipeline the end of the file so far.
 func (f *File) extend(h *record.Header) {
 	f.EndPos = h.Pos
 	if f.Start.IsZero() {
@@ -79,7 +80,7 @@ func (f *File) extend(h *record.Header) {
 	}
 }
 
-// end ends a file. The pipeline's line does so only in a log without the harness's lines.
+// end ends a file. In a log with the harness's lines, the pipeline's own line only gives the error.
 func (b *Builder) end(r record.FileEnd) {
 	if r.Pipeline && b.log.supervised {
 		if b.file != nil {
@@ -108,9 +109,9 @@ func (b *Builder) end(r record.FileEnd) {
 	}
 }
 
-// fileEnding returns the file that a line ends: the open file, or an earlier file with that path.
-// For a pipeline that prints only the ends of files, it is the stretch since the last file, or a
-// new file. It returns nil if the line repeats an end.
+// fileEnding returns the file that a file-end line ends. This is the open file, or an earlier file
+// with the line's path. Some pipelines print only the ends of files. Then it is the stretch since
+// the last file, or a new file. fileEnding returns nil if the line repeats an earlier end.
 func (b *Builder) fileEnding(r record.FileEnd) *File {
 	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path ||
 		b.file.Supervised) {
@@ -156,7 +157,7 @@ func (b *Builder) close() {
 	b.closeOutside()
 }
 
-// closeOutside ends the stretch between files.
+// closeOutside ends the stretch between files, if there is one.
 func (b *Builder) closeOutside() {
 	if f := b.outside; f != nil {
 		b.outside = nil

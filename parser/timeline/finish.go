@@ -2,8 +2,8 @@ package timeline
 
 import "slices"
 
-// finish pairs a file's checkpoints. If they are the same as in the last file, it reuses the pairs
-// of that file. With Done it then hands the file over.
+// finish pairs the checkpoints of a file. If the last file had the same checkpoints, it reuses that
+// file's pairs. If Done is set, finish then calls Done and drops the checkpoints.
 func (b *Builder) finish(f *File) {
 	if !b.log.splitKnown {
 		return // the file may yet be split
@@ -30,13 +30,13 @@ func (b *Builder) finish(f *File) {
 	}
 }
 
-// KeptCheckpoints is how many checkpoints stay in the timeline of a [Builder] with Done: enough to
-// show a typical file.
+// KeptCheckpoints is how many checkpoints stay in the timeline if [Builder].Done is set. They are
+// enough to show a typical file.
 const KeptCheckpoints = 1 << 13
 
-// grow returns a slice with room for another item, twice as large if it was full. append grows a
-// large slice by a quarter. For hundreds of thousands of items it would copy often, and leave more
-// garbage than the slice has bytes.
+// grow returns a slice with room for at least one more item. It doubles a slice that is full.
+// append would grow a large slice by only a quarter. With hundreds of thousands of items, append
+// would copy often and leave much garbage.
 func grow[T any](s []T) []T {
 	if len(s) == cap(s) {
 		return slices.Grow(s, max(1, len(s)))
@@ -44,7 +44,8 @@ func grow[T any](s []T) []T {
 	return s
 }
 
-// sameCheckpoints reports whether two files have the same checkpoints in the same order.
+// sameCheckpoints reports whether two files have checkpoints with the same names and lanes, in the
+// same order.
 func (f *File) sameCheckpoints(other *File) bool {
 	if len(f.Checkpoints) != len(other.Checkpoints) {
 		return false

@@ -6,8 +6,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// pair finds the file's stages and cleanups. An After closes the latest open Before of its name in
-// its lane. Any Before that was opened in between and is still open has no After.
+// pair finds the file's stages and cleanups. An After closes the latest open Before that has the
+// same name and lane. If another Before was opened in between and is still open, it has no After
+// and goes to Unpaired.
 func (f *File) pair() {
 	type opened struct {
 		name string
@@ -54,8 +55,8 @@ func (f *File) pair() {
 	f.nest()
 }
 
-// nest finds each cleanup's innermost stage, and the last cleanup within each stage and its inner
-// stages. Stages and cleanups are in the order of Before.
+// nest finds the innermost stage around each cleanup. It also marks the last cleanup within each
+// stage, inner stages included. Stages and cleanups must be in the order of their Before.
 func (f *File) nest() {
 	inside := map[record.Lane][]int{}
 	before := map[record.Lane]int{} // the last cleanup of each lane

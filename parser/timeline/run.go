@@ -6,7 +6,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// currentRun returns the run that a line of the harness belongs to.
+// currentRun returns the run to which a line of the harness belongs.
 func (b *Builder) currentRun() *Run {
 	n := len(b.tl.Runs)
 	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
@@ -16,7 +16,7 @@ func (b *Builder) currentRun() *Run {
 	return &b.tl.Runs[n-1]
 }
 
-// startRun begins a run. It is a new one if the log had anything before.
+// startRun begins a run. It takes a new run number if the log had any files or runs before.
 func (b *Builder) startRun(r record.RunStart) {
 	b.close()
 	b.log.hasRunStart = true
@@ -31,8 +31,8 @@ func (b *Builder) startRun(r record.RunStart) {
 	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch, Start: r})
 }
 
-// batchOf returns the batch of a run that begins: the run itself, or the batch of an earlier worker
-// of the same run.
+// batchOf returns the batch of a run that begins. If an earlier worker of the same run has a log in
+// the timeline, it is that worker's batch, else the run itself.
 func (b *Builder) batchOf(r record.RunStart) int {
 	if r.Workers == 0 || r.ID == "" {
 		return b.run
@@ -53,15 +53,15 @@ func (b *Builder) batchOf(r record.RunStart) int {
 	return batch
 }
 
-// renumber gives a worker's device 0 the number of its GPU among all workers.
+// renumber replaces a worker's device 0 with the number of the worker's GPU among all workers.
 func (l *logState) renumber(lane *record.Lane) {
 	if l.worker && lane.Device == 0 {
 		lane.Device = l.gpu
 	}
 }
 
-// isQuoted reports whether a line with the harness's prefix is not the harness's. That includes a
-// line about a file without index and path, in a log without a run-start: the harness always names
+// isQuoted reports whether a line with the harness's prefix is not of the harness. A line about a
+// file with neither index nor path is not, if the log has no run-start: the harness always names
 // the file.
 func (b *Builder) isQuoted(rec record.Record) bool {
 	index, path := 1, ""
@@ -80,15 +80,15 @@ func (b *Builder) isQuoted(rec record.Record) bool {
 	return !b.log.hasRunStart && index == 0 && path == ""
 }
 
-// countQuoted counts a line with the harness's prefix that is not the harness's.
+// countQuoted counts a line that has the harness's prefix and is not of the harness.
 func (b *Builder) countQuoted(at record.Position) {
 	if b.tl.Quoted++; b.tl.Quoted == 1 {
 		b.tl.FirstQuoted = at
 	}
 }
 
-// addHarness adds a record of the harness. resumed reports whether the record before resumed the
-// run.
+// addHarness adds a record of the harness. The parameter resumed is set if the record before
+// resumed the run.
 func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	switch r := rec.(type) {
 	case record.Sample:
@@ -141,7 +141,7 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	}
 }
 
-// noteHarness notes that the log has a line of the harness, and its time.
+// noteHarness notes that the log has lines of the harness, and remembers the time of this line.
 func (b *Builder) noteHarness(h record.Header) {
 	b.log.supervised = true
 	b.log.harnessLines++

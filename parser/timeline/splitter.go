@@ -8,10 +8,11 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Splitter finds where files begin in the output of a pipeline that runs without the harness's
-// lines. A file begins where the pipeline names one, or else where the file's first checkpoint
-// recurs. Sampled checkpoints begin no file. The harness uses it while a pipeline runs, the
-// [Builder] on a log without the harness's lines.
+// A Splitter finds where files begin in a pipeline's output that has no lines of the harness. If
+// the pipeline names its files, a file begins at each such line. Otherwise a file begins at each
+// checkpoint that has the name of the first checkpoint. A sampled checkpoint never begins a file.
+// The harness uses the Splitter while a pipeline runs. The [Builder] uses it for a log without the
+// harness's lines.
 type Splitter struct {
 	first *record.Checkpoint
 	named bool
@@ -45,10 +46,10 @@ func (s *Splitter) begins(c *record.Checkpoint) bool {
 		s.numbered && WithoutNumbers(c.Name) == WithoutNumbers(s.first.Name))
 }
 
-// resplit corrects what the splitter cannot know while it reads. Some programs log a few
-// checkpoints once, before the first file. Others log a cleanup that recurs only when something
-// fails. Their files begin at the first checkpoint that recurs and is not inside a pair. If the
-// head of the log is missing because it was rotated, the files begin after the rest of the first
+// resplit corrects what the splitter could not know while it was reading. Some programs log a few
+// checkpoints once, before the first file. Others begin with a cleanup that recurs only when an
+// error occurs. In both cases files begin at the first checkpoint that recurs and is not inside a
+// pair. If log rotation cut off the head of the log, the files begin after the rest of the first
 // file.
 func (b *Builder) resplit() {
 	files := b.tl.Files[b.log.files:]
@@ -91,9 +92,10 @@ func (b *Builder) resplit() {
 	b.file.OOMs = append(b.file.OOMs, ooms...)
 }
 
-// joinFiles is called when the pipeline names its first file. It joins the files that recurring
-// checkpoints had begun before into one stretch outside of files, such as the loading of a model.
-// If the end of such a file was logged, it is a file and nothing changes.
+// joinFiles is called when the pipeline names its first file. Checkpoints before this line may have
+// begun files by recurring. joinFiles makes them one stretch outside of files, such as the loading
+// of a model. If the log gives the end of one of these files, they are real files and nothing
+// changes.
 func (b *Builder) joinFiles() {
 	files := b.tl.Files[b.log.files:]
 	if len(files) == 0 || slices.ContainsFunc(files,
@@ -112,10 +114,10 @@ func (b *Builder) joinFiles() {
 	b.outside = b.tl.Outside[len(b.tl.Outside)-1]
 }
 
-// partialFile returns how many checkpoints at a log's beginning belong to a file whose head is
-// missing. period is the distance at which the first checkpoint recurs. The partial file ends with
-// an After whose Before comes only later, or before a checkpoint that is named for the beginning
-// and is not inside a pair.
+// partialFile returns how many checkpoints at the beginning of a log belong to a file whose head is
+// missing. The parameter period is the number of checkpoints until the first checkpoint recurs. The
+// partial file ends behind an After whose Before comes only later, or before a checkpoint that is
+// named for the beginning of a file and is not inside a pair.
 func partialFile(checkpoints []record.Checkpoint, period int) (rest int) {
 	befores := map[string]int{} // that follow
 	for i := range checkpoints {
@@ -143,9 +145,9 @@ func partialFile(checkpoints []record.Checkpoint, period int) (rest int) {
 	return max(rest, beginning)
 }
 
-// namesBeginning reports whether a checkpoint is named for the beginning of a file, as "Pipeline
-// Initialization" of the transcription pipelines is. "Start" alone may be the beginning of
-// anything.
+// namesBeginning reports whether a checkpoint's name stands for the beginning of a file, such as
+// "Pipeline Initialization". The name "Start" does not count, because a part of a file may start
+// too.
 func namesBeginning(name string) bool {
 	switch strings.ToLower(name) {
 	case "initialization", "pipeline initialization", "file initialization", "pipeline start",
@@ -155,9 +157,10 @@ func namesBeginning(name string) bool {
 	return false
 }
 
-// firstOfFile returns the index of the checkpoint that begins the first file, or -1 if none recurs.
-// files is the number of files by the log's first checkpoint. rest is the result of partialFile.
-// numbered is set if the checkpoint recurs with another number.
+// firstOfFile returns the index of the checkpoint that begins the first file, or -1 if no
+// checkpoint recurs. The parameter files is the number of files that the log's first checkpoint
+// began. The parameter rest is the result of partialFile. counted is set if the checkpoint recurs
+// with another number in its name.
 func firstOfFile(checkpoints []record.Checkpoint, files, rest int) (first int, counted bool) {
 	count := map[string]int{}
 	afters := map[string]int{} // that follow; "Before model setup" may have none
@@ -202,7 +205,8 @@ func firstOfFile(checkpoints []record.Checkpoint, files, rest int) (first int, c
 	return first, false
 }
 
-// WithoutNumbers returns a name with '#' for each number: "Epoch # start" for "Epoch 3 start".
+// WithoutNumbers returns the name with '#' in place of each number: "Epoch # start" for "Epoch 3
+// start".
 func WithoutNumbers(name string) string {
 	first := 0
 	for first < len(name) && !lex.IsDigit(name[first]) {
@@ -224,7 +228,7 @@ func WithoutNumbers(name string) string {
 	return b.String()
 }
 
-// isNumbered reports whether a name counts the items of a batch: "Epoch 3 start".
+// isNumbered reports whether the name counts items, as in "Epoch 3 start".
 func isNumbered(name string) bool {
 	word, rest, _ := strings.Cut(name, " ")
 	switch strings.ToLower(word) {

@@ -9,16 +9,17 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Timeline holds what the records of logs say together, in the order of the logs.
+// A Timeline holds what the records of one or several logs say together, in the order of the logs.
 type Timeline struct {
-	// Runs are the harness's runs in the log, in order. A log without the harness's lines has none.
+	// Runs are the runs of the harness, in order. A log without the harness's lines has none.
 	Runs []Run
 	// Files are the files in the order in which work on them began.
 	Files []*File
-	// Outside holds the stretches between files that have checkpoints or out-of-memory messages, such
-	// as the loading of a model before the first file. Each is paired like a file.
+	// Outside holds the stretches between files that have checkpoints or out-of-memory messages. For
+	// example, the model is loaded before the first file. The checkpoints of each stretch are paired
+	// as in a file.
 	Outside []*File
-	// Samples are the measurements that the harness took of the process from outside.
+	// Samples are the memory readings that the harness took while the pipeline was running.
 	Samples []record.Sample
 	// Idles are the readings of the devices before the first process of a run and after its last one.
 	Idles []record.Idle
@@ -32,17 +33,17 @@ type Timeline struct {
 	Orphans []record.Orphan
 	// Bad holds the lines that look like records and cannot be read.
 	Bad []record.SyntaxError
-	// Quoted is the number of lines with the harness's prefix that the harness did not write. Their
-	// words do not count. FirstQuoted is the first of them.
+	// Quoted is the number of lines that have the harness's prefix and are not of the harness. Such
+	// lines change nothing. FirstQuoted is the position of the first of these lines.
 	Quoted      int
 	FirstQuoted record.Position
-	// Checkpoints is the number of checkpoints read, in files or outside.
+	// Checkpoints is the number of checkpoints in files and outside of files.
 	Checkpoints int
 	// Lines is the number of line ends read.
 	Lines int
-	// Failures is the number of out-of-memory messages read, in files or outside.
+	// Failures is the number of out-of-memory messages in files and outside of files.
 	Failures int
-	// Words is the number of events, warnings and names of files that the pipeline printed.
+	// Words is the number of events, warnings, and starts and ends of files that the pipeline printed.
 	Words int
 }
 
@@ -51,16 +52,17 @@ type Run struct {
 	Number int // as in File.Run
 	Batch  int // as in File.Batch
 	Start  record.RunStart
-	// Resumes are the places where the run was resumed.
+	// Resumes are the resumes of the run, in order.
 	Resumes []record.Resume
-	// End is nil if the run, or its last part, was killed before it could write its last line.
+	// End is nil if the run was killed before it could write its last line. If the run was resumed,
+	// only the last part counts.
 	End *record.RunEnd
 }
 
-// A File is the work on one file of the batch.
+// A File is the work on one file of the batch, or one attempt at it.
 type File struct {
-	// Index is the position in the batch, from 1. It is 0 outside of files, and for a file that the
-	// pipeline named and nobody fed.
+	// Index is the file's position in the batch, from 1. It is 0 for a stretch outside of files, and
+	// for a file that the pipeline named without being given it.
 	Index        int
 	Path         string // as the log names it; "" where it does not
 	Outside      bool   // not a file, but a stretch between files
@@ -68,25 +70,25 @@ type File struct {
 	Status       record.Status
 	Error        string  // why it failed, if the pipeline said so
 	Seconds      float64 // wall time from start to end, 0 where unknown
-	// Supervised is set if the log has the harness's lines. Files, their ends and processes are then
-	// known and not inferred.
+	// Supervised is set if the log has the harness's lines. The log then says where files begin and
+	// end, and the builder need not infer it.
 	Supervised bool
-	// Run counts the runs from 0, and Process the pipeline's processes, over all logs. Levels of an
-	// allocator are comparable within a process.
+	// Run is the number of the run, and Process the number of the pipeline process, both from 0 over
+	// all logs. Levels of an allocator can be compared only within one process.
 	Run, Process int
-	// Batch is the run that counts the files: Run, or the first worker's run if several workers had a
-	// part of the batch.
+	// Batch is the number of the run whose batch this file belongs to. It equals Run, unless several
+	// workers shared a batch: then it is the first worker's run.
 	Batch int
 	// Pos and EndPos are the file's first and last line in the log.
 	Pos, EndPos record.Position
-	// Start and End are zero where the log has no times.
+	// Start and End are zero if the log has no times.
 	Start, End time.Time
 
 	Checkpoints []record.Checkpoint
 	// Stages and Cleanups refer to Checkpoints by index and are in the order of their Before.
 	Stages   []Stage
 	Cleanups []Cleanup
-	// Unpaired holds the indices of "Before ..." checkpoints without an After.
+	// Unpaired holds the indices of the "Before ..." checkpoints that have no After.
 	Unpaired []int
 	// OOMs are the out-of-memory messages during this file.
 	OOMs []record.OutOfMemory
@@ -103,10 +105,10 @@ type Stage struct {
 type Cleanup struct {
 	Name          string // "Whisper Cleanup"
 	Before, After int
-	// Stage is the index of the innermost stage that encloses the cleanup, or -1 without one.
+	// Stage is the index of the innermost stage around the cleanup, or -1 without such a stage.
 	Stage int
-	// Last is set if no later cleanup lies in the same stage or in a stage within it. It is false
-	// without a stage.
+	// Last is set if no later cleanup lies within the same stage, inner stages included. It is false
+	// if the cleanup is in no stage.
 	Last bool
 }
 
@@ -121,8 +123,8 @@ func (f *File) Name() string {
 	return "file " + strconv.Itoa(f.Index)
 }
 
-// LastAttempts returns the last attempt at each file, in the order of the log. A file that was not
-// fed has no position in the batch and is no attempt at another.
+// LastAttempts returns the last attempt at each file of the batch, in the order of the log. It also
+// returns every file with the Index 0, because such a file cannot be matched with another attempt.
 func (tl *Timeline) LastAttempts() []*File {
 	repeated := func(a, b *File) bool {
 		return a.Batch == b.Batch &&
@@ -151,8 +153,9 @@ func (tl *Timeline) LastAttempts() []*File {
 	return files
 }
 
-// isLaterAttempt reports whether f is a later attempt than an earlier one in the list. The logs of
-// two workers have no order, so the one that ended well counts as the later.
+// isLaterAttempt reports whether f is a later attempt than `other`, which precedes f in the list.
+// The logs of two workers have no common order, so the attempt that ended well counts as the later
+// one.
 func (f *File) isLaterAttempt(other *File) bool {
 	if f.Run == other.Run {
 		return true
@@ -163,7 +166,7 @@ func (f *File) isLaterAttempt(other *File) bool {
 	return !f.Start.Before(other.Start)
 }
 
-// InOrder ranges over the files, and the stretches between them, in the order of the logs.
+// InOrder ranges over the files and the stretches between them, in the order of the logs.
 func (tl *Timeline) InOrder() iter.Seq[*File] {
 	return func(yield func(*File) bool) {
 		files, outside := tl.Files, tl.Outside
@@ -181,8 +184,7 @@ func (tl *Timeline) InOrder() iter.Seq[*File] {
 	}
 }
 
-// All ranges over every checkpoint of the timeline: first those outside of files, then those in
-// files.
+// All ranges over every checkpoint of the timeline. The checkpoints outside of files come first.
 func (tl *Timeline) All() iter.Seq2[*File, *record.Checkpoint] {
 	return func(yield func(*File, *record.Checkpoint) bool) {
 		for _, files := range [][]*File{tl.Outside, tl.Files} {
