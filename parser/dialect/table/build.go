@@ -8,32 +8,16 @@ import (
 // A byteSet has the bytes that are true in it.
 type byteSet [256]bool
 
-func (s *byteSet) add(o *byteSet) {
-	for c, has := range o {
-		s[c] = s[c] || has
-	}
-}
-
-func (s *byteSet) meets(o *byteSet) bool {
-	for c, has := range o {
-		if has && s[c] {
+// meets reports whether a lookahead allows one of the set's bytes as the first. A nil set has all
+// bytes.
+func (s *byteSet) meets(a *lookahead) bool {
+	for c, bits := range a {
+		if bits&1 != 0 && (s == nil || s[c]) {
 			return true
 		}
 	}
 	return false
 }
-
-// anyByte and noByte are never written to.
-var (
-	anyByte = func() *byteSet {
-		var s byteSet
-		for c := range s {
-			s[c] = true
-		}
-		return &s
-	}()
-	noByte = &byteSet{}
-)
 
 // nodesMax bounds a machine: counted repeats of groups are copied.
 const nodesMax = 2000
@@ -44,15 +28,15 @@ func newMachine(re *syntax.Regexp) *machine {
 		return nil
 	}
 	m := &machine{}
-	m.start = m.build(re, m.add(node{op: opMatch, first: anyByte, atEnd: true}))
+	m.start = m.build(re, m.add(node{op: opMatch, ahead: anyBytes, atEnd: true}))
 	if m.start == nil {
 		return nil
 	}
-	n := behindSlots(m.start)
-	if m.anchored = n.op == opBegin; n.op == opText {
-		m.prefix = n.text
+	m.anchored, m.body = behindSlots(m.start).op == opBegin, m.start
+	if n := m.start; n.op == opText {
+		m.prefix, m.body = n.text, n.next
 	}
-	m.others = m.notByRun(n)
+	m.others = m.notByRun(m.start)
 	return m
 }
 
@@ -66,7 +50,7 @@ func behindSlots(n *node) *node {
 
 // notByRun returns the bytes with which a match may go on at a node, but for those of a run that
 // has only one end, wherever it begins. It sets m.run.
-func (m *machine) notByRun(n *node) *byteSet {
+func (m *machine) notByRun(n *node) *lookahead {
 	n = behindSlots(n)
 	switch {
 	case n.op == opChoice:
@@ -75,9 +59,9 @@ func (m *machine) notByRun(n *node) *byteSet {
 		return &all
 	case n.op == opRun && n.sure && n.min == 1 && n.max < 0 && m.run == nil:
 		m.run = n
-		return noByte
+		return &lookahead{}
 	}
-	return n.first
+	return n.ahead
 }
 
 // add returns a node whose successors are there already, and works out with what it may go on.
@@ -85,27 +69,20 @@ func (m *machine) add(n node) *node {
 	switch n.op {
 	case opMatch:
 	case opText:
-		n.first = setOfBytes(n.text[0])
+		n.ahead = n.next.ahead.behindText(n.text)
 	case opRun:
-		first := *anyByte
-		if n.set != nil {
-			first = *n.set
-		}
 		after := behindSlots(n.next)
-		if n.sure = !n.lazy && !first.meets(after.first); after.op == opText {
+		if n.sure = !n.lazy && !n.set.meets(after.ahead); after.op == opText {
 			n.text = after.text
 		}
-		if n.min == 0 {
-			first.add(after.first)
-			n.atEnd = after.atEnd
-		}
-		n.first = &first
+		n.ahead = n.next.ahead.behindRun(n.set, n.min, n.max)
+		n.atEnd = n.min == 0 && n.next.atEnd
 	case opChoice:
-		first := *n.next.first
-		first.add(n.alt.first)
-		n.first, n.atEnd = &first, n.next.atEnd || n.alt.atEnd
+		ahead := *n.next.ahead
+		ahead.add(n.alt.ahead)
+		n.ahead, n.atEnd = &ahead, n.next.atEnd || n.alt.atEnd
 	default: // it matches no bytes
-		n.first, n.atEnd = n.next.first, n.next.atEnd
+		n.ahead, n.atEnd = n.next.ahead, n.next.atEnd
 	}
 	n.id = len(m.nodes)
 	m.nodes = append(m.nodes, &n)

@@ -17,11 +17,12 @@ type machine struct {
 	start    *node
 	anchored bool   // each match begins where the line begins
 	prefix   []byte // each match begins with it
+	body     *node  // where a match goes on behind the prefix
 	// Some patterns can begin with a run that has only one end, such as \w+ before a colon. If such
 	// a match fails at the run's first byte, it fails at its other bytes too. others are the bytes
 	// with which a match may begin otherwise. run is nil if the pattern does not begin so.
 	run    *node
-	others *byteSet
+	others *lookahead
 }
 
 type node struct {
@@ -31,11 +32,11 @@ type node struct {
 	sure     bool // of a run: what follows cannot begin within it
 	atEnd    bool // it may match where the text ends
 	next     *node
-	alt      *node    // of a choice
-	first    *byteSet // the bytes with which a match may go on here
-	set      *byteSet // of a run; nil for any bytes
-	min, max int      // of a run; max < 0 is no bound
-	text     []byte   // of opText; of a run, the text that follows it
+	alt      *node      // of a choice
+	ahead    *lookahead // the bytes with which a match may go on here
+	set      *byteSet   // of a run; nil for any bytes
+	min, max int        // of a run; max < 0 is no bound
+	text     []byte     // of opText; of a run, the text that follows it
 	slot     int
 }
 
@@ -81,7 +82,7 @@ func (w *walk) find(from int) (found, done bool) {
 		for i := range w.slots {
 			w.slots[i] = -1
 		}
-		if end := w.match(at); end >= 0 {
+		if end := w.match(w.body, at+len(w.prefix)); end >= 0 {
 			w.slots[0], w.slots[1] = at, end
 			return true, true
 		}
@@ -110,14 +111,13 @@ func (w *walk) begin(at, from int) int {
 	if w.run != nil {
 		return w.beginRun(at, from)
 	}
-	first := w.start.first
-	for i, c := range w.text[at:] {
-		if first[c] {
-			return at + i
+	for ; at < len(w.text); at++ {
+		if w.start.ahead.allows(w.text, at) {
+			return at
 		}
 	}
 	if w.start.atEnd {
-		return len(w.text)
+		return at
 	}
 	return -1
 }
@@ -128,7 +128,7 @@ func (w *walk) beginRun(at, from int) int {
 	within := at > from && run[text[at-1]] // the run was tried
 	for ; at < len(text); at++ {
 		c := text[at]
-		if others[c] {
+		if others.allows(text, at) {
 			return at
 		}
 		if run[c] && !within {
@@ -148,17 +148,18 @@ func (w *walk) beginRun(at, from int) int {
 	return -1
 }
 
-// match returns the end of the match that begins at an offset, or -1.
-func (w *walk) match(at int) (end int) {
+// match returns the end of the match that goes on with a node at an offset, or -1.
+func (w *walk) match(n *node, at int) (end int) {
 	w.turns = w.turns[:0]
-	for n := w.start; n != nil; {
+	for n != nil {
 		fits := true
 		switch n.op {
 		case opMatch:
 			return at
 		case opText:
-			fits = bytes.HasPrefix(w.text[at:], n.text)
-			at += len(n.text)
+			end = at + len(n.text)
+			fits = end <= len(w.text) && string(w.text[at:end]) == string(n.text)
+			at = end
 		case opSlot:
 			w.set(n.slot, at)
 		case opChoice:
@@ -281,12 +282,11 @@ func (w *walk) runUp(n *node, end, bound int) int {
 		}
 		return end + i
 	}
-	first, set := n.next.first, n.set
-	for i, c := range w.text[end:bound] {
-		if first[c] && (n.text == nil || bytes.HasPrefix(w.text[end+i:], n.text)) {
-			return end + i
+	for ahead, set := n.next.ahead, n.set; end < bound; end++ {
+		if ahead.allows(w.text, end) {
+			return end
 		}
-		if set != nil && !set[c] {
+		if set != nil && !set[w.text[end]] {
 			return -1
 		}
 	}
@@ -299,13 +299,6 @@ func (w *walk) runUp(n *node, end, bound int) int {
 // runDown returns the first end from an end on down to a bound at which what follows a run may
 // match, or -1.
 func (w *walk) runDown(n *node, end, bound int) int {
-	if n.text != nil {
-		i := bytes.LastIndex(w.text[bound:min(len(w.text), end+len(n.text))], n.text)
-		if i < 0 {
-			return -1
-		}
-		return bound + i
-	}
 	for ; end >= bound; end-- {
 		if w.allows(n.next, end) {
 			return end
@@ -314,10 +307,10 @@ func (w *walk) runDown(n *node, end, bound int) int {
 	return -1
 }
 
-// allows reports whether the byte at an offset is one with which a node may go on.
+// allows reports whether a node may go on at an offset.
 func (w *walk) allows(n *node, at int) bool {
 	if at == len(w.text) {
 		return n.atEnd
 	}
-	return n.first[w.text[at]]
+	return n.ahead.allows(w.text, at)
 }
