@@ -16,6 +16,8 @@ import (
 // and after, and to add records.
 type Line struct {
 	Text []byte
+	// Scratch is memory that dialects reuse from line to line. Each scanner has its own.
+	Scratch any
 
 	s          *Scanner
 	start, End int // offsets in the window of the line with its escapes

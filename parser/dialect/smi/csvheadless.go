@@ -26,6 +26,9 @@ func readHeadless(l *scan.Line) (end int) {
 //	2 %, 588 MiB
 //	2024/01/01 10:00:00.123, NVIDIA A100-SXM4-40GB, 45 %, 1234 MiB, 40960 MiB
 func headlessRow(text []byte) bool {
+	if bytes.IndexByte(text, ',') < 0 {
+		return false
+	}
 	memory, other, texts := 0, 0, 0
 	for _, span := range splitCSV(text) {
 		f := text[span[0]:span[1]]

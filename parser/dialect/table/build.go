@@ -117,6 +117,10 @@ func (m *machine) build(re *syntax.Regexp, next *node) *node {
 		if n == nil {
 			return nil
 		}
+		if n.op == opRun && n.sure && n.next.op == opSlot && n.next.slot == 2*re.Cap+1 {
+			n.slot, n.next = 2*re.Cap, n.next.next // the group is one run
+			return n
+		}
 		return m.add(node{op: opSlot, slot: 2 * re.Cap, next: n})
 	case syntax.OpConcat:
 		for _, sub := range slices.Backward(re.Sub) {

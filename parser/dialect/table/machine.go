@@ -29,7 +29,7 @@ type node struct {
 	id       int // its place in nodes
 	op       op
 	lazy     bool // takes as little as it can
-	sure     bool // of a run: what follows cannot begin within it
+	sure     bool // of a run: what follows cannot begin within it, so it has only one end
 	atEnd    bool // it may match where the text ends
 	next     *node
 	alt      *node      // of a choice
@@ -37,7 +37,7 @@ type node struct {
 	set      *byteSet   // of a run; nil for any bytes
 	min, max int        // of a run; max < 0 is no bound
 	text     []byte     // of opText; of a run, the text that follows it
-	slot     int
+	slot     int        // of opSlot; of a run, that of the group which is the run, or 0
 }
 
 type op uint8
@@ -76,12 +76,18 @@ const (
 	toSlot
 )
 
+// noSlots are the slots before a match. It is never written to.
+var noSlots = func() (slots [2 * groupsMax]int) {
+	for i := range slots {
+		slots[i] = -1
+	}
+	return slots
+}()
+
 // find finds the leftmost match at or after an offset. done is false if that took too long.
 func (w *walk) find(from int) (found, done bool) {
 	for at := w.begin(from, from); at >= 0; at = w.begin(at+1, from) {
-		for i := range w.slots {
-			w.slots[i] = -1
-		}
+		copy(w.slots, noSlots[:])
 		if end := w.match(w.body, at+len(w.prefix)); end >= 0 {
 			w.slots[0], w.slots[1] = at, end
 			return true, true
@@ -172,7 +178,11 @@ func (w *walk) match(n *node, at int) (end int) {
 				w.turns = append(w.turns, turn{n.alt.id, at, toNode})
 			}
 		case opRun:
-			at, fits = w.runFrom(n, at)
+			begin := at
+			if at, fits = w.runFrom(n, at); n.slot > 0 && fits {
+				w.set(n.slot, begin)
+				w.set(n.slot+1, at)
+			}
 		case opBegin:
 			fits = at == 0
 		case opEnd:
@@ -231,11 +241,9 @@ func (w *walk) runFrom(n *node, at int) (end int, ok bool) {
 		end = least
 	}
 	if set := n.set; set != nil {
-		for i, c := range w.text[at:end] {
-			if !set[c] {
-				end = at + i
-				break
-			}
+		most := end
+		for end = at; end < most && set[w.text[end]]; {
+			end++
 		}
 		w.left -= (end - at) / stepBytes
 	}
@@ -243,7 +251,7 @@ func (w *walk) runFrom(n *node, at int) (end int, ok bool) {
 	case end < least:
 		return 0, false
 	case n.sure:
-		return end, w.allows(n.next, end)
+		return end, true
 	case n.lazy:
 		return w.runTo(n, end, most)
 	}

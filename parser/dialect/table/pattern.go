@@ -101,10 +101,11 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 type finder struct {
 	*pattern
 	walk
-	from  int     // the next match begins here or later
-	end   int     // the end of the last match, or -1
-	found [][]int // the matches that regexp found
-	slow  bool    // regexp finds the matches, not the machine
+	from  int                // the next match begins here or later
+	end   int                // the end of the last match, or -1
+	found [][]int            // the matches that regexp found
+	slow  bool               // regexp finds the matches, not the machine
+	room  [2 * groupsMax]int // for slots
 }
 
 // groupsMax bounds the groups of a pattern. The whole match counts as one.
@@ -124,9 +125,7 @@ const (
 func (f *finder) begin(p *pattern, text []byte) {
 	f.pattern, f.from, f.end, f.found = p, 0, -1, nil
 	f.walk.machine, f.text = p.machine, text
-	if f.slots == nil {
-		f.slots = make([]int, 2*len(p.names))
-	}
+	f.slots = f.room[:2*len(p.names)]
 	if f.slow = p.machine == nil || !isASCII(text); f.slow {
 		f.found = p.regexp().FindAllSubmatchIndex(text, -1)
 		return
@@ -181,6 +180,10 @@ func isASCII(text []byte) bool {
 	all := uint64(0)
 	if n := len(text); n >= 8 {
 		all = binary.LittleEndian.Uint64(text[n-8:])
+		for ; len(text) > 32; text = text[32:] { // four words in a step are faster
+			all |= binary.LittleEndian.Uint64(text) | binary.LittleEndian.Uint64(text[8:]) |
+				binary.LittleEndian.Uint64(text[16:]) | binary.LittleEndian.Uint64(text[24:])
+		}
 		for ; len(text) > 8; text = text[8:] {
 			all |= binary.LittleEndian.Uint64(text)
 		}

@@ -2,7 +2,6 @@ package table
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"sync"
 
@@ -42,7 +41,6 @@ type reader struct {
 	bare     int64  // the unit of numbers without one
 	named    string // the name of readings without one
 	sampled  bool   // whether these are sampled
-	finders  sync.Pool
 	// whole is the example of this line. If the line is one of torn lines, it is the example of the
 	// last line above it that is not.
 	whole string
@@ -116,11 +114,11 @@ func newReader(program *Program, i int) *reader {
 // read reads all matches of a line at once. at is the offset of the first needle that is not part
 // of another dialect's record. read returns the end of the last match behind it, or 0.
 func (r *reader) read(l *scan.Line, at int) (end int) {
-	f, _ := r.finders.Get().(*finder)
+	f, _ := l.Scratch.(*finder)
 	if f == nil {
 		f = &finder{}
+		l.Scratch = f
 	}
-	defer r.finders.Put(f)
 	for f.begin(r.pattern, l.Text); f.next(); {
 		if f.slots[1] > at && r.match(l, f.slots) {
 			end = f.slots[1]
@@ -234,7 +232,7 @@ func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, en
 func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 	before := l.Added()
 	head := m.first
-	if !slices.ContainsFunc(l.Text[slots[0]:head], lex.IsDigit) {
+	if !hasDigit(l.Text[slots[0]:head]) {
 		head = slots[0] // there is no time between
 	}
 	header := func() record.Header {
@@ -286,6 +284,15 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 		}
 	}
 	return l.Added() > before
+}
+
+func hasDigit(text []byte) bool {
+	for _, c := range text {
+		if lex.IsDigit(c) {
+			return true
+		}
+	}
+	return false
 }
 
 // templateMax is how many bytes of a torn line are checked for placeholders of program source.
