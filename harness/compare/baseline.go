@@ -36,8 +36,8 @@ type RunInfo struct {
 	Verdict check.Verdict `json:"verdict,omitempty"`
 }
 
-// New returns a baseline with the measurements of a run. Bytes are rounded to whole ones, other
-// units to a millionth, so that a run equals its saved baseline.
+// New returns a baseline with the measurements of a run. It rounds bytes to whole bytes and other
+// units to a millionth. A run therefore equals its own saved baseline.
 func New(m check.Measurements, run RunInfo) *Baseline {
 	measured := check.Measurements{Files: m.Files, Failed: m.Failed}
 	b := &Baseline{Schema: Schema, Run: run, Measurements: measured}
@@ -57,8 +57,8 @@ func New(m check.Measurements, run RunInfo) *Baseline {
 	return b
 }
 
-// WriteJSON writes the baseline so that people and [ReadBaseline] can read it. Each file and each
-// metric is one line, and no more than one line is held in memory.
+// WriteJSON writes the baseline in a form for people and [ReadBaseline]: each file and each metric
+// is one line. It holds no more than one line in memory.
 func (b *Baseline) WriteJSON(w io.Writer) error {
 	run, err := json.MarshalIndent(b.Run, "  ", "  ")
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 type Comparison struct {
 	Base RunInfo `json:"base"`
 	New  RunInfo `json:"new"`
-	// Files counts the files that both runs processed. BaseFiles and NewFiles count the files of each
-	// run that succeeded.
+	// Files is the number of files that both runs processed. BaseFiles and NewFiles are the numbers of
+	// files that succeeded in each run.
 	Files     int `json:"paired_files"`
 	BaseFiles int `json:"base_files"`
 	NewFiles  int `json:"new_files"`
 	// NewlyFailed are the files that succeeded in the base and failed in the new run.
 	NewlyFailed []check.MeasuredFile `json:"newly_failed,omitempty"`
-	// NoCommonFile reports whether both runs name their files and have no file in common. Such runs
-	// worked on different batches.
+	// NoCommonFile is set if both runs name their files and have no file in common. Such runs worked
+	// on different batches.
 	NoCommonFile bool `json:"no_common_file,omitempty"`
-	// Remarks name other differences (host, GPU, driver, command), and say so if the base failed.
+	// Remarks list other differences (host, GPU, driver, command). One remark says if the base failed.
 	Remarks []string `json:"remarks,omitempty"`
 	Changes []Change `json:"metrics"`
 
@@ -42,37 +42,37 @@ type Change struct {
 	Verdict        check.Verdict `json:"verdict"`
 	// Message is one sentence for a person.
 	Message string `json:"message"`
-	// Paired reports whether each file was compared with itself. Files counts the compared files; if
-	// they are not paired, it counts the files of the run that has fewer.
+	// Paired is set if each file was compared with the same file of the base. Files is the number of
+	// compared files; if Paired is not set, it is the number of files in the smaller run.
 	Paired bool `json:"paired"`
 	Files  int  `json:"files"`
 	// Base and New are the medians of the compared files.
 	Base float64 `json:"base"`
 	New  float64 `json:"new"`
-	// Difference is how much higher the new run is for a typical file; it is negative if the new run
-	// is lower. It is not the difference of the medians.
+	// Difference is the rise of a typical file from the base to the new run. It is negative for a
+	// fall, and may differ from New - Base.
 	Difference float64 `json:"difference"`
-	// Interval contains the true difference with the probability Confidence, whatever the printed
-	// digits hide. It is nil with too few files, and in an exact comparison.
+	// Interval contains the true difference with the probability Confidence, for every value that the
+	// printed digits allow. It is nil with too few files, and in an exact comparison.
 	Interval *Interval `json:"interval,omitempty"`
 	// Relative is the difference divided by Base, or 0 if Base is 0.
 	Relative float64 `json:"relative"`
 	// Limit is how much worse the metric may get.
 	Limit float64 `json:"limit"`
-	// P is the probability that chance alone makes a metric look worse than Limit by this much. It is
+	// P is the probability that chance alone makes the metric look this much worse than Limit. It is
 	// corrected for the number of metrics, and nil if nothing was tested.
 	P *float64 `json:"p,omitempty"`
-	// File is the number in the batch of the first file that an exact comparison found worse.
+	// File is the number in the batch of the first file that is worse in an exact comparison.
 	File int `json:"file,omitempty"`
 
-	// Only names the run that alone has the metric: "base" or "new".
+	// Only is "base" or "new" if only that run has the metric, else "".
 	Only string `json:"only,omitempty"`
 
-	lanes *lanes // shared by the comparison; nil if it has one metric
+	lanes *lanes // shared by all changes; nil if only one metric is compared
 }
 
-// lanes reports whether the metrics of a comparison come from several devices, and from several
-// ranks. Subjects then name them. All changes of a comparison share one value.
+// lanes records whether the metrics of a comparison come from several devices or several ranks.
+// Subjects then include the device or rank. All changes of a comparison share one value.
 type lanes struct{ several, ranks bool }
 
 // The values of [Change.Only].
@@ -87,8 +87,8 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Runs compares a run with an earlier one. It compares metrics file by file, as [Compare] does, and
-// how much each level grows over the files.
+// Runs compares a run with an earlier one: each metric file by file, as [Compare] does, and the
+// growth of each level over the files.
 func Runs(base, now *Baseline, policy check.Policy) *Comparison {
 	c := Compare(base, now, policy.Regression)
 	c.Changes = append(c.Changes, growths(base, now, policy)...)
@@ -140,7 +140,7 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	return c
 }
 
-// lanesOf returns the value that all changes of these metrics share.
+// lanesOf returns the lanes value for the changes of these metrics.
 func lanesOf(metrics []match) *lanes {
 	all := &lanes{}
 	for _, m := range metrics {
@@ -151,16 +151,17 @@ func lanesOf(metrics []match) *lanes {
 	return all
 }
 
-// leastFiles is the smallest number of files that gives an interval. The signs of 6 differences
-// agree by chance once in 64 times at each end. That is less than the 2.5 % that an interval leaves
-// out at each end.
+// leastFiles is the smallest number of files that gives a 95 % interval. The interval may miss the
+// true value with a probability of 2.5 % at each end. With 6 files, all differences have the same
+// sign by chance with a probability of 1/64 for each sign, which is less. With 5 files it is 1/32,
+// which is more.
 const leastFiles = 6
 
 // A match is one metric in both runs. If only one run has it, the other pointer is nil.
 type match struct{ base, new *check.Metric }
 
-// matched pairs the metrics by name, rank and device. They have the order of the base, followed by
-// the metrics that only the new run has.
+// matched pairs the metrics by name, rank and device. The result has the order of the base,
+// followed by the metrics that only the new run has.
 func matched(base, now []check.Metric) []match {
 	type key struct {
 		name         string
@@ -209,10 +210,10 @@ func remarks(base, now RunInfo) []string {
 	return all
 }
 
-// correct corrects the probability of each test for the number of tests, by the method of Holm (A
-// Simple Sequentially Rejective Multiple Test Procedure, 1979). The smallest probability is
-// multiplied by the number of tests, the next one by one less, and so on. None becomes smaller than
-// the one before.
+// correct corrects the probability P of each test for the number of tests, by the method of Holm (A
+// Simple Sequentially Rejective Multiple Test Procedure, 1979). It multiplies the smallest of n
+// probabilities by n, the next one by n-1, and so on. A result never becomes smaller than the
+// result before it.
 func correct(tests []*test) {
 	var tested []*test
 	for _, t := range tests {
@@ -229,9 +230,9 @@ func correct(tests []*test) {
 	}
 }
 
-// Findings returns the findings of the check "regression": first about files, then one for each
-// metric. If a run is compared with several earlier ones, reference names this one; otherwise it is
-// empty.
+// Findings returns the findings of the check "regression": first those about files, then one for
+// each metric. The parameter reference names the earlier run in the subjects. It is "" if there is
+// only one earlier run.
 func (c *Comparison) Findings(reference string) []check.Finding {
 	files := c.FileFindings(reference)
 	all := make([]check.Finding, 0, len(files)+len(c.Changes)+1)

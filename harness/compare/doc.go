@@ -4,8 +4,8 @@
 //	c := compare.Runs(base, compare.New(*report.Measured, run), policy)
 //	report.Join(c.Findings("")...)
 //
-// Each metric of both runs is judged by how much worse the new run is. Each file is compared with
-// the same file in the base. A metric fails if it certainly got worse by more than the policy's
-// smallest effect. It passes if it certainly did not; otherwise it is undecided. The tests use
-// ranks, so they assume no particular distribution of the noise.
+// Compare compares each file with the same file of the base, and judges each metric by how much
+// worse the new run is. A metric fails if it certainly got worse by more than the policy's smallest
+// effect. It passes if it certainly did not. Otherwise it is undecided. The tests use ranks of the
+// values, so they assume no particular distribution of the noise.
 package compare

@@ -9,8 +9,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// compareExactly compares each file with itself, in runs without noise. A difference that the
-// printed digits may hide is undecided.
+// compareExactly compares each file with the same file of the base, for runs without noise. A
+// difference that may come from rounded digits is undecided.
 func (t *test) compareExactly(files []check.MeasuredFile) {
 	if !t.Paired {
 		t.skip("an exact comparison needs the same files in both runs")

@@ -10,10 +10,10 @@ import (
 // filesNamed limits how many files a message names.
 const filesNamed = 5
 
-// FileFindings returns the findings of the check "regression" about files. They report files that
-// succeeded in the base and failed in the new run, and runs without a common file. Metrics do not
-// show either: they cover only files that succeeded, and different files may use different amounts
-// of memory. For reference see [Comparison.Findings].
+// FileFindings returns the findings of the check "regression" about files: files that succeeded in
+// the base and failed in the new run, and runs without a common file. Metrics do not show these
+// cases. They cover only files that succeeded, and different files may need different amounts of
+// memory. The parameter reference is that of [Comparison.Findings].
 func (c *Comparison) FileFindings(reference string) []check.Finding {
 	var all []check.Finding
 	if n := len(c.NewlyFailed); n > 0 {

@@ -15,8 +15,8 @@ import (
 // GrowthOf is the prefix of a growth metric's name, as in "growth of idle level".
 const GrowthOf = "growth of "
 
-// growthAlarms divides the accepted probability of a false alarm: growth may use one part of this
-// many. The comparison file by file keeps nearly all of it.
+// growthAlarms divides the accepted probability of a false alarm. Growth may use 1/growthAlarms of
+// the probability. The comparison file by file keeps nearly all of it.
 const growthAlarms = 10
 
 // growths compares the growth of each ledger with its growth in the base. A saved baseline holds
@@ -72,18 +72,17 @@ type growth struct {
 	base, now trend
 }
 
-// A trend describes a level over the files of the process in which it grows most.
+// A trend is the shape of a level in the process in which the level grows most.
 type trend struct {
 	shape.Result
-	files     int // of the longest process
-	processes int // how many are long enough to be judged
+	files     int // number of files in the longest process
+	processes int // number of processes that are long enough to judge
 }
 
-// An order gives for each file the number of its process, and the position of the file in that
-// process.
+// An order holds, for each file, the number of its process and the file's position in that process.
 type order []struct{ process, nth int32 }
 
-// orderOf numbers the processes, and the files within each process.
+// orderOf numbers the processes of a run, and the files in each process.
 func orderOf(files []check.MeasuredFile) order {
 	all := make(order, len(files))
 	for i := 1; i < len(files); i++ {
@@ -95,7 +94,7 @@ func orderOf(files []check.MeasuredFile) order {
 	return all
 }
 
-// trendOf fits a shape to the level in each process, and returns the one that grows most.
+// trendOf fits a shape to the level in each process, and returns the trend that grows most.
 func trendOf(m *check.Metric, files []check.MeasuredFile, in order,
 	policy check.LeakPolicy,
 ) trend {
@@ -115,7 +114,7 @@ func trendOf(m *check.Metric, files []check.MeasuredFile, in order,
 	return c
 }
 
-// add takes the level over the files of one more process into account.
+// add adds one more process: the level over its files.
 func (c *trend) add(s shape.Series, policy check.LeakPolicy) {
 	if slices.Contains(s.Audio, 0) { // use lengths only if all are known
 		s.Audio = nil
@@ -134,19 +133,19 @@ func (c *trend) add(s shape.Series, policy check.LeakPolicy) {
 	}
 }
 
-// noise returns the standard error of the growth. Errors from rounded digits are left out.
+// noise returns the standard error of the growth, without the error from rounded digits.
 func (c *trend) noise() float64 {
 	width := max(c.Slope.High-c.Slope.Estimate, c.Slope.Estimate-c.Slope.Low)
 	return max(0, width-c.Rounding) / normalQuantile(tail)
 }
 
-// fitted is the number of parameters that are estimated from a series: a level, a slope, two for
-// the shape, and the autocorrelation. Each costs one degree of freedom.
+// fitted is the number of parameters that a fit estimates from a series: a level, a slope, two for
+// the shape, and the autocorrelation. Each parameter costs one degree of freedom.
 const fitted = 5
 
-// judge sets the verdict. Growth fails if it is certain, and certainly exceeds the base's growth by
-// more than the limit. alarms is the accepted probability of a false alarm; all tests together may
-// use it once.
+// judge sets the verdict. Growth fails if it is certain, and if it certainly exceeds the base's
+// growth by more than the limit. The parameter alarms is the accepted probability of a false alarm
+// in all tests together.
 func (g *growth) judge(alarms float64, tests int) {
 	g.Base, g.New = wholeDigits(g.base.Slope.Estimate), wholeDigits(g.now.Slope.Estimate)
 	g.Difference = g.New - g.Base
@@ -158,7 +157,7 @@ func (g *growth) judge(alarms float64, tests int) {
 	g.Interval = &Interval{g.Difference - width, g.Difference + width}
 
 	p := 1.0
-	// If the level falls in the base, the new run may still not grow.
+	// If the level falls in the base, compare with 0: a new run that does not grow is no worse.
 	if above := g.New - max(0, g.Base) - digits - g.Limit; g.now.Growing && above > 0 {
 		p = 0
 		if noise > 0 {

@@ -9,9 +9,9 @@ import (
 	"vramsoak/harness/check"
 )
 
-// moved returns how a metric changed: "rose by 300 MiB (+3.1 %, 95 % interval 290 MiB to 310 MiB)
-// from 9.50 GiB, over the same 60 files". The verdict is about a typical file. If that file changed
-// by another amount than the medians, the message gives both, so that the figures add up: "rose
+// moved returns the change of a metric for a message: "rose by 300 MiB (+3.1 %, 95 % interval 290
+// MiB to 310 MiB) from 9.50 GiB, over the same 60 files". The verdict is about a typical file. If
+// the typical file changed by another amount than the median, the message gives both changes: "rose
 // from 200 MiB to 244 MiB, by 44.0 MiB (+22.0 %); a usual file rose by 54.0 MiB (95 % interval
 // ...)".
 func (t *test) moved() string {
@@ -54,8 +54,8 @@ func direction(difference float64) string {
 
 func (t *test) amount(v float64) string { return check.Quantity(v, t.Unit) }
 
-// unchanged reports whether the interval is exactly 0: no choice of files or hidden digits shows a
-// difference.
+// unchanged reports whether the interval is exactly 0: the values of the files and their hidden
+// digits allow no difference.
 func (t *test) unchanged() bool {
 	return t.Interval != nil && t.Interval.Low == 0 && t.Interval.High == 0
 }
@@ -98,8 +98,8 @@ func inBrackets(parts ...string) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// undecided returns the message of an undecided metric: what changed, why that proves nothing, and
-// what would decide it.
+// undecided returns the message of an undecided metric: what changed, why the change proves
+// nothing, and what would decide the verdict.
 func (t *test) undecided() string {
 	alarms := float64(t.policy.FalseAlarms)
 	least := t.leastCertain()
@@ -129,12 +129,13 @@ func (t *test) undecided() string {
 		t.difference(t.Limit), max(int(wanted), t.Files+1, least))
 }
 
-// mostFiles limits how many files a message asks for.
+// mostFiles is the largest number of files that a message asks for.
 const mostFiles = 10_000
 
-// leastCertain returns how many files each run needs before a test can fail a metric at all. With n
-// pairs, all signs agree by chance with the probability 1/2^n. Two samples of n values are disjoint
-// by chance with the probability n! n! / (2n)!.
+// leastCertain returns how many files each run needs before the test can fail a metric at all. With
+// fewer files, even the clearest result is too likely by chance. All differences of n pairs have
+// the same sign with a probability of 1/2^n. Two unpaired samples of n values do not overlap with a
+// probability of n! n! / (2n)!.
 func (t *test) leastCertain() int {
 	alpha := float64(t.policy.FalseAlarms) / float64(max(1, t.tests))
 	n, p := 0, 1.0

@@ -8,27 +8,30 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A test judges one metric. Inside, values are turned so that higher is worse, and times are
-// logarithms: a slower machine takes longer by the same factor for short and long files.
+// A test judges one metric. It computes on an inside scale, on which higher is worse and times are
+// logarithms. Logarithms fit times because a slower machine takes longer by the same factor for
+// short and long files.
 type test struct {
 	*Change
 	policy check.RegressionPolicy
-	// base and new are the values of the compared files, in Unit. If Paired, they hold the same files
-	// in the same order.
+	// base and new hold the values of the compared files, in Unit. If Paired is set, both hold the
+	// same files in the same order.
 	base, new []float64
 	files     []pair
 	// baseDigits and newDigits are the resolutions of the two runs, in Unit.
 	baseDigits, newDigits float64
 	logarithm             bool
-	// seen is the shift of the printed values. best and worst are the shifts if hidden digits favour
-	// the new run, or the base, as much as possible. margin is the limit. All are on the inside scale.
+	// seen is the shift between the printed values. best is the shift if the hidden digits favour the
+	// new run as much as possible, and worst if they favour the base. margin is the limit. All four
+	// are on the inside scale.
 	best, seen, worst shift
 	margin            float64
-	tests             int // how many tests P is corrected for
+	tests             int // number of tests that P is corrected for
 }
 
-// sample collects the values of both runs. It pairs the same files if at least half of the smaller
-// run can be paired.
+// sample collects the values of both runs. It pairs each file with the same file of the base, if
+// this is possible for at least half of the smaller run's files. Otherwise it compares all values
+// unpaired.
 func (t *test) sample(base, now *check.Metric, p *pairing) {
 	allBase, allNew := make([]float64, 0, len(base.Values)), make([]float64, 0, len(now.Values))
 	for i, v := range now.All() {
@@ -108,8 +111,9 @@ func (t *test) run() {
 	}
 }
 
-// shift returns how much worse the new values are. A direction of 0 takes the printed values; 1
-// lets the hidden digits count against the new run, and -1 in its favour.
+// shift returns how much worse the new values are. With a direction of 0 it uses the printed
+// values. With 1, the hidden digits make the new run as bad as possible; with -1, as good as
+// possible.
 func (t *test) shift(direction float64) shift {
 	first, second := t.inside(t.base, -direction*t.baseDigits), t.inside(t.new, direction*t.newDigits)
 	if t.Paired {
@@ -126,7 +130,7 @@ func less(second, first []float64) []float64 {
 	return d
 }
 
-// inside turns values so that higher is worse, and makes each one worse by an amount.
+// inside converts values to the inside scale, after making each value worse by the amount worse.
 func (t *test) inside(values []float64, worse float64) []float64 {
 	sign := 1.0
 	if t.HigherIsBetter {
@@ -143,8 +147,8 @@ func (t *test) inside(values []float64, worse float64) []float64 {
 	return turned
 }
 
-// outside converts a shift back to a difference in Unit. A shift of logarithms is applied to the
-// base's median.
+// outside converts a shift on the inside scale to a difference in Unit. For a logarithm, this is
+// the difference at the base's median.
 func (t *test) outside(shift float64) float64 {
 	if t.HigherIsBetter {
 		shift = 0 - shift
@@ -155,8 +159,8 @@ func (t *test) outside(shift float64) float64 {
 	return shift
 }
 
-// exact reports whether the metric is compared byte by byte. Times never are, because no machine is
-// that steady.
+// exact reports whether the metric is compared byte by byte. Times never are, because no machine
+// repeats them exactly.
 func (t *test) exact() bool {
 	return t.policy.Exact && (t.Unit == check.Bytes || t.Unit == check.Ratio)
 }

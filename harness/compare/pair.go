@@ -10,18 +10,19 @@ import (
 	"vramsoak/harness/check"
 )
 
-// A pair gives the indexes of one file in both runs.
+// A pair holds the indexes of one file in both runs.
 type pair struct{ base, new int }
 
-// A pairing maps the files of the base to those of the new run. All metrics use it in turn.
+// A pairing maps the files of the base to those of the new run. All metrics share it, one after
+// another.
 type pairing struct {
-	// inNew has for each file of the base its index in the new run, or -1.
+	// inNew[i] is the index in the new run of the base's file i, or -1.
 	inNew  []int
-	values []float64 // one metric's values for the new run's files; NaN if missing
+	values []float64 // the current metric's values in the new run; NaN if missing
 }
 
-// pair finds the files that both runs processed, and those that succeeded in the base and failed in
-// the new run.
+// pair finds the files that both runs processed, and the files that succeeded in the base and
+// failed in the new run.
 func (c *Comparison) pair(base, now *Baseline) *pairing {
 	p := &pairing{make([]int, len(base.Files)), make([]float64, len(now.Files))}
 	for i := range p.inNew {
@@ -34,7 +35,7 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	baseAll, newAll := slices.Concat(base.Files, base.Failed), slices.Concat(now.Files, now.Failed)
 	common := 0
 	paired := make([]bool, len(newAll))
-	// ended reports for each path of the new run whether the base always succeeded with it.
+	// ended maps each path of the new run to whether the base succeeded with it every time.
 	ended := map[string]bool{}
 	for _, pair := range pairs(baseAll, newAll) {
 		common++
@@ -52,7 +53,7 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 			c.NewlyFailed = append(c.NewlyFailed, now.Failed[failed])
 		}
 	}
-	for i, f := range now.Failed { // a soak in rounds may repeat a file more often
+	for i, f := range now.Failed { // a soak in rounds may repeat a file more often than the base
 		if !paired[len(now.Files)+i] && f.Path != "" && ended[f.Path] {
 			c.NewlyFailed = append(c.NewlyFailed, f)
 		}
@@ -67,11 +68,11 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	return p
 }
 
-// pairs returns the files that both runs processed, in the order of the base. Files with the same
-// path come first. A batch may have moved to another folder, so files are then paired if their
-// paths end alike and no other file matches. Repeats are paired in order. Files with different
-// known lengths are never paired. Files without names are paired by their number in the batch, if
-// both runs have equally many.
+// pairs returns the files that both runs processed, in the order of the base. It pairs files with
+// the same path first. A batch may have moved to another folder, so pairs then compares shorter and
+// shorter ends of the paths, as long as they identify one file. Repeats of a file are paired in
+// order. Files whose known lengths differ are never paired. Files without names are paired by their
+// number in the batch, if both runs have the same number of files.
 func pairs(base, now []check.MeasuredFile) []pair {
 	if nameless(base) && nameless(now) {
 		var all []pair

@@ -41,9 +41,9 @@ func differences(first, second []float64, v float64) int {
 // exactSums is the largest sample size for which an interval uses the exact distribution.
 const exactSums = 25
 
-// rankSumOrder returns which of the sorted differences is the lower end of an interval, counted
-// from 1. The samples have n and m values. The result is the largest c with P(U < c) <= tail, or 0
-// if each sample has fewer than 4 values.
+// rankSumOrder returns the position, counted from 1, of an interval's lower end among the sorted
+// differences between two samples of n and m values. It is the largest c with P(U < c) <= tail, or
+// 0 if each sample has fewer than 4 values.
 func rankSumOrder(n, m int) int {
 	if max(n, m) > exactSums {
 		product := float64(n) * float64(m)

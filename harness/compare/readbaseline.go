@@ -16,7 +16,7 @@ import (
 // baselineMax limits the size of a baseline in bytes. A baseline of 10,000 files has 3 MiB.
 const baselineMax = 64 << 20
 
-// ReadBaseline reads a baseline that [Baseline.WriteJSON] wrote. Its errors give name, line and
+// ReadBaseline reads a baseline that [Baseline.WriteJSON] wrote. Its errors contain name, line and
 // column.
 func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
 	src, err := bounded.ReadAll(r, name, baselineMax)
@@ -70,8 +70,8 @@ func (d *baselineReader) fail(offset int64, what string) error {
 	return fmt.Errorf("%s:%d:%d: %s", d.name, line, column, what)
 }
 
-// schema returns an error if the source is not a baseline, or has another version. It is called
-// before anything else is decoded.
+// schema returns an error if the source is not a baseline, or has another version. ReadBaseline
+// calls it first.
 func (d *baselineReader) schema() error {
 	var head struct {
 		Schema *string `json:"schema"`
@@ -112,7 +112,7 @@ func (d *baselineReader) open(delim json.Delim, what string) error {
 	return nil
 }
 
-// object reads an object. fields has a function for each key, which reads its value.
+// object reads an object. The parameter fields maps each key to the function that reads its value.
 func (d *baselineReader) object(fields map[string]func() error) error {
 	if err := d.open('{', "an object"); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (d *baselineReader) object(fields map[string]func() error) error {
 	return nil
 }
 
-// value decodes a value, and refuses unknown fields.
+// value decodes a value into to. It returns an error for an unknown field.
 func (d *baselineReader) value(to any, what string) error {
 	offset := d.next()
 	var raw json.RawMessage

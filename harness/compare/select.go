@@ -2,9 +2,9 @@ package compare
 
 import "math"
 
-// kth returns the k-th smallest of some numbers, counted from 1, without storing them. atMost
-// counts the numbers that are at most v. kth bisects the range of all floating-point numbers, which
-// takes at most 64 steps.
+// kth returns the k-th smallest of some numbers, counted from 1, without storing the numbers. The
+// function atMost counts the numbers that are at most v. kth bisects the range of all
+// floating-point numbers, which takes at most 64 steps.
 func kth(k int, atMost func(v float64) int) float64 {
 	low, high := ordinal(math.Inf(-1)), ordinal(math.Inf(1))
 	for low < high {

@@ -91,9 +91,9 @@ func normalAbove(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 // normalQuantile returns the z that a standard normal variable exceeds with the probability p.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
 
-// signedRankOrder returns which of the sorted Walsh averages of n differences is the lower end of
-// an interval, counted from 1. It is the largest c with P(W < c) <= tail, where W is the sum of n
-// ranks with random signs. The result is 0 if n is below 6.
+// signedRankOrder returns the position, counted from 1, of an interval's lower end among the sorted
+// Walsh averages of n differences. It is the largest c with P(W < c) <= tail, where W is the sum of
+// n ranks with random signs. The result is 0 if n is below 6.
 func signedRankOrder(n int) int {
 	if n > exactPairs {
 		f := float64(n)

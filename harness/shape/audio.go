@@ -2,16 +2,16 @@ package shape
 
 import "math"
 
-// An audio holds the lengths of the files' audio. They may explain the series, because a longer
-// file needs more memory.
+// An audio holds the lengths of the files' audio. A longer file needs more memory, so the lengths
+// may explain the series.
 type audio struct {
-	seconds []float64 // nil if they are unknown, or all equal
-	ordered bool      // they get longer, or shorter, with the files
-	rate    float64   // an estimate of how much a second adds
+	seconds []float64 // nil if lengths are unknown, or all equal
+	ordered bool      // files get longer, or shorter, in their order
+	rate    float64   // estimated increase of the series per second of audio
 }
 
-// orderedCorrelation is the correlation between the length and the order of files from which the
-// two are hard to separate.
+// orderedCorrelation is the smallest correlation between the length and the order of files at which
+// the effects of the two are hard to separate.
 const orderedCorrelation = 0.5
 
 func newAudio(s Series, x []float64) audio {
@@ -28,8 +28,8 @@ func newAudio(s Series, x []float64) audio {
 	}
 }
 
-// cleaned removes outliers like the function [cleaned]. Differences that the length of the audio
-// explains are not outliers.
+// cleaned removes outliers like the function [cleaned]. It first subtracts the effect of the
+// audio's length, so that a long file is not an outlier.
 func (a *audio) cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	if a.seconds == nil {
 		return cleaned(y, floor)
@@ -45,12 +45,12 @@ func (a *audio) cleaned(y []float64, floor float64) (clean []float64, outliers [
 	return clean, outliers
 }
 
-// rateLag limits how many files apart two compared files are. Little else changes between near
-// files.
+// rateLag is the largest distance, in files, between two files that rate compares. Little else
+// changes between near files.
 const rateLag = 3
 
-// rate returns the median of the slopes between near files, after Theil (1950) and Sen (1968).
-// Outliers do not affect it.
+// rate returns the median slope of the values over the audio's length, between near files (Theil
+// 1950, Sen 1968). Outliers do not affect the median.
 func rate(y, seconds []float64) float64 {
 	most := 0.0
 	for i := range seconds[1:] {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Limits of the search, counted in values: the fewest values on each side of a step, and the fewest
-// after a break from which growth continues.
+// Limits of the search: the smallest number of values on each side of a step, and after a break
+// from which growth continues.
 const (
 	sideMin  = 3
 	afterMin = 6
 )
 
-// candidates fits each shape at its best position, both alone and with growth added. A series that
-// does not change at all is flat.
+// candidates fits each shape at its best position, alone and with growth added. A series of equal
+// values gets only flat fits.
 func (b *fitter) candidates() {
 	b.add(model{shape: Flat})
 	b.add(model{shape: Flat, growing: true}, b.line)
@@ -32,13 +32,13 @@ func (b *fitter) add(m model, columns ...[]float64) {
 	}
 }
 
-// searchEach is the largest number of values for which every position is tried. In a longer series
-// only every second or third is tried, and then the neighbours of the best one. The residuals
-// change little from one position to the next.
+// searchEach is the largest number of values for which search tries every position. In a longer
+// series it tries only every second, third or fourth position, and then the neighbours of the best
+// one. The residuals change little from one position to the next.
 const searchEach = 64
 
-// search tries the positions from..to-1 of the series, and returns the number of the file with the
-// smallest residuals.
+// search tries the series' positions from..to-1 for a break. It returns the file number at which
+// the fit has the smallest residuals.
 func (b *fitter) search(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
 	best, index := math.Inf(1), 0
 	look := func(from, to, stride int) {
@@ -56,7 +56,7 @@ func (b *fitter) search(from, to int, columns func(k float64) [][]float64) (at f
 	return b.x[index], ok
 }
 
-// refined searches near a file, also between files, because a warm-up may end between two files.
+// refined searches around file k in steps of a tenth, because a warm-up may end between two files.
 func (b *fitter) refined(k float64, columns func(k float64) [][]float64) float64 {
 	at, best := k, math.Inf(1)
 	for tenth := -9.0; tenth <= 9; tenth++ {
@@ -68,8 +68,8 @@ func (b *fitter) refined(k float64, columns func(k float64) [][]float64) float64
 	return at
 }
 
-// file is [fitter.search] for a change that happens at a whole file. In a series of blocks it also
-// searches within the blocks, in smaller and smaller steps.
+// file is like [fitter.search], for a change that happens at a whole file. In a series of blocks it
+// also searches within the blocks, in smaller and smaller steps.
 func (b *fitter) file(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
 	at, ok = b.search(from, to, columns)
 	best := math.Inf(1)
@@ -112,9 +112,9 @@ func (b *fitter) steps() {
 	}
 }
 
-// warmUps fits changes that end, either linearly or as a decay. A change that lasts longer than
-// half of the files is not a warm-up. The exception is a linear one with growth added: it is growth
-// whose rate changes at one file.
+// warmUps fits changes that end, either linearly or as a decay. Such a change is a warm-up only if
+// it ends in the first half of the files. A linear change with growth added may end later. It is
+// then growth whose rate changes at one file.
 func (b *fitter) warmUps() {
 	n := len(b.y)
 	even := func(k float64) [][]float64 { return [][]float64{b.upTo(k)} }
@@ -142,7 +142,8 @@ func (b *fitter) warmUps() {
 				}
 			}
 		}
-		// After three time constants 5 % are left. That must happen in the first half of the files.
+		// A decay has 5 % left after three time constants. They must fit into the first half of the
+		// files.
 		look(b.width, (b.x[n-1]-b.x[0])/6, 1.05)
 		if at > 0 {
 			look(at/1.05, at*1.05, 1.005)

@@ -3,14 +3,17 @@ package shape
 import "math"
 
 // favour is how much better a shape without growth must fit to be preferred, in units of the
-// information criterion. A difference below 2 is "not worth more than a bare mention" (Kass and
-// Raftery 1995).
+// Bayesian information criterion. A difference below 2 is "not worth more than a bare mention"
+// (Kass and Raftery 1995).
 const favour = 2
 
-// certain reports whether growth is certain. No other shape may explain the series, the slope must
-// be far enough above 0, and the second half of the series must grow too. A rise of less than three
-// digits may be a step. If several shapes explain everything that the digits show, none is
-// preferred.
+// certain reports whether growth is certain. Four things must hold:
+//
+//   - No shape without growth explains the series clearly better. If both fits explain all that
+//     the digits show, it must not be better at all.
+//   - The slope is far enough above 0: see needed.
+//   - The rise is larger than three digits. A smaller rise may be a step.
+//   - The second half of the series grows too: see goesOn.
 func (b *fitter) certain(growing, clean *model, resolution float64) bool {
 	better := growing.bic() - clean.bic()
 	if growing.evidence == clean.evidence {
@@ -21,7 +24,7 @@ func (b *fitter) certain(growing, clean *model, resolution float64) bool {
 	return better > -favour && t > b.needed(growing) && rise > 6*resolution && b.goesOn(growing)
 }
 
-// files returns over how many files a model grows.
+// files returns the number of files over which a model grows.
 func (b *fitter) files(m *model) float64 {
 	first := b.x[0]
 	if len(m.breaks) > 0 {
@@ -31,8 +34,8 @@ func (b *fitter) files(m *model) float64 {
 }
 
 // chosen returns the model that describes the series, and the model whose slope is the growth.
-// Usually they are the same. They differ if the audio gets longer or shorter by the same amount
-// with each file, because that looks exactly like growth.
+// Usually both are the same model. They differ if the audio gets longer or shorter by the same
+// amount with each file, because the audio's effect then looks exactly like growth.
 func (b *fitter) chosen(resolution float64) (m, growth *model, grows bool) {
 	clean, growing := b.best()
 	if growing != nil && b.certain(growing, clean, resolution) {
@@ -48,7 +51,7 @@ func (b *fitter) chosen(resolution float64) (m, growth *model, grows bool) {
 	return clean, new(b.bare()), false
 }
 
-// needed returns how many standard errors the slope must be above 0.
+// needed returns how many standard errors the slope must be above 0 to be certain.
 func (b *fitter) needed(m *model) float64 {
 	t := criticalT(len(b.y), m.phi)
 	if m.searched > 0 {
@@ -60,13 +63,14 @@ func (b *fitter) needed(m *model) float64 {
 	return t
 }
 
-// se returns the standard error of a model's slope. Values that replace outliers fit too well. Both
-// the residuals and the number of measured values are therefore smaller, by about their fraction.
+// se returns the standard error of a model's slope. Values that replace outliers make the residuals
+// too small and the number of values too large, both by about the fraction of such values. Dividing
+// by trust corrects this.
 func (b *fitter) se(m *model) float64 { return m.se() / b.trust }
 
-// goesOn reports whether the second half of the series agrees with the growth. Its own slope must
-// be certain, or reach half of the growth less two standard errors. This excludes warm-ups of a
-// form that no model has.
+// goesOn reports whether the second half of the series agrees with the growth. The slope of the
+// second half must be certain by itself, or reach half of the growth less two standard errors. This
+// excludes warm-ups of a form that no model has.
 func (b *fitter) goesOn(growing *model) bool {
 	half := len(b.y) / 2
 	r := regression{y: b.y[half:], columns: [][]float64{b.fixed[0][half:], b.line[half:]}}
@@ -86,12 +90,12 @@ func (b *fitter) goesOn(growing *model) bool {
 	return slope > criticalT(len(r.y), growing.phi)*se || slope > growing.slope()/2-2*se
 }
 
-// rounding returns how far the slope may be off in either direction because of rounded digits. If a
-// line passes within half a digit of every value, there is practically no noise. The result is then
-// the difference between the extreme lines that do so. Otherwise noise carries values across the
-// edges of digits, and the error is small (see hidden). In the worst case the two halves of the
-// values are off in opposite directions. That changes the slope by 3 times the error, divided by
-// the number of files.
+// rounding returns how far the slope may be off, in either direction, because of rounded digits.
+// There are two cases. If a line passes within half a digit of every value, there is practically no
+// noise. The result is then the difference to the steepest and flattest lines that do so. Otherwise
+// noise carries values across the edges of digits, and the error of a mean is small (see hidden).
+// In the worst case the means of the two halves are off in opposite directions. That changes the
+// slope by 3 times the error, divided by the number of files.
 func (b *fitter) rounding(m *model, resolution float64) float64 {
 	if resolution == 0 {
 		return 0
@@ -111,12 +115,12 @@ func (b *fitter) rounding(m *model, resolution float64) float64 {
 	return 3 * hidden(resolution, m.sigma) / b.files(m)
 }
 
-// hidden returns how far off the mean of rounded readings may be. resolution is half a digit, and
-// sigma is the standard deviation of the rounded values. The variance before rounding is smaller by
-// a twelfth of the digit squared. With much noise, the result is the first term of the Fourier
-// series of the error (Widrow and Kollár, Quantization Noise, 2008). With little noise, other terms
-// count. The result is then computed from the fraction of readings that noise carries across the
-// nearest edge of a digit.
+// hidden returns how far off the mean of rounded readings may be. The parameter resolution is half
+// a digit, and sigma is the standard deviation of the rounded values. The variance before rounding
+// is smaller by a twelfth of the digit squared. With much noise, the result is the first term of
+// the Fourier series of the error (Widrow and Kollár, Quantization Noise, 2008). With little noise,
+// the other terms matter. The result is then computed from the fraction of readings that noise
+// carries across the nearest edge of a digit.
 func hidden(resolution, sigma float64) float64 {
 	digit := 2 * resolution
 	before := math.Sqrt(max(0, sigma*sigma-digit*digit/12)) / digit

@@ -6,10 +6,11 @@ import (
 )
 
 const (
-	// neighbours is how many values on each side a value is compared with. A burst of up to this many
-	// values counts as outliers.
+	// neighbours is the number of values on each side that a value is compared with. A burst of up to
+	// this many values counts as outliers.
 	neighbours = 5
-	// outlierLimit is how many standard deviations an outlier is away from the values on both sides.
+	// outlierLimit is the distance of an outlier from the values on both sides, in standard
+	// deviations.
 	outlierLimit = 5
 	// normalMAD converts a median absolute deviation to the standard deviation of a normal
 	// distribution.
@@ -17,12 +18,13 @@ const (
 )
 
 // cleaned replaces outliers by the values next to them, and returns their indexes. An outlier lies
-// above the medians of the values on both sides, or below both, so steps and steep growth have
-// none. It is the Hampel identifier (Davies and Gather 1993) with its window cut in two.
+// above the medians of the values on both sides, or below both. A step or steep growth therefore
+// contains no outliers. This is the Hampel identifier (Davies and Gather 1993) with its window cut
+// in two.
 //
-// The last two values have neighbours on only one side. They are not outliers if they are no
-// farther off than the values before them are from each other; steep growth then continues. A
-// replaced value may reveal other outliers, so the search is repeated.
+// The last two values have neighbours on only one side. They are outliers only if they are farther
+// from their neighbours than the neighbours are from each other; otherwise steep growth continues.
+// A replaced value may reveal other outliers, so cleaned repeats the search.
 func cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	clean = slices.Clone(y)
 	if len(y) <= 2*neighbours {
@@ -53,8 +55,9 @@ func cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	return clean, outliers
 }
 
-// apart returns for each value how far it is off both sides, and the median of the nearer side.
-// typical is the usual distance of values from the median of the values before them.
+// apart returns, for each value, its distance off from the nearer median, and that median as level.
+// off is 0 for a value between the medians of its two sides. typical is the median distance of
+// values from the median of the values before them.
 func apart(y []float64) (off, level []float64, typical float64) {
 	n := len(y)
 	off, level = make([]float64, n), make([]float64, n)

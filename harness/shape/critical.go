@@ -2,24 +2,25 @@ package shape
 
 import "math"
 
-// criticalFiles and criticalPhi are the row and column labels of the table below. Values between
-// them are interpolated.
+// criticalFiles and criticalPhi label the rows and columns of the table below. Values between the
+// labels are interpolated.
 var (
 	criticalFiles = [...]float64{8, 12, 20, 30, 40, 50, 65, 80, 120, 200}
 	criticalPhi   = [...]float64{0, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9}
 )
 
-// critical has the number of standard errors that a line's slope must be above 0. The rows are
-// numbers of values, the columns the autocorrelations found in them. With 50 values and no growth,
-// fewer than 0.1 % of series exceed it, for white noise and for noise with a phi of 0.6. With a phi
-// of 0.3 it is 0.16 %, and with 12 values and a phi of 0.6 it is 0.19 %. In a short series the phi
-// that is found may be far below the true one. The standard error is then far too small, so a t
-// distribution is not enough.
+// critical holds the number of standard errors that a line's slope must be above 0. The rows are
+// numbers of values, and the columns are the estimated autocorrelations phi. Among 50 values
+// without growth, fewer than 0.1 % of series exceed the table, for white noise and for noise with a
+// phi of 0.6. With a phi of 0.3 it is 0.16 %, and with 12 values and a phi of 0.6 it is 0.19 %. A t
+// distribution is not enough here: in a short series the estimated phi may be far below the true
+// phi, and the standard error is then far too small.
 //
 // The table comes from simulations of hundreds of thousands of series for each number of values.
-// TestFrontier shows how: at that rate of false alarms, the thresholds find as many leaks of 5.2
-// standard errors as possible. They were then smoothed by hand. The row for 50 values was corrected
-// until the whole method kept the rate. TestCritical counts the false alarms again.
+// TestFrontier shows the method: it chooses the thresholds that find the most leaks of 5.2 standard
+// errors at that rate of false alarms. The thresholds were then smoothed by hand. The row for 50
+// values was corrected until the whole method kept the rate. TestCritical counts the false alarms
+// again.
 var critical = [len(criticalFiles)][len(criticalPhi)]float64{
 	{9.7, 9.5, 9.3, 9.0, 9.0, 8.0, 7.5, 7.0, 6.5, 6.0},
 	{7.2, 9.0, 9.0, 9.0, 9.0, 8.5, 7.5, 6.5, 6.0, 6.0},
@@ -33,12 +34,12 @@ var critical = [len(criticalFiles)][len(criticalPhi)]float64{
 	{3.15, 3.15, 3.2, 3.3, 3.6, 4.5, 5.0, 5.5, 5.5, 5.5},
 }
 
-// criticalBreak is added to the threshold if a break, a period or a time constant was searched. The
-// search picks the position at which growth shows best. The value comes from simulation; with it
-// such slopes add few false alarms.
+// criticalBreak is added to the threshold if the fit searched for a break, a period or a time
+// constant. The search picks the position at which growth shows best, so growth must be clearer.
+// The value comes from simulation.
 const criticalBreak = 4.5
 
-// criticalAudio is added to the threshold if the length of the audio is taken into account. Its
+// criticalAudio is added to the threshold if the fit includes the length of the audio. The audio's
 // effect per second, and the outliers, are estimated from the same values.
 const criticalAudio = 0.2
 
@@ -51,8 +52,8 @@ func criticalT(files int, phi float64) float64 {
 	return at(i)*(1-u) + at(i+1)*u
 }
 
-// between returns the interval of the scale that contains x, and the fraction of the interval below
-// x. Values outside the scale count as its ends.
+// between returns the index of the scale's interval that contains x, and the position of x in it,
+// from 0 to 1. A value outside of the scale counts as the scale's end.
 func between(scale []float64, x float64, of func(float64) float64) (i int, part float64) {
 	for i+2 < len(scale) && x >= scale[i+1] {
 		i++

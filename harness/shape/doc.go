@@ -1,6 +1,6 @@
-// Package shape finds out what a series of readings does over the files of a run. It may be flat,
-// warm up, step, be cleared now and then, follow the length of the audio, or grow and continue to
-// grow. The package knows only numbers.
+// Package shape describes what a series of readings does over the files of a run. The series may be
+// flat, warm up, step, rise and be cleared repeatedly, follow the length of the audio, or grow and
+// continue to grow. The package knows only numbers.
 //
 //	r := shape.Of(shape.Series{Values: levels, Resolution: 5.4e6, Grain: 512})
 //	if r.Growing { fmt.Println(r.Slope.Estimate, "bytes a file since", r.From) }
@@ -18,8 +18,7 @@
 //     errors above 0 than a table from simulations requires (critical.go). The second half of the
 //     series agrees with it.
 //
-// Elsewhere the test of Mann and Kendall is used for this. It takes autocorrelated noise for
-// growth: 5 % of clean series at a nominal 0.1 %. It also cannot separate a warm-up or a step from
-// growth, and calls nine in ten of them leaks. docs/explanation/false-alarms.md has the tables, and
-// make bench-verdicts prints them.
+// The test of Mann and Kendall, which other tools use, is not enough. It takes autocorrelated noise
+// for growth: in 5 % of clean series instead of 0.1 %. It also takes nine in ten warm-ups and steps
+// for leaks. docs/explanation/false-alarms.md has the tables, and make bench-verdicts prints them.
 package shape

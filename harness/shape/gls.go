@@ -3,8 +3,8 @@ package shape
 import "math"
 
 // A regression is y = columns * beta + e, where e is an autoregression of order one: each e is phi
-// times the one before, plus noise. It is fitted by generalized least squares. The first value
-// counts too, with a weight (Prais and Winsten 1954).
+// times the e before it, plus noise. It is fitted by generalized least squares. The first value
+// counts with a weight of its own (Prais and Winsten 1954).
 type regression struct {
 	y       []float64
 	columns [][]float64
@@ -116,9 +116,10 @@ const (
 	phiStep = 0.05
 )
 
-// fit finds phi by restricted maximum likelihood, which is nearly unbiased, unlike plain maximum
-// likelihood (Patterson and Thompson 1971). Standard deviations below floor explain nothing better
-// than floor, because the digits do not show them. No standard deviation is below grain.
+// fit estimates phi by restricted maximum likelihood, which is nearly unbiased; plain maximum
+// likelihood is not (Patterson and Thompson 1971). A standard deviation below floor counts as floor
+// in the comparison of models, because the digits do not show the difference. No standard deviation
+// is below grain.
 func (r *regression) fit(floor, grain float64) (f fit, ok bool) {
 	n, p := float64(len(r.y)), float64(len(r.columns))
 	restricted, plain := math.Inf(-1), math.Inf(-1)

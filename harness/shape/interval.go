@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// slope returns the growth at the end of the series, and its standard error. An interval from the
-// best fit alone would be too narrow. The error therefore includes all positions at which the model
-// may break, and all phi, weighted by their likelihood. If another shape than growth explains the
-// series, and it is not flat, the result is an average over all models that grow. This is Bayesian
-// model averaging with the information criterion for the weights (Raftery 1995).
+// slope returns the growth at the end of the series, and its standard error. The best fit alone
+// would give too narrow an interval. The error therefore includes all positions at which the model
+// may break, and all phi, weighted by their likelihood. If the chosen shape has no growth and is
+// not flat, the result is the average over all models with growth. This is Bayesian model
+// averaging, with weights from the information criterion (Raftery 1995).
 func (b *fitter) slope(m *model, growing bool) (estimate, se float64) {
 	if growing || m.shape == Flat {
 		mean, variance := b.overBreaks(m, m.error)
@@ -38,8 +38,8 @@ func (b *fitter) slope(m *model, growing bool) (estimate, se float64) {
 	return mean, math.Sqrt(variance) / b.trust
 }
 
-// overBreaks returns the slope of a model, averaged over the positions of its break, and its
-// variance. se is the standard error at the best position.
+// overBreaks returns the slope of a model, averaged over all positions of its break, and the
+// variance of the slope. The parameter se is the standard error at the best position.
 func (b *fitter) overBreaks(m *model, se float64) (mean, variance float64) {
 	if len(m.breaks) != 1 {
 		return m.slope(), se * se
@@ -68,8 +68,8 @@ func (b *fitter) broken(shape Shape, k float64) [][]float64 {
 	return [][]float64{b.from(k)}
 }
 
-// A mixture averages distributions with weights. Its sums are relative to an origin, so that no
-// digits are lost.
+// A mixture averages distributions with weights. It sums differences to an origin, so that the sums
+// keep their digits.
 type mixture struct{ origin, weight, mean, square float64 }
 
 func (m *mixture) add(weight, mean, variance float64) {

@@ -6,9 +6,9 @@ import "math"
 type model struct {
 	shape   Shape
 	growing bool // its last column is lasting growth
-	// These parameters are found by search, unlike the coefficients: the files at which it breaks, the
-	// time constant of a decaying warm-up, the period of a sawtooth. searched counts them. Late growth
-	// is a flat shape that breaks.
+	// The parameters below are found by search: the files at which the shape breaks, the time constant
+	// of a decaying warm-up, the period of a sawtooth. searched is their number. Late growth is a flat
+	// shape with a break.
 	breaks   []float64
 	tau      float64
 	period   int
@@ -17,12 +17,12 @@ type model struct {
 	fit
 }
 
-// searchCost is how many parameters a searched one counts for. Hall, Osborn and Sakkas (2013) use
-// three for a break.
+// searchCost is the number of parameters that one searched parameter counts for. Hall, Osborn and
+// Sakkas (2013) use three for a break.
 const searchCost = 3
 
-// bic returns twice the log likelihood, minus what that many parameters gain from noise alone
-// (Schwarz 1978).
+// bic returns twice the log likelihood, less a penalty for each parameter: more parameters fit
+// noise better (Schwarz 1978). The largest value is the best.
 func (m *model) bic() float64 {
 	return m.evidence - float64(len(m.columns)+searchCost*m.searched)*math.Log(float64(len(m.y)))
 }
@@ -106,16 +106,16 @@ func (b *fitter) best() (clean, growing *model) {
 	return clean, growing
 }
 
-// withGrowth adds growth to a model. ok is false if the length of the audio, or the shape, is a
-// straight line itself.
+// withGrowth adds growth to a model. The result ok is false if the length of the audio, or the
+// shape, is itself a straight line.
 func (b *fitter) withGrowth(m *model) (with model, ok bool) {
 	with = *m
 	with.growing = true
 	return b.model(with, append(m.columns[len(b.fixed):len(m.columns):len(m.columns)], b.line)...)
 }
 
-// bare returns a model of growth alone. Its slope is the whole change from file to file, whatever
-// the cause.
+// bare returns a model of growth alone. Its slope is the whole change from file to file, with the
+// effect of the audio.
 func (b *fitter) bare() model {
 	alone := *b
 	alone.fixed = b.fixed[:1]
@@ -132,8 +132,8 @@ func (b *fitter) model(m model, columns ...[]float64) (model, bool) {
 	return m, ok
 }
 
-// rss returns the residual sum of squares of a fit without autocorrelation, which is used to search
-// breaks. It also returns the first coefficient after the fixed ones.
+// rss returns the residual sum of squares of a fit without autocorrelation, and the first
+// coefficient after the fixed ones. Searches for breaks use it, because it is fast.
 func (b *fitter) rss(columns ...[]float64) (rss, first float64) {
 	var all [maxColumns][]float64
 	n := copy(all[:], b.fixed)
@@ -155,28 +155,28 @@ func (b *fitter) column(f func(x float64) float64) []float64 {
 	return c
 }
 
-// step is 0 before file k and 1 from it on. In the block that contains k it is the fraction of the
-// block from k on.
+// step returns a column that is 0 before file k and 1 from file k on. In a series of blocks, the
+// block with file k gets the fraction of its files from k on.
 func (b *fitter) step(k float64) []float64 {
 	return b.column(func(x float64) float64 { return min(1, max(0, (x+(b.width-1)/2-k+1)/b.width)) })
 }
 
-// upTo rises until file k, and is constant after it.
+// upTo returns a column that rises until file k and is then constant.
 func (b *fitter) upTo(k float64) []float64 {
 	return b.column(func(x float64) float64 { return min(x, k) - b.x[0] })
 }
 
-// from is 0 until file k, and rises after it.
+// from returns a column that is 0 until file k and then rises.
 func (b *fitter) from(k float64) []float64 {
 	return b.column(func(x float64) float64 { return max(0, x-k) })
 }
 
-// decay rises towards 1.
+// decay returns a column that rises towards 1.
 func (b *fitter) decay(tau float64) []float64 {
 	return b.column(func(x float64) float64 { return 1 - math.Exp(-(x-b.x[0])/tau) })
 }
 
-// sawtooth rises from 0 to period-1, repeatedly.
+// sawtooth returns a column that rises from 0 to period-1, repeatedly.
 func (b *fitter) sawtooth(period, offset int) []float64 {
 	return b.column(func(x float64) float64 { return float64((int(x) + offset) % period) })
 }

@@ -17,7 +17,7 @@ const (
 	Sawtooth Shape = "sawtooth" // grows and is cleared, repeatedly
 )
 
-// A Series is one reading a file.
+// A Series holds one reading for each file.
 type Series struct {
 	// Values has a finite value for each file, in the order of the files, or NaN for a missing one.
 	Values []float64
@@ -35,40 +35,39 @@ type Interval struct{ Estimate, Low, High float64 }
 // A Result describes a series. Its Shape is "" for a series that is too short to judge.
 type Result struct {
 	Shape Shape
-	// Growing reports whether the series grows and continues to grow. Noise looks like this in less
-	// than 0.1 % of cases.
+	// Growing is set if the series grows and continues to grow. Noise looks like this in fewer than
+	// 0.1 % of series.
 	Growing bool
-	// Slope is the growth per file at the end of the series. Its bounds include the error from hidden
+	// Slope is the growth per file at the end of the series. Its bounds include the error from rounded
 	// digits.
 	Slope Interval
-	// Rounding is how much growth per file the digits alone may hide, in either direction.
+	// Rounding is the growth per file that rounded digits may hide, in either direction.
 	Rounding float64
-	// Detectable is the growth per file that is found in half of such series. More growth is found
-	// more often.
+	// Detectable is the growth per file that would be found in half of all series like this one.
 	Detectable float64
-	// From is an index of the series: of the first higher value of late growth, of the first step, or
-	// of the end of a warm-up.
+	// From is an index of the series: the first higher value of late growth, the first step, or the
+	// end of a warm-up.
 	From int
-	// Size is what the steps or the warm-up add, or the height of a sawtooth.
+	// Size is the sum of the steps, the rise of the warm-up, or the height of a sawtooth.
 	Size float64
 	// Period is the length of a sawtooth in files.
 	Period int
-	// FollowsAudio reports whether the length of the audio has an effect, which the fit includes. A
-	// second of audio adds PerSecond.
+	// FollowsAudio is set if the fit includes an effect of the audio's length. Each second of audio
+	// adds PerSecond to the values.
 	FollowsAudio bool
 	PerSecond    float64
-	// Ordered reports whether the audio gets longer with the files, or shorter. Its effect then looks
-	// like growth.
+	// Ordered is set if the audio gets longer, or shorter, in the order of the files. Its effect then
+	// looks like growth.
 	Ordered bool
 	// Phi is the autocorrelation of the noise, and Sigma its standard deviation. With more than 256
 	// values they describe the means of blocks.
 	Phi, Sigma float64
-	// Ends is how far the last value lies above the ones before, if it was left out. It is a step at
-	// the end, or an outlier.
+	// Ends is the height of the last value over the values before it, if the fit left the last value
+	// out. It may be a step at the end, or an outlier.
 	Ends float64
 	// Outliers are the indexes of the values that were left out.
 	Outliers []int
-	// Fitted has the value of the shape and the growth at each value, and NaN for missing values.
+	// Fitted holds the fitted value at each value of the series, and NaN for missing values.
 	Fitted []float64
 	// Files counts the values that are not missing.
 	Files int
@@ -84,15 +83,15 @@ const (
 	blocksMax = 128
 )
 
-// normal95 is how many standard errors contain the true value in 95 % of cases. The errors already
-// average over all autocorrelations, so they are as wide as a t distribution would make them.
+// normal95 is the half-width of a 95 % interval in standard errors. The standard errors already
+// include the uncertainty of phi, so an interval from a t distribution would be no wider.
 const normal95 = 1.96
 
-// judgedMax limits how many values are judged. A longer series is thinned to every second or third
-// value.
+// judgedMax is the largest number of values that judge gets. Of a longer series, only every k-th
+// value is used, with the smallest k that is large enough.
 const judgedMax = 8192
 
-// Of judges a series.
+// Of returns the shape of a series, and whether it grows.
 func Of(s Series) Result {
 	all := len(s.Values)
 	s, index := present(s)
@@ -126,7 +125,7 @@ func Of(s Series) Result {
 	r.Files = n
 	fitted := slices.Repeat([]float64{math.NaN()}, all)
 	next, last := 0, math.NaN()
-	for _, i := range index { // a value that was not judged gets the fit of the one before
+	for _, i := range index { // a value that was not judged gets the fit before it
 		if next < len(at) && at[next] == i {
 			last = r.Fitted[next]
 			next++
@@ -137,8 +136,8 @@ func Of(s Series) Result {
 	return r
 }
 
-// present removes missing values, and returns the indexes of the others. It removes the audio if
-// the length of any file is unknown.
+// present removes missing values, and returns the indexes of the others. If the audio's length is
+// unknown for any file, it removes all lengths.
 func present(s Series) (known Series, index []int) {
 	n := 0
 	for _, v := range s.Values {
@@ -178,7 +177,7 @@ func every(step int, s Series, index []int) (Series, []int) {
 	return some, at
 }
 
-// judge judges a series without missing values. index has their original indexes.
+// judge judges a series without missing values. The parameter index holds their original indexes.
 func judge(s Series, index []int) Result {
 	x := make([]float64, len(index))
 	for i := range index {
@@ -228,7 +227,8 @@ func judge(s Series, index []int) Result {
 	return r
 }
 
-// centred subtracts the median from the values. The squares of the rest lose fewer digits.
+// centred subtracts the median from the values, because small values lose fewer digits when
+// squared.
 func centred(v []float64) (less []float64, middle float64) {
 	less = slices.Clone(v)
 	middle = median(slices.Clone(v))
@@ -265,8 +265,8 @@ func (r *Result) describe(m *model, b *fitter, index []int) {
 	r.From = index[r.From]
 }
 
-// blockSize returns how many values each block has in a series of n values, or 1 if it is not split
-// into blocks.
+// blockSize returns the number of values in each block of a series of n values. It is 1 if the
+// series is not split into blocks.
 func blockSize(n int) int {
 	if n <= valuesMax {
 		return 1

@@ -17,17 +17,18 @@ type Shift struct {
 	Sure bool
 }
 
-// shiftSide is the smallest number of values on either side of a shift. With fewer at the end,
-// nobody knows whether the rise lasts.
+// shiftSide is the smallest number of values on either side of a shift. With fewer values at the
+// end, a shift may be an outlier.
 const shiftSide = neighbours
 
-// Shifted finds the step up that explains a series best, and reports whether it lasts. Each third
-// of the later values must be nearer to their median than to the median before the step. ok is
-// false if the series is too short, or has no such step.
+// Shifted finds the step up that explains a series best, and reports whether the step lasts: the
+// median of each third of the later values must be nearer to the later median than to the median
+// before the step. The result ok is false if the series is too short, or has no such step.
 //
-// The rules of growth decide whether the step is sure. It is fitted with autocorrelated noise. It
-// must be as many standard errors above 0 as a slope whose break was searched. If the step is not
-// sure, the series may have several. Shifted then also tries the best step before it, and the best
+// The step is sure if it passes the test for growth: fitted with autocorrelated noise, it must be
+// as many standard errors above 0 as a slope with a searched break. If the step is not sure, the
+// series may have several steps. Shifted then also tries the best step in the part before it, and
+// in the part after it.
 // one after it.
 func Shifted(values []float64) (s Shift, ok bool) {
 	if len(values) < 2*shiftSide {
@@ -55,7 +56,7 @@ func Shifted(values []float64) (s Shift, ok bool) {
 	return Shift{From: at, Before: middle + before, After: middle + after, Sure: sure}, true
 }
 
-// lasts reports whether the series stays up after an index.
+// lasts reports whether the series stays up from an index on.
 func lasts(y []float64, at int) bool {
 	after := y[at:]
 	half := (median(slices.Clone(y[:at])) + median(slices.Clone(after))) / 2
@@ -106,9 +107,9 @@ func risesAt(y []float64) (at int) {
 	return at
 }
 
-// Began returns the index at which a lasting rise begins. Before it the series is level; from it on
-// the series rises linearly for a while, and is level again. A step rises at once; a trend rises
-// until the end. Began returns 0 if this fits no better than a straight line.
+// Began returns the index at which a lasting rise begins. It fits a level that rises linearly from
+// one index to another, and is then level again. The rise of a step is short; a trend rises until
+// the end. Began returns 0 if this fits no better than a straight line.
 func Began(values []float64) int {
 	each := blockSize(len(values)) // only every each-th index is tried
 	y, _ := centred(values)
