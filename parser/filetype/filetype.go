@@ -1,5 +1,5 @@
-// Package filetype reads files whose records are not simply in their lines: the outputs in a
-// Jupyter notebook, and the device memory profiles of JAX (pprof).
+// Package filetype reads files whose records are not in plain lines: the outputs in a Jupyter
+// notebook, and the device memory profiles of JAX (pprof).
 package filetype
 
 import (
@@ -9,11 +9,12 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A Type is a kind of file that is no log of lines.
+// A Type is a kind of file that is not a log of lines.
 type Type struct {
-	// is reports whether a file that begins with head has the type.
+	// is reports whether a file that begins with head is of this type.
 	is func(head []byte) bool
-	// Read yields the records of a file, until yield returns false. name is put into their positions.
+	// Read yields the records of a file, until yield returns false. The parameter name becomes the
+	// path in their positions.
 	Read func(r io.Reader, name string, dialects *scan.Dialects, yield func(record.Record, error) bool)
 }
 

@@ -13,7 +13,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A jsonReader reads JSON as a stream. It keeps nothing, so a string may have any length.
+// A jsonReader reads JSON as a stream. It keeps no values, so a string may have any length.
 type jsonReader struct {
 	r    *bufio.Reader
 	line int // of what is read next, from 1
@@ -30,8 +30,8 @@ func (e *jsonError) Error() string {
 	return fmt.Sprintf("expected %s, found %q", e.expected, e.found)
 }
 
-// mistake returns the error for what comes next, which is not what was expected. An I/O error is
-// returned as it is.
+// mistake returns the error that the next bytes are not what was expected. If reading failed, it
+// returns the I/O error.
 func (j *jsonReader) mistake(expected string) error {
 	found, err := j.r.Peek(80)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -41,8 +41,8 @@ func (j *jsonReader) mistake(expected string) error {
 	return &jsonError{expected, string(bytes.ToValidUTF8(found, []byte("�")))}
 }
 
-// next returns the next byte that is not a blank, without taking it. It returns 0 at the end and at
-// an I/O error.
+// next returns the next byte that is not a blank, and leaves it in the stream. It returns 0 at the
+// end of the text and after an I/O error.
 func (j *jsonReader) next() byte {
 	for {
 		b, err := j.r.Peek(1)
@@ -60,12 +60,12 @@ func (j *jsonReader) next() byte {
 	}
 }
 
-// drop takes bytes that are in the buffer and have no '\n'.
+// drop skips n bytes. They must be in the buffer and must not contain '\n'.
 func (j *jsonReader) drop(n int) {
 	_, _ = j.r.Discard(n) // they are buffered
 }
 
-// take passes over the byte that must follow, after blanks.
+// take skips blanks and the byte `want`. If another byte follows, it returns an error.
 func (j *jsonReader) take(want byte, expected string) error {
 	if j.next() != want {
 		return j.mistake(expected)
@@ -74,8 +74,8 @@ func (j *jsonReader) take(want byte, expected string) error {
 	return nil
 }
 
-// object reads an object. It calls member to read the value of each key; member skips a value that
-// it does not need. A value that is not an object is skipped.
+// object reads an object. It calls member for each key. The function member must read or skip the
+// key's value. If the next value is not an object, object skips it.
 func (j *jsonReader) object(member func(key string) error) error {
 	if j.next() != '{' {
 		return j.skip()
@@ -116,8 +116,8 @@ func (j *jsonReader) object(member func(key string) error) error {
 	}
 }
 
-// array reads an array. It calls element to read each value. A value that is not an array is
-// skipped.
+// array reads an array. It calls element to read each value. If the next value is not an array,
+// array skips it.
 func (j *jsonReader) array(element func() error) error {
 	if j.next() != '[' {
 		return j.skip()
@@ -141,8 +141,8 @@ func (j *jsonReader) array(element func() error) error {
 	}
 }
 
-// text reads a string and calls out with its pieces, in UTF-8. Half of a surrogate pair becomes
-// U+FFFD.
+// text reads a string and calls out with one piece after another, in UTF-8. A surrogate without its
+// other half becomes U+FFFD.
 func (j *jsonReader) text(out func([]byte) error) error {
 	if err := j.take('"', "a string"); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (j *jsonReader) text(out func([]byte) error) error {
 }
 
 // plain returns the bytes of a string that are in the buffer, up to a quote or an escape. They are
-// valid until more is read.
+// valid until the next read.
 func (j *jsonReader) plain() ([]byte, error) {
 	if _, err := j.r.Peek(1); err != nil {
 		return nil, j.mistake("the rest of a string")
@@ -246,11 +246,11 @@ func (j *jsonReader) escape() (r rune, quote bool, err error) {
 	return r, false, nil
 }
 
-// depthMax bounds how deep values may be nested, as in encoding/json.
+// depthMax is how deep values may be nested, as in encoding/json.
 const depthMax = 10_000
 
-// skip skips a value. It looks at brackets and strings only: the rest of a value that nobody reads
-// need not be valid.
+// skip skips a value. It checks only brackets and strings. The rest of a skipped value need not be
+// valid JSON.
 func (j *jsonReader) skip() error {
 	var open []byte
 	for {
@@ -302,7 +302,7 @@ func (j *jsonReader) skipText() error {
 	}
 }
 
-// A sticky reader returns its first error again and again.
+// A sticky reader returns its first error again at each later read.
 type sticky struct {
 	r   io.Reader
 	err error

@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// isNotebook reports whether a file is a Jupyter notebook: a JSON object that begins with a key of
-// notebooks, and has another one:
+// isNotebook reports whether a file is a Jupyter notebook. That is a JSON object whose first key is
+// a key of notebooks, and that has another such key:
 //
 //	{"cells": [{"cell_type": "code", ...}], "metadata": {...}, "nbformat": 4, "nbformat_minor": 5}
 //	{"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [...]}]}
@@ -40,8 +40,8 @@ func isNotebook(head []byte) bool {
 }
 
 // A notebook reads the outputs of a Jupyter notebook's cells as lines of a log. An output is text
-// that the program printed, a value's text or an error; source, markdown, images and HTML are
-// passed over.
+// that the program printed, the text of a value, or an error. Source, markdown, images and HTML are
+// skipped.
 //
 //	"outputs": [
 //	 {
@@ -50,7 +50,7 @@ func isNotebook(head []byte) bool {
 //	  "text": [
 //	   "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%)\n",
 //
-// The line of a record is that of its string in the file.
+// A record's line number is the line of its string in the notebook file.
 type notebook struct {
 	json  *jsonReader
 	name  string
@@ -60,18 +60,18 @@ type notebook struct {
 	out     scan.Batch
 	win     source.Window
 	skip    int
-	// lines has the line of the file for each line of the window. begun says that the last one has
-	// bytes already.
+	// lines holds, for each line of the window, its line number in the file. begun is set if the last
+	// line of the window has some bytes already.
 	lines []int
 	begun bool
 	cr    bool // the last byte was '\r'
-	// reason is the message of the output's error, to be read where no traceback repeats it.
+	// reason is the message of an error. It is read only if no traceback repeats it.
 	reason     []byte
 	reasonLine int
 	traced     bool
 }
 
-// errStopped ends the reading of a notebook when nobody takes its records any more.
+// errStopped ends the reading of a notebook when the caller wants no more records.
 var errStopped = errors.New("stopped")
 
 func readNotebook(
@@ -114,7 +114,7 @@ func readNotebook(
 	}
 }
 
-// file reads the notebook, or several that were appended to one another.
+// file reads a notebook, or several notebooks that were appended to each other.
 func (n *notebook) file() error {
 	if bom, _ := n.json.r.Peek(3); string(bom) == "\ufeff" {
 		n.json.drop(3)
@@ -162,7 +162,7 @@ func (n *notebook) cell(key string) error {
 	})
 }
 
-// output reads a member of an output:
+// output reads one key of an output:
 //
 //	{"output_type": "stream", "name": "stdout", "text": [...]}
 //	{"output_type": "execute_result", "data": {"text/plain": [...], "text/html": [...]}, ...}
@@ -193,7 +193,8 @@ func (n *notebook) output(key string) error {
 	return n.json.skip()
 }
 
-// text reads a string or an array of strings. An array is one text, or the parts of a traceback.
+// text reads a string or an array of strings. An array is one text in pieces, or the parts of a
+// traceback.
 func (n *notebook) text(traceback bool) error {
 	part := func() error {
 		if n.json.next() != '"' {
@@ -217,7 +218,7 @@ func (n *notebook) text(traceback bool) error {
 	return n.endLine(n.json.line)
 }
 
-// endReason reads the message of an error, unless a traceback has ended with it already.
+// endReason reads the message of an error, unless a traceback with this message came before.
 func (n *notebook) endReason() error {
 	if n.traced || len(n.reason) == 0 {
 		return nil
@@ -229,8 +230,8 @@ func (n *notebook) endReason() error {
 	return n.endLine(line)
 }
 
-// write appends a piece of an output. The line is that of the piece in the file. A '\r' becomes
-// '\n', so that what a progress bar wrote gets its line in the file, too.
+// write appends a piece of an output. The parameter line is the piece's line in the file. write
+// replaces '\r' with '\n', so that each state of a progress bar gets a line of its own.
 func (n *notebook) write(b []byte, line int) error {
 	for len(b) > 0 {
 		if n.cr && b[0] == '\n' {
@@ -264,7 +265,7 @@ func (n *notebook) write(b []byte, line int) error {
 	return nil
 }
 
-// endLine ends a line without a line end, where an output ends.
+// endLine ends a line that has no newline because the output ends.
 func (n *notebook) endLine(line int) error {
 	n.cr = false
 	if !n.begun {

@@ -18,27 +18,28 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A device memory profile is what jax.profiler.save_device_memory_profile writes: a gzipped pprof
+// jax.profiler.save_device_memory_profile writes a device memory profile. This is a gzipped pprof
 // profile of the arrays and executables that are alive. PyClient::HeapProfile
-// (xla/python/py_client.cc) gives its samples two values, allocations/count and space/bytes, and
-// labels:
+// (xla/python/py_client.cc) gives each sample two values, allocations/count and space/bytes, and
+// these labels:
 //
 //	kind=buffer      device=cuda:0  (gpu:0, rocm:0, TPU_0(process=0,(0,0,0,0)), TFRT_CPU_0)
 //	kind=executable
 //
-// The buffers of a device are what its allocator has handed out. Executables have no device: their
-// code is a reading of its own. Buffers of TFRT_CPU_0 are in host memory and no reading.
+// The buffers of a device together are the memory that its allocator has handed out. Executables
+// have no device label; the size of their code is a separate reading. Buffers of TFRT_CPU_0 are in
+// host memory and give no reading.
 const jaxDialect = "jax"
 
 const (
-	// profileMax and profileMessages bound what a profile takes in memory. Real ones have some
-	// kilobytes and a few messages for each line of the program.
+	// profileMax and profileMessages limit the memory for a profile. Real profiles have some
+	// kilobytes, and a few messages for each line of the program.
 	profileMax      = 32 << 20
 	profileMessages = 1 << 20
 )
 
-// isProfile reports whether a file is a pprof profile. That is a protocol buffer whose first field
-// is a sample type: field 1, with two indices of strings.
+// isProfile reports whether a file is a pprof profile. A profile is a protocol buffer whose first
+// field is a sample type: field 1, which holds two indices of strings.
 func isProfile(head []byte) bool {
 	if len(head) < 4 || head[0] != 1<<3|2 || head[1] < 2 || head[1] > 22 ||
 		len(head) < 2+int(head[1]) {
@@ -81,7 +82,7 @@ func readProfile(
 
 type deviceProfile struct{ header record.Header }
 
-// read is the records of a profile, or what is wrong with it.
+// read returns the records of a profile, or an error record if the profile cannot be read.
 func (p *deviceProfile) read(data []byte) []record.Record {
 	const whole = "a whole profile in the pprof format"
 	switch n, ok := countMessages(data, 2); {
@@ -126,7 +127,7 @@ func (p *deviceProfile) bad(expected, found string) []record.Record {
 	}}
 }
 
-// sum adds up the samples: one checkpoint for each device, and one for the executables.
+// sum adds up the samples. It returns one checkpoint for each device, and one for the executables.
 func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []record.Record) {
 	buffers := map[int]int64{} // by device
 	var executables int64
@@ -194,8 +195,8 @@ func label(s *profile.Sample, key string) string {
 	return ""
 }
 
-// jaxDevice returns the number of a device: "cuda:0", "TPU_0(process=0,(0,0,0,0))". host reports
-// whether its memory is host memory: "TFRT_CPU_0", "cpu:0", "interpreter:0".
+// jaxDevice returns the number of a device such as "cuda:0" or "TPU_0(process=0,(0,0,0,0))". host
+// is set if the device's memory is host memory, as for "TFRT_CPU_0", "cpu:0" and "interpreter:0".
 func jaxDevice(device string) (n int, host, ok bool) {
 	device, _, _ = strings.Cut(device, "(")
 	i := strings.LastIndexAny(device, ":_")
@@ -208,8 +209,9 @@ func jaxDevice(device string) (n int, host, ok bool) {
 	return n, host, ok && len(rest) == 0
 }
 
-// countMessages counts the fields with a length in a protocol buffer, down to a depth. Reading a
-// field takes some hundred bytes. ok is false if the outer level cannot be read.
+// countMessages counts the fields of a protocol buffer that have a length, in nested messages too,
+// down to `levels` levels. It is called first, because decoding takes about a hundred bytes for
+// each field. ok is false if the outermost level cannot be read.
 func countMessages(data []byte, levels int) (n int, ok bool) {
 	for len(data) > 0 {
 		tag, size := binary.Uvarint(data)

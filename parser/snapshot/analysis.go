@@ -7,14 +7,14 @@ import (
 	"vramsoak/parser/record"
 )
 
-// An Analysis says what a device's memory is used for. All sizes are bytes.
+// An Analysis says which lines of the program hold a device's memory. All sizes are in bytes.
 type Analysis struct {
 	Device int     `json:"device"`
 	Totals Totals  `json:"totals"`
 	Holds  []Usage `json:"holds"` // what holds memory, by site, the largest first
 	Free   Free    `json:"free"`
-	// Trace is what the events show. It is nil without events, as in a snapshot without a recorded
-	// history.
+	// Trace is the result from the events. It is nil if the snapshot has no events, because the
+	// history was not recorded.
 	Trace *Trace `json:"trace,omitempty"`
 }
 
@@ -29,7 +29,8 @@ type Totals struct {
 	Private   int64 `json:"private"`   // reserved in private pools, as for CUDA graphs
 }
 
-// Rounding returns the memory that is lost to rounding: active and not requested.
+// Rounding returns the memory that is lost because the allocator rounds up sizes: active minus
+// requested.
 func (t Totals) Rounding() int64 { return t.Active - t.Requested }
 
 // A Usage is the memory that one site holds.
@@ -42,20 +43,22 @@ type Usage struct {
 	bytes   map[*Stack]int64
 }
 
-// Free is the memory that the allocator holds and nobody uses.
+// Free is the memory that the allocator holds and no block uses.
 type Free struct {
 	Sum int64 `json:"sum"`
-	// Whole is in segments without blocks. torch.cuda.empty_cache() gives them back to the driver.
+	// Whole is the free memory in segments without blocks. torch.cuda.empty_cache() returns it to the
+	// driver.
 	Whole int64 `json:"whole"`
-	// InactiveSplit is in segments with blocks in use, so it cannot be given back.
+	// InactiveSplit is the free memory in segments with blocks in use. It cannot be returned to the
+	// driver.
 	InactiveSplit int64 `json:"inactive_split"`
 	Largest       int64 `json:"largest"` // the largest block
-	// Pins are the sites that keep segments of which at least half is free, the one that keeps most
-	// first.
+	// Pins are the sites whose blocks keep segments that are at least half free. The site that keeps
+	// most free memory comes first.
 	Pins []Pin `json:"pins"`
 }
 
-// A Pin is a site whose blocks keep segments from being given back.
+// A Pin is a site whose blocks prevent segments from being returned to the driver.
 type Pin struct {
 	Site     Site  `json:"site"` // the one that holds most in each segment
 	Segments int   `json:"segments"`
@@ -63,21 +66,21 @@ type Pin struct {
 	Holds    int64 `json:"holds"`
 }
 
-// A Trace is what happened while the history was recorded.
+// A Trace is the result from the events that PyTorch recorded.
 type Trace struct {
 	Events int `json:"events"`
-	// from the first event to the last, in microseconds; 0 where times were not recorded
+	// time from the first event to the last, in microseconds; 0 if times were not recorded
 	Micros int64 `json:"micros"`
-	// StartReserved and StartAllocated are the memory at the first event. They are 0 if the recording
-	// began with the program and max_entries did not cut it off.
+	// StartReserved and StartAllocated are the memory before the first event. They are 0 if the
+	// recording began with the program and did not lose events beyond max_entries.
 	StartReserved  int64 `json:"start_reserved"`
 	StartAllocated int64 `json:"start_allocated"`
-	// Unexplained counts events that do not match the segments in the file.
+	// Unexplained is the number of events that contradict the segments in the file.
 	Unexplained int     `json:"unexplained"`
 	Allocations int     `json:"allocations"`
 	Peak        Moment  `json:"peak"`
 	PeakHolds   []Usage `json:"peak_holds"` // what was allocated at the peak, by site
-	// Kept are the blocks that were allocated in the trace and never given back, by site.
+	// Kept holds, by site, the blocks that the trace's events allocated and never freed.
 	Kept []Growth      `json:"kept"`
 	OOMs []OutOfMemory `json:"ooms"`
 }
@@ -88,18 +91,19 @@ type Moment struct {
 	Micros    int64 `json:"micros"`
 	Reserved  int64 `json:"reserved"`
 	Allocated int64 `json:"allocated"`
-	// In is the innermost annotation that had begun and not ended: what the program was doing.
+	// In is the name of the innermost annotation that was open at the event. It says what the program
+	// was doing.
 	In string `json:"in,omitempty"`
 }
 
-// A Growth is the memory that one site allocated and did not give back.
+// A Growth is the memory that a site allocated during the trace and did not free.
 type Growth struct {
 	Usage
-	// Steps counts how often it grew. Allocations with no free between them, of any site, are one
-	// step. Loading a model is one step. A loop that keeps something in each round has a step for each
-	// round.
+	// Steps is how often the memory grew. Successive allocations count as one step as long as no site
+	// frees memory in between. So loading a model is one step, and a loop that keeps something in each
+	// round has one step for each round.
 	Steps int `json:"steps"`
-	// From and To are the positions in the trace at which it first and last grew, from 0 to 1.
+	// From and To say when the memory first and last grew, as positions in the trace from 0 to 1.
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 }
@@ -118,13 +122,14 @@ type OutOfMemory struct {
 	Site       Site  `json:"site"` // of the request
 }
 
-// Fragmented reports whether the driver and the allocator together had enough free memory, but no
-// block of it was large enough.
+// Fragmented reports whether fragmentation caused the failure: the driver and the allocator
+// together had enough free memory for the request, but no free block was large enough.
 func (o OutOfMemory) Fragmented() bool {
 	return o.Requested > o.Largest && o.Requested <= o.DeviceFree+o.Usable
 }
 
-// Analyze returns what holds the device's memory. annotations are the snapshot's.
+// Analyze returns the analysis of the device. The parameter annotations holds the snapshot's
+// annotations.
 func (d *Device) Analyze(annotations []Annotation) *Analysis {
 	s := d.sites
 	if s == nil {
@@ -164,8 +169,8 @@ func (d *Device) Analyze(annotations []Annotation) *Analysis {
 	return a
 }
 
-// hasAllocations reports whether the events include allocations with stacks. A block without a
-// stack is then older than the recording.
+// hasAllocations reports whether the events include allocations with stacks. If so, a block without
+// a stack is older than the recording.
 func (d *Device) hasAllocations() bool {
 	return slices.ContainsFunc(d.Events, func(e Event) bool {
 		return e.Action == Alloc &&
@@ -173,10 +178,11 @@ func (d *Device) hasAllocations() bool {
 	})
 }
 
-// sites holds the sites of the stacks that were looked at. Devices may share stacks.
+// sites caches the site of each stack. Devices may share stacks.
 type sites map[*Stack]Site
 
-// of returns the site of a stack. recorded reports whether the history has allocations.
+// of returns the site of a stack. The parameter recorded is set if the history includes
+// allocations.
 func (s sites) of(stack *Stack, recorded bool) Site {
 	if stack == nil && recorded {
 		return Site{Function: Before}
@@ -217,7 +223,7 @@ func (t *tally) add(stack *Stack, size int64) *Usage {
 	return u
 }
 
-// usages returns the sums, the largest first.
+// usages returns the usage of each site, the largest first.
 func (t *tally) usages() []Usage {
 	out := make([]Usage, 0, len(t.by))
 	for _, u := range t.by {
@@ -231,7 +237,8 @@ func (t *tally) usages() []Usage {
 	return out
 }
 
-// byBytes orders usages by bytes, the largest first. No two are equal, because no two sites are.
+// byBytes orders usages by bytes, the largest first. The order is unique, because no two usages
+// have the same site.
 func byBytes(a, b Usage) int {
 	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), compareSites(a.Site, b.Site))
 }
@@ -244,7 +251,7 @@ func compareSites(a, b Site) int {
 	)
 }
 
-// pins returns the sites that keep segments of which at least half is free.
+// pins returns the sites whose blocks keep segments that are at least half free.
 func (d *Device) pins(s sites, recorded bool) []Pin {
 	by := map[Site]*Pin{}
 	for _, seg := range d.Segments {
@@ -275,7 +282,8 @@ func (d *Device) pins(s sites, recorded bool) []Pin {
 	return out
 }
 
-// trace goes through the events twice: once to find the peak and the failures, once up to the peak.
+// trace goes through the events twice. The first pass finds the peak and the failures. The second
+// pass goes up to the peak.
 func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 	m := d.first()
 	m.watchGaps(d.Events)
@@ -351,8 +359,7 @@ func (h Holding) usages(s sites, recorded bool) []Usage {
 	return t.usages()
 }
 
-// kept returns the memory of the blocks that the events allocated and that are still active, by
-// site.
+// kept returns, by site, the memory of the blocks that the events allocated and did not free.
 func (m *memory) kept(s sites, frees []int) []Growth {
 	t := tally{sites: s}
 	at := map[*Usage][]int{}
@@ -388,8 +395,8 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 // position returns the position of event i among n events, from 0 to 1.
 func position(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
 
-// within returns the innermost annotation that had begun and not ended at a time. An end belongs to
-// the last annotation of its name that began.
+// within returns the innermost annotation that is open at a time. If several open annotations have
+// the same name, an end closes the one that began last.
 func within(annotations []Annotation, device int, micros int64) string {
 	begun := 0
 	open := map[string][]int{} // by name: the numbers of those that began and have not ended

@@ -10,24 +10,26 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A decoder makes a Snapshot from the machine's values. It makes each string, frame and stack once,
-// though a pickle may refer to it in many places. Other parts of a snapshot must be in one place
-// only.
+// A decoder makes a Snapshot from the machine's values. A pickle may refer to one string, frame or
+// stack from many places; the decoder makes each of them once. All other parts of a snapshot may be
+// referred to from one place only.
 type decoder struct {
 	*machine
 	stacks  []*Stack          // numbered by the containers that they are, from 1 on
 	frames  []*Frame          // likewise
 	strings map[string]string // the one copy of each
-	// the same of long ones, by where they are: to look for their text would take as long as they are
+	// long is like strings, for long strings. Its key is a string's offset in the pickle, because
+	// comparing long texts would take too long.
 	long map[int64]string
 }
 
-// longString is the length in bytes from which on a string is looked up by its offset instead of
-// its text.
+// longString is the length in bytes above which a string is looked up by its offset and not by its
+// text.
 const longString = 256
 
-// maxText is how many bytes of a string are kept: the name of a file, a function or an action. Many
-// blocks may refer to one string, and reports write it for each of them.
+// maxText is how many bytes of a string are kept. The strings are names of files, functions and
+// actions. Without a limit, reports could become huge, because many blocks may refer to one long
+// string.
 const maxText = 4096
 
 // An object is a dict.
@@ -38,7 +40,8 @@ type object struct {
 	items []value // keys and values in turn
 }
 
-// get returns the value of a key. If the key occurs twice it returns the last, as Python does.
+// get returns the value of a key. If the key occurs twice, it returns the last value, as Python
+// does.
 func (o object) get(key string) (value, bool) {
 	for i := len(o.items) - 2; i >= 0; i -= 2 {
 		k := o.items[i]
@@ -51,7 +54,7 @@ func (o object) get(key string) (value, bool) {
 
 const adviceForm = "if PyTorch wrote it, its form is new: say which version"
 
-// wrong returns an error about the form of the snapshot.
+// wrong returns the error that the file does not have the form of a snapshot.
 func (d *decoder) wrong(at uint32, expected, found string) error {
 	return &FormatError{
 		Path: d.path, Offset: int64(at), Expected: expected, Found: found,
@@ -59,7 +62,8 @@ func (d *decoder) wrong(at uint32, expected, found string) error {
 	}
 }
 
-// object returns a dict and claims it: no other part of the snapshot may be the same dict.
+// object returns the dict v and claims it. A dict that another part of the snapshot has claimed is
+// an error.
 func (d *decoder) object(v value, what string, at uint32) (object, error) {
 	if v.kind() != dict {
 		return object{}, d.wrong(at, what+" as a dict", v.kind().String())
@@ -72,14 +76,14 @@ func (d *decoder) object(v value, what string, at uint32) (object, error) {
 	return d.open(v, what), nil
 }
 
-// open returns a dict without claiming it.
+// open returns the dict v without claiming it.
 func (d *decoder) open(v value, what string) object {
 	c := d.of(v)
 	return object{d: d, what: what, at: c.at, items: c.items}
 }
 
-// items returns the items of a list and claims it: no other part of the snapshot may be the same
-// list.
+// items returns the items of the list v and claims it. A list that another part of the snapshot has
+// claimed is an error.
 func (d *decoder) items(v value, what string, at uint32) ([]value, error) {
 	if v.kind() != list {
 		return nil, d.wrong(at, what+" as a list", v.kind().String())
@@ -104,14 +108,14 @@ func (o object) need(key string, k kind) (value, error) {
 	return v, nil
 }
 
-// maxSize is more memory than any device has. The segments of a device may not add up to more
-// either, because rebuilding them in a trace takes an operation for each MiB.
+// maxSize is more memory than any device has. It also limits the sum of a device's segments,
+// because rebuilding them in a trace takes an operation for each MiB.
 const maxSize = int64(1) << 41
 
-// size returns a number of bytes that a device can have.
+// size returns the value of a key as a number of bytes, from 0 to maxSize.
 func (o object) size(key string) (int64, error) { return o.bytes(key, maxSize) }
 
-// bytes returns a number of bytes from 0 to most.
+// bytes returns the value of a key as a number of bytes, from 0 to most.
 func (o object) bytes(key string, most int64) (int64, error) {
 	v, err := o.need(key, integer)
 	if err != nil {
@@ -125,7 +129,7 @@ func (o object) bytes(key string, most int64) (int64, error) {
 	return n, nil
 }
 
-// address returns an address in the memory of a device.
+// address returns the value of a key as an address in the memory of a device.
 func (o object) address(key string) (uint64, error) {
 	v, err := o.need(key, integer)
 	if err != nil {
@@ -138,7 +142,7 @@ func (o object) address(key string) (uint64, error) {
 	return uint64(n), nil
 }
 
-// text returns the string of a key, or "" without it. It keeps the first [maxText] bytes.
+// text returns the first [maxText] bytes of a key's string, or "" if the dict lacks the key.
 func (o object) text(key string) string {
 	v, _ := o.get(key)
 	if v.kind() != text {
@@ -167,7 +171,7 @@ func (o object) text(key string) string {
 	return s
 }
 
-// int returns the number of a key, or 0 without it.
+// int returns the value of a key as a number, or 0 if the dict lacks the key.
 func (o object) int(key string) int64 {
 	if v, _ := o.get(key); v.kind() == integer {
 		return o.d.int(v)
@@ -234,8 +238,8 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 	return s, nil
 }
 
-// order sorts a device's segments by address. It returns an error if two overlap, or if they add up
-// to more than a device has.
+// order sorts a device's segments by address. It returns an error if two segments overlap, or if
+// they add up to more memory than a device has.
 func (d *decoder) order(dev *Device) error {
 	slices.SortFunc(dev.Segments, func(a, b Segment) int { return cmp.Compare(a.Address, b.Address) })
 	sum := int64(0)
@@ -351,7 +355,7 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 	}
 	requested := o
 	if history, _ := o.get("history"); history.kind() == list && len(d.of(history).items) > 0 {
-		// In files of 2023 a block has a history: who had this memory, the last one first.
+		// In files of 2023 a block has a history of its owners, the last owner first.
 		if requested, err = d.object(d.of(history).items[0], "a block's history", o.at); err != nil {
 			return b, err
 		}
@@ -411,9 +415,9 @@ func (d *decoder) traces(o object, device func(int) *Device) error {
 	return nil
 }
 
-// event decodes an event of a trace. known is false for events that programs add themselves
-// (user_defined, which torch.cuda.memory records for annotations), and for events of newer
-// versions.
+// event decodes an event of a trace. known is false for an event whose action is unknown. These are
+// events that programs add themselves (user_defined, which torch.cuda.memory records for
+// annotations), and events of newer versions.
 func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 	o, err := d.object(v, "an event", at)
 	if err != nil {

@@ -2,9 +2,9 @@ package snapshot
 
 import "github.com/tidwall/btree"
 
-// A demand is a kind of request for memory. Only free memory of its size class and stream can serve
-// it, and none of private pools. A request may itself be of a private pool while a CUDA graph is
-// captured. That is rare, and an event does not show it.
+// A demand is a kind of request, by size class and stream. Only free memory of the same size class
+// and stream can serve it. Free memory in private pools never serves it. During the capture of a
+// CUDA graph, a request may itself be for a private pool. Events do not show this, and it is rare.
 type demand struct {
 	small  bool
 	stream uint64
@@ -12,8 +12,9 @@ type demand struct {
 
 func demandOf(e Event) demand { return demand{small: e.Size <= smallSize, stream: e.Stream} }
 
-// gaps holds the free parts of segments, by the demands that they can serve. They are kept from
-// event to event. Otherwise each failed allocation would search all blocks for the largest gap.
+// gaps holds the sizes of the free parts of segments, by the demand that they can serve. It is
+// updated with each event. Otherwise each failed allocation would need a search of all blocks for
+// the largest gap.
 type gaps map[demand]*gapSizes
 
 // gapSizes are the sizes of the gaps that can serve one demand.
@@ -22,7 +23,8 @@ type gapSizes struct {
 	sum   int64                 // bytes
 }
 
-// add adds the gap between two addresses, and remove removes it. Equal addresses are no gap.
+// add adds the gap between two addresses, and remove removes this gap. If the addresses are equal,
+// there is no gap.
 func (g gaps) add(s *span, from, until uint64)    { g.change(s, from, until, 1) }
 func (g gaps) remove(s *span, from, until uint64) { g.change(s, from, until, -1) }
 
@@ -41,7 +43,7 @@ func (g gaps) change(s *span, from, until uint64, by int) {
 	}
 }
 
-// watchGaps begins to keep the gaps that can serve the failed requests.
+// watchGaps starts to keep the gaps for all demands of the requests that failed.
 func (m *memory) watchGaps(events []Event) {
 	m.gaps = gaps{}
 	for _, e := range events {
@@ -59,8 +61,8 @@ func (m *memory) watchGaps(events []Event) {
 	}
 }
 
-// free returns the memory that is reserved and not in use, the sum of the part that can serve a
-// demand, and its largest block.
+// free returns three numbers of bytes: all memory that is reserved and not in use, the part of it
+// that can serve the demand, and the largest block in this part.
 func (m *memory) free(d demand) (all, usable, largest int64) {
 	sizes := m.gaps[d]
 	largest, _, _ = sizes.count.Max()

@@ -13,18 +13,18 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// An input is the part of a pickle that has not been read yet. It is decompressed while it is read,
-// within [MaxSize] and [MaxRatio].
+// An input is the unread part of a pickle. It is decompressed as it is read, up to [MaxSize] and
+// [MaxRatio].
 type input struct {
 	r      io.Reader // nil when it has ended
 	packed *counter  // nil if the file is not compressed
 	close  func()
 }
 
-// step is how much is read at a time, in bytes.
+// step is how many bytes are read at a time.
 const step = 1 << 20
 
-// open returns the input of r. The first bytes show whether it is compressed.
+// open returns the input of r. It recognises a compressed file by its first bytes.
 func open(r io.Reader) (*input, error) {
 	head := make([]byte, 4)
 	n, err := io.ReadFull(r, head)
@@ -50,7 +50,7 @@ func open(r io.Reader) (*input, error) {
 	return &input{r: packed, close: func() {}}, nil
 }
 
-// read reads until n bytes after the current position are in memory, or the pickle ends.
+// read reads until n bytes after the current position are in memory, or until the pickle ends.
 func (m *machine) read(n int) error {
 	in := m.input
 	for in != nil && in.r != nil && len(m.data)-m.pos < n {
@@ -70,7 +70,7 @@ func (m *machine) read(n int) error {
 	return nil
 }
 
-// readStep reads about a step, or up to the end of the pickle.
+// readStep reads up to `step` bytes more.
 func (m *machine) readStep() error {
 	if len(m.data) == cap(m.data) {
 		m.data = slices.Grow(m.data, max(step, len(m.data)/4))

@@ -7,7 +7,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Map returns the device's segments as the record that plots show.
+// Map returns the device's segments as a segment map, which the plots show.
 func (d *Device) Map() record.SegmentMap {
 	m := record.SegmentMap{
 		Lane: record.Lane{Device: d.Index}, Name: "snapshot",
@@ -29,12 +29,12 @@ func (d *Device) Map() record.SegmentMap {
 	return m
 }
 
-// MaxMaps bounds the failed allocations that [Device.Maps] shows. A program may retry thousands of
-// times, and each map has all blocks.
+// MaxMaps is the most failed allocations for which [Device.Maps] yields a map. A program may retry
+// thousands of times, and each map holds all blocks.
 const MaxMaps = 100
 
-// Maps ranges over maps of the device's segments in the history. They are taken at its beginning,
-// at the first [MaxMaps] failed allocations, after the event with most allocated memory, and at the
+// Maps yields maps of the device's segments at several moments of the history. These are its
+// beginning, the first [MaxMaps] failed allocations, the moment with most allocated memory, and the
 // end.
 func (d *Device) Maps(t *Trace) iter.Seq[record.SegmentMap] {
 	return func(yield func(record.SegmentMap) bool) {
@@ -44,7 +44,7 @@ func (d *Device) Maps(t *Trace) iter.Seq[record.SegmentMap] {
 	}
 }
 
-// maps yields the maps before the last. It returns false if the loop stopped.
+// maps yields all maps except the last. It returns false if the caller stopped the loop.
 func (d *Device) maps(t *Trace, yield func(record.SegmentMap) bool) bool {
 	m := d.first()
 	if !yield(d.mapOf(m, "history begins", d.Events[0].Micros)) {
@@ -56,7 +56,7 @@ func (d *Device) maps(t *Trace, yield func(record.SegmentMap) bool) bool {
 		if e.Action == OOM && failures < MaxMaps {
 			failures++
 			failed := d.mapOf(m, "out of memory", e.Micros)
-			// all that the process could have
+			// Allowed is all the memory that the process could get.
 			failed.Requested, failed.Allowed = e.Size, m.reserved+e.DeviceFree
 			if !yield(failed) {
 				return false
@@ -76,7 +76,7 @@ func (d *Device) mapOf(m *memory, name string, micros int64) record.SegmentMap {
 	}
 }
 
-// moment returns a time of the file, or the zero Time if the file has none.
+// moment returns a time of the file, or the zero Time if the file does not give it.
 func moment(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}

@@ -2,7 +2,8 @@ package snapshot
 
 import "fmt"
 
-// put stores the top of the stack in the memo. Python and PyTorch number memo entries from 0.
+// put stores the value at the top of the stack in the memo. Entries of the memo are numbered from
+// 0.
 func (m *machine) put(op byte) error {
 	index := uint64(len(m.memo))
 	if op != opMemoize {
@@ -55,14 +56,15 @@ type frame struct {
 	size      uint64 // bytes
 }
 
-// frame reads the head of a frame: 8 bytes of length. The frame itself need not have been read yet.
+// frame reads the head of a frame, which is the frame's length in 8 bytes. The frame itself may be
+// unread.
 func (m *machine) frame() error {
 	n, err := m.length(8)
 	m.framed = frame{at: m.at, begin: m.pos, size: n}
 	return err
 }
 
-// inFrame returns an error if a frame goes on after the end of the file. Call it when the whole
+// inFrame returns an error if a frame is longer than the rest of the file. Call it when the whole
 // file has been read.
 func (m *machine) inFrame() error {
 	f := m.framed

@@ -10,13 +10,13 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A memory is the state of an allocator at one moment of a trace. The file has the segments and
-// blocks at the end of the trace. Undoing all events gives those at its beginning. Redoing them
-// gives those at any moment between.
+// A memory is the state of an allocator at one moment of a trace. The file holds the segments and
+// blocks at the end of the trace. Undoing all events gives the state at the beginning. Doing the
+// events again gives the state at any later moment.
 //
-// A trace may have as many events as blocks, so an event may take only logarithmic time in the
-// number of blocks. One tree holds the blocks of all segments: a segment can grow and be cut
-// without a copy.
+// A trace may have as many events as there are blocks, so the time for an event may grow only with
+// the logarithm of the number of blocks. Therefore one tree holds the blocks of all segments. A
+// segment can then grow and be cut without copying.
 type memory struct {
 	// spans do not overlap. Each block lies within one span.
 	spans                                  btree.Map[uint64, *span] // by address
@@ -24,11 +24,11 @@ type memory struct {
 	idle                                   int                      // spans that hold no block
 	reserved, allocated, active, requested int64                    // bytes
 	gaps                                   gaps
-	// unexplained counts the events that do not fit, such as a free outside of all segments.
+	// unexplained is the number of events that do not fit, such as a free outside of all segments.
 	unexplained int
 	divisions   [16]int64 // see Settings
-	// pools holds the private pools of the segments that events allocated, by event. Only the segments
-	// in the file show them.
+	// pools holds the private pools of segments that events allocated, by the event's index. The
+	// events do not give the pools, so they come from the segments in the file.
 	pools map[int][2]int64
 }
 
@@ -43,19 +43,20 @@ type span struct {
 
 func (s *span) end() uint64 { return s.address + uint64(s.size) }
 
-// joins reports whether two spans that are side by side are parts of one expandable segment.
+// joins reports whether two adjacent spans are parts of one expandable segment.
 func (s *span) joins(o *span) bool {
 	return s.expandable && o.expandable && s.stream == o.stream && s.small == o.small &&
 		s.pool == o.pool
 }
 
-// A held is a block that is handed out, or given back and still in use by another stream.
+// A held is a block in use: it is handed out, or it was freed and another stream still uses it.
 type held struct {
 	address         uint64
 	size, requested int64
 	pending         bool
 	stack           *Stack
-	// event is the index of the event that handed it out, or -1 before the trace.
+	// event is the index of the event that allocated the block, or -1 if the block is older than the
+	// trace.
 	event int
 }
 
@@ -122,8 +123,9 @@ func (d *Device) first() *memory {
 	return m
 }
 
-// close extends blocks of the large pool over gaps of at most 1 MiB after them, see
-// [memory.blockSize]. When the free of such a block was undone, the next block did not exist yet.
+// close extends blocks of the large pool over gaps of at most 1 MiB behind them, see
+// [memory.blockSize]. Undoing the free of such a block could not do so, because the next block was
+// not known yet.
 func (m *memory) close() {
 	for s := range m.inOrder() {
 		if s.small || s.expandable {
@@ -140,7 +142,7 @@ func (m *memory) close() {
 	}
 }
 
-// do changes the memory as an event did.
+// do changes the memory as the event did.
 func (m *memory) do(e Event, index int) {
 	switch e.Action {
 	case Alloc:
@@ -171,7 +173,7 @@ func (m *memory) heldBy(s *span) iter.Seq[*held] {
 	}
 }
 
-// at returns the span that an address lies in, or nil.
+// at returns the span that contains an address, or nil.
 func (m *memory) at(address uint64) (in *span) {
 	m.spans.Descend(address, func(_ uint64, s *span) bool {
 		if address < s.end() {
@@ -182,7 +184,7 @@ func (m *memory) at(address uint64) (in *span) {
 	return in
 }
 
-// after returns the first span that begins at an address or after it, or nil.
+// after returns the first span that begins at or after an address, or nil.
 func (m *memory) after(address uint64) (next *span) {
 	m.spans.Ascend(address, func(_ uint64, s *span) bool {
 		next = s
@@ -191,8 +193,8 @@ func (m *memory) after(address uint64) (next *span) {
 	return next
 }
 
-// lastEnd returns where the last block of a span ends that begins before an address, or where the
-// span begins.
+// lastEnd returns the end of the last block in a span before an address. If the span has no such
+// block, it returns the beginning of the span.
 func (m *memory) lastEnd(s *span, address uint64) uint64 {
 	end := s.address
 	m.blocks.Descend(address, func(at uint64, h *held) bool {
@@ -207,8 +209,8 @@ func (m *memory) lastEnd(s *span, address uint64) uint64 {
 	return end
 }
 
-// nextBlock returns where the first block of a span begins at an address or after it, or where the
-// span ends.
+// nextBlock returns the beginning of the first block in a span at or after an address. If the span
+// has no such block, it returns the end of the span.
 func (m *memory) nextBlock(s *span, address uint64) uint64 {
 	next := s.end()
 	m.blocks.Ascend(address, func(at uint64, _ *held) bool {
@@ -218,7 +220,8 @@ func (m *memory) nextBlock(s *span, address uint64) uint64 {
 	return next
 }
 
-// insert adds the block of an event, if the memory has room for it.
+// insert adds the block of an event. If there is no room for it, insert counts the event as
+// unexplained.
 func (m *memory) insert(e Event, stack *Stack, index int) {
 	s := m.at(e.Address)
 	if s == nil {
@@ -237,9 +240,10 @@ func (m *memory) insert(e Event, stack *Stack, index int) {
 	})
 }
 
-// blockSize returns the size of the block for a request. room is the number of bytes up to the next
-// block or the segment's end. The large pool does not split off 1 MiB or less (should_split of
-// CUDACachingAllocator.cpp). As it has no smaller block, such a rest always belongs to this block.
+// blockSize returns the size of the block that serves a request. The parameter room is the number
+// of bytes up to the next block or the end of the segment. The large pool never splits off a rest
+// of 1 MiB or less (should_split of CUDACachingAllocator.cpp), so this rest becomes part of the
+// block.
 func (m *memory) blockSize(s *span, requested, room int64) int64 {
 	size := m.round(requested)
 	if !s.small && !s.expandable && room > size && room-size <= smallSize {
@@ -248,9 +252,9 @@ func (m *memory) blockSize(s *span, requested, room int64) int64 {
 	return size
 }
 
-// round returns the size to which the allocator rounds a request (round_size and
-// roundup_power2_next_division of CUDACachingAllocator.cpp): to 512 bytes, or to a part of the
-// power of two below it.
+// round returns the size to which the allocator rounds up a request: a multiple of 512 bytes, or of
+// a fraction of the power of two below the request (round_size and roundup_power2_next_division of
+// CUDACachingAllocator.cpp).
 func (m *memory) round(size int64) int64 {
 	size = max(size, blockGrain)
 	power := bits.Len64(uint64(size)) - 1
@@ -299,7 +303,7 @@ func (m *memory) remove(address uint64) {
 	}
 }
 
-// setPending sets whether a block is given back and waits for other streams.
+// setPending sets whether a block was freed but waits for other streams.
 func (m *memory) setPending(address uint64, pending bool) {
 	h, there := m.blocks.Get(address)
 	if !there {
@@ -315,7 +319,7 @@ func (m *memory) setPending(address uint64, pending bool) {
 	h.pending = pending
 }
 
-// include adds a span and exclude removes it. Both leave its blocks and gaps as they are.
+// include adds a span and exclude removes a span. Neither changes the blocks and gaps in the span.
 func (m *memory) include(s *span) {
 	m.spans.Set(s.address, s)
 	if m.empty(s) {
@@ -332,7 +336,7 @@ func (m *memory) exclude(s *span) {
 
 func (m *memory) empty(s *span) bool { return m.nextBlock(s, s.address) == s.end() }
 
-// reserve adds a segment, or a part of an expandable one.
+// reserve adds the segment of an event, or the part of an expandable segment.
 func (m *memory) reserve(e Event, index int) {
 	s := &span{
 		address: e.Address, size: e.Size, stream: e.Stream, expandable: e.Action == SegmentMap ||
@@ -353,8 +357,8 @@ func (m *memory) reserve(e Event, index int) {
 	m.include(s)
 }
 
-// join adds a part of an expandable segment. It joins the part with the parts that are mapped
-// directly before and after it, and takes its pool from them.
+// join adds a part of an expandable segment. It merges this part with the parts mapped directly
+// before and behind, and takes the pool from them.
 func (m *memory) join(s, next *span) {
 	var before *span
 	if s.address > 0 {
@@ -385,8 +389,8 @@ func (m *memory) join(s, next *span) {
 	m.include(s)
 }
 
-// unmap removes a segment, or a part of an expandable one, with any block in it. An event that
-// removes a block with its segment does not fit the trace.
+// unmap removes a segment or a part of an expandable segment, and all blocks in it. An event that
+// removes blocks in this way counts as unexplained, once for each block.
 func (m *memory) unmap(e Event) {
 	s := m.at(e.Address)
 	end := e.Address + uint64(e.Size)
@@ -415,7 +419,7 @@ func (m *memory) unmap(e Event) {
 	}
 }
 
-// within returns the address of a block that overlaps a part of a span.
+// within returns the address of a block in s that overlaps the part [from, until).
 func (m *memory) within(s *span, from, until uint64) (address uint64, ok bool) {
 	m.blocks.Descend(until-1, func(at uint64, h *held) bool {
 		address, ok = at, at >= s.address && h.end() > from

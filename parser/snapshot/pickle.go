@@ -31,16 +31,16 @@ func (k kind) String() string {
 	}[k]
 }
 
-// A value has 8 bytes: its kind, and a number above that. The number depends on the kind. It is an
-// integer's value, 1 for True, the offset of the instruction that made a text or a wide integer, or
-// the index of the container of a list or a dict.
+// A value has 8 bytes: its kind, and a number in the bits above. For an integer this is its value,
+// and for True it is 1. For a text or a wide integer it is the offset of the instruction that made
+// it. For a list or a dict it is the index of its container.
 type value uint64
 
 const kindBits = 4
 
 func valueOf(k kind, n int64) value { return value(n)<<kindBits | value(k) }
 
-// kind returns the kind of a value. A wide integer is an integer.
+// kind returns the kind of a value. For a wide integer this is integer.
 func (v value) kind() kind {
 	if k := v.stored(); k != wide {
 		return k
@@ -51,8 +51,8 @@ func (v value) kind() kind {
 func (v value) stored() kind  { return kind(v & (1<<kindBits - 1)) }
 func (v value) number() int64 { return int64(v) >> kindBits }
 
-// integer returns n as a value: the number itself, or the offset of its bytes in the pickle if it
-// is wide.
+// integer returns n as a value. If n is too wide, the value holds the offset of the current
+// instruction, whose bytes give n.
 func (m *machine) integer(n int64) value {
 	if v := valueOf(integer, n); v.number() == n {
 		return v
@@ -94,11 +94,12 @@ type container struct {
 // claimed marks a container that is already a part of the snapshot.
 const claimed = math.MaxUint32
 
-// chunk is the number of containers in a slice. Slices are never grown, so containers never move.
+// chunk is the number of containers in one slice. A slice never grows beyond its capacity, so
+// containers never move in memory.
 const chunk = 1 << 10
 
-// A machine runs the instructions of a pickle that make plain data, of protocols 2 to 5. Python's
-// pickletools.py describes them.
+// A machine runs the instructions of a pickle, of protocols 2 to 5, that make plain data. Python's
+// pickletools.py describes these instructions.
 type machine struct {
 	path       string
 	data       []byte // of the pickle, as far as it has been read
@@ -148,7 +149,7 @@ const (
 	opFrame           = 0x95
 )
 
-// refused are the instructions that a snapshot has no use for, and what they would do.
+// refused holds the instructions that no snapshot needs, and what each would do.
 var refused = map[byte]string{
 	'c': "GLOBAL, which names a function or a class", 'i': "INST, which makes an object",
 	'o': "OBJ, which makes an object",
@@ -177,8 +178,8 @@ const (
 	adviceWhole = "give the whole file; write it anew where it was cut off"
 )
 
-// A FormatError says where a file differs from a snapshot. Its text is "PATH: byte OFFSET: expected
-// ..., found ...; what to do".
+// A FormatError says where a file differs from the format of snapshots: "PATH: byte OFFSET:
+// expected ..., found ...; what to do".
 type FormatError struct {
 	Path            string
 	Offset          int64
@@ -191,7 +192,7 @@ func (e *FormatError) Error() string {
 		e.Found, e.Advice)
 }
 
-// bad returns an error at the current instruction.
+// bad returns a FormatError at the current instruction.
 func (m *machine) bad(expected, found, advice string) error {
 	return &FormatError{
 		Path: m.path, Offset: int64(m.at), Expected: expected, Found: found,
@@ -199,7 +200,7 @@ func (m *machine) bad(expected, found, advice string) error {
 	}
 }
 
-// run reads the pickle and returns the object that it makes.
+// run runs the pickle's instructions and returns the value that they make.
 func (m *machine) run() (value, error) {
 	if err := m.begin(); err != nil {
 		return 0, err
@@ -224,7 +225,7 @@ func (m *machine) run() (value, error) {
 	}
 }
 
-// begin reads the first two bytes, which give the protocol.
+// begin reads the first two bytes, which contain the protocol's version.
 func (m *machine) begin() error {
 	const expected = "a pickle of protocol 2 to 5"
 	if err := m.read(2); err != nil {
@@ -244,7 +245,8 @@ func (m *machine) begin() error {
 	return nil
 }
 
-// end returns the pickle's object. The stack must have nothing else, and the file must end.
+// end returns the pickle's value. It returns an error if the stack holds anything else, or if bytes
+// follow in the file.
 func (m *machine) end() (value, error) {
 	if len(m.stack) != 1 || m.stack[0].kind() == mark {
 		return 0, m.bad("one object at STOP", fmt.Sprintf("%d", len(m.stack)), adviceWrite)
@@ -311,7 +313,7 @@ func (m *machine) step(op byte) error {
 
 func (m *machine) push(v value) { m.stack = append(m.stack, v) }
 
-// contain makes a list or a dict and pushes it.
+// contain makes a list or a dict with these items and pushes it.
 func (m *machine) contain(k kind, items []value) {
 	last := len(m.containers) - 1
 	if last < 0 || len(m.containers[last]) == chunk {
@@ -327,7 +329,7 @@ func (m *machine) of(v value) *container {
 	return &m.containers[v.number()/chunk][v.number()%chunk]
 }
 
-// take returns the next n bytes. what names them in the error.
+// take returns the next n bytes. The parameter what names them in an error.
 func (m *machine) take(n uint64, what string) ([]byte, error) {
 	if n > uint64(len(m.data)-m.pos) {
 		if n > MaxSize {
@@ -350,7 +352,7 @@ func (m *machine) take(n uint64, what string) ([]byte, error) {
 	return b, nil
 }
 
-// length returns an unsigned little-endian number of that many bytes.
+// length returns the next `size` bytes as an unsigned little-endian number.
 func (m *machine) length(size uint64) (uint64, error) {
 	b, err := m.take(size, "a length")
 	if err != nil {
@@ -361,7 +363,7 @@ func (m *machine) length(size uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(all[:]), nil
 }
 
-// number pushes the number of an instruction.
+// number pushes the number that an instruction holds.
 func (m *machine) number(op byte) error {
 	var size uint64
 	switch op {
@@ -409,7 +411,7 @@ func (m *machine) number(op byte) error {
 	return nil
 }
 
-// text pushes the string of an instruction.
+// text pushes the string that an instruction holds.
 func (m *machine) text(op byte) error {
 	size := uint64(1)
 	switch op {
@@ -430,8 +432,8 @@ func (m *machine) text(op byte) error {
 	return nil
 }
 
-// sinceMark pops the values above the last mark, and the mark. The result is valid until the next
-// push.
+// sinceMark pops all values above the last mark, and the mark. The returned slice is valid until
+// the next push.
 func (m *machine) sinceMark() ([]value, error) {
 	for i, v := range slices.Backward(m.stack) {
 		if v.kind() == mark {
@@ -443,7 +445,7 @@ func (m *machine) sinceMark() ([]value, error) {
 	return nil, m.bad("a MARK before this instruction", "none", adviceWrite)
 }
 
-// top pops n values, none of which may be a mark.
+// top pops n values. It returns an error if one of them is a mark.
 func (m *machine) top(n int) ([]value, error) {
 	if len(m.stack) < n {
 		return nil, m.bad(fmt.Sprintf("%d values on the stack", n), fmt.Sprintf("%d", len(m.stack)),
@@ -477,7 +479,8 @@ func (m *machine) tuple(op byte) error {
 	return nil
 }
 
-// fill adds an item (APPEND, SETITEM), or those since the mark, to the list or dict below them.
+// fill adds items to the list or dict below them on the stack. APPEND and SETITEM add one item,
+// APPENDS and SETITEMS all items since the last mark.
 func (m *machine) fill(op byte) error {
 	var items []value
 	var err error
@@ -509,8 +512,8 @@ func (m *machine) fill(op byte) error {
 	return nil
 }
 
-// room returns the number of values that a slice takes. A large slice takes twice as much while it
-// grows.
+// room returns how many values a slice takes in memory. A large slice counts twice, because the old
+// and the new array exist at the same time while it grows.
 func room(items []value) int64 {
 	if n := int64(cap(items)); n < chunk {
 		return n
@@ -518,8 +521,8 @@ func room(items []value) int64 {
 	return 2 * int64(cap(items))
 }
 
-// utf8Text returns a text with U+FFFD for anything that is not UTF-8. Python escapes such bytes in
-// file names.
+// utf8Text returns a text as valid UTF-8, with U+FFFD in place of other bytes. Python writes such
+// bytes for file names that are not UTF-8.
 func utf8Text(b []byte) string {
 	if !utf8.Valid(b) {
 		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Open reads the snapshot in a file, or on standard input for "-". The file may be compressed by
-// gzip or zstd, which its first bytes show.
+// Open reads a snapshot from a file, or from standard input if the path is "-". Open recognises
+// gzip and zstd by the first bytes.
 func Open(path string) (*Snapshot, error) {
 	file, name := os.Stdin, "standard input"
 	if path != "-" {
@@ -27,7 +27,8 @@ func Open(path string) (*Snapshot, error) {
 	return Read(file, name)
 }
 
-// Read reads a snapshot from r, compressed or not. name is its name in errors.
+// Read reads a snapshot from r, which may be compressed. The parameter name is the snapshot's name
+// in errors.
 func Read(r io.Reader, name string) (*Snapshot, error) {
 	in, err := open(r)
 	if err != nil {

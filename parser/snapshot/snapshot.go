@@ -4,12 +4,12 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Snapshot is the content of a file: the allocators of all devices at one time, and the events
-// before.
+// A Snapshot is the content of a file: the state of all devices' allocators at one time, and the
+// events before this time.
 type Snapshot struct {
 	Devices []Device // those that hold memory or have events, by index
-	// Annotations are the names that torch.profiler.record_function and optimizers recorded, by device
-	// and time.
+	// Annotations are the beginnings and ends of named parts of the program, by device and time.
+	// torch.profiler.record_function and optimizers record them.
 	Annotations []Annotation
 }
 
@@ -18,8 +18,8 @@ type Device struct {
 	Index    int
 	Segments []Segment // by address
 	Settings *Settings // of its allocator; nil in old files
-	// Events are the last events, oldest first: all since the recording began, or as many as its
-	// max_entries. Without a trace there are none, or one.
+	// Events are the last events, the oldest first. These are all events since the recording began,
+	// but at most max_entries. Without a recording there is no event or one.
 	Events []Event
 	sites  sites // of all devices of a snapshot
 }
@@ -33,10 +33,11 @@ type Segment struct {
 	Requested int64 // bytes that were asked for, of the active blocks
 	Stream    uint64
 	Small     bool // of the pool for blocks of at most 1 MiB
-	// Expandable segments grow and shrink at their end. This one is a part that is mapped without a
-	// gap.
+	// Expandable is set if the segment can grow and shrink at its end. The Segment is then one part
+	// that is mapped without a gap.
 	Expandable bool
-	// a private pool's id (of a CUDA graph, of torch.cuda.MemPool); 0, 0 for the common one
+	// Pool is the id of a private pool (of a CUDA graph, of torch.cuda.MemPool), or 0, 0 for the
+	// common pool
 	Pool   [2]int64
 	Stack  *Stack  // where it was allocated; nil where that was not recorded
 	Blocks []Block // without gaps, from the segment's address on
@@ -89,7 +90,8 @@ type Event struct {
 // the same Stack.
 type Stack struct{ Frames []*Frame }
 
-// A Frame is a line of a function. PyTorch often records C++ without a file ("??") and a line (0).
+// A Frame is one line of a call stack. For C++, PyTorch often records no file ("??") and no line
+// (0).
 type Frame struct {
 	Function, File string
 	Line           int
@@ -98,8 +100,8 @@ type Frame struct {
 // Settings are the settings of an allocator.
 type Settings struct {
 	Conf string // PYTORCH_CUDA_ALLOC_CONF, as it was given
-	// RoundupPower2Divisions are the divisions for sizes below 2 MiB, below 4, 8 ... 32768 MiB, and
-	// for larger sizes. 0 means rounding to 512 bytes.
+	// RoundupPower2Divisions holds the divisions for sizes below 2 MiB, below 4, 8 ... 32768 MiB, and
+	// for larger sizes. 0 means that sizes are rounded up to 512 bytes.
 	RoundupPower2Divisions [16]int64
 }
 

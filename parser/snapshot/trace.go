@@ -12,7 +12,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// An Op is one line of a trace for vramsoak replay.
+// An Op is one operation in a trace for vramsoak replay. A trace has one operation in each line.
 type Op struct {
 	// 'a' allocate, 'f' free, 'e' empty the cache, 'r' reset the peaks, 'c' configure, '#' a comment
 	Kind   byte
@@ -20,8 +20,8 @@ type Op struct {
 	Size   int64 // bytes, of an allocation
 	Stream int
 	Text   string // of a comment or a configuration
-	// Event is the index of the event behind the line, or -1 for a line that builds the memory held
-	// before.
+	// Event is the index of the event that the operation comes from. It is -1 for the operations that
+	// build the memory held before the first event.
 	Event int
 }
 
@@ -51,22 +51,24 @@ func (d *Device) WriteTrace(w io.Writer) error {
 	return buf.Flush()
 }
 
-// Ops ranges over the device's events as operations of an allocator. Before them come operations
-// that build the memory held at the first event.
+// Ops yields the device's events as operations of an allocator. The first operations build the
+// memory held before the first event.
 //
-// That memory is found by undoing all events from the segments in the file. The operations rebuild
-// one segment after another, in the order of their addresses. They allocate each segment
-// completely: the blocks in use, and fillers for its free parts, so that the next segment must be a
-// new one. At the end they free the fillers. Some segments are larger than their first block needs,
-// because they were made for another block that is long freed. These are first allocated whole and
-// freed. All this comes before the settings, which could round fillers or leave large blocks whole.
-// The mapped parts of expandable segments are put side by side.
+// Undoing all events from the segments in the file gives that memory. The operations rebuild one
+// segment after another, in the order of addresses. They fill each segment completely: with the
+// blocks in use, and with fillers for the free parts. So the next block must go into a new segment.
+// After the last segment they free the fillers. Some segments are larger than their first block
+// needs, because they were made for an older block. The operations first allocate such a segment as
+// one block and free this block. All this comes before the settings, because these could round
+// fillers or leave large blocks whole. The mapped parts of an expandable segment are put side by
+// side.
 //
-// An allocation is an "a" with the requested size. A block is freed when its free is completed,
-// because until then no stream can have it. Segments that were given back are an "e" if nothing
-// else could be given back after it. This is so after torch.cuda.empty_cache() and after a failed
-// cudaMalloc. In other cases the replayed allocator gives segments back by itself, if its device is
-// as large. A failed allocation is an "a" that is freed at once, in case it succeeds in the replay.
+// An allocation becomes an "a" with the requested size. A block is freed when its free is
+// completed, because a stream may use it until then. Segments that went back to the driver become
+// an "e" if no other segment could have gone back afterwards. This is so after
+// torch.cuda.empty_cache() and after a failed cudaMalloc. In other cases the replayed allocator
+// returns segments by itself, if its device is as large. A failed allocation becomes an "a" that is
+// freed at once, in case it succeeds in the replay.
 func (d *Device) Ops() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		t := tracer{
@@ -180,7 +182,7 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 	}
 	shorten := map[int]*held{} // allocations that cover a block and the gap after it
 	for i, h := range blocks {
-		// only at the beginning, where a part of an expandable segment was unmapped
+		// This happens only at the beginning, where a part of an expandable segment was unmapped.
 		if gap := h.address - at; !s.small && gap > 0 && gap <= smallSize {
 			h = &held{address: at, size: h.size + int64(gap)}
 		}
@@ -199,8 +201,8 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 		t.ids[blocks[i].address] = t.alloc(unrounded(s, h), s.stream)
 	}
 	fill(s.end())
-	// From the end on, free and reallocate one block at a time. It is then the only free block, and is
-	// not merged with a gap before it.
+	// Free and reallocate one block at a time, from the end of the segment. It is then the only free
+	// block, and does not merge with a gap before it.
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(shorten))) {
 		h := shorten[id]
 		t.free(id)
@@ -209,8 +211,8 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 	return fillers
 }
 
-// unrounded returns a request that gives the block its size without settings: the requested size,
-// or the block's own.
+// unrounded returns a request that gives the block its size without any settings. This is the
+// requested size if rounding it gives the block's size, else the block's size.
 func unrounded(s *span, h *held) int64 {
 	if rounded := (h.requested + blockGrain - 1) / blockGrain * blockGrain; rounded == h.size &&
 		(s.small || h.requested > smallSize) {
@@ -245,5 +247,5 @@ func (t *tracer) do(i int) {
 	}
 }
 
-// returnsMemory reports whether an event gave memory back to the driver.
+// returnsMemory reports whether an event returned memory to the driver.
 func returnsMemory(e Event) bool { return e.Action == SegmentFree || e.Action == SegmentUnmap }
