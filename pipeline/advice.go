@@ -10,28 +10,31 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Situation describes a device that refused memory. All sizes are in bytes. Advise turns it into
-// advice.
+// A Situation describes the state of the process and the device when an allocation failed.
+// [Situation.Advise] returns advice for it. All sizes are in bytes.
 type Situation struct {
 	Refused *meter.OutOfMemoryError
 
-	Clips int // clips in the batch that was refused; 0 if it was not a batch
-	Fits  int // clips in batches of the same file that were not refused; 0 if none was tried
+	Clips int // clips in the batch that failed; 0 if no batch failed
+	Fits  int // clips in a batch of the same file that fitted; 0 if none
 
 	Files int // files that this process has worked on, including this one; 0 if unknown
-	// First is what was allocated when the process's first file began, Start when this one did.
+	// First is the memory allocated when the first file of the process began. Start is the memory
+	// allocated when the current file began.
 	First, Start int64
-	// Held is what this file's cleanups have freed so far, by their names without "Cleanup".
+	// Held holds how many bytes each cleanup of this file was expected to free, by the name of the
+	// cleanup.
 	Held map[string]int64
 
-	Models    int64   // what the loaded models hold
-	Audio     int64   // the part that grows with the length of the file
+	Models    int64   // held by the loaded models
+	Audio     int64   // memory that grows with the length of the file
 	Seconds   float64 // length of the file's audio; 0 if unknown
 	KeepCache bool    // the cache is never cleared
 	Isolated  bool    // each stage runs in its own process
 }
 
-// worth is the part of the device that advice must gain to be given, unless it makes room alone.
+// worth is the least part of the device's memory that advice must save to be given. Advice that
+// alone makes the failed allocation fit is always given.
 const worth = 0.05
 
 const suffices = "; that alone is enough"
@@ -40,8 +43,8 @@ const suffices = "; that alone is enough"
 // processes 30 s at once.
 const minSplit = 60.0
 
-// Advise returns what would help, with figures, the largest gain first. Advice that does not apply
-// or gains next to nothing is left out.
+// Advise returns advice on how to make the failed allocation fit, with figures, sorted by the
+// memory that it saves. It leaves out advice that does not apply or saves next to nothing.
 func (s Situation) Advise() []string {
 	type advice struct {
 		gain int64

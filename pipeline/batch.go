@@ -17,19 +17,20 @@ type File struct {
 	Path  string
 }
 
-// A Batch works on files one after the other. It goes on after a file that fails.
+// A Batch works on files one after the other. After a file that fails it goes on with the next one.
 type Batch struct {
 	Runner *Runner
-	// First is the index of the first file. It is above 1 if an earlier process did the files
-	// before.
+	// First is the index of the first file, usually 1. It is higher if an earlier process worked on
+	// the files before it.
 	First int
-	// Work does the work on a file. Cleanups that it defers in the file's scope run when it ends.
+	// Work does the work on a file. The cleanups that Work defers in the file's scope run when Work
+	// has returned.
 	Work func(ctx context.Context, file *Scope, f File) error
 	// Failed, if set, is called for each file that failed.
 	Failed func(f File, err error)
-	// AnyThread runs each file on any thread of Go's runtime, as a careless program would. By
-	// default one thread does all work. With many threads memory grows: each gets its own arena of
-	// the C allocator, and engines keep state for each.
+	// AnyThread lets Go's runtime choose the thread for each file. By default one thread does all
+	// work, because memory grows with the number of threads: each thread gets its own arena of the C
+	// allocator, and engines keep state for each thread. Set AnyThread to show that growth.
 	AnyThread bool
 }
 
@@ -105,10 +106,10 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 	return r.Scope(ctx, func(ctx context.Context, s *Scope) error { return b.Work(ctx, s, f) })
 }
 
-// A worker runs functions on one thread and in its own goroutine. runtime.Goexit in a function ends
-// only that goroutine. One thread, because OpenMP and CUDA keep state for each thread that calls
-// them: if files wander over Go's threads, memory grows by that state, although the pipeline does
-// not leak.
+// A worker runs functions in a goroutine of its own, so that runtime.Goexit in a function ends only
+// that goroutine. Unless anyThread is set, the goroutine stays on one thread. OpenMP and CUDA keep
+// state for each thread that calls them; on changing threads that state would grow and look like a
+// leak of the pipeline.
 type worker struct {
 	anyThread bool
 

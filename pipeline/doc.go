@@ -1,6 +1,8 @@
-// Package pipeline runs a batch of files through stages that log their memory and give it back.
+// Package pipeline runs a batch of files through the stages of a GPU pipeline. It logs the memory
+// before and after each stage, and frees the memory of each stage at its end.
 //
-// A [Runner] writes the log, a [Scope] holds the cleanups to run, a [Batch] goes through the files:
+// A [Runner] writes the log, a [Scope] holds the cleanups of a stage or a file, and a [Batch] works
+// on the files:
 //
 //	r := &pipeline.Runner{Device: host, Log: os.Stdout}
 //	work := func(ctx context.Context, file *pipeline.Scope, f pipeline.File) error {
@@ -27,10 +29,11 @@
 //	[GPU Memory] After Transcription (post-cleanup): ...
 //	[pipeline] file-end path=audio/0001.wav status=ok seconds=0.412
 //
-// Cleanups always run: after a return, an error, a panic or runtime.Goexit. This package runs no
-// engine. Its advice names flags of gpupipeline.
+// Cleanups always run: after a return, an error, a panic or runtime.Goexit. This package contains
+// no speech engine: the caller's Work function does the work. The advice in the log names flags of
+// the command gpupipeline.
 //
-// [Runner.Enroll] computes voice embeddings in batches, which it halves when memory runs out.
-// memory.go documents when cached memory is released. [Situation.Advise] writes the advice that is
-// logged when memory runs out.
+// [Runner.Enroll] computes voice embeddings in batches and halves the batch when memory runs out.
+// memory.go documents when cached memory is released. When memory runs out, the runner logs the
+// advice of [Situation.Advise].
 package pipeline

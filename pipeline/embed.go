@@ -12,8 +12,8 @@ import (
 // Batching sets the size of the batches of voice enrollment.
 type Batching struct {
 	Size int // at most this many clips in a batch; at least 1
-	// Memory limits the batch's tensor to a share of the memory that is free when the batch begins,
-	// on the tensor's device.
+	// Memory limits the tensor of a batch to a part of the memory that is free on its device when the
+	// batch begins.
 	Memory     Share
 	ClearEvery int // clear the cache after this many batches, counted over all files; 0: never
 }
@@ -36,10 +36,11 @@ func HostTensor(h *meter.Host) func(bytes int64) (Tensor, error) {
 	}
 }
 
-// An Enrollment turns clips of speech into embeddings, which tell voices apart.
+// An Enrollment computes an embedding for each clip of speech: a vector that is similar for clips
+// of the same voice.
 //
-// A batch is a tensor on the device. The engine gets its rows one by one, because it does not take
-// batches.
+// The clips of a batch are the rows of one tensor on the device. The engine cannot embed a whole
+// batch at once, so it gets the rows one by one.
 type Enrollment struct {
 	Batching
 	// Device holds the tensors. It may differ from the runner's device: an engine on the CPU gets
@@ -49,8 +50,8 @@ type Enrollment struct {
 	// memory runs out.
 	Alloc func(bytes int64) (Tensor, error)
 	Embed func(ctx context.Context, clip []float32) ([]float32, error)
-	// Fault makes batches ask for more memory than the device has: FaultOOMBatch batches of more
-	// than one clip, FaultOOMItem all of them.
+	// Fault makes batches ask for more memory than the device has, for tests: with FaultOOMBatch all
+	// batches of more than one clip, with FaultOOMItem all batches.
 	Fault Fault
 }
 
@@ -108,8 +109,8 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 	return embeddings, nil
 }
 
-// fit returns how many of the clips, from the first, fit into a tensor within the share of memory
-// that is free now. It is at least one.
+// fit returns how many clips, counted from the first, fit into a tensor of the size that
+// Batching.Memory allows. It returns at least 1.
 func (e Enrollment) fit(clips [][]float32) (int, error) {
 	reading, err := e.Device.Read()
 	if err != nil {
@@ -131,7 +132,8 @@ func tensorBytes(clips [][]float32) int64 {
 	return 4 * int64(len(clips)) * int64(longest)
 }
 
-// batch embeds clips in one tensor. If it fails it returns the embeddings it has so far.
+// batch embeds clips in one tensor. If it fails, it returns the error and the embeddings that it
+// has computed so far.
 func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings [][]float32,
 	err error,
 ) {

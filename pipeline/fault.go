@@ -11,8 +11,7 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// Faults are failures on request. They test whatever watches the pipeline. N is a file's position
-// in the batch.
+// Faults are failures that the user asks for, to test the tools that supervise the pipeline.
 type Faults struct {
 	Leak int64    // bytes that each file leaks
 	Keep []string // names of cleanups that free nothing
@@ -25,7 +24,7 @@ type Fault string
 // The faults that happen in one file.
 const (
 	FaultOOM Fault = "oom" // an allocation of twice the device's memory
-	// FaultOOMBatch leaves voice enrollment memory for one clip only; see [Enrollment].
+	// FaultOOMBatch leaves memory for one clip only to voice enrollment; see [Enrollment].
 	FaultOOMBatch Fault = "oom-batch"
 	FaultOOMItem  Fault = "oom-item" // not even for one clip
 	FaultCrash    Fault = "crash"    // the process aborts in C code

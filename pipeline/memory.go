@@ -1,11 +1,12 @@
 package pipeline
 
-// Cached memory that nobody uses is released
+// The pipeline releases cached memory that nobody uses at these times:
 //
-//   - after every cleanup of a [Scope], before its After checkpoint is read; silently
-//   - when the batch begins, so that it starts from what the process really needs: [Batch.Run]
+//   - after every cleanup of a [Scope], before its After checkpoint, without a line in the log
+//   - when the batch begins, so that the first checkpoint shows what the process really needs:
+//     [Batch.Run]
 //   - before a stage loads its model, to make room for it: [Runner.Clear]
-//   - in voice enrollment after every so many batches, when memory ran out, and at the end:
+//   - in voice enrollment after every ClearEvery batches, when memory ran out, and at the end:
 //     [Runner.Enroll]
 //   - after a file that ran out of memory, before the next: [Batch.Run]
 //
@@ -16,10 +17,10 @@ package pipeline
 // to nothing: the driver gets back at once what whisper.cpp frees. ONNX Runtime's arenas grow and
 // never shrink while a session lives. It could shrink them after a run
 // (memory.enable_memory_arena_shrinkage in onnxruntime_run_options_config_keys.h), but sherpa-onnx
-// does not ask for that. A part of what CUDA sets up stays until the process ends. Only the end of
-// the process frees these: run the stage in its own process, with gpupipeline --isolate. When a
-// process ends, even by a crash, the system and the driver take back all it held. A process that an
-// earlier run left running must be ended; the pipeline does not do that.
+// does not set this option. A part of the CUDA context stays until the process ends, too. To free
+// the arenas and the context after a stage, run the stage in its own process, with gpupipeline
+// --isolate: when a process ends, even by a crash, the system and the driver free all its memory.
+// The pipeline does not end processes that an earlier run left running.
 
 // Clear releases cached memory and logs when: "before transcription". It does nothing if the runner
 // keeps its cache.

@@ -19,14 +19,14 @@ import (
 type Runner struct {
 	Device meter.Device
 	Log    io.Writer // gets one Write for each line
-	// Keep names cleanups that free nothing, as if a variable still referred to the model. What
-	// they hold stays until the next file begins, where a pipeline would assign the variable anew.
-	// It is a fault for testing; leave it empty in production.
+	// Keep lists cleanups that free nothing, as if a variable still referred to the model. Their
+	// memory is freed when the next file begins, as if the pipeline assigned a new model to the
+	// variable. Keep is a fault for testing; leave it empty in production.
 	Keep []string
-	// KeepCache never releases memory that the allocator caches, so that one can watch it pile up.
+	// KeepCache is set if the runner must never release cached memory, to show how much accumulates.
 	KeepCache bool
-	// Describe, if set, completes a situation with what the runner does not know, before advice is
-	// given for it.
+	// Describe, if set, fills in the fields of a Situation that the runner does not know, before the
+	// runner logs advice.
 	Describe func(*Situation)
 
 	mu      sync.Mutex
@@ -35,7 +35,7 @@ type Runner struct {
 	kept    []func() error
 	batches int // batches of voice enrollment
 
-	// About the current file, as in [Situation].
+	// See the fields of [Situation] with the same names.
 	files        int
 	first, start int64
 	held         map[string]int64
@@ -56,9 +56,9 @@ func (r *Runner) Err() error {
 	return r.err
 }
 
-// Stage runs work between the checkpoints "Before NAME" and "After NAME". The scope's cleanups run
-// before the second one, which is then called "After NAME (post-cleanup)". Transcription pipelines
-// name them so; a stage without a cleanup logs a plain "After NAME".
+// Stage runs work between the checkpoints "Before NAME" and "After NAME". If the stage has
+// cleanups, they run before the second checkpoint, which is then called "After NAME
+// (post-cleanup)". These are the names that transcription pipelines use.
 //
 // A panic in work is returned as a [*PanicError]. Errors of cleanups are joined to work's error.
 func (r *Runner) Stage(ctx context.Context, name string, work func(context.Context,
@@ -140,15 +140,16 @@ func (s *Scope) Defer(name string, holds func() int64, free func() error) {
 	s.cleanups = append(s.cleanups, cleanup{name, holds, free})
 }
 
-// Growth returns a function that says how much the allocated memory has grown since now. Call
-// Growth before something is loaded and the function when it is freed: the difference is the thing
-// itself and what its work added. Cleanups that were registered later have run by then.
+// Growth returns a function that returns how many bytes the allocated memory has grown since the
+// call of Growth. Call Growth before a model is loaded and pass the function to [Scope.Defer]: it
+// then returns the memory of the model and of the work done with it. Cleanups that were registered
+// later have already run when it is called.
 func (s *Scope) Growth() func() int64 {
 	before := s.runner.allocated()
 	return func() int64 { return max(0, s.runner.allocated()-before) }
 }
 
-// close runs the cleanups. If one ends its goroutine, the others still run.
+// close runs the cleanups. If a cleanup calls runtime.Goexit, the others still run.
 func (s *Scope) close() (err error) {
 	defer func() {
 		if len(s.cleanups) > 0 {
@@ -185,7 +186,7 @@ func (r *Runner) cleanup(c cleanup) error {
 	return guard(c.free)
 }
 
-// dropKept frees what the cleanups named in Keep did not free.
+// dropKept frees the memory that the cleanups in Runner.Keep did not free.
 func (r *Runner) dropKept() (err error) {
 	r.mu.Lock()
 	kept := r.kept
@@ -200,8 +201,8 @@ func (r *Runner) dropKept() (err error) {
 	return err
 }
 
-// allocated returns the bytes allocated, or 0 if the device cannot be read. The next checkpoint
-// logs why.
+// allocated returns the bytes allocated, or 0 if the device cannot be read; the next checkpoint
+// then logs the error.
 func (r *Runner) allocated() int64 {
 	reading, err := r.Device.Read()
 	if err != nil {
@@ -210,8 +211,8 @@ func (r *Runner) allocated() int64 {
 	return reading.Bytes(record.Allocated)
 }
 
-// The warnings of transcription pipelines, word for word, and the shares of the device at which
-// they are printed.
+// Above these parts of the device's memory, checkpoint logs the warnings that transcription
+// pipelines print, in the same words.
 const (
 	criticalShare = 0.85
 	elevatedShare = 0.70

@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// A Share is a part of the free memory: a fraction of it or an amount in bytes. The zero Share is
-// all of it.
+// A Share is a part of the free memory, given as a fraction or in bytes. The zero Share is all free
+// memory.
 type Share struct {
 	fraction float64 // above 0 and at most 1; 0 if the share is an amount, or all
 	bytes    int64
@@ -53,7 +53,7 @@ func (s *Share) Set(text string) error {
 // String returns the share as the user wrote it.
 func (s *Share) String() string { return s.text }
 
-// Of returns how many of the free bytes the share is.
+// Of returns the size of the share in bytes if free bytes are free.
 func (s Share) Of(free int64) int64 {
 	switch {
 	case s.fraction > 0:

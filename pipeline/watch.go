@@ -7,17 +7,17 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Intervals between two readings. They are short enough to catch most of what an engine holds,
-// since its buffers live as long as a run of the model. Reading the C allocator takes some
-// microseconds; NVML makes the driver list the GPU's processes, so it is read less often.
+// Intervals between two readings. They are short enough to see most buffers of an engine, which
+// live for a whole pass of the model. Reading the C allocator takes some microseconds. Reading
+// through NVML is slower, because the driver lists the GPU's processes, and so happens less often.
 const (
 	WatchEvery    = 10 * time.Millisecond
 	WatchGPUEvery = 100 * time.Millisecond
 )
 
-// Watch reads the device periodically until stop is called. A checkpoint can then log the most that
-// was allocated since the one before (peak=). PyTorch's allocator counts its own peak; the C
-// allocator and NVML do not. Memory that is allocated and freed between two readings is missed.
+// Watch reads the device periodically until stop is called, so that each checkpoint can log peak=:
+// the highest reading since the checkpoint before. PyTorch's allocator counts its own peak; the C
+// allocator and NVML do not. Watch misses memory that is allocated and freed between two readings.
 func (r *Runner) Watch(every time.Duration) (stop func()) {
 	r.watched = true
 	done := make(chan struct{})
@@ -56,7 +56,8 @@ func (r *Runner) look() {
 	r.most = max(r.most, reading.Bytes(record.Allocated))
 }
 
-// takePeak returns the most that was allocated since it was last called, at least now.
+// takePeak returns the most bytes allocated since its last call, at least now, and starts a new
+// peak.
 func (r *Runner) takePeak(now int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -56,9 +56,9 @@ func New(d *Device, c Config) *Allocator {
 	return a
 }
 
-// Malloc allocates size bytes for use on a stream. Like PyTorch's it returns no block for 0 bytes.
-// The error is an [*OutOfMemoryError], a [*SizeError] for a negative size, or, rarely, a
-// [*DriverError] (DeviceCachingAllocator::malloc).
+// Malloc allocates size bytes for use on a stream. For 0 bytes it returns the zero Block, as
+// PyTorch returns a null pointer. The error is an [*OutOfMemoryError], a [*SizeError] for a
+// negative size, or, rarely, a [*DriverError] (DeviceCachingAllocator::malloc).
 func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 	if size <= 0 {
 		if size == 0 {
@@ -84,8 +84,9 @@ func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 	return Block(a.take(i, rounded, size)), nil
 }
 
-// newSegment gets a block that the cache could not give, from the driver. If the driver has no
-// memory left it releases cached memory, as little as possible. It returns 0 if memory ran out.
+// newSegment takes a segment for a block from the driver, because no cached block fits. If the
+// driver has no memory left, newSegment releases cached memory, as little as possible, and tries
+// again. It returns 0 if memory ran out.
 func (a *Allocator) newSegment(p int32, rounded int64) (int32, error) {
 	if a.collects() {
 		a.collectGarbage()
@@ -134,8 +135,9 @@ func (a *Allocator) allocBlock(p int32, rounded int64) (int32, error) {
 	return i, nil
 }
 
-// take turns a block that was removed from the cache into an allocation. If the rest is worth
-// splitting off, it returns to the cache (should_split, alloc_found_block).
+// take turns a free block that was removed from the cache into an allocation. If the block is much
+// larger than needed, take splits it and puts the rest back into the cache (should_split,
+// alloc_found_block).
 func (a *Allocator) take(i int32, rounded, requested int64) int32 {
 	b := &a.blocks[i]
 	p, wasSplit, counted := b.pool, b.isSplit(), b.segment == 0
@@ -185,9 +187,10 @@ func (a *Allocator) splits(p int32, rounded, rest int64) bool {
 	return rounded < a.limits.maxSplit && rest > smallSize
 }
 
-// Free returns a block to the cache. If other streams were recorded, it does so once they are done
-// with the block. Freeing a handle that is not live is a mistake of the caller: it does nothing, or
-// frees the block that has the handle now (DeviceCachingAllocator::free).
+// Free returns a block to the cache. If RecordStream named other streams for the block, the block
+// returns to the cache only when these streams are done with it. The caller must not free a handle
+// twice: the second Free does nothing, or frees a later block that has the same handle
+// (DeviceCachingAllocator::free).
 func (a *Allocator) Free(h Block) {
 	if !a.live(h) {
 		return
@@ -238,7 +241,7 @@ func (a *Allocator) live(h Block) bool {
 	return int64(h) < int64(len(a.blocks)) && a.blocks[h].is(allocated)
 }
 
-// Address returns where a live block begins.
+// Address returns the address of a live block, or 0 if the block is not live.
 func (a *Allocator) Address(h Block) uint64 {
 	if !a.live(h) {
 		return 0
@@ -246,7 +249,7 @@ func (a *Allocator) Address(h Block) uint64 {
 	return a.blocks[h].addr
 }
 
-// Size returns the bytes of a live block, rounded.
+// Size returns the rounded size of a live block in bytes, or 0 if the block is not live.
 func (a *Allocator) Size(h Block) int64 {
 	if !a.live(h) {
 		return 0
@@ -268,14 +271,14 @@ func (a *Allocator) SetMemoryFraction(f float64) error {
 // Configure changes the settings of a running process, like
 // torch.cuda.memory._set_allocator_settings. Settings that conf does not name return to their
 // defaults, except expandable_segments and max_non_split_rounding_mb, which keep their values. The
-// error is a [*ConfigError]. As in PyTorch, what precedes the mistake takes effect.
+// error is a [*ConfigError]. As in PyTorch, the settings before the mistake take effect.
 func (a *Allocator) Configure(conf string) error {
 	err := a.config.parse(conf, false)
 	a.limits = a.config.limits()
 	return err
 }
 
-// Synchronize waits for the device. After it all pending events are done.
+// Synchronize waits for the device: all pending events are done afterwards.
 func (a *Allocator) Synchronize() { a.device.synchronize() }
 
 // LargestFree returns the size in bytes of the largest free block in the cache that a large

@@ -11,15 +11,15 @@ type block struct {
 	addr      uint64
 	size      int64 // bytes, a multiple of 512
 	requested int64 // bytes that the last caller asked for
-	// For an unmapped block: at least the bytes that it has together with the free block before it
-	// and the free and unmapped blocks after it.
+	// room is for unmapped blocks only: an upper bound of the bytes of the block together with the
+	// free block before it and the free and unmapped blocks after it.
 	room int64
 
 	prev, next int32 // neighbours in the segment; next also links the unused entries of the slice
 	pool       int32 // index in Allocator.pools
 	segment    int32 // index in Allocator.segments if it is part of an expandable segment
 	uses       int32 // index in Allocator.uses: the other streams that were recorded; 0: none
-	events     int32 // recorded when it was freed, and not done yet (event_count)
+	events     int32 // pending since the block was freed (event_count)
 	gcBase     uint32
 	flags      flags
 }
@@ -67,7 +67,7 @@ type pool struct {
 	unmapped freeSet
 }
 
-// recentStreams is how many streams are found without the map, if their numbers do not collide.
+// recentStreams is the size of a small cache before the map Allocator.streams.
 const recentStreams = 16
 
 // poolOf returns the index of the pool that serves size bytes on a stream (get_pool).

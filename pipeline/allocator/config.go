@@ -9,7 +9,7 @@ import (
 // A Config is a parsed PYTORCH_CUDA_ALLOC_CONF. The zero Config is the default.
 type Config struct {
 	MaxSplitSize int64 // bytes: blocks of this or more are not split; 0: no limit
-	// Bytes by which such a block may exceed the request; 0: the default, 20 MiB.
+	// How many bytes larger than the request such a block may be; 0: the default, 20 MiB.
 	MaxNonSplitRounding int64
 	// Fraction of the memory fraction's limit above which unused segments are released; 0: never.
 	GarbageCollectionThreshold float64

@@ -2,9 +2,9 @@ package allocator
 
 import "slices"
 
-// Placement says where the driver puts a segment in the address space. The real driver's choice is
-// not documented. It matters only because PyTorch prefers low addresses among blocks of the same
-// size.
+// Placement is the rule by which the modelled driver chooses the address of a segment. The rule of
+// the real driver is not documented. Addresses matter only because PyTorch uses, among free blocks
+// of the same size, the one with the lowest address.
 type Placement int
 
 // The placements that the modelled driver knows.

@@ -1,6 +1,6 @@
-// Package allocator is an exact model of PyTorch's CUDA caching allocator. The same calls give the
-// same addresses, statistics, segments, failures and messages as in PyTorch 2.6.0, but without a
-// card.
+// Package allocator is an exact model of PyTorch's CUDA caching allocator. It needs no GPU. The
+// same calls give the same addresses, statistics, segments, failures and messages as in PyTorch
+// 2.6.0.
 //
 //	dev := allocator.NewDevice(allocator.DeviceConfig{Total: 16 << 30})
 //	conf, err := allocator.ParseConfig(os.Getenv("PYTORCH_CUDA_ALLOC_CONF"))
@@ -14,8 +14,8 @@
 // The rules and constants are those of the native backend in PyTorch v2.6.0,
 // c10/cuda/CUDACachingAllocator.cpp and c10/cuda/CUDAAllocatorConfig.cpp. Each function here names
 // the one that it models. A [Device] models the driver: it counts the card's memory and places
-// segments at addresses. Addresses matter because of blocks of the same size the lowest is used
-// first.
+// segments at addresses. Addresses matter because PyTorch uses, among free blocks of the same size,
+// the one with the lowest address.
 //
 // Three tests check that the model is exact. make oracle compares it with PyTorch's own library on
 // a fake driver: package trace prints the same lines to the last byte. TestRecorded compares it
@@ -26,14 +26,14 @@
 //
 // The model stops where PyTorch itself goes wrong:
 //
-//	 A program sets max_split_size_mb while it runs, and PyTorch later frees a part of a segment as
-//	  if it were the whole. The model returns a [*DriverError]. PyTorch fails with the driver's
-//	  error. If it was the segment's first part, PyTorch goes on, with memory that is in use and
-//	  free at once.
-//	- With max_split_size_mb PyTorch 2.6.0 reads the size of a block after deleting it
-//	  (release_available_cached_blocks). The model uses the size that the block had, which is
-//	  nearly always still there. The library may crash instead; glibc leaves the size intact with
-//	  GLIBC_TUNABLES=glibc.malloc.tcache_count=65535.
+//   - A program changes max_split_size_mb while it runs, and PyTorch later frees a part of a segment
+//     as if the part were the whole segment. The model returns a [*DriverError], because the driver
+//     returns an error to PyTorch. If it was the first part of the segment, PyTorch gets no error and
+//     goes on; some of its memory is then in use and free at once.
+//   - With max_split_size_mb, PyTorch 2.6.0 reads the size of a block after it has deleted the block
+//     (release_available_cached_blocks). The model uses the size that the block had, which nearly
+//     always is still in memory. The library may crash instead; with
+//     GLIBC_TUNABLES=glibc.malloc.tcache_count=65535 glibc leaves the size intact.
 //
-// An Allocator and its Device are for one goroutine at a time.
+// Only one goroutine at a time may use an Allocator and its Device.
 package allocator

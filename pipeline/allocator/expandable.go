@@ -73,8 +73,8 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	return i, nil
 }
 
-// madeRoom updates the room of unmapped blocks after a block became free: of its neighbours, and of
-// those before it that free blocks connect to it.
+// madeRoom resets the room of unmapped blocks near a block that became free: the block after it,
+// and all blocks before it up to the first block in use.
 func (a *Allocator) madeRoom(i int32) {
 	b := &a.blocks[i]
 	if n := b.next; n != 0 && !a.blocks[n].is(mapped) {

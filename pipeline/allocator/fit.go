@@ -29,8 +29,9 @@ func (a *Allocator) freeBlock(p int32, size int64) int32 {
 	return i
 }
 
-// fitExpandable improves on a best fit that lies in an expandable segment. It takes the block that
-// can grow the least, or, if expandable segments were switched off, a block of another segment.
+// fitExpandable chooses another block if the best fit lies in an expandable segment: the next
+// larger one that can grow less or, if expandable segments were switched off, the first that lies
+// in no expandable segment.
 func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
 	if !a.config.ExpandableSegments {
 		ok := true
@@ -54,7 +55,7 @@ func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
 	return at, true
 }
 
-// growable returns the bytes of a block together with the unmapped rest behind it.
+// growable returns the size of a block together with the unmapped block after it.
 func (a *Allocator) growable(i int32) int64 {
 	b := &a.blocks[i]
 	if b.next != 0 && !a.blocks[b.next].is(mapped) {

@@ -8,8 +8,8 @@ import (
 )
 
 // C++'s string conversions read the longest number at the beginning of a text and ignore the rest:
-// "64MB" is 64. Their errors consist of the function's name only, and that is all that a user of
-// PyTorch sees.
+// "64MB" is 64. Their error message is only the name of the function, such as "stoi", and PyTorch
+// shows its users nothing else.
 
 // stoi is std::stoi.
 func stoi(s string) (n int64, mistake string) {

@@ -18,8 +18,7 @@ type OutOfMemoryError struct {
 	DeviceFree  int64
 	Allocated   int64
 	Reserved    int64
-	// The largest free block in the cache that the stream could have used, had it been large
-	// enough.
+	// The largest free block in the cache of this stream; it was too small.
 	LargestFree int64
 }
 
@@ -74,8 +73,8 @@ func (e *SizeError) Error() string {
 }
 
 // A DriverError is a CUDA call that failed with an error other than out of memory. PyTorch raises
-// it as it is, and the process cannot go on. It happens if PyTorch itself is wrong, or if the
-// address space is used up.
+// the driver's error, and the process cannot go on. The cause is a bug of PyTorch, or an exhausted
+// address space.
 type DriverError struct{ Call, Reason string }
 
 func (e *DriverError) Error() string { return "CUDA error: " + e.Call + ": " + e.Reason }

@@ -3,8 +3,8 @@ package allocator
 // collects reports whether garbage collection is on. Its threshold needs a memory fraction.
 func (a *Allocator) collects() bool { return a.fraction && a.config.GarbageCollectionThreshold > 0 }
 
-// collectGarbage releases whole cached segments that were unused for long, until the memory held is
-// below the threshold (garbage_collect_cached_blocks).
+// collectGarbage releases whole cached segments that were unused for a long time, until the
+// reserved memory is below the threshold (garbage_collect_cached_blocks).
 func (a *Allocator) collectGarbage() {
 	threshold := int64(a.config.GarbageCollectionThreshold * float64(a.allowed))
 	if a.total <= threshold {
@@ -27,7 +27,8 @@ func (a *Allocator) collectGarbage() {
 	}
 	a.scratch = left
 	for reclaimed, again := int64(0), true; reclaimed < target && again && len(left) > 0; {
-		// Release all of at least the average age, so that it is not needed soon again.
+		// Release all segments of at least the average age at once, so that the next collection is not
+		// needed soon.
 		limit := sum / float64(len(left))
 		again = false
 		kept := left[:0]
@@ -81,9 +82,9 @@ func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	return released >= size, nil
 }
 
-// releaseOversize is releaseBlock for a block that may be a part of a segment, because it was split
-// before max_split_size was set. PyTorch frees its address anyway. The driver refuses that, or, for
-// the first part, frees the whole segment.
+// releaseOversize is releaseBlock for an oversize block. The block may be only a part of a segment,
+// split off before max_split_size was set. PyTorch calls cudaFree for the address of such a part.
+// The driver refuses that or, for the first part, frees the whole segment.
 func (a *Allocator) releaseOversize(i int32) error {
 	if b := &a.blocks[i]; b.isSplit() {
 		a.stats.DeviceFrees++

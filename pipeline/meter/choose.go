@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// All is the value of --gpus for every GPU that the machine has and [VisibleDevices] leaves.
+// All is the value of --gpus that means every GPU of the machine that [VisibleDevices] does not
+// hide.
 const All = "all"
 
-// A Machine says which GPUs a machine has, if a driver tells.
+// A Machine lists the GPUs of a machine, as far as the driver reports them.
 type Machine struct {
 	Driver  bool
 	Count   int
@@ -20,7 +21,7 @@ type Machine struct {
 }
 
 // Choose returns the GPUs that the value of --gpus names, by the driver's numbers: "0,1" or "all".
-// Without a driver nobody knows which GPUs there are, and the named ones are taken.
+// Without a driver Choose cannot check the numbers and returns them as they are.
 func Choose(text string, there Machine) ([]int, error) {
 	if text == All {
 		switch {

@@ -1,8 +1,8 @@
 // Package meter reads how much memory a device has handed out.
 //
-// There are two devices. [GPU] is read from the NVIDIA driver through NVML. [Host] is the C
-// allocator of this process, for machines without a GPU: C++ code behind cgo allocates there, so a
-// pipeline without a GPU still soaks real memory:
+// There are two devices. A [GPU] is read from the NVIDIA driver through NVML. The [Host] is the C
+// allocator of this process, for machines without a GPU: C++ code that is called through cgo
+// allocates there, so a soak of such a pipeline still measures real memory:
 //
 //	host, err := meter.OpenHost(meter.MallocFixed)
 //	r, err := host.Read() // allocated, reserved, total, to the byte

@@ -11,7 +11,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// An Occupancy is the memory in use on one GPU, whoever uses it.
+// An Occupancy is the memory in use on one GPU by all processes together.
 type Occupancy struct {
 	Device, GPU int // as in [Use]
 	Used, Total int64
@@ -25,9 +25,8 @@ type Holder struct {
 	PID     int
 	Used    int64 // bytes; see HasUsed
 	HasUsed bool  // false if the driver knows the process but not its memory
-	// Here means that the pid belongs to a process on this machine, as seen from here. In a
-	// container the driver's pids are of another namespace: the same number may be another process
-	// here, or none.
+	// Here is true if the PID names the holder in this process's PID namespace too. In a container the
+	// driver reports PIDs of another namespace, in which the same number may be another process.
 	Here bool
 }
 
@@ -85,8 +84,8 @@ func holders(device nvml.Device, proc string) []Holder {
 	return all
 }
 
-// onGPU reports whether a process may be one that the driver named: it has a GPU's file open, or
-// its open files cannot be read.
+// onGPU reports whether a process may be the one that the driver named: it has the device file of a
+// GPU open, or its open files cannot be read.
 func onGPU(proc string, pid int) bool {
 	dir := filepath.Join(proc, fmt.Sprint(pid), "fd")
 	files, err := os.ReadDir(dir)

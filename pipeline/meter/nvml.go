@@ -12,8 +12,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// ErrNoDriver is in the error of [OpenNVML] on a machine without an NVIDIA driver. That is common
-// and no failure.
+// ErrNoDriver is wrapped in the error of [OpenNVML] on a machine without an NVIDIA driver. Callers
+// go on without a GPU.
 var ErrNoDriver = errors.New("no NVIDIA driver")
 
 // An NVML is a session with the NVIDIA driver. Several goroutines may use it at once.
@@ -130,11 +130,11 @@ type Use struct {
 	Device      int // as CUDA counts devices in the pipeline: see [View]
 	GPU         int // as NVML counts them
 	Used, Total int64
-	// Source says whose memory Used is: [record.SourceProcess] that of the given processes,
-	// [record.SourceDevice] everything on the device.
+	// Source says whose memory Used is: that of the given processes ([record.SourceProcess]), or that
+	// of all processes on the device ([record.SourceDevice]).
 	Source string
-	// DeviceUsed is everything on the device. Others is what other processes use of it according to
-	// the driver, 0 if the driver names none.
+	// DeviceUsed is the memory in use on the device by all processes. Others is the part that the
+	// driver attributes to other processes than the given ones, 0 if the driver names none.
 	DeviceUsed, Others int64
 }
 
@@ -185,7 +185,8 @@ func failed(call string, ret nvml.Return) error { return fmt.Errorf("%s: %w", ca
 // A GPU is one GPU as this process uses it. The driver knows no allocator, so allocated and
 // reserved are both the memory in use, including the CUDA context.
 type GPU struct {
-	// Others, if set, returns further processes to count: a pipeline's own workers.
+	// Others, if set, returns the PIDs of further processes whose memory counts too, such as a
+	// pipeline's own workers.
 	Others func() []int
 
 	nvml  *NVML

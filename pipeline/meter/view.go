@@ -13,8 +13,8 @@ import (
 // which order.
 const VisibleDevices = "CUDA_VISIBLE_DEVICES"
 
-// A View is the list of GPUs that a pipeline sees, in its order: the first one is what CUDA calls
-// device 0 there.
+// A View is the list of GPUs that a pipeline sees, in the order in which it sees them: the first is
+// device 0 for CUDA in the pipeline.
 type View struct {
 	nvml *NVML
 	gpus []int // NVML's indices

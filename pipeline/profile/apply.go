@@ -25,14 +25,15 @@ type Comparison struct {
 	Note      string  `json:"note,omitempty"`  // a limit of the measurement
 
 	Seconds float64 `json:"-"` // length of the file that the sizes are for
-	// AtMost is above Measured if the file is longer than the measured ones, and it is not known
-	// how the stage grows with the length: it is the most that the stage may take then.
+	// AtMost is the most that the stage may take in a file longer than the measured files, if the
+	// profile does not know how the stage grows with the length. Otherwise it is not above Measured.
 	AtMost int64 `json:"-"`
 }
 
-// Apply puts the measurements into a scenario: footprints and times on the stages of the same name,
-// the measured context and the resident memory on the card, and a measured growth among the faults.
-// It returns for each stage what is used now, and how measured and estimated sizes compare.
+// Apply puts the measurements into a scenario. Each stage gets the footprint and the time of the
+// profile's stage of the same name, the card gets the measured context and the resident memory, and
+// a measured growth becomes a fault. Apply returns for each stage its measured and its estimated
+// size, and which of them the scenario uses now.
 func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 	p.card(s)
 	seconds := s.Files.High
@@ -77,7 +78,8 @@ func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 	return all
 }
 
-// card adds the memory that belongs to no stage to the card, where the simulation takes it from.
+// card sets the memory that belongs to no stage on the card of the scenario, from which the
+// simulation takes it.
 func (p *Profile) card(s *scenario.Scenario) {
 	if p.Contexts > 0 {
 		s.GPU.Context = p.Context

@@ -5,8 +5,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A Learner learns a profile from files, one after the other. It keeps a few numbers for each file
-// and each of its stages, but no checkpoints:
+// A Learner learns a profile from the files of a log, one file after the other. It keeps a few
+// numbers for each file and stage, but no checkpoints, so that it can read logs of any size:
 //
 //	l := profile.Learner{}
 //	b := parser.Builder{Builder: timeline.Builder{Done: l.Add}}
@@ -21,18 +21,19 @@ type Learner struct {
 	bad   map[*timeline.File]bool
 }
 
-// laneFacts are what a file tells about one lane.
+// laneFacts are the readings of one lane in one file.
 type laneFacts struct {
 	file *timeline.File
 	lane record.Lane
-	// levels reports whether the lane has a level of allocated memory. named counts the levels at
+	// levels is true if the lane has readings of allocated memory. named counts these readings at
 	// checkpoints with a name.
 	levels bool
 	named  int32
 	// begin and end are the levels at the first and the last checkpoint; total is the device's.
 	begin, end, total int64
-	// reserved and used are the readings at the last checkpoint, -1 if it lacks them. lookUp is
-	// that checkpoint if the samples must give the device's use, otherwise nil.
+	// reserved and used are the readings at the last checkpoint, -1 if it lacks them. lookUp is that
+	// checkpoint if the memory in use on the device must be looked up in the harness's samples;
+	// otherwise nil.
 	reserved, used int64
 	lookUp         *record.Header
 	peaks          *peakFacts // nil if no line has peak=
@@ -44,7 +45,7 @@ type peakFacts struct {
 	fell, above bool // a peak is below the one before; a peak is above allocated
 }
 
-// stageFacts are what a file tells about a stage.
+// stageFacts are the readings of one stage in one file.
 type stageFacts struct {
 	name       string
 	fact       int     // index of its file and lane in Learner.facts
@@ -55,8 +56,8 @@ type stageFacts struct {
 	hidden     bool // an earlier peak hides the stage's own, if peaks are never reset
 }
 
-// Add records what a file tells. [parser.Builder.Done] calls it. The file's checkpoints are not
-// needed afterwards.
+// Add records the readings of a file. [parser.Builder.Done] calls it. The caller may drop the
+// file's checkpoints afterwards.
 func (l *Learner) Add(f *timeline.File) {
 	if f.Outside {
 		return
@@ -144,8 +145,8 @@ func stageOf(f *timeline.File, st timeline.Stage) stageFacts {
 		level, _ := c.Get(record.Allocated)
 		top, s.resolution = max(top, level.Bytes), max(s.resolution, level.Resolution)
 		reserved = max(reserved, c.Bytes(record.Reserved))
-		// A program that never resets its peak prints that of an earlier stage on and on. Only a
-		// peak that changes is this stage's.
+		// A program that never resets its peak prints the peak of an earlier stage again at each
+		// checkpoint. Only a peak that changes during the stage belongs to the stage.
 		if peak, ok := c.Get(record.Peak); ok && peak.Bytes != told {
 			told, top, s.hidden = peak.Bytes, max(top, peak.Bytes), false
 			reserved = max(reserved, c.Bytes(record.PeakReserved))
@@ -182,8 +183,8 @@ func (l *Learner) count(tl *timeline.Timeline) {
 
 func (l *Learner) counts(f *timeline.File) bool { return !l.bad[f] }
 
-// neverReset reports whether the log's peaks are the highest since the process began: they never
-// fall. torch.cuda.max_memory_allocated is such a peak without
+// neverReset reports whether the peaks of a lane never fall during a process. The pipeline then
+// never resets its peak: it logs torch.cuda.max_memory_allocated without calling
 // torch.cuda.reset_peak_memory_stats.
 func (l *Learner) neverReset(lane record.Lane) bool {
 	above := false

@@ -167,7 +167,7 @@ func (g *gathered) growth() int64 {
 // leastVaried is how much the lengths must differ for a slope, relative to the longest file.
 const leastVaried = 0.2
 
-// fit turns a stage's facts into its footprint.
+// fit computes the footprint of a stage from its readings in all files.
 func (s *samples) fit(name string) Stage {
 	st := Stage{
 		Name: name, Files: len(s.peaks), Reserved: rounded(median(s.reserved), 1e4),
@@ -199,8 +199,8 @@ func line(points []point) (base int64, perSecond float64, spread int64, note str
 	return int64(b), perSecond, int64(math.Ceil(max(0, slices.Max(rests)-b))), note
 }
 
-// warm leaves out the first file of each process, which loads libraries and models that stay, and
-// files with a hidden peak. If no others are left it keeps them all.
+// warm removes two kinds of points: the first file of each process, which also loads libraries and
+// models that stay, and files whose peak is hidden. If no other points are left, warm keeps all.
 func (s *samples) warm(points []point, hidden []bool) []point {
 	var all []point
 	for i, p := range points {

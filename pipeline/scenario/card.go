@@ -47,8 +47,8 @@ func sized(bytes int64) GPU {
 	return GPU{Size: bytes, Total: bytes, Context: contextOf(bytes), Source: "the size given"}
 }
 
-// Replaced returns another card for the place of this one. It keeps what other processes hold, and
-// the context if the file gives one.
+// Replaced returns the card by, with two values of this card: the memory that other processes hold
+// and, if the scenario file gives it, the size of the context.
 func (g GPU) Replaced(by GPU) GPU {
 	by.Occupied = g.Occupied
 	if g.OwnContext {
@@ -155,8 +155,8 @@ func (c card) gpu() GPU {
 	}
 }
 
-// unsaid are the parts of card names that people leave out: "NVIDIA GeForce RTX 5080",
-// "A100-SXM4-80GB".
+// unsaid matches the parts that people leave out of the names of cards: "NVIDIA GeForce" of "NVIDIA
+// GeForce RTX 5080", "SXM4" of "A100-SXM4-80GB".
 var unsaid = regexp.MustCompile(`nvidia|geforce|tesla|quadro|generation|pcie|sxm\d?|hbm\d?|[ _-]`)
 
 func plainName(name string) string { return unsaid.ReplaceAllString(strings.ToLower(name), "") }

@@ -1,7 +1,7 @@
 package scenario
 
-// defaultCosts are the costs of a scenario that gives none. They are right only in their order of
-// magnitude. A cudaMalloc takes 50 us up to 512 KiB and grows to milliseconds above (University of
+// defaultCosts returns the costs for a scenario that gives none. Only their order of magnitude is
+// right. A cudaMalloc takes 50 us up to 512 KiB and grows to milliseconds above (University of
 // Virginia, CUDA support, "Memory Allocation Overhead"). A cudaFree takes as long, and synchronizes
 // the device first. Weights come from a disk at 2 GiB a second. Measure them to compare speeds.
 func defaultCosts() Costs {

@@ -1,5 +1,6 @@
-// Package scenario reads scenarios: pipelines written as YAML, which vramsoak simulate and vramsoak
-// validate run on a virtual card.
+// Package scenario reads scenario files. A scenario is a YAML file that describes a pipeline: its
+// card, files, models and stages. vramsoak simulate and vramsoak validate run scenarios on a
+// virtual card.
 //
 //	s, err := scenario.Read(src, "pipeline.yaml") // the error names every mistake
 //	for _, m := range s.Lint() { ... }            // warnings: what has no effect, or another one
@@ -80,8 +81,9 @@
 //
 // # Errors and warnings
 //
-// An error cannot run as written, or its answer would be about something else. A warning runs, but
-// has no effect or another effect than it seems.
+// The linter reports errors and warnings. It reports an error if the scenario cannot run as
+// written, or if its simulation would answer another question. It reports a warning for a setting
+// that has no effect, or another effect than a reader would expect.
 //
 //	rule                  verdict  because
 //	alloc-conf            error    PyTorch raises at its first allocation: unknown options, = for :,

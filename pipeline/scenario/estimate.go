@@ -7,10 +7,10 @@ import (
 	"vramsoak/pipeline/models"
 )
 
-// Estimate returns the peak of a stage in a file of that many seconds, in bytes above what was
-// allocated at its start. It adds up the sizes of its models and tensors, and of what earlier
-// stages loaded and no cleanup freed. The simulation is more exact: it knows the allocator and what
-// was in memory before.
+// Estimate returns the peak of a stage in a file of that many seconds, in bytes above the memory
+// allocated at the start of the stage. It adds up the sizes of the stage's models and tensors, and
+// of the models that earlier stages loaded and no cleanup freed. The simulation is more exact,
+// because it runs the allocator.
 func (s *Scenario) Estimate(st *Stage, seconds float64) (int64, error) {
 	if f := st.Footprint; f != nil {
 		return f.Base + int64(f.PerSecond*seconds), nil

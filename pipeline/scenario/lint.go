@@ -11,9 +11,10 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// Lint returns what is wrong or has no effect although it can be read, in the order of the file;
-// see the table in the package's documentation. [Read] refuses errors, so for its scenarios Lint
-// returns warnings only. A scenario that was changed, or that got another card, may have errors.
+// Lint returns the errors and warnings of a scenario in the order of the file; the package
+// documentation lists them all. [Read] returns no scenario with errors, so for a scenario as read
+// Lint returns warnings only. After a change of the scenario or of its card, Lint may return
+// errors.
 func (s *Scenario) Lint() []strictyaml.Mistake {
 	l := &linter{s: s}
 	l.environment()
@@ -299,7 +300,8 @@ func (l *linter) passes() float64 {
 	return sum
 }
 
-// policies checks that whatever should happen now and then does happen.
+// policies checks that the events that the scenario asks for, such as clear and restart_every,
+// happen in some file.
 func (l *linter) policies() {
 	s := l.s
 	files := strconv.Itoa(s.Files.Count)

@@ -8,8 +8,8 @@ import (
 	"vramsoak/pipeline/models"
 )
 
-// A Scenario is a pipeline in writing: the card, the allocator's settings, what the stages load and
-// allocate, and when they free it. Sizes are bytes, times are seconds.
+// A Scenario describes a pipeline: the card, the allocator's settings, the memory that each stage
+// loads and allocates, and when the stage frees it. Sizes are bytes, times are seconds.
 type Scenario struct {
 	Path  string // the file it was read from
 	Name  string
@@ -21,7 +21,8 @@ type Scenario struct {
 	// MemoryFraction is torch.cuda.set_per_process_memory_fraction: how much of the card's total
 	// the allocator may reserve. 0 means that it was never called.
 	MemoryFraction float64
-	// ClearOnStart frees what a crashed run left on the card (GPU.Occupied), before the first file.
+	// ClearOnStart frees GPU.Occupied before the first file: the memory of processes that a crashed
+	// run left on the card.
 	ClearOnStart bool
 	Files        Files
 	Models       []Model
@@ -51,8 +52,8 @@ type GPU struct {
 	Context  int64
 	Occupied int64  // what other processes hold: a crashed run, a desktop; in bytes
 	Source   string // where Total comes from
-	// OwnContext reports whether the file gives Context; otherwise it is the usual one for the
-	// card.
+	// OwnContext is true if the scenario file gives Context; otherwise Context is the usual size for
+	// the card.
 	OwnContext bool
 }
 

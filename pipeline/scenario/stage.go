@@ -13,7 +13,8 @@ import (
 // of each model per batch.
 type Stage struct {
 	Name string
-	// Once makes it run before the first file, not for every file: data that stays, a warm-up.
+	// Once is set if the stage runs only once, before the first file: to load data that stays, or to
+	// warm up.
 	Once   bool
 	Models []string // ids
 	Items  Expr     // items of a file: "ceil(seconds/30)"; 1 by default
@@ -27,7 +28,8 @@ type Stage struct {
 	// Stream is the CUDA stream of the stage: of its models' passes, and of its tensors unless they
 	// name one. 0 is the default stream. Memory freed on a stream is cached for that stream.
 	Stream int
-	// Footprint is measured. It replaces the models and tensors.
+	// Footprint is the measured memory of the stage. If it is set, the simulation uses it instead of
+	// the models and tensors.
 	Footprint *Footprint
 }
 

@@ -1,27 +1,30 @@
-// Package simulator runs a scenario on the virtual GPU: a pipeline that allocates as the real one
-// would, on a model of PyTorch's caching allocator, and that logs like a real one.
+// Package simulator runs a scenario on a virtual GPU. The simulated pipeline calls a model of
+// PyTorch's caching allocator as the real pipeline calls the allocator, and writes the log that the
+// real pipeline would write.
 //
 //	s, err := scenario.Read(src, "long-batch-before.yaml")
 //	outcome, err := simulator.Run(s, simulator.Options{Files: 200, Log: os.Stdout})
 //
 // A process does the following, in this order:
 //
-//   - It takes the memory of its context, besides what others hold on the card. It loads the
-//     resident models, tensor by tensor.
+//   - The process takes the memory of its CUDA context and loads the resident models, tensor by
+//     tensor.
 //   - It runs the stages with once: true.
-//     For each file it runs the other stages. A stage loads the models that are not loaded,
+//   - For each file it runs the other stages. A stage loads its models if they are not loaded yet,
 //     allocates its tensors and makes its passes; package models says which activations a pass
-//     allocates and frees. Then it runs its cleanups and frees what is its own, like a function
-//     that returns.
+//     allocates and frees. Then the stage runs its cleanups and frees the rest of its own memory, as
+//     a function frees its local variables when it returns.
 //
-// A tensor that outlives the span in which it is allocated (each: pass, until: run) is a result. It
-// is allocated when the work of the span is done, while the span's other tensors still live. All
-// others are allocated before the work. The output of a model lives until its next pass has made a
-// new one, like a variable that is assigned again.
+// A tensor that outlives the pass or stage in which it is allocated (each: pass, until: run) is a
+// result: it is allocated at the end of that pass or stage, before the other tensors are freed. All
+// other tensors are allocated at the beginning. The output of a model lives until its next pass has
+// made a new output, like a variable that gets a new value.
 //
-// Nothing is scripted: memory runs out when [allocator.Allocator.Malloc] says so.
+// The simulator does not decide when memory runs out: [allocator.Allocator.Malloc] fails when no
+// memory is left.
 //
-// Time is virtual. A stage takes the seconds that the scenario gives it. Calls of the driver add to
-// that (a cudaMalloc, a cudaFree, a synchronize before cached memory is released), so a process
-// short of memory slows down. The same scenario gives the same log, to the byte.
+// Time is virtual. A stage takes the seconds that the scenario gives it, plus the time of its
+// driver calls: cudaMalloc, cudaFree, and the synchronization before cached memory is released. A
+// process that is short of memory therefore slows down. The same scenario gives the same log, to
+// the byte.
 package simulator

@@ -10,8 +10,8 @@ import (
 // A part is the index of a Part in a ledger.
 type part int
 
-// A ledger says what the allocated bytes are used for: now, and at the highest level since it was
-// last asked.
+// A ledger counts the allocated bytes by their use, such as "weights of asr": the bytes now, and
+// the bytes at the highest level since begin.
 type ledger struct {
 	parts     []Part // with their current Bytes
 	allocated int64
@@ -40,14 +40,14 @@ func (l *ledger) give(p part, bytes int64) {
 	l.allocated -= bytes
 }
 
-// move turns memory into another part.
+// move counts bytes under another part from now on.
 func (l *ledger) move(from, to part, bytes int64) {
 	l.settle()
 	l.parts[from].Bytes -= bytes
 	l.parts[to].Bytes += bytes
 }
 
-// settle records the parts of the highest level before the level falls.
+// settle records the parts of the highest level. It is called before the level falls.
 func (l *ledger) settle() {
 	if !l.rising {
 		return
@@ -63,7 +63,7 @@ func (l *ledger) begin() {
 	l.top, l.rising = l.allocated, true
 }
 
-// reset forgets what an ended process held.
+// reset sets all parts to 0 after the end of a process.
 func (l *ledger) reset() {
 	for i := range l.parts {
 		l.parts[i].Bytes = 0
@@ -101,7 +101,7 @@ type holding struct {
 	part   part
 	blocks []held
 	bytes  int64
-	// cleaned reports whether a cleanup names it.
+	// cleaned is true if a cleanup names the holding.
 	cleaned bool
 }
 

@@ -37,14 +37,14 @@ func (l *logger) text(format string, args ...any) {
 
 func (l *logger) head() record.Header { return record.Header{Time: l.at()} }
 
-// The limits and words of the pipelines' warnings: see package pipeline.
+// The limits and the wording of the warnings are those of package pipeline.
 const (
 	criticalShare = 0.85
 	elevatedShare = 0.70
 )
 
-// checkpoint writes a reading of the card under a name. holds is what the following cleanup should
-// free; nil if none follows.
+// checkpoint writes a checkpoint line with a reading of the card. The parameter holds is how many
+// bytes the following cleanup should free, or nil if no cleanup follows.
 func (p *process) checkpoint(name string, holds *int64) {
 	p.charge()
 	peak := p.notePeak()

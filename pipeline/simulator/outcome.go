@@ -13,8 +13,8 @@ type Outcome struct {
 	Peak Level
 	// Stages have the peak of each stage over all files, in the order of the scenario.
 	Stages []StagePeak
-	// FirstFailure is what failed first, even if the process recovered from it; nil if nothing
-	// failed.
+	// FirstFailure is the first allocation that failed or the first crash, even if the process
+	// recovered; nil if nothing failed.
 	FirstFailure *Failure
 	// FirstPressure is the first file (from 1) in which an allocation had to release cached memory
 	// and try again; 0: none.
@@ -82,12 +82,13 @@ type Failure struct {
 	What  string // what the allocation was for: "activations of asr"
 	Of    Part   // the same, with the bytes it had; the zero Part if the process crashed
 	OOM   *allocator.OutOfMemoryError
-	// Recovered reports whether all of the work was done anyway, with smaller batches.
+	// Recovered is true if the work was done anyway, with smaller batches.
 	Recovered bool
 	// Parts are what was on the card when the allocation failed.
 	Parts []Part
-	// Wants is the most that the failed pass would have allocated, had every allocation succeeded;
-	// or the stage, if it failed before its first pass.
+	// Wants is how many bytes the failed pass would have had allocated at its peak if no allocation
+	// had failed. If the stage failed before its first pass, Wants is the peak of that stage's first
+	// pass.
 	Wants int64
 }
 
@@ -105,8 +106,8 @@ func (f *Failure) unreserved() int64 {
 	return max(0, unreserved)
 }
 
-// Missing returns how much larger the card would have to be for all that was still to come, if its
-// free memory were in one piece; 0 if it is large enough.
+// Missing returns how many bytes the card lacks for the rest of the work, on the assumption that
+// all free memory is in one piece. It returns 0 if the card is large enough.
 func (f *Failure) Missing() int64 {
 	return max(0, max(f.OOM.Requested, f.Wants-f.OOM.Allocated)-f.Free())
 }
@@ -114,8 +115,8 @@ func (f *Failure) Missing() int64 {
 // LargestFree returns the largest free block, in the cache or not yet reserved.
 func (f *Failure) LargestFree() int64 { return max(f.OOM.LargestFree, f.unreserved()) }
 
-// Fragmented reports whether there was enough free memory in total, for this allocation and for all
-// that was still to come, but not in one piece.
+// Fragmented reports whether the allocation failed because of fragmentation: enough memory was free
+// in total for the rest of the work, but not in one piece.
 func (f *Failure) Fragmented() bool {
 	return f.OOM != nil && f.Missing() == 0
 }
@@ -139,6 +140,6 @@ type Stats struct {
 	DeviceMallocs, DeviceFrees int64
 	Clears                     int64 // calls of torch.cuda.empty_cache
 	Passes                     int64 // forward passes
-	// Passes of those that were not simulated one by one: they repeat the passes before.
+	// Passes that were not simulated because they repeat the passes before them. Passes includes them.
 	Repeated int64
 }

@@ -14,7 +14,8 @@ type passes struct {
 	cached map[models.Input]*pass
 }
 
-// cachedPasses limits how many are kept. Files of many lengths make many different passes.
+// cachedPasses limits how many passes are kept for reuse. Files of many lengths make many different
+// passes.
 const cachedPasses = 1024
 
 // A pass is a forward pass as the allocator sees it.
@@ -129,11 +130,11 @@ func (p *process) optimize(m *model, stream int) error {
 	return nil
 }
 
-// A repetition detects that passes repeat each other, so that the rest need not be simulated one by
-// one. PyTorch's allocator merges free neighbours, so its free blocks are what lies between the
-// blocks in use. If a pass leaves the same segments and the same blocks in use as the pass before,
-// the next pass does the same to the byte. The outputs may alternate between two addresses, because
-// the old output is freed only when the new one exists.
+// A repetition detects that a stage's passes repeat each other, so that the simulator can skip the
+// remaining ones. If a pass leaves the same segments and the same blocks in use as the pass before
+// it, the next pass leaves them too, to the byte: PyTorch's allocator merges free neighbours, so
+// the blocks in use determine the free blocks. The outputs may alternate between two addresses,
+// because a pass frees the old output only after it has made the new one.
 type repetition struct {
 	items   int // of the pass
 	seconds float64
@@ -142,8 +143,8 @@ type repetition struct {
 	n       int
 }
 
-// add records the end of a pass. It returns after how many more passes the state will be the same
-// again, or 0 if that is not known.
+// add records the end of a pass. It returns the period of the repetition, the number of passes
+// after which the state is the same again, or 0 if the passes do not repeat yet.
 func (r *repetition) add(items int, seconds float64, events int64,
 	outputs func(yield func(uint64) bool),
 ) (period int) {

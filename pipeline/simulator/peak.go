@@ -2,7 +2,7 @@ package simulator
 
 import "vramsoak/pipeline/allocator/trace"
 
-// notePeak takes the highest levels since it was last called, and starts a new search.
+// notePeak returns the highest levels since its last call, and starts a new search.
 func (p *process) notePeak() Level {
 	s := p.alloc.Stats()
 	peak := Level{Allocated: s.Allocated.Peak, Reserved: s.Reserved.Peak}

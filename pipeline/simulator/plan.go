@@ -46,7 +46,7 @@ type stage struct {
 	cleanups []*cleanup
 	before   string // names of its checkpoints
 	after    string
-	// clearBefore and clearAfter report whether the cache is emptied there.
+	// clearBefore and clearAfter are true if the cache is emptied before or after the stage.
 	clearBefore, clearAfter bool
 	leaks                   []scenario.Fault
 	crashes                 []scenario.Fault
@@ -60,7 +60,8 @@ type tensor struct {
 	mark int // allocations before the pass
 }
 
-// isResult reports whether the work makes the tensor, instead of needing it.
+// isResult reports whether the tensor is a result of the pass or stage, and so is allocated at its
+// end.
 func (t *tensor) isResult() bool { return t.Until.Outlives(t.Each) }
 
 // A cleanup frees holdings.
@@ -71,10 +72,10 @@ type cleanup struct {
 	emptyCache    bool
 }
 
-// pieces is the size of the tensors that a model of unknown architecture is cut into, in bytes.
-// From 10 MiB on the allocator takes a segment as large as the request, rounded up to 2 MiB
-// (kMinLargeAlloc, kRoundLarge), so nothing is reserved beyond the given size. Real weights leave
-// some percent of their segments unused, but that depends on their shapes.
+// pieces is the size in bytes of the tensors into which the simulator cuts the weights of a model
+// of unknown architecture. From 10 MiB on the allocator takes a segment as large as the request,
+// rounded up to 2 MiB (kMinLargeAlloc, kRoundLarge), so nothing is reserved beyond the given size.
+// Real weights leave some percent of their segments unused, but that depends on their shapes.
 const pieces = 10 << 20
 
 func newPlan(s *scenario.Scenario) (*plan, error) {
@@ -199,7 +200,7 @@ func (p *plan) cleanup(c scenario.Cleanup, empties bool) *cleanup {
 	return made
 }
 
-// faults puts each fault where it happens.
+// faults stores each fault with the holding or stage at which it happens.
 func (p *plan) faults(s *scenario.Scenario) error {
 	for _, f := range s.Faults {
 		if f.Keep != "" {

@@ -26,7 +26,7 @@ type process struct {
 	charged  allocator.Stats // figures that the clock has accounted for
 	clears   int64
 	passes   int // since clear.every last emptied the cache
-	// repeats allows to simulate passes that repeat each other only once.
+	// repeats is true if the simulator may skip passes that repeat the passes before them.
 	repeats bool
 	slots   []held
 	rep     repetition
@@ -157,7 +157,8 @@ func (p *process) dropFrom(h *holding, n int) {
 	h.blocks = h.blocks[:n]
 }
 
-// release frees a holding as a cleanup or a function's end does. It leaves what a fault keeps.
+// release frees a holding at a cleanup or at the end of a stage, except for the part that a fault
+// keeps.
 func (p *process) release(h *holding, file int) {
 	share := 0.0
 	for _, fault := range p.keeps[h.name] {
@@ -213,7 +214,7 @@ func (p *process) emptyCache() {
 	p.now += p.scenario.Costs.Synchronize
 }
 
-// charge moves the clock on by the calls of the driver since it was last called.
+// charge moves the clock forward by the time of all driver calls since its last call.
 func (p *process) charge() {
 	is, was, cost := p.alloc.Stats(), &p.charged, &p.scenario.Costs
 	p.now += float64(is.DeviceMallocs-was.DeviceMallocs)*cost.Malloc +
@@ -228,7 +229,8 @@ func (p *process) level() Level {
 	return Level{s.Allocated.Current, s.Reserved.Current, p.capacity - p.device.Free()}
 }
 
-// onCard completes parts of the allocated memory with everything else on the card.
+// onCard returns the parts of the allocated memory together with the parts outside of it: cache,
+// context and other processes.
 func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 	for _, beside := range []Part{
 		{Cache, "", reserved - sum},
@@ -242,6 +244,7 @@ func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 	return allocated
 }
 
-// repeating reports whether the allocator's next steps depend only on where blocks are now. With
-// garbage collection they also depend on how long blocks have been unused.
+// repeating reports whether the allocator's next steps depend only on its current blocks, as a
+// [repetition] requires. With garbage collection they also depend on how long blocks have been
+// unused.
 func repeating(conf string) bool { return !strings.Contains(conf, "garbage_collection_threshold") }

@@ -10,8 +10,8 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A refusal is the state when an allocation failed, before the work that asked for it freed what it
-// had allocated.
+// A refusal is the state of the process at the moment when an allocation failed, before the failed
+// stage freed its memory.
 type refusal struct {
 	of    part // what the allocation was for
 	parts []Part
@@ -28,8 +28,8 @@ func (p *process) refuse(of part) {
 	}
 }
 
-// failed turns an error into a failure; nil if the error is not the allocator's. For wants see
-// [Failure.Wants].
+// failed returns the failure that an error of the allocator describes, or nil for any other error.
+// For wants see [Failure.Wants].
 func (p *process) failed(file int, stage string, err error, wants func() (int64, error)) *Failure {
 	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
 	if !ok {
@@ -62,8 +62,8 @@ func (p *process) residentWants() (int64, error) {
 	return sum, nil
 }
 
-// stageWants returns the most that would be allocated in the pass that failed, or in the stage's
-// first pass, had it gone on.
+// stageWants returns how many bytes would have been allocated at the peak of the failed pass, or of
+// the stage's first pass, if no allocation had failed.
 func (p *process) stageWants(st *stage) (int64, error) {
 	v := p.working
 	v.Batch = min(v.Batch, max(1, v.Items))

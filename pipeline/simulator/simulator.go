@@ -18,23 +18,24 @@ import (
 // startTime is when the clock of a run begins, unless [Options.Clock] is set.
 var startTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// ErrCrashed is the error of a run that a crash fault ended; see [Options.EndAtCrash].
+// ErrCrashed is returned by [Run] if a crash fault ended the run; see [Options.EndAtCrash].
 var ErrCrashed = errors.New("the process crashed, as a fault of the scenario has it")
 
 // Options say how to run a scenario.
 type Options struct {
 	Files int       // number of files; 0: as in the scenario
 	Log   io.Writer // the pipeline's lines, one Write each; nil: none
-	// Segments logs what the allocator holds, block by block, at the end of each file. Otherwise it
-	// does so only when memory runs out.
+	// Segments is set to log all blocks of the allocator at the end of each file. If it is not set,
+	// they are logged only when memory runs out.
 	Segments bool
-	// Lengths, if set, returns the length of the i-th file (from 1) in seconds. For 0 (unknown) the
-	// scenario's length is drawn.
+	// Lengths, if set, returns the length of the i-th file (from 1) in seconds. If it returns 0, for
+	// an unknown length, the simulator uses the length that the scenario gives.
 	Lengths func(i int) float64
-	// Source, if set, yields the files as they come; it ends the run, not Files.
+	// Source, if set, yields the files of the run. The run then ends when Source ends, and Files does
+	// not count.
 	Source iter.Seq2[File, error]
-	// First is the position of the first file in the scenario's batch, if the run is a part of it;
-	// 0: the run is all of it.
+	// First is the position in the scenario's batch of the first file to simulate, if the run
+	// simulates only a part of the batch; 0 means the whole batch.
 	First int
 	// Clock, if set, returns the time of a line, given the virtual seconds since the beginning.
 	Clock func(seconds float64) time.Time
@@ -47,8 +48,8 @@ type Options struct {
 	// card. The function it returns gets each call of that process's allocator; calls of every
 	// pass if EachPass is set.
 	Trace func(conf string, card allocator.DeviceConfig) func(trace.Op)
-	// Unlimited replaces the card by a device that never runs out of memory, to show what the work
-	// needs. Expressions still get the card's total and free.
+	// Unlimited replaces the card by a device that never runs out of memory, to find out how much
+	// memory the work needs. In expressions, total and free are still those of the card.
 	Unlimited bool
 	// EachPass simulates every pass, even when passes repeat each other.
 	EachPass bool
@@ -266,8 +267,8 @@ func (p *process) file(f File, n int, o Options) error {
 	return err
 }
 
-// briefly returns an error's message without the figures of PyTorch's message, which has its own
-// line in the log.
+// briefly returns an error's message without the figures of PyTorch's message, because the log has
+// PyTorch's message on a line of its own.
 func briefly(err error) string {
 	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
 	if !ok {

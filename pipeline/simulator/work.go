@@ -54,8 +54,8 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 	return err
 }
 
-// own returns the holdings that end with the stage, like local variables. With all, it includes the
-// models that wait for a cleanup.
+// own yields the holdings that are freed at the end of the stage, like local variables. With all,
+// it also yields the models that a cleanup frees.
 func (st *stage) own(yield func(*holding) bool, all bool) {
 	for _, m := range st.models {
 		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) &&
@@ -73,8 +73,8 @@ func (st *stage) own(yield func(*holding) bool, all bool) {
 	}
 }
 
-// rewind frees what unfinished passes allocated. What was allocated before stays until the stage
-// ends.
+// rewind frees the memory that the unfinished pass allocated. The rest of the stage's memory stays
+// until the stage ends.
 func (p *process) rewind(st *stage) {
 	for _, t := range st.tensors {
 		if t.Each == scenario.Pass {
@@ -83,7 +83,8 @@ func (p *process) rewind(st *stage) {
 	}
 }
 
-// cleanup frees the holdings that it names, or else everything of its stage or file.
+// cleanup frees the holdings that the cleanup names or, if it names none, all memory of its stage
+// or file.
 func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bool)) {
 	frees := func(yield func(*holding) bool) {
 		if c.everything {
@@ -325,8 +326,9 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 // total, not its pieces.
 const measuredPiece = 32 << 20
 
-// measuredStream is a stream of its own for reserved memory beyond what a measured stage used. The
-// work does not use what is cached for it, and it is released when memory runs short.
+// measuredStream is the stream on which the simulator reserves the cache of a measured stage.
+// PyTorch's allocator uses cached memory only for allocations on the same stream, so the stage's
+// work cannot use this cache; the allocator releases it when memory runs short.
 const measuredStream = 1 << 10
 
 // footprint returns the measured memory of a stage, and how much of it the stage keeps.
@@ -335,8 +337,9 @@ func footprint(st *stage, v scenario.Vars) (peak, kept int64) {
 	return f.Base + int64(f.PerSecond*v.Seconds), f.Kept + int64(f.KeptPerSecond*v.Seconds)
 }
 
-// spare returns how much a stream can get without releasing cached memory: what the driver has
-// left, within the memory fraction, and what is cached for the stream.
+// spare returns how many bytes can be allocated on a stream before the allocator releases cached
+// memory: the bytes that the driver has left, within the memory fraction, plus the bytes cached for
+// the stream.
 func (p *process) spare(stream allocator.Stream) int64 {
 	left := p.device.Free()
 	if f := p.scenario.MemoryFraction; f > 0 {
@@ -356,8 +359,8 @@ func (p *process) measured(st *stage, v scenario.Vars) error {
 	cache := int64(max(0, st.Footprint.Reserved-1) * float64(peak))
 	if cache > 0 {
 		p.notePeak()
-		// The cache must not make the work fail, so it only takes the memory left beside the work.
-		// Its last piece may take more than its size.
+		// The simulated cache must not make the stage fail, so it takes only memory that the stage leaves
+		// free. The last piece may take more than its size.
 		for left := min(cache,
 			p.spare(measuredStream)-peak-measuredPiece); left > 0; left -= measuredPiece {
 			if err := p.take(&st.measured, min(left, measuredPiece), measuredStream); err != nil {

@@ -75,9 +75,10 @@ func (a assessment) Highest() StageNeed {
 	return slices.MaxFunc(a.Stages, func(x, y StageNeed) int { return cmp.Compare(x.Need, y.Need) })
 }
 
-// Sample returns the files that a change must stand before it is simulated over all files. If a
-// file failed, these are the files up to it and some more. If a check failed, these are enough
-// files for the check to decide. Otherwise these are the files in which stages needed most.
+// Sample returns a few files on which the search tries each change before it simulates the change
+// over all files. If a file failed, these are the files up to that file and some more. If a check
+// failed, these are enough files for the check to decide. Otherwise these are the files in which
+// the stages needed most memory.
 func (a assessment) Sample(files int) []Files {
 	const judged = 60 // files; a leak needs some, see vramsoak check
 	switch {

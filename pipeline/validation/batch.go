@@ -11,7 +11,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A Batch is what is validated: a scenario, over so many files, on a card.
+// A Batch is the subject of a validation: a scenario with its card, and the number of files.
 type Batch struct {
 	*scenario.Scenario
 	Source []byte // of the scenario
@@ -22,7 +22,8 @@ type Batch struct {
 	changes []func(*scenario.Scenario)
 }
 
-// Change changes the scenario, and each that the search makes from its source.
+// Change applies do to the scenario, and to each scenario that the search makes from the edited
+// file.
 func (b *Batch) Change(do func(*scenario.Scenario)) {
 	b.changes = append(b.changes, do)
 	do(b.Scenario)
@@ -47,8 +48,8 @@ type Evidence struct {
 	Progress func(what string)
 }
 
-// Validate answers whether the batch survives on its card, and if it does not, looks for the
-// smallest change with which it does.
+// Validate simulates the batch and reports whether it fits on its card. If it does not fit,
+// Validate searches for the smallest change with which it fits.
 func (b *Batch) Validate(e Evidence) (*Report, error) {
 	card := cmp.Or(b.Card, record.FormatBytes(b.GPU.Total))
 	r := &Report{Scenario: b.Name, Card: card, Total: b.GPU.Total, Files: b.Files}
@@ -121,9 +122,10 @@ func (b *Batch) mend(s *simulation, r *Report, progress func(string)) error {
 	return nil
 }
 
-// trial returns the simulation of a search that began at an answer: up to the first file that
-// fails. Its log is judged only if all files are simulated, or if the search began at a check that
-// failed. Over fewer files, a warm-up looks like a leak.
+// trial returns the function with which a search simulates changes; began is the answer without any
+// change. The function simulates up to the first file that fails. It runs the checks on the
+// simulated log only if all files are simulated, or if the answer without change was a failed
+// check: over a few files, a warm-up would look like a leak.
 func (b *Batch) trial(began Answer, progress func(string)) Trial {
 	var begun atomic.Int64
 	return func(of *scenario.Scenario, files Files) (Result, error) {

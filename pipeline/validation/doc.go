@@ -1,10 +1,10 @@
-// Package validation answers whether a batch survives on a card, and if it does not, finds the
-// smallest change with which it does.
+// Package validation answers whether the memory of a card suffices for a batch. If it does not, the
+// package searches for the smallest change of the scenario file with which it does.
 //
-// A change is one or two edits of the scenario file. Each is made in the file's text, read anew
-// with all that the linter has to say, and simulated over all files before it is proposed:
+// A change is one or two edits of the scenario file. Before the package proposes a change, it makes
+// the edits in the text of the file, reads and lints the new text, and simulates it over all files:
 //
 //	report, err := batch.Validate(validation.Evidence{})
 //
-// The smallest is the one that costs least; [Kind] has the order.
+// The smallest change is the cheapest; [Kind] lists the kinds of changes by cost.
 package validation

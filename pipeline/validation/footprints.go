@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// trustedWithin is how far a measured footprint may be from the estimate, as a share, for other
-// estimates to be trusted.
+// trustedWithin is the largest relative difference between the measured footprint and the estimate
+// of a stage at which validate still trusts the estimates of other stages.
 const trustedWithin = 0.2
 
 // useProfile replaces estimated footprints by those of a profile.
@@ -22,9 +22,10 @@ func (b *Batch) useProfile(p *profile.Profile) []profile.Comparison {
 	return learned
 }
 
-// doubt returns the finding that an answer by these footprints is undecided; nil if it is decided.
-// The answer depends on the stage that needs most. If that stage was not measured, and estimates of
-// others are far from their measurements, its estimate may be as far off.
+// doubt returns a finding that makes the answer undecided, or nil. The answer depends on the stage
+// that needs most memory. doubt returns a finding if that stage was not measured and the estimates
+// of measured stages are far from their measurements: the estimate of the deciding stage may be
+// wrong by as much.
 func doubt(stage, source string, footprints []profile.Comparison) *check.Finding {
 	f := &check.Finding{Check: check.Peak, Verdict: check.Undecided, Subject: "footprints"}
 	worst, measured, estimated := profile.Comparison{Ratio: 1}, 0, false
@@ -62,9 +63,9 @@ func doubt(stage, source string, footprints []profile.Comparison) *check.Finding
 	return f
 }
 
-// longerFiles makes an answer undecided if the batch has longer files than the profile, the profile
-// does not know how stages grow with the length, and the answer would be worse with the most that
-// they may take then.
+// longerFiles makes the answer undecided if three conditions hold: the batch has longer files than
+// the profile, the profile does not know how some stage grows with the length, and the answer would
+// be worse if such stages took Comparison.AtMost.
 func (b *Batch) longerFiles(s *simulation, learned []profile.Comparison) error {
 	longer := b.Clone()
 	var grown *profile.Comparison

@@ -9,14 +9,15 @@ import (
 	"vramsoak/parser/record"
 )
 
-// growthChecks are those of memory that may grow over files.
+// growthChecks are the checks for memory that grows from file to file.
 var growthChecks = []string{check.Leak, check.Fragmentation, check.DarkGrowth}
 
-// decideGrowth decides undecided findings of growth by the card's headroom. The log alone leaves
-// open whether a trend goes on. So the trend is taken to go on at its upper bound over as many
-// files again: if the requirement is still within the policy's share of the card, the finding
-// passes. A simulated log is exact and the same each time, so nothing else is open. What fails a
-// check still fails.
+// decideGrowth turns undecided findings of growthChecks into passes if the card has enough
+// headroom. From the log alone nobody can tell whether a trend goes on. decideGrowth assumes that
+// the trend goes on at its upper bound for as many files as the batch has. If the requirement is
+// then still within the policy's limit, the finding passes; otherwise it stays undecided. A finding
+// that failed stays failed. This is sound only for simulated logs, whose readings are exact and
+// always the same.
 func (b *Batch) decideGrowth(s *simulation) {
 	s.checks.Revise(func(f *check.Finding) {
 		if f.Verdict != check.Undecided || !slices.Contains(growthChecks, f.Check) {

@@ -19,8 +19,8 @@ type ladder struct {
 	kind  Kind
 	steps int
 	at    func(step int) []Edit
-	// graded reports whether a step helps whenever a cheaper one does. Then the ladder can be
-	// bisected.
+	// graded is true if each step helps at least as much as the cheaper steps before it. The search
+	// then bisects the ladder instead of trying each step.
 	graded bool
 }
 
@@ -29,7 +29,7 @@ func list(kind Kind, graded bool, changes ...[]Edit) ladder {
 	return ladder{kind, len(changes), func(i int) []Edit { return changes[i] }, graded}
 }
 
-// ladders returns all changes that are tried, by kind.
+// ladders returns all changes that the search tries, one or more ladders for each kind.
 func ladders(d *document, s *scenario.Scenario, now Result, stage string) []ladder {
 	all := []ladder{settings(d, s)}
 	if s.GPU.Occupied > 0 && !s.ClearOnStart {
@@ -48,10 +48,10 @@ func ladders(d *document, s *scenario.Scenario, now Result, stage string) []ladd
 	return slices.DeleteFunc(all, func(l ladder) bool { return l.steps == 0 })
 }
 
-// settings are the allocator's. Expandable segments come first, because they do not fragment. A
-// split limit must be above 20 MiB, the size of the allocator's own segments for small allocations
-// (kLargeBuffer). Garbage collection depends on the memory fraction, and needs one to have an
-// effect.
+// settings returns the changes of the allocator's settings. Expandable segments come first, because
+// they do not fragment. A split limit must be above 20 MiB, the size of the allocator's own
+// segments for small allocations (kLargeBuffer). Garbage collection depends on the memory fraction,
+// and needs one to have an effect.
 func settings(d *document, s *scenario.Scenario) ladder {
 	variable, old := s.AllocConf()
 	variable = cmp.Or(variable, confVariable)
@@ -77,8 +77,8 @@ func settings(d *document, s *scenario.Scenario) ladder {
 	return list(Setting, false, changes...)
 }
 
-// clears are the times at which torch.cuda.empty_cache may be called: at cleanups, around the stage
-// that needs most or fails, around all stages, and every so many passes.
+// clears returns the changes that call torch.cuda.empty_cache more often: at cleanups, around the
+// stage that fails or needs most, around all stages, or every N passes.
 func clears(d *document, s *scenario.Scenario, stage string) []ladder {
 	var changes [][]Edit
 	hasCleanups := func(st scenario.Stage) bool { return len(st.Cleanups) > 0 }
@@ -125,9 +125,9 @@ func clears(d *document, s *scenario.Scenario, stage string) []ladder {
 	return []ladder{list(Clear, false, changes...), list(Clear, true, passes...)}
 }
 
-// batches are smaller batches of a stage, each with one item fewer. A batch that is an expression
-// is halved, quartered and so on. A stage that fails when memory runs out can also go on with half
-// the batch.
+// batches returns the changes to smaller batches of a stage, each with one item fewer than the one
+// before. A batch that is an expression is halved, quartered and so on. A stage that fails when
+// memory runs out can also go on with half the batch.
 func batches(d *document, s *scenario.Scenario, i int) []ladder {
 	var out []ladder
 	st := &s.Stages[i]
@@ -155,7 +155,8 @@ func batches(d *document, s *scenario.Scenario, i int) []ladder {
 	return out
 }
 
-// restarts start a new process after so many files, before the old one would fail.
+// restarts returns the changes that start a new process every N files, before the old process would
+// fail.
 func restarts(d *document, s *scenario.Scenario, now Result) []ladder {
 	last := now.FirstFailed - 1
 	if s.RestartEvery > 0 {
@@ -168,7 +169,7 @@ func restarts(d *document, s *scenario.Scenario, now Result) []ladder {
 	return []ladder{{Restart, last, after, true}}
 }
 
-// formats are number formats of a model that take less memory.
+// formats returns the changes to number formats in which a model takes less memory.
 func formats(d *document, s *scenario.Scenario, i int) []ladder {
 	var changes [][]Edit
 	now, err := models.ParseDType(s.Models[i].DType)
@@ -183,8 +184,9 @@ func formats(d *document, s *scenario.Scenario, i int) []ladder {
 	return []ladder{list(Format, true, changes...)}
 }
 
-// smaller are the smaller models of a model's family, the largest first. If the file names the
-// model by its model name, the edit keeps that name as its id.
+// smaller returns the changes to the smaller models of the same family, the largest first. If the
+// model has no id of its own in the file, the edit adds the old model name as the id, because
+// stages refer to it.
 func smaller(d *document, s *scenario.Scenario, i int) []ladder {
 	m, err := models.Lookup(s.Models[i].Model)
 	if err != nil {
@@ -202,8 +204,9 @@ func smaller(d *document, s *scenario.Scenario, i int) []ladder {
 	return []ladder{list(Smaller, true, changes...)}
 }
 
-// code changes what the pipeline keeps for too long: its faults, tensors that outlive the pass that
-// made them, and pieces of data that are all on the card before the first file.
+// code returns the changes of the pipeline's own code, where it keeps memory for too long: faults,
+// tensors that outlive the pass that made them, and data that is on the card as a whole before the
+// first file.
 func code(d *document, s *scenario.Scenario) []ladder {
 	var out []ladder
 	for i := range s.Faults {

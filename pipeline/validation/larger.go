@@ -7,9 +7,9 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// larger returns the smallest card of a table that is larger than the scenario's and on which the
-// batch fits, as its simulation shows. Its Total is 0 if the batch fits on none. A card on which
-// the need is above the limit, a share of the card, is not tried.
+// larger returns the smallest standard card that is larger than the scenario's card and on which a
+// simulation of the batch fits. If there is no such card, the result has Total 0. larger does not
+// simulate a card on which the need is above limit, a part of the card from 0 to 1.
 func larger(s *scenario.Scenario, trial Trial, files int, need int64, limit float64) (
 	card scenario.GPU, on Result, simulations int, err error,
 ) {

@@ -21,15 +21,16 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A LiveRun is what the log of the real command says about the first files of the batch.
+// A LiveRun holds the measurements of the first files of the batch, which validate ran with the
+// real command.
 type LiveRun struct {
 	Profile  *profile.Profile // nil if no file ended well
 	Total    int64            // of the card; 0 if the log does not say
 	Failures []LiveFailure
 }
 
-// ReadLive returns what a log of the real command says. It is an error if nothing can be learned
-// from the log although no file failed.
+// ReadLive returns the measurements in the log of the real command. It returns an error if no file
+// failed and the log still has no measurements.
 func ReadLive(tl *timeline.Timeline) (*LiveRun, error) {
 	live := &LiveRun{Total: totalOf(tl), Failures: liveFailures(tl)}
 	var err error
@@ -140,8 +141,9 @@ func (b *Batch) compareLive(p *profile.Profile) []profile.Comparison {
 	return all
 }
 
-// against compares the answer by two files of the real command with the answer by estimates. If the
-// live answer is better it becomes undecided, because two files are too few to rely on.
+// against compares s, the answer from two files of the real command, with predicted, the answer
+// from estimates. If the live answer is better, it becomes undecided, because two files are too few
+// to rely on.
 func (s *simulation) against(predicted *simulation) {
 	if side(predicted.Answer) == side(s.Answer) {
 		return
@@ -168,13 +170,14 @@ func side(a Answer) Answer {
 	return a
 }
 
-// sameSize is the share of this card's total from which on another card counts as large as this
-// one: drivers differ in what they keep.
+// sameSize decides whether two cards count as equally large: the other card must have at least this
+// part of this card's total. Totals differ a little between drivers, which keep memory for
+// themselves.
 const sameSize = 0.95
 
-// failedLive takes account of the real command's files that failed. If memory ran out on a card as
-// large as this one, the batch does not fit. Any other failure leaves open what the file would have
-// needed.
+// failedLive changes the answer if files of the real command failed. If memory ran out on a card as
+// large as this one, the batch does not fit. After any other failure the answer is undecided,
+// because nobody knows how much memory the file would have needed.
 func (b *Batch) failedLive(s *simulation, live *LiveRun) (why string) {
 	if len(live.Failures) == 0 {
 		return ""

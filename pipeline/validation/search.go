@@ -24,34 +24,36 @@ type Files struct{ First, Count int } // from 1
 type searchOptions struct {
 	Files int    // of the batch
 	Stage string // that fails, or needs most
-	// Sample are the files that a change must stand before it is simulated over all: see
-	// assessment.Sample. Without it, each change is simulated over all files.
+	// Sample holds the files on which the search tries a change before it simulates the change over
+	// all files; see assessment.Sample. Without Sample, each change is simulated over all files at
+	// once.
 	Sample []Files
-	// Prepare is applied to each scenario that is read anew: the card, a profile's footprints.
+	// Prepare is applied to each scenario that the search reads from an edited file. It sets what is
+	// not in the file: the card and the footprints of a profile.
 	Prepare func(*scenario.Scenario)
 }
 
 // found is the outcome of a search.
 type found struct {
-	// Smallest is the cheapest change that makes the batch fit. If no change does, it is the one
-	// with which the batch at least runs, tightly; nil if there is none either. It was simulated
-	// over all files, and so were the others.
+	// Smallest is the cheapest change that makes the batch fit or, if no change does, the cheapest
+	// with which the batch runs with the answer tight. It is nil if there is no such change either.
+	// Smallest and Others were simulated over all files.
 	Smallest *Change
 	// Others are the smallest changes of other kinds, by cost.
 	Others []Change
-	// Refused are changes that were not tried, and why: the file cannot be edited so, or is not
-	// valid with them. One change of a value stands for all.
+	// Refused holds an error for each value that the search could not change, because the file cannot
+	// be edited there or is invalid after the edit. It has one error per value, not one per change.
 	Refused []error
-	// Simulations is how many there were.
+	// Simulations is the number of simulations.
 	Simulations int
 }
 
 // maxPairs bounds the pairs that are tried if no single change is enough.
 const maxPairs = 15
 
-// search looks for the smallest change of a scenario file with which its batch fits. It climbs each
-// ladder of changes from the cheapest to the most expensive, and if no single change is enough, it
-// tries pairs.
+// search searches for the smallest change of a scenario file with which its batch fits. On each
+// ladder it tries the changes from the cheapest to the most expensive. If no single change is
+// enough, it tries pairs of changes.
 func search(src []byte, name string, now Result, trial Trial, o searchOptions) (*found, error) {
 	doc, err := newDocument(src, name)
 	if err != nil {
@@ -104,8 +106,8 @@ func search(src []byte, name string, now Result, trial Trial, o searchOptions) (
 	return found, nil
 }
 
-// timeless reports whether an edit is of the batch of a stage whose seconds, in the file, do not
-// depend on it.
+// timeless reports whether an edit changes the batch of a stage whose seconds in the file do not
+// depend on the batch. The simulation cannot show what such an edit costs in time.
 func timeless(s *scenario.Scenario, e Edit) bool {
 	if len(e.path) != 3 || e.path[0] != "stages" || e.path[2] != "batch" {
 		return false
@@ -199,7 +201,7 @@ func (e *explorer) refuse(c Change, err error) {
 	}
 }
 
-// A climb is a ladder, and how far up a search has come.
+// A climb is a ladder with the steps that the search has already tried.
 type climb struct {
 	ladder
 	with   []Edit // other edits that are made anyway
@@ -207,7 +209,8 @@ type climb struct {
 	tried  []Change // on the sample, the cheapest first
 }
 
-// climb tries the changes of a ladder on its sample, from a step on, until one makes the batch fit.
+// climb tries the changes of a ladder on the sample, beginning with step from, until one makes the
+// batch fit.
 func (e *explorer) climb(l *climb, from int) error {
 	l.tried = nil
 	try := func(step int) (bool, error) {
@@ -228,7 +231,7 @@ func (e *explorer) climb(l *climb, from int) error {
 		}
 		return nil
 	}
-	// If the last step does not fit, no step does.
+	// On a graded ladder no step fits if the last does not.
 	low, high := from-1, l.steps-1 // low does not fit, high does
 	if fits, err := try(high); !fits || err != nil {
 		return err
@@ -249,9 +252,10 @@ func (e *explorer) climb(l *climb, from int) error {
 	return nil
 }
 
-// prove simulates changes over all files. Of each kind it takes the cheapest change that fits on
-// the sample, then the next one, until one fits. If none of a kind fits, it proves the change with
-// which the batch at least runs, if its kind is cheaper than the kinds of all that fit.
+// prove simulates changes over all files that fit on the sample. For each kind it simulates the
+// changes from the cheapest on until one fits. If no change of a kind fits, prove returns the best
+// change of that kind with which the batch at least runs, but only if the kind is cheaper than the
+// kinds of all changes that fit.
 func (e *explorer) prove(climbs []*climb) ([]Change, error) {
 	var byKind [Code + 1][]*climb
 	for _, c := range climbs {

@@ -89,7 +89,7 @@ func (s *simulation) agree() {
 	}
 }
 
-// unsure makes an answer of fits or tight undecided, for the given reason.
+// unsure changes the answer from fits or tight to undecided, with the given reason.
 func (s *simulation) unsure(why check.Finding) {
 	if s.Answer <= Tight {
 		s.Answer = Unsure
@@ -101,8 +101,9 @@ func (s *simulation) unsure(why check.Finding) {
 // cardSubject is the subject of the finding that [Batch.onCard] makes.
 const cardSubject = "what the card must hold"
 
-// onCard is the finding on what the card must hold. If it fails it gates whatever the policy says,
-// because validate asks whether the batch fits.
+// onCard returns the finding on the memory that the card must hold. If this finding fails, it
+// decides the verdict even if the policy makes the check advisory, because validate asks whether
+// the batch fits.
 func (b *Batch) onCard(s *simulation) check.Finding {
 	required := s.required()
 	share := required.Share
