@@ -8,9 +8,9 @@ type event struct {
 	block  int32
 }
 
-// A streamTable maps streams to their pending events. It walks over them in the same order as
-// PyTorch's hash table (ska::flat_hash_map in c10/util/flat_hash_map.h). The order is visible: the
-// peak of inactive splits depends on which of two neighbours is merged first.
+// A streamTable maps streams to their pending events. Its iteration order is the same as that of
+// PyTorch's hash table (ska::flat_hash_map in c10/util/flat_hash_map.h). The order affects the
+// statistics: the peak of inactive splits depends on which of two neighbours is merged first.
 //
 // It is a robin-hood hash table: a stream is in its home slot or a few slots after it. If two
 // streams want a slot, the one further from home gets it. The table has more slots than hash

@@ -11,8 +11,9 @@ import (
 const headerMax = 1 << 20
 
 // WAVSeconds returns the duration of the WAV file at path, from its header and its size. It reads
-// no samples. It returns false if these do not tell: for another format, an encoding that decodeWAV
-// cannot read, a damaged header or one above 1 MiB, no samples, or anything but a regular file.
+// no samples. It returns false if header and size do not give a duration: for another format, an
+// encoding that decodeWAV cannot read, a damaged header or a header above 1 MiB, a file without
+// samples, or anything but a regular file.
 func WAVSeconds(path string) (float64, bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for its writer

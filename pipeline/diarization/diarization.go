@@ -18,8 +18,8 @@ type Config struct {
 	Segmentation string // path of the segmentation model
 	Embedding    string // path of the embedding model
 	Speakers     int    // number of speakers; 0 if unknown
-	// Threshold is used if the number is unknown: the cosine distance within a cluster, 0 to 2. A
-	// larger one gives fewer speakers. 0 means 0.5.
+	// Threshold is used if the number of speakers is unknown. It is the largest cosine distance within
+	// a cluster, 0 to 2: a larger threshold gives fewer speakers. 0 means 0.5.
 	Threshold float64
 	Threads   int    // threads on the CPU; 0 means 1
 	Provider  string // cpu or cuda; "" means cpu
@@ -104,10 +104,10 @@ func Open(c Config) (*Diarizer, error) {
 	return &Diarizer{engine, p, c.Speakers}, nil
 }
 
-// clusters returns how many clusters to ask for, never one. If the segmentation hears two speakers
-// at once and there is one cluster, sherpa-onnx 1.12.20 writes beyond an array (TopkIndex, fixed in
-// its pull request 3628). turns makes one speaker of two. If the number is unknown, clustering may
-// still find one.
+// clusters returns how many clusters to ask sherpa-onnx for. For one speaker it returns 2, and
+// turns later makes one speaker of the two: with a single cluster, sherpa-onnx 1.12.20 writes
+// beyond an array when the segmentation hears two speakers at once (TopkIndex, fixed in its pull
+// request 3628). If the number of speakers is unknown, clustering may still find one cluster.
 func clusters(speakers int) int {
 	if speakers == 1 {
 		return 2
@@ -144,8 +144,8 @@ func (d *Diarizer) Diarize(samples []float32) ([]speakers.Turn, error) {
 	segments := d.engine.Process(d.pad(samples, 1))
 	if d.speakers > 1 && len(samples) <= d.properties.window &&
 		countSpeakers(segments) > d.speakers {
-		// In a single window the segmentation's speakers are final, however many were asked for.
-		// From two windows on they are clustered.
+		// sherpa-onnx clusters speakers only if there are at least two windows. With a single window it
+		// ignores the number of speakers that was asked for.
 		segments = d.engine.Process(d.pad(samples, 2))
 	}
 	return turns(segments, d.speakers == 1, seconds(len(samples))), nil

@@ -10,11 +10,11 @@
 // vector. Clusters of vectors are the speakers of the whole recording. [OpenEmbedder] gives the
 // vectors themselves.
 //
-// sherpa-onnx reports no errors: a model that it cannot use aborts the process, ends it, or
-// corrupts its memory. So this package checks models before it loads them, with [Check] and once
-// with ONNX Runtime itself ([Try]). It also checks audio. Some failures remain and end the process:
-// a graph that fails on some audio only, or exhausted memory. Use this package in a process that
-// may die.
+// sherpa-onnx returns no errors: if it cannot use a model, it aborts or ends the process, or
+// corrupts its memory. So this package checks each model before it loads the model, with [Check]
+// and once with ONNX Runtime itself ([Try]). It also checks the audio. Two failures still end the
+// process: a model that fails on certain audio only, and exhausted memory. Use this package in a
+// process that may die.
 //
 // The libraries come with the module github.com/k2-fsa/sherpa-onnx-go-linux and need no
 // installation. They compute on the CPU. For CUDA replace both by a GPU build, see ci/sherpa.sh.

@@ -81,9 +81,9 @@ func (c *check) frames(v value, most int) {
 	}
 }
 
-// minFrames: sherpa-onnx embeds what a speaker says in a window from ten frames on. It ends the
-// process if that is shorter than one frame of features. With a receptive field shift of a hundred
-// samples or more it never is.
+// minFrames is the least number of frames for which sherpa-onnx embeds a speaker in a window. If
+// these frames together are shorter than one frame of features, sherpa-onnx ends the process. With
+// a receptive field shift of at least a hundred samples they are long enough.
 const minFrames = 10
 
 // embedding checks what sherpa-onnx 1.12.20 reads in speaker-embedding-extractor-*.cc.

@@ -110,7 +110,7 @@ import (
 	"unsafe"
 )
 
-// ErrOutOfMemory is in the error of loading a model for which there is too little memory.
+// ErrOutOfMemory is wrapped in the error of [Try] if the memory does not suffice to load the model.
 var ErrOutOfMemory = errors.New("out of memory")
 
 // SaysOutOfMemory reports whether memory ran out, by a message of ONNX Runtime or by the last words
@@ -142,7 +142,8 @@ func Trials() []Trial {
 	return slices.Collect(maps.Values(tried.files))
 }
 
-// Trust takes over the trials of another process, so that this one need not repeat them.
+// Trust adds the trials of another process to those of this process, which then does not repeat
+// them.
 func Trust(trials []Trial) {
 	tried.Lock()
 	defer tried.Unlock()

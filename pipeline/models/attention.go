@@ -12,8 +12,9 @@ type block struct {
 // scores returns the number of elements of the attention matrix: tokens x heads x length.
 func (b block) scores() int { return b.tokens * b.heads * b.length }
 
-// transformer is one transformer layer for inference. Tensors that Python variables name live on:
-// the layer's input to its end, the normalized input and q, k and v to the end of the attention.
+// transformer records one transformer layer for inference. A tensor that a Python variable names
+// lives as long as the variable: the layer's input to the end of the layer; the normalized input,
+// q, k and v to the end of the attention.
 func (p *pass) transformer(x ref, b block) ref {
 	n := b.tokens * b.state
 	normed := p.layerNorm(n, x)

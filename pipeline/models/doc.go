@@ -1,5 +1,5 @@
-// Package models knows what models hold on a GPU under PyTorch: their weights as real tensors,
-// their activations as functions of the input.
+// Package models computes how much GPU memory known models need under PyTorch: the tensors of their
+// weights, and the activations of a pass for a given input.
 //
 //	m, err := models.Lookup("openai/whisper-large-v3")      // or "whisper-large-v3", "large-v3"
 //	m.Weights(models.Float16)                               // 3,086,981,120 bytes
@@ -7,12 +7,11 @@
 //	models.Peak(m.Forward(in, models.Float16))              // the most that one pass holds besides
 //	for _, a := range m.Forward(in, models.Float16) { ... } // the tensors of a pass
 //
-// A pass is a list of operations (pass.go). Each is a step that makes one tensor and reads others.
-// A tensor lives until its last reader, unless a Python variable (pass.hold) or autograd
-// (training.go) holds it longer. So the peak is the input, the output and everything else that is
-// live at some operation, as in PyTorch itself. pass_test.go compares the peaks with PyTorch's:
-// passes are within 0.2 % for inference, most of them equal to the byte, and within 6 % for
-// training.
+// A pass is a list of operations (pass.go). Each operation makes one tensor and reads others. As in
+// PyTorch, a tensor lives until the last operation that reads it, unless a Python variable
+// (pass.hold) or autograd (training.go) holds it longer. The peak is the largest sum of live
+// tensors at one operation. pass_test.go compares the peaks with PyTorch's: they differ by at most
+// 0.2 % for inference, where most are equal to the byte, and by at most 6 % for training.
 //
 // A pass leaves out cuDNN's workspace (it depends on the card, and cuDNN does not say which
 // algorithm it will use), the CUDA context, the statistics of norms, and the small tensors of a

@@ -12,8 +12,8 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// A Model is an architecture with its published sizes: the tensors it keeps and those that a pass
-// makes.
+// A Model is an architecture with its published sizes: the tensors of its weights, and the tensors
+// that a pass makes.
 type Model struct {
 	Name string // short: "whisper-large-v3"
 	ID   string // on Hugging Face: "openai/whisper-large-v3"; "" if it is not there
@@ -22,11 +22,12 @@ type Model struct {
 	Family string
 	Source string // where the sizes are published
 
-	// Parameters are what training changes; tied parameters are listed once. Buffers are the other
-	// tensors that .to("cuda") moves: running statistics, fixed positions, filters.
+	// Parameters holds the tensors that training changes; tied parameters are listed once. Buffers
+	// holds the other tensors that .to("cuda") moves: running statistics, fixed positions, filters.
 	Parameters, Buffers []Tensor
 
-	// multiplies reports whether a pass uses cuBLAS. Convolutions use cuDNN instead.
+	// multiplies is true if a pass uses cuBLAS, and so needs its workspace. Convolutions use cuDNN
+	// instead.
 	multiplies bool
 	usual      Input                   // defaults for the zero fields of an Input
 	forward    func(p *pass, in Input) // writes one pass
@@ -36,7 +37,8 @@ type Model struct {
 type Tensor struct {
 	Name  string
 	Shape []int // in elements
-	// Element is the bytes of one element if they do not follow the model's type, otherwise 0.
+	// Element is the size of one element in bytes if it does not depend on the model's type; otherwise
+	// 0.
 	Element int64
 }
 
@@ -57,8 +59,8 @@ func (t Tensor) Bytes(d DType) int64 {
 	return d.WeightBytes(t.Elements())
 }
 
-// Weights returns what the model holds on the GPU, parameters and buffers, before the allocator
-// rounds each of them up.
+// Weights returns the bytes of the model's parameters and buffers on the GPU, before the allocator
+// rounds the size of each tensor up.
 func (m *Model) Weights(d DType) int64 {
 	var n int64
 	for t := range m.Tensors() {
@@ -178,9 +180,10 @@ func Family(name string) []string {
 	return names
 }
 
-// nearest returns the names that contain the key. If there are none, it returns the three names
-// with the least edit distance to the key, with or without "whisper-" before it, as far as they are
-// near. If none is near, it returns names with the same first word, as "bge" in "bge-m3".
+// nearest returns the names that a user may have meant by an unknown name: all names that contain
+// the key or, if there are none, up to three names at a small edit distance from the key, with or
+// without "whisper-" before it. If no name is near, it returns the names with the same first word,
+// such as "bge" in "bge-m3".
 func nearest(key string) []string {
 	const most, near = 6, 3 // names; one letter in so many may differ
 	containing := func(part string) []string {

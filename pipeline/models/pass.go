@@ -8,7 +8,7 @@ type Input struct {
 	Seconds float64 // audio length of one item
 	Beams   int     // sequences decoded for each item
 	Tokens  int     // text length of one item, if the model reads or writes text
-	Train   bool    // a forward pass that keeps what the backward pass needs, and the backward pass
+	Train   bool    // a training step: forward and backward pass
 	// Eager makes attention build the score matrix (attn_implementation="eager") instead of
 	// scaled_dot_product_attention.
 	Eager bool
@@ -64,7 +64,7 @@ func (m *Model) AppendForward(dst []Activation, in Input, d DType) []Activation 
 	return p.list
 }
 
-// Peak returns the most that is live at one step of a pass, without the weights.
+// Peak returns the largest sum of bytes that are live at one step of a pass, without the weights.
 func Peak(list []Activation) int64 {
 	last := 0
 	for _, a := range list {
@@ -85,9 +85,9 @@ func Peak(list []Activation) int64 {
 	return peak
 }
 
-// A pass records operations. Each is one step and makes one tensor. It extends the life of the
-// tensors it reads up to itself. So a tensor dies with its last reader, unless something (a Python
-// variable, autograd) holds it longer.
+// A pass records the operations of a model's forward pass. Each operation is one step and makes one
+// tensor. A tensor lives until the last step that reads it, unless a Python variable or autograd
+// holds it longer.
 type pass struct {
 	d     DType
 	eager bool
@@ -149,8 +149,8 @@ func (p *pass) unsaved(refs ...ref) {
 	}
 }
 
-// joined marks a sum or a concatenation that shares its gradient with x, which was made long before
-// it.
+// joined marks a sum or a concatenation whose gradient is also the gradient of its operand x. The
+// gradient then lives until the backward step of x, which comes much later.
 func (p *pass) joined(sum, x ref) {
 	if p.train {
 		p.joins = append(p.joins, join{sum, x})
@@ -159,15 +159,15 @@ func (p *pass) joined(sum, x ref) {
 
 type join struct{ sum, x ref }
 
-// A tie is a weight that a lookup uses too. The backward step of the lookup makes its own dense
-// gradient, and the sum of both gradients.
+// A tie is a weight that is both an embedding table and a matrix of the output layer. The backward
+// step of the table lookup makes a dense gradient of its own, and then the sum of both gradients.
 type tie struct {
 	lookup   ref
 	elements int
 }
 
-// layers returns how many of n equal layers to record. Two are enough for inference: the others
-// reuse the same memory.
+// layers returns how many of n equal layers to record. For inference it returns at most 2, because
+// further layers reuse the same memory.
 func (p *pass) layers(n int) int {
 	if p.train {
 		return n

@@ -2,10 +2,11 @@ package models
 
 import "slices"
 
-// backward goes through the pass in reverse, one step for each operation. What autograd saved of a
-// result ends with the step of its operation. The gradient of the result is made one step earlier
-// and ends with the same step, unless it is joined. Parameters get their gradients on the way;
-// these live until optimizer.zero_grad(). The list's first tensor is data and has no gradient.
+// backward adds the backward pass: one step for each operation of the forward pass, in reverse
+// order. A tensor that autograd saved is freed after the backward step of its operation. The
+// gradient of a tensor is made one step before that and freed with the tensor, unless the tensor is
+// joined. The gradients of parameters live until optimizer.zero_grad(). The first tensor of the
+// list is the input and has no gradient.
 func (p *pass) backward(first int, parameters []Tensor) {
 	n := len(p.list) - first
 	end := p.step + 1 + n

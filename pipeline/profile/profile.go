@@ -6,7 +6,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Profile says what the stages of a run took. Sizes are bytes, times are seconds.
+// A Profile says how much memory and time the stages of a run took. Sizes are bytes, times are
+// seconds.
 type Profile struct {
 	Log   string // the log it was learned from
 	Files int    // files that ended well
@@ -26,7 +27,7 @@ type Profile struct {
 	Stages []Stage
 }
 
-// A Stage says what one stage of a pipeline took.
+// A Stage says how much memory and time one stage of a pipeline took.
 type Stage struct {
 	Name  string
 	Files int
@@ -43,7 +44,8 @@ type Stage struct {
 	Spread int64
 	// Peak is the highest peak seen, above the stage's start.
 	Peak int64
-	// Kept and KeptPerSecond are a line too: what the stage allocated and did not free by its end.
+	// Kept and KeptPerSecond are the line for the memory that the stage allocated and did not free by
+	// its end.
 	Kept          int64
 	KeptPerSecond float64
 	// Reserved is the stage's highest reserved over its highest allocated, the median over files; 0
@@ -74,7 +76,8 @@ func (p *Profile) stage(name string) *Stage {
 // than what counts as a leak.
 const leastGrowth = 64 * record.KiB
 
-// Notes returns in words what belongs to no stage, and what the profile does not know.
+// Notes returns sentences on the memory that belongs to no stage, and on what the profile could not
+// measure.
 func (p *Profile) Notes() []string {
 	var all []string
 	if p.Total > 0 {

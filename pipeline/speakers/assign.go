@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Align says who said what. A word gets the speaker whose turns overlap it longest, as in
-// WhisperX's assign_word_speakers (m-bain/whisperX, whisperx/diarize.py). If no turn overlaps it,
-// it gets the speaker of the nearest turn in time. A tie goes to whoever spoke first. Without turns
-// no word gets a speaker. Segments are cut where the speaker changes, as split does. A segment
-// without words gets the speaker of its own time. The given segments are not changed.
+// Align returns the segments with the speaker of each word, cut where the speaker changes. A word
+// gets the speaker whose turns overlap the word longest, as in WhisperX's assign_word_speakers
+// (m-bain/whisperX, whisperx/diarize.py). If no turn overlaps the word, it gets the speaker of the
+// nearest turn in time. Between equals, the speaker who spoke first wins. Without turns no word
+// gets a speaker. A segment without words gets a speaker by its own start and end. Align does not
+// change the given segments.
 func Align(segments []Segment, turns []Turn) []Segment {
 	index := newIndex(turns)
 	var aligned []Segment
@@ -84,7 +85,8 @@ func newIndex(turns []Turn) *index {
 	return x
 }
 
-// nearest returns who speaks longest between start and end, or else nearest to it.
+// nearest returns the speaker who speaks longest between start and end or, if nobody speaks then,
+// the speaker of the nearest turn.
 func (x *index) nearest(start, end float64) string {
 	if speaker, ok := x.speaker(start, end); ok {
 		return speaker
@@ -108,7 +110,8 @@ func (x *index) after(time float64) int {
 	return sort.Search(len(x.turns), func(i int) bool { return x.turns[i].Start >= time })
 }
 
-// speaker returns who speaks longest between start and end; not ok if nobody does.
+// speaker returns the speaker who speaks longest between start and end. ok is false if nobody
+// speaks then.
 func (x *index) speaker(start, end float64) (speaker string, ok bool) {
 	type share struct {
 		speaker string

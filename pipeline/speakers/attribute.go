@@ -9,7 +9,8 @@ import (
 type Attribution struct {
 	Words int `json:"words"` // words said while somebody speaks in the reference
 	Right int `json:"right"` // those of them with the right speaker
-	// Words said while nobody speaks in the reference. They are neither right nor wrong.
+	// Outside counts words at times at which nobody speaks in the reference. They count as neither
+	// right nor wrong.
 	Outside int `json:"outside"`
 }
 
@@ -32,8 +33,9 @@ func (a *Attribution) Add(other Attribution) {
 }
 
 // Attribute compares the speakers of words with the turns of a reference. The right speaker of a
-// word is whoever speaks longest while it is said. Speaker names of the words and of the reference
-// are matched one to one, so that most words are right. A word without a speaker is wrong.
+// word is whoever speaks longest while it is said. Attribute maps the speaker names of the words to
+// those of the reference one to one, such that the most words are right. A word without a speaker
+// is wrong.
 func Attribute(words []Word, reference []Turn) Attribution {
 	index := newIndex(reference)
 	var a Attribution

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Errors is what is wrong with a diarization, in seconds of speech. While two people speak at once,
-// one second counts as two.
+// Errors holds the errors of a diarization, in seconds of speech. A second in which two people
+// speak counts as two.
 type Errors struct {
 	Reference  float64 `json:"reference"`   // speech in the reference
 	Missed     float64 `json:"missed"`      // speech in the reference but not in the diarization
@@ -44,14 +44,14 @@ func (e *Errors) Add(other Errors) {
 
 // Compare finds the errors of a diarization as defined by NIST's Rich Transcription evaluations
 // (the RT-09 evaluation plan of 2009, md-eval.pl). pyannote.metrics' DiarizationErrorRate does the
-// same. Take a time with r speakers in the reference and h in the diarization. Then max(0, r-h)
-// speakers are missed and max(0, h-r) are false alarm. Of the other min(r, h), those are confused
-// that are not mapped to each other. The one-to-one mapping of speakers is chosen for the least
-// confusion.
+// same. For a moment with r speakers in the reference and h in the diarization, max(0, r-h)
+// speakers are missed and max(0, h-r) are false alarm. Of the other min(r, h) speakers, those count
+// as confused whom the mapping does not map to each other. Compare chooses the one-to-one mapping
+// with the least confusion.
 //
-// Times within collar seconds of the start or end of a turn of the reference are not scored. NIST's
-// evaluations use 0.25. Pyannote's collar is the sum of both sides, so twice this one. Empty turns
-// are ignored.
+// Compare ignores the time within collar seconds of the start or the end of a turn of the
+// reference. NIST's evaluations use 0.25. Pyannote's collar is the sum of both sides, twice this
+// collar. Compare ignores empty turns.
 func Compare(reference, hypothesis []Turn, collar float64) Errors {
 	ref, hyp := newTrack(reference), newTrack(hypothesis)
 	times := slices.Concat(ref.times, hyp.times)
@@ -114,7 +114,8 @@ func collars(turns []Turn, collar float64) []Turn {
 	return around
 }
 
-// A track walks through turns in time and knows who speaks.
+// A track goes through turns in the order of time and counts for each speaker the turns that are
+// open.
 type track struct {
 	turns    []Turn
 	names    []string
@@ -158,8 +159,8 @@ func newTrack(turns []Turn) *track {
 	return t
 }
 
-// enter moves on to a time, no earlier than the last, and returns how many speakers speak from
-// there on.
+// enter moves the track to a time and returns how many speakers speak from that time on. The time
+// must not be before that of the last call.
 func (t *track) enter(at float64) int {
 	for len(t.begins) > 0 && t.begins[0].at <= at {
 		n := t.begins[0].speaker

@@ -1,14 +1,15 @@
-// Package speakers says who spoke when, and who said what.
+// Package speakers combines a transcript with the turns of its speakers, and measures how right the
+// speakers are.
 //
-// A diarization gives [Turn]s, a transcription [Segment]s with [Word]s. Together they are a
-// transcript with speakers:
+// A diarization returns [Turn]s: who speaks when. A transcription returns [Segment]s with [Word]s.
+// [Align] combines them to a transcript with speakers:
 //
 //	segments := speakers.Align(transcript.Segments, turns) // cut where the speaker changes
 //	err := speakers.WriteVTT(w, segments)                  // or WriteSRT; the turns as WriteRTTM
 //
 // [Voices] gives a speaker the same name in all audio of a batch. If the true speakers are known,
-// [Compare] gives the diarization error rate and [Attribute] the share of words with the right
+// [Compare] returns the diarization error rate, and [Attribute] counts the words with the right
 // speaker.
 //
-// This package runs no engine.
+// This package runs no speech engine; packages diarization and whisper do.
 package speakers

@@ -16,8 +16,8 @@ type Voices struct {
 	known     []voice
 }
 
-// A voice is known by the sum of its embeddings, each scaled to length 1. The sum has the direction
-// of their mean.
+// A voice is the sum of the embeddings of one speaker, each scaled to length 1. The sum has the
+// same direction as their mean.
 type voice struct {
 	name string
 	sum  []float64
@@ -63,8 +63,8 @@ func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, err
 		weights[i] = make([]float64, len(v.known))
 		for k := range v.known {
 			if s := cosine(sums[i], v.known[k].sum); s >= v.threshold {
-				// Above 0, which would mean no pair. The differences are tiny, so that as many as
-				// possible are paired.
+				// A weight of 0 would mean no pair. The base is large against the differences, so that match
+				// pairs as many as possible.
 				weights[i][k] = 2 + s
 			}
 		}

@@ -18,7 +18,8 @@ type Segment struct {
 
 // A Word is one word of a segment. Times are seconds from the start of the audio.
 type Word struct {
-	// With the blank before it, so that the words together make the segment's text.
+	// Text includes the blank before the word, so that the texts of all words together are the text of
+	// the segment.
 	Text        string  `json:"word"`
 	Start       float64 `json:"start"`
 	End         float64 `json:"end"`

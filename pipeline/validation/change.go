@@ -50,7 +50,8 @@ type Kind int
 // The kinds of changes.
 const (
 	Setting Kind = iota // of the allocator: one environment variable, and no time
-	// Ends what a crashed run left on the card, before the first file: no time.
+	// Start ends the processes that a crashed run left on the card, before the first file. It costs no
+	// time.
 	Start
 	Clear     // when the allocator gives its cache back: some percent of the time
 	BatchSize // fewer items a pass: throughput
@@ -84,8 +85,9 @@ type Change struct {
 	Edits []Edit `json:"edits"`
 	Result
 	Cost string `json:"cost"` // for a person
-	// Timeless reports whether the stage's seconds in the file do not depend on the changed batch:
-	// then the speed does not show what the change costs.
+	// Timeless is true if the change makes a batch smaller and the scenario file gives the stage a
+	// time that does not depend on the batch. The simulated speed then does not show how much slower
+	// the change makes the pipeline.
 	Timeless bool `json:"timeless,omitempty"`
 
 	kinds []Kind

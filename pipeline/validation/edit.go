@@ -16,14 +16,14 @@ import (
 
 // An Edit replaces a value of a scenario file, or adds a line to it.
 type Edit struct {
-	// At is where the old value begins, or its parent if the file has no old value.
+	// At is the position of the old value or, if the file has no old value, of its parent.
 	At  Location `json:"at"`
 	Key string   `json:"key"` // "stages[0].batch"
 	Old string   `json:"old"` // as YAML; "none" if the file has none
 	New string   `json:"new"` // as YAML; "none" takes the value out
-	// Add is the line of YAML to add if the file has no old value there. If the value is merged
-	// ("<<") into its place, Add overrides it. Under is the key that gets the line; "" is the file
-	// itself.
+	// Add is the line of YAML to add if the file has no old value. If the old value comes from a merge
+	// ("<<"), the line overrides it. Under is the key below which the line goes; "" is the top level
+	// of the file.
 	Add   string `json:"add,omitempty"`
 	Under string `json:"under,omitempty"`
 	// Export is the line for a shell if the value is an environment variable.

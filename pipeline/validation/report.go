@@ -7,8 +7,8 @@ import (
 	"vramsoak/pipeline/profile"
 )
 
-// A Report is the answer whether a batch survives on a card. Sizes are bytes, times are seconds,
-// shares are of the card's total.
+// A Report is the answer of [Batch.Validate] whether a batch fits on a card. Sizes are bytes, times
+// are seconds, and shares are parts of the card's total.
 type Report struct {
 	Answer      Answer `json:"answer"`
 	Scenario    string `json:"scenario"`
@@ -23,14 +23,15 @@ type Report struct {
 	Why string `json:"why,omitempty"`
 
 	Stages []StageNeed `json:"stages"`
-	// Headroom is the rest of the card at the highest requirement. It is negative if the
-	// requirement is more than the card has.
+	// Headroom is the memory of the card minus the highest requirement. It is negative if the
+	// requirement is larger than the card.
 	Headroom int64 `json:"headroom"`
-	// Larger is a card that holds what this one does not, or not well; nil if none was looked for.
+	// Larger is the smallest larger card on which the batch fits, if the answer for this card is not
+	// fits; nil if validate did not search for one.
 	Larger        *LargerCard    `json:"larger_card,omitempty"`
 	Fragmentation *FragmentedEnd `json:"fragmentation,omitempty"`
-	// Retry is the first file in which the allocator had to release its cache and ask again; 0 if
-	// it never had to. Failure is the first allocation that failed; nil if none did.
+	// Retry is the first file in which the allocator had to release its cache and try again; 0 if it
+	// never had to. Failure is the first allocation that failed; nil if none did.
 	Retry   int      `json:"first_retry,omitempty"`
 	Failure *Refusal `json:"first_failure,omitempty"`
 
@@ -40,7 +41,8 @@ type Report struct {
 	Others      []Change `json:"other_changes,omitempty"`
 	Simulations int      `json:"simulations"`
 
-	// Notes are findings on the log that the card's headroom decided, a sentence each.
+	// Notes lists the findings on growth that passed only because of the card's headroom, one sentence
+	// each.
 	Notes []string `json:"notes,omitempty"`
 
 	// Footprints compare each stage's estimate with the profile; Live compares it with the real
@@ -87,7 +89,7 @@ type Part struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// A FragmentedEnd is what the allocator held without handing it out when files ended.
+// A FragmentedEnd says how much memory the allocator held without handing it out when files ended.
 type FragmentedEnd struct {
 	Files       int     `json:"files"`
 	First       int64   `json:"first"` // reserved - allocated at the end of the first file
@@ -108,13 +110,12 @@ type Refusal struct {
 	// Missing is how much the card lacks for the rest of the work, even if all free memory were in
 	// one piece.
 	Missing int64 `json:"missing,omitempty"`
-	// Fragmentation reports whether enough was free for the rest of the work, only not in one
-	// piece.
+	// Fragmentation is true if enough memory was free for the rest of the work, but not in one piece.
 	Fragmentation bool   `json:"fragmentation,omitempty"`
 	Parts         []Part `json:"parts,omitempty"`   // of what was in use
 	Picture       string `json:"picture,omitempty"` // the command line that draws it
 	Message       string `json:"message,omitempty"` // PyTorch's
-	// Recovered reports whether the file went on all the same.
+	// Recovered is true if the pipeline went on with the file.
 	Recovered bool `json:"recovered,omitempty"`
 }
 

@@ -195,9 +195,9 @@ func scalar(text, value string) int {
 	return size
 }
 
-// blockEnd returns where the lines end that belong to the dash at an offset: those that are
-// indented further. With whole, the other dashes of the list belong to it too. Comments belong to
-// what comes after them.
+// blockEnd returns the end of the list item whose dash is at an offset: the end of the lines that
+// are indented further than the dash. With whole it returns the end of the whole list. A comment
+// belongs to the line after it.
 func (d *document) blockEnd(begin int, whole bool) int {
 	column := begin - 1 - strings.LastIndexByte(d.src[:begin], '\n')
 	return d.linesEnd(begin, func(indent int, text string) belongs {

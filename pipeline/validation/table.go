@@ -44,8 +44,8 @@ const (
 	No          Word = "no"
 )
 
-// Table simulates the batch on cards of all sizes with each model of a family: that of the first
-// model whose family has several.
+// Table simulates the batch on cards of all sizes, with each model of a family in place of a model
+// of the scenario. It replaces the first model whose family has several models.
 func (b *Batch) Table() (*Table, error) {
 	t := &Table{Schema: tableSchema, Scenario: b.Name, Files: b.Files}
 	at := -1

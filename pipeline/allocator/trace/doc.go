@@ -1,5 +1,5 @@
-// Package trace reads, replays and prints traces of the calls that a program makes of PyTorch's
-// CUDA caching allocator.
+// Package trace reads, replays and prints traces. A trace lists the calls that a program made to
+// PyTorch's CUDA caching allocator.
 //
 // A trace is text, one operation a line; # begins a comment:
 //
