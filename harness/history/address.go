@@ -13,8 +13,9 @@ import (
 	"vramsoak/harness/secret"
 )
 
-// IsPostgres reports whether a history's name is the address of a database server, not of a file. A
-// misspelled address also counts: as a file name it would show its password. [Open] refuses it.
+// IsPostgres reports whether the name of a history is the address of a database server instead of a
+// file. A misspelled address counts as an address, because a file with that name would show the
+// password. [Open] refuses such an address.
 func IsPostgres(name string) bool { return secret.IsDSN(name) || strings.Contains(name, "://") }
 
 // display returns a history's name for messages, without a password.
@@ -69,8 +70,8 @@ func parsePostgres(name string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// escaped reports whether the rest of a URL, after its scheme, can be read in only one way. It then
-// has at most one "@", at the end of the account.
+// escaped reports whether the part of a URL after its scheme can be read in only one way. It may
+// contain one "@", which ends the account.
 func escaped(rest string) bool {
 	authority := rest
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {

@@ -18,16 +18,16 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A backend holds the differences between the databases. Both understand $1, ON CONFLICT and
-// RETURNING.
+// A backend holds the differences between SQLite and PostgreSQL. The other SQL works in both: $1,
+// ON CONFLICT and RETURNING.
 type backend struct {
-	words *strings.Replacer // replaces the types in migrations
+	words *strings.Replacer // replaces placeholders for types in migrations
 	known string            // a query that returns 1 if the table of versions exists, else 0
-	begin []string          // the first statements of a writing transaction
-	lock  string            // a statement that takes the lock for changing the schema
+	begin []string          // statements at the start of a writing transaction
+	lock  string            // a statement that locks the schema against other writers
 }
 
-// busy limits how long a writer waits for other writers.
+// busy is how long a writer waits for other writers.
 const busy = 30 * time.Second
 
 var sqliteBackend = backend{
@@ -57,7 +57,7 @@ func openPostgres(name string) (*sql.DB, error) {
 	return stdlib.OpenDB(*config), nil
 }
 
-// openSQLite opens a file in WAL mode, and syncs each commit to the disk.
+// openSQLite opens a file in WAL mode, in which each commit is synced to the disk.
 func openSQLite(ctx context.Context, name string, create bool) (*sql.DB, error) {
 	mode := "rw"
 	if create {
@@ -76,12 +76,12 @@ func openSQLite(ctx context.Context, name string, create bool) (*sql.DB, error) 
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // so writers of one process wait for each other without the file's lock
+	db.SetMaxOpenConns(1) // writers of one process queue here, not at the file's lock
 	return db, useWAL(ctx, db)
 }
 
-// useWAL turns on WAL mode, which the file keeps. SQLite does not wait for other programs when it
-// changes the mode, so useWAL does.
+// useWAL turns on WAL mode, which the file keeps. SQLite does not wait for other programs during
+// this change, so useWAL retries until they are done.
 func useWAL(ctx context.Context, db *sql.DB) error {
 	for deadline := time.Now().Add(busy); ; {
 		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
@@ -104,7 +104,7 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// advice returns what to do about an error, or "" if the error says so itself.
+// advice returns what to do about an error, or "" if there is no advice.
 func advice(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code { // https://www.postgresql.org/docs/current/errcodes-appendix.html

@@ -12,32 +12,35 @@ import (
 // MinRuns is the smallest number of runs that a suite needs to be judged.
 const MinRuns = changepoint.MinBefore + 1
 
-// A regression counts as accepted if three things hold. It is in the same series. Its first bad run
-// is at most sameWithin runs away, or [Change.Off] runs, because more runs show the position more
-// exactly. Its step is at most sameStep times as large.
+// A new regression counts as accepted if a stored acceptance matches it:
+//
+//   - Both are in the same series.
+//   - Their first bad runs are at most sameWithin runs apart, or [Change.Off] runs if that is more.
+//     More runs show the position of the change more exactly, so it may move.
+//   - The step is at most sameStep times as large as the accepted step.
 const (
 	sameWithin = 3
 	sameStep   = 1.5
 )
 
-// An Outcome is the judgement of a suite. A lasting regression that nobody accepted fails it.
+// An Outcome is the judgement of a suite. It fails if a regression lasts and no person accepted it.
 type Outcome struct {
 	Verdict check.Verdict
-	Reason  string // why it is undecided
-	Newest  Entry  // the run up to which it was judged
-	Judged  int    // how many series were judged
+	Reason  string // why the verdict is undecided
+	Newest  Entry  // the newest run of the suite
+	Judged  int    // number of series that were judged
 	New     []Change
 	Known   []Known
 }
 
-// A Known regression is one that a person accepted.
+// A Known is a regression that a person accepted.
 type Known struct {
 	Change
 	Acceptance
 }
 
-// Gate judges the newest run against the runs before it. A regression that was fixed since then
-// does not fail it.
+// Gate judges the newest run against the runs before it. A regression that was fixed later does not
+// fail the suite.
 func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	o := Outcome{Verdict: check.Pass}
 	if len(h.Runs) == 0 {
@@ -87,7 +90,8 @@ func (h *History) same(c Change, a Acceptance) bool {
 		c.Step() <= sameStep*a.Step
 }
 
-// Acceptances returns the entries to store when a person accepts the new regressions.
+// Acceptances returns the entries to store when a person accepts the new regressions of the
+// outcome.
 func (o Outcome) Acceptances(h *History, at time.Time, note string) []Acceptance {
 	var out []Acceptance
 	for _, c := range o.New {

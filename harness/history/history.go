@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// A Store is a history in a database. Several goroutines may use it, and several programs may use
-// the database.
+// A Store is a history in a database. It may be shared by goroutines, and the database by programs.
 type Store struct {
 	db      *sql.DB
 	backend *backend
 	name    string
 }
 
-// Open opens an existing history: an SQLite file by its path, or postgres://user@host/database. If
-// the file does not exist, the error wraps [io/fs.ErrNotExist].
+// Open opens an existing history. The parameter name is the path of an SQLite file, or an address
+// such as postgres://user@host/database. If the file does not exist, the error wraps
+// [io/fs.ErrNotExist].
 func Open(ctx context.Context, name string) (*Store, error) {
 	return open(ctx, name, false, migrations)
 }
 
-// Create opens a history. If an SQLite file does not exist, Create makes it, and its folder.
+// Create opens a history. If the SQLite file does not exist, Create makes the file and its folder.
 func Create(ctx context.Context, name string) (*Store, error) {
 	return open(ctx, name, true, migrations)
 }
@@ -60,8 +60,9 @@ func (s *Store) fail(what string, err error) error {
 	return fmt.Errorf("history %s: %s: %w", s.name, what, err)
 }
 
-// Add stores a run and returns its number. A run that is stored already keeps its number, and added
-// is false. If err is nil, the run is on the disk; otherwise nothing of it is stored.
+// Add stores a run and returns its number. If the run is stored already, Add returns its old
+// number, and added is false. If err is nil, the run is on the disk. Otherwise no part of it is
+// stored.
 func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error) {
 	if r.Suite == "" || r.Digest == "" || r.Baseline.Run.Started.IsZero() {
 		return 0, false, errors.New("expected a run with a suite, a digest and the time of its start")
@@ -103,8 +104,8 @@ func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error
 	return id, added, nil
 }
 
-// insertValues inserts up to 1,000 rows with one statement. Databases limit the parameters of a
-// statement, SQLite to 32766.
+// insertValues inserts up to 1,000 rows with each statement. Databases limit the number of
+// parameters in a statement; SQLite's limit is 32766.
 func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error {
 	const columns, most = 9, 1000
 	for len(all) > 0 {
@@ -138,18 +139,18 @@ func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error
 	return nil
 }
 
-// longest limits the bytes of a stored text. PostgreSQL's indexes accept no row of more than 2704
-// bytes.
+// longest is the largest number of bytes in a stored text. PostgreSQL's indexes accept rows of up
+// to 2704 bytes.
 const longest = 1000
 
-// text returns a string that every database accepts. PostgreSQL accepts neither NUL nor invalid
-// UTF-8.
+// text returns a string that every database accepts: cut to longest, and without NUL and invalid
+// UTF-8, which PostgreSQL refuses.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), longest)], "\uFFFD"), "\x00",
 		"\uFFFD")
 }
 
-// entryColumns are the columns that [Store.List] reads.
+// entryColumns lists the columns of an [Entry].
 const entryColumns = "id, suite, started, host, commit_id, gpu, driver, version, log, verdict, " +
 	"files"
 
@@ -163,15 +164,15 @@ func scanEntry(row interface{ Scan(...any) error }, more ...any) (e Entry, err e
 	return e, err
 }
 
-// List returns the runs of a suite in the order of their start. If suite is "", it returns all
-// runs.
+// List returns the runs of a suite, in the order of their start. If suite is "", List returns the
+// runs of all suites.
 func (s *Store) List(ctx context.Context, suite string) ([]Entry, error) {
 	return query(ctx, s, func(rows *sql.Rows) (Entry, error) { return scanEntry(rows) },
 		"SELECT "+entryColumns+" FROM vramsoak_runs WHERE suite = $1 OR $1 = '' ORDER BY started, id",
 		text(suite))
 }
 
-// Get returns the run with a number.
+// Get returns the run with this number.
 func (s *Store) Get(ctx context.Context, id int64) (Entry, *Run, error) {
 	var detail []byte
 	e, err := scanEntry(s.db.QueryRowContext(ctx,

@@ -11,8 +11,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// A History holds the measurements of a suite's runs, in the order of their start. All judgements
-// use it alone.
+// A History holds the measurements of a suite's runs, in the order of their start. Judgements use
+// nothing else.
 type History struct {
 	Suite    string
 	Runs     []Entry
@@ -20,12 +20,12 @@ type History struct {
 	Accepted []Acceptance
 }
 
-// A Series is one statistic of one metric, with a value for each run.
+// A Series holds one statistic of one metric, with a value for each run that has the metric.
 type Series struct {
 	SeriesKey
 	Unit           string // a unit of [check.Metric], or [check.BytesPerFile]
 	HigherIsBetter bool
-	Resolution     float64   // of the coarsest value, see [check.Metric]
+	Resolution     float64   // the largest of all values' resolutions: see [check.Metric]
 	Runs           []int     // indexes in History.Runs of the runs with a value
 	Values         []float64 // one for each of Runs
 }
@@ -38,8 +38,8 @@ type SeriesKey struct {
 	Device    int
 }
 
-// String returns the name of a series for a person: "peak, worst". A rank or a device other than 0
-// is added. The statistic is left out if it is empty.
+// String returns the name of a series for people: "peak, worst". It includes a rank or device other
+// than 0, and leaves out an empty statistic.
 func (k SeriesKey) String() string {
 	s := k.Metric
 	if k.Statistic != "" {
@@ -54,7 +54,7 @@ func (k SeriesKey) String() string {
 	return s
 }
 
-// An Acceptance records that a person knows about a regression.
+// An Acceptance records that a person accepted a regression.
 type Acceptance struct {
 	SeriesKey
 	Run  int64   // the first bad run
@@ -112,7 +112,8 @@ func (s *Store) Load(ctx context.Context, suite string) (*History, error) {
 	return h, err
 }
 
-// compare orders series as reports do: memory of the whole run first, then by name.
+// compare orders series as reports do: first the memory metrics of whole files, then the others by
+// name.
 func (k SeriesKey) compare(other SeriesKey) int {
 	return cmp.Or(
 		cmp.Compare(importance(k.Metric), importance(other.Metric)), cmp.Compare(k.Metric, other.Metric),
@@ -143,8 +144,8 @@ func (s *Store) accepted(ctx context.Context, suite string) ([]Acceptance, error
 		WHERE r.suite = $1 ORDER BY a.id`, text(suite))
 }
 
-// Accept stores that regressions are known: all of them, or none after an error. If one is stored
-// already, the larger step counts.
+// Accept stores acceptances: all of them, or none after an error. If an acceptance is stored
+// already, Accept keeps the one with the larger step.
 func (s *Store) Accept(ctx context.Context, all []Acceptance) error {
 	err := inTransaction(ctx, s.db, s.backend, func(tx *sql.Tx) error {
 		for _, a := range all {
@@ -167,7 +168,7 @@ func (s *Store) Accept(ctx context.Context, all []Acceptance) error {
 	return nil
 }
 
-// Until returns the history as it was when a run was the newest.
+// Until returns the history as it was when this run was the newest one.
 func (h *History) Until(run int64) (*History, error) {
 	last := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == run })
 	if last < 0 {

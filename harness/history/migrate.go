@@ -6,12 +6,13 @@ import (
 	"fmt"
 )
 
-// A migration changes the schema from one version to the next. Released migrations never change; a
-// new version is a new migration at the end of the list.
+// A migration is a list of statements that change the schema from one version to the next. Released
+// migrations never change. A new version is a new migration at the end of the list.
 type migration []string
 
 // migrations lists all migrations. The first one creates version 1 in an empty database. Each
-// backend replaces the words IDENTITY and BYTES. Times are microseconds since 1970.
+// backend replaces the placeholders IDENTITY and BYTES by its own types. Times are microseconds
+// since 1970.
 var migrations = []migration{
 	{
 		`CREATE TABLE vramsoak_runs (
@@ -57,7 +58,7 @@ var migrations = []migration{
 	},
 }
 
-// A NewerError reports that a newer program made the database.
+// A NewerError reports that a newer vramsoak made the database.
 type NewerError struct{ Found, Known int }
 
 func (e NewerError) Error() string {
@@ -65,8 +66,8 @@ func (e NewerError) Error() string {
 		"use the newer vramsoak that made it, or another --db", e.Found, e.Known)
 }
 
-// migrate brings a database to the newest version of the list. If a step fails, the database stays
-// unchanged. Other programs wait until it is done.
+// migrate brings a database to the newest version in the list. If a step fails, the database stays
+// unchanged. Other programs wait until migrate is done.
 func migrate(ctx context.Context, db *sql.DB, b *backend, list []migration) error {
 	version, err := schemaVersion(ctx, db, b)
 	if err != nil || version == len(list) {
@@ -112,7 +113,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// schemaVersion returns the version of the schema, or 0 for a database without our tables.
+// schemaVersion returns the version of the schema, or 0 for a database without vramsoak's tables.
 func schemaVersion(ctx context.Context, db querier, b *backend) (int, error) {
 	tables := 0
 	if err := db.QueryRowContext(ctx, b.known).Scan(&tables); err != nil || tables == 0 {
@@ -127,7 +128,7 @@ func newestVersion(ctx context.Context, db querier) (version int, err error) {
 	return version, err
 }
 
-// inTransaction runs a function in a transaction, and rolls back after an error.
+// inTransaction runs a function in a transaction, and rolls the transaction back after an error.
 func inTransaction(ctx context.Context, db *sql.DB, b *backend, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

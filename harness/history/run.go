@@ -18,25 +18,25 @@ import (
 // DefaultSuite is the suite of runs that name no suite.
 const DefaultSuite = "default"
 
-// A Run holds everything that the history stores about a run.
+// A Run holds everything that the history stores about one run.
 type Run struct {
 	// Suite groups the runs that are comparable: the same pipeline and batch.
 	Suite string `json:"suite"`
-	// Digest is the checksum of the log. Two runs with the same suite, start, host and digest are the
-	// same run.
+	// Digest is the checksum of the log. Runs with the same suite, start, host and digest are the same
+	// run.
 	Digest      string           `json:"digest"`
 	Baseline    compare.Baseline `json:"baseline"`
 	Files       int              `json:"files"`
 	Checkpoints int              `json:"checkpoints"`
 	HighWater   check.HighWater  `json:"peak"`
-	// Findings are the findings that failed or are undecided.
+	// Findings holds the findings that failed or are undecided.
 	Findings []check.Finding `json:"findings"`
-	// Growth has the growth for each subject of the leak check, in bytes a file. With several
-	// processes it is the largest one.
+	// Growth maps each subject of the leak check to its growth, in bytes a file. If a subject has
+	// several findings, it is the largest growth.
 	Growth map[string]float64 `json:"growth,omitempty"`
 }
 
-// NewRun returns the part of a run and of its report that is stored.
+// NewRun returns the part of a run and its report that the history stores.
 func NewRun(suite, digest string, baseline *compare.Baseline, report *check.Report) Run {
 	r := Run{
 		Suite: suite, Digest: digest, Baseline: *baseline, Files: report.Files,
@@ -61,7 +61,7 @@ func NewRun(suite, digest string, baseline *compare.Baseline, report *check.Repo
 	return r
 }
 
-// An Entry is one run in a list.
+// An Entry describes one run in a list.
 type Entry struct {
 	ID      int64
 	Suite   string
@@ -79,8 +79,8 @@ type Entry struct {
 // Statistics of a metric over the files of a run.
 const (
 	MedianOf = "median"
-	// P95 is the value that 95 % of the files do not exceed. If higher is better, 95 % of the files
-	// do not fall below it.
+	// P95 is the value that 95 % of the files do not exceed. For a metric with HigherIsBetter, it is
+	// the value that 95 % of the files reach.
 	P95        = "p95"
 	Worst      = "worst"
 	GrowthRate = "growth" // measured by the leak check, in bytes a file
@@ -97,7 +97,7 @@ type scalar struct {
 	resolution, value       float64
 }
 
-// scalars returns the numbers that trends are computed from.
+// scalars returns the statistics of the run's metrics. Trends are computed from them.
 func (r *Run) scalars() []scalar {
 	var out []scalar
 	for _, m := range r.Baseline.Metrics {
@@ -130,8 +130,8 @@ func (r *Run) scalars() []scalar {
 	return out
 }
 
-// quantile returns a quantile of ordered values by definition 7 of Hyndman and Fan 1996, "Sample
-// quantiles in statistical packages".
+// quantile returns the quantile q of ordered values, by definition 7 of Hyndman and Fan 1996,
+// "Sample quantiles in statistical packages".
 func quantile(ordered []float64, q float64) float64 {
 	at := q * float64(len(ordered)-1)
 	i := int(at)
@@ -141,11 +141,11 @@ func quantile(ordered []float64, q float64) float64 {
 	return ordered[i] + (at-float64(i))*(ordered[i+1]-ordered[i])
 }
 
-// largeDetail is the size in bytes from which a run is stored compressed. Any SQL client can read a
-// smaller run.
+// largeDetail is the size in bytes from which the history compresses a run. A smaller run is plain
+// JSON, which any SQL client shows.
 const largeDetail = 16 << 10
 
-// encode returns the run as JSON, and compresses a large one with zstd.
+// encode returns the run as JSON, compressed with zstd if it is large.
 func (r *Run) encode() ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil || len(text) < largeDetail {

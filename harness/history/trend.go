@@ -12,32 +12,32 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// minGrowth is the smallest change in growth that is reported, in bytes a file. It is a quarter of
-// the leak check's default limit.
+// minGrowth is the smallest reported change in growth, in bytes a file. It is a third of the leak
+// check's default limit.
 const minGrowth = 64 << 10
 
 // A Change marks where the level of a series changed.
 type Change struct {
 	Series *Series
-	// Good is the last run of the old level, and Bad the first run of the new one. Both are indexes in
-	// History.Runs.
+	// Good is the last run of the old level, and Bad is the first run of the new one. Both are indexes
+	// in History.Runs.
 	Good, Bad int
 	// Before and After are the medians of the two levels, in the series' unit.
 	Before, After float64
 	Worse         bool
-	// Lasting reports whether the change is for the worse, and no later level returned to the old one.
+	// Lasting is set if the change is for the worse and no later level returned to the old one.
 	Lasting bool
-	// Runs counts the runs at the new level.
+	// Runs is the number of runs at the new level.
 	Runs int
-	// Off is how many runs the position may be off. It is above 0 only if the step is not much larger
-	// than the noise.
+	// Off is the number of runs by which the position may be wrong. It is above 0 only if the step is
+	// not much larger than the noise.
 	Off int
-	// Young reports whether the t test of [changepoint.Recent] found the change. The new level has too
-	// few runs for a test by random orders.
+	// Young is set if the t test of [changepoint.Recent] found the change, because the new level has
+	// too few runs for a test by random orders.
 	Young bool
 }
 
-// Step returns how much worse a change is. An improvement is negative.
+// Step returns how much worse the new level is. It is negative for an improvement.
 func (c Change) Step() float64 {
 	if c.Series.HigherIsBetter {
 		return c.Before - c.After
@@ -45,9 +45,9 @@ func (c Change) Step() float64 {
 	return c.After - c.Before
 }
 
-// Judged returns the series in which changes are searched, with the most telling statistic of each
-// metric. Memory must fit in the worst case, so peaks use the worst file. Other metrics use the
-// median.
+// Judged returns the series in which Changes should search: one statistic of each metric, and
+// growth. For peaks it is the worst file, because memory must be large enough for each file. For
+// other metrics it is the median.
 func (h *History) Judged() []*Series {
 	var out []*Series
 	for i := range h.Series {
@@ -64,11 +64,11 @@ func (h *History) Judged() []*Series {
 	return out
 }
 
-// Changes returns the changes of some series, each series in the order of time. Smaller changes
-// than the policy allows between two runs are left out. The policy sets how often a suite without
-// any change may be reported as changed, by each of the two tests of [changepoint]. Each series
-// gets an equal part of that probability (Bonferroni), so it holds for all of them together, even
-// if they depend on each other.
+// Changes returns the changes of some series, in the order of the series and then of time. It
+// leaves out changes that are smaller than the policy's limits for two runs. The policy's
+// FalseAlarms limits the probability that a suite without changes is reported as changed, for each
+// of the two tests of [changepoint]. Each series gets an equal part of this probability
+// (Bonferroni), so the limit holds for all series together, even if they depend on each other.
 func (h *History) Changes(series []*Series, policy check.RegressionPolicy) []Change {
 	const least = 1e-6 // a smaller level would take more than a million random orders
 	level := max(least, float64(policy.FalseAlarms)/float64(len(series)))
@@ -122,8 +122,8 @@ func (s *Series) changes(policy check.RegressionPolicy, level float64) []Change 
 	return out
 }
 
-// off returns half the width of a 95 % confidence interval for the position of a change: 11 (noise
-// / step)^2. The source is Bai 1997, "Estimation of a change point in multiple regression models",
+// off returns half the width of a 95 % confidence interval for the position of a change, in runs:
+// 11 (noise / step)^2. The source is Bai 1997, "Estimation of a change point in multiple regression models",
 // Rev. Econ. Stat. 79.
 func off(before, after []float64) int {
 	b, a := shape.Median(before), shape.Median(after)
@@ -139,8 +139,8 @@ func off(before, after []float64) int {
 	return int(min(11*noise*noise/((a-b)*(a-b)), float64(min(len(before), len(after)))))
 }
 
-// merge joins adjacent levels whose difference is too small to matter, the closest first. The
-// result begins with 0 and ends with the number of values.
+// merge joins adjacent levels whose difference is too small to matter, the closest first. It returns
+// the bounds of the levels that remain, from 0 to the number of values.
 func (s *Series) merge(policy check.RegressionPolicy, changes []int) []int {
 	bounds := slices.Concat([]int{0}, changes, []int{len(s.Values)})
 	for {

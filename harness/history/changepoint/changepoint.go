@@ -29,8 +29,8 @@ func Find(values []float64, level float64) []int {
 	return refine(values, found)
 }
 
-// refine moves each change to the best position between its neighbours. Find knows the neighbours
-// only at the end.
+// refine moves each change to the best position between its neighbours. Find cannot do this
+// earlier, because it knows the neighbours only at the end.
 func refine(values []float64, found []int) []int {
 	for i := range found {
 		from, to := 0, len(values)
@@ -45,7 +45,7 @@ func refine(values []float64, found []int) []int {
 	return found
 }
 
-// split returns the best split of a series, and reports whether it is significant.
+// split returns the best split of a series, and whether the split is significant.
 func split(values []float64, level float64) (at int, significant bool) {
 	if len(values) < 2*MinSegment {
 		return 0, false
@@ -53,21 +53,22 @@ func split(values []float64, level float64) (at int, significant bool) {
 	x := scores(values)
 	sum, layers := sums(x), intervals(len(x))
 	most, from, to := bestInterval(layers, sum)
-	// The factor is slightly below 1, because the same sum in another order may differ in its last
-	// digits.
+	// The factor is slightly below 1, because rounding errors may change the last digits of a sum in
+	// another order.
 	if most < 1e-9 || !rare(layers, x, most*(1-1e-9), level) {
 		return 0, false
 	}
 	return from + bestSplit(sum[from:to+1]), true
 }
 
-// farthest limits how far from the median a value counts, in standard deviations of normal noise.
+// farthest is the largest score of a value, in standard deviations of normal noise.
 const farthest = 3
 
-// scores returns the distances of values from their median, in units of their scatter. Distant
-// values are pulled in (Huber 1964, "Robust estimation of a location parameter", Ann. Math. Stat.
-// 35). The scatter is the median distance from the median. If that is 0, because half of the values
-// are equal, it is the median of the other distances. The scores add up to 0.
+// scores returns the distances of values from their median, in units of their scatter. Distances
+// above farthest are reduced to farthest (Huber 1964, "Robust estimation of a location parameter",
+// Ann. Math. Stat. 35). The scatter is the median absolute distance from the median. If that is 0,
+// because at least half of the values are equal, the scatter is the median of the other distances.
+// The scores add up to 0.
 func scores(values []float64) []float64 {
 	middle := shape.Median(values)
 	distances := make([]float64, len(values))
@@ -94,16 +95,16 @@ func scores(values []float64) []float64 {
 	return x
 }
 
-// A layer holds the intervals of one length. Each interval overlaps the next one by half.
+// A layer holds all intervals of one length. Each interval overlaps the next one by about half.
 type layer struct {
 	length int
 	starts []int
-	tries  []try // every split near the ends, and fewer towards the middle
+	tries  []try // every split near the ends, fewer towards the middle
 }
 
 // A try is one split of an interval.
 type try struct {
-	before   int     // how many values lie before the split
+	before   int     // number of values before the split
 	fraction float64 // before divided by the length
 	weight   float64
 }
@@ -134,15 +135,15 @@ func intervals(n int) []layer {
 	return layers
 }
 
-// weight scales a difference of sums so that it becomes a difference of means in units of its
-// standard deviation. In an interval of L values with the total T, let S be the sum of the first k.
-// The statistic is |S - kT/L| sqrt(L / (k (L-k))), the CUSUM. For normal noise it is the likelihood
+// weight returns the factor that turns a difference of sums into a difference of means in standard
+// errors. In an interval of L values with the sum T, let S be the sum of the first k values. The
+// statistic is |S - kT/L| sqrt(L / (k (L-k))), the CUSUM. For normal noise it is the likelihood
 // ratio (Hawkins 1977, "Testing a sequence of observations for a shift in location", JASA 72).
 func weight(k, length int) float64 {
 	return math.Sqrt(float64(length) / (float64(k) * float64(length-k)))
 }
 
-// sums returns the sums of the first 0, 1, 2 ... values.
+// sums returns the partial sums of the first 0, 1, 2 ... values.
 func sums(x []float64) []float64 {
 	sum := make([]float64, len(x)+1)
 	for i, v := range x {
@@ -163,7 +164,7 @@ func bestSplit(sum []float64) int {
 	return at
 }
 
-// bestInterval returns the largest statistic of all tries, and the interval that has it.
+// bestInterval returns the largest statistic of all tries, and the interval with this statistic.
 func bestInterval(layers []layer, sum []float64) (most float64, from, to int) {
 	for _, l := range layers {
 		for _, start := range l.starts {
@@ -179,12 +180,13 @@ func bestInterval(layers []layer, sum []float64) (most float64, from, to int) {
 	return most, from, to
 }
 
-// rare reports whether random orders of the values reach the statistic with a probability of at
-// most level. If order means nothing, at most b of N random orders do so with a probability of at
-// most (b+1)/(N+1) (Dwass 1957, "Modified randomization tests for nonparametric hypotheses", Ann.
-// Math. Stat. 28). A larger b depends less on the luck of the draw, and takes longer. In a series
-// without change the search ends early (Besag and Clifford 1991, "Sequential Monte Carlo p-values",
-// Biometrika 78).
+// rare reports whether a random order of the values reaches the statistic most with a probability
+// of at most level. It tries N random orders and allows b of them to reach the statistic. If the
+// order of the values means nothing, at most b of N reach it with a probability of at most
+// (b+1)/(N+1) (Dwass 1957, "Modified randomization tests for nonparametric hypotheses", Ann. Math.
+// Stat. 28). A larger b depends less on chance and takes longer. In a series without change, rare
+// returns early, as soon as more than b orders reach the statistic (Besag and Clifford 1991,
+// "Sequential Monte Carlo p-values", Biometrika 78).
 func rare(layers []layer, x []float64, most, level float64) bool {
 	allowed := min(9, 200/len(x))
 	random := rand.New(rand.NewPCG(seed(x), 0))
@@ -204,8 +206,8 @@ func rare(layers []layer, x []float64, most, level float64) bool {
 	return true
 }
 
-// reaches reports whether any try reaches the statistic. It is a copy of bestInterval that stops at
-// the first success, because this loop takes nearly all of the time.
+// reaches reports whether any try reaches the statistic most. It repeats the code of bestInterval,
+// but stops at the first success. Nearly all of the time is spent in this loop.
 func reaches(layers []layer, sum []float64, most float64) bool {
 	for i := range layers {
 		l := &layers[i]

@@ -1,12 +1,12 @@
-// Package changepoint finds where the level of a series changed. A series has one value a night, in
-// the order of the nights.
+// Package changepoint finds where the level of a series changed. A series has one value for each
+// nightly run, in the order of the nights.
 //
 //	changepoint.Find([]float64{5, 6, 5, 5, 6, 5, 6, 5, 9, 8, 9, 9, 8, 9, 8, 9}, 0.001)  // [8]
 //
 // [Find] uses binary segmentation, like E-divisive (Matteson and James 2014, "A nonparametric
 // approach for multiple change point analysis of multivariate data", JASA 109). It tests the best
-// split of a series. If the split is significant, it searches both parts in turn. Three things
-// differ from the usual practice in performance tests.
+// split of a series. If the split is significant, Find searches both parts in turn. Find differs
+// from the usual practice in performance tests in three ways.
 //
 //   - The best of all splits is compared with the best of all splits of the same values in random
 //     order. The usual practice compares it with one split that was fixed in advance. A t test of
@@ -17,11 +17,11 @@
 //     fixed later; in the whole series its two changes hide each other.
 //   - Values far from the median are pulled towards it, so that one wild night hides nothing.
 //
-// The seed of the random orders is computed from the values: the same values give the same changes.
-// The test assumes only that the order of the noise means nothing. If a night resembles the night
-// before it, blocks of nights are put into random order instead. This needs enough nights; shorter
-// series of that kind give more false alarms.
+// The seed of the random orders is computed from the values, so the same values give the same
+// changes. The test assumes only that the order of the noise means nothing. If each night resembles
+// the night before it, the test shuffles blocks of nights instead of single nights. Blocks need at
+// least 100 nights; shorter series of this kind give more false alarms.
 //
 // A test by random orders needs more than one or two nights at the new level. [Recent] therefore
-// tests the end of a series with a t test, which assumes more and needs fewer values.
+// tests the end of a series with a t test, which needs fewer values but assumes normal noise.
 package changepoint

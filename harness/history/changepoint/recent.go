@@ -7,19 +7,20 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// [Recent] needs MinBefore values before a change. It looks for changes in the last MaxAfter
-// values.
+// MinBefore is the number of values that [Recent] needs before a change. MaxAfter is the number of
+// values at the end of a series in which Recent looks for a change.
 const (
 	MinBefore = 8
 	MaxAfter  = 8
 )
 
 // Recent finds a new level that began in the last [MaxAfter] values, after a series without change.
-// All new values must lie on one side of all earlier ones. The two means must differ by Student's t
-// test with a common variance. For a single new value, that is its prediction interval. Each
-// position that is tried gets an equal part of level (Bonferroni). In a series of normal noise,
-// Recent therefore finds something with a probability of at most level. resolution is half the last
-// digit of the values; the noise is assumed to be at least that of rounding.
+// It tests each possible position in two ways. All new values must lie on one side of all earlier
+// values. The two means must also differ by Student's t test with a common variance; for a single
+// new value, this is its prediction interval. Each position gets an equal part of level
+// (Bonferroni). In a series of normal noise, Recent therefore finds something with a probability of
+// at most level. The parameter resolution is half the last digit of the values. Recent assumes at
+// least the noise of rounding.
 func Recent(values []float64, resolution, level float64) (at int, found bool) {
 	smallest := math.Inf(1)
 	for n := 1; n <= MaxAfter && len(values)-n >= MinBefore; n++ {
