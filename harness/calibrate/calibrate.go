@@ -17,16 +17,16 @@ import (
 // schema names the version of a Report in JSON.
 const schema = "vramsoak.calibration/1"
 
-// Options set the goals of a calibration.
+// Options are the goals of a calibration.
 type Options struct {
 	FalseAlarms float64 // the fraction of clean runs that may fail
 	Power       float64 // the fraction of leaks to find, and of clean runs that must pass
-	Tries       int     // how many for each check
+	Tries       int     // number of tries for each check
 	Seed        uint64
 	All         bool // also use runs that failed
 }
 
-// A Report describes what a policy does on clean runs.
+// A Report describes the verdicts that a policy gives clean runs.
 type Report struct {
 	Schema      string   `json:"schema"`
 	Runs        []string `json:"runs"`     // as the user named them
@@ -35,18 +35,19 @@ type Report struct {
 	Power       float64  `json:"power"`
 	Tries       int      `json:"tries"`
 	Seed        uint64   `json:"seed"`
-	// Growth has an entry for each gating check of growth: leak, fragmentation, dark-memory.
+	// Growth holds an entry for each gating check of growth: leak, fragmentation, dark-memory.
 	Growth []Growth `json:"growth"`
 	// Regression describes comparisons of runs. It is nil if the check does not gate.
 	Regression *Regression `json:"regression,omitempty"`
-	// Policy has the lines to put into a policy file. It is empty if the present limits are enough.
+	// Policy holds lines for a policy file. It is empty if the present limits reach the goals, or if
+	// no limit does.
 	Policy []string `json:"policy"`
 }
 
-// LeastRuns is the smallest number of clean runs: it takes two to see how runs differ.
+// LeastRuns is the smallest number of clean runs. Fewer runs cannot show how runs differ.
 const LeastRuns = 2
 
-// Of calibrates a policy on runs. The runs are in the order of time.
+// Of calibrates a policy on a suite's runs, which must be in the order of their start.
 func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, erro
 	for _, b := range runs {
 		dense := *b
 		dense.Metrics = make([]check.Metric, len(b.Metrics))
-		for i, m := range b.Metrics { // compare.ReadBaseline checks this, but a history is read otherwise
+		for i, m := range b.Metrics { // ReadBaseline checks this, but a run from a history is unchecked
 			if !m.Fits(len(b.Files)) {
 				return nil, fmt.Errorf("%s: expected a value for each of its %d files in the metric %q, "+
 					"found %d; the stored run is damaged: leave it out", b.Run.Log, len(b.Files), m.Name,
@@ -99,15 +100,15 @@ func leftOut(names []string) string {
 		"them too with --all", len(names), names[0])
 }
 
-// random returns the random numbers of one try. They depend only on the seed, the purpose and the
-// number of the try, not on the order in which tries run.
+// random returns the random numbers of one try. They depend only on the seed, on the purpose what
+// and on the number of the try. The order in which tries run does not matter.
 func random(seed uint64, what string, try int) *rand.Rand {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, what) // writing to a hash never fails
 	return rand.New(rand.NewPCG(seed^hash.Sum64(), uint64(try)))
 }
 
-// each calls a function for every number below n, on all processors.
+// each calls a function for every number from 0 to n-1, on all processors.
 func each(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

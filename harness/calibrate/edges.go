@@ -14,29 +14,29 @@ type metricKey struct {
 	better       bool // higher is better
 }
 
-// edges are the limits at which the verdict on a metric of two runs changes. Limits are bytes. For
-// times they are fractions of the base, for ratios differences.
+// edges are the limits at which the verdict on a metric of two runs changes. For bytes and ratios,
+// a limit is a difference; for times, it is a fraction of the base.
 type edges struct {
 	metricKey
 	verdict check.Verdict // at the policy's limits
-	loose   bool          // if undecided, it does not make the run undecided
+	loose   bool          // if undecided, the metric does not make the run undecided
 	base    float64
-	// The metric fails at every limit below fires. It is negative if no limit fails, and -Inf if no
-	// shift would fail either.
+	// fires is the limit below which the metric fails. It is negative if the metric fails at no limit
+	// of 0 or more, and -Inf if no worsening of the metric would fail either.
 	fires  float64
-	passes float64 // it passes at this limit and above; Inf if so few files never pass
+	passes float64 // the smallest limit at which it passes; Inf if there are too few files
 }
 
 func (e edges) failed() bool    { return e.verdict == check.Fail }
 func (e edges) undecided() bool { return e.verdict == check.Undecided }
 
-// mustPass reports whether an undecided metric makes the run undecided.
+// mustPass reports whether the run is undecided if this metric is.
 func (e edges) mustPass() bool { return !e.loose && !math.IsInf(e.passes, 1) }
 
-// timed reports whether the metric is a time or a speed. Its limits are fractions.
+// timed reports whether the metric is a time or a speed. Its limits are fractions of the base.
 func (k metricKey) timed() bool { return k.unit == check.Seconds || k.unit == check.TimesRealTime }
 
-// limit returns the limit that a policy with these settings gives the metric.
+// limit returns the metric's limit under a policy with these settings.
 func (e edges) limit(minEffect, minBytes, minSlowdown float64) float64 {
 	switch {
 	case e.timed():
@@ -55,7 +55,7 @@ func (e edges) amount(limit float64) float64 {
 	return limit
 }
 
-// caughtAt returns the smallest shift that fails at a limit. For times it adds logarithms.
+// caughtAt returns the smallest worsening that fails at a limit. Times are compared by logarithms.
 func (e edges) caughtAt(limit float64) float64 {
 	switch {
 	case math.IsInf(e.fires, -1):
@@ -66,7 +66,7 @@ func (e edges) caughtAt(limit float64) float64 {
 	return limit - e.fires
 }
 
-// logOf converts a fraction, by which a time is worse, to a difference of logarithms. fractionOf is
+// logOf converts the fraction by which a time is worse to a difference of logarithms. fractionOf is
 // the inverse.
 func (k metricKey) logOf(fraction float64) float64 {
 	if k.better {
@@ -82,15 +82,15 @@ func (k metricKey) fractionOf(log float64) float64 {
 	return math.Expm1(log)
 }
 
-// edgesOf compares two runs by the policy. It returns the edges of the metrics whose verdict the
-// caller wants.
+// edgesOf compares two runs under the policy. It returns the edges of the metrics for whose verdict
+// the function asked returns true.
 func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 	asked func(check.Verdict) bool,
 ) []edges {
 	var all []edges
 	policy := whole.Regression
 	c := compare.Compare(base, now, policy)
-	ranks := c // an exact policy needs a second comparison, by ranks
+	ranks := c // an exact policy also needs a comparison by ranks
 	if policy.Exact {
 		policy.Exact = false
 		ranks = nil
@@ -127,7 +127,7 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 				e.passes /= math.Abs(e.base)
 			}
 			p := probe{metricKey: key, base: only(base, key), now: only(now, key)}
-			// Holm's method tests the only metric that got worse at this level.
+			// Holm's method tests at this level if only one metric got worse.
 			p.policy.FalseAlarms = policy.FalseAlarms / check.Share(tests)
 			e.fires = p.fires(math.Max(math.Abs(change.Interval.Low),
 				math.Abs(change.Interval.High)) / scaleOf(e))
@@ -137,7 +137,7 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 	return all
 }
 
-// scaleOf returns the divisor that turns an amount of the metric into a shift.
+// scaleOf returns the divisor that converts an amount of the metric to a shift of a probe.
 func scaleOf(e edges) float64 {
 	if e.timed() {
 		return math.Abs(e.base)
@@ -145,7 +145,7 @@ func scaleOf(e edges) float64 {
 	return 1
 }
 
-// only returns a run that has one metric of another run.
+// only returns a run with one metric of another run.
 func only(b *compare.Baseline, key metricKey) *compare.Baseline {
 	one := &compare.Baseline{Measurements: check.Measurements{Files: b.Files}}
 	for _, m := range b.Metrics {
@@ -157,15 +157,17 @@ func only(b *compare.Baseline, key metricKey) *compare.Baseline {
 	return one
 }
 
-// A probe shifts one metric of the new run until it fails. Its policy has limits of 0. A metric
-// fails at a limit L if it still fails at the limit 0 after it was improved by L.
+// A probe shifts one metric of the new run until the metric fails. The probe's policy has limits of
+// 0, because one search then answers for all limits: a metric fails at a limit L if, improved by L,
+// it still fails at the limit 0.
 type probe struct {
 	metricKey
 	base, now *compare.Baseline
 	policy    check.RegressionPolicy
 }
 
-// fires returns the limit below which the metric fails. width is an estimate of the difference.
+// fires returns the limit below which the metric fails. The parameter width is a first estimate of
+// the difference between the runs.
 func (p *probe) fires(width float64) float64 {
 	largest, least := float64(1<<50), 1.0 // bytes
 	switch {
@@ -198,7 +200,7 @@ func (p *probe) fires(width float64) float64 {
 	return -high
 }
 
-// failsAt reports whether the metric fails after it was made worse by a shift.
+// failsAt reports whether the metric fails after its values got worse by the shift.
 func (p *probe) failsAt(shift float64) bool {
 	sign := 1.0
 	if p.better {

@@ -9,10 +9,9 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// fit fits the series by least squares, with the columns of the shape that was found. It returns
-// how many coefficients the fit has, the fitted values, and the sum of the squared residuals.
-// Growth is part of the fit only if it is certain; uncertain growth, which the result's own fit
-// includes, stays out. Outliers stay out too.
+// fit fits the series by least squares, with the columns of the shape in s.result. It returns the
+// number of coefficients, the fitted values, and the sum of the squared residuals. It includes
+// growth only if growth is certain, unlike shape.Result.Fitted. It ignores outliers.
 func (s *source) fit() (columns int, fitted []float64, left float64) {
 	r := &s.result
 	n := len(s.Values)
@@ -36,7 +35,7 @@ func (s *source) fit() (columns int, fitted []float64, left float64) {
 			return 0
 		})
 	}
-	// A result does not describe its shape completely; the missing parts are searched.
+	// A result does not describe its shape completely, so the missing parameters are searched.
 	choices := [][][]float64{nil}
 	switch r.Shape {
 	case shape.Flat:
@@ -45,7 +44,7 @@ func (s *source) fit() (columns int, fitted []float64, left float64) {
 		}
 	case shape.WarmUp:
 		choices = [][][]float64{{column(func(i float64) float64 { return min(i, from) })}}
-		if from > 0 { // a decay that has 5 % left there
+		if from > 0 { // a decay with 5 % left at from
 			choices = append(choices,
 				[][]float64{column(func(i float64) float64 { return 1 - math.Exp(-3*i/from) })})
 		}

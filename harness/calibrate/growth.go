@@ -12,33 +12,33 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Growth describes what one check of growth does on clean runs. Amounts are bytes a file.
+// Growth describes the verdicts of one check of growth on clean runs. Amounts are bytes a file.
 type Growth struct {
 	Check   string  `json:"check"`
 	Subject string  `json:"subject"`
 	Limit   float64 `json:"limit"` // the policy's limit
-	// Skipped is the reason why the check cannot be tried. The other fields are then zero.
+	// Skipped is the reason why the check could not be calibrated. The results below are then zero.
 	Skipped string `json:"skipped,omitempty"`
-	// Series counts the series: one for each run and device. Files is the median length of their
-	// longest processes.
+	// Series is the number of series: one for each run and device. Files is the median number of files
+	// in their longest processes.
 	Series int `json:"series"`
 	Files  int `json:"files"`
 	// Noise is the median standard deviation of the noise, in bytes.
 	Noise float64 `json:"noise"`
-	// Failed and Unsure count the real series that failed and that were undecided.
+	// Failed and Unsure are the numbers of real series that failed, and that were undecided.
 	Failed int `json:"failed"`
 	Unsure int `json:"unsure"`
 	// Fired and Undecided are the rates of tries that failed and that were undecided.
 	Fired     Rate `json:"fired"`
 	Undecided Rate `json:"undecided"`
-	// Catches is the smallest leak that fails with the requested power. It is nil if no leak does.
+	// Catches is the smallest leak that fails with the requested power, or nil.
 	Catches *float64 `json:"catches,omitempty"`
-	// Fine reports whether the policy's limit reaches the goals. Enough is the smallest readable limit
-	// that does, or nil.
+	// Fine is set if the policy's limit reaches the goals. Enough is the smallest readable limit that
+	// reaches the goals, or nil.
 	Fine   bool     `json:"fine"`
 	Enough *float64 `json:"enough,omitempty"`
-	// FilesToPass is how many files in one process clean runs need to pass at the policy's limit. It
-	// is 0 if they pass already, and if no number of files would help.
+	// FilesToPass is the number of files in one process at which clean runs pass at the policy's
+	// limit. It is 0 if enough runs pass already, or if no number of files would help.
 	FilesToPass int `json:"files_to_pass,omitempty"`
 }
 
@@ -123,16 +123,17 @@ func (g *growth) describe() {
 	g.Files, g.Noise = int(quantile(files, 0.5)), quantile(noise, 0.5)
 }
 
-// quantile returns the smallest value that at least this fraction of the values does not exceed.
+// quantile returns the smallest of the values that at least this fraction of the values does not
+// exceed.
 func quantile(values []float64, fraction float64) float64 {
 	return stat.Quantile(fraction, stat.Empirical, slices.Sorted(slices.Values(values)), nil)
 }
 
-// simulate judges all tries, with the units in turn. All tries of a unit without noise are the
-// same.
+// simulate judges all tries. It takes the units in turn. All tries of a unit without noise are
+// equal, so it judges such a unit only once.
 func (g *growth) simulate(o Options) {
 	g.tries = make([][]shape.Result, o.Tries)
-	judged := func(i int) int { // the try whose result this one gets
+	judged := func(i int) int { // number of the try whose result try i gets
 		if u := i % len(g.units); g.units[u].quiet() {
 			return u
 		}
@@ -148,7 +149,7 @@ func (g *growth) simulate(o Options) {
 	}
 }
 
-// try judges one try. A leak of so many bytes a file is added.
+// try judges try i, after adding a leak in bytes a file.
 func (g *growth) try(i int, leak float64, o Options) []shape.Result {
 	r := random(o.Seed, g.Check, i)
 	var results []shape.Result
@@ -160,7 +161,7 @@ func (g *growth) try(i int, leak float64, o Options) []shape.Result {
 	return results
 }
 
-// rates returns how many of the tries fail, and how many are undecided, at a limit.
+// rates returns the rates at which tries fail, and are undecided, at a limit.
 func (g *growth) rates(limit float64) (fired, undecided Rate) {
 	count := map[check.Verdict]int{}
 	for _, results := range g.tries {
@@ -169,22 +170,23 @@ func (g *growth) rates(limit float64) (fired, undecided Rate) {
 	return rateOf(count[check.Fail], len(g.tries)), rateOf(count[check.Undecided], len(g.tries))
 }
 
-// suffices reports whether a limit reaches the goals: alarms are certainly rare enough, and enough
-// clean runs pass.
+// suffices reports whether a limit reaches the goals: false alarms are certainly rare enough, and
+// enough clean runs pass.
 func (g *growth) suffices(limit float64, o Options) bool {
 	fired, undecided := g.rates(limit)
 	passed := 1 - fired.Estimate() - undecided.Estimate()
 	return fired.High <= o.FalseAlarms && passed >= o.Power
 }
 
-// powerTries is how many tries measure the power. They measure a power of 90 % to within 2 %.
+// powerTries is the number of tries that measure the power. It is enough to find a power of 90 %
+// with a standard error of 2 %.
 const powerTries = 200
 
 // largestLeak is the largest leak that is tried, in bytes a file.
 const largestLeak = 1 << 40
 
-// least returns the smallest leak that fails with the requested power. A try has the same noise for
-// every leak, so larger leaks never fail less often.
+// least returns the smallest leak that fails with the requested power, or nil. Each try keeps its
+// noise for every leak, so larger leaks never fail less often.
 func (g *growth) least(o Options) *float64 {
 	n := min(o.Tries, powerTries)
 	found := func(leak float64) bool {
@@ -215,12 +217,12 @@ func (g *growth) least(o Options) *float64 {
 	return &high
 }
 
-// mostFiles limits the number of files in an advice.
+// mostFiles is the largest number of files that the report advises.
 const mostFiles = 10_000
 
-// filesToPass returns how many files clean runs need to pass at the limit with the requested power.
-// With n files, the standard error of a slope falls as n^(3/2), and the error from hidden digits
-// falls as n.
+// filesToPass returns the number of files at which clean runs pass at the limit with the requested
+// power, or 0. It extrapolates from the tries. With n files, the standard error of a slope falls
+// with n to the power of 3/2, and the error from rounded digits falls with n.
 func (g *growth) filesToPass(power float64) int {
 	passes := func(times float64) bool {
 		count := 0
@@ -248,7 +250,7 @@ func (g *growth) filesToPass(power float64) int {
 	return 0
 }
 
-// lines returns the changes to the policy.
+// lines returns the check's lines for the policy file, if its limit must change.
 func (g *growth) lines() []string {
 	if g.Fine || g.Enough == nil {
 		return nil

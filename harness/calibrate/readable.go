@@ -7,7 +7,7 @@ import (
 )
 
 // amounts are the limits in bytes that can be proposed, from 1 KiB to 1 TiB. They are 4, 5, 6 and 7
-// times the powers of two, so that each is at most a quarter larger than the one before.
+// times powers of two, so each is at most a quarter larger than the one before.
 var amounts = func() (all []float64) {
 	for power := 256.0; power < 1<<38; power *= 2 {
 		for quarters := 4.0; quarters < 8; quarters++ {
@@ -29,7 +29,8 @@ var fractions = func() (all []float64) {
 	return append(all, 1)
 }()
 
-// readable returns the smallest of the limits that is at least v. ok is false if all are smaller.
+// readable returns the smallest of the limits that is at least v. The result ok is false if all are
+// smaller.
 func readable(limits []float64, v float64) (limit float64, ok bool) {
 	for _, limit := range limits {
 		if limit >= v {

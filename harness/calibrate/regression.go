@@ -8,47 +8,48 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// Regression describes what the comparison of runs does on clean runs.
+// Regression describes the verdicts of comparisons between clean runs.
 type Regression struct {
-	// Pairs is the rate at which pairs of clean runs failed, in any metric. Its interval counts only
-	// independent pairs; there are half as many as runs (Hoeffding, Probability Inequalities for Sums
-	// of Bounded Random Variables, 1963, section 5).
+	// Pairs is the rate at which pairs of clean runs failed in any metric. Pairs that share a run are
+	// not independent, so its interval counts only half as many pairs as there are runs (Hoeffding,
+	// Probability Inequalities for Sums of Bounded Random Variables, 1963, section 5).
 	Pairs     Rate `json:"pairs"`
-	Undecided int  `json:"undecided"` // undecided pairs
-	// Shuffled is the rate at which runs failed that differ only by chance: two runs that exchanged
-	// measurements, or two halves of one run.
+	Undecided int  `json:"undecided"` // number of undecided pairs
+	// Shuffled is the rate at which shuffles failed. A shuffle compares two runs that exchanged
+	// measurements, or two halves of one run, so the two sides differ only by chance.
 	Shuffled Rate     `json:"shuffled"`
 	Metrics  []Metric `json:"metrics"`
-	Fine     bool     `json:"fine"` // the policy's limits reach the goals
-	// Enough reports whether readable limits reach the goals. MinEffect, MinBytes and MinSlowdown are
-	// then the smallest such limits; none is below the policy's.
+	Fine     bool     `json:"fine"` // set if the policy's limits reach the goals
+	// Enough is set if readable limits reach the goals. MinEffect, MinBytes and MinSlowdown are then
+	// the smallest such limits that are no lower than the policy's.
 	Enough      bool    `json:"enough"`
 	MinEffect   float64 `json:"min_effect"`
 	MinBytes    float64 `json:"min_bytes"`
 	MinSlowdown float64 `json:"min_slowdown"`
 }
 
-// Metric describes what the comparison does on one metric. Amounts are in Unit.
+// Metric describes the verdicts of the comparisons on one metric. Amounts are in Unit.
 type Metric struct {
 	Name      string  `json:"name"`
 	Unit      string  `json:"unit"`
 	Rank      int     `json:"rank,omitempty"`
 	Device    int     `json:"device,omitempty"`
 	Base      float64 `json:"base"`  // the median of the runs' medians
-	Limit     float64 `json:"limit"` // how much worse it may get
-	Pairs     int     `json:"pairs"` // pairs of runs that both have the metric
-	Fired     int     `json:"fired"` // how many of them failed
+	Limit     float64 `json:"limit"` // the policy's limit for a worsening
+	Pairs     int     `json:"pairs"` // number of pairs of runs that both have the metric
+	Fired     int     `json:"fired"` // number of pairs in which it failed
 	Undecided int     `json:"undecided"`
-	Shuffled  int     `json:"shuffled"` // shuffles in which it failed
-	// Catches is the smallest shift that fails with the requested power. It is nil if so few files
-	// never fail.
+	Shuffled  int     `json:"shuffled"` // number of shuffles in which it failed
+	// Catches is the smallest worsening that fails with the requested power. It is nil if the metric
+	// can never fail, because there are too few files.
 	Catches *float64 `json:"catches,omitempty"`
-	// Enough is the smallest limit at which no pair and no shuffle fails. If the metric must be
-	// decided, enough pairs also pass. It is nil if no limit does this.
+	// Enough is the smallest limit at which no pair and no shuffle fails and, unless the metric may
+	// stay undecided, enough pairs pass. It is nil if no limit does this.
 	Enough *float64 `json:"enough,omitempty"`
 }
 
-// mostPairs limits how many pairs of runs are compared. They are drawn at random if there are more.
+// mostPairs is the largest number of pairs that are compared. If there are more, comparePairs draws
+// this many at random.
 const mostPairs = 100
 
 // A regression calibrates the comparison of runs.
@@ -58,7 +59,7 @@ type regression struct {
 	whole    *check.Policy
 	policy   check.RegressionPolicy // whole.Regression
 	o        Options
-	observed [][]edges // for each pair, its metrics
+	observed [][]edges // for each pair, the edges of its metrics
 	shuffles []edges   // metrics that failed in shuffles
 }
 
@@ -136,7 +137,7 @@ func (g *regression) compareShuffles() {
 	g.Shuffled = rateOf(fired, g.o.Tries)
 }
 
-// sumUp summarizes the results of each metric.
+// sumUp fills g.Metrics with the results of each metric.
 func (g *regression) sumUp() {
 	at := map[metricKey]int{}
 	var all [][]edges

@@ -18,9 +18,9 @@ func sameFiles(a, b *compare.Baseline) bool {
 	})
 }
 
-// exchanged returns two runs of the same files that swapped measurements. First they are brought to
-// one level. Then random blocks of consecutive files are swapped, so that the runs differ only by
-// chance.
+// exchanged returns two runs of the same files with some measurements swapped. It first removes the
+// usual difference between the runs from the second run. Then it swaps random blocks of consecutive
+// files, so that the runs differ only by chance.
 func exchanged(r *rand.Rand, a, b *compare.Baseline) (first, second *compare.Baseline) {
 	block := int(math.Ceil(math.Cbrt(float64(len(a.Files)))))
 	swap := make([]bool, len(a.Files))
@@ -49,8 +49,8 @@ func exchanged(r *rand.Rand, a, b *compare.Baseline) (first, second *compare.Bas
 	return first, second
 }
 
-// levelled removes from the second metric the usual difference between the runs: an amount, or for
-// times a factor.
+// levelled returns the values of y without the usual difference between y and x: an amount or, for
+// times, a factor.
 func levelled(x, y check.Metric) check.Values {
 	timed := metricKey{unit: x.Unit}.timed()
 	var differences []float64
@@ -78,8 +78,8 @@ func levelled(x, y check.Metric) check.Values {
 	return all
 }
 
-// halves splits a run at random: of every two consecutive files each half gets one. The files have
-// no names, so they are compared in order.
+// halves splits a run into two at random: of every two consecutive files, each half gets one. The
+// files lose their names, so that a comparison pairs them in order.
 func halves(r *rand.Rand, run *compare.Baseline) (first, second *compare.Baseline) {
 	n := len(run.Files) / 2
 	first, second = &compare.Baseline{}, &compare.Baseline{}

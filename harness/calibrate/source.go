@@ -6,19 +6,19 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A source describes one process of a clean run: the fitted values, and the noise around them.
+// A source holds one process of a clean run, split into fitted values and noise.
 type source struct {
 	shape.Series
 	result shape.Result
 	fitted []float64 // the fitted value for each file
-	noise  []float64 // residuals in standard deviations
-	sigma  float64   // the standard deviation
-	quiet  bool      // without noise: every try equals the run
+	noise  []float64 // residuals, in standard deviations
+	sigma  float64   // standard deviation of the noise
+	quiet  bool      // set if there is no noise: every try then equals the run
 }
 
-// newSource splits a series into fitted values and noise. A fit makes residuals too small, so the
-// noise is scaled by sqrt(n/(n-p)) for p coefficients (Davison and Hinkley, Bootstrap Methods and
-// their Application, 1997, section 6.2).
+// newSource splits a series into fitted values and noise. Residuals of a fit are too small, so it
+// multiplies them by sqrt(n/(n-p)) for n values and p coefficients (Davison and Hinkley, Bootstrap
+// Methods and their Application, 1997, section 6.2).
 func newSource(s shape.Series) *source {
 	src := &source{Series: s, result: shape.Of(s), quiet: true}
 	columns, fitted, squares := src.fit()

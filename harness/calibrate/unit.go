@@ -9,11 +9,11 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A unit is what the check judges together: one run on one device, as a list of its processes.
+// A unit is one run on one device, as a list of its processes. The check judges a unit as a whole.
 type unit []*source
 
-// unitOf returns the unit of a run's metric, or nil if no process has enough files. longest is the
-// number of files in the longest process.
+// unitOf returns the unit of a run's metric, or nil if no process has enough files. The result
+// longest is the number of files in the longest process.
 func unitOf(run *compare.Baseline, m *check.Metric, warmUp, least int) (u unit, longest int) {
 	byProcess := map[int]*shape.Series{}
 	var order []int
@@ -43,7 +43,7 @@ func unitOf(run *compare.Baseline, m *check.Metric, warmUp, least int) (u unit, 
 	return u, longest
 }
 
-// results returns the results of the real series.
+// results returns the shapes of the real series.
 func (u unit) results() []shape.Result {
 	var all []shape.Result
 	for _, s := range u {

@@ -123,8 +123,8 @@ func (s *Series) changes(policy check.RegressionPolicy, level float64) []Change 
 }
 
 // off returns half the width of a 95 % confidence interval for the position of a change, in runs:
-// 11 (noise / step)^2. The source is Bai 1997, "Estimation of a change point in multiple regression models",
-// Rev. Econ. Stat. 79.
+// 11 (noise / step)^2. The source is Bai 1997, "Estimation of a change point in multiple regression
+// models", Rev. Econ. Stat. 79.
 func off(before, after []float64) int {
 	b, a := shape.Median(before), shape.Median(after)
 	var distances []float64
@@ -139,8 +139,8 @@ func off(before, after []float64) int {
 	return int(min(11*noise*noise/((a-b)*(a-b)), float64(min(len(before), len(after)))))
 }
 
-// merge joins adjacent levels whose difference is too small to matter, the closest first. It returns
-// the bounds of the levels that remain, from 0 to the number of values.
+// merge joins adjacent levels whose difference is too small to matter, the closest first. It
+// returns the bounds of the levels that remain, from 0 to the number of values.
 func (s *Series) merge(policy check.RegressionPolicy, changes []int) []int {
 	bounds := slices.Concat([]int{0}, changes, []int{len(s.Values)})
 	for {
