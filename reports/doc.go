@@ -1,5 +1,5 @@
-// Package reports holds the rooms that show a judged run to people, to CI systems and to other
-// programs. It has no code of its own. Each form has a package:
+// Package reports is the parent of the packages that show a judged run to people, CI systems and
+// other programs. It has no code of its own. Each kind of report has a package:
 //
 //	text       tables and sentences for terminals and log files, of every command
 //	plots      PNG, SVG and PDF: over time, over files, over runs, and of fragmentation
@@ -9,14 +9,14 @@
 //	records    the records of a log as a table, as JSON lines or as CSV
 //	pprof      memory snapshots for go tool pprof
 //
-// They share three packages: wording (counts, sizes, headlines), pattern (the memory of a typical
-// file) and sink (text of outside origin, made safe for the place where it is written).
+// These packages share three others: wording (counts, sizes, headlines), pattern (the memory of a
+// typical file) and sink (which makes names and other text from outside safe to print).
 //
 //	text.Report(os.Stdout, timeline, report, text.Options{Terminal: true, Width: 100})
 //	junit.Write(w, timeline, report)
 //	markdown.Report(w, timeline, report)
 //	overruns.Plot(w, "png", history, series, changes, plots.Options{})
 //
-// Every report is a pure function of what it is given: the same input gives the same bytes. No
-// report judges. The findings are harness/check's.
+// The same input always gives the same bytes. A report judges nothing: package harness/check makes
+// the findings.
 package reports

@@ -72,7 +72,7 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 	return writeFile(opts.output, func(w io.Writer) error { return m.WriteJSON(sink.JSON(w)) })
 }
 
-// soakVerdict returns the verdict in a run folder, or "" if the soak has not given one.
+// soakVerdict returns the verdict in a run folder, or "" if the folder has no verdict yet.
 func soakVerdict(path string) (check.Verdict, error) {
 	dir := path
 	if folder := runfolder.Of([]string{path}); folder != "" {
@@ -83,7 +83,8 @@ func soakVerdict(path string) (check.Verdict, error) {
 	return runfolder.ReadVerdict(dir)
 }
 
-// worseVerdict returns the verdict of a log, or that of its soak if that is worse.
+// worseVerdict returns the worse of two verdicts: `judged`, and the verdict that the soak itself
+// gave.
 func worseVerdict(path string, judged check.Verdict) (check.Verdict, error) {
 	given, err := soakVerdict(path)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"vramsoak/pipeline/audio"
 )
 
-// inputs returns the files of a batch, in order. Each source is a folder (its manifest.json, or
-// else every file in it by name), a manifest, a list (.txt, one path a line), or a file itself. If
-// no manifest gives a file's length, the header of a WAV file does. The error names every missing
-// file, and the flag that named it.
+// inputs returns the files of a batch, in order. Each source is a folder, a manifest, a list (.txt,
+// one path in each line), or a file. A folder stands for its manifest.json or, without one, for all
+// its files by name. If no manifest gives a file's length, a WAV file's header does. The error
+// names every missing file, and the flag that named it.
 func inputs(flag string, sources []string) ([]queue.Input, error) {
 	var all []queue.Input
 	var errs []error
@@ -44,8 +44,9 @@ func inputs(flag string, sources []string) ([]queue.Input, error) {
 	return all, nil
 }
 
-// missing returns an error if some of the files do not exist, so that no night's soak ends with
-// them. An address, such as s3://bucket/a.wav, is left to the command.
+// missing returns an error if some of the files do not exist. Otherwise a long soak would find that
+// out in the middle of the night. An address such as s3://bucket/a.wav is not checked, because only
+// the command can read it.
 func missing(files []queue.Input) error {
 	const named = 20
 	var gone []string // the first of them
@@ -70,8 +71,9 @@ func missing(files []queue.Input) error {
 		n, len(files), text)
 }
 
-// inRounds returns the batch so many times over. With a seed, each round has an order of its own,
-// which depends only on the seed and the number of files. more returns one further round each time.
+// inRounds returns the batch repeated `repeat` times. With a seed, each round has its own order,
+// which depends only on the seed and the number of files. The function `more` returns one further
+// round at each call.
 func inRounds(files []queue.Input, repeat int, seed *uint64) (all []queue.Input,
 	more func() []queue.Input, err error,
 ) {
@@ -156,7 +158,8 @@ func fromFolder(dir string) ([]queue.Input, error) {
 	return files, nil
 }
 
-// fromList reads one path a line. It skips empty lines and those that begin with #.
+// fromList reads a list with one path in each line. It skips empty lines and lines that begin with
+// #.
 func fromList(path string) ([]queue.Input, error) {
 	list, err := os.Open(path)
 	if err != nil {

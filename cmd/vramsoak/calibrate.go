@@ -120,7 +120,8 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 	return text.Calibration(out, r, textOptions(out))
 }
 
-// runs returns the runs of a history, or a single run, with its report if it is a log.
+// runs returns the runs of a history, or a single run. If the path is a log, it also returns the
+// log's report.
 func (o calibrateOptions) runs(ctx context.Context, path string) ([]*compare.Baseline,
 	*check.Report, error,
 ) {
@@ -140,8 +141,9 @@ func (o calibrateOptions) runs(ctx context.Context, path string) ([]*compare.Bas
 	return []*compare.Baseline{m.Baseline}, m.report, err
 }
 
-// isHistory reports whether a file is a history and not a run. SQLite files begin so:
-// https://www.sqlite.org/fileformat.html.
+// isHistory reports whether a path is a history, not a run. A history is a SQLite file, whose first
+// bytes are known (https://www.sqlite.org/fileformat.html), or the address of a PostgreSQL
+// database.
 func isHistory(path string) (bool, error) {
 	if history.IsPostgres(path) {
 		return true, nil
@@ -153,7 +155,7 @@ func isHistory(path string) (bool, error) {
 	return strings.HasPrefix(string(head), "SQLite format 3\x00"), err
 }
 
-// fromHistory reads the newest runs of the suite, in the order of their start.
+// fromHistory returns the newest runs of the suite, in the order in which they started.
 func (o calibrateOptions) fromHistory(ctx context.Context, name string) (runs []*compare.Baseline,
 	err error,
 ) {
@@ -182,7 +184,7 @@ func (o calibrateOptions) fromHistory(ctx context.Context, name string) (runs []
 	return runs, nil
 }
 
-// A percentage is a flag such as 0.1% or 0.001.
+// A percentage is the value of a flag such as 0.1% or 0.001.
 type percentage float64
 
 // String implements pflag.Value.

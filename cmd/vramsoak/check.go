@@ -91,7 +91,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 // A reportFunc writes a report in one format.
 type reportFunc func(io.Writer, *timeline.Timeline, *check.Report) error
 
-// reportWriter returns the function for a format of --format.
+// reportWriter returns the function that writes the format given with --format.
 func reportWriter(format string) (reportFunc, error) {
 	switch format {
 	case "text":
@@ -114,7 +114,7 @@ func writeText(w io.Writer, tl *timeline.Timeline, r *check.Report) error {
 	return text.Report(w, tl, r, textOptions(w))
 }
 
-// textOptions fits text to its output: a terminal, or a pipe.
+// textOptions returns the options that fit the output w: a terminal, or a pipe.
 func textOptions(w io.Writer) text.Options {
 	opts := text.Options{}
 	if t, ok := w.(*sink.Terminal); ok {

@@ -89,7 +89,7 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	return verdict(only)
 }
 
-// comparisonWriter returns the function for a format of --format.
+// comparisonWriter returns the function that writes the format given with --format.
 func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *check.Report) error,
 	error,
 ) {

@@ -12,15 +12,15 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// dialects are the dialects that a log is read in.
+// dialects holds the dialects that a log is read in.
 type dialects struct {
 	user []dialect.User // besides the built-in ones
 	set  *parser.Set
-	// recorded reports whether they come from the policy in the log itself.
+	// recorded is set if the user's dialects come from the policy in the log itself.
 	recorded bool
 }
 
-// dialects returns the dialects for a log that begins with head.
+// dialects returns the dialects for a log. The parameter head is the beginning of the log.
 func (o readOptions) dialects(head []byte, name string) (d dialects, err error) {
 	tl, err := runIn(head, name)
 	if err != nil {
@@ -35,7 +35,8 @@ func (o readOptions) dialects(head []byte, name string) (d dialects, err error) 
 	return d, err
 }
 
-// runIn returns a timeline with the first run in a log's head, or without a run.
+// runIn returns a timeline with the first run in a log's head. The timeline is empty if the head
+// has no run.
 func runIn(head []byte, name string) (*timeline.Timeline, error) {
 	tl := &timeline.Timeline{}
 	if !bytes.Contains(head, []byte(record.HarnessPrefix)) {
@@ -57,7 +58,7 @@ func runIn(head []byte, name string) (*timeline.Timeline, error) {
 	return tl, nil
 }
 
-// displayName returns what positions and messages call a log.
+// displayName returns the name of a log for positions and messages.
 func displayName(path string) string {
 	if path == "-" {
 		return "standard input"
@@ -65,12 +66,12 @@ func displayName(path string) string {
 	return path
 }
 
-// dialectHelp returns the end of the help of a command that reads logs.
+// dialectHelp returns the last lines of the help of a command that reads logs.
 func dialectHelp() string {
 	return "\n\nDialects, for --dialect, besides your own: " + wrapNames(dialect.Names(), 43) + "."
 }
 
-// wrapNames writes names in lines of at most 100 columns. The first line begins at the given
+// wrapNames returns the names as lines of at most 100 columns. The first line begins at the given
 // column.
 func wrapNames(names []string, column int) string {
 	var b strings.Builder
@@ -92,7 +93,7 @@ func wrapNames(names []string, column int) string {
 
 const dialectUsage = "read the log in the dialect of this `name` only; see the help"
 
-// wanted returns what was looked for in a log.
+// wanted returns a sentence on the records that the user expected in a log.
 func (o readOptions) wanted(d dialects) string {
 	if o.dialect != "" {
 		return "expected lines of the dialect " + o.dialect

@@ -106,7 +106,7 @@ func writeDiagnoses(out io.Writer, all []diagnosis) error {
 	return nil
 }
 
-// A diagnosis is one line of doctor.
+// A diagnosis is one line of the output of doctor.
 type diagnosis struct {
 	what  string
 	ok    bool
@@ -145,7 +145,8 @@ func diagnoseMemory() diagnosis {
 		", the device where there is no GPU"}
 }
 
-// diagnosePipeline looks for the native pipeline beside this program, then in PATH, and runs it.
+// diagnosePipeline looks for gpupipeline beside this program and then in PATH, and runs what it
+// found.
 func diagnosePipeline() diagnosis {
 	const name = "gpupipeline"
 	path := ""
@@ -188,10 +189,10 @@ func diagnoseDisk() diagnosis {
 		" free in the current folder"}
 }
 
-// doctorSettle is how long doctor waits until the memory in use stops moving.
+// doctorSettle is how long doctor waits for the memory in use to stop changing.
 const doctorSettle = 5 * time.Second
 
-// showGPUs prints how much memory is in use on each GPU that a pipeline could use here.
+// showGPUs prints the memory in use on each GPU that a pipeline could use on this machine.
 func showGPUs(ctx context.Context, out io.Writer) error {
 	nvml, err := meter.OpenNVML()
 	if err != nil {
@@ -207,8 +208,8 @@ func showGPUs(ctx context.Context, out io.Writer) error {
 		diagnoseIdles(nvml.Devices(), idles)...))
 }
 
-// diagnoseIdles returns what is in use on each GPU, with a line for each process that holds some of
-// it.
+// diagnoseIdles returns a line for each GPU with the memory in use, and a line for each process
+// that holds memory.
 func diagnoseIdles(devices []meter.DeviceInfo, idles []record.Idle) []diagnosis {
 	if len(idles) == 0 {
 		return []diagnosis{{"GPUs", false, fmt.Sprintf("%s shows none of %d", meter.VisibleDevices,
@@ -236,7 +237,8 @@ func diagnoseIdles(devices []meter.DeviceInfo, idles []record.Idle) []diagnosis 
 	return all
 }
 
-// free ends processes of earlier runs. It asks on a terminal, and ends nothing if it cannot ask.
+// free ends the processes that earlier runs left behind. It asks first. If it cannot ask, because
+// there is no terminal, it ends nothing.
 func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) error {
 	left, err := supervise.FindOrphans(opts.run)
 	if err != nil {
@@ -273,7 +275,7 @@ func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) e
 	return sweep(ctx, out, left)
 }
 
-// sweep ends processes and prints for each whether it ended.
+// sweep ends the processes in left. For each it prints whether the process ended.
 func sweep(ctx context.Context, out io.Writer, left []supervise.Orphan) error {
 	running := supervise.KillOrphans(ctx, left, harness.DefaultGrace)
 	var pids []string
@@ -298,7 +300,7 @@ func sweep(ctx context.Context, out io.Writer, left []supervise.Orphan) error {
 // answerMax is how many bytes of an answer are read.
 const answerMax = 1 << 10
 
-// confirm asks a question. The answers y and yes are yes, all others no.
+// confirm asks a question and reports whether the answer is y or yes.
 func confirm(in io.Reader, out io.Writer, question string) (bool, error) {
 	if _, err := sink.Fprintf(out, "%s [y/N] ", question); err != nil {
 		return false, err

@@ -54,7 +54,7 @@ is left as it is.`,
 	return cmd
 }
 
-// secondsRange reads "5-20", or "5" for 5-5.
+// secondsRange reads a range such as "5-20". "5" alone is 5 to 5.
 func secondsRange(s string) (from, to float64, err error) {
 	first, second, isRange := strings.Cut(s, "-")
 	if !isRange {

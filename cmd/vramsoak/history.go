@@ -57,12 +57,12 @@ Runs are compared within a suite: the same pipeline over the same batch.`,
 	return cmd
 }
 
-// name returns the file or the address of the history.
+// name returns the history's file or database address.
 func (o *historyOptions) name() string {
 	return cmp.Or(o.db, os.Getenv("VRAMSOAK_HISTORY"), defaultHistory)
 }
 
-// with opens the history for one command.
+// with opens the history, calls do with it, and closes it.
 func (o *historyOptions) with(
 	ctx context.Context, open func(context.Context, string) (*history.Store, error),
 	do func(*history.Store) error,
@@ -83,7 +83,7 @@ func (o *historyOptions) load(ctx context.Context) (h *history.History, err erro
 	return h, err
 }
 
-// runNumber reads a run's number, as list shows it.
+// runNumber reads the number of a run, as `vramsoak history list` shows it.
 func runNumber(arg string) (int64, error) {
 	id, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil || id < 1 {
@@ -213,7 +213,7 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 	return text.Trend(out, h, series, changes, textOptions(out))
 }
 
-// series returns the series that the user asked for.
+// series returns the series that the user's flags select.
 func (o historyTrendOptions) series(h *history.History) ([]*history.Series, error) {
 	series := h.Judged()
 	if o.statistic != "" {

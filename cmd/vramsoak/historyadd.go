@@ -102,7 +102,7 @@ func runHistoryAdd(ctx context.Context, out io.Writer, paths []string,
 	})
 }
 
-// run reads a run and judges it.
+// run reads and judges a run, and returns it for the history.
 func (o historyAddOptions) run(path string, started time.Time) (history.Run, error) {
 	digest, err := digestOf(path)
 	if err != nil {
@@ -131,7 +131,8 @@ func (o historyAddOptions) run(path string, started time.Time) (history.Run, err
 	return history.NewRun(o.suite, digest, m.Baseline, report), nil
 }
 
-// digestOf is the SHA-256 of a run's log, or of its workers' logs after one another.
+// digestOf returns the SHA-256 of a run's log. For a run with workers, the digest is of all logs,
+// one after another.
 func digestOf(path string) (string, error) {
 	if path == "-" {
 		return "", errors.New("expected a run folder or a file, found standard input; a run is " +

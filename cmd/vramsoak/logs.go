@@ -22,8 +22,8 @@ import (
 	"vramsoak/reports/records"
 )
 
-// readLog yields the records of one log and reports whether to go on. A log without a reading is an
-// error: it is the wrong file, or a pipeline that logs nothing.
+// readLog yields the records of one log, and reports whether the caller wants more. A log without
+// any reading is an error: it is the wrong file, or its pipeline logs nothing.
 func (o readOptions) readLog(path string, yield func(record.Record, error) bool) bool {
 	log, d, err := o.open(path)
 	if err != nil {
@@ -47,7 +47,8 @@ func (o readOptions) readLog(path string, yield func(record.Record, error) bool)
 	return true
 }
 
-// A sniffer counts what passes through it, to explain later why no record was found in it.
+// A sniffer counts the bytes and lines that pass through it. The counts later explain why a log had
+// no record.
 type sniffer struct {
 	*source.Log
 	all          io.Reader // the log, with what was read of it already
@@ -68,8 +69,8 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// remark returns what to say of a log without records: its first unreadable line, or else what was
-// expected.
+// remark returns a hint on a log without records: its first unreadable line or, without one, what
+// the user expected.
 func (o readOptions) remark(d dialects, bad *record.SyntaxError) string {
 	if bad != nil {
 		return fmt.Sprintf("the first line that cannot be read: %v", *bad)
@@ -77,17 +78,18 @@ func (o readOptions) remark(d dialects, bad *record.SyntaxError) string {
 	return o.wanted(d)
 }
 
-// sniffed is how many bytes of an empty log are looked at for a reason, if its lines were counted
-// before.
+// sniffed is how many bytes of a log without records are searched for a reason. It applies only if
+// the log's lines were counted before.
 const sniffed = 1 << 20
 
-// An emptyError says that a log can be read, and has no record of the wanted kind.
+// An emptyError says that a log was read and has no record of the expected kind.
 type emptyError string
 
 func (e emptyError) Error() string { return string(e) }
 
-// explainEmpty returns the error for a log in which no record of the wanted kind was found, with a
-// remark. lines are the lines of the log; 0 if they were not counted.
+// explainEmpty returns the error for a log in which no record of the kind `what` was found. The
+// error ends with the remark. The parameter lines is the number of lines in the log, or 0 if they
+// were not counted.
 func explainEmpty(path string, log io.Reader, what, remark string, lines int) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
@@ -119,7 +121,8 @@ func explainEmpty(path string, log io.Reader, what, remark string, lines int) er
 		seen.lines, remark))
 }
 
-// timeline reads several logs as one, and returns in which of the user's dialects each was read.
+// timeline reads several logs into one timeline. It also returns the dialects in which it read each
+// log.
 func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *timeline.Timeline,
 	read []dialects, err error,
 ) {
@@ -140,16 +143,17 @@ func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *timeline.T
 	return b.Timeline(), read, nil
 }
 
-// ofWorker reports whether a log is one of several workers': others may have done all the work.
+// ofWorker reports whether a log is of one of several workers. Such a log may be empty, because the
+// other workers may have done all the work.
 func ofWorker(tl *timeline.Timeline, name string) bool {
 	return slices.ContainsFunc(tl.Runs, func(r timeline.Run) bool {
 		return r.Start.Pos.Path == name && r.Start.Workers > 1
 	})
 }
 
-// addLog adds a log. It returns an error if the log has nothing to judge: no checkpoint, no
-// out-of-memory message, no failed file, and no file that the pipeline named. Then it is the wrong
-// file, or the pipeline logs too little.
+// addLog adds a log to the builder. It returns an error if the log has nothing to judge: no
+// checkpoint, no out-of-memory message, no failed file, and no file that the pipeline named. The
+// log is then the wrong file, or its pipeline logs too little.
 func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	log, d, err := o.open(path)
 	if err != nil {
@@ -173,7 +177,8 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 		o.remark(d, firstBad(b.SoFar(), displayName(path))), b.SoFar().Lines-lines)
 }
 
-// stoppedBy returns why the run of a log ended early; "" if it did not or the log does not say.
+// stoppedBy returns why the run in a log ended early, or "" if the run did not end early or the log
+// does not say why.
 func stoppedBy(tl *timeline.Timeline, name string) string {
 	for _, run := range tl.Runs {
 		if run.Start.Pos.Path == name && run.End != nil && run.End.Error != "" {
@@ -183,14 +188,14 @@ func stoppedBy(tl *timeline.Timeline, name string) string {
 	return ""
 }
 
-// failedFile reports whether the log says that one of its files did not end well.
+// failedFile reports whether one of the log's files did not end well.
 func failedFile(tl *timeline.Timeline, name string) bool {
 	return slices.ContainsFunc(tl.Files, func(f *timeline.File) bool {
 		return f.Pos.Path == name && f.Status != record.StatusOK && f.Status != record.StatusUnknown
 	})
 }
 
-// firstBad returns a log's first unreadable line; nil if it has none.
+// firstBad returns the first unreadable line of a log, or nil if all lines can be read.
 func firstBad(tl *timeline.Timeline, name string) *record.SyntaxError {
 	if i := slices.IndexFunc(tl.Bad, func(e record.SyntaxError) bool {
 		return e.Pos.Path == name
@@ -200,9 +205,9 @@ func firstBad(tl *timeline.Timeline, name string) *record.SyntaxError {
 	return nil
 }
 
-// judge reads several logs as one and judges them file by file, by the policy of [policyFor]. It
-// keeps the checkpoints of the first files only, so that logs of any length can be judged. sketch,
-// unless it is nil, gets what a plot needs.
+// judge reads several logs into one timeline and judges them file by file, by the policy that
+// [policyFor] finds. It keeps only the checkpoints of the first files, so that logs of any length
+// can be judged. If sketch is not nil, judge adds the data for a plot to it.
 func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*timeline.Timeline,
 	*check.Report, error,
 ) {
@@ -243,9 +248,9 @@ func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*timeline.Time
 	return tl, j.Report(tl), nil
 }
 
-// policyOf finds the policy to judge logs by before they are read: see [policyFor]. If a run's
-// policy counts, it is that of the first run in the heads of the logs. Streams after the first are
-// not opened for it.
+// policyOf finds the policy for judging logs before they are read, like [policyFor]. If a run's
+// policy counts, it is the policy of the first run in the logs' heads. Of the streams among the
+// logs, only the first is opened for this.
 func (o readOptions) policyOf(logs []string) (policy check.Policy, text string, err error) {
 	tl, err := runIn(o.first.head, displayName(o.first.path))
 	for _, path := range logs[1:] {
@@ -269,7 +274,7 @@ func (o readOptions) policyOf(logs []string) (policy check.Policy, text string, 
 	return policyFor(o.policy, tl)
 }
 
-// sameDialects returns an error for a log that was read in other dialects than those of its policy.
+// sameDialects returns an error if a log was read in dialects other than those of its policy.
 func sameDialects(logs []string, read []dialects, policy check.Policy) error {
 	for i, d := range read {
 		if !slices.EqualFunc(d.user, policy.Dialects, dialect.User.Equal) {
@@ -281,12 +286,12 @@ func sameDialects(logs []string, read []dialects, policy check.Policy) error {
 	return nil
 }
 
-// defaultPolicy is looked for in the current folder.
+// defaultPolicy is the policy file in the current folder.
 const defaultPolicy = "vramsoak.yaml"
 
-// policyFor finds the policy to judge by: the file that the user names; else the one that the run
-// was made with, which its log keeps; else vramsoak.yaml in the current folder; else the defaults.
-// text is the file as it is written; empty for the defaults.
+// policyFor finds the policy to judge by. It takes the first of these: the file that the user
+// named, the policy that the run was made with and that its log contains, vramsoak.yaml in the
+// current folder, the defaults. text is the content of the policy file, or empty for the defaults.
 func policyFor(path string, tl *timeline.Timeline) (policy check.Policy, text string, err error) {
 	if path == "" && tl != nil && len(tl.Runs) > 0 {
 		start, err := policyRun(tl)
@@ -311,8 +316,9 @@ func policyFor(path string, tl *timeline.Timeline) (policy check.Policy, text st
 	return policy, string(src), err
 }
 
-// policyRun returns the run by whose policy the logs are judged. The first run of each log counts,
-// because what a pipeline prints comes after it, and they must agree.
+// policyRun returns the run whose policy the logs are judged by. It looks only at the first run of
+// each log, because the pipeline may have printed the later ones. These runs must all have the same
+// policy.
 func policyRun(tl *timeline.Timeline) (record.RunStart, error) {
 	seen := map[string]bool{}
 	first := tl.Runs[0].Start
@@ -332,15 +338,15 @@ func policyRun(tl *timeline.Timeline) (record.RunStart, error) {
 	return first, nil
 }
 
-// How much is quoted of a pipeline's output.
+// Limits for quoting a pipeline's output.
 const (
 	quotedLines = 10
 	quotedTail  = 16 << 10 // bytes of a log
 	quotedBytes = 400      // of a line
 )
 
-// lastLines quotes the last lines that the pipeline printed into the logs. If there are no
-// checkpoints, they often say why.
+// lastLines returns the last lines that the pipeline printed into the logs, as a quotation. If a
+// log has no checkpoints, these lines often say why.
 func lastLines(logs []string) string {
 	var lines []string
 	for _, log := range logs {
@@ -366,7 +372,7 @@ func lastLinesOf(log string) (lines []string) {
 	said := vramlogSays(log)
 	for line := range bytes.Lines(text) {
 		last := lex.Shorten(source.Shown(string(line)), quotedBytes)
-		// Each file may fail alike.
+		// Several files may fail with the same line.
 		if last != "" && !strings.HasPrefix(last, record.HarnessPrefix) &&
 			!slices.Contains(lines, last) {
 			lines = append(lines, last)
@@ -379,8 +385,8 @@ func lastLinesOf(log string) (lines []string) {
 	return lines
 }
 
-// vramlogSays returns the line in which vramlog.py gives its reason for printing no readings. It
-// prints that once, when the process begins.
+// vramlogSays returns the line in which vramlog.py says why it prints no readings. vramlog.py
+// prints this line once, when the process begins.
 func vramlogSays(log string) string {
 	head, _ := headOf(log) // what can be read says more than nothing
 	for line := range bytes.Lines(head) {

@@ -1,5 +1,5 @@
-// Vramsoak soaks GPU pipelines over long batches, reads the memory checkpoints that they log, and
-// fails if memory is not given back.
+// Vramsoak soaks GPU pipelines: it runs them over long batches, reads the memory checkpoints that
+// they log, and fails if they do not give memory back.
 //
 // See vramsoak --help, and the README for how to soak a pipeline of your own.
 package main
@@ -27,7 +27,7 @@ const (
 	exitUndecided = 3
 )
 
-// The end of a command's help: for commands that judge, and for the others.
+// The last lines of a command's help: for commands that judge, and for all others.
 const (
 	verdictStatus = `
 EXIT STATUS
@@ -43,7 +43,7 @@ EXIT STATUS
 `
 )
 
-// All output goes through these: a name in it may come from anywhere and hold control characters.
+// All output goes through these two. A name may come from anywhere and contain control characters.
 var (
 	stdout = sink.NewTerminal(os.Stdout)
 	stderr = sink.NewTerminal(os.Stderr)
@@ -56,7 +56,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the whole program except for the exit. Only here an error becomes an exit code.
+// run does everything except for exiting. It is the only function that turns errors into exit
+// codes.
 func run(args []string) int {
 	root := newRootCommand()
 	root.SetArgs(args)
@@ -80,12 +81,12 @@ func run(args []string) int {
 	return exitPass
 }
 
-// A verdictError is the verdict, other than pass, of a command that has printed its result.
+// A verdictError is the verdict of a command that has printed its result and did not pass.
 type verdictError check.Verdict
 
 func (v verdictError) Error() string { return "verdict: " + string(v) }
 
-// verdict returns nil for a pass.
+// verdict returns nil if the report's verdict is pass, else a verdictError.
 func verdict(r *check.Report) error {
 	if r.Verdict == check.Pass {
 		return nil
@@ -136,8 +137,8 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 	return root
 }
 
-// version returns the module's version, which the Go toolchain recorded when it built the program.
-// In a checkout it is made from the commit.
+// version returns the version that the Go toolchain recorded when it built the program. A build
+// from a checkout gets its version from the commit.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -145,8 +146,8 @@ func version() string {
 	return "unknown"
 }
 
-// quitAsTerm makes SIGQUIT (Ctrl-\) act as SIGTERM. Otherwise the program would end with the stacks
-// of its goroutines.
+// quitAsTerm makes SIGQUIT (Ctrl-\) act like SIGTERM. By default, a Go program prints the stacks of
+// all goroutines and dies.
 func quitAsTerm() {
 	if signal.Ignored(syscall.SIGQUIT) { // as a shell has it for what it runs in the background
 		return
@@ -160,8 +161,8 @@ func quitAsTerm() {
 	}()
 }
 
-// onInterrupt ends the context at the first Ctrl-C, SIGTERM, SIGQUIT or, when the terminal is
-// closed, SIGHUP. At the second it closes kill.
+// onInterrupt returns a context that ends at the first Ctrl-C, SIGTERM, SIGQUIT or SIGHUP (a closed
+// terminal). At the second signal onInterrupt closes the channel kill.
 func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	killed := make(chan struct{})
@@ -170,9 +171,9 @@ func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struc
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// If the reader of our output ends, writes to it fail, but the run must go on. If we ignored
-	// the signal, the pipeline would inherit that. The same holds for a limit on the size of files:
-	// the write fails, and is reported.
+	// The run must go on if the reader of our output dies, or a file reaches its size limit: the write
+	// fails, and is reported. Ignoring these signals would have the same effect, but the pipeline
+	// would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ)
 	done := make(chan struct{})
 	go func() {

@@ -15,14 +15,14 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A measured run is one that can be compared.
+// A measured is a run that can be compared with another.
 type measured struct {
 	*compare.Baseline
-	// report judges its log; nil for a baseline that was saved.
+	// report is the report on the run's log, or nil for a saved baseline.
 	report *check.Report
 }
 
-// measured reads a run folder, a log, or a saved baseline.
+// measured reads a run: a run folder, a log, or a saved baseline.
 func (o readOptions) measured(path string) (measured, error) {
 	logs, err := runfolder.Resolve([]string{path})
 	if err != nil {
@@ -49,10 +49,10 @@ func (o readOptions) measured(path string) (measured, error) {
 	return measured{compare.New(*report.Measured, info), report}, nil
 }
 
-// ourJSON matches the beginning of vramsoak's own JSON. A log may have lines of JSON too.
+// ourJSON matches the beginning of JSON that vramsoak wrote. A log may have lines of other JSON.
 var ourJSON = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"vramsoak\.`)
 
-// isBaseline reports whether a file is a saved baseline, or was meant as one, and not a log.
+// isBaseline reports whether a file is a saved baseline, or was meant to be one, and not a log.
 func isBaseline(path string) (bool, error) {
 	if path == "-" {
 		return false, nil
@@ -78,8 +78,9 @@ func readBaseline(path string) (*compare.Baseline, error) {
 	return b, nil
 }
 
-// runOf returns which run the logs belong to, by run.json beside them, or else by the first line of
-// the log. It returns nothing for several logs that are not the workers' of one run.
+// runOf returns the run that the logs belong to. The data come from run.json beside the logs or,
+// without it, from the first line of the log. The result is empty for several logs that are not the
+// workers' logs of one run.
 func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 	info := compare.RunInfo{}
 	folder := runfolder.Of(logs)
@@ -90,7 +91,7 @@ func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 		start := tl.Runs[0].Start
 		info.Started, info.Version = start.Time, start.Version
 		if start.Command != "" {
-			// An older program wrote it as it was.
+			// An older program wrote the command without masking its secrets.
 			info.Command = []string{secret.Names(nil).Text(start.Command)}
 		}
 	}
@@ -107,7 +108,7 @@ func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 	return comparedInfo(run), nil
 }
 
-// comparedInfo returns what a baseline keeps of run.json.
+// comparedInfo returns the part of run.json that a baseline keeps.
 func comparedInfo(r runfolder.Info) compare.RunInfo {
 	gpus := make([]string, len(r.GPUs))
 	for i, g := range r.GPUs {
@@ -121,7 +122,7 @@ func comparedInfo(r runfolder.Info) compare.RunInfo {
 	}
 }
 
-// references are earlier runs to compare a run with.
+// references are earlier runs that the current run is compared with.
 type references []measured
 
 const baselineUsage = "compare with an earlier `run`: a saved baseline, a run folder or a log; " +
@@ -139,8 +140,8 @@ func (o readOptions) references(paths []string) (references, error) {
 	return all, nil
 }
 
-// join adds the comparison with each reference to a report, which must have its measurements. It
-// prints on standard error how the runs differ otherwise.
+// join adds the comparison with each reference to a report, which must contain measurements. It
+// prints other differences between the runs on standard error.
 func (refs references) join(report *check.Report, run compare.RunInfo) {
 	if len(refs) == 0 {
 		return

@@ -11,25 +11,25 @@ import (
 	"vramsoak/parser/source"
 )
 
-// readOptions control how logs are read.
+// A readOptions controls how logs are read.
 type readOptions struct {
-	// trends and measures ask for these parts of a report: see [check.Judge].
+	// trends and measures are set to include these parts in a report: see [check.Judge].
 	trends, measures bool
-	// policy is the file with the user's dialects; "" for the one by which [policyFor] judges.
+	// policy is the file with the user's dialects, or "" for the policy that [policyFor] finds.
 	policy string
-	// policyFlag is the flag that names that file; "" for --policy.
+	// policyFlag is the flag that names the file, or "" for --policy.
 	policyFlag string
-	// dialect is the only one that is read; "" for all.
+	// dialect is the name of the only dialect to read, or "" for all dialects.
 	dialect string
-	// first is the first log if it was opened to find the policy; else nil.
+	// first is the first log, if it was opened to find the policy, else nil.
 	first *peeked
 }
 
-// headMax is how many bytes of a log are searched for the harness's first line, which keeps the
-// policy that the run was made with.
+// headMax is how many bytes of a log are searched for the harness's first line. This line contains
+// the policy that the run was made with.
 const headMax = 1 << 20
 
-// open opens a log and returns the dialects to read it in. A stream comes as a [sniffer].
+// open opens a log, and returns the dialects to read it in. It returns a stream as a [sniffer].
 func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) {
 	p := o.first.take(path)
 	if p == nil {
@@ -53,15 +53,15 @@ func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) 
 	return &sniffer{Log: p.log, all: io.MultiReader(bytes.NewReader(p.head), p.log)}, d, nil
 }
 
-// A peeked log is open, and its first bytes have been read.
+// A peeked is an open log whose first bytes were read.
 type peeked struct {
 	path string
 	log  *source.Log // nil once the log was taken
 	head []byte      // at most headMax bytes
 }
 
-// peek opens a log and reads its head. Of a stream it reads only what has come already, unless
-// whole is set: then it waits for as much as of a file.
+// peek opens a log and reads its head. Of a stream it reads only the bytes that have arrived. If
+// the parameter whole is set, it waits for as many bytes as it reads of a file.
 func peek(path string, whole bool) (*peeked, error) {
 	log, err := parser.Open(path)
 	if err != nil {
@@ -77,8 +77,8 @@ func peek(path string, whole bool) (*peeked, error) {
 	return p, nil
 }
 
-// take returns a copy of p for the caller to read and close, or nil if p is not of this path or was
-// taken already.
+// take returns a copy of p, which the caller must read and close. It returns nil if p is of another
+// path or was taken before.
 func (p *peeked) take(path string) *peeked {
 	if p == nil || p.log == nil || p.path != path {
 		return nil
@@ -95,8 +95,8 @@ func (p *peeked) close() {
 	}
 }
 
-// firstOf reads the first line of a stream that a program may still be writing, with what comes
-// along with it. The line may end with the carriage return of a progress bar.
+// firstOf reads from a stream until it has the first line, which a program may still be writing. It
+// returns all bytes that it got. The line may end with the carriage return of a progress bar.
 func firstOf(r io.Reader, buf []byte) (head []byte) {
 	for len(head) < len(buf) && !bytes.ContainsAny(head, "\r\n") {
 		n, err := r.Read(buf[len(head):])
@@ -107,8 +107,8 @@ func firstOf(r io.Reader, buf []byte) (head []byte) {
 	return head
 }
 
-// headOf returns the beginning of a file. It does not open a stream, because the writer of a FIFO
-// gets SIGPIPE when the FIFO is closed again.
+// headOf returns the beginning of a file. It does not open a stream: if it opened and closed a
+// FIFO, the program that writes the FIFO would die of SIGPIPE.
 func headOf(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, nil
@@ -123,19 +123,19 @@ func headOf(path string) ([]byte, error) {
 	return head, nil
 }
 
-// The garbage collector works harder once the program holds more than allowedPerByte times the
-// bytes read, plus allowedFree. docs/reference/limits.md promises 20 times: the difference is the
-// margin for memory that is still in use and cannot be collected.
+// The garbage collector works harder if the program holds more than allowedPerByte times the bytes
+// read, plus allowedFree. docs/reference/limits.md promises at most 20 times. The margin between
+// the two is for memory in use, which cannot be collected.
 const (
 	allowedPerByte = 10
 	allowedFree    = 32 << 20 // bytes, besides the some 30 MiB of the program and its tables
 )
 
-// allowed counts the bytes of logs that this process has read or is about to read.
+// allowed is the number of bytes of logs that this process has read or is about to read.
 var allowed atomic.Int64
 
-// allow raises the memory limit for a log that is about to be read. The size of a compressed log or
-// of a stream does not say how much text it holds, so the limit is raised while it is read.
+// allow raises the memory limit for a log before it is read. For a compressed log or a stream, the
+// size of the text is unknown, so the limit is raised step by step while it is read.
 func allow(log *source.Log) {
 	size, known := log.Size()
 	if !known {
@@ -146,13 +146,13 @@ func allow(log *source.Log) {
 
 func raise(by int64) { debug.SetMemoryLimit(allowedFree + allowedPerByte*allowed.Add(by)) }
 
-// An allowing reader raises the memory limit while it is read.
+// An allowing reader raises the memory limit as bytes are read through it.
 type allowing struct {
 	io.Reader
 	pending int64 // bytes that were read since the limit was raised
 }
 
-// allowedStep is how many bytes are read before the limit is raised again. Raising it stops the
+// allowedStep is how many bytes are read between two raises of the limit. Each raise stops the
 // program for a moment.
 const allowedStep = 1 << 20
 

@@ -85,7 +85,7 @@ With --follow parse goes on as the log grows, also when it is replaced or trunca
 	return cmd
 }
 
-// useDialectFile replaces a policy's dialects by those of the file that the user names.
+// useDialectFile replaces the policy's dialects by the dialects in the file that the user named.
 func (o *parseOptions) useDialectFile() error {
 	if o.dialectFile == "" {
 		return nil
@@ -116,8 +116,8 @@ func runParse(out, diagnostics io.Writer, logs []string, opts parseOptions) erro
 	return err
 }
 
-// comesSlowly reports whether a log is not a regular file, so that a program may still be writing
-// it.
+// comesSlowly reports whether a log may still be written by another program, because it is not a
+// regular file.
 func comesSlowly(path string) bool {
 	stat := func() (os.FileInfo, error) { return os.Stat(path) }
 	if path == "-" {
@@ -127,7 +127,7 @@ func comesSlowly(path string) bool {
 	return err == nil && !info.Mode().IsRegular()
 }
 
-// runFollow prints the records of a log that grows, until it is interrupted.
+// runFollow prints the records of a growing log until it is interrupted.
 func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string,
 	opts parseOptions,
 ) error {
@@ -151,7 +151,7 @@ func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string,
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A word beside the records.
+	// Notices go to another output than the records.
 	notice := func(text string) { _, _ = sink.Fprintf(diagnostics, "%s\n", text) }
 	counts, err := records.Write(out, d.set.Follow(ctx, path, displayName(path), notice),
 		records.Options{Format: opts.format, Live: true})
@@ -162,7 +162,7 @@ func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string,
 	return err
 }
 
-// runTrial shows what the dialects of a file read in logs.
+// runTrial shows what the dialects in a file read in the logs.
 func runTrial(out io.Writer, logs []string, opts parseOptions) error {
 	dialects, err := dialectsOf(opts.dialectFile, opts.read.dialect)
 	if err != nil {
@@ -195,7 +195,7 @@ func tryLog(path string, dialects []dialect.User, yield func(table.Trial, error)
 	return true
 }
 
-// dialectsOf returns the dialects in a file, or the one with a name.
+// dialectsOf returns all dialects in a file, or only the dialect with the given name.
 func dialectsOf(file, name string) ([]dialect.User, error) {
 	src, err := strictyaml.ReadFile(file)
 	if err != nil {

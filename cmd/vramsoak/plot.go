@@ -22,14 +22,14 @@ import (
 type plotOptions struct {
 	output string
 	over   string
-	// fragmentation draws the allocator's segments.
+	// fragmentation is set to draw the allocator's segments.
 	fragmentation bool
 
 	read readOptions
 	size plots.Options
 }
 
-// What a plot may be drawn over.
+// The values of --over: the x axis of a plot.
 const (
 	overTime  = "time"
 	overFiles = "files"
@@ -106,7 +106,7 @@ func runPlot(paths []string, opts plotOptions) error {
 	})
 }
 
-// runPlotFragmentation draws the segments of an allocator over time, from logs or PyTorch's
+// runPlotFragmentation draws an allocator's segments over time. The paths are logs or PyTorch's
 // snapshots.
 func runPlotFragmentation(paths []string, format string, opts plotOptions) error {
 	var picture fragmentation.Maps
@@ -146,15 +146,15 @@ func (o readOptions) addSegments(picture *fragmentation.Maps, path string) error
 	return nil
 }
 
-// isSnapshot reports whether a file is a PyTorch snapshot. A pickle begins with 0x80 and its
-// protocol, 2 to 5.
+// isSnapshot reports whether a file is a PyTorch snapshot. A snapshot is a pickle, which begins
+// with the byte 0x80 and the protocol's version, 2 to 5.
 func isSnapshot(path string) bool {
 	head, err := headOf(path) // an error comes again
 	return err == nil && (len(head) > 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 ||
 		strings.HasSuffix(path, ".pickle"))
 }
 
-// addSnapshot adds the segments of a snapshot, of each device that has some.
+// addSnapshot adds the segments of each device in a snapshot.
 func addSnapshot(picture *fragmentation.Maps, path string) error {
 	snap, err := snapshot.Open(path)
 	if err != nil {

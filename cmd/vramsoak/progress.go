@@ -12,8 +12,9 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// A display shows progress on the last line of a terminal; on other outputs it shows none. Warnings
-// that are written to it go above that line. A soak goes on if the terminal is closed.
+// A display shows progress on the last line of a terminal. On other outputs it shows no progress.
+// Warnings that are written to a display appear above the progress line. A soak goes on if its
+// terminal is closed.
 type display struct {
 	out      *sink.Terminal
 	terminal bool
@@ -32,7 +33,7 @@ func (d *display) show(p harness.Progress) {
 	}
 }
 
-// Write writes whole lines.
+// Write writes whole lines above the progress line.
 func (d *display) Write(b []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -46,7 +47,7 @@ func (d *display) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// say shows a line; "" clears it.
+// say shows a progress line. An empty line clears it.
 func (d *display) say(line string) {
 	if !d.terminal {
 		return
@@ -61,7 +62,7 @@ func (d *display) say(line string) {
 	_ = d.out.Overwrite(d.line)
 }
 
-// close leaves the last state on a line of its own.
+// close leaves the last progress line on the screen and ends it.
 func (d *display) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +72,7 @@ func (d *display) close() {
 	}
 }
 
-// progressLine returns the progress of a soak, of one worker or of several:
+// progressLine returns the progress of a soak with one worker or several:
 //
 //	23/60 files, 1 failed  allocated 130 MiB  reserved 158 MiB  left 0:21  0024.wav
 //	23/60 files  left 0:21  | GPU 0  allocated 130 MiB  0024.wav  | GPU 1  allocated 131 MiB  0025.wav
@@ -107,7 +108,7 @@ func progressLine(p harness.Progress) string {
 	return b.String()
 }
 
-// reading adds those of the quantities that a checkpoint has.
+// reading appends each of the given quantities that the reading has.
 func reading(b *strings.Builder, r record.Reading, quantities ...record.Quantity) {
 	for _, q := range quantities {
 		if s, ok := r.Get(q); ok {
@@ -125,7 +126,7 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// fit cuts a line to at most so many characters.
+// fit cuts a line to at most `width` characters.
 func fit(s string, width int) string {
 	runes := []rune(s)
 	return string(runes[:min(len(runes), max(0, width))])

@@ -15,7 +15,7 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// allocatorConf is the environment variable with the settings of PyTorch's allocator.
+// allocatorConf is the environment variable from which PyTorch's allocator reads its settings.
 const allocatorConf = "PYTORCH_CUDA_ALLOC_CONF"
 
 type replayOptions struct {
@@ -76,7 +76,7 @@ is standard input.`,
 	return cmd
 }
 
-// device returns the card that the flags describe.
+// device returns the simulated card that the flags describe.
 func (o replayOptions) device() (*allocator.Device, error) {
 	config := allocator.DeviceConfig{}
 	var err error
@@ -107,7 +107,7 @@ func (o replayOptions) device() (*allocator.Device, error) {
 	return allocator.NewDevice(config), nil
 }
 
-// typedSize reads the size that a flag gives.
+// typedSize reads a size that the user typed as the value of a flag.
 func typedSize(flag, text string) (int64, error) {
 	size, err := lex.ParseSize(text)
 	if err != nil {

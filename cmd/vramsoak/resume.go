@@ -16,10 +16,10 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// perRun are the flags that a resumed run does not take over.
+// perRun are the flags that a resumed run does not take from the original run.
 var perRun = []string{"resume", "runs", "format"}
 
-// givenFlags returns the flags that were given, with their values.
+// givenFlags returns the values of the flags that the user gave, without those in perRun.
 func givenFlags(flags *pflag.FlagSet) map[string][]string {
 	given := map[string][]string{}
 	flags.Visit(func(f *pflag.Flag) {
@@ -37,8 +37,8 @@ func flagValues(f *pflag.Flag) []string {
 	return []string{f.Value.String()}
 }
 
-// takeUp opens the run of --resume, gives the command the flags that the run was begun with, and
-// changes to the folder that it was begun in. What was given beside --resume must not contradict
+// takeUp opens the run that --resume names. It sets the flags of the original run and changes to
+// the run's working folder. Flags and a command given together with --resume must not contradict
 // the run.
 func takeUp(cmd *cobra.Command, dir string, command []string) (*runfolder.Run, error) {
 	run, err := runfolder.Open(runfolder.Around(dir))
@@ -66,7 +66,7 @@ func takeUp(cmd *cobra.Command, dir string, command []string) (*runfolder.Run, e
 	return run, run.Enter()
 }
 
-// sameFlags names the flags that are given otherwise than when the run was begun.
+// sameFlags returns an error that names the flags whose values differ from the original run.
 func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
 	var errs []error
 	flags.Visit(func(f *pflag.Flag) {
@@ -88,7 +88,7 @@ func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// goOn returns how to resume a run.
+// goOn returns a sentence on how to resume a run.
 func goOn(dir string, info runfolder.Info) string {
 	say := "go on with: vramsoak soak --resume " + sink.Shell(dir)
 	if info.Digest != "" {
@@ -97,7 +97,8 @@ func goOn(dir string, info runfolder.Info) string {
 	return say
 }
 
-// cutShort returns how to resume the run of these logs; "" if it has ended, or cannot be resumed.
+// cutShort returns a sentence on how to resume the run of these logs. It returns "" if the run has
+// ended or cannot be resumed.
 func cutShort(logs []string, tl *timeline.Timeline) string {
 	dir := runfolder.Of(logs)
 	if dir == "" || !slices.ContainsFunc(tl.Runs, func(r timeline.Run) bool {

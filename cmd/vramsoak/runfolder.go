@@ -29,8 +29,9 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// newRun makes a run folder with all that it takes to resume the run. No process has been started
-// yet. undo removes the folder, and the folder of runs if newRun made that too.
+// newRun makes a run folder with everything that is necessary to resume the run. It starts no
+// process. The function undo removes the folder again, and the folder of all runs if newRun made
+// it.
 func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []queue.Input) (
 	dir string, info runfolder.Info, undo func(), err error,
 ) {
@@ -59,7 +60,7 @@ func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []queu
 	return cfg.Dir, info, undo, nil
 }
 
-// runInfo returns the run.json of a run that begins.
+// runInfo returns the content of run.json for a new run.
 func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML,
 	started time.Time,
 ) (runfolder.Info, error) {
@@ -99,7 +100,8 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML,
 	return info, err
 }
 
-// shownCommand returns the command with its secrets masked, and its digest if it has any.
+// shownCommand returns the command with its secrets masked. If the command has secrets, it also
+// returns the command's digest.
 func shownCommand(cfg harness.Config) (masked []string, digest string, err error) {
 	masked, found := cfg.Secrets.Arguments(cfg.Command)
 	if found {
@@ -108,7 +110,7 @@ func shownCommand(cfg harness.Config) (masked []string, digest string, err error
 	return masked, digest, err
 }
 
-// gitCommit returns the commit of the current folder; "" outside of a repository or without git.
+// gitCommit returns the commit of the current folder, or "" outside of a repository or without git.
 func gitCommit() string {
 	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
 	if err != nil {
@@ -133,7 +135,7 @@ func writeBatch(dir string, files []queue.Input) error {
 	})
 }
 
-// writeReports writes the reports beside the log, except for the plots.
+// writeReports writes all reports into the run folder, except for the plots.
 func writeReports(dir string, tl *timeline.Timeline, report *check.Report) error {
 	for _, file := range []struct {
 		name  string
@@ -152,14 +154,14 @@ func writeReports(dir string, tl *timeline.Timeline, report *check.Report) error
 	return nil
 }
 
-// writePlots writes the plots beside the log.
+// writePlots writes the plots into the run folder.
 func writePlots(dir string, chart *memory.Chart) error {
 	for _, format := range []string{"png", "svg"} {
 		debug.FreeOSMemory() // so that the next picture reuses the memory of the last one
 		err := writeFile(filepath.Join(dir, "memory."+format), func(w io.Writer) error {
 			return chart.Plot(w, format, plots.Options{})
 		})
-		// Every file failed before a checkpoint.
+		// There is nothing to plot if every file failed before its first checkpoint.
 		if err != nil && !errors.Is(err, memory.ErrNothing) {
 			return err
 		}
@@ -167,7 +169,7 @@ func writePlots(dir string, chart *memory.Chart) error {
 	return nil
 }
 
-// writeFile writes a whole file or none: no reader ever sees half of it.
+// writeFile writes a file completely or not at all, so that no reader sees half of it.
 func writeFile(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it", path)
@@ -187,8 +189,8 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// bare returns an error of the file system without the name of its file, which may be a temporary
-// one.
+// bare returns an error of the file system without the file's name. The name may be of a temporary
+// file, which would confuse the user.
 func bare(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -12,7 +12,7 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// stdinPath stands for standard input.
+// stdinPath is the path that means standard input.
 const stdinPath = "-"
 
 // scenarioFile reads a file, or standard input.
@@ -27,8 +27,8 @@ func scenarioFile(path string) ([]byte, error) {
 	return src, nil
 }
 
-// warnOfEnvironment warns if the environment has settings of the allocator, which a simulation does
-// not use.
+// warnOfEnvironment warns if an environment variable has settings for the allocator. A simulation
+// ignores the variable.
 func warnOfEnvironment(s *scenario.Scenario, out io.Writer) {
 	const name = "PYTORCH_CUDA_ALLOC_CONF"
 	if conf := os.Getenv(name); conf != "" && conf != s.Env[name] {
@@ -45,10 +45,10 @@ func lengthsOf(f scenario.Files) string {
 	return fmt.Sprintf("%.4g to %.4g s", f.Low, f.High)
 }
 
-// autoGPU stands for the card of this machine.
+// autoGPU is the value of --gpu that means this machine's card.
 const autoGPU = "auto"
 
-// cardFor returns the card that --gpu names, which replaces the scenario's.
+// cardFor returns the card that --gpu names. It replaces the scenario's card.
 func cardFor(s *scenario.Scenario, name string) (scenario.GPU, error) {
 	if name == autoGPU {
 		gpu, err := thisGPU()
@@ -67,7 +67,8 @@ func cardFor(s *scenario.Scenario, name string) (scenario.GPU, error) {
 	return s.GPU.Replaced(card), nil
 }
 
-// thisGPU returns the first GPU that a pipeline would see here, with what is in use on it now.
+// thisGPU returns the first GPU that a pipeline would see on this machine, with the memory in use
+// on it now.
 func thisGPU() (scenario.GPU, error) {
 	nvml, err := meter.OpenNVML()
 	if err != nil {
@@ -92,7 +93,8 @@ func thisGPU() (scenario.GPU, error) {
 	return gpu, nil
 }
 
-// lint returns an error for what is wrong in a scenario on its card, and prints warnings.
+// lint prints warnings about a scenario on its card, and returns an error if the linter found
+// mistakes.
 func lint(s *scenario.Scenario, diagnostics io.Writer) error {
 	var refused []error
 	for _, m := range s.Lint() {

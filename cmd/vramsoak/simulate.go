@@ -140,8 +140,7 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
 	return err
 }
 
-// firstFile returns the place in the batch of the first file, which a soak puts into the
-// environment.
+// firstFile returns the number of the first file in the batch. A soak passes it in the environment.
 func firstFile() (int, error) {
 	text := os.Getenv(harness.EnvFirst)
 	if text == "" {
@@ -154,8 +153,8 @@ func firstFile() (int, error) {
 	return n, nil
 }
 
-// pathsOf yields the files whose paths come one a line. It flushes the output before it waits for
-// the next one.
+// pathsOf yields the files whose paths it reads, one in each line. It flushes the output before it
+// waits for the next path.
 func pathsOf(in io.Reader, out *bufio.Writer) iter.Seq2[simulator.File, error] {
 	return func(yield func(simulator.File, error) bool) {
 		for lines := bufio.NewReader(in); ; {
@@ -180,8 +179,9 @@ func pathsOf(in io.Reader, out *bufio.Writer) iter.Seq2[simulator.File, error] {
 	}
 }
 
-// wallClock returns a clock for lines in real time, at a pace of virtual seconds a second; 0 does
-// not wait.
+// wallClock returns a function that waits until a virtual time is reached and returns the real
+// time. The parameter pace is the number of virtual seconds in each real second. With a pace of 0,
+// the function does not wait.
 func wallClock(pace float64, out *bufio.Writer) func(seconds float64) time.Time {
 	began := time.Now()
 	return func(seconds float64) time.Time {
@@ -196,7 +196,7 @@ func wallClock(pace float64, out *bufio.Writer) func(seconds float64) time.Time 
 	}
 }
 
-// simulated sums up a run in one line.
+// simulated returns a summary of a simulated run in one line.
 func simulated(s *scenario.Scenario, o *simulator.Outcome) string {
 	text := fmt.Sprintf("%d files, %d failed, peak %s allocated, %s reserved of %s; %.1f audio "+
 		"hours per hour",
@@ -219,8 +219,8 @@ func simulated(s *scenario.Scenario, o *simulator.Outcome) string {
 	return text
 }
 
-// processTraces write the requests to a simulation's allocator as traces for vramsoak replay. Each
-// process has a trace of its own: the second one's is in PATH.2 and so on.
+// A processTraces writes the requests to a simulation's allocator as traces for vramsoak replay.
+// Each process gets its own file: PATH for the first process, PATH.2 for the second, and so on.
 type processTraces struct {
 	path      string
 	processes int
@@ -253,7 +253,7 @@ func (t *processTraces) begin(conf string, card allocator.DeviceConfig) func(tra
 	}
 }
 
-// end ends the current trace, and returns the first error of all traces.
+// end ends the current trace. It returns the first error of all traces so far.
 func (t *processTraces) end() error {
 	if t.file == nil {
 		return t.err

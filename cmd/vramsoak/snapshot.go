@@ -26,7 +26,7 @@ type snapshotOptions struct {
 	show   text.SnapshotOptions
 }
 
-// allDevices is the value of --device if none is chosen.
+// allDevices is the value of --device that selects all devices.
 const allDevices = -1
 
 func newSnapshotCommand() *cobra.Command {
@@ -69,8 +69,8 @@ the end or when memory runs out.`,
 	return cmd
 }
 
-// snapshotGarbage is the GOGC percentage while a snapshot is read. A low one keeps the program's
-// memory below 20 times the size of the file.
+// snapshotGarbage is the GOGC percentage while a snapshot is read. A low percentage keeps the
+// program's memory below 20 times the size of the file.
 const snapshotGarbage = 25
 
 func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
@@ -119,7 +119,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 	return text.Snapshot(out, analyses, opts.show)
 }
 
-// writeMaps writes the segments of all devices as lines of a log.
+// writeMaps writes the segments of all devices as log lines, see package segments.
 func writeMaps(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analysis) error {
 	for i := range snap.Devices {
 		for m := range snap.Devices[i].Maps(analyses[i].Trace) {
@@ -131,7 +131,7 @@ func writeMaps(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analys
 	return nil
 }
 
-// choose drops all devices except the one that was asked for.
+// choose drops all devices except the selected one.
 func choose(snap *snapshot.Snapshot, path string, device int) error {
 	if len(snap.Devices) == 0 {
 		return fmt.Errorf("%s: expected segments or events of a device, found none; take the "+

@@ -199,7 +199,7 @@ place in the batch of the first file that the process is given.`,
 	return cmd
 }
 
-// runSoak begins a run, or resumes one.
+// runSoak begins a new run, or resumes the run `past` if that is not nil.
 func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string,
 	past *runfolder.Run,
 ) error {
@@ -305,7 +305,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	return finish(out, cfg, write, refs, info.Ended(outcome), runErr, outcome)
 }
 
-// judgedBy returns the policy of the run.
+// judgedBy returns the policy to judge the run by.
 func (o soakOptions) judgedBy(past *runfolder.Run) (policy check.Policy, text string, err error) {
 	if past != nil {
 		return past.Policy, past.Info.Config.Policy, nil
@@ -313,7 +313,7 @@ func (o soakOptions) judgedBy(past *runfolder.Run) (policy check.Policy, text st
 	return policyFor(o.policy, nil)
 }
 
-// batch returns one round of the run's files.
+// batch returns the files of one round of the run.
 func (o soakOptions) batch(past *runfolder.Run) ([]queue.Input, error) {
 	if past != nil {
 		return runfolder.ReadBatch(past.Dir)
@@ -321,7 +321,7 @@ func (o soakOptions) batch(past *runfolder.Run) ([]queue.Input, error) {
 	return inputs("--files", o.files)
 }
 
-// gpusOf returns the GPUs that the run works on, or that a resumed run worked on.
+// gpusOf returns the GPUs of the run. A resumed run keeps its GPUs.
 func (o soakOptions) gpusOf(past *runfolder.Run, nvml *meter.NVML) ([]int, error) {
 	text := o.gpus
 	if past != nil {
@@ -348,7 +348,8 @@ func (o soakOptions) gpusOf(past *runfolder.Run, nvml *meter.NVML) ([]int, error
 	})
 }
 
-// runOn runs one worker on each GPU or, without workers, one on what the pipeline sees.
+// runOn runs one worker on each GPU. Without workers, it runs one pipeline, which uses the GPUs
+// that it sees.
 func runOn(ctx context.Context, cfg harness.Config, workers []harness.Worker) (*harness.Outcome,
 	error,
 ) {
@@ -376,7 +377,8 @@ func workersOn(gpus []int, nvml *meter.NVML) []harness.Worker {
 	return workers
 }
 
-// deviceLimit reads --max-device-used: "90%" or "20GiB"; "" is no limit.
+// deviceLimit reads the value of --max-device-used: "90%" or "20GiB". An empty value means no
+// limit.
 func deviceLimit(s string) (sample.Limit, error) {
 	if s == "" {
 		return sample.Limit{}, nil
@@ -389,7 +391,8 @@ func deviceLimit(s string) (sample.Limit, error) {
 	return limit, nil
 }
 
-// idleLimit reads --max-idle-used; nil allows any amount.
+// idleLimit reads the value of --max-idle-used. It returns nil for an empty value, which allows any
+// amount.
 func idleLimit(text string) (*sample.Limit, error) {
 	if text == "" {
 		return nil, nil
@@ -401,8 +404,8 @@ func idleLimit(text string) (*sample.Limit, error) {
 	return &limit, nil
 }
 
-// finish judges the run and writes the run folder. It reads the log back from the disk, so the
-// verdict is the one that vramsoak check gives.
+// finish judges the run and writes the run folder. It reads the log from the disk again, so that
+// the verdict is the same as that of vramsoak check.
 func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references,
 	info runfolder.Info, runErr error,
 	outcome *harness.Outcome,
@@ -448,14 +451,14 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	debug.FreeOSMemory()
 	err = errors.Join(writeReports(cfg.Dir, tl, report), write(out, tl, report))
 	end := cmp.Or(runErr, verdict(report))
-	// The plots come last: then only the chart is still in memory.
+	// The plots come last, when only the chart is still in memory.
 	if err := errors.Join(err, writePlots(cfg.Dir, chart)); err != nil {
 		return errors.Join(runErr, err)
 	}
 	return end
 }
 
-// openNVML returns nil if there is no driver.
+// openNVML returns a nil NVML if this machine has no driver.
 func openNVML() (nvml *meter.NVML, closeNVML func()) {
 	nvml, err := meter.OpenNVML()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"vramsoak/harness/secret"
 )
 
-// wants demands from least to most arguments; if most is 0, any number. what names them for a
-// person.
+// wants returns a check that a command has from least to most arguments, or any number if most is
+// 0. The parameter what describes the arguments for a person.
 func wants(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most == 0 || len(args) <= most) {
@@ -27,8 +27,9 @@ func wants(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// refuseDSNs makes a command and those below it refuse the address of a database if a file or a
-// name is expected. Otherwise its password could end in a file's name or in a message.
+// refuseDSNs makes a command and its subcommands refuse a database's address as an argument,
+// because they expect a file or a name there. Otherwise the address's password could appear in a
+// file's name or in a message.
 func refuseDSNs(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		refuseDSNs(sub)
@@ -57,7 +58,7 @@ func refuseDSNs(cmd *cobra.Command) {
 	}
 }
 
-// takesCommand reports whether the arguments are a command to run, also without -- before it.
+// takesCommand reports whether the arguments are a command to run, even without -- before them.
 func takesCommand(cmd *cobra.Command) bool { return cmd.Name() == "soak" }
 
 func notAFile(expected string) string {
@@ -66,7 +67,7 @@ func notAFile(expected string) string {
 		"--db or VRAMSOAK_HISTORY, and a file of such a name with ./ before it"
 }
 
-// example returns the first command line of a command's examples.
+// example returns the first command line in the examples of a command.
 func example(cmd *cobra.Command) string {
 	lines := strings.Split(cmd.Example, "\n")
 	i := slices.IndexFunc(lines, func(line string) bool {
@@ -75,7 +76,8 @@ func example(cmd *cobra.Command) string {
 	return strings.TrimSpace(lines[max(0, i)])
 }
 
-// wantsNone refuses arguments. If the command has subcommands, the argument is an unknown one.
+// wantsNone returns an error if there are arguments. If the command has subcommands, the error says
+// that the argument is an unknown subcommand.
 func wantsNone(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -93,7 +95,7 @@ func wantsNone(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
 }
 
-// flagTrouble returns what is wrong with a flag, and what is expected.
+// flagTrouble returns an error that says what is wrong with a flag and what is expected.
 func flagTrouble(cmd *cobra.Command, err error) error {
 	see := "; see " + cmd.CommandPath() + " --help"
 	if bad, is := errors.AsType[*pflag.InvalidValueError](err); is {
@@ -122,7 +124,7 @@ func withoutDSN(value string) string {
 	return value
 }
 
-// valueOf returns what a flag of a type takes; "" if its own error says it.
+// valueOf returns which values a flag of a type takes, or "" if the flag's own error says so.
 func valueOf(kind string) string {
 	switch kind {
 	case "int":

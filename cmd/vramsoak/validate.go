@@ -38,7 +38,8 @@ type validateOptions struct {
 	live    liveOptions
 }
 
-// validateStatus has the codes of every command that judges, in the words of validate.
+// validateStatus describes the exit codes of validate, which are the same as for all commands that
+// judge.
 const validateStatus = `
 EXIT STATUS
   0  it fits
@@ -154,7 +155,8 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 	return verdict(r.Checks)
 }
 
-// validate gathers what is known of the batch beside its file, and answers whether it fits.
+// validate collects what is known about the batch besides its file, and answers whether the batch
+// fits.
 func validate(ctx context.Context, batch *validation.Batch,
 	opts validateOptions,
 ) (*validation.Report, error) {
@@ -198,10 +200,10 @@ func writeTable(out io.Writer, batch *validation.Batch, format string) error {
 	return text.Cards(out, t, textOptions(out))
 }
 
-// defaultFiles is how many files are simulated if neither the file nor --files says.
+// defaultFiles is how many files are simulated if neither the scenario nor --files gives a number.
 const defaultFiles = 50
 
-// readValidated reads the file, prints the linter's warnings, and applies the flags.
+// readValidated reads the scenario, prints the linter's warnings, and applies the flags.
 func readValidated(path string, opts validateOptions) (*validation.Batch, error) {
 	src, err := scenarioFile(path)
 	if err != nil {
@@ -258,7 +260,7 @@ func readValidated(path string, opts validateOptions) (*validation.Batch, error)
 	return b, lint(read, stderr)
 }
 
-// pictureCommand returns the command line that draws why a batch fails.
+// pictureCommand returns the command line that draws a picture of why a batch fails.
 func pictureCommand(path string, opts validateOptions) string {
 	simulate := "vramsoak simulate " + sink.Shell(path)
 	if opts.gpu != "" {
@@ -270,8 +272,8 @@ func pictureCommand(path string, opts validateOptions) string {
 	return simulate + " | vramsoak plot --fragmentation - -o map.png"
 }
 
-// liveFiles is how many files the real command is given: the first loads models and warms up, the
-// second is like all others.
+// liveFiles is the number of files that the real command gets. During the first file it loads
+// models and warms up. The second file is like all later ones.
 const liveFiles = 2
 
 type liveOptions struct {
@@ -292,7 +294,7 @@ func (o *liveOptions) flags(f *pflag.FlagSet) {
 		"longer; 0 is no limit")
 }
 
-// check returns what a live run lacks, or what is given without one.
+// check returns an error if a flag of a live run is missing, or is given without --live.
 func (o *liveOptions) check() error {
 	switch {
 	case !o.on && (len(o.command) > 0 || len(o.batch) > 0 || o.feed != "" || o.timeout != 0):
@@ -311,8 +313,8 @@ func (o *liveOptions) check() error {
 	return nil
 }
 
-// run runs the real command over the first two files, with the environment that the file gives, and
-// reads its log.
+// run runs the real command over the first files, with the environment from the scenario, and reads
+// its log.
 func (o *liveOptions) run(ctx context.Context, policy check.Policy,
 	env map[string]string,
 ) (*validation.LiveRun, error) {
@@ -335,7 +337,7 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy,
 		Command: o.command, Files: files[:min(liveFiles, len(files))], Feed: harness.Feed(o.feed),
 		Timeout: o.timeout,
 		Dir:     dir, Version: version(), Dialects: dialects, Reaper: true, Progress: display.show,
-		// The answer says how the files ended.
+		// Less important messages are dropped, because the answer says how the files ended.
 		Logger: slog.New(slog.NewTextHandler(display,
 			&slog.HandlerOptions{Level: slog.LevelError})),
 	}

@@ -8,8 +8,8 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Comparison writes the verdict on a comparison and the comparison itself as one object. It encodes
-// one metric at a time, because a log can have 120,000.
+// Comparison writes the verdict on a comparison and the comparison as one JSON object. It encodes
+// one metric at a time, because a log may have 120,000 metrics.
 func Comparison(w io.Writer, c *compare.Comparison, r *check.Report) error {
 	short := *c
 	short.Changes = []compare.Change{}

@@ -7,9 +7,9 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Snapshot writes the analysis of a memory snapshot as one object. Sizes are bytes, times
-// microseconds. It encodes the items of lists one at a time: even a small snapshot may have many
-// sites with long names, each in several lists.
+// Snapshot writes the analysis of a memory snapshot as one JSON object. Sizes are in bytes and
+// times in microseconds. Snapshot encodes one list item at a time, because even a small snapshot
+// may have many sites with long names, and several lists repeat these names.
 func Snapshot(w io.Writer, path string, devices []*snapshot.Analysis) error {
 	var lists []sink.List
 	short := make([]snapshot.Analysis, len(devices)) // without the lists

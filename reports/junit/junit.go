@@ -17,11 +17,12 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Write writes a judged run as JUnit XML. One suite has a test case for each finding. If the log
-// has files, a second suite has a test case for each file.
-// A finding that fails is a failure, an undecided one is an error, and a skipped one is skipped. A
-// finding that does not gate passes, with its message in system-out. So the file has failures or
-// errors if, and only if, the verdict is not pass.
+// Write writes a judged run as JUnit XML. A suite has a test case for each finding. If the log has
+// files, a second suite has a test case for each file.
+//
+// A finding that fails becomes a failure, an undecided finding an error, and a skipped finding a
+// skipped test. A finding that does not gate passes, with its message in system-out. So the XML has
+// failures or errors exactly if the verdict is not pass.
 func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	stamp := timestamp(tl)
 	checks := suite{Name: "vramsoak checks", Timestamp: stamp}
@@ -90,7 +91,8 @@ func findingCase(f check.Finding) testCase {
 	return c
 }
 
-// subjectName returns the finding's subject, or its check: a test case needs a name.
+// subjectName returns the finding's subject, or the name of its check if the subject is empty. A
+// test case needs a name.
 func subjectName(f check.Finding) string {
 	if f.Subject == "" {
 		return f.Check
@@ -117,8 +119,8 @@ func evidence(f check.Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// filesGate reports whether a file that did not end well is a failure. It is none if the policy
-// does not let completeness gate.
+// filesGate reports whether a file that did not end well counts as a failure. It does not if the
+// policy says that the check completeness does not gate.
 func filesGate(rep *check.Report) bool {
 	judged := false
 	for _, f := range rep.Findings {
@@ -158,11 +160,11 @@ func fileCase(f *timeline.File, gates bool) testCase {
 	return c
 }
 
-// inSeconds prints seconds with three decimals and no exponent, as the schema asks.
+// inSeconds returns seconds with three decimals and without an exponent, as the schema requires.
 func inSeconds(seconds float64) string { return strconv.FormatFloat(max(0, seconds), 'f', 3, 64) }
 
-// timestamp returns when the log begins, in the schema's form without a zone. It is "" if the log
-// has no dates.
+// timestamp returns the time of the log's beginning, in the schema's form without a zone. It
+// returns "" if the log has no dates.
 func timestamp(tl *timeline.Timeline) string {
 	var first time.Time
 	consider := func(t time.Time) {

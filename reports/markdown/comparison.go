@@ -25,7 +25,7 @@ func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict) error
 		m.add(fmt.Sprintf("- **%s** %s: %s\n", f.Verdict, escape(f.Subject, 120),
 			escape(f.Message, 600)))
 	}
-	// the sentences on the others have no room
+	// The summary has no room for the sentences on the changes left out.
 	changes, _ := wording.ListChanges(wording.WorstFirst(c.Changes))
 	table := func(verdicts ...check.Verdict) table {
 		t := table{header: "\n| Verdict | Metric | Base | New | Change | Files | p | A usual " +

@@ -9,15 +9,15 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// limit is the most bytes that a summary has. GitHub takes 65,536 characters in a comment and 1 MiB
-// in a job summary.
+// limit is the most bytes in a summary. GitHub accepts 65,536 characters in a comment and 1 MiB in
+// a job summary.
 const limit = 60_000
 
 func verdictSign(v check.Verdict) string {
 	return map[check.Verdict]string{check.Pass: "✅", check.Fail: "❌", check.Undecided: "⚠️"}[v]
 }
 
-// A document is a summary that is being written. It counts the bytes that are left of [Limit].
+// A document is a summary that is being written. It counts how many bytes may still be written.
 type document struct {
 	strings.Builder
 	left int
@@ -28,7 +28,7 @@ func (m *document) add(s string) {
 	m.WriteString(s)
 }
 
-// A table has finished lines as rows.
+// A table is a Markdown table. Its rows are finished lines.
 type table struct {
 	title  string
 	header string
@@ -39,11 +39,11 @@ func (t table) size() int {
 	return len(t.title) + len(t.header) + len(strings.Join(t.rows, "")) + moreRoom
 }
 
-// moreRoom is how many bytes are kept free for the line that counts the rows left out, and for the
+// moreRoom is how many bytes are kept free for the line that counts the omitted rows, and for the
 // tags around the table.
 const moreRoom = 100
 
-// table writes the rows that fit. It leaves reserve bytes free.
+// table writes the table with as many rows as fit. It leaves `reserve` bytes free for later parts.
 func (m *document) table(t table, reserve int) {
 	if len(t.rows) == 0 || len(t.title)+len(t.header)+moreRoom+reserve > m.left {
 		return
@@ -59,7 +59,7 @@ func (m *document) table(t table, reserve int) {
 	}
 }
 
-// fold writes a table inside a block that opens on a click.
+// fold writes a table inside a block that opens when the reader clicks on it.
 func (m *document) fold(title string, t table) {
 	open, end := fmt.Sprintf("\n<details><summary>%s: %s</summary>\n", title,
 		wording.Count(len(t.rows))), "\n</details>\n"
@@ -71,6 +71,6 @@ func (m *document) fold(title string, t table) {
 	m.add(end)
 }
 
-// escape returns at most n runes of text from a log, so that Markdown shows it literally in one
-// cell.
+// escape returns at most n runes of a text from a log, escaped so that Markdown shows the text
+// unchanged in one cell.
 func escape(s string, n int) string { return sink.Markdown(wording.Shorten(sink.Line(s), n)) }

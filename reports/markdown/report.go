@@ -13,9 +13,9 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Report writes a summary for a CI job or a comment: the verdict, the findings that did not pass,
-// the memory pattern, and the findings that passed in a folded block. If that is longer than
-// [Limit], it leaves rows out and counts them.
+// Report writes a summary for a CI job or a comment. It has the verdict, the findings that did not
+// pass, the memory pattern, and the findings that passed in a folded block. If the summary is too
+// long, Report omits rows and writes how many.
 func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	m := document{left: limit}
 	findings := wording.Sorted(rep)
@@ -23,8 +23,7 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 		escape(string(rep.Verdict), 40), escape(wording.Headline(rep), 400)))
 
 	pattern := patternTable(pattern.Of(tl, rep))
-	// The findings that failed come first, but they leave room for the pattern, which is short
-	// unless the log is odd.
+	// The findings that failed come first. They leave room for the pattern, which is usually short.
 	reserve := min(pattern.size(), limit/3)
 	m.table(findingTable(wording.WithVerdict(findings, check.Fail, check.Undecided)), reserve)
 	m.notes(rep.Notes, reserve)
@@ -37,7 +36,7 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	return nil
 }
 
-// notes lists the report's notes, as many as have room.
+// notes lists as many of the report's notes as fit. It leaves `reserve` bytes free.
 func (m *document) notes(notes []string, reserve int) {
 	for i, note := range notes {
 		item := "- " + escape(note, 400) + "\n"

@@ -9,7 +9,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// cleanupStats sums up one cleanup over all files.
+// cleanupStats holds the results of one cleanup over all files.
 type cleanupStats struct {
 	freed   []int64       // bytes
 	failed  int           // files in which the cleanup failed
@@ -17,7 +17,8 @@ type cleanupStats struct {
 	verdict check.Verdict // the worst of all files; "" if none was judged
 }
 
-// cleanups returns the recoveries of the pattern's lane, by the name of their After checkpoint.
+// cleanups returns the results of each cleanup in the pattern's lane, by the name of its After
+// checkpoint.
 func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 	out := map[string]*cleanupStats{}
 	for i := range rep.Recoveries {
@@ -40,7 +41,7 @@ func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 			continue
 		}
 		if !r.Nothing {
-			// above 1 if it also freed memory from before the stage
+			// The ratio is above 1 if the cleanup also freed memory from before its stage.
 			c.shares = append(c.shares, min(1, r.Share))
 		}
 		if r.Verdict == check.Fail {
@@ -54,8 +55,9 @@ func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 	return out
 }
 
-// text prints the median of what the cleanup freed: "97.6 % freed", or "51.2 MiB freed" if no share
-// was judged. It counts the files in which the cleanup failed, because a median hides them.
+// text returns the median of what the cleanup freed: "97.6 % freed", or "51.2 MiB freed" if no
+// ratio was judged. If the cleanup failed in some files, text adds their number, because a median
+// hides them.
 func (c *cleanupStats) text() string {
 	text := record.FormatBytes(median(c.freed)) + " freed"
 	switch {
@@ -70,8 +72,8 @@ func (c *cleanupStats) text() string {
 	return text
 }
 
-// median returns the middle value. Of an even number it returns the lower of the two in the middle,
-// which is a level that the log has, and not their mean.
+// median returns the middle value. If the number of values is even, it returns the lower of the two
+// middle values, so that the result is a level from the log.
 func median[T int64 | float64](values []T) T {
 	if len(values) == 0 {
 		return 0

@@ -27,8 +27,8 @@ func BusiestLane(tl *timeline.Timeline) (record.Lane, int) {
 	}), len(lanes)
 }
 
-// MainQuantity returns the quantity by which reports show a lane: allocated if it has readings of
-// it, else device used, else reserved.
+// MainQuantity returns the quantity that reports show for a lane: the first of allocated, device
+// used and reserved for which the lane has readings.
 func MainQuantity(tl *timeline.Timeline, lane record.Lane) record.Quantity {
 	for _, q := range []record.Quantity{record.Allocated, record.Used} {
 		for _, c := range tl.All() {

@@ -6,7 +6,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A presence counts in how many files a checkpoint name occurs.
+// A presence counts the files in which each checkpoint name occurs.
 type presence struct {
 	files   map[string]int
 	last    map[string]*timeline.File
@@ -34,18 +34,18 @@ func (p *presence) add(f *timeline.File, name string) {
 }
 
 // rare reports whether fewer than half of the files have the checkpoint, such as "After
-// Transcription (failed)". If that holds for every name, the log numbers its checkpoints, and no
-// name is rare.
+// Transcription (failed)". If every name is in fewer than half of the files, the log puts numbers
+// into its names, and no name counts as rare.
 func (p *presence) rare(name string, files int) bool {
 	return !p.outside[name] && p.most*2 >= files && p.files[name]*2 < files
 }
 
-// searched is how many names are searched for their place in the order. A log with more names
-// numbers its checkpoints, and a search for each of them would take too long.
+// searched is how many names are sorted into the order. A log with more names puts numbers into
+// them, and sorting all of them would take too long.
 const searched = 1000
 
-// mergeNames inserts the names that only this file has, each behind the name that it follows in the
-// file.
+// mergeNames inserts the names that only this file has into the order. Each goes behind the name
+// that precedes it in the file.
 func mergeNames(order []string, f *timeline.File, p Pattern, known map[string][]int64) []string {
 	at := -1
 	for i := range f.Checkpoints {

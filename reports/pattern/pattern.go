@@ -1,5 +1,5 @@
-// Package pattern finds the memory of a typical file in a timeline: one level for each checkpoint
-// name, and what each cleanup freed.
+// Package pattern finds the memory of a typical file in a timeline: a level for each checkpoint
+// name, and how much each cleanup freed.
 package pattern
 
 import (
@@ -13,7 +13,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A Pattern is the memory of a typical file: one level per checkpoint name.
+// A Pattern is the memory of a typical file: one level for each checkpoint name.
 type Pattern struct {
 	lane     record.Lane
 	lanes    int // in the log; the pattern shows the busiest one
@@ -26,7 +26,7 @@ type Pattern struct {
 	rare     int // checkpoints that fewer than half of the files have; they are no steps
 }
 
-// A Step is one checkpoint name of the pattern.
+// A Step is one checkpoint name of the pattern, with its level.
 type Step struct {
 	Name    string
 	Level   int64         // bytes, the median over the files
@@ -34,7 +34,8 @@ type Step struct {
 	Verdict check.Verdict // of the cleanup; "" if it was not judged
 }
 
-// Of returns the pattern of a judged timeline. Without readings it has no steps.
+// Of returns the pattern of a judged timeline. If the timeline has no readings, the pattern has no
+// steps.
 func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	p := Pattern{}
 	p.lane, p.lanes = BusiestLane(tl)
@@ -62,8 +63,8 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 			add(into, &tl.Outside[i].Checkpoints[k])
 		}
 	}
-	// The file with the most checkpoints gives the order. Names that only other files have follow
-	// the name that precedes them there.
+	// The order is that of the file with the most checkpoints. A name that this file lacks follows the
+	// name that precedes it in its own file.
 	byLength := slices.Clone(tl.LastAttempts())
 	slices.SortStableFunc(byLength, func(a, b *timeline.File) int {
 		return len(b.Checkpoints) - len(a.Checkpoints)
@@ -109,7 +110,7 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	return p
 }
 
-// Title says what the pattern shows and how much a full bar is.
+// Title returns what the pattern shows and how many bytes a full bar stands for.
 func (p Pattern) Title() string {
 	of := wording.Plural(p.files, "file")
 	if p.partial {
@@ -132,7 +133,8 @@ func (p Pattern) Title() string {
 	return s
 }
 
-// Filled returns how many cells of a bar a level fills. A level above 0 fills at least one.
+// Filled returns how many of the cells of a bar a level fills. A level above 0 fills at least one
+// cell.
 func (p Pattern) Filled(level int64, cells int) int {
 	if level <= 0 || p.scale <= 0 {
 		return 0

@@ -14,15 +14,16 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Write writes what holds memory as a gzipped profile for go tool pprof. Each sample has four
-// values:
+// Write writes the blocks of a memory snapshot as a gzipped profile for go tool pprof. Each sample
+// has four values:
 //
 //	inuse_space/bytes    inuse_objects/count    active blocks, when the snapshot was taken
 //	peak_space/bytes     peak_objects/count     allocated blocks at the history's peak, or 0
 //
-// There is one analysis for each device of the snapshot. Stacks are Python's and begin at the
-// innermost line that is not PyTorch's own; with all, they are whole. Each sample has a label
-// "device". A block without a stack has one frame, which says why.
+// The parameter analyses holds an analysis for each device of the snapshot. Each sample has a label
+// "device". Stacks have only Python frames and begin at the innermost line that is not PyTorch's
+// own. If the parameter all is set, the stacks are complete. For a block without a stack, the
+// profile has one frame that says why.
 func Write(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analysis, all bool) error {
 	b := profileBuilder{
 		all:       all,
@@ -79,7 +80,8 @@ type profileBuilder struct {
 	stacks    map[*snapshot.Stack][]*profile.Location
 }
 
-// add counts a block in the values at and at+1 of its stack's sample.
+// add adds a block to two values of its stack's sample: its bytes to value `at`, and 1 to value
+// at+1.
 func (b *profileBuilder) add(device int, stack *snapshot.Stack, traced bool, at int, bytes int64) {
 	key := sampleKey{device, stack}
 	s := b.samples[key]

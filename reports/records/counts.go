@@ -10,7 +10,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Counts says how many records a log has.
+// Counts holds the numbers of records in a log.
 type Counts struct {
 	Readings map[string]int // records that give an amount of memory, by dialect
 	Events   int            // other records
@@ -44,8 +44,8 @@ func IsReading(rec record.Record) bool {
 	return false
 }
 
-// String prints the counts in one line: "1,140 readings (transcription 1,120, out-of-memory 20), 12
-// events, 3 unreadable lines".
+// String returns the counts in one line: "1,140 readings (transcription 1,120, out-of-memory 20),
+// 12 events, 3 unreadable lines".
 func (c Counts) String() string {
 	all := 0
 	for _, n := range c.Readings {

@@ -12,7 +12,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A flat record has its parts in columns that all kinds of records share.
+// A flat is a record with its parts in columns that fit every kind of record.
 type flat struct {
 	record.Record
 	kind    string
@@ -196,7 +196,7 @@ func (r flat) fields() map[string]any {
 	return m
 }
 
-// csvQuantities are the quantities that have a column each.
+// csvQuantities are the quantities that have a column in CSV.
 var csvQuantities = []record.Quantity{
 	record.Allocated, record.Reserved, record.Free, record.Total, record.Peak, record.PeakReserved,
 	record.Active,
@@ -232,7 +232,7 @@ func (r flat) row() []string {
 	return append(row, sink.Cell(r.extras()))
 }
 
-// extras prints the fields without a column, unless they are empty or 0.
+// extras returns the fields that have no column, except for empty fields and zeros.
 func (r flat) extras() string {
 	var parts []string
 	for _, f := range r.more {
@@ -244,8 +244,8 @@ func (r flat) extras() string {
 	return strings.Join(parts, " ")
 }
 
-// writeRow writes the record as a row for people. Columns have a fixed width, so that a table of
-// any length can be written as it is read.
+// writeRow writes the record as a row for people. Columns have a fixed width, so that rows can be
+// written before the whole log is read.
 func (r flat) writeRow(w io.Writer) error {
 	head := r.Head()
 	clock := ""
@@ -257,7 +257,7 @@ func (r flat) writeRow(w io.Writer) error {
 	return err
 }
 
-// describe prints the record's parts in columns.
+// describe returns the record's parts as columns of text.
 func (r flat) describe() string {
 	text := sink.Name(r.name)
 	extras := sink.Line(r.extras())
@@ -293,5 +293,5 @@ func (r flat) describe() string {
 	return b.String()
 }
 
-// Describe prints a record as the rows of a table show it.
+// Describe returns a record as a row of the table shows it.
 func Describe(rec record.Record) string { return flatten(rec).describe() }

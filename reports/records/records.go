@@ -1,4 +1,5 @@
-// Package records writes the records of a log, one a line: as a table, as JSON lines or as CSV.
+// Package records writes the records of a log, one in each line: as a table, as JSON lines or as
+// CSV.
 package records
 
 import (
@@ -19,16 +20,17 @@ var Formats = []string{"table", "jsonl", "csv"}
 // Options say how to write records.
 type Options struct {
 	Format string
-	// Names writes the name of each log above its records in a table.
+	// Names is set to write each log's name above its records in a table.
 	Names bool
-	// Live writes each record out at once, for a log that grows.
+	// Live is set to write each record at once, for a log that grows.
 	Live bool
 }
 
-// Write writes one line for each record, as records arrive: "table" for people, "jsonl" with every
-// field, "csv" with one column for each quantity. Sizes in jsonl and csv are bytes. In jsonl,
-// "<quantity>_resolution" is half the last printed digit in bytes, unless the size is exact. If the
-// stream ends with an error, Write returns it after it has written the records before it.
+// Write writes one line for each record as soon as the record arrives. The format "table" is for
+// people. "jsonl" has every field, and "csv" a column for each quantity. Sizes in jsonl and csv are
+// bytes. In jsonl, "<quantity>_resolution" is half of one unit of the last printed digit, in bytes;
+// it is missing if the size is exact. If the records end with an error, Write writes the records
+// before the error and returns it.
 func Write(w io.Writer, records iter.Seq2[record.Record, error], opts Options) (Counts, error) {
 	var counts Counts
 	buf := bufio.NewWriter(w)

@@ -6,7 +6,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// segments fills in the record of a segment map: its sums as readings and, for JSON, each segment.
+// segments sets the fields of a segment map: its sums as a reading, and each segment for JSON.
 func (r *flat) segments(m *record.SegmentMap) {
 	r.kind, r.name = "segments", m.Name
 	sums := m.Sums()

@@ -5,27 +5,29 @@ import (
 	"unicode"
 )
 
-// A watch follows the text that a sink writes, and finds what CI systems take for a command:
+// A watch follows the text that a sink writes, and finds the texts that CI systems obey as
+// commands:
 //
 //	::error::text           GitHub: at the beginning of a line, behind any white space
-//	##[error]text           GitHub (of old) and Azure: in a line; so ##vso[ and ##teamcity[
+//	##[error]text           older GitHub, and Azure: anywhere in a line; also ##vso[ and ##teamcity[
 //	section_start:0:name    GitLab
 //
-// It names the character that completes a command, and the sink spells that one.
+// It reports the character that would complete a command. The sink then writes this character in
+// another spelling, so that the text is no command.
 type watch struct {
 	started bool // the line has more than white space
 	colon   bool // the line has only one colon
-	// last is the end of the line, without [ignorable] runes.
+	// last holds the end of the line so far, without [ignorable] runes.
 	last []byte
 }
 
-// lastMax exceeds the length of the longest mark, "##teamcity" or "section_start".
+// lastMax is more than the length of the longest mark, "##teamcity" or "section_start".
 const lastMax = 16
 
 // newline begins a line.
 func (w *watch) newline() { *w = watch{last: w.last[:0]} }
 
-// commands reports whether a rune that follows makes a command.
+// commands reports whether the rune r would complete a command.
 func (w *watch) commands(r rune) bool {
 	switch r {
 	case ':':
@@ -42,7 +44,7 @@ func (w *watch) endsIn(word string) bool {
 	return from >= 0 && bytes.EqualFold(w.last[from:], []byte(word))
 }
 
-// see takes a rune that was written as it is.
+// see takes a rune that was written unchanged.
 func (w *watch) see(r rune) {
 	switch {
 	case ignorable(r):
@@ -62,7 +64,7 @@ func (w *watch) see(r rune) {
 	w.keep(c)
 }
 
-// plain takes ASCII text without colons, brackets and controls.
+// plain takes ASCII text that has no colons, brackets or control characters.
 func (w *watch) plain(text []byte) {
 	if !w.started || w.colon {
 		for _, c := range text {
@@ -80,5 +82,5 @@ func (w *watch) keep(text ...byte) {
 	}
 }
 
-// spelled takes a rune that was written in other characters, which make no command.
+// spelled takes a rune that was written in another spelling, which cannot be part of a command.
 func (w *watch) spelled() { *w = watch{started: true, last: append(w.last[:0], ' ')} }

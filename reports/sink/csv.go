@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// formula matches what a spreadsheet takes for a formula: a cell that begins with one of these
-// characters. White space or an apostrophe may precede it. Where ';' ends cells, it may be in the
-// middle of the text.
+// formula matches the beginning of a text that a spreadsheet would execute as a formula: one of
+// these characters, after white space or quotes. Some spreadsheets end cells at ';', so a formula
+// may also follow a ';'.
 var formula = regexp.MustCompile(`(?:^|;)["'\s\p{Cf}]*[=+\-@＝＋－＠]`)
 
-// number matches text that is a number. It is no formula, whatever it begins with.
+// number matches a text that is a number. A number is not a formula, even if it begins with '-'.
 var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
-// Cell returns text as a cell of a CSV file, which encoding/csv then quotes. The text is in one
-// line, as [Line] returns it, with an apostrophe before what a spreadsheet would take for a
-// formula. The program's own numbers do not need it.
+// Cell returns a text as a cell of a CSV file; encoding/csv then quotes it. The text is in one
+// line, as [Line] returns it. If a spreadsheet would execute it as a formula, Cell puts an
+// apostrophe before it. Numbers that vramsoak computed do not need Cell.
 func Cell(s string) string {
 	s = Line(s)
 	if number.MatchString(s) {

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Error returns the text of an error for people. [Line] spells the names of files and the given
-// names. Other text of several lines is indented from its second line on, so that quoted text
-// cannot pass for a line of vramsoak's. Each error of a joined one begins a line.
+// Error returns the text of an error for people. File names in it, and the given names, are written
+// as [Line] writes them. If other text has several lines, all lines after the first are indented,
+// so that quoted text cannot look like a line of vramsoak. Each error joined by [errors.Join]
+// begins a new line.
 func Error(err error, names ...string) Safe {
 	var parts []string
 	for _, err := range joined(err) {
@@ -24,9 +25,10 @@ func Error(err error, names ...string) Safe {
 	return Safe(strings.Join(parts, "\n"))
 }
 
-// joined returns the errors of [errors.Join] in order, or err alone if it is not a joined one.
+// joined returns the errors that [errors.Join] joined, in order. If err is not such an error, it
+// returns err alone.
 func joined(err error) []error {
-	// an error that wraps them has words of its own
+	// An error that wraps several others may have words of its own.
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}
@@ -41,7 +43,7 @@ func joined(err error) []error {
 	return []error{err}
 }
 
-// fileNames returns the names in the file system's errors that an error wraps.
+// fileNames returns the file names in the file system's errors that err wraps.
 func fileNames(err error) []string {
 	var names []string
 	if path, ok := errors.AsType[*fs.PathError](err); ok {

@@ -11,9 +11,9 @@ import (
 	"unicode/utf16"
 )
 
-// JSON returns a writer for JSON that encoding/json made. It writes harmful runes in strings with
-// JSON's own escape, \u202e, which every reader turns back. At the end of a document the writer
-// holds nothing back.
+// JSON returns a writer for the output of encoding/json. It replaces harmful runes in strings with
+// JSON escapes such as \u202e, which every reader converts back. When a document is complete, all
+// of it has been written.
 func JSON(w io.Writer) io.Writer { return &filter{w: w, spell: spellJSON} }
 
 // WriteJSON writes a value with indentation.
@@ -23,14 +23,14 @@ func WriteJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// A List is a list within a JSON document, with its key.
+// A List is the content of a list in a JSON document, and the list's key.
 type List struct {
 	Key   string
 	Items iter.Seq[any]
 }
 
-// WriteLongJSON writes a value as [WriteJSON] does, and fills its empty lists item by item, so that
-// the whole document is never in memory. The lists must be in the order of the document.
+// WriteLongJSON writes a value like [WriteJSON], but fills the empty lists in it item by item, so
+// that the whole document is never in memory. The lists must be in the order of the document.
 func WriteLongJSON(w io.Writer, v any, lists []List) error {
 	var doc bytes.Buffer
 	encode := func(v any, prefix string) error {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Safe is text that a function of this package returned. It may have several lines.
+// Safe is a text that this package made safe to print. It may have several lines.
 type Safe string
 
-// Block returns text of several lines. All but the first are indented, so that none passes for a
-// line of vramsoak's.
+// Block returns a text of several lines. All lines after the first are indented, so that none of
+// them looks like a line of vramsoak.
 func Block(s string) Safe {
 	lines := strings.Split(strings.TrimRight(s, "\r\n"), "\n")
 	for i, line := range lines {
@@ -24,8 +24,8 @@ func Block(s string) Safe {
 	return Safe(strings.Join(lines, "\n"))
 }
 
-// Fprintf is [fmt.Fprintf] for people. Each string, error or Stringer among the arguments is
-// written in one line, as [Line] and [Error] return it. [Safe] text is written as it is.
+// Fprintf is [fmt.Fprintf] for people. Each string, error or Stringer among the arguments becomes
+// one safe line, as [Line] and [Error] write it. [Safe] text is written unchanged.
 func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	fields := make([]any, len(args))
 	for i, arg := range args {
@@ -43,7 +43,7 @@ func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, fields...)
 }
 
-// Printf is [Fprintf] to the terminal. It drops errors, because there is nobody to tell.
+// Printf is [Fprintf] to the terminal. It ignores errors, because there is nobody to tell.
 func (t *Terminal) Printf(format string, args ...any) { _, _ = Fprintf(t, format, args...) }
 
 // A field is an argument that is text.

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// harmful reports whether a rune acts on a terminal instead of being shown: controls, line
-// separators, marks that reorder text, invisible tags and annotations, and code points that are no
-// characters. Tabs and newlines are controls too.
+// harmful reports whether a terminal does something at a rune instead of showing it. These are
+// control characters (tabs and newlines too), line separators, marks that reorder text, invisible
+// tags and annotations, and code points without a character.
 func harmful(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0: // C0, DEL, C1
@@ -21,14 +21,14 @@ func harmful(r rune) bool {
 		r >= '\uFFF9' && r <= '\uFFFB' || r >= 0xE0000 && r < 0xE0080
 }
 
-// ignorable reports whether comparisons by the rules of a language skip a rune. GitHub's runner
-// looks for "::" and "##[" in this way, so it finds them with a zero-width joiner inside.
+// ignorable reports whether a comparison by the rules of a language skips a rune. GitHub's runner
+// compares in this way, so it obeys "::" and "##[" even with a zero-width joiner inside.
 func ignorable(r rune) bool {
 	return r > 0x7f && unicode.In(r, unicode.Cf, unicode.Variation_Selector,
 		unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// appendVisible spells a rune as a Go string would: \n, \x1b, \u202e.
+// appendVisible appends a rune in the spelling of a Go string: \n, \x1b, \u202e.
 func appendVisible(b []byte, r rune) []byte {
 	switch {
 	case r == '\n':
@@ -45,12 +45,12 @@ func appendVisible(b []byte, r rune) []byte {
 	return fmt.Appendf(b, `\U%08x`, r)
 }
 
-// appendByte spells a byte that is not UTF-8.
+// appendByte appends a byte that is not UTF-8, spelled as \xff.
 func appendByte(b []byte, c byte) []byte { return fmt.Appendf(b, `\x%02x`, c) }
 
-// Line returns s as part of one line. It spells what acts on a terminal, newlines and tabs
-// included. It does not break commands of CI systems, which depend on their place in a line;
-// [Terminal] does.
+// Line returns s as a part of one line. It replaces everything that a terminal would act on,
+// including newlines and tabs. Commands of CI systems may remain, because they depend on where in a
+// line they are; [Terminal] breaks them.
 func Line(s string) string {
 	for i, r := range s {
 		if harmful(r) || r == utf8.RuneError {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A Terminal is stdout or stderr of a process. It need not be a real terminal: a pipe, too, ends in
-// the log of a CI system or on a terminal. Several goroutines may use it.
+// A Terminal writes to stdout or stderr of a process. The file need not be a terminal: a pipe may
+// also end at a terminal, or in the log of a CI system. Several goroutines may use a Terminal.
 type Terminal struct {
 	mu     sync.Mutex
 	file   *os.File // nil for newText
@@ -26,12 +26,13 @@ func NewTerminal(file *os.File) *Terminal {
 	return t
 }
 
-// newText returns a sink for text that goes elsewhere, treated as a terminal's.
+// newText returns a Terminal for text that goes elsewhere than to a file.
 func newText(w io.Writer) *Terminal {
 	return &Terminal{filter: filter{w: w, spell: spellVisible}}
 }
 
-// Text wraps write, which writes a text file, so that people can print the file on a terminal.
+// Text returns a function that calls write and makes its output safe to print on a terminal. The
+// parameter write writes a text file.
 func Text(write func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		t := newText(w)
@@ -39,8 +40,8 @@ func Text(write func(io.Writer) error) func(io.Writer) error {
 	}
 }
 
-// Name returns a name for a file that another program prints as it is. The name is in one line, and
-// commands in it are broken.
+// Name returns a name for a file that another program prints unchanged. The name is in one line,
+// and commands of CI systems in it are broken.
 func Name(s string) string {
 	var b strings.Builder
 	_, _ = io.WriteString(newText(&b), Line(s)) // memory takes it whole
@@ -54,15 +55,15 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return t.filter.Write(p)
 }
 
-// Close writes what is left. It does not close the file.
+// Close writes the bytes that are still held back. It does not close the file.
 func (t *Terminal) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.filter.Close()
 }
 
-// Width returns the columns of the terminal, or 0 if it does not tell, and reports whether it is
-// one.
+// Width returns the number of columns of the terminal, or 0 if it is unknown. terminal is set if
+// the file is a terminal.
 func (t *Terminal) Width() (columns int, terminal bool) {
 	if t.file == nil || !term.IsTerminal(int(t.file.Fd())) {
 		return 0, false
@@ -77,8 +78,8 @@ func (t *Terminal) Width() (columns int, terminal bool) {
 // clearLine returns to the start of the line and clears it.
 const clearLine = "\r\x1b[K"
 
-// Overwrite replaces the last line by a line of status. The last line must be empty or a line of
-// status too. An empty line clears it. Use it on a terminal only.
+// Overwrite replaces the last line of the terminal by a status line. The last line must be empty or
+// a status line. An empty status line clears it. Call Overwrite only for a real terminal.
 func (t *Terminal) Overwrite(line string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,13 +93,13 @@ func (t *Terminal) Overwrite(line string) error {
 
 const escape = '\x1b'
 
-// The styles of vramsoak's own text. Escape sequences in other text are spelled.
+// The styles that vramsoak uses itself. Escape sequences in other text are made visible.
 var styles = [][]byte{
 	[]byte("\x1b[0m"), []byte("\x1b[2m"), []byte("\x1b[31m"), []byte("\x1b[32m"),
 	[]byte("\x1b[33m"),
 }
 
-// styleLen returns the length of the style that text begins with, or 0.
+// styleLen returns the length of the style at the beginning of text, or 0 without a style.
 func styleLen(text []byte) int {
 	for _, s := range styles {
 		if bytes.HasPrefix(text, s) {
@@ -108,7 +109,8 @@ func styleLen(text []byte) int {
 	return 0
 }
 
-// WriteStyled writes text with colours in one piece. All names in it must have gone through [Line].
+// WriteStyled writes a text that contains styles. All names in the text must have gone through
+// [Line].
 func WriteStyled(w io.Writer, text string) error {
 	t, ok := w.(*Terminal)
 	if !ok {

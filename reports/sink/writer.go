@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// A filter spells what is harmful in text, and breaks every command of a CI system. Newlines and
-// tabs pass.
+// A filter makes harmful characters in a text visible, and breaks every command of a CI system.
+// Newlines and tabs pass unchanged.
 type filter struct {
 	w io.Writer
-	// spell appends a rune in other characters. For the byte c that is not UTF-8, r is
-	// [utf8.RuneError].
+	// spell appends a rune in other characters. If r is [utf8.RuneError], it appends the byte c, which
+	// is not UTF-8.
 	spell func(b []byte, r rune, c byte) []byte
 	watch watch
 	held  []byte // the beginning of a rune that the next write continues
 	out   []byte
-	// styles lets vramsoak's own colours pass.
+	// styles is set if vramsoak's own styles pass unchanged.
 	styles bool
 }
 
@@ -47,7 +47,7 @@ func (f *filter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// one writes the rune that text begins with, and returns its length.
+// one writes the rune at the beginning of text, and returns the rune's length.
 func (f *filter) one(text []byte) (n int) {
 	r, n := utf8.DecodeRune(text)
 	switch {
@@ -71,7 +71,7 @@ func (f *filter) one(text []byte) (n int) {
 	return n
 }
 
-// plainLen returns the length of the plain ASCII that p begins with.
+// plainLen returns the length of the plain ASCII text at the beginning of p.
 func plainLen(p []byte) int {
 	for i, c := range p {
 		if c < ' ' || c >= 0x7f || c == ':' || c == '[' {
@@ -81,7 +81,7 @@ func plainLen(p []byte) int {
 	return len(p)
 }
 
-// Close writes the part of a rune that the last write ended with. It does not close the wrapped
+// Close writes the incomplete rune at the end of the last write. It does not close the wrapped
 // writer.
 func (f *filter) Close() error {
 	f.out = f.out[:0]
@@ -104,7 +104,7 @@ func (f *filter) flush() error {
 	return err
 }
 
-// spellVisible spells a rune for people.
+// spellVisible appends a rune in the spelling that people read.
 func spellVisible(b []byte, r rune, c byte) []byte {
 	if r == utf8.RuneError {
 		return appendByte(b, c)

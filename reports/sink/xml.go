@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// XML returns a writer for XML that encoding/xml made of names which went through [Line]. It breaks
-// commands of CI systems; a reader gets them back.
+// XML returns a writer for the output of encoding/xml, whose names must have gone through [Line].
+// It breaks commands of CI systems with XML escapes, which a reader converts back.
 func XML(w io.Writer) io.Writer { return &filter{w: w, spell: spellXML} }
 
 func spellXML(b []byte, r rune, c byte) []byte {

@@ -13,8 +13,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Calibration writes how often a policy would fail clean runs: a sentence for each check, a table
-// of the compared metrics, what the number of runs can tell, and the limits to choose.
+// Calibration writes how often a policy would fail clean runs. It has a sentence for each check, a
+// table of the compared metrics, what so many runs can show, and the limits to choose.
 func Calibration(w io.Writer, r *calibrate.Report, opts Options) error {
 	t := newWriter(opts)
 	t.wrap(fmt.Sprintf("%s taken as clean: %s", wording.Plural(len(r.Runs), "run"),
@@ -50,9 +50,9 @@ func runNames(names []string) string {
 	return sink.Line(shown)
 }
 
-// growthSentence describes how a check of growth did: "5 series as they were: 0 failed, 3
-// undecided; would have fired in 3 of 2,000 tries (0.15 %, at most 0.44 %); catches a leak from
-// 1.30 MiB a file on (in 90 % of cases); of clean runs 62 % would be undecided ...".
+// growthSentence says how often a check of growth gave false alarms: "5 series as they were: 0
+// failed, 3 undecided; would have fired in 3 of 2,000 tries (0.15 %, at most 0.44 %); catches a
+// leak from 1.30 MiB a file on (in 90 % of cases); of clean runs 62 % would be undecided ...".
 func growthSentence(g calibrate.Growth, power float64) string {
 	if g.Skipped != "" {
 		return "not tried: " + sink.Line(g.Skipped)
@@ -100,8 +100,8 @@ func growthSentence(g calibrate.Growth, power float64) string {
 	return strings.Join(parts, "; ")
 }
 
-// rate prints a rate with its upper bound: "3 of 2,000 tries (0.15 %, at most 0.44 %)", "0 of 2,000
-// tries (below 0.15 %)".
+// rate returns a rate with its upper bound: "3 of 2,000 tries (0.15 %, at most 0.44 %)", "0 of
+// 2,000 tries (below 0.15 %)".
 func rate(r calibrate.Rate, noun string) string {
 	s := fmt.Sprintf("%s of %s %s", wording.Count(r.Count), wording.Count(r.Of), noun)
 	if r.Count == 0 {
@@ -124,7 +124,8 @@ func percent(v float64) string {
 	return text + " %"
 }
 
-// regressionRates writes how the comparison of runs did: a sentence, and a row for each metric.
+// regressionRates writes how often comparisons of clean runs gave false alarms: a sentence, and a
+// row for each metric.
 func (t *writer) regressionRates(r *calibrate.Report) error {
 	g := r.Regression
 	t.WriteByte('\n')
@@ -165,7 +166,7 @@ func (t *writer) regressionRates(r *calibrate.Report) error {
 	return t.table(rows, []int{1, 2, 3, 4, 5, 6, 7, 8}, 0, t.fittingWidth(rows, 0))
 }
 
-// canTell says which conclusions the number of runs allows.
+// canTell returns a sentence on the conclusions that this number of runs allows.
 func canTell(r *calibrate.Report) string {
 	runs := len(r.Runs)
 	s := fmt.Sprintf("What this can tell: the tries use the noise of these %s, so the rates "+
@@ -179,7 +180,7 @@ func canTell(r *calibrate.Report) string {
 		wording.Count(runs/2), percent(r.Regression.Pairs.High))
 }
 
-// proposal writes lines for a policy file, or says that the present limits suffice.
+// proposal writes the lines to add to a policy file, or that the present limits suffice.
 func (t *writer) proposal(r *calibrate.Report) {
 	target := fmt.Sprintf("at most %s false alarms and %s of clean runs decided",
 		percent(r.FalseAlarms), percent(r.Power))

@@ -9,7 +9,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Cards writes a table of cards by models, and what its words mean.
+// Cards writes a table that says how each model fits on each card, and explains its words.
 func Cards(w io.Writer, c *validation.Table, opts Options) error {
 	t := newWriter(opts)
 	t.fold = true
@@ -49,7 +49,7 @@ func fitText(f validation.Fit) string {
 	return fmt.Sprintf("%s %.0f %%", f.Word, 100*f.Share)
 }
 
-// shortFit prints the same without words, "88 % !", for a terminal that is narrower than the table.
+// shortFit returns how a model fits without words, "88 % !", for a terminal that is too narrow.
 func shortFit(f validation.Fit) string {
 	if f.Word == validation.No {
 		return string(f.Word)

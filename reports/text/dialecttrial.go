@@ -17,9 +17,9 @@ import (
 // around is how many bytes of a line are shown before and after the groups of a pattern.
 const around = 40
 
-// DialectTrial writes what the user's dialects read in a log, for a person who writes a pattern. It
-// shows each line that matches, with its groups marked and its records below. For each dialect it
-// then counts the lines, or says why none may match. It returns how many records were read.
+// DialectTrial shows a person who writes a pattern what their dialects read in a log. It writes
+// each line that matches, with the pattern's groups marked and the records below. Then it counts
+// the lines of each dialect, or says why no line may match. It returns the number of records.
 func DialectTrial(
 	w io.Writer, trials iter.Seq2[table.Trial, error], dialects []dialect.User,
 ) (records int, err error) {
@@ -117,7 +117,7 @@ func (t *tally) summary(d dialect.User) string {
 	return s + "; " + howFound(d)
 }
 
-// hint says why no line may match.
+// hint says why no line may match the dialect's pattern.
 func (t *tally) hint(d dialect.User) string {
 	switch {
 	case t.near > 0:
@@ -133,7 +133,7 @@ func (t *tally) nearMiss(d dialect.User) string {
 		wording.Plural(t.near, "line"), literals(d), t.nearAt, t.nearText)
 }
 
-// howFound says how a dialect's lines are found in a log.
+// howFound says how the scanner finds a dialect's lines in a log.
 func howFound(d dialect.User) string {
 	if len(d.Literals()) == 0 {
 		return "each line is tried, which is slow: the pattern requires no literal of 4 bytes or " +

@@ -41,7 +41,7 @@ func entryName(e history.Entry) string {
 	return s + ")"
 }
 
-// HistoryRun writes what the history keeps of a run: its facts, the values of its series, and the
+// HistoryRun writes what the history holds about a run: its data, the values of its series, and the
 // findings that did not pass.
 func HistoryRun(
 	w io.Writer, e history.Entry, run *history.Run, series []history.Series, opts Options,
@@ -73,8 +73,8 @@ func HistoryRun(
 	return t.flush(w)
 }
 
-// Trend writes the changes in a suite's history. It describes each lasting change for the worse in
-// a sentence.
+// Trend writes the changes in a suite's history. For each lasting change for the worse it also
+// writes a sentence.
 func Trend(
 	w io.Writer, h *history.History, series []*history.Series, changes []history.Change,
 	opts Options,
@@ -116,7 +116,8 @@ func Trend(
 	return t.flush(w)
 }
 
-// direction says in a word whether a change is for the better.
+// direction returns "worse" for a lasting change for the worse, "worse, mended" if a later run
+// mended it, and "better" for all other changes.
 func (t *writer) direction(c history.Change) string {
 	switch {
 	case c.Lasting:

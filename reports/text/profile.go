@@ -53,7 +53,7 @@ func Profile(w io.Writer, p *profile.Profile, opts Options) error {
 	return err
 }
 
-// keeps prints what a stage keeps, for a cell.
+// keeps returns the memory that a stage keeps, as the text of a cell.
 func keeps(s profile.Stage) string {
 	slope := record.FormatBytes(int64(s.KeptPerSecond)) + "/s"
 	switch {

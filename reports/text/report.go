@@ -1,6 +1,7 @@
-// Package text writes reports as text for people: a verdict with its findings, comparisons,
-// histories, calibrations, validations, profiles and memory snapshots. A terminal gets tables with
-// lines and colours, folded to its width; a pipe or a file gets plain ASCII.
+// Package text writes reports as text for people: verdicts with their findings, comparisons,
+// histories, calibrations, validations, profiles and memory snapshots. On a terminal, tables have
+// lines and colours and are folded to the terminal's width. In a pipe or a file, the text is plain
+// ASCII.
 package text
 
 import (
@@ -35,8 +36,8 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options)
 // findingNumbers are the columns File and Measured.
 var findingNumbers = []int{3, 4}
 
-// findings writes the table of findings. If the terminal is too narrow for the messages, those of
-// the findings that did not pass follow the table.
+// findings writes the table of findings. If the terminal is too narrow for the column of messages,
+// the messages of the findings that did not pass follow the table.
 func (t *writer) findings(all []check.Finding) error {
 	shown := wording.WithVerdict(all, check.Fail, check.Undecided, check.Pass)
 	if len(shown) == 0 {
@@ -84,8 +85,8 @@ func (t *writer) findings(all []check.Finding) error {
 	return nil
 }
 
-// withLocation returns a finding's message. If it did not pass, the message ends with the line of
-// the log that shows it.
+// withLocation returns a finding's message. If the finding did not pass, the log line that shows it
+// follows in brackets.
 func withLocation(f check.Finding) string {
 	if f.At == nil || f.Verdict == check.Pass {
 		return sink.Line(f.Message)
@@ -118,8 +119,8 @@ func (t *writer) notes(notes []string) {
 	}
 }
 
-// patternRows is how many checkpoints of a pattern are shown. A log with more numbers its
-// checkpoints.
+// patternRows is the most checkpoints of a pattern that are shown. A log with more probably has
+// numbers in its checkpoint names.
 const patternRows = 60
 
 // pattern writes a line for each checkpoint: its level, a bar, and what a cleanup freed.

@@ -20,8 +20,8 @@ type SnapshotOptions struct {
 	Stacks bool // whole stacks below the sites
 }
 
-// Snapshot writes the analysis of a memory snapshot: totals, failed allocations, what holds memory,
-// what was never freed, what keeps free memory from being used, and the peak.
+// Snapshot writes the analysis of a memory snapshot: totals, failed allocations, the sites that
+// hold memory, the memory that was never freed, the sites that pin free memory, and the peak.
 func Snapshot(w io.Writer, devices []*snapshot.Analysis, opts SnapshotOptions) error {
 	t := snapshotWriter{Writer: bufio.NewWriter(w), opts: opts}
 	for i, a := range devices {
@@ -183,7 +183,7 @@ func (t snapshotWriter) peak(tr *snapshot.Trace) {
 		tr.PeakHolds, tr.Peak.Allocated)
 }
 
-// below writes under a site the library that allocated, or the whole stack.
+// below writes a line under a site with the library that allocated, or the whole stack.
 func (t snapshotWriter) below(u snapshot.Usage, column int) {
 	if !t.opts.Stacks || len(u.Stacks) == 0 {
 		t.library(u.Site, column)

@@ -22,8 +22,8 @@ func cutCell(s string, width int) string {
 	return strings.TrimRight(twwidth.Truncate(s, max(0, width-3)), " ") + "..."
 }
 
-// table writes rows, the first of which is the header. The columns in numbers are aligned on the
-// right. The column flexible is wrapped at maxWidth, unless that is 0.
+// table writes the rows; the first row is the header. The parameter numbers holds the columns that
+// are aligned on the right. The column `flexible` is wrapped at maxWidth, unless maxWidth is 0.
 func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) error {
 	lines := tw.Off
 	if t.Terminal {
@@ -86,8 +86,8 @@ func safeCells(row []string) []string {
 	return out
 }
 
-// safeCell makes each line of a cell safe to print. A coloured cell has no text from a log and
-// stays as it is.
+// safeCell makes each line of a cell safe to print. A coloured cell stays unchanged, because it has
+// no text from a log.
 func safeCell(s string) string {
 	if strings.ContainsRune(s, '\x1b') {
 		return s
@@ -99,7 +99,8 @@ func safeCell(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// tableWidth returns the width of a table: each cell has two blanks, and a line separates columns.
+// tableWidth returns the width of a table. Each cell has two blanks, and a line separates two
+// columns.
 func tableWidth(rows [][]string) int {
 	sum := -1
 	for i := range rows[0] {
@@ -108,8 +109,8 @@ func tableWidth(rows [][]string) int {
 	return sum
 }
 
-// fittingWidth returns how wide a column may be so that the table fits on the terminal. It is 0 if
-// the table fits already, and at least 12 otherwise.
+// fittingWidth returns how wide a column may be if the table is to fit on the terminal, but at
+// least 12. It returns 0 if the table fits already.
 func (t *writer) fittingWidth(rows [][]string, column int) int {
 	excess := tableWidth(rows) - t.Width
 	if !t.Terminal || excess <= 0 {
@@ -126,9 +127,9 @@ func columnWidth(rows [][]string, column int) int {
 	return widest
 }
 
-// tableWithFoldedColumn writes a table whose last column takes the remaining width. It breaks the
-// cells of that column between the parts that split returns, joins the parts of a line with sep,
-// and indents all lines but the first.
+// tableWithFoldedColumn writes a table whose last column is as wide as the terminal allows. The
+// function split returns the parts of a cell, between which a line may break. Parts in the same
+// line are joined with sep. All lines of a cell after the first are indented.
 func (t *writer) tableWithFoldedColumn(
 	rows [][]string, numbers []int, split func(string) []string, sep, indent string,
 ) error {
@@ -153,7 +154,7 @@ func (t *writer) tableWithFoldedColumn(
 	return t.table(rows, numbers, last, 0)
 }
 
-// lastColumnWidth returns the width that the other columns of a table leave for the last one.
+// lastColumnWidth returns the width that is left for the last column of a table.
 func (t *writer) lastColumnWidth(rows [][]string) int {
 	last := len(rows[0]) - 1
 	room := t.Width - tableWidth(rows) + columnWidth(rows, last)

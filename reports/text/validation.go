@@ -16,8 +16,8 @@ import (
 )
 
 // Validation writes the answer of a validation, what fails first and why, and the smallest change
-// that helps. Below it writes what each stage needs, and other findings. It is as wide as the
-// terminal, or 100 columns wide without one.
+// that helps. Then it writes what each stage needs, and the other findings. The text is as wide as
+// the terminal, or 100 columns wide without a terminal.
 func Validation(w io.Writer, v *validation.Report, opts Options) error {
 	t := newWriter(opts)
 	t.fold = true
@@ -47,8 +47,8 @@ func Validation(w io.Writer, v *validation.Report, opts Options) error {
 	return t.flush(w)
 }
 
-// validationHeadline sums up a validation: "long batch on RTX 5080 (15.5 GiB), 200 files: 49 fail,
-// the first is file 52".
+// validationHeadline returns the summary of a validation: "long batch on RTX 5080 (15.5 GiB), 200
+// files: 49 fail, the first is file 52".
 func validationHeadline(v *validation.Report) string {
 	s := fmt.Sprintf("%s on %s, %s", sink.Line(v.Scenario), cardName(v),
 		wording.Plural(v.Files, "file"))
@@ -136,10 +136,10 @@ func (t *writer) headroom(v *validation.Report) {
 	}
 }
 
-// otherFindings writes the other findings on the log: in full if the answer depends on them, else
-// with their figures only.
+// otherFindings writes the findings that the text above does not mention. If the answer depends on
+// a finding, its message is written in full, else only its numbers.
 func (t *writer) otherFindings(v *validation.Report) {
-	// the answer and the first failure say these
+	// These checks are part of the answer and of the first failure.
 	said := []string{check.Peak, check.OutOfMemory, check.Completeness}
 	var open []string
 	blank := "\n"
@@ -167,8 +167,8 @@ func (t *writer) otherFindings(v *validation.Report) {
 	}
 }
 
-// findingFigures prints a finding's figures: "20.0 %, limit ≥ 95 %". It is the message if the
-// finding has no figures.
+// findingFigures returns a finding's numbers: "20.0 %, limit ≥ 95 %". If the finding has no
+// numbers, it returns the message.
 func findingFigures(f check.Finding) string {
 	switch {
 	case f.Measured == nil:

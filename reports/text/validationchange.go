@@ -12,8 +12,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// proposals writes the smallest change that helps, with its edits, and the other changes that were
-// simulated.
+// proposals writes the smallest change to the scenario that helps, with the lines to edit, and the
+// other changes that were simulated.
 func (t *writer) proposals(v *validation.Report) error {
 	if v.Answer == validation.Fits || v.Answer == validation.Unsure ||
 		v.Answer == validation.DoesNotFit && v.Failure == nil { // only the real command failed
@@ -61,8 +61,8 @@ func (t *writer) proposals(v *validation.Report) error {
 	return nil
 }
 
-// editText describes an edit: "pipeline.yaml:12:10: stages[0].batch: 32 -> 8", or "add to
-// pipeline.yaml:", which the line to add follows.
+// editText describes an edit: "pipeline.yaml:12:10: stages[0].batch: 32 -> 8". If a line is to be
+// added, the text is "add to pipeline.yaml:", and the caller writes this line below.
 func editText(e validation.Edit) string {
 	switch {
 	case e.Add != "" && e.Under == "":
@@ -92,8 +92,8 @@ func shortEdit(e validation.Edit) string {
 		sink.Line(e.New))
 }
 
-// proof prints the result of simulating a change. It includes the speed before if no file failed
-// then.
+// proof returns the result of simulating a change. If no file failed before the change either, it
+// includes the speed before the change.
 func proof(c *validation.Change, v *validation.Report) string {
 	failed := "none fails"
 	if c.Failed > 0 {
@@ -122,7 +122,7 @@ func proof(c *validation.Change, v *validation.Report) string {
 	return text
 }
 
-// otherChanges writes the changes of other kinds, with what they cost.
+// otherChanges writes a table of the other changes and what each costs.
 func (t *writer) otherChanges(all []validation.Change) error {
 	const answer = 1
 	rows := [][]string{{"Other change", "Answer", "Costs", "Needs", "Speed", "Edits"}}

@@ -12,7 +12,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// liveFailures names the files in which the real command failed, with its last lines.
+// liveFailures writes the files in which the real command failed, with the last lines that it
+// printed.
 func (t *writer) liveFailures(all []validation.LiveFailure) {
 	for _, f := range all {
 		what := map[string]string{
@@ -87,7 +88,7 @@ func (t *writer) firstFailure(v *validation.Report) {
 	}
 }
 
-// holding names what holds most memory: "; what holds most: data 13.0 GiB".
+// holding returns what holds most memory, as a phrase: "; what holds most: data 13.0 GiB".
 func holding(parts []validation.Part) string {
 	if len(parts) == 0 {
 		return ""

@@ -50,7 +50,8 @@ func (t *writer) stageNeeds(v *validation.Report) error {
 	}, "", "")
 }
 
-// partsIn splits a list of parts between the parts. It also splits parts that are wider than room.
+// partsIn splits a list of parts so that a line can break between two parts. A part that is wider
+// than `room` is split too.
 func partsIn(s string, room int) []string {
 	var out []string
 	for part := range strings.SplitAfterSeq(s, " + ") {
@@ -68,7 +69,7 @@ func partsIn(s string, room int) []string {
 // known reports whether a stage has a requirement to show.
 func known(s validation.StageNeed) bool { return s.Reached || len(s.Parts) > 0 }
 
-// smallPart is the share of a requirement below which a part is not named.
+// smallPart is the ratio to the requirement below which a part is not named.
 const smallPart = 0.01
 
 // partsText lists the parts, the largest first: "weights of asr 2.88 GiB + tensors 2.00 GiB + 3

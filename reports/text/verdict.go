@@ -8,12 +8,12 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// headline writes the first line of a report: the answer in capitals, and what sums it up.
+// headline writes the first line of a report: the answer in capitals, and the summary.
 func (t *writer) headline(v check.Verdict, answer, summary, indent string) {
 	t.wrap(t.paint(v, strings.ToUpper(answer))+": "+summary, indent)
 }
 
-// judged writes a line on one subject: the verdict in a word, the subject, and the message.
+// judged writes a line on one subject: the verdict's word, the subject and the message.
 func (t *writer) judged(v check.Verdict, word, subject, message string) {
 	t.wrap(t.paint(v, word)+" "+sink.Line(subject)+": "+sink.Line(message), "  ")
 }
@@ -23,7 +23,7 @@ func (t *writer) verdictCell(f check.Finding) string {
 	return t.paint(f.Verdict, t.verdictWord(f))
 }
 
-// verdictWord returns a finding's verdict, on a terminal with its sign.
+// verdictWord returns a finding's verdict. On a terminal a sign precedes the word.
 func (t *writer) verdictWord(f check.Finding) string {
 	if f.Verdict != check.Fail || f.Gates {
 		return t.signedVerdict(f.Verdict)

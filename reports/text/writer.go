@@ -10,8 +10,8 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Options say where text is shown. The zero value is for a pipe or a file: one line for each
-// finding, in plain ASCII except for names from the log.
+// Options describe where the text is shown. The zero value is for a pipe or a file: the text has
+// one line for each finding and, except for names from the log, only ASCII.
 type Options struct {
 	Terminal bool
 	Width    int  // columns of the terminal; 0 is 80
@@ -48,7 +48,7 @@ func (t *writer) flush(w io.Writer) error {
 	return nil
 }
 
-// ascii replaces the report's own signs if the output is no terminal.
+// ascii replaces signs such as ≥ with ASCII, unless the output is a terminal.
 func (t *writer) ascii(s string) string {
 	if t.Terminal {
 		return s
@@ -85,7 +85,8 @@ func (t *writer) wrap(s, indent string) {
 	t.WriteByte('\n')
 }
 
-// words splits text where a line may break, which is never between a number and its unit.
+// words splits a text at the blanks where a line may break. A line never breaks between a number
+// and its unit.
 func words(s string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(s) {

@@ -15,8 +15,9 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// ListChanges returns the first [check.MostAlike] changes of each verdict, and a sentence for each
-// verdict that has more. A log can have a metric for each of 20,000 devices.
+// ListChanges returns at most [check.MostAlike] changes for each verdict. For each verdict with
+// more changes, it also returns a sentence that counts them. A log may have a metric for each of
+// 20,000 devices.
 func ListChanges(changes []compare.Change) (kept []compare.Change, others []string) {
 	count := map[check.Verdict]int{}
 	for _, c := range changes {
@@ -41,8 +42,8 @@ func Metric(name string, rank, device int) string {
 	return sink.Line(name)
 }
 
-// WorstFirst sorts changes: failing metrics first, then undecided, passed and skipped ones. Within
-// each verdict the metric that got worse by the largest share comes first.
+// WorstFirst sorts changes by verdict: fail, undecided, pass, skipped. Within a verdict, the metric
+// that got worse by the largest ratio comes first.
 func WorstFirst(all []compare.Change) []compare.Change {
 	rank := map[check.Verdict]int{
 		check.Fail: 0, check.Undecided: 1, check.Pass: 2,
@@ -57,8 +58,9 @@ func WorstFirst(all []compare.Change) []compare.Change {
 	return out
 }
 
-// ChangeCells returns a change as cells of a table: the metric's name, the two medians, the change
-// between them, the number of files, the p-value, and the interval of the change of a usual file.
+// ChangeCells returns a change as the cells of a table row: the metric's name, the two medians, the
+// change between them, the number of files, the p-value, and the confidence interval of the change
+// for a typical file.
 func ChangeCells(c compare.Change) []string {
 	cells := []string{sink.Line(c.Subject()), "", "", "", "", "", ""}
 	if c.Verdict == check.Skipped {
@@ -75,8 +77,8 @@ func ChangeCells(c compare.Change) []string {
 	return cells
 }
 
-// relative prints a difference as a share of the base. If the base is 0, as it mostly is for
-// growth, it prints the difference itself.
+// relative returns a difference as a percentage of the base. If the base is 0, or the metric is a
+// growth, it returns the difference itself.
 func relative(difference float64, c compare.Change) string {
 	if c.Base == 0 || c.Unit == check.BytesPerFile {
 		return check.Quantity(difference, c.Unit)
@@ -94,8 +96,8 @@ func probability(p float64) string {
 	return strconv.FormatFloat(p, 'f', 4, 64)
 }
 
-// ComparisonHeadline sums up a comparison in one line: "2 of 12 metrics worse, 1 undecided, 8 not
-// compared (only the base has them); 60 files in both runs".
+// ComparisonHeadline returns the summary of a comparison in one line: "2 of 12 metrics worse, 1
+// undecided, 8 not compared (only the base has them); 60 files in both runs".
 func ComparisonHeadline(c *compare.Comparison) string {
 	count, only := map[check.Verdict]int{}, map[string]int{}
 	for _, m := range c.Changes {
@@ -123,8 +125,8 @@ func ComparisonHeadline(c *compare.Comparison) string {
 	return s + "; " + Plural(c.Files, "file") + " in both runs"
 }
 
-// onlyIn names the run that alone has the metrics that were not compared: "only the base has them",
-// or "only the base has 3 of them". It is "" if both runs have them.
+// onlyIn says which run has the metrics that were not compared: "only the base has them", or "only
+// the base has 3 of them". It returns "" if both runs have them.
 func onlyIn(only map[string]int, skipped int) string {
 	var said []string
 	for _, run := range []struct{ key, name string }{

@@ -11,16 +11,16 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Sorted returns the findings by verdict, the failing ones first. Findings of one verdict stay in
-// the judge's order.
+// Sorted returns the findings by verdict, beginning with fail. Findings with the same verdict stay
+// in the order of the report.
 func Sorted(rep *check.Report) []check.Finding {
 	out := slices.Clone(rep.Findings)
 	slices.SortStableFunc(out, CompareVerdicts)
 	return out
 }
 
-// CompareVerdicts orders findings by their verdict: failing ones first, and among them those that
-// gate; then undecided, passed and skipped ones.
+// CompareVerdicts orders findings by verdict: fail, undecided, pass, skipped. Among findings that
+// fail, those that gate come first.
 func CompareVerdicts(a, b check.Finding) int {
 	rank := []check.Verdict{check.Fail, check.Undecided, check.Pass, check.Skipped}
 	if c := cmp.Compare(slices.Index(rank, a.Verdict), slices.Index(rank, b.Verdict)); c != 0 {
@@ -36,7 +36,7 @@ func CompareVerdicts(a, b check.Finding) int {
 	}
 }
 
-// WithVerdict returns the findings that have one of the verdicts.
+// WithVerdict returns the findings whose verdict is one of verdicts.
 func WithVerdict(findings []check.Finding, verdicts ...check.Verdict) []check.Finding {
 	var out []check.Finding
 	for _, f := range findings {
@@ -47,7 +47,7 @@ func WithVerdict(findings []check.Finding, verdicts ...check.Verdict) []check.Fi
 	return out
 }
 
-// Verdict returns a finding's verdict as tables show it. A finding that fails and does not gate is
+// Verdict returns a finding's verdict for tables. If a finding fails but does not gate, this is
 // "noted".
 func Verdict(f check.Finding) string {
 	if f.Verdict == check.Fail && !f.Gates {
@@ -68,8 +68,8 @@ func Measured(f check.Finding) string {
 	return quantity(*f.Measured, limit, f.Unit)
 }
 
-// Limit prints a finding's limit with the side that passes: "≥ 95 %" for a recovery, which must
-// reach its limit, and "≤ 95 %" for everything else.
+// Limit returns a finding's limit and on which side of it values pass: "≥ 95 %" for a recovery,
+// which must reach its limit, and "≤ 95 %" for everything else.
 func Limit(f check.Finding) string {
 	if f.Limit == nil {
 		return ""
@@ -84,8 +84,8 @@ func Limit(f check.Finding) string {
 	return "≤ " + text
 }
 
-// quantity prints a value in a finding's unit. A ratio gets enough digits to differ from the limit:
-// 94.96 % is not printed as 95.0 %.
+// quantity returns a value in a finding's unit. A ratio gets as many digits as it takes to differ
+// from the limit: with a limit of 95 %, 94.96 % is not shown as 95.0 %.
 func quantity(value, limit float64, unit string) string {
 	if unit != check.Ratio {
 		return check.Quantity(value, unit)
@@ -99,8 +99,8 @@ func quantity(value, limit float64, unit string) string {
 	return strconv.FormatFloat(100*value, 'f', digits, 64) + " %"
 }
 
-// Location returns where in the log a finding was seen: "soak.log:88". It is "" if the finding is
-// about the whole log.
+// Location returns the line of the log that shows a finding: "soak.log:88". It returns "" if the
+// finding is about the whole log.
 func Location(f check.Finding) string {
 	if f.At == nil {
 		return ""

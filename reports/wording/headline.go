@@ -9,9 +9,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Headline sums up a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 %
-// of 24.0 GiB)". It adds the checks that fail and do not gate, "; noted: throughput from file 21
-// on", and the checks for which the log has no data, "; not judged: leak, peak".
+// Headline returns the summary of a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB
+// allocated (31.3 % of 24.0 GiB)". If checks fail without gating, it adds "; noted: throughput from
+// file 21 on". If the log has no data for some checks, it adds "; not judged: leak, peak".
 func Headline(rep *check.Report) string {
 	s := Extent(rep)
 	if noted := notedChecks(rep); len(noted) > 0 {
@@ -23,14 +23,14 @@ func Headline(rep *check.Report) string {
 	return s
 }
 
-// lastingChecks are the checks that, once they fail in a file, fail until the last file.
+// lastingChecks are the checks that, after failing in one file, also fail in all later files.
 var lastingChecks = []string{
 	check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift,
 	check.Throughput,
 }
 
-// notedChecks returns the checks that fail and do not gate, with the file in which, or from which
-// on, they fail.
+// notedChecks returns the checks that fail without gating. Each is given with the first file in
+// which it fails, such as "throughput from file 21 on".
 func notedChecks(rep *check.Report) []string {
 	var noted []string
 	for _, name := range check.Checks {
@@ -54,7 +54,7 @@ func notedChecks(rep *check.Report) []string {
 	return noted
 }
 
-// Extent sums up a run in one line, without the checks that were not judged.
+// Extent returns the summary of a run in one line, like [Headline] but without the checks.
 func Extent(rep *check.Report) string {
 	s := Plural(rep.Files, "file") + ", " + Plural(rep.Checkpoints, "checkpoint")
 	switch peak := peakText(rep); {
@@ -66,7 +66,7 @@ func Extent(rep *check.Report) string {
 	return s
 }
 
-// notJudged returns the checks that gate and were skipped for every subject.
+// notJudged returns the gating checks that were skipped for every subject.
 func notJudged(rep *check.Report) []string {
 	var missing []string
 	for _, name := range check.Checks {
@@ -83,9 +83,9 @@ func notJudged(rep *check.Report) []string {
 	return missing
 }
 
-// peakText prints the high-water mark with its share of the device. It takes the reading that
-// decided the worst finding on a peak. Without such a finding it takes the first quantity that has
-// a reading.
+// peakText returns the high-water mark and its percentage of the device. It is the reading that
+// decided the worst finding of the peak check. If there is no such finding, it is of the first
+// quantity that has a reading.
 func peakText(rep *check.Report) string {
 	if by := rep.PeakBy; by != nil {
 		s := record.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)

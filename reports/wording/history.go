@@ -12,7 +12,8 @@ import (
 // ShortCommit returns the commit as git shortens it, or "" if it is not known.
 func ShortCommit(e history.Entry) string { return sink.Line(e.Commit[:min(len(e.Commit), 7)]) }
 
-// Series names a series. Tables whose columns name the statistic leave it out.
+// Series returns the name of a series. If the parameter statistic is not set, the name leaves out
+// the statistic, because the table's column names it.
 func Series(k history.SeriesKey, statistic bool) string {
 	if !statistic {
 		k.Statistic = ""
@@ -20,8 +21,8 @@ func Series(k history.SeriesKey, statistic bool) string {
 	return sink.Line(k.String())
 }
 
-// HistoryHeadline sums up a history in one line: "suite nightly: 60 runs from 2026-09-01 to
-// 2026-10-30, 12 series, 1 change".
+// HistoryHeadline returns the summary of a history in one line: "suite nightly: 60 runs from
+// 2026-09-01 to 2026-10-30, 12 series, 1 change".
 func HistoryHeadline(
 	h *history.History, series []*history.Series, changes []history.Change,
 ) string {
@@ -37,7 +38,7 @@ func HistoryHeadline(
 	return s + fmt.Sprintf(", %d series, %s", len(series), changed)
 }
 
-// ChangeSize prints by how much a level changed: "+96.0 MiB (+16.7 %)".
+// ChangeSize returns how much a level changed: "+96.0 MiB (+16.7 %)".
 func ChangeSize(c history.Change) string {
 	step := c.After - c.Before
 	share := ""

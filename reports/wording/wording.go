@@ -1,4 +1,4 @@
-// Package wording has the words and figures that all reports share: counts, sizes, shares, the
+// Package wording holds the words and numbers that all reports share: counts, sizes, ratios, the
 // names of lanes and quantities, a finding's numbers, and the line that sums up a run or a
 // comparison.
 package wording
@@ -14,14 +14,14 @@ import (
 	"vramsoak/parser/record"
 )
 
-// HasDate reports whether a time of a timeline has a known day. [parser.Build] counts times without
-// a date from the year 0 on.
+// HasDate reports whether the date of a timeline's time is known. If a log gives no dates,
+// [parser.Build] counts its days from the year 0.
 func HasDate(t time.Time) bool { return t.Year() >= 1970 }
 
 // Bytes prints a size in IEC units: "7.23 GiB".
 func Bytes(value float64) string { return check.Quantity(value, check.Bytes) }
 
-// Count prints a count with commas between its thousands: "45,000".
+// Count returns a count with a comma between thousands: "45,000".
 func Count(n int) string { return check.Grouped(strconv.Itoa(n)) }
 
 // Plural prints a count and its noun: "1 file", "60 files".
@@ -32,13 +32,13 @@ func Plural(n int, noun string) string {
 	return Count(n) + " " + noun + "s"
 }
 
-// Pad appends blanks to a cell until it is as wide as a number of terminal columns. It does not cut
-// a wider cell.
+// Pad appends blanks to s until it is `width` terminal columns wide. A wider s stays as it is.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-twwidth.Width(s)))
 }
 
-// Shorten cuts text to at most n runes. Three dots replace the end that is cut.
+// Shorten returns s, cut to at most n runes. Three dots replace the part that was cut off at the
+// end.
 func Shorten(s string, n int) string {
 	runes := []rune(s)
 	if len(runes) <= n {
@@ -47,8 +47,8 @@ func Shorten(s string, n int) string {
 	return strings.TrimRight(string(runes[:max(0, n-3)]), " ") + "..."
 }
 
-// ShortenPath cuts a path to at most n runes. Three dots replace the beginning, because paths
-// differ at their ends.
+// ShortenPath returns a path, cut to at most n runes. Three dots replace the beginning, because
+// paths differ at their ends.
 func ShortenPath(s string, n int) string {
 	runes := []rune(s)
 	if len(runes) <= n {
