@@ -16,8 +16,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// NiceStep returns the smallest of 1, 2 and 5 times a power of ten that divides a range into at
-// most n parts.
+// NiceStep returns the smallest step that divides a range into at most n parts and is 1, 2 or 5
+// times a power of ten.
 func NiceStep(length float64, n int) float64 {
 	rough := length / float64(n)
 	power := math.Pow10(int(math.Floor(math.Log10(rough))))
@@ -29,8 +29,8 @@ func NiceStep(length float64, n int) float64 {
 	return 10 * power
 }
 
-// ValueTicks returns the marks of an axis: at most the wanted number, or a few fewer. Sizes get
-// round numbers of one IEC unit.
+// ValueTicks returns the marks of an axis: at most `most` of them, at round values. For sizes the
+// values are round in one IEC unit.
 func ValueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	scale, suffix := 1.0, ""
 	of, overFiles := strings.CutSuffix(unit, check.PerFile)
@@ -60,8 +60,8 @@ func ValueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	return ticks
 }
 
-// byteScale returns the unit for an axis of sizes: the largest one whose marks have at most two
-// decimals.
+// byteScale returns the unit for an axis of sizes: the largest unit in which all marks have at most
+// two decimals.
 func byteScale(bottom, top float64) (bytes float64, suffix string) {
 	for _, u := range []struct {
 		name  string
@@ -75,7 +75,7 @@ func byteScale(bottom, top float64) (bytes float64, suffix string) {
 	return 1, " B"
 }
 
-// TimeTicks returns the marks of a time axis, and the unit of their labels.
+// TimeTicks returns the marks of a time axis, and the unit of the marks' labels.
 func TimeTicks(seconds float64) ([]plot.Tick, string) {
 	const most = 10
 	step := NiceStep(seconds, most)
@@ -120,8 +120,7 @@ func TimeTicks(seconds float64) ([]plot.Tick, string) {
 	return ticks, unit
 }
 
-// CountTicks returns about as many marks as wanted, at most, for an axis that counts files or
-// checkpoints.
+// CountTicks returns about `most` marks for an axis that counts files or checkpoints.
 func CountTicks(first, last float64, most int) []plot.Tick {
 	step := max(1, NiceStep(max(1, last-first), most))
 	var ticks []plot.Tick
@@ -158,7 +157,7 @@ func DrawGrid(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// Placing returns a function that gives the points of a plot their places on a canvas.
+// Placing returns a function that converts points of a plot to positions on a canvas.
 func Placing(g *plot.Plot, c *draw.Canvas) func([]Point) []vg.Point {
 	x, y := g.Transforms(c)
 	return func(points []Point) []vg.Point {

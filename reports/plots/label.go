@@ -8,14 +8,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Note marks a point, and labels it if it has text.
+// A Note is a marked point. If it has text, the text becomes a label.
 type Note struct {
 	Point
 	Text string
 }
 
-// Labels places text in the free space above the data. A thin line joins each label to its point.
-// No label covers another one or the data.
+// Labels puts labels into the free space above the data. A thin line connects each label to its
+// point. A label covers neither the data nor another label.
 type Labels struct {
 	Frame  vg.Rectangle // from the highest reading to the top of the plot
 	Taken  []vg.Rectangle
@@ -29,13 +29,14 @@ type label struct {
 	text string
 }
 
-// The height of a row of labels, and the space around the text of one, in points.
+// LabelHeight is the height of a row of labels, and LabelPad the space around the text of a label,
+// in points.
 const (
 	LabelHeight = TextSize * 1.5
 	LabelPad    = 4
 )
 
-// Place finds the lowest free place for s above its point.
+// Place puts the label s at the lowest free position above its point.
 func (l *Labels) Place(ink color.Color, at vg.Point, s string) {
 	sty := Text(TextSize, ink, text.XLeft, text.YBottom)
 	s = Fit(sty, s, l.Frame.Size().X-2*LabelPad)
@@ -72,7 +73,7 @@ func (l *Labels) Draw(c draw.Canvas) {
 	}
 }
 
-// Overlapped returns a box that overlaps b, or nil.
+// Overlapped returns a taken rectangle that overlaps b, or nil.
 func (l *Labels) Overlapped(b vg.Rectangle) *vg.Rectangle {
 	for i, t := range l.Taken {
 		if b.Min.X < t.Max.X && t.Min.X < b.Max.X && b.Min.Y < t.Max.Y && t.Min.Y < b.Max.Y {

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// DrawCross marks a failed recovery.
+// DrawCross draws the cross that marks a failed recovery.
 func DrawCross(c draw.Canvas, at vg.Point) {
 	const r = 4.5
 	for _, s := range []draw.LineStyle{
@@ -25,13 +25,13 @@ func DrawCross(c draw.Canvas, at vg.Point) {
 // MarkHeight is the height of a triangle that marks a point, in points.
 const MarkHeight = 10
 
-// A Layer is a part of the picture that is drawn over the area of the data.
+// A Layer is a function that draws a part of the picture over the area of the data.
 type Layer func(c draw.Canvas, p *plot.Plot)
 
 // Plot implements [plot.Plotter].
 func (l Layer) Plot(c draw.Canvas, p *plot.Plot) { l(c, p) }
 
-// A Page draws what every plot has around its data.
+// A Page draws the parts that every plot has around its data.
 type Page struct {
 	Encode func(string) string // from [Draw]
 }
@@ -65,7 +65,7 @@ func (p *Page) DrawFoot(c draw.Canvas, notes []string) draw.Canvas {
 	return c
 }
 
-// A LegendEntry is a name and a small drawing of what it names.
+// A LegendEntry is a name in the legend, and the small drawing that the name explains.
 type LegendEntry struct {
 	Name  string
 	Thumb func(c draw.Canvas, r vg.Rectangle)

@@ -1,8 +1,8 @@
-// Package plots has what all plots share: the formats and their canvas, axes, colours, legends and
-// labels. Each plot has a package below it:
+// Package plots holds what all plots share: file formats, canvas, axes, colours, legends and
+// labels. Each plot has a package of its own:
 //
 //	memory          memory over time: allocated, reserved, device used; files and stages
-//	overfiles       a ledger's value after each file, and the growth that was found in it
+//	overfiles       the values that are judged file by file, and the growth that was found
 //	overruns        a suite's history: a value of each run, and where it changed
 //	fragmentation   an allocator's segments over time
 //
@@ -31,13 +31,13 @@ import (
 // Formats are the formats in which plots are written.
 var Formats = []string{"png", "svg", "pdf"}
 
-// Options are the size of a plot in pixels, at 96 to the inch. A plot of size 0 is 1600 x 900
-// pixels, or as high as its panels need.
+// Options give the size of a plot in pixels, at 96 pixels to the inch. If a size is 0, the width is
+// 1600 pixels, and the height 900 pixels or as much as the plot's panels need.
 type Options struct {
 	Width, Height int
 }
 
-// MinHeight is the least height in pixels at which the words of a plot have room.
+// MinHeight is the smallest height in pixels in which the text of a plot fits.
 const MinHeight = 360
 
 const (
@@ -51,8 +51,8 @@ func (o Options) PixelsWide() int { return cmp.Or(o.Width, 1600) }
 // PixelsHigh returns the height, or the default.
 func (o Options) PixelsHigh() int { return cmp.Or(o.Height, 900) }
 
-// Draw makes a canvas of the format, has drawOn draw on it, and writes it. drawOn must pass text
-// through encode, because the fonts of a PDF have an encoding of their own.
+// Draw makes a canvas for the format, calls drawOn to draw on it, and writes the file. drawOn must
+// pass all text through the function encode, because the fonts of a PDF have another encoding.
 func Draw(
 	w io.Writer, format string, opts Options,
 	drawOn func(c draw.Canvas, encode func(string) string) error,
@@ -97,8 +97,8 @@ func Draw(
 	case "pdf":
 		data = undated(data)
 	case "svg":
-		// vgsvg labels its PNGs as JPGs. Arial is as wide as Liberation Sans, which few machines
-		// have.
+		// vgsvg labels PNGs in an SVG as JPGs. It names the font Liberation Sans, which few machines
+		// have; Arial is as wide.
 		data = bytes.ReplaceAll(data, []byte("data:image/jpg;base64,"),
 			[]byte("data:image/png;base64,"))
 		data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"),
@@ -111,8 +111,8 @@ func Draw(
 	return nil
 }
 
-// bitmap returns an image canvas. vgimg's own constructor makes the image twice, and it is the
-// largest object among the reports of a soak.
+// bitmap returns an image canvas. The constructor of vgimg makes the image twice, and the image is
+// the largest object while a soak writes its reports.
 func bitmap(width, height, dpi int) *vgimg.Canvas {
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
 	ctx := gg.NewContextForRGBA(img)
@@ -123,13 +123,13 @@ func bitmap(width, height, dpi int) *vgimg.Canvas {
 
 var pdfDate = regexp.MustCompile(`/(CreationDate|ModDate) \(D:\d{14}\)`)
 
-// undated replaces the dates in a PDF by a fixed one of the same length, so that the same input
+// undated replaces all dates in a PDF by one fixed date of the same length, so that the same input
 // gives the same bytes.
 func undated(pdf []byte) []byte {
 	return pdfDate.ReplaceAll(pdf, []byte("/$1 (D:20000101000000)"))
 }
 
-// latin1 encodes text in Latin-1, which is all that the fonts of a PDF have.
+// latin1 encodes text in Latin-1, the only encoding that the fonts of a PDF have.
 func latin1(s string) string {
 	var b []byte
 	for _, r := range s {

@@ -23,7 +23,7 @@ func Text(size vg.Length, c color.Color, x text.XAlignment, y text.YAlignment) t
 	}
 }
 
-// Fit cuts text to a width. Three dots replace what is cut.
+// Fit cuts text to a width. Three dots replace the part that was cut off.
 func Fit(sty text.Style, s string, width vg.Length) string {
 	if sty.Width(s) <= width {
 		return s
@@ -36,8 +36,8 @@ func Fit(sty text.Style, s string, width vg.Length) string {
 	return string(runes) + "..."
 }
 
-// The palette of Okabe and Ito, whose colours differ with any colour vision (Color Universal
-// Design, 2008).
+// The colours of Okabe and Ito's palette, which people with any colour vision can distinguish
+// (Color Universal Design, 2008).
 var (
 	AllocatedColor = color.NRGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xFF}
 	ReservedColor  = color.NRGBA{R: 0xE6, G: 0x9F, B: 0x00, A: 0xFF}
@@ -77,7 +77,8 @@ func VerdictInk(v check.Verdict) color.Color {
 	return Ink
 }
 
-// Tint mixes a colour with white. A strength of 1 returns the colour, 0 returns white.
+// Tint mixes a colour with white. A strength of 1 returns the colour unchanged, and 0 returns
+// white.
 func Tint(c color.Color, strength float64) color.Color {
 	r, g, b, _ := c.RGBA()
 	mix := func(v uint32) uint8 { return uint8(255 - strength*(255-float64(v>>8)) + 0.5) }

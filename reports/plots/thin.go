@@ -7,8 +7,9 @@ import (
 // A Point is one reading on a plot: x in seconds or checkpoints, y in bytes.
 type Point struct{ X, Y float64 }
 
-// Thin returns the points that a line needs when it is drawn as wide as a number of columns. Of
-// each column these are the first, lowest, highest and last point. The points must be sorted by x.
+// Thin returns the points that suffice to draw a line when the plot is `columns` pixels wide. In
+// each column these are the first, the lowest, the highest and the last point. The points must be
+// sorted by x.
 func Thin(points []Point, columns int) []Point {
 	if len(points) <= 4*columns {
 		return points
@@ -25,7 +26,8 @@ func Thin(points []Point, columns int) []Point {
 	return out
 }
 
-// Envelope returns the lowest and the highest point of each column that has points.
+// Envelope returns the lowest and the highest point of each column. It leaves out columns without
+// points.
 func Envelope(points []Point, columns int) (lows, highs []Point) {
 	for column := range byColumn(points, columns) {
 		low, high := Extremes(column)
@@ -35,7 +37,8 @@ func Envelope(points []Point, columns int) (lows, highs []Point) {
 	return lows, highs
 }
 
-// byColumn ranges over the points of each column that has points. All columns are equally wide.
+// byColumn yields the points of each column. It leaves out columns without points. All columns are
+// equally wide.
 func byColumn(points []Point, columns int) func(yield func([]Point) bool) {
 	return func(yield func([]Point) bool) {
 		if len(points) == 0 {
@@ -61,8 +64,8 @@ func byColumn(points []Point, columns int) func(yield func([]Point) bool) {
 	}
 }
 
-// Extremes returns the indices of the lowest and the highest point. Of several it returns the
-// first.
+// Extremes returns the indices of the lowest and the highest point. If several points are equal, it
+// returns the first of them.
 func Extremes(points []Point) (low, high int) {
 	for i, p := range points {
 		if p.Y < points[low].Y {

@@ -1,5 +1,5 @@
-// Package fragmentation draws the segments of an allocator over time: what is in use, what is free,
-// and why an allocation found no room.
+// Package fragmentation draws the segments of an allocator over time. It shows the memory in use,
+// the free memory, and why an allocation failed.
 package fragmentation
 
 import (
@@ -15,16 +15,16 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// ErrNoSegments is returned for a log without segment maps. It says how to get them.
+// ErrNoSegments is the error for a log without segment maps. It says how to get such maps.
 var ErrNoSegments = errors.New("the log has no segment maps to draw: vramsoak simulate prints " +
 	"them for a scenario, vramlog.py " +
 	"where an allocation failed, at the end of each file with VRAMLOG_SEGMENTS=on, and anywhere " +
 	"by vramlog.segments()")
 
 // Maps collects the segment maps of a log for a picture. Add takes the log's records one by one.
-// Its memory does not grow with the log.
+// Its memory does not grow with the length of the log.
 type Maps struct {
-	// Partial says that allocations may have failed without a record, as in a snapshot.
+	// Partial is set if allocations may have failed without a record, as in a snapshot.
 	Partial bool
 
 	lanes map[record.Lane]*laneSegments
@@ -70,8 +70,8 @@ func (f *Maps) Add(rec record.Record) {
 	}
 }
 
-// unsplit undoes the files that were inferred from recurring checkpoints, when the pipeline names
-// its first file: what came before belongs to no file. [parser.Build] does the same.
+// unsplit is called when the pipeline names its first file. Checkpoints before may have begun files
+// by recurring. unsplit removes these files again, as [parser.Build] does.
 func (f *Maps) unsplit() {
 	f.named, f.file, f.files = true, 0, 0
 	for _, l := range f.lanes {
@@ -119,8 +119,8 @@ func (f *Maps) Plot(w io.Writer, format string, opts plots.Options) error {
 	})
 }
 
-// shown returns the device to draw: the first one with a failed allocation, else the one with the
-// most reserved memory.
+// shown returns the device to draw. This is the first device with a failed allocation or, without
+// failures, the device with the most reserved memory.
 func (f *Maps) shown() *laneSegments {
 	var best *laneSegments
 	for _, lane := range slices.SortedFunc(maps.Keys(f.lanes), func(a, b record.Lane) int {

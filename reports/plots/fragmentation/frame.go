@@ -18,20 +18,20 @@ type laneSegments struct {
 	youngest int
 }
 
-// An age tells when a segment was first seen, and its size then.
+// An age says when a segment was first seen, and how large it was then.
 type age struct {
 	number int
 	size   int64
 }
 
-// fileMaps counts the maps of one file by device. They are drawn at equal distances over the file's
-// width.
+// fileMaps counts the maps of one file, for each device. The maps are drawn at equal distances
+// within the file.
 type fileMaps struct {
 	file int
 	maps map[record.Lane]int
 }
 
-// A frame is one segment map as it is drawn.
+// A frame is one segment map in the form in which it is drawn.
 type frame struct {
 	of         *fileMaps
 	place      int // among the file's maps of this device, from 1
@@ -43,21 +43,22 @@ type frame struct {
 	sums       record.SegmentSums
 	unreserved int64 // what the driver has left for the process; 0 if unknown
 	bands      []band
-	// largest is the height in bytes at which the largest free block begins.
+	// largest is the offset in bytes, from the bottom of the column, at which the largest free block
+	// begins.
 	largest int64
 }
 
-// free returns the bytes that are not in use, in the allocator's cache and with the driver.
+// free returns all bytes that are not in use, both in the allocator's cache and in the driver.
 func (f *frame) free() int64 { return f.sums.Free + f.unreserved }
 
-// piece returns the largest request that fits: the largest free block, or what the driver has once
-// the allocator returned what it can.
+// piece returns the largest request that can be served. This is the largest free block, or the
+// memory that the driver has after the allocator returned everything releasable.
 func (f *frame) piece() int64 { return max(f.sums.LargestFree, f.sums.Releasable+f.unreserved) }
 
-// cached reports whether the largest piece is a block in the allocator's cache.
+// cached reports whether the largest piece is a free block in the allocator's cache.
 func (f *frame) cached() bool { return f.sums.LargestFree > f.sums.Releasable+f.unreserved }
 
-// stranded returns the free bytes beside the largest piece.
+// stranded returns the free bytes outside of the largest piece.
 func (f *frame) stranded() int64 { return f.free() - f.piece() }
 
 // The states of the memory in a band.
@@ -69,12 +70,12 @@ const (
 	uses
 )
 
-// A band is a block of reserved memory, or several blocks that are too small to be drawn by
-// themselves.
+// A band is a block of reserved memory as it is drawn. It may also stand for several blocks that
+// are too small to be drawn.
 type band struct {
 	size  int64
 	parts [uses]float32 // shares of the band's size
-	// segment is the size of the segment that begins with this band, or 0.
+	// segment is the size of the segment whose first band this is, or 0 for other bands.
 	segment int64
 }
 
@@ -103,7 +104,7 @@ func (l *laneSegments) add(m *record.SegmentMap, of *fileMaps) {
 }
 
 // byAge returns the segments in the order in which they were first seen. So a band stays at its
-// height as long as the bands below it stay.
+// height in the picture as long as the bands below it stay.
 func (l *laneSegments) byAge(segments []record.Segment) []record.Segment {
 	byAddress := slices.Clone(segments)
 	slices.SortStableFunc(byAddress, func(a, b record.Segment) int {
@@ -125,7 +126,7 @@ func (l *laneSegments) byAge(segments []record.Segment) []record.Segment {
 	return byAddress
 }
 
-// stack makes the bands.
+// stack makes the bands of the frame.
 func (f *frame) stack(segments []record.Segment) {
 	grain := max(1, f.sums.Reserved/bandsMax)
 	var b band
@@ -177,8 +178,8 @@ func useOf(p record.Piece) int {
 	return pinned
 }
 
-// thin keeps one of each two frames, that which shows more. It keeps all frames that a picture must
-// have.
+// thin keeps one of every two neighbouring frames, the one that shows more. It also keeps all
+// frames that a picture needs.
 func (l *laneSegments) thin() {
 	needed := l.needed()
 	kept := l.frames[:0]
@@ -203,7 +204,7 @@ func (l *laneSegments) thin() {
 	l.frames = kept
 }
 
-// showsMoreThan reports whether, of two neighbours, the first is kept.
+// showsMoreThan reports whether this frame is kept, and the next frame is not.
 func (f *frame) showsMoreThan(next *frame) bool {
 	if failed := f.requested > 0; failed != (next.requested > 0) {
 		return failed
@@ -211,7 +212,7 @@ func (f *frame) showsMoreThan(next *frame) bool {
 	return f.stranded() > next.stranded()
 }
 
-// needed returns the frames that a picture must have: the first and the last, the first and the
+// needed returns the frames that a picture must show: the first and the last, the first and the
 // last failed allocation, and the extremes of each line.
 func (l *laneSegments) needed() map[*frame]bool {
 	needed := map[*frame]bool{l.frames[0]: true, l.frames[len(l.frames)-1]: true}
@@ -247,8 +248,8 @@ func (l *laneSegments) failed() *frame {
 	return nil
 }
 
-// moment returns the frame that is shown in detail: the first failed allocation. Without one it is
-// the frame with the most stranded memory.
+// moment returns the frame that is shown in detail. This is the first failed allocation or, without
+// failures, the frame with the most stranded memory.
 func (l *laneSegments) moment() *frame {
 	if f := l.failed(); f != nil {
 		return f

@@ -14,11 +14,11 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// pixel is the side of a pixel in points.
+// pixel is the size of a pixel in points.
 const pixel = vg.Inch / 96
 
-// drawMap draws the segments over time. It draws an image in every format, because a thousand files
-// may have half a million blocks.
+// drawMap draws the segments over time. It draws them as an image in every file format, because a
+// thousand files may have half a million blocks.
 func (p *picture) drawMap(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
 	area := snapped(vg.Rectangle{
@@ -38,7 +38,7 @@ func (p *picture) drawMap(c draw.Canvas, g *plot.Plot) {
 		area.Min.Y)
 }
 
-// snapped moves the edges of a rectangle between pixels.
+// snapped moves the edges of a rectangle to the nearest borders between pixels.
 func snapped(r vg.Rectangle) vg.Rectangle {
 	for _, at := range []*vg.Length{&r.Min.X, &r.Min.Y, &r.Max.X, &r.Max.Y} {
 		*at = vg.Length(math.Round(float64(*at/pixel))) * pixel
@@ -46,10 +46,10 @@ func snapped(r vg.Rectangle) vg.Rectangle {
 	return r
 }
 
-// edgeRows is how many rows of pixels a segment needs for its edge to be drawn.
+// edgeRows is the least height, in rows of pixels, of a segment whose edge is drawn.
 const edgeRows = 6
 
-// drawColumn draws a map as wide as its time. The colour of a row of pixels mixes those of its
+// drawColumn draws a frame as a column of pixels. The colour of a pixel mixes the colours of its
 // bytes.
 func (p *picture) drawColumn(img *image.NRGBA, from, to int, f *frame) {
 	height := img.Rect.Dy()
@@ -100,16 +100,16 @@ func (p *picture) drawColumn(img *image.NRGBA, from, to int, f *frame) {
 	}
 }
 
-// A tensor of a few bytes can pin a segment, and must be visible. A row with memory in use gets at
-// least leastUse of that colour. Such rows are at least pinRows apart, so that many of them hide
-// nothing.
+// A tensor of a few bytes can pin a segment, so it must be visible. A row of pixels with any memory
+// in use gets at least leastUse of the colour for memory in use. Such rows are at least pinRows
+// apart, so that many of them do not hide the rest.
 const (
 	leastUse = 0.8
 	pinRows  = 4
 )
 
-// shares returns the shares of the colours in a row. The largest one gets more than its share, so
-// that the row looks like a colour of the legend.
+// shares returns how much of each colour a row of pixels gets. The largest part gets more than its
+// bytes, so that the row resembles a colour of the legend.
 func shares(bytes [uses]float64, all float64) (parts [uses]float64) {
 	sum, squares := 0.0, 0.0
 	for _, n := range bytes {
@@ -124,7 +124,7 @@ func shares(bytes [uses]float64, all float64) (parts [uses]float64) {
 	return parts
 }
 
-// mixed returns the colour of a row.
+// mixed returns the colour of a row of pixels.
 func mixed(parts [uses]float64) color.NRGBA {
 	sum := 0.0
 	for _, share := range parts {
@@ -144,14 +144,14 @@ func mixed(parts [uses]float64) color.NRGBA {
 	return color.NRGBA{R: level(rgb[0]), G: level(rgb[1]), B: level(rgb[2]), A: 0xFF}
 }
 
-// tintOver returns the lighter colour of a row in which a segment begins.
+// tintOver returns the lighter colour for a row of pixels in which a segment begins.
 func tintOver(c color.NRGBA) color.NRGBA {
 	light := func(v uint8) uint8 { return uint8((int(v) + 2*255) / 3) }
 	return color.NRGBA{R: light(c.R), G: light(c.G), B: light(c.B), A: 0xFF}
 }
 
-// drawMoment draws the segments of the moment on the same scale. Beside them it draws the request,
-// the largest piece, and all that is free.
+// drawMoment draws the frame of the moment on the same scale. Beside it, bars show the request, the
+// largest piece, and all free memory.
 func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 	f := p.moment
 	width := c.Size().X
@@ -177,7 +177,7 @@ func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 	left := column.Max.X + 2*gap
 	each := (c.Max.X - left + gap) / vg.Length(len(bars))
 	if f.cached() {
-		// Lines lead from the block to its bar.
+		// Lines lead from the largest free block to its bar.
 		low, high := y(float64(f.largest)), y(float64(f.largest+f.sums.LargestFree))
 		box := vg.Rectangle{
 			Min: vg.Point{X: column.Min.X, Y: low},
@@ -204,8 +204,8 @@ func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 
 var leaderStyle = draw.LineStyle{Color: color.Gray{Y: 0x90}, Width: 0.8}
 
-// fillColumn fills a rectangle with a map. It draws shapes, because a PDF with two images is not
-// the same each time.
+// fillColumn fills a rectangle with a frame. It draws shapes instead of an image, because a PDF
+// with two images differs from run to run.
 func (p *picture) fillColumn(c draw.Canvas, at vg.Rectangle, f *frame) {
 	img := image.NewNRGBA(image.Rect(0, 0, 1, max(1, int(at.Size().Y/pixel+0.5))))
 	p.drawColumn(img, 0, 1, f)
@@ -224,7 +224,7 @@ func (p *picture) fillColumn(c draw.Canvas, at vg.Rectangle, f *frame) {
 	}
 }
 
-// A bar is a stack of parts.
+// A bar is a column of several parts, with a name.
 type bar struct {
 	name  [2]string // two lines
 	parts []barPart
@@ -236,7 +236,7 @@ type barPart struct {
 	bytes int64
 }
 
-// bars returns the bars that are compared at the moment.
+// bars returns the bars that compare the request with the free memory at the moment.
 func (p *picture) bars(f *frame) []bar {
 	driver := []barPart{{useColors[releasable], f.sums.Releasable}, {voidColor, f.unreserved}}
 	piece := bar{[2]string{"in one", "piece"}, driver, f.piece()}

@@ -18,8 +18,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A picture draws the segments of a device: above what is reserved over the files, below it what is
-// free, and beside both the moment that shows most.
+// A picture draws the segments of a device. The upper panel shows the reserved memory over the
+// files, the lower panel the free memory. The most interesting moment is drawn to their right.
 type picture struct {
 	plots.Page
 	*laneSegments
@@ -68,10 +68,10 @@ func newPicture(f *Maps, l *laneSegments) *picture {
 	return p
 }
 
-// others returns the bytes in use beside what the allocator reserved.
+// others returns the bytes in use on the device that this allocator did not reserve.
 func (f *frame) others() int64 { return max(0, f.used-f.sums.Reserved) }
 
-// where names the file or the map of a frame.
+// where returns the name of a frame's file or segment map.
 func (p *picture) where(f *frame) string {
 	if p.files == 0 || f.of.file == 0 {
 		s := "segment map " + wording.Count(f.number)
@@ -83,7 +83,7 @@ func (p *picture) where(f *frame) string {
 	return "file " + wording.Count(f.of.file)
 }
 
-// title says in one sentence what the picture shows.
+// title returns a sentence that says what the picture shows.
 func (p *picture) title() (string, color.Color) {
 	f := p.moment
 	free, piece, asked := wording.Bytes(float64(f.free())), wording.Bytes(float64(f.piece())),
@@ -141,7 +141,7 @@ var (
 	voidColor   = color.NRGBA{R: 0xFF, G: 0xFF, B: 0xFF, A: 0xFF} // not reserved
 )
 
-// The room of the parts, in points or as shares.
+// The sizes of the picture's parts, in points or as fractions.
 const (
 	sideShare, sideMax = 0.32, 350 // of the width, for the moment
 	lowShare, lowLeast = 0.33, 120 // of the height, for what is free
@@ -184,8 +184,8 @@ func (p *picture) draw(c draw.Canvas) {
 	p.drawTable(draw.Crop(table, 0, 0, 0, -4))
 }
 
-// aligned crops the canvases of two plots, one above the other, so that their data are equally
-// wide.
+// aligned crops the canvases of two plots, one above the other, so that the areas of their data
+// have the same left and right edges.
 func aligned(
 	above *plot.Plot, upper draw.Canvas, below *plot.Plot, lower draw.Canvas,
 ) (u, l draw.Canvas) {
@@ -205,7 +205,7 @@ func (p *picture) axes(top float64, c draw.Canvas) *plot.Plot {
 	return g
 }
 
-// ends returns the ends of the x axis. A file reaches from the number before its own to its own.
+// ends returns the first and the last value of the x axis. File n is drawn from n-1 to n.
 func (p *picture) ends() (from, to float64) {
 	from = p.at(p.frames[0]) - 1
 	if p.files > 0 {
@@ -214,7 +214,7 @@ func (p *picture) ends() (from, to float64) {
 	return from, max(p.at(p.frames[len(p.frames)-1]), from+1)
 }
 
-// at returns the place of a frame on the x axis.
+// at returns the x value of a frame.
 func (p *picture) at(f *frame) float64 {
 	if p.files == 0 {
 		return float64(f.number)
@@ -316,7 +316,7 @@ func (p *picture) has(use int) bool {
 	return false
 }
 
-// drawFailure draws a failed allocation: a triangle with its tip at a point.
+// drawFailure draws the triangle that marks a failed allocation.
 func drawFailure(c draw.Canvas, tip vg.Point) {
 	const half = 5
 	c.FillPolygon(plots.FailedColor, []vg.Point{
@@ -326,7 +326,7 @@ func drawFailure(c draw.Canvas, tip vg.Point) {
 	})
 }
 
-// drawCard draws the size of the card.
+// drawCard draws a line at the size of the card's memory.
 func (p *picture) drawCard(c draw.Canvas, g *plot.Plot) {
 	if p.total == 0 {
 		return
@@ -349,7 +349,7 @@ func (p *picture) drawMarks(c draw.Canvas, g *plot.Plot) {
 	p.drawMark(c, g)
 }
 
-// drawMark marks the moment that is shown beside the panels.
+// drawMark marks the moment that is shown to the right of the panels.
 func (p *picture) drawMark(c draw.Canvas, g *plot.Plot) {
 	x, _ := g.Transforms(&c)
 	ink := color.Color(plots.Ink)
@@ -361,8 +361,8 @@ func (p *picture) drawMark(c draw.Canvas, g *plot.Plot) {
 	c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1.4}, at, c.Min.Y, at, c.Max.Y)
 }
 
-// drawFree draws what is free in sum and in one piece. The area between the two is of no use to a
-// large request.
+// drawFree draws all free memory and the largest piece as lines. A large request cannot use the
+// memory between the two lines.
 func (p *picture) drawFree(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
 	var sums, pieces []vg.Point
@@ -391,7 +391,7 @@ func (p *picture) drawFree(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// drawTable lists the memory at the moment by its states.
+// drawTable lists how much memory is in each state at the moment.
 func (p *picture) drawTable(c draw.Canvas) {
 	f := p.moment
 	type row struct {

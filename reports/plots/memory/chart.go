@@ -17,8 +17,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A Chart holds what a plot of memory over time shows. It keeps no reference to the timeline or the
-// report.
+// A Chart holds the data of a plot of memory over time. It holds no reference to the timeline or
+// the report, so that their memory can be freed.
 type Chart struct {
 	title, subtitle string // from the report
 	titleInk        color.Color
@@ -47,15 +47,16 @@ type series struct {
 	points []plots.Point
 }
 
-// A span is a file or a stage on the x axis.
+// A span is the part of the x axis that a file or a stage takes.
 type span struct {
 	from, to float64
 	name     string // of a stage; of a file that did not end well, its status
 	index    int    // of a file, from 1; of a stage's name in Chart.names
 }
 
-// makeChart collects what a plot shows of the lane with the largest reading. numbers says which
-// checkpoint of the log each one is. It is nil if the timeline has all checkpoints of the log.
+// makeChart collects the data for a plot of the lane with the largest reading. If the timeline
+// lacks some checkpoints of the log, the parameter numbers gives the number in the log of each
+// checkpoint, else it is nil.
 func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Position]int) *Chart {
 	c := &Chart{clock: makeClock(tl, numbers)}
 	c.lane, c.lanes = pattern.BusiestLane(tl)
@@ -78,7 +79,7 @@ func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Posi
 	return c
 }
 
-// takeVerdict takes the title and the subtitle from the report.
+// takeVerdict sets the title and the subtitle from the report.
 func (c *Chart) takeVerdict(rep *check.Report) {
 	c.title, c.titleInk, c.subtitle = verdictLine(rep), plots.VerdictInk(rep.Verdict),
 		wording.Headline(rep)
@@ -87,7 +88,7 @@ func (c *Chart) takeVerdict(rep *check.Report) {
 	}
 }
 
-// addNotes takes the report's notes, and its findings on a device that was not idle before or after
+// addNotes adds the report's notes, and its findings about a device that was in use before or after
 // the run.
 func (c *Chart) addNotes(rep *check.Report) {
 	for _, f := range wording.WithVerdict(rep.Findings, check.Fail, check.Undecided) {
@@ -158,8 +159,8 @@ func (c *Chart) collectSeries(tl *timeline.Timeline) {
 	if len(used) > 0 || len(rss) == 0 {
 		return
 	}
-	// Without a GPU, the memory of the process is drawn too, unless its scale would flatten the
-	// rest.
+	// Without a GPU, the memory of the process is drawn too, unless its scale would make the other
+	// lines flat.
 	_, high := plots.Extremes(rss)
 	if largest := rss[high].Y; c.top == 0 || largest <= 4*c.top {
 		c.add("resident memory of the process (host)", plots.RssColor, rss)
@@ -181,8 +182,8 @@ func (c *Chart) add(name string, color color.Color, points []plots.Point) {
 	c.series = append(c.series, series{name: name, color: color, points: points})
 }
 
-// otherWorkers returns the runs of workers on other GPUs, which work at the same time on other
-// files.
+// otherWorkers returns the runs of workers on other GPUs. These work on other files at the same
+// time.
 func (c *Chart) otherWorkers(tl *timeline.Timeline) map[int]bool {
 	runs := map[int]bool{}
 	for _, r := range tl.Runs {
@@ -226,7 +227,7 @@ func (c *Chart) collectSpans(tl *timeline.Timeline) {
 	}
 }
 
-// findMark finds the high-water mark: the largest level or peak that a checkpoint gives.
+// findMark finds the high-water mark: the largest level or peak in all checkpoints.
 func (c *Chart) findMark(tl *timeline.Timeline) {
 	var most int64
 	var at *record.Checkpoint
@@ -255,8 +256,8 @@ func (c *Chart) findMark(tl *timeline.Timeline) {
 	c.high, c.top = max(c.high, float64(most)), max(c.top, float64(most))
 }
 
-// findFailed marks the After of each failed cleanup. If no cleanup failed, it marks those of failed
-// stages. The first of each name gets a label.
+// findFailed marks the After of each failed cleanup. If no cleanup failed, it marks failed stages
+// instead. Only the first mark of each name gets a label.
 func (c *Chart) findFailed(rep *check.Report) {
 	var stages []plots.Note
 	words := map[string]bool{}
@@ -287,7 +288,7 @@ func (c *Chart) findFailed(rep *check.Report) {
 	}
 }
 
-// fileLabel names a file in a label: "file 12: 0012.wav".
+// fileLabel returns the name of a file for a label: "file 12: 0012.wav".
 func fileLabel(f *timeline.File) string {
 	name := wording.ShortenPath(sink.Line(path.Base(f.Path)), 40)
 	switch {
@@ -301,7 +302,7 @@ func fileLabel(f *timeline.File) string {
 	return fmt.Sprintf("file %d: %s", f.Index, name)
 }
 
-// verdictLine returns the title of a plot: the verdict, and why.
+// verdictLine returns the title of a plot: the verdict and its reason.
 func verdictLine(rep *check.Report) string {
 	verdict := strings.ToUpper(string(rep.Verdict))
 	findings := wording.Sorted(rep)

@@ -10,8 +10,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A clock gives each line of a log its place on the x axis. If the log has times, that is seconds
-// from the start, else the number of the checkpoint.
+// A clock converts each line of a log to a position on the x axis. If the log has times, this is
+// the number of seconds since its start, else the number of the checkpoint.
 type clock struct {
 	timed bool
 	cut   time.Duration // the time between the runs of a resumed batch, left out
@@ -27,9 +27,9 @@ type moment struct {
 	run        bool // the first line of a later run
 }
 
-// makeClock reads the times of a log. A line without a time gets the time of the line before it.
-// Lines of a supervised run always have one, because the harness's samples date them. numbers are
-// those of [makeChart].
+// makeClock reads the times of a log. A line without a time gets the time of the line before. In a
+// supervised run every line has a time, because the timeline takes it from the harness. The
+// parameter numbers is as in [makeChart].
 func makeClock(tl *timeline.Timeline, numbers map[record.Position]int) clock {
 	moments := momentsOf(tl)
 	oneCalendar(moments)
@@ -71,8 +71,9 @@ func makeClock(tl *timeline.Timeline, numbers map[record.Position]int) clock {
 	return c
 }
 
-// oneCalendar clears the times that cannot be compared with the others. In a log with dates these
-// are the times without a date. If one log has dates and another one has none, these are all times.
+// oneCalendar clears the times that cannot be compared with the others. In a log with dates, it
+// clears the times without a date. If one log has dates and another log has none, it clears all
+// times.
 func oneCalendar(moments []moment) {
 	dated := map[string]bool{} // by log, for logs that have times
 	for _, m := range moments {
@@ -138,7 +139,7 @@ func momentsOf(tl *timeline.Timeline) []moment {
 	return out[:n]
 }
 
-// byTime places the moments by their time, without the time between the runs.
+// byTime sets the position of each moment by its time. It leaves out the time between two runs.
 func (c *clock) byTime(moments []moment, base time.Time) {
 	var last time.Duration // the latest so far, as the log gives it
 	var x float64

@@ -10,12 +10,12 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// A gap is the dark memory at a checkpoint, between reserved and device used. Between checkpoints
-// dark memory is unknown, because the allocator prints nothing there.
+// A gap is the dark memory at a checkpoint: the difference between device used and reserved.
+// Between two checkpoints it is unknown, because the allocator prints nothing.
 type gap struct{ at, reserved, used float64 }
 
-// gaps returns the gaps at the lane's checkpoints. If a checkpoint does not give device used, the
-// driver's samples around it give a lower bound.
+// gaps returns the gaps at the lane's checkpoints. If a checkpoint lacks device used, the driver's
+// samples before and after give a lower bound.
 func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.DriverLedgers) []gap {
 	var out []gap
 	for f, at := range tl.All() {
@@ -40,7 +40,7 @@ func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.DriverLedgers) []ga
 	return out
 }
 
-// drawGaps draws a bar at each checkpoint, if there is room to see it.
+// drawGaps draws a bar for the gap at each checkpoint, unless the files are too narrow.
 func (p *picture) drawGaps(c draw.Canvas, g *plot.Plot) {
 	if p.dense() {
 		return

@@ -13,7 +13,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// drawFiles marks the beginnings of files with their numbers, and their stages if there is room.
+// drawFiles marks where files begin, with their numbers. It also draws their stages if there is
+// room.
 func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot) {
 	x, _ := g.Transforms(&c)
 	bar := func(from, to float64, low, high vg.Length, fill color.Color) {
@@ -61,8 +62,8 @@ func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot) {
 	p.numberFiles(c, x, marked)
 }
 
-// numberFiles writes the numbers of files above the data: first those of files that did not end
-// well, then others that have room.
+// numberFiles writes the numbers of files above the data. Files that did not end well come first;
+// other files get their number if there is room.
 func (p *picture) numberFiles(c draw.Canvas, x func(float64) vg.Length, marked []int) {
 	row := plots.Labels{}
 	write := func(at vg.Length, ink color.Color, label string) {
@@ -94,7 +95,8 @@ func (p *picture) numberFiles(c draw.Canvas, x func(float64) vg.Length, marked [
 	}
 }
 
-// group returns how many files share a band of one colour, so that their numbers do not touch.
+// group returns how many neighbouring files get the same colour, so that there is room for their
+// numbers.
 func (p *picture) group(width vg.Length) int {
 	const apart = 55 // points
 	n := len(p.files)
@@ -104,8 +106,8 @@ func (p *picture) group(width vg.Length) int {
 	return int(plots.NiceStep(float64(n), int(width/apart)))
 }
 
-// drawSeries draws each series as a line. If files are narrow, it draws the band between the lowest
-// and the highest readings instead.
+// drawSeries draws each series as a line. If the files are too narrow, it draws a band between the
+// lowest and the highest readings.
 func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 	place := plots.Placing(g, &c)
 	if p.dense() {
@@ -125,9 +127,9 @@ func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// strokes cuts a long line into pieces that are drawn one by one. The time of the rasterizer grows
-// with the square of the number of segments at one height, and a line that goes up and down has all
-// its segments there.
+// strokes cuts a long line into pieces that are drawn one by one. The rasterizer's time grows with
+// the square of the number of segments at the same height. A line that goes up and down all the
+// time has all its segments there.
 func strokes(line []vg.Point) [][]vg.Point {
 	const long, piece = 1024, 64
 	if len(line) <= long {
@@ -159,7 +161,7 @@ func (p *picture) drawBands(c draw.Canvas, place func([]plots.Point) []vg.Point)
 	}
 }
 
-// drawLimits draws the bounds of the device, with their names to the right of the data.
+// drawLimits draws lines at the limits of the device, with their names to the right of the data.
 func (p *picture) drawLimits(c draw.Canvas, g *plot.Plot) {
 	_, y := g.Transforms(&c)
 	for _, l := range p.limits {

@@ -1,5 +1,6 @@
-// Package memory draws memory over time: what the process allocated and reserved, what the device
-// had in use, the files and stages, the high-water mark and the cleanups that failed.
+// Package memory draws memory over time: the memory that the process allocated and reserved, the
+// memory in use on the device, the files and stages, the high-water mark, and the cleanups that
+// failed.
 package memory
 
 import (
@@ -12,12 +13,12 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// ErrNothing is returned for a timeline without readings of allocated, reserved or device used. A
-// peak, a total or a part of the memory does not draw a line.
+// ErrNothing is the error for a timeline without any reading of allocated, reserved or device used.
+// Other quantities, such as a peak or a total, do not make a line.
 var ErrNothing = errors.New("the log has no reading of allocated, reserved or used memory to plot")
 
-// Plot draws memory over time: allocated, reserved and device used, the files and stages, the
-// bounds of the device, the high-water mark and the cleanups that failed.
+// Plot draws the chart: allocated, reserved and device used, the files and stages, the limits of
+// the device, the high-water mark, and the cleanups that failed.
 func (c *Chart) Plot(w io.Writer, format string, opts plots.Options) error {
 	return plots.Draw(w, format, opts, func(on draw.Canvas, encode func(string) string) error {
 		if len(c.series) == 0 {

@@ -22,14 +22,14 @@ type picture struct {
 	limits  []limitLine
 }
 
-// A limitLine is a bound of the device that lies within the plot.
+// A limitLine is a limit of the device that is drawn as a line.
 type limitLine struct {
 	value float64
 	label string
 	style draw.LineStyle
 }
 
-// perFile returns the width of a file in pixels, roughly. It decides how files and stages are
+// perFile returns roughly the width of a file in pixels. The width decides how files and stages are
 // drawn.
 func (p *picture) perFile() float64 { return float64(p.columns) / float64(max(1, len(p.files))) }
 
@@ -85,8 +85,8 @@ func (p *picture) draw(c draw.Canvas) {
 	g.Draw(draw.Crop(c, 0, -right, 0, -numbers))
 }
 
-// chooseLimits chooses which bounds of the device are drawn. A bound far above the data would
-// flatten the data, so a note gives it instead.
+// chooseLimits chooses which limits of the device are drawn as lines. A limit far above the data
+// would make the data flat, so a note below the plot gives it.
 func (p *picture) chooseLimits() {
 	if p.total <= 0 {
 		return
@@ -114,8 +114,8 @@ func (p *picture) chooseLimits() {
 	}
 }
 
-// scale returns the top of the y axis. It leaves room for the bounds, and for the labels above the
-// data.
+// scale returns the largest value of the y axis. It leaves room for the limits, and for the labels
+// above the data.
 func (p *picture) scale(height vg.Length) float64 {
 	base, top := p.top, 0.0
 	for _, l := range p.limits {
@@ -128,7 +128,7 @@ func (p *picture) scale(height vg.Length) float64 {
 	return max(1, top, base/(1-words/float64(height)))
 }
 
-// labelled returns the failures that get a label: the first of each cleanup, at most three.
+// labelled returns the failures that get a label: the first of each cleanup, and at most three.
 func (p *picture) labelled() []plots.Note {
 	var out []plots.Note
 	for _, n := range p.failed {
@@ -147,7 +147,7 @@ func (p *picture) drawHead(c draw.Canvas) draw.Canvas {
 	return p.DrawLegend(c, p.legend())
 }
 
-// legend returns what the colours mean.
+// legend returns the entries of the legend.
 func (p *picture) legend() []plots.LegendEntry {
 	var out []plots.LegendEntry
 	add := func(name string, thumb func(c draw.Canvas, r vg.Rectangle)) {
@@ -203,8 +203,8 @@ func (p *picture) legend() []plots.LegendEntry {
 	return out
 }
 
-// stageColor returns the colour of a stage by the place of its name. It is light if the stage lies
-// under the data.
+// stageColor returns the colour of the stage with name number i. The colour is light if the stage
+// is drawn behind the data.
 func (p *picture) stageColor(i int) color.Color {
 	c := color.Color(color.Gray{Y: 0xC8})
 	if i < len(plots.StageColors) {

@@ -11,12 +11,13 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// A Sketch keeps, while a log is read, what a plot of it can show. Its memory is bounded, however
-// many checkpoints there are.
-// Of a short log it keeps all checkpoints. It divides a longer log into stretches, each at most
-// about three of the plot's columns wide. Of each stretch it keeps the first and the last
-// checkpoint, and those with the lowest and the highest reading of each drawn quantity. It also
-// keeps failed cleanups, and the stages that end in another stretch.
+// A Sketch keeps the data for a plot while a log is read. Its memory is limited, however many
+// checkpoints the log has.
+//
+// It keeps all checkpoints of a short log. A longer log is divided into stretches, each at most
+// about three columns of the plot wide. Of each stretch the sketch keeps the first and the last
+// checkpoint, and the ones with the lowest and the highest reading of each drawn quantity. It also
+// keeps failed cleanups, and stages that end in another stretch.
 type Sketch struct {
 	limit  int // checkpoints of a lane
 	lanes  []*laneSketch
@@ -24,32 +25,33 @@ type Sketch struct {
 	number int // of the last checkpoint
 }
 
-// sketchLimit is how many checkpoints of a lane are kept at the default width. A wider plot keeps
-// perColumn for each of its columns.
+// sketchLimit is how many checkpoints of a lane are kept for a plot of the default width. For a
+// wider plot, perColumn checkpoints are kept for each column.
 const (
 	sketchLimit = 1600 * perColumn
 	perColumn   = 6
 )
 
-// NewSketch returns an empty sketch for a plot of a size.
+// NewSketch returns an empty sketch for a plot with this size.
 func NewSketch(opts plots.Options) *Sketch {
 	return &Sketch{limit: max(sketchLimit, perColumn*opts.PixelsWide())}
 }
 
-// A laneSketch is what a sketch keeps of one lane, in the order of the log.
+// A laneSketch holds the checkpoints that a sketch keeps of one lane, in the order of the log.
 type laneSketch struct {
 	lane  record.Lane
 	marks []mark
 	time  int64
-	// A stretch ends where the time in ms divided by step changes, or the number divided by stride.
-	// Only the end of the log tells whether the plot is drawn over times or over numbers.
+	// A new stretch begins where the time in ms divided by step changes, or where the checkpoint's
+	// number divided by stride changes. Both are necessary: only at the end of the log is it known
+	// whether the x axis shows times or numbers.
 	step, stride int64
-	// labelled has the names whose first failure is kept, because it gets a label.
+	// labelled holds the names of the failures whose first occurrence is kept for a label.
 	labelled map[failure]bool
 }
 
-// labelledMax is how many names of failed cleanups or stages get a label. [picture.labelled] takes
-// fewer.
+// labelledMax is the most names of failed cleanups, or of failed stages, for which a label is kept.
+// [picture.labelled] uses fewer.
 const labelledMax = 8
 
 type failure struct {
@@ -57,7 +59,7 @@ type failure struct {
 	stage bool
 }
 
-// A mark is a checkpoint that is kept, with what a plot shows of it.
+// A mark is a checkpoint that the sketch keeps, with the data that a plot shows.
 type mark struct {
 	line int
 	at   time.Time
@@ -78,8 +80,9 @@ type sketchedFile struct {
 	stages []timeline.Stage
 }
 
-// Add takes the next file or the next stretch between files, in the order of the log, and what
-// [check.Judge.Add] returned for it. It copies what it keeps of the checkpoints.
+// Add takes the next file, or the next stretch between files, in the order of the log. The
+// parameter recovered is the result of [check.Judge.Add] for this file. Add copies the checkpoints
+// that it keeps.
 func (s *Sketch) Add(f *timeline.File, recovered []check.Recovered) {
 	var failed []check.Recovered
 	for _, r := range recovered {
@@ -131,7 +134,7 @@ func (m *mark) checkpoint() record.Checkpoint {
 	}
 }
 
-// fail records that the mark is the After of a failed cleanup or stage.
+// fail notes that the mark is the After of a cleanup or stage that failed.
 func (m *mark) fail(r check.Recovered) {
 	l := m.lane
 	m.failed = append(m.failed, r)
@@ -141,7 +144,8 @@ func (m *mark) fail(r check.Recovered) {
 	}
 }
 
-// add appends a checkpoint. It thins the marks when there are half as many again as the limit.
+// add appends a checkpoint. When there are 1.5 times as many marks as the limit allows, it thins
+// them.
 func (l *laneSketch) add(m mark, limit int) {
 	if !m.at.IsZero() {
 		l.time = m.at.UnixMilli()
@@ -156,8 +160,8 @@ func (l *laneSketch) add(m mark, limit int) {
 	l.marks = append(l.marks, m)
 }
 
-// thin makes the stretches longer until the marks are within the limit. A new stretch joins whole
-// old ones, so it has their extremes.
+// thin makes the stretches longer until the number of marks is within the limit. A longer stretch
+// consists of whole old stretches, so their extremes are still there.
 func (l *laneSketch) thin(limit int) {
 	if len(l.marks) <= limit {
 		return
@@ -181,7 +185,7 @@ func (l *laneSketch) thin(limit int) {
 	}
 }
 
-// drawn are the quantities whose extremes are kept.
+// drawn are the quantities for which each stretch keeps its extremes.
 var drawn = [...]record.Quantity{
 	record.Allocated, record.Reserved, record.Used, record.Peak,
 	record.Total,
@@ -214,12 +218,13 @@ func (l *laneSketch) thinOnce() {
 	l.marks = l.marks[:n]
 }
 
-// sameStretch reports whether two marks are in one stretch, given that those between them are.
+// sameStretch reports whether two marks are in the same stretch. All marks between them must be in
+// this stretch too.
 func (l *laneSketch) sameStretch(a, b *mark) bool {
 	return a.time/l.step == b.time/l.step && int64(a.number)/l.stride == int64(b.number)/l.stride
 }
 
-// keepExtremes marks what is kept of a stretch.
+// keepExtremes sets in keep which marks of a stretch are kept.
 func keepExtremes(marks []mark, keep []bool) {
 	keep[0], keep[len(keep)-1] = true, true
 	for _, q := range drawn {
@@ -255,8 +260,8 @@ func keepExtremes(marks []mark, keep []bool) {
 	}
 }
 
-// keepStages keeps both ends of stages that end in another stretch than they begin in. open reports
-// whether the file may get more checkpoints.
+// keepStages keeps both checkpoints of each stage that begins and ends in different stretches. The
+// parameter open is set if the file may get more checkpoints.
 func keepStages(marks []mark, keep []bool, stretch []int, open bool) {
 	find := func(index int) (int, bool) {
 		return slices.BinarySearchFunc(marks, index, func(m mark, index int) int {
@@ -277,8 +282,8 @@ func keepStages(marks []mark, keep []bool, stretch []int, open bool) {
 	}
 }
 
-// Chart returns what a plot shows. The timeline must have the files that were added; it need not
-// have kept their checkpoints.
+// Chart returns the data for a plot. The timeline must contain the files that were added to the
+// sketch, but may have dropped their checkpoints.
 func (s *Sketch) Chart(tl *timeline.Timeline, rep *check.Report) *Chart {
 	thinned, failed, numbers := s.timeline(tl)
 	reduced := *rep
@@ -286,8 +291,8 @@ func (s *Sketch) Chart(tl *timeline.Timeline, rep *check.Report) *Chart {
 	return makeChart(thinned, &reduced, numbers)
 }
 
-// timeline returns a timeline of the kept checkpoints, and the recoveries that failed. numbers are
-// the checkpoints' places in the log, or nil if all are kept.
+// timeline returns a timeline with the kept checkpoints, and the recoveries that failed. numbers
+// holds the number of each checkpoint in the log, or is nil if all checkpoints were kept.
 func (s *Sketch) timeline(
 	tl *timeline.Timeline,
 ) (thinned *timeline.Timeline, failed []check.Recovered, numbers map[record.Position]int) {

@@ -1,5 +1,5 @@
-// Package overfiles draws what is judged over files: a panel for each series, with the value of
-// each file, the shape that was found, and the bounds of its growth.
+// Package overfiles draws the values that are judged file by file. Each series has a panel with the
+// value of each file, the shape that was found, and the confidence interval of its growth.
 package overfiles
 
 import (
@@ -15,8 +15,9 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Plot draws the series that are judged over files (see [check.Report.Trends]), the worst first.
-// Each has a panel with the value of each file, the fitted shape, and the bounds of its growth.
+// Plot draws the series that are judged file by file (see [check.Report.Trends]), the worst first.
+// Each panel shows the value of each file, the fitted shape, and the confidence interval of its
+// growth.
 func Plot(w io.Writer, format string, rep *check.Report, opts plots.Options) error {
 	if len(rep.Trends) == 0 {
 		return noSeries(rep)
@@ -37,8 +38,8 @@ func Plot(w io.Writer, format string, rep *check.Report, opts plots.Options) err
 	})
 }
 
-// noSeries returns the error for a report without series. It quotes the leak check, which judges
-// what most logs have.
+// noSeries returns the error for a report without series. It quotes the finding of the leak check,
+// because most logs have the data for this check.
 func noSeries(rep *check.Report) error {
 	for _, f := range rep.Findings {
 		if f.Check == check.Leak && f.Verdict == check.Skipped {

@@ -12,7 +12,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A panel holds what is drawn of one series over files.
+// A panel holds the data that is drawn of one series.
 type panel struct {
 	finding check.Finding
 	unit    string
@@ -20,11 +20,11 @@ type panel struct {
 	files   []plots.Point // the values that count, by the number of the file
 	outside []plots.Point // outliers
 	fitted  []plots.Point
-	// low and high are the fitted shape, tilted to the bounds of the growth. They begin where
-	// growth counts.
+	// low and high are the fitted shape, tilted to the two ends of the growth's confidence interval.
+	// They begin at the file where growth begins to count.
 	low, high []plots.Point
 	mark      *plots.Note // where growth counts from, on the fitted shape
-	// bottom and top are the ends of the axis. Outliers may lie beyond them.
+	// bottom and top are the ends of the y axis. Outliers may lie beyond them.
 	bottom, top float64
 }
 
@@ -71,8 +71,9 @@ func newPanel(t *check.Trend, gates bool) *panel {
 	return p
 }
 
-// pivot returns the index about which the fitted line is tilted: the middle of its points. If
-// growth begins at a later file, it is that file, because the points before hold the line there.
+// pivot returns the index of the point about which the fitted line is tilted. This is the middle of
+// the line. If growth begins at a later file, it is this file, because the points before fix the
+// line there.
 func pivot(r *shape.Result) float64 {
 	from, last := float64(r.From), float64(len(r.Fitted)-1)
 	if r.Growing && r.Shape == shape.Flat && r.From > 0 {
@@ -81,9 +82,9 @@ func pivot(r *shape.Result) float64 {
 	return (from + last) / 2
 }
 
-// fileNumbers returns the numbers of the files in the batch if they are known and ascend, else
-// their numbers in the process, from 1. For readings it returns the number of the first reading of
-// each value.
+// fileNumbers returns the number of each file in the batch. If these numbers are unknown or do not
+// ascend, it returns the numbers of the files in the process, from 1. For readings it returns the
+// number of the first reading that each value stands for.
 func fileNumbers(t *check.Trend) []float64 {
 	x := make([]float64, len(t.Files))
 	if t.Every > 0 {
@@ -103,8 +104,8 @@ func fileNumbers(t *check.Trend) []float64 {
 	return x
 }
 
-// markText describes the file or the reading from which on growth counts. It is "" if growth counts
-// from the first one.
+// markText describes the file or reading at which growth begins to count. It returns "" if growth
+// counts from the first file or reading on.
 func markText(t *check.Trend, each string, file int) string {
 	r := &t.Result
 	size := r.Size
@@ -129,11 +130,11 @@ func markText(t *check.Trend, each string, file int) string {
 	return ""
 }
 
-// scale chooses the ends of the axis. The axis spans what the values need. It also spans what the
-// limit allows over all files, up to four times what the values need, so that allowed growth looks
-// small. It spans at least what rounding hides, and a hundredth of the level. Outliers that would
-// flatten the other values lie beyond the axis. each is the number of files or readings for each
-// value.
+// scale chooses the ends of the y axis. The axis contains the values. It also contains the growth
+// that the limit allows over all files, up to four times the range of the values, so that allowed
+// growth looks small. It is at least as long as the rounding, and as a hundredth of the level. An
+// outlier that would make the other values flat lies beyond the axis. The parameter each is the
+// number of files or readings for each value.
 func (p *panel) scale(rounding float64, each int) {
 	p.bottom, p.top = math.Inf(1), math.Inf(-1)
 	hold := func(points ...plots.Point) {

@@ -17,7 +17,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A picture draws panels.
+// A picture draws the panels of several series.
 type picture struct {
 	plots.Page
 	panels        []*panel // those that are shown
@@ -26,15 +26,16 @@ type picture struct {
 	pixels        int // the width of a panel's data in pixels, roughly
 }
 
-// The most panels, and in pixels: the least width and height of one, its height in a plot without a
-// height, and the height of what surrounds all panels.
+// panelsMax is the most panels. The other sizes are in pixels: the least width and height of a
+// panel, the height of a panel if the plot's height is 0, and the height of everything around the
+// panels.
 const (
 	panelsMax               = 6
 	panelWidth, panelLeast  = 480, 200
 	panelHeight, panelSpare = 290, 110
 )
 
-// arrange places the panels, and gives a plot without a height one.
+// arrange places the panels, and chooses the plot's height if it is 0.
 func (p *picture) arrange(opts plots.Options) plots.Options {
 	p.all = len(p.panels)
 	p.columns = 1
@@ -180,7 +181,7 @@ func (p *picture) drawPanel(c draw.Canvas, panel *panel, g *plot.Plot, left vg.L
 // messageLines is how many lines of a finding's message a panel shows.
 const messageLines = 3
 
-// message returns as many parts of a finding's message as fit.
+// message returns as many parts of a finding's message as fit into the panel.
 func message(sty text.Style, s string, width vg.Length) []string {
 	parts := strings.Split(s, "; ")
 	for n := len(parts); n > 1; n-- {
@@ -212,7 +213,8 @@ func wrapped(sty text.Style, s string, width vg.Length) []string {
 	return append(lines, line)
 }
 
-// ink returns the colour of a panel's title. A finding that does not gate is not shown as failed.
+// ink returns the colour of a panel's title. A finding that fails without gating does not get the
+// colour of a failure.
 func (p *panel) ink() color.Color {
 	if p.finding.Verdict == check.Fail && !p.finding.Gates {
 		return plots.Ink
@@ -228,10 +230,10 @@ func (p *panel) growthInk() color.Color {
 	return plots.Ink
 }
 
-// dense reports whether a panel has more files than it has room for dots.
+// dense reports whether a panel has more files than there is room for dots.
 func (p *picture) dense(panel *panel) bool { return len(panel.files) > p.pixels }
 
-// drawFiles draws the values, the bounds of the growth, and the fitted shape over them.
+// drawFiles draws the values, the confidence interval of the growth, and the fitted shape on top.
 func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
 	place := plots.Placing(g, &c)
 	outline := func(low, high []plots.Point) []vg.Point {
@@ -257,7 +259,7 @@ func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
 		c.ClipLinesXY(place(plots.Thin(panel.fitted, p.pixels)))...)
 }
 
-// drawOutside draws outliers. An outlier beyond the axis is an arrow at its end.
+// drawOutside draws outliers. An outlier beyond the axis becomes an arrow at the end of the axis.
 func (p *picture) drawOutside(c draw.Canvas, g *plot.Plot, panel *panel) {
 	x, y := g.Transforms(&c)
 	for _, at := range plots.Thin(panel.outside, p.pixels/8) {
@@ -272,7 +274,7 @@ func (p *picture) drawOutside(c draw.Canvas, g *plot.Plot, panel *panel) {
 	}
 }
 
-// drawMark labels the file from which on growth counts.
+// drawMark labels the file at which growth begins to count.
 func (p *picture) drawMark(c draw.Canvas, g *plot.Plot, panel *panel) {
 	if panel.mark == nil {
 		return

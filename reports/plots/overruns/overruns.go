@@ -1,5 +1,5 @@
-// Package overruns draws the history of a suite: a panel for each series, with the value of each
-// run and the runs at which its level changed.
+// Package overruns draws the history of a suite. Each series has a panel with the value of each
+// run, and marks at the runs where the level changed.
 package overruns
 
 import (
@@ -21,13 +21,14 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// mostPanels is how many series are drawn, each in a panel.
+// mostPanels is the most series that are drawn. Each has a panel.
 const mostPanels = 8
 
-// The height of a panel and of what surrounds all panels, in pixels, for a plot without a height.
+// panelHeight is the height of a panel, and panelsAround the height of everything around the
+// panels, in pixels. They are used if the plot's height is 0.
 const panelHeight, panelsAround = 230, 90
 
-// A picture is a trend that is being drawn.
+// A picture draws the history of a suite.
 type picture struct {
 	*history.History
 	plots.Page
@@ -35,8 +36,8 @@ type picture struct {
 }
 
 // Plot draws series run by run, with their levels and the runs at which the levels changed. It
-// draws the series that changed or, if none did, all of them. A plot of height 0 is as high as its
-// panels need.
+// draws only the series that changed. If no series changed, it draws all. A plot with the height 0
+// becomes as high as its panels need.
 func Plot(
 	w io.Writer, format string, h *history.History, series []*history.Series,
 	changes []history.Change, opts plots.Options,
@@ -73,8 +74,8 @@ func (p *picture) draw(c draw.Canvas, series []*history.Series, headline string)
 	c.Max.Y -= 2
 	const dates = 20
 	height := (c.Size().Y - dates) / vg.Length(len(series))
-	// The widest number decides where all panels begin, so that each run has one place in all of
-	// them.
+	// The widest number decides at which x all panels begin, so that a run has the same x in all
+	// panels.
 	left := vg.Length(0)
 	sty := plots.Text(plots.TextSize, plots.Ink, text.XRight, text.YCenter)
 	for _, s := range series {
@@ -128,12 +129,12 @@ func changeLine(ink color.Color) draw.LineStyle {
 	return draw.LineStyle{Color: ink, Width: 1.2, Dashes: []vg.Length{4, 3}}
 }
 
-// bounds returns the bottom and the top of a panel. They need not include 0, because a change may
-// be a hundredth of the level.
+// bounds returns the lowest and the highest value of a panel's axis. The axis need not include 0,
+// because a change may be only a hundredth of the level.
 func bounds(s *history.Series) (low, high float64) {
 	low, high = slices.Min(s.Values), slices.Max(s.Values)
 	room := 0.06 * (high - low)
-	// do not blow up noise
+	// Noise must not fill the whole panel.
 	if least := 0.01 * max(math.Abs(low), math.Abs(high)); high-low < least {
 		room = (least - (high - low)) / 2
 	}
@@ -189,7 +190,7 @@ func (p *picture) panel(c draw.Canvas, s *history.Series) {
 }
 
 // mark draws where a level changed. It writes the size of the change above the data, to the left of
-// what is written there already. It returns where the next text may end.
+// the text that is there already. It returns the point at which the next text must end.
 func (p *picture) mark(c draw.Canvas, change history.Change, at vg.Length, free vg.Point) vg.Point {
 	ink := color.Color(plots.UsedColor)
 	if change.Worse {
@@ -210,7 +211,8 @@ func (p *picture) mark(c draw.Canvas, change history.Change, at vg.Length, free 
 	return vg.Point{X: left - 14, Y: free.Y}
 }
 
-// x returns the places of runs on a canvas. They have equal distances, whatever their dates.
+// x returns the x values of runs on a canvas. The distance between two runs is always the same,
+// whatever their dates.
 func (p *picture) x(c draw.Canvas) func(run float64) vg.Length {
 	return func(run float64) vg.Length {
 		return c.Min.X + vg.Length((run+0.5)/float64(len(p.Runs)))*c.Size().X
