@@ -1,18 +1,17 @@
-// Command mutants breaks one package in small ways, one at a time, and runs the package's own tests
-// (-short) on each. A break that no test notices is a survivor: a test is missing, or the code
-// makes no difference.
+// Command mutants tests the tests of one package. It breaks the package in small ways, one at a
+// time, and runs the package's own tests (-short) on each broken version, a mutant. If no test
+// fails, the mutant survives: a test is missing, or the broken code makes no difference.
 //
 //	go run ./ci/mutants [-n 50] [-seed 1] [-for 10m] ./harness/shape
 //
-// It draws n mutants by the seed. Nothing in the tree changes: go test reads the broken file
-// through
-// -overlay. A run that takes too long counts as caught. Survivors that are known to make no
-// difference are in ci/mutants/equivalent.txt and are not drawn.
+// It draws n mutants at random, by the seed. No file in the tree changes: go test reads the broken
+// file with -overlay. If the tests take too long, the mutant counts as caught. Known mutants that
+// make no difference are listed in ci/mutants/equivalent.txt and are not drawn.
 //
-// Do not edit the package while it runs: a mutant is made from the code as it was at the start, and
-// would not compile, or fail for another reason.
+// Do not edit the package while the command runs. The mutants are made from the code at the start,
+// so after an edit they would not compile, or would fail for another reason.
 //
-// Exit codes: 0 if all were caught, 1 if one survived, 2 if nothing could be judged.
+// Exit codes: 0 if all mutants were caught, 1 if one survived, 2 if nothing could be judged.
 package main
 
 import (
@@ -70,9 +69,9 @@ func main() {
 	}
 }
 
-// mutantsOf returns the mutants of a folder's files, and how many the list of equivalent ones
-// holds. An entry of that list for this folder that names no mutant is an error: the code has
-// changed.
+// mutantsOf returns the mutants of a folder's files, without the ones that are listed as
+// equivalent. It also returns how many the list holds. An entry for this folder that matches no
+// mutant is an error, because the code has changed since.
 func mutantsOf(folder, only, known string) (all []mutant, skipped int, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -113,8 +112,8 @@ func mutantsOf(folder, only, known string) (all []mutant, skipped int, err error
 	return kept, skipped, err
 }
 
-// readEquivalent reads the keys of a folder's equivalent mutants. A line is FILE | MUTATION | the
-// line of code | why no test can notice it.
+// readEquivalent reads the keys of a folder's equivalent mutants. A line of the list is FILE |
+// MUTATION | the line of code | why no test can notice the mutation.
 func readEquivalent(path, folder string) (map[string]bool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -136,7 +135,7 @@ func readEquivalent(path, folder string) (map[string]bool, error) {
 	return keys, nil
 }
 
-// judge runs the tests on each mutant, prints the survivors, and returns how many there are.
+// judge runs the tests on each mutant, prints the mutants that survive, and returns their number.
 func judge(folder string, drawn []mutant, limit time.Duration) (survived int, err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -179,7 +178,7 @@ func judge(folder string, drawn []mutant, limit time.Duration) (survived int, er
 	return survived, nil
 }
 
-// build builds the tests of a folder with a mutant, or without one.
+// build builds the tests of a folder, with the mutant m if that is not nil.
 func build(dir, folder string, m *mutant) (ok bool, output string) {
 	args := []string{"test", "-c", "-vet=off", "-o", filepath.Join(dir, "tests")}
 	if m != nil {
@@ -204,8 +203,8 @@ func build(dir, folder string, m *mutant) (ok bool, output string) {
 	return err == nil, string(out)
 }
 
-// test runs the tests that were built. late reports whether they took longer than patience. Memory
-// is limited: a loop that does not end may fill it.
+// test runs the built tests. late is set if they took longer than `patience`. Their memory is
+// limited, because an endless loop may fill it.
 func test(dir, folder string, patience time.Duration) (passed, late bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

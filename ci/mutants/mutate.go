@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A mutant is one small break of a file: the bytes from..to are replaced by text.
+// A mutant is a file with one small change: the bytes from `from` to `to` are replaced by text.
 type mutant struct {
 	file     string
 	source   []byte
@@ -20,13 +20,14 @@ type mutant struct {
 	nth      int // from 2 on: how many mutants of this line do the same, this one included
 }
 
-// code returns the line of code that is broken, without its indentation and comment.
+// code returns the changed line of code as it was, without its indentation and comment.
 func (m mutant) code() string {
 	line, _, _ := strings.Cut(strings.Split(string(m.source), "\n")[m.line-1], " // ")
 	return strings.TrimSpace(line)
 }
 
-// key names a mutant in the list of equivalent ones. It does not change when lines move.
+// key returns the mutant's name in the list of equivalent mutants. It does not change when lines of
+// the file move.
 func (m mutant) key() string {
 	what := m.what
 	if m.nth > 1 {
@@ -35,15 +36,15 @@ func (m mutant) key() string {
 	return m.file + " | " + what + " | " + m.code()
 }
 
-// String returns the key, and the line's number where the list has the reason.
+// String returns the mutant's key and its line number.
 func (m mutant) String() string { return fmt.Sprintf("%s | line %d", m.key(), m.line) }
 
 func (m mutant) broken() []byte {
 	return append(append(append([]byte{}, m.source[:m.from]...), m.text...), m.source[m.to:]...)
 }
 
-// boundary moves the bound of a comparison by one, negated turns a test around, arithmetic takes
-// another operation.
+// These tables hold the replacements of operators. boundary moves the bound of a comparison by one,
+// negated inverts a comparison, and arithmetic uses another operation.
 var (
 	boundary = map[token.Token]token.Token{
 		token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
@@ -61,7 +62,8 @@ var (
 	}
 )
 
-// mutate returns the mutants of a file. Some do not compile, such as a difference of two strings.
+// mutate returns the mutants of a file. Some of them do not compile, such as the difference of two
+// strings.
 func mutate(file string) ([]mutant, error) {
 	source, err := os.ReadFile(file)
 	if err != nil {
@@ -138,7 +140,8 @@ func mutate(file string) ([]mutant, error) {
 	return all, nil
 }
 
-// early is a return of zero values before the rest of a function, which still compiles.
+// early returns the text of a return statement with zero values, to put at the beginning of a
+// function. The code behind it still compiles.
 func early(f *ast.FuncType, text func(ast.Node) string) string {
 	var zeros []string
 	if f.Results != nil {

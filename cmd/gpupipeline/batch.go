@@ -18,7 +18,7 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// process works on the batch.
+// process works on all files of the batch.
 func process(ctx context.Context, o *options) (pipeline.Result, error) {
 	var none pipeline.Result
 	host, err := meter.OpenHost(meter.Malloc(o.malloc))
@@ -47,7 +47,8 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 		host:    host,
 		ledger:  ledger,
 		engines: newEngines(o, ledger),
-		// One threshold decides both: voices that differ in one file also differ in the batch.
+		// One threshold serves both purposes: two voices that count as different within a file also count
+		// as different in the batch.
 		voices: speakers.NewVoices(1 - o.threshold),
 		truth:  truth,
 	}
@@ -85,8 +86,8 @@ func files(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// checkFiles checks what the batch needs before the first file, and reads the truth. It names every
-// mistake.
+// checkFiles checks, before the first file, that everything the batch needs exists. It also reads
+// the truth. The error names every mistake.
 func checkFiles(o *options) (t *truth, err error) {
 	var errs []error
 	if info, err := os.Stat(o.model); err != nil {
@@ -112,7 +113,7 @@ func checkFiles(o *options) (t *truth, err error) {
 	return t, errors.Join(errs...)
 }
 
-// checkDiarization checks the files of the models, and the rest of the configuration.
+// checkDiarization checks the model files and the other settings of the diarization.
 func checkDiarization(o *options) error {
 	errs := []error{flagged(o.diarization().Validate())}
 	segmentation := diarization.Check(o.segmentation, diarization.Segmentation)
@@ -129,8 +130,8 @@ func checkDiarization(o *options) error {
 		embedding))...)
 }
 
-// flagged puts dashes before the mistakes in a diarization's configuration. Each begins with the
-// name of its flag.
+// flagged adds dashes to the mistakes in a diarization's configuration. Each mistake begins with
+// the name of its flag.
 func flagged(err error) error {
 	if err == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// diarize finds who speaks when. The waveform belongs to the stage: a GPU pipeline loads it onto
-// the device for this stage and frees it before the model.
+// diarize finds who speaks when. The waveform belongs to this stage: a pipeline on a GPU loads it
+// onto the device for the stage, and frees it before the model.
 func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Turn, err error) {
 	w.runner.Clear("before diarization")
 	err = w.runner.Stage(ctx, "Diarization", func(ctx context.Context, s *pipeline.Scope) error {
@@ -44,7 +44,7 @@ func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Tur
 	return turns, err
 }
 
-// align gives speakers to the words and segments of a document, and voices to the speakers.
+// align adds speakers to the words and segments of a document, and names to the speakers' voices.
 func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *document) error {
 	return w.runner.Stage(ctx, "Speaker Alignment", func(ctx context.Context,
 		s *pipeline.Scope,
@@ -72,8 +72,8 @@ func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *doc
 	})
 }
 
-// enroll computes embeddings of the speakers' voices and gives them the names they had in earlier
-// files: the diarization numbers the speakers of each file anew.
+// enroll computes embeddings of the speakers' voices. By them it finds the names that the speakers
+// had in earlier files, because the diarization numbers the speakers of each file anew.
 func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm []float32,
 	d *document,
 ) error {
@@ -114,11 +114,11 @@ func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm 
 // unknownVoice is the name of speakers who speak too little to be recognized.
 const unknownVoice = "UNKNOWN"
 
-// The lengths of the turns that are enrolled, in seconds. Shorter turns have hardly any voice in
-// them; of longer ones the beginning is enough.
+// The lengths of the turns that are enrolled, in seconds. A shorter turn contains too little of a
+// voice. Of a longer turn, the beginning suffices.
 const shortestClip, longestClip = 0.1, 30.0
 
-// clips returns the samples of the turns that are long enough, and those turns.
+// clips returns the turns that are long enough, and the samples of each.
 func clips(all []speakers.Turn, pcm []float32) (turns []speakers.Turn, clips [][]float32) {
 	for _, t := range all {
 		first := int(t.Start * audio.Rate)

@@ -17,20 +17,20 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// A document is the result for a file, in the form of its JSON. Times are seconds.
+// A document is the result for a file, with the fields of its JSON. Times are in seconds.
 type document struct {
 	Path     string  `json:"path"`
 	Seconds  float64 `json:"seconds"` // of audio
 	Language string  `json:"language"`
-	// Segments have words. They have speakers if there was a diarization.
+	// Segments contain the words. They have speakers if the file was diarized.
 	Segments []speakers.Segment `json:"segments"`
 	Turns    []speakers.Turn    `json:"turns,omitempty"`
-	// Fallback says what was left out because memory ran out.
+	// Fallback says which result is missing because memory ran out.
 	Fallback string `json:"fallback,omitempty"`
 	Truth    *score `json:"truth,omitempty"`
 }
 
-// formats are the functions that write a document, by the name of the format, which is also the
+// formats holds the function that writes each format. The name of a format is also the file
 // extension.
 var formats = map[string]func(io.Writer, *document) error{
 	"json": func(w io.Writer, d *document) error {
@@ -45,20 +45,20 @@ var formats = map[string]func(io.Writer, *document) error{
 	},
 }
 
-// audioName returns what RTTM calls an audio: its file's name without the extension, as in
+// audioName returns the name of an audio file in RTTM: the file's name without the extension, as in
 // pyannote.
 func audioName(path string) string {
 	name := filepath.Base(path)
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// allFormats are the names in the order for people.
+// allFormats holds the names of the formats, in the order for people.
 var allFormats = []string{"json", "srt", "vtt", "rttm"}
 
-// documentName returns a document's file name: the audio's name and a digest of its path, because a
-// batch may hold a/1.wav and b/1.wav. It depends on nothing else, so a process that resumes the
-// batch names files like the first one. A long name is cut: file systems allow 255 bytes, and the
-// temporary name is longer.
+// documentName returns a document's file name. It consists of the audio file's name and a digest of
+// its path, because a batch may contain both a/1.wav and b/1.wav. It depends on nothing else, so a
+// process that resumes the batch uses the same names. A long name is cut, because file systems
+// allow only 255 bytes, and the temporary file has a longer name.
 func documentName(path, format string) string {
 	const most = 200
 	digest := sha256.Sum256([]byte(filepath.Clean(path)))
@@ -71,8 +71,9 @@ func documentName(path, format string) string {
 	return fmt.Sprintf("%s-%x.%s", name, digest[:6], format)
 }
 
-// write writes a document into dir in each format. It renames a complete file into place, so a file
-// under its name is never half written. Without dir it writes nothing.
+// write writes the document into the folder dir, in each of the formats. It writes a temporary file
+// and renames it when it is complete, so that no reader sees half a file. If dir is "", it writes
+// nothing.
 func (d *document) write(dir string, names []string) error {
 	if dir == "" {
 		return nil

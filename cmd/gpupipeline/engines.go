@@ -18,38 +18,38 @@ import (
 	"vramsoak/pipeline/whisper"
 )
 
-// A transcriber transcribes audio: a model in this process, or one in a worker.
+// A transcriber transcribes audio with a model, in this process or in a worker.
 type transcriber interface {
 	Transcribe(ctx context.Context, o whisper.Options) (whisper.Transcript, error)
-	// fail carries out a fault in the process that transcribes.
+	// fail causes a fault in the process that transcribes, for tests.
 	fail(ctx context.Context, fault pipeline.Fault) error
 	Close() error
 }
 
-// A diarizer finds who speaks when: models in this process, or in a worker.
+// A diarizer finds who speaks when, with models in this process or in a worker.
 type diarizer interface {
 	Diarize(ctx context.Context) ([]speakers.Turn, error)
 	Close() error
 }
 
-// An embedder computes embeddings of voices: a model in this process, or one in a worker.
+// An embedder computes embeddings of voices, with a model in this process or in a worker.
 type embedder interface {
 	Embed(ctx context.Context, clip []float32) ([]float32, error)
 	Close() error
 }
 
-// EngineSettings are the settings for loading engines. Workers get a copy.
+// EngineSettings are the settings for loading engines. Each worker gets a copy.
 type EngineSettings struct {
 	Malloc      meter.Malloc
 	Verbose     bool
 	Model       string // whisper.cpp's
 	Diarization diarization.Config
-	// Tried are the models of diarization that another process has tried already.
+	// Tried are the diarization models that another process has tested already.
 	Tried []diarization.Trial
 }
 
-// engines load the engines, each for one stage of one file: in this process, or in a worker if the
-// stage is isolated.
+// engines loads the engines. Each engine serves one stage of one file. If the stage is isolated,
+// the engine runs in a worker, else in this process.
 type engines struct {
 	settings EngineSettings
 	isolated map[string]bool // by the stage's name
@@ -104,11 +104,11 @@ func (e *engines) embedder(ctx context.Context) (embedder, error) {
 	return localEmbedder{model}, err
 }
 
-// warmUp loads and frees the models before the first file, each where its stage will run. So a
-// wrong model is reported before any work. Also, with its first model an engine sets up memory that
-// it keeps until the process ends (5 MB for ONNX Runtime), and that should not count as a file's
-// memory; in a worker it ends with the worker. Too little memory for a model is not reported here
-// but by each file.
+// warmUp loads and frees each model before the first file, in the process where its stage will run.
+// So a wrong model is reported before any work begins. There is a second reason: with its first
+// model, an engine sets up memory that it keeps until the process ends (5 MB for ONNX Runtime).
+// This memory should not count as a file's. In a worker it ends with the worker. If there is too
+// little memory for a model, warmUp does not report it, because each file will.
 func (e *engines) warmUp(ctx context.Context, o *options) error {
 	errs := []error{e.warmWhisper(ctx, o.language)}
 	if o.diarizes() {
@@ -148,7 +148,7 @@ func (e *engines) warmDiarization(ctx context.Context) (err error) {
 	return nil
 }
 
-// warmWorker warms up in a worker and returns the models that it tried.
+// warmWorker warms up in a worker and returns the models that the worker tested.
 func (e *engines) warmWorker(ctx context.Context, stage, method,
 	language string,
 ) (tried []diarization.Trial, err error) {
@@ -162,7 +162,7 @@ func (e *engines) warmWorker(ctx context.Context, stage, method,
 	return tried, errors.Join(err, w.Close())
 }
 
-// named puts a flag before an error about the flag's value.
+// named adds the flag to an error about the flag's value.
 func named(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -176,7 +176,7 @@ func outOfMemory(err error) bool {
 		errors.Is(err, errWorkerOutOfMemory)
 }
 
-// worker starts a process for a stage and makes it load an engine.
+// worker starts a process for a stage and calls the method `load`, which loads the engine.
 func (e *engines) worker(ctx context.Context, stage, load string, pcm []float32) (*worker, error) {
 	w, err := startWorker(ctx, stage, e.ledger, pcm)
 	if err != nil {
@@ -213,7 +213,7 @@ func (localTranscriber) fail(ctx context.Context, fault pipeline.Fault) error {
 	return nil
 }
 
-// abort ends the process like a GGML_ASSERT.
+// abort ends the process in the same way as a GGML_ASSERT that fails.
 func abort() { C.abort() }
 
 type remoteTranscriber struct{ *worker }

@@ -31,7 +31,7 @@ func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
 		}
 		sizes := make(map[string]int64, len(all))
 		for _, path := range all {
-			// A missing file comes first, and fails by itself.
+			// The size of a missing file is 0, so it comes first. Working on it then gives the error.
 			if info, err := os.Stat(path); err == nil {
 				sizes[path] = info.Size()
 			}
@@ -45,7 +45,7 @@ func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
 	}
 }
 
-// given yields the arguments, the paths of the list, or those from stdin.
+// given yields the paths of the batch: from the arguments, from the list, or from stdin.
 func given(ctx context.Context, o *options) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, path := range o.paths {
@@ -70,8 +70,8 @@ func given(ctx context.Context, o *options) iter.Seq2[string, error] {
 	}
 }
 
-// each yields the non-empty lines of r, each as soon as it is complete. It stops when ctx is
-// canceled. A goroutine does the reading and may outlive the call, because a read from a pipe
+// each yields the lines of r that are not empty, each as soon as it is complete. It stops when ctx
+// is canceled. A goroutine reads the lines. It may outlive the call, because a read from a pipe
 // cannot be canceled.
 func each(ctx context.Context, r io.Reader, name string, yield func(string, error) bool) bool {
 	type result struct {

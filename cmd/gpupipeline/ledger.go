@@ -14,11 +14,11 @@ import (
 	"vramsoak/pipeline/whisper"
 )
 
-// A ledger is the device that the checkpoints read: the GPU, or the C allocator of this process and
-// its workers together.
+// A ledger is the device whose memory the checkpoints report. This is the GPU or, without a GPU,
+// the C allocators of this process and its workers together.
 type ledger struct {
 	host *meter.Host
-	// Set if the ledger is a GPU, otherwise nil.
+	// gpu, device and nvml are nil if the ledger is not a GPU.
 	gpu    *meter.GPU
 	device *whisper.Device // the same, as ggml knows it
 	nvml   *meter.NVML
@@ -27,8 +27,8 @@ type ledger struct {
 	workers map[*worker]bool
 }
 
-// openLedger chooses the device. whisper.cpp takes the first GPU that it finds. If it finds none,
-// the pipeline does not use a GPU, whatever the driver reports.
+// openLedger chooses the device. whisper.cpp uses the first GPU that it finds. If it finds none,
+// the pipeline uses no GPU either, even if the driver reports one.
 func openLedger(name string, host *meter.Host, devices []whisper.Device) (*ledger, error) {
 	onHost := &ledger{host: host, workers: map[*worker]bool{}}
 	if name == "host" {
@@ -146,7 +146,7 @@ func (l *ledger) pids() []int {
 	return pids
 }
 
-// leak allocates n bytes of the device and never frees them.
+// leak allocates n bytes on the device and never frees them.
 func (l *ledger) leak(n int64) error {
 	if l.gpu == nil {
 		_, err := l.host.Alloc(n)
@@ -156,7 +156,7 @@ func (l *ledger) leak(n int64) error {
 	return refusal(err, l, n)
 }
 
-// overdraw asks for more memory than the device has.
+// overdraw requests more memory than the device has.
 func (l *ledger) overdraw() error {
 	reading, err := l.Read()
 	if err != nil {
@@ -165,7 +165,7 @@ func (l *ledger) overdraw() error {
 	return l.leak(2 * reading.Bytes(record.Total))
 }
 
-// diarization returns the device that sherpa-onnx computes on.
+// diarization returns the device whose memory sherpa-onnx uses.
 func (l *ledger) diarization(provider string) meter.Device {
 	if l.gpu != nil && provider == "cpu" {
 		return l.host

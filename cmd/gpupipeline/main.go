@@ -3,7 +3,7 @@
 // Gpupipeline transcribes a batch of audio files with whisper.cpp, finds who speaks with
 // sherpa-onnx, and logs its memory at every step.
 //
-// It is a separate process because its engines may crash. See --help.
+// It is a program of its own, because its engines may crash. See --help.
 package main
 
 /*
@@ -37,9 +37,9 @@ var (
 )
 
 func main() {
-	// A crash in C ends the process with a signal, not with Go's exit code 2, which here means
-	// wrong usage. An abort (ggml's assertions) does so at once. For other crashes Go's runtime
-	// first prints their position.
+	// A crash in C must end the process with a signal, not with Go's exit code 2, which in this
+	// program means wrong usage. An abort, as by ggml's assertions, then ends the process at once. For
+	// other crashes, Go's runtime first prints where they occurred.
 	C.let_aborts_through()
 	debug.SetTraceback("crash")
 	if err := waitPassively(); err != nil {
@@ -52,10 +52,10 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// waitPassively makes OpenMP's threads sleep while they wait for each other. By default they spin.
-// On busy CPUs they then wait for threads that do not run: ten files on 2 busy CPUs took 14 to 18
-// s, and 3 s with sleeping threads. OpenMP reads its environment before main begins, so the process
-// executes itself again; its pid stays.
+// waitPassively makes the threads of OpenMP sleep while they wait for each other. By default they
+// spin, and on busy CPUs they then keep the CPU from the threads that they wait for. Ten files on 2
+// busy CPUs took 14 to 18 s with spinning threads, and 3 s with sleeping threads. OpenMP reads its
+// environment before main begins, so the process executes itself again. Its pid stays the same.
 func waitPassively() error {
 	const policy = "OMP_WAIT_POLICY"
 	if os.Getenv(policy) != "" {
@@ -67,9 +67,9 @@ func waitPassively() error {
 	return syscall.Exec(executable(), os.Args, os.Environ())
 }
 
-// executable returns this program's file. The system names a process by what was executed, and
-// tools would show "exe" for /proc/self/exe. So that path is used only if the file has since been
-// removed or replaced.
+// executable returns the path of this program's file. It returns /proc/self/exe only if the file
+// was removed or replaced since the start: the system names a process by the path that was
+// executed, and tools would show the process as "exe".
 func executable() string {
 	const always = "/proc/self/exe"
 	path, err := os.Executable()
@@ -135,8 +135,8 @@ func (i interrupt) Error() string { return "interrupted: " + i.signal.String() }
 
 func (i interrupt) exitCode() int { return 128 + int(i.signal) }
 
-// untilSignal returns a context that the first SIGINT, SIGTERM or SIGQUIT cancels with an
-// interrupt. The second one ends the process, because work in C++ may not return.
+// untilSignal returns a context that is canceled with an interrupt at the first SIGINT, SIGTERM or
+// SIGQUIT. The second signal ends the process, because code in C++ may never return.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -143,7 +143,7 @@ type options struct {
 	verbose, version bool
 }
 
-// diarizes reports whether to look for speakers.
+// diarizes reports whether the pipeline looks for speakers.
 func (o *options) diarizes() bool { return o.segmentation != "" && !o.fast }
 
 // withoutSpeakers says why there is no diarization.
@@ -163,7 +163,8 @@ func (o *options) diarization() diarization.Config {
 	}
 }
 
-// parse reads the arguments, and from the environment what they leave out. It names every mistake.
+// parse reads the arguments. For options that they leave out, it reads the environment. The error
+// names every mistake.
 func parse(args []string, getenv func(string) string) (*options, error) {
 	env := &environment{getenv: getenv}
 	o := &options{formats: []string{"json"}, batchMemory: pipeline.Fraction(8)}
@@ -212,7 +213,7 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 	return o, errors.Join(append(env.errs, o.check()...)...)
 }
 
-// oneDash matches how package flag names a flag, with one dash as in Go's own tools.
+// oneDash matches a flag's name in the errors of package flag, which writes it with one dash.
 var oneDash = regexp.MustCompile(`(flag|for|defined:|argument:) -(\w)`)
 
 func twoDashes(err error) string { return oneDash.ReplaceAllString(err.Error(), "$1 --$2") }
@@ -278,13 +279,14 @@ func (o *options) check() (errs []error) {
 	return errs
 }
 
-// either returns "a, b or c".
+// either returns the words as an alternative: "a, b or c".
 func either(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// words reads a list of words with commas between them. Each word must be allowed.
+// words returns a function that reads a list of words with commas between them. Each word must be
+// one of `allowed`.
 func words(into *[]string, allowed []string) func(string) error {
 	return func(s string) error {
 		*into = nil
@@ -301,13 +303,13 @@ func words(into *[]string, allowed []string) func(string) error {
 	}
 }
 
-// An environment gives defaults and collects the mistakes in them.
+// An environment reads defaults from environment variables and collects the mistakes in them.
 type environment struct {
 	getenv func(string) string
 	errs   []error
 }
 
-// number returns the first of the variables that is set.
+// number returns the value of the first variable that is set, or `otherwise` if none is.
 func (e *environment) number(otherwise int, variables ...string) int {
 	for _, name := range variables {
 		text := e.getenv(name)

@@ -20,15 +20,17 @@ import (
 	"vramsoak/pipeline/whisper"
 )
 
-// workerFlag makes this program serve a stage. It is the only argument, and people never use it.
+// workerFlag makes this program work on a stage as a worker. It must be the only argument. People
+// never use it.
 const workerFlag = "--worker"
 
-// oomMark begins an out-of-memory error: net/rpc transfers only the text of an error.
+// oomMark is the beginning of an out-of-memory error from a worker. net/rpc transfers only the text
+// of an error, so the text must say it.
 const oomMark = "out of memory: "
 
 // serve is the main function of a worker: it answers calls until the connection ends.
 func serve() int {
-	// Signals go to the whole process group. The process that started this one decides what to do.
+	// Signals go to the whole process group. The process that started this worker decides what to do.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	s, err := newStage()
 	if err != nil {
@@ -49,8 +51,8 @@ func serve() int {
 	return 0
 }
 
-// A Stage does the work of one stage in a worker. The process that started the worker calls its
-// exported methods, Open first.
+// A Stage does the work of one stage in a worker. The main process calls its exported methods, Open
+// first.
 type Stage struct {
 	pcm     []float32
 	engines *engines
@@ -79,10 +81,10 @@ func newStage() (*Stage, error) {
 	return &Stage{pcm: samplesOf(data)}, nil
 }
 
-// None is for methods without an argument or a result.
+// None is the type for methods without an argument or without a result.
 type None struct{}
 
-// Open prepares for loading an engine.
+// Open prepares the stage. It must be called before a method that loads an engine.
 func (s *Stage) Open(settings EngineSettings, _ *None) (err error) {
 	if s.host, err = meter.OpenHost(settings.Malloc); err != nil {
 		return err
@@ -92,7 +94,8 @@ func (s *Stage) Open(settings EngineSettings, _ *None) (err error) {
 	return nil
 }
 
-// WarmWhisper returns an error unless the model of a transcription can be used, and for a language.
+// WarmWhisper returns an error if the model of a transcription cannot be used, or does not know the
+// language.
 func (s *Stage) WarmWhisper(language string, _ *[]diarization.Trial) error {
 	if _, err := whisper.Init(s.engines.settings.Verbose); err != nil {
 		return err
@@ -100,8 +103,8 @@ func (s *Stage) WarmWhisper(language string, _ *[]diarization.Trial) error {
 	return marked(s.engines.warmWhisper(context.Background(), language))
 }
 
-// WarmDiarization returns an error unless the models of a diarization can be used; it also returns
-// which it tried.
+// WarmDiarization returns an error if the models of a diarization cannot be used. In tried it
+// returns the models that it tested.
 func (s *Stage) WarmDiarization(_ string, tried *[]diarization.Trial) error {
 	err := s.engines.warmDiarization(context.Background())
 	*tried = diarization.Trials()
@@ -117,7 +120,7 @@ func (s *Stage) LoadWhisper(None, *None) (err error) {
 	return marked(err)
 }
 
-// Transcribe hears the audio.
+// Transcribe transcribes the audio.
 func (s *Stage) Transcribe(o whisper.Options, t *whisper.Transcript) (err error) {
 	*t, err = s.transcriber.Transcribe(context.Background(), o)
 	return marked(err)
@@ -135,20 +138,20 @@ func (s *Stage) Diarize(_ None, turns *[]speakers.Turn) (err error) {
 	return err
 }
 
-// LoadEmbedder loads the model that measures voices.
+// LoadEmbedder loads the model that computes embeddings of voices.
 func (s *Stage) LoadEmbedder(None, *None) (err error) {
 	s.embedder, err = s.engines.embedder(context.Background())
 	return marked(err)
 }
 
-// Embed embeds the voice in a clip. Samples are sent as bytes: as numbers net/rpc would take ten
-// times as long.
+// Embed computes the embedding of the voice in a clip. The clip's samples are sent as bytes,
+// because net/rpc would take ten times as long for numbers.
 func (s *Stage) Embed(clip []byte, voice *[]float32) (err error) {
 	*voice, err = s.embedder.Embed(context.Background(), samplesOf(clip))
 	return err
 }
 
-// Memory reads the C allocator of this process.
+// Memory returns a reading of this process's C allocator.
 func (s *Stage) Memory(_ None, m *Memory) error {
 	r, err := s.host.Read()
 	if err != nil {
@@ -167,16 +170,16 @@ func (s *Stage) Trim(None, *None) error {
 	return nil
 }
 
-// Crash aborts, like an assertion in C++.
+// Crash aborts, as a failed assertion in C++ does.
 func (*Stage) Crash(None, *None) error {
 	abort()
 	return nil
 }
 
-// Hang never ends.
+// Hang never returns.
 func (*Stage) Hang(None, *None) error { select {} }
 
-// samplesOf turns bytes into samples, and bytesOf samples into bytes, without copying.
+// samplesOf returns bytes as samples, and bytesOf samples as bytes, without copying them.
 func samplesOf(data []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/4)
 }

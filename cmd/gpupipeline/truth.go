@@ -12,15 +12,15 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// A truth says who speaks when in files.
+// A truth holds the true speaker turns of some files, to compare a diarization with.
 type truth struct {
 	path  string                     // the file it was read from
 	turns map[string][]speakers.Turn // by key
 	key   func(path string) string   // returns the name of a file in it
 }
 
-// readTruth reads the manifest of a batch of audio, which names paths, or RTTM, which names files
-// without folder and extension.
+// readTruth reads a truth from the manifest of a batch of audio or from RTTM. A manifest has the
+// paths of the files. RTTM has their names without folder and extension.
 func readTruth(path string) (*truth, error) {
 	if strings.EqualFold(filepath.Ext(path), ".rttm") {
 		f, err := os.Open(path)
@@ -53,18 +53,18 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// knows reports whether the truth has a file.
+// knows reports whether the truth contains a file.
 func (t *truth) knows(path string) bool {
 	_, known := t.turns[t.key(path)]
 	return known
 }
 
-// none returns the error if the truth has none of n files.
+// none returns the error for a truth that contains none of the n files.
 func (t *truth) none(n int) error {
 	return fmt.Errorf("--truth: none of the %s is in %s", files(n), t.path)
 }
 
-// A score says how far a document is from the truth.
+// A score says how much a document differs from the truth.
 type score struct {
 	ErrorRate float64         `json:"diarization_error_rate"`
 	Errors    speakers.Errors `json:"diarization_errors"` // seconds
@@ -75,8 +75,8 @@ type score struct {
 	files int
 }
 
-// score compares a document with the truth, with a collar of 0. It returns nil for a file that the
-// truth does not have.
+// score compares a document with the truth, with a collar of 0. It returns nil if the truth does
+// not contain the document's file.
 func (t *truth) score(d *document) *score {
 	if !t.knows(d.Path) {
 		return nil

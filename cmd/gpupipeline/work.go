@@ -13,7 +13,7 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// work is the work on each file.
+// A work holds everything that the work on a file needs.
 type work struct {
 	*options
 	runner  *pipeline.Runner
@@ -28,8 +28,8 @@ type work struct {
 	seconds float64
 }
 
-// file takes one file through the pipeline. The samples are in the C allocator's memory. There a
-// machine without a GPU counts them, as a GPU would count a tensor.
+// file takes one file through the pipeline. The audio samples are allocated by the C allocator. So
+// a machine without a GPU counts them, just as a GPU counts a tensor.
 func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) error {
 	if w.truth != nil && w.truth.knows(f.Path) {
 		w.known++
@@ -66,8 +66,8 @@ func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) 
 	return d.write(w.out, w.formats)
 }
 
-// speakers finds who speaks when and adds it to the document. If memory runs out, the document has
-// no speakers and says so.
+// speakers finds who speaks when and adds it to the document. If memory runs out, the document says
+// so and has no speakers.
 func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32,
 	d *document,
 ) (err error) {
@@ -82,7 +82,8 @@ func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32,
 	return nil
 }
 
-// fastPath goes on without speakers if memory ran out. It returns other errors.
+// fastPath drops the speakers and returns nil if err says that memory ran out. It returns all other
+// errors.
 func (w *work) fastPath(f pipeline.File, d *document, err error) error {
 	if !w.runner.FastPath(err) {
 		return err
@@ -144,7 +145,7 @@ func (w *work) transcribe(ctx context.Context, f pipeline.File,
 	return t, err
 }
 
-// describe adds to an out-of-memory situation what this pipeline knows.
+// describe adds to an out-of-memory situation the data that only this pipeline knows.
 func (w *work) describe(s *pipeline.Situation) {
 	for _, model := range []string{"Whisper", "Diarization Model", "Alignment Tensors"} {
 		s.Models = max(s.Models, s.Held[model])

@@ -21,18 +21,18 @@ import (
 	"vramsoak/pipeline/diarization"
 )
 
-// A worker is a process of its own for one stage of one file. It is this program again: it serves
-// the methods of [Stage] and ends with the stage, so the system takes back everything that its
-// libraries keep.
+// A worker is a separate process for one stage of one file. It runs this program, which then serves
+// the methods of [Stage]. The worker ends with the stage, so that the system takes back all memory
+// that the stage's libraries keep.
 type worker struct {
 	stage  string // "whisper", for messages
 	cmd    *exec.Cmd
 	client *rpc.Client
 	ledger *ledger
-	// unhook stops the end of the context from killing the process.
+	// unhook cancels the killing of the process at the end of the context.
 	unhook func() bool
-	// ended is closed when the process has ended. Then state says how; last is the end of its
-	// output.
+	// ended is closed when the process has ended. state then says how it ended, and last holds the end
+	// of its output.
 	ended chan struct{}
 	state *os.ProcessState
 	last  *bounded.Tail
@@ -41,15 +41,15 @@ type worker struct {
 // errWorkerOutOfMemory is in the error of a worker whose memory ran out.
 var errWorkerOutOfMemory = errors.New("out of memory")
 
-// The files that a worker has open when it begins.
+// The file descriptors that a worker has open when it begins.
 const (
 	workerSocket = 3 + iota
 	workerAudio
 )
 
-// startWorker starts a process for a stage and hands it the audio. When ctx ends the process is
-// killed: C++ code cannot be stopped otherwise. It also dies with the thread that started it, which
-// is the thread of the batch.
+// startWorker starts a process for a stage and gives it the audio. When ctx ends, the process is
+// killed, because C++ code cannot be stopped in another way. The process also dies with the thread
+// that started it, which is the thread of the batch.
 func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*worker, error) {
 	audio, err := shared(pcm)
 	if err != nil {
@@ -91,7 +91,7 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 	return w, nil
 }
 
-// shared returns a file in memory with the samples. A worker maps it without copying.
+// shared returns a file in memory that holds the samples. A worker maps this file without copying.
 func shared(pcm []float32) (*os.File, error) {
 	fd, err := unix.MemfdCreate("audio", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -104,8 +104,8 @@ func shared(pcm []float32) (*os.File, error) {
 	return f, nil
 }
 
-// call calls a method of the worker's Stage. If the process died, the error says how. If ctx ended,
-// the error is its cause.
+// call calls a method of the worker's [Stage]. If the process died, the error says how. If ctx
+// ended, the error is the cause of that.
 func (w *worker) call(ctx context.Context, method string, args, reply any) error {
 	err := w.client.Call("Stage."+method, args, reply)
 	if err == nil {
@@ -123,9 +123,9 @@ func (w *worker) call(ctx context.Context, method string, args, reply any) error
 	return w.death()
 }
 
-// death says how the process ended. When memory runs out, engines in C++ throw an exception that
-// nobody catches, and stderr shows it. Or they touch pages that the system does not have, and the
-// system kills the process.
+// death returns an error that says how the process ended. If memory runs out, an engine in C++ may
+// throw an exception that nobody catches; stderr then shows it. Or the engine touches pages that
+// the system cannot provide, and the system kills the process.
 func (w *worker) death() error {
 	select {
 	case <-w.ended:
