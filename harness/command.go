@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// The environment variables that every process of the pipeline gets, in addition to those of
-// [supervise.EnvRun], which identify the run.
+// The environment variables that the harness sets for every process of the pipeline, in addition to
+// [supervise.EnvRun] and [supervise.EnvHarness].
 const (
 	// EnvFirst holds the number of the process's first file, counted from 1 over the whole batch. The
 	// process can use it to number its files as the log does.

@@ -75,7 +75,7 @@ func (r *run) nextFiles(ctx context.Context) []int {
 	}
 }
 
-// processOne starts a process, waits for its end, and decides what follows.
+// processOne starts a process, waits for its end, logs it, and decides whether the run goes on.
 func (r *run) processOne(ctx context.Context, files []int) (decision, error) {
 	if err := r.log.Check(); err != nil {
 		return decision{}, err

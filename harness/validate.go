@@ -48,7 +48,7 @@ func (c Config) Validate() error {
 	return errors.Join(m...)
 }
 
-// validateFeed names the mistakes in the command and in how it gets its files.
+// validateFeed adds the mistakes in the command and in the way in which it gets its files.
 func (c Config) validateFeed(m *mistakes) {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		m.add("expected a command to run, found none; put it after --")
@@ -106,7 +106,7 @@ func validateInput(f queue.Input, feed Feed) error {
 	return nil
 }
 
-// validateRestarts names the mistakes in what follows a crash or a failed file.
+// validateRestarts adds the mistakes in the settings for restarts, retries, Until and Resume.
 func (c Config) validateRestarts(m *mistakes) {
 	for _, n := range []struct {
 		name  string
@@ -140,7 +140,7 @@ func (c Config) validateRestarts(m *mistakes) {
 	}
 }
 
-// validateTimes names the times that are negative.
+// validateTimes adds the mistakes in durations.
 func (c Config) validateTimes(m *mistakes) {
 	for _, d := range []struct {
 		name  string

@@ -12,8 +12,8 @@ import (
 type tool struct {
 	programs []string
 	flags    []string
-	// joined reports whether the value may follow the flag without a blank (mysql -pSECRET).
-	// onlyJoined reports whether it must.
+	// joined is true if the value may follow the flag without a blank (curl -uUSER:SECRET), onlyJoined
+	// if it must (mysql -pSECRET).
 	joined, onlyJoined bool
 	account            bool // the value is USER:SECRET
 	runs               bool // the tool runs another program, as sshpass does

@@ -23,7 +23,7 @@ const (
 // A DeviceConfig describes a card.
 type DeviceConfig struct {
 	Total     int64 // bytes that CUDA reports as the card's memory
-	Overhead  int64 // bytes of those that are never available: contexts, other processes
+	Overhead  int64 // bytes never available: contexts, other processes
 	Placement Placement
 	// An event is done only after a synchronization, as if the other streams were always busy.
 	PendingEvents bool

@@ -15,8 +15,8 @@ const (
 	// log2 of 512: sizes and addresses are multiples of 512.
 	unit     = 9
 	addrBits = 41                               // bits of an address in units
-	hiAddr   = 64 - addrBits                    // those of them in hi
-	loAddr   = addrBits - hiAddr                // those of them in lo
+	hiAddr   = 64 - addrBits                    // address bits in hi
+	loAddr   = addrBits - hiAddr                // address bits in lo
 	tooLarge = int64(1) << (64 - hiAddr + unit) // 2^50: a size that no block has
 )
 

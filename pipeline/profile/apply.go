@@ -13,8 +13,8 @@ const (
 	Unused    = "unused" // measured, and the scenario has no such stage
 )
 
-// A Comparison is what a stage takes, as measured and as estimated from the architectures, in bytes
-// above the stage's start.
+// A Comparison compares the measured peak of a stage with the peak estimated from the architectures
+// of its models, in bytes above the stage's start.
 type Comparison struct {
 	Stage string `json:"stage"`
 	// Measured and Estimated are 0 if they are not known.

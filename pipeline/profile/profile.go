@@ -20,7 +20,8 @@ type Profile struct {
 	// the harness's samples).
 	Context  int64
 	Contexts int
-	// Resident is what is allocated before a file's first stage, from a process's second file on.
+	// Resident is the memory allocated before the first stage of a file, in all files of a process but
+	// the first.
 	Resident int64
 	// Growth is how much the level at a file's end grows from file to file: a leak.
 	Growth int64

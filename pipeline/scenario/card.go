@@ -42,7 +42,7 @@ func Card(name string) (GPU, error) {
 // leastCard is the smallest size that is accepted. No card for models has less.
 const leastCard = 64 * record.MiB
 
-// sized returns a card of which only the size is known. All of it can be used.
+// sized returns a card with this much memory and no name. All of its memory can be used.
 func sized(bytes int64) GPU {
 	return GPU{Size: bytes, Total: bytes, Context: contextOf(bytes), Source: "the size given"}
 }
@@ -76,7 +76,7 @@ func contextOf(total int64) int64 {
 	return largeContext
 }
 
-// A card is what is known about a card by its name.
+// A card is an entry of the table cards: the name and the sizes of a GPU.
 type card struct {
 	name string
 	gib  int    // size it is sold with

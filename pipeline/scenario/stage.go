@@ -195,8 +195,8 @@ type Cleanup struct {
 type Footprint struct {
 	Base      int64   // bytes
 	PerSecond float64 // bytes per second of audio
-	// Kept and KeptPerSecond are what stays allocated from the stage's end to the file's: bytes,
-	// and bytes per second of audio.
+	// Kept and KeptPerSecond give the memory that stays allocated from the end of the stage to the end
+	// of the file: bytes, and bytes per second of audio.
 	Kept          int64
 	KeptPerSecond float64
 	// Reserved is the measured peak of reserved over the peak of allocated: at least 1, or 0 if it

@@ -84,7 +84,7 @@ type Failure struct {
 	OOM   *allocator.OutOfMemoryError
 	// Recovered is true if the work was done anyway, with smaller batches.
 	Recovered bool
-	// Parts are what was on the card when the allocation failed.
+	// Parts lists all memory in use on the card when the allocation failed, by its use.
 	Parts []Part
 	// Wants is how many bytes the failed pass would have had allocated at its peak if no allocation
 	// had failed. If the stage failed before its first pass, Wants is the peak of that stage's first

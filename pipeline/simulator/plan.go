@@ -31,7 +31,8 @@ type model struct {
 	passes  passes // nil for a model of unknown architecture
 	// outputs are the output of the last pass.
 	outputs holding
-	// optimizer are Adam's states, from the first step on; step is what else a step holds.
+	// optimizer holds Adam's states, which exist from the first training step on. step holds the
+	// memory that one step of the optimizer needs besides.
 	optimizer, step holding
 }
 

@@ -8,7 +8,7 @@ import (
 // An Attribution counts how many words have the right speaker.
 type Attribution struct {
 	Words int `json:"words"` // words said while somebody speaks in the reference
-	Right int `json:"right"` // those of them with the right speaker
+	Right int `json:"right"` // words with the right speaker
 	// Outside counts words at times at which nobody speaks in the reference. They count as neither
 	// right nor wrong.
 	Outside int `json:"outside"`

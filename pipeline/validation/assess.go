@@ -8,7 +8,7 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// An assessment is what a simulation says about the card.
+// An assessment sums up how a simulation used the memory of the card.
 type assessment struct {
 	Result
 	Stages []StageNeed // in the order of the scenario

@@ -38,7 +38,8 @@ func (b *Batch) prepare(s *scenario.Scenario) {
 // all are the files of the batch.
 func (b *Batch) all() Files { return Files{First: 1, Count: b.Files} }
 
-// Evidence is what is known about a batch beside its scenario.
+// Evidence holds what Validate may use besides the scenario: measurements and a live run of the
+// real command.
 type Evidence struct {
 	Profile *profile.Profile // of an earlier run; nil if there is none
 	Live    *LiveRun         // of the real command; nil if it was not run

@@ -28,7 +28,8 @@ func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Ou
 	return &a, nil
 }
 
-// required is what the stages require: on the card, or without its limit if they do not fit.
+// required returns the assessment of the memory that the stages need: from the simulation on the
+// card or, if an allocation failed there, from the simulation without limit.
 func (s *simulation) required() assessment {
 	if s.unlimited != nil {
 		return *s.unlimited
@@ -54,5 +55,5 @@ func (b *Batch) larger(s *simulation, r *Report) error {
 	return nil
 }
 
-// sizeName is what a card of a table is called: "24 GB".
+// sizeName returns the name of a card by its size: "24 GB".
 func sizeName(card scenario.GPU) string { return fmt.Sprintf("%d GB", card.Size/record.GiB) }

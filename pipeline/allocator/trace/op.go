@@ -26,7 +26,7 @@ const (
 // An Op is one operation of a trace.
 type Op struct {
 	Kind Kind
-	// OnStream reports whether the stream of a Malloc is written out, even if it is 0.
+	// OnStream is true if the trace names the stream of a Malloc, even if the stream is 0.
 	OnStream bool
 	Stream   allocator.Stream // of Malloc and RecordStream
 	Line     int              // in the trace, from 1

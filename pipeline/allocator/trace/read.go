@@ -137,7 +137,7 @@ func (o *Op) plain(text []byte) bool {
 type line struct {
 	text []byte
 	at   int // offset of the next word
-	// canonical reports whether the line so far is as Op.AppendTo writes it.
+	// canonical is true while the line is written as Op.AppendTo would write it.
 	canonical bool
 	bad       *Error
 }
