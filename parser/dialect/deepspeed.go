@@ -166,6 +166,9 @@ var memstats = []struct {
 // readMemstats reads a line of memory_status: the levels as a checkpoint, the deltas as a change.
 func readMemstats(l *scan.Line, at int) (end int) {
 	rest := l.Text[at+len(needleMemstats):]
+	if bytes.HasPrefix(rest, []byte("STAGE=")) {
+		return 0 // programs.yaml reads the peaks of pipelines
+	}
 	i := bytes.Index(lex.FirstBytes(rest, nearby), []byte(" device="))
 	j := bytes.Index(lex.FirstBytes(rest, nearby), []byte(" current alloc="))
 	if i < 0 || j < i || source.IsTemplate(rest[:j]) {

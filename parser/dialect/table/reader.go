@@ -39,10 +39,13 @@ type reader struct {
 	bare     int64  // the unit of numbers without one
 	named    string // the name of readings without one
 	sampled  bool   // whether these are sampled
-	// whole is the example of this line. If the line is one of torn lines, it is the example of the
-	// last line above it that is not.
+	// whole is the example of this line, shortened. If the line is one of torn lines, it is that of
+	// the last line above it that is not.
 	whole string
 }
+
+// wholeMax is how many bytes of an example a torn line is reported with.
+const wholeMax = 160
 
 // A group is a named group of the pattern.
 type group struct {
@@ -92,7 +95,7 @@ func newReader(program *Program, i int) *reader {
 	for whole > 0 && program.Lines[whole].Gives == givesTorn {
 		whole--
 	}
-	r.whole = program.Lines[whole].Example
+	r.whole = lex.Shorten(program.Lines[whole].Example, wholeMax)
 	r.named, r.sampled = line.name(program.Name)
 	for i, name := range p.names {
 		if name == "" {
