@@ -66,12 +66,13 @@ func NewSet(force string, user ...dialect.User) (*Set, error) {
 		named := slices.DeleteFunc(slices.Clone(all),
 			func(d *scan.Dialect) bool { return d.Name != force })
 		if len(named) == 0 {
-			known := make([]string, len(all))
-			for i, d := range all {
-				known[i] = d.Name
+			var known []string
+			for _, d := range user {
+				known = append(known, d.Name)
 			}
+			known = append(known, dialect.Names()...)
 			return nil, fmt.Errorf("expected a dialect (%s), found %q",
-				strings.Join(slices.Compact(known), ", "), force)
+				strings.Join(known, ", "), force)
 		}
 		all = []*scan.Dialect{&soaklog.Harness, &soaklog.Pipeline}
 		if !slices.Contains(all, named[0]) {

@@ -58,7 +58,7 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 		return err
 	}
 	if len(m.Metrics) == 0 {
-		return fmt.Errorf("%s: expected a file that ended well and has readings, found none; "+
+		return fmt.Errorf("%s: expected a file that ended ok and has readings, found none; "+
 			"there is nothing to compare with", path)
 	}
 	if m.Run.Verdict, err = worseVerdict(path, m.Run.Verdict); err != nil {

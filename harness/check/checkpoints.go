@@ -101,12 +101,12 @@ type missingName struct {
 	name string
 }
 
-// expected judges whether each file that ended well has the policy's checkpoints.
+// expected judges whether each file that ended ok has the policy's checkpoints.
 func (j *Judge) expected() {
 	f := Finding{
 		Check: Completeness, Subject: "expected checkpoints", Unit: Count, Limit: new(0.0),
 		Verdict: Skipped,
-		Message: "no file ended well",
+		Message: "no file ended ok",
 	}
 	files, missing := 0, 0
 	for i := range j.tl.Files {

@@ -56,9 +56,9 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 		f.Message = fmt.Sprintf("%s, which may exceed the allowed %s%s; %s", s.grows(r),
 			s.amount(s.limit), besides, s.wouldDecide(r))
 	case stepsUp(r, s.limit):
-		f.Message = fmt.Sprintf("two steps up look like growth in leaps: %s in sum, the first at %s; "+
+		f.Message = fmt.Sprintf("two steps up look like growth in leaps: %s in sum, the first at %s%s; "+
 			"more %ss in one process would decide it", Quantity(r.Size, s.unit), j.nameAt(s, p, r.From),
-			s.each())
+			s.followsAudio(r), s.each())
 	case r.Ends > s.limit:
 		f.Message = fmt.Sprintf("ends %s above the level of the %ss before%s; more %ss in one process "+
 			"would show whether it stays there or grows",
@@ -98,11 +98,20 @@ func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {
 		text = fmt.Sprintf(", apart from memory that is freed every %d %ss, up to %s", r.Period, s.each(),
 			amount(r.Size))
 	}
-	if r.FollowsAudio && math.Abs(r.PerSecond) > Grain(s.unit) {
-		text += fmt.Sprintf(", and follows the length of the audio (%s a second)",
-			amount(r.PerSecond))
+	return text + s.followsAudio(r)
+}
+
+// followsAudio returns ", and follows the length of the audio (2.00 MiB a second)", or "".
+func (s *series) followsAudio(r *shape.Result) string {
+	if !r.FollowsAudio || math.Abs(r.PerSecond) <= Grain(s.unit) {
+		return ""
 	}
-	return text
+	perSecond := r.PerSecond
+	if s.falls {
+		perSecond = -perSecond
+	}
+	return fmt.Sprintf(", and follows the length of the audio (%s a second)",
+		Quantity(perSecond, s.unit))
 }
 
 // nameAt returns the name of the file, or of the reading, that a value belongs to.

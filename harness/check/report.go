@@ -270,7 +270,7 @@ func (g *gathering) gathered() []Finding {
 			continue
 		}
 		k.others.Subject = Grouped(fmt.Sprint(k.others.count)) + " others"
-		k.others.Message = fmt.Sprintf("%s: %s more than the %d listed",
+		k.others.Message = fmt.Sprintf("%s: %s besides the %d listed",
 			of.verdict, Plural(k.others.count, "finding"), k.listed)
 		g.findings = append(g.findings, k.others)
 	}

@@ -123,7 +123,7 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 		t.sample(m.base, m.new, paired)
 		switch enough := min(c.BaseFiles, c.NewFiles) >= leastFiles; {
 		case t.Files == 0:
-			t.skip("no file that ended well has it in both runs")
+			t.skip("no file that ended ok has it in both runs")
 		case t.exact():
 			t.compareExactly(now.Files)
 		case t.Files < leastFiles && enough:
@@ -243,7 +243,7 @@ func (c *Comparison) Findings(reference string) []check.Finding {
 	if len(all) == 0 {
 		all = append(all, check.Finding{
 			Check: check.Regression, Verdict: check.Skipped, Subject: against("metrics", reference),
-			Message: "neither run has a file that ended well with anything measured",
+			Message: "neither run has a file that ended ok with anything measured",
 		})
 	}
 	return all

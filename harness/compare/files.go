@@ -35,7 +35,7 @@ func (c *Comparison) FileFindings(reference string) []check.Finding {
 	return all
 }
 
-// newlyFailed returns a message such as "2 files failed that ended well in the base: file 3
+// newlyFailed returns a message such as "2 files failed that ended ok in the base: file 3
 // (c.wav), file 7 (g.wav); ...".
 func (c *Comparison) newlyFailed() string {
 	var names []string
@@ -46,6 +46,6 @@ func (c *Comparison) newlyFailed() string {
 		}
 		names = append(names, fileName(f))
 	}
-	return fmt.Sprintf("%s failed that ended well in the base: %s; see why with vramsoak check",
+	return fmt.Sprintf("%s failed that ended ok in the base: %s; see why with vramsoak check",
 		check.Plural(len(c.NewlyFailed), "file"), strings.Join(names, ", "))
 }

@@ -50,11 +50,11 @@ func TestFileFindings(t *testing.T) {
 		{"the same", files("a"), files("a"), ""},
 		{
 			"a file fails", files("a", "a/x.wav"), files("a", "a/x.wav!"),
-			"fail failed files: 1 file failed that ended well in the base: file 20 (x.wav); see why",
+			"fail failed files: 1 file failed that ended ok in the base: file 20 (x.wav); see why",
 		},
 		{
 			"seven fail", files("a"), slices.Concat(files("a")[:13], failing(files("a")[13:])),
-			"fail failed files: 7 files failed that ended well in the base: file 14 (13.wav), file 15 " +
+			"fail failed files: 7 files failed that ended ok in the base: file 14 (13.wav), file 15 " +
 				"(14.wav), " +
 				"file 16 (15.wav), file 17 (16.wav), file 18 (17.wav), and 2 more; see why",
 		},
@@ -82,7 +82,7 @@ func TestFileFindings(t *testing.T) {
 		},
 		{
 			"without names", unnamed, append(slices.Clone(unnamed[:19]), "!"),
-			"fail failed files: 1 file failed that ended well in the base: file 20;",
+			"fail failed files: 1 file failed that ended ok in the base: file 20;",
 		},
 		{"without names, another number", unnamed, append(slices.Clone(unnamed), "!"), ""},
 		{

@@ -61,7 +61,7 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	switch {
 	case !measured:
 		o.Verdict, o.Reason = check.Undecided,
-			fmt.Sprintf("run %d measured nothing: none of its files ended well", o.Newest.ID)
+			fmt.Sprintf("run %d measured nothing: none of its files ended ok", o.Newest.ID)
 	case o.Judged == 0:
 		o.Verdict, o.Reason = check.Undecided, fmt.Sprintf(
 			"suite %s has %d comparable runs; at least %d are needed", h.Suite, most, MinRuns)

@@ -16,9 +16,9 @@ func Plain(line string) string { return string(PlainText([]byte(line), false)) }
 // the line is a progress bar, which overwrites itself with '\r', Shown returns only the last state.
 // The result is valid UTF-8.
 func Shown(line string) string {
-	line = strings.TrimRight(line, " \t\r\n")
+	line = strings.TrimRight(Plain(line), " \t\r\n")
 	line = line[strings.LastIndexByte(line, '\r')+1:]
-	return strings.ToValidUTF8(Plain(line), "\uFFFD")
+	return strings.ToValidUTF8(line, "\uFFFD")
 }
 
 // PlainText returns the text of a line without wrappers and escapes. The parameter docker is set if

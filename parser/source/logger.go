@@ -72,15 +72,18 @@ func IsTemplate(text []byte) bool {
 }
 
 // HasPlaceholder reports whether a text has a placeholder of a format string, such as "{peak:.2f}"
-// or "{}". The text is then the source of a program. The braces of JSON and of Python's dicts are
-// no placeholders.
+// or "{}". The text is then the source of a program. Braces of JSON and of Python's dicts are no
+// placeholders, so an empty pair behind a quoted key, as in {'args': {}}, is none.
 func HasPlaceholder(text []byte) bool {
 	for {
-		_, rest, ok := bytes.Cut(text, []byte{'{'})
+		before, rest, ok := bytes.Cut(text, []byte{'{'})
 		if !ok || len(rest) == 0 {
 			return false
 		}
-		if c := rest[0]; lex.IsWordByte(c) || c == '}' || c == ':' {
+		c := rest[0]
+		before = bytes.TrimRight(before, " ")
+		isValue := bytes.HasSuffix(before, []byte(`':`)) || bytes.HasSuffix(before, []byte(`":`))
+		if lex.IsWordByte(c) && !lex.IsDigit(c) || c == ':' || c == '}' && !isValue {
 			return true
 		}
 		text = rest

@@ -41,7 +41,7 @@ func (w *Window) Cut(low, near int) int {
 			return i
 		}
 	}
-	if w.Offset == 0 && near < Margin {
+	if w.Offset == 0 && near < Margin { // only tests have such short windows
 		return low
 	}
 	return near

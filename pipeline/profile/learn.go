@@ -11,7 +11,7 @@ import (
 )
 
 // Learn reads the footprints of stages from a timeline. It returns an error if no file with a stage
-// ended well.
+// ended ok.
 func Learn(tl *timeline.Timeline) (*Profile, error) {
 	l := &Learner{}
 	for _, f := range tl.Files {
@@ -21,11 +21,11 @@ func Learn(tl *timeline.Timeline) (*Profile, error) {
 }
 
 // Profile returns the footprints of the stages in the files that were added. tl is their timeline.
-// It returns an error if no file with a stage ended well.
+// It returns an error if no file with a stage ended ok.
 func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	l.count(tl)
 	if len(l.files) == 0 {
-		return nil, errors.New("expected files that ended well, found none; soak the pipeline " +
+		return nil, errors.New("expected files that ended ok, found none; soak the pipeline " +
 			"again once it passes")
 	}
 	lane, ok := l.mainLane()
@@ -82,7 +82,7 @@ func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 // be read again.
 const stagesMax = 128
 
-// gathered are the facts of one lane from all files that ended well.
+// gathered are the facts of one lane from all files that ended ok.
 type gathered struct {
 	stages   map[string]*samples
 	order    []string // the stages, in the order of their first occurrence

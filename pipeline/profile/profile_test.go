@@ -145,9 +145,9 @@ func TestLearnGrowth(t *testing.T) {
 
 func TestLearnNothing(t *testing.T) {
 	for _, c := range []struct{ name, log, want string }{
-		{"no files", "nothing\n", "expected files that ended well, found none"},
+		{"no files", "nothing\n", "expected files that ended ok, found none"},
 		{"failed", strings.ReplaceAll(batch{seconds: []int{60}}.log(), "status=ok",
-			"status=crashed"), "expected files that ended well, found none"},
+			"status=crashed"), "expected files that ended ok, found none"},
 		{
 			"no stages", strings.ReplaceAll(batch{seconds: []int{60}}.log(), "After", "At"),
 			"expected stages, pairs of checkpoints",

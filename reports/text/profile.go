@@ -15,7 +15,7 @@ import (
 func Profile(w io.Writer, p *profile.Profile, opts Options) error {
 	t := newWriter(opts)
 	t.fold = true
-	t.wrap(fmt.Sprintf("%s: %s that ended well", sink.Line(p.Log), wording.Plural(p.Files, "file")),
+	t.wrap(fmt.Sprintf("%s: %s that ended ok", sink.Line(p.Log), wording.Plural(p.Files, "file")),
 		"  ")
 	t.WriteByte('\n')
 	rows := [][]string{{
