@@ -27,9 +27,9 @@
 // The model stops where PyTorch itself goes wrong:
 //
 //   - A program changes max_split_size_mb while it runs, and PyTorch later frees a part of a
-//     segment as if the part were the whole segment. The model returns a [*DriverError], because the
-//     driver returns an error to PyTorch. If it was the first part of the segment, PyTorch gets no
-//     error and goes on; some of its memory is then in use and free at once.
+//     segment as if the part were the whole segment. The model returns a [*DriverError], because
+//     the driver returns an error to PyTorch. If it was the first part of the segment, PyTorch gets
+//     no error and goes on; some of its memory is then in use and free at once.
 //   - With max_split_size_mb, PyTorch 2.6.0 reads the size of a block after it has deleted the
 //     block (release_available_cached_blocks). The model uses the size that the block had, which
 //     nearly always is still in memory. The library may crash instead; with
