@@ -31,8 +31,9 @@ type Tracker struct {
 	// since is when the active file began or, between files, when the wait for the next file began.
 	since time.Time
 	// stopping is true while the harness is ending the process: no further file begins. ignoreEnd is
-	// true if the harness ends the process for its time or memory: a file-end line that comes after
-	// that is ignored, and the file gets the status of the reason, such as timeout.
+	// true if the harness does so because the process exceeded its time or memory limit. The tracker
+	// then ignores a file-end line that still arrives, and the file's status names the limit, such as
+	// timeout.
 	stopping, ignoreEnd bool
 	ends                []record.FileEnd // file-end records in the current line
 

@@ -154,8 +154,9 @@ func (b *Builder) Add(rec record.Record) {
 	}
 }
 
-// addMap adds a segment map, and reports whether the record is one. A timeline keeps only the sums
-// of a map at a failed allocation. The plots read whole maps from the log themselves.
+// addMap adds the record if it is a segment map, and reports whether it is one. The timeline keeps
+// only maps printed at a failed allocation, and of these only the sums. Plots need whole maps and
+// read them from the log again.
 func (b *Builder) addMap(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.SegmentMap:

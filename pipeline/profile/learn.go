@@ -199,8 +199,9 @@ func line(points []point) (base int64, perSecond float64, spread int64, note str
 	return int64(b), perSecond, int64(math.Ceil(max(0, slices.Max(rests)-b))), note
 }
 
-// warm removes two kinds of points: the first file of each process, which also loads libraries and
-// models that stay, and files whose peak is hidden. If no other points are left, warm keeps all.
+// warm returns the points of files that the profile can learn from. It leaves out the first file of
+// each process, because that file also loads libraries and models, and the files marked in hidden,
+// whose peak the log does not show. If no points are left, warm returns all of them.
 func (s *samples) warm(points []point, hidden []bool) []point {
 	var all []point
 	for i, p := range points {

@@ -44,9 +44,10 @@ type Options struct {
 	EndAtCrash bool
 	// EndAtFailure ends the run after the first file that fails.
 	EndAtFailure bool
-	// Trace, if set, is called for each process that begins, with its allocator settings and its
-	// card. The function it returns gets each call of that process's allocator; calls of every
-	// pass if EachPass is set.
+	// Trace, if set, is called when a simulated process begins, with its allocator settings and its
+	// card. It returns a function that the simulator calls for each allocation and each free of that
+	// process. The simulator skips passes that repeat an earlier one; set EachPass to see the calls
+	// of every pass.
 	Trace func(conf string, card allocator.DeviceConfig) func(trace.Op)
 	// Unlimited replaces the card by a device that never runs out of memory, to find out how much
 	// memory the work needs. In expressions, total and free are still those of the card.

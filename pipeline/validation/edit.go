@@ -21,9 +21,9 @@ type Edit struct {
 	Key string   `json:"key"` // "stages[0].batch"
 	Old string   `json:"old"` // as YAML; "none" if the file has none
 	New string   `json:"new"` // as YAML; "none" takes the value out
-	// Add is the line of YAML to add if the file has no old value. If the old value comes from a merge
-	// ("<<"), the line overrides it. Under is the key below which the line goes; "" is the top level
-	// of the file.
+	// Add is the line of YAML to insert if the file does not set Key yet. If the file inherits Key
+	// from a merge ("<<"), the line overrides the inherited value. Under is the parent key of the
+	// line; "" is the top level of the file.
 	Add   string `json:"add,omitempty"`
 	Under string `json:"under,omitempty"`
 	// Export is the line for a shell if the value is an environment variable.

@@ -19,8 +19,9 @@ type ladder struct {
 	kind  Kind
 	steps int
 	at    func(step int) []Edit
-	// graded is true if each step helps at least as much as the cheaper steps before it. The search
-	// then bisects the ladder instead of trying each step.
+	// graded is true if each step lowers the memory that the batch needs at least as much as the
+	// cheaper steps before it. The search for the first step that suffices then bisects the ladder
+	// instead of trying each step.
 	graded bool
 }
 
