@@ -44,10 +44,10 @@ type Quotes struct {
 	seen bool // a line of the harness in its own form was read
 }
 
-// Resolve makes sure that only the harness speaks as the harness. If a pipeline prints a line in the
-// harness's name, the harness writes "[vramsoak] quote" before that line. In the next batch of the
-// log, Resolve replaces the records of such a quoted line by [record.Quoted] and removes the record
-// of the quote itself. It also removes what other dialects read in the harness's own lines.
+// Resolve makes sure that only the harness speaks as the harness. If a pipeline prints a line in
+// the harness's name, the harness writes "[vramsoak] quote" before that line. In the next batch of
+// the log, Resolve replaces the records of such a quoted line by [record.Quoted] and removes the
+// record of the quote itself. It also removes what other dialects read in the harness's own lines.
 func (q *Quotes) Resolve(b *scan.Batch) {
 	if !b.Own {
 		return

@@ -108,8 +108,8 @@ const (
 	pinRows  = 4
 )
 
-// shares returns the parts of each colour that are mixed into a row of pixels. The use with the most
-// bytes gets a larger part than its bytes alone would give it, so that a reader recognizes its
+// shares returns the parts of each colour that are mixed into a row of pixels. The use with the
+// most bytes gets a larger part than its bytes alone would give it, so that a reader recognizes its
 // colour from the legend.
 func shares(bytes [uses]float64, all float64) (parts [uses]float64) {
 	sum, squares := 0.0, 0.0
