@@ -30,7 +30,7 @@ func TestFragmentationDocs(t *testing.T) {
 			change: "`empty_cache` every 5 batches",
 			head:   "clear: {every: 5, before: [Transcription], after: [Enrollment]}\n",
 		},
-		{change: "batches of 4, not 32", old: "batch: 32", by: "batch: 4"},
+		{change: "`batch: 4` instead of 32", old: "batch: 32", by: "batch: 4"},
 		{change: "`max_split_size_mb:256`", head: env("max_split_size_mb:256")},
 		{change: "`expandable_segments:True`", head: env("expandable_segments:True")},
 	} {
