@@ -99,26 +99,19 @@ func reachOf(n *needle, needles []*needle) (reach int) {
 	return reach
 }
 
-// A bucket is a group of fingerprints. The eight buckets each have one bit in the tables of a
-// [Set].
-type bucket struct {
-	fingerprints []*fingerprint
-	// six[i] has one bit for each value of the low six bits that byte i of the text may have.
-	six [MinNeedle + 2]uint64
-	// chance is the probability that six bytes of a log pass the tables of this bucket.
-	chance float64
-}
+// lowBits holds a set of values for each of the six bytes that the tables look at. It has one bit
+// for each value of a byte's low six bits.
+type lowBits [MinNeedle + 2]uint64
 
-func newBucket(p *fingerprint) bucket {
-	b := bucket{fingerprints: []*fingerprint{p}}
-	for i := range b.six {
+// lowBits returns the values that the text may have at a fingerprint.
+func (p *fingerprint) lowBits() (six lowBits) {
+	for i := range six {
 		set := p.bytesAt(i)
 		for _, c := range set[:min(len(set), 64)] { // all 256 have the same low bits as the first 64
-			b.six[i] |= 1 << (c & 63)
+			six[i] |= 1 << (c & 63)
 		}
 	}
-	b.estimate()
-	return b
+	return six
 }
 
 // bytesAt returns the values that the byte at an offset from the fingerprint's first byte may have.
@@ -140,94 +133,68 @@ var everyByte = func() (all []byte) {
 	return all
 }()
 
-func (b *bucket) estimate() {
-	b.chance = 1
-	for _, six := range b.six {
-		if six == math.MaxUint64 {
-			b.chance *= anything
+// or returns the union of two sets of values.
+func (six lowBits) or(other lowBits) lowBits {
+	for i := range six {
+		six[i] |= other[i]
+	}
+	return six
+}
+
+// chance returns the probability that six bytes of a log are in the sets.
+func (six lowBits) chance() float64 {
+	chance := 1.0
+	for _, set := range six {
+		if set == math.MaxUint64 {
+			chance *= anything
 			continue
 		}
 		sum := 0.0
-		for ; six != 0; six &= six - 1 {
-			sum += weights[bits.TrailingZeros64(six)]
+		for ; set != 0; set &= set - 1 {
+			sum += weights[bits.TrailingZeros64(set)]
 		}
-		b.chance *= sum
+		chance *= sum
 	}
+	return chance
 }
 
-// with returns a bucket that has the bits of both buckets and their common chance. It has no
-// fingerprints.
-func (b *bucket) with(other *bucket) bucket {
-	both := bucket{six: b.six}
-	for i := range b.six {
-		both.six[i] |= other.six[i]
-	}
-	both.estimate()
-	return both
-}
+// buckets is the number of groups into which the fingerprints are divided. Each has one bit in the
+// tables of a [Set].
+const buckets = 8
 
-// fillBuckets divides the fingerprints into eight buckets, so that random text passes the tables as
-// rarely as possible. It begins with a bucket for each fingerprint. Then it merges two buckets at a
-// time: those whose merging raises the sum of all chances least.
-func fillBuckets(fingerprints []*fingerprint) []bucket {
-	var buckets []bucket
-	for _, p := range fingerprints {
-		buckets = append(buckets, newBucket(p))
+// fillBuckets returns the bucket of each fingerprint. It divides them so that random text passes
+// the tables as rarely as possible: it puts each fingerprint into the bucket whose chance rises
+// least. Then it takes one out at a time and puts it where it now costs least, until none moves.
+// Moves that save less than 1e-9 are not made, because rounding errors could repeat them for ever.
+func fillBuckets(fingerprints []*fingerprint) (in []int) {
+	six := make([]lowBits, len(fingerprints))
+	for i, p := range fingerprints {
+		six[i] = p.lowBits()
+		in = append(in, -1)
 	}
-	// best holds, for each bucket, the best partner among the buckets before it. `of` is -1 if there
-	// is no partner.
-	type partner struct {
-		of   int
-		cost float64
-	}
-	best := make([]partner, len(buckets))
-	compare := func(a, b int) {
-		both := buckets[a].with(&buckets[b])
-		if cost := both.chance - buckets[a].chance - buckets[b].chance; best[a].of < 0 ||
-			cost < best[a].cost {
-			best[a] = partner{b, cost}
-		}
-	}
-	search := func(a int) {
-		best[a] = partner{of: -1}
-		for b := range a {
-			if buckets[b].fingerprints != nil {
-				compare(a, b)
+	for moved := true; moved; {
+		moved = false
+		for i := range fingerprints {
+			from := in[i]
+			in[i] = -1
+			var all [buckets]lowBits
+			for k, b := range in {
+				if b >= 0 {
+					all[b] = all[b].or(six[k])
+				}
 			}
-		}
-	}
-	for a := range buckets {
-		search(a)
-	}
-	for left := len(buckets); left > 8; left-- {
-		a := -1
-		for i := range best {
-			if best[i].of >= 0 && (a < 0 || best[i].cost < best[a].cost) {
-				a = i
+			cost := func(b int) float64 { return all[b].or(six[i]).chance() - all[b].chance() }
+			to := max(from, 0)
+			for b := range all {
+				if cost(b) < cost(to)-1e-9 {
+					to = b
+				}
 			}
-		}
-		b := best[a].of
-		both := buckets[b].with(&buckets[a])
-		both.fingerprints = append(buckets[b].fingerprints, buckets[a].fingerprints...)
-		buckets[b], buckets[a] = both, bucket{}
-		best[a].of = -1
-		for i := b; i < len(buckets); i++ {
-			switch {
-			case buckets[i].fingerprints == nil:
-			case i == b || best[i].of == a || best[i].of == b:
-				search(i)
-			default:
-				compare(i, b)
-			}
+			in[i] = to
+			moved = moved || to != from
 		}
 	}
-	var filled []bucket
-	for _, b := range buckets {
-		if b.fingerprints != nil {
-			filled = append(filled, b)
-		}
-	}
-	return filled
+	return in
 }
 
 // weights holds how likely a byte is next to bytes that look like a fingerprint, by the low six

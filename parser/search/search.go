@@ -139,26 +139,29 @@ func New(groups [][]string) *Set {
 		}
 		m.fingerprints[i].add(n)
 	}
-	for k, b := range fillBuckets(fingerprints) {
-		for _, p := range b.fingerprints {
-			for i := range MinNeedle {
-				m.masks[i][byte(p.bytes>>(8*i))] |= 1 << k
-			}
-			for i := range m.tables.nibbles {
-				low, high := nibbles(p.bytesAt(i))
-				for n := range m.tables.nibbles[i][0] {
-					m.tables.nibbles[i][0][n] |= uint8(low>>(n%16)&1) << k
-					m.tables.nibbles[i][1][n] |= uint8(high>>(n%16)&1) << k
-				}
-			}
-		}
-		for i := range m.tables.six {
-			for low := range uint8(64) {
-				m.tables.six[i][low] |= uint8(b.six[i]>>low&1) << k
-			}
-		}
+	for f, bucket := range fillBuckets(fingerprints) {
+		m.put(fingerprints[f], 1<<bucket)
 	}
 	return m
+}
+
+// put writes a fingerprint into the tables, with the bit of its bucket.
+func (m *Set) put(p *fingerprint, bucket uint8) {
+	for i := range m.masks {
+		m.masks[i][byte(p.bytes>>(8*i))] |= bucket
+	}
+	for i := range m.tables.nibbles {
+		low, high := nibbles(p.bytesAt(i))
+		for n := range m.tables.nibbles[i][0] {
+			m.tables.nibbles[i][0][n] |= uint8(low>>(n%16)&1) * bucket
+			m.tables.nibbles[i][1][n] |= uint8(high>>(n%16)&1) * bucket
+		}
+	}
+	for i, set := range p.lowBits() {
+		for low := range m.tables.six[i] {
+			m.tables.six[i][low] |= uint8(set>>low&1) * bucket
+		}
+	}
 }
 
 // nibbles returns the values of the low and of the high half bytes in a set of bytes, as one bit

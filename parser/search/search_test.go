@@ -5,6 +5,7 @@ package search
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -107,6 +108,40 @@ func TestNextFindsNeedles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFillBuckets: no fingerprint would cost less in another bucket.
+func TestFillBuckets(t *testing.T) {
+	var fingerprints []*fingerprint
+	for _, p := range New([][]string{testNeedles}).fingerprints {
+		if p != nil {
+			fingerprints = append(fingerprints, p)
+		}
+	}
+	in := fillBuckets(fingerprints)
+	chance := func(in []int) (sum float64) {
+		for b := range buckets {
+			var all lowBits
+			for i, p := range fingerprints {
+				if in[i] == b {
+					all = all.or(p.lowBits())
+				}
+			}
+			sum += all.chance()
+		}
+		return sum
+	}
+	best := chance(in)
+	for i, p := range fingerprints {
+		for b := range buckets {
+			moved := slices.Clone(in)
+			moved[i] = b
+			if sum := chance(moved); sum < best-1e-8 {
+				t.Errorf("fingerprint %#x in bucket %d: got chance %v, in bucket %d it is %v", p.bytes, in[i],
+					best, b, sum)
+			}
+		}
 	}
 }
 
