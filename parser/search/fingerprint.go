@@ -65,15 +65,15 @@ func chooseFingerprints(needles []*needle) {
 }
 
 // rarity returns how rare four bytes are in logs, in bits: -log2 of their probability. It computes
-// the probability from the frequency of each byte. That is wrong for letters, which follow each
-// other in words: "ing " is far more frequent than its letters suggest. So rarity divides the bits
-// of four letters by eight.
+// the probability from the frequency of each byte. That is wrong in words: "ing " and "tep:"
+// are far more frequent than their bytes suggest. So rarity divides the bits of four small letters,
+// spaces, colons and opening parentheses by eight.
 func rarity(word [MinNeedle]byte) (bits float64) {
 	chance := 1.0
 	spoken := true
 	for _, c := range word {
 		chance *= frequency(c)
-		spoken = spoken && isSpoken(c)
+		spoken = spoken && (isSpoken(c) || c == ':' || c == '(')
 	}
 	bits = -math.Log2(chance)
 	if spoken {
