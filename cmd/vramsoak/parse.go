@@ -50,7 +50,7 @@ dialects, such as vramsoak.yaml:
       unit: MiB        # of numbers without one
       decimal: false   # true: kB, MB and GB are powers of 1000
 
-Groups:` + wrapNames(table.GroupNames(), len("Groups: ")) + `.
+Groups: ` + wrapNames(table.GroupNames(), len("Groups: ")) + `.
 
 With --dialect-file parse shows which lines the patterns match, their groups and what is read from
 them. For a dialect that matches nothing it says which part of the pattern is in no line.
