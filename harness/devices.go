@@ -17,7 +17,7 @@ func (r *run) soak(ctx context.Context) (decision, error) {
 	return r.work(ctx)
 }
 
-// work works on the batch and then logs what is in use on the devices.
+// work processes the batch. Then it logs how much memory is in use on the devices.
 func (r *run) work(ctx context.Context) (decision, error) {
 	d, err := r.processAll(ctx)
 	if err == nil && d.reason != ReasonInterrupted && r.looksAtDevices() {

@@ -226,7 +226,7 @@ func (k *killed) judge(o *Outcome) error {
 	found := compared(check.Of(tl, check.DefaultPolicy()))
 	want := k.clean.findings
 	if k.dies == pipelineDies || len(tl.Exits) == 0 {
-		// A finding says that a process was killed between files. There is none if the log does not
+		// A finding says that a process was killed between files. It is missing if the log does not
 		// have the process's end.
 		processes := func(f check.Finding) bool { return f.Subject == "processes" }
 		found, want = slices.DeleteFunc(found, processes),

@@ -183,7 +183,7 @@ func TestUserDialect(t *testing.T) {
 	}
 }
 
-// TestLiterals: a pattern's literals are the texts of which one is in every line that it matches.
+// TestLiterals: every line that a pattern matches contains one of the pattern's literals.
 func TestLiterals(t *testing.T) {
 	for _, c := range []struct {
 		pattern string

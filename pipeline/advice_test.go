@@ -62,7 +62,7 @@ func TestAdvise(t *testing.T) {
 				"(--enroll-batch 2); that alone is enough"},
 		},
 		{
-			"a batch of which not one clip fits",
+			"a batch too large even with one clip",
 			Situation{Refused: refused(4*gib, 7*gib+900*mib, 8*gib), Clips: 2, Isolated: true},
 			[]string{"smaller batches: 2 clips asked for 4.00 GiB, batches of 1 ask for 2.00 GiB " +
 				"(--enroll-batch 1)"},

@@ -95,7 +95,8 @@ func wantsNone(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
 }
 
-// flagTrouble returns an error that says what is wrong with a flag and what is expected.
+// flagTrouble explains an error of the flag parser: the flag, the expected value, the found value,
+// and the help to read.
 func flagTrouble(cmd *cobra.Command, err error) error {
 	see := "; see " + cmd.CommandPath() + " --help"
 	if bad, is := errors.AsType[*pflag.InvalidValueError](err); is {

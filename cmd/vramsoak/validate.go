@@ -155,8 +155,8 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 	return verdict(r.Checks)
 }
 
-// validate collects what is known about the batch besides its file, and answers whether the batch
-// fits.
+// validate reports whether the batch fits. Besides the batch's file, it uses the profile of an
+// earlier run and the devices of this machine, if the options ask for them.
 func validate(ctx context.Context, batch *validation.Batch,
 	opts validateOptions,
 ) (*validation.Report, error) {

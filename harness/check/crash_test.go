@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser"
 )
 
-// crashOf judges how a log ends. It returns the verdict, line and message of the finding on the end
-// of the log, or "" if there is none.
+// crashOf judges a log. It returns the verdict, line and message of the finding on the end of the
+// log. The verdict is "" if no finding is on the end.
 func crashOf(t *testing.T, log string) (verdict check.Verdict, line int, message string) {
 	t.Helper()
 	b := &parser.Builder{}

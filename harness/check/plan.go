@@ -7,8 +7,9 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A plan holds what is needed to judge the recoveries of a file. It is reused for each file that
-// has the same checkpoints in the same order, as most files of a batch have.
+// A plan lists the stages and cleanups of a file with their checkpoints, in the form in which their
+// recovery is judged. Most files of a batch have the same checkpoints in the same order. They share
+// one plan.
 type plan struct {
 	run         int
 	checkpoints int

@@ -37,7 +37,7 @@ type Finding struct {
 	// nil if nothing fails, or if no single file fails.
 	FirstFile *FirstFile `json:"first_file,omitempty"`
 	// Stage is the stage or cleanup of the finding; for growth, the one in which the memory is
-	// allocated. It is "" if there is none or the log does not tell.
+	// allocated. It is "" if the finding has no stage or cleanup, or if the log does not name it.
 	Stage string `json:"stage,omitempty"`
 	// Measured and Limit are in Unit. They are nil if nothing was measured.
 	Measured *float64 `json:"measured,omitempty"`

@@ -109,7 +109,7 @@ func TestReplay(t *testing.T) {
 			State{First: 3, Spent: 102 * time.Second, Processes: 1},
 		},
 		{
-			"a file that is none", "run 2\nstart 7\nok 7\nstart 1\n", "1 2", "1", 0,
+			"a number that no file has", "run 2\nstart 7\nok 7\nstart 1\n", "1 2", "1", 0,
 			State{First: 1, Spent: 3 * time.Second},
 		},
 	}

@@ -11,8 +11,8 @@ import (
 
 // cause returns the line in which a program says why it ended, shortened, or "" if no line has a
 // known form. If there are several such lines, cause returns the last: a program may handle one
-// error and then raise another that ends it. If there is none and fallback is set, cause returns
-// the last line of the program.
+// error and then raise another that ends it. If no line has a known form and fallback is set, cause
+// returns the last line of the program.
 func cause(lines []string, fallback bool) string {
 	reason := ""
 	for i := 0; i < len(lines); i++ {

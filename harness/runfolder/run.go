@@ -166,8 +166,8 @@ func (r *Run) Enter() error {
 // 10 MiB.
 const verdictMax = 128 << 20
 
-// ReadVerdict returns the verdict that a soak left in its run folder; "" if there is none. Unlike
-// the log alone, it includes a comparison with baselines.
+// ReadVerdict returns the verdict that a soak left in its run folder, or "" if it left none. Unlike
+// a verdict on the log alone, it includes the comparison with baselines.
 func ReadVerdict(dir string) (check.Verdict, error) {
 	name := filepath.Join(dir, VerdictName)
 	text, err := bounded.ReadFile(name, verdictMax)

@@ -190,7 +190,7 @@ func TestOf(t *testing.T) {
 			mib,
 		},
 		{
-			"a sawtooth, the second file of which is missing",
+			"a sawtooth without its second file",
 			Series{Values: with(made(60, func(i int) float64 {
 				return mib * (100 + 8*float64(i%5))
 			}), map[int]float64{1: math.NaN()}), Grain: 512},

@@ -78,7 +78,8 @@ func readGPUMemory(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// lastByte returns the last byte of a text that is not a blank. It is empty if there is none.
+// lastByte returns the last byte of a text that is not a blank. It returns nothing if all bytes are
+// blanks.
 func lastByte(text []byte) []byte {
 	text = bytes.TrimRight(text, " \t")
 	return text[max(0, len(text)-1):]

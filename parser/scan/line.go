@@ -132,8 +132,8 @@ func (l *Line) Add(rec record.Record) {
 	l.s.out.Entries = append(l.s.out.Entries, Entry{Other: rec})
 }
 
-// Bad adds a syntax error for a text at an offset that looks like a record and is none. The
-// parameter expected says what the text should be.
+// Bad adds a syntax error: the text at the offset looks like a record, but cannot be read as one.
+// The parameter expected says what the text should be.
 func (l *Line) Bad(at int, expected, advice string) {
 	l.Add(record.SyntaxError{
 		Header: l.Header(

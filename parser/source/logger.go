@@ -72,8 +72,8 @@ func IsTemplate(text []byte) bool {
 }
 
 // HasPlaceholder reports whether a text has a placeholder of a format string, such as "{peak:.2f}"
-// or "{}". The text is then the source of a program. Braces of JSON and of Python's dicts are no
-// placeholders, so an empty pair behind a quoted key, as in {'args': {}}, is none.
+// or "{}". The text is then the source of a program. The braces of JSON and of Python's dicts are
+// no placeholders. So an empty pair behind a quoted key, as in {'args': {}}, does not count.
 func HasPlaceholder(text []byte) bool {
 	for {
 		before, rest, ok := bytes.Cut(text, []byte{'{'})

@@ -131,7 +131,7 @@ func (s *freeSet) from(size int64) iter.Seq[int32] {
 	}
 }
 
-// largest returns the size of the largest block; 0 if there is none.
+// largest returns the size of the largest block, or 0 if the set is empty.
 func (s *freeSet) largest() int64 {
 	if n := len(s.last); n > 0 {
 		return s.last[n-1].size()

@@ -42,7 +42,7 @@ type node struct {
 	transposed      bool // Gemm's transB
 }
 
-// Limits of what is kept from a file. Models for diarization have a few thousand nodes.
+// Limits of the parts that are kept of a file. Models for diarization have a few thousand nodes.
 const (
 	maxParts    = 1 << 20
 	maxMistakes = 10

@@ -48,8 +48,7 @@ func Choose(text string, there Machine) ([]int, error) {
 		case slices.Contains(gpus, n):
 			wrong("each GPU once, found %d again", n)
 		case there.Driver && n >= there.Count:
-			wrong("GPUs that the driver knows, of which there are %d from 0 on, found %d",
-				there.Count, n)
+			wrong("GPUs that the driver knows (%d, counted from 0), found %d", there.Count, n)
 		case there.Driver && !slices.Contains(there.Visible, n):
 			wrong("GPUs that %s=%s shows, found %d; choose others, or unset it", VisibleDevices,
 				os.Getenv(VisibleDevices), n)

@@ -21,10 +21,10 @@ func TestChoose(t *testing.T) {
 		{"1", four, []int{1}, ""},
 		{"1,0", four, nil, "--gpus 1,0: expected GPUs that CUDA_VISIBLE_DEVICES=3,1 shows, found " +
 			"0; choose others, or unset it"},
-		{"4", four, nil, "--gpus 4: expected GPUs that the driver knows, of which there are 4 " +
-			"from 0 on, found 4"},
-		{"0", Machine{Driver: true}, nil, "--gpus 0: expected GPUs that the driver knows, of " +
-			"which there are 0 from 0 on, found 0"},
+		{"4", four, nil, "--gpus 4: expected GPUs that the driver knows (4, counted from 0), " +
+			"found 4"},
+		{"0", Machine{Driver: true}, nil, "--gpus 0: expected GPUs that the driver knows (0, " +
+			"counted from 0), found 0"},
 		{
 			"all",
 			Machine{Driver: true, Count: 4},

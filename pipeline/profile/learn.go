@@ -224,7 +224,8 @@ func lengths(points []point) (shortest, longest float64) {
 	return shortest, longest
 }
 
-// slopeOf returns the slope over the length of the files; note says why there is none.
+// slopeOf returns the slope over the length of the files. If the points give no slope, note says
+// why.
 func slopeOf(points []point) (perSecond float64, note string) {
 	shortest, longest := lengths(points)
 	const least = 5 // points that a line needs

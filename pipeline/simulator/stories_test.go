@@ -72,8 +72,8 @@ func (s story) speed(from, to int) float64 {
 	return audio / seconds
 }
 
-// pressedFrom returns the first file, from 1, of five files of which at least four had to free
-// cached memory and try again. The first of them did.
+// pressedFrom returns the first file, from 1, that had to free cached memory and try again, and
+// after which at least three of the next four files had to do so too.
 func (s story) pressedFrom() int {
 	for i := 0; i+5 <= len(s.PerFile); i++ {
 		pressed := 0

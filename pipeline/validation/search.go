@@ -143,8 +143,8 @@ type explorer struct {
 	refused     map[string]error // by the keys of the edits
 }
 
-// try makes the edits and simulates the result over a sample, or over all files if there is none.
-// It returns the worst result of the sample's parts.
+// try makes the edits and simulates the result over the sample, or over all files if the sample is
+// empty. It returns the worst result of the sample's parts.
 func (e *explorer) try(c Change, sample []Files) (Change, error) {
 	failed := func(err error) (Change, error) {
 		return c, fmt.Errorf("after %s: %w", c.Text(), err)

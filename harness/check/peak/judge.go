@@ -236,7 +236,7 @@ func (r *run) whyUnknown(own []Ground, of ownTotal) string {
 	case len(r.totals) > 0:
 		return "the log gives the device's total, but no reading to compare with it"
 	}
-	return "the log gives no reading of all memory in use, only of parts or of what is free"
+	return "the log's readings cover only a part of the memory in use, or only free memory"
 }
 
 // Besides yields the other grounds that a message should mention, each with its highest mark before

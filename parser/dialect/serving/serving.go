@@ -36,7 +36,7 @@ func addSampled(
 }
 
 // readSize reads the size at the offset from, after blanks. It returns the offset behind the size,
-// or 0 if there is none. If the line was torn inside the size, ok is false, end is the line's
+// or 0 if no size follows. If the line was torn inside the size, ok is false, end is the line's
 // length, and readSize adds an error for the reading that begins at the offset at.
 func readSize(l *scan.Line, at, from int) (s record.Size, end int, ok bool) {
 	text := l.Text[from:]
