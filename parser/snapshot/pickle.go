@@ -4,99 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"unicode/utf8"
 )
-
-// A kind is what a pickled value is.
-type kind uint8
-
-const (
-	none kind = iota
-	boolean
-	integer
-	float
-	text
-	list // tuples too: nothing in a snapshot depends on the difference
-	dict
-	mark // on the stack only
-	wide // an integer of more than 60 bits
-)
-
-func (k kind) String() string {
-	return [...]string{
-		"None", "a boolean", "an integer", "a number", "a string", "a list", "a dict",
-		"a mark",
-	}[k]
-}
-
-// A value has 8 bytes: its kind, and a number in the bits above. For an integer this is its value,
-// and for True it is 1. For a text or a wide integer it is the offset of the instruction that made
-// it. For a list or a dict it is the index of its container.
-type value uint64
-
-const kindBits = 4
-
-func valueOf(k kind, n int64) value { return value(n)<<kindBits | value(k) }
-
-// kind returns the kind of a value. For a wide integer this is integer.
-func (v value) kind() kind {
-	if k := v.stored(); k != wide {
-		return k
-	}
-	return integer
-}
-
-func (v value) stored() kind  { return kind(v & (1<<kindBits - 1)) }
-func (v value) number() int64 { return int64(v) >> kindBits }
-
-// integer returns n as a value. If n is too wide, the value holds the offset of the current
-// instruction, whose bytes give n.
-func (m *machine) integer(n int64) value {
-	if v := valueOf(integer, n); v.number() == n {
-		return v
-	}
-	return valueOf(wide, int64(m.at))
-}
-
-// int returns an integer's value, 1 for True, and 0 for other values.
-func (m *machine) int(v value) int64 {
-	switch v.stored() {
-	case integer, boolean:
-		return v.number()
-	case wide: // LONG1 of 8 bytes, as no other instruction makes one of so many
-		return int64(binary.LittleEndian.Uint64(m.data[v.number()+2:]))
-	}
-	return 0
-}
-
-// bytes returns the bytes of a text.
-func (m *machine) bytes(v value) []byte {
-	rest := m.data[v.number():]
-	switch op, rest := rest[0], rest[1:]; op {
-	case opShortBinUnicode:
-		return rest[1 : 1+int(rest[0])]
-	case opBinUnicode:
-		return rest[4 : 4+int(binary.LittleEndian.Uint32(rest))]
-	default: // opBinUnicode8
-		return rest[8 : 8+int(binary.LittleEndian.Uint64(rest))]
-	}
-}
-
-// A container holds a list's items, or a dict's keys and values in turn.
-type container struct {
-	items []value
-	at    uint32 // the byte of the instruction that made it
-	made  uint32 // claimed, or the number of the frame or stack that the decoder made of it
-}
-
-// claimed marks a container that is already a part of the snapshot.
-const claimed = math.MaxUint32
-
-// chunk is the number of containers in one slice. A slice never grows beyond its capacity, so
-// containers never move in memory.
-const chunk = 1 << 10
 
 // A machine runs the instructions of a pickle, of protocols 2 to 5, that make plain data. Python's
 // pickletools.py describes these instructions.
