@@ -55,7 +55,7 @@ func follow(t *testing.T, path string) *follower {
 	return f
 }
 
-// want waits for the next records. Each must come soon.
+// want fails the test unless the next records are these. It waits at most a minute for each.
 func (f *follower) want(records ...string) {
 	f.t.Helper()
 	for _, want := range records {
@@ -70,7 +70,7 @@ func (f *follower) want(records ...string) {
 	}
 }
 
-// none waits for longer than a record would take, and fails if one comes.
+// none fails the test if a record comes within 0.6 s. That is longer than a record would take.
 func (f *follower) none() {
 	f.t.Helper()
 	select {
@@ -134,7 +134,7 @@ func TestFollowGrowth(t *testing.T) {
 			f.want(fmt.Sprintf("%d E%d", 6+i, i-1))
 		}
 	}
-	// Text longer than a window, then a line longer than a window.
+	// A line that is longer than a window, then many short lines that are longer than one together.
 	f.append(
 		"\n" + strings.Repeat(
 			"#",
@@ -204,7 +204,7 @@ func TestFollowRotation(t *testing.T) {
 	f.append("[GPU Memory] D" + reading)
 	f.want("3 C", "1 D")
 	f.notice("run.log was replaced; reading it from its beginning")
-	// Another file is renamed onto it.
+	// Another file is renamed onto the path.
 	next := &follower{t: t, path: path + ".next"}
 	next.append("\n[GPU Memory] E" + reading)
 	if err := os.Rename(next.path, path); err != nil {
@@ -212,7 +212,7 @@ func TestFollowRotation(t *testing.T) {
 	}
 	f.want("2 E")
 	f.notice("run.log was replaced; reading it from its beginning")
-	// It is removed, and made again later.
+	// The file is removed, and made again later.
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

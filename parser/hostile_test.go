@@ -15,9 +15,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// These tests find time that grows faster than the log, and memory that grows with it. They need
-// large logs, which take ten times longer under the race detector. Other tests read small ones with
-// it.
+// These tests fail if reading takes more time for each byte of a longer log, or more memory for a
+// longer log. They need large logs, which take ten times longer under the race detector. So other
+// tests, with small logs, look for races.
 
 // TestBuildHostile: logs that are made to be slow take time in proportion to their length.
 // Quadratic time would mean hours.
@@ -96,8 +96,8 @@ func TestReadHostile(t *testing.T) {
 	}
 }
 
-// TestRMMHostile: in a log that allocates and never frees, reading stops at the largest number of
-// blocks that a program may hold.
+// TestRMMHostile: in a log that allocates and never frees, each allocation is a reading until the
+// program holds 1,048,576 blocks. The next allocation is an error, and the rest is not read.
 func TestRMMHostile(t *testing.T) {
 	const blocks = 1<<20 + 10
 	var b strings.Builder

@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/dialect"
 )
 
-// TestNeedlesAreFound: each needle of the built-in dialects is found at every offset, together with
-// all the other needles.
+// TestNeedlesAreFound: the search for the needles of all built-in dialects finds each of them
+// behind 0 to 69 other bytes.
 func TestNeedlesAreFound(t *testing.T) {
 	for _, d := range dialect.BuiltIn() {
 		for _, needle := range d.Needles {
@@ -25,9 +25,9 @@ func TestNeedlesAreFound(t *testing.T) {
 	}
 }
 
-// TestHostileNeedles: a line of nothing but needles, with or without numbers behind them, takes
-// time in proportion to its length. If each needle cost a scan of the line, this would run for
-// hours.
+// TestHostileNeedles: reading a line that consists only of needles, with or without numbers between
+// them, takes time in proportion to the line's length. If each needle cost a scan of the line, this
+// would run for hours.
 func TestHostileNeedles(t *testing.T) {
 	for _, d := range dialect.BuiltIn() {
 		for _, needle := range d.Needles {

@@ -216,8 +216,9 @@ func TestQuotedHasNoEffect(t *testing.T) {
 	}
 }
 
-// TestHarnessLineWithoutARun: without a harness, a program's log may hold a line that looks like
-// the harness's. The harness's own line names the file, and counts even if the log's head is lost.
+// TestHarnessLineWithoutARun: in a log without a run-start, a line with the harness's prefix may be
+// the program's, and says nothing about a file. If the line names the file with index and path, as
+// the harness does, it counts: the run-start may have been cut off.
 func TestHarnessLineWithoutARun(t *testing.T) {
 	t.Parallel()
 	const failure = "[pipeline] file-start path=a\nRuntimeError: CUDA error: out of memory\n"
@@ -237,8 +238,9 @@ func TestHarnessLineWithoutARun(t *testing.T) {
 	}
 }
 
-// TestQuotedLineIsThePipelines: readings count in a quoted line, too, for example if the pipeline's
-// logger has the harness's name. The error in a file-end line is not a second failure.
+// TestQuotedLineIsThePipelines: a reading or a failed allocation in a quoted line counts, for
+// example if the pipeline's logger prints the prefix "[vramsoak]" itself. A file-end line that
+// repeats the failure's message is not a second failure.
 func TestQuotedLineIsThePipelines(t *testing.T) {
 	t.Parallel()
 	const failure = "CUDA out of memory. Tried to allocate 2.00 GiB"

@@ -145,7 +145,7 @@ func renderMore[T comparable](b *strings.Builder, key string, value T) {
 	}
 }
 
-// renderTimeline lists files with their pairs.
+// renderTimeline lists a timeline's files, each with its stages and cleanups.
 func renderTimeline(t *testing.T, log []byte) string {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(bytes.NewReader(log), "run.log"))

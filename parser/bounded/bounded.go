@@ -29,7 +29,7 @@ func (e *TooLargeError) Found() string {
 	return "one of " + size(e.Size)
 }
 
-// size returns a number of bytes in the largest unit that gives at least 1, rounded down.
+// size returns n bytes as text, rounded down: "2048 MiB", "7 KiB", "512 bytes".
 func size(n int64) string {
 	switch {
 	case n >= 1<<20:

@@ -13,7 +13,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// The beginning of a file shows its form. A log that only looks like one stays a log.
+// TestOf: notebooks and profiles are recognised by their first bytes. A log that begins like a
+// notebook is read as a log.
 func TestOf(t *testing.T) {
 	for head, want := range map[string]bool{
 		`{"cells": [{"cell_type": "code"}], "nbformat": 4}`:                true,
@@ -32,8 +33,9 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A word of a notebook is a record only in what the program printed. Its line is that of the string
-// in the file. A notebook that breaks off is an error at its last line.
+// TestNotebook: only the outputs in a notebook give records, not its source or text. A record's
+// line is the line of its string in the notebook file. If the file is cut off, its last line is an
+// error.
 func TestNotebook(t *testing.T) {
 	for _, c := range []dialecttest.Case{
 		{"outputs, not the source", `{"nbformat": 4, "cells": [
@@ -88,8 +90,8 @@ func TestNotebook(t *testing.T) {
 	}
 }
 
-// The buffers of a device are added up, and those in host memory are not. A broken profile gives no
-// numbers.
+// TestProfile: a profile gives the sum of each device's buffers. Buffers in host memory give no
+// record, and a broken profile gives only an error.
 func TestProfile(t *testing.T) {
 	whole := jaxProfile(t, "buffer", "cuda:1", 2*record.MiB)
 	for name, c := range map[string]struct {

@@ -60,8 +60,8 @@ type notebook struct {
 	out     scan.Batch
 	win     source.Window
 	skip    int
-	// lines holds, for each line of the window, its line number in the file. begun is set if the last
-	// line of the window has some bytes already.
+	// lines holds, for each line of win, its line number in the file. begun is set if win ends with a
+	// part of a line.
 	lines []int
 	begun bool
 	cr    bool // the last byte was '\r'
@@ -274,7 +274,8 @@ func (n *notebook) endLine(line int) error {
 	return n.write(source.Newline, line)
 }
 
-// scan yields the records of the window.
+// scan yields the records of the lines in win. Unless last is set, it keeps the lines near win's
+// end, because more lines may follow that belong to them.
 func (n *notebook) scan(last bool) error {
 	n.win.To = len(n.win.Buf)
 	if !last {

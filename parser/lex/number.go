@@ -44,9 +44,8 @@ func CutNumber(text []byte) (n Decimal, rest []byte, ok bool) {
 	return n, text[i:], count > 0
 }
 
-// Times returns the size of n units, where a unit has that many bytes. The resolution is half of
-// one unit of the last printed digit, or 0 if the unit is a byte. ok is false if the size is 4 EiB
-// or more.
+// Times returns the size of n units of `unit` bytes each. The resolution is half of one unit of the
+// last printed digit, or 0 if the unit is a byte. ok is false if the size is 4 EiB or more.
 func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
 	if n, unit, ok = n.whole(unit); !ok {
 		return record.Size{}, false

@@ -123,15 +123,15 @@ type Exit struct {
 }
 
 // An Orphan is a process that outlived the process that the harness started. The harness looks for
-// orphan processes after each process, and when it resumes a run.
+// orphan processes whenever a process has ended, and when it resumes a run.
 type Orphan struct {
 	Header
 	PID     int
 	Command string // its command line, shortened
 	RSS     int64  // resident bytes
 	Ended   bool   // the harness ended it; else it runs on
-	// Run and Process are as in File. Only a timeline sets them. If the orphan was found when the run
-	// was resumed, Process is the process that was running when the harness died.
+	// Run and Process are as in timeline.File. Only a timeline sets them. If the orphan was found when
+	// the run was resumed, Process is the process that was running when the harness died.
 	Run, Process int
 }
 

@@ -17,7 +17,7 @@ type Idle struct {
 	Settled bool
 	Reading // Used and Total of the device
 	// Holders are the processes that hold the device's memory, as far as the driver names them. Run is
-	// as in File.Run. Only a timeline sets these two fields.
+	// as in timeline.File. Only a timeline sets these two fields.
 	Holders []Holder
 	Run     int
 }

@@ -2,7 +2,8 @@ package record
 
 import "strings"
 
-// A pairSide says whether a checkpoint is the Before or the After of a pair.
+// A pairSide says whether a checkpoint is the Before or the After of a pair. The two checkpoints of
+// a pair begin and end a stage or a cleanup.
 type pairSide int
 
 const (
@@ -11,8 +12,8 @@ const (
 	sideAfter
 )
 
-// splitPairName returns the side that a checkpoint's name gives, and the name of the pair. These
-// three names are all of sideAfter:
+// splitPairName returns the side that a checkpoint's name gives, and the name of the pair. Each of
+// these names is the After of its pair:
 //
 //	"After Transcription (post-cleanup)"  pair "Transcription"
 //	"Training batch - After"              pair "Training batch"
@@ -60,7 +61,7 @@ func (c *Checkpoint) side() (pairSide, string) {
 }
 
 // InCleanup reports whether the checkpoint's name is the Before or the After of a cleanup. The log
-// need not have the other one of the two.
+// need not have the other checkpoint of the pair.
 func (c *Checkpoint) InCleanup() bool {
 	kind, name := c.side()
 	return kind != noPair && IsCleanup(name)

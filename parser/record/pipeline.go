@@ -44,7 +44,7 @@ type Checkpoint struct {
 	Reading
 }
 
-// A Change is the difference between two levels, as the log prints it. Its bytes may be negative.
+// A Change is the difference between two readings, as the log prints it. Its bytes may be negative.
 //
 //	Memory freed - Allocated: 1.20GB, Cached: 2.00GB
 type Change struct {

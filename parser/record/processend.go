@@ -9,7 +9,7 @@ import (
 //
 //	[vramsoak] file-end index=3 ... error="the process exited with code 1: ValueError: bad header"
 //
-// In logs of earlier versions, this text is the only line with the reason that the process printed.
+// In logs of earlier versions, only this text has the reason that the process printed.
 type ProcessEnd struct {
 	Code   int
 	Signal string // "SIGKILL"; "" where the process exited by itself

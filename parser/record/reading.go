@@ -56,14 +56,14 @@ func ParseQuantity(key string) (Quantity, error) {
 // four quantities or fewer, so a reading has room for five. It allocates memory only for a line
 // with more.
 type Reading struct {
-	// slots has four bits for each quantity. They hold the number of the quantity's slot, or 0 if the
-	// line does not give the quantity. Slots 1 to 5 are in sizes, further slots in more. The four
-	// highest bits of slots count the slots in use.
+	// slots says where each quantity's size is stored. It has four bits for each quantity: the number
+	// of its slot, or 0 if the line does not give the quantity. Slots 1 to 5 are the elements of
+	// sizes, slots 6 and above those of overflow. The four highest bits count the slots in use.
 	slots uint64
 	sizes [readingSizes]Size
-	// more holds the sizes in slot 6 and above. Copies of the reading have the same pointer, so Set
-	// replaces the array and never writes into it.
-	more *[Quantities - readingSizes]Size
+	// overflow is nil if no slot above 5 is in use. Copies of the reading share the array, so Set
+	// makes a new one and never writes into the old one.
+	overflow *[Quantities - readingSizes]Size
 }
 
 const readingSizes = 5
@@ -82,7 +82,7 @@ func (r *Reading) Get(q Quantity) (Size, bool) {
 	if place == 0 {
 		return Size{}, false
 	}
-	return r.more[place-1-readingSizes], true
+	return r.overflow[place-1-readingSizes], true
 }
 
 // Cache returns the memory that the allocator holds as a cache: reserved minus allocated. ok is
@@ -121,12 +121,12 @@ func (r *Reading) Set(q Quantity, s Size) {
 		r.sizes[place-1] = s
 		return
 	}
-	var more [Quantities - readingSizes]Size
-	if r.more != nil {
-		more = *r.more
+	var overflow [Quantities - readingSizes]Size
+	if r.overflow != nil {
+		overflow = *r.overflow
 	}
-	more[place-1-readingSizes] = s
-	r.more = &more
+	overflow[place-1-readingSizes] = s
+	r.overflow = &overflow
 }
 
 // SameSizes reports whether two readings have the same quantities with the same sizes. Do not

@@ -82,10 +82,11 @@ func rarity(word [MinNeedle]byte) (bits float64) {
 	return bits
 }
 
-// reachOf returns the Reach of needle n among all needles.
+// reachOf returns needle.Reach of n in a set of these needles.
 func reachOf(n *needle, needles []*needle) (reach int) {
 	for _, o := range needles {
-		// Needle o begins shift bytes before n in the text, and its fingerprint is not before n's.
+		// Suppose that o begins `shift` bytes before n in the text, and that o's fingerprint is not
+		// before n's.
 		for shift := 0; shift <= o.at-n.at; shift++ {
 			tail := o.text[shift:]
 			if tail[0] != n.text[0] {
@@ -99,11 +100,12 @@ func reachOf(n *needle, needles []*needle) (reach int) {
 	return reach
 }
 
-// lowBits holds a set of values for each of the six bytes that the tables look at. It has one bit
-// for each value of a byte's low six bits.
+// lowBits holds one set of values for each of six bytes: the four of a fingerprint and the two that
+// follow it. Bit v of a set stands for the bytes whose low six bits are v.
 type lowBits [MinNeedle + 2]uint64
 
-// lowBits returns the values that the text may have at a fingerprint.
+// lowBits returns the values that a text may have at the fingerprint and in the two bytes behind
+// it.
 func (p *fingerprint) lowBits() (six lowBits) {
 	for i := range six {
 		set := p.bytesAt(i)
@@ -114,8 +116,9 @@ func (p *fingerprint) lowBits() (six lowBits) {
 	return six
 }
 
-// bytesAt returns the values that the byte at an offset from the fingerprint's first byte may have.
-// If one of the needles ends before this offset, the byte may have any value.
+// bytesAt returns the values that a text with one of the fingerprint's needles may have at an
+// offset from the fingerprint's first byte: each needle's byte there. If a needle ends before this
+// offset, it returns all 256 values, because any byte may follow the needle.
 func (p *fingerprint) bytesAt(offset int) (set []byte) {
 	for _, n := range p.needles {
 		if n.at+offset >= len(n.text) {
@@ -133,7 +136,7 @@ var everyByte = func() (all []byte) {
 	return all
 }()
 
-// or returns the union of two sets of values.
+// or returns, for each of the six bytes, the union of both sets.
 func (six lowBits) or(other lowBits) lowBits {
 	for i := range six {
 		six[i] |= other[i]
@@ -141,7 +144,8 @@ func (six lowBits) or(other lowBits) lowBits {
 	return six
 }
 
-// chance returns the probability that six bytes of a log are in the sets.
+// chance returns about how likely six bytes of a log are in the six sets; see weights. Use it only
+// to compare sets.
 func (six lowBits) chance() float64 {
 	chance := 1.0
 	for _, set := range six {
@@ -162,10 +166,11 @@ func (six lowBits) chance() float64 {
 // tables of a [Set].
 const buckets = 8
 
-// fillBuckets returns the bucket of each fingerprint. It divides them so that random text passes
-// the tables as rarely as possible: it puts each fingerprint into the bucket whose chance rises
-// least. Then it takes one out at a time and puts it where it now costs least, until none moves.
-// Moves that save less than 1e-9 are not made, because rounding errors could repeat them for ever.
+// fillBuckets returns the bucket of each fingerprint. It divides them so that text without a needle
+// passes the tables as rarely as possible: it puts each fingerprint into the bucket whose chance
+// rises least. Then it takes one fingerprint at a time out of its bucket and puts it into the
+// bucket whose chance now rises least, until all stay where they are. It makes no move that saves
+// less than 1e-9, because rounding errors could repeat such moves for ever.
 func fillBuckets(fingerprints []*fingerprint) (in []int) {
 	six := make([]lowBits, len(fingerprints))
 	for i, p := range fingerprints {
@@ -197,10 +202,10 @@ func fillBuckets(fingerprints []*fingerprint) (in []int) {
 	return in
 }
 
-// weights holds how likely a byte is next to bytes that look like a fingerprint, by the low six
-// bits of the byte. Letters follow each other in words, so next to a fingerprint they are more
-// likely than elsewhere, and other bytes are less likely. The factors 4 and 1/2 are measured: with
-// them, logs with sentences gave the fewest false matches.
+// weights holds about how likely a byte is next to bytes that look like a fingerprint: weights[v]
+// is for all bytes whose low six bits are v. Letters follow each other in words, so next to a
+// fingerprint they are more likely than elsewhere, and other bytes are less likely. The factors 4
+// and 1/2 are measured: with them, logs with sentences gave the fewest false matches.
 var weights = func() (w [64]float64) {
 	for c := range 256 {
 		if isSpoken(byte(c)) {

@@ -28,18 +28,19 @@ type teddyTables struct {
 	// nibbles[i][1] by the high four. Each table of 16 entries is stored twice, because a vector has
 	// two halves. The first four bytes are the fingerprint, the last two follow it in the text.
 	nibbles [MinNeedle + 2][2][32]uint8
-	// filter has one bit for each fingerprint. About one in 150 of all other words passes the filter.
+	// filter has one bit for each fingerprint, at a hash of its four bytes. About one in 150 of all
+	// other four bytes has the hash of a fingerprint and passes the filter.
 	filter [1 << filterBits / 32]uint32
-	// six holds the same masks as nibbles, by the low six bits of each byte.
+	// six holds the same buckets as nibbles, but by the low six bits of each byte: six[i][v] has a bit
+	// for each bucket with a needle whose i-th byte, counted from its fingerprint, has the low bits v.
 	six [MinNeedle + 2][64]uint8
-	// newlines and escapes are vectors that repeat one byte.
+	// newlines repeats the byte '\n', and escapes the byte [Escape], to fill a vector.
 	newlines, escapes [64]byte
 }
 
 const filterBits = 13
 
-// A needle has at least [MinNeedle] bytes, because a fingerprint has as many, and fewer than
-// [MaxNeedle].
+// A needle has at least [MinNeedle] bytes, the length of a fingerprint, and fewer than [MaxNeedle].
 const (
 	MinNeedle = 4
 	MaxNeedle = 64
@@ -65,9 +66,9 @@ type needle struct {
 	at   int // offset of the fingerprint in the text
 	// Owners are the numbers of the groups that contain the needle, in ascending order.
 	Owners []int
-	// Reach says how far to search on after this needle was found, in bytes from its beginning.
-	// Another needle that begins at the same offset or earlier may have its fingerprint within this
-	// range.
+	// Reach says how far to search on after this needle was found, in bytes from its beginning. Until
+	// there, the search may find the fingerprint of another needle that begins at the same offset or
+	// earlier.
 	Reach int
 }
 
@@ -85,8 +86,8 @@ func (p *fingerprint) add(n *needle) {
 	}
 }
 
-// near returns, as bits, the needles that are possible at a fingerprint in the text, given the
-// bytes around it.
+// near returns a bit for each needle that the text may have around this fingerprint, at the offset
+// `at`. It compares only the bytes at offsets.
 func (p *fingerprint) near(text []byte, at int) uint64 {
 	set := p.all
 	if set <= 3 {
@@ -164,8 +165,8 @@ func (m *Set) put(p *fingerprint, bucket uint8) {
 	}
 }
 
-// nibbles returns the values of the low and of the high half bytes in a set of bytes, as one bit
-// for each value.
+// nibbles returns which half bytes a set of bytes has: bit v of low is set if the low half of one
+// of the bytes is v, and bit v of high likewise for the high half.
 func nibbles(set []byte) (low, high uint16) {
 	if len(set) == 256 {
 		return 0xffff, 0xffff
@@ -179,16 +180,17 @@ func nibbles(set []byte) (low, high uint16) {
 // hashFactor is 2^32 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4).
 const hashFactor = 0x9e3779b1
 
-// slot returns the slot at which the search for a fingerprint in the hash table begins.
+// slot returns the hash of a fingerprint's four bytes p: the index in m.fingerprints at which to
+// begin looking for it.
 func (m *Set) slot(p uint32) int { return int(p * hashFactor >> m.shift) }
 
-// after returns the slot behind another.
+// after returns the slot behind slot i. Behind the last slot comes the first.
 func (m *Set) after(i int) int { return (i + 1) & (len(m.fingerprints) - 1) }
 
 // Next returns the offset of the next fingerprint of a needle, or of the next escape byte, at or
 // after the offset `from`. It returns -1 if the text has neither. lines is the number of newlines
-// between `from` and this offset. c holds the needles that may be at this offset. At an escape c is
-// empty.
+// between `from` and this offset. c holds the needles that may have their fingerprint there; at an
+// escape it is empty.
 func (m *Set) Next(text []byte, from int) (at, lines int, c Candidates) {
 	at = from
 	for search := teddy; search != nil; {
@@ -232,7 +234,7 @@ func (m *Set) Next(text []byte, from int) (at, lines int, c Candidates) {
 // Escape is the byte with which a control sequence of a terminal begins.
 const Escape = 0x1b
 
-// Candidates are the needles that may be at one offset of a text.
+// Candidates are the needles that may have their fingerprint at one offset of a text.
 type Candidates struct {
 	*fingerprint
 	set uint64

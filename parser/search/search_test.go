@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// teddies are the searches that this processor supports. nil is the one that every processor has.
+// teddies are the assembly searches that this processor supports. nil stands for the search in Go.
 var teddies = map[string]func(text []byte, tables *teddyTables) (at, lines int, found bool){
 	"none": nil,
 }
@@ -25,7 +25,7 @@ func useTeddy(t testing.TB, name string) {
 func TestNext(t *testing.T) {
 	m := New([][]string{testNeedles})
 	needles := testNeedles
-	// stands reports whether a needle is in the text with its fingerprint at an offset.
+	// stands reports whether the text has a needle whose fingerprint is at an offset.
 	stands := func(text []byte, at int) bool {
 		for _, p := range m.fingerprints {
 			for ; p != nil; p = p.more {
@@ -111,7 +111,8 @@ func TestNextFindsNeedles(t *testing.T) {
 	}
 }
 
-// TestFillBuckets: no fingerprint would cost less in another bucket.
+// TestFillBuckets: moving any fingerprint to another bucket would not make the sum of the buckets'
+// chances smaller.
 func TestFillBuckets(t *testing.T) {
 	var fingerprints []*fingerprint
 	for _, p := range New([][]string{testNeedles}).fingerprints {

@@ -76,7 +76,7 @@ func dateBefore(b []byte) (d date, start int) {
 			d, start = dateWithMonthName(b[:end-n], last)
 		}
 	case n == 1 || n == 2:
-		d, start = dateEndingInDay(b, start, last)
+		d, start = dateEndingInTwoDigits(b, start, last)
 	}
 	if d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 ||
 		d.gap == NoGap && (d.year < 1970 || d.year >= 2200) {
@@ -103,9 +103,10 @@ func isoDate(b []byte) (d date, ok bool) {
 		d.day <= 31
 }
 
-// dateEndingInDay reads a date whose last number has one or two digits. The number is a day or a
-// short year.
-func dateEndingInDay(b []byte, start, last int) (d date, from int) {
+// dateEndingInTwoDigits reads the date at the end of b, if its last number has at most two digits:
+// "2026-11-20", "11-20", "Nov 3", "26/11/20", "11/20/26", "20-Nov-26". The number's offset is start,
+// and its value is last. from is the offset of the whole date. If b ends with no date, d.month is 0.
+func dateEndingInTwoDigits(b []byte, start, last int) (d date, from int) {
 	if start == 0 {
 		return date{}, 0
 	}
@@ -146,9 +147,10 @@ func dateEndingInDay(b []byte, start, last int) (d date, from int) {
 	return date{}, 0
 }
 
-// dateEndingInYear reads a date that ends with the year. "11/20/2026" is read as month and day, as
-// in Python's examples, unless the first number cannot be a month. "20.11.2026" is read as day and
-// month.
+// dateEndingInYear reads a date that ends with its year. b is the text before the year, such as
+// "11/20/", and from is the offset in b at which the date begins. If b is no such text, d.month is 0.
+// "11/20/2026" is read as month and day, as in Python's examples, unless the first number cannot be
+// a month. "20.11.2026" is read as day and month.
 func dateEndingInYear(b []byte, year int) (d date, from int) {
 	end := len(b) - 1
 	if end < 3 || b[end] != '/' && b[end] != '-' && b[end] != '.' {
@@ -174,8 +176,9 @@ func dateEndingInYear(b []byte, year int) (d date, from int) {
 	return d, first
 }
 
-// dateWithMonthName reads the part of a date that precedes the year: "20/Nov/", "20-Nov-", "20 Nov
-// ", "Nov 20, ".
+// dateWithMonthName reads a date that has the name of the month and ends with its year. b is the text
+// before the year: "20/Nov/", "20-Nov-", "20 Nov ", "Nov 20, ". Its results are as those of
+// dateEndingInYear.
 func dateWithMonthName(b []byte, year int) (d date, from int) {
 	if len(b) == 0 || b[len(b)-1] != '/' && b[len(b)-1] != '-' && b[len(b)-1] != ' ' {
 		return date{}, 0
@@ -211,14 +214,14 @@ func dateWithMonthName(b []byte, year int) (d date, from int) {
 
 const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
-// beginsWithMonth reports whether the text begins with the name of a month. A glog level such as
-// the "I" in "I1120" is no month.
+// beginsWithMonth reports whether a date begins with the name of a month ("Nov 20"), not with a
+// digit, and not with a glog level such as the "I" in "I1120".
 func beginsWithMonth(b []byte) bool {
 	return len(b) > 1 && !lex.IsDigit(b[0]) && !lex.IsDigit(b[1])
 }
 
-// monthBefore returns the month, from 1, whose short name ends the text, and the offset of the
-// name. month is 0 if the text does not end with a month.
+// monthBefore returns the month, from 1, whose short name such as "Nov" is at the end of b, and the
+// offset of the name. month is 0 if b does not end with a month.
 func monthBefore(b []byte) (month, start int) {
 	start = len(b) - 3
 	if start < 0 || start > 0 && lex.IsTextByte(b[start-1]) || b[start] < 'A' || b[start] > 'S' {
@@ -232,8 +235,10 @@ func monthBefore(b []byte) (month, start int) {
 	return 0, 0
 }
 
-// cutYear reads the year that follows the time in "Fri Nov 20 02:00:03 2026" and "Fri Nov 20
-// 02:00:03 CET 2026". It returns the text that follows, beginning with the zone if there is one.
+// cutYear sets the year of a date from rest, the text behind the time of day: " 2026" in "Fri Nov 20
+// 02:00:03 2026", " CET 2026" in "Fri Nov 20 02:00:03 CET 2026". It returns the text behind the year,
+// but from the zone on if there is one, so that the zone can be read next. If rest does not begin
+// with a year, cutYear returns rest.
 func (d *date) cutYear(rest []byte) (behind []byte) {
 	text := lex.TrimBlanks(rest)
 	word := 0

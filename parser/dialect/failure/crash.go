@@ -25,7 +25,7 @@ import (
 //
 // A program that catches an exception may print the same words. So [parser.Builder] takes them for
 // a crash only at the end of a log. A failed allocation on the device is a [record.OutOfMemory]
-// instead. An interrupt from the keyboard is not a crash.
+// instead. Ctrl-C (KeyboardInterrupt) is not a crash.
 var Crash = scan.Dialect{
 	Name: "crash",
 	Needles: slices.Concat(
@@ -78,8 +78,8 @@ var (
 		"zsh: segmentation fault ",
 		"zsh: killed ",
 	}
-	// deviceErrors are the errors after which a process cannot use the device any more. cudaError is
-	// the beginning of several: see lastError.
+	// deviceErrors are the errors after which a process cannot use the device any more. Many errors
+	// begin with cudaError; only those that lastError matches count.
 	deviceErrors = []string{
 		cudaError, "an illegal memory access was encountered", "CUBLAS_STATUS_NOT_INITIALIZED",
 		"CUBLAS_STATUS_EXECUTION_FAILED", "CUDNN_STATUS_EXECUTION_FAILED",
@@ -93,7 +93,7 @@ var (
 	// oomKill matches Slurm's "Detected 1 oom-kill event(s) in StepId=7.batch.". Later versions print
 	// "oom_kill event".
 	oomKill = lex.Expression(`^Detected \d+ oom[-_]kill event`)
-	// shellPrefix matches what a shell, make or Slurm puts before the words for a signal.
+	// shellPrefix matches the text that a shell, make or Slurm prints before one of deathWords.
 	shellPrefix = lex.Expression(
 		`^(?:[^\s:]{1,200}: line \d{1,7}: +\d+ +|make(?:\[\d+\])?: \*\*\* \[[^\]]*\] |` +
 			`srun: error: [^\s:]+: tasks? [\d,-]+: )$`,
@@ -104,11 +104,12 @@ var (
 	//	./run.sh: line 12:  4711 Killed                  nvidia-smi dmon -s u > gpu.csv
 	killedMonitor = lex.Expression(`^Killed +` +
 		`(?:nvidia-smi|rocm-smi|dcgmi|gpustat|nvitop|nvtop|vmstat|dstat|tail|sleep) `)
-	// signalEnd matches the rest of a line that has only the words for a signal.
+	// signalEnd matches the text behind one of deathWords, such as "(core dumped)", if the line ends
+	// there.
 	signalEnd = lex.Expression(`^(?:: \d+| \(\d+\))?\s*(?:\(core dumped\))?\s*$`)
 )
 
-// addCrash adds a crash whose words are at an offset of the line.
+// addCrash adds the crash c, which the text at an offset of the line reports.
 func addCrash(l *scan.Line, at int, c record.Crash) {
 	c.Header = l.Header(at)
 	c.Lane.Rank = l.Head(at).Rank()
@@ -123,7 +124,8 @@ func beginsMessage(l *scan.Line, at int) bool {
 	return len(l.Head(at).Words()) == 0
 }
 
-// isDeath reports whether the words for a signal at an offset say that it killed a process.
+// isDeath reports whether the text at an offset, one of deathWords, says that a signal killed a
+// process.
 func isDeath(l *scan.Line, at int) bool {
 	if isTranscript(l.Text[:at]) {
 		return false
@@ -144,9 +146,9 @@ func isDeath(l *scan.Line, at int) bool {
 	return len(before) == 0 && signalEnd().Match(rest[len(deathWords[word]):])
 }
 
-// isDeviceError reports whether the words at an offset are the message of an error that ends all
-// work on the device. It reports false in the last line of a traceback, whose record has the
-// message.
+// isDeviceError reports whether the text at an offset, one of deviceErrors, is the message of an
+// error after which the process cannot use the device. It reports false in the last line of a
+// traceback, because the traceback's record has the message.
 func isDeviceError(l *scan.Line, at int) bool {
 	before, rest := l.Text[:at], l.Text[at:]
 	if bytes.HasPrefix(rest, []byte(cudaError)) && !lastError().Match(rest) {

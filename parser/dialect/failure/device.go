@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// devices are the beginnings of words for a device and its software. links are words that may stand
-// between a device and "out of memory":
+// devices are the beginnings of words for a device and its software. links are the words that may
+// come between such a word and "out of memory":
 //
 //	CUDA error: out of memory
 //	cudaMalloc retry failed: out of memory
@@ -26,8 +26,9 @@ var (
 	}
 )
 
-// locateDevice returns the offset of the word for a device before "out of memory", which is at an
-// offset of the text. ok is false if words other than links are between, or if there is no device.
+// locateDevice returns the offset of the word for a device ("CUDA") that precedes the words "out of
+// memory" at the offset `at`. ok is false without such a word, or if other words than links come
+// between the two.
 func locateDevice(text []byte, at int) (start int, ok bool) {
 	for end := at; at-end < 96; {
 		for end > 0 && at-end < 96 && !lex.IsWordByte(text[end-1]) {
@@ -63,7 +64,7 @@ func isDevice(word []byte) bool {
 	return false
 }
 
-// isLink reports whether a word may stand between a device and "out of memory". A number may, too.
+// isLink reports whether a word is a number or one of links.
 func isLink(word []byte) bool {
 	for _, link := range links {
 		if strings.EqualFold(string(word), link) {

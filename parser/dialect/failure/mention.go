@@ -9,8 +9,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A mention has the words of a failed allocation, and no allocation failed. It is a count of 0, a
-// list of error codes, the name of a test, a release note, or text that a speech model heard:
+// A mention is a text that has the words of a failed allocation, such as "CUDA out of memory" (the
+// failure's words below), although no allocation failed. It is a count of 0, a list of error codes,
+// the name of a test, a release note, or text that a speech model heard:
 //
 //	CUDA out of memory: 0
 //	| CUDA out of memory     | 0     |
@@ -21,30 +22,33 @@ import (
 //	{"text": " CUDA out of memory", "start": 0.0, "end": 2.0}
 
 var (
-	// failureWords matches the words of a failure, or the name of an error.
+	// failureWords matches a failure's words from "out of memory" on, or the name of an error.
 	failureWords = lex.Expression(`^(?i:out of (?:GPU |device )?(?:memory|VRAM)|\w+)`)
-	// zeroBehind matches a count of 0 behind the words. "0 bytes free" is not a count.
+	// zeroBehind matches the text behind "out of memory" if it is a count of 0, as in "CUDA out of
+	// memory: 0". It does not match ": 0 bytes free", because an allocation failed there.
 	zeroBehind = lex.Expression(
 		`^["'` + "`" + `]?(?: (?:errors?|events?|failures?|count|retries))?` +
 			`(?:\s*[:=|]\s*|\s{2,})(?:0|None|null|false|\[\]|\{\})\s*(?:[|,;})\]]|$)`,
 	)
-	// settingBehind matches the rest of a setting: {"CUDA out of memory": "retry"}.
+	// settingBehind matches the text behind "out of memory" in a setting: {"CUDA out of memory":
+	// "retry"}.
 	settingBehind = lex.Expression(`^["']\s*:\s*` +
 		`["'](?:retry|skip|halve|ignore|raise|fail|warn|abort|cpu)["']`)
-	// codeBehind matches the number behind a name in a list of error codes.
+	// codeBehind matches the text behind the name of an error in a list of codes: " = 2".
 	codeBehind = lex.Expression(`^ ?= ?\d+(?:\s|$)`)
-	// codesBefore matches the text before such a name: nothing, or other codes.
+	// codesBefore matches the text before this name: nothing, or other codes of the list.
 	codesBefore = lex.Expression(`^\s*(?:[\w ]*codes?: )?(?:\w+ ?= ?\d+ )*$`)
-	// testNameBefore matches the text before words that are part of a pytest name.
+	// testNameBefore matches the text before a failure's words that are part of a pytest name:
+	// "tests/test_oom.py::test_message[CUDA ".
 	testNameBefore = lex.Expression(`::\w+\[[^\]]*$`)
-	// segmentBefore matches the text before words in a transcript's segment. The segment also has
-	// a segmentTime.
+	// segmentBefore matches the text before a failure's words in a segment of a transcript.
+	// segmentTime matches the start time that such a segment also has.
 	segmentBefore = lex.Expression(`["']text["']\s*: ?["'][^"]*$`)
 	segmentTime   = lex.Expression(`["']start["']\s*: ?\d`)
 )
 
-// isMention reports whether the failure's words at an offset only mention a failure. start is the
-// offset of the message that they are part of.
+// isMention reports whether the failure's words at the offset `at` are a mention. start is the
+// offset of the message that contains them.
 func isMention(text []byte, start, at int) bool {
 	before := text[max(0, start-512):start]
 	words := failureWords().Find(text[at:])
@@ -83,7 +87,8 @@ var retryWords = []string{
 	"handler for ", "against ",
 }
 
-// isTopic reports whether the text before a failure's words makes them the topic of a remark:
+// isTopic reports whether the text before a failure's words, here "Fixed: ", makes them the topic
+// of a remark:
 //
 //   - Fixed: CUDA out of memory on long files
 func isTopic(before []byte) bool {
@@ -139,8 +144,9 @@ func isErrorValue(l *scan.Line, at int) bool {
 
 var errorKey = lex.Expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\w.]+: )?$`)
 
-// IsRemark reports whether the failure's words at an offset are part of a comment, a transcript or
-// advice. It is meant for messages without sizes: a message with sizes is a failure.
+// IsRemark reports whether a failure's words ("out of memory") at an offset are part of a comment,
+// a transcript or advice. Call it only for messages without sizes: a message with sizes is a
+// failure.
 func IsRemark(text []byte, at int) bool {
 	before := bytes.ToLower(text[max(0, at-120):at])
 	start := lex.TrimBlanks(text)
@@ -163,8 +169,9 @@ func IsRemark(text []byte, at int) bool {
 		bytes.Contains(rest, []byte("memory? ")) || bytes.Contains(rest, []byte("memory is "))
 }
 
-// lastClause returns the text behind the last colon. A message often follows a colon, and the words
-// before that are about something else. Text that says "you" is advice, and is returned whole:
+// lastClause returns the part of a text behind its last colon. In the first line below, "no retries
+// left" is not about the failure. A text that says "you" is advice, and lastClause returns all of
+// it:
 //
 //	ERROR - no retries left: CUDA out of memory
 //	To go on when you see this: CUDA out of memory, lower the batch size.

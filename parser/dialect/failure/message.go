@@ -23,8 +23,9 @@ const (
 	maxMoreLines = 8       // most lines behind a message's first line
 )
 
-// gatherMessage returns the message that begins at an offset of the line. The message of
-// cudaMallocAsync has several lines. Terminals and pretty-printers break other messages:
+// gatherMessage returns the message that begins at an offset of the line, with the lines that
+// continue it. The message of cudaMallocAsync has several lines. Terminals and pretty-printers
+// break other messages into lines:
 //
 //	CUDA out of memory. Tried to allocate 226.00 MiB (GPU 0; 2.00 GiB total capacity;
 //	838.72 MiB already allocated; 122.43 MiB free; 944.00 MiB reserved in total by PyTorch)
@@ -63,7 +64,8 @@ func gatherMessage(l *scan.Line, start int) message {
 
 var triedTo = []byte("Tried to allocate ")
 
-// append appends a line. It makes one blank of several, and drops the commas of "1,600,000,000".
+// append adds a line to the message. It writes one blank for several, and "1,600,000,000" without
+// commas.
 func (m *message) append(text []byte) {
 	if len(m.text) > 0 {
 		m.text = append(m.text, ' ')
@@ -101,8 +103,8 @@ func isAsyncLine(text []byte) bool {
 	return bytes.HasPrefix(text, []byte(": "))
 }
 
-// continuesIn reports whether PyTorch's message is incomplete so far and the next line continues
-// it.
+// continuesIn reports whether m is a message of PyTorch that is still incomplete, and the line next
+// continues it.
 func (m *message) continuesIn(next []byte) bool {
 	i := bytes.Index(m.text, triedTo[:len(triedTo)-1])
 	if i < 0 || bytes.Contains(next, []byte("out of memory")) || len(next) == 0 {
@@ -137,15 +139,15 @@ func (m *message) continuesIn(next []byte) bool {
 	return false
 }
 
-// Two sizes of a message are not quantities of a reading: the requested size, and the size that is
-// reserved and not allocated. PyTorch 1.0 to 1.3 called the latter "cached"
+// Numbers for the two sizes of a message that are not quantities of a reading: the requested size,
+// and the memory that is reserved and not allocated. PyTorch 1.0 to 1.3 called the latter "cached"
 // (c10/cuda/CUDACachingAllocator.cpp: amount_cached - amount_allocated).
 const (
 	requested = record.Quantities + iota
 	unallocated
 )
 
-// sizeWordings give the meaning of a size by the words directly before and behind it:
+// sizeWordings says which quantity a size is, by the words directly before and behind it:
 //
 //	... Tried to allocate 2.00 GiB (GPU 0; 11.91 GiB total capacity; 9.10 GiB already allocated; 1.20 GiB free; 0.50 GiB cached)
 //	... (NPU 0; 60.97 GiB total capacity; 50.10 GiB already allocated; 50.10 GiB current active; 200.31 MiB free; 59.36 GiB

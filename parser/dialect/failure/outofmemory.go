@@ -66,8 +66,9 @@ var OutOfMemory = scan.Dialect{
 	Read: ReadOutOfMemory,
 }
 
-// ReadOutOfMemory adds the failed allocation whose words are at an offset of the line. It returns
-// the offset behind the message, or 0 if no allocation failed there.
+// ReadOutOfMemory adds a record for the failed allocation whose needle ("out of memory", the name
+// of an error) is at an offset of the line. It returns the offset behind the message, or 0 if the
+// text is not the message of a failed allocation.
 func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	start, ok := locateMessage(l, at)
 	if !ok {
@@ -98,8 +99,8 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	return m.next
 }
 
-// locateMessage returns the offset of the message that has the needle at an offset. ok is false if
-// the needle is not part of the message of an allocation that failed on a device.
+// locateMessage returns the offset of the message that contains the needle at the offset `at`. ok
+// is false if this is not the message of an allocation that failed on a device.
 func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 	text := l.Text
 	before, rest := text[max(0, at-128):at], text[at:]
@@ -167,9 +168,9 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 	return 0, false
 }
 
-// locateGGMLBuffer returns the offset of a message in which ggml names a buffer and no reason. ok
-// is false if one of the lines before gives the reason, as CUDA's does: both lines are one failure
-// then, and that line's record has it:
+// locateGGMLBuffer returns the offset of a message in which ggml names a buffer and gives no
+// reason, as in the second line below. ok is false if a line before gives the reason, as the first
+// line does: the two lines are one failure, and the first one has the record.
 //
 //	ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory
 //	ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448

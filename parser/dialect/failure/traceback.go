@@ -11,8 +11,9 @@ import (
 	"vramsoak/parser/source"
 )
 
-// exceptionName matches the name of an exception at the beginning of a traceback's last line. If
-// several processes print at the same time, only usualName is certain to be a name.
+// exceptionName matches the name of an exception at the beginning of a traceback's last line. Other
+// text may match it too if several processes print at the same time. Then usualName is used, which
+// matches only names such as ValueError.
 var (
 	exceptionName = lex.Expression(`^[A-Za-z_][\w.<>]*(?:$|:)`)
 	usualName     = lex.Expression(`^[A-Za-z_][\w.<>]*(?:Error|Exception|Interrupt|Exit)(?:$|:)`)
@@ -22,7 +23,8 @@ var (
 //
 //	╭─────── Traceback (most recent call last) ───────╮
 //
-// In a chain of tracebacks the last one says what ended the program. So the others give no record.
+// In a chain of tracebacks ("During handling of the above exception, ...") the last one says what
+// ended the program. So the others give no record.
 func readTraceback(l *scan.Line, at int) (end int) {
 	head := l.Text[at+len(tracebackWords):]
 	prefix, _, rich := bytes.Cut(l.Text[:at], []byte("╭"))
@@ -70,7 +72,7 @@ func readTraceback(l *scan.Line, at int) (end int) {
 	return at + 1
 }
 
-// isFrame reports whether a line is part of rich's box.
+// isFrame reports whether a line begins with the frame of rich's box.
 func isFrame(text []byte) bool {
 	return slices.ContainsFunc(
 		[]string{"│", "╰", "╭"},
@@ -78,8 +80,9 @@ func isFrame(text []byte) bool {
 	)
 }
 
-// withoutPrefix returns a line of a traceback without its logger's prefix. prefix is that of the
-// traceback's first line, and digits such as those of the time may differ.
+// withoutPrefix returns a line of a traceback without the logger's prefix. The parameter prefix is
+// the one of the traceback's first line. Digits may differ from it, because each line has its own
+// time.
 func withoutPrefix(text, prefix []byte) []byte {
 	if len(text) < len(bytes.TrimRight(prefix, " ")) {
 		return text
@@ -92,8 +95,8 @@ func withoutPrefix(text, prefix []byte) []byte {
 	return text[min(len(prefix), len(text)):]
 }
 
-// isIgnored reports whether Python itself prints a traceback and goes on: the line before says so,
-// or the traceback is one of Python's resource tracker, which is a process of its own.
+// isIgnored reports whether the traceback below this line ends no program: the line before it says
+// "Exception ignored" or the like, or it comes from Python's resource tracker, a helper process.
 func isIgnored(l *scan.Line) bool {
 	first, _ := l.Peek(1)
 	tracker := []byte("/multiprocessing/resource_tracker.py\", line ")
@@ -122,8 +125,9 @@ func isInterrupt(text string) bool {
 	return false
 }
 
-// isOutOfMemory reports whether a traceback's last line has the usual words of a failed allocation,
-// so that there is a [record.OutOfMemory] for it. [parser.Builder] finds the rarer words.
+// isOutOfMemory reports whether a traceback's last line has the usual words of a failed allocation.
+// The line then has a [record.OutOfMemory], and the traceback needs no record. For rarer words, the
+// timeline's Builder drops the traceback's record.
 func isOutOfMemory(text string) bool {
 	return strings.Contains(text, "cuda.OutOfMemoryError") ||
 		strings.HasPrefix(text, "torch.OutOfMemoryError") ||
@@ -131,10 +135,11 @@ func isOutOfMemory(text string) bool {
 		strings.Contains(text, "CUDA error: out of memory")
 }
 
-// maxLinesBehind is how many lines behind a crash say whether the program went on.
+// maxLinesBehind is how many lines behind a crash are searched for a sign that the program went on.
 const maxLinesBehind = 64
 
-// isChained reports whether another traceback of the same failure follows.
+// isChained reports whether another traceback of the same failure follows behind an offset of the
+// window.
 func isChained(l *scan.Line, end int) bool {
 	return anyBehind(l, end, maxLinesBehind/4, func(text []byte) bool {
 		return bytes.Contains(text, []byte("he above exception")) ||
@@ -142,21 +147,22 @@ func isChained(l *scan.Line, end int) bool {
 	})
 }
 
-// goodLevel matches the level of a message that is neither a warning nor an error. glog and NeMo
-// print one letter, and loguru has SUCCESS:
+// goodLevel matches a logger's level that is below a warning, such as INFO. glog and NeMo print it
+// as one letter, and loguru has SUCCESS:
 //
 //	I1120 02:00:04.123456 4711 run.py:12] done
 //	[NeMo I 2026-11-20 02:00:05 asr:349] Finished transcribing 2 files
 var goodLevel = lex.Expression(`(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|SUCCESS)(?:[\s:|\])>-]|$)|` +
 	`^[DI]\d{4} \d\d:\d\d:|^\[NeMo [DI] \d`)
 
-// recovers reports whether the program logs a message behind an error that is neither a warning nor
-// an error. It caught the error then.
+// recovers reports whether the program caught an error: one of the lines behind it has a level
+// below a warning.
 func recovers(l *scan.Line, end int) bool {
 	return anyBehind(l, end, maxLinesBehind, goodLevel().Match)
 }
 
-// anyBehind reports whether one of the next lines behind an offset of the window is wanted.
+// anyBehind calls wanted with each of the next lines behind an offset of the window, and reports
+// whether it returned true for one of them. The parameter lines is the largest number of lines.
 func anyBehind(l *scan.Line, end, lines int, wanted func(text []byte) bool) bool {
 	first := end
 	for range lines {
@@ -172,7 +178,7 @@ func anyBehind(l *scan.Line, end, lines int, wanted func(text []byte) bool) bool
 	return false
 }
 
-// hasErrorLevel reports whether a text has a logger's level of a warning or an error.
+// hasErrorLevel reports whether a text has a logger's level for warnings or errors.
 func hasErrorLevel(text []byte) bool { return errorLevel().Match(text[:min(len(text), 256)]) }
 
 var errorLevel = lex.Expression(

@@ -3,7 +3,6 @@ package soaklog
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,24 +34,28 @@ var Pipeline = scan.Dialect{
 	Needles: []string{record.ProtocolPrefix},
 	Read: func(l *scan.Line, at int) int {
 		if !l.Begins(at) {
-			return addMisplacedEnd(l, at, record.ProtocolPrefix+" file-end ", "status=failed", "status=oom")
+			return addMisplacedEnd(l, at)
 		}
 		l.Add(parseRecord(l.Text[at+len(record.ProtocolPrefix):], l.Header(at), true))
 		return len(l.Text)
 	},
 }
 
-// addMisplacedEnd adds an error for a line that says how something ended, if a logger put text
-// before it, as "kubectl logs --timestamps" does. It is not read as a record, because it may only
-// be a mention. It is not ignored either, because a log in which files failed would then pass.
-func addMisplacedEnd(l *scan.Line, at int, head string, says ...string) (end int) {
+// addMisplacedEnd adds an error for a failed file's end that is not at the beginning of its line,
+// as "kubectl logs --timestamps" prints it. at is the offset of "[pipeline]":
+//
+//	2026-11-20T02:00:00Z [pipeline] file-end path=a.wav status=failed
+//
+// Such a line may be a mention, so it is not a record. If it were ignored, a log in which files
+// failed would pass. end is the end of the line, or 0 if the line is no failed file's end.
+func addMisplacedEnd(l *scan.Line, at int) (end int) {
+	const head = record.ProtocolPrefix + " file-end"
 	text := l.Text[at:min(len(l.Text), at+scan.Near)]
-	mentions := func(word string) bool { return bytes.Contains(text, []byte(word)) }
-	if l.Cut() || source.IsQuoted(l.Text, at) || !bytes.HasPrefix(text, []byte(head)) ||
-		!slices.ContainsFunc(says, mentions) {
+	if l.Cut() || source.IsQuoted(l.Text, at) || !bytes.HasPrefix(text, []byte(head+" ")) ||
+		!bytes.Contains(text, []byte("status=failed")) && !bytes.Contains(text, []byte("status=oom")) {
 		return 0
 	}
-	l.Bad(at, strings.TrimSpace(head)+" at the beginning of its line; elsewhere it is not read",
+	l.Bad(at, head+" at the beginning of its line; elsewhere it is not read",
 		fmt.Sprintf("%d bytes precede it; remove them from each line, or check soak.log itself", at))
 	return len(l.Text)
 }
