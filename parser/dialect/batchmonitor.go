@@ -79,8 +79,8 @@ var batchMonitorEvents = []scan.EventWording{
 	},
 }
 
-// readMonitor reads a list that begins with "GPU Memory" or "Peak". " - Allocated: " is at an
-// offset.
+// readMonitor reads a list of sizes behind "GPU Memory" or "Peak". at is the offset of " -
+// Allocated: ".
 func readMonitor(l *scan.Line, at int) (end int) {
 	name := l.Text[:at]
 	peaks := bytes.HasSuffix(name, []byte("Peak"))
@@ -116,7 +116,8 @@ func readMonitor(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// finishCheckpoint removes a checkpoint without any size. It adds an error if there was a mistake.
+// finishCheckpoint removes the last record, the checkpoint c, if c has no size. If bad is not nil,
+// it then adds an error.
 func finishCheckpoint(l *scan.Line, c *record.Checkpoint, bad *lex.Mistake) {
 	if c.Len() == 0 {
 		l.Undo()
@@ -126,8 +127,8 @@ func finishCheckpoint(l *scan.Line, c *record.Checkpoint, bad *lex.Mistake) {
 	}
 }
 
-// readMonitorPeak reads the largest allocation so far. label is the length of the label at an
-// offset.
+// readMonitorPeak reads the largest allocated memory so far: "Max GPU ram utilization: 4.56GB". at
+// is the offset of the label before the size, and label is its length.
 func readMonitorPeak(l *scan.Line, at, label int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[at+label:], 0)
 	if !ok || s.Bytes < 0 {
@@ -143,8 +144,8 @@ func readMonitorPeak(l *scan.Line, at, label int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMonitorDevice reads the driver's numbers. "%) | Load: " is at an offset of the line. With
-// some versions of the driver's library the numbers have a decimal:
+// readMonitorDevice reads the driver's numbers. at is the offset of "%) | Load: ". With some
+// versions of the driver's library the numbers have a decimal:
 //
 //	Mem: 2,340MB/11,511MB (20.3%) | Load: 95.0% | Temp: 71°C
 func readMonitorDevice(l *scan.Line, at int) (end int) {

@@ -31,7 +31,7 @@ import (
 //	RANK=0 STAGE=1 STEP=10 MEMSTATS BEFORE STEP device=0 current alloc=...
 //
 // csrc/transformer/inference allocates a workspace and then prints these lines. The free memory is
-// that before the allocation:
+// the one before the allocation:
 //
 //	Free memory : 19.605713 (GigaBytes)
 //	Total memory: 31.748535 (GigaBytes)
@@ -66,9 +66,9 @@ const (
 	needleWorkspace      = "Free memory : "
 )
 
-// readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". "Max_MA " is at an
-// offset. The first three are rounded to two decimals, and Python drops zeros at their ends. Max_CA
-// is rounded to a whole number.
+// readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". at is the offset
+// of "Max_MA ". The first three sizes are rounded to two decimals, and Python drops zeros at their
+// ends. Max_CA is rounded to a whole number.
 func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 	start := max(0, at-nearby)
 	text := bytes.TrimRight(l.Text[start:at], " \t\\")
@@ -163,7 +163,8 @@ var memstats = []struct {
 	{"max=", record.PeakReserved, false},
 }
 
-// readMemstats reads a line of memory_status: the levels as a checkpoint, the deltas as a change.
+// readMemstats reads a line of memory_status. It adds a checkpoint with the "current" sizes and a
+// change with the deltas.
 func readMemstats(l *scan.Line, at int) (end int) {
 	rest := l.Text[at+len(needleMemstats):]
 	if bytes.HasPrefix(rest, []byte("STAGE=")) {

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// gigaBytes are the readings of the earlier see_memory_usage, each on a line of its own. A label
-// that ends with another one comes before it.
+// gigaBytes are the readings of the earlier see_memory_usage, each on a line of its own. If one
+// label ends with another, as "Max Memory Allocated " does, the longer one comes first.
 var gigaBytes = []struct {
 	label string
 	q     record.Quantity
@@ -20,7 +20,7 @@ var gigaBytes = []struct {
 	{"Cache Allocated ", record.Reserved},
 }
 
-// cutGigaBytes finds one of these readings in a line. at is the offset of its label.
+// cutGigaBytes reads one of these readings, anywhere in a line. at is the offset of its label.
 func cutGigaBytes(text []byte) (q record.Quantity, s record.Size, at int, ok bool) {
 	for _, f := range gigaBytes {
 		if at = bytes.Index(text, []byte(f.label)); at < 0 {
@@ -102,5 +102,5 @@ func readWorkspace(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// nearby is how many bytes away from a needle the rest of a reading may be.
+// nearby is how many bytes before or behind a needle are searched for the rest of a reading.
 const nearby = 512

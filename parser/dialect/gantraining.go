@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// ganTrainingDialect reads a guide to training in 16 GB, and the notebooks that follow it
-// (winzerprince/sentio: ast/MEMORY_OPTIMIZATION_GUIDE.md, distilled-vit.ipynb):
+// ganTrainingDialect reads what a guide to training in 16 GB prints, and the notebooks that follow
+// it (winzerprince/sentio: ast/MEMORY_OPTIMIZATION_GUIDE.md, distilled-vit.ipynb):
 //
 //	GPU memory: 1.23 GB
 //	Allocated: 1.23 GB
@@ -78,15 +78,15 @@ func readGPUMemory(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// lastByte returns the last byte of a text that is not a blank. It returns nothing if all bytes are
-// blanks.
+// lastByte returns the last byte of a text that is not a blank. It returns an empty slice if all
+// bytes are blanks.
 func lastByte(text []byte) []byte {
 	text = bytes.TrimRight(text, " \t")
 	return text[max(0, len(text)-1):]
 }
 
-// endsField reports whether a reading ends before this text: at the end of the line, or at what the
-// JSON of a notebook puts around it.
+// endsField reports whether a size is complete if rest is the text behind it: the line ends there,
+// a quote, comma, bracket or '|' follows, or a blank that neither a word nor '/' follows.
 func endsField(rest []byte) bool {
 	if len(rest) == 0 || bytes.IndexByte([]byte(`\",)|`), rest[0]) >= 0 {
 		return true
@@ -94,7 +94,8 @@ func endsField(rest []byte) bool {
 	return rest[0] == ' ' && (len(rest) == 1 || !startsWord(rest) && rest[1] != '/')
 }
 
-// readThreeLines reads the line of the peak, and the two lines before it.
+// readThreeLines reads "Max allocated: 3.00 GB", and the lines with "Reserved" and "Allocated"
+// above it, as one checkpoint.
 func readThreeLines(l *scan.Line, at int) (end int) {
 	peak, rest, ok := labelledSize(l.Text, "Max allocated: ")
 	before, okReserved := l.Previous(1)

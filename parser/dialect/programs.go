@@ -54,7 +54,8 @@ var entries = sync.OnceValue(func() (all []*entry) {
 	return all
 })
 
-// mustLoad parses programs.yaml or an entry of it. A test shows that it has no mistakes.
+// mustLoad parses programs.yaml or an entry of it. It panics if there are mistakes; a test shows
+// that there are none.
 func mustLoad(src string) []table.Program {
 	programs, err := load(src)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every line of programs.yaml has an example that its pattern matches, and the record that the
-// example gives. An entry that is parsed alone equals the same entry of the whole file.
+// TestPrograms: each pattern of programs.yaml matches its example, which gives the record that the
+// entry names. An entry that is parsed alone equals the same entry of the whole file.
 func TestPrograms(t *testing.T) {
 	all, err := load(programsYAML)
 	if err != nil {

@@ -228,7 +228,7 @@ func (t *rmmTable) addUp(e rmmEvent) (expected string) {
 		case alive && e.action == "allocate":
 			return "a pointer that is not in use"
 		case !alive && e.action == "reallocate":
-			// The row names only the new block.
+			// The row names only the new address, so it is unknown which block moved.
 			t.giveUp()
 			return "a block that does not move, because a row names only the new address"
 		case len(t.live) >= rmmLive:
@@ -246,5 +246,5 @@ func (t *rmmTable) addUp(e rmmEvent) (expected string) {
 	return ""
 }
 
-// giveUp stops adding up: the sums are not known from here on.
+// giveUp stops adding up. Later rows give no allocated memory.
 func (t *rmmTable) giveUp() { t.lost, t.live, t.sums = true, nil, nil }

@@ -135,7 +135,8 @@ func readBFCStats(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// bfcLabels are the labels of statistics. A label that ends with another one comes before it.
+// bfcLabels are the labels of statistics. If one label ends with another, the longer one comes
+// first.
 var bfcLabels = []string{
 	bfcPool, bfcOldPool, "Stats: ", "RequestedInUse: ", bfcPeak, "InUse: ", "Limit: ",
 	"TotalAllocated: ",

@@ -79,7 +79,8 @@ var trainingEvents = []scan.EventWording{
 	},
 }
 
-// readTraining reads a list of sizes. " - Allocated: " is at an offset, and the name is before it.
+// readTraining reads a list of sizes. at is the offset of " - Allocated: ", and the checkpoint's
+// name is before it.
 func readTraining(l *scan.Line, at int) (end int) {
 	name := bytes.TrimSpace(l.Text[l.Head(at).Message():at])
 	text := l.Text[at+len(" - "):]
@@ -168,7 +169,7 @@ func readEvaluation(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMemoryStats reads the GPU's line of a block. "MB allocated, " is at an offset.
+// readMemoryStats reads the GPU's line of a block. at is the offset of "MB allocated, ".
 func readMemoryStats(l *scan.Line, at int) (end int) {
 	from := lex.TrailingNumber(l.Text[:at])
 	if !bytes.HasSuffix(l.Text[:from], []byte("GPU: ")) {

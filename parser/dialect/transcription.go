@@ -46,7 +46,7 @@ const (
 	failedReading = "Failed to log GPU memory: "
 )
 
-// readCheckpoint reads the checkpoint whose "[GPU Memory]" is at an offset.
+// readCheckpoint reads the checkpoint whose "[GPU Memory]" begins at the offset `at`.
 func readCheckpoint(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len(record.MemoryPrefix):]
 	end = len(l.Text)
@@ -83,8 +83,9 @@ func readCheckpoint(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// looksCut reports whether a text without a readable field is the beginning of a checkpoint, or a
-// checkpoint with another order of fields. Other remarks may follow "[GPU Memory]", too:
+// looksCut reports whether the text behind "[GPU Memory]", in which no field can be read, is of a
+// checkpoint. It may be cut off, as in the first line below, or have another order of fields. The
+// second line is only a remark:
 //
 //	[GPU Memory] Before Whisper Cleanup: Allo
 //	[GPU Memory] cache cleared
@@ -104,7 +105,7 @@ var allocatedNumber = lex.Expression(`(?i)\ballocated\b\s*(?:[:=]|\d)`)
 // usagePattern matches the text behind "GPU memory usage is ".
 var usagePattern = lex.Expression(`^(critically high|elevated) \((\d+(?:\.\d+)?)%\)`)
 
-// readHighUsage reads a warning that usage is high. highUsage is at an offset of the line.
+// readHighUsage reads a warning that usage is high. at is the offset of the text highUsage.
 func readHighUsage(l *scan.Line, at int) (end int) {
 	m := usagePattern().FindSubmatchIndex(l.Text[at+len(highUsage):])
 	if m == nil {

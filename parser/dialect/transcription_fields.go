@@ -28,9 +28,9 @@ func cutName(text []byte) (name, fields []byte, ok bool) {
 	}
 }
 
-// labelOf returns the quantity whose label begins with a letter, and the label in lower case.
-// Pipelines print labels capitalized, and manuals also in lower case. "Cached" is the older word
-// for reserved.
+// labelOf returns the quantity whose label begins with the letter `first`, and the label in lower
+// case. Pipelines print labels capitalized, and manuals also in lower case. "Cached" is the older
+// word for reserved.
 func labelOf(first byte) (word string, q record.Quantity) {
 	switch first | 0x20 {
 	case 'a':
@@ -80,7 +80,8 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
-// firstValue returns the value of the first field. A quote ends it, too:
+// firstValue returns the value of the first field, such as "1.00GB". A blank or a quote ends the
+// value:
 //
 //	{"log":"[GPU Memory] A: Allocated: 1.00GB","stream":"stderr"}
 func firstValue(fields []byte) []byte {
@@ -166,8 +167,9 @@ func nextField(text []byte) (rest []byte, ok bool) {
 }
 
 // usualFields is the fast path of [readFields]. It reads fields in exactly the form that pipelines
-// print: "Allocated: 7.23GB (30.1%) | ". It stops before the first field in another form. read
-// reports whether it stopped behind a size instead, because no other field follows.
+// print: "Allocated: 7.23GB (30.1%) | ". If another field follows in another form, rest begins with
+// that field, and read is false. If no further field follows, rest is the text behind the last
+// size, and read is true.
 func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 	for len(text) >= 12 {
 		var q record.Quantity
@@ -224,7 +226,8 @@ func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 	return lex.TrimBlanks(text), false
 }
 
-// The first letters of the labels, as an eight-byte load gives them.
+// The first eight letters of the labels as numbers in little-endian order. A shorter label is in
+// the high bytes, and the low bytes are 0.
 var (
 	wordAllocated = binary.LittleEndian.Uint64([]byte("Allocate"))
 	wordReserved  = binary.LittleEndian.Uint64([]byte("Reserved"))

@@ -20,8 +20,8 @@ import (
 //
 //	[GPU Memory] After Whisper Cleanup: Allocated: 5.42GB (22.6%)  # Should be <1GB
 //
-// An exact value that contradicts the printed digits is a mistake, because the line was cut. The
-// printed size stays then.
+// An exact value that contradicts the printed digits is a mistake, because the line was cut inside
+// the value. The checkpoint then keeps the printed size.
 func readTail(c *record.Checkpoint, text []byte) (bad *lex.Mistake) {
 	for {
 		text = bytes.TrimLeft(text, " \t|")

@@ -9,7 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The fast path reads what the general path reads. Fields in lower case take the general path.
+// TestUsualFields: the fast path gives the same sizes as the general path, which reads the same
+// fields in lower case.
 func TestUsualFields(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const usual = "Allocated: 7.23GB (30.1%) | Reserved: 10.00MB | Free: 123.99GB (100.0%)  |  " +

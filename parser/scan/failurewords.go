@@ -7,7 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// namesAnother reports whether the words of a fallback name a failure other than a lack of memory:
+// namesAnother reports whether a fallback's text names a failure other than a lack of memory, such
+// as "no kernel image" here:
 //
 //	GPU loading failed, falling back to CPU: no kernel image
 func namesAnother(text string) bool {
@@ -18,7 +19,7 @@ func namesAnother(text string) bool {
 	return ok && !slices.ContainsFunc([]string{"memory", "oom", "alloc"}, ofMemory)
 }
 
-// failedToo reports whether the words of a fallback say that the fallback itself failed:
+// failedToo reports whether a fallback's text says that the fallback itself failed:
 //
 //	Batch processing failed, falling back to sequential failed: CUDA error: out of memory
 func failedToo(text string) bool {
@@ -27,9 +28,10 @@ func failedToo(text string) bool {
 	return strings.HasSuffix(way, " failed") || strings.Contains(way, " failed ")
 }
 
-// nameFailures looks for fallbacks and failures among the entries of one line. If a fallback and a
-// failure belong together, it sets NamesFailure and NamesFallback. They belong together if they
-// have the same words, or if the failure is the first one behind the fallback.
+// nameFailures looks for fallbacks and failed allocations among the entries of one line. If two of
+// them belong together, it sets NamesFailure of the fallback and NamesFallback of the failure. They
+// belong together if they have the same text, or if the failure is the first one behind the
+// fallback.
 func nameFailures(entries []Entry) {
 	for i := range entries {
 		event, ok := entries[i].Other.(record.Event)

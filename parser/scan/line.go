@@ -112,8 +112,8 @@ func (l *Line) Checkpoint(at int, name string) *record.Checkpoint {
 // Undo removes the last record.
 func (l *Line) Undo() { l.s.out.Entries = l.s.out.Entries[:len(l.s.out.Entries)-1] }
 
-// Add adds a record. The caller must have made its header with [Line.Header], and not asked for
-// another head since.
+// Add adds a record. The caller must have made its header with [Line.Header], and must not have
+// called [Line.Head] with another offset since.
 func (l *Line) Add(rec record.Record) {
 	if c, ok := rec.(record.Checkpoint); ok {
 		l.s.out.Entries = append(l.s.out.Entries, Entry{Checkpoint: c})
@@ -228,7 +228,7 @@ func (l *Line) Added() int { return len(l.s.out.Entries) }
 // Last returns the record that was added last, which must not be a checkpoint.
 func (l *Line) Last() record.Record { return l.s.out.Entries[len(l.s.out.Entries)-1].Other }
 
-// Put adds a record without looking at it, unlike [Line.Add].
+// Put adds a record as it is. Unlike [Line.Add], it sets no field of the record.
 func (l *Line) Put(
 	rec record.Record,
 ) {

@@ -13,10 +13,10 @@ import (
 // Batches yields the records of a log, one batch for each window. A batch is valid until the next
 // one is yielded.
 //
-// Workers scan windows before it is known how the window before ends. They assume that no table is
-// open, and that no block of lines crosses the window's start. If this turns out to be wrong for a
-// window, Batches scans the window again. So the records are the same as if the log were read line
-// by line.
+// A worker scans a window without waiting for the end of the window before it. It assumes that no
+// table is open, and that no block of lines crosses the window's start. If this turns out to be
+// wrong for a window, Batches scans the window again. So the records are the same as if the log
+// were read line by line.
 func Batches(src source.Source, name string, m *Dialects) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		r := newReaders(src, name, m)

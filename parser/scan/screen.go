@@ -42,7 +42,8 @@ type screen struct {
 const (
 	screenName = "screen"
 	// Credit limits the work of reading screens. Each byte that is painted earns creditRate bytes of
-	// reading. A screen of more than creditSize bytes costs more than its size.
+	// reading. Reading a screen of n bytes costs n bytes, or n*n/creditSize if it has more than
+	// creditSize.
 	creditRate = 128
 	creditSize = 8 << 10
 	pollsMax   = 64 // readings of polls that are kept
@@ -199,7 +200,8 @@ func (sc *screen) leave(win source.Window, out *Batch) {
 	sc.beyond = sc.painted - win.To
 }
 
-// note remembers the last readings of polls among the batch's entries.
+// note keeps the last checkpoints that a polling program printed (see isPoll), from the batch's
+// entries, for the method given.
 func (sc *screen) note(out *Batch) {
 	for i := sc.noted; i < len(out.Entries); i++ {
 		if e := &out.Entries[i]; e.Other == nil && isPoll(e.Dialect) {
@@ -288,24 +290,24 @@ func (sc *screen) fresh(lines [][]byte) map[int]bool {
 	return fresh
 }
 
-// given reports whether a poll's reading with the same time was read already. tmux paints such a
-// reading again when the window that covered it closes.
+// given reports whether a polling program's checkpoint was read already, with the same time. tmux
+// paints it again when the tmux window that covered it closes.
 func (sc *screen) given(c *record.Checkpoint) bool {
 	return !c.Time.IsZero() && slices.ContainsFunc(sc.polls, func(p record.Checkpoint) bool {
 		return p.Name == c.Name && p.Lane == c.Lane && p.Time.Equal(c.Time) && p.SameSizes(&c.Reading)
 	})
 }
 
-// superseded reports whether a later entry is a reading of the same thing. An earlier poll is then
-// still on the screen.
+// superseded reports whether one of the entries, which are below c on the screen, has the same
+// name, device and dialect as c. Then c is from an earlier poll that is still on the screen.
 func superseded(entries []Entry, c *record.Checkpoint) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool {
 		return e.Other == nil && e.Name == c.Name && e.Lane == c.Lane && e.Dialect == c.Dialect
 	})
 }
 
-// isPoll reports whether the programs of a dialect print the state at the time of asking. Each
-// repaint of such a program is a new reading, even if no character has changed.
+// isPoll reports whether the program of a dialect reads the memory anew (polls) each time it
+// prints. Each repaint of such a program is a new reading, even if no character has changed.
 func isPoll(dialect string) bool {
 	return slices.Contains([]string{"nvidia-smi", "nvidia-smi-csv", "gpustat", "rocm-smi"}, dialect)
 }

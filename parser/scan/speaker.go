@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// failed sets, in a failed allocation, the process that printed the message and the number of
-// traceback lines above the message.
+// failed sets Speaker, Repeated and Traceback of a failed allocation from this line and the lines
+// above.
 func (l *Line) failed(o *record.OutOfMemory) {
 	at := l.offset(o.Text)
 	o.Speaker = l.head.speaker(at)
@@ -20,7 +20,8 @@ func (l *Line) failed(o *record.OutOfMemory) {
 	}
 }
 
-// offset returns the offset at which a message begins in the line.
+// offset returns the offset in the line at which a message's text begins, or 0 if the line lacks
+// it.
 func (l *Line) offset(message string) int {
 	return max(0, bytes.Index(l.Text, []byte(message[:min(len(message), 24)])))
 }

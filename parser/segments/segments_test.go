@@ -183,8 +183,8 @@ func TestSegmentSums(t *testing.T) {
 	}
 }
 
-// TestSegmentMapsDisturbNothing: maps between a log's lines do not change its timeline. It equals
-// that of a log with a meaningless line in place of each map.
+// TestSegmentMapsDisturbNothing: maps between a log's lines do not change its timeline. The
+// timeline equals the one of a log with a meaningless line in place of each map.
 func TestSegmentMapsDisturbNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	m := randomMap(r, 400)

@@ -282,8 +282,8 @@ func (d *Device) pins(s sites, recorded bool) []Pin {
 	return out
 }
 
-// trace goes through the events twice. The first pass finds the peak and the failures. The second
-// pass goes up to the peak.
+// trace returns the result from the events. It goes through them once to find the peak and the
+// failures, and again up to the peak to list the blocks that were allocated then.
 func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 	m := d.first()
 	m.watchGaps(d.Events)
@@ -392,7 +392,7 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 	return out
 }
 
-// position returns the position of event i among n events, from 0 to 1.
+// position returns where event i is among n events: 0 for the first event, 1 for the last.
 func position(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
 
 // within returns the innermost annotation that is open at a time. If several open annotations have

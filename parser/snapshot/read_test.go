@@ -150,8 +150,7 @@ func redone(t *testing.T, d *Device) {
 	}
 }
 
-// placed lists a memory's segments and active blocks: address, size and, of that, the size
-// requested.
+// placed lists a memory's segments and active blocks: address, size and requested size of each.
 func placed(m *memory) (out [][3]int64) {
 	for s := range m.inOrder() {
 		out = append(out, [3]int64{int64(s.address), s.size, -1})

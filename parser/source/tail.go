@@ -48,8 +48,8 @@ func (t *Tail) Reader() io.Reader {
 	return t
 }
 
-// Change returns why the file ended: "was replaced" or "was truncated". It returns "" if the
-// context ended.
+// Change returns why reading ended: the file "was replaced" or "was truncated". It returns "" if
+// the context ended.
 func (t *Tail) Change() string { return t.change }
 
 // Close closes the file.
@@ -85,7 +85,7 @@ func (t *Tail) Read(p []byte) (int, error) {
 			return 0, errQuiet
 		}
 		if t.replaced() {
-			// What was written before it was replaced may have come after the last look.
+			// The program may have written more after the last read, before the file was replaced.
 			if n, err = t.read(p); n == 0 && err == nil {
 				err = io.EOF
 			}

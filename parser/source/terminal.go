@@ -52,7 +52,7 @@ const (
 	inStringEscape
 )
 
-// The largest screen. Characters beyond it are dropped.
+// The size of the largest screen. Characters beyond it are dropped.
 const (
 	TerminalRows = 300
 	terminalCols = 500
@@ -286,8 +286,8 @@ func (t *Terminal) maxCol() int {
 	return terminalCols - 1
 }
 
-// above returns the row that is n rows above the cursor, and below the row n rows below. A cursor
-// within the scrolling region does not leave it.
+// above returns the number of the row that is n rows above the cursor, below that of the row n rows
+// below it. If the cursor is in the scrolling region, they return no row outside of it.
 func (t *Terminal) above(n int) int {
 	if t.row >= t.top {
 		return max(t.top, t.row-n)
@@ -342,7 +342,7 @@ func (t *Terminal) scroll(n int) {
 			t.Gone(rows[i].Cells)
 		}
 	}
-	// The rows that leave become the blank rows that appear.
+	// The rows that scroll out are blanked and reused for the rows that scroll in.
 	if n >= 0 {
 		rotate(rows, n)
 		rows = rows[len(rows)-n:]
@@ -355,7 +355,7 @@ func (t *Terminal) scroll(n int) {
 	}
 }
 
-// rotate moves the first n rows behind the others.
+// rotate moves the first n of the rows behind the last one.
 func rotate(rows []terminalRow, n int) {
 	moved := append([]terminalRow(nil), rows[:n]...)
 	copy(rows, rows[n:])
@@ -412,7 +412,7 @@ func (t *Terminal) Clean() {
 	t.Dirty = false
 }
 
-// blank paints blanks over a part of the cursor's row.
+// blank paints blanks in the cursor's row, in the columns `from` up to to-1.
 func (t *Terminal) blank(from, to int) {
 	row := t.at(t.row)
 	for col := from; col < min(to, len(row.Cells)); col++ {
@@ -445,7 +445,7 @@ func (t *Terminal) eraseDisplay(how int) {
 	}
 }
 
-// erase clears rows.
+// erase removes the text of the rows `from` up to to-1.
 func (t *Terminal) erase(from, to int) {
 	for i := from; i < min(to, len(t.Rows)); i++ {
 		t.Rows[i].Cells, t.Rows[i].Dirty = t.Rows[i].Cells[:0], false

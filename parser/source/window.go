@@ -58,7 +58,7 @@ func (w *Window) LineStart(at int) int {
 // eight bytes at a time.
 func lastBreak(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	// zeros returns a word with the top bit set in each byte of x that is 0.
+	// zeros returns a number of eight bytes: 0x80 for each byte of x that is 0, and 0 for the others.
 	zeros := func(x uint64) uint64 { return ^((x&^tops + ^uint64(tops)) | x) & tops }
 	for len(b) >= 8 {
 		eight := binary.LittleEndian.Uint64(b[len(b)-8:])

@@ -104,8 +104,9 @@ func isoDate(b []byte) (d date, ok bool) {
 }
 
 // dateEndingInTwoDigits reads the date at the end of b, if its last number has at most two digits:
-// "2026-11-20", "11-20", "Nov 3", "26/11/20", "11/20/26", "20-Nov-26". The number's offset is start,
-// and its value is last. from is the offset of the whole date. If b ends with no date, d.month is 0.
+// "2026-11-20", "11-20", "Nov 3", "26/11/20", "11/20/26", "20-Nov-26". The number's offset is
+// start, and its value is last. from is the offset of the whole date. If b ends with no such date,
+// d.month is 0.
 func dateEndingInTwoDigits(b []byte, start, last int) (d date, from int) {
 	if start == 0 {
 		return date{}, 0
@@ -148,9 +149,9 @@ func dateEndingInTwoDigits(b []byte, start, last int) (d date, from int) {
 }
 
 // dateEndingInYear reads a date that ends with its year. b is the text before the year, such as
-// "11/20/", and from is the offset in b at which the date begins. If b is no such text, d.month is 0.
-// "11/20/2026" is read as month and day, as in Python's examples, unless the first number cannot be
-// a month. "20.11.2026" is read as day and month.
+// "11/20/", and from is the offset in b at which the date begins. If b is no such text, d.month is
+// 0. "11/20/2026" is read as month and day, as in Python's examples, unless the first number cannot
+// be a month. "20.11.2026" is read as day and month.
 func dateEndingInYear(b []byte, year int) (d date, from int) {
 	end := len(b) - 1
 	if end < 3 || b[end] != '/' && b[end] != '-' && b[end] != '.' {
@@ -176,8 +177,8 @@ func dateEndingInYear(b []byte, year int) (d date, from int) {
 	return d, first
 }
 
-// dateWithMonthName reads a date that has the name of the month and ends with its year. b is the text
-// before the year: "20/Nov/", "20-Nov-", "20 Nov ", "Nov 20, ". Its results are as those of
+// dateWithMonthName reads a date that has the name of the month and ends with its year. b is the
+// text before the year: "20/Nov/", "20-Nov-", "20 Nov ", "Nov 20, ". The results are as those of
 // dateEndingInYear.
 func dateWithMonthName(b []byte, year int) (d date, from int) {
 	if len(b) == 0 || b[len(b)-1] != '/' && b[len(b)-1] != '-' && b[len(b)-1] != ' ' {
@@ -235,10 +236,10 @@ func monthBefore(b []byte) (month, start int) {
 	return 0, 0
 }
 
-// cutYear sets the year of a date from rest, the text behind the time of day: " 2026" in "Fri Nov 20
-// 02:00:03 2026", " CET 2026" in "Fri Nov 20 02:00:03 CET 2026". It returns the text behind the year,
-// but from the zone on if there is one, so that the zone can be read next. If rest does not begin
-// with a year, cutYear returns rest.
+// cutYear sets the year of a date from rest, the text behind the time of day. In "Fri Nov 20
+// 02:00:03 2026" rest is " 2026"; before the year there may be a zone, as in " CET 2026". cutYear
+// returns the text behind the year, but from the zone on if there is one, so that the zone can be
+// read next. If rest does not begin with a year, it returns rest.
 func (d *date) cutYear(rest []byte) (behind []byte) {
 	text := lex.TrimBlanks(rest)
 	word := 0

@@ -72,7 +72,8 @@ func (b *Builder) addFailure(r record.OutOfMemory) {
 // processes.
 const maxFailing = 4 * failureRange
 
-// forget drops the failures so far above a line that no fallback can belong to them any more.
+// forget drops the failures that are more than failureRange lines above a line. A fallback on this
+// line cannot belong to them.
 func (b *Builder) forget(line int) {
 	for speaker, last := range b.log.failing {
 		if b.linesSince(last, line) > failureRange {
@@ -112,9 +113,9 @@ func isAnnounced(r *record.OutOfMemory) bool {
 	return !r.NamesFallback && !r.HasRequested && strings.HasPrefix(r.Text, "CUDA OOM ")
 }
 
-// noteFallback marks the failure that a fallback follows. If the line itself names its failure,
-// that failure is marked already, see NamesFailure. Otherwise the last failure of the same process
-// is marked, if it is near.
+// noteFallback sets Fallback in the failure that the fallback r follows. If the line itself names
+// its failure, this was done already, see NamesFailure. Otherwise it is the last failure of the
+// same process, if that is near.
 func (b *Builder) noteFallback(r *record.Event) {
 	last, ok := b.log.failing[r.Speaker]
 	if !ok || r.NamesFailure || last.file != cmp.Or(b.file, b.outside) {
@@ -136,7 +137,7 @@ func (l lastFailure) hasTraceback() bool {
 	return slices.ContainsFunc(l.records, func(i int) bool { return l.file.OOMs[i].Traceback > 0 })
 }
 
-// pardon marks every message of the failure: a fallback followed.
+// pardon sets Fallback in every message of the failure.
 func (l lastFailure) pardon() {
 	if l.lastMessage().Fallback {
 		return

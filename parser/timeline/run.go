@@ -60,9 +60,9 @@ func (l *logState) renumber(lane *record.Lane) {
 	}
 }
 
-// isQuoted reports whether a line with the harness's prefix is not of the harness. A line about a
-// file with neither index nor path is not, if the log has no run-start: the harness always names
-// the file.
+// isQuoted reports whether a line with the harness's prefix was not written by the harness. In a
+// log without a run-start, this is so for a line about a file that has neither index nor path,
+// because the harness always names the file.
 func (b *Builder) isQuoted(rec record.Record) bool {
 	index, path := 1, ""
 	switch r := rec.(type) {
@@ -80,7 +80,7 @@ func (b *Builder) isQuoted(rec record.Record) bool {
 	return !b.log.hasRunStart && index == 0 && path == ""
 }
 
-// countQuoted counts a line that has the harness's prefix and is not of the harness.
+// countQuoted counts a line for which isQuoted is true.
 func (b *Builder) countQuoted(at record.Position) {
 	if b.tl.Quoted++; b.tl.Quoted == 1 {
 		b.tl.FirstQuoted = at

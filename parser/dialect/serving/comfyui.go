@@ -81,8 +81,8 @@ func readComfy(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// addComfyEvent adds a cleanup. Its text begins with the word before an offset, such as "2" of
-// "2 models unloaded.".
+// addComfyEvent adds a cleanup. at is the offset of the needle. The event's text begins with the
+// word before it, such as "2" in "2 models unloaded.".
 func addComfyEvent(l *scan.Line, at int) {
 	from := at - len(lastWord(l.Text[:at]))
 	l.Add(record.Event{

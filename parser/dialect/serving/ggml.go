@@ -61,7 +61,7 @@ var GGML = scan.Dialect{
 	Read: readGGML,
 }
 
-// readGGML reads the line by the needle at an offset.
+// readGGML reads the record that belongs to the needle at the offset `at`.
 func readGGML(l *scan.Line, at int) (end int) {
 	text := l.Text[at:]
 	starts := func(s string) bool { return len(text) >= len(s) && string(text[:len(s)]) == s }
@@ -118,8 +118,8 @@ func ggmlDevice(name []byte) (device int, ok bool) {
 	return 0, false
 }
 
-// readGGMLDevice reads a device's total, and its free memory if the line has it. ", VRAM: " is at
-// an offset:
+// readGGMLDevice reads a device's total, and its free memory if the line has it. at is the offset
+// of ", VRAM: ":
 //
 //	Device 0: NVIDIA RTX A6000, compute capability 8.6, VMM: yes, VRAM: 48531 MiB
 func readGGMLDevice(l *scan.Line, at int) (end int) {

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// readGGMLBuffer reads a buffer. The needle is at an offset, the backend before it, and the size at
-// from: "load_tensors:        CUDA2 model", " buffer size = ", "17931.70 MiB".
+// readGGMLBuffer reads the buffer in "load_tensors:  CUDA2 model buffer size = 17931.70 MiB". at is
+// the offset of the needle " buffer size = ", and from that of the size.
 func readGGMLBuffer(l *scan.Line, at, from int) (end int) {
 	before := lex.LastBytes(l.Text[:at], 100)
 	kind := []byte(nil)
@@ -50,7 +50,7 @@ func readGGMLBuffer(l *scan.Line, at, from int) (end int) {
 func lastWord(text []byte) []byte { return text[bytes.LastIndexAny(text, " \t")+1:] }
 
 // readDiffusionBuffer reads a buffer of stable-diffusion.cpp in device memory: "unet compute buffer
-// size: 559.88 MB(VRAM)". The needle is at an offset, and the size at from.
+// size: 559.88 MB(VRAM)". at is the offset of the needle, and from the offset of the size.
 func readDiffusionBuffer(l *scan.Line, at, from int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[from:], 0)
 	if rest, onDevice := lex.CutPrefix(rest, "(VRAM)"); ok && onDevice {
@@ -77,7 +77,7 @@ func readDiffusionTotal(l *scan.Line, at int) (end int) {
 }
 
 // whisperLook is how many lines before a buffer are searched for the backend. Real logs have fewer
-// between.
+// lines between the two.
 const whisperLook = 16
 
 // readWhisperState reads a buffer of a whisper.cpp state, if it is in device memory.

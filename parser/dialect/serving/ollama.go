@@ -57,7 +57,7 @@ const reportingFree = " memory reporting free: "
 // ollamaMax is how many bytes of a line's fields are read.
 const ollamaMax = 4 << 10
 
-// readOllama reads the line by the needle at an offset.
+// readOllama reads the record that belongs to the needle at the offset `at`.
 func readOllama(l *scan.Line, at int) (end int) {
 	switch l.Text[at] {
 	case 'C':

@@ -226,8 +226,8 @@ loaded completely in 3.5 s
 	})
 }
 
-// HeldBuffer takes only the buffers that a program holds at the same time, so that a sum of them is
-// not too large.
+// TestHeldBuffer: only buffers that a program holds at the same time have a name, so that their sum
+// is not too large.
 func TestHeldBuffer(t *testing.T) {
 	const model, cache = "CUDA2 model buffer", "CUDA1 kv cache"
 	for _, c := range []struct {
@@ -258,7 +258,8 @@ func TestHeldBuffer(t *testing.T) {
 	}
 }
 
-// A level is that before a load only if its program prints it then, and the line names the device.
+// TestIsBeforeLoad: free or total memory is from before a load only if the program prints it then
+// and the line names the device.
 func TestIsBeforeLoad(t *testing.T) {
 	for _, c := range []struct {
 		dialect, name string

@@ -51,7 +51,7 @@ var SGLang = scan.Dialect{
 
 const sglangTotals = "total GPU memory per device (MiB): ["
 
-// readSGLang reads the line by the needle at an offset.
+// readSGLang reads the record that belongs to the needle at the offset `at`.
 func readSGLang(l *scan.Line, at int) (end int) {
 	switch l.Text[at] {
 	case 'K', 'M':

@@ -86,8 +86,8 @@ var memUsageBegun = lex.Expression(`^\[MemUsage\w+\] [^{}]{1,120}?: CPU [+-]?\d`
 // memUsageMax is the longest of these records, in bytes.
 const memUsageMax = 256
 
-// readMemUsage reads a record whose "[MemUsage..." is at an offset. A change gives a checkpoint and
-// a [record.Change].
+// readMemUsage reads a record. at is the offset of its "[MemUsage...". A MemUsageChange gives a
+// checkpoint and a [record.Change].
 func readMemUsage(l *scan.Line, at int) (end int) {
 	text := l.Text[at:min(len(l.Text), at+memUsageMax)]
 	m := memUsage().FindSubmatchIndex(text)

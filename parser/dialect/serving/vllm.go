@@ -93,7 +93,7 @@ const (
 	vllmNoBlocks  = "No available memory for the cache blocks."
 )
 
-// readVLLM reads the line by the needle at an offset.
+// readVLLM reads the record that belongs to the needle at the offset `at`.
 func readVLLM(l *scan.Line, at int) (end int) {
 	text := l.Text[at:]
 	starts := func(s string) bool { return len(text) >= len(s) && string(text[:len(s)]) == s }

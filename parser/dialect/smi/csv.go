@@ -67,7 +67,7 @@ const (
 	maxCSVIDs    = 256 // devices that are numbered by their UUID or bus id
 )
 
-// readCSV reads a header, or reports a row without one.
+// readCSV reads a header, or adds an error for a row without one.
 func readCSV(l *scan.Line, at int) (end int) {
 	if len(l.Text) > maxCSVRow {
 		return 0

@@ -19,7 +19,8 @@ type csvColumn struct {
 	device int   // its device: 1 in "gpu1_memory_used_mb", -1 if it names none
 	first  bool  // the first of the device's columns
 	dotted bool  // the name is one of nvidia-smi's own
-	// known is set for other columns after the first row, and number then says what its value was.
+	// known is set for a column of times or of kind csvOther, once a row had a value in it. number
+	// then says whether this value was a time or a number, see hasForm.
 	known, number bool
 }
 

@@ -31,7 +31,8 @@ const (
 //	2024/01/01 10:00:01.126, 10 MiB
 //	2024/01/01 10:00:01.128, 20 MiB
 //
-// The same holds if each poll repeats the header. Without either there is one device.
+// The same holds if each poll repeats the header. If the rows have neither a time nor repeated
+// headers, there is one device.
 func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) int {
 	number := -1
 	if h.index >= 0 {

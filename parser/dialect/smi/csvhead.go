@@ -17,9 +17,9 @@ type csvHead struct {
 	poll csvPoll
 }
 
-// leadsHeader reports whether a needle is in the first column of memory in a line. It looks back
-// only to the column of memory before, so that a line with many needles costs no more than its
-// length.
+// leadsHeader reports whether the needle at the offset `at` is in the line's first column of
+// memory. It looks back only to the column of memory before, so that the time for a line with many
+// needles grows only with the line's length.
 func leadsHeader(text []byte, at int) bool {
 	from := bytes.LastIndexByte(text[:at], ',') + 1
 	end := len(text)

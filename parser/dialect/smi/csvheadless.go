@@ -7,7 +7,7 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// readHeadless reports rows without a header, once in a log.
+// readHeadless adds an error for rows without a header, once in a log.
 func readHeadless(l *scan.Line) (end int) {
 	if !headlessRow(l.Text) && !headlessColumn(l) {
 		return 0

@@ -50,8 +50,7 @@ func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
 	return fields, evidence
 }
 
-// learn notes from the first row whether a column holds numbers or times, so that later rows are
-// recognised by it.
+// learn sets known and number of the columns from a row, so that later rows are recognised by them.
 func (h *csvHead) learn(fields [][]byte) {
 	for i := range h.columns {
 		c := &h.columns[i]
@@ -61,7 +60,8 @@ func (h *csvHead) learn(fields [][]byte) {
 	}
 }
 
-// hasForm reports whether the field of a time column is a time, or that of another column a number.
+// hasForm reports whether a field of this column is a time, if the column is for times, or else a
+// number.
 func (c csvColumn) hasForm(f []byte) (ok bool) {
 	if c.kind == csvTimes {
 		_, ok = csvTime(f)

@@ -60,7 +60,8 @@ func readROCm(l *scan.Line, at int) (end int) {
 	return stop
 }
 
-// rocmField reads a field at an offset. end is 0 if the field is not a device's memory.
+// rocmField reads the field around the needle at the offset `at`. end is 0 if the field is not a
+// device's memory.
 func rocmField(text []byte, at int) (q record.Quantity, s record.Size, device, end int) {
 	before := text[max(0, at-256):at]
 	if !bytes.HasSuffix(before, []byte("VRAM ")) && !bytes.HasSuffix(before, []byte("vram ")) {

@@ -11,8 +11,9 @@ import (
 
 var all = []*scan.Dialect{&smi.CSV, &smi.Table, &smi.Dmon, &smi.Gpustat, &smi.ROCm}
 
-// Every number belongs to the device, the quantity and the unit that its row, its header or its
-// table gives. Torn rows are errors or nothing, and other tools' tables are nothing.
+// TestCSV: each number is read with the device, the quantity and the unit that its row, its header
+// or its table gives. A torn row gives an error or no record, and other tools' tables give no
+// record.
 func TestCSV(t *testing.T) {
 	dialecttest.Run(t, all, []dialecttest.Case{
 		{"columns in any order", `

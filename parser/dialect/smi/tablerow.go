@@ -47,7 +47,9 @@ func newSMIRow(text, above []byte) *smiRow {
 	return nil
 }
 
-// newDeviceRow returns the row with a cell of memory, used and total. before is the cell before it.
+// newDeviceRow returns the row of a device. It returns nil unless the cell gives the device's
+// memory: "1835MiB / 46068MiB". before is the cell to the left. closed is set if a '|' ends the
+// cell.
 func newDeviceRow(cell, before []byte, closed bool) *smiRow {
 	rest := lex.TrimBlanks(cell)
 	row := &smiRow{at: len(cell) - len(rest)}

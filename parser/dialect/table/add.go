@@ -11,7 +11,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// add adds the records of a match, and reports whether there were any.
+// add adds the records of the match m to the line, and reports whether there were any. slots holds
+// the offsets of the match and of its groups.
 func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 	before := l.Added()
 	head := m.first
@@ -72,8 +73,8 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 // templateMax is how many bytes of a torn line are checked for placeholders of program source.
 const templateMax = 512
 
-// tear returns the offset from which an error quotes a torn line: behind the last reading, or at
-// the literal by which the line was found.
+// tear returns the offset from which an error quotes a torn line: behind the last number that was
+// read, or at the literal by which the line was found.
 func (r *reader) tear(l *scan.Line, m *match, slots []int) int {
 	if m.kept >= 0 {
 		return m.kept

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// A byteSet has the bytes that are true in it.
+// A byteSet is a set of bytes: set[c] is true if c is in it.
 type byteSet [256]bool
 
-// meets reports whether a lookahead allows one of the set's bytes as the first. A nil set has all
-// bytes.
+// meets reports whether the lookahead a allows one of the set's bytes as the next byte. A nil set
+// has all bytes.
 func (s *byteSet) meets(a *lookahead) bool {
 	for c, bits := range a {
 		if bits&1 != 0 && (s == nil || s[c]) {
@@ -19,10 +19,11 @@ func (s *byteSet) meets(a *lookahead) bool {
 	return false
 }
 
-// nodesMax bounds a machine: counted repeats of groups are copied.
+// nodesMax is the most nodes of a machine. A pattern such as (...){1000} has many, because each
+// repeat of a group has nodes of its own.
 const nodesMax = 2000
 
-// newMachine builds the machine of a parsed pattern, nil if it has what only regexp can.
+// newMachine returns the machine for a parsed pattern, or nil if the pattern needs package regexp.
 func newMachine(re *syntax.Regexp) *machine {
 	if re.MaxCap() >= groupsMax {
 		return nil
@@ -40,7 +41,7 @@ func newMachine(re *syntax.Regexp) *machine {
 	return m
 }
 
-// behindSlots returns the first node from a node on that is no slot.
+// behindSlots returns n, or the first node behind it that is not an opSlot.
 func behindSlots(n *node) *node {
 	for n.op == opSlot {
 		n = n.next
@@ -48,8 +49,8 @@ func behindSlots(n *node) *node {
 	return n
 }
 
-// notByRun returns the bytes with which a match may go on at a node, but for those of a run that
-// has only one end, wherever it begins. It sets m.run.
+// notByRun returns m.others, see machine.run: the bytes with which a match may begin at node n,
+// other than the bytes of m.run. If n can begin with such a run, notByRun sets m.run.
 func (m *machine) notByRun(n *node) *lookahead {
 	n = behindSlots(n)
 	switch {
@@ -64,7 +65,8 @@ func (m *machine) notByRun(n *node) *lookahead {
 	return n.ahead
 }
 
-// add returns a node whose successors are there already, and works out with what it may go on.
+// add adds the node n to the machine and returns it. The nodes that follow n must have been added
+// before, because add computes n.ahead, n.atEnd and n.sure from them.
 func (m *machine) add(n node) *node {
 	switch n.op {
 	case opMatch:
@@ -89,15 +91,15 @@ func (m *machine) add(n node) *node {
 	return &n
 }
 
-// emptyOps are the parts of a pattern that match no bytes. A text has no line ends, so that a line
-// begins and ends with it.
+// emptyOps are the parts of a pattern that match a position and no bytes, such as ^ and \b. A text
+// is one line, so ^ and $ match only at its two ends.
 var emptyOps = map[syntax.Op]op{
 	syntax.OpBeginText: opBegin, syntax.OpEndText: opEnd, syntax.OpBeginLine: opBegin,
 	syntax.OpEndLine: opEnd, syntax.OpWordBoundary: opWord, syntax.OpNoWordBoundary: opNoWord,
 }
 
-// build adds the nodes of a part of a pattern before the node at which its match goes on. It
-// returns the first of them, nil if the part needs regexp.
+// build adds the nodes for re, a part of a pattern, and returns the first of them. The node next is
+// for the text behind this part. build returns nil if the part needs package regexp.
 func (m *machine) build(re *syntax.Regexp, next *node) *node {
 	if next == nil || len(m.nodes) > nodesMax {
 		return nil
@@ -148,7 +150,8 @@ func (m *machine) build(re *syntax.Regexp, next *node) *node {
 	return nil
 }
 
-// bounds returns how often a part is repeated; most < 0 is no bound.
+// bounds returns how often a part of a pattern is repeated, at least and at most. most is below 0
+// if there is no upper limit.
 func bounds(re *syntax.Regexp) (least, most int) {
 	switch re.Op {
 	case syntax.OpStar:
@@ -161,7 +164,8 @@ func bounds(re *syntax.Regexp) (least, most int) {
 	return re.Min, re.Max
 }
 
-// literal adds a text, or a run of one byte for each of its letters if their case does not count.
+// literal adds the node for a literal text. If upper and lower case are the same to the pattern, it
+// adds an opRun of one byte for each letter.
 func (m *machine) literal(re *syntax.Regexp, next *node) *node {
 	if slices.ContainsFunc(re.Rune, func(r rune) bool { return r >= 0x80 }) {
 		return nil
@@ -175,7 +179,8 @@ func (m *machine) literal(re *syntax.Regexp, next *node) *node {
 	return next
 }
 
-// repeat adds a part that is repeated: bytes of a set as a run, a group as copies of it.
+// repeat adds the nodes for a part that is repeated. A set of bytes such as \d+ is one opRun. A
+// group such as (ab){1,3} is copied for each repeat.
 func (m *machine) repeat(re *syntax.Regexp, least, most int, lazy bool, next *node) *node {
 	if set, ok := setOf(re); ok {
 		return m.add(node{op: opRun, set: set, min: least, max: most, lazy: lazy, next: next})
@@ -200,7 +205,8 @@ func (m *machine) repeat(re *syntax.Regexp, least, most int, lazy bool, next *no
 	return next
 }
 
-// setOf returns the bytes that a part matches which is one character of a set, nil for any.
+// setOf returns the set of bytes that a part matches, or nil for any byte. ok is false if the part
+// does not match exactly one character.
 func setOf(re *syntax.Regexp) (set *byteSet, ok bool) {
 	switch {
 	case re.Op == syntax.OpAnyChar || re.Op == syntax.OpAnyCharNotNL:
@@ -222,7 +228,7 @@ func setOf(re *syntax.Regexp) (set *byteSet, ok bool) {
 	return nil, false
 }
 
-// foldSet returns a letter in both cases, or a character that is no letter.
+// foldSet returns the set of a letter in upper and lower case, or of a character that is no letter.
 func foldSet(r rune) *byteSet {
 	if c := byte(r) | 0x20; c >= 'a' && c <= 'z' {
 		return setOfBytes(c, c&^0x20)

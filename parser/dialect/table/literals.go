@@ -29,7 +29,7 @@ func (l *Line) Literals() []string {
 	return best
 }
 
-// literalsMax bounds the literals of a pattern with alternatives.
+// literalsMax is the most literals of a pattern with alternatives. If there were more, it has none.
 const literalsMax = 8
 
 // literals are the literal texts of a part of a pattern.
@@ -38,7 +38,7 @@ type literals struct {
 	best  []string // each match has one of these
 }
 
-// shortest returns the length of the shortest string of a set, or 0.
+// shortest returns the length of the shortest string of a set, or 0 for an empty set.
 func shortest(set []string) int {
 	if len(set) == 0 {
 		return 0

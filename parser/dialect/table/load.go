@@ -33,7 +33,7 @@ func Load(r *strictyaml.Reader, list ast.Node, taken []string) (all []Program) {
 	return all
 }
 
-// loadProgram reads one program, and returns the node of its name.
+// loadProgram reads one program. It returns the program and the node of its name.
 func loadProgram(r *strictyaml.Reader, item ast.Node, taken []string) (p Program, name ast.Node) {
 	var line Line
 	var lines ast.Node
@@ -83,7 +83,8 @@ func loadProgram(r *strictyaml.Reader, item ast.Node, taken []string) (p Program
 	return p, found["name"]
 }
 
-// lineFields returns the keys of a line, and how each is read.
+// lineFields returns the keys that a line may have, each with the function that reads its value
+// into l.
 func lineFields(r *strictyaml.Reader, l *Line) strictyaml.Fields {
 	return strictyaml.Fields{
 		"pattern":       text(r, "pattern", &l.Pattern),
@@ -101,14 +102,14 @@ func lineFields(r *strictyaml.Reader, l *Line) strictyaml.Fields {
 	}
 }
 
-// text returns a function that reads the text behind a key.
+// text returns a function that stores the text behind a key in *to.
 func text(r *strictyaml.Reader, key string, to *string) func(ast.Node) {
 	return strictyaml.Value(r, to, "a text after "+key+":", func(s string) (string, bool) {
 		return s, s != ""
 	})
 }
 
-// rounding returns a function that reads a [Rounding].
+// rounding returns a function that stores a [Rounding] in *to.
 func rounding(r *strictyaml.Reader, to *Rounding) func(ast.Node) {
 	return func(n ast.Node) {
 		strictyaml.OneOf(r, to, Roundings...)(n)
@@ -118,7 +119,8 @@ func rounding(r *strictyaml.Reader, to *Rounding) func(ast.Node) {
 	}
 }
 
-// validate adds the mistakes in the values of a line to r. found are the nodes of its keys.
+// validate adds the mistakes in the values of a line to r. found holds the node of each key that
+// the line has.
 func validate(r *strictyaml.Reader, p *Program, l *Line, found map[string]ast.Node) {
 	if l.Pattern != "" {
 		fail(r, l.mistakes(p.Name), found)
@@ -133,7 +135,7 @@ func validate(r *strictyaml.Reader, p *Program, l *Line, found map[string]ast.No
 	}
 }
 
-// fail adds mistakes to r, each at the node of its key.
+// fail adds mistakes to r, each with the position of its key in the file.
 func fail(r *strictyaml.Reader, mistakes []Mistake, found map[string]ast.Node) {
 	for _, m := range mistakes {
 		if n := found[m.Field]; n != nil {

@@ -1,13 +1,14 @@
 package table
 
-// A lookahead says with which bytes a match may go on: bit i of the entry of a byte is set if the
-// byte may be the i-th. So most choices of a match need no second try: at "ttl: 7" the entry of t
-// has bit 0 for a pattern that goes on with "time", and that of the second t lacks bit 1.
+// A lookahead says which bytes may follow in a match: bit i of a[c] is set if the byte c may be the
+// i-th byte from here, for i from 0 to 3. So a machine rarely has to try both ways of a choice. For
+// example, the lookahead of a pattern that goes on with "time" does not allow "ttl: 7": a['t'] has
+// bit 0 and lacks bit 1.
 type lookahead [256]uint8
 
 const lookaheadBytes = 4
 
-// anyBytes allows everything. It is never written to.
+// anyBytes allows all bytes. It is never written to.
 var anyBytes = func() *lookahead {
 	var a lookahead
 	for c := range a {
@@ -16,8 +17,8 @@ var anyBytes = func() *lookahead {
 	return &a
 }()
 
-// allows reports whether the bytes at an offset of a text, which must not be its end, are among
-// those that may follow. Close to the end it looks at one byte only.
+// allows reports whether the lookahead allows the four bytes of the text from the offset `at` on.
+// If the text has fewer there, it checks only the first. There must be at least one.
 func (a *lookahead) allows(text []byte, at int) bool {
 	if a[text[at]]&1 == 0 {
 		return false
@@ -26,14 +27,14 @@ func (a *lookahead) allows(text []byte, at int) bool {
 	return len(b) < lookaheadBytes || a[b[1]]&2 != 0 && a[b[2]]&4 != 0 && a[b[3]]&8 != 0
 }
 
-// add adds what another one allows.
+// add makes a allow also the bytes that o allows.
 func (a *lookahead) add(o *lookahead) {
 	for c, bits := range o {
 		a[c] |= bits
 	}
 }
 
-// behindText returns the lookahead of a text that comes before.
+// behindText returns the lookahead for the given text followed by what a allows.
 func (a *lookahead) behindText(text []byte) *lookahead {
 	var all lookahead
 	for c, bits := range a {
@@ -45,8 +46,8 @@ func (a *lookahead) behindText(text []byte) *lookahead {
 	return &all
 }
 
-// behindRun returns the lookahead of a run that comes before: at least `least` bytes of a set, and
-// at most `most` if this is not negative. A nil set has all bytes.
+// behindRun returns the lookahead for a run of bytes of a set, followed by what a allows. The run
+// has at least `least` bytes, and at most `most` unless this is negative. A nil set has all bytes.
 func (a *lookahead) behindRun(set *byteSet, least, most int) *lookahead {
 	var all lookahead
 	for i := range lookaheadBytes {

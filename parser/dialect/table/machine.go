@@ -6,21 +6,24 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// A machine matches a pattern on a line of ASCII, as regexp does: leftmost, and by the first
-// alternative that fits.
+// A machine matches a pattern on a line of ASCII with the same result as package regexp: it finds
+// the leftmost match, and prefers the first alternative.
 //
-// It walks a graph of nodes, and goes back where a choice proved wrong. Most choices are none: the
-// byte that stands there allows only one way on. The graph has no cycles: what a pattern repeats
-// without bound is a run of bytes of a set, and a run is one node.
+// A machine is a graph of nodes, one for each part of the pattern. A walk follows the graph along
+// the text. At a choice between two parts, the next bytes of the text mostly allow only one. If
+// they allow both, the walk tries the first, and comes back to the second if the first does not
+// lead to a match. The graph has no cycles: only sets of bytes may be repeated without a limit, as
+// in \d+, and such a run is one node.
 type machine struct {
 	nodes    []*node
 	start    *node
 	anchored bool   // each match begins where the line begins
-	prefix   []byte // each match begins with it
+	prefix   []byte // each match begins with this text
 	body     *node  // where a match goes on behind the prefix
-	// Some patterns can begin with a run that has only one end, such as \w+ before a colon. If such
-	// a match fails at the run's first byte, it fails at its other bytes too. others are the bytes
-	// with which a match may begin otherwise. run is nil if the pattern does not begin so.
+	// run is the node at which some patterns can begin, such as \w+ before a colon: it always ends
+	// where the bytes of its set end. If no match begins at the first byte of such a run in the text,
+	// none begins at its other bytes. run is nil for other patterns. others are the bytes with which a
+	// match can begin without run.
 	run    *node
 	others *lookahead
 }
@@ -28,16 +31,16 @@ type machine struct {
 type node struct {
 	id       int // its place in nodes
 	op       op
-	lazy     bool // takes as little as it can
-	sure     bool // of a run: what follows cannot begin within it, so it has only one end
-	atEnd    bool // it may match where the text ends
+	lazy     bool // of a run: it takes as few bytes as possible
+	sure     bool // of a run: the next node cannot begin inside the run, so the run has only one end
+	atEnd    bool // a match may go on with this node at the end of the text
 	next     *node
 	alt      *node      // of a choice
-	ahead    *lookahead // the bytes with which a match may go on here
+	ahead    *lookahead // the bytes with which a match may go on at this node
 	set      *byteSet   // of a run; nil for any bytes
 	min, max int        // of a run; max < 0 is no bound
 	text     []byte     // of opText; of a run, the text that follows it
-	slot     int        // of opSlot; of a run, that of the group which is the run, or 0
+	slot     int        // of opSlot; of a run, the slot of the group that consists of the run, or 0
 }
 
 type op uint8
@@ -54,17 +57,17 @@ const (
 	opNoWord
 )
 
-// A walk is a search for a match. left is how many steps it may take yet.
+// A walk is a search for a match of a machine in a text. left is how many more steps it may take.
 type walk struct {
 	*machine
 	text  []byte
 	left  int
-	slots []int  // where the groups of the match begin and end; -1 if they take no part
-	turns []turn // where to go on if the walk comes to nothing
+	slots []int  // two for each group: where it begins and ends in the match, or -1 if it is not in it
+	turns []turn // the points to return to, beginning with the last
 }
 
-// A turn is what to do where a walk comes to nothing: to go another way of a choice, to end a run
-// elsewhere, or to give a slot its value back.
+// A turn is a point to which a walk returns if the way that it took has no match. There it goes the
+// other way of a choice, ends a run at another offset, or restores the value of a slot.
 type turn struct {
 	node  int // its id, since a pointer would cost the garbage collector time; or the slot
 	at    int // the offset, the next end of the run to try, or the value of the slot
@@ -76,7 +79,8 @@ const (
 	toSlot
 )
 
-// noSlots are the slots before a match. It is never written to.
+// noSlots holds the slots of a walk that has not entered any group: -1 for each. It is never
+// written to.
 var noSlots = func() (slots [2 * groupsMax]int) {
 	for i := range slots {
 		slots[i] = -1
@@ -84,7 +88,8 @@ var noSlots = func() (slots [2 * groupsMax]int) {
 	return slots
 }()
 
-// find finds the leftmost match at or after an offset. done is false if that took too long.
+// find sets w.slots to the leftmost match that begins at or after an offset. found is false if
+// there is none. done is false if the walk took too many steps; the result is then unknown.
 func (w *walk) find(from int) (found, done bool) {
 	for at := w.begin(from, from); at >= 0; at = w.begin(at+1, from) {
 		copy(w.slots, noSlots[:])
@@ -99,8 +104,8 @@ func (w *walk) find(from int) (found, done bool) {
 	return false, true
 }
 
-// begin returns the first offset at or after `at` where a match may begin, or -1. from is the first
-// offset of all that were tried.
+// begin returns the first offset at or after `at` where a match may begin, or -1. The offsets from
+// `from` up to at-1 were tried already.
 func (w *walk) begin(at, from int) int {
 	switch {
 	case at > len(w.text) || w.anchored && at > 0:
@@ -128,7 +133,7 @@ func (w *walk) begin(at, from int) int {
 	return -1
 }
 
-// beginRun is begin for a pattern that can begin with a run.
+// beginRun is begin for a pattern that can begin with machine.run.
 func (w *walk) beginRun(at, from int) int {
 	run, others, text := w.run.set, w.others, w.text
 	within := at > from && run[text[at-1]] // the run was tried
@@ -154,7 +159,8 @@ func (w *walk) beginRun(at, from int) int {
 	return -1
 }
 
-// match returns the end of the match that goes on with a node at an offset, or -1.
+// match continues a match from the node n at the offset `at`. It returns the offset where the match
+// ends, or -1 if there is none.
 func (w *walk) match(n *node, at int) (end int) {
 	w.turns = w.turns[:0]
 	for n != nil {
@@ -199,7 +205,8 @@ func (w *walk) match(n *node, at int) (end int) {
 	return -1
 }
 
-// set sets a slot. Where a turn is left, it notes the value that the slot had.
+// set sets a slot. If the walk may still return to an earlier turn, set adds a turn that restores
+// the old value.
 func (w *walk) set(slot, at int) {
 	if len(w.turns) > 0 {
 		w.turns = append(w.turns, turn{slot, w.slots[slot], toSlot})
@@ -207,7 +214,8 @@ func (w *walk) set(slot, at int) {
 	w.slots[slot] = at
 }
 
-// turn goes back to the last turn, and returns where to go on, nil if no turn is left.
+// turn goes back to the last turn. It returns the node and the offset at which the walk continues,
+// or a nil node if no turn or no step is left.
 func (w *walk) turn() (n *node, at int) {
 	for w.left--; w.left >= 0 && len(w.turns) > 0; {
 		t := w.turns[len(w.turns)-1]
@@ -227,7 +235,8 @@ func (w *walk) turn() (n *node, at int) {
 	return nil, 0
 }
 
-// allows reports whether a node may go on at an offset.
+// allows reports whether a match may continue with the node n at the offset `at`, as far as the
+// next bytes show.
 func (w *walk) allows(n *node, at int) bool {
 	if at == len(w.text) {
 		return n.atEnd

@@ -12,7 +12,7 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// allMatches are the groups of all matches that a finder finds.
+// allMatches returns the offsets of the groups of all matches that a finder finds in the text.
 func allMatches(p *pattern, text string) (all [][]int) {
 	var f finder
 	for f.begin(p, []byte(text)); f.next(); {
@@ -27,7 +27,8 @@ var patterns = []string{
 	`(?:(?P<step>\w+): {1,2}\[.*?)?(?:time|eta) .*?(?:\tmem |\) mem )(?P<peak>\d[\d.]*)`, `\ba*`, `[^ab]\B(é|e)`, `(a?)(a??)b`,
 }
 
-// The machine finds what regexp finds, in each pattern of the subset that it knows.
+// FuzzMachine: for each pattern that has a machine, the machine finds the same matches as package
+// regexp.
 func FuzzMachine(f *testing.F) {
 	for _, p := range patterns {
 		f.Add(p, "VRAM 3 VRAM 4 Before x 3MiB abcdd Train: [0/50] time 3\tmem 7345MB abbcxaab vram 5 xyz ab: 1.2")
@@ -74,7 +75,7 @@ func builtIn(tb testing.TB) (all []Line) {
 	return all
 }
 
-// No pattern of a built-in program needs regexp.
+// TestMachineBuiltIn: each pattern of the built-in programs has a machine.
 func TestMachineBuiltIn(t *testing.T) {
 	for _, l := range builtIn(t) {
 		if p, err := compile(l.Pattern, l.KeepTorn); err != nil || p.machine == nil {
@@ -111,7 +112,8 @@ func BenchmarkMachine(b *testing.B) {
 	}
 }
 
-// Where the machine does not know a pattern, or a line, regexp is asked.
+// TestMachineSubset: package regexp matches the patterns, and the lines, that a machine cannot
+// match.
 func TestMachineSubset(t *testing.T) {
 	for text, known := range map[string]bool{
 		`a(?P<used>\d+) MiB`: true, `(?:ab)*c`: false, `é`: false, `[é-ü]x`: true, `(?:ab){2}`: true, ` *x`: true, `(?:abc(?:x|yz)){900}`: false,
@@ -123,7 +125,8 @@ func TestMachineSubset(t *testing.T) {
 	}
 }
 
-// What follows the group begun may be missing.
+// TestTorn: a line matches a pattern with the group begun even if the text behind this group is
+// missing.
 func TestTorn(t *testing.T) {
 	for _, c := range []struct {
 		pattern string

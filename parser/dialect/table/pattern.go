@@ -11,10 +11,10 @@ import (
 
 // A pattern finds the same matches in a line as [regexp.Regexp], and faster.
 //
-// Go's regexp reads about 100 MB/s, which is too slow for a log of readings only. The patterns of
-// programs are simple: words, numbers, optional parts. A [machine] matches these on lines of ASCII.
-// Regexp matches the rest: repeated groups, other characters, a line that takes the machine too
-// long.
+// Go's regexp reads about 100 MB/s, which is too slow for a log in which every line is a reading.
+// The patterns of programs are simple: words, numbers, optional parts. A [machine] matches these on
+// lines of ASCII. Regexp matches the rest: repeated groups, other characters, a line that takes the
+// machine too long.
 type pattern struct {
 	names   []string // of the groups; names[0] is the whole match
 	whole   int      // the group that matches in whole lines only; -1 if no line can be torn
@@ -43,12 +43,15 @@ func compile(text string, keep bool) (*pattern, error) {
 	return p, nil
 }
 
-// tornTree makes what follows the group begun optional, and puts the group whole behind it:
+// tornTree makes the part of a pattern that follows the group begun optional. It puts an empty
+// group with the name whole behind this part. So the group whole is missing in the match of a torn
+// line. The pattern on the left becomes the one on the right, or the one below if keep is set:
 //
 //	a(?P<begun>)bcd    a(?P<begun>)(?:bcd(?P<whole>))?
 //	                   a(?P<begun>)(?:b(?:c(?:d(?P<whole>))?)?)?    if the readings before a tear are kept
 //
-// A reading counts only with what must follow it, since a tear may have taken its last digits.
+// With keep, the readings before the tear count. A number counts only together with the literal
+// text behind it, because the tear may have taken the number's last digits.
 func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 	if !slices.Contains(re.CapNames(), groupBegun) {
 		return re, nil
@@ -108,12 +111,12 @@ type finder struct {
 	room  [2 * groupsMax]int // for slots
 }
 
-// groupsMax bounds the groups of a pattern. The whole match counts as one.
+// groupsMax is the most groups that a pattern may have. The whole match counts as one.
 const groupsMax = 24
 
 // A machine of fewer than stepNodes nodes may take stepsMin steps, and stepsPerByte more for each
-// byte of a line. A step of a larger machine takes longer, so it may take fewer. A run takes one
-// step for stepBytes bytes.
+// byte of a line. A step of a larger machine takes longer, so a larger machine may take fewer. Each
+// stepBytes bytes of a run count as one step.
 const (
 	stepsMin     = 4096
 	stepsPerByte = 32
@@ -121,7 +124,7 @@ const (
 	stepNodes    = 100
 )
 
-// begin starts the search for the matches of a pattern in a line.
+// begin makes f the finder of the matches of p in a line. [finder.next] goes to the first match.
 func (f *finder) begin(p *pattern, text []byte) {
 	f.pattern, f.from, f.end, f.found = p, 0, -1, nil
 	f.walk.machine, f.text = p.machine, text

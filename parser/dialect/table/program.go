@@ -39,7 +39,8 @@ type Line struct {
 	Checkpoint, Step string
 	// Rounding is how the program rounds its numbers.
 	Rounding Rounding
-	// Decimals is the number of decimals to which the program rounds, if it prints fewer or more.
+	// Decimals is the number of decimals to which the program rounds. It is needed if the program
+	// prints fewer or more.
 	Decimals int
 	// Change says that the numbers are differences. They may be negative.
 	Change bool

@@ -39,12 +39,12 @@ type reader struct {
 	bare     int64  // the unit of numbers without one
 	named    string // the name of readings without one
 	sampled  bool   // whether these are sampled
-	// whole is the example of this line, shortened. If the line is one of torn lines, it is that of
-	// the last line above it that is not.
+	// whole is the example of this line, shortened. If the pattern is only for torn lines (Gives is
+	// "torn"), it is the example of the nearest line above that is not.
 	whole string
 }
 
-// wholeMax is how many bytes of an example a torn line is reported with.
+// wholeMax is the most bytes of an example in the error about a torn line.
 const wholeMax = 160
 
 // A group is a named group of the pattern.
@@ -156,18 +156,19 @@ type match struct {
 	mistakes []mistake
 }
 
-// wrong adds a mistake: the text at an offset is not what was expected.
+// wrong notes a mistake: the text at the offset `at` is not what the parameter expected says.
 func (m *match) wrong(expected string, at int) {
 	m.mistakes = append(m.mistakes, mistake{expected, at})
 }
 
-// A mistake is a group whose text cannot be read.
+// A mistake says what the text of a group at an offset should be.
 type mistake struct {
 	expected string
 	at       int
 }
 
-// match reads the groups of a match and adds its records. It reports whether there were any.
+// match adds the records of one match of the pattern to the line, and reports whether there were
+// any. slots holds the offsets of the match and of its groups.
 func (r *reader) match(l *scan.Line, slots []int) bool {
 	text := l.Text
 	m := match{sampled: r.sampled, first: slots[1], kept: -1}
@@ -189,7 +190,7 @@ func (r *reader) match(l *scan.Line, slots []int) bool {
 	return r.add(l, &m, slots)
 }
 
-// group reads the text of a group into the match.
+// group reads the text of the group g, at l.Text[start:end], into m.
 func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, end int) {
 	switch g.kind {
 	case kindQuantity:

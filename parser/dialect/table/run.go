@@ -2,7 +2,8 @@ package table
 
 import "bytes"
 
-// runFrom returns the first end to try of a run that begins at an offset.
+// runFrom returns the first offset at which to end the run n, if it begins at the offset `at`. ok
+// is false if the run cannot begin there.
 func (w *walk) runFrom(n *node, at int) (end int, ok bool) {
 	least, most := at+n.min, len(w.text)
 	if n.max >= 0 {
@@ -33,9 +34,9 @@ func (w *walk) runFrom(n *node, at int) (end int, ok bool) {
 	return w.runTo(n, end, least)
 }
 
-// runTo returns the next end of a run at which what follows may match: from an end on up to a bound
-// if the run is lazy, down to it if not. The run is known to reach the first end. It notes the turn
-// to the ends behind.
+// runTo returns the first end of the run n at which the next node may match. It tries the ends from
+// `from` up to bound if the run is lazy, else down to bound. All bytes of the run before `from`
+// must be of its set. runTo adds a turn for the ends that are left. ok is false if no end fits.
 func (w *walk) runTo(n *node, from, bound int) (end int, ok bool) {
 	if n.lazy {
 		end = w.runUp(n, from, bound)
@@ -55,8 +56,8 @@ func (w *walk) runTo(n *node, from, bound int) (end int, ok bool) {
 	return end, true
 }
 
-// runUp returns the first end from an end on up to a bound at which what follows a run may match,
-// or -1.
+// runUp returns the first of the offsets from end up to bound at which the node behind the run n
+// may match. It returns -1 if there is none, or if a byte before it is not of the run's set.
 func (w *walk) runUp(n *node, end, bound int) int {
 	if n.set == nil && n.text != nil {
 		i := bytes.Index(w.text[end:min(len(w.text), bound+len(n.text))], n.text)
@@ -79,8 +80,8 @@ func (w *walk) runUp(n *node, end, bound int) int {
 	return -1
 }
 
-// runDown returns the first end from an end on down to a bound at which what follows a run may
-// match, or -1.
+// runDown returns the last of the offsets from bound up to end at which the node behind the run n
+// may match, or -1 if there is none.
 func (w *walk) runDown(n *node, end, bound int) int {
 	for ; end >= bound; end-- {
 		if w.allows(n.next, end) {
