@@ -31,7 +31,7 @@ type entry struct {
 var entries = sync.OnceValue(func() (all []*entry) {
 	const list, item = "\ndialects:\n", "  - name: "
 	_, text, _ := strings.Cut(programsYAML, list)
-	var above strings.Builder // comments
+	var above strings.Builder // the comments above the next entry
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "  #") || line == "\n" {
 			above.WriteString(line)

@@ -47,9 +47,9 @@ func rmmDevice(path string) int {
 // An rmmTable adds up the rows of a log. It keeps an entry for each block that is allocated.
 type rmmTable struct {
 	old    bool               // the log is of a version before 0.13
-	fields int                // a row has at least so many
+	fields int                // the least number of fields in a row
 	first  int                // index of the field Time in a log that is not old
-	device int                // from the name of the log
+	device int                // the device in the name of the log
 	live   map[rmmBlock]int64 // size of each allocated block, in bytes
 	sums   map[int]int64      // allocated bytes of each device
 	lost   bool               // the sums are unknown from here on

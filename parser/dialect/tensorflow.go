@@ -9,8 +9,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// tensorflowDialect reads TensorFlow and XLA. Their allocator (bfc_allocator.cc) prints what it
-// holds when it runs out of memory. So does ONNX Runtime's bfc_arena.cc, which was made from it:
+// tensorflowDialect reads TensorFlow and XLA. When their allocator (bfc_allocator.cc) runs out of
+// memory, it prints which memory it holds. So does ONNX Runtime's bfc_arena.cc, which was made from
+// it:
 //
 //	... W tensorflow/tsl/framework/bfc_allocator.cc:485] Allocator (GPU_0_bfc) ran out of memory trying to allocate 585.94MiB
 //	(rounded to 614400000)requested by op _EagerConst

@@ -13,7 +13,7 @@ type RunStart struct {
 	Command string // the command, for a person to read
 	Version string // of vramsoak
 	Policy  string // the policy file's text by which the run is judged; "" for the defaults
-	ID      string // marks the run's processes, in their environment; "" in logs of older versions
+	ID      string // marks the run's processes in their environment; "" in older logs
 	// Until is the number of seconds for which the run repeats the batch, or 0 if the run ends with
 	// the batch. If Until is set, Files is 0, because nobody knows how many files there will be.
 	Until float64
@@ -42,7 +42,7 @@ type FileStart struct {
 	Header
 	Pipeline     bool    // the pipeline's own line, not the harness's
 	Index        int     // position in the batch, from 1; 0 where unknown
-	Path         string  // as fed
+	Path         string  // the path that the harness gave to the pipeline
 	AudioSeconds float64 // length of the audio; 0 where unknown
 }
 
@@ -55,7 +55,7 @@ const (
 	StatusOK      Status = "ok"      // finished
 	StatusFailed  Status = "failed"  // the pipeline said so, or its process exited non-zero
 	StatusTimeout Status = "timeout" // took longer than allowed and was ended
-	StatusCrashed Status = "crashed" // its process died
+	StatusCrashed Status = "crashed" // the process that worked on it died
 	StatusOOM     Status = "oom"     // out of memory
 )
 
@@ -83,7 +83,7 @@ type Sample struct {
 	// driver assigns to other processes, or 0 if the driver names no other process.
 	DeviceUsed, Others int64
 	RSS                int64 // resident bytes of the process and its descendants, from /proc
-	Run                int   // as in File.Run; only a timeline sets it
+	Run                int   // as in timeline.File; only a timeline sets it
 	// Cached is the least memory in Used, in bytes, that the allocator held as a cache (reserved minus
 	// allocated). It is the smaller of the two caches at the checkpoints before and after the sample,
 	// or 0 if these checkpoints do not give their caches. Only a timeline sets it.
@@ -102,8 +102,8 @@ func (s *Sample) UsedOnDevice() (bytes int64, ok bool) {
 
 // The values of [Sample.Source]. They say whose memory a sample's Used is.
 const (
-	SourceProcess = "process" // that of the process and its descendants
-	SourceDevice  = "device"  // all of the device's: the driver does not tell processes apart
+	SourceProcess = "process" // Used is the memory of the process and its descendants
+	SourceDevice  = "device"  // Used is all memory in use on the device, by any process
 )
 
 // An Exit says that a pipeline process ended.
@@ -119,7 +119,7 @@ type Exit struct {
 	// Error is the reason that the process printed for its end: "ModuleNotFoundError: No module named
 	// 'whisper'". It is "" if the process ended well or printed no reason.
 	Error   string
-	Process int // as in File.Process; known only in a timeline
+	Process int // as in timeline.File; only a timeline sets it
 }
 
 // An Orphan is a process that outlived the process that the harness started. The harness looks for
@@ -144,18 +144,18 @@ const (
 	ExitTimeout     ExitReason = "timeout"   // it took too long
 	ExitInterrupted ExitReason = Interrupted // the run was interrupted
 	ExitOveruse     ExitReason = "overuse"   // it used more of the device than the run allows
-	ExitUntil       ExitReason = "until"     // the time that the run was to soak is over
+	ExitUntil       ExitReason = "until"     // the time for which the run should soak is over
 )
 
 // A Resume says that the harness resumed a run that had not come to its end.
 type Resume struct {
 	Header
-	Index int   // first file of the part that follows, from 1; 0 where none is left
-	Cut   int64 // bytes that were cut off the log: its torn end
+	Index int   // the next file to work on, from 1; 0 if none is left
+	Cut   int64 // bytes of a torn last line that were cut off the log
 	// Reason says how the earlier part of the run ended: "killed", or the reason of its [RunEnd]. That
 	// RunEnd no longer counts.
 	Reason  string
-	Process int // the first that follows, as in File.Process; known only in a timeline
+	Process int // the first process after the resume, as in timeline.File; only a timeline sets it
 }
 
 // Interrupted is the reason of a run that was ended from outside, as by Ctrl-C. It is also the

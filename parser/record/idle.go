@@ -10,7 +10,7 @@ import (
 type Idle struct {
 	Header
 	Lane  Lane
-	GPU   int   // the driver's number of the device; Lane has the pipeline's
+	GPU   int   // the driver's number of the device; Lane has the pipeline's number
 	Phase Phase // before or after the run's processes
 	// Settled is set if the driver's figure had stopped changing. Otherwise the harness gave up
 	// waiting for the figure to stop.
@@ -27,8 +27,8 @@ type Phase string
 
 // The phases of an [Idle].
 const (
-	PhaseBefore Phase = "before" // the first process starts
-	PhaseAfter  Phase = "after"  // the last process has ended
+	PhaseBefore Phase = "before" // before the first process of the run
+	PhaseAfter  Phase = "after"  // after the last process of the run
 )
 
 // A Holder is a process that holds memory of a device. The harness writes it after the [Idle] of

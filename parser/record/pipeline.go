@@ -78,7 +78,7 @@ const (
 	EventCleanup      EventKind = "cleanup"       // the pipeline released objects
 	EventPeakReset    EventKind = "peak-reset"    // the pipeline reset the peak statistics
 	EventProgress     EventKind = "progress"      // the pipeline counted batches or files as done
-	EventFallback     EventKind = "fallback"      // smaller batches, or no model, after a failure
+	EventFallback     EventKind = "fallback"      // after a failure, it goes on with less memory
 )
 
 // A Warning is a line in which the pipeline warns of memory pressure, or says that a reading

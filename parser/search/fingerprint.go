@@ -12,8 +12,8 @@ import (
 func chooseFingerprints(needles []*needle) {
 	type word struct {
 		text [MinNeedle]byte
-		in   []int // needles
-		left int   // those of them that have no fingerprint yet
+		in   []int // indices of the needles with this text
+		left int   // how many of these needles have no fingerprint yet
 		bits float64
 	}
 	var words []*word

@@ -17,7 +17,7 @@ import (
 type Set struct {
 	// fingerprints is a hash table with open addressing.
 	fingerprints []*fingerprint
-	shift        int // to the right, from a hash to its slot
+	shift        int // how many bits to shift a hash right to get its slot
 	// masks[i][b] has a bit for each bucket with a fingerprint whose i-th byte is b.
 	masks  [MinNeedle][256]uint8
 	tables teddyTables
@@ -50,9 +50,9 @@ const (
 // needles.
 type fingerprint struct {
 	bytes   uint32
-	all     uint64 // has a bit for each needle
+	all     uint64 // has a bit for each of needles
 	needles []needle
-	more    *fingerprint // the same bytes, for further needles
+	more    *fingerprint // a fingerprint with the same bytes, for needles beyond 64
 	// around[i][b] has a bit for each needle that may have byte b at offsets[i] from its fingerprint.
 	around [len(offsets)][256]uint64
 }
@@ -165,8 +165,8 @@ func (m *Set) put(p *fingerprint, bucket uint8) {
 	}
 }
 
-// nibbles returns which half bytes a set of bytes has: bit v of low is set if the low half of one
-// of the bytes is v, and bit v of high likewise for the high half.
+// nibbles returns which half bytes occur in a set of bytes: bit v of low is set if the low half of
+// a byte is v, and bit v of high is set if the high half of a byte is v.
 func nibbles(set []byte) (low, high uint16) {
 	if len(set) == 256 {
 		return 0xffff, 0xffff

@@ -10,7 +10,7 @@ import (
 
 // A Joiner joins the parts of segment maps. Other records may come between the parts of a map.
 type Joiner struct {
-	open   map[record.Lane][]Part // the maps that are incomplete
+	open   map[record.Lane][]Part // the parts so far of incomplete maps
 	pieces int                    // the weight of their parts, see [Part.weight]
 	last   record.Position        // the line of the last record
 }

@@ -14,7 +14,7 @@ import (
 // text may describe a million blocks, and most readers of a log need no blocks.
 type Part struct {
 	record.SegmentMap
-	part, Parts int // from 1
+	part, Parts int // this is part number `part`, from 1, of Parts parts
 	unit        int64
 	text        string
 	pieces      int   // number of segments and blocks
@@ -83,7 +83,8 @@ func ReadPart(f *lex.Fields) Part {
 // walk calls the function segment for each segment of the map, and the function block for each
 // group of n equal blocks. It stops if block returns false. The parameter mark is the sign before
 // the segment's address: "", "+", or "&" if the segment continues the last segment of the part
-// before. If the map cannot be read, walk returns what it expected and the offset in the text.
+// before. If the map cannot be read, walk returns the offset of the mistake in the text and what
+// should be there.
 func (p *Part) walk(segment func(s record.Segment, mark string),
 	block func(b record.Block, n int) bool,
 ) (at int, expected string) {

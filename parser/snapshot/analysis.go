@@ -60,9 +60,9 @@ type Free struct {
 
 // A Pin is a site whose blocks prevent segments from being returned to the driver.
 type Pin struct {
-	Site     Site  `json:"site"` // the one that holds most in each segment
+	Site     Site  `json:"site"` // the site that holds most in each of the segments
 	Segments int   `json:"segments"`
-	Free     int64 `json:"free"` // in those segments
+	Free     int64 `json:"free"` // free bytes in these segments
 	Holds    int64 `json:"holds"`
 }
 
@@ -87,7 +87,7 @@ type Trace struct {
 
 // A Moment is the memory after an event.
 type Moment struct {
-	Event     int   `json:"event"` // its index; -1 before the first
+	Event     int   `json:"event"` // index of the event; -1 for the moment before the first event
 	Micros    int64 `json:"micros"`
 	Reserved  int64 `json:"reserved"`
 	Allocated int64 `json:"allocated"`
@@ -119,7 +119,7 @@ type OutOfMemory struct {
 	Free       int64 `json:"free"`   // reserved and not in use
 	Usable     int64 `json:"usable"` // the part of Free in the request's pool and stream
 	Largest    int64 `json:"largest_free"`
-	Site       Site  `json:"site"` // of the request
+	Site       Site  `json:"site"` // the site that made the request
 }
 
 // Fragmented reports whether fragmentation caused the failure: the driver and the allocator
@@ -399,7 +399,7 @@ func position(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
 // the same name, an end closes the one that began last.
 func within(annotations []Annotation, device int, micros int64) string {
 	begun := 0
-	open := map[string][]int{} // by name: the numbers of those that began and have not ended
+	open := map[string][]int{} // by name: indices of the annotations that are open
 	from, _ := slices.BinarySearchFunc(annotations, device, func(a Annotation, device int) int {
 		return cmp.Compare(a.Device, device)
 	})

@@ -40,11 +40,11 @@ const checkInterval = 64
 const (
 	valueSize      = 8
 	containerSize  = 32
-	madeSize       = 64 // a frame, a block or an event, made of a dict
+	madeSize       = 64 // a frame, block or event that the decoder makes from a dict
 	segmentSize    = 2 * 160
 	annotationSize = 2*48 - madeSize
 	pointerSize    = 8
-	stringSize     = 2 * 32 // in a map, once for each text
+	stringSize     = 2 * 32 // a string in a map; each text is there once
 	noteSize       = 16     // wherever one is
 )
 

@@ -15,9 +15,9 @@ import (
 // referred to from one place only.
 type decoder struct {
 	*machine
-	stacks  []*Stack          // numbered by the containers that they are, from 1 on
-	frames  []*Frame          // likewise
-	strings map[string]string // the one copy of each
+	stacks  []*Stack          // container.made is the index of a list's stack, plus 1
+	frames  []*Frame          // container.made is the index of a dict's frame, plus 1
+	strings map[string]string // each text and its only copy
 	// long is like strings, for long strings. Its key is a string's offset in the pickle, because
 	// comparing long texts would take too long.
 	long map[int64]string
@@ -171,7 +171,7 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 var states = map[string]record.BlockState{
 	"active_allocated": record.BlockAllocated, "active_pending_free": record.BlockPending,
 	"inactive":             record.BlockFree,
-	"active_awaiting_free": record.BlockPending, // as PyTorch's documentation calls it
+	"active_awaiting_free": record.BlockPending, // the word in PyTorch's documentation
 }
 
 // block decodes a block at an address. at is the offset of its segment in the file.

@@ -52,7 +52,7 @@ func (m *machine) get(op byte) error {
 
 // A frame is a part of the file that Python's reader reads at once.
 type frame struct {
-	at, begin int    // its instruction, and the first of its bytes
+	at, begin int    // offsets of its instruction and of its first byte
 	size      uint64 // bytes
 }
 

@@ -19,8 +19,8 @@ import (
 // segment can then grow and be cut without copying.
 type memory struct {
 	// spans do not overlap. Each block lies within one span.
-	spans                                  btree.Map[uint64, *span] // by address
-	blocks                                 btree.Map[uint64, *held] // by address
+	spans                                  btree.Map[uint64, *span] // by their address
+	blocks                                 btree.Map[uint64, *held] // by their address
 	idle                                   int                      // spans that hold no block
 	reserved, allocated, active, requested int64                    // bytes
 	gaps                                   gaps
@@ -106,7 +106,7 @@ func (d *Device) first() *memory {
 			m.remove(e.Address)
 		case FreeRequested:
 			m.setPending(e.Address, false)
-		case FreeCompleted: // who had allocated it is not told
+		case FreeCompleted: // the event does not say who had allocated it
 			m.insert(e, nil, -1)
 			m.setPending(e.Address, true)
 		case SegmentAlloc, SegmentMap:
@@ -118,7 +118,7 @@ func (d *Device) first() *memory {
 			m.reserve(e, i)
 		}
 	}
-	m.unexplained = 0 // what does not fit is counted when the events are done
+	m.unexplained = 0 // undoing counted events that do not fit; doing counts them again
 	m.close()
 	return m
 }
@@ -260,7 +260,7 @@ func (m *memory) round(size int64) int64 {
 	power := bits.Len64(uint64(size)) - 1
 	divisions := m.divisions[max(0, min(power-20, len(m.divisions)-1))]
 	grain := int64(blockGrain)
-	if divisions > 1 && (size-1)/blockGrain >= divisions { // more than 512 bytes a division
+	if divisions > 1 && (size-1)/blockGrain >= divisions { // a division has more than 512 bytes
 		grain = max(1, int64(1)<<power/divisions)
 	}
 	return (size + grain - 1) / grain * grain

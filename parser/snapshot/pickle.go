@@ -12,16 +12,16 @@ import (
 // pickletools.py describes these instructions.
 type machine struct {
 	path       string
-	data       []byte // of the pickle, as far as it has been read
-	input      *input // the rest; nil where data is all
-	pos        int    // of the next instruction
-	at         int    // of this one
+	data       []byte // the part of the pickle that was read so far
+	input      *input // the rest of the pickle; nil if data holds all of it
+	pos        int    // offset of the next byte to take
+	at         int    // offset of the current instruction
 	stack      []value
 	memo       []value
-	containers [][]container // in chunks
+	containers [][]container // slices of `chunk` containers each
 	items      int64         // the room in all containers, in values
-	made       int64         // bytes that the decoder has made of them
-	framed     frame         // the last that was begun
+	made       int64         // bytes of the snapshot that the decoder has made so far
+	framed     frame         // the frame that began last
 }
 
 // Opcodes, with Python's names for them.
@@ -161,7 +161,7 @@ func (m *machine) end() (value, error) {
 	if len(m.stack) != 1 || m.stack[0].kind() == mark {
 		return 0, m.bad("one object at STOP", fmt.Sprintf("%d", len(m.stack)), adviceWrite)
 	}
-	const looked = 1 << 20 // for what may follow
+	const looked = 1 << 20 // how many bytes to look at behind the pickle
 	if err := m.read(looked); err != nil {
 		return 0, err
 	}
@@ -307,7 +307,7 @@ func (m *machine) number(op byte) error {
 	case opBinInt2:
 		n = int64(binary.LittleEndian.Uint16(b))
 	case opBinFloat:
-		m.push(valueOf(float, 0)) // no number of a snapshot that is used has a point
+		m.push(valueOf(float, 0)) // the decoder uses no floats
 		return nil
 	case opLong1: // two's complement: the sign is in the last byte
 		var all [8]byte

@@ -7,7 +7,7 @@ import (
 // A Snapshot is the content of a file: the state of all devices' allocators at one time, and the
 // events before this time.
 type Snapshot struct {
-	Devices []Device // those that hold memory or have events, by index
+	Devices []Device // the devices that hold memory or have events, in the order of their index
 	// Annotations are the beginnings and ends of named parts of the program, by device and time.
 	// torch.profiler.record_function and optimizers record them.
 	Annotations []Annotation
@@ -16,7 +16,7 @@ type Snapshot struct {
 // A Device is one device's allocator.
 type Device struct {
 	Index    int
-	Segments []Segment // by address
+	Segments []Segment // in the order of their addresses
 	Settings *Settings // of its allocator; nil in old files
 	// Events are the last events, the oldest first. These are all events since the recording began,
 	// but at most max_entries. Without a recording there is no event or one.
@@ -30,7 +30,7 @@ type Segment struct {
 	Size      int64 // bytes
 	Allocated int64 // bytes of blocks that are handed out
 	Active    int64 // bytes of blocks that are handed out, or wait for another stream
-	Requested int64 // bytes that were asked for, of the active blocks
+	Requested int64 // bytes that the program requested for the active blocks
 	Stream    uint64
 	Small     bool // of the pool for blocks of at most 1 MiB
 	// Expandable is set if the segment can grow and shrink at its end. The Segment is then one part
@@ -39,7 +39,7 @@ type Segment struct {
 	// Pool is the id of a private pool (of a CUDA graph, of torch.cuda.MemPool), or 0, 0 for the
 	// common pool
 	Pool   [2]int64
-	Stack  *Stack  // where it was allocated; nil where that was not recorded
+	Stack  *Stack  // where it was allocated; nil if this was not recorded
 	Blocks []Block // without gaps, from the segment's address on
 }
 
@@ -47,9 +47,9 @@ type Segment struct {
 type Block struct {
 	Address   uint64
 	Size      int64 // bytes
-	Requested int64 // bytes that were asked for; of free blocks, what the last owner asked for, or 0
+	Requested int64 // bytes that the program requested; for a free block the last request, or 0
 	State     record.BlockState
-	Stack     *Stack // where it was allocated; nil where that was not recorded
+	Stack     *Stack // where it was allocated; nil if this was not recorded
 }
 
 // An Action is the kind of an event.
@@ -57,15 +57,15 @@ type Action uint8
 
 // The actions of a trace, in the order of PyTorch's TraceEntry.
 const (
-	Alloc         Action = iota // a block is handed out; Size is what was asked for
-	FreeRequested               // it is given back
-	FreeCompleted               // no stream uses it any more: the allocator may reuse it
+	Alloc         Action = iota // a block is handed out; Size is the requested size
+	FreeRequested               // the program freed the block
+	FreeCompleted               // no stream uses the block any more: the allocator may reuse it
 	SegmentAlloc                // cudaMalloc
 	SegmentFree                 // cudaFree
 	SegmentMap                  // an expandable segment grew
 	SegmentUnmap
-	SnapshotTaken // Size is what was active
-	OOM           // Size is what was asked for, rounded; DeviceFree what the driver had
+	SnapshotTaken // Size is the active memory
+	OOM           // Size is the rounded request; DeviceFree is the driver's free memory
 )
 
 var actions = map[string]Action{
@@ -78,12 +78,12 @@ var actions = map[string]Action{
 // An Event is one entry of a trace.
 type Event struct {
 	Action     Action
-	Address    uint64 // none of OOM
+	Address    uint64 // 0 for OOM
 	Size       int64  // bytes
-	DeviceFree int64  // bytes, of OOM
+	DeviceFree int64  // bytes; only for OOM
 	Stream     uint64
-	Micros     int64  // microseconds since 1970; 0 where that was not recorded
-	Stack      *Stack // nil where that was not recorded
+	Micros     int64  // microseconds since 1970; 0 if it was not recorded
+	Stack      *Stack // nil if it was not recorded
 }
 
 // A Stack is a call stack, innermost frame first. Blocks and events with the same stack point to
@@ -99,7 +99,7 @@ type Frame struct {
 
 // Settings are the settings of an allocator.
 type Settings struct {
-	Conf string // PYTORCH_CUDA_ALLOC_CONF, as it was given
+	Conf string // the text of PYTORCH_CUDA_ALLOC_CONF
 	// RoundupPower2Divisions holds the divisions for sizes below 2 MiB, below 4, 8 ... 32768 MiB, and
 	// for larger sizes. 0 means that sizes are rounded up to 512 bytes.
 	RoundupPower2Divisions [16]int64

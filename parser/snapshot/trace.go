@@ -17,9 +17,9 @@ type Op struct {
 	// 'a' allocate, 'f' free, 'e' empty the cache, 'r' reset the peaks, 'c' configure, '#' a comment
 	Kind   byte
 	ID     int
-	Size   int64 // bytes, of an allocation
+	Size   int64 // bytes; only for an allocation
 	Stream int
-	Text   string // of a comment or a configuration
+	Text   string // the text of a comment or a configuration
 	// Event is the index of the event that the operation comes from. It is -1 for the operations that
 	// build the memory held before the first event.
 	Event int
@@ -91,9 +91,9 @@ type tracer struct {
 	yield   func(Op) bool
 	stopped bool
 	memory  *memory
-	ids     map[uint64]int // of the blocks that are active, by address
-	last    int            // the last id that was given
-	streams map[uint64]int // streams are pointers; the trace counts them
+	ids     map[uint64]int // ids of the active blocks, by address
+	last    int            // the last id in use
+	streams map[uint64]int // the number in the trace for each stream, which is a pointer
 	event   int
 }
 
@@ -151,7 +151,7 @@ func (t *tracer) setUp() {
 		t.emit(Op{Kind: 'c', Text: strings.ReplaceAll(settings.Conf, "\n", " ")})
 	}
 	if t.memory.spans.Len() > 0 {
-		t.emit(Op{Kind: 'r'}) // the fillers were no peak of the program's
+		t.emit(Op{Kind: 'r'}) // the program itself had no peak with the fillers
 		t.comment("the events")
 	}
 }

@@ -16,7 +16,7 @@ const (
 	text
 	list // tuples too: nothing in a snapshot depends on the difference
 	dict
-	mark // on the stack only
+	mark // a mark on the stack, never part of the snapshot
 	wide // an integer of more than 60 bits
 )
 
@@ -61,7 +61,7 @@ func (m *machine) int(v value) int64 {
 	switch v.stored() {
 	case integer, boolean:
 		return v.number()
-	case wide: // LONG1 of 8 bytes, as no other instruction makes one of so many
+	case wide: // only LONG1 with 8 bytes makes a wide integer
 		return int64(binary.LittleEndian.Uint64(m.data[v.number()+2:]))
 	}
 	return 0
@@ -83,8 +83,8 @@ func (m *machine) bytes(v value) []byte {
 // A container holds a list's items, or a dict's keys and values in turn.
 type container struct {
 	items []value
-	at    uint32 // the byte of the instruction that made it
-	made  uint32 // claimed, or the number of the frame or stack that the decoder made of it
+	at    uint32 // offset of the instruction that made it
+	made  uint32 // claimed, or the number of the frame or stack that the decoder made from it
 }
 
 // claimed marks a container that is already a part of the snapshot.

@@ -14,14 +14,14 @@ import (
 // text without a mark is read unchanged.
 func inUTF8(r io.Reader) io.Reader {
 	b := bufio.NewReaderSize(r, 64<<10)
-	mark, _ := b.Peek(3) // an error comes again
+	mark, _ := b.Peek(3) // an error comes again at the next read
 	switch {
 	case bytes.HasPrefix(mark, []byte{0xff, 0xfe}):
 		return transform.NewReader(b, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
 	case bytes.HasPrefix(mark, []byte{0xfe, 0xff}):
 		return transform.NewReader(b, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder())
 	case bytes.HasPrefix(mark, []byte{0xef, 0xbb, 0xbf}):
-		_, _ = b.Discard(3) // they are there
+		_, _ = b.Discard(3) // Peek has read these bytes
 	}
 	return b
 }

@@ -54,7 +54,7 @@ func WithoutHole(b []byte) []byte {
 // in "\x1b(B". ESC ']' precedes a title, which ends with BEL or ESC '\'. If a sequence moves the
 // cursor to the right ("\x1b[12C"), StripEscapes writes blanks.
 func StripEscapes(dst, b []byte) []byte {
-	blanks := len(b) + 1<<10 // no line grows to more than this by them
+	blanks := len(b) + 1<<10 // most blanks that cursor moves add to a line
 	for i := 0; i < len(b); i++ {
 		if b[i] != search.Escape {
 			dst = append(dst, b[i])

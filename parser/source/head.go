@@ -13,7 +13,7 @@ const headMax = 64 << 10
 func Head(r io.Reader) (head []byte, all io.Reader) {
 	head = make([]byte, headMax)
 	if log, ok := r.(*Log); ok && log.file != nil {
-		n, _ := log.file.ReadAt(head, 0) // the reading of the log meets the same error
+		n, _ := log.file.ReadAt(head, 0) // an error comes again when the log is read
 		return head[:n], r
 	}
 	n, err := readFull(r, head)
@@ -22,7 +22,7 @@ func Head(r io.Reader) (head []byte, all io.Reader) {
 	}
 	head = head[:n]
 	switch {
-	case errors.Is(err, errQuiet): // who reads on has to hear of it, too
+	case errors.Is(err, errQuiet): // the reader of the whole log must get this error, too
 		return head, io.MultiReader(bytes.NewReader(head), &quietOnce{}, r)
 	case err == nil:
 		return head, io.MultiReader(bytes.NewReader(head), r)

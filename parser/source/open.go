@@ -66,7 +66,7 @@ func Open(path string) (*Log, error) {
 	log.Reader = inUTF8(buffered)
 	marked := bytes.HasPrefix(magic, []byte{0xef, 0xbb, 0xbf})
 	if path != "-" && !marked &&
-		log.Reader == io.Reader(buffered) { // standard input may be read from its middle on
+		log.Reader == io.Reader(buffered) { // standard input may begin in the middle of a file
 		log.file = file
 	}
 	return log, nil
@@ -75,7 +75,7 @@ func Open(path string) (*Log, error) {
 // A Log is an open log.
 type Log struct {
 	io.Reader
-	file  *os.File // nil where what is read is not the file's own bytes
+	file  *os.File // nil if the log's bytes are not those of the file, as for gzip
 	waits bool
 	close func() error
 }

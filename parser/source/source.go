@@ -45,7 +45,7 @@ type fileSource struct {
 func (f *fileSource) Next(w *Window) (last bool) {
 	if f.at == 0 {
 		var head [len(DockerLog)]byte
-		n, _ := f.file.ReadAt(head[:], 0) // the window's own reading meets the same error
+		n, _ := f.file.ReadAt(head[:], 0) // an error comes again when the window is read
 		f.docker = IsDocker(head[:n])
 	}
 	from, to := f.at, f.at+f.chunk
@@ -88,7 +88,7 @@ func (s *streamSource) Next(w *Window) (last bool) {
 	buf := w.Buf[:cap(w.Buf)]
 	n := copy(buf, s.rest)
 	var err error
-	quiet := s.from // where to cut because no more has come yet
+	quiet := s.from // where to cut if the log pauses
 	for n < len(buf) && err == nil && quiet == s.from {
 		var k int
 		k, err = s.r.Read(buf[n:])
@@ -105,7 +105,7 @@ func (s *streamSource) Next(w *Window) (last bool) {
 	case err != nil:
 		return true
 	case quiet > s.from:
-		w.Buf, w.To = buf[:quiet], quiet // a line without an end yet is no part of a block
+		w.Buf, w.To = buf[:quiet], quiet // an unfinished last line is left for the next window
 	default:
 		w.To = w.Cut(s.from, n-Margin)
 	}

@@ -59,7 +59,7 @@ func newTail(ctx context.Context, path string, file *os.File) (*Tail, error) {
 	info, err := file.Stat()
 	magic := make([]byte, 4)
 	if err == nil && info.Mode().IsRegular() {
-		_, _ = file.ReadAt(magic, 0) // what is not there yet is no magic
+		_, _ = file.ReadAt(magic, 0) // a file that is still too short is not compressed
 	}
 	switch {
 	case err == nil && info.IsDir():
@@ -118,7 +118,7 @@ func (t *Tail) read(p []byte) (int, error) {
 func (t *Tail) replaced() bool {
 	info, err := os.Stat(t.path)
 	switch {
-	case err != nil: // moved away, and not made anew yet
+	case err != nil: // the file was moved away, and no new one is there yet
 		return false
 	case !os.SameFile(info, t.info):
 		t.change = "was replaced"

@@ -286,8 +286,9 @@ func (t *Terminal) maxCol() int {
 	return terminalCols - 1
 }
 
-// above returns the number of the row that is n rows above the cursor, below that of the row n rows
-// below it. If the cursor is in the scrolling region, they return no row outside of it.
+// above returns the number of the row that is n rows above the cursor. The method below returns the
+// number of the row that is n rows below it. If the cursor is in the scrolling region, they return
+// no row outside of the region.
 func (t *Terminal) above(n int) int {
 	if t.row >= t.top {
 		return max(t.top, t.row-n)

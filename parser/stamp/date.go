@@ -238,8 +238,8 @@ func monthBefore(b []byte) (month, start int) {
 
 // cutYear sets the year of a date from rest, the text behind the time of day. In "Fri Nov 20
 // 02:00:03 2026" rest is " 2026"; before the year there may be a zone, as in " CET 2026". cutYear
-// returns the text behind the year, but from the zone on if there is one, so that the zone can be
-// read next. If rest does not begin with a year, it returns rest.
+// returns the text from which the zone is read next: the text behind the year, or only " CET" in
+// the second case. If rest does not begin with a year, it returns rest.
 func (d *date) cutYear(rest []byte) (behind []byte) {
 	text := lex.TrimBlanks(rest)
 	word := 0

@@ -81,7 +81,7 @@ func (c *clock) cutSeconds(rest []byte) (behind []byte, ok bool) {
 	}
 	if len(rest) > 0 && (rest[0] == ':' && c.hasSeconds && len(rest) > 1 && lex.IsHex(rest[1]) ||
 		lex.IsDigit(rest[0])) {
-		return nil, false // the address 00:1a:2b:3c:4d:5e
+		return nil, false // a network address such as 00:1a:2b:3c:4d:5e
 	}
 	if len(rest) >= 3 && rest[0] == ' ' && rest[2] == 'M' && (rest[1] == 'A' || rest[1] == 'P') &&
 		(len(rest) == 3 || !lex.IsTextByte(rest[3])) {
@@ -103,7 +103,7 @@ func (c clock) on(d date) Stamp {
 	s.Time = time.Date(d.year, time.Month(d.month), d.day, c.hour, c.minute, c.second, c.nanos,
 		time.UTC)
 	if d.day > 28 && c.second < 60 && s.Day() != d.day {
-		return Stamp{} // February 30
+		return Stamp{} // a date such as February 30
 	}
 	return s
 }

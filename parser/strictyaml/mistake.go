@@ -10,7 +10,7 @@ type Mistake struct {
 	Path         string
 	Line, Column int // from 1; in characters
 	Severity     Severity
-	Rule         string // of a lint rule; "" if the file is wrong without any rule
+	Rule         string // name of a lint rule; "" if the file is wrong by itself
 	Expected     string
 	Found        string
 	Advice       string // what to do; "" where Expected says it

@@ -24,7 +24,7 @@ import (
 // minute.
 const (
 	maxSource   = 64 << 10 // bytes
-	maxVisits   = 10_000   // nodes, those behind an alias counted each time
+	maxVisits   = 10_000   // nodes; a node counts again for each alias that leads to it
 	maxMistakes = 100
 	maxDepth    = 64 // of brackets and of aliases within aliases
 )

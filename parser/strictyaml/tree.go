@@ -212,7 +212,7 @@ func (r *Reader) Mapping(n ast.Node, known Fields) map[string]ast.Node {
 	for _, e := range all {
 		read, ok := known[e.Key]
 		if strings.HasPrefix(e.Key, "x-") {
-			continue // for anchors
+			continue // such keys are only for anchors
 		}
 		if !ok {
 			keys := slices.SortedFunc(maps.Keys(known), cmp.Compare)

@@ -21,7 +21,7 @@ type Builder struct {
 	Done    func(*File)
 	tl      Timeline
 	file    *File // the open file; nil between files
-	outside *File // nil but between files
+	outside *File // the stretch between files; nil while a file is open
 	run     int
 	batch   int
 	process int
@@ -29,7 +29,7 @@ type Builder struct {
 	// resumed is set if the last record was a Resume, or an orphan that the resumed run found.
 	resumed bool
 
-	keptCheckpoints  int                 // the checkpoints in files that are done
+	keptCheckpoints  int                 // number of checkpoints in the finished files so far
 	lastPaired       File                // the last file that was paired
 	spareCheckpoints []record.Checkpoint // an array for the next file
 	spareFiles       []File              // room for the next files
@@ -69,7 +69,7 @@ type logState struct {
 	// crashes holds the crashes of ranks that have done nothing since.
 	crashes      []CrashEnd
 	harnessLines int  // lines of the harness
-	hasRunStart  bool // by a run-start
+	hasRunStart  bool // the log has a run-start line
 	// failureMaps joins the parts of the maps that belong to failures.
 	failureMaps segments.Joiner
 	// earlyMap is a map that came before the message of its failure, or nil. earlySums are the map's

@@ -14,7 +14,7 @@ import (
 // has passed.
 type calendar struct {
 	latest  time.Time // the latest time so far, with the days or years that were counted
-	lacks   stamp.Gap // what the most complete lines so far leave out
+	lacks   stamp.Gap // which parts are missing even in the most complete times so far
 	started bool      // there was a line with a time
 	wraps   int       // days or years that were counted
 }

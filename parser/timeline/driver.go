@@ -92,7 +92,7 @@ func (b *DriverLedgers) OfDevice(run, device int) *DriverLedger {
 
 // A DriverLedger holds the samples of one device in one run.
 type DriverLedger struct {
-	Source  string // whose memory it counts: SourceProcess or SourceDevice
+	Source  string // whose memory the samples count: SourceProcess or SourceDevice
 	samples []*record.Sample
 }
 

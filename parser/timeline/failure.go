@@ -20,7 +20,7 @@ const tracebackGap = 8
 // process went on.
 type lastFailure struct {
 	file         *File
-	records      []int // of the file's OOMs: a failure may be printed several times
+	records      []int // indices in the file's OOMs: a failure may be printed several times
 	harnessLines int   // lines of the harness before it
 }
 

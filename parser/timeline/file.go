@@ -147,7 +147,7 @@ func (b *Builder) fileEnding(r record.FileEnd) *File {
 func (b *Builder) close() {
 	clear(b.log.failing)
 	if f := b.file; f != nil {
-		measured := f.Supervised && f.Status != record.StatusUnknown // by the harness, however short
+		measured := f.Supervised && f.Status != record.StatusUnknown // Seconds, even if 0
 		if f.Seconds == 0 && !measured && !f.Start.IsZero() {
 			f.Seconds = max(0, f.End.Sub(f.Start).Seconds()) // a clock may go back
 		}

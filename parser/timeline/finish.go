@@ -6,7 +6,7 @@ import "slices"
 // file's pairs. If Done is set, finish then calls Done and drops the checkpoints.
 func (b *Builder) finish(f *File) {
 	if !b.log.splitKnown {
-		return // the file may yet be split
+		return // finishSplit may still split the file
 	}
 	if f.sameCheckpoints(&b.lastPaired) {
 		f.Stages, f.Cleanups, f.Unpaired = b.lastPaired.Stages, b.lastPaired.Cleanups,

@@ -119,7 +119,7 @@ func (b *Builder) joinFiles() {
 // partial file ends behind an After whose Before comes only later, or before a checkpoint that is
 // named for the beginning of a file and is not inside a pair.
 func partialFile(checkpoints []record.Checkpoint, period int) (rest int) {
-	befores := map[string]int{} // that follow
+	befores := map[string]int{} // how many Befores of each pair follow
 	for i := range checkpoints {
 		if name, begins, _ := checkpoints[i].Pair(); begins {
 			befores[name]++
@@ -163,7 +163,7 @@ func namesBeginning(name string) bool {
 // with another number in its name.
 func firstOfFile(checkpoints []record.Checkpoint, files, rest int) (first int, counted bool) {
 	count := map[string]int{}
-	afters := map[string]int{} // that follow; "Before model setup" may have none
+	afters := map[string]int{} // how many Afters of each pair follow, perhaps none
 	for i := range checkpoints {
 		c := &checkpoints[i]
 		if name, _, ends := c.Pair(); ends {

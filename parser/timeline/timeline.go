@@ -64,7 +64,7 @@ type File struct {
 	// Index is the file's position in the batch, from 1. It is 0 for a stretch outside of files, and
 	// for a file that the pipeline named without being given it.
 	Index        int
-	Path         string // as the log names it; "" where it does not
+	Path         string // as the log gives it; "" if the log names no file
 	Outside      bool   // not a file, but a stretch between files
 	AudioSeconds float64
 	Status       record.Status
@@ -98,7 +98,7 @@ type File struct {
 type Stage struct {
 	Name          string // "Transcription"
 	Before, After int
-	Cleanups      int // number of cleanups whose innermost stage it is
+	Cleanups      int // number of cleanups that have this stage as their innermost one
 }
 
 // A Cleanup is a Before/After pair around something freed, as indices into the file's checkpoints.

@@ -136,7 +136,7 @@ func isDeath(l *scan.Line, at int) bool {
 		return bytes.HasSuffix(before, []byte("ut of memory: "))
 	case shellPrefix().Match(before):
 		return !killedMonitor().Match(rest)
-	case isIndented(l.Text): // programs print a transcript so
+	case isIndented(l.Text): // programs print transcripts with an indent
 		return false
 	}
 	word := slices.IndexFunc(

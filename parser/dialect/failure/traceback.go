@@ -31,7 +31,7 @@ func readTraceback(l *scan.Line, at int) (end int) {
 	switch {
 	case !rich && string(bytes.TrimSpace(head)) != ":", isTranscript(l.Text[:at]):
 		return 0
-	case isIgnored(l), at > 0 && len(lex.TrimBlanks(l.Text[:at])) == 0: // indented: a quoted one
+	case isIgnored(l), at > 0 && len(lex.TrimBlanks(l.Text[:at])) == 0: // indented: quoted
 		return 0
 	}
 	prefix = slices.Clone(bytes.TrimSuffix(prefix, []byte("Original ")))

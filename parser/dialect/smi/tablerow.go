@@ -103,7 +103,8 @@ func isMIG(cell []byte) bool {
 	return len(words) == 4
 }
 
-// deviceOfRow returns the device that a row names, in the cell before that of its bus id.
+// deviceOfRow returns the number of the device that a row names. It is in the cell to the left of
+// the bus id.
 func deviceOfRow(text []byte) (n int, ok bool) {
 	bus := busID(text)
 	if bus == nil {

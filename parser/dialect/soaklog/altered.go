@@ -20,7 +20,7 @@ import (
 // Such a line does not count as the harness's word. It is an error all the same, because without it
 // a log in which files failed would pass.
 type alteredLine struct {
-	record.SyntaxError // Expected is "" if a log that fails cannot pass without the line
+	record.SyntaxError // Expected is "" unless a failing log could pass without the line
 	// inside says that an escape is inside the prefix. The harness does not quote such a line.
 	inside bool
 }

@@ -66,7 +66,7 @@ func (q *Quotes) Resolve(b *scan.Batch) {
 		case named && at == q.line:
 			e.Other = record.Quoted{Header: head}
 		case isChanged && change.inside && q.seen:
-			e.Other = record.Quoted{Header: head} // the harness was there, and had no cause to quote it
+			e.Other = record.Quoted{Header: head} // the harness does not quote such a line of the pipeline
 		case isChanged:
 			q.own = at
 			if change.Expected == "" {

@@ -17,7 +17,7 @@ import (
 // machine too long.
 type pattern struct {
 	names   []string // of the groups; names[0] is the whole match
-	whole   int      // the group that matches in whole lines only; -1 if no line can be torn
+	whole   int      // index of the group whole, see tornTree; -1 without it
 	machine *machine // nil if the pattern needs regexp
 	regexp  func() *regexp.Regexp
 }
@@ -108,7 +108,7 @@ type finder struct {
 	end   int                // the end of the last match, or -1
 	found [][]int            // the matches that regexp found
 	slow  bool               // regexp finds the matches, not the machine
-	room  [2 * groupsMax]int // for slots
+	room  [2 * groupsMax]int // memory for slots
 }
 
 // groupsMax is the most groups that a pattern may have. The whole match counts as one.
@@ -183,7 +183,7 @@ func isASCII(text []byte) bool {
 	all := uint64(0)
 	if n := len(text); n >= 8 {
 		all = binary.LittleEndian.Uint64(text[n-8:])
-		for ; len(text) > 32; text = text[32:] { // four words in a step are faster
+		for ; len(text) > 32; text = text[32:] { // 32 bytes in each step are faster
 			all |= binary.LittleEndian.Uint64(text) | binary.LittleEndian.Uint64(text[8:]) |
 				binary.LittleEndian.Uint64(text[16:]) | binary.LittleEndian.Uint64(text[24:])
 		}

@@ -61,7 +61,7 @@ func (r *reader) rounded(n lex.Decimal, unit int64) (s record.Size, ok bool) {
 		return lex.Floored(n, unit)
 	case UpOrDown:
 		s, ok = n.Times(unit)
-		s.Resolution = max(unit, 2*s.Resolution) // more than a unit in 3.18e+04
+		s.Resolution = max(unit, 2*s.Resolution) // 3.18e+04 is rounded to more than a unit
 	case None:
 		if s, ok = n.Times(unit); r.Decimals == 0 || n.Decimals != r.Decimals {
 			s.Resolution = 0
