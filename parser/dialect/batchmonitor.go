@@ -79,8 +79,8 @@ var batchMonitorEvents = []scan.EventWording{
 	},
 }
 
-// readMonitor reads a list of sizes behind "GPU Memory" or "Peak". at is the offset of " -
-// Allocated: ".
+// readMonitor reads a list of sizes behind "GPU Memory" or "Peak". The list begins with " -
+// Allocated: ", at the offset `at`.
 func readMonitor(l *scan.Line, at int) (end int) {
 	name := l.Text[:at]
 	peaks := bytes.HasSuffix(name, []byte("Peak"))

@@ -105,7 +105,7 @@ func isYoloHeader(text []byte) bool {
 	return string(words[0]) == "Epoch" && (second == "GPU_mem" || second == "gpu_mem")
 }
 
-// trimNotebook returns a line without what the JSON of a notebook puts before it:
+// trimNotebook returns a line without the JSON that a notebook puts before it:
 //
 //	"\u001b[K      1/3      2.34G ...
 func trimNotebook(text []byte) []byte {

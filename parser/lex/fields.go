@@ -64,7 +64,8 @@ func (f *Fields) Expected(what, found string) {
 	}
 }
 
-// Bad returns the error that the line should have what `expected` describes.
+// Bad returns an error for the line: it should have what `expected` describes, and has the text
+// `found`.
 func (f *Fields) Bad(expected, found string) record.SyntaxError {
 	return record.SyntaxError{
 		Header: f.Head, Expected: expected, Found: Shorten(strings.ToValidUTF8(found, "�"), 80),

@@ -40,10 +40,10 @@ func StartsKeyed(l *Line, at int, keys []Keyed) bool {
 	return false
 }
 
-// ReadKeyed reads the values of the keys, beginning at an offset of the line. It reads a key once.
-// It goes on to the next line as long as the function `more` reports that the line belongs to the
-// block. The function cut converts a value to a size. end is the offset behind the last value, or 0
-// if ReadKeyed found no key.
+// ReadKeyed reads the values of the keys, beginning at an offset of the line. It reads each key
+// once. It goes on to the next line as long as the function `more` reports that the line belongs to
+// the block. The function cut converts a value to a size. end is the offset behind the last value,
+// or 0 if ReadKeyed found no key.
 func ReadKeyed(
 	l *Line,
 	at int,

@@ -335,7 +335,8 @@ type HeldBlock struct {
 	Size  int64  // bytes
 }
 
-// Holding returns the blocks that are allocated after an event, or before the first event for -1.
+// Holding returns the blocks that are allocated at the moment right after an event. An event of -1
+// stands for the moment before the first event.
 func (d *Device) Holding(event int) Holding {
 	m := d.first()
 	for i := range event + 1 {

@@ -27,8 +27,8 @@ type memory struct {
 	// unexplained is the number of events that do not fit, such as a free outside of all segments.
 	unexplained int
 	divisions   [16]int64 // see Settings
-	// pools holds the private pools of segments that events allocated, by the event's index. The
-	// events do not give the pools, so they come from the segments in the file.
+	// pools[i] is the private pool of the segment that event i allocated. The events do not give the
+	// pools, so they come from the segments in the file.
 	pools map[int][2]int64
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// held20 returns a snapshot with a segment of 20 MiB in use, and with the keys in more.
+// held20 returns a snapshot with a segment of 20 MiB in use, and with further keys and values.
 func held20(more ...any) dictOf {
 	return append(dictOf{"segments", []any{dictOf{
 		"address", base, "total_size", 20 * mib, "segment_type", "large", "blocks",

@@ -422,8 +422,8 @@ func (m *machine) fill(op byte) error {
 	return nil
 }
 
-// room returns how many values a slice takes in memory. A large slice counts twice, because the old
-// and the new array exist at the same time while it grows.
+// room returns the memory that a slice takes, as a number of values. A large slice counts twice,
+// because the old and the new array exist at the same time while it grows.
 func room(items []value) int64 {
 	if n := int64(cap(items)); n < chunk {
 		return n

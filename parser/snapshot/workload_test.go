@@ -50,7 +50,8 @@ func workload() dictOf {
 	tick := func() int { now += 1000; return now }
 	kept := []any{}
 	for n := range 3 {
-		// the temporary; the kept 2 MiB lie after it in round 0, and before it later
+		// The temporary block is at 4 MiB in each round. The blocks that stay follow it at 7, 9 and 11
+		// MiB.
 		at := base + (4+2*n)*mib
 		temporary, stays := at, at
 		if n == 0 {

@@ -39,7 +39,7 @@ type Timeline struct {
 	FirstQuoted record.Position
 	// Checkpoints is the number of checkpoints in files and outside of files.
 	Checkpoints int
-	// Lines is the number of line ends read.
+	// Lines is the number of lines that were read.
 	Lines int
 	// Failures is the number of out-of-memory messages in files and outside of files.
 	Failures int
@@ -62,7 +62,7 @@ type Run struct {
 // A File is the work on one file of the batch, or one attempt at it.
 type File struct {
 	// Index is the file's position in the batch, from 1. It is 0 for a stretch outside of files, and
-	// for a file that the pipeline named without being given it.
+	// for a file that the pipeline named and the harness did not give to it.
 	Index        int
 	Path         string // as the log gives it; "" if the log names no file
 	Outside      bool   // not a file, but a stretch between files
@@ -85,7 +85,8 @@ type File struct {
 	Start, End time.Time
 
 	Checkpoints []record.Checkpoint
-	// Stages and Cleanups refer to Checkpoints by index and are in the order of their Before.
+	// Stages and Cleanups refer to Checkpoints by index. They are in the order of their Before
+	// checkpoints.
 	Stages   []Stage
 	Cleanups []Cleanup
 	// Unpaired holds the indices of the "Before ..." checkpoints that have no After.
@@ -101,7 +102,8 @@ type Stage struct {
 	Cleanups      int // number of cleanups that have this stage as their innermost one
 }
 
-// A Cleanup is a Before/After pair around something freed, as indices into the file's checkpoints.
+// A Cleanup is a Before/After pair around code that frees memory, as indices into the file's
+// checkpoints.
 type Cleanup struct {
 	Name          string // "Whisper Cleanup"
 	Before, After int

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// Only the message of an allocation that failed on a device is a record. Its sizes come from the
-// message, whatever the order and the unit.
+// TestOutOfMemory: only the message of an allocation that failed on a device gives a record. The
+// record has the message's sizes, in whichever order and unit they are printed.
 func TestOutOfMemory(t *testing.T) {
 	dialecttest.Run(t, []*scan.Dialect{&failure.OutOfMemory}, []dialecttest.Case{
 		{"PyTorch's sizes, reserved being allocated and unallocated", `
@@ -61,8 +61,8 @@ INFO - offloaded the text encoder out of VRAM
 	})
 }
 
-// A crash is a program's death in the words of its runtime, not an error that the program caught
-// or quoted, nor an end on request.
+// TestCrash: a crash is a program's death in the words of its runtime. An error that the program
+// caught or quoted is none, and neither is an end on request such as Ctrl-C.
 func TestCrash(t *testing.T) {
 	const traceback = "Traceback (most recent call last):\n" +
 		"  File \"run.py\", line 7, in <module>\n    work()\n"

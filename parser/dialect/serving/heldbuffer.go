@@ -16,7 +16,7 @@ var vllmBuffers = map[string]string{
 // A Repeat says what it means when a program prints the same buffer name again.
 type Repeat int
 
-// The meanings of a name that is printed again.
+// What it means when a buffer's name is printed again.
 const (
 	// RepeatSame is the same buffer: vLLM prints its KV cache twice.
 	RepeatSame Repeat = iota

@@ -14,8 +14,9 @@ var all = []*scan.Dialect{
 	&serving.ComfyUI,
 }
 
-// A buffer is read with the unit of its program, on the device or rank that the line names. Host
-// memory, estimates, sums and program source are not read. A torn size is an error.
+// In TestVLLM and the tests of the other programs, a buffer is read with the unit of its program,
+// on the device or rank that the line names. Host memory, estimates, sums and program source are
+// not read. A torn size is an error.
 func TestVLLM(t *testing.T) {
 	dialecttest.Run(t, all, []dialecttest.Case{
 		{"a buffer of one rank", `

@@ -97,7 +97,8 @@ func readLLMFree(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// newLLMCheckpoint returns an empty reading. The logger's prefix may give its rank: "[RANK 1]".
+// newLLMCheckpoint returns a checkpoint without quantities. The logger's prefix may give its rank:
+// "[RANK 1]".
 func newLLMCheckpoint(l *scan.Line, at int, name string) record.Checkpoint {
 	c := record.Checkpoint{Header: trtHeader(l, at), Name: name, Sampled: true}
 	if _, after, ok := bytes.Cut(l.Text[max(0, at-memUsageMax):at], []byte("[RANK ")); ok {

@@ -53,8 +53,8 @@ func isPState(f []byte) bool {
 	return (len(f) == 2 || len(f) == 3) && f[0] == 'P' && lex.IsDigit(f[1]) && lex.IsDigit(f[len(f)-1])
 }
 
-// headlessColumn reports whether the line, and one next to it, have an amount of memory and nothing
-// else.
+// headlessColumn reports whether the line has only an amount of memory, and so has the line before
+// or the line behind it.
 func headlessColumn(l *scan.Line) bool {
 	alone := func(text []byte) bool {
 		n, unit, ok := lex.CutNumber(text)
