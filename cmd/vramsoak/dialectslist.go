@@ -40,8 +40,8 @@ func runDialects(out io.Writer, show string) error {
 		case goFile != "":
 			yaml = fmt.Sprintf("# %s is written in Go: %s\n", show, goFile)
 		case yaml == "":
-			return fmt.Errorf("expected one of the dialects %s, found %q%s",
-				strings.Join(dialect.Names(), ", "), show, strictyaml.Meant(show, dialect.Names()))
+			return fmt.Errorf("expected one of the dialects that \"vramsoak dialects\" lists, found %q%s",
+				show, strictyaml.Meant(show, dialect.Names()))
 		}
 		text = yaml
 	}

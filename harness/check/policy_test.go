@@ -112,10 +112,9 @@ p.yaml:11:3: expected one of the keys max_growth, max_share (did you mean "max_s
   - three
 gate: [leak]
 `,
-			`p.yaml:2:11: expected a name that no built-in dialect has (` +
-				strings.Join(dialect.Names(), ", ") + `), found "transcription"
+			`p.yaml:2:11: expected a name that no built-in dialect has ("vramsoak dialects" lists them), found "transcription"
 p.yaml:3:14: expected a pattern that does not match the empty string, found "(?P<used>\\d*)"
-p.yaml:5:14: expected a regular expression of Go's (missing closing ): VRAM (?P<usde>\d+), found "VRAM (?P<usde>\\d+"
+p.yaml:5:14: expected a regular expression in Go's syntax, which has no lookaround (missing closing ): VRAM (?P<usde>\d+), found "VRAM (?P<usde>\\d+"
 p.yaml:6:11: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB), found "kB10"
 p.yaml:7:11: expected a name that no other dialect has, found "one"
 p.yaml:8:14: expected a group that reads memory, such as (?P<allocated>[\d.]+), a (?P<file>...) or a (?P<fallback>...), found "VRAM \\d+"

@@ -193,7 +193,7 @@ func (r *Reader) Add(p Place, expected, found, advice string) {
 	}
 	if len(r.Mistakes) == maxMistakes {
 		m.Expected, m.Found, m.Advice = fmt.Sprintf("at most %d mistakes", maxMistakes-1), "more",
-			"mend these first"
+			"correct these first"
 	}
 	if len(r.Mistakes) > maxMistakes || slices.ContainsFunc(r.Mistakes, func(o *Mistake) bool {
 		return *o == m

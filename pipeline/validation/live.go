@@ -204,7 +204,7 @@ func (b *Batch) failedLive(s *simulation, live *LiveRun) (why string) {
 		s.Answer = DoesNotFit
 	default:
 		f.Message = fmt.Sprintf(
-			"the real command did not end well with %s; mend that, and run it again", name)
+			"the real command did not end well with %s; correct that, and run it again", name)
 	}
 	s.checks.Join(f)
 	return why

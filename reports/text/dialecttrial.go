@@ -19,11 +19,12 @@ const around = 40
 
 // DialectTrial shows a person who writes a pattern what their dialects read in a log. It writes
 // each line that matches, with the pattern's groups marked and the records below. Then it counts
-// the lines of each dialect, or says why no line may match. It returns the number of records.
+// the lines of each dialect, or says why no line may match. It returns the number of records, without
+// those for lines that cannot be read.
 func DialectTrial(
 	w io.Writer, trials iter.Seq2[table.Trial, error], dialects []dialect.User,
 ) (records int, err error) {
-	tallies := map[string]*tally{}
+	tallies, matched := map[string]*tally{}, false
 	for _, d := range dialects {
 		tallies[d.Name] = &tally{}
 	}
@@ -32,13 +33,18 @@ func DialectTrial(
 			return records, err
 		}
 		tallies[trial.Dialect].add(&trial)
-		records += len(trial.Records)
+		matched = matched || trial.Matched()
+		for _, rec := range trial.Records {
+			if _, bad := rec.(record.SyntaxError); !bad {
+				records++
+			}
+		}
 		if _, err := io.WriteString(w, matchedLine(&trial)); err != nil {
 			return records, fmt.Errorf("write the trial: %w", err)
 		}
 	}
 	var b strings.Builder
-	if records > 0 {
+	if matched {
 		b.WriteByte('\n')
 	}
 	for _, d := range dialects {
@@ -90,7 +96,7 @@ func (t *tally) add(trial *table.Trial) {
 	t.lines++
 	for _, rec := range trial.Records {
 		switch rec.(type) {
-		case record.Checkpoint:
+		case record.Checkpoint, record.Change:
 			t.readings++
 		case record.FileStart:
 			t.files++

@@ -15,7 +15,7 @@ func readHeadless(l *scan.Line) (end int) {
 	if t := openTables(l); !t.headless {
 		t.headless = true
 		l.Bad(0, `the header of such rows before them, with "memory.used [MiB]" in it`,
-			"run nvidia-smi without noheader, or describe the rows with --dialect-file")
+			"run nvidia-smi without noheader, or describe the rows under dialects: in vramsoak.yaml")
 	}
 	return len(l.Text)
 }

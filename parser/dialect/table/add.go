@@ -94,6 +94,6 @@ func (r *reader) bad(l *scan.Line, h record.Header, expected string, at int) {
 		Expected: expected,
 		Found:    lex.Shorten(strings.ToValidUTF8(string(l.Text[at:]), "�"), 80),
 		Advice: "the line matches the pattern of the dialect " + r.program +
-			"; mend the pattern, or give it a unit",
+			"; correct the pattern, or give it a unit",
 	})
 }

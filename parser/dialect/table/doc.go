@@ -6,6 +6,6 @@
 //	programs := table.Load(r, node, taken)    // the list behind dialects:
 //	for _, d := range programs[0].Dialects() { ... }
 //
-// A pattern is a regular expression of Go's. Its needles are the literal texts that every match
+// A pattern is a regular expression in Go's syntax. Its needles are the literal texts that every match
 // has, see [Line.Literals]. Only lines with one of them are matched.
 package table

@@ -24,7 +24,7 @@ type Program struct {
 
 // A Line is one kind of line of a program.
 type Line struct {
-	// Pattern is a regular expression of Go's. It is matched with one line at a time, and may have
+	// Pattern is a regular expression in Go's syntax. It is matched with one line at a time, and may have
 	// several matches in it. Its named groups are read, see [GroupNames].
 	Pattern string
 	// Unit is the unit of numbers that have none: "MiB". A number's own unit is in its group or
@@ -125,7 +125,7 @@ func NameMistakes(name string, taken []string) []Mistake {
 		return []Mistake{{"name", "a name of lower-case letters, digits, '.', '_' and '-'"}}
 	case slices.Contains(taken, name):
 		return []Mistake{
-			{"name", "a name that no built-in dialect has (" + strings.Join(taken, ", ") + ")"},
+			{"name", `a name that no built-in dialect has ("vramsoak dialects" lists them)`},
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ func (l *Line) mistakes(program string) (all []Mistake) {
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			reason = fmt.Sprintf("%s: %s", e.Code, e.Expr)
 		}
-		wrong("pattern", "a regular expression of Go's (%s)", reason)
+		wrong("pattern", "a regular expression in Go's syntax, which has no lookaround (%s)", reason)
 		return all
 	}
 	reads := false
@@ -190,6 +190,8 @@ func (l *Line) mistakes(program string) (all []Mistake) {
 	switch gives := l.Read(program, l.Example); {
 	case gives == "":
 		wrong("example", "a line that the pattern matches")
+	case l.Gives == "" && gives == givesTorn:
+		wrong("example", "a line that gives a reading; if its numbers have no unit, add the key unit")
 	case l.Gives != "" && l.Gives != gives:
 		wrong("gives", "%s", gives)
 	}
