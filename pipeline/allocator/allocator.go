@@ -12,7 +12,8 @@ type Stream uint32
 // ignores it.
 type Block uint32
 
-// An Allocator is the caching allocator of one process on one device (DeviceCachingAllocator).
+// An Allocator is the caching allocator of one process on one device. PyTorch calls it
+// DeviceCachingAllocator.
 type Allocator struct {
 	device *Device
 	config Config
@@ -25,9 +26,10 @@ type Allocator struct {
 	pools   []pool               // two for each stream, small and large
 	streams map[Stream]int32     // index in pools
 	recent  [recentStreams]int32 // the same, for the streams used last
-	// The streams' indices in pools, in the order of the streams' numbers.
+	// The values of streams, in the order of the streams' numbers.
 	inOrder []int32
-	// Searches of the small and of the large pools, if garbage collection is on.
+	// How often freeBlock searched a small and a large pool, if garbage collection is on. This count
+	// is the clock for the age of cached blocks.
 	gcCalls [2]uint32
 
 	segments []expandable // expandable segments; index 0 is unused
@@ -58,7 +60,7 @@ func New(d *Device, c Config) *Allocator {
 
 // Malloc allocates size bytes for use on a stream. For 0 bytes it returns the zero Block, as
 // PyTorch returns a null pointer. The error is an [*OutOfMemoryError], a [*SizeError] for a
-// negative size, or, rarely, a [*DriverError] (DeviceCachingAllocator::malloc).
+// negative size, or, rarely, a [*DriverError] (PyTorch's DeviceCachingAllocator::malloc).
 func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 	if size <= 0 {
 		if size == 0 {
@@ -84,9 +86,10 @@ func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 	return Block(a.take(i, rounded, size)), nil
 }
 
-// newSegment takes a segment for a block from the driver, because no cached block fits. If the
-// driver has no memory left, newSegment releases cached memory, as little as possible, and tries
-// again. It returns 0 if memory ran out.
+// newSegment takes memory for a block of pool p from the driver, because no cached block fits. It
+// returns the index of the new free block, which may be larger than rounded bytes. If the driver
+// has no memory left, newSegment releases cached memory and tries again: first a few oversize
+// blocks, then the whole cache. It returns 0 if memory still does not suffice.
 func (a *Allocator) newSegment(p int32, rounded int64) (int32, error) {
 	if a.collects() {
 		a.collectGarbage()
@@ -109,8 +112,9 @@ func (a *Allocator) newSegment(p int32, rounded int64) (int32, error) {
 	return a.allocBlock(p, rounded)
 }
 
-// allocBlock asks the driver for a segment. It returns 0 if the driver has no memory for it
-// (alloc_block).
+// allocBlock asks the driver for a segment that can hold rounded bytes. It returns the index of the
+// segment's free block, or 0 if the driver, or the memory fraction, has no room for it (PyTorch's
+// alloc_block).
 func (a *Allocator) allocBlock(p int32, rounded int64) (int32, error) {
 	size := segmentSize(rounded)
 	if a.fraction && a.total+size > a.allowed {
@@ -135,9 +139,9 @@ func (a *Allocator) allocBlock(p int32, rounded int64) (int32, error) {
 	return i, nil
 }
 
-// take turns a free block that was removed from the cache into an allocation. If the block is much
-// larger than needed, take splits it and puts the rest back into the cache (should_split,
-// alloc_found_block).
+// take turns the free block i, which was removed from the cache, into an allocation of rounded
+// bytes and returns the allocation's index. If the block is much larger, take splits it and puts
+// the rest back into the cache (PyTorch's alloc_found_block).
 func (a *Allocator) take(i int32, rounded, requested int64) int32 {
 	b := &a.blocks[i]
 	p, wasSplit, counted := b.pool, b.isSplit(), b.segment == 0
@@ -179,7 +183,8 @@ func (a *Allocator) take(i int32, rounded, requested int64) int32 {
 	return i
 }
 
-// splits reports whether the rest of a block becomes its own block (should_split).
+// splits reports whether the rest bytes of a block of pool p become a block of their own when an
+// allocation takes rounded bytes of it (PyTorch's should_split).
 func (a *Allocator) splits(p int32, rounded, rest int64) bool {
 	if a.pools[p].small || a.config.ExpandableSegments {
 		return rest >= minBlockSize
@@ -189,8 +194,8 @@ func (a *Allocator) splits(p int32, rounded, rest int64) bool {
 
 // Free returns a block to the cache. If RecordStream named other streams for the block, the block
 // returns to the cache only when these streams are done with it. The caller must not free a handle
-// twice: the second Free does nothing, or frees a later block that has the same handle
-// (DeviceCachingAllocator::free).
+// twice: the second Free does nothing, or frees a later block that has the same handle (PyTorch's
+// DeviceCachingAllocator::free).
 func (a *Allocator) Free(h Block) {
 	if !a.live(h) {
 		return
@@ -208,7 +213,8 @@ func (a *Allocator) Free(h Block) {
 	a.cache(int32(h))
 }
 
-// cache moves an unused block into the cache and merges it with its free neighbours (free_block).
+// cache moves an unused block into the cache and merges it with its free neighbours (PyTorch's
+// free_block).
 func (a *Allocator) cache(i int32) {
 	b := &a.blocks[i]
 	size, requested := b.size, b.requested
@@ -271,14 +277,15 @@ func (a *Allocator) SetMemoryFraction(f float64) error {
 // Configure changes the settings of a running process, like
 // torch.cuda.memory._set_allocator_settings. Settings that conf does not name return to their
 // defaults, except expandable_segments and max_non_split_rounding_mb, which keep their values. The
-// error is a [*ConfigError]. As in PyTorch, the settings before the mistake take effect.
+// error is a [*ConfigError]. As in PyTorch, the settings before the mistake still take effect.
 func (a *Allocator) Configure(conf string) error {
 	err := a.config.parse(conf, false)
 	a.limits = a.config.limits()
 	return err
 }
 
-// Synchronize waits for the device: all pending events are done afterwards.
+// Synchronize waits for the device (torch.cuda.synchronize). Blocks that were freed while another
+// stream used them can then be reused.
 func (a *Allocator) Synchronize() { a.device.synchronize() }
 
 // LargestFree returns the size in bytes of the largest free block in the cache that a large

@@ -11,9 +11,9 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestFreeEnoughButNotInOnePiece is the oracle's example. Five segments of 20 MiB hold two blocks
-// of 9 MiB each. After four blocks are freed, 46 MiB are free, but an allocation of 18 MiB fails.
-// PyTorch's own library printed the expected figures and the message.
+// TestFreeEnoughButNotInOnePiece: five segments of 20 MiB hold two blocks of 9 MiB each. After four
+// blocks are freed, 46 MiB are free, but an allocation of 18 MiB fails. The expected figures and
+// the message are those that PyTorch's own library printed for these calls.
 func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 	dev := allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20})
 	a := allocator.New(dev, allocator.Config{})
@@ -114,8 +114,8 @@ func isType[E error](err error) bool {
 	return ok
 }
 
-// TestOversizePart: PyTorch frees a part of a segment if max_split_size_mb is set after the segment
-// was split. It then ends with the driver's error, as the library does for these operations.
+// TestOversizePart: max_split_size_mb is set after a segment was split. PyTorch then calls cudaFree
+// for a part of the segment, and ends with the driver's error. The model must return that error.
 func TestOversizePart(t *testing.T) {
 	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}),
 		allocator.Config{})
@@ -141,7 +141,7 @@ func TestOversizePart(t *testing.T) {
 	}
 }
 
-// TestFormatSize has what c10::CachingDeviceAllocator::format_size prints.
+// TestFormatSize compares FormatSize with the output of c10::CachingDeviceAllocator::format_size.
 func TestFormatSize(t *testing.T) {
 	for bytes, want := range map[int64]string{
 		0: "0 bytes", 1024: "1024 bytes", 1025: "1.00 KiB", 1 << 20: "1024.00 KiB",
@@ -154,8 +154,8 @@ func TestFormatSize(t *testing.T) {
 	}
 }
 
-// TestStreamOrder: the streams come in the order of PyTorch's hash table. c10/util/flat_hash_map.h
-// printed the expected orders.
+// TestStreamOrder: a streamTable lists streams in the order of PyTorch's hash table. The expected
+// orders were printed by a program that uses PyTorch's c10/util/flat_hash_map.h.
 func TestStreamOrder(t *testing.T) {
 	data, err := os.ReadFile("testdata/stream-order.txt")
 	if err != nil {

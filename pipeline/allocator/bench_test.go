@@ -9,16 +9,18 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A step of a replayed trace allocates size bytes for a slot, or frees the slot if size is 0.
+// A step of a replayed trace allocates size bytes and keeps the block in a slot, or frees the
+// slot's block if size is 0.
 type step struct {
 	slot int32
 	size int64
 }
 
-// randomTrace returns a trace in which each octave of sizes from 1 B to 64 MiB is equally frequent,
-// as with the tensors of a program with many layers. The bytes held swell to liveBytes and shrink
-// to half of it ten times, and any block may be the next to be freed. In the end all are freed, so
-// the trace can be replayed again.
+// randomTrace returns a trace of allocations and frees. Sizes are from 1 B to 64 MiB, with as many
+// between 1 and 2 KiB as between 1 and 2 MiB, as in a program with many layers. The bytes held grow
+// to liveBytes and shrink to half of it ten times, and any block may be the next to be freed. In
+// the end all are freed, so the trace can be replayed again. slots is the number of slots that the
+// steps use.
 func randomTrace(events int, liveBytes int64) (steps []step, slots int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var live []step
@@ -115,8 +117,8 @@ func BenchmarkReplayMemory(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// TestNoAllocations: once the cache is warm, an event does not allocate Go memory, on one stream or
-// several, recorded or not.
+// TestNoAllocations: once the cache is warm, Malloc and Free do not allocate Go memory. This is so
+// on one stream or several, with or without calls of RecordStream.
 func TestNoAllocations(t *testing.T) {
 	steps, slots := randomTrace(5_000, 400<<20)
 	for _, conf := range []string{

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A block is a piece of a segment (struct Block). Blocks live in one slice and refer to each other
-// by index; 0 means no block.
+// A block is a piece of a segment. Blocks live in one slice, Allocator.blocks, and refer to each
+// other by index; 0 means no block. PyTorch's type is Block.
 type block struct {
 	addr      uint64
 	size      int64 // bytes, a multiple of 512
@@ -28,7 +28,7 @@ type flags uint8
 
 const (
 	allocated flags = 1 << iota // a caller has it
-	// Memory is mapped to its addresses; only blocks of expandable segments can lack it.
+	// The block's addresses have memory. Only blocks of expandable segments can lack it.
 	mapped
 )
 
@@ -39,7 +39,8 @@ func (b *block) idle() bool { return b.flags&allocated == 0 && b.events == 0 && 
 
 func (b *block) is(f flags) bool { return b.flags&f != 0 }
 
-// newBlock returns the index of a new block of a pool. Pointers to blocks are invalid after it.
+// newBlock returns the index of a new block of a pool. It may move Allocator.blocks, so the caller
+// must fetch its pointers to blocks again.
 func (a *Allocator) newBlock(pool int32, addr uint64, size int64) int32 {
 	i := a.unused
 	if i == 0 {
@@ -57,20 +58,21 @@ func (a *Allocator) deleteBlock(i int32) {
 	a.unused = i
 }
 
-// A pool holds the free blocks of one size class on one stream. PyTorch's BlockPool holds those of
-// all streams.
+// A pool holds the free blocks of one stream and one size class: small ones for requests up to 1
+// MiB, large ones for the others. In PyTorch, one BlockPool holds the blocks of all streams.
 type pool struct {
 	stream Stream
 	small  bool
 	free   freeSet
-	// Unmapped parts of expandable segments, sorted by address: all keys have the same size.
+	// The addresses of expandable segments that have no memory, in ascending order.
 	unmapped freeSet
 }
 
-// recentStreams is the size of a small cache before the map Allocator.streams.
+// recentStreams is the number of streams whose pools poolOf finds without the map
+// Allocator.streams.
 const recentStreams = 16
 
-// poolOf returns the index of the pool that serves size bytes on a stream (get_pool).
+// poolOf returns the index of the pool that serves size bytes on a stream (PyTorch's get_pool).
 func (a *Allocator) poolOf(size int64, s Stream) int32 {
 	recent := &a.recent[s%recentStreams]
 	i := *recent
@@ -87,7 +89,8 @@ func (a *Allocator) poolOf(size int64, s Stream) int32 {
 	return i
 }
 
-// addStream makes the two pools of a stream, the small one first, and returns its index.
+// addStream makes the two pools of a stream, the small one first, and returns the index of the
+// small one.
 func (a *Allocator) addStream(s Stream) int32 {
 	i := int32(len(a.pools))
 	a.pools = append(a.pools, pool{stream: s, small: true}, pool{stream: s})
@@ -99,7 +102,7 @@ func (a *Allocator) addStream(s Stream) int32 {
 	return i
 }
 
-// insertFree puts a block into the cache (BlockPool::insert_into_blocks).
+// insertFree puts a block into the cache (PyTorch's BlockPool::insert_into_blocks).
 func (a *Allocator) insertFree(i int32) {
 	b := &a.blocks[i]
 	b.gcBase = a.gcCalls[b.pool&1]
@@ -111,8 +114,9 @@ func (a *Allocator) removeFree(i int32) {
 	a.pools[b.pool].free.remove(newKey(b.size, b.addr, i))
 }
 
-// merge merges src, a neighbour of dst, into it, and returns the bytes gained. It returns 0 if src
-// is in use, or if only one of the two is mapped (try_merge_blocks).
+// merge extends block dst by its neighbour src, deletes src, and returns the size of src. It does
+// nothing and returns 0 if src is in use, or if only one of the two is mapped (PyTorch's
+// try_merge_blocks).
 func (a *Allocator) merge(dst, src int32) int64 {
 	if src == 0 {
 		return 0

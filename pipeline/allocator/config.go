@@ -9,12 +9,15 @@ import (
 // A Config is a parsed PYTORCH_CUDA_ALLOC_CONF. The zero Config is the default.
 type Config struct {
 	MaxSplitSize int64 // bytes: blocks of this or more are not split; 0: no limit
-	// How many bytes larger than the request such a block may be; 0: the default, 20 MiB.
+	// How many bytes larger than the request a block of MaxSplitSize or more may be; 0: the default,
+	// 20 MiB.
 	MaxNonSplitRounding int64
-	// Fraction of the memory fraction's limit above which unused segments are released; 0: never.
+	// The reserved memory above which unused segments are released, as a fraction of the limit that
+	// SetMemoryFraction set; 0: never.
 	GarbageCollectionThreshold float64
 	ExpandableSegments         bool
-	// For sizes from 1 MiB, 2 MiB, 4 MiB ...; 0: sizes are rounded to 512 bytes.
+	// The number of parts into which each range of sizes is divided: below 2 MiB, from 2 to 4 MiB,
+	// from 4 to 8 MiB and so on. A size is rounded up to the end of its part; 0: to 512 bytes.
 	RoundupPower2Divisions [roundupIntervals]int64
 }
 
@@ -36,8 +39,8 @@ func ParseConfig(conf string) (Config, error) {
 type ConfigError struct {
 	Offset int    // of the mistake, in bytes
 	Found  string // the text there; empty at the end
-	// PyTorch's message. It says only "stoi", "stoul" or "stod" for a text that is not a number or
-	// too large.
+	// PyTorch's message. If a text is not a number, or too large a number, it is only "stoi", "stoul"
+	// or "stod".
 	Text string
 }
 

@@ -10,8 +10,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestConfigAccepted lists settings that PyTorch's own library accepts. Their effects were found by
-// allocating with it.
+// TestConfigAccepted lists settings that PyTorch's own library accepts. Allocations with that
+// library showed what each setting does.
 func TestConfigAccepted(t *testing.T) {
 	all := func(n int64) (d [16]int64) {
 		for i := range d {
@@ -27,9 +27,9 @@ func TestConfigAccepted(t *testing.T) {
 		{"max_split_size_mb:64", allocator.Config{MaxSplitSize: 64 << 20}},
 		// Blanks are ignored.
 		{" max_split_size_mb : 6 4 ", allocator.Config{MaxSplitSize: 64 << 20}},
-		// stoi ignores what follows the number.
+		// stoi ignores the text after the number.
 		{"max_split_size_mb:64MB", allocator.Config{MaxSplitSize: 64 << 20}},
-		// A very large number.
+		// PyTorch takes a negative number for a very large one: no limit.
 		{"max_split_size_mb:-1", allocator.Config{}},
 		{"max_split_size_mb:64,", allocator.Config{MaxSplitSize: 64 << 20}},
 		{"max_split_size_mb:64,max_split_size_mb:128", allocator.Config{MaxSplitSize: 128 << 20}},
@@ -175,7 +175,8 @@ func TestConfigRefused(t *testing.T) {
 }
 
 // TestConfigure: while a process runs, settings that are not named go back to their defaults,
-// except two. The settings before a mistake stay in force.
+// except two: expandable_segments and max_non_split_rounding_mb. The settings before a mistake take
+// effect.
 func TestConfigure(t *testing.T) {
 	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 30}),
 		allocator.Config{

@@ -5,13 +5,15 @@ import (
 	"strings"
 )
 
-// A token of a configuration: one of , : [ ] or the text between them, without blanks.
+// A token of a configuration such as "max_split_size_mb:64": one of , : [ ] or the text between
+// them, without blanks.
 type token struct {
 	text   string
 	offset int
 }
 
-// lexConfig splits a configuration (CUDAAllocatorConfig::lexArgs).
+// lexConfig splits a value of PYTORCH_CUDA_ALLOC_CONF into tokens (PyTorch's
+// CUDAAllocatorConfig::lexArgs).
 func lexConfig(conf string) []token {
 	var tokens []token
 	var text []byte
@@ -38,7 +40,8 @@ func lexConfig(conf string) []token {
 	return tokens
 }
 
-// A configParser has a current token. err is the first mistake; after it everything reads as empty.
+// A configParser reads tokens into a Config; tokens[at] is the current one. err is the first
+// mistake. After it the methods set nothing more.
 type configParser struct {
 	*Config
 	conf   string
@@ -48,8 +51,9 @@ type configParser struct {
 	err    *ConfigError
 }
 
-// parse applies a configuration (CUDAAllocatorConfig::parseArgs). First it sets everything except
-// expandable_segments and max_non_split_rounding_mb to its default.
+// parse applies a configuration. loads is true if the process begins with it. First parse sets
+// everything except expandable_segments and max_non_split_rounding_mb to its default (PyTorch's
+// CUDAAllocatorConfig::parseArgs).
 func (c *Config) parse(conf string, loads bool) error {
 	c.MaxSplitSize = 0
 	c.RoundupPower2Divisions = [roundupIntervals]int64{}
@@ -68,7 +72,7 @@ func (c *Config) parse(conf string, loads bool) error {
 	return nil
 }
 
-// option reads one option and stops at its last token.
+// option reads one option, such as max_split_size_mb:64, and stops at its last token.
 func (p *configParser) option() {
 	switch key := p.tokens[p.at].text; key {
 	case "max_split_size_mb":
@@ -104,7 +108,8 @@ func (p *configParser) option() {
 	}
 }
 
-// fail records the first mistake, at the current token.
+// fail records a mistake at the current token, with PyTorch's message, unless there was a mistake
+// before.
 func (p *configParser) fail(text string) {
 	if p.err == nil {
 		p.err = &ConfigError{Offset: len(p.conf), Text: text}
@@ -114,14 +119,15 @@ func (p *configParser) fail(text string) {
 	}
 }
 
-// expect checks the current token (consumeToken).
+// expect records a mistake if the current token is not this text (PyTorch's consumeToken).
 func (p *configParser) expect(text string) {
 	if p.at >= len(p.tokens) || p.tokens[p.at].text != text {
 		p.fail("Error parsing CachingAllocator settings, expected " + text)
 	}
 }
 
-// value skips a colon and returns the value; missing is the message if there is no value.
+// value skips a colon and returns the text after it. missing is the error message for a text that
+// ends after the colon.
 func (p *configParser) value(missing string) (string, bool) {
 	p.at++
 	p.expect(":")
@@ -134,7 +140,7 @@ func (p *configParser) value(missing string) (string, bool) {
 	return "", false
 }
 
-// integer reads a whole number like C++'s stoi.
+// integer converts a text to a number as C++'s stoi does.
 func (p *configParser) integer(text string) int64 {
 	n, mistake := stoi(text)
 	if mistake != "" {
@@ -143,8 +149,9 @@ func (p *configParser) integer(text string) int64 {
 	return n
 }
 
-// mebibytes reads a number of MiB above 20 and returns bytes. A negative number gives a negative
-// result, because a size_t wraps around (parseMaxSplitSize, parseMaxNonSplitRoundingSize).
+// mebibytes reads a number of MiB above 20 and returns bytes. For a negative number it returns -1
+// MiB: PyTorch's size_t would wrap around to a very large size. PyTorch's functions are
+// parseMaxSplitSize and parseMaxNonSplitRoundingSize.
 func (p *configParser) mebibytes(key string) int64 {
 	text, ok := p.value("Error, expecting " + key + " value")
 	if !ok {
@@ -160,7 +167,8 @@ func (p *configParser) mebibytes(key string) int64 {
 	return n << 20
 }
 
-// garbageCollectionThreshold is parseGarbageCollectionThreshold.
+// garbageCollectionThreshold reads a number between 0 and 1 (PyTorch's
+// parseGarbageCollectionThreshold).
 func (p *configParser) garbageCollectionThreshold() {
 	text, ok := p.value("Error, expecting garbage_collection_threshold value")
 	if !ok {
@@ -179,8 +187,8 @@ func (p *configParser) garbageCollectionThreshold() {
 	}
 }
 
-// boolean reads True or False. missing is the message if there is no value, for options with their
-// own.
+// boolean reads True or False. missing is the error message for a text that ends before the value,
+// or "" for the message that most options have.
 func (p *configParser) boolean(key, missing string) bool {
 	expected := "Expected a single True/False argument for " + key
 	if missing == "" {
@@ -193,7 +201,8 @@ func (p *configParser) boolean(key, missing string) bool {
 	return text == "True"
 }
 
-// pinnedNumRegisterThreads is parsePinnedNumRegisterThreads.
+// pinnedNumRegisterThreads checks that the number is a power of 2 up to 128; the model does not use
+// it (PyTorch's parsePinnedNumRegisterThreads).
 func (p *configParser) pinnedNumRegisterThreads() {
 	text, ok := p.value("Error, expecting pinned_num_register_threads value")
 	if !ok {
@@ -207,8 +216,8 @@ func (p *configParser) pinnedNumRegisterThreads() {
 	}
 }
 
-// backend is parseAllocatorConfig. A process can begin with the other backend but cannot switch to
-// it.
+// backend reads the allocator's backend, which must be native. PyTorch also accepts cudaMallocAsync
+// at the start of a process, but cannot switch to it later (PyTorch's parseAllocatorConfig).
 func (p *configParser) backend() {
 	text, ok := p.value("Error parsing backend value")
 	switch {
@@ -223,8 +232,8 @@ func (p *configParser) backend() {
 	}
 }
 
-// roundupPower2Divisions is parseRoundUpPower2Divisions: one number for all intervals, or
-// [MIB:N,MIB:N,>:N].
+// roundupPower2Divisions reads one number for all intervals, such as 4, or a list of sizes in MiB
+// with the number for each, such as [256:1,512:2,>:8] (PyTorch's parseRoundUpPower2Divisions).
 func (p *configParser) roundupPower2Divisions() {
 	text, ok := p.value("Error, expecting roundup_power2_divisions value")
 	if !ok {
@@ -277,7 +286,7 @@ func (p *configParser) roundupPower2Divisions() {
 			}
 			p.RoundupPower2Divisions[last] = n
 		}
-		// If the list ends here without a bracket, PyTorch reads beyond it and misses the comma.
+		// After a list without its closing bracket, PyTorch reports that a comma is missing.
 		if p.at+1 >= len(p.tokens) || p.tokens[p.at+1].text != "]" {
 			p.at++
 			p.expect(",")
@@ -285,7 +294,7 @@ func (p *configParser) roundupPower2Divisions() {
 	}
 }
 
-// fill sets the divisions of an interval and of all intervals after it.
+// fill sets the divisions of the interval with index from, and of all later ones, to n.
 func (p *configParser) fill(from int, n int64) {
 	for i := from; i < roundupIntervals; i++ {
 		p.RoundupPower2Divisions[i] = n

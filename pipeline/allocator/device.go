@@ -20,16 +20,17 @@ const (
 	highestVA = uint64(0x7fff00000000) * 8 // and where they end
 )
 
-// A DeviceConfig describes a card.
+// A DeviceConfig describes a card and its driver.
 type DeviceConfig struct {
 	Total     int64 // bytes that CUDA reports as the card's memory
 	Overhead  int64 // bytes never available: contexts, other processes
 	Placement Placement
-	// An event is done only after a synchronization, as if the other streams were always busy.
+	// Events of other streams are done only after a synchronization, as if these streams were always
+	// busy. Otherwise they are done at once.
 	PendingEvents bool
 }
 
-// A Device is a card's memory and its driver: cudaMalloc, cudaFree, and the cuMem calls of
+// A Device models a card's memory and its driver: cudaMalloc, cudaFree, and the cuMem calls of
 // expandable segments.
 type Device struct {
 	config DeviceConfig
@@ -42,7 +43,7 @@ type Device struct {
 
 type hole struct{ addr, size uint64 }
 
-// NewDevice returns an empty card.
+// NewDevice returns a device on which nothing is allocated.
 func NewDevice(c DeviceConfig) *Device {
 	return &Device{config: c, holes: []hole{{lowestVA, highestVA - lowestVA}}}
 }
@@ -53,7 +54,8 @@ func (d *Device) Free() int64 { return d.config.Total - d.config.Overhead - d.us
 // Total returns the bytes that cudaMemGetInfo reports as total.
 func (d *Device) Total() int64 { return d.config.Total }
 
-// malloc is cudaMalloc: size bytes, in whole pages.
+// malloc models cudaMalloc. It takes size bytes, rounded up to whole pages of 2 MiB. ok is false if
+// the device has no memory or no addresses left.
 func (d *Device) malloc(size int64) (addr uint64, ok bool) {
 	size = pages(size)
 	if !d.take(size) {
@@ -62,7 +64,7 @@ func (d *Device) malloc(size int64) (addr uint64, ok bool) {
 	return d.reserve(uint64(size))
 }
 
-// free is cudaFree of a result of malloc for size bytes. It waits for the device.
+// free models cudaFree for an address that malloc returned for size bytes. It waits for the device.
 func (d *Device) free(addr uint64, size int64) {
 	d.synchronize()
 	size = pages(size)
@@ -70,7 +72,8 @@ func (d *Device) free(addr uint64, size int64) {
 	d.unreserve(addr, uint64(size))
 }
 
-// take is cuMemCreate without a handle: size bytes of the card, a multiple of a page.
+// take models cuMemCreate: it takes size bytes, a multiple of 2 MiB, from the device's free memory.
+// It returns false if the device has less.
 func (d *Device) take(size int64) bool {
 	if size > d.Free() {
 		return false
@@ -79,11 +82,11 @@ func (d *Device) take(size int64) bool {
 	return true
 }
 
-// give is cuMemRelease.
+// give models cuMemRelease: it gives size bytes back to the device.
 func (d *Device) give(size int64) { d.used -= size }
 
-// reserve is cuMemAddressReserve: size bytes of the address space. It fails only if that is used
-// up.
+// reserve models cuMemAddressReserve: it reserves size bytes of the address space. ok is false if
+// no hole in the address space is large enough.
 func (d *Device) reserve(size uint64) (addr uint64, ok bool) {
 	if d.config.Placement == Down {
 		for i := len(d.holes) - 1; i >= 0; i-- {
@@ -112,7 +115,7 @@ func (d *Device) reserve(size uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// unreserve is cuMemAddressFree.
+// unreserve models cuMemAddressFree: it makes addresses free again.
 func (d *Device) unreserve(addr, size uint64) {
 	if d.config.Placement == Up {
 		return
@@ -138,14 +141,14 @@ func (d *Device) unreserve(addr, size uint64) {
 	}
 }
 
-// record is cudaEventRecord; it returns the event's number.
+// record models cudaEventRecord. It returns the event's number.
 func (d *Device) record() uint64 { d.recorded++; return d.recorded }
 
-// done is cudaEventQuery.
+// done models cudaEventQuery. It reports whether the event is done.
 func (d *Device) done(event uint64) bool { return !d.config.PendingEvents || event <= d.synced }
 
-// synchronize is cudaDeviceSynchronize.
+// synchronize models cudaDeviceSynchronize: all recorded events are done afterwards.
 func (d *Device) synchronize() { d.synced = d.recorded }
 
-// pages rounds up to whole pages.
+// pages rounds a size up to whole pages of 2 MiB.
 func pages(size int64) int64 { return (size + grain - 1) / grain * grain }

@@ -12,15 +12,16 @@
 //	a.Snapshot()                 // torch.cuda.memory_snapshot()
 //
 // The rules and constants are those of the native backend in PyTorch v2.6.0,
+// The rules and constants are those of the native backend in PyTorch v2.6.0,
 // c10/cuda/CUDACachingAllocator.cpp and c10/cuda/CUDAAllocatorConfig.cpp. Each function here names
 // the one that it models. A [Device] models the driver: it counts the card's memory and places
 // segments at addresses. Addresses matter because PyTorch uses, among free blocks of the same size,
 // the one with the lowest address.
 //
-// Three tests check that the model is exact. make oracle compares it with PyTorch's own library on
-// a fake driver: package trace prints the same lines to the last byte. TestRecorded compares it
-// with snapshots recorded on real cards. TestInvariants checks the sums after every operation.
-//
+// Three tests check that the model is exact. make oracle replays traces with PyTorch's own library
+// on a fake driver, and with package trace on the model: both must print the same bytes.
+// TestRecorded compares the model with snapshots recorded on real cards. TestInvariants checks the
+// allocator's sums after every operation.
 // Not modelled: the cudaMallocAsync backend, sharing between processes, private pools and CUDA
 // graphs.
 //

@@ -3,7 +3,7 @@ package allocator
 import "slices"
 
 // RecordStream records that another stream uses a live block too, so that Free waits for that
-// stream: torch.Tensor.record_stream (DeviceCachingAllocator::recordStream).
+// stream: torch.Tensor.record_stream (PyTorch's DeviceCachingAllocator::recordStream).
 func (a *Allocator) RecordStream(h Block, s Stream) {
 	if !a.live(h) {
 		return
@@ -25,8 +25,8 @@ func (a *Allocator) RecordStream(h Block, s Stream) {
 	}
 }
 
-// insertEvents records an event on each stream that uses a block. The block returns to the cache
-// when all events are done (insert_events).
+// insertEvents records an event on each stream that uses a freed block. When all these events are
+// done, processEvents puts the block into the cache (PyTorch's insert_events).
 func (a *Allocator) insertEvents(i int32) {
 	b := &a.blocks[i]
 	streams := a.uses[b.uses]
@@ -52,8 +52,8 @@ func (a *Allocator) insertEvents(i int32) {
 	b.uses = 0
 }
 
-// processEvents moves blocks into the cache whose events are done. It checks the events of each
-// stream in turn, oldest first (process_events).
+// processEvents moves the blocks whose events are done into the cache. It checks each stream's
+// events from the oldest on, up to the first that is not done (PyTorch's process_events).
 func (a *Allocator) processEvents() {
 	for k := 0; a.pending.count > 0 && k < len(a.pending.slots); {
 		if !a.pending.holds(k) {
@@ -74,8 +74,8 @@ func (a *Allocator) processEvents() {
 	}
 }
 
-// synchronizeEvents waits for all events and moves their blocks into the cache
-// (synchronize_and_free_events).
+// synchronizeEvents waits for all events and moves their blocks into the cache (PyTorch's
+// synchronize_and_free_events).
 func (a *Allocator) synchronizeEvents() {
 	if a.pending.count == 0 {
 		return

@@ -1,15 +1,16 @@
 package allocator
 
-// An expandable segment is a range of addresses, larger than the device. Pages are mapped into it
-// as they are needed (struct ExpandableSegment).
+// An expandable segment is a range of addresses, larger than the device's memory. Pages of memory
+// are mapped into it as they are needed (PyTorch's ExpandableSegment).
 type expandable struct {
 	addr uint64
 	size int64 // bytes of addresses
 	page int64 // bytes mapped at once: 2 MiB in the small pool, 20 MiB in the large one
 }
 
-// allocExpandable gets a block by mapping pages. It returns 0 if there is no memory for them
-// (try_allocate_expandable_block).
+// allocExpandable gets a free block of at least size bytes by mapping pages, removes it from the
+// cache and returns its index. It returns 0 if there is no memory for the pages (PyTorch's
+// try_allocate_expandable_block).
 func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	i, err := a.expandableBlock(p, size)
 	if i == 0 || err != nil {
@@ -31,9 +32,9 @@ func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	return i, nil
 }
 
-// expandableBlock finds the lowest address where free and unmapped blocks together have size bytes,
-// if need be in a new segment. It returns 0 if the device has no memory at all
-// (find_expandable_block).
+// expandableBlock finds the lowest address at which free and unmapped blocks together have size
+// bytes, if need be in a new segment. It returns the index of the first of these blocks, or 0 if
+// the device has no memory at all (PyTorch's find_expandable_block).
 func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	for i := range a.pools[p].unmapped.from(0) {
 		b := &a.blocks[i]
@@ -73,8 +74,8 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	return i, nil
 }
 
-// madeRoom resets the room of unmapped blocks near a block that became free: the block after it,
-// and all blocks before it up to the first block in use.
+// madeRoom resets the room of unmapped blocks near block i, which became free: of the block after
+// it, and of all blocks before it up to the first block in use.
 func (a *Allocator) madeRoom(i int32) {
 	b := &a.blocks[i]
 	if n := b.next; n != 0 && !a.blocks[n].is(mapped) {
@@ -87,7 +88,8 @@ func (a *Allocator) madeRoom(i int32) {
 	}
 }
 
-// addSegment adds an expandable segment, in an unused entry if there is one.
+// addSegment adds an expandable segment and returns its index. It uses an unused entry of
+// Allocator.segments if there is one.
 func (a *Allocator) addSegment(e expandable) int32 {
 	for i := 1; i < len(a.segments); i++ {
 		if a.segments[i].size == 0 {
@@ -99,8 +101,9 @@ func (a *Allocator) addSegment(e expandable) int32 {
 	return int32(len(a.segments) - 1)
 }
 
-// mapBlock maps pages at the beginning of an unmapped block and puts the result into the cache
-// (map_block).
+// mapBlock maps pages of at least size bytes at the beginning of the unmapped block i, and puts the
+// mapped part into the cache. It returns false if the device has no memory for them (PyTorch's
+// map_block).
 func (a *Allocator) mapBlock(i int32, size int64) bool {
 	b := &a.blocks[i]
 	page := a.segments[b.segment].page
@@ -132,8 +135,8 @@ func (a *Allocator) mapBlock(i int32, size int64) bool {
 	return true
 }
 
-// unmapBlock unmaps the pages that lie within a free block. It releases the segment if none of it
-// is left (unmap_block).
+// unmapBlock gives the memory of whole pages within the free block i back to the device. If the
+// segment then has no memory left, its addresses are freed too (PyTorch's unmap_block).
 func (a *Allocator) unmapBlock(i int32) {
 	b := &a.blocks[i]
 	e := a.segments[b.segment]
@@ -179,7 +182,7 @@ func (a *Allocator) unmapBlock(i int32) {
 	}
 }
 
-// splice links a new block between two neighbours (Block::splice).
+// splice links block i between two neighbours, either of which may be 0 (PyTorch's Block::splice).
 func (a *Allocator) splice(i, before, after int32) {
 	b := &a.blocks[i]
 	b.prev, b.next = before, after

@@ -8,8 +8,8 @@ import (
 // Config returns the settings in force.
 func (a *Allocator) Config() Config { return a.config }
 
-// Check compares everything that the allocator keeps with what follows from its blocks. It returns
-// the first difference. The allocator must be the device's only user.
+// Check recomputes the allocator's statistics, pools and free addresses from its blocks, and
+// returns the first difference as an error. The allocator must be the device's only user.
 func (a *Allocator) Check() error {
 	c := checker{a: a, unusedBlocks: map[int32]bool{}, pendingOf: map[int32]int32{}}
 	for i := a.unused; i != 0; i = a.blocks[i].next {
@@ -56,7 +56,7 @@ type checker struct {
 	addresses, held uint64
 }
 
-// block checks a block against its neighbours and adds it to the sums.
+// block checks block i against its neighbours and adds it to the sums in want.
 func (c *checker) block(i int32) error {
 	a, b := c.a, &c.a.blocks[i]
 	switch {
@@ -112,7 +112,8 @@ func (c *checker) block(i int32) error {
 	return nil
 }
 
-// segment checks that the blocks from the first one on make a whole segment.
+// segment checks that block i, the first one of its segment, and the blocks after it fill the whole
+// segment.
 func (c *checker) segment(i int32) error {
 	a, head := c.a, &c.a.blocks[i]
 	var size int64
@@ -133,7 +134,7 @@ func (c *checker) segment(i int32) error {
 	return nil
 }
 
-// pool checks that a pool holds the free and the unmapped blocks in order, and no others.
+// pool checks that a pool holds its free and its unmapped blocks in order, and no others.
 func (c *checker) pool(i int32) error {
 	p := &c.a.pools[i]
 	err := c.set(&p.free, func(b *block) (int64, bool) {
@@ -235,8 +236,8 @@ func (c *checker) sums() error {
 	return nil
 }
 
-// Order inserts and erases streams in a table like PyTorch's, and returns the order in which the
-// table lists them.
+// Order gives tests access to a streamTable, which lists streams in the order of PyTorch's hash
+// table.
 type Order struct{ t streamTable }
 
 // NewOrder returns an empty table.
@@ -262,7 +263,7 @@ func (o *Order) Erase(s Stream) {
 	}
 }
 
-// Streams returns them all.
+// Streams returns all streams in the order of the table.
 func (o *Order) Streams() []Stream {
 	var streams []Stream
 	for k := range o.t.slots {

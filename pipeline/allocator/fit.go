@@ -1,7 +1,7 @@
 package allocator
 
-// freeBlock removes the best fit from the cache and returns it, or 0 if nothing fits
-// (get_free_block).
+// freeBlock removes from pool p the smallest cached block that can hold size bytes. It returns the
+// block's index, or 0 if no cached block fits (PyTorch's get_free_block).
 func (a *Allocator) freeBlock(p int32, size int64) int32 {
 	if a.collects() {
 		a.gcCalls[p&1]++
@@ -29,9 +29,10 @@ func (a *Allocator) freeBlock(p int32, size int64) int32 {
 	return i
 }
 
-// fitExpandable chooses another block if the best fit lies in an expandable segment: the next
-// larger one that can grow less or, if expandable segments were switched off, the first that lies
-// in no expandable segment.
+// fitExpandable chooses a block instead of the one at a position, the best fit, which lies in an
+// expandable segment. While the next larger block has less unmapped room behind it, that one is
+// better. If expandable segments were switched off, it chooses the first block that lies in none;
+// false means that there is none.
 func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
 	if !a.config.ExpandableSegments {
 		ok := true

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFreeSet: a freeSet has the keys of a sorted slice, while it grows to many chunks and shrinks
-// to none.
+// TestFreeSet compares a freeSet with a sorted slice of the same keys, while both grow to many
+// chunks and shrink to none.
 func TestFreeSet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var set freeSet
@@ -21,7 +21,7 @@ func TestFreeSet(t *testing.T) {
 	for n := range 40_000 {
 		if grows := n/10_000%2 == 0; len(sorted) == 0 || r.Float64() < 0.5 && grows || grows &&
 			r.Float64() < 0.4 {
-			// Few sizes, and addresses up to the highest one.
+			// Only 40 sizes, so that addresses decide too, and addresses up to the highest one.
 			k := newKey(512*(1+r.Int64N(40)), highestVA-512*uint64(1+r.IntN(1<<20)), int32(n))
 			set.insert(k)
 			sorted = slices.Insert(sorted, find(k), k)

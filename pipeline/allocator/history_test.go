@@ -14,15 +14,15 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestHistoryCutOff: a snapshot can be replayed wherever its history begins. The test writes the
-// model's own history as PyTorch does and cuts off its beginning as max_entries does. It then
-// replays what package snapshot makes of the rest: first the blocks that were held at the cut, then
-// the events. In the end all blocks must be as they were. Of the segments' addresses, only the
-// order must agree.
+// TestHistoryCutOff: a snapshot can be replayed wherever its history begins. PyTorch keeps only the
+// last max_entries events. The test makes a history with the model, cuts off its beginning, and
+// replays the operations that package snapshot makes of the rest: first the blocks that were held
+// at the cut, then the events. In the end all blocks must be as they were in the first run. Of the
+// segments' addresses, only the order must agree.
 //
-// One thing is in no file: the size of a block that was allocated before the history and freed
-// during it, next to a block that was freed earlier. It may have up to 1 MiB more than was
-// requested. For this reason 3 of 4,000 such histories end differently.
+// A snapshot lacks one thing: the size of a block that was allocated before the cut and freed after
+// it, if its neighbour was freed before. Such a block may have up to 1 MiB more than was requested.
+// For this reason 3 of 4,000 such histories end differently, but none with the seeds of this test.
 func TestHistoryCutOff(t *testing.T) {
 	for seed := range uint64(30) {
 		for _, conf := range []string{
@@ -79,7 +79,7 @@ func perform(t *testing.T, model *allocator.Allocator, live map[int]allocator.Bl
 	}
 }
 
-// history returns the history of a random program as a snapshot has it. The program allocates on
+// history returns the history of a random program, as a snapshot has it. The program allocates on
 // two streams, frees, and sometimes empties the cache.
 func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 	t.Helper()
@@ -136,7 +136,7 @@ func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 				})
 			}
 			model.Free(o.block)
-		// a trace places the parts of expandable segments next to each other
+		// Not with expandable segments: a trace places their parts next to each other, as they were not.
 		case n == 99 && !strings.HasPrefix(conf, "expandable"):
 			model.EmptyCache()
 		}

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// C++'s string conversions read the longest number at the beginning of a text and ignore the rest:
-// "64MB" is 64. Their error message is only the name of the function, such as "stoi", and PyTorch
-// shows its users nothing else.
+// The functions below convert texts as C++ does: they read the longest number at the beginning of a
+// text and ignore the rest, so "64MB" is 64. Their error message is only the name of the C++
+// function, such as "stoi", and PyTorch shows its users nothing else.
 
-// stoi is std::stoi.
+// stoi converts like std::stoi.
 func stoi(s string) (n int64, mistake string) {
 	neg, digits := cInteger(s)
 	if digits == "" {
@@ -27,7 +27,7 @@ func stoi(s string) (n int64, mistake string) {
 	return int64(u), ""
 }
 
-// stoul is std::stoul, which accepts a sign too.
+// stoul converts like std::stoul, which accepts a sign too: "-1" is the largest number.
 func stoul(s string) (n uint64, mistake string) {
 	neg, digits := cInteger(s)
 	u, err := strconv.ParseUint(digits, 10, 64)
@@ -40,7 +40,7 @@ func stoul(s string) (n uint64, mistake string) {
 	return u, ""
 }
 
-// stod is std::stod.
+// stod converts like std::stod.
 func stod(s string) (f float64, mistake string) {
 	number := cFloat(strings.TrimLeft(s, cSpace))
 	if number == "" {
@@ -58,7 +58,7 @@ func stod(s string) (f float64, mistake string) {
 
 const cSpace = " \t\n\v\f\r" // what isspace accepts
 
-// cInteger returns the sign and the digits of a whole number at the beginning of a text.
+// cInteger returns the sign and the digits of the whole number at the beginning of a text.
 func cInteger(s string) (neg bool, digits string) {
 	s = strings.TrimLeft(s, cSpace)
 	if s != "" && (s[0] == '-' || s[0] == '+') {
@@ -119,7 +119,8 @@ func cFloat(s string) string {
 	return sign + prefix + number
 }
 
-// exact reports whether a very small number that cFloat returned equals f exactly.
+// exact reports whether a number that cFloat returned as text equals f exactly. stod asks this of
+// numbers below 2^-1022.
 func exact(number string, f float64) bool {
 	if f == 0 {
 		mantissa, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(number, "+-"), "0x"), "p")
@@ -132,7 +133,7 @@ func exact(number string, f float64) bool {
 	return err == nil && b.Cmp(big.NewFloat(f)) == 0
 }
 
-// span returns how many of a text's first bytes belong to a set.
+// span returns the length of the longest beginning of s that has only bytes of set.
 func span(s, set string) int {
 	n := 0
 	for n < len(s) && strings.IndexByte(set, s[n]) >= 0 {

@@ -9,7 +9,7 @@ import (
 // torch.cuda.OutOfMemoryError. All sizes are in bytes, at the time of the failure.
 type OutOfMemoryError struct {
 	Size int64 // the caller's request
-	// The request to the driver, as in the message: the segment that would have held it.
+	// The size of the segment that the allocator asked the driver for, as in PyTorch's message.
 	Requested   int64
 	Stream      Stream // the stream of the request
 	Fraction    bool   // a memory fraction was set
@@ -18,11 +18,11 @@ type OutOfMemoryError struct {
 	DeviceFree  int64
 	Allocated   int64
 	Reserved    int64
-	// The largest free block in the cache of this stream; it was too small.
+	// The largest free block in the cache that the request could use; it was too small.
 	LargestFree int64
 }
 
-// Error returns PyTorch's message (DeviceCachingAllocator::malloc).
+// Error returns PyTorch's message word for word.
 func (e *OutOfMemoryError) Error() string {
 	return e.Facts() +
 		" If reserved but unallocated memory is large try setting" +
@@ -31,12 +31,14 @@ func (e *OutOfMemoryError) Error() string {
 		" (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
 }
 
-// Request returns the beginning of the message: "CUDA out of memory. Tried to allocate 2.00 GiB".
+// Request returns the beginning of PyTorch's message, such as "CUDA out of memory. Tried to
+// allocate 2.00 GiB".
 func (e *OutOfMemoryError) Request() string {
 	return "CUDA out of memory. Tried to allocate " + FormatSize(e.Requested)
 }
 
-// Facts returns the message without its advice, which is always the same.
+// Facts returns PyTorch's message without its last sentences, the advice to set
+// PYTORCH_CUDA_ALLOC_CONF.
 func (e *OutOfMemoryError) Facts() string {
 	allowed := ""
 	if e.Fraction {
@@ -49,7 +51,8 @@ func (e *OutOfMemoryError) Facts() string {
 		FormatSize(e.Reserved-e.Allocated) + " is reserved by PyTorch but unallocated."
 }
 
-// FormatSize prints bytes like PyTorch's messages (c10::CachingDeviceAllocator::format_size).
+// FormatSize prints a number of bytes as PyTorch's messages do, such as "2.00 GiB" (PyTorch's
+// c10::CachingDeviceAllocator::format_size).
 func FormatSize(bytes int64) string {
 	in := func(unit float64, name string) string {
 		return strconv.FormatFloat(float64(bytes)/unit, 'f', 2, 64) + name
@@ -65,7 +68,7 @@ func FormatSize(bytes int64) string {
 	return in(1<<30, " GiB")
 }
 
-// A SizeError is the request of a negative size.
+// A SizeError is the refusal of a negative size.
 type SizeError struct{ Size int64 }
 
 func (e *SizeError) Error() string {

@@ -48,7 +48,7 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// FuzzOperations checks the properties of TestInvariants with inputs that coverage selects.
+// FuzzOperations checks the properties of TestInvariants for operations that the fuzzer chooses.
 func FuzzOperations(f *testing.F) {
 	f.Add(int64(100), uint8(0), []byte("12345678abcdefgh87654321hgfedcba"))
 	f.Fuzz(func(t *testing.T, mib int64, setup uint8, ops []byte) {
@@ -71,7 +71,7 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// A machine performs operations and checks the allocator after each.
+// A machine performs operations, each chosen by a number, and checks the allocator after each.
 type machine struct {
 	t    fataler
 	a    *allocator.Allocator

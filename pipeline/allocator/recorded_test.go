@@ -15,16 +15,16 @@ import (
 // TestRecorded compares the model with real GPUs. The model gets the requests that real programs
 // made to PyTorch's allocator, as memory snapshots recorded them. The driver's choice of addresses
 // is not modelled: where the recording has a cudaMalloc, the model's driver offers that address and
-// no other, so a superfluous cudaMalloc fails. Every address that the real allocator returned must
-// be the model's. Every cudaMalloc and cudaFree must come at the same event with the same size. In
-// the end all segments must be the same, block by block.
+// no other, so a superfluous cudaMalloc fails. The model must return the same addresses as the real
+// allocator. Every cudaMalloc and cudaFree must come at the same event with the same size. In the
+// end all segments must be the same, block by block.
 //
-// Only one recording begins with an empty allocator (silmont2000, mem-snapshot). For the others,
-// the blocks that were held at the beginning are first built from the file, see
-// [snapshot.Device.Ops]. The two recordings of 2023 (yiyi) have no history, so that is all.
+// Only one recording begins with an empty allocator, the one with held: 0. For the others, the test
+// first builds the blocks that were held at the beginning, see [snapshot.Device.Ops]. Two
+// recordings have no allocations (yiyi-*.pickle); they only test this building.
 func TestRecorded(t *testing.T) {
-	// Counted with Python's own pickle: Counter(e["action"] for t in snapshot["device_traces"]
-	// for e in t).
+	// The counts come from Python's own pickle module, by Counter(e["action"] for t in
+	// snapshot["device_traces"] for e in t).
 	recordings := []struct {
 		file string
 		want recorded
@@ -68,8 +68,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// recorded counts what a recording has: segments held before it, calls of the driver, allocations
-// and frees.
+// recorded counts what a recording has: segments held before its first event, calls of the driver,
+// allocations and frees.
 type recorded struct{ held, driver, allocations, frees int }
 
 func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
@@ -134,14 +134,14 @@ func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
 	return n
 }
 
-// A call is a call of the driver.
+// A call is a call of the driver, such as cudaMalloc, at an address.
 type call struct {
 	kind    int
 	address uint64
 	size    int64
 }
 
-// driverCalls returns the calls of the driver that the events contain.
+// driverCalls returns the calls of the driver among the events.
 func driverCalls(events []snapshot.Event) (calls []call) {
 	kinds := map[snapshot.Action]allocator.SegmentEventKind{
 		snapshot.SegmentAlloc: allocator.SegmentAlloc, snapshot.SegmentFree: allocator.SegmentFree,
@@ -155,8 +155,8 @@ func driverCalls(events []snapshot.Event) (calls []call) {
 	return calls
 }
 
-// heldBefore returns the segments in the file that no event allocated. No recording frees one of
-// them.
+// heldBefore returns the addresses and sizes of the segments that the program held before the first
+// event: those in the file that no event allocated. No recording frees one of them.
 func heldBefore(d *snapshot.Device) (ranges [][2]uint64) {
 	for _, s := range d.Segments {
 		made := slices.ContainsFunc(d.Events, func(e snapshot.Event) bool {
@@ -169,7 +169,8 @@ func heldBefore(d *snapshot.Device) (ranges [][2]uint64) {
 	return ranges
 }
 
-// inFile returns the segments in the file, and inModel those of the model, in the same form.
+// inFile returns the segments that the file lists, and inModel those of the model, in the same
+// form.
 func inFile(d *snapshot.Device) []record.Segment { return d.Map().Segments }
 
 func inModel(a *allocator.Allocator) (out []record.Segment) {

@@ -1,10 +1,10 @@
 package allocator
 
-// collects reports whether garbage collection is on. Its threshold needs a memory fraction.
+// collects reports whether garbage collection is on: it needs a threshold and a memory fraction.
 func (a *Allocator) collects() bool { return a.fraction && a.config.GarbageCollectionThreshold > 0 }
 
 // collectGarbage releases whole cached segments that were unused for a long time, until the
-// reserved memory is below the threshold (garbage_collect_cached_blocks).
+// reserved memory is below the threshold (PyTorch's garbage_collect_cached_blocks).
 func (a *Allocator) collectGarbage() {
 	threshold := int64(a.config.GarbageCollectionThreshold * float64(a.allowed))
 	if a.total <= threshold {
@@ -46,9 +46,10 @@ func (a *Allocator) collectGarbage() {
 	}
 }
 
-// releaseAvailable releases one cached oversize block that is large enough, or several that are
-// large enough together, the largest first. It needs max_split_size
-// (release_available_cached_blocks).
+// releaseAvailable releases cached oversize blocks, of max_split_size or more, from pool p: one
+// that is large enough for size bytes, or several that are large enough together, the largest
+// first. It reports whether it released that much. Without max_split_size it does nothing
+// (PyTorch's release_available_cached_blocks).
 func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	if a.limits.maxSplit == unlimited {
 		return false, nil
@@ -82,9 +83,10 @@ func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	return released >= size, nil
 }
 
-// releaseOversize is releaseBlock for an oversize block. The block may be only a part of a segment,
-// split off before max_split_size was set. PyTorch calls cudaFree for the address of such a part.
-// The driver refuses that or, for the first part, frees the whole segment.
+// releaseOversize releases the oversize block i to the driver. The block may be only a part of a
+// segment, split off before max_split_size was set. PyTorch then calls cudaFree with the address of
+// the part. The driver refuses that or, for the first part, frees the whole segment. In both cases
+// the model returns a [*DriverError].
 func (a *Allocator) releaseOversize(i int32) error {
 	if b := &a.blocks[i]; b.isSplit() {
 		a.stats.DeviceFrees++
@@ -101,16 +103,18 @@ func (a *Allocator) releaseOversize(i int32) error {
 func (a *Allocator) EmptyCache() { a.releaseCached() }
 
 // releaseCached waits for all streams. Then it releases all free segments, and all free pages of
-// expandable segments (release_cached_blocks).
+// expandable segments (PyTorch's release_cached_blocks).
 func (a *Allocator) releaseCached() {
 	a.synchronizeEvents()
 	a.releaseClass(1)
 	a.releaseClass(0)
 }
 
-// releaseClass releases the large (1) or the small (0) pools of all streams (release_blocks).
+// releaseClass releases what is free in the large (1) or the small (0) pools of all streams
+// (PyTorch's release_blocks).
 func (a *Allocator) releaseClass(class int32) {
-	// Smaller blocks are parts of a segment, or hold no whole page of an expandable one.
+	// A smaller block cannot be released: it is only a part of a segment, or has no whole page of an
+	// expandable one.
 	least := [2]int64{smallBuffer, minLargeAlloc}[class]
 	// Make the list first: releasing changes the cache.
 	list := a.scratch[:0]
@@ -135,7 +139,7 @@ func (a *Allocator) releaseClass(class int32) {
 	}
 }
 
-// releaseBlock returns a free, whole segment to the driver (release_block).
+// releaseBlock returns the free block i, a whole segment, to the driver (PyTorch's release_block).
 func (a *Allocator) releaseBlock(i int32) {
 	b := &a.blocks[i]
 	a.stats.DeviceFrees++

@@ -8,16 +8,16 @@ const (
 	smallSize    = 1 << 20  // kSmallSize: largest "small" allocation
 	smallBuffer  = 2 << 20  // kSmallBuffer: small allocations are packed in segments of this
 	largeBuffer  = 20 << 20 // kLargeBuffer: large allocations may be packed in segments of this
-	// kMinLargeAlloc: allocations between 1 and 10 MiB may use kLargeBuffer.
+	// kMinLargeAlloc: requests below this, but above kSmallSize, get segments of kLargeBuffer.
 	minLargeAlloc = 10 << 20
 	roundLarge    = 2 << 20 // kRoundLarge: larger segments are rounded up to this
 
-	// More than any device has. Larger requests are searched for as this, so that no sum of sizes
-	// overflows.
+	// More than any device has. The allocator treats larger requests like this one, so that no sum of
+	// sizes overflows.
 	maxSize = 1 << 62
 )
 
-// round returns the size of the block that serves size bytes (round_size).
+// round returns the size of the block that serves size bytes (PyTorch's round_size).
 func (l *limits) round(size int64) int64 {
 	if size < minBlockSize {
 		return minBlockSize
@@ -33,15 +33,16 @@ func (l *limits) round(size int64) int64 {
 	return (size + minBlockSize - 1) &^ (minBlockSize - 1)
 }
 
-// roundupPower2 rounds up to the next division. Divisions cut the range between two powers of two
-// into equal parts, a power of two of them (roundup_power2_next_division). Use it if a division has
-// more than 512 bytes.
+// roundupPower2 cuts the range between two powers of two into divisions equal parts, and rounds
+// size up to the end of its part. divisions is a power of two, and a part must have more than 512
+// bytes (PyTorch's roundup_power2_next_division).
 func roundupPower2(size, divisions int64) int64 {
 	division := int64(1) << (bits.Len64(uint64(size)) - bits.Len64(uint64(divisions)))
 	return (size + division - 1) &^ (division - 1)
 }
 
-// segmentSize returns the size of the segment that serves a rounded size (get_allocation_size).
+// segmentSize returns the size of the segment that serves a rounded size (PyTorch's
+// get_allocation_size).
 func segmentSize(rounded int64) int64 {
 	switch {
 	case rounded <= smallSize:

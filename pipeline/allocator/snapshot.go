@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// A Segment is memory that the allocator holds from the driver. In an expandable segment it is a
-// range without gaps.
+// A Segment is memory that the allocator holds from the driver. Of an expandable segment it is one
+// range of mapped addresses without gaps.
 type Segment struct {
 	Address   uint64
 	Size      int64 // bytes
 	Allocated int64 // bytes of them in live blocks
-	// Bytes of them in live blocks, and in freed blocks that other streams still use.
+	// Bytes in live blocks, and in freed blocks that other streams still use.
 	Active     int64
 	Stream     Stream
 	Large      bool // it belongs to the large pool
@@ -19,7 +19,7 @@ type Segment struct {
 	Blocks     []SegmentBlock // sorted by address, without gaps
 }
 
-// A SegmentBlock is a piece of a segment.
+// A SegmentBlock is a block of a segment.
 type SegmentBlock struct {
 	Size      int64
 	Requested int64 // for a free block, the request of its last caller
@@ -41,8 +41,7 @@ func (s BlockState) String() string {
 	return [...]string{"inactive", "allocated", "active_pending_free"}[s]
 }
 
-// Snapshot returns all segments sorted by address: torch.cuda.memory_snapshot
-// (DeviceCachingAllocator::snapshot).
+// Snapshot returns all segments sorted by address: torch.cuda.memory_snapshot.
 func (a *Allocator) Snapshot() []Segment {
 	var segments []Segment
 	for i := range a.blocks {
@@ -76,7 +75,8 @@ func (a *Allocator) Snapshot() []Segment {
 	return segments
 }
 
-// A SegmentEvent is an event between the allocator and the driver.
+// A SegmentEvent says that the allocator took memory from the driver or gave it back, or that an
+// allocation failed.
 type SegmentEvent struct {
 	Kind    SegmentEventKind
 	Address uint64 // for OOM, the bytes that the device had free, as PyTorch records it
@@ -84,7 +84,7 @@ type SegmentEvent struct {
 	Stream  Stream
 }
 
-// A SegmentEventKind is the kind of an event.
+// A SegmentEventKind says what happened in a SegmentEvent.
 type SegmentEventKind int
 
 // The kinds of events, named as in PyTorch's TraceEntry.
@@ -100,8 +100,8 @@ func (k SegmentEventKind) String() string {
 	return [...]string{"SEGMENT_ALLOC", "SEGMENT_FREE", "SEGMENT_MAP", "SEGMENT_UNMAP", "OOM"}[k]
 }
 
-// OnSegment calls a function at each event, or none for nil. The function runs inside the call that
-// causes the event, so it must not call the allocator.
+// OnSegment sets the function that is called at each SegmentEvent, or none if f is nil. The
+// function runs inside the call that causes the event, so it must not call the allocator.
 func (a *Allocator) OnSegment(f func(SegmentEvent)) { a.onSegment = f }
 
 func (a *Allocator) event(k SegmentEventKind, addr uint64, size int64, p int32) {

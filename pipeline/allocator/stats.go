@@ -8,13 +8,13 @@ func (s *Stat) add(n int64) {
 	s.Peak = max(s.Peak, s.Current)
 }
 
-// Stats are the allocator's figures, as in torch.cuda.memory_stats under the key "….all".
+// Stats are the figures of torch.cuda.memory_stats whose keys end in ".all".
 type Stats struct {
 	// Bytes.
 	Allocated Stat // in live blocks, rounded: torch.cuda.memory_allocated
 	Reserved  Stat // held from the driver: torch.cuda.memory_reserved
 	Active    Stat // allocated, or freed while other streams still use it
-	// Free, but in a segment with other parts in use; expandable segments do not count.
+	// Free bytes in segments of which other parts are in use; expandable segments do not count.
 	InactiveSplit Stat
 	Requested     Stat // requested by the callers, of what is active
 
@@ -33,7 +33,8 @@ type Stats struct {
 	OversizeSegments    Stat // segments of max_split_size or more
 }
 
-// Stats returns the figures. They keep changing.
+// Stats returns the allocator's figures. The pointer stays valid: the figures behind it change with
+// each operation.
 func (a *Allocator) Stats() *Stats { return &a.stats }
 
 // ResetPeak sets each figure's peak to its current value: torch.cuda.reset_peak_memory_stats.

@@ -2,7 +2,8 @@ package allocator
 
 import "math/bits"
 
-// An event is recorded on a stream that uses a block when the block is freed.
+// An event is recorded when a block is freed that another stream uses. When the stream has done its
+// work up to the event, the block can be reused.
 type event struct {
 	number uint64
 	block  int32
@@ -10,11 +11,11 @@ type event struct {
 
 // A streamTable maps streams to their pending events. Its iteration order is the same as that of
 // PyTorch's hash table (ska::flat_hash_map in c10/util/flat_hash_map.h). The order affects the
-// statistics: the peak of inactive splits depends on which of two neighbours is merged first.
+// statistics: the peak of InactiveSplit depends on which of two neighbours is merged first.
 //
-// It is a robin-hood hash table: a stream is in its home slot or a few slots after it. If two
-// streams want a slot, the one further from home gets it. The table has more slots than hash
-// values, by the largest distance from home.
+// It is a robin-hood hash table: a stream is in its home slot, which its hash value names, or a few
+// slots after it. If two streams want a slot, the one further from home gets it. The table has a
+// few slots more than hash values, so that streams can move on from the last home slot.
 type streamTable struct {
 	slots   []slot
 	buckets int // number of hash values; 0 before the first insertion
@@ -38,7 +39,8 @@ func (t *streamTable) reset() { t.resize(0, minLookups-1, 63) }
 
 func (t *streamTable) resize(buckets, lookups, shift int) {
 	t.buckets, t.lookups, t.shift, t.count = buckets, lookups, shift, 0
-	// The last slot ends the walk. PyTorch's has distance 0 there; it holds no stream.
+	// The last slot ends every walk over the table. As in PyTorch it has distance 0 and holds no
+	// stream.
 	n := max(buckets, 1) + lookups
 	if cap(t.slots) < n {
 		t.slots = make([]slot, n)
@@ -53,9 +55,9 @@ func (t *streamTable) resize(buckets, lookups, shift int) {
 // holds reports whether a slot has a stream.
 func (t *streamTable) holds(k int) bool { return t.slots[k].distance >= 0 && k < len(t.slots)-1 }
 
-// home returns the first slot to try for a stream. It hashes as c10 does: the bits of the
-// c10::Stream (device type CUDA is 1, device 0, the handle), times 2^64 over the golden ratio
-// (fibonacci_hash_policy).
+// home returns the first slot to try for a stream, that is its hash value. c10 multiplies the bits
+// of the c10::Stream (device type CUDA is 1, device 0, the handle) by 2^64 over the golden ratio
+// and takes the highest bits (PyTorch's fibonacci_hash_policy).
 func (t *streamTable) home(s Stream) int {
 	hash := uint64(1)<<56 | uint64(s)*16
 	return int((11400714819323198485 * hash) >> t.shift)
@@ -94,7 +96,7 @@ func (t *streamTable) emplace(s Stream) int {
 	}
 }
 
-// put inserts a stream with its events.
+// put inserts a stream together with its events, and returns its slot.
 func (t *streamTable) put(in slot) int {
 	k := t.emplace(in.stream)
 	t.slots[k].events = in.events
@@ -115,7 +117,8 @@ func (t *streamTable) grow() {
 	t.old = old
 }
 
-// erase empties a slot. Streams behind it that are not at home move up.
+// erase empties slot k. Streams in the slots after it that are not in their home slots move up by
+// one.
 func (t *streamTable) erase(k int) {
 	t.spare = append(t.spare, t.slots[k].events[:0])
 	t.count--
@@ -126,7 +129,7 @@ func (t *streamTable) erase(k int) {
 	t.slots[k] = slot{distance: -1}
 }
 
-// clear empties all slots and keeps their number.
+// clear removes all streams but keeps the number of slots.
 func (t *streamTable) clear() {
 	for k := range t.slots {
 		if t.holds(k) {
@@ -137,7 +140,7 @@ func (t *streamTable) clear() {
 	t.count = 0
 }
 
-// list returns an empty list for events.
+// list returns an empty list for events, one that was used before if possible.
 func (t *streamTable) list() []event {
 	n := len(t.spare)
 	if n == 0 {

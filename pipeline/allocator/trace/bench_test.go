@@ -16,8 +16,8 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// workload returns a trace, as text, of a program that does not run out of memory with PyTorch's
-// default settings.
+// workload returns a random trace, as text, of a program on a card of capacity bytes. It also
+// returns the settings to replay it with.
 func workload(conf string, capacity int64, streams, events int) (trace.Settings, []byte) {
 	s := trace.Settings{Conf: conf, Capacity: capacity, Streams: streams}
 	var text []byte
@@ -38,12 +38,12 @@ func newAllocator(tb testing.TB, s trace.Settings) (*allocator.Device, *allocato
 	return device, allocator.New(device, config)
 }
 
-// BenchmarkReplayQuiet reads and replays a trace without printing its operations.
+// BenchmarkReplayQuiet measures reading and replaying a trace without printing its operations.
 func BenchmarkReplayQuiet(b *testing.B) {
 	benchmarkReplay(b, trace.Options{Quiet: true, NoSnapshot: true})
 }
 
-// BenchmarkReplay prints a line for each operation.
+// BenchmarkReplay measures reading and replaying a trace, with a line printed for each operation.
 func BenchmarkReplay(b *testing.B) { benchmarkReplay(b, trace.Options{NoSnapshot: true}) }
 
 func benchmarkReplay(b *testing.B, o trace.Options) {
@@ -61,7 +61,7 @@ func benchmarkReplay(b *testing.B, o trace.Options) {
 	b.ReportMetric(events*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
-// The traces of TestSpeed.
+// workloads are the traces of TestSpeed.
 var workloads = []struct {
 	name, conf string
 	capacity   int64
@@ -74,7 +74,8 @@ var workloads = []struct {
 	{"four streams", "", 24 << 30, 4},
 }
 
-// BenchmarkModel measures the model alone: what a simulation pays for an allocation or a free.
+// BenchmarkModel measures the allocations and frees of the model alone, without reading a trace or
+// printing.
 func BenchmarkModel(b *testing.B) {
 	const events = 2_000_000
 	for _, w := range workloads {
@@ -109,8 +110,9 @@ func BenchmarkModel(b *testing.B) {
 	}
 }
 
-// TestSpeed prints how fast the oracle and vramsoak replay the same traces in turn, in events per
-// second of processor time, and how much memory the model takes. make bench-allocator runs it.
+// TestSpeed prints how fast PyTorch's own allocator (the oracle) and vramsoak replay the same
+// traces, in events per second of processor time, and how much memory the model takes. The two take
+// turns. make bench-allocator runs it.
 func TestSpeed(t *testing.T) {
 	program := os.Getenv("VRAMSOAK")
 	if oracle == "" || program == "" {
@@ -143,8 +145,8 @@ func TestSpeed(t *testing.T) {
 		bytesALiveBlock, perEvent)
 }
 
-// speed returns the events per second of processor time, which other programs on the machine hardly
-// change.
+// speed runs a command that replays a number of events. It returns the events per second of
+// processor time, which other programs on the machine hardly change.
 func speed(t *testing.T, cmd *exec.Cmd, events int) float64 {
 	t.Helper()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -157,8 +159,8 @@ func speed(t *testing.T, cmd *exec.Cmd, events int) float64 {
 func median(v []float64) float64 { return slices.Sorted(slices.Values(v))[len(v)/2] }
 
 // memory measures the memory that the model takes for a million live blocks, with the table of
-// their IDs. It also counts the model's own allocations per event while as many blocks are freed as
-// allocated.
+// their IDs. perEvent is the number of Go allocations per pair of a free and an allocation, in a
+// phase in which the number of live blocks stays the same.
 func memory(t *testing.T) (bytesALiveBlock, perEvent float64) {
 	t.Helper()
 	const blocks, steady = 1_000_000, 4_000_000

@@ -12,7 +12,8 @@
 //
 // [Read] reads a trace of any length. [Replay] runs it on the model of the allocator and prints the
 // allocator's statistics after each operation. ci/oracle builds a program that does the same with
-// PyTorch's own library on a fake driver. The model is right if both outputs are equal to the byte:
+// PyTorch's own library on a fake driver. The tests call this program the oracle. The model is
+// right if both print the same bytes:
 //
 //	device := allocator.NewDevice(allocator.DeviceConfig{Total: 16 << 30})
 //	totals, err := trace.Replay(os.Stdout, trace.Read(file, "run.trace"), device,

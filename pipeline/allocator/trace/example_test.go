@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// ExampleReplay replays a trace on a card of 100 MiB.
+// ExampleReplay replays a trace on a simulated card of 100 MiB.
 func ExampleReplay() {
 	text := strings.NewReader("a 1 31457280\nf 1\na 2 1000\n")
 	device := allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20})

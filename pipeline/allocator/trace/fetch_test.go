@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestFetch runs the tests of the script that unpacks PyTorch's library for the oracle.
+// TestFetch runs ci/oracle/fetch_test.py. It tests the script that downloads and unpacks PyTorch's
+// library, with which ci/oracle builds the program that the model is compared with.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")

@@ -16,8 +16,9 @@ import (
 )
 
 // TestGolden replays short traces that each show one rule. It compares the output of the model with
-// that of PyTorch's own allocator. If the oracle is built (make oracle), it must print the same;
-// UPDATE=1 then writes what the oracle prints. The goldens never come from the model.
+// what PyTorch's own allocator (the oracle) printed before. If the oracle is built (make oracle),
+// it must print the same now; UPDATE=1 then writes the oracle's output to the goldens. They never
+// come from the model.
 func TestGolden(t *testing.T) {
 	golden.Each(t, "../../../fixtures/allocator/*.txtar", func(t *testing.T, c golden.Case) {
 		settings := readSettings(t, string(c.Part("settings")))
@@ -45,7 +46,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// runOracle returns what the oracle prints for a trace.
+// runOracle returns the output of PyTorch's own allocator for a trace.
 func runOracle(t *testing.T, s trace.Settings, text []byte) []byte {
 	t.Helper()
 	cmd := oracleCommand(s, "-")
@@ -59,7 +60,7 @@ func runOracle(t *testing.T, s trace.Settings, text []byte) []byte {
 	return out
 }
 
-// readSettings reads lines such as capacity=100M.
+// readSettings reads settings from lines such as capacity=100M.
 func readSettings(t *testing.T, text string) trace.Settings {
 	t.Helper()
 	var s trace.Settings

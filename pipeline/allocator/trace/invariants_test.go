@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// outcomes runs a trace to learn which of its allocations succeed.
+// outcomes runs a trace on the model, to know which of its allocations succeed.
 type outcomes struct {
 	allocator *allocator.Allocator
 	blocks    map[uint64]allocator.Block
@@ -31,7 +31,8 @@ func (o *outcomes) live(id uint64) bool {
 	return is
 }
 
-// do performs an operation. It returns false if PyTorch would end with it.
+// do performs an operation. It returns false if PyTorch would end the process with an error other
+// than out of memory.
 func (o *outcomes) do(op trace.Op) bool {
 	a := o.allocator
 	var err error
@@ -65,7 +66,8 @@ func (o *outcomes) do(op trace.Op) bool {
 	return err == nil
 }
 
-// checked yields a trace. After each operation it compares the allocator's figures with its blocks.
+// checked yields the operations of a trace. After each one has run on the allocator, it checks that
+// the allocator's figures agree with its blocks.
 func checked(t *testing.T, s trace.Settings, ops []trace.Op, d *allocator.Device,
 	a *allocator.Allocator,
 ) iter.Seq2[trace.Op, error] {
@@ -79,8 +81,8 @@ func checked(t *testing.T, s trace.Settings, ops []trace.Op, d *allocator.Device
 	}
 }
 
-// check compares the allocator's figures with its segments and blocks, and with the bytes used on
-// the device.
+// check compares the allocator's figures with its segments and blocks, and with used, the bytes
+// that the allocator took from the device. It names the operation in its errors.
 func check(t *testing.T, after trace.Op, used int64, a *allocator.Allocator) {
 	t.Helper()
 	var allocated, active, reserved, activeBlocks, inactiveSplit, inactiveSplits, segments int64

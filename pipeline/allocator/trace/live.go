@@ -8,11 +8,11 @@ import (
 )
 
 // A live table finds live blocks by their IDs. An ID may be any number, even the address of a
-// former block, so this is a hash table. It uses open addressing, so that an event allocates
-// nothing.
+// former block, so this is a hash table and not a slice. It uses open addressing, so that an
+// operation does not allocate Go memory.
 type live struct {
 	slots []slot // the number of slots is a power of two
-	// The hash is keyed by a random factor, so that no trace can have IDs that all collide.
+	// Both are random, so that nobody can write a trace in which all IDs have the same hash.
 	mask, factor uint64
 	shift        int // turns a hash into the index of a slot
 	count        int
@@ -41,14 +41,15 @@ func (l *live) resize(slots int) {
 	}
 }
 
-// home returns the first slot to search for an ID. It folds the two halves of a 128-bit product, as
-// wyhash mixes; one factor contains the ID.
+// home returns the first slot to search for an ID: its hash. It multiplies to 128 bits and folds
+// the two halves, as the hash function wyhash does.
 func (l *live) home(id uint64) int {
 	hi, lo := bits.Mul64(id^l.mask, l.factor)
 	return int((hi ^ lo) >> l.shift)
 }
 
-// find returns the slot of an ID, or the free slot for it.
+// find returns the slot of an ID. If the table lacks the ID, it returns the free slot in which the
+// ID belongs.
 func (l *live) find(id uint64) (i int, found bool) {
 	mask := len(l.slots) - 1
 	for i = l.home(id); l.slots[i].taken; i = (i + 1) & mask {
@@ -59,7 +60,7 @@ func (l *live) find(id uint64) (i int, found bool) {
 	return i, false
 }
 
-// get returns the block of an ID. An allocation of 0 bytes has the zero block.
+// get returns the block of a live ID. For an allocation of 0 bytes that is the zero block.
 func (l *live) get(id uint64) (block allocator.Block, found bool) {
 	i, found := l.find(id)
 	return l.slots[i].block, found
@@ -75,8 +76,7 @@ func (l *live) put(id uint64, block allocator.Block) {
 	l.count++
 }
 
-// take removes and returns the block of an ID. It moves IDs up that were pushed from their home
-// slot.
+// take removes an ID and returns its block. Later IDs that could not have their home slot move up.
 func (l *live) take(id uint64) (block allocator.Block, found bool) {
 	i, found := l.find(id)
 	if !found {

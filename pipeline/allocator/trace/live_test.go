@@ -7,13 +7,13 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestLive: the table of live blocks behaves like a map, for any IDs.
+// TestLive compares the table of live blocks with a Go map, for any IDs.
 func TestLive(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for name, id := range map[string]func() uint64{
 		"counted":   func() uint64 { return r.Uint64N(5000) },
 		"addresses": func() uint64 { return 0x7f0000000000 + r.Uint64N(5000)<<21 },
-		// The worst IDs for Fibonacci hashing: multiplied by its factor they are small numbers.
+		// The worst IDs for Fibonacci hashing, a hash with a fixed factor: all would have the same hash.
 		"one place of a fixed hash": func() uint64 { return r.Uint64N(5000) * 0xf1de83e19937733d },
 		"high":                      func() uint64 { return ^uint64(0) - r.Uint64N(5000) },
 	} {

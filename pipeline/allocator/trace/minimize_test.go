@@ -10,9 +10,10 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// minimize writes the shortest trace it finds on which the model and the oracle differ. It starts
-// from a trace that differs at an operation, and deletes whatever can go while a difference stays
-// (Zeller's delta debugging). All operations on a block are deleted together.
+// minimize writes a trace to the file short: the shortest one it finds on which the model and
+// PyTorch's own allocator (the oracle) print different lines. It starts from the trace at path,
+// which differs at an operation, and deletes whatever can go while a difference stays (Zeller's
+// delta debugging). All operations on a block are deleted together.
 func minimize(t *testing.T, s trace.Settings, path string, operation int, short string) {
 	t.Helper()
 	ops := readOps(t, path)
@@ -86,7 +87,8 @@ func byBlock(ops []trace.Op) [][]trace.Op {
 	return units
 }
 
-// shrink deletes units, large groups of them first, while the rest still differs.
+// shrink deletes units, large groups of them first, as long as the operations left over still give
+// a difference. It returns the units that remain.
 func shrink(units [][]trace.Op, differs func([]trace.Op) bool) []trace.Op {
 	for size := max(1, len(units)/2); ; size /= 2 {
 		for begin := 0; begin < len(units); {

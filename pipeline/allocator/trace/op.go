@@ -7,7 +7,7 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A Kind is the kind of an operation: its letter in a trace.
+// A Kind is the kind of an operation: its letter in a trace, see the package's description.
 type Kind byte
 
 // The kinds of operations.
@@ -30,16 +30,16 @@ type Op struct {
 	OnStream bool
 	Stream   allocator.Stream // of Malloc and RecordStream
 	Line     int              // in the trace, from 1
-	// Names a block from its Malloc to its Free; for Malloc, Free and RecordStream.
+	// The block's name from its Malloc to its Free; for Malloc, Free and RecordStream.
 	ID       uint64
 	Size     int64   // bytes, of Malloc
 	Fraction float64 // of MemoryFraction
 	Conf     string  // of Configure
-	// Text is the line, if AppendTo would write it differently.
+	// Text is the operation's line in the trace, if AppendTo would write it differently; else "".
 	Text string
 }
 
-// AppendTo appends the operation as in a trace, without the line's end.
+// AppendTo appends the operation's line in a trace, without the line's end.
 func (o *Op) AppendTo(b []byte) []byte {
 	if o.Text != "" {
 		return append(b, o.Text...)

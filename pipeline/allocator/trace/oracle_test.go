@@ -18,11 +18,12 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// oracle is the path of PyTorch's own allocator on a fake driver, which ci/oracle/build.sh builds.
-// It is "" if the oracle is not built. make oracle sets it.
+// oracle is the path of the program that replays traces with PyTorch's own allocator on a fake
+// driver. ci/oracle/build.sh builds it, and make oracle sets the variable. It is "" if the program
+// was not built.
 var oracle = os.Getenv("ORACLE")
 
-// oracleCommand returns the command that runs the oracle on a trace with some settings.
+// oracleCommand returns the command that replays the trace at path with the oracle.
 func oracleCommand(s trace.Settings, path string) *exec.Cmd {
 	arguments := []string{path}
 	if s.Segments {
@@ -59,7 +60,8 @@ func placementName(p allocator.Placement) string {
 	}[p]
 }
 
-// reproduce returns a command that shows how the two differ on a trace.
+// reproduce returns a shell command that shows how the outputs of the model and of the oracle
+// differ for the trace at path.
 func reproduce(s trace.Settings, path string) string {
 	ours := fmt.Sprintf("bin/vramsoak replay %s --capacity %d --overhead %d --conf '%s' "+
 		"--placement %s", path, s.Capacity, s.Overhead, s.Conf,
@@ -88,8 +90,8 @@ func (d *difference) Error() string {
 	return fmt.Sprintf("operation %d:\n  ours:   %s\n  oracle: %s", d.operation, d.ours, d.theirs)
 }
 
-// A comparison is a writer for the model's output, in whole lines. It compares them with the
-// oracle's output.
+// A comparison is a writer for the model's output, in whole lines. It compares each line with the
+// oracle's output; at the first that differs, Write returns a [*difference].
 type comparison struct {
 	theirs     io.Reader
 	perOp      int // lines per operation that begin with its name
@@ -137,7 +139,8 @@ func (c *comparison) count(lines []byte) {
 	}
 }
 
-// isOp reports whether a line of the output belongs to an operation.
+// isOp reports whether a line of the output is that of an operation, not of a segment, a snapshot
+// or the end.
 func isOp(line []byte) bool {
 	return len(line) > 0 && line[0] != ' ' && !bytes.HasPrefix(line, []byte("SNAPSHOT ")) &&
 		!bytes.HasPrefix(line, []byte("END "))
@@ -148,8 +151,8 @@ func firstLine(b []byte) string {
 	return string(line)
 }
 
-// differ replays a trace on both. It returns a [*difference], or the error if one of them cannot be
-// run.
+// differ replays a trace with the model, and the file at path, which holds the same trace, with the
+// oracle. The error is a [*difference] if the outputs differ. The other results are the model's.
 func differ(s trace.Settings, path string, ops iter.Seq2[trace.Op, error]) (trace.Totals,
 	*allocator.Stats, error,
 ) {
@@ -221,7 +224,7 @@ func writeTrace(t testing.TB, path string, ops iter.Seq[trace.Op]) {
 	}
 }
 
-// differOnFile replays the trace in a file on both.
+// differOnFile replays the trace at path with the model and with the oracle, see differ.
 func differOnFile(s trace.Settings, path string) (trace.Totals, *allocator.Stats, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -33,7 +33,7 @@ func appendStat(b []byte, name string, s allocator.Stat) []byte {
 
 func appendHex(b []byte, n uint64) []byte { return strconv.AppendUint(append(b, "0x"...), n, 16) }
 
-// appendStream appends a stream like C prints its handle, a pointer.
+// appendStream appends a stream as C prints its handle, a pointer: "0x10", or "(nil)" for stream 0.
 func appendStream(b []byte, s allocator.Stream) []byte {
 	if s == 0 {
 		return append(b, "(nil)"...)
@@ -42,7 +42,7 @@ func appendStream(b []byte, s allocator.Stream) []byte {
 	return appendHex(b, uint64(s)*alignment)
 }
 
-// appendSegment appends the lines of a segment and of its blocks.
+// appendSegment appends the line of a segment and the lines of its blocks.
 func appendSegment(b []byte, s *allocator.Segment) []byte {
 	b = appendHex(append(b, "  SEG "...), s.Address)
 	b = strconv.AppendInt(append(b, " size="...), s.Size, 10)

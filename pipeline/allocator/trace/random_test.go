@@ -10,11 +10,11 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Random makes a trace of a number of events to try the settings with. The same seed gives the same
-// trace. It allocates what training and inference do: tensors of few exact sizes, activations of
-// batches of any length, caches that grow, and sizes near the allocator's bounds. The live bytes go
-// up and down, so memory sometimes runs out. The model runs the trace while it is made, so a block
-// whose allocation failed is not used.
+// Random makes a trace of a number of events for tests with these settings. The same seed gives the
+// same trace. It allocates what training and inference do: tensors of few exact sizes, activations
+// of batches of any length, caches that grow, and sizes near the allocator's bounds. The live bytes
+// go up and down, so memory sometimes runs out. While Random makes the trace, it runs it on the
+// model; so it knows which allocations failed, and does not use their blocks.
 func (s Settings) Random(seed uint64, events int) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		conf, err := allocator.ParseConfig(s.Conf)
@@ -31,7 +31,7 @@ func (s Settings) Random(seed uint64, events int) iter.Seq[Op] {
 	}
 }
 
-// Device returns the card that the settings describe.
+// Device returns a new card as the settings describe it.
 func (s Settings) Device() *allocator.Device {
 	return allocator.NewDevice(allocator.DeviceConfig{
 		Total: s.Capacity, Overhead: s.Overhead, Placement: s.Placement,
@@ -39,7 +39,7 @@ func (s Settings) Device() *allocator.Device {
 	})
 }
 
-// A program is a made-up program.
+// A program makes the operations of a random trace and performs them on the model.
 type program struct {
 	settings Settings
 	rand     *rand.Rand
@@ -62,14 +62,15 @@ type program struct {
 	maxSplit int64 // max_split_size_mb in bytes, at present
 }
 
-// A tensor is a live block of a program.
+// A tensor is a live block of the program.
 type tensor struct {
 	id     uint64
 	size   int64
 	stream allocator.Stream
 }
 
-// maxHeld limits the live tensors. A large model has as many weights and activations.
+// maxHeld limits the number of live tensors: a large model has about so many weights and
+// activations.
 const maxHeld = 3000
 
 func (p *program) run() {
@@ -102,7 +103,8 @@ func (p *program) run() {
 	}
 }
 
-// begin draws the program's own features: the sizes of its tensors, and what it calls at its start.
+// begin draws what stays the same for the whole trace: the sizes of most tensors, the number of
+// caches, and the memory fraction.
 func (p *program) begin() {
 	widths := []int64{80, 128, 192, 384, 512, 768, 1024, 1280, 1536, 3584, 4096} // of layers
 	for range 4 + p.rand.IntN(30) {
@@ -120,7 +122,7 @@ func (p *program) begin() {
 	}
 }
 
-// do performs an operation and adds it to the trace.
+// do adds an operation to the trace. The caller has performed it on the model.
 func (p *program) do(op Op) {
 	if p.left <= 0 {
 		return
@@ -133,8 +135,8 @@ func (p *program) do(op Op) {
 	}
 }
 
-// malloc allocates. If that fails, it does what programs do: give up, clear the cache, or free
-// something and try again.
+// malloc allocates a tensor. If that fails, it does what programs do: give up, or empty the cache
+// or free some tensors and try again, up to twice. It returns false if it gave up.
 func (p *program) malloc(size int64) (tensor, bool) {
 	stream := allocator.Stream(0)
 	if p.settings.Streams > 1 && p.rand.IntN(3) > 0 {
@@ -190,7 +192,7 @@ func (p *program) drop(t tensor) {
 	}
 }
 
-// release frees some tensors, either at random or the newest first.
+// release frees n tensors, either at random or the newest first.
 func (p *program) release(n int) {
 	newest := p.rand.IntN(2) == 0
 	for ; n > 0 && len(p.held) > 0 && p.left > 0; n-- {
@@ -202,15 +204,16 @@ func (p *program) release(n int) {
 	}
 }
 
-// tensors allocates some tensors with the program's sizes.
+// tensors allocates n tensors of the program's sizes.
 func (p *program) tensors(n int) {
 	for ; n > 0 && p.left > 0; n-- {
 		p.malloc(pick(p.rand, p.sizes...))
 	}
 }
 
-// pass is the forward pass of a batch of any length. Each layer's activation is freed when the next
-// one exists, except those that the backward pass needs.
+// pass is the forward pass of a model with a number of layers for a batch of any length. Each
+// layer's activation is freed when the next one exists, except those that a backward pass would
+// need.
 func (p *program) pass(layers int) {
 	length := int64(1 + p.rand.IntN(64))
 	most := p.settings.Capacity / 8
@@ -300,7 +303,7 @@ func (p *program) record() {
 	}
 }
 
-// seldom does what programs do rarely.
+// seldom performs an operation that programs do rarely, such as emptying the cache, or none.
 func (p *program) seldom() {
 	switch n := p.rand.IntN(1000); {
 	case n < 3:
@@ -320,8 +323,8 @@ func (p *program) seldom() {
 	}
 }
 
-// configure changes the settings, but does not lower max_split_size_mb. If it were lowered, PyTorch
-// would free a part of a segment that was split before, and end with the driver's error.
+// configure changes the settings to conf, unless conf lowers max_split_size_mb: PyTorch would later
+// free a part of a segment that was split before, and end with the driver's error.
 func (p *program) configure(conf string) {
 	config, err := allocator.ParseConfig(conf)
 	if err != nil {
@@ -338,7 +341,7 @@ func (p *program) configure(conf string) {
 	p.do(Op{Kind: Configure, Conf: conf})
 }
 
-// fraction limits how much of the card may be reserved.
+// fraction sets a random limit to the share of the card that the program may reserve.
 func (p *program) fraction() {
 	fraction := pick(p.rand, 0.5, 0.75, 0.9, 0.25+0.75*p.rand.Float64(), 1)
 	if err := p.allocator.SetMemoryFraction(fraction); err != nil {

@@ -14,9 +14,9 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Read reads a trace; name is for errors. Reading ends at the first error, which is an [*Error] if
-// the trace is wrong. Read skips empty lines and comments. A comment may have any length, an
-// operation up to 1 MiB.
+// Read reads a trace. name is the trace's name in errors. Reading ends at the first error, which is
+// an [*Error] if the trace is wrong. Read skips empty lines and comments. A comment may have any
+// length, an operation up to 1 MiB.
 func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	return func(yield func(Op, error) bool) {
 		lines := bufio.NewReaderSize(r, 256<<10)
@@ -71,16 +71,16 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	}
 }
 
-// maxStreams limits the numbers of streams, and so the memory for each: the model needs about 1.5
-// KB for the pools of a stream, and a block that many streams use searches all of them. PyTorch
-// itself makes 32 streams of each priority.
+// maxStreams limits the numbers of streams, because each one costs memory and time: about 1.5 KB
+// for its pools, and a search in the list of each block that it uses. PyTorch itself makes 32
+// streams of each priority.
 const maxStreams = 1 << 16
 
-// longest is the longest line of an operation, in bytes. Lines with settings are the longest.
+// longest is the length of the longest line that an operation may have, in bytes.
 const longest = 1 << 20
 
-// readLong reads the rest of a line. It drops a comment. Of another line it keeps only enough to
-// show that it is too long.
+// readLong reads the rest of a line that begins with begun, and returns the line. Of a comment it
+// returns only the beginning. If the line is longer than longest, it stops early.
 func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 	comment := false
 	if first := slices.IndexFunc(begun, func(c byte) bool { return !isBlank(c) }); first >= 0 {
@@ -97,8 +97,8 @@ func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 	}
 }
 
-// plain quickly reads the form of nearly all lines: an operation on a block as AppendTo writes it.
-// It leaves other operations, other spellings and mistakes to line.op.
+// plain reads the form of nearly all lines fast: an operation on a block, as AppendTo writes it. It
+// returns false for other operations, other spellings and mistakes; line.op reads those.
 func (o *Op) plain(text []byte) bool {
 	const digits = 18 // numbers with so many digits cannot overflow
 	if len(text) < 3 || text[1] != ' ' {
@@ -133,7 +133,7 @@ func (o *Op) plain(text []byte) bool {
 	return true
 }
 
-// A line is a line of a trace while it is read.
+// A line reads one line of a trace.
 type line struct {
 	text []byte
 	at   int // offset of the next word
@@ -142,7 +142,7 @@ type line struct {
 	bad       *Error
 }
 
-// op reads the operation. It returns false for an empty line and for a mistake.
+// op reads the operation. something is false for an empty line, a comment and a mistake.
 func (l *line) op() (op Op, something bool) {
 	if !l.more() {
 		return op, false
@@ -186,7 +186,7 @@ func (l *line) op() (op Op, something bool) {
 	return op, l.bad == nil
 }
 
-// more skips blanks and reports whether something other than a comment follows.
+// more skips blanks and reports whether something other than a comment comes next.
 func (l *line) more() bool {
 	begin := l.at
 	for l.at < len(l.text) && isBlank(l.text[l.at]) {
@@ -200,8 +200,8 @@ func (l *line) more() bool {
 	return true
 }
 
-// number reads a decimal number. A number that is too large becomes the largest one, as with
-// strtoull.
+// number reads a decimal number; what describes it in errors. A number that is too large becomes
+// the largest one, as in C's strtoull.
 func (l *line) number(what string) uint64 {
 	const digits = 19 // numbers with so many digits cannot overflow
 	if !l.more() {
@@ -233,7 +233,8 @@ func (l *line) number(what string) uint64 {
 	return n
 }
 
-// size reads a size. Sizes from 2^63 on are not sizes for PyTorch: it rounds the largest to 0.
+// size reads a size in bytes. It refuses 2^63 and more, because PyTorch cannot allocate them: its
+// rounding overflows to 0.
 func (l *line) size() int64 {
 	begin := l.at
 	n := l.number("a size in bytes")
@@ -267,7 +268,8 @@ func (l *line) word() []byte {
 // isBlank reports whether a byte separates words. Lines from Windows end in a carriage return.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
-// expected records the first mistake: the word that was just read.
+// expected records a mistake, unless there was one before: word, which was just read, is not what
+// was expected.
 func (l *line) expected(what string, word []byte) {
 	if l.bad != nil {
 		return

@@ -119,7 +119,7 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// TestReplayErrors: the error of a refused operation names its line.
+// TestReplayErrors: if the allocator or the replay refuses an operation, the error names the line.
 func TestReplayErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"a 1 512\na 1 512":      `run.trace:2:1: expected the ID of no live block, found "a 1 512"`,

@@ -12,8 +12,9 @@ import (
 
 var recorded = flag.String("oracle.recorded", "", "folder of traces (*.trace) of programs that ran")
 
-// TestRecorded: on recorded traces of real programs, the model prints what PyTorch's own allocator
-// prints, on a large card and on one that is too small, with several settings.
+// TestRecorded: on traces recorded from real programs, the model prints what PyTorch's own
+// allocator (the oracle) prints: with several settings, on a large card and on cards that are too
+// small.
 func TestRecorded(t *testing.T) {
 	if oracle == "" || *recorded == "" {
 		t.Skip("not run: make oracle runs it")
@@ -55,8 +56,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// onlyLive leaves out the stream records of blocks whose allocation fails with other settings than
-// the program had.
+// onlyLive yields the operations of a recorded trace, without the RecordStream operations of blocks
+// that have no memory: their allocation fails with the settings s, unlike in the recording.
 func onlyLive(s trace.Settings, ops []trace.Op) func(yield func(trace.Op) bool) {
 	return func(yield func(trace.Op) bool) {
 		blocks := newOutcomes(s)

@@ -17,18 +17,18 @@ type Options struct {
 	NoSnapshot bool   // print no snapshot at the end
 }
 
-// Totals are the counts of a replay.
+// Totals are what Replay counted.
 type Totals struct {
 	Events      int // operations
 	OutOfMemory int // allocations that failed
-	// Unknown counts frees of IDs that are neither live nor failed: mistakes of the trace, which
-	// are skipped. FirstUnknown is the line of the first.
+	// Unknown counts frees that were skipped, because their ID is neither live nor that of a failed
+	// allocation: mistakes of the trace. FirstUnknown is the line of the first.
 	Unknown, FirstUnknown int
 }
 
-// Replay runs the operations on the allocator and prints exactly what the program of ci/oracle
-// prints. It ends at the first operation that cannot be run, with an [*Error] or the allocator's
-// own error.
+// Replay runs the operations on the allocator a of device d, and prints exactly what PyTorch's own
+// allocator prints in the program of ci/oracle. It ends at the first operation that cannot be run.
+// The error is then an [*Error] for a mistake in the trace, or a [*Refusal].
 func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *allocator.Allocator,
 	o Options,
 ) (Totals, error) {
@@ -61,7 +61,7 @@ func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *alloc
 	return r.totals, r.flush(0)
 }
 
-// A replay is a replay in progress.
+// A replay is the state of a call of Replay.
 type replay struct {
 	Options
 	device    *allocator.Device
@@ -74,7 +74,7 @@ type replay struct {
 	out       []byte // not yet written
 }
 
-// enough is how much output is collected before it is written.
+// enough is the number of bytes that are collected before they are written to the output.
 const enough = 64 << 10
 
 func (r *replay) flush(least int) error {
@@ -102,7 +102,8 @@ func (r *replay) op(op *Op) error {
 	return r.flush(enough)
 }
 
-// run runs an operation. It returns the address of its block, 0 for none.
+// run runs an operation. It returns the address of the operation's block, or 0 if it has none. oom
+// is set if memory ran out; skipped is true for the free of a block that is not live.
 func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, skipped bool,
 	err error,
 ) {
@@ -157,7 +158,8 @@ func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, s
 	return address, nil, false, err
 }
 
-// skip skips the free of a block that is not live.
+// skip handles the free of a block that is not live. It counts a mistake, unless the block's
+// allocation failed.
 func (r *replay) skip(op *Op) {
 	if r.failures[op.ID] {
 		delete(r.failures, op.ID)
@@ -175,7 +177,7 @@ func (r *replay) address(b allocator.Block) uint64 {
 	return r.allocator.Address(b)
 }
 
-// wrong returns the error of an operation that names an unsuitable block.
+// wrong returns the error for an operation whose block is not as expected.
 func (r *replay) wrong(op *Op, expected string) error {
 	return &Error{
 		Name: r.Name, Line: op.Line, Column: 1, Expected: expected,
@@ -183,7 +185,7 @@ func (r *replay) wrong(op *Op, expected string) error {
 	}
 }
 
-// A Refusal is an operation that the allocator refused.
+// A Refusal is an operation that the allocator refused, with the allocator's error.
 type Refusal struct {
 	Name string
 	Line int
@@ -227,11 +229,11 @@ func (r *replay) line(op *Op, address uint64, oom *allocator.OutOfMemoryError, s
 	r.out = b
 }
 
-// segment prints a segment event.
+// segment prints a line for an event between the allocator and the driver.
 func (r *replay) segment(e allocator.SegmentEvent) {
 	b := append(append(r.out, "    > "...), e.Kind.String()...)
 	b = appendHex(append(b, ' '), e.Address)
-	// For an out of memory it may be 2^63.
+	// For an allocation that failed, the size may be 2^63.
 	b = strconv.AppendUint(append(b, ' '), uint64(e.Size), 10)
 	b = appendStream(append(b, " stream="...), e.Stream)
 	r.out = append(b, '\n')

@@ -14,8 +14,8 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// TestOracleScenarios: the processes of the scenarios have the same outcome on PyTorch's own
-// allocator as on the model.
+// TestOracleScenarios simulates the scenarios in fixtures and records the trace of each process.
+// PyTorch's own allocator (the oracle) must print the same for these traces as the model.
 func TestOracleScenarios(t *testing.T) {
 	if oracle == "" {
 		t.Skip("not run: no oracle; make oracle builds it")

@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Settings are what a trace is replayed with. They also say what a random trace may contain besides
-// allocations on one stream.
+// Settings are the allocator's settings and the card of a replay. The lower half says what a random
+// trace may contain besides allocations on one stream.
 type Settings struct {
 	Conf          string // PYTORCH_CUDA_ALLOC_CONF
 	Capacity      int64  // bytes
@@ -27,7 +27,8 @@ type Settings struct {
 	Segments      bool     // segments' lines are compared, too
 }
 
-// Features can be tried alone and together. The differential test's table has a line for each.
+// A feature is an aspect of the settings that can be tried alone and together with others. The
+// table that TestOracle prints has a line for each.
 const (
 	maxSplit     = "max_split_size_mb"
 	maxRounding  = "max_non_split_rounding_mb"
@@ -46,15 +47,15 @@ const (
 	downwards    = "placement down"
 )
 
-// Features are the names of all features, in the order of the table.
+// Features are the names of all features, in the order of that table.
 var Features = []string{
 	maxSplit, maxRounding, collection, divisions, divisionList, expandable, otherOptions, switching,
 	fractions, streams, recording,
 	pending, overhead, upwards, downwards,
 }
 
-// Draw draws settings. The first seeds, from 0, try one feature each, and so does every third of
-// the rest. The others try several at once.
+// Draw draws settings, and returns the names of their features. Seed 0 has none, each of the next
+// seeds one, and so does every third of the rest. The others have several at once.
 func Draw(seed uint64) (Settings, []string) {
 	r := rand.New(rand.NewPCG(seed, 0x5e77165))
 	n := uint64(len(Features))
@@ -74,7 +75,7 @@ func Draw(seed uint64) (Settings, []string) {
 	}
 	features = slices.Clone(features)
 	has := func(f string) bool { return slices.Contains(features, f) }
-	// These have no effect alone.
+	// The first feature of each pair has no effect without the second.
 	if has(collection) && !has(fractions) {
 		features = append(features, fractions)
 	}
@@ -121,8 +122,8 @@ func Draw(seed uint64) (Settings, []string) {
 	return s, features
 }
 
-// capacity returns the size of a card: from one that is full at once to one of 24 GiB, not always
-// in whole segments.
+// capacity returns the size of a card in bytes, from 64 MiB, where memory runs out at once, to 24
+// GiB. Half of the sizes are not whole MiB.
 func capacity(r *rand.Rand) int64 {
 	mib := math.Exp2(6 + 8.6*r.Float64())
 	if r.IntN(2) == 0 {
@@ -131,7 +132,8 @@ func capacity(r *rand.Rand) int64 {
 	return int64(mib * (1 << 20))
 }
 
-// drawConf draws values for the requested features.
+// drawConf returns a value of PYTORCH_CUDA_ALLOC_CONF with random values for the features that has
+// accepts.
 func drawConf(r *rand.Rand, has func(string) bool) string {
 	conf := ""
 	if has(maxSplit) {
