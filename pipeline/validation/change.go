@@ -91,7 +91,7 @@ type Change struct {
 	Timeless bool `json:"timeless,omitempty"`
 
 	kinds []Kind
-	step  int // of its ladder
+	step  int // of its candidates
 }
 
 func newChange(edits []Edit, kinds ...Kind) Change {

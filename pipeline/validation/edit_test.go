@@ -275,10 +275,10 @@ func TestEditsOfFixtures(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.GPU.Occupied, s.ClearOnStart = 1, false
-		for _, l := range ladders(d, s, Result{Answer: DoesNotFit, FirstFailed: 5},
+		for _, l := range allCandidates(d, s, Result{Answer: DoesNotFit, FirstFailed: 5},
 			s.Stages[0].Name) {
 			for _, step := range []int{0, l.steps - 1} {
-				edits := l.at(step)
+				edits := l.edits(step)
 				got, _, err := d.with(edits)
 				if err != nil {
 					t.Errorf("%s: %v", path, err)

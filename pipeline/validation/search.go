@@ -52,7 +52,7 @@ type found struct {
 const maxPairs = 15
 
 // search searches for the smallest change of a scenario file with which its batch fits. On each
-// ladder it tries the changes from the cheapest to the most expensive. If no single change is
+// candidates it tries the changes from the cheapest to the most expensive. If no single change is
 // enough, it tries pairs of changes.
 func search(src []byte, name string, now Result, trial Trial, o searchOptions) (*found, error) {
 	doc, err := newDocument(src, name)
@@ -64,20 +64,20 @@ func search(src []byte, name string, now Result, trial Trial, o searchOptions) (
 		return nil, err
 	}
 	e := &explorer{doc: doc, now: now, trial: trial, opts: o, refused: map[string]error{}}
-	var climbs []*climb
-	for _, l := range ladders(doc, s, now, o.Stage) {
-		climbs = append(climbs, &climb{ladder: l, sample: o.Sample})
+	var groups []*attempts
+	for _, l := range allCandidates(doc, s, now, o.Stage) {
+		groups = append(groups, &attempts{candidates: l, sample: o.Sample})
 	}
-	if err := inParallel(len(climbs), func(i int) error {
-		return e.climb(climbs[i], 0)
+	if err := inParallel(len(groups), func(i int) error {
+		return e.findCheapest(groups[i], 0)
 	}); err != nil {
 		return nil, err
 	}
-	alone := make([]climb, len(climbs)) // before changes are proved
-	for i, c := range climbs {
+	alone := make([]attempts, len(groups)) // before changes are proved
+	for i, c := range groups {
 		alone[i] = *c
 	}
-	proved, err := e.prove(climbs)
+	proved, err := e.prove(groups)
 	if err != nil {
 		return nil, err
 	}
@@ -201,20 +201,20 @@ func (e *explorer) refuse(c Change, err error) {
 	}
 }
 
-// A climb is a ladder with the steps that the search has already tried.
-type climb struct {
-	ladder
+// A attempts is a candidates with the steps that the search has already tried.
+type attempts struct {
+	candidates
 	with   []Edit // other edits that are made anyway
 	sample []Files
 	tried  []Change // on the sample, the cheapest first
 }
 
-// climb tries the changes of a ladder on the sample, beginning with step from, until one makes the
+// attempts tries the changes of a candidates on the sample, beginning with step from, until one makes the
 // batch fit.
-func (e *explorer) climb(l *climb, from int) error {
+func (e *explorer) findCheapest(l *attempts, from int) error {
 	l.tried = nil
 	try := func(step int) (bool, error) {
-		change := newChange(slices.Concat(l.with, l.at(step)), l.kind)
+		change := newChange(slices.Concat(l.with, l.edits(step)), l.kind)
 		change.step = step
 		c, err := e.try(change, l.sample)
 		l.tried = append(l.tried, c)
@@ -231,7 +231,7 @@ func (e *explorer) climb(l *climb, from int) error {
 		}
 		return nil
 	}
-	// On a graded ladder no step fits if the last does not.
+	// On a graded candidates no step fits if the last does not.
 	low, high := from-1, l.steps-1 // low does not fit, high does
 	if fits, err := try(high); !fits || err != nil {
 		return err
@@ -256,9 +256,9 @@ func (e *explorer) climb(l *climb, from int) error {
 // changes from the cheapest on until one fits. If no change of a kind fits, prove returns the best
 // change of that kind with which the batch at least runs, but only if the kind is cheaper than the
 // kinds of all changes that fit.
-func (e *explorer) prove(climbs []*climb) ([]Change, error) {
-	var byKind [Code + 1][]*climb
-	for _, c := range climbs {
+func (e *explorer) prove(groups []*attempts) ([]Change, error) {
+	var byKind [Code + 1][]*attempts
+	for _, c := range groups {
 		byKind[c.kind] = append(byKind[c.kind], c)
 	}
 	proved := make([][]Change, len(byKind))
@@ -280,11 +280,11 @@ func (e *explorer) prove(climbs []*climb) ([]Change, error) {
 
 // proveFirst proves the cheapest change that fits on its sample, then the next one, until one fits
 // over all files. If none does, run is the best that at least runs.
-func (e *explorer) proveFirst(climbs []*climb) (proved, run []Change, err error) {
+func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err error) {
 	const most = 8 // proofs
 	for range most {
-		best, at := Change{}, (*climb)(nil)
-		for _, c := range climbs {
+		best, at := Change{}, (*attempts)(nil)
+		for _, c := range groups {
 			for _, t := range c.tried {
 				if t.Answer < e.now.Answer && (at == nil ||
 					cmp.Or(cmp.Compare(t.Answer, best.Answer), compareCost(t, best)) < 0) {
@@ -309,9 +309,9 @@ func (e *explorer) proveFirst(climbs []*climb) (proved, run []Change, err error)
 			run = []Change{whole}
 		}
 		// The sample was not enough to decide. From here on, all files are simulated.
-		if at.sample = nil; at.at == nil {
+		if at.sample = nil; at.edits == nil {
 			at.tried = nil // a pair; there is no next step
-		} else if err := e.climb(at, best.step+1); err != nil {
+		} else if err := e.findCheapest(at, best.step+1); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -332,9 +332,9 @@ func (e *explorer) proof(c Change) (Change, error) {
 // pairs tries two changes at once: the ladders that came furthest alone, each at its best step. If
 // a pair fits, both changes are made as cheap as still fits. It returns the cheapest pair that fits
 // over all files.
-func (e *explorer) pairs(alone []climb) ([]Change, error) {
+func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	type half struct {
-		climb
+		attempts
 		best Change
 	}
 	var halves []half
@@ -377,14 +377,14 @@ func (e *explorer) pairs(alone []climb) ([]Change, error) {
 		// Each is made as cheap as still fits, the more expensive one first.
 		first, second := a.best.Edits, b.best.Edits
 		b.with = first
-		if err := e.climb(&b.climb, 0); err != nil {
+		if err := e.findCheapest(&b.attempts, 0); err != nil {
 			return err
 		}
 		if k := slices.IndexFunc(b.tried, fits); k >= 0 {
 			second = b.tried[k].Edits[len(first):]
 		}
 		a.with = second
-		if err := e.climb(&a.climb, 0); err != nil {
+		if err := e.findCheapest(&a.attempts, 0); err != nil {
 			return err
 		}
 		if k := slices.IndexFunc(a.tried, fits); k >= 0 {
@@ -396,11 +396,11 @@ func (e *explorer) pairs(alone []climb) ([]Change, error) {
 	}); err != nil {
 		return nil, err
 	}
-	climbs := make([]*climb, len(found)) // of one change each
+	groups := make([]*attempts, len(found)) // of one change each
 	for i, c := range found {
-		climbs[i] = &climb{tried: []Change{c}}
+		groups[i] = &attempts{tried: []Change{c}}
 	}
-	proved, run, err := e.proveFirst(climbs)
+	proved, run, err := e.proveFirst(groups)
 	return slices.Concat(proved, run), err
 }
 

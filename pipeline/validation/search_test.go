@@ -196,7 +196,7 @@ func TestFormats(t *testing.T) {
 		var got []string
 		for _, l := range formats(d, s, 0) {
 			for i := range l.steps {
-				got = append(got, l.at(i)[0].New)
+				got = append(got, l.edits(i)[0].New)
 			}
 		}
 		if strings.Join(got, " ") != want {

@@ -14,27 +14,27 @@ import (
 // uses another one.
 const confVariable = "PYTORCH_CUDA_ALLOC_CONF"
 
-// A ladder is changes of one kind, from the cheapest to the most expensive.
-type ladder struct {
+// A candidates is changes of one kind, from the cheapest to the most expensive.
+type candidates struct {
 	kind  Kind
 	steps int
-	at    func(step int) []Edit
+	edits func(step int) []Edit
 	// graded is true if each step lowers the memory that the batch needs at least as much as the
-	// cheaper steps before it. The search for the first step that suffices then bisects the ladder
+	// cheaper steps before it. The search for the first step that suffices then bisects the candidates
 	// instead of trying each step.
 	graded bool
 }
 
-// list returns a ladder of the given changes.
-func list(kind Kind, graded bool, changes ...[]Edit) ladder {
-	return ladder{kind, len(changes), func(i int) []Edit { return changes[i] }, graded}
+// list returns a candidates of the given changes.
+func candidatesOf(kind Kind, graded bool, changes ...[]Edit) candidates {
+	return candidates{kind, len(changes), func(i int) []Edit { return changes[i] }, graded}
 }
 
 // ladders returns all changes that the search tries, one or more ladders for each kind.
-func ladders(d *document, s *scenario.Scenario, now Result, stage string) []ladder {
-	all := []ladder{settings(d, s)}
+func allCandidates(d *document, s *scenario.Scenario, now Result, stage string) []candidates {
+	all := []candidates{settings(d, s)}
 	if s.GPU.Occupied > 0 && !s.ClearOnStart {
-		all = append(all, list(Start, true, []Edit{d.edit(true, "clear_on_start")}))
+		all = append(all, candidatesOf(Start, true, []Edit{d.edit(true, "clear_on_start")}))
 	}
 	all = append(all, clears(d, s, stage)...)
 	for i := range s.Stages {
@@ -43,17 +43,17 @@ func ladders(d *document, s *scenario.Scenario, now Result, stage string) []ladd
 	all = append(all, restarts(d, s, now)...)
 	for i := range s.Models {
 		all = append(all, formats(d, s, i)...)
-		all = append(all, smaller(d, s, i)...)
+		all = append(all, smallerModels(d, s, i)...)
 	}
-	all = append(all, code(d, s)...)
-	return slices.DeleteFunc(all, func(l ladder) bool { return l.steps == 0 })
+	all = append(all, codeChanges(d, s)...)
+	return slices.DeleteFunc(all, func(l candidates) bool { return l.steps == 0 })
 }
 
 // settings returns the changes of the allocator's settings. Expandable segments come first, because
 // they do not fragment. A split limit must be above 20 MiB, the size of the allocator's own
 // segments for small allocations (kLargeBuffer). Garbage collection depends on the memory fraction,
 // and needs one to have an effect.
-func settings(d *document, s *scenario.Scenario) ladder {
+func settings(d *document, s *scenario.Scenario) candidates {
 	variable, old := s.AllocConf()
 	variable = cmp.Or(variable, confVariable)
 	var changes [][]Edit
@@ -75,12 +75,12 @@ func settings(d *document, s *scenario.Scenario) ladder {
 	for _, threshold := range []string{"0.8", "0.6"} {
 		set(fraction, "garbage_collection_threshold:"+threshold)
 	}
-	return list(Setting, false, changes...)
+	return candidatesOf(Setting, false, changes...)
 }
 
 // clears returns the changes that call torch.cuda.empty_cache more often: at cleanups, around the
 // stage that fails or needs most, around all stages, or every N passes.
-func clears(d *document, s *scenario.Scenario, stage string) []ladder {
+func clears(d *document, s *scenario.Scenario, stage string) []candidates {
 	var changes [][]Edit
 	hasCleanups := func(st scenario.Stage) bool { return len(st.Cleanups) > 0 }
 	if !s.Clear.Cleanups && slices.ContainsFunc(s.Stages, hasCleanups) {
@@ -123,14 +123,14 @@ func clears(d *document, s *scenario.Scenario, stage string) []ladder {
 			passes = append(passes, []Edit{d.edit(n, "clear", "every")})
 		}
 	}
-	return []ladder{list(Clear, false, changes...), list(Clear, true, passes...)}
+	return []candidates{candidatesOf(Clear, false, changes...), candidatesOf(Clear, true, passes...)}
 }
 
 // batches returns the changes to smaller batches of a stage, each with one item fewer than the one
 // before. A batch that is an expression is halved, quartered and so on. A stage that fails when
 // memory runs out can also go on with half the batch.
-func batches(d *document, s *scenario.Scenario, i int) []ladder {
-	var out []ladder
+func batches(d *document, s *scenario.Scenario, i int) []candidates {
+	var out []candidates
 	st := &s.Stages[i]
 	switch n, constant := st.Batch.Constant(); {
 	case constant && n <= 1:
@@ -140,25 +140,25 @@ func batches(d *document, s *scenario.Scenario, i int) []ladder {
 		smaller := func(step int) []Edit {
 			return []Edit{d.edit(now-1-step, "stages", i, "batch")}
 		}
-		out = append(out, ladder{BatchSize, now - 1, smaller, true})
+		out = append(out, candidates{BatchSize, now - 1, smaller, true})
 	default:
 		var changes [][]Edit // a pass takes at least one item
 		for _, by := range []int{2, 4, 8, 16} {
 			batch := fmt.Sprintf("max(1, floor((%s)/%d))", st.Batch, by)
 			changes = append(changes, []Edit{d.edit(batch, "stages", i, "batch")})
 		}
-		out = append(out, list(BatchSize, true, changes...))
+		out = append(out, candidatesOf(BatchSize, true, changes...))
 	}
 	if st.OnOOM != scenario.OOMHalves {
 		halve := d.edit(string(scenario.OOMHalves), "stages", i, "on_oom")
-		out = append(out, list(BatchSize, true, []Edit{halve}))
+		out = append(out, candidatesOf(BatchSize, true, []Edit{halve}))
 	}
 	return out
 }
 
 // restarts returns the changes that start a new process every N files, before the old process would
 // fail.
-func restarts(d *document, s *scenario.Scenario, now Result) []ladder {
+func restarts(d *document, s *scenario.Scenario, now Result) []candidates {
 	last := now.FirstFailed - 1
 	if s.RestartEvery > 0 {
 		last = min(last, s.RestartEvery-1)
@@ -167,11 +167,11 @@ func restarts(d *document, s *scenario.Scenario, now Result) []ladder {
 		return nil
 	}
 	after := func(step int) []Edit { return []Edit{d.edit(last-step, "restart_every")} }
-	return []ladder{{Restart, last, after, true}}
+	return []candidates{{Restart, last, after, true}}
 }
 
 // formats returns the changes to number formats in which a model takes less memory.
-func formats(d *document, s *scenario.Scenario, i int) []ladder {
+func formats(d *document, s *scenario.Scenario, i int) []candidates {
 	var changes [][]Edit
 	now, err := models.ParseDType(s.Models[i].DType)
 	if err != nil {
@@ -182,13 +182,13 @@ func formats(d *document, s *scenario.Scenario, i int) []ladder {
 			changes = append(changes, []Edit{d.edit(to.String(), "models", i, "dtype")})
 		}
 	}
-	return []ladder{list(Format, true, changes...)}
+	return []candidates{candidatesOf(Format, true, changes...)}
 }
 
 // smaller returns the changes to the smaller models of the same family, the largest first. If the
 // model has no id of its own in the file, the edit adds the old model name as the id, because
 // stages refer to it.
-func smaller(d *document, s *scenario.Scenario, i int) []ladder {
+func smallerModels(d *document, s *scenario.Scenario, i int) []candidates {
 	m, err := models.Lookup(s.Models[i].Model)
 	if err != nil {
 		return nil // the file gives its weights
@@ -202,23 +202,23 @@ func smaller(d *document, s *scenario.Scenario, i int) []ladder {
 		}
 		changes = append(changes, edits)
 	}
-	return []ladder{list(Smaller, true, changes...)}
+	return []candidates{candidatesOf(Smaller, true, changes...)}
 }
 
 // code returns the changes of the pipeline's own code, where it keeps memory for too long: faults,
 // tensors that outlive the pass that made them, and data that is on the card as a whole before the
 // first file.
-func code(d *document, s *scenario.Scenario) []ladder {
-	var out []ladder
+func codeChanges(d *document, s *scenario.Scenario) []candidates {
+	var out []candidates
 	for i := range s.Faults {
-		out = append(out, list(Code, true, []Edit{d.edit(nil, "faults", i)}))
+		out = append(out, candidatesOf(Code, true, []Edit{d.edit(nil, "faults", i)}))
 	}
 	for i := range s.Stages {
 		for k, t := range s.Stages[i].Tensors {
 			n, constant := t.Count.Constant()
 			if constant && n > 1 && s.Stages[i].Once && t.Until == scenario.WithRun {
 				one := d.edit(1, "stages", i, "tensors", k, "count")
-				out = append(out, list(Code, true, []Edit{one}))
+				out = append(out, candidatesOf(Code, true, []Edit{one}))
 			}
 			if t.Each != scenario.Pass {
 				continue
@@ -233,7 +233,7 @@ func code(d *document, s *scenario.Scenario) []ladder {
 					changes = append(changes, []Edit{until})
 				}
 			}
-			out = append(out, list(Code, true, changes...))
+			out = append(out, candidatesOf(Code, true, changes...))
 		}
 	}
 	return out
