@@ -12,11 +12,12 @@ import (
 type assessment struct {
 	Result
 	Stages []StageNeed // in the order of the scenario
-	// Fragmentation is reserved - allocated at the end of each file.
+	// Reserved - allocated memory at the end of each file, in bytes.
 	Fragmentation []int64
 }
 
-// assess sums up an outcome. A share of the card above the limit is tight.
+// assess sums up the outcome of a simulation. If the batch uses a larger share of the card than
+// limit, the answer is tight.
 func assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) assessment {
 	a := assessment{Result: Result{Files: o.Files, Failed: o.Failed, Speed: o.AudioHoursPerHour()}}
 	for i := range o.Stages {
@@ -45,7 +46,7 @@ func assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) assessmen
 	for i := range o.PerFile {
 		a.Fragmentation = append(a.Fragmentation, o.PerFile[i].Fragmentation())
 	}
-	// A file counts as failed if one of its stages was given up.
+	// A file in which a stage was given up counts as failed too.
 	for i, f := range o.PerFile {
 		if f.Failed || f.Skipped > 0 {
 			a.FirstFailed = cmp.Or(a.FirstFailed, i+1)
@@ -54,7 +55,7 @@ func assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) assessmen
 			a.Failed++
 		}
 	}
-	// Before the first file, too.
+	// An allocation may also fail before the first file.
 	if f := o.FirstFailure; f != nil && (!f.Recovered || o.Skipped > 0) {
 		a.FirstFailed = cmp.Or(a.FirstFailed, max(1, f.File))
 	}
@@ -67,7 +68,7 @@ func assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) assessmen
 	return a
 }
 
-// Highest returns the stage that needs most.
+// Highest returns the stage that needs most memory.
 func (a assessment) Highest() StageNeed {
 	if len(a.Stages) == 0 {
 		return StageNeed{}
@@ -75,10 +76,10 @@ func (a assessment) Highest() StageNeed {
 	return slices.MaxFunc(a.Stages, func(x, y StageNeed) int { return cmp.Compare(x.Need, y.Need) })
 }
 
-// Sample returns a few files on which the search tries each change before it simulates the change
-// over all files. If a file failed, these are the files up to that file and some more. If a check
-// failed, these are enough files for the check to decide. Otherwise these are the files in which
-// the stages needed most memory.
+// Sample returns some of the batch's files. On them the search tries each change before it
+// simulates the change over all files. If a file failed, these are the files up to that file and
+// some more. If a check failed, these are enough files for the check to decide. Otherwise these are
+// the files in which the stages needed most memory.
 func (a assessment) Sample(files int) []Files {
 	const judged = 60 // files; a leak needs some, see vramsoak check
 	switch {
@@ -96,7 +97,8 @@ func (a assessment) Sample(files int) []Files {
 	return out
 }
 
-// perFile returns the slope of a straight line through values, one a file, by least squares.
+// perFile returns by how much the values, one for each file, grow per file: the slope of a straight
+// line through them by least squares.
 func perFile(values []int64) float64 {
 	n := float64(len(values))
 	var sumX, sumY, sumXY, sumXX float64

@@ -22,8 +22,8 @@ type Batch struct {
 	changes []func(*scenario.Scenario)
 }
 
-// Change applies do to the scenario, and to each scenario that the search makes from the edited
-// file.
+// Change applies do to the scenario now, and later to each scenario that the search reads from an
+// edited file.
 func (b *Batch) Change(do func(*scenario.Scenario)) {
 	b.changes = append(b.changes, do)
 	do(b.Scenario)
@@ -38,14 +38,16 @@ func (b *Batch) prepare(s *scenario.Scenario) {
 // all are the files of the batch.
 func (b *Batch) all() Files { return Files{First: 1, Count: b.Files} }
 
-// Evidence holds what Validate may use besides the scenario: measurements and a live run of the
-// real command.
+// Evidence is what Validate may use besides the scenario: measurements, and a run of the real
+// command.
 type Evidence struct {
 	Profile *profile.Profile // of an earlier run; nil if there is none
 	Live    *LiveRun         // of the real command; nil if it was not run
-	// Picture is the command line that draws the simulated fragmentation; "" leaves it out.
+	// Picture is the command line that draws the simulated fragmentation, for the report; "" leaves it
+	// out.
 	Picture string
-	// Progress is called with what is being done. It may be called by several goroutines.
+	// Progress is called with a text for the user on what Validate is doing. Several goroutines may
+	// call it.
 	Progress func(what string)
 }
 
@@ -95,14 +97,15 @@ func (b *Batch) Validate(e Evidence) (*Report, error) {
 	if failed != "" {
 		r.Why = failed
 	}
-	// No change of the file would help.
+	// A change of the file would not help.
 	if s.Answer <= Unsure || failed != "" && simulated <= Unsure {
 		return r, nil
 	}
 	return r, b.mend(s, r, e.Progress)
 }
 
-// mend looks for a larger card, and for the smallest change of the file, on which the batch fits.
+// mend searches for a larger card on which the batch fits, and for the smallest change of the
+// scenario file with which it fits on this card. It puts both into the report.
 func (b *Batch) mend(s *simulation, r *Report, progress func(string)) error {
 	if err := b.larger(s, r); err != nil {
 		return err
@@ -125,8 +128,8 @@ func (b *Batch) mend(s *simulation, r *Report, progress func(string)) error {
 
 // trial returns the function with which a search simulates changes; began is the answer without any
 // change. The function simulates up to the first file that fails. It runs the checks on the
-// simulated log only if all files are simulated, or if the answer without change was a failed
-// check: over a few files, a warm-up would look like a leak.
+// simulated log only if all files are simulated, or if a failed check was the answer without a
+// change: over a few files, a warm-up would look like a leak.
 func (b *Batch) trial(began Answer, progress func(string)) Trial {
 	var begun atomic.Int64
 	return func(of *scenario.Scenario, files Files) (Result, error) {

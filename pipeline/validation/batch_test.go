@@ -14,9 +14,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// TestRuleOfThumb has the original pipeline's rule of thumb for its four models. 8 GB: base or
-// small, tight; 12 GB: medium, comfortable; 16 GB: large-v3, tight; 24 GB: large-v3, plenty. Larger
-// models do not fit.
+// TestRuleOfThumb: on the original pipeline, the simulation agrees with the rule of thumb of its
+// authors for four models. 8 GB: base or small, tight; 12 GB: medium, comfortable; 16 GB: large-v3,
+// tight; 24 GB: large-v3, plenty. Larger models do not fit.
 func TestRuleOfThumb(t *testing.T) {
 	s := readPipeline(t)
 	s.Files = 3
@@ -47,8 +47,9 @@ func TestRuleOfThumb(t *testing.T) {
 	}
 }
 
-// Where check's peak of the simulated log fails, so does the Between them lies what the allocator
-// does not see: the context and what others hold.
+// TestPeakAgreesWithCheck: if vramsoak check's peak of the simulated log fails, validate's answer
+// is at least tight. It may be worse, because the card also holds what the allocator does not see:
+// the context and other processes.
 func TestPeakAgreesWithCheck(t *testing.T) {
 	for total := int64(13) << 30; total <= 18<<30; total += 1 << 29 {
 		s := readPipeline(t)
@@ -86,8 +87,9 @@ func agrees(t *testing.T, r *simulation, of string) {
 	}
 }
 
-// TestNeverMilderThanCheck: whatever fails in a scenario, and whatever its policy checks, validate
-// is never milder than vramsoak simulate | vramsoak check - over the same files.
+// TestNeverMilderThanCheck: whatever fails in a scenario, and whatever its policy checks, the
+// verdict of validate is at least as bad as that of vramsoak simulate | vramsoak check - over the
+// same files.
 func TestNeverMilderThanCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -174,7 +176,8 @@ stages:
 
 func readPipeline(t *testing.T) *Batch { return readBatch(t, "pipeline", 0) }
 
-// readBatch reads a scenario of fixtures. files 0 keeps the scenario's own number.
+// readBatch reads a scenario of fixtures/scenarios. files is the number of files to simulate; 0
+// keeps the scenario's own number.
 func readBatch(t *testing.T, name string, files int) *Batch {
 	t.Helper()
 	path := "../../fixtures/scenarios/" + name + ".yaml"
@@ -194,8 +197,8 @@ func readBatch(t *testing.T, name string, files int) *Batch {
 	return b
 }
 
-// TestStoriesHaveAChange: for each story that fails, validate finds a change with which it fits,
-// and proves it by simulation.
+// TestStoriesHaveAChange: for each scenario that fails and tells a real failure (NAME-before.yaml),
+// validate finds a change with which the batch fits, and proves it by a simulation of all files.
 func TestStoriesHaveAChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")

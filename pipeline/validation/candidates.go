@@ -10,27 +10,28 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// confVariable is the environment variable for the settings of PyTorch's allocator, unless the file
-// uses another one.
+// confVariable is the environment variable for the settings of PyTorch's allocator. A scenario file
+// may use PYTORCH_ALLOC_CONF instead.
 const confVariable = "PYTORCH_CUDA_ALLOC_CONF"
 
-// A candidates is changes of one kind, from the cheapest to the most expensive.
+// candidates are the changes of one kind to one part of the scenario file, from the cheapest to the
+// most expensive: for example batch 7, 6, 5 ... of a stage instead of 8.
 type candidates struct {
 	kind  Kind
 	steps int
 	edits func(step int) []Edit
-	// graded is true if each step lowers the memory that the batch needs at least as much as the
-	// cheaper steps before it. The search for the first step that suffices then bisects the candidates
-	// instead of trying each step.
+	// graded is true if each candidate needs at most as much memory as the cheaper ones before it. The
+	// search then finds the first one that fits by bisection, instead of trying each.
 	graded bool
 }
 
-// list returns a candidates of the given changes.
+// candidatesOf returns the given changes as candidates.
 func candidatesOf(kind Kind, graded bool, changes ...[]Edit) candidates {
 	return candidates{kind, len(changes), func(i int) []Edit { return changes[i] }, graded}
 }
 
-// ladders returns all changes that the search tries, one or more ladders for each kind.
+// allCandidates returns all changes of a scenario that the search tries. now is the result of the
+// simulation without a change; stage is the one that failed or needs most memory.
 func allCandidates(d *document, s *scenario.Scenario, now Result, stage string) []candidates {
 	all := []candidates{settings(d, s)}
 	if s.GPU.Occupied > 0 && !s.ClearOnStart {
@@ -50,9 +51,9 @@ func allCandidates(d *document, s *scenario.Scenario, now Result, stage string) 
 }
 
 // settings returns the changes of the allocator's settings. Expandable segments come first, because
-// they do not fragment. A split limit must be above 20 MiB, the size of the allocator's own
-// segments for small allocations (kLargeBuffer). Garbage collection depends on the memory fraction,
-// and needs one to have an effect.
+// they do not fragment. max_split_size_mb must be above 20, the size in MiB of the segments for
+// requests of 1 to 10 MiB. Garbage collection has an effect only with a memory fraction, so these
+// changes also set one.
 func settings(d *document, s *scenario.Scenario) candidates {
 	variable, old := s.AllocConf()
 	variable = cmp.Or(variable, confVariable)
@@ -156,8 +157,8 @@ func batches(d *document, s *scenario.Scenario, i int) []candidates {
 	return out
 }
 
-// restarts returns the changes that start a new process every N files, before the old process would
-// fail.
+// restarts returns the changes that start a new process every N files. N is at most the number of
+// files that the present process finished before the first one failed.
 func restarts(d *document, s *scenario.Scenario, now Result) []candidates {
 	last := now.FirstFailed - 1
 	if s.RestartEvery > 0 {
@@ -170,7 +171,8 @@ func restarts(d *document, s *scenario.Scenario, now Result) []candidates {
 	return []candidates{{Restart, last, after, true}}
 }
 
-// formats returns the changes to number formats in which a model takes less memory.
+// formats returns the changes of model i to number formats in which its weights take less memory:
+// float16, then int8.
 func formats(d *document, s *scenario.Scenario, i int) []candidates {
 	var changes [][]Edit
 	now, err := models.ParseDType(s.Models[i].DType)
@@ -185,9 +187,9 @@ func formats(d *document, s *scenario.Scenario, i int) []candidates {
 	return []candidates{candidatesOf(Format, true, changes...)}
 }
 
-// smaller returns the changes to the smaller models of the same family, the largest first. If the
-// model has no id of its own in the file, the edit adds the old model name as the id, because
-// stages refer to it.
+// smallerModels returns the changes that replace model i by a smaller one of its family, the
+// largest first. Stages refer to a model by its id, or by its name if it has no id. So a model
+// without an id also gets one: its old name.
 func smallerModels(d *document, s *scenario.Scenario, i int) []candidates {
 	m, err := models.Lookup(s.Models[i].Model)
 	if err != nil {
@@ -205,8 +207,9 @@ func smallerModels(d *document, s *scenario.Scenario, i int) []candidates {
 	return []candidates{candidatesOf(Smaller, true, changes...)}
 }
 
-// code returns the changes of the pipeline's own code, where it keeps memory for too long: faults,
-// tensors that outlive the pass that made them, and data that is on the card as a whole before the
+// codeChanges returns the changes that a person would make in the code of the pipeline, because it
+// keeps memory for too long. In the scenario file they remove a fault such as a leak, end the life
+// of a tensor earlier, or load one item at a time of data that a stage loads as a whole before the
 // first file.
 func codeChanges(d *document, s *scenario.Scenario) []candidates {
 	var out []candidates

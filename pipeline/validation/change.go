@@ -9,7 +9,7 @@ import (
 // An Answer says whether a batch survives on a card. A smaller one is better.
 type Answer int
 
-// The answers.
+// The answers, from the best to the worst.
 const (
 	Fits       Answer = iota
 	Unsure            // every file has its memory, and a check is undecided
@@ -25,7 +25,7 @@ func (a Answer) String() string {
 // MarshalText writes an answer in the words of [Answer.String].
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// Clause returns an answer as the end of a sentence about a batch: "it does not fit".
+// Clause returns an answer as the rest of a sentence about a batch, such as "it does not fit".
 func (a Answer) Clause() string {
 	return "it " + [...]string{"fits", "fits", "is tight", "fails a check", "does not fit"}[a]
 }
@@ -36,11 +36,12 @@ type Result struct {
 	Failed      int    `json:"failed"`
 	Files       int    `json:"files"`
 	FirstFailed int    `json:"-"` // file, from 1; 0: none
-	// The most that the device had to hold, in bytes: see StageNeed.
+	// The most memory that the device had to hold, in bytes: see StageNeed.
 	Need  int64   `json:"need"`
 	Share float64 `json:"share"` // of the card
 	Speed float64 `json:"speed"` // seconds of audio in a second
-	// Why gives the reason for an answer other than fits, in one clause; "" if the need says it.
+	// Why gives the reason for an answer other than fits, in one clause. It is "" if the numbers in
+	// Need and Share are the reason.
 	Why string `json:"why,omitempty"`
 }
 
@@ -68,10 +69,10 @@ func (k Kind) String() string {
 	}[k]
 }
 
-// nothing is the cost of a change that takes no time, accuracy or work.
+// nothing is the text of Cost for a change that takes no time, accuracy or work.
 const nothing = "nothing"
 
-// Cost returns what a change of the kind costs, for a person.
+// Cost returns in words what a change of the kind costs, such as "throughput".
 func (k Kind) Cost() string {
 	return [...]string{
 		nothing, nothing, "time", "throughput", "time to load the models", "a little accuracy",
@@ -108,7 +109,7 @@ func newChange(edits []Edit, kinds ...Kind) Change {
 	return c
 }
 
-// Text returns the edits in one line.
+// Text returns the edits in one line: "stages[0].batch: 4, clear.cleanups: true".
 func (c Change) Text() string {
 	var edits []string
 	for _, e := range c.Edits {

@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// A document is a scenario file that can be edited.
+// A document is the text of a scenario file that can be edited.
 type document struct {
 	name    string
 	src     string // lines end with \n
@@ -18,7 +18,7 @@ type document struct {
 
 func newDocument(src []byte, name string) (*document, error) {
 	d := &document{name: name, anchors: map[string]ast.Node{}}
-	// As an editor shows it.
+	// The file without a byte order mark and with line ends \n, so that offsets are as in an editor.
 	d.src = strings.ReplaceAll(strings.TrimPrefix(string(src), "\ufeff"), "\r\n", "\n")
 	r := strictyaml.New(name)
 	d.body = r.Document([]byte(d.src), "a scenario", "")
@@ -29,7 +29,7 @@ func newDocument(src []byte, name string) (*document, error) {
 	return d, nil
 }
 
-// Visit notes the anchors.
+// Visit collects the anchors of the YAML document (&name). [ast.Walk] calls it for each node.
 func (d *document) Visit(n ast.Node) ast.Visitor {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		d.anchors[anchor.Name.GetToken().Value] = anchor.Value
@@ -37,7 +37,8 @@ func (d *document) Visit(n ast.Node) ast.Visitor {
 	return d
 }
 
-// resolve follows anchors and aliases to the value.
+// resolve returns the value that a node stands for: that of an anchor (&name) or of an alias
+// (*name), or else the node itself.
 func (d *document) resolve(n ast.Node) ast.Node {
 	for range 100 { // the reader refuses loops
 		switch node := n.(type) {
@@ -52,16 +53,18 @@ func (d *document) resolve(n ast.Node) ast.Node {
 	return n
 }
 
-// A target is the end of a path in a document.
+// A target is where a path such as stages, 0, batch ends in a document.
 type target struct {
-	// node is the value as it is written. If the file has none, it is the mapping that lacks it.
+	// node is the YAML node at the end of the path. If the file does not set the whole path, node is
+	// the innermost mapping or list on it that the file has.
 	node  ast.Node
 	depth int      // keys of the path that lead to node
 	old   ast.Node // the value, even if it is merged into node; nil if there is none
 }
 
-// find follows a path as far as the file has it. It follows keys that a merge ("<<") brings in, but
-// does not return a merged value as the node: every mapping that merges it shares it.
+// find follows a path as far as the file has it. It also follows keys that a mapping inherits
+// through a merge ("<<"). An inherited value at the end of the path is only in old, not in node:
+// other mappings inherit it too, so an edit must not change it.
 func (d *document) find(path []any) target {
 	at := d.body
 	for i, key := range path {
@@ -89,7 +92,7 @@ func (d *document) find(path []any) target {
 	return target{at, len(path), at}
 }
 
-// pairs returns the keys of a mapping with their values.
+// pairs returns the pairs of keys and values of a mapping, or nil for another node.
 func pairs(n ast.Node) []*ast.MappingValueNode {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -100,7 +103,8 @@ func pairs(n ast.Node) []*ast.MappingValueNode {
 	return nil
 }
 
-// entry returns the value of a mapping's key: its own, or else the first that is merged into it.
+// entry returns the value of a mapping's key: own if the mapping itself has the key, else merged,
+// the first one inherited through a merge ("<<").
 func (d *document) entry(mapping ast.Node, key string) (own, merged ast.Node) {
 	for _, p := range pairs(mapping) {
 		if !p.Key.IsMergeKey() {

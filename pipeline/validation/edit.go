@@ -16,24 +16,26 @@ import (
 
 // An Edit replaces a value of a scenario file, or adds a line to it.
 type Edit struct {
-	// At is the position of the old value or, if the file has no old value, of its parent.
+	// At is the position of the old value. If the file has no old value, it is the position of the
+	// mapping that gets the new line.
 	At  Location `json:"at"`
 	Key string   `json:"key"` // "stages[0].batch"
 	Old string   `json:"old"` // as YAML; "none" if the file has none
 	New string   `json:"new"` // as YAML; "none" takes the value out
-	// Add is the line of YAML to insert if the file does not set Key yet. If the file inherits Key
-	// from a merge ("<<"), the line overrides the inherited value. Under is the parent key of the
-	// line; "" is the top level of the file.
+	// Add is the line of YAML to insert if the file does not set Key yet, such as "clear: {every: 5}".
+	// If the file inherits Key from a merge ("<<"), the line overrides the inherited value. Under is
+	// the key of the mapping that gets the line, such as "stages[0]"; "" is the top level of the file.
 	Add   string `json:"add,omitempty"`
 	Under string `json:"under,omitempty"`
-	// Export is the line for a shell if the value is an environment variable.
+	// Export is the shell command that sets the value, if the value is an environment variable.
 	Export string `json:"export,omitempty"`
 
 	path  []any // keys (string) and indices (int)
 	value any   // nil takes it out
 }
 
-// edit returns the edit that puts a value at a path.
+// edit returns the edit that sets the value at a path, or takes the value out of a list if value is
+// nil.
 func (d *document) edit(value any, path ...any) Edit {
 	e := Edit{Key: yamlPath(path), Old: "none", New: "none", path: path, value: value}
 	if value != nil {
@@ -67,7 +69,7 @@ func yamlPath(path []any) string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-// added returns the line that puts a value at a path of keys: "clear: {every: 5}".
+// added returns the line that sets a value at a path of keys below a mapping: "clear: {every: 5}".
 func added(value any, path []any) string {
 	text := flow(value)
 	for i, key := range slices.Backward(path) {
@@ -79,13 +81,14 @@ func added(value any, path []any) string {
 	return text
 }
 
-// A word needs no quotes, not even in brackets.
+// word matches a text that needs no quotes in YAML, not even in brackets, unless it matches
+// notAText, a word that YAML reads as something other than a text.
 var (
 	word     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 	notAText = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|null|y|n)$`)
 )
 
-// flow returns a value as YAML that may stand anywhere.
+// flow returns a value as YAML in one line that is also valid inside brackets.
 func flow(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -103,7 +106,7 @@ func flow(value any) string {
 	return fmt.Sprint(value)
 }
 
-// shown returns a value of the file in one line.
+// shown returns a value of the file in one line, for the report.
 func (d *document) shown(n ast.Node) string {
 	n = d.resolve(n)
 	if text, ok := strictyaml.Scalar(n); ok {
@@ -118,12 +121,12 @@ func (d *document) shown(n ast.Node) string {
 	return strings.Join(strings.Fields(n.String()), " ") // with an alias in it
 }
 
-// with returns the file's text with the edits made, as a person would make them by hand, and the
-// edits in the form in which they are made one after the other: if one adds "clear: {every: 5}",
-// the next adds its line under clear.
+// with makes edits one after the other, as a person would make them by hand. It returns the file's
+// new text. It also returns the edits as they were made: if the first adds "clear: {every: 5}", the
+// next adds its line under clear.
 func (d *document) with(edits []Edit) ([]byte, []Edit, error) {
 	edits = slices.Clone(edits)
-	// Items are taken out of a list from its end on, so that the indices before them stay valid.
+	// Items are removed from a list from its end on, so that the indices of the others stay valid.
 	order := make([]int, len(edits))
 	for i := range order {
 		order[i] = i
@@ -159,7 +162,7 @@ func (d *document) with(edits []Edit) ([]byte, []Edit, error) {
 	return []byte(d.src), edits, nil
 }
 
-// compareKeys orders indices by value and keys by name.
+// compareKeys compares two elements of paths: indices by value, others as text.
 func compareKeys(a, b any) int {
 	i, isIndex := a.(int)
 	j, bothAre := b.(int)

@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// partsOf returns what a requirement is made up of, without the allocator's cache.
+// partsOf returns the parts of a stage's memory for a report, without the allocator's cache.
 func partsOf(parts []simulator.Part) []Part {
 	var out []Part
 	for _, p := range parts {
@@ -20,7 +20,7 @@ func partsOf(parts []simulator.Part) []Part {
 	return out
 }
 
-// partName is "weights of asr", "mel", "context".
+// partName returns the name of a part for a report, such as "weights of asr", "mel" or "context".
 func partName(p simulator.Part) string {
 	switch {
 	case p.Kind == simulator.Kept:
@@ -37,7 +37,7 @@ func partName(p simulator.Part) string {
 	return fmt.Sprintf("%s of %s", p.Kind, p.Name)
 }
 
-// refusalOf describes an allocation that failed.
+// refusalOf returns a report's description of an allocation that failed.
 func refusalOf(f *simulator.Failure) *Refusal {
 	r := &Refusal{
 		File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered,
@@ -54,7 +54,8 @@ func refusalOf(f *simulator.Failure) *Refusal {
 	return r
 }
 
-// why names the checks that make an answer other than fits, in one clause.
+// why returns the reason for an answer other than fits in one clause: the checks that fail or are
+// undecided, such as "leak of Enrollment fails".
 func (s *simulation) why() string {
 	of, ends := check.Fail, " fails"
 	switch s.Answer {
@@ -73,7 +74,7 @@ func (s *simulation) why() string {
 	return strings.Join(slices.Compact(which), ", ") + ends
 }
 
-// describe puts a simulation into a report.
+// describe fills in what a report says about a simulation.
 func (s *simulation) describe(r *Report) {
 	r.Answer, r.Failed, r.FirstFailed, r.Speed = s.Answer, s.Failed, s.FirstFailed, s.Speed
 	r.Simulations = 1

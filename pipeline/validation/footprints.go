@@ -11,21 +11,22 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// trustedWithin is the largest relative difference between the measured footprint and the estimate
-// of a stage at which validate still trusts the estimates of other stages.
+// trustedWithin is the largest relative difference between the measured and the estimated memory of
+// a stage at which validate still trusts the estimates of other stages.
 const trustedWithin = 0.2
 
-// useProfile replaces estimated footprints by those of a profile.
+// useProfile replaces estimated footprints by those that a profile measured. It returns how the two
+// compare for each stage.
 func (b *Batch) useProfile(p *profile.Profile) []profile.Comparison {
 	learned := p.Apply(b.Clone())
 	b.Change(func(s *scenario.Scenario) { p.Apply(s) })
 	return learned
 }
 
-// doubt returns a finding that makes the answer undecided, or nil. The answer depends on the stage
-// that needs most memory. doubt returns a finding if that stage was not measured and the estimates
-// of measured stages are far from their measurements: the estimate of the deciding stage may be
-// wrong by as much.
+// doubt returns a finding that makes the answer undecided, or nil. The answer depends on stage,
+// which needs most memory. If this stage was not measured, and the estimates of measured stages are
+// far from their measurements, then its own estimate may be wrong by as much. doubt also returns a
+// finding if no stage was measured. source names the measurements in the message: "the profile".
 func doubt(stage, source string, footprints []profile.Comparison) *check.Finding {
 	f := &check.Finding{Check: check.Peak, Verdict: check.Undecided, Subject: "footprints"}
 	worst, measured, estimated := profile.Comparison{Ratio: 1}, 0, false
@@ -64,8 +65,8 @@ func doubt(stage, source string, footprints []profile.Comparison) *check.Finding
 }
 
 // longerFiles makes the answer undecided if three conditions hold: the batch has longer files than
-// the profile, the profile does not know how some stage grows with the length, and the answer would
-// be worse if such stages took Comparison.AtMost.
+// the profile, the profile does not know how the memory of some stage grows with the length, and
+// the answer would be worse if such stages took as much as Comparison.AtMost.
 func (b *Batch) longerFiles(s *simulation, learned []profile.Comparison) error {
 	longer := b.Clone()
 	var grown *profile.Comparison

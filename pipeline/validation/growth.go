@@ -45,8 +45,9 @@ func (b *Batch) decideGrowth(s *simulation) {
 	})
 }
 
-// growthBound returns by how many bytes a trend may raise the level over as many files as there
-// were, at most: its slope's upper bound, its steps twice over, or the last file's growth for each.
+// growthBound returns by how many bytes a trend may raise memory over a number of further files, at
+// most. It is the largest of: the upper bound of the slope, for each file; the height of the last
+// value above those before it, for each file; and twice the steps so far, if the series has steps.
 func growthBound(r *shape.Result, files int) float64 {
 	bound := max(0, r.Slope.High*float64(files), r.Ends*float64(files))
 	if r.Shape == shape.Steps || r.Shape == shape.Step {

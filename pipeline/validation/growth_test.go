@@ -6,8 +6,9 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// TestGrowthBound has values by hand for 100 files: a growth of 1 KiB a file is 100 KiB, steps of 1
-// MiB in all may come twice, and the growth of the last file may come with each.
+// TestGrowthBound has values by hand for 100 further files: a growth of 1 KiB a file adds 100 KiB,
+// steps of 1 MiB in all may come twice, and what the last value is above those before it may come
+// again with each file.
 func TestGrowthBound(t *testing.T) {
 	for _, c := range []struct {
 		r    shape.Result

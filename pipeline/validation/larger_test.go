@@ -7,9 +7,9 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// TestLarger: the proposed card is the smallest one that is larger than the scenario's, holds the
-// need within the limit, and on which the trial fits. A need of 12 GiB is 75 % of 16 GiB, but that
-// card is not larger; on 24 GiB memory is fragmented.
+// TestLarger: the proposed card is the smallest one that is larger than the scenario's 16 GiB, of
+// which the need is at most 85 %, and on which the trial fits. A need of 12 GiB is 75 % of 16 GiB,
+// but that card is not larger. On 24 GiB the trial fails, as with fragmented memory.
 func TestLarger(t *testing.T) {
 	s, err := scenario.Read([]byte(file), "larger.yaml")
 	if err != nil {

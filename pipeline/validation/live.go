@@ -21,16 +21,16 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A LiveRun holds the measurements of the first files of the batch, which validate ran with the
-// real command.
+// A LiveRun holds measurements of the first files of the batch, which the real command processed
+// for validate.
 type LiveRun struct {
 	Profile  *profile.Profile // nil if no file ended well
 	Total    int64            // of the card; 0 if the log does not say
 	Failures []LiveFailure
 }
 
-// ReadLive returns the measurements in the log of the real command. It returns an error if no file
-// failed and the log still has no measurements.
+// ReadLive reads the measurements from the log of the real command. It returns an error if the log
+// has none, unless a file failed.
 func ReadLive(tl *timeline.Timeline) (*LiveRun, error) {
 	live := &LiveRun{Total: totalOf(tl), Failures: liveFailures(tl)}
 	var err error
@@ -40,7 +40,7 @@ func ReadLive(tl *timeline.Timeline) (*LiveRun, error) {
 	return live, nil
 }
 
-// liveFailures are the files that failed, or that ran out of memory.
+// liveFailures returns the files that failed, or in which memory ran out.
 func liveFailures(tl *timeline.Timeline) []LiveFailure {
 	var all []LiveFailure
 	for _, f := range tl.LastAttempts() {
@@ -56,13 +56,14 @@ func liveFailures(tl *timeline.Timeline) []LiveFailure {
 	return all
 }
 
-// How much a report quotes of a failed file's output.
+// The limits of what a report quotes from a failed file's output.
 const (
 	quotedLines = 10
 	quotedBytes = 400 // of a line
 )
 
-// lastLines returns the last lines that the pipeline printed in a file, without the harness's own.
+// lastLines returns the last lines that the pipeline printed during a file, without those that
+// begin with [pipeline] or [vramsoak].
 func lastLines(f *timeline.File) []string {
 	log, err := os.Open(f.Pos.Path)
 	if err != nil {
@@ -91,7 +92,7 @@ func lastLines(f *timeline.File) []string {
 	return last
 }
 
-// totalOf is the card's total as the log has it; 0 if it has none.
+// totalOf returns the card's memory in bytes as the log has it, or 0 if it has none.
 func totalOf(tl *timeline.Timeline) int64 {
 	var total int64
 	for _, f := range tl.Files {
@@ -105,9 +106,9 @@ func totalOf(tl *timeline.Timeline) int64 {
 	return total
 }
 
-// compareLive compares the real command's log with the prediction for files of that length, stage
-// by stage. If a prediction is far off, the measurement replaces it, in proportion for longer files
-// of the batch.
+// compareLive compares the measurements of the real command with the estimates for files of the
+// same length, stage by stage. If an estimate is far off, the measurement replaces it in b, scaled
+// up for the longer files of the batch.
 func (b *Batch) compareLive(p *profile.Profile) []profile.Comparison {
 	if p == nil {
 		return nil
@@ -141,9 +142,9 @@ func (b *Batch) compareLive(p *profile.Profile) []profile.Comparison {
 	return all
 }
 
-// against compares s, the answer from two files of the real command, with predicted, the answer
-// from estimates. If the live answer is better, it becomes undecided, because two files are too few
-// to rely on.
+// against compares the answer of s, which uses the measurements of two real files, with predicted,
+// the answer from estimates alone. If the two differ, it adds a finding. If the measured answer is
+// the better one, it becomes undecided, because two files are too few to rely on.
 func (s *simulation) against(predicted *simulation) {
 	if side(predicted.Answer) == side(s.Answer) {
 		return
@@ -162,7 +163,7 @@ func (s *simulation) against(predicted *simulation) {
 	}
 }
 
-// side returns the answer with undecided taken as fits.
+// side returns the answer, with undecided replaced by fits.
 func side(a Answer) Answer {
 	if a == Unsure {
 		return Fits
@@ -170,14 +171,13 @@ func side(a Answer) Answer {
 	return a
 }
 
-// sameSize decides whether two cards count as equally large: the other card must have at least this
-// part of this card's total. Totals differ a little between drivers, which keep memory for
-// themselves.
+// sameSize is the part of this card's memory that another card must have to count as equally large.
+// It is below 1 because drivers keep some memory for themselves, and not always the same.
 const sameSize = 0.95
 
 // failedLive changes the answer if files of the real command failed. If memory ran out on a card as
-// large as this one, the batch does not fit. After any other failure the answer is undecided,
-// because nobody knows how much memory the file would have needed.
+// large as this one, the batch does not fit, and why says so. After any other failure the answer is
+// undecided, because nobody knows how much memory the file would have needed.
 func (b *Batch) failedLive(s *simulation, live *LiveRun) (why string) {
 	if len(live.Failures) == 0 {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"vramsoak/pipeline/profile"
 )
 
-// A Report is the answer of [Batch.Validate] whether a batch fits on a card. Sizes are bytes, times
-// are seconds, and shares are parts of the card's total.
+// A Report is the answer of [Batch.Validate] to the question whether a batch fits on a card. Sizes
+// are in bytes, times in seconds, and shares are parts of the card's total.
 type Report struct {
 	Answer      Answer `json:"answer"`
 	Scenario    string `json:"scenario"`
@@ -17,9 +17,10 @@ type Report struct {
 	Files       int    `json:"files"`
 	Failed      int    `json:"failed"`                 // files without enough memory
 	FirstFailed int    `json:"first_failed,omitempty"` // from 1
-	// Seconds of audio in a second, without failed files.
+	// Seconds of audio per second of processing, without failed files.
 	Speed float64 `json:"speed"`
-	// Why gives the reason for an answer other than fits, in one clause.
+	// Why gives the reason for an answer other than fits, in one clause, such as "leak of Enrollment
+	// fails".
 	Why string `json:"why,omitempty"`
 
 	Stages []StageNeed `json:"stages"`
@@ -54,7 +55,7 @@ type Report struct {
 
 	// Checks judge the log of the simulated run. Their verdict agrees with the answer.
 	Checks *check.Report `json:"-"`
-	// Refused are changes that were not tried, and why.
+	// Refused are the changes that could not be tried, and why.
 	Refused []error `json:"-"`
 }
 
@@ -99,7 +100,7 @@ type FragmentedEnd struct {
 	LargestFree int64   `json:"largest_free"` // block, when the last file ended
 }
 
-// A Refusal is an allocation that failed.
+// A Refusal is an allocation that failed, with the memory at that time.
 type Refusal struct {
 	File        int    `json:"file"`
 	Stage       string `json:"stage"`
@@ -123,8 +124,8 @@ type Refusal struct {
 type LiveFailure struct {
 	File int    `json:"file"` // from 1
 	Path string `json:"path"`
-	// Status is that of the log's file-end: "failed", "crashed", "timeout", "oom"; "ok" if it went
-	// on.
+	// Status is that of the log's file-end line: "failed", "crashed", "timeout", "oom", or "ok" if the
+	// pipeline went on with the file.
 	Status      string   `json:"status"`
 	OutOfMemory bool     `json:"out_of_memory,omitempty"`
 	Says        []string `json:"says"` // the last lines that the pipeline printed in it

@@ -9,8 +9,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// withoutLimit simulates the batch on a device without limit, to learn what it requires: on the
-// card, its stages end with the allocation that failed. The result is nil if no allocation failed.
+// withoutLimit simulates the batch on a device without limit, to learn how much memory it requires:
+// on the card, the simulation stops at the allocation that failed. The result is nil if no
+// allocation failed in o, the outcome on the card.
 func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Outcome) (*assessment,
 	error,
 ) {
@@ -28,8 +29,8 @@ func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Ou
 	return &a, nil
 }
 
-// required returns the assessment of the memory that the stages need: from the simulation on the
-// card or, if an allocation failed there, from the simulation without limit.
+// required returns the assessment that says how much memory the stages need: from the simulation on
+// the card or, if an allocation failed there, from the simulation without limit.
 func (s *simulation) required() assessment {
 	if s.unlimited != nil {
 		return *s.unlimited
@@ -37,7 +38,8 @@ func (s *simulation) required() assessment {
 	return s.assessment
 }
 
-// larger looks for a card that holds what this one does not, or not well.
+// larger searches for a larger card if the batch is tight or does not fit. It puts the card into
+// the report.
 func (b *Batch) larger(s *simulation, r *Report) error {
 	if s.Answer != Tight && s.unlimited == nil {
 		return nil

@@ -25,7 +25,7 @@ type searchOptions struct {
 	Files int    // of the batch
 	Stage string // that fails, or needs most
 	// Sample holds the files on which the search tries a change before it simulates the change over
-	// all files; see assessment.Sample. Without Sample, each change is simulated over all files at
+	// all files; see assessment.Sample. If it is empty, each change is simulated over all files at
 	// once.
 	Sample []Files
 	// Prepare is applied to each scenario that the search reads from an edited file. It sets what is
@@ -41,19 +41,20 @@ type found struct {
 	Smallest *Change
 	// Others are the smallest changes of other kinds, by cost.
 	Others []Change
-	// Refused holds an error for each value that the search could not change, because the file cannot
-	// be edited there or is invalid after the edit. It has one error per value, not one per change.
+	// Refused has an error for each value that the search could not change, because the file cannot be
+	// edited there or is invalid after the edit. If several changes of a value were refused, it has
+	// the error of one.
 	Refused []error
-	// Simulations is the number of simulations.
+	// Simulations is the number of simulations that the search needed.
 	Simulations int
 }
 
-// maxPairs bounds the pairs that are tried if no single change is enough.
+// maxPairs is the largest number of pairs of changes that are tried if no single change is enough.
 const maxPairs = 15
 
-// search searches for the smallest change of a scenario file with which its batch fits. On each
-// candidates it tries the changes from the cheapest to the most expensive. If no single change is
-// enough, it tries pairs of changes.
+// search searches for the smallest change of a scenario file with which its batch fits. src is the
+// file's text and now the result without a change. Of the candidates of each kind it tries the
+// cheapest first. If no single change is enough, it tries pairs of changes.
 func search(src []byte, name string, now Result, trial Trial, o searchOptions) (*found, error) {
 	doc, err := newDocument(src, name)
 	if err != nil {
@@ -118,8 +119,9 @@ func timeless(s *scenario.Scenario, e Edit) bool {
 
 func fits(c Change) bool { return c.Answer == Fits }
 
-// compareCost orders changes by cost: one edit before two, then by the most expensive kind, then by
-// the other kind, then by the speed that is left, to a thousandth, then by the need.
+// compareCost orders changes by cost: one kind before two, then by the most expensive kind, then by
+// the other kind, then by the speed of the simulation (rounded to a thousandth of the faster one),
+// then by the memory needed.
 func compareCost(a, b Change) int {
 	byKind := slices.CompareFunc(a.costliestFirst(), b.costliestFirst(), func(x, y Kind) int {
 		return cmp.Compare(x, y)
@@ -131,7 +133,7 @@ func compareCost(a, b Change) int {
 		cmp.Compare(a.Need, b.Need))
 }
 
-// An explorer tries changes.
+// An explorer tries changes in simulations. Several goroutines may use it.
 type explorer struct {
 	doc   *document
 	now   Result
@@ -143,8 +145,9 @@ type explorer struct {
 	refused     map[string]error // by the keys of the edits
 }
 
-// try makes the edits and simulates the result over the sample, or over all files if the sample is
-// empty. It returns the worst result of the sample's parts.
+// try makes a change's edits and simulates the result over the sample, or over all files if the
+// sample is empty. It returns the change with the worst result of the sample's parts. If the file
+// cannot be edited so, that result is that the batch does not fit.
 func (e *explorer) try(c Change, sample []Files) (Change, error) {
 	failed := func(err error) (Change, error) {
 		return c, fmt.Errorf("after %s: %w", c.Text(), err)
@@ -185,7 +188,7 @@ func (e *explorer) try(c Change, sample []Files) (Change, error) {
 	return c, nil
 }
 
-// refuse notes a change that cannot be made.
+// refuse records why a change cannot be made.
 func (e *explorer) refuse(c Change, err error) {
 	var keys []string
 	for _, edit := range c.Edits {
@@ -194,14 +197,15 @@ func (e *explorer) refuse(c Change, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err = fmt.Errorf("not tried: %s: %w", c.Text(), err)
-	// Goroutines come in any order: which change stands for all must not depend on it.
+	// Of several changes to the same value, the error that sorts first is kept, because goroutines
+	// come in any order.
 	if key := strings.Join(keys, " "); e.refused[key] == nil ||
 		err.Error() < e.refused[key].Error() {
 		e.refused[key] = err
 	}
 }
 
-// A attempts is a candidates with the steps that the search has already tried.
+// attempts are candidates with the results of those that the search has tried.
 type attempts struct {
 	candidates
 	with   []Edit // other edits that are made anyway
@@ -209,8 +213,8 @@ type attempts struct {
 	tried  []Change // on the sample, the cheapest first
 }
 
-// attempts tries the changes of a candidates on the sample, beginning with step from, until one makes the
-// batch fit.
+// findCheapest tries candidates on the sample, beginning with the one at index from, until one
+// makes the batch fit. It puts the results into l.tried.
 func (e *explorer) findCheapest(l *attempts, from int) error {
 	l.tried = nil
 	try := func(step int) (bool, error) {
@@ -231,7 +235,7 @@ func (e *explorer) findCheapest(l *attempts, from int) error {
 		}
 		return nil
 	}
-	// On a graded candidates no step fits if the last does not.
+	// If the last graded candidate does not fit, no other does.
 	low, high := from-1, l.steps-1 // low does not fit, high does
 	if fits, err := try(high); !fits || err != nil {
 		return err
@@ -252,10 +256,10 @@ func (e *explorer) findCheapest(l *attempts, from int) error {
 	return nil
 }
 
-// prove simulates changes over all files that fit on the sample. For each kind it simulates the
-// changes from the cheapest on until one fits. If no change of a kind fits, prove returns the best
-// change of that kind with which the batch at least runs, but only if the kind is cheaper than the
-// kinds of all changes that fit.
+// prove takes the changes with which the sample fits and simulates them over all files. For each
+// kind it begins with the cheapest change and ends with the first that fits. If no change of a kind
+// fits, prove returns the best change of that kind with which the batch at least runs, but only if
+// the kind is cheaper than the kinds of all changes that fit.
 func (e *explorer) prove(groups []*attempts) ([]Change, error) {
 	var byKind [Code + 1][]*attempts
 	for _, c := range groups {
@@ -278,8 +282,9 @@ func (e *explorer) prove(groups []*attempts) ([]Change, error) {
 	return slices.Concat(proved...), nil
 }
 
-// proveFirst proves the cheapest change that fits on its sample, then the next one, until one fits
-// over all files. If none does, run is the best that at least runs.
+// proveFirst simulates the cheapest change that fits on its sample over all files, then the next
+// one, until one fits. It returns this change as proved. If none fits, it returns as run the best
+// change with which the batch at least runs.
 func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err error) {
 	const most = 8 // proofs
 	for range most {
@@ -308,7 +313,8 @@ func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err err
 		if whole.Answer < e.now.Answer && (len(run) == 0 || whole.Answer < run[0].Answer) {
 			run = []Change{whole}
 		}
-		// The sample was not enough to decide. From here on, all files are simulated.
+		// The change fits on the sample, but not over all files. Further candidates of this group are
+		// simulated over all files.
 		if at.sample = nil; at.edits == nil {
 			at.tried = nil // a pair; there is no next step
 		} else if err := e.findCheapest(at, best.step+1); err != nil {
@@ -318,10 +324,11 @@ func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err err
 	return nil, run, nil
 }
 
-// until returns the files up to one that failed, and some more.
+// until returns the files from the first to one that failed, and at least three more.
 func until(failed, files int) []Files { return []Files{{1, min(files, failed+max(3, failed/4))}} }
 
-// proof simulates a change over all files.
+// proof returns a change with its result over all files. It simulates the change unless its result
+// already is of all files.
 func (e *explorer) proof(c Change) (Change, error) {
 	if c.Files == e.opts.Files {
 		return c, nil
@@ -329,9 +336,10 @@ func (e *explorer) proof(c Change) (Change, error) {
 	return e.try(c, nil)
 }
 
-// pairs tries two changes at once: the ladders that came furthest alone, each at its best step. If
-// a pair fits, both changes are made as cheap as still fits. It returns the cheapest pair that fits
-// over all files.
+// pairs tries two changes at once. alone has the single changes that were tried; each group takes
+// part with its best one, and the groups with the best results come first. If a pair fits, pairs
+// replaces each of its changes by the cheapest candidate with which the pair still fits. It returns
+// the cheapest pair that fits over all files.
 func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	type half struct {
 		attempts
@@ -374,7 +382,8 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 		if err != nil || !fits(both) {
 			return err
 		}
-		// Each is made as cheap as still fits, the more expensive one first.
+		// Replace each change by the cheapest one with which the pair still fits, the more expensive kind
+		// first.
 		first, second := a.best.Edits, b.best.Edits
 		b.with = first
 		if err := e.findCheapest(&b.attempts, 0); err != nil {
@@ -404,7 +413,8 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	return slices.Concat(proved, run), err
 }
 
-// overlap reports whether two changes edit the same value, or one a part of the other's.
+// overlap reports whether an edit of a and an edit of b concern the same value, or one a part of
+// the other's value.
 func overlap(a, b []Edit) bool {
 	return slices.ContainsFunc(a, func(x Edit) bool {
 		return slices.ContainsFunc(b, func(y Edit) bool {
@@ -414,16 +424,16 @@ func overlap(a, b []Edit) bool {
 	})
 }
 
-// compareProgress is below 0 if a came further than b: a better answer, a later first failure, a
-// lower share.
+// compareProgress returns a number below 0 if result a is better than b: by the answer, then by a
+// later first failure, then by a smaller share of the card.
 func compareProgress(a, b Result) int {
 	end := func(r Result) int { return cmp.Or(r.FirstFailed, math.MaxInt) }
 	return cmp.Or(cmp.Compare(a.Answer, b.Answer), cmp.Compare(end(b), end(a)),
 		cmp.Compare(a.Share, b.Share))
 }
 
-// inParallel does n things, as many at once as there are cores, and returns the first error in
-// their order.
+// inParallel calls do for 0 to n-1, as many at once as there are cores. It returns the error with
+// the lowest index.
 func inParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	next := make(chan int)

@@ -26,8 +26,8 @@ stages:
 faults: [{leak: 1MiB, stage: Enrollment}]
 `
 
-// gib returns the need of a scenario in these tests: one GiB per file of Enrollment's batch, and
-// the model's weights.
+// gib returns the memory that a scenario needs in these tests: one GiB for each item of
+// Enrollment's batch, and the model's weights.
 func gib(s *scenario.Scenario) int64 {
 	m, _ := models.Lookup(s.Models[0].Model)
 	batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
@@ -78,9 +78,9 @@ func searched(t *testing.T, of func(s *scenario.Scenario, files int) (Result, er
 	return found
 }
 
-// TestSearchBatch: the search finds the largest batch that fits. 85 % of 16 GiB are 13.6 GiB;
-// large-v3 has 2.87 GiB in float16 (1.54 billion parameters). That leaves room for 10 items of one
-// GiB.
+// TestSearchBatch: the search finds the largest batch that fits. It may use 85 % of 16 GiB, which
+// are 13.6 GiB. large-v3 has 2.87 GiB in float16 (1.54 billion parameters). That leaves room for 10
+// items of one GiB.
 func TestSearchBatch(t *testing.T) {
 	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
 		return sized(gib(s), files), nil
@@ -101,8 +101,8 @@ func TestSearchBatch(t *testing.T) {
 	}
 }
 
-// TestSearchCost: a setting of the allocator is cheaper than a batch, and a batch is cheaper than a
-// restart. The search finds each.
+// TestSearchCost: the search finds the cheapest change that helps. A setting of the allocator is
+// cheaper than a smaller batch, and a smaller batch is cheaper than a restart.
 func TestSearchCost(t *testing.T) {
 	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
 		batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
@@ -158,7 +158,7 @@ func TestSearchPairs(t *testing.T) {
 	}
 }
 
-// TestSearchTight: if the batch is tight at best, the change is still reported.
+// TestSearchTight: if no change makes the batch better than tight, the best one is still reported.
 func TestSearchTight(t *testing.T) {
 	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
 		batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
@@ -178,7 +178,8 @@ func TestSearchNothing(t *testing.T) {
 	}
 }
 
-// TestFormats: float16 is proposed for float32 weights, also if their arithmetic is float16.
+// TestFormats: float16 is proposed for float32 weights, also if the model already computes in
+// float16.
 func TestFormats(t *testing.T) {
 	for dtype, want := range map[string]string{
 		"float32":  "float16 int8",
@@ -205,7 +206,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// searchFile searches another scenario, with a trial of its own.
+// searchFile searches for a change of another scenario, with a trial that returns the result of of.
 func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *found {
 	t.Helper()
 	s, err := scenario.Read([]byte(src), "search.yaml")
@@ -227,7 +228,8 @@ func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *f
 	return found
 }
 
-// TestSearchWrittenOtherwise: a batch is found in every spelling: behind an anchor, merged, as 8.0.
+// TestSearchWrittenOtherwise: the search changes a batch in every spelling: behind an anchor,
+// inherited by a merge, and as 8.0.
 func TestSearchWrittenOtherwise(t *testing.T) {
 	for written, want := range map[string]string{
 		"stages: [{name: A, batch: &b 32}, {name: B, batch: *b}]": "stages[0].batch: 32 -> 10",
@@ -253,7 +255,8 @@ func TestSearchWrittenOtherwise(t *testing.T) {
 	}
 }
 
-// TestSearchSmallerWithoutID: a model without an id keeps its name when a smaller one replaces it.
+// TestSearchSmallerWithoutID: if a smaller model replaces one without an id, the edits give it the
+// old name as id.
 func TestSearchSmallerWithoutID(t *testing.T) {
 	for _, id := range []string{"", "id: asr, "} {
 		name := "whisper-large-v3"

@@ -12,19 +12,21 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// A simulation is a run on the virtual GPU, with the verdict of check on its log.
+// A simulation is a run of a scenario on a simulated card, with the verdict of vramsoak check on
+// its log.
 type simulation struct {
 	assessment
 	outcome *simulator.Outcome
 	checks  *check.Report // nil if the simulation ended early
-	// unlimited is the batch on a device without limit, if an allocation failed on the card.
+	// unlimited is the batch on a device without limit. It is nil if no allocation failed on the card.
 	unlimited *assessment
 	notes     []string // on what was decided by more than the log
 }
 
-// simulate runs a scenario and judges its log as vramsoak check does. Beyond that, a need above the
-// policy's maximum fails: check sees only what the allocator handed out, but the card must also
-// hold the context and other processes.
+// simulate runs a scenario and judges its log as vramsoak check does. With early it ends at the
+// first file that fails. It also fails a batch that needs more of the card than the policy allows:
+// check sees only what the allocator handed out, but the card must also hold the context and other
+// processes.
 func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simulation, error) {
 	var log bytes.Buffer
 	outcome, err := simulator.Run(of, simulator.Options{
@@ -67,7 +69,7 @@ func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simul
 	return s, nil
 }
 
-// memoryOnly simulates up to the first file that fails, and looks at memory alone.
+// memoryOnly simulates files up to the first that fails, without running the checks on the log.
 func (b *Batch) memoryOnly(of *scenario.Scenario, files Files) (Result, error) {
 	o, err := simulator.Run(of, simulator.Options{
 		First: files.First, Files: files.Count,
@@ -79,17 +81,17 @@ func (b *Batch) memoryOnly(of *scenario.Scenario, files Files) (Result, error) {
 	return assess(of, o, b.limit()).Result, nil
 }
 
-// limit is the policy's maximum, as a share of the card.
+// limit returns the largest share of the card that the policy allows, from 0 to 1.
 func (b *Batch) limit() float64 { return float64(b.Policy.Peak.Max) }
 
-// agree makes the answer no surer than the findings.
+// agree changes the answer from fits to undecided if the checks' verdict is undecided.
 func (s *simulation) agree() {
 	if s.Answer == Fits && s.checks.Verdict == check.Undecided {
 		s.Answer = Unsure
 	}
 }
 
-// unsure changes the answer from fits or tight to undecided, with the given reason.
+// unsure changes an answer of fits or tight to undecided, and adds the finding that says why.
 func (s *simulation) unsure(why check.Finding) {
 	if s.Answer <= Tight {
 		s.Answer = Unsure
@@ -101,9 +103,9 @@ func (s *simulation) unsure(why check.Finding) {
 // cardSubject is the subject of the finding that [Batch.onCard] makes.
 const cardSubject = "what the card must hold"
 
-// onCard returns the finding on the memory that the card must hold. If this finding fails, it
-// decides the verdict even if the policy makes the check advisory, because validate asks whether
-// the batch fits.
+// onCard returns the finding on all memory that the card must hold. If this finding fails, it
+// decides the verdict even if the policy makes the peak check advisory, because validate asks
+// whether the batch fits.
 func (b *Batch) onCard(s *simulation) check.Finding {
 	required := s.required()
 	share := required.Share

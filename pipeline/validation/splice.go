@@ -13,11 +13,11 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// errWritten is the error for YAML that splice cannot edit.
+// errWritten is the error for YAML in a form that splice cannot edit.
 var errWritten = errors.New("expected YAML that can be edited: values, lists and mappings in " +
 	"lines or in brackets; write it so, and try again")
 
-// splice makes one edit in the file's text.
+// splice returns the file's text after one edit.
 func (d *document) splice(e Edit) (string, error) {
 	at := d.find(e.path)
 	switch {
@@ -36,7 +36,7 @@ func (d *document) splice(e Edit) (string, error) {
 	return d.src[:begin] + text + d.src[end:], err
 }
 
-// add adds a line to a mapping, as its first.
+// add returns the file's text with a line added to a mapping, as its first.
 func (d *document) add(mapping ast.Node, line string) (string, error) {
 	p := strictyaml.Where(mapping)
 	at := d.offset(p.Line, p.Column)
@@ -64,7 +64,7 @@ func (d *document) add(mapping ast.Node, line string) (string, error) {
 	return d.src[:at] + line + "\n" + strings.Repeat(" ", p.Column-1) + d.src[at:], nil
 }
 
-// takeOut removes an item from a list.
+// takeOut returns the file's text without the list item at a path.
 func (d *document) takeOut(path []any) (string, error) {
 	last := len(path) - 1
 	list, ok := d.resolve(d.find(path[:last]).node).(*ast.SequenceNode)
@@ -92,7 +92,7 @@ func (d *document) takeOut(path []any) (string, error) {
 	return d.src[:begin] + d.src[end:], err
 }
 
-// item returns where an item of a list begins, with its dash, and where it ends.
+// item returns the offsets at which item i of a list begins, with its dash, and ends.
 func (d *document) item(list *ast.SequenceNode, i int) (begin, end int, err error) {
 	if list.IsFlowStyle {
 		return d.extent(list.Values[i])
@@ -108,7 +108,7 @@ func (d *document) item(list *ast.SequenceNode, i int) (begin, end int, err erro
 	return begin, d.blockEnd(begin, false), nil
 }
 
-// extent returns where a value begins and ends in the text.
+// extent returns the offsets at which a value begins and ends in the text.
 func (d *document) extent(n ast.Node) (begin, end int, err error) {
 	p := strictyaml.Where(n)
 	begin = d.offset(p.Line, p.Column)
@@ -116,7 +116,7 @@ func (d *document) extent(n ast.Node) (begin, end int, err error) {
 	return begin, end, err
 }
 
-// end returns where the value that begins at an offset ends.
+// end returns the offset at which a value ends that begins at offset begin.
 func (d *document) end(n ast.Node, begin int) (int, error) {
 	rest := d.src[begin:]
 	switch n := n.(type) {
@@ -148,7 +148,7 @@ func (d *document) end(n ast.Node, begin int) (int, error) {
 	return 0, errWritten
 }
 
-// closing returns the offset behind a closing bracket.
+// closing returns the offset behind a closing bracket, whose token the parser gave.
 func (d *document) closing(t *token.Token, bracket string) (int, error) {
 	if t == nil {
 		return 0, errWritten
@@ -160,7 +160,8 @@ func (d *document) closing(t *token.Token, bracket string) (int, error) {
 	return at + 1, nil
 }
 
-// scalar returns the length of the scalar at the start of a text; 0 if it does not have that value.
+// scalar returns the length of the scalar at the start of a text, as it is written: with quotes, or
+// plain. It returns 0 if a plain scalar does not have the given value.
 func scalar(text, value string) int {
 	switch {
 	case strings.HasPrefix(text, `"`):
@@ -195,9 +196,9 @@ func scalar(text, value string) int {
 	return size
 }
 
-// blockEnd returns the end of the list item whose dash is at an offset: the end of the lines that
-// are indented further than the dash. With whole it returns the end of the whole list. A comment
-// belongs to the line after it.
+// blockEnd returns the offset at which the list item ends whose dash is at begin: the end of the
+// last line that is indented further than the dash. With whole it returns the end of the whole
+// list. A comment belongs to the line after it.
 func (d *document) blockEnd(begin int, whole bool) int {
 	column := begin - 1 - strings.LastIndexByte(d.src[:begin], '\n')
 	return d.linesEnd(begin, func(indent int, text string) belongs {
@@ -211,7 +212,7 @@ func (d *document) blockEnd(begin int, whole bool) int {
 	})
 }
 
-// literalEnd returns where a text behind | or > ends.
+// literalEnd returns the offset at which a text that begins with | or > ends.
 func (d *document) literalEnd(begin int) int {
 	first := 0
 	return d.linesEnd(begin, func(indent int, _ string) belongs {
@@ -222,7 +223,8 @@ func (d *document) literalEnd(begin int) int {
 	})
 }
 
-// belongs says whether a line belongs to a block: perhaps means that it does if a later line does.
+// belongs says whether a line belongs to a block of lines: perhaps means that it does if a later
+// line does.
 type belongs int
 
 const (
@@ -231,7 +233,8 @@ const (
 	yes
 )
 
-// linesEnd returns the end of the line at an offset, with the lines after it that belong to it.
+// linesEnd returns the end of the line at offset begin or, if later lines belong to it, the end of
+// the last one of them. judge says of each line whether it belongs.
 func (d *document) linesEnd(begin int, judge func(indent int, text string) belongs) int {
 	lineEnd := func(from int) int {
 		if i := strings.IndexByte(d.src[from:], '\n'); i >= 0 {
@@ -257,7 +260,7 @@ func (d *document) linesEnd(begin int, judge func(indent int, text string) belon
 	return end
 }
 
-// offset returns the byte offset of a line and a column, both from 1.
+// offset returns the byte offset of a line and a column in the text, both counted from 1.
 func (d *document) offset(line, column int) int {
 	at := 0
 	for ; line > 1; line-- {

@@ -8,10 +8,10 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// cardSizes are the cards of a table, in GiB.
+// cardSizes are the sizes of the cards in a table, in GiB.
 var cardSizes = []int{8, 12, 16, 24, 48, 80}
 
-// tableSchema names the form of a [Table] in JSON.
+// tableSchema is the name of the JSON format of a [Table].
 const tableSchema = "vramsoak.cards/1"
 
 // A Table says which models fit on which cards.
@@ -28,15 +28,15 @@ type Table struct {
 // A Fit is one answer of a table.
 type Fit struct {
 	Word Word `json:"word"`
-	// Of the card; if the answer is no, up to the allocation that failed.
+	// The part of the card that the batch needs; if Word is no, only up to the allocation that failed.
 	Share float64 `json:"share"`
 }
 
-// A Word is how much of a card a batch needs, in the words of the field's rule of thumb.
+// A Word says how well a batch fits on a card, in the words of the field's rule of thumb.
 type Word string
 
-// The words. Their bounds are those of vramsoak check's peak: up to 70 % is normal, up to 85 % a
-// notice, above it critical.
+// The words, with the bounds of vramsoak check's peak by default: plenty up to 70 % of the card,
+// comfortable up to 85 %, tight above.
 const (
 	Plenty      Word = "plenty"
 	Comfortable Word = "comfortable"
@@ -44,8 +44,8 @@ const (
 	No          Word = "no"
 )
 
-// Table simulates the batch on cards of all sizes, with each model of a family in place of a model
-// of the scenario. It replaces the first model whose family has several models.
+// Table simulates the batch on cards of all sizes, and replaces a model of the scenario by each
+// model of its family in turn. It does this with the first model whose family has several.
 func (b *Batch) Table() (*Table, error) {
 	t := &Table{Schema: tableSchema, Scenario: b.Name, Files: b.Files}
 	at := -1
@@ -88,7 +88,7 @@ func (b *Batch) Table() (*Table, error) {
 	return t, err
 }
 
-// word is the word for a result.
+// word returns the word for the result of a simulation.
 func (b *Batch) word(r Result) Word {
 	switch {
 	case r.Answer == DoesNotFit:
