@@ -39,16 +39,16 @@ func Card(name string) (GPU, error) {
 			cardAdvice(name))
 }
 
-// leastCard is the smallest size that is accepted. No card for models has less.
+// leastCard is the smallest size that Card accepts. No card that runs models is smaller.
 const leastCard = 64 * record.MiB
 
-// sized returns a card with this much memory and no name. All of its memory can be used.
+// sized returns a card with this much memory and no name.
 func sized(bytes int64) GPU {
 	return GPU{Size: bytes, Total: bytes, Context: contextOf(bytes), Source: "the size given"}
 }
 
-// Replaced returns the card by, with two values of this card: the memory that other processes hold
-// and, if the scenario file gives it, the size of the context.
+// Replaced returns the card by in place of g. It takes over two values of g: the memory that other
+// processes hold and, if the scenario file gives it, the size of the context.
 func (g GPU) Replaced(by GPU) GPU {
 	by.Occupied = g.Occupied
 	if g.OwnContext {
@@ -57,12 +57,13 @@ func (g GPU) Replaced(by GPU) GPU {
 	return by
 }
 
-// Contexts: what a process holds outside of PyTorch's allocator once its kernels are loaded,
-// computed from PyTorch's own messages. "this process has 14.56 GiB memory in use. Of the allocated
-// memory 13.86 GiB is allocated by PyTorch, and 213.20 MiB is reserved" leaves 504 MiB on an RTX
-// 4090. That is the most on cards below 32 GB: others have 348, 349 and 389 MiB, or 222 MiB before
-// the first kernel. "94.50 GiB ... 85.16 GiB ... 8.66 GiB" leaves 696 MiB, the most on larger
-// cards; an RTX 5090 has 594 MiB. A plan must take the most.
+// The size of a CUDA context: what a process holds outside of PyTorch's allocator once its kernels
+// are loaded. It is computed from PyTorch's own messages. "this process has 14.56 GiB memory in
+// use. Of the allocated memory 13.86 GiB is allocated by PyTorch, and 213.20 MiB is reserved"
+// leaves 504 MiB on an RTX 4090. That is the most on cards below 32 GB: others have 348, 349 and
+// 389 MiB, or 222 MiB before the first kernel. "94.50 GiB ... 85.16 GiB ... 8.66 GiB" leaves 696
+// MiB, the most on larger cards; an RTX 5090 has 594 MiB. The constants are the largest values, so
+// that a batch that fits in the simulation also fits on the card.
 const (
 	smallContext = 504 * record.MiB
 	largeContext = 696 * record.MiB
@@ -84,10 +85,10 @@ type card struct {
 	from string // source: quoted if torch printed it, otherwise the card with the same memory
 }
 
-// cards has the totals that torch.cuda.get_device_properties reports on Linux. yolo prints it too:
-// "CUDA:0 (NVIDIA GeForce RTX 5080, 15840MiB)". nvidia-smi's total (16303MiB) is larger by what the
-// driver keeps. Newer drivers keep more, so of several figures the least is here. On Windows CUDA
-// reports nearly all of nvidia-smi's total.
+// cards has for each card the total that torch.cuda.get_device_properties reports on Linux. yolo
+// prints this number too: "CUDA:0 (NVIDIA GeForce RTX 5080, 15840MiB)". nvidia-smi's total
+// (16303MiB) is larger by what the driver keeps. Newer drivers keep more, so of several reports the
+// table has the smallest. On Windows CUDA reports nearly all of nvidia-smi's total.
 var cards = []card{
 	{"RTX 2060 SUPER", 8, 7974, "torch: total_memory=7974MB"},
 	{"RTX 2080 Ti", 11, 10825, "torch 2.6: RTX 2080 Ti, 10825MiB (11,020 with older drivers)"},
@@ -161,7 +162,8 @@ var unsaid = regexp.MustCompile(`nvidia|geforce|tesla|quadro|generation|pcie|sxm
 
 func plainName(name string) string { return unsaid.ReplaceAllString(strings.ToLower(name), "") }
 
-// cardAdvice names the cards with a similar name, or all of them.
+// cardAdvice returns advice for an unknown card: the cards with a similar name, or where to find
+// all of them.
 func cardAdvice(name string) string {
 	if n, err := strconv.ParseFloat(name, 64); err == nil && n >= 1 && n <= 1024 {
 		return fmt.Sprintf("did you mean %sGiB?", name)

@@ -52,8 +52,8 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// TestCards: CUDA always has less memory than a card is sold with, by a tenth at most: "16 GB" are
-// 15.5 GiB.
+// TestCards: CUDA always reports less memory than a card is sold with, by a tenth at most: of "16
+// GB" some 15.5 GiB.
 func TestCards(t *testing.T) {
 	last := int64(0)
 	for _, c := range scenario.Cards() {
@@ -67,7 +67,7 @@ func TestCards(t *testing.T) {
 	}
 }
 
-// The documentation names each card and each model that is known.
+// TestDocsNameCardsAndModels: the documentation names each card and each model that is known.
 func TestDocsNameCardsAndModels(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/reference/cards-and-models.md")
 	if err != nil {

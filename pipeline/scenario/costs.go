@@ -1,9 +1,10 @@
 package scenario
 
 // defaultCosts returns the costs for a scenario that gives none. Only their order of magnitude is
-// right. A cudaMalloc takes 50 us up to 512 KiB and grows to milliseconds above (University of
-// Virginia, CUDA support, "Memory Allocation Overhead"). A cudaFree takes as long, and synchronizes
-// the device first. Weights come from a disk at 2 GiB a second. Measure them to compare speeds.
+// right; to compare speeds, measure them on your system. A cudaMalloc takes 50 us up to 512 KiB and
+// grows to milliseconds above (University of Virginia, CUDA support, "Memory Allocation Overhead").
+// A cudaFree takes as long, and synchronizes the device first. Weights come from a disk at 2 GiB a
+// second.
 func defaultCosts() Costs {
 	return Costs{Malloc: 0.0005, Free: 0.0005, Synchronize: 0.001, Load: 0.5}
 }

@@ -1,9 +1,9 @@
 // Package scenario reads scenario files. A scenario is a YAML file that describes a pipeline: its
-// card, files, models and stages. vramsoak simulate and vramsoak validate run scenarios on a
-// virtual card.
+// card, files, models and stages. vramsoak simulate and vramsoak validate simulate scenarios on a
+// card that need not exist.
 //
 //	s, err := scenario.Read(src, "pipeline.yaml") // the error names every mistake
-//	for _, m := range s.Lint() { ... }            // warnings: what has no effect, or another one
+//	for _, m := range s.Lint() { ... }            // warnings: no effect, or an unexpected one
 //	s.GPU, err = scenario.Card("RTX 5080")        // the card from a command line
 //
 // # The file
@@ -56,8 +56,8 @@
 //     that package models knows.
 //   - tensors: further allocations: a size or a shape, each pass or each stage, until the end of
 //     the pass, stage, file or run, or until a cleanup frees it; count of them at once.
-//   - stream, of a stage or a tensor: the CUDA stream it works on or is allocated on; 0 is the
-//     default stream.
+//   - stream, of a stage or a tensor: the CUDA stream on which its kernels run, or on which the
+//     tensor is allocated; 0 is the default stream.
 //   - cleanups: log Before and After NAME Cleanup. frees names models and tensors; without it, all
 //     that the stage holds is freed. final are the cleanups at the end of a file.
 //   - clear: when torch.cuda.empty_cache is called: every so many passes, before and after stages,
@@ -73,11 +73,10 @@
 //     profile measures it. It replaces models and tensors.
 //
 // The numbers of stages and tensors are sizes (1.5GiB) or expressions. Variables: seconds, items,
-// batch, pass, file, files, total, free (bytes of the card). Constants: KiB, MiB, GiB. Operators: +
-// -
-// * / % **, comparisons and a ? b : c. Functions: ceil, floor, round, min, max, abs and random(low,
-// high), which draws the same number for the same file and seed. Inside {braces} and [brackets],
-// quote an expression that has a comma.
+// batch, pass, file, files, total, free (bytes of the card). Constants: KiB, MiB, GiB. The
+// operators are those of arithmetic (+ - * / % **), comparisons and a ? b : c. Functions: ceil,
+// floor, round, min, max, abs and random(low, high), which draws the same number for the same file
+// and seed. Inside {braces} and [brackets], quote an expression that has a comma.
 //
 // # Errors and warnings
 //

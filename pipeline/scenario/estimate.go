@@ -7,10 +7,10 @@ import (
 	"vramsoak/pipeline/models"
 )
 
-// Estimate returns the peak of a stage in a file of that many seconds, in bytes above the memory
-// allocated at the start of the stage. It adds up the sizes of the stage's models and tensors, and
-// of the models that earlier stages loaded and no cleanup freed. The simulation is more exact,
-// because it runs the allocator.
+// Estimate returns the highest memory of a stage in a file of that many seconds, in bytes above the
+// memory allocated at the start of the stage. It adds up the sizes of the stage's models, except
+// resident ones, and of its tensors, or takes the stage's footprint if it was measured. The
+// simulation is more exact, because it runs the allocator.
 func (s *Scenario) Estimate(st *Stage, seconds float64) (int64, error) {
 	if f := st.Footprint; f != nil {
 		return f.Base + int64(f.PerSecond*seconds), nil
@@ -54,8 +54,8 @@ func (s *Scenario) Estimate(st *Stage, seconds float64) (int64, error) {
 	return held + pass, nil
 }
 
-// modelBytes returns the weights of a stage's models, except resident ones, and the most that one
-// pass of one of them takes.
+// modelBytes returns the sizes of what a stage's models take in bytes: the weights of all models
+// except resident ones, and the activations of a pass of the model that needs most.
 func (s *Scenario) modelBytes(st *Stage, v Vars) (weights, pass int64, err error) {
 	item, err := st.ItemSeconds.Eval(v)
 	if err != nil {

@@ -31,7 +31,7 @@ type Expr struct {
 	at      strictyaml.Place // its position in the file
 }
 
-// Vars are the variables of expressions.
+// Vars are the values of an expression's variables for a pass of a stage over a file.
 type Vars struct {
 	Seconds float64 // seconds: length of the file
 	Items   int     // items: of the file in this stage
@@ -44,7 +44,8 @@ type Vars struct {
 	Seed    uint64  // seed of random(low, high)
 }
 
-// env holds the variables as a program sees them. All are float64, so that nothing overflows.
+// env holds the variables in the form in which package expr reads them. All are float64, so that
+// nothing overflows.
 type env struct {
 	Seconds float64                         `expr:"seconds"`
 	Items   float64                         `expr:"items"`
@@ -71,7 +72,8 @@ const (
 	maxText  = 1000 // bytes
 )
 
-// rounding is how far a count may be from a whole number because of rounding: 3 * 0.1 / 0.3.
+// rounding is how far a result may be from a whole number because of rounding: 0.3 / 0.1 is
+// 2.9999999999999996.
 const rounding = 1e-9
 
 // Constant returns a number as an expression.
@@ -79,10 +81,10 @@ func Constant(f float64) Expr {
 	return Expr{text: strconv.FormatFloat(f, 'g', -1, 64), value: f}
 }
 
-// PerSecond returns an expression: a number for each second of a file.
+// PerSecond returns the expression for f times the length of a file in seconds.
 func PerSecond(f float64) Expr { return mustParse(fmt.Sprintf("seconds * %f", f)) }
 
-// An ExprError is the position at which an expression cannot be read.
+// An ExprError says where a text is no expression, and what was expected there.
 type ExprError struct {
 	Column   int // byte of the text, from 0
 	Expected string
@@ -139,7 +141,8 @@ func ParseExpr(text string) (Expr, error) {
 	return e, nil
 }
 
-// exprError returns what package expr reports, without its drawing of the position.
+// exprError turns an error of package expr into an [*ExprError]. It leaves out the drawing with
+// which package expr shows the position.
 func exprError(text string, err error) error {
 	found, ok := errors.AsType[*file.Error](err)
 	if !ok {
@@ -177,8 +180,8 @@ func (toFloats) Visit(node *ast.Node) {
 	}
 }
 
-// usedNames collects the variables of an expression. It also notes the first part that is not
-// arithmetic: the language of package expr has loops, texts and lists too.
+// usedNames collects the names of the variables in an expression. It also keeps the first part that
+// is not arithmetic, because the language of package expr has loops, texts and lists too.
 type usedNames struct {
 	names  []string
 	beyond ast.Node
@@ -241,7 +244,7 @@ func (e Expr) Eval(v Vars) (float64, error) {
 	return f, nil
 }
 
-// reason returns an error of package expr without its drawing of the position.
+// reason returns an error of package expr without the drawing with which it shows the position.
 func reason(err error) string {
 	if found, ok := errors.AsType[*file.Error](err); ok {
 		return found.Message
@@ -249,7 +252,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Int returns the value rounded down to a whole number, or an error if it is negative.
+// Int returns the value rounded down to a whole number, or an error if the value is negative or
+// above 2^40.
 func (e Expr) Int(v Vars) (int, error) {
 	f, err := e.Eval(v)
 	if err != nil {
@@ -261,7 +265,7 @@ func (e Expr) Int(v Vars) (int, error) {
 	return int(f + rounding), nil
 }
 
-// Size returns the value as bytes, or an error if it is negative.
+// Size returns the value as bytes, or an error if it is negative or too large for a size.
 func (e Expr) Size(v Vars) (int64, error) {
 	f, err := e.Eval(v)
 	if err != nil {
@@ -273,10 +277,11 @@ func (e Expr) Size(v Vars) (int64, error) {
 	return int64(math.Round(f)), nil
 }
 
-// Constant reports whether the expression is a number without variables.
+// Constant returns the expression's value if it is a number without variables; otherwise ok is
+// false.
 func (e Expr) Constant() (value float64, ok bool) { return e.value, e.program == nil }
 
-// Uses reports whether the expression has one of those variables.
+// Uses reports whether the expression has one of these variables.
 func (e Expr) Uses(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return slices.Contains(e.names, name)
@@ -286,7 +291,8 @@ func (e Expr) Uses(names ...string) bool {
 // String returns the expression as it was written.
 func (e Expr) String() string { return e.text }
 
-// salted returns the expression with its own random draws, which depend on the name.
+// salted returns the expression with random draws of its own: random(1, 9) gives other numbers
+// under another name.
 func (e Expr) salted(name string) Expr {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // a hash cannot fail

@@ -41,7 +41,8 @@ func TestExpr(t *testing.T) {
 	}
 }
 
-// TestExprRefused: expressions have numbers only. Loops, texts, infinities and NaN are refused.
+// TestExprRefused: expressions compute with numbers only. Loops, texts, infinities and NaN are
+// refused.
 func TestExprRefused(t *testing.T) {
 	for _, text := range []string{
 		"", "inf", "NaN", `"a"`, "seconds >", "seconds > 3", "map(1..9, # * 2)", "len(items)",
@@ -56,8 +57,8 @@ func TestExprRefused(t *testing.T) {
 	}
 }
 
-// TestExprRandom: a file draws the same numbers whenever it is worked on. Each expression, file and
-// seed has draws of its own.
+// TestExprRandom: random draws the same number each time for the same expression, file and seed,
+// and other numbers for others.
 func TestExprRandom(t *testing.T) {
 	s := mustRead(t, `stages: [{name: A, seconds: "random(1, 9)", item_seconds: "random(1, 9)"}]`)
 	draw := func(e scenario.Expr, v scenario.Vars) float64 {
@@ -90,7 +91,7 @@ func TestFilesLength(t *testing.T) {
 		sum += n
 	}
 	// The mean of 1,000 draws from 60-600 is 330 s with a standard error of 540/sqrt(12*1000) = 4.9 s.
-	// Five of them are certain.
+	// The limit is five standard errors.
 	if math.Abs(sum/1000-330) > 25 {
 		t.Errorf("got a mean of %v s, want 330 +- 25", sum/1000)
 	}
@@ -113,7 +114,8 @@ stages:
       - {name: two, size: 1GiB, count: 2}
 `)
 	got, err := s.Estimate(s.Stage("A"), 300)
-	// Each of three passes keeps one tensor. The activations come on top.
+	// Three passes keep one tensor each, one tensor lives for a pass, and two for the stage. The
+	// activations come on top.
 	least := int64(3086981120 + (1+3+2)<<30)
 	if err != nil || got < least || got > least+4<<30 {
 		t.Errorf("got %d, %v, want %d and activations", got, err, least)

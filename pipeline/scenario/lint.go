@@ -12,9 +12,9 @@ import (
 )
 
 // Lint returns the errors and warnings of a scenario in the order of the file; the package
-// documentation lists them all. [Read] returns no scenario with errors, so for a scenario as read
-// Lint returns warnings only. After a change of the scenario or of its card, Lint may return
-// errors.
+// documentation lists all that there are. [Read] fails if a scenario has errors, so Lint finds only
+// warnings in a scenario that was read. If the scenario or its card is changed afterwards, Lint may
+// return errors too.
 func (s *Scenario) Lint() []strictyaml.Mistake {
 	l := &linter{s: s}
 	l.environment()
@@ -37,7 +37,8 @@ type linter struct {
 	found []strictyaml.Mistake
 }
 
-// say adds a mistake at a path of the scenario, offset bytes into the text there.
+// say adds a mistake in the value at a path of the scenario, such as clear.every. If the value is a
+// text, text is the value and offset the byte at which the mistake is in it.
 func (l *linter) say(
 	severity strictyaml.Severity, rule, path string, text string, offset int, expected, found,
 	advice string,
@@ -66,10 +67,10 @@ func (l *linter) fail(rule, path, expected, found, advice string) {
 	l.say(strictyaml.Error, rule, path, "", 0, expected, found, advice)
 }
 
-// sampleTotal is the card on which expressions are tried if the file names none.
+// sampleTotal is the memory of the card for which expressions are tried if the file names no card.
 const sampleTotal = 16 * record.GiB
 
-// lengths returns the lengths of files on which expressions are tried.
+// lengths returns the lengths of files, in seconds, for which expressions are tried.
 func (l *linter) lengths() []float64 {
 	f := l.s.Files
 	if f.High > f.Low {
@@ -78,12 +79,13 @@ func (l *linter) lengths() []float64 {
 	return []float64{f.Low}
 }
 
-// triedFiles is how many files an expression is tried on if it depends on the file's number.
+// triedFiles is the number of files for which an expression is tried if it depends on the file's
+// number.
 const triedFiles = 1000
 
-// tried returns the files on which a stage's expressions are tried: the shortest, a middle one and
-// the longest. If they depend on the file's number, it returns the first thousand files and the
-// last.
+// tried returns the variables of the files for which a stage's expressions are tried: the shortest,
+// a middle one and the longest. If the expressions depend on the file's number or are random, these
+// are the first thousand files and the last.
 func (l *linter) tried(st *Stage) []Vars {
 	byFile := false
 	for _, e := range st.expressions() {
@@ -109,7 +111,7 @@ func (l *linter) tried(st *Stage) []Vars {
 	return all
 }
 
-// inFile returns "in a file of 300 s".
+// inFile returns a phrase for messages about a file: "in a file of 300 s".
 func inFile(v Vars) string {
 	switch v.File {
 	case 0:
@@ -120,7 +122,7 @@ func inFile(v Vars) string {
 	return fmt.Sprintf("in file %d, of %.4g s", v.File, v.Seconds)
 }
 
-// stages tries all expressions of all stages.
+// stages tries the expressions of all stages and reports those without a valid value.
 func (l *linter) stages() {
 	for i := range l.s.Stages {
 		st := &l.s.Stages[i]
@@ -146,7 +148,7 @@ func (l *linter) stages() {
 
 func quoted(e Expr) string { return strconv.Quote(e.String()) }
 
-// vars returns the variables at the start of a stage, in a file of that length.
+// vars returns the values of the variables at the start of a stage, in a file of that length.
 func (l *linter) vars(seconds float64) Vars {
 	s := l.s
 	v := Vars{
@@ -160,7 +162,8 @@ func (l *linter) vars(seconds float64) Vars {
 	return v
 }
 
-// batch checks the size of a stage's batch.
+// batch checks that a stage's batch is a whole number of 1 or more, and not larger than the items
+// of the longest file.
 func (l *linter) batch(st *Stage, path string) {
 	if f, constant := st.Batch.Constant(); constant && f != math.Trunc(f) {
 		l.fail("batch", path+".batch", "a whole number of items", quoted(st.Batch),
@@ -194,14 +197,15 @@ func (l *linter) batch(st *Stage, path string) {
 	}
 }
 
-// varsWith returns the variables of a stage, including its items.
+// varsWith returns the values of a stage's variables, including the number of items.
 func (l *linter) varsWith(st *Stage, seconds float64) Vars {
 	v := l.vars(seconds)
 	v.Items, _ = st.Items.Int(v) // the error was reported when it was tried
 	return v
 }
 
-// evaluates reports whether all expressions of a stage have a value in a file.
+// evaluates tries all expressions of a stage for one file and reports whether each has a valid
+// value. It adds a mistake for each that has none.
 func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 	before := len(l.found)
 	try := func(at string, e Expr) bool {
@@ -256,7 +260,7 @@ func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 	return len(l.found) == before
 }
 
-// bounded checks how often a tensor is allocated.
+// bounded adds a mistake if a tensor is allocated more than MaxAllocations times in a file.
 func (l *linter) bounded(t Tensor, at, stage string, passes int, v Vars) {
 	each := 1
 	if t.Each == Pass {
@@ -276,7 +280,7 @@ func (l *linter) bounded(t Tensor, at, stage string, passes int, v Vars) {
 		"each is simulated: let one stand for many")
 }
 
-// passes returns the number of passes of a run, about.
+// passes returns the approximate number of passes of the whole run, from files of middle length.
 func (l *linter) passes() float64 {
 	sum := 0.0
 	for i := range l.s.Stages {
@@ -300,8 +304,7 @@ func (l *linter) passes() float64 {
 	return sum
 }
 
-// policies checks that the events that the scenario asks for, such as clear and restart_every,
-// happen in some file.
+// policies warns about settings such as clear and restart_every that act in no file.
 func (l *linter) policies() {
 	s := l.s
 	files := strconv.Itoa(s.Files.Count)
@@ -342,7 +345,7 @@ func (l *linter) policies() {
 	}
 }
 
-// models finds models that no stage uses, and cleanups that free what cannot be freed.
+// models finds models that no stage uses, and cleanups that free a resident model.
 func (l *linter) models() {
 	s := l.s
 	for i, m := range s.Models {
@@ -364,7 +367,8 @@ func (l *linter) models() {
 	}
 }
 
-// residents finds cleanups that free a resident model, and faults that keep what is never freed.
+// residents adds a mistake for each of the cleanups that frees the resident model id. path is that
+// of the stage, or "final".
 func (l *linter) residents(path, id string, cleanups []Cleanup) {
 	for _, c := range cleanups {
 		if slices.Contains(c.Frees, id) {
@@ -390,7 +394,7 @@ func (l *linter) faults() {
 	}
 }
 
-// environment checks the variables that PyTorch reads.
+// environment checks the environment variables that PyTorch reads.
 func (l *linter) environment() {
 	env := l.s.Env
 	winner, _ := l.s.AllocConf()
@@ -428,7 +432,8 @@ func (l *linter) environment() {
 	}
 }
 
-// shownValue returns an expression with its value, or just the value.
+// shownValue returns an expression with its value for a message, such as "seconds / 2 = 150", or
+// the value alone if it is a plain number.
 func shownValue(e Expr, value float64) string {
 	if _, constant := e.Constant(); constant {
 		return e.String()

@@ -12,8 +12,9 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// lintCases has a case for every rule of the documentation's table, with its message. conf puts a
-// value on line 1 of a scenario, where columns begin at 37.
+// lintCases has a case with its message for every rule in the table of the package documentation.
+// The function conf, used in cases, makes a scenario whose allocator settings are on line 1 from
+// column 37.
 var lintCases = []struct{ rule, src, want string }{
 	{
 		"alloc-conf", conf("max_split_size_mb:64,expandable_segments=True"),
@@ -246,7 +247,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// lint returns what the linter or the reader finds in a scenario.
+// lint returns the messages of the errors with which Read refuses a scenario or, if it accepts it,
+// of the warnings of Lint.
 func lint(t *testing.T, src string) (message, severity string) {
 	t.Helper()
 	s, err := scenario.Read([]byte(src), "p.yaml")
@@ -260,7 +262,7 @@ func lint(t *testing.T, src string) (message, severity string) {
 	return strings.Join(all, "\n"), "warning"
 }
 
-// TestWithSettings: a setting replaces those of the same name. Others stay.
+// TestWithSettings: a setting replaces an earlier one of the same name. Others stay.
 func TestWithSettings(t *testing.T) {
 	for _, c := range []struct{ conf, setting, want string }{
 		{"", "a:1", "a:1"},
@@ -274,8 +276,8 @@ func TestWithSettings(t *testing.T) {
 	}
 }
 
-// TestLintGoesByTheFilesGiven: the scenario's file has a number of files, and so may the caller.
-// The linter uses the caller's.
+// TestLintGoesByTheFilesGiven: if the caller sets another number of files than the scenario's file,
+// the linter uses the caller's number.
 func TestLintGoesByTheFilesGiven(t *testing.T) {
 	for _, c := range []struct {
 		said, given int

@@ -14,10 +14,10 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Variables that hold allocator settings, in the order in which PyTorch reads them: the first that
-// is set wins. PyTorch 2.6 reads the first one, and the second on AMD cards (c10/cuda/
-// CUDAAllocatorConfig.h, CUDAAllocatorConfig::instance). 2.9 and later read all three in this order
-// (c10/core/AllocatorConfig.cpp).
+// The environment variables that hold allocator settings, in the order in which PyTorch reads them:
+// the first that is set wins. PyTorch 2.6 reads the first one, and the second on AMD cards
+// (c10/cuda/CUDAAllocatorConfig.h, CUDAAllocatorConfig::instance). 2.9 and later read all three in
+// this order (c10/core/AllocatorConfig.cpp).
 const (
 	cudaVariable = "PYTORCH_CUDA_ALLOC_CONF"
 	hipVariable  = "PYTORCH_HIP_ALLOC_CONF"
@@ -26,8 +26,9 @@ const (
 
 var confVariables = []string{cudaVariable, hipVariable, newVariable}
 
-// AllocConf returns the allocator settings in force and the variable that holds them. Both are ""
-// if none is set. The variable for AMD cards never counts: the cards here are NVIDIA's.
+// AllocConf returns the allocator settings in force, such as max_split_size_mb:64, and the
+// environment variable that holds them. Both are "" if none is set. The variable for AMD cards
+// never counts, because the cards here are NVIDIA's.
 func (s *Scenario) AllocConf() (variable, conf string) {
 	for _, name := range []string{cudaVariable, newVariable} {
 		if conf, set := s.Env[name]; set {
@@ -37,7 +38,7 @@ func (s *Scenario) AllocConf() (variable, conf string) {
 	return "", ""
 }
 
-// options are the keys that PyTorch 2.6 accepts (CUDAAllocatorConfig::parseArgs).
+// options are the options that PyTorch 2.6 accepts (PyTorch's CUDAAllocatorConfig::parseArgs).
 var options = []string{
 	"backend", "expandable_segments", "garbage_collection_threshold", "max_non_split_rounding_mb",
 	"max_split_size_mb",
@@ -45,10 +46,12 @@ var options = []string{
 	"release_lock_on_cudamalloc", "roundup_power2_divisions",
 }
 
-// maxConf limits the length of a configuration. All options together take some 300 bytes.
+// maxConf limits the length of allocator settings in bytes. All options together take some 300
+// bytes.
 const maxConf = 1000
 
-// An option is one option of a configuration, with its position.
+// An option is one option of the allocator settings, such as max_split_size_mb:64, with its
+// position.
 type option struct {
 	text   string
 	offset int
@@ -57,7 +60,7 @@ type option struct {
 	at     int // offset of the value
 }
 
-// optionsOf splits a configuration at its commas, except commas inside brackets.
+// optionsOf splits allocator settings at their commas, except commas inside brackets.
 func optionsOf(conf string) []option {
 	var all []option
 	begin, depth := 0, 0
@@ -87,8 +90,8 @@ func optionsOf(conf string) []option {
 	return all
 }
 
-// WithSettings returns an allocator's configuration in which settings replace those of the same
-// name.
+// WithSettings returns the allocator settings in conf with more settings added. They replace those
+// of the same name: max_split_size_mb:64 replaces max_split_size_mb:128.
 func WithSettings(conf string, settings ...string) string {
 	var kept []string
 	for _, o := range optionsOf(conf) {
@@ -102,13 +105,14 @@ func WithSettings(conf string, settings ...string) string {
 	return strings.Join(append(kept, settings...), ",")
 }
 
-// A sayAt adds a mistake at an offset of a configuration.
+// A sayAt adds a mistake at a byte offset of the allocator settings.
 type sayAt func(
 	severity strictyaml.Severity, rule string, offset int, expected, found, advice string,
 )
 
-// conf checks a configuration. What PyTorch refuses is an error; what has no effect, or another
-// effect than it seems, is a warning.
+// conf checks the allocator settings in conf, the value of an environment variable such as
+// PYTORCH_CUDA_ALLOC_CONF. It adds an error for each setting that PyTorch refuses, and a warning
+// for each that has no effect or an unexpected one.
 func (l *linter) conf(variable, conf string) {
 	at := func(severity strictyaml.Severity, rule string, offset int, expected, found, advice string) {
 		l.say(severity, rule, "env."+variable, conf, offset, expected, found, advice)
@@ -137,7 +141,7 @@ func (l *linter) conf(variable, conf string) {
 	if refused {
 		return
 	}
-	// Each option is right, but not all of them together: ",,".
+	// Each option alone is valid, but not all of them together, as in "expandable_segments:True,".
 	if _, err := allocator.ParseConfig(conf); err != nil {
 		bad, _ := errors.AsType[*allocator.ConfigError](err)
 		at(strictyaml.Error, "alloc-conf", bad.Offset, "key:value,key:value", strconv.Quote(conf),
@@ -151,7 +155,7 @@ func says(e *allocator.ConfigError) string {
 	return "PyTorch stops at its first allocation: " + strings.TrimSpace(e.Text)
 }
 
-// refusal returns what PyTorch expects in place of an option that it refuses.
+// refusal returns the error for an option that PyTorch refuses, as arguments for a sayAt.
 func refusal(o option, bad *allocator.ConfigError) (
 	severity strictyaml.Severity, rule string, offset int, expected, found, advice string,
 ) {
@@ -198,10 +202,10 @@ func refusal(o option, bad *allocator.ConfigError) (
 	return strictyaml.Error, rule, offset, expected, found, advice
 }
 
-// number matches what C++'s stoi and stod read. They drop whatever follows.
+// number matches the beginning of a text that C++'s stoi and stod read. They drop the rest.
 var number = regexp.MustCompile(`^[+-]?\d*\.?\d*([eE][+-]?\d+)?`)
 
-// effects checks a configuration that PyTorch accepts.
+// effects warns about settings that PyTorch accepts but does not use as a reader would expect.
 func (l *linter) effects(conf string, at sayAt) {
 	last := map[string]option{}
 	for _, o := range optionsOf(conf) {
@@ -236,7 +240,8 @@ func (l *linter) effects(conf string, at sayAt) {
 	l.together(c, last, at)
 }
 
-// together checks how options work together, and on this card.
+// together warns about options that have no effect: without a memory fraction, beside another
+// option, or on this card. last has the option of each name that counts.
 func (l *linter) together(c allocator.Config, last map[string]option, at sayAt) {
 	split, gc, rounding := last["max_split_size_mb"], last["garbage_collection_threshold"],
 		last["max_non_split_rounding_mb"]

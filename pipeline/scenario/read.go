@@ -14,8 +14,8 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// Read reads a scenario, or a pipeline file, from YAML; its errors begin with name. The error joins
-// a [*strictyaml.Mistake] for each mistake.
+// Read reads a scenario, or a pipeline file, from YAML. name is the file's name for messages. The
+// error joins a [*strictyaml.Mistake] for each mistake.
 func Read(src []byte, name string) (*Scenario, error) {
 	r := &reader{strictyaml.New(name), places{}}
 	s := &Scenario{
@@ -48,7 +48,8 @@ type reader struct {
 	places places
 }
 
-// places are the positions of the scenario's parts: "clear.every", "stages.0.batch".
+// places are the positions of a scenario's parts in the file, by paths such as "clear.every" and
+// "stages.0.batch".
 type places map[string]strictyaml.Place
 
 // defaultSeconds is the length of a file if the scenario gives none: five minutes.
@@ -101,7 +102,8 @@ func (r *reader) scenario(body ast.Node, s *Scenario) {
 	}
 }
 
-// marked remembers the position of a value.
+// marked returns a function that records the position of a value under a path and then reads the
+// value.
 func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
 	return func(n ast.Node) {
 		if node := r.Resolve(n); node != nil {
@@ -111,8 +113,8 @@ func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
 	}
 }
 
-// gpu reads the card by name or by size. Keys beside the name override what is known about the
-// card.
+// gpu reads the card by name or by size. The keys total, context and occupied override what is
+// known about a card of that name.
 func (r *reader) gpu(n ast.Node, g *GPU) {
 	node := r.Resolve(n)
 	if node == nil {
@@ -281,7 +283,8 @@ func (r *reader) clear(n ast.Node, s *Scenario, references *[]func()) {
 	})
 }
 
-// known adds a mistake unless a name is one of those.
+// known adds a mistake for the node n if name is not one of all. what describes the names in the
+// message.
 func (r *reader) known(n ast.Node, name string, all []string, what string) {
 	if name == "" || slices.Contains(all, name) {
 		return
@@ -311,8 +314,8 @@ func (s *Scenario) stageNames() []string {
 	return all
 }
 
-// holders returns the names of everything that can be freed: the models and tensors that stages
-// load or allocate, up to this stage. nil stands for the last stage.
+// holders returns the names of everything that can be freed: the models and tensors of all stages
+// up to last, or of all stages if last is nil.
 func (s *Scenario) holders(last *Stage) []string {
 	all := map[string]bool{}
 	for i := range s.Stages {

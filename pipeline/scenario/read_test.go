@@ -12,7 +12,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// documented returns the example in the documentation of the package.
+// documented returns the example of a scenario file in the documentation of the package.
 func documented(t testing.TB) string {
 	t.Helper()
 	src, err := os.ReadFile("doc.go")
@@ -78,7 +78,7 @@ func TestReadDocumentedExample(t *testing.T) {
 	}
 }
 
-// TestReadStreams: tensors that name no stream are on their stage's stream.
+// TestReadStreams: a tensor that names no stream is on the stream of its stage.
 func TestReadStreams(t *testing.T) {
 	s, err := scenario.Read([]byte(`gpu: 8GiB
 stages:
@@ -232,7 +232,7 @@ p.yaml:1:50: expected the type of the weights, found "fp: 16"; use float32, floa
 	}
 }
 
-// TestReadBomb: YAML merges that double the text at each step are refused.
+// TestReadBomb: YAML whose merges double the text at each step, to fill the memory, is refused.
 func TestReadBomb(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("x-0: &x0 {name: x}\n")
@@ -320,8 +320,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestEmptyItems: a list item without keys is refused like one without a name. Checkpoints of a
-// stage without a name could not be distinguished.
+// TestEmptyItems: a list item without keys is refused. A stage without a name, for example, could
+// not be told from others by its checkpoints.
 func TestEmptyItems(t *testing.T) {
 	for src, want := range map[string]string{
 		"stages: [{}]":                        `p.yaml:1:10: expected a name for the stage, found "{}"`,
@@ -330,7 +330,7 @@ func TestEmptyItems(t *testing.T) {
 		"stages: [{name: a, cleanups: [{}]}]": `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
 		"{stages: [{name: a}], final: [{}]}":  `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
 		"{stages: [{name: a}], models: [{}]}": `p.yaml:1:32: expected either a model (its name) or weights`,
-		// The other lists.
+		// Models that have none of the known keys are refused too.
 		"{stages: [{name: a}], models: [{i: x}]}": `p.yaml:1:33: expected one of the keys`,
 	} {
 		_, err := scenario.Read([]byte(src), "p.yaml")

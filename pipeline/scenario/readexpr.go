@@ -10,7 +10,7 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// expression reads a number, a size or an expression.
+// expression returns a function that reads a number, a size or an expression into to.
 func (r *reader) expression(to *Expr) func(ast.Node) {
 	return func(n ast.Node) {
 		node := r.Resolve(n)

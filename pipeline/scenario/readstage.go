@@ -61,10 +61,11 @@ func (r *reader) models(n ast.Node) []Model {
 	return all
 }
 
-// maxWeights is more than any card holds: a larger model is a typing mistake.
+// maxWeights is the largest size of weights that is accepted, in bytes. No card holds so much; a
+// larger number is a typing mistake.
 const maxWeights = 4 << 40
 
-// lookup reads the name of a known model.
+// lookup returns a function that reads the name of a known model into to.
 func (r *reader) lookup(to *string) func(ast.Node) {
 	return func(n ast.Node) {
 		r.Text(to, "the name of a model")(n)
@@ -78,7 +79,7 @@ func (r *reader) lookup(to *string) func(ast.Node) {
 	}
 }
 
-// adviceOf returns what to do about an unknown name.
+// adviceOf returns the advice of an error about an unknown model or type.
 func adviceOf(err error) string {
 	if unknown, ok := errors.AsType[*models.UnknownError](err); ok {
 		return unknown.Advice
@@ -86,7 +87,7 @@ func adviceOf(err error) string {
 	return err.Error()
 }
 
-// weightType reads the type of a model's weights.
+// weightType returns a function that reads the number format of a model's weights into to.
 func (r *reader) weightType(to *string) func(ast.Node) {
 	return func(n ast.Node) {
 		var s string
@@ -117,7 +118,8 @@ func (r *reader) stages(n ast.Node, s *Scenario, references *[]func()) []Stage {
 	return all
 }
 
-// stage reads a stage, and returns the position of its name.
+// stage reads a stage from a list item. It returns the node of the stage's name too, for messages.
+// references gets the checks of names that the file may define later.
 func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]func()) (st Stage,
 	name ast.Node,
 ) {
@@ -179,7 +181,8 @@ func (t Tensor) salted(stage string) Tensor {
 	return t
 }
 
-// positive reads an expression. If it is a plain number, it must be above 0.
+// positive returns a function that reads an expression into to. If the expression is a plain
+// number, it must be above 0.
 func (r *reader) positive(read func(*Expr) func(ast.Node), to *Expr, what string) func(ast.Node) {
 	return func(n ast.Node) {
 		e, before := *to, len(r.Mistakes)
@@ -195,7 +198,8 @@ func (r *reader) positive(read func(*Expr) func(ast.Node), to *Expr, what string
 	}
 }
 
-// duration reads an expression in seconds, or a time with its unit.
+// duration returns a function that reads an expression in seconds, or a time with its unit such as
+// 5m.
 func (r *reader) duration(to *Expr) func(ast.Node) {
 	return func(n ast.Node) {
 		if node := r.Resolve(n); node != nil {
@@ -210,7 +214,8 @@ func (r *reader) duration(to *Expr) func(ast.Node) {
 	}
 }
 
-// ofStage marks the stream of a tensor that names none, until the stream of its stage is read.
+// ofStage is the stream of a tensor that names none, until the stage's stream is known and replaces
+// it.
 const ofStage = -1
 
 func (r *reader) tensors(n ast.Node, stage string) []Tensor {
@@ -266,7 +271,8 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 	return all
 }
 
-// cleanups reads the cleanups of a stage, or, if stage is nil, those at a file's end.
+// cleanups reads the cleanups of the stage with a name or, if stage is nil, those at the end of a
+// file.
 func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string,
 	references *[]func(),
 ) []Cleanup {

@@ -15,14 +15,14 @@ type Scenario struct {
 	Name  string
 	About string
 	GPU   GPU
-	// Env is the process's environment, verbatim: PYTORCH_CUDA_ALLOC_CONF and other variables that
-	// PyTorch reads.
+	// Env has the environment variables of the process, as the file gives them, such as
+	// PYTORCH_CUDA_ALLOC_CONF.
 	Env map[string]string
-	// MemoryFraction is torch.cuda.set_per_process_memory_fraction: how much of the card's total
-	// the allocator may reserve. 0 means that it was never called.
+	// MemoryFraction is the part of the card's total that the allocator may reserve, as set by
+	// torch.cuda.set_per_process_memory_fraction. 0 means that the function was never called.
 	MemoryFraction float64
-	// ClearOnStart frees GPU.Occupied before the first file: the memory of processes that a crashed
-	// run left on the card.
+	// ClearOnStart ends the processes that a crashed run left on the card, before the first file. This
+	// frees the memory in GPU.Occupied.
 	ClearOnStart bool
 	Files        Files
 	Models       []Model
@@ -47,8 +47,8 @@ type GPU struct {
 	Card  string // "RTX 5080"; "" if the file gives a size
 	Size  int64  // the size it is sold with, in bytes
 	Total int64  // what CUDA reports as total (torch.cuda.mem_get_info), in bytes
-	// Context is what the CUDA context, its kernels and libraries take outside of the allocator, in
-	// bytes.
+	// Context is the memory of the CUDA context, its kernels and libraries outside of the allocator,
+	// in bytes.
 	Context  int64
 	Occupied int64  // what other processes hold: a crashed run, a desktop; in bytes
 	Source   string // where Total comes from
@@ -65,8 +65,8 @@ type Files struct {
 	Seed      uint64
 }
 
-// Length returns the length of the i-th file (from 1), in seconds. The same seed draws the same
-// lengths, whatever the count.
+// Length returns the length of the i-th file (from 1), in seconds. It depends only on i, the seed
+// and the range, not on the number of files.
 func (f Files) Length(i int) float64 {
 	if f.High <= f.Low {
 		return f.Low
@@ -75,27 +75,29 @@ func (f Files) Length(i int) float64 {
 	return f.Low + (f.High-f.Low)*r.Float64()
 }
 
-// A Model is run by stages. The first stage that runs it loads it, unless it is resident. It lives
-// until a cleanup frees it, or, if no cleanup names it, until the end of the stage.
+// A Model is loaded by the first stage that runs it, or before the first file if it is resident. If
+// it is not resident, it is freed by the cleanup that names it or, without such a cleanup, at the
+// end of the stage.
 type Model struct {
 	ID    string // the name that stages, cleanups and faults use
 	Model string // a name for models.Lookup: "whisper-large-v3"; "" if Weights gives the size
 	// DType is the type of its weights and activations, for models.ParseDType; float16 by default.
 	DType string
-	// Weights is the size of a model that is not in the table, in bytes. Such a model has no
+	// Weights is the size of a model that package models does not know, in bytes. Such a model has no
 	// activations.
 	Weights  int64
 	Resident bool // loaded before the first file, never freed
 	Beams    int  // of a text decoder; 1 is greedy
 	Tokens   int  // tokens that it reads or writes per item
-	// Eager makes attention build the matrix of scores.
+	// Eager makes attention compute the whole matrix of scores in memory.
 	Eager bool
-	// Train makes each pass a training step: forward, backward, and Adam, whose states stay with
-	// the weights.
+	// Train makes each pass a training step: a forward pass, a backward pass, and a step of the Adam
+	// optimizer, whose states stay in memory with the weights.
 	Train bool
 }
 
-// Input returns what a pass of the model works on.
+// Input returns the input of one pass of the model: a batch of items, each with a number of
+// seconds.
 func (m Model) Input(batch int, itemSeconds float64) models.Input {
 	return models.Input{
 		Batch: batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens,
@@ -103,7 +105,7 @@ func (m Model) Input(batch int, itemSeconds float64) models.Input {
 	}
 }
 
-// Clear says when torch.cuda.empty_cache is called, besides the cleanups that ask for it.
+// Clear says when torch.cuda.empty_cache is called, in addition to the cleanups with EmptyCache.
 type Clear struct {
 	Every    int      // after so many passes of any stage; 0: never
 	Before   []string // before these stages
@@ -111,7 +113,7 @@ type Clear struct {
 	Cleanups bool     // at each cleanup
 }
 
-// Costs are the seconds that calls of the driver take. They make a pipeline slower that empties the
+// Costs are the seconds that calls of the driver take. They slow down a pipeline that empties the
 // cache often.
 type Costs struct {
 	Malloc      float64 // a cudaMalloc
@@ -120,7 +122,8 @@ type Costs struct {
 	Load        float64 // loading a GiB of weights
 }
 
-// A Fault is a deliberate mistake. One of Keep, Leak and Crash is set.
+// A Fault is a mistake of a pipeline that the simulation makes on purpose. Exactly one of Keep,
+// Leak and Crash is set.
 type Fault struct {
 	Keep     string  // id of a model, or name of a tensor, that is not freed
 	Share    float64 // how much of its bytes stays; 1 is all
@@ -130,7 +133,7 @@ type Fault struct {
 	FromFile int     // the first file (from 1) in which it keeps or leaks
 }
 
-// SetFiles sets the number of files, if the scenario's file does not give it.
+// SetFiles sets the number of files, in place of the number in the scenario's file.
 func (s *Scenario) SetFiles(n int) { s.Files.Count, s.counted = n, true }
 
 // Clone returns a deep copy.
@@ -149,7 +152,7 @@ func (s *Scenario) Clone() *Scenario {
 	return &c
 }
 
-// Model returns the model with that id.
+// Model returns the model with an id; false means that there is none.
 func (s *Scenario) Model(id string) (Model, bool) {
 	i := slices.IndexFunc(s.Models, func(m Model) bool { return m.ID == id })
 	if i < 0 {
@@ -158,7 +161,8 @@ func (s *Scenario) Model(id string) (Model, bool) {
 	return s.Models[i], true
 }
 
-// Stage returns the stage with that name, to be read or changed in place, or nil.
+// Stage returns the stage with a name, or nil if there is none. The caller may change the stage
+// through the pointer.
 func (s *Scenario) Stage(name string) *Stage {
 	i := slices.IndexFunc(s.Stages, func(st Stage) bool { return st.Name == name })
 	if i < 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // A Stage is a part of the work on a file, between the checkpoints "Before NAME" and "After NAME".
-// It first loads the weights of its models, unless they are loaded. Then it makes one forward pass
-// of each model per batch.
+// It first loads the weights of those of its models that are not loaded. For each batch it then
+// makes one forward pass of each model.
 type Stage struct {
 	Name string
 	// Once is set if the stage runs only once, before the first file: to load data that stays, or to
@@ -19,22 +19,23 @@ type Stage struct {
 	Models []string // ids
 	Items  Expr     // items of a file: "ceil(seconds/30)"; 1 by default
 	Batch  Expr     // items of a pass; 1 by default
-	// ItemSeconds is the audio of one item, in seconds; by default seconds/items.
+	// ItemSeconds is the length of the audio in one item, in seconds; by default seconds/items.
 	ItemSeconds Expr
 	Tensors     []Tensor
 	Cleanups    []Cleanup
 	Seconds     Expr // time that the stage takes, without the costs of memory
 	OnOOM       OnOOM
-	// Stream is the CUDA stream of the stage: of its models' passes, and of its tensors unless they
-	// name one. 0 is the default stream. Memory freed on a stream is cached for that stream.
+	// Stream is the CUDA stream of the stage: of its models' passes, and of the tensors that name no
+	// stream. 0 is the default stream. The allocator reuses memory freed on a stream only for that
+	// stream.
 	Stream int
 	// Footprint is the measured memory of the stage. If it is set, the simulation uses it instead of
 	// the models and tensors.
 	Footprint *Footprint
 }
 
-// MaxAllocations limits the passes of a stage and the allocations of a tensor in a file. Each is
-// simulated, at about a million a second.
+// MaxAllocations limits the passes of a stage and the allocations of a tensor in a file. Each one
+// is simulated, at about a million a second.
 const MaxAllocations = 10_000_000
 
 // Passes returns how many passes a number of items takes.
@@ -49,8 +50,8 @@ func (s *Stage) expressions() []Expr {
 	return all
 }
 
-// frees reports whether something with that name is freed while files are worked on: by a cleanup,
-// or at the end of its span.
+// frees reports whether a model or tensor with this name is freed while files are processed: by a
+// cleanup, or at the end of the stage or file that it lives for.
 func (s *Scenario) frees(name string) bool {
 	cleanups := slices.Clone(s.Final)
 	for i := range s.Stages {
@@ -73,8 +74,8 @@ func (s *Scenario) frees(name string) bool {
 	})
 }
 
-// BadValue returns the mistake of an expression without a value, or with a negative one, in a file
-// that Lint did not try.
+// BadValue returns the mistake for an expression that has no value, or a negative one, in a file.
+// Lint reports most of these, but does not try every file.
 func (s *Scenario) BadValue(e Expr, v Vars, err error) error {
 	found := err.Error()
 	if f, without := e.Eval(v); without == nil {
@@ -87,7 +88,8 @@ func (s *Scenario) BadValue(e Expr, v Vars, err error) error {
 	}
 }
 
-// BadTensor is [Scenario.BadValue] for a tensor's size or shape.
+// BadTensor returns the mistake for a tensor whose size or shape has no valid value in a file, as
+// BadValue does for an expression.
 func (s *Scenario) BadTensor(t Tensor, v Vars, err error) error {
 	for _, e := range t.Shape {
 		if f, without := e.Eval(v); without != nil || f < 0 {
@@ -100,7 +102,7 @@ func (s *Scenario) BadTensor(t Tensor, v Vars, err error) error {
 	return s.BadValue(t.Size, v, err)
 }
 
-// TooMany returns the mistake of an expression that asks for more than can be simulated, in a file
+// TooMany returns the mistake for an expression that asks for more than can be simulated, in a file
 // that Lint did not try.
 func (s *Scenario) TooMany(e Expr, v Vars) error {
 	return &strictyaml.Mistake{
@@ -117,7 +119,8 @@ type OnOOM string
 // The reactions of a stage when memory runs out.
 const (
 	OOMFails OnOOM = "fail" // the file fails, and the next one begins
-	// OOMHalves empties the cache and tries again with half the batch. The stage keeps that batch.
+	// OOMHalves empties the cache and tries again with half the batch. The stage keeps the smaller
+	// batch for later files.
 	OOMHalves OnOOM = "halve"
 	OOMSkips  OnOOM = "skip" // the stage is abandoned, the file goes on
 )
@@ -135,7 +138,7 @@ type Tensor struct {
 	Stream int
 }
 
-// A Span is how long memory lives.
+// A Span says until when memory is held.
 type Span string
 
 // Spans, from short to long.
@@ -176,7 +179,7 @@ func (t Tensor) Bytes(v Vars) (int64, error) {
 	return int64(bytes), nil
 }
 
-// elementBytes returns the size of an element by the name of its type, in bytes.
+// elementBytes has the size of an element in bytes for each name of a type.
 var elementBytes = map[string]int64{
 	"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
 	"int8": 1, "uint8": 1, "bool": 1, "float8": 1,
@@ -185,8 +188,8 @@ var elementBytes = map[string]int64{
 // A Cleanup frees something between the checkpoints "Before NAME Cleanup" and "After NAME Cleanup".
 type Cleanup struct {
 	Name string
-	// Frees are ids of models and names of tensors. Without any it frees all that its stage holds,
-	// or, in the final cleanup, all that the file holds.
+	// Frees are ids of models and names of tensors. If it is empty, the cleanup frees all that its
+	// stage holds or, as a final cleanup, all that the file holds.
 	Frees      []string
 	EmptyCache bool // torch.cuda.empty_cache is called, too; see also Clear.Cleanups
 }
@@ -199,8 +202,8 @@ type Footprint struct {
 	// of the file: bytes, and bytes per second of audio.
 	Kept          int64
 	KeptPerSecond float64
-	// Reserved is the measured peak of reserved over the peak of allocated: at least 1, or 0 if it
-	// was not measured.
+	// Reserved is the measured peak of reserved memory divided by the peak of allocated memory: at
+	// least 1, or 0 if it was not measured.
 	Reserved float64
 }
 
