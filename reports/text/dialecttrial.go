@@ -19,8 +19,8 @@ const around = 40
 
 // DialectTrial shows a person who writes a pattern what their dialects read in a log. It writes
 // each line that matches, with the pattern's groups marked and the records below. Then it counts
-// the lines of each dialect, or says why no line may match. It returns the number of records, without
-// those for lines that cannot be read.
+// the lines of each dialect, or says why no line may match. It returns the number of records,
+// without those for lines that cannot be read.
 func DialectTrial(
 	w io.Writer, trials iter.Seq2[table.Trial, error], dialects []dialect.User,
 ) (records int, err error) {
