@@ -1,4 +1,4 @@
-// Package simulator runs a scenario on a virtual GPU. The simulated pipeline calls a model of
+// Package simulator runs a scenario on a simulated GPU. The simulated pipeline calls a model of
 // PyTorch's caching allocator as the real pipeline calls the allocator, and writes the log that the
 // real pipeline would write.
 //
@@ -17,13 +17,13 @@
 //
 // A tensor that outlives the pass or stage in which it is allocated (each: pass, until: run) is a
 // result: it is allocated at the end of that pass or stage, before the other tensors are freed. All
-// other tensors are allocated at the beginning. The output of a model lives until its next pass has
-// made a new output, like a variable that gets a new value.
+// other tensors are allocated at the beginning. The output of a model lives until the model's next
+// pass has made a new output, like a variable that gets a new value.
 //
 // The simulator does not decide when memory runs out: [allocator.Allocator.Malloc] fails when no
 // memory is left.
 //
-// Time is virtual. A stage takes the seconds that the scenario gives it, plus the time of its
+// Time is simulated too. A stage takes the seconds that the scenario gives it, plus the time of its
 // driver calls: cudaMalloc, cudaFree, and the synchronization before cached memory is released. A
 // process that is short of memory therefore slows down. The same scenario gives the same log, to
 // the byte.

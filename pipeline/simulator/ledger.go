@@ -10,8 +10,8 @@ import (
 // A part is the index of a Part in a ledger.
 type part int
 
-// A ledger counts the allocated bytes by their use, such as "weights of asr": the bytes now, and
-// the bytes at the highest level since begin.
+// A ledger counts the allocated bytes by their use, such as "weights of asr". It has the bytes of
+// each use now, and the bytes of each at the time since begin when the sum was highest.
 type ledger struct {
 	parts     []Part // with their current Bytes
 	allocated int64
@@ -20,7 +20,7 @@ type ledger struct {
 	rising    bool    // the level is at its highest now
 }
 
-// part adds a kind of memory and returns its index.
+// part adds a use of memory to the ledger and returns its index.
 func (l *ledger) part(kind PartKind, name string) part {
 	l.parts = append(l.parts, Part{Kind: kind, Name: name})
 	l.atTop = append(l.atTop, 0)
@@ -40,14 +40,15 @@ func (l *ledger) give(p part, bytes int64) {
 	l.allocated -= bytes
 }
 
-// move counts bytes under another part from now on.
+// move counts bytes under another use from now on, as when a fault keeps a tensor.
 func (l *ledger) move(from, to part, bytes int64) {
 	l.settle()
 	l.parts[from].Bytes -= bytes
 	l.parts[to].Bytes += bytes
 }
 
-// settle records the parts of the highest level. It is called before the level falls.
+// settle records how many bytes each use has, if their sum is at its highest now. It must be called
+// before the sum falls.
 func (l *ledger) settle() {
 	if !l.rising {
 		return
@@ -58,12 +59,12 @@ func (l *ledger) settle() {
 	}
 }
 
-// begin starts a new search for the highest level.
+// begin forgets the highest sum and starts a new search for it.
 func (l *ledger) begin() {
 	l.top, l.rising = l.allocated, true
 }
 
-// reset sets all parts to 0 after the end of a process.
+// reset sets the bytes of all uses to 0, because the process ended.
 func (l *ledger) reset() {
 	for i := range l.parts {
 		l.parts[i].Bytes = 0
@@ -72,13 +73,13 @@ func (l *ledger) reset() {
 	l.begin()
 }
 
-// highest returns the parts of the highest level, largest first.
+// highest returns the uses at the time of the highest sum, those with most bytes first.
 func (l *ledger) highest() []Part {
 	l.settle()
 	return l.nonzero(func(i int) int64 { return l.atTop[i] })
 }
 
-// present returns the current parts, largest first.
+// present returns the uses with their bytes now, those with most bytes first.
 func (l *ledger) present() []Part {
 	return l.nonzero(func(i int) int64 { return l.parts[i].Bytes })
 }
@@ -94,18 +95,18 @@ func (l *ledger) nonzero(bytes func(i int) int64) []Part {
 	return all
 }
 
-// A holding is memory that is allocated and freed together: a model's weights, or all tensors of
-// one name.
+// A holding is memory that is allocated and freed together: the weights of one model, or all
+// allocations of one tensor of a stage.
 type holding struct {
 	name   string
 	part   part
 	blocks []held
 	bytes  int64
-	// cleaned is true if a cleanup names the holding.
+	// cleaned is true if a cleanup of the scenario names the holding.
 	cleaned bool
 }
 
-// held is one allocation.
+// held is one allocation with its size.
 type held struct {
 	block allocator.Block
 	bytes int64

@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A logger writes the lines of a pipeline, with one Write for each.
+// A logger writes the lines of the simulated pipeline, each with one call of Write.
 type logger struct {
 	w    io.Writer // nil: no lines
 	at   func() time.Time
@@ -27,7 +27,7 @@ func (l *logger) write(appendLine func([]byte) []byte) {
 	}
 }
 
-// text writes a line of text with its time.
+// text writes a line of text after the time.
 func (l *logger) text(format string, args ...any) {
 	l.write(func(b []byte) []byte {
 		b = append(l.at().AppendFormat(b, record.TimeLayout), ' ')
@@ -37,14 +37,14 @@ func (l *logger) text(format string, args ...any) {
 
 func (l *logger) head() record.Header { return record.Header{Time: l.at()} }
 
-// The limits and the wording of the warnings are those of package pipeline.
+// The thresholds and texts of the warnings are the same as in package pipeline.
 const (
 	criticalShare = 0.85
 	elevatedShare = 0.70
 )
 
-// checkpoint writes a checkpoint line with a reading of the card. The parameter holds is how many
-// bytes the following cleanup should free, or nil if no cleanup follows.
+// checkpoint writes a checkpoint line with the memory on the card. holds is the number of bytes
+// that the cleanup after it should free; it is nil if no cleanup follows.
 func (p *process) checkpoint(name string, holds *int64) {
 	p.charge()
 	peak := p.notePeak()
@@ -72,7 +72,8 @@ func (p *process) checkpoint(name string, holds *int64) {
 	}
 }
 
-// segmentMap returns what the allocator holds, block by block.
+// segmentMap returns all segments and blocks of the allocator. when says at what moment, such as
+// "file end".
 func (p *process) segmentMap(when string) record.SegmentMap {
 	m := record.SegmentMap{
 		Header: p.log.head(), Name: when, Total: p.scenario.GPU.Total,

@@ -4,22 +4,22 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// An Outcome is the result of a run. Sizes are bytes, times virtual seconds.
+// An Outcome is the result of a run. Sizes are in bytes, times in seconds of simulated time.
 type Outcome struct {
 	Files, Failed int
 	Seconds       float64
 	AudioSeconds  float64 // of the files that did not fail
-	// Peak has the largest value of each level.
+	// Peak has the highest allocated, reserved and used memory of the run.
 	Peak Level
-	// Stages have the peak of each stage over all files, in the order of the scenario.
+	// Stages have the highest memory of each stage over all files, in the order of the scenario.
 	Stages []StagePeak
-	// FirstFailure is the first allocation that failed or the first crash, even if the process
-	// recovered; nil if nothing failed.
+	// FirstFailure is the first allocation that failed or the first crash, even if the pipeline
+	// recovered from it; nil if nothing failed.
 	FirstFailure *Failure
 	// FirstPressure is the first file (from 1) in which an allocation had to release cached memory
 	// and try again; 0: none.
 	FirstPressure int
-	// PerFile are the files in order.
+	// PerFile has the outcome of each file, in order.
 	PerFile []FileOutcome
 	// Skipped counts the stages that were abandoned because memory ran out, while the file went on.
 	Skipped int
@@ -33,7 +33,7 @@ type Level struct {
 	Used      int64 // of the card, with the context and what others hold
 }
 
-// AudioHoursPerHour returns the throughput.
+// AudioHoursPerHour returns the throughput: the hours of audio processed per hour.
 func (o *Outcome) AudioHoursPerHour() float64 {
 	if o.Seconds <= 0 {
 		return 0
@@ -41,18 +41,18 @@ func (o *Outcome) AudioHoursPerHour() float64 {
 	return o.AudioSeconds / o.Seconds
 }
 
-// A StagePeak is the highest level that a stage reached.
+// A StagePeak is the highest memory that a stage reached.
 type StagePeak struct {
 	Stage                     string
 	Reached                   bool  // by any file, or before the first
 	File                      int   // in which Allocated was highest first; 0: before the first
 	Allocated, Reserved, Used int64 // the largest of each, not necessarily at one time
-	// Parts make up the memory in use: the parts of Allocated, largest first, and everything else
-	// on the card.
+	// Parts make up the memory in use on the card at that time: first the parts of Allocated, largest
+	// first, then the cache, the context and other processes.
 	Parts []Part
 }
 
-// A Part is memory of one kind.
+// A Part is the memory of one use, such as the weights of a model.
 type Part struct {
 	Kind  PartKind
 	Name  string // of the model or tensor
@@ -82,22 +82,22 @@ type Failure struct {
 	What  string // what the allocation was for: "activations of asr"
 	Of    Part   // the same, with the bytes it had; the zero Part if the process crashed
 	OOM   *allocator.OutOfMemoryError
-	// Recovered is true if the work was done anyway, with smaller batches.
+	// Recovered is true if the work was done after all, with smaller batches.
 	Recovered bool
 	// Parts lists all memory in use on the card when the allocation failed, by its use.
 	Parts []Part
-	// Wants is how many bytes the failed pass would have had allocated at its peak if no allocation
-	// had failed. If the stage failed before its first pass, Wants is the peak of that stage's first
-	// pass.
+	// Wants is the number of bytes that would have been allocated at the highest point of the failed
+	// pass, if no allocation had failed. If the stage failed before its first pass, that pass counts.
 	Wants int64
 }
 
-// Free returns the free memory when the allocation failed: cached, and not yet reserved.
+// Free returns the bytes that were free when the allocation failed: cached, or not yet reserved.
 func (f *Failure) Free() int64 {
 	return f.OOM.Reserved - f.OOM.Allocated + f.unreserved()
 }
 
-// unreserved returns what the driver would still give, within the memory fraction.
+// unreserved returns how many bytes the allocator could still get from the driver, within the
+// memory fraction.
 func (f *Failure) unreserved() int64 {
 	unreserved := f.OOM.DeviceFree
 	if f.OOM.Fraction {
@@ -112,7 +112,7 @@ func (f *Failure) Missing() int64 {
 	return max(0, max(f.OOM.Requested, f.Wants-f.OOM.Allocated)-f.Free())
 }
 
-// LargestFree returns the largest free block, in the cache or not yet reserved.
+// LargestFree returns the largest free piece of memory in bytes, in the cache or not yet reserved.
 func (f *Failure) LargestFree() int64 { return max(f.OOM.LargestFree, f.unreserved()) }
 
 // Fragmented reports whether the allocation failed because of fragmentation: enough memory was free
@@ -131,7 +131,8 @@ type FileOutcome struct {
 	Skipped               int // stages that were abandoned
 }
 
-// Fragmentation returns what the allocator held without handing it out, at the file's end.
+// Fragmentation returns the bytes at the end of the file that the allocator held but had not handed
+// out.
 func (f *FileOutcome) Fragmentation() int64 { return f.Idle.Reserved - f.Idle.Allocated }
 
 // Stats are sums over all processes of a run.
@@ -140,6 +141,6 @@ type Stats struct {
 	DeviceMallocs, DeviceFrees int64
 	Clears                     int64 // calls of torch.cuda.empty_cache
 	Passes                     int64 // forward passes
-	// Passes that were not simulated because they repeat the passes before them. Passes includes them.
+	// The number of Passes that were not simulated, because they repeat the passes before them.
 	Repeated int64
 }

@@ -7,25 +7,26 @@ import (
 	"vramsoak/pipeline/models"
 )
 
-// passes are the forward passes of a model, by their input.
+// passes has the forward passes of a model that were computed before, by their input.
 type passes struct {
 	of     *models.Model // nil: unknown architecture, no activations
 	dtype  models.DType
 	cached map[models.Input]*pass
 }
 
-// cachedPasses limits how many passes are kept for reuse. Files of many lengths make many different
-// passes.
+// cachedPasses limits how many passes of a model are kept for reuse: files of many lengths make
+// many different passes.
 const cachedPasses = 1024
 
-// A pass is a forward pass as the allocator sees it.
+// A pass is a forward pass as the allocator sees it: a list of allocations and frees.
 type pass struct {
 	operations []operation
 	slots      int
 	outputs    []int32 // slots of what outlives the pass
 }
 
-// An operation allocates into a slot. If bytes are negative it frees the slot.
+// An operation allocates bytes and keeps the block in a slot. If bytes is negative, it frees the
+// slot's block.
 type operation struct {
 	bytes int64
 	slot  int32
@@ -43,7 +44,8 @@ func (ps *passes) pass(in models.Input) *pass {
 	return p
 }
 
-// newPass sorts allocations and frees. Within a step all tensors are allocated before any is freed.
+// newPass turns the tensors of a pass into allocations and frees in the order of time. Within a
+// step all tensors are allocated before any is freed.
 func newPass(list []models.Activation) *pass {
 	p := &pass{slots: len(list)}
 	ends := make([]int32, 0, len(list)) // slots, by the step that frees them
@@ -69,7 +71,8 @@ func newPass(list []models.Activation) *pass {
 	return p
 }
 
-// forward makes one pass of a model on a stream. If memory runs out it frees all that it allocated.
+// forward makes one pass of a model on a stream, in training with a step of the optimizer. If
+// memory runs out, it frees what the pass allocated.
 func (p *process) forward(m *model, in models.Input, stream int) error {
 	if m.Train { // optimizer.zero_grad(): old gradients are freed before new ones are made
 		p.drop(&m.outputs)
@@ -109,7 +112,7 @@ func (p *process) forward(m *model, in models.Input, stream int) error {
 	return nil
 }
 
-// optimize is Adam's step. The first one creates Adam's states.
+// optimize makes a step of the Adam optimizer. The first step allocates Adam's states, which stay.
 func (p *process) optimize(m *model, stream int) error {
 	all := []struct {
 		of   *holding
@@ -130,11 +133,11 @@ func (p *process) optimize(m *model, stream int) error {
 	return nil
 }
 
-// A repetition detects that a stage's passes repeat each other, so that the simulator can skip the
-// remaining ones. If a pass leaves the same segments and the same blocks in use as the pass before
-// it, the next pass leaves them too, to the byte: PyTorch's allocator merges free neighbours, so
-// the blocks in use determine the free blocks. The outputs may alternate between two addresses,
-// because a pass frees the old output only after it has made the new one.
+// A repetition finds out whether a stage's passes repeat each other, so that the simulator can skip
+// the remaining ones. If a pass leaves the same segments and the same blocks in use as the pass
+// before it, all further equal passes do so too, to the byte: PyTorch's allocator merges free
+// neighbours, so the blocks in use determine the free blocks. The outputs may alternate between two
+// addresses, because a pass frees the old output only after it has made the new one.
 type repetition struct {
 	items   int // of the pass
 	seconds float64
@@ -143,8 +146,9 @@ type repetition struct {
 	n       int
 }
 
-// add records the end of a pass. It returns the period of the repetition, the number of passes
-// after which the state is the same again, or 0 if the passes do not repeat yet.
+// add records the end of a pass: its batch and item length, the number of driver calls so far, and
+// the addresses of the outputs. It returns 1 if the passes repeat each other, 2 if each equals the
+// one before the last, and 0 if they do not repeat yet.
 func (r *repetition) add(items int, seconds float64, events int64,
 	outputs func(yield func(uint64) bool),
 ) (period int) {

@@ -2,11 +2,12 @@ package simulator
 
 import "vramsoak/pipeline/allocator/trace"
 
-// notePeak returns the highest levels since its last call, and starts a new search.
+// notePeak returns the highest memory since its last call, and starts a new search. The memory of
+// the stage and of the run are raised to it.
 func (p *process) notePeak() Level {
 	s := p.alloc.Stats()
 	peak := Level{Allocated: s.Allocated.Peak, Reserved: s.Reserved.Peak}
-	// Only what the allocator reserves changes on the card.
+	// While the process runs, only what the allocator reserves changes on the card.
 	peak.Used = p.device.Total() - p.device.Free() - s.Reserved.Current + peak.Reserved
 	p.forgetPeak()
 	p.high.raise(peak)
@@ -14,7 +15,7 @@ func (p *process) notePeak() Level {
 	return peak
 }
 
-// forgetPeak starts a new search for the highest levels.
+// forgetPeak starts a new search for the highest memory.
 func (p *process) forgetPeak() {
 	p.alloc.ResetPeak()
 	p.call(trace.Op{Kind: trace.ResetPeak})
@@ -25,13 +26,13 @@ func (l *Level) raise(to Level) {
 		max(l.Used, to.Used)
 }
 
-// beginPeak starts the search for the peak of a stage.
+// beginPeak starts the search for the highest memory of a stage.
 func (p *process) beginPeak() {
 	p.high = Level{}
 	p.ledger.begin()
 }
 
-// endPeak records the peak of a stage, with the first file that reached it.
+// endPeak records the highest memory of a stage, with the first file in which the stage reached it.
 func (p *process) endPeak(st *stage, file int) {
 	peak := &p.outcome.Stages[st.index]
 	if !peak.Reached || p.high.Allocated > peak.Allocated {

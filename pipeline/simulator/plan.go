@@ -8,7 +8,8 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A plan is a scenario whose names have been looked up.
+// A plan is a scenario prepared for the simulation: names are replaced by pointers to what they
+// name.
 type plan struct {
 	ledger ledger
 	models []*model
@@ -18,7 +19,7 @@ type plan struct {
 	final  []*cleanup
 	named  map[string][]*holding // by the id of a model or the name of a tensor
 	kept   holding
-	// keeps are the faults, by what they keep.
+	// keeps has the faults that keep something, by the name of the model or tensor that they keep.
 	keeps map[string][]scenario.Fault
 }
 
@@ -29,14 +30,14 @@ type model struct {
 	bytes   int64   // their sum
 	weights holding
 	passes  passes // nil for a model of unknown architecture
-	// outputs are the output of the last pass.
+	// outputs is the output of the model's last pass; in training it includes the gradients.
 	outputs holding
 	// optimizer holds Adam's states, which exist from the first training step on. step holds the
-	// memory that one step of the optimizer needs besides.
+	// memory that one step of the optimizer needs in addition.
 	optimizer, step holding
 }
 
-// A stage is a stage with its models and tensors.
+// A stage is a stage of the scenario with its models, tensors and faults.
 type stage struct {
 	*scenario.Stage
 	index    int // in the outcome
@@ -61,11 +62,11 @@ type tensor struct {
 	mark int // allocations before the pass
 }
 
-// isResult reports whether the tensor is a result of the pass or stage, and so is allocated at its
-// end.
+// isResult reports whether the tensor outlives the pass or stage that allocates it, and so is
+// allocated at its end.
 func (t *tensor) isResult() bool { return t.Until.Outlives(t.Each) }
 
-// A cleanup frees holdings.
+// A cleanup frees holdings between its two checkpoints.
 type cleanup struct {
 	before, after string
 	frees         []*holding // nil: everything of the stage, or of the file
@@ -73,10 +74,11 @@ type cleanup struct {
 	emptyCache    bool
 }
 
-// pieces is the size in bytes of the tensors into which the simulator cuts the weights of a model
-// of unknown architecture. From 10 MiB on the allocator takes a segment as large as the request,
-// rounded up to 2 MiB (kMinLargeAlloc, kRoundLarge), so nothing is reserved beyond the given size.
-// Real weights leave some percent of their segments unused, but that depends on their shapes.
+// pieces is the size in bytes of the allocations into which the simulator cuts the weights of a
+// model of unknown architecture. From 10 MiB on the allocator takes a segment as large as the
+// request, rounded up to 2 MiB (kMinLargeAlloc, kRoundLarge), so nothing is reserved beyond the
+// given size. Real weights leave some percent of their segments unused, but that depends on their
+// shapes.
 const pieces = 10 << 20
 
 func newPlan(s *scenario.Scenario) (*plan, error) {
@@ -177,7 +179,8 @@ func (p *plan) model(of scenario.Model) (*model, error) {
 	return m, nil
 }
 
-// tensorPart returns the part of a tensor's name. Tensors of several stages may share it.
+// tensorPart returns the ledger's index for tensors of this name. Tensors of several stages may
+// share it.
 func (p *plan) tensorPart(name string) part {
 	for i, known := range p.ledger.parts {
 		if known.Kind == Tensors && known.Name == name {
@@ -201,7 +204,8 @@ func (p *plan) cleanup(c scenario.Cleanup, empties bool) *cleanup {
 	return made
 }
 
-// faults stores each fault with the holding or stage at which it happens.
+// faults stores each fault under the name of what it keeps, or with the stage in which the process
+// leaks or crashes.
 func (p *plan) faults(s *scenario.Scenario) error {
 	for _, f := range s.Faults {
 		if f.Keep != "" {
@@ -230,7 +234,7 @@ func (p *plan) faults(s *scenario.Scenario) error {
 	return nil
 }
 
-// holdings returns all holdings.
+// holdings yields all memory that the plan can allocate, except that of a single optimizer step.
 func (p *plan) holdings(yield func(*holding) bool) {
 	for _, m := range p.models {
 		if !yield(&m.weights) || !yield(&m.outputs) || !yield(&m.optimizer) {

@@ -8,7 +8,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A process runs a scenario: it has the memory, the clock and the log.
+// A process runs a scenario: it has the simulated memory, the clock and the log.
 type process struct {
 	*plan
 	scenario *scenario.Scenario
@@ -26,13 +26,13 @@ type process struct {
 	charged  allocator.Stats // figures that the clock has accounted for
 	clears   int64
 	passes   int // since clear.every last emptied the cache
-	// repeats is true if the simulator may skip passes that repeat the passes before them.
+	// repeats is true if the simulator may skip passes that repeat earlier ones.
 	repeats bool
 	slots   []held
 	rep     repetition
 	high    Level // highest level of the stage
 	refused refusal
-	// allocations counts the tensors that the stage has allocated.
+	// allocations is the number of tensors that the current stage has allocated in this file.
 	allocations int
 	working     scenario.Vars // of the current pass, or of the stage before its first pass
 
@@ -41,14 +41,15 @@ type process struct {
 	blockless uint64                                                        // allocations
 }
 
-// call passes a call of the allocator to the trace.
+// call tells the trace of a call of the allocator.
 func (p *process) call(op trace.Op) {
 	if p.called != nil {
 		p.called(op)
 	}
 }
 
-// start begins the process: it creates the context and loads the resident models.
+// start begins the process: it takes the memory of the context, makes an empty allocator and sets
+// the memory fraction.
 func (p *process) start() error {
 	overhead := min(p.capacity, p.scenario.GPU.Context+p.occupied)
 	card := allocator.DeviceConfig{Total: p.capacity, Overhead: overhead}
@@ -76,7 +77,7 @@ func (p *process) start() error {
 	return nil
 }
 
-// loadResident loads the resident models.
+// loadResident loads the weights of the resident models.
 func (p *process) loadResident() error {
 	for _, m := range p.models {
 		if m.Resident {
@@ -88,7 +89,8 @@ func (p *process) loadResident() error {
 	return nil
 }
 
-// end ends the process: the driver takes all memory back.
+// end ends the process and adds its statistics to the outcome. start makes a new card, on which all
+// memory is free.
 func (p *process) end() {
 	p.charge()
 	p.outcome.Stats.add(p.alloc.Stats(), p.clears)
@@ -136,7 +138,7 @@ func (h *holding) add(m held) {
 	h.bytes += m.bytes
 }
 
-// take allocates memory for a holding.
+// take allocates bytes on a stream and adds them to a holding.
 func (p *process) take(h *holding, bytes int64, stream int) error {
 	m, err := p.malloc(h.part, bytes, stream)
 	if err == nil {
@@ -145,7 +147,7 @@ func (p *process) take(h *holding, bytes int64, stream int) error {
 	return err
 }
 
-// drop frees a holding.
+// drop frees all memory of a holding.
 func (p *process) drop(h *holding) { p.dropFrom(h, 0) }
 
 // dropFrom frees all but the first n allocations of a holding.
@@ -157,8 +159,8 @@ func (p *process) dropFrom(h *holding, n int) {
 	h.blocks = h.blocks[:n]
 }
 
-// release frees a holding at a cleanup or at the end of a stage, except for the part that a fault
-// keeps.
+// release frees a holding at a cleanup, or at the end of a stage or file. If a fault keeps a share
+// of it, that share stays.
 func (p *process) release(h *holding, file int) {
 	share := 0.0
 	for _, fault := range p.keeps[h.name] {
@@ -172,8 +174,8 @@ func (p *process) release(h *holding, file int) {
 	p.drop(h)
 }
 
-// keep leaves a share of a holding on the card. It keeps as many whole allocations as fit in the
-// share, at least one.
+// keep takes a share of a holding out of it, so that it stays allocated. It keeps as many whole
+// allocations as fit in the share, at least one.
 func (p *process) keep(h *holding, share float64) {
 	limit, kept := int64(share*float64(h.bytes)), 0
 	rest := h.blocks[:0]
@@ -206,7 +208,7 @@ func (p *process) load(m *model) error {
 	return nil
 }
 
-// emptyCache is torch.cuda.empty_cache: it waits for the device and releases whole free segments.
+// emptyCache calls the allocator's EmptyCache, as torch.cuda.empty_cache does, and moves the clock.
 func (p *process) emptyCache() {
 	p.alloc.EmptyCache()
 	p.call(trace.Op{Kind: trace.EmptyCache})
@@ -214,7 +216,7 @@ func (p *process) emptyCache() {
 	p.now += p.scenario.Costs.Synchronize
 }
 
-// charge moves the clock forward by the time of all driver calls since its last call.
+// charge moves the clock forward by the time of the driver calls since it was last called.
 func (p *process) charge() {
 	is, was, cost := p.alloc.Stats(), &p.charged, &p.scenario.Costs
 	p.now += float64(is.DeviceMallocs-was.DeviceMallocs)*cost.Malloc +
@@ -223,14 +225,14 @@ func (p *process) charge() {
 	p.charged = *is
 }
 
-// level returns what is in use now.
+// level returns how much memory is in use now.
 func (p *process) level() Level {
 	s := p.alloc.Stats()
 	return Level{s.Allocated.Current, s.Reserved.Current, p.capacity - p.device.Free()}
 }
 
-// onCard returns the parts of the allocated memory together with the parts outside of it: cache,
-// context and other processes.
+// onCard adds the memory outside of the allocations to a list of their uses: cache, context and
+// other processes. reserved - sum is the cache.
 func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 	for _, beside := range []Part{
 		{Cache, "", reserved - sum},
@@ -244,7 +246,7 @@ func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 	return allocated
 }
 
-// repeating reports whether the allocator's next steps depend only on its current blocks, as a
-// [repetition] requires. With garbage collection they also depend on how long blocks have been
-// unused.
+// repeating reports whether equal states of the allocator lead to equal next steps, as a
+// [repetition] requires. With garbage collection they do not: the steps also depend on how long
+// blocks have been unused.
 func repeating(conf string) bool { return !strings.Contains(conf, "garbage_collection_threshold") }

@@ -10,15 +10,15 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A refusal is the state of the process at the moment when an allocation failed, before the failed
-// stage freed its memory.
+// A refusal describes the memory at the moment when an allocation failed, before the failed stage
+// frees what it has.
 type refusal struct {
 	of    part // what the allocation was for
 	parts []Part
 	held  record.SegmentMap
 }
 
-// refuse records the state when an allocation fails.
+// refuse records the memory when an allocation for the use of fails.
 func (p *process) refuse(of part) {
 	level := p.level()
 	p.refused = refusal{of: of, parts: p.onCard(p.ledger.present(), level.Reserved,
@@ -28,8 +28,8 @@ func (p *process) refuse(of part) {
 	}
 }
 
-// failed returns the failure that an error of the allocator describes, or nil for any other error.
-// For wants see [Failure.Wants].
+// failed returns the failure that err describes, or nil if err is not about memory. wants computes
+// [Failure.Wants].
 func (p *process) failed(file int, stage string, err error, wants func() (int64, error)) *Failure {
 	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
 	if !ok {
@@ -45,13 +45,13 @@ func (p *process) failed(file int, stage string, err error, wants func() (int64,
 	}
 	var bad error
 	if f.Wants, bad = wants(); bad != nil {
-		// An expression has no value for a pass that did not begin.
+		// wants failed, because an expression has no value for a pass that did not begin.
 		f.Wants = oom.Allocated + oom.Requested
 	}
 	return f
 }
 
-// residentWants returns what would be allocated if all resident models were loaded.
+// residentWants returns how many bytes would be allocated if all resident models were loaded.
 func (p *process) residentWants() (int64, error) {
 	sum := p.ledger.allocated
 	for _, m := range p.models {
@@ -62,8 +62,8 @@ func (p *process) residentWants() (int64, error) {
 	return sum, nil
 }
 
-// stageWants returns how many bytes would have been allocated at the peak of the failed pass, or of
-// the stage's first pass, if no allocation had failed.
+// stageWants returns how many bytes would have been allocated at the highest point of the failed
+// pass, or of the stage's first pass, if no allocation had failed.
 func (p *process) stageWants(st *stage) (int64, error) {
 	v := p.working
 	v.Batch = min(v.Batch, max(1, v.Items))
@@ -73,7 +73,7 @@ func (p *process) stageWants(st *stage) (int64, error) {
 		return sum - st.measured.bytes - st.keeps.bytes + peak, nil
 	}
 	for _, m := range st.models {
-		// The current pass did not end.
+		// The current pass did not end: do not count what it allocated.
 		sum -= p.ledger.parts[m.outputs.part].Bytes - m.outputs.bytes
 		if len(m.weights.blocks) == 0 {
 			sum += m.bytes

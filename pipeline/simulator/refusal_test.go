@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// refused returns the map of segments that a log has for its first failed allocation.
+// refused returns the allocator's segments that the log lists for its first failed allocation.
 func refused(t *testing.T, log string) record.SegmentMap {
 	t.Helper()
 	for rec, err := range parser.Read(strings.NewReader(log), "test.log") {
@@ -24,9 +24,9 @@ func refused(t *testing.T, log string) record.SegmentMap {
 	return record.SegmentMap{}
 }
 
-// TestRefusalIsOfTheFailure: the map of a failed allocation shows the memory at the time of the
-// failure, as in PyTorch's message. It does not show what was left after the work had freed its
-// memory.
+// TestRefusalIsOfTheFailure: the segments that the log lists for a failed allocation show the
+// memory at the time of the failure, as PyTorch's message does, and not what was left after the
+// stage had freed its memory.
 func TestRefusalIsOfTheFailure(t *testing.T) {
 	for name, src := range map[string]string{
 		"a pass": `
@@ -75,19 +75,19 @@ stages: [{name: A, tensors: [{name: a, size: 30MiB, count: 4, each: pass}]}]
 	}
 }
 
-// TestFragmented: a failure is fragmentation if the free memory in one piece would suffice for all
-// later allocations of the stage, not only for the one that failed.
+// TestFragmented: a failure counts as fragmentation only if the free memory, in one piece, would
+// suffice for all remaining allocations of the stage, and not just for the one that failed.
 func TestFragmented(t *testing.T) {
 	for _, c := range []struct {
 		name, src  string
 		fragmented bool
 		missing    int64 // MiB
 	}{
-		// Nine pieces of 10 MiB leave 10 MiB. The context has 4 of them.
+		// Of 100 MiB the context has 4. Nine pieces of 10 MiB of the weights fit, the tenth does not.
 		{"a model larger than the card", "gpu: {total: 100MiB, context: 4MiB}\nmodels: [{id: m, " +
 			"weights: 200MiB, resident: true}]\nstages: [{name: A}]\n", false, 104},
-		// Two files keep 1 MiB each before the 19 other MiB of a segment of 20. 20 of 60 MiB are left,
-		// and 18 + 18 + 20 are free.
+		// The tensors kept and more lie in a segment of 20 MiB, of which 16 are free. Tensor a takes 38
+		// of the other 40 MiB. For b's 18 MiB there are 16 and 2.
 		{"in pieces", `
 gpu: {total: 60MiB, context: 0}
 stages:
@@ -96,7 +96,8 @@ stages:
     tensors: [{name: kept, size: 2MiB, until: run}, {name: first, size: 18MiB}, {name: more, size: 2MiB, until: run}]
   - {name: A, tensors: [{name: a, size: 38MiB}, {name: b, size: 18MiB}]}
 `, true, 0},
-		// The same, but later allocations need more than is free.
+		// The same segment leaves 40 MiB in one piece, but a needs 41. In sum 56 MiB are free, and a and
+		// b need 60.
 		{"in pieces, and too much", `
 gpu: {total: 60MiB, context: 0}
 stages:
@@ -120,7 +121,7 @@ stages:
 	}
 }
 
-// TestWeightsBySize: weights with a size and no model take exactly that size.
+// TestWeightsBySize: a model that is given by the size of its weights takes exactly that size.
 func TestWeightsBySize(t *testing.T) {
 	_, o := run(t, "gpu: {total: 8GiB, context: 504MiB}\nmodels: [{id: m, weights: 6.2GiB, "+
 		"resident: true}]\nstages: [{name: A, models: [m]}]\n", simulator.Options{})
@@ -129,8 +130,8 @@ func TestWeightsBySize(t *testing.T) {
 	}
 }
 
-// TestMeasuredCacheFailsNothing: memory that a measured stage reserved beyond what it used is
-// cache. It causes no failure and does not count as used.
+// TestMeasuredCacheFailsNothing: the memory that a measured stage reserved beyond what it allocated
+// is cache. It makes nothing fail and does not count as allocated.
 func TestMeasuredCacheFailsNothing(t *testing.T) {
 	src := "gpu: {total: %s, context: 512MiB}\nfiles: {count: 3}\nstages: [{name: T, footprint: " +
 		"{base: 2GiB, reserved: 3}}]\n"

@@ -15,7 +15,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// startTime is when the clock of a run begins, unless [Options.Clock] is set.
+// startTime is the time of the first line of a log, unless [Options.Clock] is set.
 var startTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // ErrCrashed is returned by [Run] if a crash fault ended the run; see [Options.EndAtCrash].
@@ -25,39 +25,40 @@ var ErrCrashed = errors.New("the process crashed, as a fault of the scenario has
 type Options struct {
 	Files int       // number of files; 0: as in the scenario
 	Log   io.Writer // the pipeline's lines, one Write each; nil: none
-	// Segments is set to log all blocks of the allocator at the end of each file. If it is not set,
-	// they are logged only when memory runs out.
+	// Segments makes the log list all blocks of the allocator at the end of each file. Otherwise it
+	// lists them only when memory runs out.
 	Segments bool
-	// Lengths, if set, returns the length of the i-th file (from 1) in seconds. If it returns 0, for
-	// an unknown length, the simulator uses the length that the scenario gives.
+	// Lengths, if set, returns the length of the i-th file (from 1) in seconds, or 0 if it is unknown.
+	// For an unknown length the simulator uses the one that the scenario gives.
 	Lengths func(i int) float64
-	// Source, if set, yields the files of the run. The run then ends when Source ends, and Files does
-	// not count.
+	// Source, if set, yields the files of the run. The run then ends when Source ends, whatever Files
+	// says.
 	Source iter.Seq2[File, error]
-	// First is the position in the scenario's batch of the first file to simulate, if the run
-	// simulates only a part of the batch; 0 means the whole batch.
+	// First is the number of the first file to simulate (from 1), if the run simulates only a part of
+	// the scenario's batch; 0 means the whole batch.
 	First int
-	// Clock, if set, returns the time of a line, given the virtual seconds since the beginning.
+	// Clock, if set, returns the time to write on a log line, given the simulated seconds since the
+	// start of the run.
 	Clock func(seconds float64) time.Time
-	// EndAtCrash ends the run with [ErrCrashed] if a fault crashes the process, so that a
-	// supervisor can restart it. Otherwise the next file begins with a new process.
+	// EndAtCrash ends the run with [ErrCrashed] if a fault crashes the process, so that a supervisor
+	// can restart it. Otherwise a new process continues with the next file.
 	EndAtCrash bool
 	// EndAtFailure ends the run after the first file that fails.
 	EndAtFailure bool
 	// Trace, if set, is called when a simulated process begins, with its allocator settings and its
-	// card. It returns a function that the simulator calls for each allocation and each free of that
-	// process. The simulator skips passes that repeat an earlier one; set EachPass to see the calls
-	// of every pass.
+	// card. It returns a function, which the simulator calls for each allocation and each free of that
+	// process. The simulator skips passes that repeat earlier ones; set EachPass to see the calls of
+	// every pass.
 	Trace func(conf string, card allocator.DeviceConfig) func(trace.Op)
-	// Unlimited replaces the card by a device that never runs out of memory, to find out how much
-	// memory the work needs. In expressions, total and free are still those of the card.
+	// Unlimited replaces the card by one that never runs out of memory, to find out how much memory
+	// the work needs. In expressions, total and free are still those of the card.
 	Unlimited bool
 	// EachPass simulates every pass, even when passes repeat each other.
 	EachPass bool
 }
 
-// unlimited is the capacity of a device that never runs out: 16 TiB. The address space has room for
-// some fifty.
+// unlimited is the size of a card that never runs out of memory: 16 TiB. The address space has room
+// for some fifty segments of that size.
 const unlimited = 16 << 40
 
 // A File is a file of the batch.
@@ -66,7 +67,8 @@ type File struct {
 	Seconds float64 // of audio; 0: unknown, and drawn as the scenario says
 }
 
-// Run runs a scenario. Running out of memory is an outcome, not an error.
+// Run runs a scenario and returns what happened. That memory runs out is part of the outcome, not
+// an error.
 func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 	plan, err := newPlan(s)
 	if err != nil {
@@ -103,7 +105,8 @@ func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 	return p.outcome, err
 }
 
-// batch works on the files.
+// batch starts the process, processes all files, and starts a new process where the scenario asks
+// for it.
 func (p *process) batch(o Options) error {
 	if p.scenario.ClearOnStart {
 		p.occupied = 0
@@ -148,7 +151,8 @@ func (p *process) batch(o Options) error {
 	return nil
 }
 
-// unexpected returns an error that is not an outcome, such as an expression without a value.
+// unexpected returns nil for out of memory and for a crash, which are part of the outcome. It
+// returns other errors unchanged, such as an expression without a value.
 func unexpected(err error) error {
 	if _, oom := errors.AsType[*allocator.OutOfMemoryError](err); oom || errors.Is(err, errCrash) {
 		return nil
@@ -156,8 +160,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// begin starts a process and does its work before the first file. It is not ok if memory runs out
-// in that work.
+// begin starts a process, loads the resident models and runs the stages with once: true. ok is
+// false if memory runs out in them, or if there is an error.
 func (p *process) begin() (ok bool, err error) {
 	if err := p.start(); err != nil {
 		return false, err
@@ -176,7 +180,7 @@ func (p *process) begin() (ok bool, err error) {
 	return true, nil
 }
 
-// files yields the files of the run with their lengths.
+// files yields the files of the run with their lengths. first is the number of the first one.
 func (p *process) files(o Options, first int) iter.Seq2[File, error] {
 	of := &p.scenario.Files
 	length := func(i int, known float64) float64 {
@@ -213,7 +217,7 @@ func (p *process) files(o Options, first int) iter.Seq2[File, error] {
 	}
 }
 
-// file works on one file.
+// file processes file number n and logs its beginning and end.
 func (p *process) file(f File, n int, o Options) error {
 	p.charge()
 	began, retries, skipped := p.now, p.charged.Retries, p.outcome.Skipped
@@ -268,8 +272,8 @@ func (p *process) file(f File, n int, o Options) error {
 	return err
 }
 
-// briefly returns an error's message without the figures of PyTorch's message, because the log has
-// PyTorch's message on a line of its own.
+// briefly returns an error's message for the line of a failed file. It shortens PyTorch's message
+// to its beginning, because the log has the whole message on a line of its own.
 func briefly(err error) string {
 	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
 	if !ok {
@@ -278,7 +282,8 @@ func briefly(err error) string {
 	return strings.TrimSuffix(err.Error(), oom.Error()) + oom.Request()
 }
 
-// stagesOf returns the stages of a file, and what ends it.
+// stagesOf runs the stages of a file, then the final cleanups, and frees what lives as long as the
+// file. It returns the error of the stage that failed.
 func (p *process) stagesOf(v scenario.Vars) error {
 	var failed error
 	for _, st := range p.stages {
@@ -296,7 +301,7 @@ func (p *process) stagesOf(v scenario.Vars) error {
 	return failed
 }
 
-// ofFile returns the holdings that end with a file.
+// ofFile yields the holdings that are freed at the end of a file.
 func (p *process) ofFile(yield func(*holding) bool) {
 	for _, m := range p.models {
 		if !yield(&m.outputs) || !m.Resident && (!yield(&m.weights) || !yield(&m.optimizer)) {

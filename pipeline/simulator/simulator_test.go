@@ -25,7 +25,8 @@ func run(t *testing.T, src string, o simulator.Options) (string, *simulator.Outc
 	return log.String(), outcome
 }
 
-// On a card of 100 MiB, each file loads a model of 40 MiB, and a cleanup frees it.
+// small is a scenario on a card of 100 MiB: each file loads a model of 40 MiB, and a cleanup frees
+// it.
 const small = `
 gpu: {total: 100MiB, context: 0}
 files: {count: 3, seconds: 60}
@@ -37,8 +38,8 @@ stages:
     cleanups: [{name: Whisper, frees: [asr], empty_cache: true}]
 `
 
-// TestUnlimited: on a device without a limit, a stage gets all it needs. The expressions in the
-// file still use the size of the card.
+// TestUnlimited: on a card without a limit, a stage gets all the memory it needs. The expressions
+// in the scenario still use the size of the scenario's card.
 func TestUnlimited(t *testing.T) {
 	const src = `
 gpu: {total: 100MiB, context: 0}
@@ -83,8 +84,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// TestFilesOfTheBatch: files is the number of files in the batch, wherever the expression is and
-// whatever part of the batch is run.
+// TestFilesOfTheBatch: in expressions, files is the number of files in the batch, in all stages and
+// also if only a part of the batch is run.
 func TestFilesOfTheBatch(t *testing.T) {
 	src := `
 gpu: {total: 1GiB, context: 0}
@@ -123,8 +124,8 @@ func TestKeepsAShare(t *testing.T) {
 	}
 }
 
-// TestBadValueHasAPosition: if an expression fails only for some file, the error names its position
-// and the file when the run comes to it.
+// TestBadValueHasAPosition: if an expression has no value for some file that the linter did not
+// try, the simulation ends there, and the error has the expression's position and the file.
 func TestBadValueHasAPosition(t *testing.T) {
 	for src, want := range map[string]string{
 		"stages: [{name: A, items: 4, tensors: [{name: t, each: pass, size: 2 - pass}]}]":                                        "test.yaml:2:68: expected a number of 0 or more for every file, found 2 - pass = -1 in a file of 300 s",
@@ -140,8 +141,8 @@ func TestBadValueHasAPosition(t *testing.T) {
 	}
 }
 
-// TestTrain is a training step of ViT-B/16 in float32. Its 86,567,656 parameters (torchvision) are
-// weights, gradients, and Adam's two moments. The allocator rounds each tensor up.
+// TestTrain: a training step of ViT-B/16 in float32 holds the weights, the gradients and Adam's two
+// moments: four times 86,567,656 parameters (torchvision). The allocator rounds each tensor up.
 func TestTrain(t *testing.T) {
 	src := "gpu: {total: 16GiB, context: 0}\nfiles: {count: 3}\nmodels: [{id: vit, model: " +
 		"vit-b-16, dtype: float32, resident: true, train: true}]\n" +
@@ -154,8 +155,8 @@ func TestTrain(t *testing.T) {
 				f.Idle.Allocated, 3*parameters)
 		}
 	}
-	// PyTorch's own peak of forward and backward pass is 1,030,449,384 bytes, including gradients:
-	// see package models.
+	// PyTorch's own highest memory in the forward and backward pass is 1,030,449,384 bytes, including
+	// gradients: see package models. Weights and moments come on top.
 	if want := int64(3*parameters + 1_030_449_384); o.Peak.Allocated < want*97/100 ||
 		o.Peak.Allocated > want*103/100 {
 		t.Errorf("got a peak of %d, want %d within 3 %%", o.Peak.Allocated, want)
@@ -166,8 +167,8 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// TestEager: eager attention allocates matrices of scores. In large-v3's encoder 8 x 20 heads x
-// 1500 x 1500 in float16 are 686 MiB, and the softmax needs a second one.
+// TestEager: eager attention allocates matrices of scores. In large-v3's encoder 8 items x 20 heads
+// x 1500 x 1500 in float16 are 686 MiB, and the softmax needs a second one.
 func TestEager(t *testing.T) {
 	peaks := map[string]int64{}
 	for _, eager := range []string{"true", "false"} {

@@ -17,7 +17,8 @@ import (
 
 const scenarios = "../../fixtures/scenarios/"
 
-// A story is a scenario that was run, with the timeline of its log.
+// A story is a scenario of fixtures that re-enacts a pipeline's documented memory problem or its
+// solution, after its simulation. tl is the timeline of the simulated log.
 type story struct {
 	*simulator.Outcome
 	tl *timeline.Timeline
@@ -48,7 +49,7 @@ func tell(t *testing.T, name string, o simulator.Options) story {
 	return story{outcome, tl}
 }
 
-// at returns a reading of the first file, in GiB.
+// at returns a quantity at a checkpoint of the first file, in GiB.
 func (s story) at(t *testing.T, name string, q record.Quantity) float64 {
 	t.Helper()
 	for _, f := range s.tl.Files[:1] {
@@ -62,7 +63,8 @@ func (s story) at(t *testing.T, name string, q record.Quantity) float64 {
 	return 0
 }
 
-// speed returns the seconds of audio per second of the given files, which count from 1.
+// speed returns the throughput of files from to to, counted from 1: seconds of audio per second of
+// processing.
 func (s story) speed(from, to int) float64 {
 	audio, seconds := 0.0, 0.0
 	for _, f := range s.PerFile[from-1 : to] {
@@ -72,8 +74,9 @@ func (s story) speed(from, to int) float64 {
 	return audio / seconds
 }
 
-// pressedFrom returns the first file, from 1, that had to free cached memory and try again, and
-// after which at least three of the next four files had to do so too.
+// pressedFrom returns the number of the first file, from 1, in which the allocator had to release
+// its cache and try again, if at least three of the next four files had to do so too; 0 if there is
+// none.
 func (s story) pressedFrom() int {
 	for i := 0; i+5 <= len(s.PerFile); i++ {
 		pressed := 0
@@ -89,8 +92,8 @@ func (s story) pressedFrom() int {
 	return 0
 }
 
-// slowness returns the median of the seconds per second of audio of the given files, which count
-// from 1.
+// slowness returns the median of the seconds of processing per second of audio, for files from to
+// to, counted from 1.
 func (s story) slowness(from, to int) float64 {
 	var all []float64
 	for _, f := range s.PerFile[from-1 : to] {
@@ -100,7 +103,7 @@ func (s story) slowness(from, to int) float64 {
 	return all[len(all)/2]
 }
 
-// least returns the lowest level at the end of a file, in GiB.
+// least returns the smallest allocated memory at the end of a file, in GiB.
 func least(s story) float64 {
 	limit := int64(math.MaxInt64)
 	for _, p := range s.PerFile {
@@ -109,8 +112,8 @@ func least(s story) float64 {
 	return float64(limit) / float64(record.GiB)
 }
 
-// TestStories compares five stories with the figures in the documents that they come from, within
-// 10 %.
+// TestStories compares the simulations of five stories with the figures in the documents that the
+// stories come from, within 10 %.
 func TestStories(t *testing.T) {
 	few := simulator.Options{Files: 3}
 	transcribed, leaked := tell(t, "transcription-after", few), tell(t, "transcription-before", few)
@@ -184,8 +187,8 @@ func TestStories(t *testing.T) {
 		f.OOM.DeviceFree >= f.OOM.Requested {
 		t.Errorf("long-batch-before: got %+v, want free in sum, not in one piece", f.OOM)
 	}
-	// Before memory runs out, files take longer: in nearly every file, one stream's allocations
-	// evict the caches of the others.
+	// Before memory runs out, files take longer. In nearly every file, allocations on one stream force
+	// the allocator to release the cache of the other streams.
 	last := min(49, fast.FirstFailure.File-1)
 	before, under := fast.slowness(1, 20), fast.slowness(21, last)
 	if under < 1.05*before {
@@ -212,8 +215,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestSameBytes: a scenario always gives the same log. Equal passes that are simulated once give
-// the log that they give one by one.
+// TestSameBytes: a scenario always gives the same log, and it gives the same one if every pass is
+// simulated (EachPass).
 func TestSameBytes(t *testing.T) {
 	for _, name := range []string{
 		"transcription-before", "training-after",
@@ -239,7 +242,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// BenchmarkTranscription simulates a thousand files of the transcription story.
+// BenchmarkTranscription measures the simulation of a thousand files of the transcription scenario.
 func BenchmarkTranscription(b *testing.B) {
 	src, err := os.ReadFile(scenarios + "transcription-after.yaml")
 	if err != nil {

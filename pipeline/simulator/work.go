@@ -10,11 +10,11 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// errCrash is the error of a stage in which the process dies.
+// errCrash is the error of a stage in which a fault crashes the process.
 var errCrash = errors.New("the process crashed")
 
-// runStage works on a stage of a file, between its checkpoints. The cleanups run unless the process
-// crashes.
+// runStage runs a stage for a file, between its two checkpoints, with its cleanups. After a crash
+// there are no cleanups.
 func (p *process) runStage(st *stage, v scenario.Vars) error {
 	if st.clearBefore {
 		p.clear("before " + st.Name)
@@ -54,8 +54,8 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 	return err
 }
 
-// own yields the holdings that are freed at the end of the stage, like local variables. With all,
-// it also yields the models that a cleanup frees.
+// own yields the memory that is freed at the end of the stage, like local variables. With all, it
+// also yields the models that a cleanup names; these are not freed at the end of the stage.
 func (st *stage) own(yield func(*holding) bool, all bool) {
 	for _, m := range st.models {
 		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) &&
@@ -73,7 +73,7 @@ func (st *stage) own(yield func(*holding) bool, all bool) {
 	}
 }
 
-// rewind frees the memory that the unfinished pass allocated. The rest of the stage's memory stays
+// rewind frees the tensors that the unfinished pass allocated. The rest of the stage's memory stays
 // until the stage ends.
 func (p *process) rewind(st *stage) {
 	for _, t := range st.tensors {
@@ -83,8 +83,8 @@ func (p *process) rewind(st *stage) {
 	}
 }
 
-// cleanup frees the holdings that the cleanup names or, if it names none, all memory of its stage
-// or file.
+// cleanup frees the holdings that the cleanup names. If it names none, it frees what all yields:
+// the memory of its stage or file.
 func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bool)) {
 	frees := func(yield func(*holding) bool) {
 		if c.everything {
@@ -111,7 +111,8 @@ func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bo
 	p.checkpoint(c.after, nil)
 }
 
-// work does the work of a stage: its models, its tensors, its passes.
+// work does the work of a stage: it loads the models, allocates the tensors and makes the passes. A
+// stage with a measured footprint allocates that instead.
 func (p *process) work(st *stage, v scenario.Vars) error {
 	v.Total, v.Free = p.scenario.GPU.Total,
 		max(0, p.device.Free()-(p.capacity-p.scenario.GPU.Total))
@@ -161,7 +162,7 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 	return p.leak(st, v.File)
 }
 
-// leak keeps the memory that faults leak.
+// leak allocates the memory that faults leak in this stage, and never frees it.
 func (p *process) leak(st *stage, file int) error {
 	for _, f := range st.leaks {
 		if file >= f.FromFile {
@@ -173,7 +174,8 @@ func (p *process) leak(st *stage, file int) error {
 	return nil
 }
 
-// number returns the whole number of an expression, 1 if the scenario has none.
+// number returns the value of an expression as a whole number, or 1 if the scenario does not give
+// the expression.
 func number(e scenario.Expr, v scenario.Vars) (int, error) {
 	if e.String() == "" {
 		return 1, nil
@@ -181,7 +183,7 @@ func number(e scenario.Expr, v scenario.Vars) (int, error) {
 	return e.Int(v)
 }
 
-// makePasses makes the passes over the items of a file.
+// makePasses makes the passes of a stage over the items of a file, with up to batch items in each.
 func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error {
 	seconds, err := st.Seconds.Eval(v)
 	if err != nil {
@@ -247,8 +249,8 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 	return nil
 }
 
-// itemSeconds returns the length of a pass's items. If they differ it is the longest: the others
-// are padded.
+// itemSeconds returns the length of the items of a pass in seconds. If they differ it is the
+// longest, because the others are padded to it.
 func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
 	if st.ItemSeconds.String() == "" {
 		return v.Seconds / float64(max(1, v.Items)), nil
@@ -256,7 +258,7 @@ func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
 	return st.ItemSeconds.Eval(v)
 }
 
-// outputsOf returns the addresses of the last outputs of a stage's models.
+// outputsOf yields the addresses of the last outputs of a stage's models.
 func (p *process) outputsOf(st *stage) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for _, m := range st.models {
@@ -269,7 +271,7 @@ func (p *process) outputsOf(st *stage) iter.Seq[uint64] {
 	}
 }
 
-// onePass makes a pass over one batch.
+// onePass makes one pass: it allocates the pass's tensors, runs the models and frees the tensors.
 func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error {
 	for _, t := range st.tensors {
 		t.mark = len(t.blocks)
@@ -296,7 +298,8 @@ func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error
 	return nil
 }
 
-// allocate allocates the tensors of a span: either the results or the others.
+// allocate allocates the tensors of a stage that are allocated once per pass, or once per stage, as
+// each says. With results it allocates those that outlive it, otherwise the others.
 func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenario.Vars) error {
 	for _, t := range st.tensors {
 		if t.Each != each || t.isResult() != results {
@@ -322,8 +325,8 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 	return nil
 }
 
-// measuredPiece is the size of the pieces of a measured footprint, in bytes. A log gives a stage's
-// total, not its pieces.
+// measuredPiece is the size in bytes of the allocations that stand for a measured footprint. The
+// log that was measured gives only a stage's total.
 const measuredPiece = 32 << 20
 
 // measuredStream is the stream on which the simulator reserves the cache of a measured stage.
@@ -331,7 +334,9 @@ const measuredPiece = 32 << 20
 // work cannot use this cache; the allocator releases it when memory runs short.
 const measuredStream = 1 << 10
 
-// footprint returns the measured memory of a stage, and how much of it the stage keeps.
+// footprint returns the memory that an earlier real run measured for a stage, for a file of this
+// length, in bytes above the memory at the start of the stage. peak is the most that the stage
+// takes; kept is what stays allocated until the end of the file.
 func footprint(st *stage, v scenario.Vars) (peak, kept int64) {
 	f := st.Footprint
 	return f.Base + int64(f.PerSecond*v.Seconds), f.Kept + int64(f.KeptPerSecond*v.Seconds)
@@ -353,14 +358,15 @@ func (p *process) spare(stream allocator.Stream) int64 {
 	return left
 }
 
-// measured allocates a stage's measured footprint.
+// measured allocates the memory that was measured for a stage in a real run, in place of its models
+// and tensors.
 func (p *process) measured(st *stage, v scenario.Vars) error {
 	peak, kept := footprint(st, v)
 	cache := int64(max(0, st.Footprint.Reserved-1) * float64(peak))
 	if cache > 0 {
 		p.notePeak()
-		// The simulated cache must not make the stage fail, so it takes only memory that the stage leaves
-		// free. The last piece may take more than its size.
+		// The cache must not make the stage fail, so it takes only memory that the stage leaves free. A
+		// piece may need more memory than its size, hence the margin of one piece.
 		for left := min(cache,
 			p.spare(measuredStream)-peak-measuredPiece); left > 0; left -= measuredPiece {
 			if err := p.take(&st.measured, min(left, measuredPiece), measuredStream); err != nil {
@@ -384,7 +390,7 @@ func (p *process) measured(st *stage, v scenario.Vars) error {
 	return nil
 }
 
-// clear empties the cache (torch.cuda.empty_cache) where the clear policy asks for it.
+// clear empties the cache (torch.cuda.empty_cache). when says in the log why; "" logs nothing.
 func (p *process) clear(when string) {
 	p.emptyCache()
 	if when != "" {
@@ -392,7 +398,8 @@ func (p *process) clear(when string) {
 	}
 }
 
-// outOfMemory logs a failed allocation and what the allocator held.
+// outOfMemory writes a failed allocation to the log, with PyTorch's message and the allocator's
+// segments at that time.
 func (p *process) outOfMemory(f *Failure) {
 	p.charge()
 	if p.outcome.FirstFailure == nil {
