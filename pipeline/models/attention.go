@@ -1,6 +1,6 @@
 package models
 
-// A block is the shape of a transformer layer.
+// A block has the dimensions of a transformer layer.
 type block struct {
 	tokens int // of all sequences together
 	length int // of one sequence
@@ -9,12 +9,13 @@ type block struct {
 	inner  int // width of the feed-forward layer
 }
 
-// scores returns the number of elements of the attention matrix: tokens x heads x length.
+// scores returns the number of elements of the attention matrix: one for each token, head and token
+// of the same sequence.
 func (b block) scores() int { return b.tokens * b.heads * b.length }
 
-// transformer records one transformer layer for inference. A tensor that a Python variable names
-// lives as long as the variable: the layer's input to the end of the layer; the normalized input,
-// q, k and v to the end of the attention.
+// transformer records one transformer layer that normalizes first, and returns its result. A tensor
+// that a Python variable names lives as long as the variable: the layer's input to the end of the
+// layer; the normalized input, q, k and v to the end of the attention.
 func (p *pass) transformer(x ref, b block) ref {
 	n := b.tokens * b.state
 	normed := p.layerNorm(n, x)
@@ -27,7 +28,8 @@ func (p *pass) transformer(x ref, b block) ref {
 	return z
 }
 
-// postNorm is a layer of BERT and of wav2vec 2.0 base, which normalize after each sum.
+// postNorm records a transformer layer of BERT or of wav2vec 2.0 base, which normalize after each
+// sum, and returns its result.
 func (p *pass) postNorm(x ref, b block) ref {
 	n := b.tokens * b.state
 	s := p.op("residual", n, x, p.projected(b, x))
@@ -40,7 +42,8 @@ func (p *pass) postNorm(x ref, b block) ref {
 	return z
 }
 
-// projected is self-attention together with its four projections.
+// projected records self-attention with its four projections (q, k, v and output), and returns its
+// result.
 func (p *pass) projected(b block, x ref) ref {
 	n := b.tokens * b.state
 	q := p.op("q_proj", n, x)
@@ -57,7 +60,8 @@ func (p *pass) projected(b block, x ref) ref {
 	return a
 }
 
-// attention computes attention with a result of n elements.
+// attention records the attention of queries q to keys k and values v, and returns its result of n
+// elements.
 func (p *pass) attention(n int, b block, q, k, v ref) ref {
 	if !p.eager {
 		return p.op("scaled_dot_product_attention", n, q, k, v)
@@ -84,7 +88,8 @@ func (p *pass) feedForward(b block, x ref) ref {
 	return h
 }
 
-// layerNorm is nn.LayerNorm. Under autocast it computes in float32 and converts back.
+// layerNorm records nn.LayerNorm over n elements. Under autocast it computes in float32 and
+// converts the result back.
 func (p *pass) layerNorm(n int, x ref) ref {
 	if p.d != Autocast {
 		return p.op("layer_norm", n, x)

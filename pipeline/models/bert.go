@@ -2,14 +2,14 @@ package models
 
 import "fmt"
 
-// bertDims are the fields of BERT's config.json.
+// bertDims are the dimensions in BERT's config.json.
 type bertDims struct {
 	name, id string
 	// hidden_size, num_hidden_layers, num_attention_heads, intermediate_size.
 	state, layers, heads, inner int
 }
 
-// bert makes BAAI's bge English embedders: BertModel with BERT's own vocabulary.
+// bert returns BAAI's English bge embedding models: BertModel with BERT's own vocabulary.
 func bert() []*Model {
 	return []*Model{
 		bertDims{"bge-small-en-v1.5", "BAAI/bge-small-en-v1.5", 384, 12, 12, 1536}.model(),

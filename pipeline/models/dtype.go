@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// A DType is the number type of weights and activations, by PyTorch's names.
+// A DType is the number format of a model's weights and activations, by PyTorch's names.
 type DType uint8
 
-// Autocast means float32 weights and float16 arithmetic: torch.autocast. openai-whisper's fp16=True
-// does the same with weights that load_model left in float32 (whisper/model.py, Linear:
-// F.linear(x, self.weight.to(x.dtype), ...)).
+// Autocast means float32 weights and float16 arithmetic, as with torch.autocast. openai-whisper's
+// fp16=True computes in the same way with weights that load_model left in float32
+// (whisper/model.py, Linear: F.linear(x, self.weight.to(x.dtype), ...)).
 const (
 	Float32 DType = iota
 	Float16
@@ -25,14 +25,14 @@ var dtypes = [...]struct {
 	Float32:  {"float32", 4, 4},
 	Float16:  {"float16", 2, 2},
 	BFloat16: {"bfloat16", 2, 2},
-	// bitsandbytes' load_in_8bit and CTranslate2's int8_float16. Activations between layers are
+	// As bitsandbytes' load_in_8bit and CTranslate2's int8_float16: activations between layers are
 	// float16.
 	Int8:     {"int8", 1, 2},
 	Autocast: {"autocast", 4, 2},
 }
 
-// ParseDType reads a name as torch prints it, with or without "torch.", or one of its usual short
-// forms.
+// ParseDType reads the name of a number format as torch prints it, with or without "torch.", or a
+// usual short form such as fp16.
 func ParseDType(name string) (DType, error) {
 	switch strings.TrimPrefix(strings.ToLower(name), "torch.") {
 	case "float32", "float", "fp32":
@@ -55,8 +55,8 @@ func ParseDType(name string) (DType, error) {
 
 func (d DType) String() string { return dtypes[d].name }
 
-// Bytes returns the size of an activation of n elements.
+// Bytes returns the size in bytes of an activation of n elements.
 func (d DType) Bytes(n int) int64 { return dtypes[d].arithmetic * int64(n) }
 
-// WeightBytes returns the size of a weight of n elements.
+// WeightBytes returns the size in bytes of a weight of n elements.
 func (d DType) WeightBytes(n int) int64 { return dtypes[d].weight * int64(n) }

@@ -2,15 +2,17 @@ package models
 
 import "fmt"
 
-// ecapaDims are what speechbrain's recipes set. All models share the other dimensions.
+// ecapaDims are the dimensions that speechbrain's recipes set. All models share the others.
 type ecapaDims struct {
 	name, id, family, recipe string
 	mels, dimension          int
-	// The classifier: without blocks (0) and hidden dimension it is cosine scores against labels.
+	// The classifier has blocks hidden layers. With 0, it compares the embedding with one vector for
+	// each label by the cosine.
 	blocks, hidden, labels int
 }
 
-// ecapa makes SpeechBrain's ECAPA-TDNN models: speakers of VoxCeleb, languages of VoxLingua107.
+// ecapa returns SpeechBrain's ECAPA-TDNN models: for speakers (VoxCeleb) and for languages
+// (VoxLingua107).
 func ecapa() []*Model {
 	return []*Model{
 		ecapaDims{
@@ -67,7 +69,8 @@ func (e ecapaDims) model() *Model {
 	return m
 }
 
-// classifier adds the tensors of ECAPA_TDNN.Classifier, or with blocks those of Xvector.Classifier.
+// classifier adds the weights of ECAPA_TDNN.Classifier or, with blocks, those of
+// Xvector.Classifier.
 func (e ecapaDims) classifier(s module) {
 	if e.blocks == 0 {
 		s.parameter("weight", e.labels, e.dimension)
@@ -114,8 +117,8 @@ func (e ecapaDims) forward(p *pass, in Input) {
 	p.result(p.op("fc", in.Batch*e.dimension, stats))
 }
 
-// features is speechbrain's Fbank: STFT of 25 ms each 10 ms, centered, minus the waveform's mean
-// and divided by its variance.
+// features records speechbrain's Fbank: spectra of 25 ms each 10 ms, centered. It then normalizes
+// them by the mean and the variance of the whole waveform.
 func (e ecapaDims) features(p *pass, in Input) (feats ref, frames int) {
 	frames = in.samples()/160 + 1
 	n := in.Batch * frames
@@ -129,8 +132,8 @@ func (e ecapaDims) features(p *pass, in Input) (feats ref, frames int) {
 	return feats, frames
 }
 
-// tdnn is TDNNBlock.forward: norm(activation(conv(x))). speechbrain's Conv1d always pads by a copy,
-// even if there is nothing to pad (padding "same", reflect).
+// tdnn records TDNNBlock.forward: norm(activation(conv(x))). speechbrain's Conv1d pads by making a
+// copy (padding "same", reflect), even if there is nothing to pad.
 func (p *pass) tdnn(in, out, batch, frames, pad int, x ref) ref {
 	padded := p.op("tdnn.conv.reflection_pad", batch*in*(frames+2*pad), x)
 	c := p.op("tdnn.conv", batch*out*frames, padded)
@@ -141,7 +144,7 @@ func (p *pass) tdnn(in, out, batch, frames, pad int, x ref) ref {
 	return y
 }
 
-// attentivePool is AttentiveStatisticsPooling.forward with global context.
+// attentivePool records AttentiveStatisticsPooling.forward with global context.
 func (p *pass) attentivePool(batch, frames, channels int, x ref) ref {
 	n := batch * frames * channels
 	statistics := func(weights ...ref) {

@@ -2,8 +2,8 @@ package models
 
 import "fmt"
 
-// A module collects the tensors of a part of a model under a prefix, in the order in which PyTorch
-// registers them.
+// A module collects the weights of a part of a model under a prefix such as "model.encoder.", in
+// the order in which PyTorch registers them.
 type module struct {
 	m      *Model
 	prefix string
@@ -15,12 +15,13 @@ func (s module) parameter(name string, shape ...int) {
 	s.m.Parameters = append(s.m.Parameters, Tensor{Name: s.prefix + name, Shape: shape})
 }
 
-// linear is nn.Linear: weight [out, in].
+// linear adds the weights of an nn.Linear: weight has the shape [out, in].
 func (s module) linear(name string, in, out int, bias bool) {
 	s.in(name).weights(bias, out, in)
 }
 
-// conv is nn.Conv1d and nn.Conv2d: weight [out, in, kernel...].
+// conv adds the weights of an nn.Conv1d or nn.Conv2d. shape is that of weight: [out, in,
+// kernel...].
 func (s module) conv(name string, bias bool, shape ...int) {
 	s.in(name).weights(bias, shape...)
 }
@@ -32,10 +33,10 @@ func (s module) weights(bias bool, shape ...int) {
 	}
 }
 
-// norm is nn.LayerNorm, GroupNorm or InstanceNorm with affine=True.
+// norm adds the weights of an nn.LayerNorm, or of a GroupNorm or InstanceNorm with affine=True.
 func (s module) norm(name string, n int) { s.in(name).weights(true, n) }
 
-// batchNorm is nn.BatchNorm1d and 2d; its running statistics are buffers.
+// batchNorm adds the weights of an nn.BatchNorm1d or 2d, and its running statistics as buffers.
 func (s module) batchNorm(name string, n int) {
 	s.norm(name, n)
 	s.statistics(name, n)
@@ -52,7 +53,7 @@ func (s module) buffer(name string, shape ...int) {
 	s.m.Buffers = append(s.m.Buffers, Tensor{Name: s.prefix + name, Shape: shape})
 }
 
-// lstm is a bidirectional nn.LSTM: four gates a direction and layer.
+// lstm adds the weights of a bidirectional nn.LSTM: each layer has four gates in each direction.
 func (s module) lstm(name string, in, hidden, layers int) {
 	l := s.in(name)
 	for i := range layers {

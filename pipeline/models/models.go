@@ -12,22 +12,23 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// A Model is an architecture with its published sizes: the tensors of its weights, and the tensors
-// that a pass makes.
+// A Model is a neural network with its published dimensions. It knows the tensors of its weights,
+// and those that a pass makes.
 type Model struct {
 	Name string // short: "whisper-large-v3"
 	ID   string // on Hugging Face: "openai/whisper-large-v3"; "" if it is not there
-	// Family names models that do the same work, so that a smaller one can replace a larger one:
-	// "whisper", "whisper.en", "bge" ...
+	// Family names models that do the same work, such as "whisper", "whisper.en" or "bge". A smaller
+	// model can replace a larger one of its family.
 	Family string
 	Source string // where the sizes are published
 
-	// Parameters holds the tensors that training changes; tied parameters are listed once. Buffers
-	// holds the other tensors that .to("cuda") moves: running statistics, fixed positions, filters.
+	// Parameters are the weights that training changes; weights that two layers share are listed once.
+	// Buffers are the other tensors that .to("cuda") moves: running statistics, fixed positions,
+	// filters.
 	Parameters, Buffers []Tensor
 
-	// multiplies is true if a pass uses cuBLAS, and so needs its workspace. Convolutions use cuDNN
-	// instead.
+	// multiplies is true if a pass multiplies matrices with cuBLAS, and so needs cuBLAS' workspace.
+	// Convolutions use cuDNN instead.
 	multiplies bool
 	usual      Input                   // defaults for the zero fields of an Input
 	forward    func(p *pass, in Input) // writes one pass
@@ -37,8 +38,8 @@ type Model struct {
 type Tensor struct {
 	Name  string
 	Shape []int // in elements
-	// Element is the size of one element in bytes if it does not depend on the model's type; otherwise
-	// 0.
+	// Element is the size of one element in bytes if it does not depend on the model's number format;
+	// otherwise 0.
 	Element int64
 }
 
@@ -51,7 +52,7 @@ func (t Tensor) Elements() int {
 	return n
 }
 
-// Bytes returns the tensor's size in a model that is loaded as d.
+// Bytes returns the tensor's size in a model whose number format is d.
 func (t Tensor) Bytes(d DType) int64 {
 	if t.Element > 0 {
 		return t.Element * int64(t.Elements())
@@ -59,8 +60,8 @@ func (t Tensor) Bytes(d DType) int64 {
 	return d.WeightBytes(t.Elements())
 }
 
-// Weights returns the bytes of the model's parameters and buffers on the GPU, before the allocator
-// rounds the size of each tensor up.
+// Weights returns the size of the model's parameters and buffers on the GPU in bytes, before the
+// allocator rounds the size of each tensor up.
 func (m *Model) Weights(d DType) int64 {
 	var n int64
 	for t := range m.Tensors() {
@@ -85,8 +86,8 @@ func (m *Model) Tensors() iter.Seq[Tensor] {
 	}
 }
 
-// catalogue holds every model by its short name in lower case. All have a few thousand tensors,
-// which are made once, at the first use.
+// catalogue returns every model by its short name in lower case. The models are made once, at the
+// first use.
 var catalogue = sync.OnceValue(func() map[string]*Model {
 	all := map[string]*Model{}
 	for _, family := range [][]*Model{
@@ -100,7 +101,7 @@ var catalogue = sync.OnceValue(func() map[string]*Model {
 	return all
 })
 
-// aliases are other names of models.
+// aliases maps other names of models to their short names.
 var aliases = map[string]string{
 	"whisper-large":       "whisper-large-v3", // openai-whisper's "large" since v20231106
 	"whisper-turbo":       "whisper-large-v3-turbo",
@@ -140,7 +141,7 @@ func Lookup(name string) (*Model, error) {
 	return nil, &UnknownError{What: "model", Name: name, Advice: advice}
 }
 
-// An UnknownError is the unknown name of a model or of a type.
+// An UnknownError is the error for an unknown name of a model or of a number format.
 type UnknownError struct {
 	What   string // "model" or "dtype"
 	Name   string

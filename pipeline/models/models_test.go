@@ -8,9 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCounts compares with counts from outside. H: the number of parameters on the model's page at
-// Hugging Face, which counts tied weights once. T: torchvision's documentation (num_params), or a
-// count in PyTorch of what torchaudio, pyannote.audio, speechbrain and pix2pix build.
+// TestCounts compares the number of parameters with counts from outside. The comments name the
+// source. H is the model's page at Hugging Face, which counts weights that two layers share once. T
+// is torchvision's documentation (num_params), or a count in PyTorch of the model that torchaudio,
+// pyannote.audio, speechbrain or pix2pix builds.
 func TestCounts(t *testing.T) {
 	for name, want := range map[string]int{
 		"openai/whisper-tiny":         37_760_640,    // H
@@ -51,7 +52,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestRoundedCounts compares with rounded counts, in millions, of OpenAI's README and of
+// TestRoundedCounts compares with the rounded counts, in millions, of OpenAI's README and of
 // distil-whisper's model cards. The tables in the papers are 1 to 4 % too high.
 func TestRoundedCounts(t *testing.T) {
 	for name, want := range map[string]float64{
@@ -70,8 +71,8 @@ func TestRoundedCounts(t *testing.T) {
 	}
 }
 
-// TestBuffers: buffers are on the GPU, too. PyTorch counts 8,548 elements in those of the ResNet34,
-// 250 in SincNet's.
+// TestBuffers: a model's weights include its buffers, which are on the GPU too. PyTorch counts
+// 8,548 elements in the buffers of the ResNet34, and 250 in those of SincNet.
 func TestBuffers(t *testing.T) {
 	for name, want := range map[string]int{
 		"wespeaker-voxceleb-resnet34-LM": 8548,
@@ -91,8 +92,8 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
-// TestWeights: model.safetensors of openai/whisper-large-v3 has 3,087,130,976 bytes, which are
-// float16 weights and 149,856 bytes of names and shapes.
+// TestWeights: the file model.safetensors of openai/whisper-large-v3 has 3,087,130,976 bytes. Of
+// these 149,856 are names and shapes, and the rest is float16 weights.
 func TestWeights(t *testing.T) {
 	m, err := Lookup("large-v3")
 	if err != nil {
@@ -173,7 +174,7 @@ func TestParseDType(t *testing.T) {
 	}
 }
 
-// count returns the number of parameters, as model.num_parameters() prints it.
+// count returns the number of a model's parameters, as model.num_parameters() prints it.
 func count(m *Model) int {
 	n := 0
 	for _, t := range m.Parameters {

@@ -2,25 +2,25 @@ package models
 
 import "math"
 
-// An Input is the input of one pass. A zero field means the model's usual value.
+// An Input is the input of one pass. A field that is 0 means the model's usual value.
 type Input struct {
 	Batch   int     // items of the pass
 	Seconds float64 // audio length of one item
 	Beams   int     // sequences decoded for each item
 	Tokens  int     // text length of one item, if the model reads or writes text
 	Train   bool    // a training step: forward and backward pass
-	// Eager makes attention build the score matrix (attn_implementation="eager") instead of
-	// scaled_dot_product_attention.
+	// Eager makes attention compute the matrix of scores in memory (attn_implementation="eager"),
+	// instead of calling scaled_dot_product_attention.
 	Eager bool
 }
 
-// cublasWorkspace is what PyTorch allocates for a handle's first matrix multiplication,
-// CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8 (ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize:
-// 4096 * 1024 * 2 + 16 * 1024 * 8; 32 MiB on Hopper). In PyTorch it stays until the process ends;
-// here each pass has its own.
+// cublasWorkspace is the size of the workspace in bytes that PyTorch allocates for the first matrix
+// multiplication, with CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8. It is 4096 * 1024 * 2 + 16 * 1024 * 8
+// (ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize), but 32 MiB on Hopper cards. In
+// PyTorch it stays until the process ends; here each pass has its own.
 const cublasWorkspace = 8_519_680
 
-// Output is the To of a tensor that outlives the pass: its result.
+// Output is the step To of a tensor that outlives the pass, such as the pass's result.
 const Output = math.MaxInt
 
 // An Activation is a tensor of a pass: it is allocated at step From and freed after step To. Within
@@ -31,11 +31,11 @@ type Activation struct {
 	From, To int
 }
 
-// Forward returns the tensors of one pass in the order of their allocation. Sizes are as the
-// allocator is asked for them.
+// Forward returns the tensors of one pass in the order of their allocation. Their sizes are those
+// that PyTorch requests from the allocator, before rounding.
 func (m *Model) Forward(in Input, d DType) []Activation { return m.AppendForward(nil, in, d) }
 
-// AppendForward appends the result of Forward to dst, for callers that call it often.
+// AppendForward appends the result of Forward to dst, so that repeated calls can reuse a slice.
 func (m *Model) AppendForward(dst []Activation, in Input, d DType) []Activation {
 	if in.Batch < 1 {
 		in.Batch = max(1, m.usual.Batch)
@@ -64,7 +64,8 @@ func (m *Model) AppendForward(dst []Activation, in Input, d DType) []Activation 
 	return p.list
 }
 
-// Peak returns the largest sum of bytes that are live at one step of a pass, without the weights.
+// Peak returns the highest number of bytes that the tensors of a pass take at one of its steps,
+// without the weights.
 func Peak(list []Activation) int64 {
 	last := 0
 	for _, a := range list {
@@ -85,7 +86,7 @@ func Peak(list []Activation) int64 {
 	return peak
 }
 
-// A pass records the operations of a model's forward pass. Each operation is one step and makes one
+// A pass records the tensors of a model's forward pass. Each operation is one step and makes one
 // tensor. A tensor lives until the last step that reads it, unless a Python variable or autograd
 // holds it longer.
 type pass struct {
@@ -99,17 +100,18 @@ type pass struct {
 	step  int
 }
 
-// A ref names a tensor of a pass.
+// A ref names a tensor of a pass: it is the tensor's index in the pass's list.
 type ref int
 
-// op records an operation whose result has n elements of the pass's type.
+// op records an operation that reads tensors and makes one of n elements in the pass's number
+// format. It returns the new tensor.
 func (p *pass) op(name string, n int, reads ...ref) ref {
 	return p.bytes(name, p.d.Bytes(n),
 		reads...)
 }
 
-// float records an operation whose result is always float32: spectrograms, softmax of logits,
-// statistics of norms.
+// float records an operation as op does, but one whose result is always float32: a spectrogram, the
+// softmax of logits, the statistics of a norm.
 func (p *pass) float(name string, n int, reads ...ref) ref {
 	return p.bytes(name, 4*int64(n), reads...)
 }
@@ -121,13 +123,15 @@ func (p *pass) bytes(name string, n int64, reads ...ref) ref {
 	return ref(len(p.list) - 1)
 }
 
-// with adds a further tensor to the last operation: a workspace, statistics.
+// with adds a tensor of n bytes to the last operation in addition to its result, such as a
+// workspace.
 func (p *pass) with(name string, n int64) ref {
 	p.list = append(p.list, Activation{Name: name, Bytes: n, From: p.step, To: p.step})
 	return ref(len(p.list) - 1)
 }
 
-// hold keeps tensors alive to the end of the current step.
+// hold keeps tensors alive to the end of the current step, because a Python variable still names
+// them.
 func (p *pass) hold(refs ...ref) {
 	for _, r := range refs {
 		p.list[r].To = p.step
@@ -141,8 +145,8 @@ func (p *pass) result(refs ...ref) {
 	}
 }
 
-// unsaved marks tensors that no backward formula needs: tensors that only go into a sum or a
-// concatenation.
+// unsaved marks tensors that autograd does not save for the backward pass, because they only go
+// into a sum or a concatenation.
 func (p *pass) unsaved(refs ...ref) {
 	if p.train {
 		p.spare = append(p.spare, refs...)
@@ -159,15 +163,17 @@ func (p *pass) joined(sum, x ref) {
 
 type join struct{ sum, x ref }
 
-// A tie is a weight that is both an embedding table and a matrix of the output layer. The backward
-// step of the table lookup makes a dense gradient of its own, and then the sum of both gradients.
+// A tie is a weight that two layers share: the embedding table and the matrix of the output layer.
+// The backward step of the table lookup makes a gradient of the whole table, and then the sum of
+// this gradient and that of the output layer.
 type tie struct {
 	lookup   ref
 	elements int
 }
 
-// layers returns how many of n equal layers to record. For inference it returns at most 2, because
-// further layers reuse the same memory.
+// layers returns how many of a model's n equal layers are to be recorded in the list of a pass. In
+// training these are all, because autograd keeps tensors of each layer. In inference two are enough
+// for the peak, because every further layer reuses the memory of the second.
 func (p *pass) layers(n int) int {
 	if p.train {
 		return n
@@ -175,7 +181,8 @@ func (p *pass) layers(n int) int {
 	return min(2, n)
 }
 
-// weight returns the copy of a weight that autocast makes for one operation.
+// weight records the float16 copy of a weight of n elements that autocast makes for the last
+// operation.
 func (p *pass) weight(n int) {
 	if p.d == Autocast {
 		p.with("weight.to(float16)", 2*int64(n))

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The properties are tried on the same cases every time, so that a build does not fail by chance.
-// -rapid.seed tries others.
+// TestMain fixes the seed, so that the properties are tried on the same cases every time and a
+// build does not fail by chance. -rapid.seed tries others.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.seed", "1"); err != nil {
 		panic(err)
@@ -32,9 +32,9 @@ func lookup(t interface {
 	return m
 }
 
-// PyTorch 2.6.0's own peaks, as testdata/peaks.py measures them; it sees no cuBLAS workspace. What
-// is left out of a pass here are the statistics of norms, dropout's masks and a decoder's small
-// tensors of a single token.
+// TestPeaksArePyTorchs compares with the peaks of PyTorch 2.6.0, as testdata/peaks.py measures
+// them. The script does not see the cuBLAS workspace. A pass here leaves out the statistics of
+// norms, dropout's masks and a decoder's small tensors of a single token; within allows for that.
 func TestPeaksArePyTorchs(t *testing.T) {
 	for _, c := range []struct {
 		model  string
@@ -54,7 +54,7 @@ func TestPeaksArePyTorchs(t *testing.T) {
 		{"wav2vec2_asr_base_960h", Input{Batch: 2, Seconds: 30}, Float32, 790_272_000, 0.0001},
 		{"wav2vec2-large-xlsr-53", Input{Batch: 2, Seconds: 30}, Float32, 791_799_792, 0.002},
 		{"pyannote-segmentation-3.0", Input{Batch: 2, Seconds: 10}, Float32, 21_728_000, 0},
-		// The ResNet and its caller's waveforms.
+		// The peak of the ResNet, and the waveforms that its caller still holds.
 		{"wespeaker-voxceleb-resnet34-LM", Input{Batch: 2, Seconds: 10}, Float32, 102_833_920 +
 			1_280_000, 0},
 		{"spkrec-ecapa-voxceleb", Input{Batch: 2, Seconds: 10}, Float32, 255_879_640, 0.0001},
@@ -84,7 +84,8 @@ func TestPeaksArePyTorchs(t *testing.T) {
 	}
 }
 
-// The encoder alone, likewise: openai-whisper's AudioEncoder.
+// TestEncoderPeaksArePyTorchs compares with PyTorch's peaks of the encoder alone: openai-whisper's
+// AudioEncoder.
 func TestEncoderPeaksArePyTorchs(t *testing.T) {
 	for _, c := range []struct {
 		model string
@@ -101,7 +102,7 @@ func TestEncoderPeaksArePyTorchs(t *testing.T) {
 		})]
 		p := pass{d: c.d}
 		w.encode(&p, Input{Batch: c.batch})
-		// Biases are cast to float16 too: 2,560 bytes.
+		// PyTorch casts biases to float16 too: up to 2,560 bytes, which are left out here.
 		if got := Peak(p.list); got < c.want-3000 || got > c.want {
 			t.Errorf("%s, batch %d, %v: %d bytes, PyTorch has %d", c.model, c.batch, c.d,
 				got, c.want)
@@ -109,10 +110,10 @@ func TestEncoderPeaksArePyTorchs(t *testing.T) {
 	}
 }
 
-// What people measured on GPUs, in GiB, weights included; the readings say GB. The first is the
-// transcription that the scenarios begin with. pyannote.audio 3.3.2, speaker-diarization-3.1, on an
-// RTX A5000: 0.40 GB after segmentation, 1.59 GB after the embeddings (pyannote-audio, "uses 6x
-// more VRAM than 3.3.2").
+// TestMeasuredOnGPUs compares with what people measured on GPUs, in GiB, weights included; the
+// readings say GB. The first reading is from the transcription pipeline of the scenarios. The
+// others are of pyannote.audio 3.3.2, speaker-diarization-3.1, on an RTX A5000: 0.40 GB after
+// segmentation, 1.59 GB after the embeddings (pyannote-audio, "uses 6x more VRAM than 3.3.2").
 func TestMeasuredOnGPUs(t *testing.T) {
 	diarization := lookup(t, "pyannote-segmentation-3.0").Weights(Float32) + lookup(t,
 		"wespeaker-voxceleb-resnet34-LM").Weights(Float32)
@@ -139,8 +140,8 @@ func TestMeasuredOnGPUs(t *testing.T) {
 	}
 }
 
-// OpenAI's README, "Required VRAM" in GB, covers the context, the cache and the longest text too:
-// never less than what is counted here.
+// TestWithinOpenAIsTable: OpenAI's README gives a "Required VRAM" in GB. It covers the context, the
+// cache and the longest text too, so it is never less than the memory of weights and pass here.
 func TestWithinOpenAIsTable(t *testing.T) {
 	for name, gb := range map[string]float64{
 		"tiny": 1, "base": 1, "small": 2, "medium": 5,
@@ -154,8 +155,8 @@ func TestWithinOpenAIsTable(t *testing.T) {
 	}
 }
 
-// Keys and values of each of large-v3's 32 layers: 1,280 wide, for 1,500 positions of the audio and
-// each token of the text, in float16.
+// TestWhisperCache: the keys and values of each of large-v3's 32 layers are 1,280 wide, for 1,500
+// positions of the audio and for each token of the text, in float16.
 func TestWhisperCache(t *testing.T) {
 	const sequences, tokens = 4 * 5, 448
 	var cross, self int64
@@ -181,7 +182,8 @@ func TestWhisperCache(t *testing.T) {
 	}
 }
 
-// Eager attention makes the matrix of scores: batch x heads x 1,500 x 1,500 of large-v3's encoder.
+// TestEagerMakesScores: eager attention makes the matrix of scores in large-v3's encoder: batch x
+// heads x 1,500 x 1,500.
 func TestEagerMakesScores(t *testing.T) {
 	const scores = 2 * 20 * 1500 * 1500 * 2
 	has := func(eager bool) bool {
@@ -193,8 +195,8 @@ func TestEagerMakesScores(t *testing.T) {
 	}
 }
 
-// Adam keeps two float32 tensors for each parameter, and one more for a step: Kingma and Ba,
-// arXiv:1412.6980, algorithm 1.
+// TestAdam: Adam keeps two float32 tensors for each parameter, and needs one more during a step
+// (Kingma and Ba, arXiv:1412.6980, algorithm 1).
 func TestAdam(t *testing.T) {
 	m := lookup(t, "vit-b-16")
 	for _, c := range []struct {
@@ -271,7 +273,7 @@ func TestPasses(t *testing.T) {
 	})
 }
 
-// usual has what zero fields mean written out.
+// usual returns an input in which the zero fields have the values that they stand for.
 func usual(m *Model, in Input) Input {
 	if in.Batch == 0 {
 		in.Batch = m.usual.Batch

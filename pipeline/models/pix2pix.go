@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// pix2pix makes the spectrogram GAN: pix2pix's U-Net generator and 70 x 70 PatchGAN discriminator
-// over spectrograms drawn as images of 256 x 256. It follows the authors'
+// pix2pix returns the two models of the spectrogram GAN, over spectrograms drawn as images of 256 x
+// 256: pix2pix's U-Net generator and its 70 x 70 PatchGAN discriminator. They follow the authors'
 // pytorch-CycleGAN-and-pix2pix (models/networks.py: unet_256, ngf=64; basic, ndf=64; batch norm).
 func pix2pix() []*Model {
 	const source = "arXiv:1611.07004, section 6.1; pytorch-CycleGAN-and-pix2pix, models/networks.py"
@@ -62,7 +62,7 @@ func pix2pix() []*Model {
 const ganImage = 256
 
 var (
-	// From the outermost, each of half the side length.
+	// From the outermost layer to the innermost. Each has half the side length of the one before.
 	unetWidths  = []int{64, 128, 256, 512, 512, 512, 512, 512}
 	patchWidths = []int{64, 128, 256, 512, 1}
 )

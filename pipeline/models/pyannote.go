@@ -4,25 +4,25 @@ import "fmt"
 
 const sampleRate = 16000 // of all speech models here, in Hz
 
-// pyannote makes the models of pyannote.audio's speaker diarization: who speaks when in a window of
-// 10 s, and whose voice it is.
+// pyannote returns the models of pyannote.audio's speaker diarization: segmentation finds who
+// speaks when in a window of 10 s, and the embedding models tell whose voice it is.
 func pyannote() []*Model {
 	return []*Model{
-		// Powerset of 3 speakers, at most 2 at once.
+		// 7 classes: the sets of at most 2 of 3 speakers.
 		segmentation("pyannote-segmentation-3.0", "pyannote/segmentation-3.0", 7),
 		wespeaker(),
 		xvector(),
 	}
 }
 
-// samples returns the length of an item's waveform.
+// samples returns the number of samples in an item's waveform.
 func (in Input) samples() int { return max(1, int(in.Seconds*sampleRate)) }
 
-// convolved returns the length after a convolution or a pooling without padding. It is at least 1,
-// where PyTorch would raise an error.
+// convolved returns the length of the result of a convolution or a pooling without padding over n
+// values. It is at least 1, where PyTorch would raise an error.
 func convolved(n, kernel, stride int) int { return max(1, (n-kernel)/stride+1) }
 
-// sincnet adds the tensors of pyannote.audio's blocks/sincnet.py, with the filters of
+// sincnet adds the weights of pyannote.audio's blocks/sincnet.py, with the filters of
 // asteroid_filterbanks' ParamSincFB(80, 251).
 func sincnet(s module) {
 	s.norm("wav_norm1d", 1)
@@ -38,8 +38,8 @@ func sincnet(s module) {
 	}
 }
 
-// sincnetForward is SincNet.forward with stride 10. It returns its 60 features and their number of
-// frames.
+// sincnet records SincNet.forward with stride 10. It returns the 60 features of each frame and the
+// number of frames.
 func (p *pass) sincnet(in Input) (features ref, frames int) {
 	wave := p.op("waveforms", in.Batch*in.samples())
 	x := p.op("sincnet.wav_norm1d", in.Batch*in.samples(), wave)
@@ -56,7 +56,7 @@ func (p *pass) sincnet(in Input) (features ref, frames int) {
 		}
 		n = convolved(n, 3, 3)
 		y := p.op("sincnet.pool1d", in.Batch*conv.channels*n, x)
-		// max_pool1d_with_indices always makes the indices.
+		// max_pool1d_with_indices makes the indices even if nobody uses them.
 		p.with("sincnet.pool1d indices", 8*int64(in.Batch*conv.channels*n))
 		y = p.op("sincnet.norm1d", in.Batch*conv.channels*n, y)
 		y = p.op("sincnet.leaky_relu", in.Batch*conv.channels*n, y)
@@ -66,9 +66,9 @@ func (p *pass) sincnet(in Input) (features ref, frames int) {
 	return x, n
 }
 
-// segmentation adds the tensors of PyanNet with segmentation-3.0's config.yaml: lstm: {hidden_size:
-// 128, num_layers: 4, bidirectional: true}, linear: {hidden_size: 128, num_layers: 2}, sincnet:
-// {stride: 10}.
+// segmentation returns pyannote.audio's PyanNet with the dimensions in segmentation-3.0's
+// config.yaml: lstm: {hidden_size: 128, num_layers: 4, bidirectional: true}, linear: {hidden_size:
+// 128, num_layers: 2}, sincnet: {stride: 10}.
 func segmentation(name, id string, classes int) *Model {
 	const hidden, layers = 128, 4
 	m := &Model{
@@ -88,8 +88,8 @@ func segmentation(name, id string, classes int) *Model {
 		n := in.Batch * frames
 		x = p.op("lstm input", n*60, x) // batch_first: made contiguous with time first
 		x = p.op("lstm", n*2*hidden, x)
-		// cuDNN does not document its workspace. It needs at least the gates of both directions and
-		// the output of one layer.
+		// cuDNN does not document its workspace. It needs at least the gates of both directions and the
+		// output of one layer.
 		p.with("lstm workspace", p.d.Bytes(n*2*(4*hidden+hidden)))
 		for range 2 {
 			x = p.op("linear", n*hidden, x)

@@ -2,15 +2,15 @@ package models
 
 import "fmt"
 
-// qwen2Dims are the fields of Qwen2's config.json.
+// qwen2Dims are the dimensions in Qwen2's config.json.
 type qwen2Dims struct {
 	name, id            string
 	vocab, state, inner int // vocab_size, hidden_size, intermediate_size
-	// num_hidden_layers, num_attention_heads, num_key_value_heads; usual tokens.
+	// num_hidden_layers, num_attention_heads, num_key_value_heads, and the usual number of tokens.
 	layers, heads, groups, length int
 }
 
-// qwen2 makes Qwen2 models as text embedders: AutoModel loads them without lm_head.
+// qwen2 returns Qwen2 models as text embedders: AutoModel loads them without lm_head.
 func qwen2() []*Model {
 	return []*Model{
 		qwen2Dims{
@@ -47,8 +47,8 @@ func (q qwen2Dims) model() *Model {
 	return m
 }
 
-// prefill is one pass over whole texts, up to the embedding of each text's last token. It includes
-// the keys and values that use_cache keeps.
+// prefill records one pass over whole texts, up to the embedding of each text's last token. It
+// includes the keys and values that use_cache keeps.
 func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 	tokens := in.Batch * in.Tokens
 	n := tokens * q.state
@@ -63,8 +63,8 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 		cache = append(cache, p.op("k_embed", tokens*kv), p.op("v_proj", tokens*kv))
 	}
 	for range written {
-		// Qwen2RMSNorm computes in float32: x.to(float32), its square for the variance, the
-		// product, and the conversion back.
+		// Qwen2RMSNorm computes in float32: it makes x.to(float32), its square for the variance, the
+		// product, and the result in the pass's format.
 		normed := p.rmsNorm(n, x)
 		qs := p.op("q_proj", n, normed)
 		ks := p.op("k_proj", tokens*kv, normed)

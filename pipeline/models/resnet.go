@@ -2,11 +2,11 @@ package models
 
 import "fmt"
 
-// resnetStages are the numbers of blocks in ResNet34's stages. The first stage has 32 channels;
-// each further stage has twice as many and half the length.
+// resnetStages has the number of blocks in each stage of ResNet34. The first stage has 32 channels;
+// each further stage has twice as many channels and half the length of the one before.
 var resnetStages = []int{3, 4, 6, 3}
 
-// wespeaker makes pyannote/wespeaker-voxceleb-resnet34-LM, the embedding model of pyannote's
+// wespeaker returns pyannote/wespeaker-voxceleb-resnet34-LM, the embedding model of pyannote's
 // speaker-diarization-3.1: a ResNet34 over 80 mel bands.
 func wespeaker() *Model {
 	const bands, width, dimension = 80, 32, 256
@@ -61,7 +61,7 @@ func wespeaker() *Model {
 	return m
 }
 
-// convBlock is F.relu(bn(conv(x))). The caller still holds x.
+// convBlock records F.relu(bn(conv(x))) with results of n elements. The caller still holds x.
 func (p *pass) convBlock(n int, x ref) ref {
 	c := p.op("resnet.conv1", n, x)
 	b := p.op("resnet.bn", n, c)
@@ -71,8 +71,8 @@ func (p *pass) convBlock(n int, x ref) ref {
 	return r
 }
 
-// basicBlock is BasicBlock.forward: out = relu(bn2(conv2(relu(bn1(conv1(x))))) + shortcut(x)). The
-// sum is in place.
+// basicBlock records BasicBlock.forward: out = relu(bn2(conv2(relu(bn1(conv1(x))))) + shortcut(x)).
+// The sum is in place, so it makes no tensor.
 func (p *pass) basicBlock(n int, shortcut bool, x ref) ref {
 	out := p.convBlock(n, x)
 	c := p.op("resnet.conv2", n, out)
@@ -90,8 +90,9 @@ func (p *pass) basicBlock(n int, shortcut bool, x ref) ref {
 	return r
 }
 
-// kaldiFbank is torchaudio.compliance.kaldi.fbank over a batch, centered: frames of 25 ms each 10
-// ms, padded to 512 samples for the transform. It computes in float32.
+// kaldiFbank records torchaudio.compliance.kaldi.fbank over a batch of waveforms: frames of 25 ms
+// each 10 ms, padded to 512 samples for the Fourier transform. It computes in float32. In the end
+// the features are centered: their mean is subtracted.
 func (p *pass) kaldiFbank(in Input, bands int, wave ref) (features ref, frames int) {
 	scaled := p.float("waveforms * (1 << 15)", in.Batch*in.samples(), wave)
 	frames = convolved(in.samples(), 400, 160)

@@ -3,10 +3,10 @@ package models
 import "slices"
 
 // backward adds the backward pass: one step for each operation of the forward pass, in reverse
-// order. A tensor that autograd saved is freed after the backward step of its operation. The
+// order. first is the index of the first tensor of the forward pass: the input, which has no
+// gradient. A tensor that autograd saved is freed after the backward step of its operation. The
 // gradient of a tensor is made one step before that and freed with the tensor, unless the tensor is
-// joined. The gradients of parameters live until optimizer.zero_grad(). The first tensor of the
-// list is the input and has no gradient.
+// marked by joined. The gradients of parameters live until optimizer.zero_grad().
 func (p *pass) backward(first int, parameters []Tensor) {
 	n := len(p.list) - first
 	end := p.step + 1 + n
@@ -42,9 +42,9 @@ func (p *pass) backward(first int, parameters []Tensor) {
 	}
 }
 
-// AdamStates returns what torch.optim.Adam and AdamW keep from their first step on: exp_avg and
-// exp_avg_sq of each parameter, in the parameter's type (optim/adam.py, _init_group; step counts
-// stay on the CPU).
+// AdamStates returns the tensors that torch.optim.Adam and AdamW keep from their first step on:
+// exp_avg and exp_avg_sq of each parameter, in the parameter's format (optim/adam.py, _init_group;
+// step counts stay on the CPU).
 func AdamStates(m *Model, d DType) []Activation {
 	list := make([]Activation, 0, 2*len(m.Parameters))
 	for i, t := range m.Parameters {
@@ -58,8 +58,8 @@ func AdamStates(m *Model, d DType) []Activation {
 	return list
 }
 
-// AdamStep returns what else one optimizer.step() holds: torch._foreach_sqrt of all exp_avg_sq at
-// once (_multi_tensor_adam, the default on CUDA).
+// AdamStep returns the tensors that one optimizer.step() holds in addition: torch._foreach_sqrt of
+// all exp_avg_sq at once (_multi_tensor_adam, the default on CUDA).
 func AdamStep(m *Model, d DType) []Activation {
 	list := make([]Activation, 0, len(m.Parameters))
 	for i, t := range m.Parameters {

@@ -2,8 +2,8 @@ package models
 
 import "fmt"
 
-// vitDims are the arguments of torchvision's vit_b_16 and vit_l_16, over images of 224 x 224, or
-// spectrograms drawn as such.
+// vitDims are the arguments of torchvision's vit_b_16 and vit_l_16. The models read images of 224 x
+// 224, here spectrograms drawn as images.
 type vitDims struct {
 	name, id                    string
 	state, layers, heads, inner int
@@ -66,8 +66,8 @@ func (v vitDims) model() *Model {
 	return m
 }
 
-// vitLayer is torchvision's EncoderBlock with nn.MultiheadAttention: it projects q, k and v
-// together and then copies them apart.
+// vitLayer records torchvision's EncoderBlock with nn.MultiheadAttention, and returns its result.
+// The layer computes q, k and v as one tensor and then copies them apart.
 func (p *pass) vitLayer(x ref, b block) ref {
 	n := b.tokens * b.state
 	normed := p.layerNorm(n, x)

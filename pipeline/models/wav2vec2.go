@@ -2,20 +2,20 @@ package models
 
 import "fmt"
 
-// wav2vec2Dims are the dimensions of a wav2vec 2.0 model that aligns words (whisperX's alignment
-// models).
+// wav2vec2Dims are the dimensions of a wav2vec 2.0 model that aligns words with audio (whisperX's
+// alignment models).
 type wav2vec2Dims struct {
 	name, id, source            string
 	state, heads, layers, inner int
 	labels                      int
-	// stable means feat_extract_norm "layer", with biases, and do_stable_layer_norm: layers that
-	// normalize first.
+	// stable is true for models with feat_extract_norm "layer", convolutions with biases, and
+	// do_stable_layer_norm: their layers normalize first.
 	stable bool
 	masked bool // transformers' masked_spec_embed is there
 }
 
-// wav2vec2Convs are kernel and stride of the feature encoder's seven layers of 512 channels
-// (Baevski et al., arXiv:2006.11477, section 4.2).
+// wav2vec2Convs has the kernel and the stride of each of the feature encoder's seven layers of 512
+// channels (Baevski et al., arXiv:2006.11477, section 4.2).
 var wav2vec2Convs = [][2]int{{10, 5}, {3, 2}, {3, 2}, {3, 2}, {3, 2}, {2, 2}, {2, 2}}
 
 func wav2vec2() []*Model {
@@ -66,7 +66,7 @@ func (w wav2vec2Dims) model() *Model {
 	s.linear("feature_projection.projection", channels, w.state, true)
 	conv := s.in("encoder.pos_conv_embed.conv")
 	conv.parameter("bias", w.state)
-	// Weight norm over the last dimension.
+	// The convolution has weight norm over the last dimension.
 	conv.parameter("parametrizations.weight.original0", 1, 1, 128)
 	conv.parameter("parametrizations.weight.original1", w.state, w.state/16, 128)
 	s.norm("encoder.layer_norm", w.state)
@@ -104,7 +104,7 @@ func (w wav2vec2Dims) forward(p *pass, in Input) {
 	x = p.op("feature_projection.layer_norm", tokens*channels, x)
 	x = p.op("feature_projection.projection", tokens*w.state, x)
 	pos := p.op("pos_conv_embed.conv", tokens*w.state, x)
-	// Weight norm computes the weight again.
+	// Weight norm computes the weight anew in each pass.
 	p.with("pos_conv_embed.weight", p.d.Bytes(w.state*w.state/16*128))
 	pos = p.op("pos_conv_embed.gelu", tokens*w.state, pos)
 	x = p.op("encoder.sum", tokens*w.state, x, pos)

@@ -13,9 +13,10 @@ type whisperDims struct {
 	vocab                   int
 }
 
-// whisperSizes: Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision"
-// (arXiv:2212.04356), table 1, and config.json of each id: num_mel_bins, d_model,
-// encoder_attention_heads, encoder_layers, decoder_layers, vocab_size.
+// whisperSizes are the dimensions of Whisper models, from Radford et al., "Robust Speech
+// Recognition via Large-Scale Weak Supervision" (arXiv:2212.04356), table 1, and from config.json
+// of each id: num_mel_bins, d_model, encoder_attention_heads, encoder_layers, decoder_layers,
+// vocab_size.
 var whisperSizes = []whisperDims{
 	{"whisper-tiny", "openai/whisper-tiny", 80, 384, 6, 4, 4, 51865},
 	{"whisper-tiny.en", "openai/whisper-tiny.en", 80, 384, 6, 4, 4, 51864},
@@ -36,7 +37,8 @@ var whisperSizes = []whisperDims{
 }
 
 const (
-	// Frames of a 30 s window, 10 ms each (audio.py: N_FRAMES). Shorter audio is padded.
+	// The number of frames in a window of 30 s, 10 ms each (audio.py: N_FRAMES). Shorter audio is
+	// padded.
 	whisperFrames    = 3000
 	whisperPositions = 1500 // n_audio_ctx: the second convolution halves them
 	whisperText      = 448  // n_text_ctx
@@ -58,8 +60,8 @@ func (w whisperDims) english() bool {
 	return strings.HasSuffix(w.name, ".en") || strings.HasPrefix(w.name, "distil-")
 }
 
-// model returns the tensors of transformers' WhisperForConditionalGeneration. proj_out.weight is
-// tied to decoder.embed_tokens.weight and is listed once.
+// model returns the model as transformers' WhisperForConditionalGeneration. proj_out.weight is the
+// same tensor as decoder.embed_tokens.weight and is listed once.
 func (w whisperDims) model() *Model {
 	family := "whisper"
 	if w.english() {
@@ -68,7 +70,7 @@ func (w whisperDims) model() *Model {
 	m := &Model{
 		Name: w.name, ID: w.id, Family: family,
 		Source: "arXiv:2212.04356, table 1; huggingface.co/" + w.id + ", config.json",
-		// openai-whisper: sample_len = n_text_ctx // 2.
+		// openai-whisper generates at most sample_len = n_text_ctx // 2 tokens.
 		multiplies: true, usual: Input{Batch: 1, Seconds: 30, Beams: 1, Tokens: whisperText / 2},
 	}
 	attention := func(s module) {
@@ -122,8 +124,8 @@ func (w whisperDims) model() *Model {
 	return m
 }
 
-// encode is the encoder over windows of 30 s. Shorter audio is padded; longer audio is several
-// items. All layers make the same tensors, so only the first and the last are recorded.
+// encode records the encoder over windows of 30 s. Shorter audio is padded; longer audio is several
+// items. It returns the encoded audio and the spectrogram.
 func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	d := w.state
 	mel = p.float("mel", in.Batch*w.mels*whisperFrames)
@@ -154,9 +156,11 @@ func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	return audio, mel
 }
 
-// decode writes in.Tokens tokens for each beam. The keys and values of the audio are computed once
-// and kept. Those of the text grow with each token by torch.cat, which holds the old and the new
-// version of one tensor at a time. The many small tensors of single tokens are left out.
+// decode records the decoder that generates in.Tokens tokens for each beam. It computes the keys
+// and values of the audio once and keeps them. Those of the text grow with each token by torch.cat,
+// which holds the old and the new version of one tensor at a time. The many small tensors of single
+// tokens are left out. self and cross are the names of the keys and values of the text and of the
+// audio.
 func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) {
 	sequences := in.Batch * in.Beams
 	if in.Beams > 1 {
@@ -199,8 +203,8 @@ func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) 
 	p.result(p.bytes("tokens", 8*int64(sequences*tokens)))
 }
 
-// teach is the decoder in training: it works on the whole text at once and predicts each token from
-// the true ones before it.
+// teach records the decoder in training: it reads the whole text at once and predicts each token
+// from the true ones before it.
 func (w whisperDims) teach(p *pass, in Input, audio ref) {
 	tokens := in.Batch * min(in.Tokens, whisperText)
 	n := tokens * w.state

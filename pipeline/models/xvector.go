@@ -2,7 +2,8 @@ package models
 
 import "fmt"
 
-// xvector makes pyannote/embedding: XVectorSincNet, five TDNN layers over SincNet's features.
+// xvector returns pyannote/embedding, that is XVectorSincNet: five TDNN layers over SincNet's
+// features.
 func xvector() *Model {
 	m := &Model{
 		Name: "pyannote-embedding", ID: "pyannote/embedding", Family: "speaker-embedding",
@@ -41,7 +42,8 @@ func xvector() *Model {
 	return m
 }
 
-// pool is pyannote.audio's StatsPool with weights: the weighted mean and deviation over frames.
+// pool records pyannote.audio's StatsPool with weights: the weighted mean and deviation over
+// frames.
 func (p *pass) pool(batch, channels, frames int, x ref) ref {
 	weighted := p.op("stats_pool.weighted", batch*channels*frames, x)
 	mean := p.op("stats_pool.mean", batch*channels, weighted)
