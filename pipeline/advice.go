@@ -10,8 +10,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Situation describes the state of the process and the device when an allocation failed.
-// [Situation.Advise] returns advice for it. All sizes are in bytes.
+// A Situation describes the process, the device and the file when an allocation failed.
+// [Situation.Advise] turns it into advice. All sizes are in bytes.
 type Situation struct {
 	Refused *meter.OutOfMemoryError
 
@@ -19,11 +19,11 @@ type Situation struct {
 	Fits  int // clips in a batch of the same file that fitted; 0 if none
 
 	Files int // files that this process has worked on, including this one; 0 if unknown
-	// First is the memory allocated when the first file of the process began. Start is the memory
-	// allocated when the current file began.
+	// First is the memory that was allocated when the first file of the process began, Start when the
+	// current file began.
 	First, Start int64
-	// Held holds how many bytes each cleanup of this file was expected to free, by the name of the
-	// cleanup.
+	// Held is the number of bytes that each cleanup of this file was expected to free, by the name of
+	// the cleanup.
 	Held map[string]int64
 
 	Models    int64   // held by the loaded models
@@ -33,8 +33,8 @@ type Situation struct {
 	Isolated  bool    // each stage runs in its own process
 }
 
-// worth is the least part of the device's memory that advice must save to be given. Advice that
-// alone makes the failed allocation fit is always given.
+// worth is the smallest part of the device's memory that a piece of advice must save. Advice that
+// alone makes the failed allocation fit is given even if it saves less.
 const worth = 0.05
 
 const suffices = "; that alone is enough"
@@ -123,8 +123,7 @@ func (s Situation) Advise() []string {
 	return texts
 }
 
-// advise logs advice. It first completes the situation with what the runner and [Runner.Describe]
-// know.
+// advise logs advice for a situation. It first fills in what the runner and [Runner.Describe] know.
 func (r *Runner) advise(s Situation) {
 	r.mu.Lock()
 	s.Files, s.First, s.Start, s.Held, s.KeepCache = r.files, r.first, r.start, maps.Clone(r.held),
@@ -138,7 +137,7 @@ func (r *Runner) advise(s Situation) {
 	}
 }
 
-// beginFile records how much is allocated when a file begins.
+// beginFile records how much memory is allocated when a file begins.
 func (r *Runner) beginFile() {
 	level := r.allocated()
 	r.mu.Lock()
@@ -150,8 +149,8 @@ func (r *Runner) beginFile() {
 	clear(r.held)
 }
 
-// gaveBack records how many bytes a cleanup is expected to free.
-func (r *Runner) gaveBack(name string, bytes int64) {
+// recordHeld records how many bytes a cleanup is expected to free.
+func (r *Runner) recordHeld(name string, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held == nil {

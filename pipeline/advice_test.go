@@ -11,7 +11,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// refused returns the error of an allocation on a device of 8 GiB.
+// refused returns the error of a failed allocation on a device of 8 GiB, with the memory in use at
+// that time.
 func refused(requested, allocated, reserved int64) *meter.OutOfMemoryError {
 	oom := &meter.OutOfMemoryError{Requested: requested}
 	oom.Reading.Set(record.Allocated, record.Exact(allocated))
@@ -139,8 +140,8 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
-// TestAdviceIsLogged: a file that runs out of memory leaves advice in the log, made from the
-// figures of the runner and the caller. The parser must not read the advice as another failure.
+// TestAdviceIsLogged: for a file that runs out of memory, the log has advice with the figures that
+// the runner and the caller know. The parser must not read the advice as another failure.
 func TestAdviceIsLogged(t *testing.T) {
 	d := &device{total: 8 << 30}
 	r, log := newRunner(d)
@@ -166,8 +167,8 @@ func TestAdviceIsLogged(t *testing.T) {
 			advice = append(advice, strings.TrimSpace(text))
 		}
 	}
-	// The fourth file begins with 3 x 256 MiB; it holds 6 GiB and 256 MiB more, so that 1 GiB of 2
-	// is free.
+	// When the fourth file begins, 3 x 256 MiB are allocated. It allocates 6 GiB and 256 MiB more, so
+	// that 1 GiB is free of 8, but it needs 2.
 	want := []string{
 		"a smaller model: the models hold 6.00 GiB of 8.00 GiB; that alone is enough",
 		"restart the process every 2 files: over 4 files 768 MiB came to be held or split up " +

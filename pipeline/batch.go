@@ -17,14 +17,14 @@ type File struct {
 	Path  string
 }
 
-// A Batch works on files one after the other. After a file that fails it goes on with the next one.
+// A Batch processes files one after the other. After a file that fails it goes on with the next
+// one.
 type Batch struct {
 	Runner *Runner
-	// First is the index of the first file, usually 1. It is higher if an earlier process worked on
-	// the files before it.
+	// First is the index of the first file, usually 1. It is higher if an earlier process handled the
+	// files before it.
 	First int
-	// Work does the work on a file. The cleanups that Work defers in the file's scope run when Work
-	// has returned.
+	// Work processes a file. Cleanups that it registers with file.Defer run when it has returned.
 	Work func(ctx context.Context, file *Scope, f File) error
 	// Failed, if set, is called for each file that failed.
 	Failed func(f File, err error)
@@ -34,13 +34,13 @@ type Batch struct {
 	AnyThread bool
 }
 
-// A Result counts the files of a batch.
+// A Result is the number of files of a batch, and how many of them failed.
 type Result struct{ Files, Failed int }
 
-// errGoexit is the error of a file whose work ended its goroutine.
+// errGoexit is the error of a file whose Work called runtime.Goexit.
 var errGoexit = errors.New("the work called runtime.Goexit")
 
-// Run works on the files as their paths arrive. It returns early if ctx is canceled (with its
+// Run processes the files as their paths arrive. It returns early if ctx is canceled (with its
 // cause), if paths yields an error (with that error), or if the log cannot be written.
 func (b *Batch) Run(ctx context.Context, paths iter.Seq2[string, error]) (Result, error) {
 	var (
@@ -107,9 +107,8 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 }
 
 // A worker runs functions in a goroutine of its own, so that runtime.Goexit in a function ends only
-// that goroutine. Unless anyThread is set, the goroutine stays on one thread. OpenMP and CUDA keep
-// state for each thread that calls them; on changing threads that state would grow and look like a
-// leak of the pipeline.
+// that goroutine. Unless anyThread is set, the goroutine stays on one thread: OpenMP and CUDA keep
+// state for each thread that calls them, and that state would look like a leak of the pipeline.
 type worker struct {
 	anyThread bool
 

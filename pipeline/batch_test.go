@@ -30,7 +30,7 @@ func feed(paths ...string) iter.Seq2[string, error] {
 	}
 }
 
-// TestBatch has a file for every way to end. The batch goes on after each of them.
+// TestBatch has a file for every way in which work can end. The batch goes on after each of them.
 func TestBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{total: 1 << 40}
@@ -97,7 +97,7 @@ func TestBatch(t *testing.T) {
 	})
 }
 
-// TestBatchLogIsRead: the parser finds in a batch's log the files, stages and cleanups that ran.
+// TestBatchLogIsRead: the parser finds the files, stages and cleanups of a batch in its log.
 func TestBatchLogIsRead(t *testing.T) {
 	d := &device{total: 1 << 40}
 	r, log := newRunner(d)
@@ -124,8 +124,8 @@ func TestBatchLogIsRead(t *testing.T) {
 	}
 }
 
-// TestKeep: a kept cleanup runs when the next file begins. No file recovers anything, and memory
-// never holds more than one file's.
+// TestKeep: a cleanup in Runner.Keep frees its memory only when the next file begins. So no cleanup
+// frees anything, but the memory of files does not add up.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{allocated: 10, total: 1 << 40}
@@ -190,7 +190,8 @@ func TestBatchEndsEarly(t *testing.T) {
 	}
 }
 
-// TestBatchStaysOnAThread: all files run on one thread. Only a Goexit makes the batch take another.
+// TestBatchStaysOnAThread: all files run on one thread, until a file's work calls runtime.Goexit.
+// The batch then goes on on another thread.
 func TestBatchStaysOnAThread(t *testing.T) {
 	var threads []string
 	b := &Batch{First: 1, Work: func(context.Context, *Scope, File) error {

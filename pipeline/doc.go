@@ -19,7 +19,7 @@
 //	b := &pipeline.Batch{Runner: r, First: 1, Work: work}
 //	result, err := b.Run(ctx, paths)
 //
-// logs, for each file,
+// logs these lines for each file:
 //
 //	[pipeline] file-start path=audio/0001.wav
 //	[GPU Memory] Pipeline Initialization: ...
@@ -34,6 +34,6 @@
 // the command gpupipeline.
 //
 // [Runner.Enroll] computes voice embeddings in batches and halves the batch when memory runs out.
-// memory.go documents when cached memory is released. When memory runs out, the runner logs the
-// advice of [Situation.Advise].
+// memory.go lists the times at which cached memory is released. When memory runs out, the runner
+// logs the advice of [Situation.Advise].
 package pipeline

@@ -12,8 +12,8 @@ import (
 // Batching sets the size of the batches of voice enrollment.
 type Batching struct {
 	Size int // at most this many clips in a batch; at least 1
-	// Memory limits the tensor of a batch to a part of the memory that is free on its device when the
-	// batch begins.
+	// Memory limits the tensor of a batch to a part of the device memory that is free when the batch
+	// begins.
 	Memory     Share
 	ClearEvery int // clear the cache after this many batches, counted over all files; 0: never
 }
@@ -25,7 +25,8 @@ type Tensor struct {
 	Free func()
 }
 
-// HostTensor returns an [Enrollment]'s Alloc for a machine without a GPU: it takes host memory.
+// HostTensor returns a function for Enrollment.Alloc on a machine without a GPU: it allocates host
+// memory.
 func HostTensor(h *meter.Host) func(bytes int64) (Tensor, error) {
 	return func(bytes int64) (Tensor, error) {
 		block, err := h.Alloc(bytes)
@@ -36,28 +37,28 @@ func HostTensor(h *meter.Host) func(bytes int64) (Tensor, error) {
 	}
 }
 
-// An Enrollment computes an embedding for each clip of speech: a vector that is similar for clips
-// of the same voice.
+// An Enrollment says how to compute the embedding of each clip of speech: a vector that is similar
+// for clips of the same voice.
 //
 // The clips of a batch are the rows of one tensor on the device. The engine cannot embed a whole
 // batch at once, so it gets the rows one by one.
 type Enrollment struct {
 	Batching
-	// Device holds the tensors. It may differ from the runner's device: an engine on the CPU gets
-	// host memory.
+	// Device is where the tensors are. It may differ from the runner's device: an engine on the CPU
+	// gets host memory.
 	Device meter.Device
-	// Alloc takes device memory; Embed embeds one clip. Both return a [*meter.OutOfMemoryError] if
-	// memory runs out.
+	// Alloc allocates a tensor on the device; Embed computes the embedding of one clip. Both return a
+	// [*meter.OutOfMemoryError] if memory runs out.
 	Alloc func(bytes int64) (Tensor, error)
 	Embed func(ctx context.Context, clip []float32) ([]float32, error)
-	// Fault makes batches ask for more memory than the device has, for tests: with FaultOOMBatch all
+	// Fault makes batches request more memory than the device has, for tests: with FaultOOMBatch all
 	// batches of more than one clip, with FaultOOMItem all batches.
 	Fault Fault
 }
 
-// Enroll embeds clips in batches. If memory runs out, it clears the cache and halves the batch,
-// down to one clip. If one clip does not fit either, it returns a [*meter.OutOfMemoryError]; the
-// file then goes on without speakers, see [Runner.FastPath].
+// Enroll computes the embeddings of clips in batches. If memory runs out, it releases cached memory
+// and halves the batch, down to one clip. If one clip does not fit either, it returns a
+// [*meter.OutOfMemoryError]; the file then goes on without speakers, see [Runner.FastPath].
 func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 	clips [][]float32,
 ) (embeddings [][]float32, err error) {
@@ -110,7 +111,7 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 }
 
 // fit returns how many clips, counted from the first, fit into a tensor of the size that
-// Batching.Memory allows. It returns at least 1.
+// Batching.Memory allows: at least 1.
 func (e Enrollment) fit(clips [][]float32) (int, error) {
 	reading, err := e.Device.Read()
 	if err != nil {
@@ -132,8 +133,8 @@ func tensorBytes(clips [][]float32) int64 {
 	return 4 * int64(len(clips)) * int64(longest)
 }
 
-// batch embeds clips in one tensor. If it fails, it returns the error and the embeddings that it
-// has computed so far.
+// batch computes the embeddings of clips in one tensor. If it fails, it returns the error and the
+// embeddings that it has computed so far.
 func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings [][]float32,
 	err error,
 ) {
@@ -174,7 +175,8 @@ func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings []
 	return embeddings, nil
 }
 
-// countBatch counts a batch. The count goes on over all files.
+// countBatch counts a batch of voice enrollment. It returns the number of batches so far, over all
+// files.
 func (r *Runner) countBatch() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +185,8 @@ func (r *Runner) countBatch() int {
 }
 
 // FastPath reports whether err means that memory ran out, so that the file can go on without
-// speakers. If so, it logs the refused allocation, the fast path, and advice.
+// speakers. If so, it logs the failed allocation, "Falling back to the fast path: no diarization
+// for this file", and advice.
 func (r *Runner) FastPath(err error) bool {
 	oom, ok := errors.AsType[*meter.OutOfMemoryError](err)
 	if !ok {

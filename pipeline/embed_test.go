@@ -17,8 +17,9 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// enrollment returns an enrollment on a device that the test fills by hand. The embedding of a clip
-// is the sum of its samples, so a clip that is cut or misplaced shows.
+// enrollment returns an enrollment on the test's device, and a list that gets the size of each
+// tensor. The embedding of a clip is the sum of its samples, so a wrong part of a clip gives a
+// wrong sum.
 func (d *device) enrollment(b Batching) (e Enrollment, sizes *[]int64) {
 	sizes = new([]int64)
 	return Enrollment{
@@ -43,7 +44,8 @@ func (d *device) enrollment(b Batching) (e Enrollment, sizes *[]int64) {
 	}, sizes
 }
 
-// clips returns clips of the given lengths, whose samples are all 1, and their embeddings.
+// clips returns clips of these numbers of samples, which are all 1, and the embeddings expected for
+// them.
 func clips(lengths ...int) (clips [][]float32, embeddings [][]float32) {
 	for _, n := range lengths {
 		clips = append(clips, slices.Repeat([]float32{1}, n))
@@ -65,11 +67,11 @@ func TestEnrollInBatches(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		// 2 x 30, 2 x 20 and 1 x 40 samples of 4 bytes.
+		// Batches of 2 x 30, 2 x 20 and 1 x 40 samples of 4 bytes.
 		if diff := cmp.Diff([]int64{240, 160, 160}, *sizes); diff != "" {
 			t.Error(diff)
 		}
-		// The count of batches goes on over files: the fourth is this file's.
+		// Batches are counted over all files: the fourth batch is the first of this file.
 		if _, err := r.Enroll(t.Context(), e, given); err != nil {
 			t.Fatal(err)
 		}
@@ -95,8 +97,8 @@ func TestEnrollInBatches(t *testing.T) {
 	})
 }
 
-// TestEnrollFitsIntoItsShare: the tensor of a batch takes at most its share of the free memory, but
-// at least one clip is always tried.
+// TestEnrollFitsIntoItsShare: the tensor of a batch takes at most its share of the free memory. One
+// clip is always tried, even if it takes more.
 func TestEnrollFitsIntoItsShare(t *testing.T) {
 	d := &device{allocated: 1000, total: 9000}
 	r, _ := newRunner(d)
@@ -175,8 +177,8 @@ func readLog(t *testing.T, log fmt.Stringer) *timeline.Timeline {
 	return tl
 }
 
-// TestEnrollHalvesForTheEngine: the engine may run out of memory in the middle of a batch, after
-// the first clips.
+// TestEnrollHalvesForTheEngine: if the engine runs out of memory in the middle of a batch, the
+// batch is halved too, and the embeddings of its first clips are kept.
 func TestEnrollHalvesForTheEngine(t *testing.T) {
 	d := &device{total: 1 << 30}
 	r, _ := newRunner(d)
@@ -204,8 +206,8 @@ func TestEnrollHalvesForTheEngine(t *testing.T) {
 	}
 }
 
-// TestEnrollFaults injects failures: batches of more than one clip do not fit, or not even one clip
-// does and the file takes the fast path.
+// TestEnrollFaults: with FaultOOMBatch only single clips fit. With FaultOOMItem nothing fits, and
+// the file takes the fast path.
 func TestEnrollFaults(t *testing.T) {
 	d := &device{total: 1 << 30}
 	r, log := newRunner(d)
@@ -235,7 +237,7 @@ func TestEnrollFaults(t *testing.T) {
 		t.Errorf("found %+v, %v", result, err)
 	}
 	tl := readLog(t, log)
-	// The failures are those of 3 clips and of 1.
+	// The two failures are those of 3 clips and of 1.
 	if len(tl.Files) != 1 || tl.Files[0].Status != record.StatusOK || len(tl.Files[0].OOMs) != 2 {
 		t.Fatalf("the parser reads the log as %+v", tl.Files)
 	}
@@ -257,8 +259,9 @@ func TestEnrollFaults(t *testing.T) {
 	}
 }
 
-// TestEnrollOnAnotherDevice: the tensors may be on another device than the one that the checkpoints
-// read. Its free memory counts, and a fault requests more than it has.
+// TestEnrollOnAnotherDevice: the tensors may be on another device than the one that checkpoints
+// read. The free memory of the tensors' device counts, and a fault requests more than that device
+// has.
 func TestEnrollOnAnotherDevice(t *testing.T) {
 	gpu, host := &device{total: 8 << 20}, &device{total: 64 << 20}
 	r, _ := newRunner(gpu)
@@ -316,7 +319,7 @@ func TestEnrollFails(t *testing.T) {
 	}
 }
 
-// TestEnrollOnTheHost: on a real device, the ledger has the tensors while their clips are embedded,
+// TestEnrollOnTheHost: on a real device, the meter counts a tensor while its clips are embedded,
 // and not afterwards.
 func TestEnrollOnTheHost(t *testing.T) {
 	host, err := meter.OpenHost(meter.MallocFixed)

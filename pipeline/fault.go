@@ -11,27 +11,27 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// Faults are failures that the user asks for, to test the tools that supervise the pipeline.
+// Faults are failures that the user requests, to test the tools that supervise the pipeline.
 type Faults struct {
 	Leak int64    // bytes that each file leaks
 	Keep []string // names of cleanups that free nothing
 	At   map[int]Fault
 }
 
-// A Fault happens in one file.
+// A Fault is a failure in one file.
 type Fault string
 
-// The faults that happen in one file.
+// The failures in one file.
 const (
 	FaultOOM Fault = "oom" // an allocation of twice the device's memory
-	// FaultOOMBatch leaves memory for one clip only to voice enrollment; see [Enrollment].
+	// FaultOOMBatch leaves voice enrollment only memory for one clip at a time; see [Enrollment].
 	FaultOOMBatch Fault = "oom-batch"
 	FaultOOMItem  Fault = "oom-item" // not even for one clip
 	FaultCrash    Fault = "crash"    // the process aborts in C code
 	FaultHang     Fault = "hang"     // the work never ends
 )
 
-// faultSpecs names what [Faults.Set] takes, for a usage text.
+// faultSpecs lists the forms that [Faults.Set] accepts, for messages.
 const faultSpecs = "leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N"
 
 // Set adds a fault: "leak:4MiB", "keep:Whisper", "oom:20", "crash:20", "hang:20". It implements
@@ -78,7 +78,7 @@ func (f *Faults) Set(spec string) error {
 	return nil
 }
 
-// String returns the faults as Set takes them, separated by blanks.
+// String returns the faults in the form that Set reads, separated by blanks.
 func (f *Faults) String() string {
 	var specs []string
 	if f.Leak > 0 {

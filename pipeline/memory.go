@@ -22,8 +22,8 @@ package pipeline
 // --isolate: when a process ends, even by a crash, the system and the driver free all its memory.
 // The pipeline does not end processes that an earlier run left running.
 
-// Clear releases cached memory and logs when: "before transcription". It does nothing if the runner
-// keeps its cache.
+// Clear releases cached memory and logs the occasion: Clear("before transcription") logs "Cleared
+// GPU cache before transcription". It does nothing if KeepCache is set.
 func (r *Runner) Clear(when string) {
 	if r.KeepCache {
 		return

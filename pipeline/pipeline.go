@@ -14,19 +14,19 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Runner logs checkpoints of a device around stages and cleanups. Several goroutines may call its
-// methods at once.
+// A Runner logs checkpoints around stages and cleanups: readings of a device's memory. Several
+// goroutines may call its methods at once.
 type Runner struct {
 	Device meter.Device
 	Log    io.Writer // gets one Write for each line
-	// Keep lists cleanups that free nothing, as if a variable still referred to the model. Their
-	// memory is freed when the next file begins, as if the pipeline assigned a new model to the
+	// Keep names cleanups that free nothing, as if a variable still referred to the model. Their
+	// memory is freed when the next file begins, as if the pipeline then assigned a new model to the
 	// variable. Keep is a fault for testing; leave it empty in production.
 	Keep []string
-	// KeepCache is set if the runner must never release cached memory, to show how much accumulates.
+	// KeepCache prevents the runner from releasing cached memory, to show how much accumulates.
 	KeepCache bool
-	// Describe, if set, fills in the fields of a Situation that the runner does not know, before the
-	// runner logs advice.
+	// Describe, if set, is called before the runner logs advice. It fills in the fields of the
+	// Situation that the runner does not know.
 	Describe func(*Situation)
 
 	mu      sync.Mutex
@@ -35,21 +35,21 @@ type Runner struct {
 	kept    []func() error
 	batches int // batches of voice enrollment
 
-	// See the fields of [Situation] with the same names.
+	// For advice: see the fields of [Situation] with the same names.
 	files        int
 	first, start int64
 	held         map[string]int64
 
-	// See Watch.
+	// For Watch.
 	watched     bool
 	most        int64 // most bytes allocated since the last checkpoint
 	checkpoints int   // checkpoints that have logged their peak
 }
 
-// Checkpoint logs a reading of the device under a name, and a warning if little memory is left.
+// Checkpoint logs the device's memory under a name, and a warning if little memory is left.
 func (r *Runner) Checkpoint(name string) { r.checkpoint(name, nil) }
 
-// Err returns the first error of writing the log.
+// Err returns the first error that occurred while the log was written.
 func (r *Runner) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,14 +85,14 @@ func (r *Runner) Stage(ctx context.Context, name string, work func(context.Conte
 }
 
 // Scope runs work and then the cleanups that work registered, the last one first. It treats panics
-// and errors as Stage does. It logs no checkpoints of its own.
+// and errors as Stage does, but logs no checkpoints before and after work.
 func (r *Runner) Scope(ctx context.Context, work func(context.Context, *Scope) error) (err error) {
 	s := &Scope{runner: r}
 	defer func() { err = errors.Join(err, s.close()) }()
 	return guard(func() error { return work(ctx, s) })
 }
 
-// guard runs f and returns a panic as an error. A runtime.Goexit in f passes through.
+// guard runs f and returns a panic of f as a [*PanicError]. A runtime.Goexit in f passes through.
 func guard(f func() error) (err error) {
 	returned := false
 	defer func() {
@@ -140,16 +140,17 @@ func (s *Scope) Defer(name string, holds func() int64, free func() error) {
 	s.cleanups = append(s.cleanups, cleanup{name, holds, free})
 }
 
-// Growth returns a function that returns how many bytes the allocated memory has grown since the
-// call of Growth. Call Growth before a model is loaded and pass the function to [Scope.Defer]: it
-// then returns the memory of the model and of the work done with it. Cleanups that were registered
-// later have already run when it is called.
+// Growth returns a function that returns by how many bytes the allocated memory has grown since
+// Growth was called. Call Growth before a model is loaded and pass the function to [Scope.Defer]:
+// at the cleanup it returns the memory of the model and of the work done with it. By then, the
+// cleanups that were registered later have already freed their memory.
 func (s *Scope) Growth() func() int64 {
 	before := s.runner.allocated()
 	return func() int64 { return max(0, s.runner.allocated()-before) }
 }
 
-// close runs the cleanups. If a cleanup calls runtime.Goexit, the others still run.
+// close runs the cleanups, the last one first. If a cleanup calls runtime.Goexit, the others still
+// run.
 func (s *Scope) close() (err error) {
 	defer func() {
 		if len(s.cleanups) > 0 {
@@ -170,7 +171,7 @@ func (s *Scope) close() (err error) {
 func (r *Runner) cleanup(c cleanup) error {
 	r.checkpoint("Before "+c.name+" Cleanup", func() int64 {
 		held := c.holds()
-		r.gaveBack(c.name, held)
+		r.recordHeld(c.name, held)
 		return held
 	})
 	defer func() {
@@ -201,8 +202,8 @@ func (r *Runner) dropKept() (err error) {
 	return err
 }
 
-// allocated returns the bytes allocated, or 0 if the device cannot be read; the next checkpoint
-// then logs the error.
+// allocated returns the device's allocated memory in bytes, or 0 if the device cannot be read. The
+// next checkpoint logs the error.
 func (r *Runner) allocated() int64 {
 	reading, err := r.Device.Read()
 	if err != nil {
@@ -211,8 +212,8 @@ func (r *Runner) allocated() int64 {
 	return reading.Bytes(record.Allocated)
 }
 
-// Above these parts of the device's memory, checkpoint logs the warnings that transcription
-// pipelines print, in the same words.
+// If more than these parts of the device's memory are allocated, checkpoint logs the warnings that
+// transcription pipelines print, in the same words.
 const (
 	criticalShare = 0.85
 	elevatedShare = 0.70
@@ -258,8 +259,8 @@ func (r *Runner) Logf(format string, args ...any) {
 	})
 }
 
-// write logs a line with one Write, so that lines of several goroutines never mix. It takes the
-// time under the lock, so that times never go back in the log.
+// write writes a line with one call of Write, so that lines of several goroutines never mix. It
+// takes the time under the lock, so that times never go back in the log.
 func (r *Runner) write(appendLine func(b []byte, now time.Time) []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// device is memory that a test fills and frees by hand.
+// device is a meter.Device whose memory a test sets by hand.
 type device struct {
 	allocated, total int64
 	trims            int
@@ -37,7 +37,7 @@ func (d *device) Trim() { d.trims++ }
 
 func (d *device) Lane() record.Lane { return record.Lane{} }
 
-// load takes n bytes and returns the function that frees them.
+// load allocates n bytes and returns the function that frees them.
 func (d *device) load(n int64) func() error {
 	d.allocated += n
 	return func() error {
@@ -49,7 +49,7 @@ func (d *device) load(n int64) func() error {
 var checkpointPattern = regexp.MustCompile(
 	`^.*\[GPU Memory\] ([^:]+): .*\| allocated=(\d+)(?:.*( holds=\d+))?.*$`)
 
-// brief shortens a log: a checkpoint becomes "NAME ALLOCATED holds=N".
+// brief shortens a log so that it can be compared: a checkpoint becomes "NAME ALLOCATED holds=N".
 func brief(log string) string {
 	var b strings.Builder
 	for line := range strings.Lines(log) {
@@ -71,8 +71,8 @@ func expectLog(t *testing.T, log *bytes.Buffer, want string) {
 	}
 }
 
-// transcription runs a stage with a model of 1000 bytes. Its work takes 24 more and then ends as
-// `end` does.
+// transcription runs a stage that loads a model of 1000 bytes. Its work allocates 24 more and then
+// calls end, which returns, fails, panics or ends the goroutine.
 func transcription(d *device, r *Runner, end func() error) error {
 	return r.Stage(context.Background(), "Transcription", func(_ context.Context, s *Scope) error {
 		held := s.Growth()
@@ -86,7 +86,7 @@ func transcription(d *device, r *Runner, end func() error) error {
 	})
 }
 
-// transcriptionLog is what the stage logs, however its work ends.
+// transcriptionLog is the log of the stage, which is the same however its work ends.
 const transcriptionLog = `
 Before Transcription 10
 Before Whisper Cleanup 1034 holds=1024
@@ -241,8 +241,8 @@ After Audio Preprocessing 0
 `)
 }
 
-// TestWarnings: the warnings have the words of the original pipeline. They begin above 70 and above
-// 85 per cent of the device.
+// TestWarnings: the warnings have the words of the original pipeline. They begin above 70 % and
+// above 85 % of the device's memory.
 func TestWarnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{total: 1000 << 30}

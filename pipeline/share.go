@@ -20,7 +20,7 @@ type Share struct {
 // Fraction returns the share 1/n.
 func Fraction(n int) Share { return Share{fraction: 1 / float64(n), text: fmt.Sprintf("1/%d", n)} }
 
-// Set reads "1/8", "12.5%" or an amount such as "512MiB". It implements flag.Value.
+// Set reads a share such as "1/8", "12.5%" or "512MiB". It implements flag.Value.
 func (s *Share) Set(text string) error {
 	text = strings.TrimSpace(text)
 	bad := func(found string) error {
@@ -42,7 +42,7 @@ func (s *Share) Set(text string) error {
 		return nil
 	}
 	size, err := lex.ParseSize(text)
-	// A bare 2 is ambiguous: two bytes, or twice all of it.
+	// A number alone, such as 2, is ambiguous: two bytes, or twice the free memory.
 	if _, number := strconv.ParseFloat(text, 64); number == nil || err != nil || size.Bytes <= 0 {
 		return bad(text)
 	}
@@ -53,7 +53,7 @@ func (s *Share) Set(text string) error {
 // String returns the share as the user wrote it.
 func (s *Share) String() string { return s.text }
 
-// Of returns the size of the share in bytes if free bytes are free.
+// Of returns the size of the share in bytes, given the free bytes.
 func (s Share) Of(free int64) int64 {
 	switch {
 	case s.fraction > 0:

@@ -7,9 +7,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Intervals between two readings. They are short enough to see most buffers of an engine, which
-// live for a whole pass of the model. Reading the C allocator takes some microseconds. Reading
-// through NVML is slower, because the driver lists the GPU's processes, and so happens less often.
+// How often Watch reads the device's memory. Most buffers of an engine live for a whole pass of the
+// model, so these intervals are short enough to see them. Reading the C allocator takes some
+// microseconds. Reading through NVML is slower, because the driver lists the GPU's processes, and
+// so happens less often.
 const (
 	WatchEvery    = 10 * time.Millisecond
 	WatchGPUEvery = 100 * time.Millisecond
@@ -56,8 +57,8 @@ func (r *Runner) look() {
 	r.most = max(r.most, reading.Bytes(record.Allocated))
 }
 
-// takePeak returns the most bytes allocated since its last call, at least now, and starts a new
-// peak.
+// takePeak returns the most bytes allocated since it was last called, at least now, and starts a
+// new peak. now is the number of bytes allocated at this moment.
 func (r *Runner) takePeak(now int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
