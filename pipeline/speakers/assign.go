@@ -10,9 +10,9 @@ import (
 // Align returns the segments with the speaker of each word, cut where the speaker changes. A word
 // gets the speaker whose turns overlap the word longest, as in WhisperX's assign_word_speakers
 // (m-bain/whisperX, whisperx/diarize.py). If no turn overlaps the word, it gets the speaker of the
-// nearest turn in time. Between equals, the speaker who spoke first wins. Without turns no word
-// gets a speaker. A segment without words gets a speaker by its own start and end. Align does not
-// change the given segments.
+// nearest turn in time. If several overlap equally long, the one who spoke first wins. Without
+// turns no word gets a speaker. A segment without words gets a speaker by its own start and end.
+// Align does not change the given segments.
 func Align(segments []Segment, turns []Turn) []Segment {
 	index := newIndex(turns)
 	var aligned []Segment
@@ -27,9 +27,9 @@ func Align(segments []Segment, turns []Turn) []Segment {
 	return split(aligned)
 }
 
-// split cuts segments where the speaker of their words changes. The first part keeps the segment's
-// start and the last part its end. Other parts last from the start of their first word to the end
-// of their last. Segments without words are not cut.
+// split cuts segments where the speaker of their words changes. The first part of a segment keeps
+// the segment's start and the last part its end. The other parts last from the start of their first
+// word to the end of their last word. Segments without words are not cut.
 func split(segments []Segment) []Segment {
 	var parts []Segment
 	for _, s := range segments {
@@ -66,7 +66,7 @@ func joinWords(words []Word) string {
 	return strings.TrimSpace(b.String())
 }
 
-// An index finds the turns at a given time.
+// An index finds the turns at a given time fast.
 type index struct {
 	turns []Turn // by start
 	last  []int  // last[i] is the one of turns[:i+1] that ends last
@@ -105,13 +105,13 @@ func (x *index) nearest(start, end float64) string {
 	return before.Speaker
 }
 
-// after returns the index of the first turn that begins at a time or later.
+// after returns the index of the first turn that begins at this time or later.
 func (x *index) after(time float64) int {
 	return sort.Search(len(x.turns), func(i int) bool { return x.turns[i].Start >= time })
 }
 
-// speaker returns the speaker who speaks longest between start and end. ok is false if nobody
-// speaks then.
+// speaker returns the speaker whose turns overlap the time from start to end longest. ok is false
+// if nobody speaks then.
 func (x *index) speaker(start, end float64) (speaker string, ok bool) {
 	type share struct {
 		speaker string
@@ -121,7 +121,7 @@ func (x *index) speaker(start, end float64) (speaker string, ok bool) {
 	for i := x.after(end) - 1; i >= 0 && x.turns[x.last[i]].End > start; i-- {
 		t := x.turns[i]
 		overlap := min(t.End, end) - max(t.Start, start)
-		// An empty interval is inside a turn or it is not.
+		// A word may have no length. It overlaps a turn if it lies inside the turn.
 		if overlap <= 0 && (start < end || t.End <= start) {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// assign gives the words the speakers that Align finds.
+// assign sets the speakers of words as Align does.
 func assign(words []Word, turns []Turn) {
 	given := words[:0]
 	for _, s := range Align([]Segment{{Words: words}}, turns) {
@@ -50,7 +50,8 @@ func TestAlignGivesWordsSpeakers(t *testing.T) {
 	}
 }
 
-// TestAlignAgainstAllTurns: the index finds the turns that a search over all turns finds.
+// TestAlignAgainstAllTurns compares the speakers that the index finds with those from a search over
+// all turns.
 func TestAlignAgainstAllTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns := drawTurns(t, "turns", 8)
@@ -86,7 +87,7 @@ func TestAlignAgainstAllTurns(t *testing.T) {
 	})
 }
 
-// drawTurns draws turns of up to four speakers, at whole seconds. Some overlap.
+// drawTurns draws up to most turns of up to four speakers, at whole seconds. Some overlap.
 func drawTurns(t *rapid.T, name string, most int) []Turn {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Turn {
 		start := rapid.IntRange(0, 30).Draw(t, "start")
@@ -132,7 +133,8 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// TestAlignKeepsWords: no word is lost, added or moved, and no segment has words of two speakers.
+// TestAlignKeepsWords: Align loses, adds and moves no word, and no segment has words of two
+// speakers.
 func TestAlignKeepsWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns := drawTurns(t, "turns", 8)

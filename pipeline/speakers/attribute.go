@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// An Attribution counts how many words have the right speaker.
+// An Attribution counts how many words of a transcript have the right speaker.
 type Attribution struct {
 	Words int `json:"words"` // words said while somebody speaks in the reference
 	Right int `json:"right"` // words with the right speaker
-	// Outside counts words at times at which nobody speaks in the reference. They count as neither
-	// right nor wrong.
+	// Outside counts words at times at which nobody speaks in the reference. They are neither right
+	// nor wrong.
 	Outside int `json:"outside"`
 }
 
-// Accuracy is the share of words with the right speaker, 1 if there are no words. It resembles 1
-// minus the word diarization error rate (L. El Shafey, H. Soltau and I. Shafran, "Joint speech
-// recognition and speaker diarization via sequence transduction", Interspeech 2019), but it matches
-// words by time: it does not compare them with the words of a reference.
+// Accuracy returns the part of the words that have the right speaker, from 0 to 1; 1 if there are
+// no words. It resembles 1 minus the word diarization error rate (L. El Shafey, H. Soltau and I.
+// Shafran, "Joint speech recognition and speaker diarization via sequence transduction",
+// Interspeech 2019), but it finds the right speaker by time: it does not compare the words with
+// those of a reference.
 func (a Attribution) Accuracy() float64 {
 	if a.Words == 0 {
 		return 1
@@ -25,7 +26,7 @@ func (a Attribution) Accuracy() float64 {
 	return float64(a.Right) / float64(a.Words)
 }
 
-// Add adds the words of another audio.
+// Add adds the counts of another audio.
 func (a *Attribution) Add(other Attribution) {
 	a.Words += other.Words
 	a.Right += other.Right
@@ -33,9 +34,9 @@ func (a *Attribution) Add(other Attribution) {
 }
 
 // Attribute compares the speakers of words with the turns of a reference. The right speaker of a
-// word is whoever speaks longest while it is said. Attribute maps the speaker names of the words to
-// those of the reference one to one, such that the most words are right. A word without a speaker
-// is wrong.
+// word is whoever speaks longest in the reference while the word is said. The names of speakers may
+// differ: Attribute maps those of the words to those of the reference one to one, such that the
+// most words are right. A word without a speaker is wrong.
 func Attribute(words []Word, reference []Turn) Attribution {
 	index := newIndex(reference)
 	var a Attribution

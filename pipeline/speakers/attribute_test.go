@@ -64,7 +64,8 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// TestAttributeToTheReference: words whose speakers the reference itself assigned are all right.
+// TestAttributeToTheReference: if the reference itself assigns the speakers to the words, all words
+// are right.
 func TestAttributeToTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns := drawTurns(t, "turns", 8)

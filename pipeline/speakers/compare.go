@@ -7,19 +7,18 @@ import (
 	"slices"
 )
 
-// Errors holds the errors of a diarization, in seconds of speech. A second in which two people
-// speak counts as two.
+// Errors has the errors of a diarization, in seconds of speech. A second in which two people speak
+// counts as two.
 type Errors struct {
 	Reference  float64 `json:"reference"`   // speech in the reference
 	Missed     float64 `json:"missed"`      // speech in the reference but not in the diarization
 	FalseAlarm float64 `json:"false_alarm"` // speech in the diarization but not in the reference
 	Confusion  float64 `json:"confusion"`   // speech given to the wrong speaker
-	// Mapping gives each speaker of the diarization a speaker of the reference. A speaker who
-	// matches nobody is left out.
+	// Mapping has the speaker of the reference for each speaker of the diarization who matches one.
 	Mapping map[string]string `json:"mapping,omitempty"`
 }
 
-// Rate is the diarization error rate: missed, false alarm and confusion over the reference's
+// Rate returns the diarization error rate: missed, false alarm and confusion over the reference's
 // speech. If the reference is silent, it is 0 for a silent diarization and 1 for any other.
 func (e Errors) Rate() float64 {
 	wrong := e.Missed + e.FalseAlarm + e.Confusion
@@ -32,8 +31,8 @@ func (e Errors) Rate() float64 {
 	return 0
 }
 
-// Add adds the errors of another audio. The rate of the sum is the rate of all audio; long files
-// count for more. A mapping belongs to one audio, so the sum has none.
+// Add adds the errors of another audio. Rate then returns the error rate of all audio together, in
+// which long files count for more. A mapping belongs to one audio, so the sum has none.
 func (e *Errors) Add(other Errors) {
 	e.Reference += other.Reference
 	e.Missed += other.Missed
@@ -44,14 +43,14 @@ func (e *Errors) Add(other Errors) {
 
 // Compare finds the errors of a diarization as defined by NIST's Rich Transcription evaluations
 // (the RT-09 evaluation plan of 2009, md-eval.pl). pyannote.metrics' DiarizationErrorRate does the
-// same. For a moment with r speakers in the reference and h in the diarization, max(0, r-h)
-// speakers are missed and max(0, h-r) are false alarm. Of the other min(r, h) speakers, those count
-// as confused whom the mapping does not map to each other. Compare chooses the one-to-one mapping
-// with the least confusion.
+// same. It maps the speakers of the diarization one to one to those of the reference, with the
+// mapping that gives the least confusion. At a moment with r speakers in the reference and h in the
+// diarization, max(0, r-h) speakers are missed and max(0, h-r) are false alarm. The other min(r, h)
+// speakers are confused unless the mapping maps them to each other.
 //
 // Compare ignores the time within collar seconds of the start or the end of a turn of the
-// reference. NIST's evaluations use 0.25. Pyannote's collar is the sum of both sides, twice this
-// collar. Compare ignores empty turns.
+// reference. NIST's evaluations use 0.25. pyannote's collar is the sum of both sides, that is twice
+// this collar. Compare ignores turns without length.
 func Compare(reference, hypothesis []Turn, collar float64) Errors {
 	ref, hyp := newTrack(reference), newTrack(hypothesis)
 	times := slices.Concat(ref.times, hyp.times)
@@ -101,7 +100,7 @@ func Compare(reference, hypothesis []Turn, collar float64) Errors {
 	return e
 }
 
-// collars returns the times around the starts and ends of turns.
+// collars returns the times within collar seconds of the starts and ends of turns.
 func collars(turns []Turn, collar float64) []Turn {
 	var around []Turn
 	for _, t := range turns {
@@ -114,8 +113,8 @@ func collars(turns []Turn, collar float64) []Turn {
 	return around
 }
 
-// A track goes through turns in the order of time and counts for each speaker the turns that are
-// open.
+// A track goes through turns in the order of time and counts, for each speaker, the turns that have
+// begun and not ended.
 type track struct {
 	turns    []Turn
 	names    []string
@@ -159,8 +158,8 @@ func newTrack(turns []Turn) *track {
 	return t
 }
 
-// enter moves the track to a time and returns how many speakers speak from that time on. The time
-// must not be before that of the last call.
+// enter moves the track to a time and returns how many speakers speak from then on. The time must
+// not be before that of the last call.
 func (t *track) enter(at float64) int {
 	for len(t.begins) > 0 && t.begins[0].at <= at {
 		n := t.begins[0].speaker

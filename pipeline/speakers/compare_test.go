@@ -63,7 +63,8 @@ func TestCompare(t *testing.T) {
 			1,
 		},
 		{
-			// 0.2 s are within; of 1 s 0.75 are not.
+			// The first start is 0.2 s late, within the collar of 0.25 s. The second is 1 s late, of which
+			// 0.75 s are beyond the collar.
 			"a late start within the collar, and one beyond",
 			[]Turn{{0, 4, "A"}, {6, 10, "B"}},
 			[]Turn{{0.2, 4, "a"}, {7, 10, "b"}},
@@ -96,7 +97,7 @@ func TestCompare(t *testing.T) {
 			0.5,
 		},
 		{
-			// a-A 6 and b-B 1 are 7; a-B 5 and b-A 4 are 9.
+			// Speech that two speakers share, in seconds: a-A 6 and b-B 1 are 7; a-B 5 and b-A 4 are 9.
 			"the mapping that is best for all, not for each",
 			[]Turn{{0, 10, "A"}, {10, 16, "B"}},
 			[]Turn{{0, 6, "a"}, {6, 10, "b"}, {10, 15, "a"}, {15, 16, "b"}},
@@ -139,8 +140,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareAgainstAllMappings compares with another method: it looks at every half second, and at
-// every way to map up to four speakers to four.
+// TestCompareAgainstAllMappings compares with a simpler method: it looks at every half second, and
+// tries every way to map up to four speakers to four.
 func TestCompareAgainstAllMappings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reference, hypothesis := drawTurns(t, "reference", 8), drawTurns(t, "hypothesis", 8)
@@ -207,8 +208,8 @@ func permutations(names []string) [][]string {
 	return all
 }
 
-// TestCompareProperties: a diarization has no errors against itself, whatever it calls the
-// speakers. Missed speech against one is a false alarm against the other.
+// TestCompareProperties: compared with itself, a diarization has no errors, whatever its speakers
+// are called. If reference and diarization change places, missed speech becomes false alarm.
 func TestCompareProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawTurns(t, "a", 10), drawTurns(t, "b", 10)
@@ -228,7 +229,7 @@ func TestCompareProperties(t *testing.T) {
 		if again := Compare(renamed, b, 0); math.Abs(again.Rate()-forth.Rate()) > 1e-9 {
 			t.Fatalf("found %+v with other names, %+v before", again, forth)
 		}
-		// The errors in the reference's speech cannot be longer than that speech.
+		// Missed and confused speech together cannot be longer than the speech of the reference.
 		if forth.Missed+forth.Confusion > forth.Reference+1e-9 || min(forth.Missed,
 			forth.FalseAlarm, forth.Confusion) < 0 {
 			t.Fatalf("%+v", forth)
@@ -243,7 +244,7 @@ func TestCompareProperties(t *testing.T) {
 	})
 }
 
-// TestMatch: no other assignment weighs more than the one that is found.
+// TestMatch: no other pairing has a larger sum of weights than the one that match returns.
 func TestMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, columns := rapid.IntRange(0, 5).Draw(t, "rows"), rapid.IntRange(1, 5).Draw(t,
@@ -271,7 +272,8 @@ func TestMatch(t *testing.T) {
 	})
 }
 
-// heaviest tries all pairs of the rows from one on.
+// heaviest returns the largest sum of weights of all pairings of the rows from row on, by trying
+// each. taken are the columns that earlier rows have.
 func heaviest(weights [][]float64, row int, taken map[int]bool) float64 {
 	if row == len(weights) {
 		return 0
@@ -287,7 +289,8 @@ func heaviest(weights [][]float64, row int, taken map[int]bool) float64 {
 	return best
 }
 
-// BenchmarkCompare has a recording of ten hours, with 20,000 turns of 20 speakers.
+// BenchmarkCompare compares diarizations of a recording of ten hours, with 20,000 turns of 20
+// speakers.
 func BenchmarkCompare(b *testing.B) {
 	var reference, hypothesis []Turn
 	for i := range 20_000 {

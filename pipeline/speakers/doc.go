@@ -1,5 +1,5 @@
-// Package speakers combines a transcript with the turns of its speakers, and measures how right the
-// speakers are.
+// Package speakers adds speakers to a transcript, from the turns of a diarization, and measures how
+// many errors these speakers have.
 //
 // A diarization returns [Turn]s: who speaks when. A transcription returns [Segment]s with [Word]s.
 // [Align] combines them to a transcript with speakers:

@@ -2,8 +2,9 @@ package speakers
 
 import "math"
 
-// match pairs rows with columns so that the sum of the pairs' weights is greatest. It returns each
-// row's column, or -1 for a row without one. Weights are 0 or more; a weight of 0 means no pair.
+// match pairs rows with columns so that the sum of the pairs' weights is as large as possible. It
+// returns the column of each row, or -1 for a row without one. Weights are 0 or more; a pair with
+// weight 0 is left out.
 //
 // It is the Hungarian algorithm, in O(n^2 m) for n rows or columns, whichever are fewer: H. Kuhn,
 // "The Hungarian method for the assignment problem", Naval Research Logistics Quarterly 2 (1955),

@@ -11,13 +11,14 @@ import (
 )
 
 // WriteRTTM writes the turns of one audio in the Rich Transcription Time Marked format of NIST's
-// evaluations (RT-09 evaluation plan, appendix A), with start and duration in seconds:
+// evaluations (RT-09 evaluation plan, appendix A). The times are the start and the duration in
+// seconds:
 //
 //	SPEAKER interview 1 0.050 2.250 <NA> <NA> SPEAKER_00 <NA> <NA>
 //
 // The output equals that of pyannote.core's Annotation.write_rttm to the byte. Blanks separate the
-// fields, so a blank in uri or in a speaker, which pyannote refuses, becomes "_". An empty field is
-// "<NA>".
+// fields, so a blank in uri (the name of the audio) or in a speaker, which pyannote refuses,
+// becomes "_". An empty field is "<NA>".
 func WriteRTTM(w io.Writer, uri string, turns []Turn) error {
 	var b bytes.Buffer
 	for _, t := range turns {
@@ -28,7 +29,7 @@ func WriteRTTM(w io.Writer, uri string, turns []Turn) error {
 	return err
 }
 
-// RTTMField returns a name as a field of RTTM.
+// RTTMField returns a name as a field of RTTM: blanks become "_", and no name "<NA>".
 func RTTMField(s string) string {
 	if s = strings.Join(strings.Fields(s), "_"); s == "" {
 		return "<NA>"
@@ -36,8 +37,8 @@ func RTTMField(s string) string {
 	return s
 }
 
-// ReadRTTM reads the turns of each audio, in the order of r. It skips comments (";;"), empty lines
-// and lines of other types than SPEAKER. An error has the name and the line number.
+// ReadRTTM reads the turns of each audio, by the name of the audio. It skips comments (";;"), empty
+// lines and lines of other types than SPEAKER. An error begins with name and the line number.
 func ReadRTTM(r io.Reader, name string) (map[string][]Turn, error) {
 	turns := map[string][]Turn{}
 	lines := bufio.NewReader(r)
@@ -59,7 +60,8 @@ func ReadRTTM(r io.Reader, name string) (map[string][]Turn, error) {
 	}
 }
 
-// parseRTTM reads the fields of a SPEAKER line. Older files lack the last one or two.
+// parseRTTM reads the fields of a SPEAKER line. Older files lack the last one or two of the ten
+// fields.
 func parseRTTM(fields []string) (Turn, error) {
 	if len(fields) < 8 {
 		return Turn{}, fmt.Errorf("expected 8 fields or more in a SPEAKER line, the eighth the "+

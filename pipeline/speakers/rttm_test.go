@@ -30,7 +30,7 @@ SPEAKER my_interview 1 12.000 1.250 <NA> <NA> <NA> <NA> <NA>
 	}
 }
 
-// TestReadRTTM reads lines of other writers: NIST's with aligned columns and another type, a
+// TestReadRTTM reads lines as other programs write them: NIST's aligned columns and another type, a
 // comment, nine fields, CRLF, no last newline.
 func TestReadRTTM(t *testing.T) {
 	const text = `;; made by md-eval
@@ -69,7 +69,7 @@ func TestReadRTTMSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestRTTMRoundTrip: reading returns what was written, to half a millisecond.
+// TestRTTMRoundTrip: ReadRTTM returns the turns that WriteRTTM wrote, to half a millisecond.
 func TestRTTMRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var turns []Turn
@@ -89,7 +89,7 @@ func TestRTTMRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Start and duration are rounded separately.
+		// The file has start and duration, each rounded, so the end may be off by the sum of both.
 		if diff := cmp.Diff(map[string][]Turn{uri: turns}, got, cmpopts.EquateApprox(0,
 			0.001+1e-6)); diff != "" {
 			t.Fatal(diff)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// WriteSRT writes segments as SubRip subtitles. Each begins with its speaker, as in WhisperX:
+// WriteSRT writes segments as SubRip subtitles. Each text begins with the speaker, as in WhisperX:
 //
 //	1
 //	00:00:00,050 --> 00:00:02,300
@@ -18,7 +18,7 @@ import (
 //
 // Segments without text are left out. SubRip has no escapes: players would read "-->" in a text as
 // the times of the next subtitle, so it becomes an arrow. A subtitle lasts at least a millisecond,
-// because players skip empty ones.
+// because players skip shorter ones.
 func WriteSRT(w io.Writer, segments []Segment) error {
 	var b bytes.Buffer
 	for i, c := range cues(segments) {
@@ -32,17 +32,17 @@ func WriteSRT(w io.Writer, segments []Segment) error {
 	return err
 }
 
-// WriteVTT writes segments as WebVTT (https://www.w3.org/TR/webvtt1). The speaker of each is its
-// voice:
+// WriteVTT writes segments as WebVTT (https://www.w3.org/TR/webvtt1). The speaker is in a voice
+// tag:
 //
 //	WEBVTT
 //
 //	00:00:00.050 --> 00:00:02.300
 //	<v SPEAKER_00>So you came.
 //
-// Like [WriteSRT], it leaves out segments without text and lengthens empty ones.
+// Like [WriteSRT], it leaves out segments without text, and subtitles last at least a millisecond.
 func WriteVTT(w io.Writer, segments []Segment) error {
-	// Otherwise "-->" would begin another cue.
+	// An unescaped "-->" would begin another cue, and "<" a tag.
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	b := bytes.NewBufferString("WEBVTT\n\n")
 	for _, c := range cues(segments) {
@@ -56,13 +56,14 @@ func WriteVTT(w io.Writer, segments []Segment) error {
 	return err
 }
 
-// A cue is a segment as a subtitle. Its text is on one line, because an empty line would end it.
+// A cue is a segment as a subtitle. Its text is on one line, because an empty line would end the
+// subtitle.
 type cue struct {
 	Segment
 	from, to int64 // milliseconds
 }
 
-// cues returns the segments with text, sorted by start: both formats require that.
+// cues returns the segments with text as subtitles, sorted by start as both formats require.
 func cues(segments []Segment) []cue {
 	var cues []cue
 	for _, s := range segments {
@@ -82,7 +83,8 @@ func oneLine(s string) string {
 		"\uFFFD")), " ")
 }
 
-// milliseconds returns a time in milliseconds; 0 for a time before the audio starts, and for NaN.
+// milliseconds converts seconds to milliseconds. It returns 0 for a time before the audio starts,
+// and for NaN.
 func milliseconds(seconds float64) int64 {
 	const most = 1e9 // seconds; 31 years
 	if !(seconds > 0) {
@@ -91,7 +93,8 @@ func milliseconds(seconds float64) int64 {
 	return int64(math.Round(min(seconds, most) * 1000))
 }
 
-// clock returns 01:02:03,004, with more digits for the hours if needed.
+// clock returns a time such as 01:02:03,004, with more digits for the hours if needed. point is the
+// character before the milliseconds.
 func clock(ms int64, point string) string {
 	s := ms / 1000
 	return fmt.Sprintf("%02d:%02d:%02d%s%03d", s/3600, s/60%60, s%60, point, ms%1000)

@@ -8,7 +8,7 @@ type Turn struct {
 	Speaker string  `json:"speaker"`
 }
 
-// Seconds returns how long the turn lasts.
+// Seconds returns how long the turn lasts, in seconds.
 func (t Turn) Seconds() float64 { return t.End - t.Start }
 
 // Count returns how many different speakers the turns have.

@@ -8,27 +8,27 @@ import (
 	"slices"
 )
 
-// Voices recognizes speakers across audio files. A diarization numbers the speakers of each audio
-// anew. Voices gives them the same name in all audio, by the embeddings of their voices.
+// Voices recognizes speakers across audio files by the embeddings of their voices. A diarization
+// numbers the speakers of each audio anew; Voices gives a person the same name in all audio.
 type Voices struct {
 	threshold float64
 	dim       int
 	known     []voice
 }
 
-// A voice is the sum of the embeddings of one speaker, each scaled to length 1. The sum has the
-// same direction as their mean.
+// A voice is a known speaker. sum is the sum of the speaker's embeddings, each scaled to length 1;
+// it has the same direction as their mean.
 type voice struct {
 	name string
 	sum  []float64
 }
 
-// NewVoices returns an empty set of voices. Embeddings belong to different voices if their cosine
-// similarity is below the threshold, between -1 and 1. The documentation of a model says which
-// threshold suits it; 0.5 is usual.
+// NewVoices returns an empty set of voices. Two embeddings can be of the same voice only if their
+// cosine similarity is at least the threshold, between -1 and 1. The documentation of an embedding
+// model says which threshold suits it; 0.5 is usual.
 func NewVoices(threshold float64) *Voices { return &Voices{threshold: threshold} }
 
-// add adds a new voice with a name, or more embeddings to a known one.
+// add adds a sum of embeddings to the voice with a name, or to a new voice if there is none.
 func (v *Voices) add(name string, sum []float64) {
 	at := slices.IndexFunc(v.known, func(k voice) bool { return k.name == name })
 	if at < 0 {
@@ -40,10 +40,11 @@ func (v *Voices) add(name string, sum []float64) {
 	}
 }
 
-// Name gives names to the speakers of one audio. Each comes with the embeddings of their turns and
-// gets the name of the most similar known voice. Two speakers of an audio never get the same voice.
-// A speaker who resembles no known voice gets a new name, SPEAKER_00 and so on. The embeddings are
-// added to the voice.
+// Name returns the names of the speakers of one audio. embeddings has the embeddings of each
+// speaker's turns, by the diarization's label for the speaker. A speaker gets the name of the most
+// similar known voice. Two speakers of an audio never get the same name. A speaker who resembles no
+// known voice gets a new name: SPEAKER_00, SPEAKER_01 and so on. Name adds the embeddings to the
+// voices.
 func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, error) {
 	labels := slices.Sorted(maps.Keys(embeddings))
 	sums := make([][]float64, len(labels))
@@ -63,8 +64,8 @@ func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, err
 		weights[i] = make([]float64, len(v.known))
 		for k := range v.known {
 			if s := cosine(sums[i], v.known[k].sum); s >= v.threshold {
-				// A weight of 0 would mean no pair. The base is large against the differences, so that match
-				// pairs as many as possible.
+				// match leaves out pairs with weight 0. The constant 2 is large compared to the similarities,
+				// so that match makes as many pairs as possible.
 				weights[i][k] = 2 + s
 			}
 		}
@@ -85,7 +86,8 @@ func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, err
 	return names, nil
 }
 
-// direction returns the sum of embeddings, each scaled to length 1.
+// direction returns the sum of embeddings, each scaled to length 1. The error says what is wrong
+// with an embedding.
 func (v *Voices) direction(embeddings [][]float32) ([]float64, error) {
 	if len(embeddings) == 0 {
 		return nil, fmt.Errorf("expected an embedding, found none")
@@ -111,7 +113,7 @@ func (v *Voices) direction(embeddings [][]float32) ([]float64, error) {
 	return sum, nil
 }
 
-// cosine returns the cosine of the angle between a and b, 0 if one of them has length 0.
+// cosine returns the cosine of the angle between a and b, or 0 if one of them is zero.
 func cosine(a, b []float64) float64 {
 	var dot, aa, bb float64
 	for i := range a {
@@ -125,7 +127,8 @@ func cosine(a, b []float64) float64 {
 	return dot / math.Sqrt(aa*bb)
 }
 
-// Rename gives turns the names of their speakers. A speaker without a name keeps the label.
+// Rename returns the turns with the names of their speakers in place of the labels. A speaker
+// without a name keeps the label.
 func Rename(turns []Turn, names map[string]string) []Turn {
 	renamed := slices.Clone(turns)
 	for i := range renamed {

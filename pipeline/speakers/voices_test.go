@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at returns an embedding of some length in the plane of two voices, at an angle in degrees to the
-// first.
+// at returns an embedding of a length in a plane, at an angle in degrees.
 func at(degrees, length float64) []float32 {
 	sin, cos := math.Sincos(degrees * math.Pi / 180)
 	return []float32{float32(length * cos), float32(length * sin)}
@@ -27,7 +26,7 @@ func name(t *testing.T, v *Voices, embeddings map[string][][]float32, want map[s
 }
 
 // TestVoicesOverAudios: two voices keep their names, although the diarization of the next audio
-// numbers them the other way round.
+// numbers the speakers in the opposite order.
 func TestVoicesOverAudios(t *testing.T) {
 	v := NewVoices(0.8) // 37 degrees
 	name(t, v, map[string][][]float32{"0": {at(0, 1), at(4, 10)}, "1": {at(90, 1)}},
@@ -44,23 +43,23 @@ func TestVoicesAreTheirMean(t *testing.T) {
 	v := NewVoices(0.8)
 	name(t, v, map[string][][]float32{"0": {at(0, 1)}, "1": {at(180, 1)}},
 		map[string]string{"0": "SPEAKER_00", "1": "SPEAKER_01"})
-	// Two voices of one audio cannot both be the first. The more similar one is, and the other is
-	// new.
+	// Both speakers resemble the first voice, at 20 and 3 degrees. The more similar one gets its name,
+	// and the other a new one.
 	name(t, v, map[string][][]float32{"0": {at(20, 1)}, "1": {at(3, 1)}},
 		map[string]string{"0": "SPEAKER_02", "1": "SPEAKER_00"})
-	// The known voice is the mean of 0, 3 and this one. The next is 38 degrees from the first and
-	// 36 from the mean.
+	// This speaker becomes part of the first voice, the mean of 0, 3 and -10 degrees. The next speaker
+	// is 38 degrees from 0, but 36 from the mean.
 	name(t, v, map[string][][]float32{"0": {at(-10, 1)}}, map[string]string{"0": "SPEAKER_00"})
 	name(t, v, map[string][][]float32{"0": {at(-38, 1)}}, map[string]string{"0": "SPEAKER_00"})
 }
 
-// TestVoicesPairAll: both voices can be paired if one takes the voice that is a little less
-// similar.
+// TestVoicesPairAll: if the speaker who is most similar to a voice takes the other voice, both
+// speakers get one.
 func TestVoicesPairAll(t *testing.T) {
 	v := NewVoices(0.8)
 	name(t, v, map[string][][]float32{"a": {at(0, 1)}, "b": {at(40, 1)}},
 		map[string]string{"a": "SPEAKER_00", "b": "SPEAKER_01"})
-	// x is 30 and 10 degrees away from them, y 70 and 30.
+	// From the two voices, x is 30 and 10 degrees away, y 70 and 30.
 	name(t, v, map[string][][]float32{"x": {at(30, 1)}, "y": {at(70, 1)}},
 		map[string]string{"x": "SPEAKER_00", "y": "SPEAKER_01"})
 }
@@ -86,7 +85,7 @@ func TestVoicesSayWhatIsWrong(t *testing.T) {
 		!strings.Contains(err.Error(), "3 numbers, found 2") {
 		t.Errorf("found %v", err)
 	}
-	// After an error, the voices still work.
+	// After an error, the voices can still be used.
 	name(t, fresh, map[string][][]float32{"0": {{1}}}, map[string]string{"0": "SPEAKER_00"})
 }
 

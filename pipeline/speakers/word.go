@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Segment is a stretch of a transcript that was said in one go. Times are seconds from the start
-// of the audio.
+// A Segment is a piece of a transcript, usually a sentence or a phrase. Times are seconds from the
+// start of the audio.
 type Segment struct {
 	Start   float64 `json:"start"`
 	End     float64 `json:"end"`
@@ -27,20 +27,23 @@ type Word struct {
 	Speaker     string  `json:"speaker,omitempty"`
 }
 
-// A Token is a word or part of a word from a speech model. Its text may end inside a character.
+// A Token is a word or a part of a word from a speech model. Its text may end in the middle of a
+// character's bytes.
 type Token struct {
 	Text        string
 	Start, End  float64 // seconds
 	Probability float64
 }
 
-// JoinTokens joins tokens to words. It does what Whisper's split_to_word_tokens and its merging of
-// punctuation do (openai/whisper, whisper/tokenizer.py). A word begins with a blank. Scripts
-// without blanks between words (Chinese, Japanese, Thai, Lao, Burmese) begin one at every token of
-// whole characters. Punctuation belongs to the word before it, an opening bracket to the word after
-// it. Leave out the model's control tokens, such as times.
+// JoinTokens joins tokens to words, as Whisper's split_to_word_tokens and its merging of
+// punctuation do (openai/whisper, whisper/tokenizer.py). A token that begins with a blank begins a
+// word. In scripts without blanks between words (Chinese, Japanese, Thai, Lao, Burmese), every
+// token of whole characters begins one. Punctuation belongs to the word before it, an opening
+// bracket to the word after it. The tokens must not include the model's control tokens, such as
+// times.
 //
-// Bytes that are not UTF-8 become U+FFFD. A word that ends before it starts becomes empty in time.
+// Bytes that are not UTF-8 become U+FFFD. If a word would end before it starts, its end becomes its
+// start.
 func JoinTokens(tokens []Token) []Word {
 	var words []Word
 	units := wholeCharacters(tokens)
@@ -62,7 +65,7 @@ func JoinTokens(tokens []Token) []Word {
 	return words
 }
 
-// A unit is one or more tokens; its probability is their sum.
+// A unit is one or more tokens of a word; its Probability is the sum of theirs.
 type unit struct {
 	Token
 	tokens int
@@ -75,7 +78,8 @@ func (u *unit) join(next unit) {
 	u.tokens += next.tokens
 }
 
-// wholeCharacters joins tokens that end inside a character with those that hold the rest of it.
+// wholeCharacters joins a token that ends in the middle of a character with the tokens that have
+// the rest of it.
 func wholeCharacters(tokens []Token) []unit {
 	var units []unit
 	for _, t := range tokens {
@@ -91,7 +95,7 @@ func wholeCharacters(tokens []Token) []unit {
 	return units
 }
 
-// endsAmid reports whether text ends inside a character.
+// endsAmid reports whether text ends in the middle of a character's bytes.
 func endsAmid(text string) bool {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(text[i]) {
@@ -101,7 +105,7 @@ func endsAmid(text string) bool {
 	return false
 }
 
-// beginsWord reports whether text begins another word after the word so far.
+// beginsWord reports whether text begins a new word, given the text soFar of the word before it.
 func beginsWord(soFar, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	last, _ := utf8.DecodeLastRuneInString(soFar)
@@ -115,7 +119,8 @@ func beginsWord(soFar, text string) bool {
 		unicode.Ps, unicode.Pi)
 }
 
-// unspaced are the scripts of the languages that Whisper splits at every character.
+// unspaced are the scripts without blanks between words; Whisper splits their languages at every
+// character.
 var unspaced = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai,
 	unicode.Lao, unicode.Myanmar,

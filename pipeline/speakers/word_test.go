@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tokens returns the parts of the text, divided by "|". Each has a length of a second and a
-// probability of 0.5.
+// tokens returns the parts of text between "|" as tokens. Each lasts a second and has a probability
+// of 0.5.
 func tokens(text string) []Token {
 	var tokens []Token
 	for i, part := range strings.Split(text, "|") {
@@ -70,8 +70,8 @@ func TestJoinTokensTimes(t *testing.T) {
 	}
 }
 
-// TestJoinTokensKeepsText: the words have the text of the tokens, except blanks at the ends and
-// bytes that are not UTF-8.
+// TestJoinTokensKeepsText: the words together have the text of the tokens, except blanks at the
+// ends and bytes that are not UTF-8.
 func TestJoinTokensKeepsText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{

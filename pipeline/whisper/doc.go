@@ -5,7 +5,7 @@
 //	defer model.Close()
 //	transcript, err := model.Transcribe(ctx, pcm, whisper.Options{Language: "en", Threads: 2})
 //
-// It needs the library, so it is built only with the tag "whisper"; ci/native.sh fetches the
-// library. A failed assertion in the library aborts the process. Use this package in a process that
-// may die.
+// The package needs the library whisper.cpp, so it is built only with the tag "whisper";
+// ci/native.sh fetches the library. A failed assertion in the library aborts the process, so use
+// this package in a process that may die.
 package whisper

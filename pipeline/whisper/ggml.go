@@ -12,8 +12,8 @@ package whisper
 #include <whisper.h>
 #include <ggml-backend.h>
 
-// Whisper's log goes to stderr or nowhere. The first error of an operation is kept in both cases:
-// the functions return only NULL, and later errors only repeat that something failed.
+// whisper.cpp's log goes to stderr, or nowhere. In both cases the first error of an operation is
+// kept: the functions return only NULL, and later errors only repeat that something failed.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char first_error[512];
 static bool verbose;
@@ -81,12 +81,12 @@ type Device struct {
 // Version returns the version of whisper.cpp.
 func Version() string { return C.GoString(C.whisper_version()) }
 
-// Init loads ggml's backends and returns their devices. With verbose, whisper.cpp's log goes to
-// stderr, otherwise nowhere. Only the first call has an effect.
+// Init loads ggml's backends and returns the devices that they can use. With verbose, whisper.cpp's
+// log goes to stderr, otherwise nowhere. Only the first call has an effect.
 //
-// If the backends are plugins, they are in the folder that WHISPER_BACKENDS names in the
-// environment, or beside the library. Init creates the context of each GPU, so that it does not
-// count as a file's memory: it stays until the process ends.
+// If the backends are plugins, they are in the folder that the environment variable
+// WHISPER_BACKENDS names, or beside the library. Init creates the context of each GPU. The context
+// stays until the process ends, and so it does not count as the memory of a file.
 func Init(verbose bool) ([]Device, error) { return initOnce(verbose) }
 
 var initOnce = func() func(bool) ([]Device, error) {
@@ -102,7 +102,7 @@ var initOnce = func() func(bool) ([]Device, error) {
 }()
 
 func initialize(verbose bool) ([]Device, error) {
-	// On an abort ggml would start a debugger on its own process. It can hang if nobody watches.
+	// When ggml aborts, it would start a debugger on its own process, which can hang.
 	if err := os.Setenv("GGML_NO_BACKTRACE", "1"); err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func initialize(verbose bool) ([]Device, error) {
 	for i := range C.ggml_backend_dev_count() {
 		device := C.ggml_backend_dev_get(i)
 		var props C.struct_ggml_backend_dev_props
-		// Asking for free memory creates the GPU's context.
+		// This asks for the free memory, and so creates the GPU's context.
 		C.ggml_backend_dev_get_props(device, &props)
 		devices = append(devices, Device{
 			Name:        C.GoString(props.name),
@@ -133,8 +133,9 @@ func initialize(verbose bool) ([]Device, error) {
 	return devices, nil
 }
 
-// backends returns the folder of the backend plugins: a "backends*" in ggml/ beside the library, as
-// distributions have it, or the library's own folder, as its build leaves it.
+// backends returns the folder of the backend plugins: WHISPER_BACKENDS if it is set; a "backends*"
+// in ggml/ beside the library, as distributions have it; or the library's own folder, as the
+// library's build leaves it.
 func backends() string {
 	if folder := os.Getenv("WHISPER_BACKENDS"); folder != "" {
 		return folder
@@ -151,10 +152,11 @@ func backends() string {
 	return folder
 }
 
-// ErrOutOfMemory is in the error of an operation for which ggml found no memory.
+// ErrOutOfMemory is wrapped by the error of an operation for which ggml found no memory.
 var ErrOutOfMemory = errors.New("out of memory")
 
-// Alloc takes n bytes of the device's memory and writes them once. Call free to release them.
+// Alloc allocates n bytes on the device and writes them once, so that they take memory. Call free
+// to release them.
 func (d Device) Alloc(n int64) (free func(), err error) {
 	logError()
 	buffer := C.buffer(d.ggml, C.size_t(n))
@@ -165,20 +167,21 @@ func (d Device) Alloc(n int64) (free func(), err error) {
 	return func() { C.ggml_backend_buffer_free(buffer) }, nil
 }
 
-// logError returns the first error that whisper.cpp logged since the last call, or "".
+// logError returns the first error that whisper.cpp logged since the last call of logError, or "".
 func logError() string {
 	var text [512]C.char
 	C.take_error(&text[0], C.size_t(len(text)))
 	return strings.TrimSpace(C.GoString(&text[0]))
 }
 
-// explain adds whisper.cpp's own message to an error of the bindings.
+// explain adds the error that whisper.cpp logged to an error of its Go bindings. If memory ran out,
+// the result wraps ErrOutOfMemory.
 func explain(err error) error {
 	text := logError()
 	if text == "" {
 		return err
 	}
-	// The messages of CUDA, of a backend's buffer, and of ggml_aligned_malloc.
+	// These are the messages of CUDA, of a backend's buffer, and of ggml_aligned_malloc.
 	if strings.Contains(text, "out of memory") || strings.Contains(text, "failed to allocate") ||
 		strings.Contains(text, "insufficient memory") {
 		return fmt.Errorf("%w: %w: %s", err, ErrOutOfMemory, text)

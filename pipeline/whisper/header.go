@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// header is the beginning of a model file, little-endian: whisper_model_load in whisper.cpp's
-// src/whisper.cpp.
+// header is the beginning of a model file, in little-endian order, as whisper_model_load in
+// whisper.cpp's src/whisper.cpp reads it.
 type header struct {
 	Magic                                            [4]byte
 	Vocabulary                                       int32
@@ -20,13 +20,14 @@ type header struct {
 	Mels, Format                                     int32
 }
 
-// magic is GGML_FILE_MAGIC, 0x67676d6c.
+// magic are the first four bytes of a model file: GGML_FILE_MAGIC, 0x67676d6c in little-endian
+// order.
 var magic = [4]byte{'l', 'm', 'g', 'g'}
 
-// checkFile refuses files that whisper.cpp would trust: it computes allocations from the sizes in
-// the header without comparing them with the file, it takes a file without tensors for one of its
-// tests, and it does not see that a file ends inside the last tensor. whisper.cpp reports
-// everything else itself.
+// checkFile refuses damaged model files that whisper.cpp would accept. whisper.cpp computes
+// allocations from the sizes in the header without comparing them with the file. It takes a file
+// without tensors for one of its tests. And it does not see that a file ends inside the last
+// tensor. whisper.cpp itself reports everything else.
 func checkFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,13 +82,14 @@ func checkHeader(r io.Reader, size int64) error {
 				"download it again", n.name, n.most, n.value)
 		}
 	}
-	// ggml_ftype_to_ggml_type in ggml.c aborts for others. The thousands are a version of the
-	// format.
+	// ggml_ftype_to_ggml_type in ggml.c aborts the process for other formats. The thousands are a
+	// version number of the format.
 	if f := h.Format % 1000; f < 0 || f > 26 || f >= 4 && f <= 6 {
 		return fmt.Errorf("expected a format of weights that ggml knows, found ftype %d; the "+
 			"file is damaged, copy or download it again", h.Format)
 	}
-	// The vectors of the tokens alone, at two bits a weight, which is ggml's smallest format.
+	// The file must at least have the embeddings of all tokens. In ggml's smallest format a weight
+	// takes two bits, so four weights take a byte.
 	if least := int64(h.Vocabulary) * int64(h.TextState) / 4; size < least {
 		return fmt.Errorf("expected %d bytes or more for the vectors of %d tokens, found %d; the "+
 			"file is cut off, copy or download it again",

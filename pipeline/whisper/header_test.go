@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestLoadRefusesOtherFiles: a file that is not a whisper.cpp model gives an error, wherever it is
-// cut off and whatever its numbers are. It does not end the process.
+// TestLoadRefusesOtherFiles: a file that is not a whisper.cpp model gives an error and does not end
+// the process, wherever the file is cut off and whatever its numbers are.
 func TestLoadRefusesOtherFiles(t *testing.T) {
 	initHere(t)
 	whole, err := os.ReadFile(model)

@@ -9,16 +9,17 @@ import (
 	"io"
 )
 
-// blocks are the block sizes of ggml's types in a model file: weights, and the bytes they take
-// (ggml-common.h).
+// blocks has, for each of ggml's types in a model file, how many weights a block has and how many
+// bytes it takes (ggml-common.h).
 var blocks = map[int32]struct{ weights, bytes int64 }{
 	0: {1, 4}, 1: {1, 2}, 30: {1, 2}, // F32, F16, BF16
 	2: {32, 18}, 3: {32, 20}, 6: {32, 22}, 7: {32, 24}, 8: {32, 34}, // Q4_0, Q4_1, Q5_0, Q5_1, Q8_0
 	10: {256, 84}, 11: {256, 110}, 12: {256, 144}, 13: {256, 176}, 14: {256, 210}, // Q2_K to Q6_K
 }
 
-// checkTensors refuses a file that ends in the middle of a tensor. whisper.cpp does not check that
-// for the last tensor. checkTensors leaves whatever it cannot follow to whisper.cpp.
+// checkTensors refuses a model file of size bytes that ends in the middle of a tensor; whisper.cpp
+// does not check the last tensor. At a tensor of a kind that it does not know, it returns nil and
+// leaves the rest to whisper.cpp.
 func checkTensors(f io.ReaderAt, size int64) error {
 	cut := fmt.Errorf("ends after %d bytes in the middle of its data; the file is cut off, copy "+
 		"or download it again", size)
@@ -36,7 +37,7 @@ func checkTensors(f io.ReaderAt, size int64) error {
 		_, err := r.Discard(int(n))
 		return err
 	}
-	// The filters come first, then the vocabulary.
+	// The mel filters come first, then the vocabulary.
 	bands, _ := number()
 	bins, _ := number()
 	if skip(4*int64(bands)*int64(bins)) != nil {

@@ -20,7 +20,8 @@ type Model struct{ model binding.Model }
 
 // Options of a transcription.
 type Options struct {
-	// "en"; "auto" detects it. An English-only model accepts both and transcribes English.
+	// Language is the language of the audio, such as "en"; "auto" detects it. An English-only model
+	// accepts these two and transcribes English.
 	Language string
 	Threads  int
 }
@@ -31,7 +32,7 @@ type Transcript struct {
 	Segments []speakers.Segment `json:"segments"`
 }
 
-// Load reads a model in ggml format. Call [Init] first, and Close the model after use.
+// Load reads a model in ggml format. Call [Init] first, and Close after use.
 func Load(path string) (*Model, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func Load(path string) (*Model, error) {
 // Close frees the model. Do not use it afterwards; closing it again does nothing.
 func (m *Model) Close() error { return m.model.Close() }
 
-// CheckLanguage returns an error if the model does not know a language.
+// CheckLanguage returns an error if the model does not know the language.
 func (m *Model) CheckLanguage(language string) error {
 	_, err := m.context(language)
 	return err
@@ -71,7 +72,7 @@ func (m *Model) context(language string) (binding.Context, error) {
 	return c, nil
 }
 
-// Transcribe transcribes mono audio of 16 kHz. When ctx is canceled it stops before the next window
+// Transcribe transcribes mono audio of 16 kHz. If ctx is canceled, it stops before the next window
 // of 30 s and returns the cause.
 func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Transcript, error) {
 	if len(pcm) == 0 {
@@ -86,7 +87,7 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 	logError()
 	goOn := func() bool { return ctx.Err() == nil }
 	err = c.Process(pcm, goOn, nil, nil)
-	// If it was canceled, whisper.cpp returns what it has so far without an error.
+	// If ctx was canceled, whisper.cpp returns what it has so far without an error.
 	if cause := context.Cause(ctx); cause != nil {
 		return Transcript{}, cause
 	} else if err != nil {
@@ -110,9 +111,9 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 	}
 }
 
-// words returns a segment's words. whisper.cpp spreads the tokens evenly over the time between the
-// model's time stamps and then moves them to where the audio is loud. A few end outside the
-// segment.
+// words returns the words of a segment. whisper.cpp spreads the tokens evenly over the time between
+// the model's time stamps and then moves them to where the audio is loud. A few tokens end up
+// outside the segment; words moves them to its start or end.
 func words(c binding.Context, s binding.Segment) []speakers.Word {
 	within := func(t time.Duration) float64 { return min(max(t, s.Start), s.End).Seconds() }
 	var tokens []speakers.Token

@@ -16,7 +16,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// model is a file with the tiny model, made once.
+// model is the path of the tiny model, a file that the tests make once.
 var model string
 
 func TestMain(m *testing.M) {
@@ -62,8 +62,8 @@ func TestInitFindsDevices(t *testing.T) {
 	}
 }
 
-// TestTranscribeFreesItsMemory loads a real model and computes with it. All its memory is freed
-// again.
+// TestTranscribeFreesItsMemory: after a real model was loaded, used and closed, all its memory is
+// free again.
 func TestTranscribeFreesItsMemory(t *testing.T) {
 	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {
@@ -117,7 +117,7 @@ func TestTranscribeFreesItsMemory(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Errorf("closing again: %v", err)
 		}
-		// Libraries keep memory that they set up in the first round.
+		// The first round does not count: libraries keep memory that they set up then.
 		if left := allocated() - before; left > 64<<10 {
 			t.Errorf("round %d: %d of %d bytes were not freed", round, left, during-before)
 		}
