@@ -32,9 +32,10 @@ func Check(path string, kind Kind) error {
 	return err
 }
 
-// properties are the facts about a checked model that its use needs.
+// properties are what the checks found out about a model and its use needs.
 type properties struct {
-	// In samples: the window of the segmentation model, and the step from one frame to the next.
+	// The length of the segmentation model's window, and the step from one frame to the next, in
+	// samples.
 	window, frame int
 	speakers      int // at most so many in a window
 	classes       int // classes of a frame
@@ -45,15 +46,16 @@ type properties struct {
 	output int    // index of the output that is used
 }
 
-// limits are the highest versions that an ONNX Runtime accepts.
+// limits are the highest versions of the ONNX format that a version of ONNX Runtime accepts.
 type limits struct {
 	version   string
 	ir, opset int64 // 0 if no limit is known
 }
 
-// limitsOf returns the limits of a version of ONNX Runtime, by the ONNX release that it implements
-// (docs/Versioning.md in github.com/microsoft/onnxruntime and in github.com/onnx/onnx). Releases
-// newer than this table have no limits here. Older ones were not tried.
+// limitsOf returns the limits of a version of ONNX Runtime. They follow from the ONNX release that
+// it implements (docs/Versioning.md in github.com/microsoft/onnxruntime and in
+// github.com/onnx/onnx). Versions newer than this table have no limits here. Versions before 1.17
+// get the limits of 1.17.
 func limitsOf(version string) limits {
 	minor := 0
 	if major, rest, ok := strings.Cut(version, "."); ok && major == "1" {
@@ -69,13 +71,14 @@ func limitsOf(version string) limits {
 	return limits{version, 9, 20}
 }
 
-// scripts are the export scripts for each kind of model.
+// scripts has sherpa-onnx's export scripts for each kind of model, for messages.
 var scripts = map[Kind]string{
 	Segmentation: "scripts/pyannote/segmentation",
 	Embedding:    "scripts/wespeaker, scripts/3dspeaker or scripts/nemo/speaker-verification",
 }
 
-// inspect checks the file at path.
+// inspect checks the model file at path and returns the model's properties. most are the highest
+// versions that ONNX Runtime accepts.
 func inspect(path string, kind Kind, most limits) (properties, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -100,7 +103,7 @@ func inspect(path string, kind Kind, most limits) (properties, error) {
 	return p, nil
 }
 
-// judge checks a file of size bytes.
+// judge checks a model file of size bytes and returns the model's properties.
 func judge(file io.ReaderAt, size int64, kind Kind, most limits) (properties, error) {
 	m, err := readModel(file, size)
 	if bad, ok := errors.AsType[*malformed](err); ok {
@@ -137,7 +140,7 @@ func (c *check) wrong(format string, args ...any) {
 	c.mistakes = append(c.mistakes, fmt.Errorf(format, args...))
 }
 
-// header checks what must hold for every model.
+// header checks what every model must have: a graph, and versions that ONNX Runtime accepts.
 func (c *check) header(most limits) {
 	if !c.graph {
 		c.wrong("graph: expected one, found none")
@@ -156,7 +159,7 @@ func (c *check) header(most limits) {
 		c.wrong("opset: expected at most %d, which ONNX Runtime %s knows, found %d", most.opset,
 			most.version, c.opset)
 	}
-	// Files of IR 3 list weights as inputs. Those inputs need not be given.
+	// Files of IR version 3 list weights as inputs too. The caller need not give those.
 	c.inputs = slices.DeleteFunc(slices.Clone(c.inputs), func(v value) bool {
 		_, ok := c.weights[v.name]
 		return ok
@@ -164,7 +167,8 @@ func (c *check) header(most limits) {
 	c.connected()
 }
 
-// connected checks that every node and output gets its inputs.
+// connected checks that something gives each input of a node and each output: a node, a weight or
+// an input of the model.
 func (c *check) connected() {
 	there := func(name string) bool {
 		_, isWeight := c.weights[name]
@@ -192,8 +196,8 @@ func (c *check) connected() {
 	}
 }
 
-// number returns a number from the metadata and checks its range. sherpa-onnx reads it with atoi,
-// which reads "16k" as 16.
+// number returns a number from the metadata and checks its range. A text such as "16k" is a
+// mistake, although sherpa-onnx would read it as 16 with atoi.
 func (c *check) number(key string, least, most int) int {
 	text, ok := c.metadata[key]
 	if !ok || text == "" {
@@ -219,7 +223,7 @@ func between(least, most int) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-// word returns a word from the metadata and checks that it is one of the given words, if any.
+// word returns a word from the metadata. If oneOf has words, it must be one of them.
 func (c *check) word(key string, oneOf ...string) string {
 	text, ok := c.metadata[key]
 	switch {
@@ -242,11 +246,11 @@ func list(words []string) string {
 	return " of " + strings.Join(words, ", ")
 }
 
-// Element types of TensorProto.
+// The element types in ONNX's TensorProto that models use here.
 const floatType, int64Type = 1, 7
 
-// tensor checks an input or an output against a shape. A dimension that one of the two leaves open
-// fits any.
+// tensor checks that an input or an output has this element type and shape. A dimension that the
+// file or shape leaves open fits any.
 func (c *check) tensor(role string, v value, element int64, shape ...int64) {
 	if v.element != element {
 		c.wrong("%s %q: expected elements of type %s, found %s", role, v.name, elementName(element),
@@ -277,7 +281,7 @@ func elementName(element int64) string {
 	return strconv.FormatInt(element, 10)
 }
 
-// dimensions prints a shape; * is any size.
+// dimensions prints a shape for messages, such as [1, *, 80]; * is any size.
 func dimensions(shape []int64) string {
 	words := make([]string, len(shape))
 	for i, n := range shape {

@@ -10,7 +10,7 @@ import (
 	"vramsoak/fixtures"
 )
 
-// saved writes a file and returns its path.
+// saved writes content to a file and returns its path.
 func saved(t testing.TB, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.onnx")
@@ -40,7 +40,7 @@ func TestCheckAcceptsTheExportScriptsFiles(t *testing.T) {
 			})},
 		{"the same of fixed length", Segmentation, changed(pyannoteFile(), func(f *file) {
 			f.inputs = []port{{"x", 1, []any{1, 1, 160000}}}
-			// 589 frames: the export script asserts them.
+			// The export script asserts that the model has 589 frames.
 			f.outputs = []port{{"y", 1, []any{1, 589, 7}}}
 		})},
 		{"one class a speaker", Segmentation, changed(pyannoteFile(), func(f *file) {
@@ -76,8 +76,8 @@ func TestCheckAcceptsTheExportScriptsFiles(t *testing.T) {
 	}
 }
 
-// TestCheckTakesTheLastOfAKey: a metadata script that runs twice leaves every key twice. The last
-// one counts.
+// TestCheckTakesTheLastOfAKey: if a metadata script runs twice, the file has every key twice. The
+// last value counts.
 func TestCheckTakesTheLastOfAKey(t *testing.T) {
 	entry := func(value string) bytes {
 		return bytes{}.sub(14, bytes{}.text(1, "output_dim").text(2, value))
@@ -378,8 +378,8 @@ func TestLimitsFollowTheRuntime(t *testing.T) {
 	}
 }
 
-// FuzzCheck: arbitrary bytes get a verdict, and the properties of a file that passes are fit to
-// compute with.
+// FuzzCheck: Check accepts or refuses arbitrary bytes without a panic, and the properties of an
+// accepted file are in range.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []file{
 		pyannoteFile(), wespeakerFile(), threeDSpeakerFile(),

@@ -18,8 +18,9 @@ type Config struct {
 	Segmentation string // path of the segmentation model
 	Embedding    string // path of the embedding model
 	Speakers     int    // number of speakers; 0 if unknown
-	// Threshold is used if the number of speakers is unknown. It is the largest cosine distance within
-	// a cluster, 0 to 2: a larger threshold gives fewer speakers. 0 means 0.5.
+	// Threshold is used if the number of speakers is unknown. It is the largest cosine distance
+	// between the voices that count as one speaker, 0 to 2: a larger threshold gives fewer speakers. 0
+	// means 0.5.
 	Threshold float64
 	Threads   int    // threads on the CPU; 0 means 1
 	Provider  string // cpu or cuda; "" means cpu
@@ -31,7 +32,7 @@ func (c Config) inspect() (segmentation, embedding properties, err error) {
 	return segmentation, embedding, errors.Join(c.Validate(), err1, err2)
 }
 
-// Validate reports every mistake in the configuration at once, except those of the models: see
+// Validate reports every mistake in the configuration at once, except mistakes in the models: see
 // [Check] and [Try].
 func (c Config) Validate() error {
 	var errs []error
@@ -46,23 +47,24 @@ func (c Config) Validate() error {
 	return errors.Join(append(errs, c.Embedder().validate())...)
 }
 
-// maxSpeakers is more than any recording has.
+// maxSpeakers limits Config.Speakers. No recording has so many.
 const maxSpeakers = 1000
 
-// Embedder returns the configuration of the embedding alone.
+// Embedder returns the configuration of an [Embedder] with the same embedding model.
 func (c Config) Embedder() EmbedderConfig {
 	return EmbedderConfig{Model: c.Embedding, Threads: c.Threads, Provider: c.Provider}
 }
 
-// A Diarizer is a pair of loaded models. It diarizes one recording at a time.
+// A Diarizer is a segmentation model and an embedding model that are loaded. It diarizes one
+// recording at a time.
 type Diarizer struct {
 	engine     *sherpa.OfflineSpeakerDiarization
 	properties properties
 	speakers   int
 }
 
-// Turns shorter than minTurn are dropped; pauses of a speaker shorter than minPause are closed.
-// They are in seconds, sherpa-onnx's defaults.
+// The shortest turn and the shortest pause between turns of a speaker, in seconds: shorter turns
+// are dropped, and shorter pauses become part of the turn. Both are sherpa-onnx's defaults.
 const minTurn, minPause = 0.3, 0.5
 
 // Open checks the models and loads them. Close the Diarizer after use.
@@ -104,10 +106,11 @@ func Open(c Config) (*Diarizer, error) {
 	return &Diarizer{engine, p, c.Speakers}, nil
 }
 
-// clusters returns how many clusters to ask sherpa-onnx for. For one speaker it returns 2, and
-// turns later makes one speaker of the two: with a single cluster, sherpa-onnx 1.12.20 writes
-// beyond an array when the segmentation hears two speakers at once (TopkIndex, fixed in its pull
-// request 3628). If the number of speakers is unknown, clustering may still find one cluster.
+// clusters returns the number of clusters to request from sherpa-onnx. For one speaker it returns
+// 2, and turns later joins the two: with a single cluster, sherpa-onnx 1.12.20 writes beyond an
+// array when the segmentation hears two speakers at once (TopkIndex, fixed in its pull request
+// 3628). If the number of speakers is unknown, the result is 0, and clustering may still find one
+// cluster.
 func clusters(speakers int) int {
 	if speakers == 1 {
 		return 2
@@ -144,8 +147,8 @@ func (d *Diarizer) Diarize(samples []float32) ([]speakers.Turn, error) {
 	segments := d.engine.Process(d.pad(samples, 1))
 	if d.speakers > 1 && len(samples) <= d.properties.window &&
 		countSpeakers(segments) > d.speakers {
-		// sherpa-onnx clusters speakers only if there are at least two windows. With a single window it
-		// ignores the number of speakers that was asked for.
+		// With a single window, sherpa-onnx ignores the requested number of speakers, because it clusters
+		// speakers only if there are at least two windows.
 		segments = d.engine.Process(d.pad(samples, 2))
 	}
 	return turns(segments, d.speakers == 1, seconds(len(samples))), nil
@@ -156,19 +159,19 @@ func seconds(samples int) float64 { return float64(samples) / sampleRate }
 // shift returns the number of samples between the starts of two windows.
 func (d *Diarizer) shift() int { return int(0.1 * float64(d.properties.window)) }
 
-// longest returns the most samples that can be diarized. sherpa-onnx counts the pairs of voices in
-// 32 bits, with one voice for each speaker in each window.
+// longest returns the largest number of samples that can be diarized. sherpa-onnx counts the pairs
+// of voices in 32 bits, with one voice for each speaker in each window.
 func (d *Diarizer) longest() int {
 	const voices = 46340 // 46341 x 46340 is more than 2^31 - 1
 	windows := voices/d.properties.speakers - 1
 	return min(d.properties.window+windows*d.shift(), math.MaxInt32/2)
 }
 
-// pad returns the samples followed by silence to the end of a window, with at least as many windows
-// as asked for.
+// pad returns the samples followed by silence to the end of a window. There are at least as many
+// windows as requested.
 //
 // sherpa-onnx pads too, but then ignores the padding when it computes embeddings. If a model hears
-// a voice only in the padding, for ten frames, sherpa-onnx ends the process.
+// a voice for ten frames in the padding and nowhere else, sherpa-onnx ends the process.
 func (d *Diarizer) pad(samples []float32, windows int) []float32 {
 	n := max(len(samples), d.properties.window+(windows-1)*d.shift())
 	if rest := (n - d.properties.window) % d.shift(); rest > 0 {
@@ -190,8 +193,8 @@ func countSpeakers(segments []sherpa.OfflineSpeakerDiarizationSegment) int {
 	return len(seen)
 }
 
-// turns returns the segments within the first end seconds, as one speaker's if there is only one.
-// Segments are sorted by start.
+// turns returns the segments of sherpa-onnx, which are sorted by start, as turns. It cuts them at
+// the end of the audio, in seconds. With one, all turns are of one speaker.
 func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool,
 	end float64,
 ) []speakers.Turn {
@@ -218,16 +221,16 @@ func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool,
 	return list
 }
 
-// milliseconds rounds a time to milliseconds, which is finer than a model's frames. A float32 has
-// no more digits after an hour.
+// milliseconds rounds a time in seconds to milliseconds. That is finer than a model's frames, and
+// the precision of a float32 after an hour.
 func milliseconds(t float32) float64 { return math.Round(float64(t)*1000) / 1000 }
 
-// loudest is far above audio that is scaled to 1. The sum of squares of louder audio does not fit
-// into a float32.
+// loudest is the largest sample that is accepted, far above the usual range of -1 to 1. The sum of
+// squares of larger samples may not fit into a float32.
 const loudest = 1000
 
-// checkSamples refuses samples that the models turn into infinities. Clustering throws an exception
-// on them, which ends the process.
+// checkSamples refuses samples from which the models would compute infinities. With these,
+// sherpa-onnx's clustering throws an exception, which ends the process.
 func checkSamples(samples []float32) error {
 	for i, v := range samples {
 		if !(v >= -loudest && v <= loudest) {

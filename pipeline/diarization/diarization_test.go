@@ -15,7 +15,7 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// models is a folder with the tiny models, made once.
+// models is a folder with the tiny models, which the tests make once.
 var models string
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,8 @@ func open(t *testing.T, c Config) *Diarizer {
 	return d
 }
 
-// batch writes audio files and reads them back.
+// batch writes audio files as spec describes them. It returns their manifest and the samples of
+// each.
 func batch(t *testing.T, spec fixtures.AudioSpec) (audio.Manifest, [][]float32) {
 	t.Helper()
 	dir := t.TempDir()
@@ -74,8 +75,8 @@ func batch(t *testing.T, spec fixtures.AudioSpec) (audio.Manifest, [][]float32) 
 	return m, files
 }
 
-// right returns the fraction of the time, in frames of 10 ms, in which exactly the right speakers
-// are found. It exchanges the speakers' names if that is better.
+// right returns the fraction of the time, in frames of 10 ms, in which found has exactly the
+// speakers of truth. It exchanges the names of the two speakers if that gives a higher fraction.
 func right(t *testing.T, truth, found []speakers.Turn, end float64) float64 {
 	t.Helper()
 	names := map[string]string{}
@@ -152,8 +153,8 @@ func TestDiarizeOfLittle(t *testing.T) {
 	}
 }
 
-// TestTurnsLieWithinTheAudio: a file that is cut in the middle of a word has turns that end with
-// the audio, wherever the cut lies in a window.
+// TestTurnsLieWithinTheAudio: if a file is cut in the middle of a word, its turns end with the
+// audio, wherever the cut lies in a window.
 func TestTurnsLieWithinTheAudio(t *testing.T) {
 	d := open(t, config())
 	_, voices := batch(t, fixtures.AudioSpec{Count: 1, MinSeconds: 14, MaxSeconds: 14, Seed: 4})
@@ -179,7 +180,7 @@ func TestTurnsLieWithinTheAudio(t *testing.T) {
 	}
 }
 
-// one returns the audio with silence where B speaks.
+// one returns the audio with silence where speaker B speaks.
 func one(f audio.ManifestFile, samples []float32) []float32 {
 	alone := append([]float32(nil), samples...)
 	for _, turn := range f.Turns {
@@ -206,7 +207,7 @@ func TestDiarizeOneSpeaker(t *testing.T) {
 	}
 }
 
-// TestSpeakersAreNotMoreThanAskedFor: if one speaker is asked for, turns do not overlap, and pauses
+// TestSpeakersAreNotMoreThanAskedFor: if one speaker is requested, turns do not overlap, and pauses
 // of less than half a second do not end a turn.
 func TestSpeakersAreNotMoreThanAskedFor(t *testing.T) {
 	c := config()
@@ -232,8 +233,8 @@ func TestSpeakersAreNotMoreThanAskedFor(t *testing.T) {
 	}
 }
 
-// TestVoicesAtOnce has two voices at once, with one speaker asked for or found. Frames then have
-// two speakers, but there is only one cluster.
+// TestVoicesAtOnce: two voices speak at once, but one speaker is requested or found. Frames then
+// have two speakers, although there is only one cluster.
 func TestVoicesAtOnce(t *testing.T) {
 	_, files := batch(t, fixtures.AudioSpec{Count: 2, MinSeconds: 20, MaxSeconds: 20, Seed: 5})
 	both := make([]float32, len(files[0]))
@@ -270,7 +271,7 @@ func TestDiarizeRefuses(t *testing.T) {
 			t.Errorf("%g: found %v", v, err)
 		}
 	}
-	// 15446 windows of 3 speakers are 46338 voices. More would have more pairs than 32 bits can
+	// 15446 windows of 3 speakers are 46338 voices. More voices would have more pairs than 32 bits can
 	// count. The last window begins 15445 s after the first.
 	if got := d.longest(); got != (10+15445)*sampleRate {
 		t.Errorf("the longest audio has %d samples", got)
@@ -295,7 +296,7 @@ func TestConfigNamesEveryMistake(t *testing.T) {
 			t.Errorf("expected %s, found %v", want, err)
 		}
 	}
-	// The library that comes with the module has no CUDA. It would silently compute on the CPU.
+	// The library that comes with the Go module has no CUDA. It would silently compute on the CPU.
 	c = config()
 	c.Provider = "cuda"
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(),
@@ -352,8 +353,8 @@ func cosine(a, b []float32) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// TestCloseGivesTheMemoryBack opens and closes models many times. The weights of one, 8 MiB, would
-// show if they were not freed.
+// TestCloseGivesTheMemoryBack opens and closes models many times. If Close did not free a model's
+// weights of 8 MiB, the process would grow.
 func TestCloseGivesTheMemoryBack(t *testing.T) {
 	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package diarization finds who speaks when, and turns voices into embeddings, with sherpa-onnx.
+// Package diarization finds who speaks when in a recording, and turns voices into embeddings. It
+// uses the library sherpa-onnx.
 //
 //	config := diarization.Config{Segmentation: "segmentation.onnx", Embedding: "embedding.onnx"}
 //	d, err := diarization.Open(config)
@@ -6,9 +7,9 @@
 //	turns, err := d.Diarize(samples) // 16 kHz, mono
 //
 // A segmentation model (pyannote's, exported by sherpa-onnx) separates the speakers in windows of
-// ten seconds. An embedding model (WeSpeaker, 3D-Speaker, NeMo) turns what each of them says into a
-// vector. Clusters of vectors are the speakers of the whole recording. [OpenEmbedder] gives the
-// vectors themselves.
+// ten seconds. An embedding model (WeSpeaker, 3D-Speaker, NeMo) turns what each of them says in a
+// window into a vector. Similar vectors are clustered, and each cluster is a speaker of the whole
+// recording. [OpenEmbedder] gives the vectors themselves.
 //
 // sherpa-onnx returns no errors: if it cannot use a model, it aborts or ends the process, or
 // corrupts its memory. So this package checks each model before it loads the model, with [Check]

@@ -19,7 +19,7 @@ func (c EmbedderConfig) inspect() (properties, error) {
 	return p, errors.Join(c.validate(), err)
 }
 
-// validate reports every mistake in the configuration, except those of the model.
+// validate reports every mistake in the configuration, except mistakes in the model.
 func (c EmbedderConfig) validate() error {
 	var errs []error
 	if c.Threads < 0 || c.Threads > maxThreads {
@@ -30,7 +30,7 @@ func (c EmbedderConfig) validate() error {
 	return errors.Join(append(errs, checkProvider(provider))...)
 }
 
-// maxThreads is more than the cores of any machine.
+// maxThreads limits the number of threads. No machine has so many cores.
 const maxThreads = 1024
 
 func (c EmbedderConfig) defaults() (threads int, provider string) {
@@ -75,13 +75,13 @@ func (e *Embedder) Close() {
 	}
 }
 
-// shortest is the least audio that is embedded, 0.1 s. Less has hardly any voice in it, and
-// sherpa-onnx makes no features of less than a frame (25 ms).
+// shortest is the smallest number of samples that Embed accepts, 0.1 s. Shorter audio has hardly
+// any voice in it, and sherpa-onnx makes no features of less than a frame (25 ms).
 const shortest = sampleRate / 10
 
-// Embed turns a voice into a vector. The voice is mono audio of 16 kHz with samples from -1 to 1.
-// The cosine of the angle between two vectors says how similar the voices are; their lengths mean
-// nothing.
+// Embed turns a voice into a vector. samples is mono audio of 16 kHz with samples from -1 to 1. The
+// cosine of the angle between two vectors says how similar the voices are; the length of a vector
+// means nothing.
 func (e *Embedder) Embed(samples []float32) ([]float32, error) {
 	if len(samples) < shortest {
 		return nil, fmt.Errorf("expected at least %.1f s of a voice, found %.3f s",
@@ -105,5 +105,6 @@ func (e *Embedder) Embed(samples []float32) ([]float32, error) {
 	return e.engine.Compute(stream), nil
 }
 
-// longestVoice keeps the sizes of features within 32 bits.
+// longestVoice is the largest number of samples that Embed accepts, so that sherpa-onnx's sizes of
+// features fit into 32 bits.
 const longestVoice = 4 * 3600 * sampleRate

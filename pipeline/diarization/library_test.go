@@ -13,11 +13,12 @@ import (
 	"vramsoak/fixtures"
 )
 
-// printLibrary in the environment makes the test program print where ONNX Runtime was loaded from,
-// and end.
+// printLibrary is an environment variable. If it is set, the test program prints from which file
+// ONNX Runtime was loaded, and ends.
 const printLibrary = "VRAMSOAK_TEST_PRINT_LIBRARY"
 
-// install runs ci/sherpa.sh.
+// install runs ci/sherpa.sh, which puts the libraries into a folder. It returns what the script
+// prints.
 func install(t *testing.T, dir, prefix string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "../../ci/sherpa.sh", dir)
@@ -26,7 +27,7 @@ func install(t *testing.T, dir, prefix string) (string, error) {
 	return string(text), err
 }
 
-// TestLibrariesBesideTheProgram: a program that was moved takes the libraries in the folder lib
+// TestLibrariesBesideTheProgram: a program that was moved loads the libraries from the folder lib
 // next to it, not those of the machine that built it.
 func TestLibrariesBesideTheProgram(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -116,7 +117,7 @@ func TestLibrariesOfTheUser(t *testing.T) {
 	if diff := cmp.Diff(want, found()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// Files that did not change are not written again.
+	// The script does not write files again that did not change.
 	before, err := os.Stat(filepath.Join(lib, "libonnxruntime.so"))
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +131,7 @@ func TestLibrariesOfTheUser(t *testing.T) {
 		found()["libsherpa-onnx-c-api.so"] != "newer sherpa" {
 		t.Errorf("an update: found %v, %v", found(), err)
 	}
-	// Back to the module's libraries: the kernels of the other build must be gone.
+	// With the module's libraries again, the CUDA library of the other build must be gone.
 	if text, err := install(t, lib, ""); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -143,8 +144,8 @@ func TestLibrariesOfTheUser(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesWhatTheRuntimeDoesNotLoad: a fault in a model that only ONNX Runtime can detect is
-// an error, too, and does not end the process.
+// TestOpenRefusesWhatTheRuntimeDoesNotLoad: if only ONNX Runtime can detect a fault in a model,
+// Open returns an error too, and the process does not end.
 func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 	for name, change := range map[string]func(*file){
 		"an unknown operator":   func(f *file) { f.nodes[0].op = "Gem" },
@@ -168,8 +169,8 @@ func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 	}
 }
 
-// TestTrySaysThatMemoryRanOut: if memory does not suffice for a model, the error says so, and does
-// not call the model bad. This one wants 2^48 bytes, more than any process can address.
+// TestTrySaysThatMemoryRanOut: if memory does not suffice for a model, the error says so and does
+// not call the model bad. This model requests 2^48 bytes, more than any process can address.
 func TestTrySaysThatMemoryRanOut(t *testing.T) {
 	const n = 1 << 23
 	step := func(op string, ports ...string) node {
@@ -191,14 +192,14 @@ func TestTrySaysThatMemoryRanOut(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesWrongMetadata: a file that leaves dimensions open may have wrong ones in its
-// metadata. sherpa-onnx would then write beyond its arrays.
+// TestOpenRefusesWrongMetadata: if a file leaves dimensions open, its metadata may contain wrong
+// ones, with which sherpa-onnx would write beyond its arrays. Open refuses such a file.
 func TestOpenRefusesWrongMetadata(t *testing.T) {
 	content, err := os.ReadFile(config().Segmentation)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A window has room for 160000 / 670 frames, but the model returns 589.
+	// By the metadata a window has 160000 / 670 frames, but the model returns 589.
 	c := config()
 	c.Segmentation = saved(t, []byte(strings.Replace(string(content),
 		"receptive_field_shift\x12\x03270", "receptive_field_shift\x12\x03670", 1)))
@@ -207,7 +208,7 @@ func TestOpenRefusesWrongMetadata(t *testing.T) {
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("expected %s, found %v", want, err)
 	}
-	// The mean of each frame. The trial has 208 frames.
+	// This model returns a mean for each frame: 208 in the trial run.
 	c = config()
 	c.Embedding = saved(t, changed(wespeakerFile(), func(f *file) {
 		f.outputs[0].dims = []any{"B", "D"}
@@ -226,8 +227,8 @@ func TestOpenRefusesWrongMetadata(t *testing.T) {
 	}
 }
 
-// TestNeMo: NeMo's models take other features and a second input, and their second output is the
-// embedding. This one is a mean over time.
+// TestNeMo: NeMo's models have other features as input and a second input, and the embedding is
+// their second output. This one is a mean over time.
 func TestNeMo(t *testing.T) {
 	step := func(op, from, to string) node {
 		return node{op: op, inputs: []string{from}, outputs: []string{to}}

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A file is an ONNX model for a test to write, with only those parts of nodes and weights that a
-// check reads.
+// A file is an ONNX model that a test writes, with those parts of nodes and weights that checks
+// read.
 type file struct {
 	ir       int64
 	opsets   map[string]int64
@@ -20,7 +20,7 @@ type file struct {
 	tensors  []tensor
 }
 
-// A port is an input or an output. Dimensions are int64, or names.
+// A port is an input or an output of the model. A dimension is an int64, or a name if it is open.
 type port struct {
 	name    string
 	element int64
@@ -118,9 +118,10 @@ func (f file) encode() bytes {
 	return m
 }
 
-// The files below are declared as sherpa-onnx's export scripts leave them.
+// The files below have the inputs, outputs and metadata of files that sherpa-onnx's export scripts
+// write.
 
-// pyannoteFile returns the model.onnx of scripts/pyannote/segmentation/export-onnx.py.
+// pyannoteFile returns a file like model.onnx of scripts/pyannote/segmentation/export-onnx.py.
 func pyannoteFile() file {
 	return file{
 		ir: 7, opsets: map[string]int64{"": 13},
@@ -145,7 +146,8 @@ func pyannoteFile() file {
 	}
 }
 
-// wespeakerFile returns voxceleb_resnet34.onnx after scripts/wespeaker/add_meta_data.py.
+// wespeakerFile returns a file like voxceleb_resnet34.onnx after
+// scripts/wespeaker/add_meta_data.py.
 func wespeakerFile() file {
 	return file{
 		ir: 7, opsets: map[string]int64{"": 14},
@@ -164,8 +166,9 @@ func wespeakerFile() file {
 	}
 }
 
-// threeDSpeakerFile returns the file of scripts/3dspeaker/export-onnx.py. The output has no dynamic
-// axis under its name, but the exporter leaves dimensions open where it cannot compute them.
+// threeDSpeakerFile returns a file like that of scripts/3dspeaker/export-onnx.py. The script
+// declares no open dimension for the output, but the exporter leaves dimensions open where it
+// cannot compute them.
 func threeDSpeakerFile() file {
 	f := wespeakerFile()
 	f.opsets = map[string]int64{"": 13}
@@ -188,7 +191,8 @@ func threeDSpeakerFile() file {
 	return f
 }
 
-// titanetFile returns titanet_large as scripts/nemo/speaker-verification/export-onnx.py writes it.
+// titanetFile returns a file like titanet_large from
+// scripts/nemo/speaker-verification/export-onnx.py.
 func titanetFile() file {
 	return file{
 		ir: 8, opsets: map[string]int64{"": 16},
@@ -214,7 +218,7 @@ func titanetFile() file {
 	}
 }
 
-// changed returns the file after a change.
+// changed returns a copy of the file after a change.
 func changed(f file, change func(*file)) file {
 	f.metadata = maps.Clone(f.metadata)
 	f.inputs, f.outputs = slices.Clone(f.inputs), slices.Clone(f.outputs)

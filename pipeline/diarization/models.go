@@ -2,8 +2,8 @@ package diarization
 
 import "fmt"
 
-// Limits of a model's properties. They are far above any real model. They keep what sherpa-onnx
-// computes from them within 32-bit integers and within memory.
+// The limits of a model's properties, far above any real model. With them, the sizes that
+// sherpa-onnx computes fit into 32-bit integers and into memory.
 const (
 	maxWindow   = 60 * sampleRate
 	maxLocal    = 16
@@ -11,13 +11,13 @@ const (
 	maxFeatures = 1024
 )
 
-// segmentation checks what sherpa-onnx 1.12.20 reads in
-// offline-speaker-segmentation-pyannote-model.cc and computes with in
+// segmentation checks a segmentation model and returns its properties. It checks all that
+// sherpa-onnx 1.12.20 reads in offline-speaker-segmentation-pyannote-model.cc and uses in
 // offline-speaker-diarization-pyannote-impl.h.
 func (c *check) segmentation() properties {
 	c.number("sample_rate", sampleRate, sampleRate)
-	// A window is shifted by a tenth of its length, in whole samples. sherpa-onnx divides by that
-	// and by the receptive field shift.
+	// sherpa-onnx shifts the window by a tenth of its length, in whole samples, and divides by this
+	// number and by the receptive field shift. Neither may be 0.
 	window := c.number("window_size", sampleRate/10, maxWindow)
 	field := c.number("receptive_field_size", 1, maxWindow)
 	shift := c.number("receptive_field_shift", 1, maxWindow)
@@ -26,7 +26,7 @@ func (c *check) segmentation() properties {
 	classes := c.number("num_classes", 1, 1+maxLocal+maxLocal*maxLocal)
 	most := 0 // frames in a window
 	if window > 0 && field > 0 && shift > 0 {
-		// Frames are summed over windows into an array with room for so many per window.
+		// sherpa-onnx sums the frames of all windows in an array that has room for so many per window.
 		switch most = window / shift; {
 		case field > window:
 			c.wrong("metadata receptive_field_size: expected at most the window of %d samples, "+
@@ -73,7 +73,8 @@ func (c *check) segmentation() properties {
 	}
 }
 
-// frames checks an output's number of frames in a window, if it is known and limited.
+// frames checks that an output has at most so many frames in a window. most is 0 if the limit is
+// unknown.
 func (c *check) frames(v value, most int) {
 	if most > 0 && len(v.shape) == 3 && v.shape[1] > int64(most) {
 		c.wrong("output %q: expected at most %d frames of a window, found %d", v.name, most,
@@ -81,12 +82,14 @@ func (c *check) frames(v value, most int) {
 	}
 }
 
-// minFrames is the least number of frames for which sherpa-onnx embeds a speaker in a window. If
-// these frames together are shorter than one frame of features, sherpa-onnx ends the process. With
-// a receptive field shift of at least a hundred samples they are long enough.
+// minFrames is the smallest number of frames of a speaker in a window for which sherpa-onnx
+// computes an embedding. If these frames together are shorter than one frame of features,
+// sherpa-onnx ends the process. With a receptive field shift of at least a hundred samples they are
+// long enough.
 const minFrames = 10
 
-// embedding checks what sherpa-onnx 1.12.20 reads in speaker-embedding-extractor-*.cc.
+// embedding checks an embedding model and returns its properties. It checks all that sherpa-onnx
+// 1.12.20 reads in speaker-embedding-extractor-*.cc.
 func (c *check) embedding() properties {
 	framework := c.word("framework", "wespeaker", "3d-speaker", "nemo")
 	c.word("language")
@@ -147,9 +150,10 @@ func (c *check) embedding() properties {
 // kaldiBands is the number of features that sherpa-onnx computes for models other than NeMo's.
 const kaldiBands = 80
 
-// produced checks an output's last dimension if the file leaves it open, by the weights it is
-// computed with. Exporters leave it open after a squeeze or a batch norm. sherpa-onnx takes the
-// dimension from the metadata; if that is wrong it reads or writes beyond the output.
+// produced checks the last dimension of an output if the file leaves it open, as exporters do after
+// a squeeze or a batch norm. It must be want according to the weights from which the output is
+// computed. sherpa-onnx takes the dimension from the metadata; if that is wrong, it reads or writes
+// beyond the output.
 func (c *check) produced(v value, want int64) {
 	if want == free || v.hasShape && len(v.shape) > 0 && v.shape[len(v.shape)-1] != free {
 		return
@@ -160,11 +164,11 @@ func (c *check) produced(v value, want int64) {
 	}
 }
 
-// maxSteps limits how many nodes back width searches for weights.
+// maxSteps limits how many nodes width goes back to find weights.
 const maxSteps = 16
 
-// width returns the last dimension of a node's output as far as weights determine it, otherwise
-// free.
+// width returns the last dimension of a node's output if weights determine it, otherwise free. It
+// goes back at most so many steps.
 func (c *check) width(name string, steps int) int64 {
 	n, ok := c.producers[name]
 	if !ok || steps == 0 || len(n.inputs) == 0 {
@@ -194,7 +198,7 @@ func (c *check) width(name string, steps int) int64 {
 		}
 		return dimension(1, 1)
 	case "Add", "Sub", "Mul", "Div":
-		// A vector of more than one number has the width of the sum.
+		// A vector of more than one number determines the width of the result.
 		for input := range n.inputs {
 			if w := dimension(input, -1); w > 1 {
 				return w

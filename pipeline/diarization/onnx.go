@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A model is the part of an ONNX file that is checked: everything but the weights. Messages and
-// field numbers are those of onnx/onnx.proto in github.com/onnx/onnx.
+// A model is the part of an ONNX file that is checked: everything except the values of the weights.
+// Names of messages and field numbers are those of onnx/onnx.proto in github.com/onnx/onnx.
 type model struct {
 	ir       int64
 	opset    int64 // of the standard operators; 0 if the file names none
@@ -20,7 +20,7 @@ type model struct {
 	weights         map[string][]int64 // shapes by name
 	producers       map[string]node    // by the name of the output
 	mistakes        []error            // in single tensors
-	// parts counts nodes, their inputs and outputs, weights, values, entries of metadata.
+	// parts is the number of nodes, their inputs and outputs, weights, values and entries of metadata.
 	parts int
 }
 
@@ -32,24 +32,24 @@ type value struct {
 	hasShape bool
 }
 
-// free is a dimension that the file leaves open, with a name or without a value.
+// free stands for a dimension that the file leaves open: it has a name or no value.
 const free = -1
 
-// A node is an operation.
+// A node is an operation of the graph.
 type node struct {
 	op              string
 	inputs, outputs []string
 	transposed      bool // Gemm's transB
 }
 
-// Limits of the parts that are kept of a file. Models for diarization have a few thousand nodes.
+// Limits of what is kept of a file. Models for diarization have a few thousand nodes.
 const (
 	maxParts    = 1 << 20
 	maxMistakes = 10
 	maxRank     = 64 // dimensions; no tensor has that many
 )
 
-// part counts a part that is kept.
+// part counts a part of the model that is kept. It returns an error if there are too many.
 func (m *model) part(at int64) error {
 	if m.parts++; m.parts > maxParts {
 		return &malformed{at, fmt.Sprintf("expected a model of at most %d nodes and weights, "+
@@ -58,8 +58,7 @@ func (m *model) part(at int64) error {
 	return nil
 }
 
-// readModel reads the file's structure. It returns an error if the file is not an ONNX model at
-// all.
+// readModel reads the structure of an ONNX file. It returns an error if the file is no ONNX model.
 func readModel(file io.ReaderAt, size int64) (*model, error) {
 	m := &model{
 		metadata: map[string]string{}, weights: map[string][]int64{},
@@ -100,8 +99,8 @@ func (m *model) readOpset(s *source, in span) error {
 	return err
 }
 
-// readMetadata reads an entry. If a key occurs twice the last value counts, as in ONNX Runtime. A
-// script that adds metadata twice writes such a file.
+// readMetadata reads an entry of the metadata. If a key occurs twice, the last value counts, as in
+// ONNX Runtime. A script that adds metadata twice writes such a file.
 func (m *model) readMetadata(s *source, in span) error {
 	key, value := "", ""
 	err := s.fields(in, func(f field) (err error) {
@@ -181,8 +180,8 @@ func (m *model) readNode(s *source, in span) error {
 	return err
 }
 
-// readAttribute reads the one attribute that a shape depends on. It also checks tensors in
-// attributes (constants).
+// readAttribute reads an attribute of a node. It keeps transB, the only one that determines a
+// shape, and checks the values of tensors (constants).
 func (m *model) readAttribute(s *source, in span, n *node) error {
 	name, number := "", int64(0)
 	err := s.fields(in, func(f field) (err error) {
@@ -206,7 +205,7 @@ func (m *model) readWeights(s *source, in span) error {
 	return err
 }
 
-// readValue reads a ValueInfoProto: the name, and a TypeProto with the tensor's element type and
+// readValue reads a ValueInfoProto: the name, and from the TypeProto the tensor's element type and
 // shape.
 func readValue(s *source, in span) (value, error) {
 	var v value
@@ -256,15 +255,15 @@ func readValue(s *source, in span) (value, error) {
 	return v, err
 }
 
-// sizes are the sizes of a tensor's elements in bytes, by TensorProto.DataType; 0 for strings.
-// Complex numbers, which have two values each, do not occur in networks for speakers.
+// sizes has the size of a tensor's elements in bytes, by TensorProto.DataType; 0 for strings.
+// Complex numbers, which have two values each, do not occur in models of speakers.
 var sizes = map[int64]int64{
 	1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 8: 0, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2, 17: 1,
 	18: 1, 19: 1, 20: 1,
 }
 
-// readTensor reads a TensorProto's name and shape. It checks that the tensor has as many values as
-// the shape requires.
+// readTensor reads the name and shape of a TensorProto. It checks that the tensor has as many
+// values as the shape requires.
 func (m *model) readTensor(s *source, in span) (name string, shape []int64, err error) {
 	var (
 		element  int64
@@ -321,8 +320,9 @@ func (m *model) readTensor(s *source, in span) (name string, shape []int64, err 
 	return name, shape, nil
 }
 
-// checkTensor records a mistake if a tensor's values do not fit its shape: ONNX Runtime aborts on
-// it.
+// checkTensor records a mistake if a tensor does not have as many values as its shape requires:
+// ONNX Runtime would abort. raw is the number of bytes in raw_data, or -1 without it; values is the
+// number of values in other fields.
 func (m *model) checkTensor(name string, element int64, shape []int64, raw, values int64,
 	external bool,
 ) {

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A source is a protobuf message that is read inside its file. Weights are skipped, so checking a
-// model of gigabytes takes a few KiB.
+// A source reads protobuf messages inside a file. It skips weights, so checking a model of
+// gigabytes takes a few KiB of memory.
 type source struct {
 	file io.ReaderAt
 	size int64
@@ -19,8 +19,8 @@ type source struct {
 	filled int
 }
 
-// peek returns up to n bytes (at most a quarter of the buffer) at offset; fewer at the end of the
-// file.
+// peek returns n bytes at offset, or fewer at the end of the file. n is at most a quarter of the
+// buffer.
 func (s *source) peek(offset int64, n int) ([]byte, error) {
 	if offset < s.from || offset+int64(n) > s.from+int64(s.filled) {
 		filled, err := s.file.ReadAt(s.buffer[:min(int64(len(s.buffer)), s.size-offset)], offset)
@@ -34,7 +34,7 @@ func (s *source) peek(offset int64, n int) ([]byte, error) {
 }
 
 // A field is a field of a message. value is set for a varint or a fixed number. For bytes (strings,
-// messages, packed numbers) the span says where in the file they are.
+// messages, packed numbers), span says where in the file they are.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
@@ -42,12 +42,12 @@ type field struct {
 	span
 }
 
-// A span is a part of the file.
+// A span is the part of the file from offset start to before end.
 type span struct{ start, end int64 }
 
 func (s span) len() int64 { return s.end - s.start }
 
-// malformed means that a file is not a protobuf message, or that it is cut off.
+// malformed is the error for a file that is no protobuf message, or is cut off.
 type malformed struct {
 	at   int64
 	what string
@@ -55,7 +55,7 @@ type malformed struct {
 
 func (e *malformed) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e.what) }
 
-// fields calls visit for each field of the message in the span, until it returns an error.
+// fields calls visit for each field of the message in the span. It ends if visit returns an error.
 func (s *source) fields(in span, visit func(field) error) error {
 	for at := in.start; at < in.end; {
 		f, next, err := s.field(at, in.end)
@@ -70,8 +70,8 @@ func (s *source) fields(in span, visit func(field) error) error {
 	return nil
 }
 
-// field reads the field at offset, of a message that ends at end. It returns the offset of the next
-// field.
+// field reads the field at offset of a message that ends at end. It returns the offset of the next
+// field too.
 func (s *source) field(offset, end int64) (field, int64, error) {
 	// A tag and a varint have at most ten bytes each.
 	head, err := s.peek(offset, int(min(end-offset, 20)))
@@ -117,7 +117,7 @@ func (s *source) field(offset, end int64) (field, int64, error) {
 	return f, f.end, nil
 }
 
-// longestText is longer than any name or value that is needed here.
+// longestText is the longest name or value that is read, in bytes. Those needed here are shorter.
 const longestText = 1 << 16
 
 // text returns the string in the span.
@@ -141,7 +141,7 @@ func (s *source) text(in span) (string, error) {
 	return string(b), err
 }
 
-// numbers calls visit for each varint of a packed field.
+// numbers calls visit for each varint in the span of a packed field.
 func (s *source) numbers(in span, visit func(uint64) error) error {
 	for at := in.start; at < in.end; {
 		b, err := s.peek(at, int(min(in.end-at, 10)))

@@ -9,7 +9,7 @@ static const char *onnxruntime_version(void) {
 	return get ? get()->get_version() : "";
 }
 
-// Where ONNX Runtime was loaded from.
+// Returns the file from which ONNX Runtime was loaded.
 static const char *onnxruntime_file(void) {
 	Dl_info info;
 	get_api_base get = find_onnxruntime();
@@ -28,7 +28,7 @@ import (
 // Version returns the version of the ONNX Runtime in use, such as "1.17.1".
 func Version() string { return C.GoString(C.onnxruntime_version()) }
 
-// library returns the file that ONNX Runtime was loaded from.
+// library returns the file from which ONNX Runtime was loaded.
 func library() string {
 	file := C.GoString(C.onnxruntime_file())
 	if resolved, err := filepath.EvalSymlinks(file); err == nil {
@@ -40,8 +40,8 @@ func library() string {
 var runtimeLimits = sync.OnceValue(func() limits { return limitsOf(Version()) })
 
 // checkProvider refuses providers that would end the process ("trt"). It also refuses those for
-// which sherpa-onnx would silently compute on the CPU: unknown ones, and CUDA with a library built
-// without.
+// which sherpa-onnx would silently compute on the CPU: unknown ones, and CUDA if the library was
+// built without it.
 func checkProvider(provider string) error {
 	switch provider {
 	case "cpu":

@@ -5,9 +5,9 @@ package diarization
 #include <stdlib.h>
 #include <string.h>
 
-// ONNX Runtime's C interface is a table of functions whose first 102 entries never change ("Size of
-// version 1 API cannot change" in onnxruntime_c_api.cc). Objects are opaque. A NULL status means
-// success.
+// ONNX Runtime's C interface is a table of functions; these are indices in it. The first 102
+// entries never change ("Size of version 1 API cannot change" in onnxruntime_c_api.cc). Objects are
+// opaque, and a NULL status means success.
 enum {
 	error_message = 2, create_env = 3, create_session = 7, run = 9, create_options = 10,
 		set_log_severity = 22,
@@ -22,8 +22,8 @@ enum {
 
 enum { float_type = 1, int64_type = 7, max_rank = 8 };
 
-// A trial is the input of a model, zeros of a shape and, unless length is 0, a length; and its
-// output.
+// A trial is a run of a model. The input is zeros of a shape and, unless length is 0, a second
+// tensor with this length. The rest describes the output.
 typedef struct {
 	int64_t shape[3], length;
 	int output;
@@ -110,11 +110,11 @@ import (
 	"unsafe"
 )
 
-// ErrOutOfMemory is wrapped in the error of [Try] if the memory does not suffice to load the model.
+// ErrOutOfMemory is wrapped by the error of [Try] if the memory does not suffice to load the model.
 var ErrOutOfMemory = errors.New("out of memory")
 
-// SaysOutOfMemory reports whether memory ran out, by a message of ONNX Runtime or by the last words
-// of a process that it ended:
+// SaysOutOfMemory reports whether a text says that memory ran out. The text is a message of ONNX
+// Runtime, or the last line that it printed before it ended the process:
 //
 //	std::bad_alloc
 //	Failed to allocate memory for requested buffer of size 268435456
@@ -123,7 +123,8 @@ func SaysOutOfMemory(text string) bool {
 		"Failed to allocate memory")
 }
 
-// A Trial records that ONNX Runtime ran a model once, and the state of its file at that time.
+// A Trial records that ONNX Runtime could run a model. It applies as long as the file has this size
+// and time.
 type Trial struct {
 	Path     string
 	Size     int64 // bytes
@@ -135,7 +136,8 @@ var tried = struct {
 	files map[string]Trial
 }{files: map[string]Trial{}}
 
-// Trials returns the trials of this process, so that another process can trust them.
+// Trials returns the successful trials of this process, so that another process can skip them: see
+// [Trust].
 func Trials() []Trial {
 	tried.Lock()
 	defer tried.Unlock()
@@ -152,8 +154,8 @@ func Trust(trials []Trial) {
 	}
 }
 
-// Try returns an error unless the model at path can be used: it calls [Check] and runs the model on
-// silence. The error may be [ErrOutOfMemory].
+// Try returns an error unless the model at path can be used: it calls [Check] and then lets ONNX
+// Runtime run the model on silence. The error may wrap [ErrOutOfMemory].
 func Try(path string, kind Kind) error {
 	p, err := inspect(path, kind, runtimeLimits())
 	if err != nil {
@@ -162,10 +164,10 @@ func Try(path string, kind Kind) error {
 	return try(path, p)
 }
 
-// try makes ONNX Runtime load the model and run it on silence, without sherpa-onnx. If ONNX Runtime
-// does not know an operator, or if nodes do not fit together, sherpa-onnx would end the process;
-// try returns an error. It also sees the true shape of the output, which a file may leave out. A
-// file is tried only once, because that takes the time and memory of loading it.
+// try makes ONNX Runtime load the model and run it on silence, without sherpa-onnx. It returns an
+// error if ONNX Runtime does not know an operator, or if nodes do not fit together; sherpa-onnx
+// would end the process. It also checks the shape of the output, which a file may leave open. A
+// file that passed is not tried again, because that takes the time and memory of loading it.
 func try(path string, p properties) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -208,7 +210,7 @@ func try(path string, p properties) error {
 	return nil
 }
 
-// result checks a model's output for the input of p.
+// result checks the output of a model that ran on an input of the shape in p.
 func (c *check) result(v value, p properties) {
 	if p.dim > 0 {
 		c.tensor("output", v, floatType, 1, int64(p.dim))

@@ -8,7 +8,7 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// TestVoicesKeepTheirNames: the two voices of a batch keep their names over all files, although
+// TestVoicesKeepTheirNames: the two voices of a batch have the same names in all files, although
 // every second file begins with the other voice.
 func TestVoicesKeepTheirNames(t *testing.T) {
 	d := open(t, config())

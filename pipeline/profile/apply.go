@@ -6,15 +6,15 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// Where a footprint comes from.
+// The values of Comparison.Used.
 const (
 	Measured  = "measured"
 	Estimated = "estimated"
 	Unused    = "unused" // measured, and the scenario has no such stage
 )
 
-// A Comparison compares the measured peak of a stage with the peak estimated from the architectures
-// of its models, in bytes above the stage's start.
+// A Comparison compares the measured memory of a stage with the memory estimated from its models
+// and tensors. Both are the highest in a file, in bytes above the start of the stage.
 type Comparison struct {
 	Stage string `json:"stage"`
 	// Measured and Estimated are 0 if they are not known.
@@ -26,14 +26,14 @@ type Comparison struct {
 
 	Seconds float64 `json:"-"` // length of the file that the sizes are for
 	// AtMost is the most that the stage may take in a file longer than the measured files, if the
-	// profile does not know how the stage grows with the length. Otherwise it is not above Measured.
+	// profile does not know how the stage's memory grows with the length. Otherwise it is Measured.
 	AtMost int64 `json:"-"`
 }
 
 // Apply puts the measurements into a scenario. Each stage gets the footprint and the time of the
 // profile's stage of the same name, the card gets the measured context and the resident memory, and
 // a measured growth becomes a fault. Apply returns for each stage its measured and its estimated
-// size, and which of them the scenario uses now.
+// memory, and which of the two the scenario uses now.
 func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 	p.card(s)
 	seconds := s.Files.High
@@ -78,8 +78,8 @@ func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 	return all
 }
 
-// card sets the memory that belongs to no stage on the card of the scenario, from which the
-// simulation takes it.
+// card adds the memory that belongs to no stage to the scenario: the context, the resident memory,
+// and the growth from file to file as a leak.
 func (p *Profile) card(s *scenario.Scenario) {
 	if p.Contexts > 0 {
 		s.GPU.Context = p.Context
@@ -96,15 +96,16 @@ func (p *Profile) card(s *scenario.Scenario) {
 	}
 }
 
-// beyond is how much longer than the measured files a file may be without a remark.
+// beyond is how much longer than the measured files a file may be before the note says so.
 const beyond = 1.1
 
-// atMost returns the most that a stage may take in the longest of the files.
+// atMost returns the most that a stage may take in the longest of the files, in bytes.
 //
-// If the measured files have several lengths and no slope shows, the steepest line that the spread
-// allows rises by twice the spread from the shortest to the longest. If all have the same length,
-// the stage may grow in proportion to the length. If the log gives no lengths, its files may have
-// been the shortest.
+// If the stage's memory did not grow with the length of the measured files, their lengths may still
+// differ. Then the steepest line that the spread allows rises by twice the spread from the shortest
+// to the longest file. If all have the same length, the memory may grow in proportion to the
+// length. If the log gives no lengths, its files may have been as short as the shortest of the
+// batch.
 func (s *Stage) atMost(files scenario.Files) int64 {
 	upper := s.Upper(files.High)
 	longest := s.Longest
@@ -120,7 +121,8 @@ func (s *Stage) atMost(files scenario.Files) int64 {
 	return int64(float64(upper) * files.High / longest)
 }
 
-// note returns what a measurement does not cover, in words.
+// note returns a sentence on what the measurement of a stage does not cover, for files of this
+// length; "" if there is nothing to say.
 func (s *Stage) note(seconds float64) string {
 	if s.Longest > 0 && seconds > beyond*s.Longest {
 		if s.PerSecond > 0 {

@@ -6,7 +6,7 @@
 //	p, err = profile.Read(src, "profile.yaml")
 //	for _, c := range p.Apply(s) { ... }     // s now has measured footprints
 //
-// For each stage and file, the package takes the stage's peak above the memory allocated at its
+// For each stage and file, the package takes the stage's peak: the highest memory above that at its
 // start, from the checkpoints and from their peak= if they have it. Only files with status ok
 // count. Then the package fits the line peak = base + per second * length to the files, after Theil
 // (1950) and Sen (1968): the slope is the median of the slopes between all pairs of files, so an

@@ -16,36 +16,38 @@ type Learner struct {
 	facts  []laneFacts
 	stages []stageFacts
 	last   map[record.Lane]int // index in facts of a lane's last file
-	// files are the files that ended well. bad are the others; nil if there are none.
+	// files are the files that ended with status ok. bad has the others; it is nil if there are none.
 	files []*timeline.File
 	bad   map[*timeline.File]bool
 }
 
-// laneFacts are the readings of one lane in one file.
+// laneFacts are the readings of one lane, that is one device and rank, in one file. Levels are
+// bytes of allocated memory.
 type laneFacts struct {
 	file *timeline.File
 	lane record.Lane
-	// levels is true if the lane has readings of allocated memory. named counts these readings at
+	// levels is true if a checkpoint of the lane has allocated memory. named is the number of such
 	// checkpoints with a name.
 	levels bool
 	named  int32
-	// begin and end are the levels at the first and the last checkpoint; total is the device's.
+	// begin and end are the levels at the first and the last checkpoint; total is the memory of the
+	// device.
 	begin, end, total int64
-	// reserved and used are the readings at the last checkpoint, -1 if it lacks them. lookUp is that
-	// checkpoint if the memory in use on the device must be looked up in the harness's samples;
-	// otherwise nil.
+	// reserved and used are the readings at the last checkpoint, -1 if it lacks them. If it lacks
+	// used, lookUp is its header, to find the memory in use at that time in the harness's samples;
+	// otherwise it is nil.
 	reserved, used int64
 	lookUp         *record.Header
 	peaks          *peakFacts // nil if no line has peak=
 }
 
-// peakFacts are the readings of peak= in a file.
+// peakFacts sum up the values of peak= in a file.
 type peakFacts struct {
 	first, last int64
 	fell, above bool // a peak is below the one before; a peak is above allocated
 }
 
-// stageFacts are the readings of one stage in one file.
+// stageFacts are the readings of one stage in one file, on the lane of its first checkpoint.
 type stageFacts struct {
 	name       string
 	fact       int     // index of its file and lane in Learner.facts
@@ -56,8 +58,8 @@ type stageFacts struct {
 	hidden     bool // an earlier peak hides the stage's own, if peaks are never reset
 }
 
-// Add records the readings of a file. [parser.Builder.Done] calls it. The caller may drop the
-// file's checkpoints afterwards.
+// Add records the readings of a file. [parser.Builder.Done] can be set to it. The caller may drop
+// the file's checkpoints afterwards.
 func (l *Learner) Add(f *timeline.File) {
 	if f.Outside {
 		return
@@ -129,7 +131,7 @@ func (f *laneFacts) addLevel(c *record.Checkpoint, allocated int64) {
 	}
 }
 
-// stageOf reads a stage of a file from its checkpoints.
+// stageOf returns the readings of a stage in a file, from its checkpoints.
 func stageOf(f *timeline.File, st timeline.Stage) stageFacts {
 	before, after := &f.Checkpoints[st.Before], &f.Checkpoints[st.After]
 	start, _ := before.Get(record.Allocated)
@@ -162,7 +164,8 @@ func stageOf(f *timeline.File, st timeline.Stage) stageFacts {
 	return s
 }
 
-// count finds the files that ended well. The last attempt at a file decides.
+// count finds the files that ended with status ok. If a file was tried several times, the last
+// attempt counts.
 func (l *Learner) count(tl *timeline.Timeline) {
 	for _, f := range tl.LastAttempts() {
 		if f.Status == record.StatusOK || f.Status == record.StatusUnknown && len(f.OOMs) == 0 {
@@ -203,8 +206,8 @@ func (l *Learner) neverReset(lane record.Lane) bool {
 	return above
 }
 
-// mainLane returns the device and rank with the most checkpoints. The footprints of several lanes
-// are not added up.
+// mainLane returns the lane, a device and rank, with the most named checkpoints. The profile
+// describes this lane alone, because the memory of several devices cannot be added up.
 func (l *Learner) mainLane() (lane record.Lane, ok bool) {
 	counts := map[record.Lane]int{}
 	for i := range l.facts {

@@ -13,9 +13,9 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestLearnerKeepsNoCheckpoints: a profile can be learned while the log is read and the parser
-// drops checkpoints. It equals the profile learned from all checkpoints at the end. Only the
-// device's use is looked up later, when all samples are known.
+// TestLearnerKeepsNoCheckpoints: if the parser drops the checkpoints of a file after Add, the
+// profile is the same as the one learned from all checkpoints at the end. Only the memory in use on
+// the device is looked up at the end, when all samples are known.
 func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 	t.Parallel()
 	const files = timeline.KeptCheckpoints / 4 * 5 / 2 // most files' checkpoints are dropped

@@ -12,10 +12,10 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// schema is the version of the file format.
+// schema is the name and version of the file format.
 const schema = "vramsoak.profile/1"
 
-// Write writes a profile as YAML. People can read and change it, and [Read] reads it.
+// Write writes a profile as YAML, which people can read and change. [Read] reads it.
 func (p *Profile) Write(w io.Writer) error {
 	var b strings.Builder
 	size := func(indent, key string, n int64) {
@@ -67,7 +67,7 @@ func (p *Profile) Write(w io.Writer) error {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// Read reads a profile that [Profile.Write] wrote. Its error names every mistake, each with name,
+// Read reads a profile that [Profile.Write] wrote. Its error lists every mistake, each with name,
 // line and column.
 func Read(src []byte, name string) (*Profile, error) {
 	r := reader{strictyaml.New(name)}

@@ -10,7 +10,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Learn reads the footprints of stages from a timeline. It returns an error if no file with a stage
+// Learn learns a profile from the timeline of a log. It returns an error if no file with a stage
 // ended ok.
 func Learn(tl *timeline.Timeline) (*Profile, error) {
 	l := &Learner{}
@@ -20,8 +20,8 @@ func Learn(tl *timeline.Timeline) (*Profile, error) {
 	return l.Profile(tl)
 }
 
-// Profile returns the footprints of the stages in the files that were added. tl is their timeline.
-// It returns an error if no file with a stage ended ok.
+// Profile returns the profile learned from the files that were added. tl is their timeline. It
+// returns an error if no file with a stage ended ok.
 func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	l.count(tl)
 	if len(l.files) == 0 {
@@ -78,11 +78,11 @@ func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	return p, nil
 }
 
-// stagesMax bounds the stages of a profile. With more than about 180 the file would be too large to
+// stagesMax limits the stages of a profile. With more than about 180 the file would be too large to
 // be read again.
 const stagesMax = 128
 
-// gathered are the facts of one lane from all files that ended ok.
+// gathered are the readings of one lane in all files that ended ok.
 type gathered struct {
 	stages   map[string]*samples
 	order    []string // the stages, in the order of their first occurrence
@@ -96,7 +96,7 @@ type gathered struct {
 // A point is a reading y at x.
 type point struct{ x, y float64 }
 
-// samples are a stage's facts from all files.
+// samples are the readings of one stage in all files; the lists have an element for each.
 type samples struct {
 	peaks      []point // seconds of audio, bytes above the level at the start
 	first      []bool  // reports whether it is the first file of a process
@@ -107,7 +107,8 @@ type samples struct {
 	resolution int64
 }
 
-// file adds a file's facts.
+// file adds the readings of a file. first is true for the first file of a process. beside has the
+// harness's samples.
 func (g *gathered) file(fact *laneFacts, first bool, beside *timeline.DriverLedgers) {
 	f := fact.file
 	g.total = max(g.total, fact.total)
@@ -127,7 +128,7 @@ func (g *gathered) file(fact *laneFacts, first bool, beside *timeline.DriverLedg
 	}
 }
 
-// stage adds a file's facts about a stage.
+// stage adds the readings of a stage in a file.
 func (g *gathered) stage(st *stageFacts, f *timeline.File, first bool) {
 	s := g.stages[st.name]
 	if s == nil {
@@ -147,8 +148,9 @@ func (g *gathered) stage(st *stageFacts, f *timeline.File, first bool) {
 	}
 }
 
-// growth returns how much the level at the end of a file grows from file to file. It is the median
-// over all processes with eight files or more.
+// growth returns how many bytes more are allocated at the end of each file than at the end of the
+// one before: the median over all processes with eight files or more. Growth below leastGrowth
+// counts as 0.
 func (g *gathered) growth() int64 {
 	const least = 8 // files, as for a verdict on a leak
 	var all []float64
@@ -164,7 +166,7 @@ func (g *gathered) growth() int64 {
 	return grows
 }
 
-// leastVaried is how much the lengths must differ for a slope, relative to the longest file.
+// leastVaried is how much the lengths of files must differ for a slope, as a part of the longest.
 const leastVaried = 0.2
 
 // fit computes the footprint of a stage from its readings in all files.
@@ -186,8 +188,8 @@ func (s *samples) fit(name string) Stage {
 
 func rounded(f, parts float64) float64 { return math.Round(f*parts) / parts }
 
-// line returns the line through the points and how far the highest point lies above it. note says
-// why the line has no slope.
+// line returns the line through the points (the value at length 0 and the slope), and as spread how
+// far the highest point lies above it. note says why the line has no slope; "" if it has one.
 func line(points []point) (base int64, perSecond float64, spread int64, note string) {
 	perSecond, note = slopeOf(points)
 	perSecond = math.Round(perSecond)
@@ -199,9 +201,9 @@ func line(points []point) (base int64, perSecond float64, spread int64, note str
 	return int64(b), perSecond, int64(math.Ceil(max(0, slices.Max(rests)-b))), note
 }
 
-// warm returns the points of files that the profile can learn from. It leaves out the first file of
-// each process, because that file also loads libraries and models, and the files marked in hidden,
-// whose peak the log does not show. If no points are left, warm returns all of them.
+// warm returns the points of files from which the profile can learn. It leaves out the first file
+// of each process, because that file also loads libraries and models, and the files marked in
+// hidden, whose peak the log does not show. If no points are left, warm returns all of them.
 func (s *samples) warm(points []point, hidden []bool) []point {
 	var all []point
 	for i, p := range points {
@@ -215,7 +217,7 @@ func (s *samples) warm(points []point, hidden []bool) []point {
 	return all
 }
 
-// lengths returns the least and the largest x.
+// lengths returns the smallest and the largest x of the points, the lengths of files.
 func lengths(points []point) (shortest, longest float64) {
 	shortest = points[0].x
 	for _, p := range points {
@@ -224,8 +226,8 @@ func lengths(points []point) (shortest, longest float64) {
 	return shortest, longest
 }
 
-// slopeOf returns the slope over the length of the files. If the points give no slope, note says
-// why.
+// slopeOf returns the slope of the points over the length of the files, in bytes per second of
+// audio. If there is no slope, note says why.
 func slopeOf(points []point) (perSecond float64, note string) {
 	shortest, longest := lengths(points)
 	const least = 5 // points that a line needs
@@ -241,7 +243,8 @@ func slopeOf(points []point) (perSecond float64, note string) {
 			"files may take more", shortest, longest)
 	}
 	k := slope(points)
-	// A slope must rise above the differences between files, or it does not count.
+	// If the line rises less than twice the median distance of files from it, the rise may be chance
+	// and does not count.
 	var off []float64
 	for _, p := range points {
 		off = append(off, p.y-k*p.x)
@@ -256,11 +259,12 @@ func slopeOf(points []point) (perSecond float64, note string) {
 	return k, ""
 }
 
-// mostPoints bounds the pairs that slope looks at: 500 * 499 / 2.
+// mostPoints limits the number of points, and so the pairs whose slopes are computed, to 500 * 499
+// / 2.
 const mostPoints = 500
 
-// slope returns the median of the slopes between all pairs of points (Theil 1950, Sen 1968). If
-// there are more than mostPoints, it takes that many at regular intervals.
+// slope returns the median of the slopes between all pairs of points (Theil 1950, Sen 1968). Of
+// more than mostPoints points it takes that many at regular intervals.
 func slope(points []point) float64 {
 	if len(points) > mostPoints {
 		some := make([]point, mostPoints)
@@ -280,7 +284,7 @@ func slope(points []point) float64 {
 	return median(all)
 }
 
-// median returns the median, 0 for no values.
+// median returns the median of the values, or 0 if there are none.
 func median(all []float64) float64 {
 	if len(all) == 0 {
 		return 0

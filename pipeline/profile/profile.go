@@ -11,19 +11,20 @@ import (
 type Profile struct {
 	Log   string // the log it was learned from
 	Files int    // files that ended well
-	// Shortest and Longest are the lengths of the files in seconds of audio; 0 if the log does not
-	// say.
+	// Shortest and Longest are the lengths of the shortest and the longest file, in seconds of audio;
+	// 0 if the log does not say.
 	Shortest, Longest float64
 	Total             int64 // of the card; 0 if the log does not say
 	// Context is the memory in use on the device minus what the allocator reserved: the median over
-	// Contexts files. Both are 0 if the log does not say how much of the device is used (used=, or
-	// the harness's samples).
+	// Contexts files. Both are 0 if the log does not say how much of the device is used (used=, or the
+	// harness's samples).
 	Context  int64
 	Contexts int
-	// Resident is the memory allocated before the first stage of a file, in all files of a process but
-	// the first.
+	// Resident is the memory allocated before the first stage of a file: the median over all files
+	// except the first of each process.
 	Resident int64
-	// Growth is how much the level at a file's end grows from file to file: a leak.
+	// Growth is how many bytes more are allocated at the end of each file than at the end of the one
+	// before: a leak.
 	Growth int64
 	Stages []Stage
 }
@@ -32,33 +33,34 @@ type Profile struct {
 type Stage struct {
 	Name  string
 	Files int
-	// Shortest and Longest are the lengths in seconds of audio of the files that the line was
-	// fitted to: all but the first file of each process, which loads and warms up, and files whose
-	// peak is hidden. 0 if the log does not say.
+	// Shortest and Longest are the lengths, in seconds of audio, of the files to which the line was
+	// fitted: all except the first file of each process, which loads and warms up, and files whose
+	// peak the log does not show. 0 if the log gives no lengths.
 	Shortest, Longest float64
-	// Base and PerSecond are the line: bytes above the stage's start, and bytes per second of
-	// audio.
+	// Base and PerSecond are the line: bytes above the memory at the stage's start, and bytes more for
+	// each second of audio.
 	Base      int64
 	PerSecond float64
-	// Spread is how far the highest file lies above that line, in bytes. It is at least the log's
-	// resolution.
+	// Spread is how far the file that took most lies above that line, in bytes. It is at least the
+	// resolution of the log's numbers.
 	Spread int64
-	// Peak is the highest peak seen, above the stage's start.
+	// Peak is the highest memory seen, in bytes above that at the stage's start.
 	Peak int64
-	// Kept and KeptPerSecond are the line for the memory that the stage allocated and did not free by
-	// its end.
+	// Kept and KeptPerSecond are the line, as above, for the memory that the stage allocated and did
+	// not free by its end.
 	Kept          int64
 	KeptPerSecond float64
-	// Reserved is the stage's highest reserved over its highest allocated, the median over files; 0
-	// if the log has no reserved.
+	// Reserved is the stage's highest reserved memory divided by its highest allocated memory, the
+	// median over files; 0 if the log has no reserved memory.
 	Reserved float64
-	// Seconds is how long the stage took per second of audio; 0 if the log has no times or lengths.
+	// Seconds is how long the stage took for each second of audio; 0 if the log has no times or
+	// lengths.
 	Seconds float64
-	// Note says why there is no slope; "" if there is one.
+	// Note says why PerSecond is 0; "" if it is not.
 	Note string
 }
 
-// Upper returns the most that the stage takes in a file of that length, in bytes above its start.
+// Upper returns the most that the stage takes in a file of this length, in bytes above its start.
 func (s Stage) Upper(seconds float64) int64 {
 	return s.Base + s.Spread + int64(s.PerSecond*seconds)
 }
@@ -73,12 +75,12 @@ func (p *Profile) stage(name string) *Stage {
 	return nil
 }
 
-// leastGrowth is the least growth that Notes names. 64 KiB a file are 31 MiB in 500 files, less
-// than what counts as a leak.
+// leastGrowth is the smallest growth per file that counts, in bytes. 64 KiB a file are 31 MiB in
+// 500 files, less than what check calls a leak.
 const leastGrowth = 64 * record.KiB
 
-// Notes returns sentences on the memory that belongs to no stage, and on what the profile could not
-// measure.
+// Notes returns sentences for a person: on the memory that belongs to no stage, and on what the
+// profile could not measure.
 func (p *Profile) Notes() []string {
 	var all []string
 	if p.Total > 0 {

@@ -20,14 +20,15 @@ const (
 	gib = int64(1) << 30
 )
 
-// A batch makes a log with one stage. The stage takes 1 GiB and 2 MiB per second above the 100 MiB
-// that are always in use. It keeps 64,000 bytes per second until the file ends, and reserves a
-// quarter more than it uses. The driver reports 480 MiB more than is reserved.
+// A batch makes a log with one stage. The stage takes 1 GiB and 2 MiB per second of audio above the
+// 100 MiB that are always in use. It keeps 64,000 bytes per second until the file ends, and
+// reserves a quarter more than it uses. The driver reports 480 MiB more than is reserved.
 type batch struct {
 	seconds []int
 	extra   map[int]int64 // by the file's number, from 1: bytes on top
 	growth  int64         // of the bytes that are always in use, per file
-	// "": lines have no peak=; "reset": since the last checkpoint; "ever": since the process began.
+	// What peak= means. "": lines have no peak=; "reset": the peak since the last checkpoint; "ever":
+	// the peak since the process began.
 	peaks string
 }
 
@@ -96,8 +97,8 @@ func TestLearn(t *testing.T) {
 				peaks: peaks,
 			}.log())
 			got := p.Stages[0]
-			// The cache is the largest reserved less the largest allocated. If peak= gives the latter,
-			// the level at a checkpoint does not matter.
+			// Reserved is the largest reserved over the largest allocated. If peak= gives the latter, the
+			// level at a checkpoint does not matter.
 			want := profile.Stage{
 				Name: "Transcription", Files: 9, Base: gib, PerSecond: float64(2 * mib),
 				Spread: 512 * mib,
@@ -108,8 +109,8 @@ func TestLearn(t *testing.T) {
 			if peaks == "reset" {
 				want.Reserved = 1
 			}
-			// The longest file hides the peaks of those after it, so only two files count besides the
-			// first.
+			// The peak of the longest file hides those of the files after it, so only two files count
+			// besides the first.
 			if peaks == "ever" {
 				want.Shortest = 120
 				want.Base, want.PerSecond = gib+(120+300)*mib+256*mib, 0
@@ -165,9 +166,9 @@ func TestLearnNothing(t *testing.T) {
 	}
 }
 
-// TestLearnNativeRun learns from a run of the native pipeline. It keeps a file's waveform, 16,000
-// samples of four bytes per second, until the final cleanup. Its Whisper model and buffers are 572
-// MiB.
+// TestLearnNativeRun learns from a run of the native pipeline. The pipeline keeps a file's
+// waveform, 16,000 samples of four bytes per second, until the final cleanup. Its Whisper model and
+// buffers take 572 MiB.
 func TestLearnNativeRun(t *testing.T) {
 	log, err := os.ReadFile("testdata/native.log")
 	if err != nil {
@@ -181,7 +182,7 @@ func TestLearnNativeRun(t *testing.T) {
 	if audio.PerSecond != 16000*4 || audio.KeptPerSecond != 16000*4 || audio.Spread != 0 {
 		t.Errorf("Audio Preprocessing: got %+v", audio)
 	}
-	// 600,931,696 bytes by holds= of the first file, which is 9.34 s long.
+	// holds= of the first file, which is 9.34 s long, says 600,931,696 bytes.
 	if got := whisper.Base + int64(whisper.PerSecond*9.34); got < 600931696-whisper.Spread ||
 		got > 600931696+whisper.Spread {
 		t.Errorf("Transcription: got %+v", whisper)
@@ -260,8 +261,8 @@ stages:
 		growth:  mib,
 	}.log())
 	got := p.Apply(s)
-	// Transcription: 1 GiB + 2 MiB * 600 s against 1 GiB + 1 MiB * 600 s. Diarization makes two
-	// passes and keeps the memory of one.
+	// Transcription: measured 1 GiB + 2 MiB * 600 s, estimated 1 GiB + 1 MiB * 600 s. Diarization
+	// makes two passes and keeps the memory of one.
 	want := []profile.Comparison{
 		{
 			Stage: "Transcription", Used: profile.Measured, Seconds: 600, Measured: gib + 1200*mib,
@@ -305,19 +306,19 @@ stages:
 	}
 }
 
-// TestApplyLonger: if the profile has no slope and the batch has longer files, a stage may take
-// more than was measured.
+// TestApplyLonger: if the profile has no slope and the batch has longer files, AtMost is more than
+// what was measured.
 func TestApplyLonger(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		seconds []int
 		want    int64
 	}{
-		// Files of 120, 300 and 180 s: the median is 1384 MiB, 240 MiB less than the longest. Twice that
-		// over 180 s, for 300 s more.
+		// Files of 120, 300 and 180 s count. Their median is 1384 MiB, 240 MiB less than the longest
+		// takes. The line may rise by twice that over 180 s, and goes on for 300 s more.
 		{"few", []int{60, 120, 300, 180}, gib + 600*mib + 800*mib},
 		{"alike", []int{300, 300, 300, 300, 300, 300}, 2 * (gib + 600*mib)},
-		// The first file loads and warms up, so only one of 150 s counts.
+		// The first file loads and warms up, so only the one of 150 s counts.
 		{"one", []int{600, 150}, 4 * (gib + 300*mib)},
 		{"slope", []int{60, 120, 300, 180, 240, 90}, gib + 1200*mib},
 	} {
