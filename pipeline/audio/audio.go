@@ -1,4 +1,4 @@
-// Package audio reads audio files as speech engines take them: mono, 16 kHz, float32.
+// Package audio reads audio files in the form that speech engines expect: mono, 16 kHz, float32.
 //
 //	s, err := audio.ReadFile(ctx, "meeting.wav")
 //	text, err := engine.Transcribe(s.PCM)
@@ -18,29 +18,30 @@ import (
 	"os"
 )
 
-// Rate is the sample rate of everything this package returns, in hertz.
+// Rate is the sample rate of all samples that this package returns, in hertz.
 const Rate = 16000
 
 // Samples is decoded audio.
 type Samples struct {
 	PCM []float32 // mono at Rate, each in [-1, 1]; never empty
 
-	// Missing is how many more seconds the header of a WAV file promises: the file was cut off. It
-	// is 0 if the file is whole, or if its length cannot be known.
+	// Missing is the length, in seconds, of the audio that the header of a WAV file promises but the
+	// file does not have, because it was cut off. It is 0 if the file is whole, or if its length
+	// cannot be known.
 	Missing float64
 
-	// SourceRate, in hertz, and SourceChannels are the file's own. Both are 0 if ffmpeg converted
+	// SourceRate, in hertz, and SourceChannels are those of the file. Both are 0 if ffmpeg converted
 	// it.
 	SourceRate, SourceChannels int
 }
 
-// Seconds returns the duration.
+// Seconds returns the length of the audio in seconds.
 func (s Samples) Seconds() float64 { return float64(len(s.PCM)) / Rate }
 
-// ReadFile decodes the file at path. It stops, and stops ffmpeg, when ctx is canceled.
+// ReadFile decodes the audio file at path. It stops, and stops ffmpeg, when ctx is canceled.
 //
-// It takes memory for the result and small buffers. The amount depends on the bytes in the file,
-// not on what the file's header claims.
+// It takes memory for the result and for small buffers. The amount depends on the bytes in the
+// file, not on the sizes in the file's header.
 func ReadFile(ctx context.Context, path string) (Samples, error) {
 	s, err := readFile(ctx, path)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -83,7 +84,8 @@ func readFile(ctx context.Context, path string) (Samples, error) {
 	return s, err
 }
 
-// withoutPath strips the path that package os puts in its errors. ReadFile adds the path to all.
+// withoutPath removes the path from an error of package os, because ReadFile adds the path to all
+// errors.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return fmt.Errorf("%s: %w", e.Op, e.Err)
@@ -105,8 +107,8 @@ func (c contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// isWAV reports whether decodeWAV can read a file, by its first bytes. RF64 and BW64 are WAV with
-// 64-bit sizes: EBU Tech 3306, and ITU-R BS.2088.
+// isWAV reports whether a file that begins with head is a WAV file. RF64 and BW64 are WAV with
+// 64-bit sizes (EBU Tech 3306, and ITU-R BS.2088).
 func isWAV(head []byte) bool {
 	if len(head) < 12 || string(head[8:12]) != "WAVE" {
 		return false
@@ -115,7 +117,7 @@ func isWAV(head []byte) bool {
 	return id == "RIFF" || id == "RF64" || id == "BW64"
 }
 
-// describe guesses a file's format from its first bytes, for error messages only.
+// describe guesses a file's format from its first bytes, for error messages.
 func describe(head []byte) string {
 	for _, f := range []struct {
 		offset int

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain lets the test binary stand in for ffmpeg when it is started under that name. FAKE_FFMPEG
+// TestMain makes the test binary behave like ffmpeg when it is started under that name. FAKE_FFMPEG
 // selects what it does.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "ffmpeg" {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// fakeFFmpeg makes this test binary the only ffmpeg in PATH.
+// fakeFFmpeg makes this test binary the only ffmpeg in PATH. what is the value of FAKE_FFMPEG.
 func fakeFFmpeg(t *testing.T, what string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -149,7 +149,7 @@ func TestReadFileThroughFFmpeg(t *testing.T) {
 	}
 }
 
-// TestFFmpegArguments: ffmpeg gets every path as the name of a file, even one that looks like an
+// TestFFmpegArguments: ffmpeg takes every path as the name of a file, even one that looks like an
 // option or a URL.
 func TestFFmpegArguments(t *testing.T) {
 	fakeFFmpeg(t, "path")

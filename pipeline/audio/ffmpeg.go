@@ -16,8 +16,8 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// convert decodes a file with ffmpeg. The error uses expected and found to say why ffmpeg is
-// needed.
+// convert decodes a file with ffmpeg. If ffmpeg is missing, the error says why it is needed: the
+// format expected, such as "WAV", and the one found.
 func convert(ctx context.Context, path, expected, found string) (Samples, error) {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
@@ -25,8 +25,7 @@ func convert(ctx context.Context, path, expected, found string) (Samples, error)
 			"install ffmpeg, or convert the file to WAV",
 			expected, found)
 	}
-	// Without the file: prefix ffmpeg would take a path such as "concat:a|b" or "-y" for something
-	// else.
+	// Without the prefix file:, ffmpeg would not take paths such as "concat:a|b" and "-y" for files.
 	cmd := exec.CommandContext(ctx, program, "-nostdin", "-v", "error", "-i", "file:"+path,
 		"-f", "f32le", "-ac", "1", "-ar", strconv.Itoa(Rate), "-")
 	cmd.WaitDelay = 5 * time.Second // a child of ffmpeg must not keep the pipe open after a kill
@@ -77,7 +76,7 @@ func readFloats(r io.Reader) ([]float32, error) {
 	}
 }
 
-// reason returns why ffmpeg failed, from the end of its stderr.
+// reason returns the reason for which ffmpeg failed, from the end of its stderr.
 func reason(stderr *bounded.Tail) string {
 	text := strings.Join(strings.Fields(stderr.String()), " ")
 	if text == "" {

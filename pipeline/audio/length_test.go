@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// saved writes a file and returns its path.
+// saved writes a file with this content and returns its path.
 func saved(t *testing.T, file []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x")
@@ -18,8 +18,8 @@ func saved(t *testing.T, file []byte) string {
 	return path
 }
 
-// TestWAVSecondsReadsNoSamples: the length of a file with hours of audio, which is a hole on the
-// disk, is known at once, because its samples are not read.
+// TestWAVSecondsReadsNoSamples: the length of a file with hours of audio is known at once, because
+// the samples are not read. They are a hole in the file, which takes no disk space.
 func TestWAVSecondsReadsNoSamples(t *testing.T) {
 	const seconds = 10 * 3600
 	size := uint32(seconds * 48000 * 2)

@@ -2,14 +2,14 @@ package audio
 
 import "math"
 
-// The low-pass filter of the resampler, in units of the lower of the two Nyquist frequencies. It
-// keeps everything below 7/8 and removes everything above 1 (-80 dB). At 16 kHz the transition
-// takes the last of the eight kilohertz.
+// The low-pass filter of the resampler. Frequencies are relative to half the lower of the two
+// sample rates: the filter keeps everything below 7/8 and removes everything above 1 (-80 dB). At
+// 16 kHz the transition is from 7 to 8 kHz.
 //
 // The length and shape follow Kaiser's formulas (A. Oppenheim and R. Schafer, "Discrete-Time Signal
 // Processing", section 7.5.3): for an attenuation of A dB, beta = 0.1102 (A - 8.7), and the length
-// is (A - 7.95) / (14.36 df), where df is the width of the transition relative to the rate. Here df
-// is 1/16 of the lower rate, so the filter has 80.3 samples of that rate.
+// is (A - 7.95) / (14.36 df), where df is the width of the transition relative to the sample rate.
+// Here df is 1/16 of the lower rate, so the filter has 80.3 samples of that rate.
 const (
 	attenuation = 80.0     // dB
 	cutoff      = 15. / 16 // middle of the transition from 7/8 to 1
@@ -17,9 +17,10 @@ const (
 )
 
 // resampler converts a stream of samples from one rate to another with a polyphase windowed-sinc
-// filter. Output n lies at n*down/up input samples. Its position between two inputs recurs every up
-// outputs, so there are up sets of taps. Each is computed when it is first needed: rates without a
-// common divisor have thousands of sets, and a short file uses few.
+// filter. Output n lies at input n*down/up, mostly between two inputs. The same positions between
+// two inputs come again every up outputs, so there are up sets of filter weights (taps). Each set
+// is computed when it is first needed: rates without a common divisor have thousands of sets, and a
+// short file uses few.
 //
 // The filter is centered: it neither delays nor lengthens the signal. Before and after the signal
 // it assumes silence.
@@ -56,7 +57,8 @@ func gcd(a, b int) int {
 	return a
 }
 
-// push takes the next samples of the stream and appends the output that they complete to out.
+// push takes the next samples of the stream. It appends to out the outputs that can now be
+// computed, and returns out.
 func (r *resampler) push(out, in []float32) []float32 {
 	if r.up == r.down {
 		return append(out, in...)
@@ -66,8 +68,8 @@ func (r *resampler) push(out, in []float32) []float32 {
 	return r.run(out, r.seen)
 }
 
-// flush appends the outputs that waited for samples after the last one. After that, n inputs have
-// given n*up/down outputs, rounded up.
+// flush ends the stream. It appends the outputs that still waited for later samples, and returns
+// out. After that, n inputs have given n*up/down outputs, rounded up.
 func (r *resampler) flush(out []float32) []float32 {
 	if r.up == r.down {
 		return out
@@ -76,8 +78,8 @@ func (r *resampler) flush(out []float32) []float32 {
 	return r.run(out, r.seen+int64(r.half))
 }
 
-// run appends every output whose taps reach only inputs before limit. It drops the history that no
-// later output needs.
+// run appends every output whose taps reach only inputs before limit, and returns out. It drops
+// inputs that no later output needs.
 func (r *resampler) run(out []float32, limit int64) []float32 {
 	for {
 		place := r.next * int64(r.down)
@@ -102,8 +104,8 @@ func (r *resampler) run(out []float32, limit int64) []float32 {
 	return out
 }
 
-// taps returns the weights of the 2*half inputs around a position that is phase/up of a sample
-// after the half-th of them. They are scaled to a sum of 1, so that a constant signal keeps its
+// taps returns the weights of 2*half inputs for an output that lies phase/up of a sample after the
+// input number half among them. The weights have a sum of 1, so that a constant signal keeps its
 // level.
 func (r *resampler) taps(phase int) []float32 {
 	if r.phases[phase] != nil {

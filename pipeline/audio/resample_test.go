@@ -24,13 +24,13 @@ func resample(in []float32, from int) []float32 {
 	return r.flush(r.push(nil, in))
 }
 
-// inside cuts off a tenth of a second at both ends, where the filter sees the silence around the
-// signal.
+// inside removes a tenth of a second at both ends, where the filter sees the silence before and
+// after the signal.
 func inside(s []float32) []float32 { return s[Rate/10 : len(s)-Rate/10] }
 
-// TestResampleKeepsTone compares with the analytic sine at the new rate. 2e-4 is -68 dB of its
-// amplitude: the filter's 80 dB, less the images of several bands that add up. 44056 Hz (old NTSC
-// video recorders) and 16000 have only 8 as a common divisor.
+// TestResampleKeepsTone compares with a sine computed at the new rate. The limit of 2e-4 is -68 dB
+// of its amplitude: the filter's 80 dB, less the images of several bands that add up. 44056 Hz (old
+// NTSC video recorders) and 16000 Hz have only 8 as a common divisor.
 func TestResampleKeepsTone(t *testing.T) {
 	for _, rate := range []int{
 		8000, 11025, 12000, 16000, 22050, 24000, 32000, 44056, 44100, 48000,
@@ -52,8 +52,8 @@ func TestResampleKeepsTone(t *testing.T) {
 	}
 }
 
-// TestResampleSuppressesAliases: a tone above the new Nyquist frequency must not come back below
-// it. 60 dB of amplitude are a factor of 1000.
+// TestResampleSuppressesAliases: a tone above half the new sample rate must not come back as a
+// lower tone. 60 dB of amplitude are a factor of 1000.
 func TestResampleSuppressesAliases(t *testing.T) {
 	for _, tt := range []struct {
 		hertz float64

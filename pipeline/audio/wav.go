@@ -15,23 +15,24 @@ const (
 	maxRate = 192000
 )
 
-// Codes of the fmt chunk, from Microsoft's mmreg.h. An extensible header has the real code in its
-// last field.
+// Codes of encodings in the fmt chunk, from Microsoft's mmreg.h. An extensible header has the real
+// code in its last field.
 const (
 	formatPCM        = 1
 	formatFloat      = 3
 	formatExtensible = 0xfffe
 )
 
-// A size of placeholder or more comes from a writer that could not seek back and did not say so:
-// SoX writes 0x7ffff000, arecord 0x7fffffff or 0x80000000.
+// placeholder is the smallest data size that is taken for a stand-in: the writer did not know the
+// size and could not go back to correct it. SoX writes 0x7ffff000, arecord 0x7fffffff or
+// 0x80000000.
 const placeholder = 0x7ffff000
 
-// unknownSize in a size field means that the writer could not seek back to fill it in, as ffmpeg
-// when it writes to a pipe, or that the size is in the ds64 chunk of an RF64 file.
+// unknownSize in a size field means that the writer could not go back to fill in the size, as
+// ffmpeg when it writes to a pipe, or that the size is in the ds64 chunk of an RF64 file.
 const unknownSize = 0xffffffff
 
-// A codecError is a WAV file in an encoding that decodeWAV leaves to ffmpeg.
+// A codecError is the error for a WAV file in an encoding that decodeWAV leaves to ffmpeg.
 type codecError struct {
 	offset int64
 	found  string
@@ -43,13 +44,13 @@ func (e *codecError) Error() string {
 		e.offset, e.found)
 }
 
-// decodeWAV reads a WAV file: 8 to 192 kHz; 8-bit unsigned, 16, 24 or 32-bit integer, or 32 or
-// 64-bit float samples, plain or extensible. It takes the mean of the channels, however many there
-// are, and clips float samples beyond full scale.
+// decodeWAV reads a WAV file with a sample rate of 8 to 192 kHz, in a plain or extensible format.
+// Samples are 8-bit unsigned, 16, 24 or 32-bit integers, or 32 or 64-bit floats. decodeWAV returns
+// the mean of the channels, however many there are, and clips float samples beyond full scale.
 //
-// Real files are seldom tidy, so it accepts chunks before the data in any order, odd chunks without
-// their pad byte, the data size of a stream that was never finished, and a file that ends early:
-// that gives the samples it has.
+// Real files often break the rules, so it accepts chunks before the data in any order, odd chunks
+// without their pad byte, the data size of a stream that was never finished, and a file that ends
+// early: it then returns the samples that the file has.
 func decodeWAV(r io.Reader) (Samples, error) {
 	w := &wavReader{r: bufio.NewReader(r)}
 	data, err := w.header()
@@ -59,14 +60,14 @@ func decodeWAV(r io.Reader) (Samples, error) {
 	return w.samples(data)
 }
 
-// wavReader tracks the offset in the file, for error messages.
+// wavReader reads a WAV file and counts the bytes, for error messages.
 type wavReader struct {
 	r      *bufio.Reader
 	offset int64
 	format wavFormat
 }
 
-// wavFormat is the content of the fmt chunk.
+// wavFormat is the content of the fmt chunk that is needed here.
 type wavFormat struct {
 	float    bool
 	channels int
@@ -74,7 +75,7 @@ type wavFormat struct {
 	width    int // bytes of one sample of one channel
 }
 
-// read fills p. If the file ends inside p, the error calls it what.
+// read fills p. what names the content of p in the error for a file that ends too early.
 func (w *wavReader) read(p []byte, what string) error {
 	n, err := io.ReadFull(w.r, p)
 	w.offset += int64(n)
@@ -86,7 +87,7 @@ func (w *wavReader) read(p []byte, what string) error {
 }
 
 // header reads up to the first sample. It returns the number of bytes of sample data, or
-// math.MaxInt64 if they go on to the end of the file.
+// math.MaxInt64 if the samples go on to the end of the file.
 func (w *wavReader) header() (data int64, err error) {
 	var riff [12]byte
 	if err := w.read(riff[:], "a RIFF header"); err != nil {
@@ -139,15 +140,15 @@ func (w *wavReader) header() (data int64, err error) {
 	}
 }
 
-// unfinished reports whether the writer of a recording never came back to fill in the sizes. Then
-// the RIFF size is 0, unknown, or ends where the samples begin. Otherwise the recording is truly
-// empty and has chunks after its empty data.
+// unfinished reports whether a data size of 0 means that the writer of a recording never came back
+// to fill in the sizes. Then the RIFF size is 0 or unknown, or it ends where the samples begin, at
+// offset. Otherwise the recording is truly empty, and other chunks follow its empty data.
 func unfinished(riffSize uint32, offset int64) bool {
 	return riffSize == unknownSize || int64(riffSize)+8 <= offset
 }
 
-// skip skips the rest of a chunk. A chunk of odd size is followed by a pad byte of 0, which some
-// writers forget. No chunk's name begins with 0.
+// skip skips the remaining size bytes of a chunk. A chunk of odd size should be followed by a pad
+// byte of 0, which some writers forget. No chunk's name begins with 0, so skip can tell.
 func (w *wavReader) skip(size int64) error {
 	odd := size&1 == 1
 	for size > 0 {
@@ -171,8 +172,7 @@ func (w *wavReader) skip(size int64) error {
 	return nil
 }
 
-// readFormat reads the fields of a fmt chunk of the given size that are needed here. It returns the
-// number of bytes it read.
+// readFormat reads the beginning of a fmt chunk of size bytes, and returns how many bytes it read.
 func (w *wavReader) readFormat(size int64) (int64, error) {
 	start := w.offset
 	if size < 16 {
@@ -219,7 +219,7 @@ func (w *wavReader) readFormat(size int64) (int64, error) {
 	return int64(len(b)), nil
 }
 
-// codecName returns the names of the encodings that occur in WAV files, for people.
+// codecName returns the name of an encoding for messages.
 func codecName(code uint16) string {
 	names := map[uint16]string{
 		formatPCM: "PCM", formatFloat: "float", formatExtensible: "extensible format without its " +
@@ -233,7 +233,7 @@ func codecName(code uint16) string {
 	return fmt.Sprintf("encoding %#x", code)
 }
 
-// samples decodes up to size bytes of frames and resamples them on the way.
+// samples decodes up to size bytes of sample data and resamples them to Rate.
 func (w *wavReader) samples(size int64) (Samples, error) {
 	frame := w.format.channels * w.format.width // bytes, 65535 at most
 	body := io.LimitReader(w.r, size)
@@ -274,7 +274,7 @@ func (w *wavReader) samples(size int64) (Samples, error) {
 		pcm[i] = max(-1, min(1, x)) // the filter may overshoot
 	}
 	s := Samples{PCM: pcm, SourceRate: w.format.rate, SourceChannels: w.format.channels}
-	// In RF64 the size may be that large.
+	// Otherwise size is a stand-in or unknown. In RF64, sizes above 32 bits are real.
 	if size < placeholder || size > unknownSize && size < math.MaxInt64 {
 		s.Missing = float64((size-read)/int64(frame)) / float64(w.format.rate)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// le packs values in little-endian order. Strings are bytes.
+// le returns values as little-endian bytes. Strings are taken as bytes.
 func le(values ...any) []byte {
 	var b []byte
 	for _, v := range values {
@@ -33,7 +33,7 @@ func format(code, channels uint16, rate uint32, bits uint16) []byte {
 	return le("fmt ", uint32(16), code, channels, rate, rate*uint32(frame), frame, bits)
 }
 
-// extensible returns a fmt chunk with the code in the GUID at its end.
+// extensible returns an extensible fmt chunk, with the code in the GUID at its end.
 func extensible(code, channels uint16, rate uint32, bits uint16) []byte {
 	frame := channels * bits / 8
 	return le("fmt ", uint32(40), uint16(0xfffe), channels, rate, rate*uint32(frame), frame, bits,
@@ -145,7 +145,7 @@ func TestDecodeWAV(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got.PCM); diff != "" {
 				t.Errorf("samples (-want +got):\n%s", diff)
 			}
-			// The header alone gives the same length. All cases have 16 kHz.
+			// WAVSeconds must give the same length, from the header alone. All cases have 16 kHz.
 			if got, ok := WAVSeconds(saved(t, tt.file)); !ok || got != float64(len(tt.want))/16000 {
 				t.Errorf("%g s (%v) by the header, want %d samples", got, ok, len(tt.want))
 			}
@@ -165,8 +165,8 @@ func TestDecodeWAVSource(t *testing.T) {
 	}
 }
 
-// TestDecodeWAVErrors has offsets counted by hand: the RIFF header has 12 bytes, the header of a
-// chunk 8, the fields of a plain fmt chunk 16.
+// TestDecodeWAVErrors compares offsets that were counted by hand: the RIFF header has 12 bytes, the
+// header of a chunk 8, the fields of a plain fmt chunk 16.
 func TestDecodeWAVErrors(t *testing.T) {
 	mono16 := format(1, 1, 16000, 16)
 	tests := []struct {
@@ -238,8 +238,8 @@ func TestDecodeWAVErrors(t *testing.T) {
 	}
 }
 
-// TestDecodeWAVLyingHeader: a header may claim any size. Memory grows with the bytes that really
-// follow.
+// TestDecodeWAVLyingHeader: a header may claim any size. The memory that decodeWAV takes depends on
+// the bytes that really follow.
 func TestDecodeWAVLyingHeader(t *testing.T) {
 	file := le("RIFF", uint32(0xfffffff0), "WAVE", "junk", uint32(2), "ab",
 		format(1, 1, 191999, 16),

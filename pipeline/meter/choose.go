@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// All is the value of --gpus that means every GPU of the machine that [VisibleDevices] does not
-// hide.
+// All is the value of --gpus for every GPU of the machine, except those that [VisibleDevices]
+// hides.
 const All = "all"
 
-// A Machine lists the GPUs of a machine, as far as the driver reports them.
+// A Machine lists the GPUs of a machine that the driver reports.
 type Machine struct {
 	Driver  bool
 	Count   int
 	Visible []int // to a pipeline
 }
 
-// Choose returns the GPUs that the value of --gpus names, by the driver's numbers: "0,1" or "all".
-// Without a driver Choose cannot check the numbers and returns them as they are.
+// Choose returns the GPUs that a value of --gpus names, such as "0,1" or "all", by the driver's
+// numbers. Without a driver it cannot check the numbers and returns them as they are.
 func Choose(text string, there Machine) ([]int, error) {
 	if text == All {
 		switch {

@@ -1,12 +1,13 @@
-// Package meter reads how much memory a device has handed out.
+// Package meter reads how much memory of a device is in use.
 //
-// There are two devices. A [GPU] is read from the NVIDIA driver through NVML. The [Host] is the C
-// allocator of this process, for machines without a GPU: C++ code that is called through cgo
-// allocates there, so a soak of such a pipeline still measures real memory:
+// A pipeline measures its own memory with one of two devices. A [GPU] is read from the NVIDIA
+// driver through NVML. The [Host] is the C allocator of this process, for machines without a GPU.
+// C++ code that is called through cgo allocates there, so a soak of such a pipeline still measures
+// real memory:
 //
 //	host, err := meter.OpenHost(meter.MallocFixed)
 //	r, err := host.Read() // allocated, reserved, total, to the byte
 //
-// A harness watches other processes from outside with [View.Use] and [RSS], and a whole GPU with
-// [View.Occupied].
+// A harness watches other processes from outside: their memory on GPUs with [View.Use], their host
+// memory with [RSS], and the memory of whole GPUs with [View.Occupied].
 package meter

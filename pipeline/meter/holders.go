@@ -15,8 +15,8 @@ import (
 type Occupancy struct {
 	Device, GPU int // as in [Use]
 	Used, Total int64
-	// Holders are the processes that the driver names, largest first. In a container it may name
-	// none.
+	// Holders are the processes that hold this memory according to the driver, largest first. In a
+	// container the driver may name none.
 	Holders []Holder
 }
 
@@ -25,12 +25,12 @@ type Holder struct {
 	PID     int
 	Used    int64 // bytes; see HasUsed
 	HasUsed bool  // false if the driver knows the process but not its memory
-	// Here is true if the PID names the holder in this process's PID namespace too. In a container the
-	// driver reports PIDs of another namespace, in which the same number may be another process.
+	// Here is true if the PID means the same process for this program. In a container the driver
+	// reports PIDs of another PID namespace, in which the same number may be another process.
 	Here bool
 }
 
-// Occupied reads what is in use on the view's GPUs.
+// Occupied reads how much memory is in use on the view's GPUs, and by which processes.
 func (v *View) Occupied() ([]Occupancy, error) { return v.occupied("/proc") }
 
 func (v *View) occupied(proc string) ([]Occupancy, error) {
@@ -49,8 +49,8 @@ func (v *View) occupied(proc string) ([]Occupancy, error) {
 	return all, nil
 }
 
-// holders returns the processes on a device, each once. Processes that draw are listed like those
-// that compute.
+// holders returns the processes that compute or draw on a device, each once. proc is the folder
+// /proc.
 func holders(device nvml.Device, proc string) []Holder {
 	var all []Holder
 	for _, list := range []func() ([]nvml.ProcessInfo,
@@ -71,7 +71,7 @@ func holders(device nvml.Device, proc string) []Holder {
 			case i < seen:
 				continue
 			}
-			// Each instance of a partitioned GPU has its own entry.
+			// On a partitioned GPU (MIG), a process has an entry for each instance that it uses.
 			if p.UsedGpuMemory != notAvailable {
 				all[i].Used, all[i].HasUsed = all[i].Used+int64(p.UsedGpuMemory), true
 			}
@@ -84,8 +84,8 @@ func holders(device nvml.Device, proc string) []Holder {
 	return all
 }
 
-// onGPU reports whether a process may be the one that the driver named: it has the device file of a
-// GPU open, or its open files cannot be read.
+// onGPU reports whether the process with this PID here may be the one that the driver named: it has
+// the device file of a GPU open, or its open files cannot be read.
 func onGPU(proc string, pid int) bool {
 	dir := filepath.Join(proc, fmt.Sprint(pid), "fd")
 	files, err := os.ReadDir(dir)
@@ -93,7 +93,7 @@ func onGPU(proc string, pid int) bool {
 		return os.IsPermission(err)
 	}
 	for _, f := range files {
-		// /dev/nvidia0, /dev/nvidiactl; under WSL /dev/dxg.
+		// The device files are /dev/nvidia0, /dev/nvidiactl and so on; under WSL it is /dev/dxg.
 		if to, err := os.Readlink(filepath.Join(dir, f.Name())); err == nil &&
 			(strings.HasPrefix(to, "/dev/nvidia") || to == "/dev/dxg") {
 			return true

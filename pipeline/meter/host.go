@@ -30,39 +30,41 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Host is glibc's allocator in this process, read like PyTorch's caching allocator:
+// A Host is the allocator of the C library glibc in this process, read as if it were PyTorch's
+// caching allocator. The readings are these fields of mallinfo2 (glibc 2.33):
 //
 //	allocated  uordblks + hblkhd  chunks in use, and blocks with a mapping of their own
 //	reserved   arena + hblkhd     what the allocator holds from the system
 //
-// mallinfo2 (glibc 2.33) sums over the arenas of all threads. It counts chunks in a thread's cache
-// as in use: up to seven of each size, a few KiB in all. It does not count Go's own heap.
+// They are sums over the arenas of all threads. Freed chunks in a thread's cache count as in use:
+// up to seven of each size, a few KiB in all. Go's own heap does not count.
 type Host struct {
 	total int64
 }
 
-// A Malloc says how the C allocator works while it is read as a [Host].
+// A Malloc says with which options the C allocator works while it is read as a [Host].
 type Malloc string
 
 const (
-	// MallocFixed sets two of the allocator's options, so that the readings show the pipeline and
-	// not how glibc adapts to it.
+	// MallocFixed sets two of the allocator's options, so that the readings show what the pipeline
+	// does, and not how glibc adapts to it.
 	//
-	// The mapping threshold stays at its initial 128 KiB. By default glibc raises it, up to 32 MiB,
-	// whenever a mapped block is freed. A buffer that had its own mapping for the first file then
-	// lies in the heap for later files, where one small survivor above it keeps its pages reserved.
-	// Over 60 files through whisper.cpp, reserved at idle went from 17 to 86 MB within six files by
-	// default, and to 13 MB with the threshold fixed.
+	// The size from which a block gets a memory mapping of its own stays at its initial 128 KiB. By
+	// default glibc raises it, up to 32 MiB, whenever a mapped block is freed. A buffer that had its
+	// own mapping for the first file then lies in the heap for later files. There, a single small
+	// block behind it keeps its pages reserved after it is freed. Over 60 files through whisper.cpp,
+	// the memory reserved between files went from 17 to 86 MB within six files by default, and to 13
+	// MB with the size fixed.
 	//
-	// All threads share one arena. Go's scheduler decides which thread runs a cgo call, and an
-	// arena's holes stay reserved if its thread never runs again.
+	// All threads share one arena. Otherwise Go's scheduler would decide which thread runs a cgo call,
+	// and free memory in an arena would stay reserved if its thread never ran again.
 	MallocFixed Malloc = "fixed"
 	// MallocDefault leaves the allocator as it is, to show how memory fragments in it.
 	MallocDefault Malloc = "default"
 )
 
 // OpenHost prepares the C allocator to be read. Call it before the allocations to be measured. A
-// process has one allocator: once it is fixed it stays so.
+// process has only one C allocator, so MallocFixed stays in effect until the process ends.
 func OpenHost(m Malloc) (*Host, error) {
 	switch m {
 	case MallocFixed:
@@ -79,8 +81,8 @@ func OpenHost(m Malloc) (*Host, error) {
 	return &Host{total}, nil
 }
 
-// Read implements [Device]. Total is the machine's memory, or the control group's limit if that is
-// less.
+// Read implements [Device]. Total is the machine's memory, or the limit of the process's control
+// group if that is lower.
 func (h *Host) Read() (record.Reading, error) {
 	info := C.mallinfo2()
 	var r record.Reading
@@ -90,22 +92,23 @@ func (h *Host) Read() (record.Reading, error) {
 	return r, nil
 }
 
-// Trim implements [Device] with malloc_trim. Reserved falls by the free top of the heap. Free pages
-// between chunks in use return to the system too, but still count as reserved, like a partly used
-// segment in PyTorch.
+// Trim implements [Device] with malloc_trim. Reserved falls by the free memory at the top of the
+// heap. Free pages between chunks in use return to the system too, but still count as reserved,
+// like a partly used segment in PyTorch.
 func (h *Host) Trim() { C.malloc_trim(0) }
 
 // Lane implements [Device].
 func (h *Host) Lane() record.Lane { return record.Lane{} }
 
-// A Block is host memory outside of the garbage collector. Whoever allocates it frees it.
+// A Block is host memory that Go's garbage collector does not manage. The caller of Alloc must free
+// it.
 type Block struct {
 	p unsafe.Pointer
 	n int64
 }
 
-// Alloc returns n bytes of memory, each page written. It returns an [*OutOfMemoryError] if the
-// device has less left, so that the machine does not begin to swap.
+// Alloc returns n bytes of memory, each page written. It returns an [*OutOfMemoryError] if less is
+// left of the total, so that the machine does not begin to swap.
 func (h *Host) Alloc(n int64) (*Block, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("expected to allocate a positive number of bytes, found %d", n)
@@ -127,7 +130,7 @@ func (h *Host) Alloc(n int64) (*Block, error) {
 // Len returns the block's size in bytes, 0 after Free.
 func (b *Block) Len() int64 { return b.n }
 
-// Floats returns the block as 32-bit floats. Do not use them after Free.
+// Floats returns the block's memory as 32-bit floats. Do not use them after Free.
 func (b *Block) Floats() []float32 {
 	if b.p == nil {
 		return nil
@@ -141,11 +144,12 @@ func (b *Block) Free() {
 	b.p, b.n = nil, 0
 }
 
-// HostMemory returns the machine's memory in bytes, or the control group's limit if that is less.
+// HostMemory returns the machine's memory in bytes, or the limit of the process's control group if
+// that is lower.
 func HostMemory() (int64, error) { return hostTotal("/proc", "/sys/fs/cgroup") }
 
-// hostTotal returns MemTotal, or the least memory.max of the process's control group (version 2)
-// and the groups above it.
+// hostTotal returns MemTotal in bytes, or the lowest memory.max of the process's control group
+// (version 2) and the groups above it. proc and cgroups are the folders /proc and /sys/fs/cgroup.
 func hostTotal(proc, cgroups string) (int64, error) {
 	data, err := os.ReadFile(filepath.Join(proc, "meminfo"))
 	if err != nil {
@@ -185,7 +189,7 @@ func hostTotal(proc, cgroups string) (int64, error) {
 	return total, nil
 }
 
-// fieldKiB finds a line such as "MemTotal:  24612345 kB" and returns its number.
+// fieldKiB returns the number in a line such as "MemTotal: 24612345 kB".
 func fieldKiB(data []byte, name string) (int64, error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for lines.Scan() {

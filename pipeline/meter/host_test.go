@@ -35,7 +35,7 @@ func read(t *testing.T, d Device) (allocated, reserved int64) {
 	return r.Bytes(record.Allocated), r.Bytes(record.Reserved)
 }
 
-// slack is memory for threads that Go's runtime may start in between.
+// slack is the memory in bytes that threads may take which Go's runtime starts during the test.
 const slack = 32 << 10
 
 // TestHostCountsWhatIsAllocated: a chunk takes its bytes and 8 more, rounded up to 16. A block with
@@ -72,7 +72,8 @@ func TestHostCountsWhatIsAllocated(t *testing.T) {
 	}
 }
 
-// TestHostSumsThreads: blocks below the mapping threshold come from the arenas of all threads.
+// TestHostSumsThreads: the readings count the blocks that several threads allocate, also after
+// these threads have ended.
 func TestHostSumsThreads(t *testing.T) {
 	h := openHost(t)
 	const threads, blocks, n = 8, 16, 100 << 10
@@ -81,7 +82,7 @@ func TestHostSumsThreads(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range threads {
 		wg.Go(func() {
-			// The thread stays locked, so it ends with the goroutine. Its memory stays.
+			// The thread stays locked, so it ends with the goroutine. The blocks stay allocated.
 			runtime.LockOSThread()
 			for range blocks {
 				block, err := h.Alloc(n)

@@ -14,7 +14,8 @@ import (
 
 // TestMallocDefaultFragments allocates a buffer, frees it, and allocates it again with a small
 // block behind it, as the second file of a batch does. By default the second buffer is in the heap,
-// where the small block keeps its memory reserved. A child process has the allocator to itself.
+// where the small block keeps the buffer's memory reserved. The test runs in a child process, which
+// nothing else uses.
 func TestMallocDefaultFragments(t *testing.T) {
 	const child, buffer = "METER_TEST_MALLOC", 8 << 20
 	if m := os.Getenv(child); m != "" {
@@ -27,7 +28,7 @@ func TestMallocDefaultFragments(t *testing.T) {
 	}
 	for m, most := range map[Malloc]bool{MallocFixed: false, MallocDefault: true} {
 		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestMallocDefaultFragments$")
-		// These variables would set up the allocator, too.
+		// These environment variables would set the allocator's options too.
 		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 			return strings.HasPrefix(v, "MALLOC_") || strings.HasPrefix(v, "GLIBC_TUNABLES=")
 		}), child+"="+string(m))
@@ -50,7 +51,8 @@ func TestMallocDefaultFragments(t *testing.T) {
 	}
 }
 
-// fragment returns how many bytes stay reserved and unallocated for a buffer that was freed.
+// fragment allocates and frees a buffer twice. It returns how many bytes then stay reserved and
+// unallocated.
 func fragment(t *testing.T, m Malloc, buffer int64) int64 {
 	runtime.LockOSThread() // otherwise each call may use another arena
 	h, err := OpenHost(m)

@@ -9,16 +9,16 @@ import (
 
 // A Device is the memory that a pipeline works in: a [GPU] or the [Host].
 type Device interface {
-	// Read returns at least Allocated, Reserved and Total, exact.
+	// Read returns at least the allocated, the reserved and the total memory, in exact bytes.
 	Read() (record.Reading, error)
-	// Trim returns cached memory that nobody uses to the system: torch.cuda.empty_cache.
+	// Trim gives cached memory that nobody uses back to the system, like torch.cuda.empty_cache.
 	Trim()
-	// Lane identifies the device.
+	// Lane identifies the device in log lines.
 	Lane() record.Lane
 }
 
-// An OutOfMemoryError is an allocation that a device refused. Its message is worded as PyTorch's
-// newest, so that every tool that knows the one reads the other.
+// An OutOfMemoryError is an allocation that a device refused. Its message has the words of
+// PyTorch's newest one, so that every tool that reads PyTorch's also reads this.
 type OutOfMemoryError struct {
 	Requested int64 // bytes asked for; 0 where that is not known
 	Device    int

@@ -94,11 +94,11 @@ func (n *NVML) Driver() string { return n.driver }
 // Devices returns the machine's GPUs.
 func (n *NVML) Devices() []DeviceInfo { return n.infos }
 
-// IndexOf returns the index of the GPU at a PCI bus address as CUDA gives it: "0000:c1:00.0". CUDA
-// and NVML count GPUs in different orders. It returns 0 if no GPU has that address.
+// IndexOf returns NVML's index of the GPU at a PCI bus address in CUDA's form: "0000:c1:00.0". CUDA
+// and NVML number GPUs in different orders. It returns 0 if no GPU has that address.
 func (n *NVML) IndexOf(bus string) int {
 	for _, info := range n.infos {
-		// NVML's domain has eight digits, CUDA's four.
+		// NVML's address begins with a domain of eight digits, CUDA's with one of four.
 		if bus != "" && strings.HasSuffix(info.Bus, strings.ToLower(bus)) {
 			return info.Index
 		}
@@ -133,17 +133,18 @@ type Use struct {
 	// Source says whose memory Used is: that of the given processes ([record.SourceProcess]), or that
 	// of all processes on the device ([record.SourceDevice]).
 	Source string
-	// DeviceUsed is the memory in use on the device by all processes. Others is the part that the
-	// driver attributes to other processes than the given ones, 0 if the driver names none.
+	// DeviceUsed is the memory in use on the device by all processes. Others is the part of it that
+	// the driver attributes to processes other than the given ones, 0 if the driver names none.
 	DeviceUsed, Others int64
 }
 
-// Use reads what the given processes use of every GPU together, see [View.Use].
+// Use reads how much memory the given processes use together on each GPU of the machine, see
+// [View.Use].
 func (n *NVML) Use(pids []int) ([]Use, error) { return n.View(n.all()).Use(pids) }
 
-// usedBy returns what the given processes use of a device, whether the driver reports that at all,
-// and what other processes use. A process may be in the driver's list more than once, for each
-// instance of a partitioned GPU (MIG).
+// usedBy returns how much memory of a device the given processes use, and how much other processes.
+// listed is false if the driver reports none of the given processes. On a partitioned GPU (MIG), a
+// process is in the driver's list once for each instance that it uses.
 func usedBy(device nvml.Device, pids []int) (used, others int64, listed bool) {
 	processes, ret := device.GetComputeRunningProcesses()
 	if ret != nvml.SUCCESS { // not supported or not permitted: only the device's own figure is left
@@ -162,12 +163,13 @@ func usedBy(device nvml.Device, pids []int) (used, others int64, listed bool) {
 	return used, others, listed
 }
 
-// notAvailable is NVML_VALUE_NOT_AVAILABLE: the driver knows the process but not its memory (WSL,
-// some MIG set-ups).
+// notAvailable is NVML_VALUE_NOT_AVAILABLE: the driver lists the process but does not know its
+// memory (WSL, some MIG set-ups).
 const notAvailable = ^uint64(0)
 
-// memory returns a device's used and total bytes. The second version of the call does not count
-// what the driver reserves for itself as used. Older drivers have only the first version.
+// memory returns how many bytes of a device are in use, and how many it has. It uses the second
+// version of NVML's call, which does not count what the driver reserves for itself as used. Older
+// drivers have only the first version.
 func memory(device nvml.Device) (used, total int64, err error) {
 	if m, ret := device.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
 		return int64(m.Used), int64(m.Total), nil
@@ -182,10 +184,10 @@ func memory(device nvml.Device) (used, total int64, err error) {
 // failed returns an error with the name of the call and NVML's own message.
 func failed(call string, ret nvml.Return) error { return fmt.Errorf("%s: %w", call, ret) }
 
-// A GPU is one GPU as this process uses it. The driver knows no allocator, so allocated and
-// reserved are both the memory in use, including the CUDA context.
+// A GPU is one GPU as this process uses it. The driver does not know what an allocator has handed
+// out, so allocated and reserved are both the memory in use, including the CUDA context.
 type GPU struct {
-	// Others, if set, returns the PIDs of further processes whose memory counts too, such as a
+	// Others, if set, returns the PIDs of further processes whose memory counts too, such as the
 	// pipeline's own workers.
 	Others func() []int
 
@@ -193,7 +195,7 @@ type GPU struct {
 	index int
 }
 
-// GPU returns the GPU with an index below len(Devices()).
+// GPU returns the GPU with an index in Devices().
 func (n *NVML) GPU(index int) (*GPU, error) {
 	if index < 0 || index >= len(n.devices) {
 		return nil, fmt.Errorf("expected a GPU from 0 to %d, found %d", len(n.devices)-1, index)
@@ -220,8 +222,8 @@ func (g *GPU) Read() (record.Reading, error) {
 	return r, nil
 }
 
-// Trim implements [Device]. It does nothing: ggml returns its buffers to the driver when it frees
-// them.
+// Trim implements [Device]. It does nothing, because ggml gives freed buffers back to the driver at
+// once.
 func (g *GPU) Trim() {}
 
 // Lane implements [Device].

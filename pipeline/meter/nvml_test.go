@@ -243,7 +243,7 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestOpenNVML: whether or not this machine has a driver, opening it works or gives a clear error.
+// TestOpenNVML: opening the driver works, or gives a clear error on a machine without a driver.
 func TestOpenNVML(t *testing.T) {
 	n, err := OpenNVML()
 	if errors.Is(err, ErrNoDriver) {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RSS returns the resident memory of a process in bytes, from /proc/PID/statm. If the process is
-// gone the error is fs.ErrNotExist or syscall.ESRCH. A zombie has 0.
+// RSS returns the resident memory of a process in bytes, from /proc/PID/statm. If the process has
+// ended, the error is fs.ErrNotExist or syscall.ESRCH. A zombie has 0.
 func RSS(pid int) (int64, error) {
 	path := fmt.Sprintf("/proc/%d/statm", pid)
 	data, err := os.ReadFile(path)
@@ -31,8 +31,8 @@ func RSS(pid int) (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// Tree returns a process and its descendants: a pipeline is often started by another program (uv
-// run, torchrun, a script). It does not find a process whose parent has ended.
+// Tree returns the PIDs of a process and its descendants: a pipeline is often started by another
+// program (uv run, torchrun, a script). It does not find a process whose parent has ended.
 func Tree(pid int) []int {
 	pids := []int{pid}
 	for i := 0; i < len(pids); i++ {
@@ -45,11 +45,12 @@ func Tree(pid int) []int {
 	return pids
 }
 
-// Children returns the child processes of a process, including zombies.
+// Children returns the PIDs of a process's children, including zombies.
 func Children(pid int) []int {
 	var pids []int
 	// The system lists children by the thread that started them. A process may have hundreds of
-	// threads, and each is a file to read, so this avoids what package os would do in addition.
+	// threads with a file for each, so this uses system calls, which cost less than the functions of
+	// package os.
 	task, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return nil // it has ended
@@ -73,7 +74,7 @@ func Children(pid int) []int {
 	return pids
 }
 
-// readAll appends what a file holds, as far as it can be read.
+// readAll appends the content of a file, as far as it can be read, to buf.
 func readAll(fd int, buf []byte) []byte {
 	for {
 		buf = slices.Grow(buf, 512)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestTree: a shell starts another one. The tree has both, and the memory of the inner one can be
+// TestTree: a shell starts another one. The tree has both, and the memory of the second can be
 // read.
 func TestTree(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sh -c 'echo $$; read wait'; true")

@@ -13,17 +13,17 @@ import (
 // which order.
 const VisibleDevices = "CUDA_VISIBLE_DEVICES"
 
-// A View is the list of GPUs that a pipeline sees, in the order in which it sees them: the first is
-// device 0 for CUDA in the pipeline.
+// A View is the list of GPUs that a pipeline sees, in the order in which it sees them: the first
+// one is device 0 in the pipeline.
 type View struct {
 	nvml *NVML
 	gpus []int // NVML's indices
 }
 
-// View returns a view of the GPUs with these NVML indices; see [NVML.Visible].
+// View returns a view of the GPUs with these NVML indices, such as those from [NVML.Visible].
 func (n *NVML) View(gpus []int) *View { return &View{n, gpus} }
 
-// GPUs returns NVML's indices of the view's GPUs.
+// GPUs returns the NVML indices of the view's GPUs.
 func (v *View) GPUs() []int { return v.gpus }
 
 func (n *NVML) all() []int {
@@ -34,15 +34,15 @@ func (n *NVML) all() []int {
 	return gpus
 }
 
-// Visible returns the GPUs that a value of CUDA_VISIBLE_DEVICES names, as CUDA reads it (CUDA C++
-// Programming Guide, "CUDA Environment Variables"). It is a list with commas of indices, UUIDs or
-// unique beginnings of UUIDs ("GPU-8932f937"). CUDA ignores everything after an entry that names no
-// GPU, and an empty value hides all GPUs. set says whether the variable is set at all; if not, all
-// GPUs are visible. An instance of a partitioned GPU ("MIG-...") does not name its GPU, so all GPUs
-// are returned.
+// Visible returns the NVML indices of the GPUs that a value of CUDA_VISIBLE_DEVICES names, as CUDA
+// reads it (CUDA C++ Programming Guide, "CUDA Environment Variables"). The value is a list, with
+// commas, of indices, UUIDs or unique beginnings of UUIDs ("GPU-8932f937"). CUDA ignores everything
+// after an entry that names no GPU, and an empty value hides all GPUs. set says whether the
+// variable is set; if not, all GPUs are visible. An instance of a partitioned GPU ("MIG-...") does
+// not name its GPU, so all GPUs are returned.
 //
-// Indices are taken as NVML's. CUDA counts in the same order if all GPUs are of one kind, or if
-// CUDA_DEVICE_ORDER is PCI_BUS_ID.
+// Indices in the value are taken as NVML's. CUDA counts in the same order if all GPUs are of one
+// kind, or if CUDA_DEVICE_ORDER is PCI_BUS_ID.
 func (n *NVML) Visible(value string, set bool) []int {
 	if !set || strings.HasPrefix(value, "MIG-") {
 		return n.all()
@@ -58,7 +58,8 @@ func (n *NVML) Visible(value string, set bool) []int {
 	return gpus
 }
 
-// find returns the one GPU that an index or the beginning of a UUID names.
+// find returns the NVML index of the GPU that an entry names: an index, or the beginning of the
+// UUID of exactly one GPU.
 func (n *NVML) find(entry string) (gpu int, ok bool) {
 	if !strings.HasPrefix(entry, "GPU-") {
 		i, err := strconv.Atoi(entry)
@@ -75,10 +76,10 @@ func (n *NVML) find(entry string) (gpu int, ok bool) {
 	return gpu, ok
 }
 
-// Use reads what processes use of the view's GPUs together, as nvidia-smi shows it, with contexts
-// and libraries. Pass one process, or a [Tree].
+// Use reads how much memory of each of the view's GPUs the given processes use together, with their
+// contexts and libraries, as nvidia-smi shows it. Pass one process, or a [Tree].
 //
-// Inside a container the driver lists pids of another namespace, or none. If it lists the processes
+// Inside a container the driver lists PIDs of another namespace, or none. If it lists the processes
 // on no GPU, Use returns the figures of the whole devices, with Source "device".
 func (v *View) Use(pids []int) ([]Use, error) {
 	uses := make([]Use, len(v.gpus))

@@ -15,8 +15,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// openDGX opens go-nvml's own mock of a DGX A100, eight GPUs of 40 GiB. It has no lists of
-// processes and only the first version of the memory call. The caller gives the processes.
+// openDGX opens the mock of a DGX A100 that go-nvml has, with eight GPUs of 40 GiB. The mock has no
+// lists of processes, so the caller gives them, by GPU. It has only the first version of the memory
+// call.
 func openDGX(t *testing.T, on map[int][]nvml.ProcessInfo) (*NVML, []*dgxa100.Device) {
 	t.Helper()
 	server := dgxa100.New()
@@ -50,7 +51,8 @@ func openDGX(t *testing.T, on map[int][]nvml.ProcessInfo) (*NVML, []*dgxa100.Dev
 	return n, devices
 }
 
-// TestVisible lists values of CUDA_VISIBLE_DEVICES, and shows where CUDA stops reading one.
+// TestVisible lists values of CUDA_VISIBLE_DEVICES and the GPUs that they name, also where CUDA
+// stops reading a value.
 func TestVisible(t *testing.T) {
 	n, _ := openDGX(t, nil)
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
@@ -79,8 +81,8 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// TestViewOfDGX: memory on GPUs that the pipeline cannot see is not its use, and its devices count
-// from 0.
+// TestViewOfDGX: memory on GPUs that the pipeline cannot see does not count as its own, and its
+// devices are numbered from 0.
 func TestViewOfDGX(t *testing.T) {
 	const pid, child, tenant = 100, 101, 7
 	n, _ := openDGX(t, map[int][]nvml.ProcessInfo{
@@ -149,7 +151,7 @@ func TestUseSaysWhichGPUFailed(t *testing.T) {
 	}
 }
 
-// procOf returns a folder like /proc that lists for each process the file that it has open.
+// procOf returns a folder like /proc, in which each process has the given file open.
 func procOf(t *testing.T, open map[int]string) string {
 	t.Helper()
 	root := t.TempDir()
