@@ -39,8 +39,8 @@ const worth = 0.05
 
 const suffices = "; that alone is enough"
 
-// minSplit is the least length of audio, in seconds, at which splitting a file helps: whisper
-// processes 30 s at once.
+// minSplit is the length of audio, in seconds, from which it helps to split a file. It is above 30
+// s, because Whisper processes 30 s at once however short the file is.
 const minSplit = 60.0
 
 // Advise returns advice on how to make the failed allocation fit, with figures, sorted by the

@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// Batching sets the size of the batches of voice enrollment.
+// Batching says how many clips voice enrollment embeds at once.
 type Batching struct {
 	Size int // at most this many clips in a batch; at least 1
 	// Memory limits the tensor of a batch to a part of the device memory that is free when the batch

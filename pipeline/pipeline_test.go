@@ -178,8 +178,7 @@ After Diarization (post-cleanup) 0
 `)
 }
 
-// TestFailingCleanups: a cleanup that fails, panics or ends its goroutine does not keep the others
-// from running.
+// TestFailingCleanups: if a cleanup fails, panics or ends its goroutine, the others still run.
 func TestFailingCleanups(t *testing.T) {
 	d := &device{total: 1 << 40}
 	r, log := newRunner(d)
@@ -266,8 +265,8 @@ Level 913754292224
 	})
 }
 
-// TestCheckpointLine compares a whole line of the log, with its exact bytes and with what the
-// cleanup holds.
+// TestCheckpointLine compares a whole line of the log: every number, in exact bytes, with holds= of
+// a cleanup.
 func TestCheckpointLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{total: 24 << 30}

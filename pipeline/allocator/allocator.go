@@ -8,8 +8,8 @@ import (
 // A Stream is a CUDA stream; 0 is the default stream. Its handle is 16 times the number.
 type Stream uint32
 
-// A Block names a live allocation. The zero Block means no block: Malloc(0) returns it, and Free
-// ignores it.
+// A Block is a handle of a live allocation. The zero Block means no block: Malloc(0) returns it,
+// and Free ignores it.
 type Block uint32
 
 // An Allocator is the caching allocator of one process on one device. PyTorch calls it
@@ -288,8 +288,8 @@ func (a *Allocator) Configure(conf string) error {
 // stream used them can then be reused.
 func (a *Allocator) Synchronize() { a.device.synchronize() }
 
-// LargestFree returns the size in bytes of the largest free block in the cache that a large
-// allocation could use, over all streams.
+// LargestFree returns the size in bytes of the largest free block in the large pools of all
+// streams.
 func (a *Allocator) LargestFree() int64 {
 	var n int64
 	for _, i := range a.inOrder {

@@ -73,8 +73,8 @@ func replay(b *testing.B, a *allocator.Allocator, steps []step, handles []alloca
 	}
 }
 
-// BenchmarkReplay replays a random trace of 100,000 events many times on one allocator. It shows
-// what an event costs once the cache is warm.
+// BenchmarkReplay replays a random trace of 100,000 allocations and frees many times on one
+// allocator. It shows what an allocation or a free costs once the cache is warm.
 func BenchmarkReplay(b *testing.B) {
 	steps, slots := randomTrace(100_000, 4000<<20)
 	handles := make([]allocator.Block, slots)
@@ -91,8 +91,8 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkReplayMemory measures the memory of an allocator with a million live blocks of random
-// sizes.
+// BenchmarkReplayMemory measures the Go memory that the model of an allocator takes with a million
+// live blocks of random sizes.
 func BenchmarkReplayMemory(b *testing.B) {
 	const blocks = 1_000_000
 	r := rand.New(rand.NewPCG(3, 4))

@@ -34,7 +34,7 @@ const (
 
 func (b *block) isSplit() bool { return b.prev|b.next != 0 }
 
-// idle reports whether nobody uses the block: neither a caller nor another stream.
+// idle reports whether no caller has the block and no stream uses it.
 func (b *block) idle() bool { return b.flags&allocated == 0 && b.events == 0 && b.uses == 0 }
 
 func (b *block) is(f flags) bool { return b.flags&f != 0 }

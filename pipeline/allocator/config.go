@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// A Config is a parsed PYTORCH_CUDA_ALLOC_CONF. The zero Config is the default.
+// A Config has the settings of a value of PYTORCH_CUDA_ALLOC_CONF. The zero Config has PyTorch's
+// defaults.
 type Config struct {
 	MaxSplitSize int64 // bytes: blocks of this or more are not split; 0: no limit
 	// How many bytes larger than the request a block of MaxSplitSize or more may be; 0: the default,

@@ -57,7 +57,8 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	if a.pools[p].small {
 		e.page = smallBuffer
 	}
-	// An eighth more addresses than device memory, so that pages can be moved to the end.
+	// PyTorch reserves an eighth more addresses than the device has memory, so that it can unmap pages
+	// in the middle and map them at the end.
 	e.size = (a.device.Total() + a.device.Total()/8 + e.page - 1) / e.page * e.page
 	if e.size <= 0 {
 		return 0, nil // a device without memory

@@ -150,8 +150,8 @@ func (c *checker) pool(i int32) error {
 	})
 }
 
-// set checks the keys of a set. belongs returns the size in a block's key, and whether the block
-// belongs to the set.
+// set checks the keys of a set, which has the blocks for which belongs returns true. belongs also
+// returns the size that the key of a block must have.
 func (c *checker) set(s *freeSet, belongs func(*block) (int64, bool)) error {
 	var before key
 	if len(s.last) != len(s.chunks) {

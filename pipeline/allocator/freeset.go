@@ -12,7 +12,7 @@ import (
 type key struct{ hi, lo uint64 }
 
 const (
-	// log2 of 512: sizes and addresses are multiples of 512.
+	// The shift for units of 512 bytes: sizes and addresses are multiples of 512.
 	unit     = 9
 	addrBits = 41                               // bits of an address in units
 	hiAddr   = 64 - addrBits                    // address bits in hi
@@ -60,13 +60,13 @@ type chunk struct {
 
 var highest = key{^uint64(0), ^uint64(0)}
 
-// A cursor is a position in a freeSet. It is valid until the set changes.
+// A cursor is the position of a key in a freeSet. It is valid until the set changes.
 type cursor struct{ chunk, at int }
 
-// seek returns the index of the first key in the chunk that is not before k, or n. It counts the
-// keys before k: first among three that divide the chunk in four, then among the seven of one part.
-// It has no branches, because the processor could not predict them, and the comparisons are
-// independent of each other.
+// seek returns the index of the first key in the chunk that is not less than k, or n if all are
+// less. It counts the keys that are less: first among three that divide the chunk in four, then
+// among the seven of one part. It has no branches, because the processor could not predict them,
+// and the comparisons are independent of each other.
 func (c *chunk) seek(k key) int {
 	const part = chunkSize / 4
 	at := part * int(c.keys[part-1].less(k)+c.keys[2*part-1].less(k)+c.keys[3*part-1].less(k))
@@ -75,8 +75,8 @@ func (c *chunk) seek(k key) int {
 		k)+p[6].less(k))
 }
 
-// seekChunk returns the chunk that contains k or should contain it: the first one whose last key is
-// not before k, or the last chunk.
+// seekChunk returns the index of the chunk that contains k or should contain it: the first one
+// whose last key is not less than k, or the last chunk.
 func (s *freeSet) seekChunk(k key) int {
 	base, n := 0, len(s.last)
 	for n > 1 {
@@ -87,7 +87,7 @@ func (s *freeSet) seekChunk(k key) int {
 	return base
 }
 
-// ceil returns the position of the smallest block of at least size bytes.
+// ceil returns the position of the smallest block of at least size bytes; false if there is none.
 func (s *freeSet) ceil(size int64) (cursor, bool) {
 	if len(s.chunks) == 0 || size >= tooLarge {
 		return cursor{}, false
@@ -120,7 +120,7 @@ func (s *freeSet) prev(c cursor) (cursor, bool) {
 	return c, true
 }
 
-// from returns the blocks of at least size bytes in order.
+// from yields the indices of the blocks of at least size bytes, in the order of the set.
 func (s *freeSet) from(size int64) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for c, ok := s.ceil(size); ok; c, ok = s.next(c) {
@@ -180,7 +180,7 @@ func (s *freeSet) removeAt(at cursor) {
 	}
 }
 
-// split moves the upper half of a full chunk into a new one.
+// split moves the upper half of chunk i into a new chunk after it.
 func (s *freeSet) split(i int) {
 	s.insertChunk(i + 1)
 	from, to := s.chunks[i], s.chunks[i+1]
@@ -193,7 +193,7 @@ func (s *freeSet) split(i int) {
 	s.last[i], s.last[i+1] = from.keys[half-1], to.keys[to.n-1]
 }
 
-// join merges the chunk after one into it.
+// join merges chunk i+1 into chunk i.
 func (s *freeSet) join(i int) {
 	to, from := s.chunks[i], s.chunks[i+1]
 	to.n += copy(to.keys[to.n:], from.keys[:from.n])

@@ -67,8 +67,8 @@ func cInteger(s string) (neg bool, digits string) {
 	return neg, s[:span(s, "0123456789")]
 }
 
-// cFloat returns the number at the beginning of a text, as strtod finds it, in a form that Go can
-// read.
+// cFloat returns the number at the beginning of a text, as C's strtod finds it, in a form that Go
+// can read: "0x1" becomes "0x1p0". It returns "" if there is no number.
 func cFloat(s string) string {
 	sign := ""
 	rest := s

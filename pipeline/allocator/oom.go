@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// An OutOfMemoryError is an allocation that failed even after the cache was released:
-// torch.cuda.OutOfMemoryError. All sizes are in bytes, at the time of the failure.
+// An OutOfMemoryError says that an allocation failed even after the allocator had released its
+// cache. PyTorch raises torch.cuda.OutOfMemoryError. All sizes are in bytes, at the time of the
+// failure.
 type OutOfMemoryError struct {
 	Size int64 // the caller's request
 	// The size of the segment that the allocator asked the driver for, as in PyTorch's message.
@@ -75,9 +76,9 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("cannot allocate %d bytes: expected 0 or more", e.Size)
 }
 
-// A DriverError is a CUDA call that failed with an error other than out of memory. PyTorch raises
-// the driver's error, and the process cannot go on. The cause is a bug of PyTorch, or an exhausted
-// address space.
+// A DriverError is an error of a CUDA call other than out of memory. PyTorch raises the driver's
+// error, and the process cannot go on. The cause is a bug of PyTorch, or an exhausted address
+// space.
 type DriverError struct{ Call, Reason string }
 
 func (e *DriverError) Error() string { return "CUDA error: " + e.Call + ": " + e.Reason }

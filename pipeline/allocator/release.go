@@ -98,7 +98,7 @@ func (a *Allocator) releaseOversize(i int32) error {
 	return nil
 }
 
-// EmptyCache releases all cached memory that is not part of a segment in use:
+// EmptyCache gives all cached memory back to the driver, except free parts of segments in use:
 // torch.cuda.empty_cache.
 func (a *Allocator) EmptyCache() { a.releaseCached() }
 

@@ -25,7 +25,8 @@ func (l *limits) round(size int64) int64 {
 	if l.rounds {
 		interval := bits.Len64(uint64(size)) - 1 - roundupStart
 		divisions := l.divisions[min(max(interval, 0), roundupIntervals-1)]
-		// One division means no division.
+		// One division is the whole range between two powers of two, but PyTorch then rounds to 512
+		// bytes.
 		if divisions > 1 && size > minBlockSize*divisions {
 			return roundupPower2(size, divisions)
 		}

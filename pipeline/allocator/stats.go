@@ -10,7 +10,7 @@ func (s *Stat) add(n int64) {
 
 // Stats are the figures of torch.cuda.memory_stats whose keys end in ".all".
 type Stats struct {
-	// Bytes.
+	// In bytes:
 	Allocated Stat // in live blocks, rounded: torch.cuda.memory_allocated
 	Reserved  Stat // held from the driver: torch.cuda.memory_reserved
 	Active    Stat // allocated, or freed while other streams still use it
@@ -18,12 +18,13 @@ type Stats struct {
 	InactiveSplit Stat
 	Requested     Stat // requested by the callers, of what is active
 
-	// Counts.
+	// Numbers of:
 	Segments       Stat // cudaMalloc'ed; expandable segments do not count
 	ActiveBlocks   Stat
 	InactiveSplits Stat
 
-	// Failed cudaMallocs after which the allocator released its cache and tried again.
+	// The number of times that a cudaMalloc failed, and the allocator released its cache and tried
+	// again.
 	Retries       int64
 	OOMs          int64 // allocations that failed
 	DeviceMallocs int64 // calls of cudaMalloc that succeeded, and mappings

@@ -34,7 +34,7 @@ type slot struct {
 
 const minLookups = 4
 
-// reset makes the table as if it were new.
+// reset removes all streams and all slots.
 func (t *streamTable) reset() { t.resize(0, minLookups-1, 63) }
 
 func (t *streamTable) resize(buckets, lookups, shift int) {

@@ -272,7 +272,8 @@ func FuzzDecodeWAV(f *testing.F) {
 			}
 			return
 		}
-		// A sample has at least one byte, and resampling from 8 kHz doubles the count.
+		// A file has at least one byte for each sample, and resampling from 8 kHz doubles the number of
+		// samples.
 		if n := len(s.PCM); n == 0 || n > 2*len(file) {
 			t.Errorf("got %d samples from %d bytes, want at most 2 a byte", n, len(file))
 		}

@@ -130,7 +130,7 @@ func judge(file io.ReaderAt, size int64, kind Kind, most limits) (properties, er
 	return p, nil
 }
 
-// check collects a model's mistakes.
+// A check collects the mistakes of a model.
 type check struct {
 	*model
 	mistakes []error

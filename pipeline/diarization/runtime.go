@@ -47,7 +47,7 @@ func checkProvider(provider string) error {
 	case "cpu":
 		return nil
 	case "cuda":
-		// A build for CUDA has its kernels in another library in the same folder.
+		// A build of the library for CUDA has its kernels in another file in the same folder.
 		file := library()
 		const kernels = "libonnxruntime_providers_cuda.so"
 		if _, err := os.Stat(filepath.Join(filepath.Dir(file), kernels)); err != nil {

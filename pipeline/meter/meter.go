@@ -7,7 +7,7 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A Device is the memory that a pipeline works in: a [GPU] or the [Host].
+// A Device is the memory in which a pipeline works: a [GPU] or the [Host].
 type Device interface {
 	// Read returns at least the allocated, the reserved and the total memory, in exact bytes.
 	Read() (record.Reading, error)

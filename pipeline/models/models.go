@@ -43,7 +43,7 @@ type Tensor struct {
 	Element int64
 }
 
-// Elements returns the product of the shape; a scalar has one element.
+// Elements returns the number of elements, the product of the shape. A scalar has one element.
 func (t Tensor) Elements() int {
 	n := 1
 	for _, s := range t.Shape {
@@ -162,7 +162,7 @@ func Names() []string {
 	return names
 }
 
-// Family returns the models of a family, smallest weights first.
+// Family returns the names of the models of a family, smallest weights first.
 func Family(name string) []string {
 	var family []*Model
 	for _, m := range catalogue() {

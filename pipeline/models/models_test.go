@@ -21,7 +21,7 @@ func TestCounts(t *testing.T) {
 		// H; T: 315,460,768 for wav2vec2_large(aux_num_out=32), without masked_spec_embed's 1,024.
 		"facebook/wav2vec2-large-960h": 315_461_792,
 		"wav2vec2_asr_base_960h":       94_393_245, // T: wav2vec2_base(aux_num_out=29)
-		// T: 315,471,521 for wav2vec2_large_lv60k(aux_num_out=33), without those 1,024.
+		// T: 315,471,521 for wav2vec2_large_lv60k(aux_num_out=33), without masked_spec_embed's 1,024.
 		"wav2vec2-large-xlsr-53": 315_472_545,
 		"vit-b-16":               86_567_656,  // T: ViT_B_16_Weights
 		"vit-l-16":               304_326_632, // T: ViT_L_16_Weights

@@ -33,7 +33,7 @@ func pix2pix() []*Model {
 		if i > 0 {
 			out = unetWidths[i-1]
 		}
-		// nn.ConvTranspose2d: weight [in, out, kernel...].
+		// This is nn.ConvTranspose2d: weight has the shape [in, out, kernel...].
 		conv := s.in(fmt.Sprintf("up.%d.conv", i))
 		conv.parameter("weight", in, out, 4, 4)
 		if i > 0 {

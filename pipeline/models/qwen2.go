@@ -72,7 +72,7 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 		rotated := p.op("q_embed", n, qs)
 		k := p.op("k_embed", tokens*kv, ks)
 		cache = append(cache, k, vs)
-		// repeat_kv: a copy of each key and value for every query head of its group.
+		// repeat_kv makes a copy of each key and value for every query head of its group.
 		kk := p.op("repeat_kv", n, k)
 		vv := p.op("repeat_kv", n, vs)
 		a := p.attention(n, block{tokens: tokens, heads: q.heads, length: in.Tokens},

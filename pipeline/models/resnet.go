@@ -15,7 +15,7 @@ func wespeaker() *Model {
 		Family: "speaker-embedding",
 		Source: "pyannote.audio, models/embedding/wespeaker/resnet.py: ResNet34(80, 256, " +
 			"two_emb_layer=False)",
-		// speaker-diarization-3.1, config.yaml: embedding_batch_size: 32.
+		// The batch is embedding_batch_size: 32 in the config.yaml of speaker-diarization-3.1.
 		multiplies: true, usual: Input{Batch: 32, Seconds: 10},
 	}
 	s := module{m, "resnet."}

@@ -93,7 +93,7 @@ type gathered struct {
 	idle     map[int][]point // for each process: the file's number and its last level
 }
 
-// A point is a reading y at x.
+// A point is a value y at x. In most lists x is the length of a file in seconds of audio.
 type point struct{ x, y float64 }
 
 // samples are the readings of one stage in all files; the lists have an element for each.

@@ -6,7 +6,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Profile says how much memory and time the stages of a run took. Sizes are bytes, times are
+// A Profile says how much memory and time the stages of a run took. Sizes are in bytes, times in
 // seconds.
 type Profile struct {
 	Log   string // the log it was learned from

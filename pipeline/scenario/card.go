@@ -42,7 +42,7 @@ func Card(name string) (GPU, error) {
 // leastCard is the smallest size that Card accepts. No card that runs models is smaller.
 const leastCard = 64 * record.MiB
 
-// sized returns a card with this much memory and no name.
+// sized returns a card with this many bytes of memory and no name.
 func sized(bytes int64) GPU {
 	return GPU{Size: bytes, Total: bytes, Context: contextOf(bytes), Source: "the size given"}
 }
@@ -156,8 +156,8 @@ func (c card) gpu() GPU {
 	}
 }
 
-// unsaid matches the parts that people leave out of the names of cards: "NVIDIA GeForce" of "NVIDIA
-// GeForce RTX 5080", "SXM4" of "A100-SXM4-80GB".
+// unsaid matches the parts of the names of cards that people leave out: "NVIDIA GeForce" of "NVIDIA
+// GeForce RTX 5080", or "SXM4" of "A100-SXM4-80GB".
 var unsaid = regexp.MustCompile(`nvidia|geforce|tesla|quadro|generation|pcie|sxm\d?|hbm\d?|[ _-]`)
 
 func plainName(name string) string { return unsaid.ReplaceAllString(strings.ToLower(name), "") }

@@ -59,14 +59,15 @@ type env struct {
 	Mod     func(a, b float64) float64      `expr:"mod"`
 }
 
-// names are the variables of expressions. Messages list them beside constants and functions.
+// names are the variables of expressions, constants and functions the other names that they may
+// have.
 var (
 	names     = []string{"seconds", "items", "batch", "pass", "file", "files", "total", "free"}
 	constants = map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 	functions = []string{"ceil", "floor", "round", "min", "max", "abs"}
 )
 
-// Limits of an expression. The longest of the fixtures has some 20 nodes.
+// The limits of an expression's size. The longest expression of the fixtures has some 20 nodes.
 const (
 	maxNodes = 200
 	maxText  = 1000 // bytes
@@ -166,7 +167,8 @@ func exprError(text string, err error) error {
 	}
 }
 
-// toFloats turns all numbers into float64, and KiB, MiB and GiB into numbers.
+// toFloats is a visitor that turns all numbers of an expression into float64, and KiB, MiB and GiB
+// into numbers.
 type toFloats struct{}
 
 func (toFloats) Visit(node *ast.Node) {

@@ -45,7 +45,7 @@ func (l *linter) say(
 ) {
 	p := l.s.places[path]
 	if p.Line == 0 {
-		// The scenario was made in code and has no file.
+		// The scenario was made in code, so there is no position in a file.
 		p = strictyaml.Place{Line: 1, Column: 1}
 	}
 	if p.Direct {
@@ -57,12 +57,12 @@ func (l *linter) say(
 	})
 }
 
-// warn adds a warning at a path.
+// warn adds a warning about the value at a path, such as clear.every.
 func (l *linter) warn(rule, path, expected, found, advice string) {
 	l.say(strictyaml.Warning, rule, path, "", 0, expected, found, advice)
 }
 
-// fail adds an error at a path.
+// fail adds an error about the value at a path, such as clear.every.
 func (l *linter) fail(rule, path, expected, found, advice string) {
 	l.say(strictyaml.Error, rule, path, "", 0, expected, found, advice)
 }

@@ -39,7 +39,7 @@ func Read(src []byte, name string) (*Scenario, error) {
 	return s, nil
 }
 
-// example is the advice for an empty file.
+// example is the advice in the error for an empty file.
 const example = "docs/reference/pipeline-file.md has an example"
 
 // A reader reads a scenario and remembers the positions of its parts.

@@ -9,7 +9,7 @@ import (
 )
 
 // A Scenario describes a pipeline: the card, the allocator's settings, the memory that each stage
-// loads and allocates, and when the stage frees it. Sizes are bytes, times are seconds.
+// loads and allocates, and when the stage frees it. Sizes are in bytes, times in seconds.
 type Scenario struct {
 	Path  string // the file it was read from
 	Name  string
@@ -26,11 +26,11 @@ type Scenario struct {
 	ClearOnStart bool
 	Files        Files
 	Models       []Model
-	// Initialization names a single checkpoint at the start of each file; "" prints none.
+	// Initialization is the name of a checkpoint at the start of each file; "" prints none.
 	Initialization string
 	Stages         []Stage
-	// Final are the cleanups after a file's last stage: "Before Final Cleanup", "After Final
-	// Cleanup".
+	// Final are the cleanups after a file's last stage. One named Final prints the checkpoints "Before
+	// Final Cleanup" and "After Final Cleanup".
 	Final []Cleanup
 	Clear Clear
 	// RestartEvery is the number of files after which the process starts anew; 0: never.
@@ -57,7 +57,7 @@ type GPU struct {
 	OwnContext bool
 }
 
-// Files is the batch: how many files, and how long they are.
+// Files describes the batch: how many files there are, and how long they are.
 type Files struct {
 	Count int
 	// Low and High are the shortest and the longest length of a file, in seconds.
@@ -81,7 +81,8 @@ func (f Files) Length(i int) float64 {
 type Model struct {
 	ID    string // the name that stages, cleanups and faults use
 	Model string // a name for models.Lookup: "whisper-large-v3"; "" if Weights gives the size
-	// DType is the type of its weights and activations, for models.ParseDType; float16 by default.
+	// DType is the number format of the weights and activations, in the words of models.ParseDType;
+	// float16 by default.
 	DType string
 	// Weights is the size of a model that package models does not know, in bytes. Such a model has no
 	// activations.

@@ -29,8 +29,8 @@ type Stage struct {
 	// stream. 0 is the default stream. The allocator reuses memory freed on a stream only for that
 	// stream.
 	Stream int
-	// Footprint is the measured memory of the stage. If it is set, the simulation uses it instead of
-	// the models and tensors.
+	// Footprint is the memory of the stage that an earlier run measured. If it is set, the simulation
+	// uses it instead of the models and tensors.
 	Footprint *Footprint
 }
 
@@ -38,10 +38,10 @@ type Stage struct {
 // is simulated, at about a million a second.
 const MaxAllocations = 10_000_000
 
-// Passes returns how many passes a number of items takes.
+// Passes returns the number of passes for a number of items, with batch items in each.
 func Passes(items, batch int) int { return (items + batch - 1) / max(1, batch) }
 
-// expressions returns all expressions of a stage.
+// expressions returns all expressions of the stage and its tensors.
 func (s *Stage) expressions() []Expr {
 	all := []Expr{s.Items, s.Batch, s.ItemSeconds, s.Seconds}
 	for _, t := range s.Tensors {
@@ -134,7 +134,7 @@ type Tensor struct {
 	Each  Span // allocated each pass, or once a stage
 	Until Span // lives until the end of the pass, stage, file or run, or until a cleanup frees it
 	Count Expr // how many at once; 1 by default
-	// Stream is the CUDA stream it is allocated on; 0 is the default stream.
+	// Stream is the CUDA stream on which the tensor is allocated; 0 is the default stream.
 	Stream int
 }
 
@@ -185,7 +185,8 @@ var elementBytes = map[string]int64{
 	"int8": 1, "uint8": 1, "bool": 1, "float8": 1,
 }
 
-// A Cleanup frees something between the checkpoints "Before NAME Cleanup" and "After NAME Cleanup".
+// A Cleanup frees models and tensors between the checkpoints "Before NAME Cleanup" and "After NAME
+// Cleanup".
 type Cleanup struct {
 	Name string
 	// Frees are ids of models and names of tensors. If it is empty, the cleanup frees all that its
@@ -194,12 +195,13 @@ type Cleanup struct {
 	EmptyCache bool // torch.cuda.empty_cache is called, too; see also Clear.Cleanups
 }
 
-// A Footprint is the measured memory of a stage, above what was allocated at its start.
+// A Footprint is the memory of a stage that an earlier run measured, in addition to what was
+// allocated at the stage's start.
 type Footprint struct {
 	Base      int64   // bytes
 	PerSecond float64 // bytes per second of audio
-	// Kept and KeptPerSecond give the memory that stays allocated from the end of the stage to the end
-	// of the file: bytes, and bytes per second of audio.
+	// Kept and KeptPerSecond are the part of this memory that stays allocated from the end of the
+	// stage to the end of the file: bytes, and bytes per second of audio.
 	Kept          int64
 	KeptPerSecond float64
 	// Reserved is the measured peak of reserved memory divided by the peak of allocated memory: at

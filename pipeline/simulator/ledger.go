@@ -7,7 +7,7 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A part is the index of a Part in a ledger.
+// A part is the index of a use of memory, such as "weights of asr", in a ledger.
 type part int
 
 // A ledger counts the allocated bytes by their use, such as "weights of asr". It has the bytes of

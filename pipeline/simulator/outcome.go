@@ -75,7 +75,7 @@ const (
 	Others      PartKind = "others"   // held by other processes
 )
 
-// A Failure is an allocation that failed, or another early end of the work on a file.
+// A Failure is an allocation that failed, or a crash, in the work on a file.
 type Failure struct {
 	File  int // from 1; 0: before the first
 	Stage string
@@ -84,7 +84,7 @@ type Failure struct {
 	OOM   *allocator.OutOfMemoryError
 	// Recovered is true if the work was done after all, with smaller batches.
 	Recovered bool
-	// Parts lists all memory in use on the card when the allocation failed, by its use.
+	// Parts lists all memory in use on the card when the allocation failed, by what it was used for.
 	Parts []Part
 	// Wants is the number of bytes that would have been allocated at the highest point of the failed
 	// pass, if no allocation had failed. If the stage failed before its first pass, that pass counts.

@@ -23,7 +23,7 @@ type plan struct {
 	keeps map[string][]scenario.Fault
 }
 
-// A model is a model that can be loaded onto the card.
+// A model is a model of the scenario with the memory that it takes on the card.
 type model struct {
 	scenario.Model
 	sizes   []int64 // of its weights, in the order of loading
@@ -55,7 +55,7 @@ type stage struct {
 	limit                   int // items of a pass, after memory ran out; 0: no limit
 }
 
-// A tensor is a tensor of a stage.
+// A tensor is a tensor of a stage with its allocations.
 type tensor struct {
 	*scenario.Tensor
 	holding

@@ -101,8 +101,8 @@ stages:
 	}
 }
 
-// TestKeepsAShare: a tensor that cannot be divided is kept whole. If two faults keep the same
-// tensor, the larger share counts.
+// TestKeepsAShare: a fault keeps whole allocations, so a tensor in one piece is kept whole. If two
+// faults keep the same tensor, the larger share counts.
 func TestKeepsAShare(t *testing.T) {
 	for _, c := range []struct {
 		tensor, faults string

@@ -85,8 +85,8 @@ func newIndex(turns []Turn) *index {
 	return x
 }
 
-// nearest returns the speaker who speaks longest between start and end or, if nobody speaks then,
-// the speaker of the nearest turn.
+// nearest returns the speaker whose turns overlap the time from start to end longest or, if none
+// does, the speaker of the nearest turn.
 func (x *index) nearest(start, end float64) string {
 	if speaker, ok := x.speaker(start, end); ok {
 		return speaker

@@ -21,7 +21,7 @@ func match(weights [][]float64) []int {
 		n, m = columns, rows
 		at = func(r, c int) float64 { return weights[c][r] }
 	}
-	// Rows and columns count from 1; column 0 stands for the row that is being paired.
+	// Rows and columns count from 1. Column 0 is a stand-in: it has the row that is being paired.
 	var (
 		u, v  = make([]float64, n+1), make([]float64, m+1) // potentials
 		row   = make([]int, m+1)                           // the row paired with each column

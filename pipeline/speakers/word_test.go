@@ -87,7 +87,8 @@ func TestJoinTokensKeepsText(t *testing.T) {
 			}
 			joined += w.Text
 		}
-		// Bad bytes at the edges of two neighbouring words become one U+FFFD each.
+		// If a character is split into bad bytes at the end of one word and the start of the next, each
+		// word gets a U+FFFD.
 		squeeze := func(s string) string {
 			s = strings.ToValidUTF8(s, "\uFFFD")
 			for strings.Contains(s, "\uFFFD\uFFFD") {

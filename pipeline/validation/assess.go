@@ -8,7 +8,7 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// An assessment sums up how a simulation used the memory of the card.
+// An assessment sums up how much of the card's memory a simulation needed.
 type assessment struct {
 	Result
 	Stages []StageNeed // in the order of the scenario

@@ -11,7 +11,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A Batch is the subject of a validation: a scenario with its card, and the number of files.
+// A Batch is what validate checks: a scenario with its card, the number of files and the policy.
 type Batch struct {
 	*scenario.Scenario
 	Source []byte // of the scenario
@@ -35,7 +35,7 @@ func (b *Batch) prepare(s *scenario.Scenario) {
 	}
 }
 
-// all are the files of the batch.
+// all returns all files of the batch.
 func (b *Batch) all() Files { return Files{First: 1, Count: b.Files} }
 
 // Evidence is what Validate may use besides the scenario: measurements, and a run of the real

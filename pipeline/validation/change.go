@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Answer says whether a batch survives on a card. A smaller one is better.
+// An Answer says whether a batch survives on a card. A smaller number is a better answer.
 type Answer int
 
 // The answers, from the best to the worst.
@@ -45,7 +45,7 @@ type Result struct {
 	Why string `json:"why,omitempty"`
 }
 
-// A Kind is a kind of change. The kinds are in the order of their cost: the earlier one is smaller.
+// A Kind is a kind of change. The kinds are in the order of their cost, from the cheapest on.
 type Kind int
 
 // The kinds of changes.
@@ -80,7 +80,7 @@ func (k Kind) Cost() string {
 	}[k]
 }
 
-// A Change is one or two edits of the scenario file, and the outcome of a simulation with them.
+// A Change is one or more edits of the scenario file, and the outcome of a simulation with them.
 type Change struct {
 	Kind  string `json:"kind"` // "batch", "allocator setting and batch"
 	Edits []Edit `json:"edits"`

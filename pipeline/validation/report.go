@@ -31,13 +31,14 @@ type Report struct {
 	// fits; nil if validate did not search for one.
 	Larger        *LargerCard    `json:"larger_card,omitempty"`
 	Fragmentation *FragmentedEnd `json:"fragmentation,omitempty"`
-	// Retry is the first file in which the allocator had to release its cache and try again; 0 if it
-	// never had to. Failure is the first allocation that failed; nil if none did.
+	// Retry is the first file (from 1) in which the allocator had to release its cache and try again;
+	// 0 if it never had to. Failure is the first allocation that failed; nil if none did.
 	Retry   int      `json:"first_retry,omitempty"`
 	Failure *Refusal `json:"first_failure,omitempty"`
 
-	// Smallest is the smallest change that makes the batch fit. Others are the smallest changes of
-	// other kinds, by cost. Simulations counts all runs, the first one included.
+	// Smallest is the cheapest change that makes the batch fit. Others are the cheapest changes of
+	// other kinds, by cost. Simulations is the number of simulations, including the one without a
+	// change.
 	Smallest    *Change  `json:"smallest_change,omitempty"`
 	Others      []Change `json:"other_changes,omitempty"`
 	Simulations int      `json:"simulations"`
@@ -46,14 +47,14 @@ type Report struct {
 	// each.
 	Notes []string `json:"notes,omitempty"`
 
-	// Footprints compare each stage's estimate with the profile; Live compares it with the real
-	// command. Each is empty if there was no profile, or no live run.
+	// Footprints compares each stage's estimate with the profile, and Live with the real command. Each
+	// is empty if there was no profile, or no live run.
 	Footprints []profile.Comparison `json:"footprints,omitempty"`
 	Live       []profile.Comparison `json:"live,omitempty"`
-	// LiveFailed are the files of the real command that failed, or that ran out of memory.
+	// LiveFailed lists the files of the real command that failed, or in which memory ran out.
 	LiveFailed []LiveFailure `json:"live_failed,omitempty"`
 
-	// Checks judge the log of the simulated run. Their verdict agrees with the answer.
+	// Checks is vramsoak check's report on the simulated log. Its verdict agrees with the answer.
 	Checks *check.Report `json:"-"`
 	// Refused are the changes that could not be tried, and why.
 	Refused []error `json:"-"`
@@ -84,7 +85,7 @@ type StageNeed struct {
 	Measured  bool    `json:"measured"`  // its footprint is from a profile or a live run
 }
 
-// A Part is one of the things that make up a requirement: "weights of asr", "mel".
+// A Part is a part of the memory that is needed or in use, such as "weights of asr" or "mel".
 type Part struct {
 	What  string `json:"what"`
 	Bytes int64  `json:"bytes"`
@@ -120,7 +121,7 @@ type Refusal struct {
 	Recovered bool `json:"recovered,omitempty"`
 }
 
-// A LiveFailure is a file of the real command that failed, or that ran out of memory.
+// A LiveFailure is a file of the real command that failed, or in which memory ran out.
 type LiveFailure struct {
 	File int    `json:"file"` // from 1
 	Path string `json:"path"`

@@ -13,11 +13,11 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A Trial simulates files of a scenario, up to the first that fails, and returns the outcome.
-// Several goroutines may call it.
+// A Trial simulates the given files of a scenario, up to the first that fails, and returns the
+// outcome. Several goroutines may call it.
 type Trial func(s *scenario.Scenario, f Files) (Result, error)
 
-// Files are the files of a trial, in the order of the batch.
+// Files are consecutive files of the batch.
 type Files struct{ First, Count int } // from 1
 
 // searchOptions guide a search.
@@ -28,8 +28,8 @@ type searchOptions struct {
 	// all files; see assessment.Sample. If it is empty, each change is simulated over all files at
 	// once.
 	Sample []Files
-	// Prepare is applied to each scenario that the search reads from an edited file. It sets what is
-	// not in the file: the card and the footprints of a profile.
+	// Prepare is called for each scenario that the search reads from an edited file. It sets what is
+	// not in the file: the card, and the footprints of a profile.
 	Prepare func(*scenario.Scenario)
 }
 
@@ -39,7 +39,7 @@ type found struct {
 	// with which the batch runs with the answer tight. It is nil if there is no such change either.
 	// Smallest and Others were simulated over all files.
 	Smallest *Change
-	// Others are the smallest changes of other kinds, by cost.
+	// Others are the cheapest changes of other kinds, by cost.
 	Others []Change
 	// Refused has an error for each value that the search could not change, because the file cannot be
 	// edited there or is invalid after the edit. If several changes of a value were refused, it has

@@ -34,7 +34,7 @@ func gib(s *scenario.Scenario) int64 {
 	return int64(batch)<<30 + m.Weights(models.Float16)
 }
 
-// sized returns the result of a trial that depends only on the need, on a card of 16 GiB.
+// sized returns the result of a simulation that needs this much memory, on a card of 16 GiB.
 func sized(need int64, files int) Result {
 	r := Result{Files: files, Need: need, Share: float64(need) / (16 << 30), Speed: 40}
 	switch {
@@ -151,7 +151,7 @@ func TestSearchPairs(t *testing.T) {
 	if c == nil || len(c.kinds) != 2 {
 		t.Fatalf("got %+v, want a pair", c)
 	}
-	// 13.6 - 2.87 - 4 leaves 6 items.
+	// Of 13.6 GiB, the weights take 2.87 and something else 4, which leaves room for 6 items.
 	if want := "clear.every: 5, stages[0].batch: 6"; c.Text() != want ||
 		c.Kind != "clear policy and batch" {
 		t.Errorf("got %s (%s), want %s", c.Text(), c.Kind, want)

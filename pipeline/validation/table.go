@@ -25,7 +25,7 @@ type Table struct {
 	Cells    [][]Fit  `json:"cells"` // by card, then model
 }
 
-// A Fit is one answer of a table.
+// A Fit says how well one model fits on one card.
 type Fit struct {
 	Word Word `json:"word"`
 	// The part of the card that the batch needs; if Word is no, only up to the allocation that failed.

@@ -41,7 +41,7 @@ static void take_error(char *into, size_t size) {
 	pthread_mutex_unlock(&lock);
 }
 
-	// Where libggml was loaded from.
+	// Returns the file from which libggml was loaded.
 static const char *library(void) {
 	Dl_info info;
 	return dladdr((void *)ggml_backend_load_all_from_path, &info) ? info.dli_fname : "";

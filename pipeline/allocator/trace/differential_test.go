@@ -29,7 +29,7 @@ var (
 type tally struct{ traces, events, ooms, retries, identical int64 }
 
 // TestOracle: on random traces over all settings, the model prints what PyTorch's own allocator
-// prints. make oracle runs it.
+// (the oracle) prints. make oracle runs it.
 func TestOracle(t *testing.T) {
 	if oracle == "" {
 		t.Skip("not run: no oracle; make oracle builds it")

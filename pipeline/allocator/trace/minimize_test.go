@@ -67,7 +67,8 @@ func readOps(t *testing.T, path string) []trace.Op {
 	return ops
 }
 
-// byBlock groups the operations on the same block. Each other operation is a group of its own.
+// byBlock groups the operations on the same block. Each operation without a block is a group of its
+// own.
 func byBlock(ops []trace.Op) [][]trace.Op {
 	var units [][]trace.Op
 	of := map[uint64]int{}

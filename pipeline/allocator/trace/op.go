@@ -67,7 +67,7 @@ func (o *Op) AppendTo(b []byte) []byte {
 
 func (o Op) String() string { return string(o.AppendTo(nil)) }
 
-// An Error is an operation that cannot be read or carried out.
+// An Error says where a trace has an operation that cannot be read or carried out.
 type Error struct {
 	Name     string // of the trace
 	Line     int    // from 1

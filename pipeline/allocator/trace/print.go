@@ -6,8 +6,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// appendStats appends the allocator's figures, each with its current value and its peak, and ends
-// the line.
+// appendStats appends the allocator's figures, each as its current value and its peak
+// ("alloc=1024/2048"), and ends the line.
 func appendStats(b []byte, s *allocator.Stats) []byte {
 	b = appendStat(b, " alloc=", s.Allocated)
 	b = appendStat(b, " resv=", s.Reserved)

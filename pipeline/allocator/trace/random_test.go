@@ -244,8 +244,8 @@ func (p *program) pass(layers int) {
 	}
 }
 
-// grow makes every cache of attention keys and values a little longer: it allocates a new tensor,
-// then frees the old one.
+// grow makes every cache of attention keys and values a little longer: for each it allocates a new
+// tensor, then frees the old one.
 func (p *program) grow() {
 	row := pick(p.rand, p.sizes...)
 	for i := range p.caches {
@@ -259,7 +259,7 @@ func (p *program) grow() {
 	}
 }
 
-// edge returns a size near one of the allocator's bounds, or any size.
+// edge returns a size near one of the allocator's limits, such as 1 MiB and 10 MiB, or any size.
 func (p *program) edge() int64 {
 	const kib, mib = 1 << 10, 1 << 20
 	switch p.rand.IntN(40) {
@@ -268,7 +268,7 @@ func (p *program) edge() int64 {
 	case 1:
 		return p.settings.Capacity + p.rand.Int64N(1<<20)
 	case 2:
-		// More than any card has, up to more than PyTorch requests of a driver.
+		// More than any card has, up to more than the largest size that PyTorch requests from a driver.
 		return (1 << 62) >> p.rand.IntN(20)
 	case 3:
 		return max(1, p.device.Free()-p.rand.Int64N(3)*(2<<20))
@@ -283,7 +283,7 @@ func (p *program) edge() int64 {
 	return max(1, min(size, p.settings.Capacity/2))
 }
 
-// record makes another stream use a tensor.
+// record records that another stream uses one of the tensors.
 func (p *program) record() {
 	if len(p.held) == 0 {
 		return

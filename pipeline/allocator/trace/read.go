@@ -137,7 +137,7 @@ func (o *Op) plain(text []byte) bool {
 type line struct {
 	text []byte
 	at   int // offset of the next word
-	// canonical is true while the line is written as Op.AppendTo would write it.
+	// canonical is false once something in the line differs from what Op.AppendTo would write.
 	canonical bool
 	bad       *Error
 }
@@ -252,7 +252,7 @@ func (l *line) stream() allocator.Stream {
 	return allocator.Stream(n)
 }
 
-// word returns the next word, up to a blank.
+// word returns the text up to the next blank.
 func (l *line) word() []byte {
 	for l.at < len(l.text) && isBlank(l.text[l.at]) {
 		l.at++
@@ -265,7 +265,8 @@ func (l *line) word() []byte {
 	return rest
 }
 
-// isBlank reports whether a byte separates words. Lines from Windows end in a carriage return.
+// isBlank reports whether a byte separates words. A carriage return does, because lines from
+// Windows end in it.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // expected records a mistake, unless there was one before: word, which was just read, is not what
