@@ -24,8 +24,8 @@ type Allocator struct {
 	unused int32 // first unused entry of blocks
 
 	pools   []pool               // two for each stream, small and large
-	streams map[Stream]int32     // index in pools
-	recent  [recentStreams]int32 // the same, for the streams used last
+	streams map[Stream]int32     // index in pools of a stream's small pool
+	recent  [recentStreams]int32 // the same, for streams used recently; see poolOf
 	// The values of streams, in the order of the streams' numbers.
 	inOrder []int32
 	// How often freeBlock searched a small and a large pool, if garbage collection is on. This count
@@ -34,13 +34,13 @@ type Allocator struct {
 
 	segments []expandable // expandable segments; index 0 is unused
 	total    int64        // bytes held from the driver (total_allocated_memory)
-	allowed  int64        // by the memory fraction
+	allowed  int64        // bytes that the memory fraction allows
 	fraction bool         // a memory fraction was set
 
 	uses     [][]Stream // other streams recorded for a block; index 0 is unused
 	freeUses []int32    // unused entries of uses
 	pending  streamTable
-	order    streamTable // scratch
+	order    streamTable // for insertEvents
 
 	onSegment func(SegmentEvent)
 	scratch   []int32

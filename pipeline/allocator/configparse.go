@@ -162,7 +162,7 @@ func (p *configParser) mebibytes(key string) int64 {
 		p.fail("CachingAllocator option " + key + " too small, must be > 20")
 	}
 	if n < 0 {
-		n = -1 // the result of multiplying the largest size_t
+		n = -1 // as PyTorch's product of a very large size_t
 	}
 	return n << 20
 }

@@ -16,8 +16,8 @@ const (
 
 const (
 	grain     = 2 << 20                    // cudaMalloc and cuMemCreate give whole pages of 2 MiB
-	lowestVA  = uint64(0x7f0000000000)     // where addresses begin
-	highestVA = uint64(0x7fff00000000) * 8 // and where they end
+	lowestVA  = uint64(0x7f0000000000)     // the lowest address
+	highestVA = uint64(0x7fff00000000) * 8 // the end of all addresses
 )
 
 // A DeviceConfig describes a card and its driver.

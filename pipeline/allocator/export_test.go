@@ -48,9 +48,9 @@ func (a *Allocator) Check() error {
 type checker struct {
 	a            *Allocator
 	unusedBlocks map[int32]bool
-	pendingOf    map[int32]int32 // events of a block
+	pendingOf    map[int32]int32 // number of pending events by block
 
-	want            Stats // the sums, in Current
+	want            Stats // the statistics that the blocks give, in Current
 	free, unmapped  int   // blocks
 	recorded        int   // blocks with other streams
 	addresses, held uint64

@@ -14,7 +14,7 @@ type Segment struct {
 	// Bytes in live blocks, and in freed blocks that other streams still use.
 	Active     int64
 	Stream     Stream
-	Large      bool // it belongs to the large pool
+	Large      bool // its free blocks are in a large pool
 	Expandable bool
 	Blocks     []SegmentBlock // sorted by address, without gaps
 }

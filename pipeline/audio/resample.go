@@ -25,11 +25,11 @@ const (
 // The filter is centered: it neither delays nor lengthens the signal. Before and after the signal
 // it assumes silence.
 type resampler struct {
-	up, down int         // to/from in lowest terms
+	up, down int         // the new rate over the old one, in lowest terms
 	half     int         // taps on each side of a position
 	scale    float64     // cutoff in cycles per input sample, times 2
-	phases   [][]float32 // [n*down mod up]
-	history  []float32   // input from first on
+	phases   [][]float32 // taps by n*down mod up, nil until needed
+	history  []float32   // the inputs from number first on
 	first    int64       // index in the stream of history[0]
 	seen     int64       // inputs so far
 	next     int64       // index of the next output

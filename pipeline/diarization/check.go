@@ -39,7 +39,7 @@ type properties struct {
 	window, frame int
 	speakers      int // at most so many in a window
 	classes       int // classes of a frame
-	dim           int // of an embedding
+	dim           int // numbers in an embedding
 
 	input  [3]int // a shape that the model accepts
 	length int    // the value of its second input; 0 if it has none

@@ -19,7 +19,7 @@ type model struct {
 	inputs, outputs []value
 	weights         map[string][]int64 // shapes by name
 	producers       map[string]node    // by the name of the output
-	mistakes        []error            // in single tensors
+	mistakes        []error            // of single tensors
 	// parts is the number of nodes, their inputs and outputs, weights, values and entries of metadata.
 	parts int
 }
@@ -267,8 +267,8 @@ var sizes = map[int64]int64{
 func (m *model) readTensor(s *source, in span) (name string, shape []int64, err error) {
 	var (
 		element  int64
-		raw      int64 = -1 // bytes
-		values   int64      // in the typed fields
+		raw      int64 = -1 // bytes of raw_data; -1 without it
+		values   int64      // number of values in the typed fields
 		external bool
 	)
 	dimension := func(v uint64) error {

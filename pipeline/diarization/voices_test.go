@@ -18,7 +18,7 @@ func TestVoicesKeepTheirNames(t *testing.T) {
 	}
 	defer e.Close()
 	voices := speakers.NewVoices(0.5)
-	names := map[string]string{} // of the manifest's speakers
+	names := map[string]string{} // name by the manifest's speaker
 	m, files := batch(t, fixtures.AudioSpec{Count: 6, MinSeconds: 6, MaxSeconds: 12, Seed: 4})
 	for i, f := range m.Files {
 		turns, err := d.Diarize(files[i])

@@ -17,7 +17,7 @@ const All = "all"
 type Machine struct {
 	Driver  bool
 	Count   int
-	Visible []int // to a pipeline
+	Visible []int // those that VisibleDevices shows to a pipeline
 }
 
 // Choose returns the GPUs that a value of --gpus names, such as "0,1" or "all", by the driver's

@@ -22,7 +22,7 @@ type gpu struct {
 	drawing   []nvml.ProcessInfo
 	denied    bool // the list of processes may not be read
 	old       bool // the driver has only the first version of the memory call
-	lost      bool // with old: that version does not answer, either
+	lost      bool // with old: the first version fails too
 }
 
 func (g *gpu) device(index int) nvml.Device {

@@ -186,7 +186,7 @@ func Family(name string) []string {
 // without "whisper-" before it. If no name is near, it returns the names with the same first word,
 // such as "bge" in "bge-m3".
 func nearest(key string) []string {
-	const most, near = 6, 3 // names; one letter in so many may differ
+	const most, near = 6, 3 // names at most; one letter in three may differ
 	containing := func(part string) []string {
 		all := slices.DeleteFunc(Names(), func(name string) bool {
 			return !strings.Contains(strings.ToLower(name), part)

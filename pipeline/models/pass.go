@@ -94,7 +94,7 @@ type pass struct {
 	eager bool
 	train bool
 	spare []ref  // tensors that autograd does not save
-	joins []join // tensors whose gradients live longer
+	joins []join // sums and their operands, see joined
 	tied  tie
 	list  []Activation
 	step  int

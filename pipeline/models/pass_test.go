@@ -213,7 +213,7 @@ func TestAdam(t *testing.T) {
 			grads += a.Bytes
 		}
 	}
-	if want := int64(4*86_567_656 + 1000*4); grads != want { // and the logits
+	if want := int64(4*86_567_656 + 1000*4); grads != want { // gradients and logits
 		t.Errorf("after the backward pass %d bytes live on, expected %d", grads, want)
 	}
 }

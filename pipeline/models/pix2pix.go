@@ -28,7 +28,7 @@ func pix2pix() []*Model {
 	for i, in := range slices.Backward(unetWidths) {
 		out := 3
 		if i < len(unetWidths)-1 {
-			in *= 2 // the skip is concatenated
+			in *= 2 // the skip connection is concatenated
 		}
 		if i > 0 {
 			out = unetWidths[i-1]

@@ -11,7 +11,7 @@ type wav2vec2Dims struct {
 	// stable is true for models with feat_extract_norm "layer", convolutions with biases, and
 	// do_stable_layer_norm: their layers normalize first.
 	stable bool
-	masked bool // transformers' masked_spec_embed is there
+	masked bool // the model has transformers' masked_spec_embed
 }
 
 // wav2vec2Convs has the kernel and the stride of each of the feature encoder's seven layers of 512

@@ -22,9 +22,9 @@ type Comparison struct {
 	Estimated int64   `json:"estimated,omitempty"`
 	Ratio     float64 `json:"ratio,omitempty"` // measured / estimated; 0 if one is not known
 	Used      string  `json:"used"`            // "measured", "estimated" or "unused"
-	Note      string  `json:"note,omitempty"`  // a limit of the measurement
+	Note      string  `json:"note,omitempty"`  // what the measurement does not cover
 
-	Seconds float64 `json:"-"` // length of the file that the sizes are for
+	Seconds float64 `json:"-"` // length of the file in which the stage takes these sizes
 	// AtMost is the most that the stage may take in a file longer than the measured files, if the
 	// profile does not know how the stage's memory grows with the length. Otherwise it is Measured.
 	AtMost int64 `json:"-"`

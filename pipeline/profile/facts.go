@@ -15,7 +15,7 @@ import (
 type Learner struct {
 	facts  []laneFacts
 	stages []stageFacts
-	last   map[record.Lane]int // index in facts of a lane's last file
+	last   map[record.Lane]int // for each lane, the index in facts of its last file
 	// files are the files that ended with status ok. bad has the others; it is nil if there are none.
 	files []*timeline.File
 	bad   map[*timeline.File]bool
@@ -51,7 +51,7 @@ type peakFacts struct {
 type stageFacts struct {
 	name       string
 	fact       int     // index of its file and lane in Learner.facts
-	peak, kept int64   // bytes above the level at the start: the most, and at the end
+	peak, kept int64   // in bytes above the start: the most, and at the end
 	reserved   float64 // reserved over allocated; 0 if unknown
 	seconds    float64 // 0 if unknown
 	resolution int64

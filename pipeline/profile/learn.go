@@ -89,8 +89,8 @@ type gathered struct {
 	total    int64
 	dark     []float64       // device used - reserved at the end of each file
 	resident []float64       // allocated at the first checkpoint of each file
-	ever     bool            // peak= is the highest since the process began
-	idle     map[int][]point // for each process: the file's number and its last level
+	ever     bool            // peaks are never reset: peak= is that since the process began
+	idle     map[int][]point // for each process: the file's number, and bytes allocated at its end
 }
 
 // A point is a value y at x. In most lists x is the length of a file in seconds of audio.

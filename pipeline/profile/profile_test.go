@@ -26,7 +26,7 @@ const (
 type batch struct {
 	seconds []int
 	extra   map[int]int64 // by the file's number, from 1: bytes on top
-	growth  int64         // of the bytes that are always in use, per file
+	growth  int64         // bytes more, with each file, that are always in use
 	// What peak= means. "": lines have no peak=; "reset": the peak since the last checkpoint; "ever":
 	// the peak since the process began.
 	peaks string

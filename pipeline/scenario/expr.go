@@ -24,7 +24,7 @@ import (
 // floor(total/4/GiB))". All arithmetic is in float64. The zero Expr is 0.
 type Expr struct {
 	text    string
-	program *vm.Program // nil: constant
+	program *vm.Program // nil: the expression is the constant value
 	value   float64
 	salt    uint64 // makes the random draws of this expression differ from those of others
 	names   []string

@@ -268,7 +268,7 @@ func (l *linter) bounded(t Tensor, at, stage string, passes int, v Vars) {
 	}
 	count, err := t.Count.Eval(v)
 	if err != nil || count*float64(each) <= MaxAllocations {
-		return // the first of the two is reported
+		return // evaluates reports err
 	}
 	place := at + ".count"
 	if _, said := l.s.places[place]; !said {
@@ -402,7 +402,7 @@ func (l *linter) environment() {
 		switch {
 		case name == winner:
 			l.conf(name, env[name])
-		case slices.Contains(confVariables, name): // below
+		case slices.Contains(confVariables, name): // see the loop below
 		case name == "PYTORCH_NO_CUDA_MEMORY_CACHING":
 			l.fail("no-caching", "env:"+name, "the caching allocator", name,
 				"PyTorch turns it off where this is set, whatever the value; that is not "+

@@ -39,7 +39,7 @@ type Scenario struct {
 	Faults       []Fault
 
 	places  places
-	counted bool // somebody gave Files.Count
+	counted bool // the file or SetFiles gave Files.Count
 }
 
 // A GPU is the card that a scenario runs on.
@@ -88,7 +88,7 @@ type Model struct {
 	// activations.
 	Weights  int64
 	Resident bool // loaded before the first file, never freed
-	Beams    int  // of a text decoder; 1 is greedy
+	Beams    int  // number of beams of a text decoder; 1 is greedy
 	Tokens   int  // tokens that it reads or writes per item
 	// Eager makes attention compute the whole matrix of scores in memory.
 	Eager bool
@@ -117,10 +117,10 @@ type Clear struct {
 // Costs are the seconds that calls of the driver take. They slow down a pipeline that empties the
 // cache often.
 type Costs struct {
-	Malloc      float64 // a cudaMalloc
-	Free        float64 // a cudaFree
-	Synchronize float64 // a device synchronize, before cached blocks are released
-	Load        float64 // loading a GiB of weights
+	Malloc      float64 // of a cudaMalloc
+	Free        float64 // of a cudaFree
+	Synchronize float64 // of a device synchronize, before cached blocks are released
+	Load        float64 // of loading a GiB of weights
 }
 
 // A Fault is a mistake of a pipeline that the simulation makes on purpose. Exactly one of Keep,

@@ -16,7 +16,7 @@ type Stage struct {
 	// Once is set if the stage runs only once, before the first file: to load data that stays, or to
 	// warm up.
 	Once   bool
-	Models []string // ids
+	Models []string // ids of models that the stage runs
 	Items  Expr     // items of a file: "ceil(seconds/30)"; 1 by default
 	Batch  Expr     // items of a pass; 1 by default
 	// ItemSeconds is the length of the audio in one item, in seconds; by default seconds/items.
@@ -128,12 +128,12 @@ const (
 // A Tensor is memory that a stage allocates besides its models' weights and activations.
 type Tensor struct {
 	Name  string
-	Size  Expr   // in bytes; or else
-	Shape []Expr // in elements of
+	Size  Expr   // in bytes, if Shape is empty
+	Shape []Expr // dimensions; elements have the type DType
 	DType string
-	Each  Span // allocated each pass, or once a stage
+	Each  Span // Pass or WithStage: how often it is allocated
 	Until Span // lives until the end of the pass, stage, file or run, or until a cleanup frees it
-	Count Expr // how many at once; 1 by default
+	Count Expr // how many are allocated at once; 1 by default
 	// Stream is the CUDA stream on which the tensor is allocated; 0 is the default stream.
 	Stream int
 }

@@ -44,8 +44,8 @@ func (o *Outcome) AudioHoursPerHour() float64 {
 // A StagePeak is the highest memory that a stage reached.
 type StagePeak struct {
 	Stage                     string
-	Reached                   bool  // by any file, or before the first
-	File                      int   // in which Allocated was highest first; 0: before the first
+	Reached                   bool  // the stage ran, for a file or before the first
+	File                      int   // the first file in which Allocated was highest; 0: before all
 	Allocated, Reserved, Used int64 // the largest of each, not necessarily at one time
 	// Parts make up the memory in use on the card at that time: first the parts of Allocated, largest
 	// first, then the cache, the context and other processes.
@@ -71,7 +71,7 @@ const (
 	Kept        PartKind = "kept"     // kept by a fault: it should have been freed
 	Measured    PartKind = "measured" // a stage's measured footprint
 	Cache       PartKind = "cache"    // reserved and not allocated
-	Context     PartKind = "context"  // of CUDA
+	Context     PartKind = "context"  // the CUDA context
 	Others      PartKind = "others"   // held by other processes
 )
 
@@ -80,7 +80,7 @@ type Failure struct {
 	File  int // from 1; 0: before the first
 	Stage string
 	What  string // what the allocation was for: "activations of asr"
-	Of    Part   // the same, with the bytes it had; the zero Part if the process crashed
+	Of    Part   // the same use, with its bytes then; zero if the process crashed
 	OOM   *allocator.OutOfMemoryError
 	// Recovered is true if the work was done after all, with smaller batches.
 	Recovered bool
@@ -124,8 +124,8 @@ func (f *Failure) Fragmented() bool {
 // A FileOutcome is the result of one file.
 type FileOutcome struct {
 	AudioSeconds, Seconds float64
-	Idle                  Level // at its end
-	LargestFree           int64 // block of the cache, at its end
+	Idle                  Level // memory at the end of the file
+	LargestFree           int64 // largest free block of the cache then
 	Retries               int64 // allocations that released cached memory and tried again
 	Failed                bool
 	Skipped               int // stages that were abandoned

@@ -22,7 +22,7 @@ const cachedPasses = 1024
 type pass struct {
 	operations []operation
 	slots      int
-	outputs    []int32 // slots of what outlives the pass
+	outputs    []int32 // slots of the tensors that outlive the pass
 }
 
 // An operation allocates bytes and keeps the block in a slot. If bytes is negative, it frees the

@@ -14,7 +14,7 @@ type plan struct {
 	ledger ledger
 	models []*model
 	once   []*stage
-	stages []*stage // of each file
+	stages []*stage // run for each file
 	all    []*stage // in the order of the scenario
 	final  []*cleanup
 	named  map[string][]*holding // by the id of a model or the name of a tensor
@@ -40,26 +40,26 @@ type model struct {
 // A stage is a stage of the scenario with its models, tensors and faults.
 type stage struct {
 	*scenario.Stage
-	index    int // in the outcome
+	index    int // in Outcome.Stages
 	models   []*model
 	tensors  []*tensor
 	measured holding
 	keeps    holding // a measured footprint's part that stays until the file's end
 	cleanups []*cleanup
-	before   string // names of its checkpoints
+	before   string // before and after: the names of its checkpoints
 	after    string
 	// clearBefore and clearAfter are true if the cache is emptied before or after the stage.
 	clearBefore, clearAfter bool
 	leaks                   []scenario.Fault
 	crashes                 []scenario.Fault
-	limit                   int // items of a pass, after memory ran out; 0: no limit
+	limit                   int // most items of a pass since memory ran out; 0: no limit
 }
 
 // A tensor is a tensor of a stage with its allocations.
 type tensor struct {
 	*scenario.Tensor
 	holding
-	mark int // allocations before the pass
+	mark int // number of allocations when the current pass began
 }
 
 // isResult reports whether the tensor outlives the pass or stage that allocates it, and so is

@@ -16,29 +16,29 @@ type process struct {
 	device   *allocator.Device
 	alloc    *allocator.Allocator
 	outcome  *Outcome
-	count    int // files of the batch
+	count    int // number of files of the batch
 	log      logger
 
-	capacity int64 // of the device
-	occupied int64 // by others
+	capacity int64 // of the device, in bytes
+	occupied int64 // by other processes, in bytes
 	now      float64
 	events   int64           // segments taken from the driver or given back
-	charged  allocator.Stats // figures that the clock has accounted for
+	charged  allocator.Stats // statistics up to which the clock has moved
 	clears   int64
 	passes   int // since clear.every last emptied the cache
 	// repeats is true if the simulator may skip passes that repeat earlier ones.
 	repeats bool
 	slots   []held
 	rep     repetition
-	high    Level // highest level of the stage
+	high    Level // highest memory of the current stage
 	refused refusal
 	// allocations is the number of tensors that the current stage has allocated in this file.
 	allocations int
-	working     scenario.Vars // of the current pass, or of the stage before its first pass
+	working     scenario.Vars // variables of the current pass, or of a stage before its first
 
 	trace     func(conf string, card allocator.DeviceConfig) func(trace.Op) // nil: not traced
-	called    func(trace.Op)                                                // of this process
-	blockless uint64                                                        // allocations
+	called    func(trace.Op)                                                // for this process
+	blockless uint64                                                        // failed or empty Mallocs
 }
 
 // call tells the trace of a call of the allocator.

@@ -64,7 +64,7 @@ const unlimited = 16 << 40
 // A File is a file of the batch.
 type File struct {
 	Path    string
-	Seconds float64 // of audio; 0: unknown, and drawn as the scenario says
+	Seconds float64 // of audio; 0: unknown, the scenario gives the length
 }
 
 // Run runs a scenario and returns what happened. That memory runs out is part of the outcome, not

@@ -68,8 +68,8 @@ func joinWords(words []Word) string {
 
 // An index finds the turns at a given time fast.
 type index struct {
-	turns []Turn // by start
-	last  []int  // last[i] is the one of turns[:i+1] that ends last
+	turns []Turn // sorted by start
+	last  []int  // last[i] is the index of the turn in turns[:i+1] that ends last
 }
 
 func newIndex(turns []Turn) *index {
@@ -117,7 +117,7 @@ func (x *index) speaker(start, end float64) (speaker string, ok bool) {
 		speaker string
 		seconds float64
 	}
-	var shares []share // whoever spoke first is last
+	var shares []share // the speaker who spoke first comes last
 	for i := x.after(end) - 1; i >= 0 && x.turns[x.last[i]].End > start; i-- {
 		t := x.turns[i]
 		overlap := min(t.End, end) - max(t.Start, start)

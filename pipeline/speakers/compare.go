@@ -118,11 +118,11 @@ func collars(turns []Turn, collar float64) []Turn {
 type track struct {
 	turns    []Turn
 	names    []string
-	times    []float64 // at which somebody begins or ends
+	times    []float64 // at which a turn begins or ends
 	begins   []change
 	ends     []change
-	speaking []int // current turns of each speaker
-	voices   int   // speakers who speak now
+	speaking []int // number of current turns of each speaker
+	voices   int   // number of speakers who speak now
 }
 
 // A change is the start or the end of a speaker's turn.

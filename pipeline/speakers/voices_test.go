@@ -28,7 +28,7 @@ func name(t *testing.T, v *Voices, embeddings map[string][][]float32, want map[s
 // TestVoicesOverAudios: two voices keep their names, although the diarization of the next audio
 // numbers the speakers in the opposite order.
 func TestVoicesOverAudios(t *testing.T) {
-	v := NewVoices(0.8) // 37 degrees
+	v := NewVoices(0.8) // the cosine of 37 degrees
 	name(t, v, map[string][][]float32{"0": {at(0, 1), at(4, 10)}, "1": {at(90, 1)}},
 		map[string]string{"0": "SPEAKER_00", "1": "SPEAKER_01"})
 	name(t, v, map[string][][]float32{"0": {at(85, 3)}, "1": {at(-5, 0.1)}},

@@ -81,7 +81,7 @@ func (a assessment) Highest() StageNeed {
 // some more. If a check failed, these are enough files for the check to decide. Otherwise these are
 // the files in which the stages needed most memory.
 func (a assessment) Sample(files int) []Files {
-	const judged = 60 // files; a leak needs some, see vramsoak check
+	const judged = 60 // files: enough for check to find a leak
 	switch {
 	case a.FirstFailed > 0:
 		return until(a.FirstFailed, files)

@@ -14,9 +14,9 @@ import (
 // A Batch is what validate checks: a scenario with its card, the number of files and the policy.
 type Batch struct {
 	*scenario.Scenario
-	Source []byte // of the scenario
+	Source []byte // the scenario file's text
 	Files  int
-	Card   string // as a person named it; "" if by size
+	Card   string // the card's name as the user gave it; "" if it was a size
 	Policy check.Policy
 
 	changes []func(*scenario.Scenario)
@@ -59,7 +59,7 @@ func (b *Batch) Validate(e Evidence) (*Report, error) {
 	if e.Profile != nil {
 		r.Footprints = b.useProfile(e.Profile)
 	}
-	var predicted *simulation // without the live measurements
+	var predicted *simulation // the simulation without the live measurements
 	if e.Live != nil {
 		var err error
 		if predicted, err = b.simulate(b.Scenario, b.all(), false); err != nil {

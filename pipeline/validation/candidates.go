@@ -143,7 +143,7 @@ func batches(d *document, s *scenario.Scenario, i int) []candidates {
 		}
 		out = append(out, candidates{BatchSize, now - 1, smaller, true})
 	default:
-		var changes [][]Edit // a pass takes at least one item
+		var changes [][]Edit // with max(1, ...): a pass takes at least one item
 		for _, by := range []int{2, 4, 8, 16} {
 			batch := fmt.Sprintf("max(1, floor((%s)/%d))", st.Batch, by)
 			changes = append(changes, []Edit{d.edit(batch, "stages", i, "batch")})

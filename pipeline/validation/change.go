@@ -35,11 +35,11 @@ type Result struct {
 	Answer      Answer `json:"answer"`
 	Failed      int    `json:"failed"`
 	Files       int    `json:"files"`
-	FirstFailed int    `json:"-"` // file, from 1; 0: none
+	FirstFailed int    `json:"-"` // number of a file, from 1; 0: none
 	// The most memory that the device had to hold, in bytes: see StageNeed.
 	Need  int64   `json:"need"`
 	Share float64 `json:"share"` // of the card
-	Speed float64 `json:"speed"` // seconds of audio in a second
+	Speed float64 `json:"speed"` // seconds of audio per second of processing
 	// Why gives the reason for an answer other than fits, in one clause. It is "" if the numbers in
 	// Need and Share are the reason.
 	Why string `json:"why,omitempty"`
@@ -50,16 +50,16 @@ type Kind int
 
 // The kinds of changes.
 const (
-	Setting Kind = iota // of the allocator: one environment variable, and no time
+	Setting Kind = iota // another setting of the allocator: costs no time
 	// Start ends the processes that a crashed run left on the card, before the first file. It costs no
 	// time.
 	Start
-	Clear     // when the allocator gives its cache back: some percent of the time
-	BatchSize // fewer items a pass: throughput
-	Restart   // a new process after N files: the models are loaded anew
-	Format    // of a model's numbers: a little accuracy
-	Smaller   // model of the family: accuracy
-	Code      // of the pipeline: it frees what it does not need any more
+	Clear     // empty the allocator's cache more often: costs some percent of the time
+	BatchSize // fewer items in a pass: costs throughput
+	Restart   // a new process after N files: costs time, the models are loaded anew
+	Format    // another number format of a model: costs a little accuracy
+	Smaller   // a smaller model of the same family: costs accuracy
+	Code      // a correction of the pipeline's own code: costs work
 )
 
 func (k Kind) String() string {
@@ -85,14 +85,14 @@ type Change struct {
 	Kind  string `json:"kind"` // "batch", "allocator setting and batch"
 	Edits []Edit `json:"edits"`
 	Result
-	Cost string `json:"cost"` // for a person
+	Cost string `json:"cost"` // in words
 	// Timeless is true if the change makes a batch smaller and the scenario file gives the stage a
 	// time that does not depend on the batch. The simulated speed then does not show how much slower
 	// the change makes the pipeline.
 	Timeless bool `json:"timeless,omitempty"`
 
 	kinds []Kind
-	step  int // of its candidates
+	step  int // index among its candidates
 }
 
 func newChange(edits []Edit, kinds ...Kind) Change {

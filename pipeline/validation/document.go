@@ -59,7 +59,7 @@ type target struct {
 	// the innermost mapping or list on it that the file has.
 	node  ast.Node
 	depth int      // keys of the path that lead to node
-	old   ast.Node // the value, even if it is merged into node; nil if there is none
+	old   ast.Node // the value, even if inherited; nil if there is none
 }
 
 // find follows a path as far as the file has it. It also follows keys that a mapping inherits

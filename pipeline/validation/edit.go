@@ -31,7 +31,7 @@ type Edit struct {
 	Export string `json:"export,omitempty"`
 
 	path  []any // keys (string) and indices (int)
-	value any   // nil takes it out
+	value any   // nil removes the item from its list
 }
 
 // edit returns the edit that sets the value at a path, or takes the value out of a list if value is
@@ -118,7 +118,7 @@ func (d *document) shown(n ast.Node) string {
 			return strings.TrimSpace(string(text))
 		}
 	}
-	return strings.Join(strings.Fields(n.String()), " ") // with an alias in it
+	return strings.Join(strings.Fields(n.String()), " ") // the value has an alias in it
 }
 
 // with makes edits one after the other, as a person would make them by hand. It returns the file's

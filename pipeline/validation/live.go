@@ -59,7 +59,7 @@ func liveFailures(tl *timeline.Timeline) []LiveFailure {
 // The limits of what a report quotes from a failed file's output.
 const (
 	quotedLines = 10
-	quotedBytes = 400 // of a line
+	quotedBytes = 400 // of each line
 )
 
 // lastLines returns the last lines that the pipeline printed during a file, without those that

@@ -63,8 +63,8 @@ type Report struct {
 // A LargerCard is the smallest card of a table on which a batch fits.
 type LargerCard struct {
 	Card  string  `json:"card"`            // "24 GB"; "" if it fits on none
-	UpTo  string  `json:"up_to"`           // the largest of the table
-	Share float64 `json:"share,omitempty"` // of it
+	UpTo  string  `json:"up_to"`           // the largest card of the table
+	Share float64 `json:"share,omitempty"` // of that card that the batch takes
 }
 
 // A StageNeed is the highest requirement of a stage on the device: allocated memory, the context
@@ -73,16 +73,16 @@ type LargerCard struct {
 // a card without limit, and Share may be above 1.
 type StageNeed struct {
 	Stage     string  `json:"stage"`
-	Reached   bool    `json:"reached"` // by any file
-	File      int     `json:"file"`    // that needed most, from 1; 0 is before the first
+	Reached   bool    `json:"reached"` // a file got as far as this stage
+	File      int     `json:"file"`    // in which it needed most, from 1; 0: before the first
 	Need      int64   `json:"need"`
 	Share     float64 `json:"share"`
-	Allocated int64   `json:"allocated"` // of the need
-	Reserved  int64   `json:"reserved"`  // on the card
-	Used      int64   `json:"used"`      // of the card, the allocator's cache included
-	Cache     int64   `json:"cache"`     // the allocator holds it beside the need
-	Parts     []Part  `json:"parts"`     // of the need
-	Measured  bool    `json:"measured"`  // its footprint is from a profile or a live run
+	Allocated int64   `json:"allocated"` // part of Need
+	Reserved  int64   `json:"reserved"`  // by the allocator
+	Used      int64   `json:"used"`      // on the card, with the allocator's cache
+	Cache     int64   `json:"cache"`     // held by the allocator, not part of Need
+	Parts     []Part  `json:"parts"`     // what Need is made up of
+	Measured  bool    `json:"measured"`  // by a profile or a live run, not estimated
 }
 
 // A Part is a part of the memory that is needed or in use, such as "weights of asr" or "mel".
@@ -98,7 +98,7 @@ type FragmentedEnd struct {
 	Last        int64   `json:"last"`
 	Most        int64   `json:"most"`
 	PerFile     float64 `json:"per_file"`     // slope of a straight line through all files
-	LargestFree int64   `json:"largest_free"` // block, when the last file ended
+	LargestFree int64   `json:"largest_free"` // largest free block when the last file ended
 }
 
 // A Refusal is an allocation that failed, with the memory at that time.
@@ -114,9 +114,9 @@ type Refusal struct {
 	Missing int64 `json:"missing,omitempty"`
 	// Fragmentation is true if enough memory was free for the rest of the work, but not in one piece.
 	Fragmentation bool   `json:"fragmentation,omitempty"`
-	Parts         []Part `json:"parts,omitempty"`   // of what was in use
-	Picture       string `json:"picture,omitempty"` // the command line that draws it
-	Message       string `json:"message,omitempty"` // PyTorch's
+	Parts         []Part `json:"parts,omitempty"`   // the memory in use at that time
+	Picture       string `json:"picture,omitempty"` // the command line that draws the memory
+	Message       string `json:"message,omitempty"` // PyTorch's error message
 	// Recovered is true if the pipeline went on with the file.
 	Recovered bool `json:"recovered,omitempty"`
 }
@@ -129,7 +129,7 @@ type LiveFailure struct {
 	// pipeline went on with the file.
 	Status      string   `json:"status"`
 	OutOfMemory bool     `json:"out_of_memory,omitempty"`
-	Says        []string `json:"says"` // the last lines that the pipeline printed in it
+	Says        []string `json:"says"` // the last lines that the pipeline printed for it
 }
 
 // A Location is a place in a scenario file.

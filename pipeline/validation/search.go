@@ -23,7 +23,7 @@ type Files struct{ First, Count int } // from 1
 // searchOptions guide a search.
 type searchOptions struct {
 	Files int    // of the batch
-	Stage string // that fails, or needs most
+	Stage string // the stage that fails, or needs most memory
 	// Sample holds the files on which the search tries a change before it simulates the change over
 	// all files; see assessment.Sample. If it is empty, each change is simulated over all files at
 	// once.
@@ -74,7 +74,7 @@ func search(src []byte, name string, now Result, trial Trial, o searchOptions) (
 	}); err != nil {
 		return nil, err
 	}
-	alone := make([]attempts, len(groups)) // before changes are proved
+	alone := make([]attempts, len(groups)) // before prove adds to them
 	for i, c := range groups {
 		alone[i] = *c
 	}
@@ -208,9 +208,9 @@ func (e *explorer) refuse(c Change, err error) {
 // attempts are candidates with the results of those that the search has tried.
 type attempts struct {
 	candidates
-	with   []Edit // other edits that are made anyway
+	with   []Edit // edits made together with those of each candidate
 	sample []Files
-	tried  []Change // on the sample, the cheapest first
+	tried  []Change // the candidates tried on the sample, the cheapest first
 }
 
 // findCheapest tries candidates on the sample, beginning with the one at index from, until one
@@ -266,7 +266,7 @@ func (e *explorer) prove(groups []*attempts) ([]Change, error) {
 		byKind[c.kind] = append(byKind[c.kind], c)
 	}
 	proved := make([][]Change, len(byKind))
-	run := make([][]Change, len(byKind)) // proofs that did not fit, and ran
+	run := make([][]Change, len(byKind)) // changes that do not fit, but with which the batch runs
 	if err := inParallel(len(byKind), func(k int) (err error) {
 		proved[k], run[k], err = e.proveFirst(byKind[k])
 		return err
@@ -286,7 +286,7 @@ func (e *explorer) prove(groups []*attempts) ([]Change, error) {
 // one, until one fits. It returns this change as proved. If none fits, it returns as run the best
 // change with which the batch at least runs.
 func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err error) {
-	const most = 8 // proofs
+	const most = 8 // changes simulated over all files
 	for range most {
 		best, at := Change{}, (*attempts)(nil)
 		for _, c := range groups {
@@ -296,7 +296,7 @@ func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err err
 					best, at = t, c
 				}
 				if t.Answer == Fits {
-					break // the steps above it cost more
+					break // the later candidates cost more
 				}
 			}
 		}
@@ -316,7 +316,7 @@ func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err err
 		// The change fits on the sample, but not over all files. Further candidates of this group are
 		// simulated over all files.
 		if at.sample = nil; at.edits == nil {
-			at.tried = nil // a pair; there is no next step
+			at.tried = nil // this is a pair, which has no further candidates
 		} else if err := e.findCheapest(at, best.step+1); err != nil {
 			return nil, nil, err
 		}
@@ -405,7 +405,7 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	}); err != nil {
 		return nil, err
 	}
-	groups := make([]*attempts, len(found)) // of one change each
+	groups := make([]*attempts, len(found)) // a group for each pair
 	for i, c := range found {
 		groups[i] = &attempts{tried: []Change{c}}
 	}

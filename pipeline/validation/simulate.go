@@ -20,7 +20,7 @@ type simulation struct {
 	checks  *check.Report // nil if the simulation ended early
 	// unlimited is the batch on a device without limit. It is nil if no allocation failed on the card.
 	unlimited *assessment
-	notes     []string // on what was decided by more than the log
+	notes     []string // on findings that decideGrowth decided
 }
 
 // simulate runs a scenario and judges its log as vramsoak check does. With early it ends at the
@@ -45,7 +45,7 @@ func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simul
 		return nil, err
 	}
 	s.checks = check.Of(lines.Timeline(), b.Policy)
-	if s.Files < files.Count { // some were not begun
+	if s.Files < files.Count { // the run ended before some files
 		s.Files, s.Failed = files.Count, files.Count-s.Files+s.Failed
 	}
 	fails := func(f check.Finding) bool {
@@ -55,7 +55,7 @@ func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simul
 	case s.Answer < Fails && slices.ContainsFunc(s.checks.Findings, fails):
 		s.Answer = Fails
 	case s.Answer < Tight && s.checks.Verdict == check.Fail:
-		s.Answer = Tight // by check's peak
+		s.Answer = Tight // check's own peak finding fails
 	}
 	if s.Answer == DoesNotFit {
 		if s.unlimited, err = b.withoutLimit(of, files, outcome); err != nil {

@@ -76,7 +76,7 @@ func (d *document) takeOut(path []any) (string, error) {
 		begin, end, err := d.extent(list)
 		text := "[]"
 		if !list.IsFlowStyle {
-			text = " []" // as above
+			text = " []" // indented further than its key, as in splice
 		}
 		return d.src[:begin] + text + d.src[end:], err
 	}
@@ -137,7 +137,7 @@ func (d *document) end(n ast.Node, begin int) (int, error) {
 		if n.IsFlowStyle {
 			return d.closing(n.End, "}")
 		}
-	case *ast.MappingValueNode: // nothing is put in the place of one
+	case *ast.MappingValueNode: // a mapping in lines is never replaced
 	case *ast.LiteralNode:
 		return d.literalEnd(begin), nil
 	default:
@@ -185,7 +185,7 @@ func scalar(text, value string) int {
 		}
 		return 0
 	}
-	size := 0 // a plain one may go over lines
+	size := 0 // a plain scalar may go over several lines
 	for part := range strings.FieldsSeq(value) {
 		size += len(text[size:]) - len(strings.TrimLeft(text[size:], " \n"))
 		if !strings.HasPrefix(text[size:], part) {

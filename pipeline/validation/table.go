@@ -22,7 +22,7 @@ type Table struct {
 	Replaced string   `json:"replaced"` // id of the model that the others replace
 	Cards    []string `json:"cards"`
 	Models   []string `json:"models"`
-	Cells    [][]Fit  `json:"cells"` // by card, then model
+	Cells    [][]Fit  `json:"cells"` // Cells[card][model]
 }
 
 // A Fit says how well one model fits on one card.

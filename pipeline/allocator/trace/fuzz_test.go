@@ -165,7 +165,7 @@ func decode(data []byte) (trace.Settings, []trace.Op) {
 		}
 		ops = append(ops, op)
 		if !blocks.do(op) {
-			break // PyTorch ends here
+			break // PyTorch's process would end here
 		}
 	}
 	return s, ops

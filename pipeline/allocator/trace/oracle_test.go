@@ -94,7 +94,7 @@ func (d *difference) Error() string {
 // oracle's output; at the first that differs, Write returns a [*difference].
 type comparison struct {
 	theirs     io.Reader
-	perOp      int // lines per operation that begin with its name
+	perOp      int // lines per operation that begin with its text
 	operations int // such lines so far
 	buffer     []byte
 	ended      bool // the oracle printed less than the model

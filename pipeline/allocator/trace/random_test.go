@@ -43,7 +43,7 @@ func (s Settings) Device() *allocator.Device {
 type program struct {
 	settings Settings
 	rand     *rand.Rand
-	left     int // events
+	left     int // operations that are still to be made
 	yield    func(Op) bool
 
 	device    *allocator.Device
@@ -51,11 +51,11 @@ type program struct {
 	blocks    *live
 
 	line   int
-	next   uint64 // ID
+	next   uint64 // the last ID of a block
 	held   []tensor
 	bytes  int64 // of all live tensors
-	target int64 // bytes to reach
-	until  int   // events left
+	target int64 // bytes of live tensors to reach
+	until  int   // value of left at which target changes
 	sizes  []int64
 	caches []tensor
 

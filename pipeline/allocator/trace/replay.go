@@ -19,7 +19,7 @@ type Options struct {
 
 // Totals are what Replay counted.
 type Totals struct {
-	Events      int // operations
+	Events      int // operations that were run
 	OutOfMemory int // allocations that failed
 	// Unknown counts frees that were skipped, because their ID is neither live nor that of a failed
 	// allocation: mistakes of the trace. FirstUnknown is the line of the first.

@@ -24,7 +24,7 @@ type Settings struct {
 	RecordStreams bool
 	Fractions     bool     // memory fractions
 	Configures    []string // settings that are changed at run time
-	Segments      bool     // segments' lines are compared, too
+	Segments      bool     // the lines of segments are compared too
 }
 
 // A feature is an aspect of the settings that can be tried alone and together with others. The
