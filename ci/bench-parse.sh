@@ -45,7 +45,7 @@ median() {
 }
 
 model=$(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo)
-echo "$(nproc) processors, $model, $("$rg" --version | head -n 1), $(date +%F)"
+echo "$(nproc) processors, $model, $("$rg" --version | sed -n 1p), $(date +%F)"
 echo
 echo "| log | checkpoints | rg -c | grep, awk | check | check/rg | check/grep, awk | MB/s |" \
 	"memory MiB | allowed MiB |"
