@@ -8,8 +8,9 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Build makes one timeline of the records, which may come from several logs, one after another. If
-// an I/O error ends the records, Build returns the error and the timeline of the records before it.
+// Build makes one timeline of the records, which may come from several logs, one after another.
+// If an I/O error ends the records, Build returns the error and the timeline of the records
+// before the error.
 func Build(records iter.Seq2[record.Record, error]) (*timeline.Timeline, error) {
 	b := &timeline.Builder{}
 	for rec, err := range records {

@@ -26,7 +26,7 @@ func (set *Set) Follow(
 	notice func(string),
 ) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
-		ctx, cancel := context.WithCancel(ctx) // ends a pipe's goroutine if the caller stops early
+		ctx, cancel := context.WithCancel(ctx) // ends the pipe's goroutine if the caller stops early
 		defer cancel()
 		if path == "-" {
 			for rec, err := range set.readLines(source.NewPipe(ctx, os.Stdin), name) {

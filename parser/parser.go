@@ -15,20 +15,21 @@ import (
 
 // Open opens a log: a file, a pipe, or "-" for standard input. See [source.Open].
 func Open(path string) (*source.Log, error) {
-	go allDialects() // they are made ready meanwhile
+	go allDialects() // prepares the built-in dialects while the log is opened
 	return source.Open(path)
 }
 
-// Read yields the records of a log in the order of their lines. The parameter name becomes the path
-// in their positions. If a line looks like a record and cannot be read, Read yields a
-// [record.SyntaxError] and goes on. If reading fails, Read yields the I/O error with a nil record,
-// and ends.
+// Read yields the records of a log in the order of their lines. The parameter name becomes the
+// path in the records' positions. If a line looks like a record and cannot be read, Read yields a
+// [record.SyntaxError] and goes on. If reading fails, Read yields the I/O error with a nil
+// record, and ends.
 //
-// Lines may have any length and may contain any bytes. Progress bars end their lines with '\r', so
-// '\r' ends a line like '\n'. Read skips terminal escapes such as colours. It takes constant
-// memory. Several workers read a file at the same time. From a pipe, Read yields what has arrived
-// when the pipe pauses for a moment. Read also reads the outputs in Jupyter notebooks and JAX's
-// device memory profiles; see package filetype.
+// Lines may have any length and may contain any bytes. Progress bars end their lines with '\r',
+// so '\r' ends a line like '\n'. Read skips terminal escapes such as colours. The memory that it
+// needs does not depend on the log's size. Several workers read a file at the same time. If r is
+// a pipe and nothing arrives for a moment, Read yields the records that have arrived so far. Read
+// also reads the outputs in Jupyter notebooks and JAX's device memory profiles; see package
+// filetype.
 func Read(
 	r io.Reader,
 	name string,
@@ -81,9 +82,10 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 	}
 }
 
-// ParseLine returns the records of one line of a log, given with or without its newline. Most lines
-// have one record or none. A line has several if '\r' separates them, or if two processes wrote
-// into the same line. A line that is only one part of a [record.SegmentMap] has none.
+// ParseLine returns the records of one line of a log, given with or without its newline. Most
+// lines have at most one record. A line has several records if '\r' separates them, or if two
+// processes wrote into the same line. A [record.SegmentMap] may be spread over several lines;
+// ParseLine returns no record for one of these lines alone.
 func (set *Set) ParseLine(line []byte, pos record.Position) []record.Record {
 	s := scan.NewScanner(pos.Path, set.dialects())
 	var out, rest scan.Batch

@@ -30,10 +30,10 @@ var allDialects = sync.OnceValue(func() *scan.Dialects {
 	return scan.NewDialects(dialect.BuiltIn())
 })
 
-// NewSet returns a set of the built-in dialects and the dialects in user. The user's dialects are
-// tried first. If the parameter force is not empty, the set has only the dialect with this name,
-// the harness's lines and the lines that begin with "[pipeline]". The error lists every mistake in
-// the user's dialects.
+// NewSet returns a set of the built-in dialects and the user's dialects. The user's dialects are
+// tried first. If force is not empty, the set has only the dialect with this name, and the lines
+// that are read in any case: those of the harness, and those that begin with "[pipeline]". The
+// error lists every mistake in the user's dialects.
 func NewSet(force string, user ...dialect.User) (*Set, error) {
 	if force == "" && len(user) == 0 {
 		return nil, nil
@@ -81,8 +81,8 @@ func NewSet(force string, user ...dialect.User) (*Set, error) {
 	return &Set{scan.NewDialects(all)}, nil
 }
 
-// unknownDialect returns the error for a name that no dialect has. own are the names of the user's
-// dialects.
+// unknownDialect returns the error for a name that no dialect has. The parameter own lists the
+// names of the user's dialects.
 func unknownDialect(name string, own []string) error {
 	expected := `one of the dialects that "vramsoak dialects" lists`
 	if len(own) > 0 {
@@ -105,9 +105,9 @@ func (set *Set) Read(r io.Reader, name string) iter.Seq2[record.Record, error] {
 }
 
 // Next returns the offset of the next text, at or after the offset `from`, that may belong to a
-// record. This is a needle of a dialect, or a terminal escape, because an escape may split a
-// needle. ok is false if the text has neither. If a dialect has no needles, any text may belong to
-// a record, and Next returns `from`.
+// record. Such a text is a needle, which is a fixed text that a dialect searches for, or a
+// terminal escape, because an escape may split a needle. ok is false if the text has neither. If
+// a dialect has no needles, any text may belong to a record, and Next returns `from`.
 func (set *Set) Next(text []byte, from int) (at int, ok bool) {
 	if at = set.dialects().Next(text, from); at < 0 {
 		return len(text), false

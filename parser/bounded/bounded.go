@@ -52,8 +52,9 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return ReadAll(f, path, most)
 }
 
-// streamMax is the most bytes that are read from a pipe or a device. Its size is unknown until its
-// end, and refusing a pipe that is too large must not take much memory.
+// streamMax is the most bytes that are read from a pipe or a device. The size of a pipe is
+// unknown until the pipe ends. So a pipe is refused before the bytes read from it take much
+// memory.
 const streamMax = 8 << 20
 
 // ReadAll is [ReadFile] for a file that is already open. The parameter name is the file's name in
@@ -80,9 +81,9 @@ func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 }
 
 // A JSON file with more than manyValues values must have at least valueBytes bytes for each value
-// on average. Files that vramsoak writes have twice as many. A hostile file such as "[{},{},{}]"
-// has three bytes for each value, but each value takes as much memory as a full one once it is
-// decoded.
+// on average. Files that vramsoak writes have twice as many bytes for each value. A hostile file
+// such as "[{},{},{}]" has three bytes for each value, but decoding a value takes as much memory
+// as if the value were a full one.
 const (
 	valueBytes = 8
 	manyValues = 1 << 16

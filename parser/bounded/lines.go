@@ -9,7 +9,7 @@ import (
 )
 
 // MaxLine is the most bytes that a line in a list of files may have. A path on Linux has at most
-// 4,096.
+// 4,096 bytes.
 const MaxLine = 64 << 10
 
 // Lines yields the lines of a list, each with its newline, as soon as the line arrives. A line is

@@ -13,5 +13,5 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what was kept.
+// String returns the bytes that the Tail has kept.
 func (t *Tail) String() string { return string(t.text) }

@@ -9,10 +9,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A zstd reader keeps the file's window in memory: the last part of the output, which later data
-// may refer to. Files from zstd's levels up to 19 need a window of at most 8 MiB, files from
-// --ultra -22 and --long need 128 MiB. A small file that asks for a large window is hostile. So a
-// window above 8 MiB may be at most maxWindowRatio times as large as the file.
+// A zstd reader keeps the file's window in memory. The window is the last part of the
+// decompressed text; later data may refer to it. Files from zstd's levels up to 19 need a window
+// of at most 8 MiB, files from --ultra -22 and --long need 128 MiB. A small file that asks for a
+// large window is hostile. So a window above 8 MiB may be at most maxWindowRatio times as large
+// as the file.
 const (
 	minWindow      = 8 << 20
 	maxWindow      = 128 << 20
@@ -37,7 +38,7 @@ func Zstd(r io.Reader, file *os.File) (io.ReadCloser, error) {
 	return &unzstd{z, most}, nil
 }
 
-// An unzstd explains the decoder's error about a window that is too large.
+// An unzstd is a zstd reader whose error about a window that is too large says what to do.
 type unzstd struct {
 	*zstd.Decoder
 	window uint64

@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// DockerLog is the beginning of each line that Docker's json-file driver writes. The program's line
-// is inside the JSON:
+// DockerLog is the beginning of each line that Docker's json-file driver writes. The program's
+// line is inside the JSON:
 //
 //	{"log":"[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB\n","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}
 //
-// Dialects see only the program's line. The time of its records is the time that Docker gives.
+// Dialects see only the program's line. Its records get the time that Docker gives.
 const DockerLog = `{"log":"`
 
-// IsDocker reports whether a text begins like a line of Docker's log.
+// IsDocker reports whether a text begins like a line of Docker's json-file driver.
 func IsDocker(text []byte) bool {
 	return len(text) > 0 && text[0] == '{' && bytes.HasPrefix(text, []byte(DockerLog))
 }
 
-// Unwrap appends the program's line to dst if the line is wrapped by a container's log driver.
-// Otherwise ok is false and Unwrap returns dst unchanged. Docker's wrapper is the only one known;
-// teach Unwrap other wrappers.
+// Unwrap appends the program's line to dst if a container's log driver has wrapped the line.
+// Otherwise ok is false and Unwrap returns dst unchanged. Docker's json-file driver is the only
+// known one. Support for another driver belongs here.
 func Unwrap(dst, line []byte) (text []byte, ok bool) {
 	line = WithoutHole(line)
 	if !IsDocker(line) {
@@ -31,8 +31,8 @@ func Unwrap(dst, line []byte) (text []byte, ok bool) {
 	return appendDocker(dst, line), true
 }
 
-// appendDocker appends the program's line from inside a line of Docker's log. It replaces each '\r'
-// of a progress bar with a blank.
+// appendDocker appends the program's line inside b, a line of Docker's log, to dst. It replaces
+// each '\r' of a progress bar with a blank.
 func appendDocker(dst, b []byte) []byte {
 	b = b[len(DockerLog):]
 	for len(b) > 0 && b[0] != '"' {
@@ -67,7 +67,7 @@ func appendDocker(dst, b []byte) []byte {
 	return dst
 }
 
-// cutHex returns the character whose code is given by four hexadecimal digits.
+// cutHex returns the character whose code is the four hexadecimal digits at the beginning of b.
 func cutHex(b []byte) rune {
 	n, err := strconv.ParseUint(string(b[:min(4, len(b))]), 16, 16)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"io"
 )
 
-// headMax is how many bytes at a log's beginning are used to detect its format.
+// headMax is how many bytes at a log's beginning are used to detect the log's format.
 const headMax = 64 << 10
 
 // Head returns the first bytes of a log, up to 64 KiB, and a reader of the whole log.
 func Head(r io.Reader) (head []byte, all io.Reader) {
 	head = make([]byte, headMax)
 	if log, ok := r.(*Log); ok && log.file != nil {
-		n, _ := log.file.ReadAt(head, 0) // an error comes again when the log is read
+		n, _ := log.file.ReadAt(head, 0) // reading the log gives the same error again
 		return head[:n], r
 	}
 	n, err := readFull(r, head)
@@ -22,7 +22,7 @@ func Head(r io.Reader) (head []byte, all io.Reader) {
 	}
 	head = head[:n]
 	switch {
-	case errors.Is(err, errQuiet): // the reader of the whole log must get this error, too
+	case errors.Is(err, errQuiet): // the reader of the whole log must return this error, too
 		return head, io.MultiReader(bytes.NewReader(head), &quietOnce{}, r)
 	case err == nil:
 		return head, io.MultiReader(bytes.NewReader(head), r)
@@ -32,8 +32,9 @@ func Head(r io.Reader) (head []byte, all io.Reader) {
 	return head, io.MultiReader(bytes.NewReader(head), failing{err})
 }
 
-// readFull is like io.ReadFull, but returns the reader's own error. For example, a compressed file
-// that is cut off gives io.ErrUnexpectedEOF.
+// readFull reads until head is full or an error occurs, and returns the reader's own error.
+// io.ReadFull is of no use here. It returns io.ErrUnexpectedEOF for every short log, and this
+// error must mean that a compressed file is cut off.
 func readFull(r io.Reader, head []byte) (n int, err error) {
 	for n < len(head) && err == nil {
 		var k int

@@ -8,7 +8,8 @@ import (
 	"vramsoak/parser/search"
 )
 
-// TestLineEnd: the end of a line is found at every offset, and so is an escape before it.
+// TestLineEnd: LineEnd finds the line's end from every offset, and reports an escape byte before
+// it. LineStart finds the line's beginning.
 func TestLineEnd(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 20_000 {

@@ -7,8 +7,9 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// MessageStart returns the offset at which the message begins, in the text before a record. Loggers
-// put these texts before a message, here "Epoch 3 start":
+// MessageStart returns the offset at which the message begins in text, which is the part of a
+// line before a record. Loggers put a prefix before a message. In these lines the message is
+// "Epoch 3 start":
 //
 //	2025-09-01 12:00:00,123 - shared_libs.utils.gpu_memory - DEBUG - Epoch 3 start
 //	12:00:00,123 | DEBUG   | [gpu_memory] Epoch 3 start
@@ -17,7 +18,7 @@ import (
 //	{"severity": "DEBUG", "logger": "shared_libs.utils.gpu_memory", "message": "Epoch 3 start
 //	[rank0]: Epoch 3 start
 //
-// It searches at most the last [MessageMax] bytes of the text.
+// MessageStart looks only at the last [MessageMax] bytes of the text.
 func MessageStart(text []byte) int {
 	from := max(0, len(text)-MessageMax)
 	text = text[from:]
@@ -48,8 +49,9 @@ var (
 		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
 )
 
-// InSource reports whether the text `before` ends with the beginning of a string in program source.
-// Notebooks and tracebacks show source:
+// InSource reports whether a record is a string in program source. The parameter before is the
+// text before the record. In program source, it ends like the beginning of a string. Notebooks and
+// tracebacks show program source:
 //
 //	logger.info("Clearing GPU memory...")
 func InSource(before []byte) bool {
@@ -58,22 +60,24 @@ func InSource(before []byte) bool {
 
 var sourceString = lex.Expression(`(?:\(f?|^\s*f)\\?["'](?:\\n|[^\x00-\x7f]|\s)*$`)
 
-// Unquoted returns a message without the end of the JSON that a notebook or a logger put behind it.
+// Unquoted returns a message without the end of a JSON string, such as `\n",`. Notebooks and
+// loggers that write JSON put this end behind the message.
 func Unquoted(text []byte) []byte {
 	text = bytes.TrimRight(text, " \t,}")
 	text = bytes.TrimSuffix(text, []byte(`"`))
 	return bytes.TrimSpace(bytes.TrimSuffix(text, []byte(`\n`)))
 }
 
-// IsTemplate reports whether a text has a brace. The text is then the source of a program, not its
-// output.
+// IsTemplate reports whether a text has a brace. Such a text counts as program source, for
+// example an f-string, and not as output.
 func IsTemplate(text []byte) bool {
 	return bytes.IndexByte(text, '{') >= 0 || bytes.IndexByte(text, '}') >= 0
 }
 
-// HasPlaceholder reports whether a text has a placeholder of a format string, such as "{peak:.2f}"
-// or "{}". The text is then the source of a program. The braces of JSON and of Python's dicts are
-// no placeholders. So an empty pair behind a quoted key, as in {'args': {}}, does not count.
+// HasPlaceholder reports whether a text has a placeholder of a format string, such as
+// "{peak:.2f}" or "{}". Such a text counts as program source. The braces of JSON and of Python's
+// dicts are not placeholders. So an empty pair of braces behind a quoted key, as in {'args': {}},
+// does not count.
 func HasPlaceholder(text []byte) bool {
 	for {
 		before, rest, ok := bytes.Cut(text, []byte{'{'})
@@ -90,8 +94,8 @@ func HasPlaceholder(text []byte) bool {
 	}
 }
 
-// IsQuoted reports whether an offset of a text is inside quotes, as a string in program source is.
-// Quotes of JSON and of key=value fields do not count.
+// IsQuoted reports whether the byte at an offset of a line is inside quotes, as a string in
+// program source is. Quotes in a line of JSON or of key=value fields do not count.
 func IsQuoted(text []byte, at int) bool {
 	if at == 0 {
 		return false
@@ -115,19 +119,22 @@ func IsQuoted(text []byte, at int) bool {
 	return single%2 == 1
 }
 
-// speakerMark matches the text with which launchers and loggers say which of several processes
-// printed a line:
+// speakerMark matches the speaker of a line: the name of the process that printed the line.
+// Launchers and loggers write it when several processes print into one log:
 //
 //	[rank3]: RuntimeError: CUDA error: out of memory                  torch.distributed
 //	[default1]:Falling back to sequential extraction (slow)           torchrun --tee
 //	(EngineCore_DP0 pid=964370) ERROR 03-09 09:32:24 [core.py:708]    vLLM
 //	worker-1  | CUDA error: out of memory                             docker compose
 //	3: CUDA error: out of memory                                      srun --label
-//	[1,0]<stderr>:CUDA error: out of memory                           mpirun --tag-output
+//
+// at the line's beginning
+//
 //	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              Python's multiprocessing
 var (
-	speakerMark  = lex.Expression(`(?i)` + numbered + `|^(?:` + labelled + `)`)
-	speakerFirst = lex.Expression(`(?i)^(?:` + numbered + `|` + labelled + `)`) // begins the line
+	speakerMark = lex.Expression(`(?i)` + numbered + `|^(?:` + labelled + `)`)
+	// speakerFirst matches the same names, but only at the line's beginning.
+	speakerFirst = lex.Expression(`(?i)^(?:` + numbered + `|` + labelled + `)`)
 )
 
 const (
@@ -136,17 +143,18 @@ const (
 	labelled = `[a-z][\w.-]*\d\s+\||\s*\d{1,5}: |\[\d+,\d+\]<`
 )
 
-// SpeakerOf returns the name of the process that printed the message at an offset, as the beginning
-// of the line gives it. It returns "" if the line names no process.
+// SpeakerOf returns the speaker of the message at an offset of a line: the name of the process
+// that printed it, as in "[rank3]". It returns "" if the text before the message names no
+// process.
 func SpeakerOf(text []byte, at int) string {
 	return SpeakerIn(text[:MessageStart(text[:min(at, MessageMax)])], text[:at])
 }
 
-// SpeakerIn is [SpeakerOf] for a line that MessageStart has split already. The parameter head is
-// the text before the message. The parameter before is the whole text before the record.
+// SpeakerIn is [SpeakerOf] for a caller that has called [MessageStart] already. The parameter
+// head is the text before the message. The parameter before is the whole text before the record.
 func SpeakerIn(head, before []byte) string {
 	marks := speakerMark().FindAll(head, 4)
-	if marks == nil { // a name before a logger's words, as docker compose prints it
+	if marks == nil { // docker compose prints a name before a logger's prefix
 		if first := speakerFirst().Find(before[:min(len(before), 64)]); first != nil {
 			marks = [][]byte{first}
 		}
@@ -154,9 +162,9 @@ func SpeakerIn(head, before []byte) string {
 	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")
 }
 
-// processMark matches the name of a process that [MessageStart] leaves at the beginning of a
-// message. docker compose, Ray and mpirun put such names there: "worker-1  | ", "(train pid=4711)
-// ", "<stderr>: ".
+// processMark matches the name of a process at the beginning of a message. [MessageStart] counts
+// the names that docker compose, Ray and mpirun print as part of the message: "worker-1  | ",
+// "(train pid=4711) ", "<stderr>: ".
 var processMark = lex.Expression(
 	`^(?:[a-z][\w.-]*\d\s+\|\s*|\([\w ]+pid=\d+\)\s*|<std(?:err|out)>:\s?)`,
 )
@@ -166,7 +174,8 @@ func WithoutProcess(message []byte) []byte {
 	return message[len(processMark().Find(message)):]
 }
 
-// LauncherRank returns the rank that a launcher put before a line, or 0:
+// LauncherRank returns the rank that a launcher put before a record, or 0. The parameter before
+// is the text of the line before the record:
 //
 //	[rank3]: Traceback (most recent call last):      torch.distributed
 //	[default3]:CUDA error: out of memory             torchrun --tee
@@ -188,8 +197,8 @@ func IsQuotedAt(text []byte, at int) bool {
 	return at > 0 && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
 }
 
-// isLogfmt reports whether a line consists of key=value fields, judged by its first bytes. slog and
-// logrus print such lines:
+// isLogfmt reports whether a line consists of key=value fields (logfmt), judged by its first
+// bytes. The loggers slog and logrus print such lines:
 //
 //	time=2024-01-01T00:00:00Z level=ERROR source=sched.go:455 msg="error loading llama server" error="... out of memory"
 //	level=error msg="transcription failed" err="CUDA error: out of memory"

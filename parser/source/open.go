@@ -19,9 +19,9 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// Open opens a log: a file, or "-" for standard input. It recognises gzip and zstd by the first
-// bytes of the file, not by its name. It reads UTF-16 with a byte order mark as UTF-8. If the path
-// is a folder, the error says which file to give instead.
+// Open opens a log: a file, or standard input if the path is "-". It recognises gzip and zstd by
+// the first bytes of the file, not by the file's name. It converts UTF-16 with a byte order mark
+// to UTF-8. If the path is a folder, the error says which file to give instead.
 func Open(path string) (*Log, error) {
 	file := os.Stdin
 	if path != "-" {
@@ -72,20 +72,21 @@ func Open(path string) (*Log, error) {
 	return log, nil
 }
 
-// A Log is an open log.
+// A Log is a log that has been opened for reading. Reading it gives the decompressed text in
+// UTF-8.
 type Log struct {
 	io.Reader
-	file  *os.File // nil if the log's bytes are not those of the file, as for gzip
+	file  *os.File // nil for standard input, and if the text differs from the file's bytes (gzip)
 	waits bool
 	close func() error
 }
 
-// MayWait reports whether reading the log may block, because it is a pipe or a terminal. The caller
-// then uses the bytes that have arrived, without waiting for more.
+// MayWait reports whether reading the log may block, because the log is a pipe or a terminal. The
+// caller should then use the bytes that have arrived, without waiting for more.
 func (l *Log) MayWait() bool { return l.waits }
 
-// Size returns the size of the log's text in bytes. known is false if only reading the whole log
-// gives the size: for a pipe, a compressed file, and UTF-16.
+// Size returns the size of the log's text in bytes. known is false if the size is unknown before
+// the whole log is read: for a pipe, a compressed file, and UTF-16.
 func (l *Log) Size() (bytes int64, known bool) {
 	if l.file == nil || l.waits {
 		return 0, false

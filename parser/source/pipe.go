@@ -8,24 +8,26 @@ import (
 	"time"
 )
 
-// errQuiet is the error of a reader when the log has not grown for a moment. The caller should then
-// handle the bytes that have arrived, up to the end of the last line, and go on reading.
+// errQuiet is the error of a reader when the log has not grown for a moment. The caller should
+// then process the bytes that have arrived, up to the end of the last line, and go on reading.
 var errQuiet = errors.New("quiet")
 
 const (
-	// pollInterval is the time between two checks whether a log has grown.
+	// pollInterval is the time after which a reader checks again whether a log has grown.
 	pollInterval = 100 * time.Millisecond
-	// quietAfter is how long a reader waits for more of a log while it keeps growing. Without this
-	// time, a block of lines would often be read before its last lines arrive.
+	// quietAfter is the longest time for which a reader that has got bytes reads on before it
+	// returns [errQuiet]. With a shorter time, the parser would often see a block of lines before
+	// its last lines arrive.
 	quietAfter = 2 * pollInterval
 )
 
-// NewPipe returns a reader for a stream whose Read may block. The new reader returns [errQuiet]
-// when nothing has arrived for a while, and io.EOF when the context ends.
+// NewPipe returns a reader for a stream whose Read may block. After some bytes have arrived, the
+// new reader returns [errQuiet] when nothing more arrives for a while. It returns io.EOF when the
+// context ends.
 func NewPipe(ctx context.Context, r io.Reader) io.Reader {
 	p := &pipe{ctx: ctx, chunks: make(chan chunkRead)}
 	go func() {
-		var bufs [2][Margin]byte // one is filled while the other is read
+		var bufs [2][Margin]byte // one buffer is filled while the caller reads the other
 		for i := 0; ; i = 1 - i {
 			buf := bufs[i][:]
 			n, err := r.Read(buf)
@@ -84,8 +86,8 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// MayWait reports whether reading r may block, because it is a pipe or a terminal. Such a reader
-// must be read through [NewPipe].
+// MayWait reports whether reading r may block, because r is a pipe or a terminal. If it may
+// block, r must be read through [NewPipe].
 func MayWait(r io.Reader) bool {
 	switch r := r.(type) {
 	case interface{ MayWait() bool }:
@@ -96,7 +98,7 @@ func MayWait(r io.Reader) bool {
 	return false
 }
 
-// A Patient reader hides [errQuiet] of another reader: it reads on.
+// A Patient reader hides the [errQuiet] of the reader inside it, and reads on instead.
 type Patient struct{ io.Reader }
 
 // Read implements [io.Reader].

@@ -9,14 +9,14 @@ import (
 
 // A Source cuts a log into windows.
 type Source interface {
-	// Next makes w the next window of the log, and reports whether it is the last window. It must be
-	// fast, because only one worker can call it at a time. Work that workers can do in parallel, such
-	// as reading a file, is left to [Window.Load].
+	// Next sets w to the next window of the log, and reports whether it is the last window. Next
+	// must be fast, because only one worker can call it at a time. Work that workers can do in
+	// parallel, such as reading a file, is left to [Window.Load].
 	Next(w *Window) (last bool)
 }
 
-// New returns the fastest source for a reader. If the reader is a plain file, several workers read
-// it.
+// New returns the fastest source for a reader. If the reader is an uncompressed file on disk,
+// several workers read it at the same time.
 func New(r io.Reader) Source {
 	if log, ok := r.(*Log); ok && log.file != nil {
 		if info, err := log.file.Stat(); err == nil && info.Mode().IsRegular() {
@@ -26,8 +26,8 @@ func New(r io.Reader) Source {
 	return Stream(r, Chunk)
 }
 
-// Chunk is the number of bytes in a window, without its margins. It is small enough for a
-// processor's own cache.
+// Chunk is the number of bytes in a window, without its margins. A window is small enough for the
+// cache of one processor core.
 const Chunk = 1 << 19
 
 // File returns a source of the first size bytes of a file, in windows of chunk bytes. Bytes that
@@ -45,7 +45,7 @@ type fileSource struct {
 func (f *fileSource) Next(w *Window) (last bool) {
 	if f.at == 0 {
 		var head [len(DockerLog)]byte
-		n, _ := f.file.ReadAt(head[:], 0) // an error comes again when the window is read
+		n, _ := f.file.ReadAt(head[:], 0) // Load reads these bytes again and reports the error
 		f.docker = IsDocker(head[:n])
 	}
 	from, to := f.at, f.at+f.chunk
@@ -59,7 +59,7 @@ func (f *fileSource) Next(w *Window) (last bool) {
 		w.Buf = (*buf)[:want]
 		n, err := f.file.ReadAt(w.Buf, w.Offset)
 		w.Buf, w.Err = w.Buf[:n], err
-		// The windows before and behind this one cut at the same offsets.
+		// The windows before and behind this window compute the same two offsets.
 		w.From = w.Cut(0, int(from-w.Offset))
 		w.To = w.Cut(0, int(to-w.Offset))
 	}
@@ -67,13 +67,14 @@ func (f *fileSource) Next(w *Window) (last bool) {
 }
 
 // Stream returns a source that reads a stream, in windows of at most chunk bytes. It reads the
-// windows one after another.
+// windows one after another, because a stream cannot be read at several offsets.
 func Stream(r io.Reader, chunk int) Source { return &streamSource{r: r, chunk: chunk} }
 
 type streamSource struct {
 	r     io.Reader
 	chunk int
-	// rest holds the bytes of the next window that were read already, and the margin before them.
+	// rest holds the bytes that were read already but belong to the next window, and the margin
+	// before these bytes.
 	rest   []byte
 	from   int   // where the next window begins in rest
 	pos    int64 // offset of rest in the log
@@ -88,7 +89,7 @@ func (s *streamSource) Next(w *Window) (last bool) {
 	buf := w.Buf[:cap(w.Buf)]
 	n := copy(buf, s.rest)
 	var err error
-	quiet := s.from // where to cut if the log pauses
+	quiet := s.from // where to cut if the log stops growing for a moment
 	for n < len(buf) && err == nil && quiet == s.from {
 		var k int
 		k, err = s.r.Read(buf[n:])
@@ -127,7 +128,7 @@ func lastLineEnd(buf []byte, from int) int {
 	return from
 }
 
-// ReadError returns the error for a log that could not be read beyond a line.
+// ReadError returns the error for a log whose reading failed with err behind the given line.
 func ReadError(name string, line int, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf(

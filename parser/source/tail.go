@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A Tail reads a file while it grows. It ends when another file takes the path, when the file is
-// truncated, or when the context ends.
+// A Tail reads a file while it grows. Reading ends when another file takes the path, when the
+// file is truncated, or when the context ends.
 type Tail struct {
 	ctx    context.Context
 	path   string
@@ -23,8 +23,8 @@ type Tail struct {
 	change string
 }
 
-// OpenTail opens a file that may grow. If the parameter wait is set and the file does not exist,
-// OpenTail waits for it. It returns a nil Tail if the context ends first.
+// OpenTail opens a file that may grow. If the file does not exist and wait is set, OpenTail waits
+// until the file appears. If the context ends first, OpenTail returns nil for both.
 func OpenTail(ctx context.Context, path string, wait bool) (*Tail, error) {
 	for {
 		file, err := os.Open(path)
@@ -40,7 +40,8 @@ func OpenTail(ctx context.Context, path string, wait bool) (*Tail, error) {
 	}
 }
 
-// Reader returns the reader of the file. A pipe may block, so it is read through [NewPipe].
+// Reader returns the reader of the file. If the path is a named pipe, the reader is one of
+// [NewPipe], because reading the pipe itself may block.
 func (t *Tail) Reader() io.Reader {
 	if !t.info.Mode().IsRegular() {
 		return NewPipe(t.ctx, t.file)
@@ -98,7 +99,8 @@ func (t *Tail) Read(p []byte) (int, error) {
 	}
 }
 
-// read reads the bytes that the file has now. At the end of the file it returns 0 and no error.
+// read copies bytes that the file has beyond the last read to p. At the end of the file it
+// returns 0 and no error.
 func (t *Tail) read(p []byte) (int, error) {
 	n, err := t.file.Read(p)
 	if n > 0 {
@@ -113,12 +115,12 @@ func (t *Tail) read(p []byte) (int, error) {
 	return n, err
 }
 
-// replaced reports whether another file has the path now, or the file is shorter than the part that
-// was read.
+// replaced reports whether another file has the path now, or whether the file is shorter than
+// what was read of it already.
 func (t *Tail) replaced() bool {
 	info, err := os.Stat(t.path)
 	switch {
-	case err != nil: // the file was moved away, and no new one is there yet
+	case err != nil: // the file was moved away, and the path has no new file yet
 		return false
 	case !os.SameFile(info, t.info):
 		t.change = "was replaced"
@@ -130,7 +132,8 @@ func (t *Tail) replaced() bool {
 	return true
 }
 
-// pause waits until the file should be checked again. It returns false if the context ended first.
+// pause waits for [pollInterval] before the file is checked again. It returns false if the
+// context ended first.
 func pause(ctx context.Context) bool {
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()

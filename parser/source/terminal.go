@@ -7,38 +7,40 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// A Terminal holds the screen that a program has painted so far. It executes the control functions
-// of ECMA-48 and xterm that change text or move the cursor, and ignores all others. That is enough
-// for programs that repaint their screen (watch, ncurses), and for tmux and screen.
+// A Terminal holds the screen that a program has painted so far. It executes the control
+// functions of ECMA-48 and xterm that change text or move the cursor, and ignores all others.
+// That is enough for programs that repaint their screen, such as watch and ncurses programs, and
+// for the terminal multiplexers tmux and screen.
 type Terminal struct {
 	Rows []terminalRow
 	row  int
 	col  int
-	// Height and Width are the size of the screen, or 0 if the log does not give it.
+	// Height and Width are the screen's size in rows and columns, or 0 if the log does not give
+	// it.
 	Height, Width int
-	top, bottom   int // the scrolling region is [top, bottom); if bottom is 0, it ends with the screen
+	top, bottom   int // the scrolling region is the rows [top, bottom); 0 is the screen's bottom
 	saved         [2]int
-	last          rune // the last character, which REP repeats
+	last          rune // the last character, which the control function REP repeats
 
 	state  terminalState
 	params []byte
-	char   []byte // the beginning of a character of several bytes
+	char   []byte // the first bytes of a UTF-8 character that is not complete yet
 
-	// Back is called before the cursor moves up or the screen is cleared. The caller may then read the
-	// screen before it is painted over.
+	// Back is called before the cursor moves up or the screen is cleared. The caller may then
+	// read the screen before the program paints over it.
 	Back func()
 	// Gone is called with each row that scrolls off the top of the screen.
 	Gone func(text []rune)
-	// Left is set if the program switched back to the normal screen.
+	// Left is set if the program switched from the alternate screen back to the normal screen.
 	Left bool
-	// If Painting is set, a change marks its row and the terminal as dirty. Dirty is set if any row is
-	// dirty.
+	// Painting makes the terminal note what changes: a change sets Dirty of its row and of the
+	// terminal.
 	Painting, Dirty bool
 }
 
 type terminalRow struct {
 	Cells []rune
-	Dirty bool // painted since the last Clean
+	Dirty bool // the row has changed since the last call of Clean
 }
 
 type terminalState uint8
@@ -46,13 +48,13 @@ type terminalState uint8
 const (
 	inText   terminalState = iota
 	inEscape               // behind ESC
-	inSet                  // behind ESC '(': one more byte
+	inSet                  // behind ESC '(' and the like: one more byte follows
 	inCSI                  // behind ESC '['
-	inString               // behind ESC ']': to BEL or ESC '\'
+	inString               // behind ESC ']' and the like: skips all bytes up to BEL or ESC '\'
 	inStringEscape
 )
 
-// The size of the largest screen. Characters beyond it are dropped.
+// The size of the largest screen, in rows and columns. Characters outside it are dropped.
 const (
 	TerminalRows = 300
 	terminalCols = 500
@@ -112,7 +114,7 @@ func (t *Terminal) text(c byte) {
 	switch {
 	case c == 0x1b:
 		t.state = inEscape
-	case c == '\n': // the terminal's driver put "\r\n"; a log may have lost the '\r'
+	case c == '\n': // programs write "\r\n" or '\n', because the terminal's driver adds '\r'
 		t.col = 0
 		t.feed()
 	case c == '\r':
@@ -158,7 +160,8 @@ func (t *Terminal) escape(c byte) {
 	}
 }
 
-// control executes the control function that ends with the byte final.
+// control executes the control function that ends with the byte final, such as 'H' in
+// "\x1b[2;5H".
 func (t *Terminal) control(final byte) {
 	if len(t.params) > 0 && t.params[0] == '?' {
 		t.mode(final)
@@ -235,15 +238,16 @@ func (t *Terminal) control(final byte) {
 	}
 }
 
-// Resize sets the size of the screen. 0 stands for an unknown height or width.
+// Resize sets the height and the width of the screen. It ignores sizes that are 0 or too large.
 func (t *Terminal) Resize(height, width int) {
 	if height > 0 && height <= TerminalRows && width > 0 && width <= terminalCols {
 		t.Height, t.Width = height, width
 	}
 }
 
-// mode sets or resets a private mode: the ones that switch between the normal and the alternate
-// screen.
+// mode sets a DEC private mode if final is 'h', or resets it if final is 'l'. Only the modes 47,
+// 1047 and 1049 have an effect: setting one of them switches to the alternate screen, resetting
+// it switches back to the normal screen. Both clear the screen.
 func (t *Terminal) mode(final byte) {
 	t.params[0] = ' '
 	switch t.param(0) {
@@ -256,7 +260,8 @@ func (t *Terminal) mode(final byte) {
 	}
 }
 
-// param returns the i-th parameter of a control function, or 0 if the function has fewer.
+// param returns the parameter number i of a control function, counted from 0. It returns 0 if the
+// function has fewer parameters.
 func (t *Terminal) param(i int) int {
 	rest := t.params
 	for ; i > 0; i-- {
@@ -286,9 +291,8 @@ func (t *Terminal) maxCol() int {
 	return terminalCols - 1
 }
 
-// above returns the number of the row that is n rows above the cursor. The method below returns the
-// number of the row that is n rows below it. If the cursor is in the scrolling region, they return
-// no row outside of the region.
+// above returns the number of the row that is n rows above the cursor. If the cursor is in the
+// scrolling region or below it, the result is at least the region's first row.
 func (t *Terminal) above(n int) int {
 	if t.row >= t.top {
 		return max(t.top, t.row-n)
@@ -303,7 +307,8 @@ func (t *Terminal) below(n int) int {
 	return t.row + n
 }
 
-// move moves the cursor to a row and a column, but not beyond the screen.
+// move moves the cursor to a row and a column. Beyond the screen's edge, it moves the cursor to
+// the edge.
 func (t *Terminal) move(row, col int) {
 	if row < t.row {
 		t.Back()
@@ -311,8 +316,8 @@ func (t *Terminal) move(row, col int) {
 	t.row, t.col = min(row, t.maxRow()), min(col, t.maxCol())
 }
 
-// feed moves the cursor to the next row. If the cursor is in the last row of the scrolling region,
-// the region scrolls up instead.
+// feed moves the cursor to the next row. If the cursor is in the last row of the scrolling
+// region, the cursor stays there and the region scrolls up by one row.
 func (t *Terminal) feed() {
 	switch {
 	case t.row+1 == t.lastRow():
@@ -325,7 +330,7 @@ func (t *Terminal) feed() {
 	}
 }
 
-// lastRow returns the row below the scrolling region.
+// lastRow returns the number of the row below the scrolling region.
 func (t *Terminal) lastRow() int {
 	if t.bottom > 0 {
 		return min(t.bottom, t.maxRow()+1)
@@ -356,14 +361,15 @@ func (t *Terminal) scroll(n int) {
 	}
 }
 
-// rotate moves the first n of the rows behind the last one.
+// rotate moves the first n rows behind the last row.
 func rotate(rows []terminalRow, n int) {
 	moved := append([]terminalRow(nil), rows[:n]...)
 	copy(rows, rows[n:])
 	copy(rows[len(rows)-n:], moved)
 }
 
-// at returns a row. It adds the row if nothing was painted there before.
+// at returns the row with the given number. It appends empty rows to the screen if the screen has
+// no such row yet.
 func (t *Terminal) at(row int) *terminalRow {
 	for len(t.Rows) <= row {
 		t.Rows = append(t.Rows, terminalRow{})
@@ -371,7 +377,7 @@ func (t *Terminal) at(row int) *terminalRow {
 	return &t.Rows[row]
 }
 
-// put paints a character at the cursor and moves the cursor one column on.
+// put paints a character at the cursor and moves the cursor one column to the right.
 func (t *Terminal) put(r rune) {
 	if t.Width > 0 && t.col >= t.Width {
 		t.col = 0
@@ -387,7 +393,7 @@ func (t *Terminal) put(r rune) {
 
 func (t *Terminal) set(row *terminalRow, col int, r rune) {
 	if col >= len(row.Cells) && r == ' ' {
-		return // an empty row is blank
+		return // nothing to paint: cells beyond the row's end are blank already
 	}
 	for len(row.Cells) <= col {
 		row.Cells = append(row.Cells, ' ')
@@ -413,7 +419,7 @@ func (t *Terminal) Clean() {
 	t.Dirty = false
 }
 
-// blank paints blanks in the cursor's row, in the columns `from` up to to-1.
+// blank paints blanks in the cursor's row, from the column `from` up to the column to-1.
 func (t *Terminal) blank(from, to int) {
 	row := t.at(t.row)
 	for col := from; col < min(to, len(row.Cells)); col++ {
@@ -446,14 +452,15 @@ func (t *Terminal) eraseDisplay(how int) {
 	}
 }
 
-// erase removes the text of the rows `from` up to to-1.
+// erase removes the text of the rows with the numbers `from` up to to-1.
 func (t *Terminal) erase(from, to int) {
 	for i := from; i < min(to, len(t.Rows)); i++ {
 		t.Rows[i].Cells, t.Rows[i].Dirty = t.Rows[i].Cells[:0], false
 	}
 }
 
-// shift moves the text from the cursor on to the right by n, or to the left if n is negative.
+// shift moves the cursor's character and all characters to the right of it by n columns to the
+// right. If n is negative, it moves them to the left, and the first characters are lost.
 func (t *Terminal) shift(n int) {
 	row := t.at(t.row)
 	if t.col >= len(row.Cells) {

@@ -15,23 +15,24 @@ var Newline = []byte{'\n'}
 type Window struct {
 	Buf      []byte
 	From, To int
-	Docker   bool  // the log is one of Docker's, see [DockerLog]
-	Offset   int64 // of Buf in the log
-	Err      error // that ended the reading of the log; io.EOF for the last window
-	// read, if it is set, reads the window into a buffer. It makes the buffer larger if necessary.
+	Docker   bool  // the log is from Docker's json-file driver, see [DockerLog]
+	Offset   int64 // Offset is the offset of Buf in the log, in bytes
+	Err      error // the error that ended reading the log; io.EOF for the last window
+	// read, if it is set, reads the window into a buffer. It enlarges a buffer that is too small.
 	read func(w *Window, buf *[]byte)
 }
 
 const (
-	// Margin is how many bytes before and behind a window are in its buffer. It limits the block of
-	// lines that a dialect can read together, such as PyTorch's memory_summary. It also limits the
-	// length of a line that is read as a whole.
+	// Margin is how many bytes before and behind a window are in the window's buffer. It limits
+	// the size of a block of lines that a dialect reads together, such as PyTorch's
+	// memory_summary. It also limits the length of a line that is read as a whole.
 	Margin = 32 << 10
 )
 
-// Cut returns the offset near the offset `near` at which to cut the window. This is behind the last
-// line that ends before `near` and after `low`. At the start of the log it is `low` if no line ends
-// in between. If the line is longer than [Margin], Cut cuts inside the line, at `near`.
+// Cut returns the offset at which to cut the window, at or before the offset `near`. It cuts
+// behind the last line that ends before `near`, so that no line is divided. If there is no line
+// end in the [Margin] bytes before `near` or behind `low`, the line is too long and Cut divides
+// it, at `near`. Only near the log's beginning does Cut then return `low`.
 func (w *Window) Cut(low, near int) int {
 	if near >= len(w.Buf) {
 		return len(w.Buf)
@@ -41,24 +42,25 @@ func (w *Window) Cut(low, near int) int {
 			return i
 		}
 	}
-	if w.Offset == 0 && near < Margin { // only tests have such short windows
+	if w.Offset == 0 && near < Margin { // only tests have windows that end so near the log's beginning
 		return low
 	}
 	return near
 }
 
-// LineStart returns the offset at which the line around an offset begins, but looks back at most
-// [Margin] bytes.
+// LineStart returns the offset at which the line around the offset `at` begins. It looks at no
+// more than [Margin] bytes before `at`.
 func (w *Window) LineStart(at int) int {
 	low := max(0, at-Margin)
 	return low + lastBreak(w.Buf[low:at])
 }
 
-// lastBreak returns the offset behind the last '\n' or '\r' in a text, or 0 without one. It tests
-// eight bytes at a time.
+// lastBreak returns the offset behind the last '\n' or '\r' in a text, or 0 if the text has
+// neither. It tests eight bytes at a time, for speed.
 func lastBreak(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	// zeros returns a number of eight bytes: 0x80 for each byte of x that is 0, and 0 for the others.
+	// zeros returns a number with the byte 0x80 for each byte of x that is 0, and 0 for the
+	// others.
 	zeros := func(x uint64) uint64 { return ^((x&^tops + ^uint64(tops)) | x) & tops }
 	for len(b) >= 8 {
 		eight := binary.LittleEndian.Uint64(b[len(b)-8:])
@@ -73,15 +75,15 @@ func lastBreak(b []byte) int {
 	return len(b)
 }
 
-// LineEnd returns the offset at which the line around an offset ends. escaped is set if there is an
-// escape byte between the two offsets.
+// LineEnd returns the offset at which the line around the offset `at` ends. escaped is set if
+// there is an escape byte from `at` to that end.
 func (w *Window) LineEnd(at int) (end int, escaped bool) {
 	n, escaped := search.LineEnd(w.Buf[at:min(len(w.Buf), at+Margin)])
 	return at + n, escaped
 }
 
-// LineAfter returns the offsets of the line that follows the line ending at `end`. ok is false if
-// the buffer has no such line.
+// LineAfter returns the offsets of the line behind the line that ends at the offset `end`. ok is
+// false if the buffer has no such line.
 func (w *Window) LineAfter(end int) (start, stop int, ok bool) {
 	start = w.SkipBreak(end)
 	if start == end || start >= len(w.Buf) {
@@ -91,7 +93,8 @@ func (w *Window) LineAfter(end int) (start, stop int, ok bool) {
 	return start, stop, true
 }
 
-// SkipBreak returns the offset of the next line, behind the '\n', '\r' or "\r\n" at `end`.
+// SkipBreak returns the offset behind the '\n', '\r' or "\r\n" at the offset `end`: the beginning
+// of the next line.
 func (w *Window) SkipBreak(end int) int {
 	if end < len(w.Buf) && w.Buf[end] == '\r' {
 		end++
@@ -105,8 +108,8 @@ func (w *Window) SkipBreak(end int) int {
 	return end
 }
 
-// LineBefore returns the offsets of the line that precedes the line beginning at `start`. ok is
-// false if the buffer has no such line.
+// LineBefore returns the offsets of the line before the line that begins at the offset `start`.
+// ok is false if the buffer has no such line.
 func (w *Window) LineBefore(start int) (from, end int, ok bool) {
 	end = start
 	if end > 0 && w.Buf[end-1] == '\n' {
@@ -121,8 +124,8 @@ func (w *Window) LineBefore(start int) (from, end int, ok bool) {
 	return w.LineStart(end), end, true
 }
 
-// Load reads the bytes of the window into a buffer. Only windows of a file need this, because their
-// workers read in parallel. A window of a stream has its bytes already.
+// Load reads the bytes of the window into a buffer. Only windows of a file need Load, because
+// several workers read a file in parallel. A window of a stream has its bytes already.
 func (w *Window) Load(buf *[]byte) {
 	if w.read != nil {
 		w.read(w, buf)
