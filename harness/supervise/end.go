@@ -16,26 +16,27 @@ type End struct {
 	PID    int
 	Code   int    // -1 if a signal ended it
 	Signal string // "SIGKILL"; "" if it exited by itself
-	// Timeout, Interrupted and SoakOver say why the harness ended the process: a file took too long,
-	// the run was interrupted, or the time to soak was over. All are false if the process ended by
-	// itself.
+	// Timeout, Interrupted and SoakOver say why the harness ended the process: a file took longer than
+	// the timeout, the run was interrupted, or the time that the soak should last was over. All are
+	// false if the process ended by itself.
 	Timeout, Interrupted, SoakOver bool
-	// Overuse says how much of the device was in use, if the harness ended the process because of its
-	// memory; otherwise it is "".
+	// Overuse is the message that says how much of the device was in use, if the harness ended the
+	// process because too much was in use; otherwise it is "".
 	Overuse string
 	// Stuck is true if the process still ran after SIGKILL. The harness no longer waits for it.
 	Stuck bool
-	// Cause is the line in which the process printed why it ended; "" if there is no such line, or if
-	// the exit code was 0.
+	// Cause is the line in which the process printed why it ended, such as the last line of a Python
+	// traceback. It is "" if the process printed no such line, or if its exit code is 0.
 	Cause string
 	// At is when the process ended, or when its last output arrived if that was later.
 	At time.Time
-	// Left holds the orphans of the process. Running holds the orphans that still ran after SIGKILL.
+	// Left holds the orphans of the process: its descendants that still ran after its end. Running
+	// holds those of them that still ran after SIGKILL.
 	Left, Running []Orphan
 }
 
-// Complete sets the exit code, the signal and the orphans in e. The channel [Process.Exited] must
-// be closed.
+// Complete sets in e the exit code or the signal that ended the process, and its orphans. Call it
+// only when the channel [Process.Exited] is closed.
 func (p *Process) Complete(e *End) {
 	e.Left, e.Running = p.left, p.running
 	switch status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); {
@@ -46,7 +47,8 @@ func (p *Process) Complete(e *End) {
 	}
 }
 
-// signalName returns "SIGKILL", or "SIG36" for a real-time signal, which has no name.
+// signalName returns the name of a signal, such as "SIGKILL". For a real-time signal, which has no
+// name, it returns "SIG" and the number: "SIG36".
 func signalName(s syscall.Signal) string {
 	return cmp.Or(unix.SignalName(s), fmt.Sprintf("SIG%d", int(s)))
 }
@@ -55,7 +57,8 @@ func signalName(s syscall.Signal) string {
 // it used too much of the device.
 func (e End) Failed() bool { return e.Signal != "" || e.Code != 0 || e.Overuse != "" }
 
-// Reason returns, for the log, why the harness ended the process, or [record.ExitByItself].
+// Reason returns why the harness ended the process, as the log's exit line names it. It returns
+// [record.ExitByItself] if the process ended by itself.
 func (e End) Reason() record.ExitReason {
 	switch {
 	case e.Timeout:
@@ -70,7 +73,8 @@ func (e End) Reason() record.ExitReason {
 	return record.ExitByItself
 }
 
-// Process returns how the process ended, for the error of its file.
+// Process returns the exit code, the signal and the printed cause of the process's end. The error
+// of the file on which the process worked is made from them.
 func (e End) Process() record.ProcessEnd {
 	return record.ProcessEnd{Code: e.Code, Signal: e.Signal, Cause: e.Cause}
 }

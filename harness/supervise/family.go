@@ -15,24 +15,26 @@ import (
 // because a process may start others while it ends.
 const endRounds = 3
 
-// A family is one process that the harness started, called the leader, and all its descendants: the
-// processes in its process group, the processes with the run's id ([EnvRun]) in their environment,
-// the processes that the harness once saw among its descendants, and the children of all these. A
-// daemon leaves the process group and its parent, but it keeps the environment.
+// A family is one process that the harness started, called the leader because it leads its own
+// process group, and all its descendants. To the family belong the processes in the leader's
+// process group, the processes with the run's id ([EnvRun]) in their environment, the processes
+// that the harness once saw among the leader's descendants, and the children of all these. The
+// environment counts because a daemon leaves the process group and its parent, but keeps the
+// environment.
 type family struct {
 	*Supervisor
 
 	mu   sync.Mutex
 	seen map[int]proc // descendants of the leader, by PID
-	// alive holds the PIDs that the last search found. The time of the next search is next.
+	// alive holds the PIDs that the last search found; next is the earliest time for another search.
 	alive []int
 	next  time.Time
 }
 
 func (s *Supervisor) newFamily() *family { return &family{Supervisor: s, seen: map[int]proc{}} }
 
-// strangers lists processes that do not belong to the run, so that the harness need not examine
-// them again.
+// strangers lists processes that the harness has examined and that do not belong to the run, so
+// that it need not examine them again.
 type strangers struct {
 	mu   sync.Mutex
 	born map[int]uint64 // start times, by PID
@@ -54,8 +56,8 @@ func (s *strangers) add(p proc) {
 	s.born[p.pid] = p.born
 }
 
-// children lists the processes that this package has started and waits for. The lock is held while
-// a process starts, so that no process is visible in /proc before it is in the list.
+// children lists the processes that this package has started and still waits for. Its lock is held
+// while a process starts, so that no process is visible in /proc before it is in the list.
 var children = struct {
 	sync.Mutex
 	pids map[int]bool
@@ -68,20 +70,22 @@ func isChild(pid int) bool {
 	return children.pids[pid]
 }
 
-// becomeReaper asks the kernel to make this process the parent of each descendant whose parent
-// ends. It reports whether the kernel supports that.
+// becomeReaper makes the kernel give orphans to the harness: when a descendant of the harness ends,
+// its children become children of the harness. becomeReaper reports whether the kernel supports
+// that.
 func becomeReaper() bool { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil }
 
-// The search for members costs time: a process may have hundreds of threads, each with children.
-// The next search waits searchPause times as long as the last one took, searchMax at most.
+// The search for the members of a family costs time: a process may have hundreds of threads, each
+// with children. So the next search waits searchPause times as long as the last search took, but at
+// most searchMax.
 const (
 	searchPause = 250
 	searchMax   = 2 * time.Second
 )
 
-// members returns the PIDs of the leader and the rest of its family. It misses a process whose
-// parent has ended, unless the process became a child of the harness. In a large family the answer
-// may be up to searchMax old.
+// members returns the PIDs of the leader and of its descendants. It misses a descendant whose
+// parent has ended, unless the descendant became a child of the harness. In a large family the
+// result may be up to searchMax old.
 func (f *family) members(leader int) []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +97,7 @@ func (f *family) members(leader int) []int {
 	return f.alive
 }
 
-// search returns the PIDs of the family's members as they are now.
+// search returns the PIDs of the leader and of its descendants as /proc shows them now.
 func (f *family) search(leader int) []int {
 	pids := meter.Tree(leader)
 	for _, pid := range pids {
@@ -114,8 +118,9 @@ func (f *family) search(leader int) []int {
 	return pids
 }
 
-// adopted reports whether a child of the harness, which another process started, belongs to the
-// family. It remembers the answer.
+// adopted reports whether a process belongs to the family. The process is a child of the harness
+// that the harness did not start: it became a child when its own parent ended. adopted remembers
+// its answer.
 func (f *family) adopted(pid int, leader proc) bool {
 	p, ok := readProc(pid)
 	switch {
@@ -134,9 +139,10 @@ func (f *family) adopted(pid int, leader proc) bool {
 	return member
 }
 
-// survivors returns the processes of the family that still run after the leader has ended. The
-// leader must still be a zombie. The result unsure lists processes that may belong to the family:
-// their program has not started yet, so they have no environment that could show it.
+// survivors returns in left the processes of the family that still run after the leader has ended.
+// The leader must still be a zombie, so that no other process can have its PID. The result unsure
+// lists processes that may belong to the family: their program has not started yet, so they have no
+// environment that shows whether they do.
 func (f *family) survivors(leader proc) (left, unsure []proc) {
 	var all []proc
 	if f.reaper { // orphans are descendants of the harness
@@ -177,9 +183,10 @@ func (f *family) survivors(leader proc) (left, unsure []proc) {
 	}), unsure
 }
 
-// belongs reports whether a process belongs to the run: it has the run's id in its environment, or
-// it is a child of the harness that this package did not start, while the run is the only source of
-// children. known is false if the process has no environment yet.
+// belongs reports in member whether a process belongs to the run: it has the run's id in its
+// environment. If the run is the only source of children of this program, each child that this
+// package did not start belongs to the run too. known is false if the process has no environment
+// yet, so that nobody can tell.
 func (f *family) belongs(p proc) (member, known bool) {
 	if f.sole && p.parent == os.Getpid() && !isChild(p.pid) {
 		return true, true
@@ -191,9 +198,11 @@ func (f *family) belongs(p proc) (member, known bool) {
 	return values[0] == f.run, known
 }
 
-// end ends the processes of the family that outlived the leader. It returns all of them in left,
-// and those that still run after SIGKILL in running. It first waits for Options.SelfExit, so that
-// helper processes can exit by themselves. When hurry is closed, end skips that wait and the grace.
+// end ends the orphans of a process, called the leader, that has itself ended. It first gives the
+// orphans Options.SelfExit to exit by themselves, as helper processes do. Then it sends SIGTERM to
+// the others and, after Options.Grace, SIGKILL. When hurry is closed, end skips both waits. It
+// returns in left all orphans that did not exit by themselves, and in running those that still run
+// after SIGKILL.
 func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Orphan) {
 	over := time.After(f.opts.SelfExit)
 	found, unsure := f.survivors(leader)
@@ -208,8 +217,8 @@ func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Orphan
 		f.reap()
 		found, unsure = f.survivors(leader)
 	}
-	// The processes in unsure still have no environment. They become strangers, so that the end of the
-	// next process does not wait for them again.
+	// The processes in unsure still have no environment. They are remembered as strangers to the run,
+	// so that the end of the next process does not wait for them again.
 	for _, p := range unsure {
 		f.strangers.add(p)
 	}
@@ -233,9 +242,10 @@ func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Orphan
 	return left, running
 }
 
-// reap removes ended children from the kernel's process table by waiting for them. It does so for
-// processes that became children of the harness when their parent ended. For the processes that
-// this package started, [Process.wait] waits.
+// reap waits for the children of the harness that have ended and that this package did not start.
+// Until somebody waits for them, they stay in the kernel's process table as zombies. They became
+// children of the harness when their parent ended. For the processes that this package started,
+// [Process.wait] waits.
 func (f *family) reap() {
 	if !f.reaper {
 		return

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestNamelessBystander: a process without an environment may belong to others, so it is left
-// alone. Only after the first process of a run does the harness wait to learn what it is.
+// TestNamelessBystander tests a process whose environment is still empty, so that nothing shows to
+// which run it belongs. The harness leaves it alone, because it may belong to others. Only at the
+// end of a run's first process does the harness wait until the environment shows it.
 func TestNamelessBystander(t *testing.T) { // not parallel: it looks at all children
 	leader := bystander(t, "sleep", "600").Process.Pid
 	p, ok := readProc(leader)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// giveUpAfter times the grace is how long the harness waits for a process after SIGKILL. SIGKILL
-	// does not end a process that is stuck in a driver, and the run must not wait for it forever.
+	// giveUpAfter times the grace is how long the harness waits for a process after SIGKILL. A process
+	// that is stuck in a driver does not end by SIGKILL, and the run must not wait for it forever.
 	giveUpAfter = 6
 	// checkEvery is the time between two checks whether the orphans have ended.
 	checkEvery = 20 * time.Millisecond
@@ -19,9 +19,9 @@ const (
 	killWait = 2 * time.Second
 )
 
-// A Killer ends a process in steps: it sends SIGTERM, after the grace SIGKILL, and long after
-// SIGKILL it says that the process is stuck. The caller waits on the channels and calls Kill when
-// GraceOver yields.
+// A Killer ends a process in steps. It sends SIGTERM and, when the grace has passed, SIGKILL. If
+// the process still runs long after SIGKILL, the Killer says that the process is stuck. The caller
+// waits on the channels GraceOver and Stuck, and calls Kill when GraceOver yields.
 type Killer struct {
 	process *Process
 	grace   time.Duration
@@ -42,8 +42,8 @@ func (k *Killer) Terminate() {
 	k.process.signal(unix.SIGTERM)
 }
 
-// Kill sends SIGKILL to the process group. When the process has ended, its orphans are killed
-// without grace.
+// Kill sends SIGKILL to the process group. When the process has ended, its orphans get SIGKILL
+// without first having the grace to end by themselves.
 func (k *Killer) Kill() {
 	k.GraceOver, k.Stuck = nil, time.After(giveUpAfter*k.grace)
 	k.process.Hurry()
@@ -70,7 +70,7 @@ func killGroup(leader int) {
 	_ = unix.Kill(-leader, unix.SIGKILL) // an error means that nothing was left
 }
 
-// Hurry makes the harness kill the orphans of the process without grace.
+// Hurry makes the harness send SIGKILL to the orphans of the process at once after SIGTERM.
 func (p *Process) Hurry() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,8 @@ func (p *Process) Hurry() {
 	}
 }
 
-// Abandon stops reading the output of a process that does not end, and discards what was read.
+// Abandon stops reading the output of a process that does not end even after SIGKILL. It discards
+// the output that was read and not used yet.
 func (p *Process) Abandon() {
 	_ = p.pipe.Close()
 	for chunk := range p.output {
@@ -88,13 +89,15 @@ func (p *Process) Abandon() {
 	}
 }
 
-// KillOrphans ends orphans: it sends SIGTERM and, after the grace or when the context ends,
-// SIGKILL. It returns the orphans that still run after that, because they are stuck in a driver.
+// KillOrphans sends SIGTERM to the orphans and SIGKILL to those that still run when the grace has
+// passed or the context has ended. It returns the orphans that still run after SIGKILL, because
+// they are stuck in a driver.
 func KillOrphans(ctx context.Context, orphans []Orphan, grace time.Duration) (running []Orphan) {
 	return killOrphans(orphans, grace, ctx.Done())
 }
 
-// killOrphans is [KillOrphans] with a channel that ends the grace when it is closed.
+// killOrphans does what [KillOrphans] does, but the grace ends early when the channel hurry is
+// closed.
 func killOrphans(orphans []Orphan, grace time.Duration, hurry <-chan struct{}) (running []Orphan) {
 	running = slices.Clone(orphans)
 	wait := func(limit time.Duration, hurry <-chan struct{}) {
@@ -131,8 +134,8 @@ func killOrphans(orphans []Orphan, grace time.Duration, hurry <-chan struct{}) (
 // signal sends a signal to this process, and never to a later process with the same PID. It does
 // nothing if the process has ended or if the harness may not signal it.
 func (p proc) signal(sig unix.Signal) {
-	// The descriptor is opened before the start time is compared, so that it cannot refer to a
-	// later process with the same number.
+	// The descriptor is opened before p.runs compares the start time, so that the descriptor cannot
+	// refer to a later process with the same PID.
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err == nil {
 		defer func() { _ = unix.Close(fd) }()

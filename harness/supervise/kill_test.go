@@ -28,7 +28,7 @@ func isRunning(pid int) bool {
 	return ok && p.runs()
 }
 
-// TestKillInAHurry: if the context has ended, processes are killed without a grace period.
+// TestKillInAHurry: if the context has already ended, processes get SIGKILL at once after SIGTERM.
 func TestKillInAHurry(t *testing.T) {
 	t.Parallel()
 	stubborn := bystander(t, "sh", "-c", "trap '' TERM; exec sleep 600")
@@ -43,7 +43,7 @@ func TestKillInAHurry(t *testing.T) {
 	}
 }
 
-// A process is identified by its start time, not only by its number.
+// A process that has the right PID but another start time gets no signal: it is a later process.
 func TestSignalToALaterProcess(t *testing.T) {
 	t.Parallel()
 	cmd := bystander(t, "sleep", "600")

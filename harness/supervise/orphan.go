@@ -18,18 +18,19 @@ type Orphan struct {
 	proc proc
 }
 
-// Same reports whether two orphans are the same process.
+// Same reports whether o and other are the same process.
 func (o Orphan) Same(other Orphan) bool { return o.proc == other.proc }
 
-// Record returns the orphan line for the log. Set ended if the process has ended.
+// Record returns the record that the harness writes to the log as an orphan line. Set ended if the
+// orphan has ended.
 func (o Orphan) Record(ended bool, head record.Header) record.Orphan {
 	return record.Orphan{Header: head, PID: o.PID, Command: o.Command, RSS: o.RSS, Ended: ended}
 }
 
-// FindOrphans returns the processes that a harness left running when it died: the processes of the
-// run with this id, or of all runs if run is "". It returns only processes of this user and this
-// PID namespace. It leaves out processes whose harness still runs, and the calling process and its
-// ancestors.
+// FindOrphans returns the processes that a harness left running when it died. It returns the
+// processes of the run with the id run or, if run is "", of all runs, but only processes of this
+// user and this PID namespace. It leaves out processes whose harness still runs, and the calling
+// process and its ancestors.
 func FindOrphans(run string) ([]Orphan, error) {
 	all, err := readProcs()
 	if err != nil {

@@ -31,7 +31,8 @@ type proc struct {
 // kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h.
 const kernelThread = 0x00200000
 
-// readProc reads a process from /proc; ok is false if there is no such process.
+// readProc returns the process with this PID as /proc shows it. ok is false if there is no such
+// process.
 func readProc(pid int) (p proc, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -53,7 +54,7 @@ func readProc(pid int) (p proc, ok bool) {
 	return p, err == nil
 }
 
-// readProcs reads all processes that /proc shows.
+// readProcs returns all processes that /proc shows.
 func readProcs() ([]proc, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -75,16 +76,17 @@ func readProcs() ([]proc, error) {
 	return all, nil
 }
 
-// runs reports whether the process still runs: it is not a zombie, and its PID does not belong to a
+// runs reports whether the process still runs: it is not a zombie, and its PID has not gone to a
 // later process.
 func (p proc) runs() bool {
 	now, ok := readProc(p.pid)
 	return ok && now.born == p.born && now.state != 'Z' && now.state != 'X'
 }
 
-// environ returns the values of these variables in the environment with which the process was
-// started. A value is "" if the variable is missing or the harness may not read the environment. ok
-// is false if the environment is empty, as it is before the program of the process has started.
+// environ returns the values of the named variables in the environment with which the process was
+// started, in the order of names. A value is "" if the variable is missing or the harness may not
+// read the environment. ok is false if the environment is empty, as it is before the program of the
+// process has started.
 func (p proc) environ(names ...string) (values []string, ok bool) {
 	values = make([]string, len(names))
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
@@ -101,8 +103,8 @@ func (p proc) environ(names ...string) (values []string, ok bool) {
 	return values, len(text) > 0
 }
 
-// reachable reports whether the process belongs to this user and this PID namespace. Of other
-// processes the harness trusts neither PID nor environment.
+// reachable reports whether the process belongs to this user and this PID namespace. Of a process
+// that does not, the harness trusts neither the PID nor the environment.
 func (p proc) reachable() bool {
 	var stat unix.Stat_t
 	if unix.Stat(fmt.Sprintf("/proc/%d", p.pid), &stat) != nil || int(stat.Uid) != os.Geteuid() {
@@ -113,7 +115,7 @@ func (p proc) reachable() bool {
 	return err == nil && err2 == nil && own == theirs
 }
 
-// orphan returns the process as an orphan of a run.
+// orphan returns the process as an [Orphan] of the run with the id run.
 func (p proc) orphan(run string) Orphan {
 	o := Orphan{PID: p.pid, Run: run, Command: p.command(), proc: p}
 	o.RSS, _ = meter.RSS(p.pid) // 0 if it has ended since

@@ -13,18 +13,18 @@ import (
 
 const (
 	chunkSize = 64 << 10 // a pipe's capacity on Linux
-	// After its process has ended, the harness reads the pipe to its end. If a program outside the
-	// process group still holds the pipe open, the pipe has no end; the harness then stops reading
-	// some time after drainTime: after drainMax more bytes (the most that a pipe can hold), or after a
-	// pause of drainStep.
+	// When a process has ended, the harness reads the rest of its output from the pipe. If a program
+	// outside the process group still holds the pipe open, that pipe has no end. The harness therefore
+	// reads for drainTime, and then stops after drainMax more bytes (the most that a pipe can hold) or
+	// after a pause of drainStep without output.
 	drainTime = time.Second
 	drainStep = 50 * time.Millisecond
 	drainMax  = 1 << 20
 )
 
-// A Process is one process that the harness started with the command. It is the leader of its own
-// process group. Standard output and standard error go to the same pipe, so that their order is
-// kept.
+// A Process is one process in which the harness runs the user's command. The process is the leader
+// of its own process group. Its standard output and standard error go to one pipe, so that the
+// order of what it prints is kept.
 type Process struct {
 	pid  int
 	cmd  *exec.Cmd
@@ -35,12 +35,13 @@ type Process struct {
 	free   chan []byte // chunks that can be used again
 
 	// ended is closed when the process has ended. exited is closed when its orphans have ended too, or
-	// were given up; cmd.ProcessState, left and running are set then.
+	// when the harness has given them up. cmd.ProcessState, left and running are set before exited is
+	// closed.
 	ended, exited chan struct{}
 	left, running []Orphan
 
 	family *family
-	hurry  chan struct{} // closed when orphans get no grace
+	hurry  chan struct{} // closed when orphans get SIGKILL at once after SIGTERM
 
 	mu     sync.Mutex
 	hasty  bool // hurry is closed
@@ -59,38 +60,38 @@ func newProcess(cmd *exec.Cmd, pipe *os.File, s *Supervisor) *Process {
 	return p
 }
 
-// PID returns the process's number.
+// PID returns the process's PID.
 func (p *Process) PID() int { return p.pid }
 
-// Output returns the channel with the output of the process. The receiver returns each chunk with
-// [Process.Release]. The channel is closed at the end of the output.
+// Output returns the channel that yields the output of the process in chunks. The receiver returns
+// each chunk with [Process.Release]. The channel is closed at the end of the output.
 func (p *Process) Output() <-chan []byte { return p.output }
 
-// Release returns a chunk, so that Output can use its memory again.
+// Release gives a chunk that came from [Process.Output] back, so that its memory can be used again.
 func (p *Process) Release(chunk []byte) { p.free <- chunk }
 
 // Ended returns a channel that is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Exited returns a channel that is closed when the process and its orphans have ended or were given
-// up.
+// Exited returns a channel that is closed when the process and its orphans have ended, or when the
+// harness has given up waiting for the orphans.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Members returns the PIDs of the process and its descendants. In a large family the answer may be
-// up to searchMax old.
+// Members returns the PIDs of the process and its descendants. If they are many, the result may be
+// up to searchMax old, because the search takes time.
 func (p *Process) Members() []int { return p.family.members(p.pid) }
 
-// Reap removes ended processes that became children of the harness from the kernel's process table,
-// by waiting for them.
+// Reap waits for ended processes that became children of the harness when their parent ended. Until
+// then they stay in the kernel's process table.
 func (p *Process) Reap() { p.family.reap() }
 
-// wait returns when the process and its family have ended or were given up.
+// wait returns when the process has ended and its orphans have ended or were given up.
 func (p *Process) wait() {
 	pid := p.cmd.Process.Pid
 	leader, known := readProc(pid)
 	for {
-		// Waitid with WNOWAIT leaves the process a zombie. As long as it is one, no other process group
-		// can get the same number, so killGroup below cannot kill another group.
+		// Waitid with WNOWAIT leaves the process a zombie. As long as the process is a zombie, no other
+		// process group can get its number, so killGroup below cannot kill another group.
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			break
@@ -133,8 +134,8 @@ func (p *Process) read() {
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded) && left < 0:
-			// Reading may have been too slow for the deadline; the pipe then still holds output of the
-			// process.
+			// The harness may have read too slowly to reach the end in time. The pipe then still holds
+			// output of the process.
 			left = drainMax
 		case err != nil:
 			return

@@ -20,11 +20,12 @@ import (
 const (
 	// EnvRun holds the id of the run, which the run-start line of the log holds too.
 	EnvRun = "VRAMSOAK_RUN"
-	// EnvHarness identifies the harness that started the process, by its PID and its start time.
+	// EnvHarness identifies the harness that started the process: it holds the harness's PID and start
+	// time.
 	EnvHarness = "VRAMSOAK_HARNESS"
 )
 
-// NewRunID returns an id that no other run has.
+// NewRunID returns a random id for a run: 16 hexadecimal digits.
 func NewRunID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -37,18 +38,20 @@ type Options struct {
 	// SelfExit is how long the descendants of an ended process may take to exit by themselves; 0 means
 	// defaultSelfExit, or the grace if the grace is shorter.
 	SelfExit time.Duration
-	// Reap makes the harness the parent of orphans. The harness then waits for every child of this
-	// program that ends, so set Reap only in a program that starts no other processes during a run.
+	// Reap makes the harness the parent of orphans: descendants of a process that outlive their
+	// parent. The harness then waits for every child of this program that ends, so set Reap only in a
+	// program that starts no other processes during a run.
 	Reap bool
 	// Sole is set if this program supervises no other run at the same time.
 	Sole bool
-	// Kill sends a signal; nil means unix.Kill. A test replaces Kill by a function that no process
-	// obeys.
+	// Kill sends a signal; nil means unix.Kill. A test replaces Kill by a function that does not end
+	// the process.
 	Kill func(pid int, sig syscall.Signal) error
 }
 
 // defaultSelfExit is how long the descendants of an ended process may take to exit by themselves
-// before they count as orphans. A helper process exits soon after its pipe was closed.
+// before they count as orphans. A helper process exits soon after the pipe to its parent was
+// closed.
 const defaultSelfExit = time.Second
 
 // A Supervisor starts the processes of one run.
@@ -69,8 +72,8 @@ func New(run string, opts Options) *Supervisor {
 		opts.Kill = unix.Kill
 	}
 	s := &Supervisor{run: run, opts: opts, strangers: &strangers{}}
-	// This process may already have children: those that its PID started before exec replaced the
-	// program.
+	// This program may already have children when the run begins: children that its PID started before
+	// exec replaced the program. Then not every child belongs to the run.
 	sole := opts.Reap && opts.Sole && len(meter.Children(os.Getpid())) == 0
 	s.reaper = opts.Reap && becomeReaper()
 	s.sole = sole && s.reaper
@@ -83,10 +86,10 @@ func (s *Supervisor) RunID() string { return s.run }
 // SetRunID changes the run's id. A run that is resumed keeps the id that it began with.
 func (s *Supervisor) SetRunID(run string) { s.run = run }
 
-// A Command holds what [Supervisor.Start] needs to start a process.
+// A Command holds the arguments, the environment and the standard input of a process to start.
 type Command struct {
 	Argv []string
-	Env  []string // the whole environment, except for what identifies the run
+	Env  []string // all variables but EnvRun and EnvHarness, which Start adds
 	// Stdin is the text that the process can read from standard input if HasStdin is set. Otherwise
 	// standard input is /dev/null.
 	Stdin    string
@@ -141,12 +144,13 @@ func (s *Supervisor) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// start starts the command and waits for its end in a thread of its own.
+// start starts the command. Its own goroutine, locked to a thread, waits for the end of the
+// process.
 func (p *Process) start() error {
 	started := make(chan error)
 	go func() {
-		// The kernel sends Pdeathsig when the thread that started the process ends. This thread
-		// lives as long as the process.
+		// The kernel sends Pdeathsig to the process when the thread that started it ends. So this thread
+		// must live as long as the process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		children.Lock()
