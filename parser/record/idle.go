@@ -12,12 +12,12 @@ type Idle struct {
 	Lane  Lane
 	GPU   int   // the driver's number of the device; Lane has the pipeline's number
 	Phase Phase // before or after the run's processes
-	// Settled is set if the driver's figure had stopped changing. Otherwise the harness gave up
-	// waiting for the figure to stop.
+	// Settled is set if the driver's figure of memory in use had stopped changing. If it is not
+	// set, the harness gave up waiting for that.
 	Settled bool
 	Reading // Used and Total of the device
-	// Holders are the processes that hold the device's memory, as far as the driver names them. Run is
-	// as in timeline.File. Only a timeline sets these two fields.
+	// Holders are the processes that hold the device's memory, as far as the driver names them.
+	// Run is the number of the run, as in timeline.File. Only a timeline sets Holders and Run.
 	Holders []Holder
 	Run     int
 }
@@ -31,15 +31,15 @@ const (
 	PhaseAfter  Phase = "after"  // after the last process of the run
 )
 
-// A Holder is a process that holds memory of a device. The harness writes it after the [Idle] of
-// the device.
+// A Holder is a process that holds memory of a device while no process of the run is alive. The
+// harness writes a Holder's line after the [Idle] line of the device.
 type Holder struct {
 	Header
 	Lane    Lane
 	PID     int
-	Command string // "" if it is unknown, as for a process of another container
-	Reading        // Used, if the driver gives it
-	Ours    bool   // an earlier run of vramsoak left it behind
+	Command string // "" if the command is unknown, as for a process of another container
+	Reading        // Used, if the driver gives the process's memory
+	Ours    bool   // the process was left behind by an earlier run of vramsoak
 }
 
 // String returns the holder as a phrase: "pid 4711 (python train.py) 8.50 GiB, left by a run of
@@ -58,12 +58,12 @@ func (r *Holder) String() string {
 	return s
 }
 
-// maxHolders is the most holders that a message names.
+// maxHolders is the most holders that a message names; it counts the others.
 const maxHolders = 5
 
 // HeldBy returns a phrase that names the processes in holders: ", held by pid 4711 (python
-// train.py) 8.50 GiB". It returns "" if there are none. If an earlier run of vramsoak left some of
-// them behind, the phrase also says how to end them.
+// train.py) 8.50 GiB". It returns "" if holders is empty. If an earlier run of vramsoak left some
+// of these processes behind, the phrase also says how to end them.
 func HeldBy(holders []Holder) string {
 	if len(holders) == 0 {
 		return ""

@@ -1,8 +1,9 @@
 package record
 
-// Several workers scan a log at the same time, each one a piece of it. A worker cannot know how
-// many lines come before its piece, so it counts lines from the beginning of the piece. Later, when
-// all lines before the piece are counted, Moved adds their number to each record.
+// Several workers scan a log at the same time, each one a piece of the log. A worker cannot know
+// how many lines come before its piece, so it counts lines from the beginning of the piece.
+// Later, when all lines before the piece are counted, Moved adds the number of these lines to
+// each record.
 
 // Moved implements [Record].
 func (r Checkpoint) Moved(lines int) Record {

@@ -2,8 +2,9 @@ package record
 
 import "strings"
 
-// A pairSide says whether a checkpoint is the Before or the After of a pair. The two checkpoints of
-// a pair begin and end a stage or a cleanup.
+// A pairSide says which side of a pair a checkpoint is. A pair is two checkpoints around the same
+// work, such as "Before Transcription" and "After Transcription". A pair around code that frees
+// memory is a cleanup. Every other pair is a stage.
 type pairSide int
 
 const (
@@ -12,8 +13,9 @@ const (
 	sideAfter
 )
 
-// splitPairName returns the side that a checkpoint's name gives, and the name of the pair. Each of
-// these names is the After of its pair:
+// splitPairName returns the side of a pair that a checkpoint's name gives, and the name of the
+// pair. It returns noPair and the checkpoint's name if the name gives no side. These three names
+// give the After of their pair:
 //
 //	"After Transcription (post-cleanup)"  pair "Transcription"
 //	"Training batch - After"              pair "Training batch"
@@ -51,8 +53,8 @@ func splitPairName(name string) (pairSide, string) {
 	return kind, rest
 }
 
-// side returns the checkpoint's side and the name of its pair. A checkpoint that a timer or a step
-// counter took has no side, whatever its name.
+// side returns the checkpoint's side and the name of its pair. A checkpoint that a timer or a
+// step counter caused has no side, even if its name begins with Before or After.
 func (c *Checkpoint) side() (pairSide, string) {
 	if c.Sampled {
 		return noPair, c.Name
@@ -60,15 +62,15 @@ func (c *Checkpoint) side() (pairSide, string) {
 	return splitPairName(c.Name)
 }
 
-// InCleanup reports whether the checkpoint's name is the Before or the After of a cleanup. The log
-// need not have the other checkpoint of the pair.
+// InCleanup reports whether the checkpoint's name is that of the Before or the After of a
+// cleanup. The log may lack the cleanup's other checkpoint.
 func (c *Checkpoint) InCleanup() bool {
 	kind, name := c.side()
 	return kind != noPair && IsCleanup(name)
 }
 
-// Pair returns the name of the stage or cleanup that the checkpoint begins or ends. begins and ends
-// are false if it does neither; name is then the checkpoint's name.
+// Pair returns the name of the stage or cleanup that the checkpoint begins or ends. If the
+// checkpoint does neither, begins and ends are false and name is the checkpoint's name.
 func (c *Checkpoint) Pair() (name string, begins, ends bool) {
 	kind, name := c.side()
 	return name, kind == sideBefore, kind == sideAfter
@@ -80,7 +82,8 @@ func (c *Checkpoint) IsAfter() bool {
 	return kind == sideAfter
 }
 
-// IsCleanup reports whether a pair's name is that of a cleanup.
+// IsCleanup reports whether the pair with this name is a cleanup: its name ends with "cleanup",
+// in upper or lower case.
 func IsCleanup(name string) bool {
 	const word = "cleanup"
 	return len(name) >= len(word) && strings.EqualFold(name[len(name)-len(word):], word)

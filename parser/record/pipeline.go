@@ -4,15 +4,15 @@ import (
 	"fmt"
 )
 
-// A Lane is one device of one process of a distributed job. Readings of different lanes are never
-// compared.
+// A Lane is one device of one process of a distributed job, for example device 1 of rank 3.
+// Readings of different lanes are never compared.
 type Lane struct {
-	Device int // CUDA device ordinal; 0 where the log names none
-	Rank   int // distributed rank; 0 where the log names none
+	Device int // CUDA device ordinal; 0 if the log names none
+	Rank   int // distributed rank; 0 if the log names none
 }
 
-// Name returns "device 1". If the parameter ranks is set, because the log has ranks, it returns
-// "rank 3, device 1".
+// Name returns "rank 3, device 1" if ranks is set, else "device 1". Callers set ranks if the log
+// has ranks.
 func (l Lane) Name(ranks bool) string {
 	if !ranks {
 		return fmt.Sprintf("device %d", l.Device)
@@ -28,23 +28,24 @@ type Checkpoint struct {
 	Header
 	Name   string // "After Whisper Cleanup"
 	Lane   Lane
-	Stream string // CUDA stream, where the log names one
+	Stream string // CUDA stream; "" if the log names none
 	// Sampled is set if a timer or a step counter caused the reading, not a fixed point in the
-	// program. Such a reading does not begin a file, and is neither the Before nor the After of a
-	// pair.
+	// program. A sampled reading does not begin a file, and it does not begin or end a stage or a
+	// cleanup.
 	Sampled bool
 	// Own is set if Used is the memory of the program's own process. Otherwise Used is all memory in
 	// use on the device, by any process.
 	Own bool
-	// Graphics is set if the reading is of a process that only draws, such as Xorg.
+	// Graphics is set if the reading is of a process that only draws on a screen, such as Xorg.
 	Graphics bool
-	// PID is the number of the process that holds Buffer. Only rows of the driver's table of processes
-	// set it; in other readings it is 0.
+	// PID is the number of the process that holds the memory in Buffer. Only rows of the driver's
+	// table of processes set PID; in other readings it is 0.
 	PID int32
 	Reading
 }
 
-// A Change is the difference between two readings, as the log prints it. Its bytes may be negative.
+// A Change is the difference between two readings, as the log prints it. Its bytes may be
+// negative:
 //
 //	Memory freed - Allocated: 1.20GB, Cached: 2.00GB
 type Change struct {
@@ -54,8 +55,8 @@ type Change struct {
 	Reading
 }
 
-// An Event is a line in which a pipeline says that it did something about its memory. The line has
-// no reading.
+// An Event is a line in which a pipeline says that it did something about its memory. The line
+// gives no amount of memory:
 //
 //	CLEANUP: GPU memory cleared
 type Event struct {
@@ -63,9 +64,10 @@ type Event struct {
 	Kind EventKind
 	Lane Lane
 	Text string // the line's message, shortened to 300 bytes
-	// Speaker is as in [OutOfMemory]. Only an [EventFallback] has it.
+	// Speaker names the process that printed the line, as in [OutOfMemory]. Only an
+	// [EventFallback] has it.
 	Speaker string
-	// NamesFailure is set if this is an [EventFallback] and its line also names the failure.
+	// NamesFailure is set if Kind is [EventFallback] and the line also names the failure.
 	NamesFailure bool
 }
 
@@ -77,8 +79,8 @@ const (
 	EventCacheCleared EventKind = "cache-cleared" // the allocator gave its cache back to the driver
 	EventCleanup      EventKind = "cleanup"       // the pipeline released objects
 	EventPeakReset    EventKind = "peak-reset"    // the pipeline reset the peak statistics
-	EventProgress     EventKind = "progress"      // the pipeline counted batches or files as done
-	EventFallback     EventKind = "fallback"      // after a failure, it goes on with less memory
+	EventProgress     EventKind = "progress"      // the pipeline said that batches or files are done
+	EventFallback     EventKind = "fallback"      // the pipeline goes on with less memory after a failure
 )
 
 // A Warning is a line in which the pipeline warns of memory pressure, or says that a reading
@@ -87,8 +89,8 @@ const (
 //	NOTICE: GPU memory usage is elevated (72.3%). Monitor for potential OOM conditions.
 type Warning struct {
 	Header
-	Level   string  // "notice" (above 70 %), "critical" (above 85 %) or "failed" (reading failed)
-	Percent float64 // allocated over total, 0 where Level is "failed"
+	Level   string  // "notice" (above 70 %), "critical" (above 85 %) or "failed" (no reading)
+	Percent float64 // allocated over total; 0 if Level is "failed"
 	Text    string  // the line's message
 }
 
@@ -99,38 +101,39 @@ type OutOfMemory struct {
 	// Requested is the size of the failed request. It is valid only if HasRequested is set.
 	Requested    Size
 	HasRequested bool
-	// Reading holds the quantities that the message gives: Total, Free, Allocated, Reserved, Active,
-	// and Used by this process.
+	// Reading holds the quantities that the message gives. They may be Total, Free, Allocated,
+	// Reserved, Active, and Used, which is then the memory of this process.
 	Reading
 	Text string // the line's message, shortened to 300 bytes
 	// Speaker names the process that printed the message, as the beginning of the line gives it:
 	// "rank3", "pid=4711". It is "" if the line names no process.
 	Speaker string
-	// NamesFallback is set if the same line also says how the pipeline goes on. Repeated is set if the
-	// line itself says that it repeats an earlier error.
+	// NamesFallback is set if the line with this message also says how the pipeline goes on.
+	// Repeated is set if the line says that it repeats an earlier error.
 	NamesFallback, Repeated bool
-	// Traceback is the number of lines from the head of a Python traceback down to this message, or 0
-	// without a traceback.
+	// Traceback is the number of lines from the first line of a Python traceback down to this
+	// message, or 0 if the message ends no traceback.
 	Traceback int
-	// Fallback is set if the pipeline said, in this line or a later one, how it goes on with less
-	// memory; see [EventFallback]. Only a timeline sets it.
+	// Fallback is set if the pipeline said how it goes on with less memory, in the line of this
+	// message or in a later line; see [EventFallback]. Only a timeline sets Fallback.
 	Fallback bool
-	// Held is the memory that the allocator held when the allocation failed. It comes from a
-	// [SegmentMap] near the message, and is nil without a map. Only a timeline sets it.
+	// Held holds the sums of the memory that the allocator held when the allocation failed. They
+	// come from a [SegmentMap] near the message. Held is nil if the log has no such map. Only a
+	// timeline sets Held.
 	Held *SegmentSums
 }
 
 // A Crash is the message with which a program dies, unless the message is an [OutOfMemory]. A
-// program that catches an exception may print such a message too, and go on.
+// program that catches an exception may print the same message and go on.
 type Crash struct {
 	Header
 	Lane Lane
-	Text string // the message, shortened to 300 bytes; of a traceback its last line
-	// Traceback is the number of lines from the traceback's head down to its last line.
+	Text string // the message, shortened to 300 bytes; the last line of a traceback
+	// Traceback is the number of lines from the traceback's first line down to its last line.
 	Traceback int
 }
 
-// Line returns the line of the message. For a traceback this is the last line.
+// Line returns the position of the message's line. For a traceback this is the last line.
 func (c *Crash) Line() Position {
 	at := c.Pos
 	at.Line += c.Traceback

@@ -9,14 +9,15 @@ import (
 //
 //	[vramsoak] file-end index=3 ... error="the process exited with code 1: ValueError: bad header"
 //
-// In logs of earlier versions, only this text has the reason that the process printed.
+// In logs of earlier versions, this text is the only place with the reason that the process
+// printed.
 type ProcessEnd struct {
 	Code   int
-	Signal string // "SIGKILL"; "" where the process exited by itself
+	Signal string // "SIGKILL"; "" if the process exited by itself
 	Cause  string // the reason that the process printed; "" if it is unknown
 }
 
-// The words of a [ProcessEnd]. Existing logs contain these words: do not change them.
+// The words of a [ProcessEnd]. Existing logs contain these words, so they must not change.
 const (
 	endPrefix    = "the process "
 	codePrefix   = "exited with code "

@@ -14,14 +14,14 @@ const (
 	Allocated     Quantity = iota // bytes handed out by the allocator
 	Reserved                      // bytes the allocator holds from the driver ("cached" in older logs)
 	Total                         // bytes of the device
-	Free                          // bytes left: total minus allocated, or as the driver counts them
-	Peak                          // largest allocated since the last reset
-	PeakReserved                  // largest reserved since the last reset
-	Active                        // allocated, plus blocks waiting for a stream
+	Free                          // total minus allocated, or the free memory that the driver reports
+	Peak                          // largest allocated since the program last reset it
+	PeakReserved                  // largest reserved since the program last reset it
+	Active                        // allocated, plus freed blocks that a CUDA stream may still use
 	InactiveSplit                 // free pieces of blocks that are partly in use
 	Used                          // bytes in use according to the driver (NVML)
-	Holds                         // bytes that the coming cleanup should free
-	Buffer                        // bytes of one buffer or model: a part of allocated, not a level
+	Holds                         // bytes that the next cleanup should free
+	Buffer                        // bytes of one buffer or model, which are only a part of allocated
 	Quantities                    // the number of quantities
 )
 
@@ -43,7 +43,7 @@ var QuantityByKey = func() map[string]Quantity {
 	return m
 }()
 
-// ParseQuantity returns the quantity with a key.
+// ParseQuantity returns the quantity with the given key, such as "peak_reserved".
 func ParseQuantity(key string) (Quantity, error) {
 	if q, ok := QuantityByKey[key]; ok {
 		return q, nil
@@ -52,28 +52,29 @@ func ParseQuantity(key string) (Quantity, error) {
 		strings.Join(QuantityKeys[:], ", "), key)
 }
 
-// A Reading holds the quantities that one line gives. The zero value holds none. Most lines give
-// four quantities or fewer, so a reading has room for five. It allocates memory only for a line
-// with more.
+// A Reading holds the quantities that one line gives. The zero value holds no quantities. Most
+// lines give at most four, so a Reading has room for five. A line with more needs an allocation.
 type Reading struct {
-	// slots says where each quantity's size is stored. It has four bits for each quantity: the number
-	// of its slot, or 0 if the line does not give the quantity. Slots 1 to 5 are the elements of
-	// sizes, slots 6 and above those of overflow. The four highest bits count the slots in use.
+	// slots says where each quantity's size is stored. It has four bits for each quantity: the
+	// number of the quantity's slot, or 0 if the line does not give the quantity. Slots 1 to 5
+	// are the elements of sizes, slots 6 and above those of overflow. The four highest bits of
+	// slots count the slots in use.
 	slots uint64
 	sizes [readingSizes]Size
-	// overflow is nil if no slot above 5 is in use. Copies of the reading share the array, so Set
-	// makes a new one and never writes into the old one.
+	// overflow is nil if no slot above 5 is in use. Copies of a Reading share the array. So Set
+	// makes a new array and never writes into the old one.
 	overflow *[Quantities - readingSizes]Size
 }
 
 const readingSizes = 5
 
-const _ = 15 - Quantities // a slot number has four bits
+const _ = 15 - Quantities // fails to compile if a slot number does not fit into four bits
 
-// slot returns the slot of a quantity, from 1, or 0 if the line does not give it.
+// slot returns the number of a quantity's slot, from 1, or 0 if the line does not give the
+// quantity.
 func (r *Reading) slot(q Quantity) uint64 { return r.slots >> (4 * q) & 15 }
 
-// Get returns the size of a quantity. The boolean is false if the line does not give it.
+// Get returns the size of a quantity, and false if the line does not give this quantity.
 func (r *Reading) Get(q Quantity) (Size, bool) {
 	place := r.slot(q)
 	if i := place - 1; i < readingSizes {
@@ -86,7 +87,7 @@ func (r *Reading) Get(q Quantity) (Size, bool) {
 }
 
 // Cache returns the memory that the allocator holds as a cache: reserved minus allocated. ok is
-// false if the reading lacks one of the two.
+// false if the line lacks one of these two quantities.
 func (r *Reading) Cache() (s Size, ok bool) {
 	allocated, ok := r.Get(Allocated)
 	reserved, hasReserved := r.Get(Reserved)
@@ -104,7 +105,7 @@ func (r *Reading) Cache() (s Size, ok bool) {
 // Has reports whether the line gave a quantity.
 func (r *Reading) Has(q Quantity) bool { return r.slot(q) != 0 }
 
-// Bytes returns a quantity in bytes, or 0 if the line does not give it.
+// Bytes returns a quantity in bytes, or 0 if the line does not give the quantity.
 func (r *Reading) Bytes(q Quantity) int64 {
 	s, _ := r.Get(q)
 	return s.Bytes
@@ -130,7 +131,8 @@ func (r *Reading) Set(q Quantity, s Size) {
 }
 
 // SameSizes reports whether two readings have the same quantities with the same sizes. Do not
-// compare readings with ==: it also compares in which order the quantities were set.
+// compare readings with the operator ==. It returns false if their quantities were set in
+// different orders.
 func (r *Reading) SameSizes(other *Reading) bool {
 	if r.Len() != other.Len() {
 		return false

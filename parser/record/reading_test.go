@@ -2,7 +2,8 @@ package record
 
 import "testing"
 
-// TestReadingEqual: readings with the same sizes are equal, in whichever order they were set.
+// TestReadingEqual: SameSizes is true for readings with the same sizes, even if these were set in
+// a different order.
 func TestReadingEqual(t *testing.T) {
 	var a, b Reading
 	for q := range Quantities {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A Position is a line of a log. Line counts from 1, by '\n'. Path is the name of the log.
+// A Position is the position of a line in a log. Path is the name of the log. Line counts the
+// lines from 1; each '\n' ends a line.
 type Position struct {
 	Path string `json:"path"`
 	Line int    `json:"line"`
@@ -25,28 +26,31 @@ type Record interface {
 	When() time.Time
 	// Head returns the record's header.
 	Head() Header
-	// Moved returns a copy of the record whose line number is larger by lines.
+	// Moved returns a copy of the record whose line number is larger by the given number of
+	// lines.
 	Moved(lines int) Record
 }
 
-// Header holds what every record has: its line and the time that the line gives.
+// Header holds what every record has, such as the position of its line and the time that the line
+// gives.
 type Header struct {
 	Pos  Position
 	Time time.Time
 	// Local is set if the line gives a time without a zone. Time then has the same digits, in UTC.
 	Local bool
-	// Dateless is set if the line gives only a time of day. Time is then on January 1 of the year 0.
-	// Yearless is set if the line gives a date without a year. Time is then in the year 0. A
-	// timeline's Builder counts days and years from there, so that times do not go back at midnight.
+	// Dateless is set if the line gives only a time of day. Time is then on January 1 of the year
+	// 0. Yearless is set if the line gives a date without a year. Time is then in the year 0. The
+	// Builder of a timeline counts days and years from this date, so that times do not go back at
+	// midnight.
 	Dateless, Yearless bool
 	// Dialect is the name of the log format that the line is written in, such as "transcription".
 	Dialect string
 }
 
-// FormatTime returns the time with as much detail as the line gives, to the millisecond. It returns
-// "" if the line gives no time. The format is RFC 3339, without a zone if the line has no zone:
-// "2026-11-20T02:00:03.123". Without a year it is "--11-20T02:00:03.123" (ISO 8601:2000), without a
-// date "02:00:03.123".
+// FormatTime returns the time with as much detail as the line gives, to the millisecond. It
+// returns "" if the line gives no time. The format is RFC 3339, but without a zone if the line
+// has none: "2026-11-20T02:00:03.123". A time without a year is "--11-20T02:00:03.123" (ISO
+// 8601:2000), a time without a date is "02:00:03.123".
 func (h Header) FormatTime() string {
 	if h.Time.IsZero() {
 		return ""
@@ -73,8 +77,8 @@ func (h Header) When() time.Time { return h.Time }
 // Head implements [Record].
 func (h Header) Head() Header { return h }
 
-// A SyntaxError is a line that looks like a record and cannot be read. It is a record too, so that
-// reading goes on with the next line.
+// A SyntaxError is a line that looks like a record and cannot be read. It is a record too, so
+// that reading can go on with the next line.
 type SyntaxError struct {
 	Header
 	Expected string // what the line should have

@@ -6,12 +6,14 @@ import (
 	"slices"
 )
 
-// A SegmentMap lists what an allocator holds from the driver at one time, segment by segment:
+// A SegmentMap lists the segments that an allocator holds from the driver at one time, and the
+// blocks inside each segment:
 //
 //	[pipeline] segments at="out of memory" device=0 total=104857600
 //	    requested=31457280 unit=512 map=7f0000000000L:A5000F5000;+0S:A1F7ff.
 //
-// PyTorch's caching allocator gets each segment by one cudaMalloc; see torch.cuda.memory_snapshot.
+// PyTorch's caching allocator gets each segment by one cudaMalloc; see
+// torch.cuda.memory_snapshot.
 type SegmentMap struct {
 	Header
 	Lane Lane
@@ -19,9 +21,9 @@ type SegmentMap struct {
 	Name string
 	// Requested is the size of the request that failed, in bytes, or 0 if no request failed.
 	Requested int64
-	// These sizes are in bytes, and 0 if the line does not give them. Total is the memory of the
-	// device. Used is all memory in use on the device, by any process, as the driver counts it.
-	// Allowed is the most memory that the process may take
+	// The following sizes are in bytes, and 0 if the line does not give them. Total is the memory
+	// of the device. Used is all memory in use on the device, by any process, as the driver
+	// counts it. Allowed is the most memory that the process may take
 	// (torch.cuda.set_per_process_memory_fraction).
 	Total, Used, Allowed int64
 	Segments             []Segment
@@ -33,10 +35,10 @@ type Segment struct {
 	Address uint64
 	Size    int64 // bytes
 	Small   bool  // in the pool for requests of 1 MiB and less
-	// Expandable is set if the segment can grow and shrink in place (expandable_segments:True). The
-	// allocator can then give back a part of the segment.
+	// Expandable is set if the segment can grow and shrink in place (expandable_segments:True).
+	// The allocator can then give a part of the segment back to the driver.
 	Expandable bool
-	Stream     uint64 // the CUDA stream that uses it; 0 for the default stream
+	Stream     uint64 // the CUDA stream that uses the segment; 0 for the default stream
 	Blocks     []Block
 }
 
@@ -49,11 +51,11 @@ type Block struct {
 // A BlockState says whether a block is in use.
 type BlockState uint8
 
-// The states of blocks; in PyTorch's words active_allocated, active_pending_free and inactive.
+// The states of blocks. PyTorch calls them inactive, active_allocated and active_pending_free.
 const (
 	BlockFree      BlockState = iota // cached: free for the allocator's next request
-	BlockAllocated                   // handed out
-	BlockPending                     // freed, but a stream may still be using it
+	BlockAllocated                   // the allocator gave the block to the program
+	BlockPending                     // the program freed the block, but a CUDA stream may still use it
 )
 
 // String returns "free", "allocated" or "pending".
@@ -63,15 +65,15 @@ func (s BlockState) String() string { return [...]string{"free", "allocated", "p
 type Piece struct {
 	Block
 	Offset int64 // bytes
-	// Releasable is the number of bytes of this block that can go back to the driver. It is 0 for a
-	// block in use. If the whole segment is free, it is the size of the block. If another block of the
-	// segment is in use, only an expandable segment can release anything: the whole pages inside the
-	// free block.
+	// Releasable is the number of bytes of this block that can go back to the driver. It is 0 if
+	// the block is in use. If all blocks of the segment are free, it is the size of the block. If
+	// another block of the segment is in use, only an expandable segment can release anything:
+	// the whole pages inside the free block.
 	Releasable int64
 }
 
-// Expandable segments grow and shrink by pages of these sizes: kLargeBuffer and kSmallBuffer in
-// c10/cuda/CUDACachingAllocator.cpp.
+// Expandable segments grow and shrink by pages of these sizes, in the large and the small pool.
+// PyTorch calls them kLargeBuffer and kSmallBuffer (c10/cuda/CUDACachingAllocator.cpp).
 const (
 	largePage = 20 * MiB
 	smallPage = 2 * MiB
@@ -112,8 +114,9 @@ func (s *Segment) IsFree() bool {
 // SegmentSums holds the sums over all segments of a map, in bytes.
 type SegmentSums struct {
 	Reserved, Allocated, Pending int64
-	// Free is the cached memory. Releasable is the part of Free that can go back to the driver, see
-	// [Piece]. The rest of Free is pinned by blocks in use.
+	// Free is the cached memory. Releasable is the part of Free that can go back to the driver,
+	// see [Piece]. Blocks in use pin the rest of Free: it stays with the allocator until they are
+	// freed.
 	Free, Releasable int64
 	// LargestFree is the largest free block in the pool for requests of more than 1 MiB.
 	LargestFree int64
@@ -124,7 +127,7 @@ type SegmentSums struct {
 // Pinned returns the free memory that cannot go back to the driver.
 func (s *SegmentSums) Pinned() int64 { return s.Free - s.Releasable }
 
-// Sums returns the sums over all segments.
+// Sums returns the sums over all segments of the map.
 func (m *SegmentMap) Sums() SegmentSums {
 	sums := SegmentSums{Segments: len(m.Segments)}
 	for i := range m.Segments {
@@ -150,8 +153,9 @@ func (m *SegmentMap) Sums() SegmentSums {
 }
 
 // Unreserved returns how many more bytes the process can get from the driver. The parameter
-// reserved is the memory that the process holds already. ok is false if the map gives neither Total
-// nor Allowed. If the map lacks Used, the memory of other processes is not subtracted.
+// reserved is the number of bytes that the process holds already. ok is false if the map gives
+// neither Total nor Allowed. If the map lacks Used, the memory of other processes is not
+// subtracted.
 func (m *SegmentMap) Unreserved(reserved int64) (bytes int64, ok bool) {
 	bytes = math.MaxInt64
 	if m.Total > 0 {

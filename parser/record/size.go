@@ -8,7 +8,7 @@ import (
 
 // A Size is an amount of memory as a log gives it. The true amount lies in [Low, High].
 type Size struct {
-	// Bytes is the amount as printed, in bytes; negative only in a log that is wrong.
+	// Bytes is the amount as printed, in bytes. It is negative only if the log is wrong.
 	Bytes int64
 	// Resolution is half of one unit of the last printed digit, in bytes. For example, "7.23GB" is
 	// 7.23 GiB give or take 0.005 GiB, so its resolution is 5,368,709 bytes. Resolution is 0 if the
@@ -19,7 +19,8 @@ type Size struct {
 // Exact returns a size known to the byte.
 func Exact(bytes int64) Size { return Size{Bytes: bytes} }
 
-// Low returns the least amount that the printed digits allow. It is never below 0, unless Bytes is.
+// Low returns the least amount that the printed digits allow, in bytes. It is never below 0,
+// unless Bytes is negative.
 func (s Size) Low() int64 {
 	if s.Bytes >= 0 {
 		return max(0, s.Bytes-s.Resolution)
@@ -27,7 +28,7 @@ func (s Size) Low() int64 {
 	return s.Bytes - s.Resolution
 }
 
-// High returns the largest amount that the printed digits allow.
+// High returns the largest amount that the printed digits allow, in bytes.
 func (s Size) High() int64 { return s.Bytes + s.Resolution }
 
 // String returns the size in IEC units: "7.23 GiB".

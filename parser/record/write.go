@@ -18,14 +18,14 @@ const (
 	//	[pipeline] file-start path="audio/0001.wav"
 	//	[pipeline] file-end path="audio/0001.wav" status=ok seconds=1.25
 	//
-	// A pipeline need not print these lines. Without them, each checkpoint with the name of the first
-	// checkpoint begins a file.
+	// A pipeline need not print these lines. In a log without them, a file begins at each
+	// checkpoint that has the name of the log's first checkpoint.
 	ProtocolPrefix = "[pipeline]"
 	// SegmentsPrefix begins the lines of a [SegmentMap].
 	SegmentsPrefix = ProtocolPrefix + " segments "
 )
 
-// TimeLayout is the layout of times in our lines: UTC, to the millisecond.
+// TimeLayout is the layout of times in the lines that vramsoak writes: UTC, to the millisecond.
 const TimeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // AppendLine appends the checkpoint as one log line, without a newline:
@@ -34,8 +34,9 @@ const TimeLayout = "2006-01-02T15:04:05.000Z07:00"
 //	    Reserved: 7.50GB (31.3%) | Free: 16.77GB | Total: 24.00GB | allocated=7763421184
 //	    reserved=8053063680 total=25769803776 device=0
 //
-// The fields in GB are for people. AppendLine leaves out those that the reading does not have. The
-// fields in bytes at the end hold every quantity except Free, which follows from the others.
+// The fields in GB are for people. AppendLine leaves out the fields of quantities that the
+// reading does not have. The fields in bytes at the end hold every quantity except Free, which a
+// reader can compute from the others.
 func (c *Checkpoint) AppendLine(b []byte) []byte {
 	if !c.Time.IsZero() {
 		b = c.Time.UTC().AppendFormat(b, TimeLayout)
@@ -71,7 +72,7 @@ func (c *Checkpoint) AppendLine(b []byte) []byte {
 		gib("Total", total.Bytes, false)
 	}
 	for q, s := range c.All() {
-		if q != Free { // it follows from the others
+		if q != Free { // a reader can compute Free from the other quantities
 			b = fmt.Appendf(b, "%s=%d ", q, s.Bytes)
 		}
 	}
@@ -204,8 +205,8 @@ func (r RunEnd) AppendLine(b []byte) []byte {
 	return b
 }
 
-// AppendHead appends the beginning of a line: its prefix, the kind of the record and the time. If
-// the parameter pipeline is set, the prefix is the pipeline's, else the harness's.
+// AppendHead appends the beginning of a line: its prefix, the kind of the record and the time.
+// The prefix is [ProtocolPrefix] if pipeline is set, else [HarnessPrefix].
 func AppendHead(b []byte, h Header, pipeline bool, kind string) []byte {
 	if pipeline {
 		b = append(b, ProtocolPrefix...)
@@ -221,8 +222,9 @@ func AppendHead(b []byte, h Header, pipeline bool, kind string) []byte {
 	return b
 }
 
-// commandMarks escapes, in a quoted value, the marks that CI systems obey anywhere in a line:
-// "##[error]" of GitHub, "##vso[" of Azure, and the section marks of GitLab.
+// commandMarks escapes the marks that CI systems take for commands anywhere in a line:
+// "##[error]" of GitHub, "##vso[" of Azure, and the section marks of GitLab. It is used in a
+// quoted value.
 var commandMarks = strings.NewReplacer("##", `#\x23`,
 	"section_start:", `section_start\x3a`, "section_end:", `section_end\x3a`)
 

@@ -8,19 +8,20 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Joiner joins the parts of segment maps. Other records may come between the parts of a map.
+// A Joiner joins the parts of segment maps. Other records may come between two parts of a map.
 type Joiner struct {
-	open   map[record.Lane][]Part // the parts so far of incomplete maps
-	pieces int                    // the weight of their parts, see [Part.weight]
-	last   record.Position        // the line of the last record
+	open   map[record.Lane][]Part // the parts of incomplete maps that were read so far
+	pieces int                    // the sum of the weights of these parts, see [Part.weight]
+	last   record.Position        // the position of the last record
 }
 
-// weight returns how much a part counts towards the limit of pieces. A part without pieces counts
-// as 1, because it takes memory too.
+// weight returns how much a part counts towards maxPieces, the limit on segments and blocks in
+// memory. A part without pieces counts as 1, because it takes memory too.
 func (p *Part) weight() int { return p.pieces + 1 }
 
-// Add takes the next record. If the record is no part of a map, Add yields it. If the record is the
-// last part of a map, Add yields the map. If earlier parts are missing, it yields an error.
+// Add adds the next record of a log. If the record is not part of a map, Add yields the record.
+// If the record is the last part of a map, Add yields the map. If earlier parts of the map are
+// missing, Add yields an error. It returns what yield returned, or true.
 func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) bool {
 	j.last = rec.At()
 	p, ok := rec.(Part)
@@ -79,7 +80,7 @@ func (j *Joiner) End(yield func(record.Record, error) bool) bool {
 	return true
 }
 
-// missing returns the error for a part that does not follow from the parts before it. A nil p
+// missing returns the error for a part p that does not follow the parts read so far. A nil p
 // stands for the end of the log.
 func (p *Part) missing(parts []Part) record.SyntaxError {
 	if len(parts) == 0 {
@@ -96,7 +97,7 @@ func (p *Part) missing(parts []Part) record.SyntaxError {
 	return bad
 }
 
-// bad returns an error at the part's line.
+// bad returns an error at the part's line, which says what was expected there.
 func (p *Part) bad(expected string) record.SyntaxError {
 	return record.SyntaxError{
 		Header: p.Header, Expected: expected,
@@ -105,8 +106,8 @@ func (p *Part) bad(expected string) record.SyntaxError {
 	}
 }
 
-// Join returns the map that consists of all these parts. The map has the header of its first part,
-// but the position of its last part.
+// Join returns the map that consists of the given parts, which must be all parts of a map. The
+// map has the header of the first part, but the position of the last part.
 func Join(parts []Part) record.Record {
 	m := parts[0].SegmentMap
 	m.Pos = parts[len(parts)-1].Pos

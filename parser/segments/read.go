@@ -11,23 +11,23 @@ import (
 )
 
 // A Part is one line of a [record.SegmentMap]. It keeps the map as text, because a few bytes of
-// text may describe a million blocks, and most readers of a log need no blocks.
+// text may describe a million blocks, and most callers do not need the blocks.
 type Part struct {
 	record.SegmentMap
-	part, Parts int // this is part number `part`, from 1, of Parts parts
+	part, Parts int // this is part number `part`, counted from 1, of Parts parts
 	unit        int64
 	text        string
 	pieces      int   // number of segments and blocks
-	size        int64 // sum of the blocks, in bytes
+	size        int64 // sum of the sizes of the blocks, in bytes
 }
 
-// Moved returns the part with its line number raised by lines.
+// Moved returns a copy of the part whose line number is larger by the given number of lines.
 func (p Part) Moved(lines int) record.Record {
 	p.Pos.Line += lines
 	return p
 }
 
-// The limits of a map. A line beyond these limits is damaged.
+// The limits of a map. A line beyond these limits is considered damaged.
 const (
 	maxPieces  = 1 << 19
 	maxUnit    = 1 << 40
@@ -35,8 +35,8 @@ const (
 	maxMapSize = 1 << 62
 )
 
-// ReadPart reads one line of a segment map. It notes an error in f if the map in this line cannot
-// be read.
+// ReadPart returns the part of a segment map that is in one line, given as fields. If the line
+// cannot be read, ReadPart sets f.Err.
 func ReadPart(f *lex.Fields) Part {
 	p := Part{
 		SegmentMap: record.SegmentMap{
@@ -80,11 +80,11 @@ func ReadPart(f *lex.Fields) Part {
 	return p
 }
 
-// walk calls the function segment for each segment of the map, and the function block for each
+// walk calls the function segment for each segment of the part, and the function block for each
 // group of n equal blocks. It stops if block returns false. The parameter mark is the sign before
-// the segment's address: "", "+", or "&" if the segment continues the last segment of the part
-// before. If the map cannot be read, walk returns the offset of the mistake in the text and what
-// should be there.
+// the segment's address: "", "+", or "&". The sign "&" says that the part continues the last
+// segment of the previous part. If the text cannot be read, walk returns the offset of the
+// mistake and what should be there.
 func (p *Part) walk(segment func(s record.Segment, mark string),
 	block func(b record.Block, n int) bool,
 ) (at int, expected string) {
@@ -138,7 +138,8 @@ func (p *Part) walk(segment func(s record.Segment, mark string),
 	}
 }
 
-// cutSegment cuts a segment's address, pool and stream off the beginning of the text.
+// cutSegment cuts a segment's address, pool and stream off the beginning of the text, and sets
+// these fields of s. It returns the rest of the text, or what was expected if the text is wrong.
 func cutSegment(s *record.Segment, text string) (rest, expected string) {
 	var ok bool
 	if s.Address, rest, ok = cutHexadecimal(text); !ok {
@@ -157,8 +158,9 @@ func cutSegment(s *record.Segment, text string) (rest, expected string) {
 	return rest, ""
 }
 
-// cutBlock cuts a block off the beginning of the text, or a group of n equal blocks such as
-// "A20*3".
+// cutBlock cuts a group of n equal blocks, such as "A20*3", or one block off the beginning of the
+// text. The parameter unit is the size of a unit in bytes. It returns the block, n and the rest
+// of the text.
 func cutBlock(text string, unit int64) (b record.Block, n int, rest string, ok bool) {
 	i := bytes.IndexByte(blockLetters[:], text[0])
 	size, rest, ok := cutHexadecimal(text[1:])

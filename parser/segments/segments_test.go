@@ -21,7 +21,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// randomMap returns a map that an allocator may have, some with sizes that no allocator uses.
+// randomMap returns a random map. Its segments look like an allocator's, but some sizes are ones
+// that no allocator uses.
 func randomMap(r *rand.Rand, count int) record.SegmentMap {
 	m := record.SegmentMap{
 		Lane: record.Lane{
@@ -72,8 +73,8 @@ func randomMap(r *rand.Rand, count int) record.SegmentMap {
 
 var ignoreHeader = cmpopts.IgnoreFields(record.Header{}, "Pos", "Dialect")
 
-// TestSegmentMapRoundTrip: a map that was written is read back, alone and between other lines,
-// whose records stay the same.
+// TestSegmentMapRoundTrip: a map that was written is read back unchanged, alone and with other
+// lines between its parts. The records of these other lines stay the same.
 func TestSegmentMapRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {
@@ -120,9 +121,10 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSegmentSums has a map of four segments, summed by hand. In the first, 10 MiB in use pin 10
-// more. The second can be freed. The third is of the small pool. The fourth can shrink: its 50 MiB
-// from 10 MiB on are free, and its pages of 20 MiB end at 20, 40 and 60.
+// TestSegmentSums sums a map of four segments; the expected sums were computed by hand. In the
+// first segment, 10 MiB in use pin 10 MiB of free memory. The second segment is free. The third
+// is in the small pool. The fourth is expandable: its 50 MiB from 10 MiB on are free, and its
+// pages of 20 MiB end at 20, 40 and 60 MiB, so that only 40 MiB can go back to the driver.
 func TestSegmentSums(t *testing.T) {
 	const mib = 1 << 20
 	m := record.SegmentMap{Total: 200 * mib, Used: 100 * mib, Segments: []record.Segment{
@@ -183,12 +185,12 @@ func TestSegmentSums(t *testing.T) {
 	}
 }
 
-// TestSegmentMapsDisturbNothing: maps between a log's lines do not change its timeline. The
-// timeline equals the one of a log with a meaningless line in place of each map.
+// TestSegmentMapsDisturbNothing: segment maps between a log's lines do not change the log's
+// timeline. The timeline equals that of a log with a meaningless line in place of each map.
 func TestSegmentMapsDisturbNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	m := randomMap(r, 400)
-	m.Time, m.Requested = time.Time{}, 0 // a failure's map would be attached to the failure
+	m.Time, m.Requested = time.Time{}, 0 // a map with Requested would be attached to a failure in the log
 	maps := strings.Split(string(segments.AppendLine(&m, nil)), "\n")
 	if len(maps) < 3 {
 		t.Fatalf("the map has %d lines", len(maps))
@@ -208,7 +210,7 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 		}
 		for _, f := range archive.Files {
 			if !strings.HasSuffix(f.Name, ".log") || bytes.HasPrefix(f.Data, []byte("{")) {
-				continue // the lines of a notebook or of Docker's log are not those that the program printed
+				continue // its lines are not the program's lines, as in a notebook
 			}
 			var with, without strings.Builder
 			for i, line := range strings.SplitAfter(string(f.Data), "\n") {
@@ -235,11 +237,11 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 	}
 }
 
-// TestSegmentMapsAreNotKept: a timeline keeps no maps, and parts of maps that never end take no
-// more memory than the documented limit.
+// TestSegmentMapsAreNotKept: a timeline keeps no maps. Parts of maps that are never completed
+// take no more memory than maxPieces allows.
 func TestSegmentMapsAreNotKept(t *testing.T) {
 	var log bytes.Buffer
-	for i := range 10_000 { // each would be 400,000 blocks
+	for i := range 10_000 { // each map would have 400,000 blocks
 		fmt.Fprintf(&log, "[pipeline] segments at=x device=0 rank=%d part=1/2 map=0L:A1*400000.\n", i)
 	}
 	tl, err := parser.Build(parser.Read(&log, "hostile.log"))
@@ -248,8 +250,9 @@ func TestSegmentMapsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestSegmentsOfAFailure: a failure's map is printed before or after its message, which has
-// PyTorch's digits: 29.99 MiB for 31,445,504 bytes. The map of another failure is not taken for it.
+// TestSegmentsOfAFailure: the map of a failed allocation is attached to the failure, whether the
+// log has the map before or behind the failure's message. The two sizes are compared as PyTorch
+// prints them: 29.99 MiB for 31,445,504 bytes. A map of another failure is not attached.
 func TestSegmentsOfAFailure(t *testing.T) {
 	line := func(requested int64) string {
 		m := record.SegmentMap{Name: "out of memory", Requested: requested, Segments: []record.Segment{

@@ -11,29 +11,30 @@ var blockLetters = [...]byte{
 	record.BlockFree: 'F', record.BlockAllocated: 'A', record.BlockPending: 'P',
 }
 
-// BlockGrain divides the size of every block in PyTorch: kMinBlockSize in
-// c10/cuda/CUDACachingAllocator.cpp.
+// BlockGrain divides the size of every block in PyTorch. PyTorch calls it kMinBlockSize
+// (c10/cuda/CUDACachingAllocator.cpp).
 const BlockGrain = 512
 
-// maxLineMap is the length in bytes above which a map is split into several lines. Docker splits
-// lines of a log at 16 KiB.
+// maxLineMap is the length in bytes above which a map is split into several lines. It is below 16
+// KiB, because Docker splits longer lines of a log.
 const maxLineMap = 8 << 10
 
-// AppendLine appends the record as a line of the pipeline, without a newline at its end. A map that
-// is too long for one line takes several, which are read as one record:
+// AppendLine appends the segment map as a line of the pipeline, without a newline at its end. If
+// the map is too long for one line, AppendLine writes several lines, which are read as one
+// record:
 //
 //	[pipeline] segments at="file end" device=0 total=16777216000 part=1/2 unit=512
 //	    map=7f0000000000L:A5000F5000;+0Sx@1:A1F1000.
 //	[pipeline] segments at="file end" device=0 total=16777216000 part=2/2 unit=512
 //	    map=&:A20*3;7f0010000000L:F1000.
 //
-// The map of a line has this form. Numbers are hexadecimal, except those after '*'.
+// The field map= has the following form. Numbers are hexadecimal, except those after '*'.
 //
 //	;        separates segments
 //	.        ends the map, so that a map that was cut off is noticed
 //	7f00     begins a segment: its address in bytes
-//	+0       begins a segment: its distance from the end of the segment before
-//	&        continues the segment in which the part before ended
+//	+0       begins a segment: its distance in bytes from the end of the previous segment
+//	&        continues the last segment of the previous part
 //	L, S     the large or the small pool
 //	x        expandable
 //	@1       the stream, if it is not 0
@@ -73,8 +74,8 @@ func AppendLine(m *record.SegmentMap, b []byte) []byte {
 	return b
 }
 
-// unitOf returns the unit in which the map gives the sizes of blocks: 512 bytes if every block is a
-// multiple, else 1 byte.
+// unitOf returns the unit of the map's block sizes, in bytes: 512 if the size of every block is a
+// multiple of 512, else 1.
 func unitOf(m *record.SegmentMap) int64 {
 	for i := range m.Segments {
 		for _, b := range m.Segments[i].Blocks {
@@ -94,7 +95,7 @@ type segmentWriter struct {
 	end   uint64 // address at which the last segment ends
 }
 
-// segment writes a segment. It begins a new part when the current part is full.
+// segment writes a segment. It begins a new part when the current part exceeds maxLineMap.
 func (w *segmentWriter) segment(s *record.Segment) {
 	if len(w.part) > maxLineMap {
 		w.cut()
@@ -138,7 +139,7 @@ func (w *segmentWriter) segment(s *record.Segment) {
 	}
 }
 
-// cut ends the current part.
+// cut ends the current part and adds it to w.parts.
 func (w *segmentWriter) cut() {
 	w.parts = append(w.parts, string(append(w.part, '.')))
 	w.part = w.part[:0]

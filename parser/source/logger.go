@@ -127,9 +127,7 @@ func IsQuoted(text []byte, at int) bool {
 //	(EngineCore_DP0 pid=964370) ERROR 03-09 09:32:24 [core.py:708]    vLLM
 //	worker-1  | CUDA error: out of memory                             docker compose
 //	3: CUDA error: out of memory                                      srun --label
-//
-// at the line's beginning
-//
+//	[1,0]<stderr>:CUDA error: out of memory                           mpirun --tag-output
 //	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              Python's multiprocessing
 var (
 	speakerMark = lex.Expression(`(?i)` + numbered + `|^(?:` + labelled + `)`)
