@@ -15,7 +15,8 @@ import (
 // chunk is how much is read from a pipe at once, in bytes.
 const chunk = 64 << 10
 
-// BenchmarkTake passes on what a chatty pipeline prints: one checkpoint in fifty lines.
+// BenchmarkTake passes to a stream the output of a pipeline that prints much: one line in fifty is
+// a checkpoint.
 func BenchmarkTake(b *testing.B) {
 	log, err := journal.Open(os.DevNull, nil)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// cause returns the line in which a program says why it ended, shortened, or "" if no line has a
-// known form. If there are several such lines, cause returns the last: a program may handle one
-// error and then raise another that ends it. If no line has a known form and fallback is set, cause
-// returns the last line of the program.
+// cause returns the line in which a program says why it ended, shortened. It finds lines of known
+// forms, such as the end of a Python traceback. If there are several, cause returns the last: a
+// program may handle one error and then raise another that ends it. If there are none, cause
+// returns the last line of the program if fallback is set, else "".
 func cause(lines []string, fallback bool) string {
 	reason := ""
 	for i := 0; i < len(lines); i++ {
@@ -34,7 +34,8 @@ func cause(lines []string, fallback bool) string {
 		}
 	}
 	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		// Events, checkpoints and lines that look like the harness's never say why a program ended.
+		// Lines that hold events or checkpoints, or that look like the harness's lines, never say why a
+		// program ended.
 		has := func(mark string) bool { return strings.Contains(line, mark) }
 		return slices.ContainsFunc(marks, has)
 	})
@@ -51,19 +52,21 @@ var marks = []string{record.HarnessPrefix + " ", record.ProtocolPrefix + " ", "[
 
 const traceback = "Traceback (most recent call last)"
 
-// atExit matches the line that Python prints before a traceback while it shuts down.
+// atExit matches the line that Python prints before the traceback of an exception that came up
+// while Python was shutting down.
 var atExit = regexp.MustCompile(`Exception ignored in|Error in atexit\._run_exitfuncs`)
 
-// exception reads the Python traceback that begins at the line with index at. It returns the index
-// and the text of the last line of the traceback, which names the exception:
+// exception reads the Python traceback that begins at the line with index at. It returns in end and
+// found the index and the text of the traceback's last line, which names the exception:
 //
 //	[rank0]: Traceback (most recent call last):
 //	[rank0]:   File "/app/transcribe.py", line 3, in <module>
 //	[rank0]:     import whisper
 //	[rank0]: ModuleNotFoundError: No module named 'whisper'
 //
-// Some programs put a prefix before the first line only. An exception that Python reports while it
-// shuts down did not end the process; for such an exception found is "":
+// Some programs put a prefix such as [rank0] before the first line only. ok is false if no
+// traceback begins at the line. An exception that Python reports while it shuts down did not end
+// the process; found is "" then:
 //
 //	Exception ignored in: <function _releaseLock at 0x7f3a>
 //	Traceback (most recent call last):
@@ -117,8 +120,9 @@ var (
 		`(?:(?:[Ee]rror|[Ff]atal(?: error)?)(?:\[\w+\])?: .+|(?:ERROR|FATAL|CRITICAL)\b.+)$`)
 )
 
-// abortReason returns the reason that a line gives for the end of a program, or "" if the line
-// gives none. Sometimes the reason continues on the next line:
+// abortReason returns the reason that the line with index at gives for the end of a program, or ""
+// if the line gives none. Sometimes the reason continues on the next line, which abortReason then
+// adds:
 //
 //	terminate called after throwing an instance of 'std::runtime_error'
 //	  what():  cannot load the model
@@ -147,7 +151,7 @@ func abortReason(lines []string, at int) string {
 	return reason
 }
 
-// usage matches the hint that programs print after an error message:
+// usage matches the second of these lines, a hint that programs print after an error message:
 //
 //	sleep: invalid time interval 'audio/0001.wav'
 //	Try 'sleep --help' for more information.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// These are the last lines of real programs.
+// TestCause finds the cause in the last lines that real programs printed.
 func TestCause(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
@@ -158,8 +158,8 @@ TypeError: x is not a function
 	}
 }
 
-// What was printed during a file does not explain the end of a process after it. The first line of
-// a stack dump is kept, however long the dump is.
+// TestTailCause: lines that were printed during a file do not explain the end of a process after
+// that file. The first line of a stack dump is kept, however long the dump is.
 func TestTailCause(t *testing.T) {
 	t.Parallel()
 	var tl Tail

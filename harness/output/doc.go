@@ -1,11 +1,13 @@
 // Package output reads the output of the processes of a run, writes it to the log, and finds out
 // from it which file the pipeline works on.
 //
-//   - output.go writes each line of the pipeline to the log, and before and after it the harness's
-//     lines about the file that the line begins or ends.
+//   - output.go writes each line of the pipeline to the log. Before and after a line that begins or
+//     ends a file, it writes the harness's lines about that file.
 //   - lines.go cuts the output into lines.
-//   - tracker.go finds out from the lines which file the pipeline works on; files.go writes
-//     file-start and file-end lines to the log.
+//   - tracker.go parses each line and keeps the state of the process: the active file, and the
+//     failed allocations in it.
+//   - files.go decides which file of the batch a record of the pipeline begins or ends, and writes
+//     the file-start and file-end lines to the log.
 //   - tail.go keeps the last lines of a process; cause.go finds the line among them that says why
 //     the process ended.
 //

@@ -10,9 +10,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// checkpoint ends the active file and begins the next file if the checkpoint is one that begins a
-// file (see [timeline.Splitter]). When all files of the process have begun, further checkpoints
-// belong to the last file.
+// checkpoint begins the next file of the process if the checkpoint is one with which a file begins
+// (see [timeline.Splitter]), and ends the active file before that. When all files of the process
+// have begun, further checkpoints belong to the last file. If the pipeline prints file-start lines,
+// checkpoint does nothing, because those lines begin the files.
 func (t *Tracker) checkpoint(c record.Checkpoint, now time.Time) {
 	begins := t.split.Begins(c)
 	if t.NamesFiles || t.stopping || !begins && t.active != nil {
@@ -35,7 +36,7 @@ func (t *Tracker) checkpoint(c record.Checkpoint, now time.Time) {
 	t.active.inferred = true
 }
 
-// named ends the active file and begins the file that a file-start line of the pipeline names.
+// named ends the active file and begins the file that the pipeline's file-start line names.
 func (t *Tracker) named(start record.FileStart, now time.Time) {
 	first := !t.NamesFiles
 	t.NamesFiles = true
@@ -43,7 +44,7 @@ func (t *Tracker) named(start record.FileStart, now time.Time) {
 		return
 	}
 	// A checkpoint before the first file-start line, such as one while a model loads, has already
-	// begun the first file of the process. Usually that is the file that is named now.
+	// begun the first file of the process. Usually the file-start line names the same file.
 	inferred := t.active != nil && t.active.inferred && first
 	i := queue.None
 	if !t.opts.OwnFiles {
@@ -83,9 +84,10 @@ func (t *Tracker) named(start record.FileStart, now time.Time) {
 	t.active.name = start.Path
 }
 
-// find returns the file that the pipeline means by a name, or None. If no name that the pipeline
-// printed so far was a file of the batch, the pipeline uses names of its own; find then returns the
-// next file that the process was given, assuming that the pipeline keeps their order.
+// find returns the index of the file that the pipeline means by a name, or None. The pipeline may
+// use names of its own: then no name that it printed so far was a file of the batch. In that case
+// find returns the next file that the process was given, on the assumption that the pipeline works
+// on its files in order.
 func (t *Tracker) find(name string) int {
 	i, ok := t.batch.Find(name, t.given)
 	if !ok && !t.batch.Matched() {
@@ -105,8 +107,9 @@ func (t *Tracker) mayMeanActive(name string) bool {
 		len(files) == 0 && (a.index == queue.None || !t.batch.Matched())
 }
 
-// applyEnds ends the files that file-end lines of the pipeline name. It is called after these lines
-// were written to the log.
+// applyEnds ends the files that the file-end lines of the pipeline in t.ends name. It is called
+// after these lines were written to the log, so that the harness's file-end lines follow them. With
+// FilePerProcess the file ends with its process, so applyEnds only keeps the status.
 func (t *Tracker) applyEnds(now time.Time) {
 	for _, end := range t.ends {
 		t.EndsFiles = true
@@ -135,7 +138,7 @@ func (t *Tracker) ended(end record.FileEnd, now time.Time) {
 	if t.stopping || t.soakOver(t.since) {
 		return
 	}
-	// The pipeline prints file-end lines without file-start lines.
+	// No file is active, so the pipeline prints file-end lines without file-start lines.
 	input := queue.Input{Path: end.Path}
 	var i int
 	if t.opts.OwnFiles {
@@ -151,8 +154,9 @@ func (t *Tracker) ended(end record.FileEnd, now time.Time) {
 	t.end(end.Status, end.Error, now)
 }
 
-// begin writes a file-start line and makes the file active. The parameter named is the path and the
-// audio length that the pipeline printed; path and length in the batch take precedence.
+// begin writes the harness's file-start line and makes the file with index i active. The parameter
+// named holds the path and the audio length that the pipeline printed. If the batch has the file,
+// its path counts, and its length if the batch has one.
 func (t *Tracker) begin(i int, named queue.Input, now time.Time) {
 	w := &work{index: i, path: named.Path, audio: named.AudioSeconds, began: now}
 	if i != queue.None {
@@ -169,7 +173,8 @@ func (t *Tracker) begin(i int, named queue.Input, now time.Time) {
 	t.active, t.since, t.Changed = w, now, true
 }
 
-// end writes the file-end line of the active file. No file is active then.
+// end writes the harness's file-end line of the active file with its status and the reason of a
+// failure. After that no file is active.
 func (t *Tracker) end(status record.Status, reason string, now time.Time) {
 	w := t.active
 	if status == record.StatusFailed && w.oom {
@@ -185,8 +190,8 @@ func (t *Tracker) end(status record.Status, reason string, now time.Time) {
 	t.active, t.last, t.since, t.LastEnd, t.Changed = nil, w.index, now, now, true
 }
 
-// inferredStatus returns the status of the active file if the pipeline prints no file-end line for
-// it.
+// inferredStatus returns the status of an active file for which the pipeline prints no file-end
+// line: StatusOOM after a failed allocation from which the pipeline did not recover, else StatusOK.
 func (t *Tracker) inferredStatus() record.Status {
 	if t.active.failures > 0 {
 		return record.StatusOOM
@@ -194,8 +199,8 @@ func (t *Tracker) inferredStatus() record.Status {
 	return record.StatusOK
 }
 
-// Finish ends the active file, if there is one, because the process has ended. The parameter
-// timeout is Config.Timeout of the run, for the message.
+// Finish ends the active file, if there is one, because its process has ended. The parameter
+// timeout is Config.Timeout of the run, which the message of a timeout names.
 func (t *Tracker) Finish(end supervise.End, timeout time.Duration, now time.Time) {
 	w := t.active
 	if w == nil {

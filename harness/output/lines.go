@@ -27,8 +27,8 @@ type piece struct {
 	parse bool
 }
 
-// cut yields the pieces of the output that are complete now that chunk has come. They are valid
-// until the next call.
+// cut adds chunk, the next part of the pipeline's output, and yields the pieces that are complete
+// now. The pieces are valid until the next call.
 func (l *lines) cut(chunk []byte) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		end := bytes.LastIndexByte(chunk, '\n')
@@ -41,8 +41,8 @@ func (l *lines) cut(chunk []byte) iter.Seq[piece] {
 		case len(l.held) < lineMax:
 			return
 		default:
-			// A progress bar is printed again and again with '\r' and without a newline. The text after the
-			// last '\r' is held back, because it may be the beginning of a record.
+			// A progress bar prints its state again and again with '\r' and without a newline. The text
+			// after the last '\r' is held back, because it may be the beginning of a record.
 			end = len(l.held)
 			if i := bytes.LastIndexByte(l.held, '\r'); i >= lineMax/2 {
 				end = i + 1
@@ -57,8 +57,8 @@ func (l *lines) cut(chunk []byte) iter.Seq[piece] {
 	}
 }
 
-// pieces yields each line that may hold a record of one of the dialects as a piece of its own, and
-// all lines between two such lines as one piece.
+// pieces yields each line of text that may hold a record of one of the dialects as a piece of its
+// own. It yields all lines between two such lines together as one piece.
 func pieces(text []byte, dialects *parser.Set) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		for at := 0; at < len(text); {
@@ -82,7 +82,7 @@ func pieces(text []byte, dialects *parser.Set) iter.Seq[piece] {
 	}
 }
 
-// rest returns the line that the process left without a newline.
+// rest returns the last line of a process that ended without printing a newline.
 func (l *lines) rest() piece {
 	text := l.held
 	l.held = nil

@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// However the output arrives in chunks, the same bytes come out, and each line that may hold a
-// record comes out whole.
+// TestCut: however the output is divided into chunks, cut yields the same bytes, and yields each
+// line that may hold a record as a whole.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	text := "plain\n\n[pipeline] file-start path=a\nx\ny\n[GPU Memory] A: Allocated: 1GB\n" +
@@ -46,8 +46,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A progress bar that never ends its line is passed on in time. Its last state is held back: it may
-// become a record.
+// TestCutProgressBar: the states of a progress bar that never prints a newline are passed on in
+// time. Only its last state is held back, because it may become a record.
 func TestCutProgressBar(t *testing.T) {
 	t.Parallel()
 	bar := []byte(strings.Repeat("\r 10%|#         | 6/60", 1000))
@@ -75,7 +75,8 @@ func TestCutProgressBar(t *testing.T) {
 	}
 }
 
-// Every line that holds a record that the harness acts on is parsed.
+// TestNeedles: every kind of line on which the harness acts is recognized as one that may hold a
+// record, and is parsed.
 func TestNeedles(t *testing.T) {
 	t.Parallel()
 	var checkpoint record.Checkpoint

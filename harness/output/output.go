@@ -19,16 +19,17 @@ type Options struct {
 	Dialects *parser.Set
 	Logger   *slog.Logger
 
-	// FilePerProcess is set if each process works on one file: the file begins and ends with the
-	// process. Otherwise the pipeline's lines show where files begin and end.
+	// FilePerProcess is set if each process works on one file: the file begins and ends with its
+	// process. If it is not set, the pipeline's lines show where files begin and end.
 	FilePerProcess bool
-	// OwnFiles is set if the pipeline finds its files by itself. The stream adds each file to the
-	// batch when it begins.
+	// OwnFiles is set if the pipeline finds its files by itself. The batch is then empty at first, and
+	// the stream adds each file when the file begins.
 	OwnFiles bool
-	// SoakOver reports whether the time to soak is over, so that no further file may begin; nil if the
-	// run has no such time.
+	// SoakOver reports whether the time to soak is over, so that no further file may begin. It is nil
+	// if the run has no time limit.
 	SoakOver func(now time.Time) bool
-	// OnReading is called with the reading of each checkpoint; it may be nil.
+	// OnReading is called for each checkpoint, with its reading, its device and its rank; it may be
+	// nil.
 	OnReading func(*record.Reading, record.Lane)
 }
 
@@ -45,7 +46,8 @@ func NewStream(opts Options) *Stream {
 	return &Stream{Tracker: newTracker(opts), lines: lines{dialects: opts.Dialects}, opts: opts}
 }
 
-// NextProcess prepares for a process that gets these files.
+// NextProcess prepares the stream for the next process, which gets the files with the indices
+// given.
 func (s *Stream) NextProcess(given []int, now time.Time) {
 	s.Tail.reset()
 	s.nextProcess(given, now)
@@ -62,7 +64,8 @@ func (s *Stream) Take(chunk []byte) {
 	}
 }
 
-// Rest writes the last line of a process that ended without a newline, and adds the newline.
+// Rest writes the last line of a process that has ended. If the newline is missing at its end, Rest
+// adds it.
 func (s *Stream) Rest() {
 	rest := s.lines.rest()
 	s.before(rest.text)
@@ -82,7 +85,8 @@ func (s *Stream) pass(p piece) {
 	s.after()
 }
 
-// before parses a line of the pipeline and writes the harness's lines that belong before it.
+// before parses a line of the pipeline, and writes the harness's lines that belong before it: a
+// file-start line if the line begins a file.
 func (s *Stream) before(line []byte) {
 	file := s.active
 	s.parse(line, time.Now())
@@ -95,7 +99,8 @@ func (s *Stream) before(line []byte) {
 	s.read = false
 }
 
-// after ends the file that the line ended, once the line is written.
+// after writes the harness's file-end line if the line of the pipeline that was just written ends a
+// file.
 func (s *Stream) after() {
 	file := s.active
 	if s.applyEnds(time.Now()); s.active != file {
@@ -106,8 +111,8 @@ func (s *Stream) after() {
 var segmentsPrefix = []byte(record.SegmentsPrefix)
 
 func (s *Stream) write(text []byte) {
-	// The tail leaves out maps of segments: they do not say why a process ended, and one map would
-	// fill the whole tail.
+	// The tail leaves out lines that map the allocator's segments: they do not say why a process
+	// ended, and one of them would fill the whole tail.
 	if !bytes.HasPrefix(text, segmentsPrefix) {
 		s.Tail.add(text)
 	}

@@ -18,17 +18,17 @@ const (
 type Tail struct {
 	text     []byte
 	midLine  bool   // text begins in the middle of a line
-	file     int    // offset in text at which the current file began
-	done     int    // offset in text at which the last file ended
+	file     int    // offset in text at which the output of the current file begins
+	done     int    // offset in text of the output after the last file's end
 	dumpHead string // first lines of a stack dump, which may be longer than text
 }
 
 func (t *Tail) reset() { *t = Tail{text: t.text[:0]} }
 
-// begin notes that the output from now on belongs to a new file.
+// begin notes that a file begins: the output from now on belongs to that file.
 func (t *Tail) begin() { t.file, t.done, t.dumpHead = len(t.text), len(t.text), "" }
 
-// end notes that the output from now on belongs to no file.
+// end notes that the current file has ended: the output from now on belongs to no file.
 func (t *Tail) end() { t.done, t.dumpHead = len(t.text), "" }
 
 // dumpWords are the words that runtimes print at the head of a dump of all goroutines or threads.
@@ -60,8 +60,8 @@ func (t *Tail) add(b []byte) {
 	t.text = append(t.text, b...)
 }
 
-// from returns the kept text from an offset on. It leaves out a cut line at the beginning, unless
-// the text has no other line.
+// from returns the kept text from the offset at on. If the text begins in the middle of a line,
+// from leaves that line out, unless the text has no other line.
 func (t *Tail) from(at int) string {
 	midLine := t.midLine && at == 0
 	if n := len(t.text) - tailMax; n > at {
@@ -91,8 +91,8 @@ func splitLines(text string) (lines, records []string) {
 	return lines, records
 }
 
-// Lines returns the last lines that the process printed, indented, without checkpoints and file
-// lines. If the process printed nothing else, Lines returns these.
+// Lines returns the last lines that the process printed, indented. It leaves out checkpoints and
+// file-start and file-end lines, unless the process printed nothing else.
 func (t *Tail) Lines() string {
 	lines, records := splitLines(t.from(0))
 	if len(lines) == 0 {
@@ -105,8 +105,9 @@ func (t *Tail) Lines() string {
 }
 
 // Cause returns the line in which the process printed why it ended. It searches the output since
-// the current file began or, if between is set, since the last file ended. If no line has a known
-// form and fallback is set, Cause returns the last line; see [cause].
+// the current file began or, if between is set because the process ended between two files, the
+// output since the last file ended. If no line has a known form and fallback is set, Cause returns
+// the last line; see [cause].
 func (t *Tail) Cause(between, fallback bool) string {
 	at := t.file
 	if between {

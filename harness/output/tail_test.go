@@ -39,8 +39,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Neither a checkpoint whose beginning is lost nor a line on another file explains why a file
-// failed.
+// TestLastLine: two kinds of lines do not explain why a file failed: a checkpoint whose beginning
+// is lost, and a line about another file.
 func TestLastLine(t *testing.T) {
 	t.Parallel()
 	var c record.Checkpoint

@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A Tracker finds out from the pipeline's lines which file it works on, and writes file-start and
-// file-end lines to the log.
+// A Tracker knows which file the pipeline works on. It parses the pipeline's lines, decides which
+// file they begin or end, and writes the harness's file-start and file-end lines to the log.
 type Tracker struct {
 	opts  Options
 	log   *journal.Journal
@@ -31,9 +31,9 @@ type Tracker struct {
 	// since is when the active file began or, between files, when the wait for the next file began.
 	since time.Time
 	// stopping is true while the harness is ending the process: no further file begins. ignoreEnd is
-	// true if the harness does so because the process exceeded its time or memory limit. The tracker
-	// then ignores a file-end line that still arrives, and the file's status names the limit, such as
-	// timeout.
+	// true if the process exceeded its time or memory limit and is ended for that. The tracker then
+	// ignores a file-end line that still arrives, so that the file's status names the limit: timeout,
+	// for example.
 	stopping, ignoreEnd bool
 	ends                []record.FileEnd // file-end records in the current line
 
@@ -60,12 +60,12 @@ type work struct {
 	// inferred is true if a checkpoint began the file, and not a file-start line.
 	inferred bool
 	oom      bool // an allocation failed
-	// failures is the number of failed allocations after which the pipeline neither went on with its
-	// work nor named a fallback.
+	// failures is the number of failed allocations that still count: after them the pipeline printed
+	// no checkpoint that shows that its work went on, and named no fallback.
 	failures int
 	// fellBack is true if the pipeline named a fallback after the last failed allocation.
 	fellBack bool
-	said     record.FileEnd // the file-end line, with FilePerProcess
+	said     record.FileEnd // what the pipeline's file-end line said, with FilePerProcess
 }
 
 func newTracker(opts Options) *Tracker {
@@ -81,7 +81,7 @@ func (t *Tracker) nextProcess(given []int, now time.Time) {
 // Between reports whether the process works on no file.
 func (t *Tracker) Between() bool { return t.active == nil }
 
-// Path returns the path of the file that the process works on, "" between files.
+// Path returns the path of the file that the process works on, or "" between two files.
 func (t *Tracker) Path() string {
 	if t.active == nil {
 		return ""
@@ -93,10 +93,10 @@ func (t *Tracker) Path() string {
 // began.
 func (t *Tracker) Since() time.Time { return t.since }
 
-// Given returns the files that the process was given.
+// Given returns the indices of the files that the process was given.
 func (t *Tracker) Given() []int { return t.given }
 
-// Begun returns how many files of the process have begun.
+// Begun returns how many of the files that the process was given have begun.
 func (t *Tracker) Begun() int {
 	n := 0
 	for _, i := range t.given {
@@ -110,15 +110,16 @@ func (t *Tracker) Begun() int {
 // Stopping reports whether the process is being ended.
 func (t *Tracker) Stopping() bool { return t.stopping }
 
-// Stop notes that the process is being ended: no file begins any more.
+// Stop notes that the harness is ending the process: no file begins after that.
 func (t *Tracker) Stop() { t.stopping = true }
 
-// IgnoreEnd notes that the harness ends the process for its time or memory. A file-end line that
-// comes after that is ignored.
+// IgnoreEnd notes that the harness ends the process because it exceeded its time or memory limit.
+// The tracker then ignores file-end lines that still arrive.
 func (t *Tracker) IgnoreEnd() { t.ignoreEnd = true }
 
 // parse updates the tracker from a line that is about to be written to the log. If the line begins
-// a file, parse writes the file-start line. The files that the line ends are kept for applyEnds.
+// a file, parse writes the harness's file-start line first. It keeps the file-end records of the
+// line in t.ends; applyEnds uses them once the line is written.
 func (t *Tracker) parse(line []byte, now time.Time) {
 	t.ends = t.ends[:0]
 	if record.NeedsQuote(line) { // parse the line as readers of the log will
@@ -156,8 +157,8 @@ func (t *Tracker) parse(line []byte, now time.Time) {
 	}
 }
 
-// allocationFailed counts a failed allocation. It does not count a line that names a fallback, nor
-// a line that repeats the last failure.
+// allocationFailed adds the failed allocation o to w.failures. It does not count a line that names
+// a fallback, nor a line that repeats a failure that was already counted.
 func (w *work) allocationFailed(o *record.OutOfMemory) {
 	w.oom = true
 	switch {
@@ -169,8 +170,8 @@ func (w *work) allocationFailed(o *record.OutOfMemory) {
 	}
 }
 
-// fallback notes an event in which the pipeline names a fallback. The last failed allocation no
-// longer counts then.
+// fallback notes that the pipeline names a fallback. The last failed allocation no longer counts
+// then, because the pipeline has recovered from it.
 func (w *work) fallback(e *record.Event) {
 	if !e.NamesFailure && !w.fellBack && w.failures > 0 {
 		w.failures--
@@ -178,13 +179,14 @@ func (w *work) fallback(e *record.Event) {
 	}
 }
 
-// isCleanup reports whether a checkpoint belongs to a cleanup or to a stage that failed. After a
-// failed allocation, only another kind of checkpoint shows that the work went on.
+// isCleanup reports whether a checkpoint belongs to a cleanup or to a stage that failed. Such a
+// checkpoint does not show that the work went on after a failed allocation: a program also cleans
+// up when it gives up.
 func isCleanup(c *record.Checkpoint) bool {
 	return !c.Sampled && (c.InCleanup() || strings.HasSuffix(c.Name, "(failed)"))
 }
 
-// soakOver reports whether no further file may begin.
+// soakOver reports whether the time to soak is over, so that no further file may begin.
 func (t *Tracker) soakOver(now time.Time) bool {
 	return t.opts.SoakOver != nil && t.opts.SoakOver(now)
 }

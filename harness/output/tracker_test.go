@@ -15,7 +15,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A tracked is a stream whose output comes from a test.
+// A tracked is a stream to which a test passes the output of a process.
 type tracked struct {
 	stream *Stream
 	batch  *queue.Batch
@@ -35,7 +35,8 @@ func newTracked(t testing.TB, files []queue.Input, opts Options) *tracked {
 	return p
 }
 
-// finish returns the log after the process has printed a text and ended.
+// finish passes text to the stream as the output of a process, lets the process end as end says,
+// and returns the log.
 func (p *tracked) finish(t testing.TB, text string, end supervise.End) []byte {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -341,8 +342,8 @@ func TestFilesOfAPipeline(t *testing.T) {
 	}
 }
 
-// If a process works on one file, its exit code and its file-end line both count, and the worse of
-// them wins.
+// If each process works on one file, the exit code of the process and the pipeline's file-end line
+// may disagree. The worse status wins.
 func TestEndOfAProcessAFile(t *testing.T) {
 	t.Parallel()
 	const said = "[pipeline] file-end path=x status="
@@ -390,8 +391,8 @@ func TestEndOfAProcessAFile(t *testing.T) {
 	}
 }
 
-// A file without a file-end line ran out of memory if neither work nor a fallback followed its last
-// failed allocation.
+// A file for which the pipeline printed no file-end line ran out of memory if an allocation failed
+// and neither a checkpoint nor a fallback followed.
 func TestUnsaidEndAfterAFailure(t *testing.T) {
 	t.Parallel()
 	const (
@@ -420,7 +421,7 @@ func TestUnsaidEndAfterAFailure(t *testing.T) {
 	}
 }
 
-// A file's length comes from the batch, or else from the pipeline.
+// The audio length of a file comes from the batch or, if the batch has none, from the pipeline.
 func TestAudioSeconds(t *testing.T) {
 	t.Parallel()
 	p := newTracked(t, []queue.Input{{Path: "x", AudioSeconds: 12.5}, {Path: "y"}}, Options{})

@@ -6,10 +6,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// None is returned instead of an index if there is no such file in the batch.
+// None is the index that functions return if the batch has no such file.
 const None = -1
 
-// An Input is one file of the batch.
+// An Input is one file of the batch, as the user named it.
 type Input struct {
 	Path         string  // as the command gets it
 	AudioSeconds float64 // length of the audio; 0 if unknown
@@ -24,11 +24,11 @@ type Batch struct {
 	counts map[record.Status]int
 	// failures is how often each file has ended with a status other than ok, by index.
 	failures map[int]int
-	// lost holds the files that had begun and whose results were lost when the harness was killed.
-	// They count as not begun.
+	// lost holds the indices of the files that had begun and whose results were lost when the harness
+	// was killed. They count as not begun, because they must be done again.
 	lost map[int]bool
 
-	audio, doneAudio float64 // seconds: of all files, of the ended files
+	audio, doneAudio float64 // seconds of audio: of all files, of the ended files
 	audioKnown       bool    // the length of every file is known
 
 	names names
@@ -66,7 +66,7 @@ func (b *Batch) Add(f Input) int {
 // Len returns the number of files.
 func (b *Batch) Len() int { return len(b.files) }
 
-// File returns a file by its index.
+// File returns the file with the index i.
 func (b *Batch) File(i int) Input { return b.files[i] }
 
 // Left returns the number of files that have not begun.
@@ -75,10 +75,10 @@ func (b *Batch) Left() int { return b.left }
 // Counts returns the number of files that have ended, by status.
 func (b *Batch) Counts() map[record.Status]int { return b.counts }
 
-// HasBegun reports whether a file has begun.
+// HasBegun reports whether the file with the index i has begun.
 func (b *Batch) HasBegun(i int) bool { return b.begun[i] }
 
-// Begin records that a file begins.
+// Begin records that the file with the index i begins.
 func (b *Batch) Begin(i int) {
 	if !b.begun[i] {
 		b.begun[i] = true
@@ -87,17 +87,18 @@ func (b *Batch) Begin(i int) {
 	}
 }
 
-// Unbegin makes a file wait again, as if it had not begun.
+// Unbegin records that the file with the index i has not begun, so that it waits again.
 func (b *Batch) Unbegin(i int) {
 	b.begun[i] = false
 	b.left++
 }
 
-// Lost reports whether the result of a file was lost. Such a file counts as not begun.
+// Lost reports whether the result of the file with the index i was lost. Such a file counts as not
+// begun.
 func (b *Batch) Lost(i int) bool { return b.lost[i] }
 
-// Lose records that the result of a file was lost. The file counts as not begun from then on. Lose
-// does nothing for a file that has not begun.
+// Lose records that the result of the file with the index i was lost. From then on the file counts
+// as not begun. Lose does nothing for a file that has not begun.
 func (b *Batch) Lose(i int) {
 	if b.begun[i] {
 		b.Unbegin(i)
@@ -105,8 +106,8 @@ func (b *Batch) Lose(i int) {
 	}
 }
 
-// End records the status with which a file ended. If a file is tried again, its new status replaces
-// the old one.
+// End records that the file with the index i ended with the status s. If a file is tried again, its
+// new status replaces the old one.
 func (b *Batch) End(i int, s record.Status) {
 	if old := b.status[i]; old != record.StatusUnknown {
 		b.counts[old]--
@@ -147,9 +148,9 @@ func (b *Batch) Waiting(n int) []int {
 	return indices
 }
 
-// Next returns the first file, in batch order, that the process was given and has not begun. It
-// returns None and false if the process has begun all its files. The parameter given holds the
-// indices of the process's files in ascending order.
+// Next returns the index of the first file, in batch order, that the process was given and has not
+// begun. The parameter given holds the indices of the process's files in ascending order. If the
+// process has begun all its files, Next returns None and false.
 func (b *Batch) Next(given []int) (int, bool) {
 	for _, i := range given {
 		if !b.begun[i] {
@@ -159,8 +160,8 @@ func (b *Batch) Next(given []int) (int, bool) {
 	return None, false
 }
 
-// retry makes each failed file wait again unless it has already failed more than n times, and
-// returns the number of these files.
+// retry makes each failed file wait again, except the files that have failed more than n times
+// already. It returns the number of files that now wait again.
 func (b *Batch) retry(n int) int {
 	count := 0
 	for i, times := range b.failures {

@@ -55,15 +55,15 @@ func (b *Batch) Named(name string) []int {
 }
 
 // Matched reports whether any name that the pipeline printed so far was a file of the batch. If
-// not, the pipeline uses names of its own for the files.
+// none was, the pipeline uses names of its own for the files.
 func (b *Batch) Matched() bool { return b.names.matched }
 
-// Find returns the file that begins when a pipeline prints a name. Several files can have that
-// name: a path may occur several times in the batch. Find chooses in this order: the first such
-// file that the process was given and has not begun; the first that the process was given and that
-// failed, because the process may retry it; the last that the process was given. Only if the
-// process was given no file of that name, Find looks at the other files of the batch: the first
-// that has not begun, then the first that failed, then the last.
+// Find returns the index of the file that begins when a pipeline prints this name, and whether
+// there is one. Several files can have the name, because a path may occur several times in the
+// batch. Of the files that the process was given, Find chooses the first that has not begun. If all
+// have begun, it chooses the first that failed, because the process may retry it, or else the last.
+// If the process was given no file of that name, Find chooses among the other files of the batch in
+// the same order.
 func (b *Batch) Find(name string, given []int) (int, bool) {
 	files := b.Named(name)
 	if len(files) == 0 {

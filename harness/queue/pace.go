@@ -2,16 +2,17 @@ package queue
 
 import "time"
 
-// A Pace holds the numbers from which the time left is estimated.
+// A Pace holds the numbers from which [Pace.Remaining] estimates the time until the run is done.
 type Pace struct {
 	Done, Left           int           // files
 	DoneAudio, LeftAudio float64       // seconds of audio
 	AudioKnown           bool          // the length of every file is known
 	Spent                time.Duration // from the start of the run to the last end of a file
-	Since                time.Duration // the last file ended
+	Since                time.Duration // since the last end of a file
 }
 
-// Pace returns the numbers of the batch. The parameter lastEnd is when the last file ended.
+// Pace returns the pace of the batch at the time now. The parameter started is when the run began,
+// and lastEnd is when a file ended last.
 func (b *Batch) Pace(started, lastEnd, now time.Time) Pace {
 	done := b.Ended()
 	return Pace{
@@ -22,8 +23,9 @@ func (b *Batch) Pace(started, lastEnd, now time.Time) Pace {
 }
 
 // Remaining estimates how long the remaining files will take. It assumes that a second of audio
-// takes as long as in the finished files or, if the length of a file is unknown, that a file takes
-// as long. It returns false while no file is done.
+// takes as long as in the files that have ended. If the length of any file is unknown, it assumes
+// that each file takes as long as the mean of those that have ended. It returns false while no file
+// has ended.
 func (p Pace) Remaining() (time.Duration, bool) {
 	if p.Left == 0 {
 		return 0, true

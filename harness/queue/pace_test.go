@@ -22,7 +22,7 @@ func TestTimeLeft(t *testing.T) {
 			Since: 30 * time.Second,
 		}, 90 * time.Second, true},
 		{"overdue", Pace{Done: 20, Left: 1, Spent: time.Minute, Since: time.Hour}, 0, true},
-		// 10 s of audio took 5 s, 100 s are left.
+		// 10 s of audio took 5 s, and 100 s of audio are left, so 50 s remain.
 		{"by length", Pace{
 			Done: 1, Left: 1, DoneAudio: 10, LeftAudio: 100, AudioKnown: true,
 			Spent: 5 * time.Second,

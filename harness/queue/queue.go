@@ -16,13 +16,13 @@ type Queue struct {
 	waiting []int
 	lost    map[int]bool
 	// working holds the workers that still take files. Of these workers, busy holds those that have
-	// files, and pausing those that wait for their back-off.
+	// files, and pausing holds those that wait after a crash before they start their next process.
 	working, busy, pausing map[*Feeder]bool
 	changed                chan struct{} // closed when a worker returned files or left
 }
 
-// New returns a queue of these files. The parameter more returns the next files, as [Options].More
-// does.
+// New returns a queue of these files. The function more returns further files when the queue runs
+// out, as [Options].More does.
 func New(files []Input, more func() []Input) *Queue {
 	return &Queue{
 		files: slices.Clone(files), more: more, lost: map[int]bool{},
@@ -38,14 +38,14 @@ func (q *Queue) Len() int {
 	return len(q.files)
 }
 
-// from returns the files with index i and higher.
+// from returns the files of the batch from index i on.
 func (q *Queue) from(i int) []Input {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.files[i:])
 }
 
-// grow adds the next files of the batch to the queue and reports whether there were any.
+// grow adds further files of the batch to the queue, and reports whether there were any.
 func (q *Queue) grow() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,9 +64,10 @@ func (q *Queue) extend() bool {
 	return len(files) > 0
 }
 
-// Divide decides after a resume which files belong to which worker. A file that a worker has begun
-// is done or stays lost: a file with a lost result goes to the worker that had begun it. The queue
-// keeps the files that no worker has begun. Divide is called once, before any worker takes files.
+// Divide decides after a resume which files belong to which worker. A file that a worker has done
+// is not given out again. A file whose result was lost goes to the worker that had begun it. The
+// queue keeps the files that no worker has begun. Divide is called once, before any worker takes
+// files.
 func (q *Queue) Divide(workers []*Feeder) {
 	for _, f := range workers {
 		f.learn()
@@ -94,11 +95,11 @@ func (q *Queue) Divide(workers []*Feeder) {
 	}
 }
 
-// take gives a worker up to n files for its next process or, if n is 0, its part of all waiting
-// files. If k workers have no files, the part is every k-th waiting file, so that in a batch sorted
-// by length no worker gets all the long files. If no file waits, take returns no files and the
-// channel later, which is closed when a worker has returned files or left. If no other worker has
-// files to return, later is nil.
+// take removes files for the next process of a worker from the queue and returns them. It returns
+// up to n files or, if n is 0, the worker's part of all waiting files: every k-th of them, if k
+// workers wait for files. Thus no worker gets all the long files of a batch that is sorted by
+// length. If no file waits, take returns no files and the channel later, which is closed when a
+// worker has returned files or left. If no other worker has files that it may return, later is nil.
 func (q *Queue) take(f *Feeder, n int) (files []int, later <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -144,14 +145,15 @@ func (q *Queue) take(f *Feeder, n int) (files []int, later <-chan struct{}) {
 	return files, nil
 }
 
-// hold marks a worker as one that has files.
+// hold notes that a worker has files.
 func (q *Queue) hold(f *Feeder) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.busy[f] = true
 }
 
-// giveBack returns a worker's unstarted files to the queue.
+// giveBack puts the files that a worker's process did not begin back into the queue. Set pausing if
+// the worker waits after a crash before it starts its next process.
 func (q *Queue) giveBack(f *Feeder, files []int, pausing bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -162,8 +164,8 @@ func (q *Queue) giveBack(f *Feeder, files []int, pausing bool) {
 	q.notify()
 }
 
-// leave returns the files of a worker that takes no more files. The parameter lost marks the files
-// whose results were lost.
+// leave puts the files of a worker that takes no more files back into the queue. The parameter lost
+// marks the files whose results were lost.
 func (q *Queue) leave(f *Feeder, files []int, lost map[int]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -191,7 +193,7 @@ func (q *Queue) notify() {
 	q.changed = make(chan struct{})
 }
 
-// first returns the first file that waits, or None.
+// first returns the index of the first file that waits in the queue, or None.
 func (q *Queue) first() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,13 +14,14 @@ type Overuse struct {
 	// Text is the message for the log: "22.1 GiB of 24.0 GiB of device 0 were in use, more than the
 	// 90% that the run allows".
 	Text string
-	// Severe is true if the memory in use is over the limit by more than half of the memory beyond the
-	// limit. Example: 24 GiB, limit 20 GiB; more than 22 GiB in use is severe. A process that was
-	// asked to end and still causes severe overuse is killed before its grace is over.
+	// Severe is true if the memory in use exceeds the limit by more than half of the memory that lies
+	// beyond the limit. Example: of 24 GiB the limit allows 20 GiB, so more than 22 GiB in use is
+	// severe. If a process was asked to end and the overuse is severe, the process gets no more time:
+	// it is killed.
 	Severe bool
 }
 
-// Worse returns the worse of two overuses.
+// Worse returns the worse of the overuses o and other: a severe one, if one of them is severe.
 func (o Overuse) Worse(other Overuse) Overuse {
 	if o.Text == "" || other.Severe && !o.Severe {
 		return other
@@ -31,8 +32,8 @@ func (o Overuse) Worse(other Overuse) Overuse {
 // A Guard compares the memory in use with the limit of a run.
 type Guard struct {
 	Limit Limit
-	// Machine is the size of the machine's memory in bytes. The limit applies to it if the run has no
-	// device; otherwise Machine is 0.
+	// Machine is the size of the machine's memory in bytes. The limit applies to that memory if the
+	// run has no device. If the run has a device, Machine is 0.
 	Machine int64
 	// HasDevice is true if the run has a device to sample.
 	HasDevice bool
@@ -56,10 +57,10 @@ func NewGuard(limit Limit, hasDevice bool, gpu *int, logger *slog.Logger) Guard 
 	return g
 }
 
-// Samples returns the worst overuse in the samples of one moment. For each device that the pipeline
-// uses, it compares all memory in use on the device with the limit, including the memory of other
-// programs, because an allocation fails when the whole device is full. In a run without a device,
-// it compares the pipeline's resident memory with the limit.
+// Samples returns the worst overuse in samples that were taken at the same time. For each device
+// that the pipeline uses, it compares all memory in use on the device with the limit. The memory of
+// other programs counts too, because an allocation fails when the whole device is full. In a run
+// without a device, it compares the pipeline's resident memory with the limit.
 func (g Guard) Samples(samples []record.Sample) (worst Overuse) {
 	for i := range samples {
 		s := &samples[i]
@@ -79,8 +80,8 @@ func (g Guard) Samples(samples []record.Sample) (worst Overuse) {
 	return worst
 }
 
-// Reading returns the overuse that a checkpoint of the pipeline shows. The pipeline may see a
-// device that the harness cannot sample.
+// Reading returns the overuse that the reading r of a checkpoint shows. The harness looks at
+// checkpoints too because the pipeline may use a device that the harness cannot sample.
 func (g Guard) Reading(r *record.Reading, lane record.Lane) Overuse {
 	used := max(r.Bytes(record.Allocated), r.Bytes(record.Reserved), r.Bytes(record.Used))
 	return g.Limit.overuse(used, r.Bytes(record.Total), g.device(lane),
@@ -95,8 +96,9 @@ func (g Guard) device(lane record.Lane) string {
 	return fmt.Sprintf("device %d", lane.Device)
 }
 
-// overuse compares used with the limit. The parameter total is the size of the device, 0 if
-// unknown; a percentage is then no limit.
+// overuse returns the overuse if used bytes exceed the limit, else the zero value. The parameter
+// total is the size of the device in bytes, or 0 if it is unknown; a percentage is then no limit.
+// The parameters subject and whose name the device and the user of the memory in the message.
 func (l Limit) overuse(used, total int64, subject, whose string) Overuse {
 	limit := l.Of(total)
 	if limit <= 0 || used <= limit {

@@ -44,8 +44,8 @@ func TestOveruse(t *testing.T) {
 	}
 }
 
-// TestOveruseOfASample: if the pipeline uses a device, all memory in use on it counts. The
-// machine's memory counts only without a device.
+// TestOveruseOfASample: if the pipeline uses a device, all memory in use on that device counts. The
+// machine's memory counts only in a run without a device.
 func TestOveruseOfASample(t *testing.T) {
 	t.Parallel()
 	sample := func(source string, used, whole int64) record.Sample {

@@ -12,15 +12,15 @@ import (
 // A Sampler samples the memory of processes.
 type Sampler struct {
 	Every time.Duration // between two samples
-	// Device asks the driver how much memory these processes use on each device, as [meter.View.Use]
-	// does; nil if there is no device.
+	// Device returns how much memory the processes with these PIDs use on each device, as
+	// [meter.View.Use] does; nil if there is no device.
 	Device func(pids []int) ([]meter.Use, error)
-	// Head returns the header of a log line with the time now.
+	// Head returns the header of a log line that is written at the time now.
 	Head   func(now time.Time) record.Header
 	Logger *slog.Logger
 }
 
-// Watch samples a process until stop is closed, and sends the samples of each moment to the channel
+// Watch samples a process until stop is closed. It sends the samples of each moment to the channel
 // that it returns. It samples in a goroutine of its own, so that a driver that answers late does
 // not delay the caller.
 func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []record.Sample {

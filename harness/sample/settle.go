@@ -23,9 +23,10 @@ const (
 // errNoAnswer is wrapped in the error of [Settle] if the driver did not answer in time.
 var errNoAnswer = errors.New("the driver did not answer")
 
-// Settle waits until the memory in use on the devices stops changing. It waits for at least a
-// second and at most limit. It returns the memory in use then, with one record per device for the
-// log. If the memory in use was still changing at the limit, Settled is false in these records.
+// Settle waits until the memory in use on the devices stops changing, for a second at least and the
+// duration limit at most. The function read returns the memory in use now. Settle returns one
+// record per device for the log, with the memory in use at the end of the wait. If that memory was
+// still changing at the limit, Settled is false in the records.
 func Settle(
 	ctx context.Context, read func() ([]meter.Occupancy, error), limit time.Duration,
 ) ([]record.Idle, error) {
@@ -78,7 +79,8 @@ func Settle(
 
 func sameUse(a, b meter.Occupancy) bool { return a.GPU == b.GPU && a.Used == b.Used }
 
-// idleRecords returns a record for each device, with the processes that hold memory on it.
+// idleRecords returns a record for each device, with the memory in use and the processes that hold
+// it.
 func idleRecords(all []meter.Occupancy, settled bool) ([]record.Idle, error) {
 	orphans, err := supervise.FindOrphans("")
 	if err != nil {
@@ -109,7 +111,8 @@ func idleRecords(all []meter.Occupancy, settled bool) ([]record.Idle, error) {
 	return out, nil
 }
 
-// TooFull returns an error for each device on which more than most is in use.
+// TooFull returns an error for each device on which more memory is in use than the limit most
+// allows.
 func TooFull(found []record.Idle, most Limit) []error {
 	var errs []error
 	for i := range found {

@@ -12,7 +12,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// usage returns a device whose use changes with each reading, up to the last value.
+// usage returns a function that reads one device, as Settle needs it. Its readings are the values
+// of used, one after the other; the last value stays.
 func usage(used ...int64) func() ([]meter.Occupancy, error) {
 	reads := 0
 	return func() ([]meter.Occupancy, error) {
@@ -59,7 +60,7 @@ func TestSettle(t *testing.T) {
 				if err != nil || len(got) != 1 {
 					t.Fatal(got, err)
 				}
-				// At the limit itself there may be a reading or not.
+				// Whether a last reading is taken exactly at the time limit depends on chance.
 				used := got[0].Bytes(record.Used)
 				if used != test.want && (test.settled || used != test.want-1) ||
 					got[0].Settled != test.settled || got[0].GPU != 3 {
