@@ -2,7 +2,7 @@ package harness
 
 import "time"
 
-// An alarm is a timer that fires when the time limit has passed since start.
+// An alarm is a timer that fires when a time limit has passed since a start that can be moved.
 type alarm struct {
 	rings <-chan time.Time // nil if there is no limit
 	timer *time.Timer

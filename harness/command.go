@@ -14,8 +14,8 @@ import (
 // The environment variables that the harness sets for every process of the pipeline, in addition to
 // [supervise.EnvRun] and [supervise.EnvHarness].
 const (
-	// EnvFirst holds the number of the process's first file, counted from 1 over the whole batch. The
-	// process can use it to number its files as the log does.
+	// EnvFirst holds the number of the process's first file. The harness numbers the files of the
+	// whole batch from 1. With EnvFirst the process can number its files as the log does.
 	EnvFirst = "VRAMSOAK_FIRST"
 	// EnvGPU holds the driver's number of the GPU that a worker's processes use. The processes see
 	// only that GPU, as device 0.
@@ -25,8 +25,8 @@ const (
 	envUnbuffered = "PYTHONUNBUFFERED=1"
 )
 
-// command returns the command line, standard input and environment of a process that gets the files
-// with these indices.
+// command returns the arguments, the standard input and the environment of a process that gets the
+// files with the indices given. With FeedList it also writes the list of the files.
 func (r *run) command(given []int) (supervise.Command, error) {
 	c := supervise.Command{Argv: r.cfg.Command}
 	switch r.cfg.Feed {
@@ -65,7 +65,8 @@ func (r *run) list(files []int) string {
 	return b.String()
 }
 
-// replace replaces the mark in a command's arguments by a value.
+// replace returns a copy of a command's arguments in which the mark, such as {}, is replaced by a
+// value.
 func replace(argv []string, mark, value string) []string {
 	out := make([]string, len(argv))
 	for i, arg := range argv {
@@ -75,9 +76,9 @@ func replace(argv []string, mark, value string) []string {
 }
 
 // gpuEnv returns the environment variables that hide all GPUs except the worker's from the process.
-// PCI_BUS_ID makes CUDA number GPUs as the driver does (CUDA C++ Programming Guide, "CUDA
-// Environment Variables"). HIP reads CUDA's variable if HIP's own variable is not set (HIP
-// documentation, "Environment variables").
+// It returns none for a run without workers. PCI_BUS_ID makes CUDA number GPUs as the driver does
+// (CUDA C++ Programming Guide, "CUDA Environment Variables"). HIP reads CUDA's variable if HIP's
+// own variable is not set (HIP documentation, "Environment variables").
 func (c Config) gpuEnv() []string {
 	if c.gpu == nil {
 		return nil

@@ -8,16 +8,16 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A decision says whether the run ends after a process has ended, and why. If reason is "", the run
-// goes on.
+// A decision says whether the run ends now that a process has ended, and why. If reason is "", the
+// run goes on with the next process.
 type decision struct {
 	reason string
 	what   string // what happened
-	tail   string // the last lines of the process; "" if they do not explain it
-	cause  string // the reason that the process printed
+	tail   string // the last lines that the process printed; "" if they do not explain what happened
+	cause  string // the line in which the process printed why it ended
 }
 
-// diagnostic returns what happened, with the last lines of the process.
+// diagnostic returns what happened, followed by the last lines that the process printed.
 func (d decision) diagnostic() string {
 	if d.tail == "" {
 		return d.what
@@ -25,7 +25,8 @@ func (d decision) diagnostic() string {
 	return d.what + "; its last lines:\n" + d.tail
 }
 
-// inOneLine returns what happened in one line, with the cause instead of the last lines.
+// inOneLine returns what happened in one line. The printed cause follows in parentheses, in place
+// of the process's last lines.
 func (d decision) inOneLine() string {
 	line, _, _ := strings.Cut(d.what, "\n")
 	if line != "" && d.cause != "" {
@@ -42,14 +43,15 @@ func (r *run) stopped(end supervise.End, what string) decision {
 	}
 }
 
-// progress says what a process did to its files.
+// progress says what happened to the files of a process that has ended.
 type progress struct {
-	between bool // it ended when it worked on no file
-	began   bool // files began
-	ok      bool // files ended well
+	between bool // the process ended when it worked on no file
+	began   bool // at least one file began
+	ok      bool // at least one file ended with status ok
 }
 
-// decide returns whether the run goes on after the end of a process.
+// decide returns the decision whether the run goes on, after a process ended as end says. The
+// parameter did says what happened to the files of the process.
 func (r *run) decide(end supervise.End, did progress) decision {
 	switch {
 	case end.Stuck:
@@ -68,7 +70,9 @@ func (r *run) decide(end supervise.End, did progress) decision {
 	return r.decideManyFiles(end, did)
 }
 
-// decideFilePerProcess is decide with FeedProcess: the process had one file.
+// decideFilePerProcess returns the decision of [run.decide] in a run with FeedProcess, in which
+// each process works on one file. A process that failed counts as a crash, unless no file waits
+// after it.
 func (r *run) decideFilePerProcess(end supervise.End, did progress) decision {
 	switch {
 	case !end.Timeout && !end.Failed() || r.feeder.Empty():
@@ -79,8 +83,8 @@ func (r *run) decideFilePerProcess(end supervise.End, did progress) decision {
 	return r.restart(end, did.ok)
 }
 
-// decideOwnFiles is decide with FeedNone: the process found its files by itself. The run has no
-// other process.
+// decideOwnFiles returns the decision of [run.decide] in a run with FeedNone, whose only process
+// finds its files by itself. The run always ends.
 func (r *run) decideOwnFiles(end supervise.End) decision {
 	switch {
 	case end.Timeout:
@@ -92,7 +96,8 @@ func (r *run) decideOwnFiles(end supervise.End) decision {
 	return decision{reason: ReasonDone}
 }
 
-// decideManyFiles is decide with FeedList and FeedStdin: the process had many files of the batch.
+// decideManyFiles returns the decision of [run.decide] in a run with FeedList or FeedStdin, in
+// which a process gets many files of the batch.
 func (r *run) decideManyFiles(end supervise.End, did progress) decision {
 	failed := end.Timeout || end.Failed()
 	_, unfinished := r.batch.Next(r.out.Given())
@@ -109,8 +114,8 @@ func (r *run) decideManyFiles(end supervise.End, did progress) decision {
 			"have it read its files from %s and print a line %q for each",
 			r.source(), fileStartLine))
 	case !failed && !r.out.NamesFiles && !r.out.EndsFiles:
-		// The process may have skipped a file, and its checkpoints do not show which. A new process for
-		// the remaining files would then get the wrong ones.
+		// The process may have skipped a file, and its checkpoints do not show which file. The harness
+		// would then give a new process the wrong files.
 		return r.stopped(end, fmt.Sprintf("exited with code 0, but its checkpoints show "+
 			"%d of %d files, and not which; have it print a line %q for each",
 			r.out.Begun(), len(r.out.Given()), fileStartLine))
@@ -140,7 +145,7 @@ func (r *run) decideManyFiles(end supervise.End, did progress) decision {
 
 const fileStartLine = record.ProtocolPrefix + " file-start path=..."
 
-// source returns where a process finds its files, for messages.
+// source returns, for a message, where a process finds the names of its files.
 func (r *run) source() string {
 	if r.cfg.Feed == FeedStdin {
 		return "standard input"

@@ -9,7 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// soak checks the devices, works on the batch, and measures the devices again.
+// soak runs the whole soak: it measures the memory in use on the devices, works on the batch, and
+// measures the devices again. It returns the decision that ended the run.
 func (r *run) soak(ctx context.Context) (decision, error) {
 	if err := r.checkDevices(ctx); err != nil {
 		return decision{reason: ReasonStopped, what: err.Error()}, err
@@ -17,7 +18,8 @@ func (r *run) soak(ctx context.Context) (decision, error) {
 	return r.work(ctx)
 }
 
-// work processes the batch. Then it logs how much memory is in use on the devices.
+// work processes the batch. Then, unless the run was interrupted, it logs how much memory is in use
+// on the devices.
 func (r *run) work(ctx context.Context) (decision, error) {
 	d, err := r.processAll(ctx)
 	if err == nil && d.reason != ReasonInterrupted && r.looksAtDevices() {
@@ -32,8 +34,8 @@ func (r *run) work(ctx context.Context) (decision, error) {
 // its last.
 func (r *run) looksAtDevices() bool { return r.cfg.Occupied != nil && r.cfg.SettleLimit > 0 }
 
-// checkDevices logs what is in use on the devices before the first process. It returns an error if
-// more than Config.MaxIdleUsed is in use on a device.
+// checkDevices logs how much memory is in use on the devices before the first process starts. It
+// returns an error if more than Config.MaxIdleUsed is in use on a device.
 func (r *run) checkDevices(ctx context.Context) error {
 	if !r.looksAtDevices() {
 		return nil
@@ -53,8 +55,9 @@ func (r *run) checkDevices(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until the memory in use on the devices stops changing, and writes an idle line for
-// each device and a line for each process that holds its memory. See [sample.Settle].
+// settle waits until the memory in use on the devices stops changing. It then writes an idle line
+// to the log for each device, and a line for each process that holds memory of the device. See
+// [sample.Settle].
 func (r *run) settle(ctx context.Context, phase record.Phase) ([]record.Idle, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -12,8 +12,8 @@ const (
 	// RescuedSuffix is appended to the name of a run folder to name its rescue folder. The harness
 	// saves the log in the rescue folder if somebody removes the log during the run.
 	RescuedSuffix = ".rescued"
-	// listName is the name of the file with the paths that a process gets (FeedList). The harness
-	// overwrites the list for each process.
+	// listName is the name of the file that holds the paths of a process's files (FeedList). The
+	// harness overwrites it for each process.
 	listName = "files.txt"
 )
 

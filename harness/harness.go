@@ -15,15 +15,15 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The reasons why a run ended, as the run-end line of the log names them.
+// These are the reasons why a run ended, as the run-end line of the log names them.
 const (
 	ReasonDone        = "done"
 	ReasonInterrupted = record.Interrupted
 	ReasonStopped     = "stopped"
 )
 
-// ErrNotStarted is wrapped in the error of [Run] if the command could not be started. If
-// Outcome.Processes is 0 too, no process of the run was ever started.
+// ErrNotStarted is wrapped in the error of [Run] if the harness could not start the command. If
+// Outcome.Processes is 0 too, the harness could not start even the first process of the run.
 var ErrNotStarted = errors.New("starting the command")
 
 // An Outcome describes how a run ended. The log holds the same facts, except for Diagnostic.
@@ -33,12 +33,14 @@ type Outcome struct {
 	Processes int                   // processes that were started
 	Duration  time.Duration
 	Reason    string // ReasonDone, ReasonInterrupted or ReasonStopped
-	// Ended is true if Config.Resume was set and the run was already done. No process was started.
+	// Ended is true if Config.Resume was set and the run was already done. The harness then starts no
+	// process.
 	Ended bool
-	// Rescued is the folder to which the harness saved the log after somebody removed the log from the
-	// run folder. Rescued is "" if nobody removed the log.
+	// Rescued is the folder to which the harness saved the log because somebody removed it from the
+	// run folder during the run. Rescued is "" if nobody removed the log.
 	Rescued string
-	// Diagnostic says why a run stopped, with the last lines that the pipeline printed.
+	// Diagnostic says why a run stopped before its files were done, with the last lines that the
+	// pipeline printed.
 	Diagnostic string
 }
 
@@ -57,15 +59,16 @@ type run struct {
 	// kill is Config.Kill; nil after the first receive.
 	kill <-chan struct{}
 
-	// started is when the run began. In a resumed run, started is later by the time during which no
-	// harness was running, so that time.Since(started) is the time spent in the run.
+	// started is when the run began. In a resumed run, started is moved forward by the time during
+	// which no harness was running. time.Since(started) is therefore the time that the harness spent
+	// on the run.
 	started   time.Time
 	processes int
 	restarts  restarts
-	overuse   sample.Overuse // found in the latest checkpoint or samples
+	overuse   sample.Overuse // found in a checkpoint or in samples, and not yet acted on
 	// stuck holds the PIDs of processes that still ran after SIGKILL.
 	stuck map[int]bool
-	// rescue is where the log is saved if it is removed.
+	// rescue is the folder to which the log is saved if somebody removes it from the run folder.
 	rescue *journal.RescueFolder
 	// interrupted is true once the context has ended or Config.Kill was received.
 	interrupted bool
@@ -100,8 +103,8 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	return r.finish(d, ended, err)
 }
 
-// newRun opens the log and returns a run with this id. The parameter files is the queue that the
-// workers share, or nil for a run without workers.
+// newRun opens and locks the log, and returns a run with this id. The parameter files is the queue
+// from which several workers take their files, or nil for a run without workers.
 func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 	log, err := journal.Open(cfg.logPath(), cfg.wall)
 	if err != nil {
@@ -137,14 +140,14 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 	return r, nil
 }
 
-// discard closes a run that did not begin.
+// discard closes the log of a run that did not begin.
 func (r *run) discard() {
 	_ = r.log.Close()
 	r.reporter.close()
 }
 
-// finish writes the run-end line, closes the log and returns the outcome. If ended is set, the log
-// has a run-end line already and gets no other.
+// finish writes the run-end line, closes the log and returns the outcome. If ended is set, a
+// resumed run was already done: the log has its run-end line, and finish writes no other.
 func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 	now := time.Now()
 	if moved := r.log.Check(); err == nil {
@@ -184,7 +187,8 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 	}, err
 }
 
-// subfolder returns the name of a worker's folder, "" for a run without workers.
+// subfolder returns the name of the worker's folder in the run folder, or "" for a run without
+// workers.
 func (r *run) subfolder() string {
 	if r.cfg.gpu == nil {
 		return ""

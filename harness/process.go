@@ -9,9 +9,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// processAll starts one process after the other until all files are done, including the files of
-// [Config].More and the failed files that are retried ([Config].RetryFailed). With FeedNone it
-// starts one process.
+// processAll starts one process after the other until all files are done. To all files belong the
+// files that [Config].More returns and the failed files that are retried ([Config].RetryFailed).
+// With FeedNone it starts one process.
 func (r *run) processAll(ctx context.Context) (decision, error) {
 	for {
 		var files []int
@@ -45,8 +45,9 @@ func (r *run) isInterrupted(ctx context.Context) bool {
 	return r.interrupted
 }
 
-// nextFiles returns the files of the next process, or no files if the run is done or interrupted.
-// If the queue of a worker is empty, nextFiles waits until other workers return files or finish.
+// nextFiles returns the indices of the files of the next process, or none if the run is done or
+// interrupted. If the queue of a worker is empty, nextFiles waits until other workers return files
+// or finish.
 func (r *run) nextFiles(ctx context.Context) []int {
 	for {
 		now := time.Now()
@@ -75,7 +76,8 @@ func (r *run) nextFiles(ctx context.Context) []int {
 	}
 }
 
-// processOne starts a process, waits for its end, logs it, and decides whether the run goes on.
+// processOne starts a process, waits for its end, and logs how it ended. It returns the decision
+// whether the run goes on.
 func (r *run) processOne(ctx context.Context, files []int) (decision, error) {
 	if err := r.log.Check(); err != nil {
 		return decision{}, err
@@ -125,8 +127,8 @@ func (r *run) processOne(ctx context.Context, files []int) (decision, error) {
 	return d, r.log.Check()
 }
 
-// logOrphans writes an orphan line for each process in left. The parameter running holds those of
-// them that still run after SIGKILL.
+// logOrphans writes an orphan line to the log for each process in left. The parameter running holds
+// those of them that still run after SIGKILL; logOrphans remembers their PIDs in r.stuck.
 func (r *run) logOrphans(left, running []supervise.Orphan) {
 	head := r.log.Head(time.Now())
 	for _, o := range left {

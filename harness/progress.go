@@ -9,9 +9,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Progress says how far a run is.
+// Progress says how much of a run is done.
 type Progress struct {
-	Done, Files int    // files that ended; all files, 0 if unknown
+	Done, Files int    // number of files that ended, and of all files; Files is 0 if unknown
 	Failed      int    // ended files whose status is not ok
 	Current     string // path of the file that is worked on, "" between files
 	// Reading is the reading of the pipeline's last checkpoint; empty before the first one.
@@ -20,8 +20,8 @@ type Progress struct {
 	// Left is the estimated time for the remaining files. HasLeft is false while there is no estimate.
 	Left    time.Duration
 	HasLeft bool
-	// Workers holds the progress of each worker, if there are several. In such an element, GPU is the
-	// GPU of the worker.
+	// Workers holds the progress of each worker if the run has several. GPU is set in its elements
+	// only: it is the driver's number of the worker's GPU.
 	Workers []Progress
 	GPU     int
 
@@ -47,8 +47,8 @@ func (r *run) show(now time.Time) {
 	r.reporter.put(p)
 }
 
-// A reporter calls Config.Progress in a goroutine of its own, so that a slow call does not delay
-// the run.
+// A reporter calls Config.Progress in a goroutine of its own, so that a slow function does not
+// delay the run.
 type reporter struct {
 	newest chan Progress
 	gone   chan struct{}
@@ -67,8 +67,8 @@ func newReporter(show func(Progress)) *reporter {
 	return r
 }
 
-// put hands a progress to the reporter's goroutine. It replaces a progress that was not shown yet.
-// Only one goroutine may call put.
+// put gives p to the reporter's goroutine. It replaces a progress that the goroutine has not passed
+// on yet. Only one goroutine may call put.
 func (r *reporter) put(p Progress) {
 	select {
 	case <-r.newest:
@@ -77,7 +77,7 @@ func (r *reporter) put(p Progress) {
 	r.newest <- p
 }
 
-// close returns when the last progress was shown.
+// close ends the reporter's goroutine, and returns when the last progress was passed on.
 func (r *reporter) close() {
 	close(r.newest)
 	<-r.gone
@@ -101,8 +101,8 @@ func (o *overview) put(worker int, p Progress) {
 	o.show(combine(o.all))
 }
 
-// combine returns the progress of all workers together. It estimates the time left on the
-// assumption that the remaining files take as long as the finished files, on all GPUs at once.
+// combine returns the progress of all workers together. Its estimate of the time left assumes that
+// the remaining files take as long as the files that have ended, and that all GPUs share them.
 func combine(workers []Progress) Progress {
 	all := Progress{Workers: slices.Clone(workers), HasLeft: true}
 	sum := queue.Pace{AudioKnown: true}

@@ -8,11 +8,12 @@ import (
 	"vramsoak/harness/supervise"
 )
 
-// backOffMax bounds the wait that doubles after each crash. A longer Config.BackOff is kept as it
-// is.
+// backOffMax is the longest wait that doubling after a crash can reach. If Config.BackOff is
+// longer, it does not change.
 const backOffMax = 5 * time.Minute
 
-// restarts counts the crashes that were followed by another process, and holds the back-off.
+// restarts counts the crashes after which the harness started another process, and holds the wait
+// before the next process.
 type restarts struct {
 	max    int // 0 is no limit
 	n      int
@@ -22,7 +23,8 @@ type restarts struct {
 }
 
 // crash counts a crash and reports whether the harness may start another process. Set ok if at
-// least one file ended with status ok in the process that crashed: the back-off then starts anew.
+// least one file ended with status ok in the process that crashed: the wait before the next process
+// is then the first one again.
 func (r *restarts) crash(ok bool) bool {
 	if r.max > 0 && r.n >= r.max {
 		return false
@@ -42,7 +44,8 @@ func (r *restarts) crash(ok bool) bool {
 	return true
 }
 
-// restart returns the decision after a crash: the run goes on, or it stops at Config.MaxRestarts.
+// restart returns the decision after a crash: the run goes on, or it stops because it has already
+// survived Config.MaxRestarts crashes.
 func (r *run) restart(end supervise.End, ok bool) decision {
 	if !r.restarts.crash(ok) {
 		what := fmt.Sprintf("%s, and it was restarted %d times already, which is the most",
@@ -52,7 +55,8 @@ func (r *run) restart(end supervise.End, ok bool) decision {
 	return decision{}
 }
 
-// pause waits for the back-off, or until the run is interrupted.
+// pause waits before the next process starts, for the time that the last crash set, or until the
+// run is interrupted.
 func (r *run) pause(ctx context.Context) {
 	if r.restarts.pause <= 0 {
 		return

@@ -10,12 +10,12 @@ import (
 	"vramsoak/parser/record"
 )
 
-// reasonKilled is the reason in a resume line if the log has no run-end line before it: the harness
-// was killed.
+// reasonKilled is the reason in the resume line if no run-end line comes before that line in the
+// log. The earlier harness was killed then.
 const reasonKilled = "killed"
 
-// begin writes the run-start line of a new run, or the resume line of a run that is resumed. It
-// returns ended if the run that was to be resumed is already done; it then writes nothing.
+// begin writes the run-start line of a new run, or the resume line of a run that is resumed. If a
+// run that is to be resumed is already done, begin writes nothing and returns true in ended.
 func (r *run) begin(ctx context.Context) (ended bool, err error) {
 	if !r.cfg.Resume {
 		r.log.Add(r.firstLine())
@@ -28,7 +28,8 @@ func (r *run) begin(ctx context.Context) (ended bool, err error) {
 	return r.resume(ctx, s, torn)
 }
 
-// runStart returns the run-start line, the first line of the log, without the id of the run.
+// runStart returns the record of the run-start line, the first line of the log. It leaves out the
+// id of the run.
 func (c Config) runStart(head record.Header) record.RunStart {
 	command := c.Shown
 	if command == nil {
@@ -54,8 +55,8 @@ func (r *run) firstLine() record.RunStart {
 	return start
 }
 
-// readBack reads the log and marks in the batch which files have begun and how they ended. It cuts
-// an incomplete end off the log and returns the number of bytes that it cut in torn.
+// readBack reads the log, and marks in the batch which files have begun and how they ended. It cuts
+// an incomplete end off the log, and returns in torn the number of bytes that it cut off.
 func (r *run) readBack() (s journal.State, torn int64, err error) {
 	return r.log.Resume(journal.Replay{
 		Dialects: r.cfg.Dialects, Batch: r.batch, Extend: r.feeder.Extend,
@@ -66,9 +67,9 @@ func (r *run) readBack() (s journal.State, torn int64, err error) {
 	})
 }
 
-// resume continues the run from the state that readBack returned. It writes a resume line and ends
-// the orphan processes of the earlier harness. If the run is already done, it returns ended and
-// writes nothing.
+// resume continues the run from s and torn, which readBack returned. It writes a resume line to the
+// log, and ends the processes that the earlier harness left running. If the run is already done,
+// resume does neither and returns true in ended.
 func (r *run) resume(ctx context.Context, s journal.State, torn int64) (ended bool, err error) {
 	resume := record.Resume{
 		Header: r.log.Head(r.started), Index: 1, Cut: torn, Reason: reasonKilled,
@@ -97,8 +98,8 @@ func (r *run) resume(ctx context.Context, s journal.State, torn int64) (ended bo
 	return false, r.killEarlier(ctx)
 }
 
-// killEarlier ends the processes that an earlier harness of this run left running, and logs them as
-// orphans.
+// killEarlier ends the processes that an earlier harness of this run left running. It writes an
+// orphan line to the log for each.
 func (r *run) killEarlier(ctx context.Context) error {
 	orphans, err := supervise.FindOrphans(r.supervisor.RunID())
 	if err != nil {

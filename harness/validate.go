@@ -48,7 +48,7 @@ func (c Config) Validate() error {
 	return errors.Join(m...)
 }
 
-// validateFeed adds the mistakes in the command and in the way in which it gets its files.
+// validateFeed adds to m the mistakes in the command and in how it gets its files.
 func (c Config) validateFeed(m *mistakes) {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		m.add("expected a command to run, found none; put it after --")
@@ -90,7 +90,7 @@ func (c Config) validateFeed(m *mistakes) {
 	}
 }
 
-// validateInput returns an error if a file cannot be fed.
+// validateInput returns an error if the harness cannot pass the file to the command by this feed.
 func validateInput(f queue.Input, feed Feed) error {
 	switch {
 	case f.Path == "":
@@ -106,7 +106,8 @@ func validateInput(f queue.Input, feed Feed) error {
 	return nil
 }
 
-// validateRestarts adds the mistakes in the settings for restarts, retries, Until and Resume.
+// validateRestarts adds to m the mistakes in the settings for restarts, for retries, for Until and
+// for Resume.
 func (c Config) validateRestarts(m *mistakes) {
 	for _, n := range []struct {
 		name  string
@@ -140,7 +141,7 @@ func (c Config) validateRestarts(m *mistakes) {
 	}
 }
 
-// validateTimes adds the mistakes in durations.
+// validateTimes adds to m the mistakes in the settings that are durations.
 func (c Config) validateTimes(m *mistakes) {
 	for _, d := range []struct {
 		name  string

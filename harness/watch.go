@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// heartbeat is the time between two calls of Progress when nothing changes.
+// heartbeat is how often Config.Progress is called while nothing changes.
 const heartbeat = time.Second
 
 // A watch supervises one process from its start to its end.
@@ -21,9 +21,9 @@ type watch struct {
 	end    supervise.End
 }
 
-// watch writes the output of a process to the log, samples its memory, and ends it when its
-// timeout, the time to soak or the run is over. It returns when the process has ended and all of
-// its output is in the log.
+// watch writes the output of a process to the log and samples its memory. It ends the process when
+// a file takes longer than the timeout, when the time to soak is over, or when the run is
+// interrupted. It returns when the process has ended and all of its output is in the log.
 func (r *run) watch(ctx context.Context, p *supervise.Process) supervise.End {
 	w := &watch{
 		run: r, p: p, killer: p.Killer(), ended: p.Ended(),
@@ -126,8 +126,8 @@ func (w *watch) killNow() {
 	w.killer.Kill()
 }
 
-// interrupt calls end, which ends the process because the run ends. It does nothing if the process
-// has already ended.
+// interrupt calls the function end, which ends the process, and notes that the run was interrupted.
+// It does nothing if the process has already ended.
 func (w *watch) interrupt(end func()) {
 	if w.ended != nil {
 		w.end.Interrupted = true
@@ -135,7 +135,8 @@ func (w *watch) interrupt(end func()) {
 	}
 }
 
-// sampled logs the samples of one moment and compares them with Config.MaxDeviceUsed.
+// sampled logs samples that were taken at the same time, and compares them with
+// Config.MaxDeviceUsed.
 func (w *watch) sampled(samples []record.Sample) {
 	for _, s := range samples {
 		w.log.AddSample(s)
@@ -143,7 +144,8 @@ func (w *watch) sampled(samples []record.Sample) {
 	w.overuse = w.overuse.Worse(w.guard.Samples(samples))
 }
 
-// timeout ends a process that took longer than Config.Timeout for a file or for the wait before it.
+// timeout ends a process that took longer than Config.Timeout for a file, or for the wait before
+// the file.
 func (w *watch) timeout() {
 	if w.ended == nil || w.out.Stopping() {
 		return
@@ -172,7 +174,8 @@ func (w *watch) endAfterFile() {
 }
 
 // endOveruse asks the process to end (SIGTERM) if more of a device is in use than
-// Config.MaxDeviceUsed. It kills the process if the overuse is still severe after that.
+// Config.MaxDeviceUsed. If the overuse is severe after that, endOveruse kills the process
+// (SIGKILL).
 func (w *watch) endOveruse() {
 	if w.overuse.Text != "" && w.ended != nil {
 		switch {

@@ -18,20 +18,21 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Worker holds the settings of one GPU in a run on several GPUs.
+// A Worker holds the settings of one worker in a run on several GPUs. A worker runs the processes
+// that use one GPU.
 type Worker struct {
 	GPU      int // the driver's number
 	Device   func(pids []int) ([]meter.Use, error)
 	Occupied func() ([]meter.Occupancy, error)
 }
 
-// RunAll is [Run] with one worker per GPU. The workers take their files from one queue. Each worker
-// writes its own log, gpu-N/soak.log in the run folder, and uses Device and Occupied of its
-// [Worker] instead of those in cfg. The limits in cfg, such as MaxRestarts, hold for each worker
-// separately.
+// RunAll does what [Run] does on several GPUs, with one worker per GPU. The workers take their
+// files from one queue. Each worker writes its own log, gpu-N/soak.log in the run folder, and uses
+// Device and Occupied of its [Worker] instead of those in cfg. The limits in cfg, such as
+// MaxRestarts, hold for each worker separately.
 //
-// If a worker stops, the others take over its files. With [CrashStop] the whole run ends instead:
-// RunAll interrupts the other workers. With Config.Resume, RunAll continues the logs of all
+// If a worker stops, the others take over its files. With [CrashStop], RunAll interrupts the other
+// workers instead, so that the whole run ends. With Config.Resume, RunAll continues the logs of all
 // workers.
 func RunAll(ctx context.Context, cfg Config, workers []Worker) (*Outcome, error) {
 	if err := errors.Join(cfg.Validate(), ValidateWorkers(cfg, workers)); err != nil {
@@ -73,10 +74,10 @@ type team struct {
 	queue   *queue.Queue
 	workers []*worker
 	rescue  *journal.RescueFolder
-	over    chan struct{} // closed when all have ended
+	over    chan struct{} // closed when all workers have ended
 }
 
-// A worker is a run of its own that takes its files from a queue.
+// A worker is a run on one GPU that takes its files from the queue of the team.
 type worker struct {
 	*run
 	gpu     int
@@ -126,7 +127,8 @@ func newTeam(cfg Config, workers []Worker) (*team, error) {
 }
 
 // broadcast returns a channel that is closed when something is received from kill or kill is
-// closed. Every worker can receive from that channel; from kill only one could.
+// closed. Every worker can receive from the new channel; a value in kill would reach only one
+// worker.
 func (t *team) broadcast(kill <-chan struct{}) <-chan struct{} {
 	all := make(chan struct{})
 	go func() {
@@ -197,7 +199,7 @@ func (t *team) each(do func(w *worker)) {
 	all.Wait()
 }
 
-// begin writes the run-start line of each log, or its resume line if the run is resumed. It then
+// begin writes the run-start line to each log or, if the run is resumed, a resume line. It then
 // gives each worker the files of its first process.
 func (t *team) begin(ctx context.Context) error {
 	states, torn := make([]journal.State, len(t.workers)), make([]int64, len(t.workers))
@@ -242,8 +244,8 @@ func (t *team) begin(ctx context.Context) error {
 	return nil
 }
 
-// sameRun returns an error unless all logs belong to the same run. It gives the workers the id of
-// that run.
+// sameRun returns an error unless all logs belong to the same run. It sets the id of each worker
+// from the id of that run.
 func (t *team) sameRun(states []journal.State) error {
 	var first *record.RunStart
 	for _, s := range states {
@@ -264,7 +266,7 @@ func (t *team) sameRun(states []journal.State) error {
 	return nil
 }
 
-// outcome returns the outcome of all workers together.
+// outcome returns the outcome of the whole run, combined from the outcomes of all workers.
 func (t *team) outcome() (*Outcome, error) {
 	all := &Outcome{Counts: map[record.Status]int{}, Reason: ReasonDone, Ended: true}
 	var errs []error
@@ -305,8 +307,8 @@ func (t *team) outcome() (*Outcome, error) {
 	return all, errors.Join(errs...)
 }
 
-// copyLogs copies the logs that nobody removed to the rescue folder, so that all logs of the run
-// are in one folder.
+// copyLogs copies the logs that nobody removed to the rescue folder, so that this folder has all
+// logs of the run. It returns the errors of copies that failed.
 func (t *team) copyLogs() []error {
 	var errs []error
 	for _, w := range t.workers {
