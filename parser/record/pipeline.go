@@ -80,7 +80,7 @@ const (
 	EventCleanup      EventKind = "cleanup"       // the pipeline released objects
 	EventPeakReset    EventKind = "peak-reset"    // the pipeline reset the peak statistics
 	EventProgress     EventKind = "progress"      // the pipeline said that batches or files are done
-	EventFallback     EventKind = "fallback"      // the pipeline goes on with less memory after a failure
+	EventFallback     EventKind = "fallback"      // it goes on with less memory after a failure
 )
 
 // A Warning is a line in which the pipeline warns of memory pressure, or says that a reading

@@ -190,7 +190,7 @@ func TestSegmentSums(t *testing.T) {
 func TestSegmentMapsDisturbNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	m := randomMap(r, 400)
-	m.Time, m.Requested = time.Time{}, 0 // a map with Requested would be attached to a failure in the log
+	m.Time, m.Requested = time.Time{}, 0 // a map with Requested would join a failure of the log
 	maps := strings.Split(string(segments.AppendLine(&m, nil)), "\n")
 	if len(maps) < 3 {
 		t.Fatalf("the map has %d lines", len(maps))
