@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// FuzzCSV: random rows of CSV give no size below 0, under a random header or one of a real program
-// such as nvidia-smi.
+// FuzzCSV: rows of CSV with random content give no size below 0. The header is random, or that of
+// a real program such as nvidia-smi.
 func FuzzCSV(f *testing.F) {
 	for _, header := range []string{
 		"timestamp, index, memory.used [MiB], memory.total [MiB]",

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/dialect"
 )
 
-// TestDialectsDocumented: the table of docs/reference/dialects.md has one row for each dialect, and
-// no others.
+// TestDialectsDocumented: the table of docs/reference/dialects.md has exactly one row for each
+// dialect.
 func TestDialectsDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../docs/reference/dialects.md")
 	if err != nil {

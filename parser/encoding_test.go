@@ -84,7 +84,7 @@ func TestOpenEncodings(t *testing.T) {
 	}
 }
 
-// TestOpenShort: empty files, and files shorter than a byte order mark, hold no records and are no
+// TestOpenShort: an empty file, or a file shorter than a byte order mark, gives no records and no
 // error.
 func TestOpenShort(t *testing.T) {
 	for _, data := range []string{

@@ -16,9 +16,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestFieldLogs reads logs of the field: files that other programs wrote and their authors
-// published, in fixtures/logs (INDEX.md there names their origin). Each folder has a file
-// expected.txt that lists what its logs contain:
+// TestFieldLogs reads the logs in fixtures/logs: files that other programs wrote and their
+// authors published (INDEX.md there names their origin). Each folder has a file expected.txt that
+// lists what its logs contain:
 //
 //	file: train.log
 //	  by: grep -c MemAllocated= train.log
@@ -27,9 +27,10 @@ import (
 //	  peak: peak=20.55GB
 //	  dialects: deepspeed
 //
-// The command of a by line printed the number below it; no number comes from the parser. Readings
-// are checkpoints. peak gives the largest value of a quantity. Missing counts of changes, events,
-// ooms, warnings and bad (unreadable lines) are 0.
+// The key "by" gives the command that printed the number in the line below; no number comes from
+// the parser. The key "readings" counts checkpoints. The key "peak" gives the largest value of a
+// quantity. The keys "changes", "events", "ooms", "warnings" and "bad" (unreadable lines) count
+// other records; if one of them is missing, its count is 0.
 func TestFieldLogs(t *testing.T) {
 	folders, err := filepath.Glob("../fixtures/logs/*")
 	if err != nil || len(folders) == 0 {
@@ -64,7 +65,7 @@ func TestFieldLogs(t *testing.T) {
 	}
 }
 
-// A content counts what a log contains.
+// A content holds what expected.txt says of a log, or what the parser found in it.
 type content struct {
 	counts   map[string]int // by the words of expected.txt
 	peaks    map[record.Quantity]int64

@@ -13,7 +13,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A follower follows a log in the background.
+// A follower calls Follow for a log in a goroutine of its own.
 type follower struct {
 	t       *testing.T
 	path    string
@@ -55,7 +55,8 @@ func follow(t *testing.T, path string) *follower {
 	return f
 }
 
-// want fails the test unless the next records are these. It waits at most a minute for each.
+// want fails the test unless the next records are the given ones. It waits at most a minute for
+// each record.
 func (f *follower) want(records ...string) {
 	f.t.Helper()
 	for _, want := range records {
@@ -70,7 +71,8 @@ func (f *follower) want(records ...string) {
 	}
 }
 
-// none fails the test if a record comes within 0.6 s. That is longer than a record would take.
+// none fails the test if a record arrives within 0.6 s. A record of a complete line takes about
+// 0.3 s.
 func (f *follower) none() {
 	f.t.Helper()
 	select {
@@ -106,7 +108,8 @@ func (f *follower) append(text string) {
 
 const reading = ": Allocated: 1.00GB\n"
 
-// TestFollowGrowth: records come as the file grows. A line without an end waits for its end.
+// TestFollowGrowth: each record is yielded soon after its line is written. A line without a
+// newline yields no record before its newline is written.
 func TestFollowGrowth(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")
@@ -134,7 +137,8 @@ func TestFollowGrowth(t *testing.T) {
 			f.want(fmt.Sprintf("%d E%d", 6+i, i-1))
 		}
 	}
-	// A line that is longer than a window, then many short lines that are longer than one together.
+	// One line is longer than a window. The many short lines after it are together longer than a
+	// window.
 	f.append(
 		"\n" + strings.Repeat(
 			"#",
@@ -158,8 +162,8 @@ func TestFollowGrowth(t *testing.T) {
 	}
 }
 
-// TestFollowBusy: a file that grows all the time gives its records at once, without waiting for a
-// pause.
+// TestFollowBusy: Follow yields the records of a file that grows all the time, without waiting
+// for a pause.
 func TestFollowBusy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")
@@ -184,8 +188,8 @@ func TestFollowBusy(t *testing.T) {
 	<-stopped
 }
 
-// TestFollowRotation: a file that is replaced is read to its end, then the new one from its
-// beginning.
+// TestFollowRotation: when a file is replaced, Follow reads the old file to its end, then the new
+// file from its beginning.
 func TestFollowRotation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")
@@ -221,7 +225,7 @@ func TestFollowRotation(t *testing.T) {
 	f.want("1 F")
 }
 
-// TestFollowTruncation: a file that is truncated is read from its new beginning.
+// TestFollowTruncation: when a file is truncated, Follow reads it from its beginning again.
 func TestFollowTruncation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")
@@ -239,8 +243,8 @@ func TestFollowTruncation(t *testing.T) {
 	f.want("1 C")
 }
 
-// TestFollowAsRead: following a log gives as many records as reading it at once, also for blocks of
-// lines and for rows of tables.
+// TestFollowAsRead: Follow yields as many records of a log as Read does, also for blocks of lines
+// and for rows of tables.
 func TestFollowAsRead(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob("../fixtures/logs/*/*.log")
@@ -292,7 +296,7 @@ func TestFollowErrors(t *testing.T) {
 	}
 }
 
-// TestFollowStops: a caller that stops listening leaves no goroutine behind.
+// TestFollowStops: if the caller stops early, no goroutine stays behind.
 func TestFollowStops(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")

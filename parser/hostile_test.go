@@ -15,12 +15,13 @@ import (
 	"vramsoak/parser/record"
 )
 
-// These tests fail if reading takes more time for each byte of a longer log, or more memory for a
-// longer log. They need large logs, which take ten times longer under the race detector. So other
-// tests, with small logs, look for races.
+// These tests fail if reading a longer log takes more time for each byte, or more memory. They
+// need large logs, which take ten times longer under the race detector. So the build tag excludes
+// this file there, and other tests look for races with small logs.
 
-// TestBuildHostile: logs that are made to be slow take time in proportion to their length.
-// Quadratic time would mean hours.
+// TestBuildHostile: building the timeline of a log that is made to be slow takes time in
+// proportion to the log's length. If the time grew with the square of the length, the test would
+// take hours.
 func TestBuildHostile(t *testing.T) {
 	const n = 100_000
 	logs := map[string]func(b *strings.Builder){
@@ -62,8 +63,8 @@ func TestBuildHostile(t *testing.T) {
 	}
 }
 
-// TestReadHostile: reading logs that are made to be slow takes time in proportion to their length.
-// Quadratic time would mean minutes.
+// TestReadHostile: reading a log that is made to be slow takes time in proportion to the log's
+// length. If the time grew with the square of the length, the test would take minutes.
 func TestReadHostile(t *testing.T) {
 	var fill strings.Builder
 	for i := range 300 {
@@ -97,7 +98,8 @@ func TestReadHostile(t *testing.T) {
 }
 
 // TestRMMHostile: in a log that allocates and never frees, each allocation is a reading until the
-// program holds 1,048,576 blocks. The next allocation is an error, and the rest is not read.
+// program holds 1,048,576 blocks. The next allocation is an error, and the rest of the log is not
+// read. So the memory for the blocks is limited.
 func TestRMMHostile(t *testing.T) {
 	const blocks = 1<<20 + 10
 	var b strings.Builder
@@ -128,8 +130,8 @@ func TestRMMHostile(t *testing.T) {
 	}
 }
 
-// TestNotebookLarge: a notebook's image of 256 MB, or a text of 100 MB on one line, is skipped in
-// constant memory.
+// TestNotebookLarge: the memory for skipping an image of 256 MB in a notebook, or a line of text
+// of 100 MB, does not depend on its size.
 func TestNotebookLarge(t *testing.T) {
 	text := `{"output_type": "stream", "text": ["` + line + `\n"]},` + "\n"
 	log := io.MultiReader(
@@ -162,7 +164,7 @@ func TestNotebookLarge(t *testing.T) {
 	}
 }
 
-// A repeat is an endless reader of the same text.
+// A repeat is a reader that returns the same text again and again, without end.
 type repeat struct {
 	text string
 	at   int // offset in the text of the next byte

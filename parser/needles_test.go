@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/dialect"
 )
 
-// TestNeedlesAreFound: the search for the needles of all built-in dialects finds each of them
-// behind 0 to 69 other bytes.
+// TestNeedlesAreFound: the search finds each needle, a fixed text for which a built-in dialect
+// searches, behind 0 to 69 other bytes.
 func TestNeedlesAreFound(t *testing.T) {
 	for _, d := range dialect.BuiltIn() {
 		for _, needle := range d.Needles {
@@ -25,9 +25,9 @@ func TestNeedlesAreFound(t *testing.T) {
 	}
 }
 
-// TestHostileNeedles: reading a line that consists only of needles, with or without numbers between
-// them, takes time in proportion to the line's length. If each needle cost a scan of the line, this
-// would run for hours.
+// TestHostileNeedles: a line that consists only of needles, with or without numbers between them,
+// is read in time proportional to the line's length. If the reader scanned the whole line for
+// each needle, the test would run for hours.
 func TestHostileNeedles(t *testing.T) {
 	for _, d := range dialect.BuiltIn() {
 		for _, needle := range d.Needles {

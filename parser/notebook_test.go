@@ -19,8 +19,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestNotebookField: real notebooks give the records of their outputs, which encoding/json extracts
-// for comparison. Each record has the line of the file that holds its text.
+// TestNotebookField: a real notebook gives the same records as its outputs, which the test
+// extracts with encoding/json. The line of each record is the line of the file that holds the
+// record's text.
 func TestNotebookField(t *testing.T) {
 	paths, err := filepath.Glob("../fixtures/logs/*/*.ipynb")
 	if err != nil || len(paths) == 0 {
@@ -32,7 +33,8 @@ func TestNotebookField(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Each line of the outputs becomes a vramlog checkpoint, so every line must be found.
+			// The test makes a vramlog checkpoint of each line of the outputs, so every line must
+			// be found.
 			text := outputs(t, data)
 			for _, mark := range []string{"MiB", "memory", "total", "GPU"} {
 				marked := bytes.ReplaceAll(data, []byte(mark), []byte("[GPU Memory] X: Allocated: 1GB"))
@@ -95,8 +97,8 @@ func outputs(t *testing.T, notebook []byte) string {
 
 const notebookHead = `{"cells": [{"cell_type": "code", "outputs": [`
 
-// TestNotebookCut: a notebook that is cut off anywhere gives the records before the cut and one
-// error.
+// TestNotebookCut: a notebook that is cut off at any byte gives the records before the cut and
+// one error.
 func TestNotebookCut(t *testing.T) {
 	archive, err := txtar.ParseFile("../fixtures/parser/notebook.txtar")
 	if err != nil {
@@ -154,7 +156,8 @@ func FuzzNotebook(f *testing.F) {
 		}
 		f.Add(archive.Files[0].Data)
 	}
-	// The fuzzed bytes begin in the outputs of a cell, from where every other part can be reached.
+	// The fuzzed bytes begin inside the outputs of a cell, because they can reach every other
+	// part from there.
 	f.Fuzz(func(t *testing.T, rest []byte) {
 		log := append([]byte(notebookHead), rest...)
 		for rec := range fuzzed(t, log, "fuzz") {

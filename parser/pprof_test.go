@@ -18,7 +18,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// jaxProfile returns a profile as JAX writes it, from lines of the form "kind device count bytes".
+// jaxProfile returns a memory profile as JAX writes it. Each line in lines has the form "kind
+// device count bytes".
 func jaxProfile(t testing.TB, lines ...string) *profile.Profile {
 	t.Helper()
 	p := &profile.Profile{
@@ -121,8 +122,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestProfileBomb: a profile that is small when compressed and large in memory takes bounded
-// memory.
+// TestProfileBomb: reading a profile that is small when compressed but large in memory takes a
+// limited amount of memory.
 func TestProfileBomb(t *testing.T) {
 	whole := marshal(t, jaxProfile(t, "buffer cuda:0 1 1024"))
 	numbers := strings.Repeat("\x01", 30<<20)

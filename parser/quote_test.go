@@ -22,7 +22,8 @@ const (
 )
 
 // TestHarnessLinesAreNotTakenForRows: the harness may write a line between any two lines of the
-// pipeline. Each is read as the harness's, and no table, block or dialect takes it for its own.
+// pipeline. Each of these lines is read as a line of the harness, also in the middle of a table
+// or of another block of lines.
 func TestHarnessLinesAreNotTakenForRows(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../fixtures/parser/*.txtar")
@@ -162,8 +163,8 @@ func harnessLines(t *testing.T, log string) iter.Seq[record.Record] {
 	}
 }
 
-// TestManyQuotes: any number of quotes are recognised from the first on, even if they fill several
-// windows.
+// TestManyQuotes: the reader recognises any number of quote lines in a row, even if they fill
+// several windows.
 func TestManyQuotes(t *testing.T) {
 	t.Parallel()
 	const pairs = 50_000
@@ -180,8 +181,9 @@ func TestManyQuotes(t *testing.T) {
 	}
 }
 
-// TestQuotedHasNoEffect: a quoted line changes nothing in the timeline: neither how a file or a run
-// ended, nor what the device holds.
+// TestQuotedHasNoEffect: a quoted line of the pipeline that looks like a line of the harness
+// changes nothing in the timeline, neither the end of a file or a run nor the memory in use on a
+// device.
 func TestQuotedHasNoEffect(t *testing.T) {
 	t.Parallel()
 	quote := func(lines ...string) string { return quoted + strings.Join(lines, "\n"+quoted) + "\n" }
@@ -216,9 +218,10 @@ func TestQuotedHasNoEffect(t *testing.T) {
 	}
 }
 
-// TestHarnessLineWithoutARun: in a log without a run-start, a line with the harness's prefix may be
-// the program's, and says nothing about a file. If the line names the file with index and path, as
-// the harness does, it counts: the run-start may have been cut off.
+// TestHarnessLineWithoutARun: in a log without a run-start line, the program itself may have
+// printed a line with the harness's prefix. Such a line has no effect on a file. But if it gives
+// a file's index and path, as the harness does, it counts, because the run-start line may have
+// been cut off.
 func TestHarnessLineWithoutARun(t *testing.T) {
 	t.Parallel()
 	const failure = "[pipeline] file-start path=a\nRuntimeError: CUDA error: out of memory\n"
@@ -238,9 +241,9 @@ func TestHarnessLineWithoutARun(t *testing.T) {
 	}
 }
 
-// TestQuotedLineIsThePipelines: a reading or a failed allocation in a quoted line counts, for
-// example if the pipeline's logger prints the prefix "[vramsoak]" itself. A file-end line that
-// repeats the failure's message is not a second failure.
+// TestQuotedLineIsThePipelines: a reading or a failed allocation in a quoted line counts, because
+// the pipeline's own logger may print the prefix "[vramsoak]". A file-end line that repeats the
+// message of a failed allocation is not a second failure.
 func TestQuotedLineIsThePipelines(t *testing.T) {
 	t.Parallel()
 	const failure = "CUDA out of memory. Tried to allocate 2.00 GiB"

@@ -23,7 +23,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestGoldens reads the logs of fixtures/parser. A case holds a log, its records, and its timeline.
+// TestGoldens reads the logs of fixtures/parser. Each case holds a log, the records that the
+// parser must find in it, and the log's timeline.
 func TestGoldens(t *testing.T) {
 	golden.Each(t, "../fixtures/parser/*.txtar", func(t *testing.T, c golden.Case) {
 		log := c.Part("run.log")
@@ -137,7 +138,8 @@ func renderReading(b *strings.Builder, r *record.Reading) {
 	}
 }
 
-// renderMore writes a field only if it is set, so that older goldens stay as they are.
+// renderMore writes a field only if it is set, so that goldens from before the field existed stay
+// as they are.
 func renderMore[T comparable](b *strings.Builder, key string, value T) {
 	var none T
 	if value != none {
@@ -195,8 +197,8 @@ func read(t *testing.T, log string) []record.Record {
 
 const line = "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Reserved: 1.02GB (4.3%) | Free: 23.82GB | Total: 24.00GB"
 
-// TestReadLongLine: a line of 100 MB, such as a progress bar writes, holds two checkpoints. The
-// line numbers behind it are right.
+// TestReadLongLine: in a line of 100 MB, such as a progress bar writes, two checkpoints are
+// found. The lines behind it have the right line numbers.
 func TestReadLongLine(t *testing.T) {
 	filler := strings.Repeat("#", 50<<20)
 	got := read(t, "first\n"+filler+line+filler+line+"\n"+line)
@@ -212,8 +214,8 @@ func TestReadLongLine(t *testing.T) {
 	}
 }
 
-// TestReadAcrossWindow: a record that crosses the edge of the window is read whole, wherever the
-// edge falls.
+// TestReadAcrossWindow: a record that crosses the end of a window is read completely, wherever in
+// the record the window ends.
 func TestReadAcrossWindow(t *testing.T) {
 	want := read(t, line)[0].(record.Checkpoint)
 	for shift := -200; shift <= 50; shift += 10 {
@@ -247,7 +249,8 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// TestReadLive: lines in a pipe are read at once, while the program waits for an answer to them.
+// TestReadLive: lines in a pipe are read at once, while the program that wrote them waits for an
+// answer.
 func TestReadLive(t *testing.T) {
 	r, w := io.Pipe()
 	answered := make(chan struct{})
@@ -288,8 +291,8 @@ func TestCheckpointRoundTrip(t *testing.T) {
 	want.Set(record.Total, record.Exact(25769803776))
 	want.Set(record.Holds, record.Exact(7549747200))
 	text := string(want.AppendLine(nil))
-	// By hand: 7763421184/2^30 = 7.230, over 24 GiB 30.1 %; 8053063680/2^30 = 7.5, 31.25 %; free 24 -
-	// 7.23.
+	// Computed by hand: 7763421184/2^30 = 7.230, which is 30.1 % of 24 GiB; 8053063680/2^30 =
+	// 7.5, which is 31.25 %; free 24 - 7.23.
 	const human = "2026-11-20T02:00:03.123Z [GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%) | " +
 		"Reserved: 7.50GB (31.2%) | Free: 16.77GB | Total: 24.00GB | "
 	if !strings.HasPrefix(text, human) {
@@ -417,8 +420,8 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 	}
 }
 
-// fuzzed yields the records of arbitrary bytes. Reading them returns no error, and line numbers
-// never go back.
+// fuzzed yields the records of arbitrary bytes. It fails the test if reading returns an error or
+// if line numbers go back.
 func fuzzed(t *testing.T, log []byte, name string) iter.Seq[record.Record] {
 	return func(yield func(record.Record) bool) {
 		last := 1
@@ -460,7 +463,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkInvariants fails the test if a timeline lacks a property that every timeline has.
+// checkInvariants fails the test if a timeline lacks one of the properties that every timeline
+// has.
 func checkInvariants(t *testing.T, tl *timeline.Timeline) {
 	t.Helper()
 	total := 0

@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestScreenAcrossWindows: a recorded screen of watch that is longer than a window gives each
-// repaint once, with its line.
+// TestScreenAcrossWindows: the recorded screen of the program watch fills more than one window.
+// Each repaint gives one record, at the right line.
 func TestScreenAcrossWindows(t *testing.T) {
 	const repaints = 60_000
 	var b strings.Builder
@@ -33,7 +33,7 @@ func TestScreenAcrossWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, ok := rec.(record.Checkpoint)
-		// The first one is on line 1, then there are ten on each line.
+		// The first repaint is on line 1, and each line after it has ten repaints.
 		line := 2 + (int(next)-1)/10
 		if next == 0 {
 			line = 1

@@ -183,7 +183,8 @@ func TestUserDialect(t *testing.T) {
 	}
 }
 
-// TestLiterals: every line that a pattern matches contains one of the pattern's literals.
+// TestLiterals: every line that matches a pattern contains one of the pattern's literals, the
+// fixed texts that are searched for first.
 func TestLiterals(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
@@ -278,8 +279,8 @@ dialect "c": pattern: expected a pattern of one line (in YAML one behind | ends 
 	}
 }
 
-// FuzzUserDialect: searching a pattern's literals first finds the same records as trying the
-// pattern on each line, and none twice.
+// FuzzUserDialect: a reader that first searches for a pattern's literals finds the same records
+// as a reader that tries the pattern on each line. It finds no record twice.
 func FuzzUserDialect(f *testing.F) {
 	f.Add(`VRAM (?P<used>\d+)`, "VRAM 3 VRAM 4\nVRAM\n")
 	f.Add(`(?:Before|After)+ .*(?P<used>\d+)MiB`, "Before x 3MiB After 4MiB\r\nAfter\n")
@@ -293,7 +294,7 @@ func FuzzUserDialect(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// With an empty alternative that never matches, the pattern has no literals.
+		// The added alternative never matches. With it, the pattern has no literals.
 		d.Lines[0].Pattern = "(?:" + pattern + ")|[^\\x00-\\x{10FFFF}]"
 		slow, err := parser.NewSet("mine", d)
 		if err != nil {

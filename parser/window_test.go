@@ -19,7 +19,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// TestWindows: a log gives the same records for every size of the window, from a file or a stream.
+// TestWindows: reading a log in windows gives the same records for every window size, from a file
+// or from a stream.
 func TestWindows(t *testing.T) {
 	for name, log := range windowLogs(t) {
 		whole := dump(t, source.Stream(bytes.NewReader(log), len(log)+1))
@@ -36,7 +37,7 @@ func TestWindows(t *testing.T) {
 				t.Fatal(err)
 			}
 			for kind, src := range map[string]source.Source{
-				// a stream never cuts a line that is complete
+				// with this size, a stream never cuts a complete line
 				"stream": source.Stream(bytes.NewReader(log), source.Margin+chunk),
 				"file":   source.File(file, int64(len(log)), int64(chunk)),
 			} {
@@ -50,8 +51,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// windowLogs returns the logs of the goldens and of the field, and some that are difficult at
-// window edges.
+// windowLogs returns the logs in fixtures/parser and fixtures/logs, and some that are difficult
+// to cut into windows.
 func windowLogs(t *testing.T) map[string][]byte {
 	const line = "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Total: 24.00GB"
 	logs := map[string][]byte{

@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestWorkersShareABatch: the logs of a run's workers are one batch. Each file counts once, by its
-// last attempt, and each worker's device has the number of its GPU.
+// TestWorkersShareABatch: the logs of a run's workers are one batch. Each file counts once, by
+// its last attempt. Each worker's device has the number of the worker's GPU.
 func TestWorkersShareABatch(t *testing.T) {
 	t.Parallel()
 	log := func(run string, gpu int, lines ...string) string {

@@ -7,32 +7,36 @@ import (
 	"vramsoak/parser/segments"
 )
 
-// A Builder makes the timeline of several logs, one after another. The zero value is ready to use.
+// A Builder makes the timeline of several logs, one after another. The zero value is ready to
+// use.
 //
-// In a log with the harness's lines, these lines say where files begin and end. In other logs, the
-// pipeline's own lines say it. If the pipeline does not name its files either, a file begins where
-// the name of the first checkpoint recurs; see [Splitter]. Each log is a run of its own and does
-// not influence the others.
+// In a log with the harness's lines, these lines say where files begin and end. In other logs,
+// the pipeline's lines file-start and file-end say it. If the pipeline does not print these lines
+// either, a file begins where the name of the first checkpoint recurs; see [Splitter]. Each log
+// is a run of its own and does not influence other logs, except that the logs of several workers
+// may be one batch.
 type Builder struct {
-	// Done, if it is set, is called with each file after its last checkpoint, and with each stretch
-	// between files. The builder then drops the checkpoints and pairs of the file, except for the
-	// first [KeptCheckpoints] checkpoints in all. So the memory for a log depends only on its number
-	// of files. The file's status may become known after Done was called.
+	// Done, if it is set, is called with each file after the file's last checkpoint, and with
+	// each part of the log between two files. The builder then drops the checkpoints and pairs
+	// that it called Done with, except for the first [KeptCheckpoints] checkpoints in all. So the
+	// memory for a log depends only on its number of files. The file's status may become known
+	// only after the call of Done.
 	Done    func(*File)
 	tl      Timeline
-	file    *File // the open file; nil between files
-	outside *File // the stretch between files; nil while a file is open
+	file    *File // the file that is being processed; nil between files
+	outside *File // the part of the log since the last file; nil while file is set
 	run     int
 	batch   int
 	process int
 	log     logState
-	// resumed is set if the last record was a Resume, or an orphan that the resumed run found.
+	// resumed is set if the last record was a Resume, or an orphan that the harness found when it
+	// resumed the run.
 	resumed bool
 
 	keptCheckpoints  int                 // number of checkpoints in the finished files so far
-	lastPaired       File                // the last file that was paired
-	spareCheckpoints []record.Checkpoint // an array for the next file
-	spareFiles       []File              // room for the next files
+	lastPaired       File                // the last file whose checkpoints were paired
+	spareCheckpoints []record.Checkpoint // a reused array for the next file's checkpoints
+	spareFiles       []File              // memory for the next files, see newFile
 }
 
 // AddCheckpoint is [Builder.Add] for a checkpoint.
@@ -41,10 +45,11 @@ func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.checkpoint(c)
 }
 
-// AddLines adds to the number of lines that were read.
+// AddLines adds n to the number of lines that were read.
 func (b *Builder) AddLines(n int) { b.tl.Lines += n }
 
-// SoFar returns the timeline so far. The open file is included, but unfinished.
+// SoFar returns the timeline so far. It includes the file that is being processed, which has no
+// end yet.
 func (b *Builder) SoFar() *Timeline { return &b.tl }
 
 // Timeline returns the timeline of all logs. No record may be added after this call.
@@ -58,41 +63,43 @@ type logState struct {
 	last       record.Position
 	supervised bool
 	splitter   Splitter
-	// clock is the last time that the harness gave. Lines of the pipeline without a full time get this
-	// time. It is wrong by at most the time between two samples.
+	// clock is the last time that the harness gave. Lines of the pipeline without a full time get
+	// this time. It is too early by at most the time between two samples.
 	clock time.Time
 	// calendar completes the times of lines without a date or a year.
 	calendar calendar
-	// failing holds the last failure of each process, until the process does something else. Its keys
-	// are the failures' Speaker, see [record.OutOfMemory].
+	// failing holds the last failed allocation of each process, until the process does something
+	// else. The keys are the values of Speaker, see [record.OutOfMemory].
 	failing map[string]lastFailure
-	// crashes holds the crashes of ranks that have done nothing since.
+	// crashes holds the last crash of each rank that has done nothing since.
 	crashes      []CrashEnd
-	harnessLines int  // lines of the harness
+	harnessLines int  // number of lines of the harness so far
 	hasRunStart  bool // the log has a run-start line
-	// failureMaps joins the parts of the maps that belong to failures.
+	// failureMaps joins the parts of the segment maps that belong to failed allocations.
 	failureMaps segments.Joiner
-	// earlyMap is a map that came before the message of its failure, or nil. earlySums are the map's
-	// sums.
+	// earlyMap is a segment map that came before the message of its failed allocation, or nil.
+	// earlySums are the map's sums.
 	earlyMap  *record.SegmentMap
 	earlySums record.SegmentSums
-	// files, outside and checkpoints are the timeline's counts at the beginning of the log.
+	// files, outside and checkpoints are the numbers of these items in the timeline at the
+	// beginning of the log.
 	files, outside, checkpoints int
-	// splitKnown is set when the builder has decided where files begin. Closed files do not change any
-	// more.
+	// splitKnown is set when the builder has decided where files begin in this log. From then on,
+	// a file does not change after it has ended.
 	splitKnown bool
-	// caches holds the caches of the allocators. Samples need them.
+	// caches holds how much memory each allocator holds as a cache. Samples need this for their
+	// Cached.
 	caches allocatorCaches
-	// worker is set if the log is of a worker that sees only one GPU, as its device 0. gpu is the
-	// number of this GPU among all workers.
+	// worker is set if the log is from a worker whose process sees only one GPU, as its device 0.
+	// gpu is the number of this GPU among all workers.
 	worker bool
 	gpu    int
 	// paths holds, for each file that the log named, the file's index in the timeline.
 	paths map[string]int
 }
 
-// noteLine notes the line of a record, and begins a new log if necessary. If the line number is
-// smaller than the last one, the record is of another log with the same path: a caller may give a
+// noteLine notes the position of a record, and begins a new log if the path changes. It also
+// begins a new log if the line number is smaller than the last one: a caller may read the same
 // log twice.
 func (b *Builder) noteLine(at record.Position) {
 	if at.Line < b.log.last.Line || at.Path != b.log.last.Path {
@@ -110,7 +117,8 @@ func (b *Builder) noteLine(at record.Position) {
 	b.log.last = at
 }
 
-// checkpoint adds a checkpoint to the open file, or to the stretch between files.
+// checkpoint adds a checkpoint to the file that is being processed, or else to the part of the
+// log between two files.
 func (b *Builder) checkpoint(c *record.Checkpoint) {
 	b.resumed = false
 	b.date(&c.Header)
@@ -134,7 +142,7 @@ func (b *Builder) checkpoint(c *record.Checkpoint) {
 	case !b.log.splitKnown && b.tl.Checkpoints-b.log.checkpoints >= maxUnsplit:
 		b.finishSplit()
 	case f.Outside && len(f.Checkpoints)%maxUnsplit == 0 && f.allSampled():
-		b.closeOutside() // samples are no part of a pair
+		b.closeOutside() // sampled checkpoints need no pairing, so this part can end here
 	}
 }
 
@@ -154,9 +162,9 @@ func (b *Builder) Add(rec record.Record) {
 	}
 }
 
-// addMap adds the record if it is a segment map, and reports whether it is one. The timeline keeps
-// only maps printed at a failed allocation, and of these only the sums. Plots need whole maps and
-// read them from the log again.
+// addMap adds the record if it is a segment map or a part of one, and reports whether it is. The
+// timeline keeps only maps printed at a failed allocation, and of these only the sums. Plots need
+// whole maps and read them from the log again.
 func (b *Builder) addMap(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.SegmentMap:
@@ -171,7 +179,8 @@ func (b *Builder) addMap(rec record.Record) bool {
 	return true
 }
 
-// addPipeline adds a record of the pipeline, and reports whether the record is one.
+// addPipeline adds the record if a pipeline wrote it, and reports whether it handled the record.
+// It handles file-start and file-end of the harness, too.
 func (b *Builder) addPipeline(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.Checkpoint:
@@ -202,10 +211,10 @@ func (b *Builder) addPipeline(rec record.Record) bool {
 	return true
 }
 
-// event adds an event: a line in which the pipeline says what it did about its memory.
+// event adds an event: a line in which the pipeline says that it did something about its memory.
 func (b *Builder) event(r *record.Event) {
 	b.tl.Words++
-	if f := b.file; f != nil && len(f.Checkpoints) == 0 { // else its checkpoints say how far it came
+	if f := b.file; f != nil && len(f.Checkpoints) == 0 { // else the checkpoints say when it ended
 		b.date(&r.Header)
 		f.extend(&r.Header)
 	}
@@ -219,7 +228,7 @@ func (b *Builder) event(r *record.Event) {
 	}
 }
 
-// fileStart adds the beginning of a file. The harness or the pipeline wrote the line.
+// fileStart begins a file. The line is from the harness or from the pipeline.
 func (b *Builder) fileStart(r record.FileStart) {
 	clear(b.log.failing)
 	b.log.crashes = nil
@@ -243,7 +252,7 @@ func (b *Builder) fileStart(r record.FileStart) {
 	b.noteAudioLength(r)
 }
 
-// fileEnd adds the end of a file. The harness or the pipeline wrote the line.
+// fileEnd ends a file. The line is from the harness or from the pipeline.
 func (b *Builder) fileEnd(r record.FileEnd) {
 	clear(b.log.failing)
 	b.log.crashes = nil
@@ -254,8 +263,9 @@ func (b *Builder) fileEnd(r record.FileEnd) {
 	b.end(r)
 }
 
-// date completes the time of a pipeline's record. In a supervised log, a record without a full time
-// gets the harness's last time. In other logs the calendar counts days and years.
+// date completes the time of a pipeline's record. In a log with the harness's lines, a record
+// without a full time gets the last time that the harness gave. In other logs the calendar counts
+// days and years.
 func (b *Builder) date(h *record.Header) {
 	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless) && !b.log.clock.IsZero() {
 		h.Time, h.Local, h.Dateless, h.Yearless = b.log.clock, false, false, false
@@ -264,7 +274,7 @@ func (b *Builder) date(h *record.Header) {
 	b.log.calendar.date(h)
 }
 
-// endLog ends the open file, and adds the crashes at the end of the log.
+// endLog ends the file that is being processed, and adds the crashes at the end of the log.
 func (b *Builder) endLog() {
 	b.EndCrashes(b.log.last.Line)
 	if !b.log.splitKnown {
@@ -273,13 +283,13 @@ func (b *Builder) endLog() {
 	b.close()
 }
 
-// maxUnsplit is the most checkpoints that are read before the builder decides where files begin. It
-// is also the most sampled checkpoints that one stretch between files keeps. Both limit the memory
-// for an endless log.
+// maxUnsplit is the most checkpoints that the builder reads before it decides where files begin.
+// It is also the most sampled checkpoints that the timeline keeps together between two files.
+// Both limits bound the memory for an endless log.
 const maxUnsplit = 1 << 13
 
-// finishSplit decides where files begin in the log. Then it finishes the files that have ended
-// already.
+// finishSplit decides where files begin in the log. Then it calls finish for each file that has
+// ended already.
 func (b *Builder) finishSplit() {
 	if !b.log.supervised && !b.log.splitter.named {
 		b.resplit()

@@ -2,23 +2,25 @@ package timeline
 
 import "vramsoak/parser/record"
 
-// allocatorCaches holds how much memory the allocators of a process hold as a cache (see
-// [record.Reading.Cache]), at the last checkpoint of each lane. A sample between two checkpoints
-// gets the smaller of their two caches. The program did not need at least this much of the memory
-// that the driver counts.
+// allocatorCaches holds, for each lane, how much memory the allocator held as a cache (see
+// [record.Reading.Cache]) at the lane's last checkpoint. A sample between two checkpoints gets
+// the smaller of the two caches. So the sample says how much of the memory that the driver counts
+// was certainly not needed by the program.
 type allocatorCaches struct{ lanes []laneCache }
 
-// A laneCache is the cache of one lane.
+// A laneCache is the size of the allocator's cache in one lane.
 type laneCache struct {
 	lane   record.Lane
 	cached int64
 	from   int // index of the first sample after the checkpoint
 }
 
-// maxCacheLanes is the most lanes. Samples ignore the caches of further lanes.
+// maxCacheLanes is the most lanes whose caches are kept. Samples ignore the caches of further
+// lanes.
 const maxCacheLanes = 64
 
-// add takes the next checkpoint. The parameter samples holds the timeline's samples so far.
+// add notes the cache at the next checkpoint, and lowers Cached of the lane's samples since the
+// checkpoint before. The parameter samples holds all samples of the timeline so far.
 func (b *allocatorCaches) add(c *record.Checkpoint, samples []record.Sample) {
 	cache, ok := c.Cache()
 	if !ok {
@@ -43,8 +45,8 @@ func (b *allocatorCaches) add(c *record.Checkpoint, samples []record.Sample) {
 	}
 }
 
-// of returns the sum of all caches on a device at the last checkpoints. The parameter device is the
-// driver's number.
+// of returns the sum of all caches on a device at the last checkpoints. The parameter device is
+// the driver's number of the device.
 func (b *allocatorCaches) of(device int) (cached int64) {
 	for _, l := range b.lanes {
 		if b.sameDevice(l.lane.Device, device) {
@@ -54,9 +56,9 @@ func (b *allocatorCaches) of(device int) (cached int64) {
 	return cached
 }
 
-// sameDevice reports whether a lane's device is the device with the driver's number `device`. If
-// all checkpoints are of one device, any number of the driver's matches. See
-// [DriverLedgers.DeviceNumber].
+// sameDevice reports whether the device of a lane is the device with the driver's number
+// `device`. If all checkpoints are of one device, every number matches, because a pipeline that
+// selects its GPU numbers devices differently. See [DriverLedgers.DeviceNumber].
 func (b *allocatorCaches) sameDevice(lane, device int) bool {
 	if lane == device {
 		return true

@@ -9,25 +9,25 @@ import (
 
 // A calendar completes times without a date or without a year. It counts the days of a log whose
 // lines give only the time of day, and the years of a log whose lines give no year. Times may go
-// back a little, because two processes write the log or the clock was set. If a time goes back by
-// more than half a day, midnight has passed. If a date goes back by more than half a year, New Year
-// has passed.
+// back a little, because two processes write the log or somebody set the clock. A time of day
+// that goes back by more than half a day is of the next day. A date that goes back by more than
+// half a year is of the next year.
 type calendar struct {
-	latest  time.Time // the latest time so far, with the days or years that were counted
-	lacks   stamp.Gap // which parts are missing even in the most complete times so far
-	started bool      // there was a line with a time
-	wraps   int       // days or years that were counted
+	latest  time.Time // the latest time so far, including the counted days or years
+	lacks   stamp.Gap // which parts are missing in the most complete times so far
+	started bool      // the log had a line with a time
+	wraps   int       // days or years counted so far
 }
 
 const (
 	halfDay  = 12 * time.Hour
 	halfYear = 183 * 24 * time.Hour
-	// maxLate is how late a line of the day before, or the year before, may come after midnight.
+	// maxLate is how long after midnight a late line of the previous day, or year, may come.
 	maxLate = time.Hour
 )
 
-// date completes the time of a header with the days or years that were counted. The first line
-// without a date or a year gets the year 0.
+// date completes the time of a header: it adds the days or years that were counted. If the first
+// line of a log lacks its date or year, its year stays 0.
 func (c *calendar) date(h *record.Header) {
 	if h.Time.IsZero() {
 		return
@@ -50,16 +50,16 @@ func (c *calendar) date(h *record.Header) {
 		h.Time = c.unwrap(h.Time)
 	}
 	if h.Time.IsZero() {
-		h.Time = h.Time.Add(1) // New Year after the year 0; the zero time would mean no time
+		h.Time = h.Time.Add(1) // New Year of the year 1 is Go's zero time, which would mean no time
 	}
 	if h.Time.After(c.latest) {
 		c.latest = h.Time
 	}
 }
 
-// unwrap adds the counted days or years to a time. If the result is much earlier than the latest
-// time, a new day or year has begun, and unwrap counts it. If the result is much later, the line is
-// a late one of the day or year before.
+// unwrap returns a time with the counted days or years added. If the result is much earlier than
+// the latest time, a new day or year has begun, and unwrap counts it. If the result is much
+// later, the line may be a late one of the previous day or year, see maxLate.
 func (c *calendar) unwrap(t time.Time) time.Time {
 	at := addUnits(t, c.wraps, c.lacks)
 	switch {
@@ -74,7 +74,7 @@ func (c *calendar) unwrap(t time.Time) time.Time {
 	return at
 }
 
-// nearest returns the time on the day, or in the year, that is closest to the latest time.
+// nearest returns the time on the day, or in the year, that brings it closest to the latest time.
 func (c *calendar) nearest(t time.Time, lacks stamp.Gap) time.Time {
 	month, day := t.Month(), t.Day()
 	if lacks == stamp.NoDate {
@@ -99,7 +99,7 @@ func addUnits(t time.Time, n int, lacks stamp.Gap) time.Time {
 	return t.AddDate(n, 0, 0)
 }
 
-// minWrap returns how far a time must go back to mean the next day or year.
+// minWrap returns how far a time must go back to count as one of the next day or the next year.
 func minWrap(lacks stamp.Gap) time.Duration {
 	if lacks == stamp.NoDate {
 		return halfDay

@@ -6,22 +6,22 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A CrashEnd is a crash after which the log shows no more work.
+// A CrashEnd is a crash after which the log shows no more work of the same rank.
 type CrashEnd struct {
-	// First and Last are the first and the last message of the crash. For example, a line of the shell
-	// may follow a traceback.
+	// First and Last are the first and the last message of the crash. They differ if, for
+	// example, a line of the shell follows a traceback.
 	First, Last  record.Crash
 	Run, Process int // as in File
 	// noReadings is set if the crash's rank had no reading before the crash.
 	noReadings bool
 }
 
-// crashRange is the most lines between two messages of the same crash, and between the last message
-// and the end of the log. Threads' stacks and a launcher's summary may take that many lines. If
-// more lines follow a traceback, the program caught the exception and went on.
+// crashRange is the most lines between two messages of the same crash, and between the last
+// message and the end of the log. The stacks of threads and a launcher's summary may take that
+// many lines. If more lines follow a traceback, the program caught the exception and went on.
 const crashRange = 256
 
-// maxCrashes is the most ranks whose crashes are kept in a log.
+// maxCrashes is the most ranks of a log whose crashes are kept.
 const maxCrashes = 64
 
 // addCrash keeps a crash until the log shows that its rank went on working.
@@ -52,8 +52,9 @@ func (b *Builder) addCrash(r record.Crash) {
 	})
 }
 
-// noteSurvival drops the crashes of ranks that went on working, as the checkpoint c shows. If a
-// rank had no readings before its crash, a reading of any rank counts.
+// noteSurvival drops the crash of the checkpoint's rank, because the checkpoint shows that the
+// rank went on working. If a rank had no readings before its crash, a reading of any rank counts,
+// and its crash is dropped too.
 func (b *Builder) noteSurvival(c *record.Checkpoint) {
 	if len(b.log.crashes) > 0 {
 		b.log.crashes = slices.DeleteFunc(b.log.crashes, func(end CrashEnd) bool {
@@ -62,7 +63,8 @@ func (b *Builder) noteSurvival(c *record.Checkpoint) {
 	}
 }
 
-// dropMemoryCrash drops a crash whose message is the message of a failed allocation.
+// dropMemoryCrash drops a crash whose message is also a failed allocation. The failure r replaces
+// it.
 func (b *Builder) dropMemoryCrash(r *record.OutOfMemory) {
 	if len(b.log.crashes) == 0 {
 		return
@@ -76,9 +78,9 @@ func (b *Builder) dropMemoryCrash(r *record.OutOfMemory) {
 	}
 }
 
-// EndCrashes adds the crashes near the end of a log. Call it when the whole log was read, with its
-// number of lines. It adds no crash of a supervised log, because the harness says there how each
-// process ended.
+// EndCrashes adds the crashes near the end of a log to the timeline. Call it after the whole log
+// was read. The parameter lines is the log's number of lines. If the log has the harness's lines,
+// EndCrashes adds nothing, because these lines say how each process ended.
 func (b *Builder) EndCrashes(lines int) {
 	for _, end := range b.log.crashes {
 		if !b.log.supervised && lines <= end.Last.Line().Line+crashRange {

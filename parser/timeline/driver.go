@@ -8,22 +8,22 @@ import (
 	"vramsoak/parser/record"
 )
 
-// maxSampleDistance is the longest time between a line and a sample that is used for the line. It
-// is ten times the harness's usual time between two samples.
+// maxSampleDistance is the longest time between a line and a sample that is used for this line.
+// It is ten times the harness's usual time between two samples.
 const maxSampleDistance = time.Second
 
-// DriverLedgers holds the driver's figures for each device in each run. Checks compare them with
-// the allocator's figures.
+// DriverLedgers holds the driver's figures of memory in use, for each device in each run. Checks
+// compare them with the allocator's figures.
 type DriverLedgers struct {
 	ledgers map[ledgerKey]*DriverLedger
-	devices map[int][]int // the devices of each run that have samples
-	lanes   []record.Lane // the lanes of the log's checkpoints
+	devices map[int][]int // for each run, the devices that have samples
+	lanes   []record.Lane // the lanes of the timeline's checkpoints
 }
 
 type ledgerKey struct{ run, device int }
 
-// NewDriverLedgers returns the ledgers of a timeline's samples. The parameter lanes holds the lanes
-// of the timeline's checkpoints.
+// NewDriverLedgers returns the ledgers of a timeline's samples. The parameter lanes lists the
+// lanes of the timeline's checkpoints.
 func NewDriverLedgers(tl *Timeline, lanes []record.Lane) *DriverLedgers {
 	b := &DriverLedgers{ledgers: map[ledgerKey]*DriverLedger{}, devices: map[int][]int{}, lanes: lanes}
 	for i := range tl.Samples {
@@ -38,8 +38,9 @@ func NewDriverLedgers(tl *Timeline, lanes []record.Lane) *DriverLedgers {
 			b.ledgers[key] = l
 			b.devices[s.Run] = append(b.devices[s.Run], s.Lane.Device)
 		}
-		// Before a process has a CUDA context, the driver does not name the process, and only the
-		// device's use is known. These samples are dropped when the first sample of the process follows.
+		// Before a process has a CUDA context, the driver does not list the process. A sample
+		// then gives only the use of the whole device. When the first sample of the process
+		// follows, these earlier samples are dropped, because they count other processes too.
 		if s.Source == record.SourceProcess && l.Source != record.SourceProcess {
 			l.Source, l.samples = s.Source, nil
 		}
@@ -50,8 +51,8 @@ func NewDriverLedgers(tl *Timeline, lanes []record.Lane) *DriverLedgers {
 	return b
 }
 
-// OfLane returns the driver's ledger of a lane in a run, or nil without samples. It also returns
-// nil if several ranks use the device, because a sample counts all processes together.
+// OfLane returns the driver's ledger of a lane in a run, or nil if it has no samples. It also
+// returns nil if several ranks use the device, because a sample counts all processes together.
 func (b *DriverLedgers) OfLane(run int, lane record.Lane) *DriverLedger {
 	shared := slices.ContainsFunc(b.lanes, func(l record.Lane) bool {
 		return l.Device == lane.Device && l != lane
@@ -63,10 +64,10 @@ func (b *DriverLedgers) OfLane(run int, lane record.Lane) *DriverLedger {
 	return b.ledgers[ledgerKey{run, device}]
 }
 
-// DeviceNumber returns the driver's number of a lane's device in a run. ok is false if the device
-// has no samples. A pipeline that selects its GPU numbers devices differently from the driver. So
-// if all checkpoints are of one device, and the driver has samples of one device only, DeviceNumber
-// returns this device's number.
+// DeviceNumber returns the number that the driver gives to a lane's device in a run. ok is false
+// if the device has no samples. A pipeline that selects its GPU numbers devices differently from
+// the driver. So if all checkpoints are of one device, and all samples of the run too,
+// DeviceNumber returns the number of the samples' device.
 func (b *DriverLedgers) DeviceNumber(run int, lane record.Lane) (device int, ok bool) {
 	if b.ledgers[ledgerKey{run, lane.Device}] != nil {
 		return lane.Device, true
@@ -84,8 +85,8 @@ func (b *DriverLedgers) DeviceNumber(run int, lane record.Lane) (device int, ok 
 // order of their first samples.
 func (b *DriverLedgers) DeviceNumbers(run int) []int { return b.devices[run] }
 
-// OfDevice returns the driver's ledger of a device in a run, or nil. The ledger counts all
-// processes of the pipeline together.
+// OfDevice returns the ledger of a device in a run, or nil. The parameter device is the driver's
+// number. The ledger counts all processes of the pipeline together.
 func (b *DriverLedgers) OfDevice(run, device int) *DriverLedger {
 	return b.ledgers[ledgerKey{run, device}]
 }
@@ -96,16 +97,17 @@ type DriverLedger struct {
 	samples []*record.Sample
 }
 
-// Samples returns the samples in the order of the log.
+// Samples returns the ledger's samples in the order of the log.
 func (l *DriverLedger) Samples() []*record.Sample { return l.samples }
 
-// At returns the memory in use at a line of the log. The true value lies between the values of the
-// samples before and after the line, so the size's Low and High are these two values. Memory that
-// was both taken and given back between the two samples does not show. ok is false if one of the
-// two samples is missing, is more than a second away, or is of another process.
+// At returns the memory in use at the line with the header h. The true amount lies between the
+// amounts in the samples before and after the line, so these are the result's Low and High.
+// Memory that was both taken and given back between the two samples does not show. ok is false if
+// one of the two samples is missing, is more than a second away, or is of another process.
 //
-// At looks first for the samples around the line and then corrects by time. If the pipeline's lines
-// have no times, or its clock jumps, the result may be of the next or the previous sample.
+// At looks first for the samples around the line, and then corrects this choice by their times.
+// If the pipeline's lines have no times, or its clock jumps, the result may be that of the next
+// or the previous sample.
 func (l *DriverLedger) At(h record.Header) (used record.Size, ok bool) {
 	after := sort.Search(len(l.samples), func(i int) bool {
 		return l.samples[i].Pos.Line > h.Pos.Line

@@ -10,8 +10,9 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// driverLog returns the timeline of a run in short notation: "S MILLISECONDS PID DEVICE SOURCE
-// USED" is a sample, "C MILLISECONDS" a checkpoint with a time, "C" one without.
+// driverLog returns the timeline of a run that is given in short notation. In this notation, "S
+// MILLISECONDS PID DEVICE SOURCE USED" is a sample, "C MILLISECONDS" is a checkpoint with a time,
+// and "C" is a checkpoint without a time.
 func driverLog(t *testing.T, lines string) (*timeline.Timeline, []*record.Checkpoint) {
 	t.Helper()
 	var log strings.Builder

@@ -9,23 +9,25 @@ import (
 	"vramsoak/parser/segments"
 )
 
-// failureRange is the most lines of the pipeline between a failure and a line that can belong to
-// this failure.
+// failureRange is the most lines of the pipeline between a failed allocation and a line that can
+// belong to it, such as a fallback or a segment map.
 const failureRange = 64
 
-// tracebackGap is the most lines between a message and the traceback that repeats this message.
+// tracebackGap is the most lines between an error's message and the traceback that repeats the
+// message.
 const tracebackGap = 8
 
-// A lastFailure is the last failed allocation of a process. It is kept until the log shows that the
-// process went on.
+// A lastFailure is the last failed allocation of a process. The builder keeps it until the log
+// shows that the process went on.
 type lastFailure struct {
 	file         *File
-	records      []int // indices in the file's OOMs: a failure may be printed several times
-	harnessLines int   // lines of the harness before it
+	records      []int // indices in file.OOMs; a failure may be printed several times
+	harnessLines int   // lines of the harness in the log before the failure
 }
 
-// failedFile returns the last file, if it did not end well and no other work followed it, else nil.
-// Many programs print the error of a file once more after the file's end.
+// failedFile returns the last file, if it did not end well and no other work followed it.
+// Otherwise it returns nil. Many programs print the error of a file once more after the file's
+// end, and that error belongs to this file.
 func (b *Builder) failedFile() *File {
 	if b.file != nil || b.outside != nil || len(b.tl.Files) == b.log.files {
 		return nil
@@ -37,7 +39,7 @@ func (b *Builder) failedFile() *File {
 	return f
 }
 
-// addFailure adds a failure to the file during which it happened.
+// addFailure adds a failed allocation to the file during which it happened.
 func (b *Builder) addFailure(r record.OutOfMemory) {
 	f := b.failedFile()
 	if f == nil {
@@ -72,33 +74,35 @@ func (b *Builder) addFailure(r record.OutOfMemory) {
 // processes.
 const maxFailing = 4 * failureRange
 
-// forget drops the failures that are more than failureRange lines above a line. A fallback on this
-// line cannot belong to them.
+// forget drops the failures that are more than failureRange lines above the given line. A
+// fallback on this line cannot belong to them.
 func (b *Builder) forget(line int) {
 	for speaker, last := range b.log.failing {
 		if b.linesSince(last, line) > failureRange {
 			delete(b.log.failing, speaker)
 		}
 	}
-	if len(b.log.failing) >= maxFailing { // many processes in one line
+	if len(b.log.failing) >= maxFailing { // one line, or a few lines, name too many processes
 		clear(b.log.failing)
 	}
 }
 
-// linesSince returns the number of the pipeline's lines between a failure and a line.
+// linesSince returns the number of the pipeline's lines from the last message of a failure to the
+// given line.
 func (b *Builder) linesSince(last lastFailure, line int) int {
 	return line - last.lastMessage().Pos.Line - (b.log.harnessLines - last.harnessLines)
 }
 
-// repeatsFailure reports whether the message next repeats the message r. A message repeats another
-// if both have the same text, and one of them ends a traceback or says that it repeats an error:
+// repeatsFailure reports whether the message next repeats the message r, so that both are one
+// failure. A message repeats another message with the same text if one of the two ends a
+// traceback or says that it repeats an error:
 //
 //	❌ Batch processing failed, falling back to sequential: CUDA error: out of memory
 //	⚠️  CUDA error detected: CUDA error: out of memory
 //
-// The same text alone does not suffice, because a second attempt may have failed in the same way. A
-// program may also announce a failure in its own words, "CUDA OOM during voice enrollment", just
-// before or after the allocator's message. These two messages are one failure too.
+// The same text alone does not suffice, because a second attempt may have failed in the same way.
+// A program may also announce a failure in its own words, "CUDA OOM during voice enrollment",
+// just before or after the allocator's message. These two messages are one failure too.
 func repeatsFailure(r *record.OutOfMemory, next *record.OutOfMemory) bool {
 	gap := next.Pos.Line - next.Traceback - r.Pos.Line // 1 for the next line
 	repeats := (next.Traceback > 0 || next.Repeated || r.Traceback > 0 && next.NamesFallback) &&
@@ -107,15 +111,16 @@ func repeatsFailure(r *record.OutOfMemory, next *record.OutOfMemory) bool {
 	return (repeats || announced) && gap > 0 && gap <= tracebackGap
 }
 
-// isAnnounced reports whether the message announces a failure in the program's own words, and names
-// no fallback.
+// isAnnounced reports whether the message announces a failure in the program's own words, and
+// does not name a fallback.
 func isAnnounced(r *record.OutOfMemory) bool {
 	return !r.NamesFallback && !r.HasRequested && strings.HasPrefix(r.Text, "CUDA OOM ")
 }
 
-// noteFallback sets Fallback in the failure that the fallback r follows. If the line itself names
-// its failure, this was done already, see NamesFailure. Otherwise it is the last failure of the
-// same process, if that is near.
+// noteFallback sets Fallback in the failure to which the fallback r belongs. If the fallback's
+// line also names the failure, addFailure has done this already, see NamesFailure. Otherwise the
+// fallback belongs to the last failure of the same process, if that is at most failureRange lines
+// away.
 func (b *Builder) noteFallback(r *record.Event) {
 	last, ok := b.log.failing[r.Speaker]
 	if !ok || r.NamesFailure || last.file != cmp.Or(b.file, b.outside) {
@@ -126,13 +131,13 @@ func (b *Builder) noteFallback(r *record.Event) {
 	}
 }
 
-// lastMessage returns the last message of the failure.
+// lastMessage returns the last message that was printed about the failure.
 func (l lastFailure) lastMessage() *record.OutOfMemory {
 	return &l.file.OOMs[l.records[len(l.records)-1]]
 }
 
-// hasTraceback reports whether one of the failure's messages ends a traceback. If so, the next
-// traceback is of another failure.
+// hasTraceback reports whether one of the failure's messages ends a traceback. The next traceback
+// is then of another failure.
 func (l lastFailure) hasTraceback() bool {
 	return slices.ContainsFunc(l.records, func(i int) bool { return l.file.OOMs[i].Traceback > 0 })
 }
@@ -147,9 +152,9 @@ func (l lastFailure) pardon() {
 	}
 }
 
-// noteWork drops the last failures of a process that reached a checkpoint, because a later fallback
-// does not belong to them. A checkpoint whose name ends with "(failed)" does not count. The library
-// vramlog logs it when an error leaves a stage.
+// noteWork drops the last failure of the process that reached the checkpoint c, because a later
+// fallback does not belong to that failure. A checkpoint whose name ends with "(failed)" does not
+// count. The library vramlog logs such a checkpoint when an error ends a stage.
 func (b *Builder) noteWork(c *record.Checkpoint) {
 	if len(b.log.failing) == 0 || c.Sampled || strings.HasSuffix(c.Name, "(failed)") {
 		return
@@ -161,8 +166,9 @@ func (b *Builder) noteWork(c *record.Checkpoint) {
 	}
 }
 
-// addFailureMap adds a segment map that belongs to a failure. If the map fits the last failure,
-// addFailureMap sets the failure's Held. Otherwise it keeps the map for the message that follows.
+// addFailureMap adds a segment map that was printed at a failed allocation. If the map fits the
+// last failure, addFailureMap sets the failure's Held. Otherwise it keeps the map for the next
+// failure. It always returns true.
 func (b *Builder) addFailureMap(rec record.Record, _ error) bool {
 	m, ok := rec.(record.SegmentMap)
 	if !ok || m.Requested == 0 {
@@ -180,7 +186,8 @@ func (b *Builder) addFailureMap(rec record.Record, _ error) bool {
 	return true
 }
 
-// attachEarlyMap sets Held of a failure whose segment map came shortly before its message.
+// attachEarlyMap sets Held of the failure r, if the segment map of r came shortly before the
+// message.
 func (b *Builder) attachEarlyMap(r *record.OutOfMemory) {
 	if m := b.log.earlyMap; m != nil && mapBelongsTo(r, m) {
 		sums := b.log.earlySums
@@ -189,8 +196,9 @@ func (b *Builder) attachEarlyMap(r *record.OutOfMemory) {
 	b.log.earlyMap = nil
 }
 
-// mapBelongsTo reports whether a segment map may be of the failure. The map must be near the
-// message, and both must have the same requested size, as far as the message's digits tell.
+// mapBelongsTo reports whether a segment map may belong to the failure r. The map must be near
+// the message, and both must give the same requested size, as exactly as the message's digits
+// show it.
 func mapBelongsTo(r *record.OutOfMemory, m *record.SegmentMap) bool {
 	apart := max(r.Pos.Line-m.Pos.Line, m.Pos.Line-r.Pos.Line)
 	off := max(r.Requested.Bytes-m.Requested, m.Requested-r.Requested.Bytes)

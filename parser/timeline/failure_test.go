@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestManyProcessesFail: a log may name any number of processes whose last allocation failed. The
-// builder keeps only those that a fallback may still follow.
+// TestManyProcessesFail: allocations fail in more processes than the builder keeps. It drops only
+// failures that are too far away for a fallback.
 func TestManyProcessesFail(t *testing.T) {
 	t.Parallel()
 	const n = 20 * maxFailing
@@ -28,7 +28,7 @@ func TestManyProcessesFail(t *testing.T) {
 				maxFailing)
 		}
 	}
-	// The first of them failed long ago, the last but one did not.
+	// A fallback of rank 1 comes too late for its failure; the fallback of rank n-1 does not.
 	for _, rank := range []int{1, n - 1} {
 		b.Add(record.Event{
 			Header: head(), Kind: record.EventFallback,

@@ -10,7 +10,7 @@ import (
 
 // begin begins a file in a log without the harness's lines.
 func (b *Builder) begin(start record.FileStart) {
-	// The file before has no checkpoints, so its work may have lasted until now.
+	// The file that ends here has no checkpoints, so its work may have lasted until now.
 	if f := b.file; f != nil && len(f.Checkpoints) == 0 && !start.Time.IsZero() {
 		f.End = start.Time
 	}
@@ -18,8 +18,9 @@ func (b *Builder) begin(start record.FileStart) {
 	b.open(start)
 }
 
-// currentFile returns the file to which a record of the pipeline belongs. This is the open file, or
-// the stretch between files if no file is open.
+// currentFile returns the file to which a record of the pipeline belongs: the file that is being
+// processed. Between two files, it returns a [File] with Outside set, which holds the records
+// there.
 func (b *Builder) currentFile(h *record.Header) *File {
 	switch {
 	case b.file != nil:
@@ -34,7 +35,8 @@ func (b *Builder) currentFile(h *record.Header) *File {
 	return b.outside
 }
 
-// open closes the open file and begins the next file.
+// open begins the file that a file-start line names. If another file is still being processed,
+// open ends that file first.
 func (b *Builder) open(start record.FileStart) {
 	b.close()
 	b.file = b.newFile(File{
@@ -48,8 +50,8 @@ func (b *Builder) open(start record.FileStart) {
 	}
 }
 
-// noteAudioLength sets the length of the open file's audio from the pipeline's line, if the harness
-// did not give it.
+// noteAudioLength sets AudioSeconds of the file that is being processed from the pipeline's line
+// r, if the harness did not give it.
 func (b *Builder) noteAudioLength(r record.FileStart) {
 	f := b.file
 	if f != nil && f.AudioSeconds == 0 && (f.Path == "" || path.Base(r.Path) == path.Base(f.Path)) {
@@ -57,8 +59,8 @@ func (b *Builder) noteAudioLength(r record.FileStart) {
 	}
 }
 
-// newFile returns a copy of f in an array of 64 files. A log may have a hundred thousand files, and
-// allocating them one by one would be slow.
+// newFile returns a pointer to a copy of f. It allocates 64 files at a time, because a log may
+// have a hundred thousand files and allocating each alone would be slow.
 func (b *Builder) newFile(f File) *File {
 	if len(b.spareFiles) == 0 {
 		b.spareFiles = make([]File, 64)
@@ -69,7 +71,7 @@ func (b *Builder) newFile(f File) *File {
 	return next
 }
 
-// extend makes a record of the pipeline the end of the file so far.
+// extend sets the end of the file to the position and time of a record of the pipeline.
 func (f *File) extend(h *record.Header) {
 	f.EndPos = h.Pos
 	if f.Start.IsZero() {
@@ -80,7 +82,8 @@ func (f *File) extend(h *record.Header) {
 	}
 }
 
-// end ends a file. In a log with the harness's lines, the pipeline's own line only gives the error.
+// end ends the file that a file-end line names. If the log has the harness's lines, a file-end
+// line of the pipeline does not end the file; it only gives the file's error.
 func (b *Builder) end(r record.FileEnd) {
 	if r.Pipeline && b.log.supervised {
 		if b.file != nil {
@@ -101,7 +104,7 @@ func (b *Builder) end(r record.FileEnd) {
 	if r.Error != "" {
 		f.Error = r.Error
 	}
-	if !r.Pipeline && !f.Supervised { // the head of the log is missing
+	if !r.Pipeline && !f.Supervised { // the log lacks its beginning
 		f.Supervised, f.Index, f.Path = true, r.Index, r.Path
 	}
 	if f == b.file {
@@ -109,9 +112,10 @@ func (b *Builder) end(r record.FileEnd) {
 	}
 }
 
-// fileEnding returns the file that a file-end line ends. This is the open file, or an earlier file
-// with the line's path. Some pipelines print only the ends of files. Then it is the stretch since
-// the last file, or a new file. fileEnding returns nil if the line repeats an earlier end.
+// fileEnding returns the file that a file-end line ends: the file that is being processed, or an
+// earlier file with the line's path. It returns nil if the line repeats an earlier file-end. Some
+// pipelines print only file-end lines. Then the file consists of the records since the previous
+// file, or it is a new file without records.
 func (b *Builder) fileEnding(r record.FileEnd) *File {
 	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path ||
 		b.file.Supervised) {
@@ -143,11 +147,11 @@ func (b *Builder) fileEnding(r record.FileEnd) *File {
 	return b.file
 }
 
-// close ends the open file, or the stretch between files.
+// close ends the file that is being processed, or the part of the log since the last file.
 func (b *Builder) close() {
 	clear(b.log.failing)
 	if f := b.file; f != nil {
-		measured := f.Supervised && f.Status != record.StatusUnknown // Seconds, even if 0
+		measured := f.Supervised && f.Status != record.StatusUnknown // the harness gave Seconds
 		if f.Seconds == 0 && !measured && !f.Start.IsZero() {
 			f.Seconds = max(0, f.End.Sub(f.Start).Seconds()) // a clock may go back
 		}
@@ -157,7 +161,7 @@ func (b *Builder) close() {
 	b.closeOutside()
 }
 
-// closeOutside ends the stretch between files, if there is one.
+// closeOutside ends the part of the log since the last file, if it has any records.
 func (b *Builder) closeOutside() {
 	if f := b.outside; f != nil {
 		b.outside = nil

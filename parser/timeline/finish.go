@@ -2,8 +2,9 @@ package timeline
 
 import "slices"
 
-// finish pairs the checkpoints of a file. If the last file had the same checkpoints, it reuses that
-// file's pairs. If Done is set, finish then calls Done and drops the checkpoints.
+// finish pairs the Before and After checkpoints of a file that has ended. If the file before had
+// the same checkpoints, finish reuses that file's pairs. If Done is set, finish then calls Done
+// and drops the checkpoints.
 func (b *Builder) finish(f *File) {
 	if !b.log.splitKnown {
 		return // finishSplit may still split the file
@@ -14,7 +15,7 @@ func (b *Builder) finish(f *File) {
 	} else {
 		f.pair()
 		b.lastPaired = *f
-		if b.Done != nil && len(f.Checkpoints) <= KeptCheckpoints { // else the array is not reused
+		if b.Done != nil && len(f.Checkpoints) <= KeptCheckpoints { // other arrays are not reused
 			b.lastPaired.Checkpoints = slices.Clone(f.Checkpoints)
 		}
 	}
@@ -34,9 +35,9 @@ func (b *Builder) finish(f *File) {
 // enough to show a typical file.
 const KeptCheckpoints = 1 << 13
 
-// grow returns a slice with room for at least one more item. It doubles a slice that is full.
-// append would grow a large slice by only a quarter. With hundreds of thousands of items, append
-// would copy often and leave much garbage.
+// grow returns the slice s with room for at least one more item. If s is full, grow doubles its
+// room. The built-in function append grows a large slice by only a quarter. With hundreds of
+// thousands of items, it would copy often and leave much garbage.
 func grow[T any](s []T) []T {
 	if len(s) == cap(s) {
 		return slices.Grow(s, max(1, len(s)))

@@ -6,9 +6,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// pair finds the file's stages and cleanups. An After closes the latest open Before that has the
-// same name and lane. If another Before was opened in between and is still open, it has no After
-// and goes to Unpaired.
+// pair finds the file's stages and cleanups. An After ends the latest Before that has the same
+// name and lane and has not been ended yet. Befores that came between these two and have no After
+// go to Unpaired.
 func (f *File) pair() {
 	type opened struct {
 		name string
@@ -19,7 +19,7 @@ func (f *File) pair() {
 		name string
 	}
 	open := map[record.Lane][]opened{}
-	count := map[key]int{} // open Befores, so that an After without one costs nothing
+	count := map[key]int{} // Befores without an After so far; spares searching the stack
 	for i := range f.Checkpoints {
 		lane := f.Checkpoints[i].Lane
 		name, begins, ends := f.Checkpoints[i].Pair()
@@ -55,8 +55,9 @@ func (f *File) pair() {
 	f.nest()
 }
 
-// nest finds the innermost stage around each cleanup. It also marks the last cleanup within each
-// stage, inner stages included. Stages and cleanups must be in the order of their Before.
+// nest sets Stage of each cleanup to the innermost stage around the cleanup. It also sets Last of
+// the last cleanup within each stage, where the stages inside that stage count too. Stages and
+// Cleanups must be in the order of their Before.
 func (f *File) nest() {
 	inside := map[record.Lane][]int{}
 	before := map[record.Lane]int{} // the last cleanup of each lane

@@ -9,14 +9,15 @@ import (
 // currentRun returns the run to which a line of the harness belongs.
 func (b *Builder) currentRun() *Run {
 	n := len(b.tl.Runs)
-	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
+	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the log lacks its beginning
 		b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch})
 		n++
 	}
 	return &b.tl.Runs[n-1]
 }
 
-// startRun begins a run. It takes a new run number if the log had any files or runs before.
+// startRun begins a run. If the log has files or a run already, the new run gets the next run
+// number.
 func (b *Builder) startRun(r record.RunStart) {
 	b.close()
 	b.log.hasRunStart = true
@@ -31,8 +32,9 @@ func (b *Builder) startRun(r record.RunStart) {
 	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch, Start: r})
 }
 
-// batchOf returns the batch of a run that begins. If an earlier worker of the same run has a log in
-// the timeline, it is that worker's batch, else the run itself.
+// batchOf returns the number of the batch to which a new run belongs. If the timeline already has
+// the log of another worker of the same run, the new run belongs to that worker's batch.
+// Otherwise it begins a batch of its own.
 func (b *Builder) batchOf(r record.RunStart) int {
 	if r.Workers == 0 || r.ID == "" {
 		return b.run
@@ -60,9 +62,9 @@ func (l *logState) renumber(lane *record.Lane) {
 	}
 }
 
-// isQuoted reports whether a line with the harness's prefix was not written by the harness. In a
-// log without a run-start, this is so for a line about a file that has neither index nor path,
-// because the harness always names the file.
+// isQuoted reports whether the harness did not write this line, although the line has the
+// harness's prefix. In a log without a run-start line, this is also true of a file-start or
+// file-end line that has neither index nor path, because the harness always names the file.
 func (b *Builder) isQuoted(rec record.Record) bool {
 	index, path := 1, ""
 	switch r := rec.(type) {
@@ -80,14 +82,14 @@ func (b *Builder) isQuoted(rec record.Record) bool {
 	return !b.log.hasRunStart && index == 0 && path == ""
 }
 
-// countQuoted counts a line for which isQuoted is true.
+// countQuoted counts a line for which isQuoted returned true.
 func (b *Builder) countQuoted(at record.Position) {
 	if b.tl.Quoted++; b.tl.Quoted == 1 {
 		b.tl.FirstQuoted = at
 	}
 }
 
-// addHarness adds a record of the harness. The parameter resumed is set if the record before
+// addHarness adds a record of the harness. The parameter resumed is set if the previous record
 // resumed the run.
 func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	switch r := rec.(type) {
@@ -100,15 +102,15 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	case record.Exit:
 		b.noteHarness(r.Header)
 		clear(b.log.failing)
-		b.closeOutside() // an open file gets its own end later
+		b.closeOutside() // a file that is being processed gets its own file-end later
 		r.Process = b.process
 		b.tl.Exits = append(b.tl.Exits, r)
-		b.log.caches = allocatorCaches{} // the allocator's memory ends with the process
+		b.log.caches = allocatorCaches{} // the allocator's memory is freed when the process ends
 		b.process++
 	case record.Orphan:
 		b.noteHarness(r.Header)
 		r.Run, r.Process, b.resumed = b.run, b.process, resumed
-		if resumed { // nobody saw the end of its process, which is the last one before the resume
+		if resumed { // its process, the last one before the resume, has no exit line
 			r.Process--
 		}
 		b.tl.Orphans = append(b.tl.Orphans, r)
@@ -141,7 +143,8 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	}
 }
 
-// noteHarness notes that the log has lines of the harness, and remembers the time of this line.
+// noteHarness notes that the log has lines of the harness, and remembers the time in this line's
+// header.
 func (b *Builder) noteHarness(h record.Header) {
 	b.log.supervised = true
 	b.log.harnessLines++

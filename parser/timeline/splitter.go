@@ -9,14 +9,15 @@ import (
 )
 
 // A Splitter finds where files begin in a pipeline's output that has no lines of the harness. If
-// the pipeline names its files, a file begins at each such line. Otherwise a file begins at each
-// checkpoint that has the name of the first checkpoint. A sampled checkpoint never begins a file.
-// The harness uses the Splitter while a pipeline runs. The [Builder] uses it for a log without the
-// harness's lines.
+// the pipeline prints file-start lines, a file begins at each of these lines. Otherwise a file
+// begins at each checkpoint that has the name of the first checkpoint. A sampled checkpoint never
+// begins a file. The harness uses the Splitter while a pipeline is running. The [Builder] uses it
+// for a log without the harness's lines.
 type Splitter struct {
 	first *record.Checkpoint
 	named bool
-	// numbered is set if the number in the first checkpoint's name counts the files.
+	// numbered is set if the number in the first checkpoint's name counts the files, as in "Epoch
+	// 3 start".
 	numbered bool
 }
 
@@ -46,11 +47,11 @@ func (s *Splitter) begins(c *record.Checkpoint) bool {
 		s.numbered && WithoutNumbers(c.Name) == WithoutNumbers(s.first.Name))
 }
 
-// resplit corrects what the splitter could not know while it was reading. Some programs log a few
-// checkpoints once, before the first file. Others begin with a cleanup that recurs only when an
-// error occurs. In both cases files begin at the first checkpoint that recurs and is not inside a
-// pair. If log rotation cut off the head of the log, the files begin after the rest of the first
-// file.
+// resplit corrects the beginnings of files with what the splitter could not know while it was
+// reading. Some programs log a few checkpoints once, before the first file. Others begin with a
+// cleanup that recurs only when an error occurs. In both cases files begin at the first
+// checkpoint that recurs and is not inside a pair. If log rotation cut off the beginning of the
+// log, the first file is incomplete, and the files begin after its rest.
 func (b *Builder) resplit() {
 	files := b.tl.Files[b.log.files:]
 	ended := func(f *File) bool { return f.Status != record.StatusUnknown || len(f.Checkpoints) == 0 }
@@ -92,10 +93,10 @@ func (b *Builder) resplit() {
 	b.file.OOMs = append(b.file.OOMs, ooms...)
 }
 
-// joinFiles is called when the pipeline names its first file. Checkpoints before this line may have
-// begun files by recurring. joinFiles makes them one stretch outside of files, such as the loading
-// of a model. If the log gives the end of one of these files, they are real files and nothing
-// changes.
+// joinFiles is called when the pipeline names its first file. The splitter may have taken
+// recurring checkpoints before this line for the beginnings of files. joinFiles makes these files
+// one part of the log outside of files, such as the loading of a model. If the log gives the end
+// of one of these files, they are real files and joinFiles changes nothing.
 func (b *Builder) joinFiles() {
 	files := b.tl.Files[b.log.files:]
 	if len(files) == 0 || slices.ContainsFunc(files,
@@ -114,12 +115,13 @@ func (b *Builder) joinFiles() {
 	b.outside = b.tl.Outside[len(b.tl.Outside)-1]
 }
 
-// partialFile returns how many checkpoints at the beginning of a log belong to a file whose head is
-// missing. The parameter period is the number of checkpoints until the first checkpoint recurs. The
-// partial file ends behind an After whose Before comes only later, or before a checkpoint that is
-// named for the beginning of a file and is not inside a pair.
+// partialFile returns how many checkpoints at the beginning of a log belong to a file whose own
+// beginning is missing. The parameter period is the number of checkpoints until the first
+// checkpoint recurs. The partial file ends behind an After whose Before comes only later. It can
+// also end before a checkpoint outside of all pairs whose name stands for the beginning of a
+// file.
 func partialFile(checkpoints []record.Checkpoint, period int) (rest int) {
-	befores := map[string]int{} // how many Befores of each pair follow
+	befores := map[string]int{} // for each pair, the number of Befores still to come
 	for i := range checkpoints {
 		if name, begins, _ := checkpoints[i].Pair(); begins {
 			befores[name]++
@@ -146,8 +148,8 @@ func partialFile(checkpoints []record.Checkpoint, period int) (rest int) {
 }
 
 // namesBeginning reports whether a checkpoint's name stands for the beginning of a file, such as
-// "Pipeline Initialization". The name "Start" does not count, because a part of a file may start
-// too.
+// "Pipeline Initialization". The name "Start" does not count, because a stage inside a file may
+// start too.
 func namesBeginning(name string) bool {
 	switch strings.ToLower(name) {
 	case "initialization", "pipeline initialization", "file initialization", "pipeline start",
@@ -158,12 +160,12 @@ func namesBeginning(name string) bool {
 }
 
 // firstOfFile returns the index of the checkpoint that begins the first file, or -1 if no
-// checkpoint recurs. The parameter files is the number of files that the log's first checkpoint
-// began. The parameter rest is the result of partialFile. counted is set if the checkpoint recurs
-// with another number in its name.
+// checkpoint recurs. The parameter files is the number of files that begin if every file begins
+// with the log's first checkpoint. The parameter rest is the result of partialFile. counted is
+// set if the checkpoint recurs with another number in its name, as "Epoch 3 start" does.
 func firstOfFile(checkpoints []record.Checkpoint, files, rest int) (first int, counted bool) {
 	count := map[string]int{}
-	afters := map[string]int{} // how many Afters of each pair follow, perhaps none
+	afters := map[string]int{} // for each pair, the number of Afters still to come
 	for i := range checkpoints {
 		c := &checkpoints[i]
 		if name, _, ends := c.Pair(); ends {
@@ -205,8 +207,8 @@ func firstOfFile(checkpoints []record.Checkpoint, files, rest int) (first int, c
 	return first, false
 }
 
-// WithoutNumbers returns the name with '#' in place of each number: "Epoch # start" for "Epoch 3
-// start".
+// WithoutNumbers returns the name with '#' in place of each number. For "Epoch 3 start", it
+// returns "Epoch # start".
 func WithoutNumbers(name string) string {
 	first := 0
 	for first < len(name) && !lex.IsDigit(name[first]) {

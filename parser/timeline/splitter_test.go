@@ -8,7 +8,8 @@ import (
 	"vramsoak/parser"
 )
 
-// logOf returns a log of n files with the given checkpoints, without its first `cut` lines.
+// logOf returns a log of several files, each with the given checkpoints. The log lacks its first
+// `cut` lines.
 func logOf(files int, names []string, cut int) string {
 	var lines []string
 	for range files {
@@ -19,8 +20,8 @@ func logOf(files int, names []string, cut int) string {
 	return strings.Join(lines[cut:], "")
 }
 
-// TestSplitWithHead: all files of a log with its head are found, whatever their checkpoints are
-// called.
+// TestSplitWithHead: if a log has its beginning, all files are found, whatever the names of their
+// checkpoints are.
 func TestSplitWithHead(t *testing.T) {
 	for _, names := range [][]string{
 		{"Load model", "Start", "Encoded", "End"},
@@ -41,8 +42,8 @@ func TestSplitWithHead(t *testing.T) {
 	}
 }
 
-// TestSplitWithoutHead: a log whose head is cut off gives the files of the whole log, except the
-// first file, which was cut.
+// TestSplitWithoutHead: if the beginning of a log was cut off, all files are found that the log
+// still has completely.
 func TestSplitWithoutHead(t *testing.T) {
 	for _, names := range [][]string{
 		{

@@ -9,15 +9,15 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Timeline holds what the records of one or several logs say together, in the order of the logs.
+// A Timeline holds what the records of one or more logs say together, in the order of the logs.
 type Timeline struct {
 	// Runs are the runs of the harness, in order. A log without the harness's lines has none.
 	Runs []Run
 	// Files are the files in the order in which work on them began.
 	Files []*File
-	// Outside holds the stretches between files that have checkpoints or out-of-memory messages. For
-	// example, the model is loaded before the first file. The checkpoints of each stretch are paired
-	// as in a file.
+	// Outside holds the parts of the logs between files, if they have checkpoints or
+	// out-of-memory messages. For example, a pipeline loads its model before the first file. The
+	// checkpoints of each part are paired as in a file.
 	Outside []*File
 	// Samples are the memory readings that the harness took while the pipeline was running.
 	Samples []record.Sample
@@ -27,14 +27,14 @@ type Timeline struct {
 	Warnings []record.Warning
 	// Exits are the ends of pipeline processes.
 	Exits []record.Exit
-	// Crashes are the crashes at the end of logs without the harness's lines.
+	// Crashes are the crashes near the end of logs that lack the harness's lines.
 	Crashes []CrashEnd
 	// Orphans are the processes that the pipeline left behind.
 	Orphans []record.Orphan
 	// Bad holds the lines that look like records and cannot be read.
 	Bad []record.SyntaxError
-	// Quoted is the number of lines that have the harness's prefix and are not of the harness. Such
-	// lines change nothing. FirstQuoted is the position of the first of these lines.
+	// Quoted is the number of lines that have the harness's prefix but that the harness did not
+	// write. These lines have no effect. FirstQuoted is the position of the first of them.
 	Quoted      int
 	FirstQuoted record.Position
 	// Checkpoints is the number of checkpoints in files and outside of files.
@@ -49,37 +49,39 @@ type Timeline struct {
 
 // A Run is one run of the harness.
 type Run struct {
-	Number int // as in File.Run
-	Batch  int // as in File.Batch
+	Number int // the run's number, as in File.Run
+	Batch  int // the batch's number, as in File.Batch
 	Start  record.RunStart
 	// Resumes are the resumes of the run, in order.
 	Resumes []record.Resume
-	// End is nil if the run was killed before it could write its last line. If the run was resumed,
-	// only the last part counts.
+	// End is the last line of the run. It is nil if the run was killed before it could write this
+	// line. If the run was resumed, End is that of the last part.
 	End *record.RunEnd
 }
 
-// A File is the work on one file of the batch, or one attempt at it.
+// A File is the work on one file of the batch. If the harness tries a file several times, each
+// attempt is a File of its own.
 type File struct {
-	// Index is the file's position in the batch, from 1. It is 0 for a stretch outside of files, and
-	// for a file that the pipeline named and the harness did not give to it.
+	// Index is the file's position in the batch, from 1. It is 0 for a part of the log outside of
+	// files, and for a file that the pipeline named although the harness did not give it to the
+	// pipeline.
 	Index        int
 	Path         string // as the log gives it; "" if the log names no file
-	Outside      bool   // not a file, but a stretch between files
+	Outside      bool   // this is not a file, but a part of the log between two files
 	AudioSeconds float64
 	Status       record.Status
-	Error        string  // why it failed, if the pipeline said so
-	Seconds      float64 // wall time from start to end, 0 where unknown
-	// Supervised is set if the log has the harness's lines. The log then says where files begin and
-	// end, and the builder need not infer it.
+	Error        string  // why the file failed, if the pipeline said so
+	Seconds      float64 // wall time from start to end; 0 if unknown
+	// Supervised is set if the log has the harness's lines. These lines say where files begin and
+	// end, so the builder need not infer it.
 	Supervised bool
-	// Run is the number of the run, and Process the number of the pipeline process, both from 0 over
-	// all logs. Levels of an allocator can be compared only within one process.
+	// Run is the number of the run, and Process the number of the pipeline process. Both count
+	// from 0 over all logs. An allocator's levels can be compared only within one process.
 	Run, Process int
-	// Batch is the number of the run whose batch this file belongs to. It equals Run, unless several
-	// workers shared a batch: then it is the first worker's run.
+	// Batch is the number of the run to whose batch this file belongs. It equals Run, unless
+	// several workers shared a batch. Then it is the number of the first worker's run.
 	Batch int
-	// Pos and EndPos are the file's first and last line in the log.
+	// Pos and EndPos are the positions of the file's first and last line.
 	Pos, EndPos record.Position
 	// Start and End are zero if the log has no times.
 	Start, End time.Time
@@ -89,32 +91,36 @@ type File struct {
 	// checkpoints.
 	Stages   []Stage
 	Cleanups []Cleanup
-	// Unpaired holds the indices of the "Before ..." checkpoints that have no After.
+	// Unpaired holds the indices of the "Before ..." checkpoints for which the file has no After.
 	Unpaired []int
 	// OOMs are the out-of-memory messages during this file.
 	OOMs []record.OutOfMemory
 }
 
-// A Stage is a Before/After pair around work, as indices into the file's checkpoints.
+// A Stage is the work between a Before and an After checkpoint. Before and After are indices into
+// the file's Checkpoints.
 type Stage struct {
 	Name          string // "Transcription"
 	Before, After int
-	Cleanups      int // number of cleanups that have this stage as their innermost one
+	Cleanups      int // number of cleanups whose innermost stage is this one
 }
 
-// A Cleanup is a Before/After pair around code that frees memory, as indices into the file's
-// checkpoints.
+// A Cleanup is the work between a Before and an After checkpoint if that work frees memory, as
+// between "Before Whisper Cleanup" and "After Whisper Cleanup". Before and After are indices into
+// the file's Checkpoints.
 type Cleanup struct {
 	Name          string // "Whisper Cleanup"
 	Before, After int
-	// Stage is the index of the innermost stage around the cleanup, or -1 without such a stage.
+	// Stage is the index of the innermost stage around the cleanup, or -1 if no stage is around
+	// it.
 	Stage int
-	// Last is set if no later cleanup lies within the same stage, inner stages included. It is false
-	// if the cleanup is in no stage.
+	// Last is set if no later cleanup lies in the stage around this cleanup, where the stages
+	// inside that stage count too. It is false if the cleanup is in no stage.
 	Last bool
 }
 
-// Name returns the file's path, or "file 12" if the log names none.
+// Name returns the file's path, or "file 12" if the log gives no path. For a part of the log
+// between files it returns "outside of files".
 func (f *File) Name() string {
 	switch {
 	case f.Outside:
@@ -125,14 +131,15 @@ func (f *File) Name() string {
 	return "file " + strconv.Itoa(f.Index)
 }
 
-// LastAttempts returns the last attempt at each file of the batch, in the order of the log. It also
-// returns every file with the Index 0, because such a file cannot be matched with another attempt.
+// LastAttempts returns the last attempt at each file of the batch, in the order of the log. It
+// also returns every file whose Index is 0, because such a file cannot be matched with another
+// attempt.
 func (tl *Timeline) LastAttempts() []*File {
 	repeated := func(a, b *File) bool {
 		return a.Batch == b.Batch &&
 			(a.Run != b.Run || a.Index <= b.Index)
 	}
-	once := true // no file was repeated, as nearly always
+	once := true // true if no file was repeated, as in nearly all logs
 	for i := 1; i < len(tl.Files); i++ {
 		once = once && !repeated(tl.Files[i], tl.Files[i-1])
 	}
@@ -156,8 +163,8 @@ func (tl *Timeline) LastAttempts() []*File {
 }
 
 // isLaterAttempt reports whether f is a later attempt than `other`, which precedes f in the list.
-// The logs of two workers have no common order, so the attempt that ended well counts as the later
-// one.
+// The logs of two workers have no common order. So if only one of two attempts in different logs
+// ended well, that attempt counts as the later one.
 func (f *File) isLaterAttempt(other *File) bool {
 	if f.Run == other.Run {
 		return true
@@ -168,7 +175,7 @@ func (f *File) isLaterAttempt(other *File) bool {
 	return !f.Start.Before(other.Start)
 }
 
-// InOrder ranges over the files and the stretches between them, in the order of the logs.
+// InOrder ranges over the files and the parts of the logs between them, in the order of the logs.
 func (tl *Timeline) InOrder() iter.Seq[*File] {
 	return func(yield func(*File) bool) {
 		files, outside := tl.Files, tl.Outside
@@ -186,7 +193,8 @@ func (tl *Timeline) InOrder() iter.Seq[*File] {
 	}
 }
 
-// All ranges over every checkpoint of the timeline. The checkpoints outside of files come first.
+// All ranges over every checkpoint of the timeline, with the checkpoint's file. The checkpoints
+// outside of files come first.
 func (tl *Timeline) All() iter.Seq2[*File, *record.Checkpoint] {
 	return func(yield func(*File, *record.Checkpoint) bool) {
 		for _, files := range [][]*File{tl.Outside, tl.Files} {
