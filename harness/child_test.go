@@ -24,7 +24,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// envProgram names the program that the test binary acts as when it runs as a child.
+// envProgram is the environment variable that names the program as which the test binary runs. The
+// tests start the test binary as a child of the harness.
 const envProgram = "HARNESS_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// programs are what the test binary can act as.
+// programs holds, by name, the programs as which the test binary can run.
 var programs = map[string]func(args []string){
 	"pipeline":   pipeline,
 	"steady":     steady,
@@ -81,10 +82,11 @@ var programs = map[string]func(args []string){
 			fmt.Print(" Work: Allocated: 1.00GB\n")
 		}
 	},
-	// parent leaves a child behind that holds the pipe. Its argument says where.
+	// parent starts a child that holds the pipe open, and ends before the child does. Its argument
+	// says in which process group or session the child runs, or how long.
 	"parent": func(args []string) {
 		switch args[0] {
-		case "group": // in its process group
+		case "group": // the child runs in the parent's process group
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), envProgram+"=sleep")
 			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -93,16 +95,16 @@ var programs = map[string]func(args []string){
 				os.Exit(1)
 			}
 			fmt.Println("grandchild", cmd.Process.Pid)
-		case "session": // in another session
+		case "session": // the child runs in another session
 			fmt.Println("grandchild", launch("sleep").Process.Pid)
-		case "daemon": // in another session; its parent ends first
+		case "daemon": // the child runs in another session, and the program that started it ends first
 			_ = launch("parent", "session").Wait()
-		case "bare": // without the run's mark; the harness sees it while its parent lives
+		case "bare": // the child lacks EnvRun; the harness sees it while its parent lives
 			_ = os.Unsetenv(supervise.EnvRun)
 			_ = os.Unsetenv(supervise.EnvHarness)
 			fmt.Println("grandchild", launch("sleep").Process.Pid)
 			waitForGo()
-		case "helper": // one that exits soon after
+		case "helper": // the child exits soon after the parent
 			launch("moment")
 		}
 	},
@@ -121,7 +123,7 @@ var programs = map[string]func(args []string){
 	"onGPU":   onGPU,
 	"mortals": mortals,
 	"moment":  func([]string) { time.Sleep(100 * time.Millisecond) },
-	"breeder": func([]string) { // starts daemons that end, and one that does not
+	"breeder": func([]string) { // starts 20 daemons that end, and one that does not end
 		for range 20 {
 			_ = launch("parent", "helper").Wait()
 		}
@@ -201,14 +203,14 @@ var programs = map[string]func(args []string){
 	},
 }
 
-// waitForGo waits for a file that a test makes.
+// waitForGo waits until the file that GO names exists. A test creates that file.
 func waitForGo() {
 	for _, err := os.Stat(os.Getenv("GO")); err != nil; _, err = os.Stat(os.Getenv("GO")) {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// launch starts a program in a session of its own.
+// launch starts the test binary as the named program, in a session of its own.
 func launch(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), envProgram+"="+program)
@@ -228,10 +230,11 @@ const (
 
 var longPiece = strings.Repeat("0123456789abcdef", 256)
 
-// pipeline works on files as a real one does. Its arguments say where they come from: "file PATH",
-// "list PATH" or "stdin". Environment variables say more. LINES says which file lines it prints:
-// both, starts, ends or none. PREAMBLE is a checkpoint before the first file. FAULT lists what goes
-// wrong in which file of the batch: "crash:2 hang:4". File 0 is the start, file -1 the end.
+// pipeline works on files as a real pipeline does. Its arguments say where it gets the paths: "file
+// PATH", "list PATH" or "stdin". Environment variables set the rest. LINES says which file lines it
+// prints: both, starts, ends or none. PREAMBLE is a checkpoint that it prints before the first
+// file. FAULT lists what goes wrong in which file of the batch: "crash:2 hang:4". File 0 means
+// before the first file, and file -1 after the last.
 func pipeline(args []string) {
 	var paths []string
 	switch args[0] {
@@ -276,7 +279,8 @@ func pipeline(args []string) {
 	_ = suffer(faults[-1])
 }
 
-// suffer makes something go wrong. It returns the file's status if the file goes on.
+// suffer does what fault says, such as to crash or to hang. If the pipeline goes on after that,
+// suffer returns the status of the file.
 func suffer(fault string) (status string) {
 	switch fault {
 	case "crash":
@@ -298,7 +302,7 @@ func suffer(fault string) (status string) {
 	case "exit3":
 		fmt.Println("Traceback: no module named torch")
 		os.Exit(3)
-	case "oom": // the pipeline goes on
+	case "oom": // the allocation fails, and the pipeline goes on
 		fmt.Println("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB")
 		return "failed"
 	case "oomexit":
@@ -310,9 +314,10 @@ func suffer(fault string) (status string) {
 	return "ok"
 }
 
-// supervisor is a harness that a test kills, or limits. Its argument is its run folder.
+// supervisor runs a harness in a process of its own, so that a test can kill it or limit the size
+// of its files. dir is the run folder.
 func supervisor(dir string) {
-	if limit := os.Getenv("LIMIT"); limit != "" { // bytes, for each file
+	if limit := os.Getenv("LIMIT"); limit != "" { // largest size of a file, in bytes
 		n, _ := strconv.ParseUint(limit, 10, 64)
 		signal.Ignore(unix.SIGXFSZ)
 		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: n, Max: n}); err != nil {
@@ -337,8 +342,8 @@ func supervisor(dir string) {
 	fmt.Println(err)
 }
 
-// becomeNobody changes the process's user. Root cannot do that where there are no other users, as
-// in a user namespace of its own.
+// becomeNobody makes the process run as the user 65534 (nobody). It exits with code 1 where root
+// cannot change its user because there are no other users, as in a user namespace of its own.
 func becomeNobody([]string) {
 	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534),
 		syscall.Setuid(65534)); err != nil {

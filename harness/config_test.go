@@ -143,7 +143,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestRunStart: the log's first line has the command, and the policy that judges the run.
+// TestRunStart: the first line of the log holds the command, and the policy by which the run will
+// be judged.
 func TestRunStart(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 2, "LINES=both")

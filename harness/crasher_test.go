@@ -18,17 +18,17 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A crasher kills a run at random instants and resumes it.
+// A crasher kills a run at random times and resumes it.
 type crasher struct {
 	random  *rand.Rand
 	dies    victim
-	program string   // the harness; see programs
+	program string   // as which the harness runs; see programs
 	logs    []string // paths
 	size    int64    // of the logs of a run that was not killed
 	hits    int      // how many kills hit a running process
 }
 
-// survive starts a run, kills it once or twice, and resumes it until it is done.
+// survive starts a run, kills it once or twice, and then calls resume until the run is done.
 func (c *crasher) survive(ctx context.Context, args []string,
 	resume func(context.Context) (*Outcome, error),
 ) (*Outcome, error) {
@@ -38,8 +38,7 @@ func (c *crasher) survive(ctx context.Context, args []string,
 		}
 		args = append(args[:2], "resume")
 	}
-	// If the pipeline is killed before its first file, the run stops. It can be resumed all the
-	// same.
+	// If the pipeline was killed before its first file, the run stops, and can be resumed again.
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for tries := 0; tries < 3; tries++ {
@@ -58,7 +57,7 @@ func (c *crasher) survive(ctx context.Context, args []string,
 	return nil, errors.New("the run stops again and again")
 }
 
-// written returns the present size of the logs.
+// written returns how many bytes the logs have now.
 func (c *crasher) written() (size int64) {
 	for _, path := range c.logs {
 		if info, err := os.Stat(path); err == nil {
@@ -68,7 +67,8 @@ func (c *crasher) written() (size int64) {
 	return size
 }
 
-// killOnce runs a harness and kills the victim when the logs have reached a random size.
+// killOnce starts a harness, and kills the victim of the case when the logs have reached a random
+// size.
 func (c *crasher) killOnce(args []string) error {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), envProgram+"="+c.program, "GORACE=atexit_sleep_ms=0")
@@ -121,7 +121,8 @@ func (c *crasher) killOnce(args []string) error {
 	return c.tear()
 }
 
-// killChild kills a process if it still belongs to the harness.
+// killChild kills the process pid if it is still a descendant of the harness, and reports whether
+// it did.
 func killChild(harness, pid int) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -132,8 +133,8 @@ func killChild(harness, pid int) bool {
 		unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
 }
 
-// tear cuts each log at a random place, as a power failure may. NULs may follow, or bytes that the
-// disk held before.
+// tear cuts each log at a random place, as a power failure may. To some logs it adds NULs, or
+// random bytes such as the disk held before.
 func (c *crasher) tear() error {
 	if c.dies != machineDies {
 		return nil
@@ -141,7 +142,7 @@ func (c *crasher) tear() error {
 	for _, log := range c.logs {
 		text, err := os.ReadFile(log)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it was killed before it had a log
+			continue // the harness was killed before it created the log
 		}
 		if err != nil {
 			return err

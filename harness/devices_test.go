@@ -16,7 +16,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A gpu is a device whose use changes with each reading, up to the last value.
+// A gpu is a device whose readings are given values, one after the other. The last value stays.
 type gpu struct {
 	mu      sync.Mutex
 	used    []int64
@@ -36,7 +36,7 @@ func (g *gpu) occupied() ([]meter.Occupancy, error) {
 	}}, g.err
 }
 
-// idleLines returns a log's lines on its devices, without their times.
+// idleLines returns the lines of a log about devices, without their times.
 func idleLines(log []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(log)) {
@@ -52,8 +52,8 @@ func idleLines(log []byte) string {
 	return b.String()
 }
 
-// The log has the devices before the first file and after the last one, with what holds their
-// memory.
+// TestDevicesInTheLog: the log shows, before the first file and after the last, how much memory is
+// in use on the devices and which processes hold it.
 func TestDevicesInTheLog(t *testing.T) {
 	t.Parallel()
 	left := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef", supervise.EnvHarness+"=1-1")
@@ -83,7 +83,7 @@ holder device=0 pid=1073741824
 	}
 }
 
-// quotedCommand returns this process's command as a line of the log has it.
+// quotedCommand returns the command line of this process as a line of the log shows it.
 func quotedCommand(t *testing.T) string {
 	t.Helper()
 	command, ok := supervise.CommandOf(os.Getpid())
@@ -95,8 +95,8 @@ func quotedCommand(t *testing.T) string {
 	return line
 }
 
-// If a device holds too much, the run does not begin. The error and the log say which processes
-// hold it.
+// TestDeviceThatIsTooFull: if too much memory is in use on a device, the run does not begin. The
+// error and the log name the processes that hold the memory.
 func TestDeviceThatIsTooFull(t *testing.T) {
 	t.Parallel()
 	left := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef", supervise.EnvHarness+"=1-1")
@@ -144,7 +144,8 @@ func TestDeviceThatIsTooFull(t *testing.T) {
 	}
 }
 
-// Neither the first Ctrl-C nor the second waits until a device settles.
+// TestInterruptedWhileSettling: after a first Ctrl-C, and after a second, the harness no longer
+// waits until the use of a device stops changing.
 func TestInterruptedWhileSettling(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"context", "kill"} {

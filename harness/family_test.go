@@ -31,8 +31,8 @@ func orphansIn(t *testing.T, log []byte) []record.Orphan {
 	return found
 }
 
-// What a process leaves behind is ended with it, however it got away, and is in the log. The file
-// itself ended well.
+// TestOrphans: the harness ends and logs a process that the pipeline leaves behind, whatever the
+// pipeline did to hide it. The file still ends with status ok.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"group", "session", "daemon", "bare"} {
@@ -42,7 +42,7 @@ func TestOrphans(t *testing.T) {
 			cfg.Files = inputs(1)
 			sign := filepath.Join(cfg.Dir, "go")
 			cfg.Env = append(cfg.Env, "GO="+sign)
-			go func() { // after thirty samples the family was searched again
+			go func() { // after thirty samples the harness has searched for descendants again
 				until(t, "the grandchild was seen", func() bool {
 					log, _ := os.ReadFile(cfg.logPath())
 					_, log, _ = bytes.Cut(log, []byte("grandchild"))
@@ -67,8 +67,9 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// A daemon that was started without an environment does not carry the run's mark. It is known as
-// the pipeline's if the harness has no other children.
+// TestNamelessDaemon: a daemon that was started without an environment has no id of the run in it.
+// If the run has no other children in this program, the harness still finds that the daemon is the
+// pipeline's.
 func TestNamelessDaemon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -90,8 +91,8 @@ func TestNamelessDaemon(t *testing.T) {
 	until(t, "the daemon is gone", dead(pid))
 }
 
-// Processes that exit soon after the leader were not left behind: helpers do so when they see that
-// it has ended.
+// TestHelpersThatEnd: a process that exits soon after its parent was not left behind. Helper
+// processes exit when they see that their parent has ended.
 func TestHelpersThatEnd(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "parent", FeedProcess, "helper", "{}")
@@ -103,7 +104,8 @@ func TestHelpersThatEnd(t *testing.T) {
 	soaklog.Expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 done")
 }
 
-// Other processes are left alone: one of another run, and one without a mark.
+// TestBystandersLive: the harness does not end the processes of another run, nor processes without
+// the id of a run.
 func TestBystandersLive(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "parent", FeedProcess, "session", "{}")
@@ -124,7 +126,8 @@ func TestBystandersLive(t *testing.T) {
 	}
 }
 
-// A process starts a daemon for each file. None stays a zombie, though their parents are gone.
+// TestReaper: a process starts many daemons. None stays a zombie, although the parents of the
+// daemons have ended.
 func TestReaper(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,10 +20,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// hung is a timeout that only a hung process reaches, even on a busy machine.
+// hung is a timeout that only a process that hangs exceeds, even on a busy machine.
 const hung = 8 * time.Second
 
-// child returns the configuration of a run of one of the programs.
+// child returns the configuration of a run whose command is one of the programs in [programs].
 func child(t *testing.T, program string, feed Feed, args ...string) Config {
 	t.Helper()
 	return Config{
@@ -46,7 +46,8 @@ func batchOf(t *testing.T, feed Feed, n int, env ...string) Config {
 	return cfg
 }
 
-// runOf runs and also returns the log. It fails the test if the run does not end.
+// runOf runs the configuration, and returns what [Run] returns, with the log. It fails the test if
+// the run does not end.
 func runOf(ctx context.Context, t *testing.T, cfg Config) (*Outcome, []byte, error) {
 	t.Helper()
 	type result struct {
@@ -181,7 +182,8 @@ func TestFeeds(t *testing.T) {
 	}
 }
 
-// A file's lines are between its file-start and its file-end. So are the pipeline's own file lines.
+// TestLinesBelongToTheirFile: the pipeline's lines about a file, its own file-start and file-end
+// lines included, are between the harness's file-start and file-end lines of that file.
 func TestLinesBelongToTheirFile(t *testing.T) {
 	t.Parallel()
 	_, log, err := runOf(t.Context(), t, batchOf(t, FeedList, 2, "LINES=both"))
@@ -206,8 +208,8 @@ func TestLinesBelongToTheirFile(t *testing.T) {
 	}
 }
 
-// A batch may contain the same files several times. After a crash in the second round, the next
-// process gets the rest of that round.
+// TestRounds: a batch may contain the same files several times, in rounds. After a crash in the
+// second round, the next process gets the rest of that round.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -253,7 +255,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// If a process exits with code 0 before its files are done, the next one gets the rest.
+// TestEarlyExit: if a process exits with code 0 before its files are done, the next process gets
+// the rest.
 func TestEarlyExit(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 300, "LINES=both")

@@ -25,8 +25,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// until waits for a condition to become true, and fails the test if it does not for a long time.
-// Any goroutine may call it.
+// until waits until ok returns true, and fails the test if that takes more than a minute. Any
+// goroutine may call it.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
@@ -145,7 +145,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A pipeline that is interrupted may finish its file. The file has ended well then.
+// TestInterruptPolite: a pipeline that is asked to end may finish its file, which then has status
+// ok.
 func TestInterruptPolite(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=polite:1 exit0:2")
@@ -175,7 +176,8 @@ func TestInterruptBeforeTheStart(t *testing.T) {
 	soaklog.Expect(t, log, "run 2 list\ndone 0 interrupted")
 }
 
-// The second interrupt does not wait for the grace.
+// TestSecondInterruptKills: after a second interrupt the process is killed at once, without the
+// grace.
 func TestSecondInterruptKills(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=stubborn:1")
@@ -199,8 +201,8 @@ func TestSecondInterruptKills(t *testing.T) {
 			"done 1 interrupted")
 }
 
-// A process that does not even end after SIGKILL, because it is stuck in a driver, does not block
-// the run.
+// TestProcessThatDoesNotDie: a process that does not end even after SIGKILL, because it is stuck in
+// a driver, does not block the run.
 func TestProcessThatDoesNotDie(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=hang:1")
@@ -234,7 +236,7 @@ func TestProcessThatDoesNotDie(t *testing.T) {
 	}
 }
 
-// A process that never stops printing can be interrupted, and its log is complete.
+// TestEndlessOutput: a process that prints without end can be interrupted, and its log is complete.
 func TestEndlessOutput(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "endless", FeedNone)
@@ -257,7 +259,8 @@ func TestEndlessOutput(t *testing.T) {
 	}
 }
 
-// A process that reads none of its paths gets more of them than a pipe holds.
+// TestStdinThatIsNotRead: a process reads nothing from its standard input, and the paths are more
+// than a pipe holds. The harness does not hang: it stops the run and says that no file began.
 func TestStdinThatIsNotRead(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ code, say string }{
@@ -281,7 +284,8 @@ func TestStdinThatIsNotRead(t *testing.T) {
 	}
 }
 
-// startHarness starts a harness that a test kills.
+// startHarness starts a harness in a process of its own, which a test can kill. It returns the
+// process and what it prints.
 func startHarness(t *testing.T, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], dir)
@@ -324,7 +328,7 @@ func TestKilledHarness(t *testing.T) {
 	}
 }
 
-// If the disk is full from the start, nothing is run.
+// TestFullDisk: if the disk is full from the start, no process is started.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedProcess, 2)
@@ -340,7 +344,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// If the disk becomes full during the run, the process is ended. It would print for ever.
+// TestFullDiskLater: if the disk becomes full during the run, the harness ends the process, which
+// would otherwise print without end.
 func TestFullDiskLater(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -358,7 +363,7 @@ func TestFullDiskLater(t *testing.T) {
 	if err != nil || len(log) != 1_000_000 {
 		t.Errorf("%d bytes in the log, %v", len(log), err)
 	}
-	if bytes.Contains(log, []byte("pid=")) { // there is a sample
+	if bytes.Contains(log, []byte("pid=")) { // the log has a sample
 		until(t, "the child is gone", dead(pidIn(t, log, "pid=")))
 	}
 }

@@ -23,10 +23,10 @@ import (
 
 const (
 	killFiles   = 4
-	killRetries = 9 // a file may be killed in each attempt
+	killRetries = 9 // each kill may hit the same file
 )
 
-// mortalConfig returns the configuration of the run that is killed and resumed.
+// mortalConfig returns the configuration of a run that a test kills and resumes.
 func mortalConfig(dir string, feed Feed, resume bool) Config {
 	args := map[Feed]string{FeedProcess: pathMark, FeedList: listMark, FeedStdin: "-"}[feed]
 	return Config{
@@ -38,7 +38,8 @@ func mortalConfig(dir string, feed Feed, resume bool) Config {
 	}
 }
 
-// mortal is a harness that is killed. Its arguments are DIR FEED, and "resume" if it goes on.
+// mortal runs a harness that a test kills. Its arguments are DIR FEED and, for a run that is
+// resumed, "resume".
 func mortal(args []string) {
 	o, err := Run(context.Background(), mortalConfig(args[0], Feed(args[1]), len(args) > 2))
 	if err != nil {
@@ -49,8 +50,8 @@ func mortal(args []string) {
 }
 
 // steady is a pipeline that does the same for each file. It waits a little after each line, so that
-// it can be killed there. Some of its lines look like the harness's. Its argument says where the
-// files come from.
+// a test can kill it between two lines. Some of its lines look like the harness's. Its argument
+// says where it gets the paths of its files.
 func steady(args []string) {
 	paths := args
 	switch text, err := os.ReadFile(args[0]); {
@@ -84,24 +85,25 @@ func steady(args []string) {
 	}
 }
 
-// A victim is the process, or all of them, that a case kills.
+// A victim says what a case kills: one process, or all processes.
 type victim string
 
 const (
 	harnessDies  victim = "harness"
 	pipelineDies victim = "pipeline"
-	// machineDies kills everything. The log ends somewhere, perhaps in bytes of another file.
+	// machineDies kills everything, as a power failure does. The log then ends anywhere, perhaps with
+	// bytes of another file.
 	machineDies victim = "machine"
 )
 
-// whole has the figures of a run that was not killed, for comparison.
+// whole holds what a run that was not killed gives, for comparison.
 type whole struct {
 	size     int64 // of the log
 	findings []check.Finding
 }
 
-// killing returns the seed that a test draws its cases by, and their number. KILL_SEED and
-// KILL_CASES set them, as in make test-kill.
+// killing returns the seed of a test's random cases, and their number. The variables KILL_SEED and
+// KILL_CASES set them, as make test-kill does.
 func killing(t *testing.T, cases int) (seed uint64, n int) {
 	t.Helper()
 	seed = uint64(time.Now().UnixNano())
@@ -123,11 +125,12 @@ func killing(t *testing.T, cases int) (seed uint64, n int) {
 	return seed, cases
 }
 
-// A run that is killed at any instant, and resumed until it is done, does every file once and gets
-// the verdict of a run that was not killed. make test-kill runs more cases.
+// TestKilledAtAnyInstant kills runs at random times and resumes each until it is done. Each file
+// must be done once, and the verdict must be that of a run that was not killed. make test-kill runs
+// more cases.
 func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
-	seed, cases := killing(t, 15) // each feed with each victim
+	seed, cases := killing(t, 15) // every feed with every victim
 	feeds := []Feed{FeedList, FeedStdin, FeedList, FeedStdin, FeedProcess}
 	victims := []victim{harnessDies, pipelineDies, machineDies}
 	clean := map[Feed]whole{}
@@ -176,7 +179,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 	t.Logf("killed in mid-run: %v", hit)
 }
 
-// killed is one case.
+// A killed is one case of TestKilledAtAnyInstant.
 type killed struct {
 	crasher
 	feed  Feed
@@ -195,7 +198,7 @@ func (k *killed) run(ctx context.Context) error {
 	return k.judge(o)
 }
 
-// judge compares the log with that of a run that was not killed.
+// judge compares the log and the outcome with those of a run that was not killed.
 func (k *killed) judge(o *Outcome) error {
 	log, err := os.ReadFile(filepath.Join(k.dir, LogName))
 	if err != nil {
@@ -226,8 +229,8 @@ func (k *killed) judge(o *Outcome) error {
 	found := compared(check.Of(tl, check.DefaultPolicy()))
 	want := k.clean.findings
 	if k.dies == pipelineDies || len(tl.Exits) == 0 {
-		// A finding says that a process was killed between files. It is missing if the log does not
-		// have the process's end.
+		// A process may have been killed between two files, and a finding says so. That finding is
+		// missing if the log does not say how the process ended.
 		processes := func(f check.Finding) bool { return f.Subject == "processes" }
 		found, want = slices.DeleteFunc(found, processes),
 			slices.DeleteFunc(slices.Clone(want), processes)
@@ -247,8 +250,8 @@ func findingsOf(t *testing.T, log []byte) []check.Finding {
 	return compared(check.Of(tl, check.DefaultPolicy()))
 }
 
-// compared returns the findings without what an interruption may change: the words, the positions,
-// the times, and the processes that outlived a killed harness.
+// compared returns the findings of a report without what an interruption may change: words,
+// positions, times, and processes that outlived a killed harness.
 func compared(r *check.Report) []check.Finding {
 	var all []check.Finding
 	for _, f := range r.Findings {

@@ -9,8 +9,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The harness's memory grows neither with what the pipeline prints, nor by more than half a KiB per
-// file over 2,000 files. make bench-harness measures a real run.
+// TestMemoryOverManyFiles: the harness's memory does not grow with the number of lines that the
+// pipeline prints. Over 2,000 files it grows by at most half a KiB per file. make bench-harness
+// measures a real run.
 func TestMemoryOverManyFiles(t *testing.T) { // not parallel: it measures the heap
 	script, err := filepath.Abs("../fixtures/pipelines/chatty.awk")
 	if err != nil {
@@ -21,10 +22,10 @@ func TestMemoryOverManyFiles(t *testing.T) { // not parallel: it measures the he
 		Command: []string{"awk", "-v", "lines=50", "-f", script}, Feed: FeedStdin,
 		Files: inputs(files), Dir: t.TempDir(), Version: "test",
 	}
-	// Buffers come and go during the run. What stays is the smallest of several measurements, among
-	// the first files and among the last.
+	// Buffers come and go during the run, so the smallest of several measurements counts. There are
+	// two series of measurements: among the first files and among the last files.
 	type look struct {
-		seen, last int // looks, and how many files were done at the last
+		seen, last int // number of measurements, and of files done at the last one
 		least      int64
 	}
 	var early, late look

@@ -29,7 +29,7 @@ func bystander(t *testing.T, program string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// idOf returns the id of the run in a log.
+// idOf returns the id of the run that wrote a log.
 func idOf(t *testing.T, log []byte) string {
 	t.Helper()
 	for rec, err := range parser.Read(bytes.NewReader(log), LogName) {
@@ -42,8 +42,8 @@ func idOf(t *testing.T, log []byte) string {
 }
 
 // TestKillOrphans: a daemon outlives a harness that is killed. While the harness lives, the daemon
-// is not an orphan. Afterwards it is found by the run's id and killed, although it ignores SIGTERM.
-// No other process is.
+// is not an orphan. Afterwards FindOrphans finds the daemon by the run's id, and KillOrphans kills
+// it, although it ignores SIGTERM. No other process is found or killed.
 func TestKillOrphans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

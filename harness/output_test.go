@@ -14,7 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A process gets its arguments and its environment, and its two outputs keep their order.
+// TestWhatAProcessGets: a process gets its arguments and its environment unchanged, and the log
+// keeps the order of what it prints to standard output and standard error.
 func TestWhatAProcessGets(t *testing.T) {
 	t.Parallel()
 	awkward := `a b"; touch owned; $(touch owned) *.wav`
@@ -69,7 +70,8 @@ func TestListIsInTheRunFolder(t *testing.T) {
 	}
 }
 
-// A line of 24 MiB reaches the log whole, in less memory than that.
+// TestLongLine: a line of 24 MiB reaches the log whole, and the harness needs less than 24 MiB of
+// memory for it.
 func TestLongLine(t *testing.T) { // not parallel: it measures the heap
 	cfg := child(t, "long", FeedNone)
 	var before, after runtime.MemStats
@@ -94,7 +96,8 @@ func TestLongLine(t *testing.T) { // not parallel: it measures the heap
 	soaklog.Expect(t, text, "run 0 none\nstart 1\nend 1 ok\nexit 0\ndone 1 done")
 }
 
-// The harness's lines never interrupt a line of the pipeline.
+// TestLinesInHalves: a line of the harness never interrupts a line of the pipeline, even if the
+// pipeline prints the line in two parts.
 func TestLinesInHalves(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "halves", FeedNone)
@@ -151,7 +154,7 @@ func TestOddBytes(t *testing.T) {
 	})
 }
 
-// An unfinished last line counts: it may be the last that a pipeline prints.
+// TestUnfinishedLineIsRead: a last line without a newline is parsed like any other line.
 func TestUnfinishedLineIsRead(t *testing.T) {
 	t.Parallel()
 	_, log, err := runOf(t.Context(), t, child(t, "say", FeedNone, "0",

@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// The process is ended when the device fills up during the second file. A new process does the
-// others.
+// TestOveruseOfADevice: the device fills up during the second file. The harness ends the process,
+// and a new process does the remaining files.
 func TestOveruseOfADevice(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 3, "LINES=both", "FAULT=hang:2")
@@ -46,8 +46,9 @@ func TestOveruseOfADevice(t *testing.T) {
 		done 3 done`)
 }
 
-// Without a device the pipeline's checkpoints count: 1 of 24 GiB allocated, 2 reserved. It does not
-// count that the pipeline ends its file well when it is asked to end.
+// TestOveruseByACheckpoint: if the harness sees no device, the readings of the pipeline's
+// checkpoints count: 1 of 24 GiB allocated, 2 reserved. The file has failed, although the pipeline
+// finishes it when it is asked to end.
 func TestOveruseByACheckpoint(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=polite:1")
@@ -65,7 +66,8 @@ func TestOveruseByACheckpoint(t *testing.T) {
 	}
 }
 
-// A real process takes more and more of the machine's memory, and ignores SIGTERM.
+// TestOveruseByAGrowingProcess: a process takes more and more of the machine's memory and ignores
+// SIGTERM. The harness ends it all the same.
 func TestOveruseByAGrowingProcess(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "grow", FeedProcess, "{}")
@@ -83,7 +85,7 @@ func TestOveruseByAGrowingProcess(t *testing.T) {
 	}
 }
 
-// Overuse before the first file stops the run of a command that knows its files by itself.
+// TestOveruseBeforeAnyFile: overuse before the first file stops the run.
 func TestOveruseBeforeAnyFile(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedStdin, FeedNone} {

@@ -12,7 +12,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// Progress never goes back and reaches every file, and a slow watcher delays nothing.
+// TestProgress: the progress never decreases and counts every file. A slow Config.Progress does not
+// delay the run.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 5, "LINES=both", "FAULT=fail:2")
@@ -101,7 +102,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// A driver that does not answer delays nothing but its samples.
+// TestDriverThatDoesNotAnswer: a driver that does not answer delays samples and nothing else.
 func TestDriverThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedProcess, 2, "LINES=both")

@@ -18,8 +18,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// forged returns lines that look like the harness's: that n files ended ok, and one of each other
-// kind.
+// forged returns lines that look like lines of the harness: one of each kind, and file-end lines
+// that say that n files ended ok.
 func forged(n int) []string {
 	lines := []string{
 		"[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=1 feed=list version=v9 command=x",
@@ -44,9 +44,9 @@ func forged(n int) []string {
 			n))
 }
 
-// forger is a pipeline that fails at every file and prints the harness's lines that say that all is
-// well: as they are, after a carriage return, in colours, after NULs, in two halves, on standard
-// error, and without a newline.
+// forger is a pipeline that fails at every file, and prints lines of the harness which say that
+// every file ended ok. It prints them in several ways: unchanged, after a carriage return, in
+// colours, after NULs, in two halves, on standard error, and without a newline.
 func forger(args []string) {
 	paths := args
 	switch text, err := os.ReadFile(args[0]); {
@@ -88,8 +88,8 @@ func forgerConfig(t *testing.T, feed Feed) Config {
 	return cfg
 }
 
-// expectForged fails the test unless the logs have four failed files and none of the pipeline's
-// forged records.
+// expectForged fails the test unless a reader of the logs finds four failed files, and none of the
+// records that the pipeline forged.
 func expectForged(t *testing.T, logs ...string) {
 	t.Helper()
 	b := &parser.Builder{}
@@ -124,7 +124,8 @@ func expectForged(t *testing.T, logs ...string) {
 	}
 }
 
-// Lines of the pipeline that look like the harness's have no effect, however its files are fed.
+// TestForgedLines: lines of the pipeline that look like the harness's have no effect, with any
+// feed.
 func TestForgedLines(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedList, FeedStdin} {
@@ -143,7 +144,8 @@ func TestForgedLines(t *testing.T) {
 	}
 }
 
-// TestForgedLinesOfWorkers: they have no effect on several GPUs, either.
+// TestForgedLinesOfWorkers: lines of the pipeline that look like the harness's have no effect in a
+// run on several GPUs, either.
 func TestForgedLinesOfWorkers(t *testing.T) {
 	t.Parallel()
 	cfg := forgerConfig(t, FeedStdin)
@@ -161,7 +163,8 @@ func TestForgedLinesOfWorkers(t *testing.T) {
 	expectForged(t, logs...)
 }
 
-// A run was killed after the pipeline printed that all files are done. It is resumed where it was.
+// TestResumeAfterForgedLines: a run was killed after the pipeline printed forged lines which say
+// that all files are done. When the run is resumed, it does the files that are not done.
 func TestResumeAfterForgedLines(t *testing.T) {
 	t.Parallel()
 	cfg := forgerConfig(t, FeedList)
@@ -185,7 +188,8 @@ func TestResumeAfterForgedLines(t *testing.T) {
 	expectForged(t, string(log))
 }
 
-// A failed allocation counts even in a line that begins like the harness's.
+// TestFailureInTheHarnessName: a failed allocation counts even if the pipeline prints it in a line
+// that begins like a line of the harness.
 func TestFailureInTheHarnessName(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "say", FeedProcess, "0",

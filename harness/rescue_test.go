@@ -18,8 +18,9 @@ import (
 	"vramsoak/parser"
 )
 
-// The log is removed, replaced or cut while a process hangs in the second file. The run ends, says
-// what happened, and saves the log with its last line if it can.
+// TestLogIsTakenAway: somebody removes, replaces or cuts the log while a process hangs in the
+// second file. The run ends and says what happened. If the log can still be read, the harness saves
+// it with its last line.
 func TestLogIsTakenAway(t *testing.T) {
 	t.Parallel()
 	write := func(path string) error {
@@ -121,7 +122,8 @@ func TestLogIsTakenAway(t *testing.T) {
 	}
 }
 
-// The logs of all workers are saved together, even if only one of them was removed.
+// TestWorkersLogIsTakenAway: if somebody removes the log of one worker, the logs of all workers are
+// saved to one folder.
 func TestWorkersLogIsTakenAway(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -172,9 +174,10 @@ func TestWorkersLogIsTakenAway(t *testing.T) {
 	}
 }
 
-// The run folder becomes read-only during the first process, as when a file system is remounted
-// read-only after an error. The log is open, so it goes on. The list for the second process cannot
-// be written, and the run stops. Permissions do not bind root, so another user runs the harness.
+// TestReadOnlyRunFolder: the run folder becomes read-only during the first process, as when a file
+// system is remounted read-only after an error. The harness has the log open and can still write
+// it. It cannot write the list for the second process, so the run stops. The test runs the harness
+// as another user, because permissions do not bind root.
 func TestReadOnlyRunFolder(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -216,7 +219,7 @@ func TestReadOnlyRunFolder(t *testing.T) {
 	soaklog.Expect(t, log, "run 3 list\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 stopped")
 }
 
-// If the run folder cannot be written to at all, nothing is run.
+// TestUnwritableRunFolder: if nothing can be written to the run folder, no process is started.
 func TestUnwritableRunFolder(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedProcess, 2)
@@ -227,8 +230,8 @@ func TestUnwritableRunFolder(t *testing.T) {
 	}
 }
 
-// A clock that jumps, an hour back and then days ahead, changes the log's times and nothing else:
-// not the timeout, not how long a file took, and not the verdict.
+// TestClockJumps: the machine's clock jumps back by an hour, then forward by days. Only the times
+// in the log change: not the timeout, not how long a file took, and not the verdict.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 3, "LINES=both", "FAULT=hang:2")
@@ -286,7 +289,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// A file system becomes full during a run. It is a real one if the test may mount it.
+// TestFullFileSystem: a real file system becomes full during a run. The test is skipped if it may
+// not mount one.
 func TestFullFileSystem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

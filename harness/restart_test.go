@@ -18,7 +18,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The back-off doubles with each crash up to its limit, and starts over when a file has ended well.
+// TestBackOff: the wait before the next process doubles with each crash up to its limit. When a
+// file has ended with status ok, the wait is the first one again.
 func TestBackOff(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -59,7 +60,7 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// The end of the run ends the back-off.
+// TestBackOffInterrupted: if the run is interrupted, the wait before the next process ends at once.
 func TestBackOffInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +82,8 @@ func TestBackOffInterrupted(t *testing.T) {
 	})
 }
 
-// Files that failed are retried, and crashes are limited.
+// TestRestarts: the harness retries failed files as often as RetryFailed says, and restarts after
+// as many crashes as MaxRestarts says.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -173,8 +175,8 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// A soak by time feeds files until the time is over. A process is given many at once, and is ended
-// between two of them.
+// TestUntil: a run with Until feeds files until the time is over. A process gets many files at
+// once, and the harness ends it between two of them.
 func TestUntil(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []string{"both", "starts", "ends", "none"} {
@@ -209,7 +211,7 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// Two runs take their files from one channel. Each file is done once.
+// TestQueue: two runs take their files from one channel by Config.More. Each file is done once.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	waiting := make(chan queue.Input, 12)

@@ -15,7 +15,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A log of another run, or of no run, stays as it is.
+// TestResumeRefuses: Run refuses to resume from the log of another run, or from a file that is no
+// log, and leaves that file unchanged.
 func TestResumeRefuses(t *testing.T) {
 	t.Parallel()
 	good := batchOf(t, FeedStdin, 2, "LINES=both")
@@ -82,7 +83,8 @@ func TestSecondHarness(t *testing.T) {
 	}
 }
 
-// A soak by time goes on in the same round, and the time before counts.
+// TestResumeUntil: a run with Until is resumed in the same round of its files, and the time that it
+// took before counts.
 func TestResumeUntil(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 3, "LINES=both")
@@ -118,7 +120,8 @@ func TestResumeUntil(t *testing.T) {
 	}
 }
 
-// What a killed harness left running is ended before the run goes on.
+// TestResumeEndsWhatLives: before a run goes on, the harness ends the processes that the killed
+// harness left running.
 func TestResumeEndsWhatLives(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"vramsoak/fixtures/soaklog"
 )
 
-// Pipelines go wrong in many ways, and the log names each.
+// TestTrouble: pipelines go wrong in many ways, and the log says in which way.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser"
 )
 
-// Whatever a process does, the run ends, the file has a status, the log is complete, and the
-// verdict names what happened.
+// TestSupervision: whatever a process does, the run ends, the file has a status, the log is
+// complete, and the verdict names what happened.
 func TestSupervision(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -114,8 +114,9 @@ func TestSupervision(t *testing.T) {
 	}
 }
 
-// expectFindings compares the findings of completeness on the files and on the processes left
-// behind; "" is no finding.
+// expectFindings fails the test unless the check of completeness on the log has these messages:
+// files about the files, and left about the processes left behind. "" means that there is no such
+// finding.
 func expectFindings(t *testing.T, log []byte, files, left string) {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(bytes.NewReader(log), LogName))

@@ -19,8 +19,8 @@ import (
 
 const mortalFiles = 6
 
-// mortals is a harness on two GPUs that is killed. Its arguments are DIR FEED, and "resume" if it
-// goes on.
+// mortals runs a harness on two GPUs that a test kills. Its arguments are DIR FEED and, for a run
+// that is resumed, "resume".
 func mortals(args []string) {
 	o, err := RunAll(context.Background(), mortalsConfig(args[0], Feed(args[1]), len(args) > 2),
 		twoGPUs)
@@ -37,8 +37,8 @@ func mortalsConfig(dir string, feed Feed, resume bool) Config {
 	return cfg
 }
 
-// A run on two GPUs that is killed at any instant, and resumed until it is done, does every file
-// once, on one of them.
+// TestWorkersKilledAtAnyInstant kills runs on two GPUs at random times and resumes each until it is
+// done. Each file must be done once, on one of the GPUs.
 func TestWorkersKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	seed, cases := killing(t, 9) // each feed with each victim
@@ -98,7 +98,7 @@ func teamLogs(dir string) []string {
 	return logs
 }
 
-// killedTeam is one case.
+// A killedTeam is one case of TestWorkersKilledAtAnyInstant.
 type killedTeam struct {
 	crasher
 	feed Feed

@@ -12,7 +12,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// interruptedTeam runs on the GPUs 0 and 3 and interrupts the run once the logs are ready.
+// interruptedTeam starts a run on the GPUs 0 and 3, and interrupts it when ready returns true for
+// the two logs.
 func interruptedTeam(t *testing.T, cfg Config, ready func(logs [2]string) bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -28,7 +29,8 @@ func interruptedTeam(t *testing.T, cfg Config, ready func(logs [2]string) bool) 
 	}
 }
 
-// A file was interrupted on a GPU that is lost when the run goes on. The other GPU does it.
+// TestTornFileOfALostGPU: a run is interrupted during a file, and that file's GPU is lost before
+// the run is resumed. The other GPU does the file.
 func TestTornFileOfALostGPU(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedList, 4, "3:f2=wait")
@@ -67,7 +69,8 @@ func TestTornFileOfALostGPU(t *testing.T) {
 	}
 }
 
-// A soak by time first does the files that were interrupted, then those that follow.
+// TestWorkersUntilResumed: a run with Until that is resumed first does the files that were
+// interrupted, and then the files that follow.
 func TestWorkersUntilResumed(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
@@ -106,7 +109,7 @@ func TestWorkersUntilResumed(t *testing.T) {
 	}
 }
 
-// TestWorkersResumedOtherwise: a run is only resumed with the configuration that it began with.
+// TestWorkersResumedOtherwise: a run can be resumed only with the configuration that it began with.
 func TestWorkersResumedOtherwise(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 2, "")

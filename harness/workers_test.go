@@ -23,9 +23,10 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// onGPU is a pipeline that prints which GPU it sees. Its arguments are paths or the path of a list;
-// without any it reads its standard input. WRONG says what goes wrong on which GPU in which file:
-// "3:start=dead 0:f2=once 0:*=wait". The file "start" is before the first.
+// onGPU is a pipeline that prints which GPU it sees. Its arguments are the paths of its files, or
+// the path of a list. Without arguments it reads the paths from standard input. WRONG says what
+// goes wrong on which GPU in which file: "3:start=dead 0:f2=once 0:*=wait". The name "start" means
+// before the first file, and "*" means in each file.
 func onGPU(args []string) {
 	gpu := os.Getenv(EnvGPU)
 	wrong := map[string]string{}
@@ -81,7 +82,8 @@ func onGPU(args []string) {
 	}
 }
 
-// onTwo returns the configuration of a run of onGPU over n files, for the GPUs 0 and 3.
+// onTwo returns the configuration of a run of onGPU on the GPUs 0 and 3 over n files. The parameter
+// wrong is the value of WRONG.
 func onTwo(t *testing.T, feed Feed, n int, wrong string) Config {
 	t.Helper()
 	cfg := child(t, "onGPU", feed, map[Feed][]string{
@@ -95,8 +97,8 @@ func onTwo(t *testing.T, feed Feed, n int, wrong string) Config {
 
 var twoGPUs = []Worker{{GPU: 0}, {GPU: 3}}
 
-// runAll runs on the GPUs 0 and 3 and also returns their logs. It fails the test if the run does
-// not end.
+// runAll runs the configuration on the GPUs 0 and 3, and returns what [RunAll] returns, with the
+// two logs. It fails the test if the run does not end.
 func runAll(ctx context.Context, t *testing.T, cfg Config) (*Outcome, [2]string, error) {
 	t.Helper()
 	type result struct {
@@ -117,7 +119,7 @@ func runAll(ctx context.Context, t *testing.T, cfg Config) (*Outcome, [2]string,
 	}
 }
 
-// workerLogs returns the present logs. Any goroutine may call it.
+// workerLogs returns the content that the two logs have now. Any goroutine may call it.
 func workerLogs(t *testing.T, dir string) (logs [2]string) {
 	t.Helper()
 	for i, w := range twoGPUs {
@@ -143,7 +145,7 @@ func timelineOf(t *testing.T, logs [2]string) *timeline.Timeline {
 	return b.Timeline()
 }
 
-// filesFinding returns the finding of completeness on the files in both logs.
+// filesFinding returns the finding of the check "completeness" about the files in both logs.
 func filesFinding(t *testing.T, logs [2]string) check.Finding {
 	t.Helper()
 	r := check.Of(timelineOf(t, logs), check.DefaultPolicy())
@@ -167,8 +169,8 @@ func begun(t *testing.T, log string) []string {
 	return paths
 }
 
-// whenLogged creates the file that a pipeline waits for, once a worker's log has the text that many
-// times.
+// whenLogged waits until the log of the GPU's worker contains the text that many times. Then it
+// creates the file for which a waiting pipeline looks.
 func whenLogged(t *testing.T, cfg Config, gpu int, text string, times int) {
 	t.Helper()
 	stop := make(chan struct{})
@@ -194,8 +196,9 @@ func whenLogged(t *testing.T, cfg Config, gpu int, text string, times int) {
 	})
 }
 
-// One of the workers does each file, once. Its processes see their GPU and no other. Files that are
-// dealt go to the workers in turn.
+// TestWorkers: each file is done once, by one of the workers. The processes of a worker see the
+// worker's GPU and no other. If each worker gets all of its files at once, the files go to the
+// workers in turn.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -248,7 +251,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// While one GPU works on one file, the other does all others.
+// TestUnevenWorkers: while one GPU works on one long file, the other GPU does all other files.
 func TestUnevenWorkers(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
@@ -265,7 +268,8 @@ func TestUnevenWorkers(t *testing.T) {
 	}
 }
 
-// If a GPU is lost, the other does its files, and the verdict says so.
+// TestWorkerThatDiesForGood: if a GPU is lost, the other GPU does its files, and the verdict says
+// that a worker was stopped.
 func TestWorkerThatDiesForGood(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedList, FeedStdin} {
@@ -288,8 +292,9 @@ func TestWorkerThatDiesForGood(t *testing.T) {
 	}
 }
 
-// A GPU whose process dies in every file stops after the restarts that it may have. The other GPU
-// waits for its first crash, so that files are left.
+// TestWorkerThatMayNotRestart: the processes of one GPU crash in every file, so its worker stops
+// after MaxRestarts restarts. The other GPU waits in its first file until then, so that files are
+// left for both.
 func TestWorkerThatMayNotRestart(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 6, "3:*=dead 0:f1=wait")
@@ -305,8 +310,8 @@ func TestWorkerThatMayNotRestart(t *testing.T) {
 	}
 }
 
-// The files that a process did not begin before it crashed go back to the queue. The other worker
-// takes them here.
+// TestFilesOfACrashGoBack: the files that a process did not begin before it crashed go back to the
+// queue. In this test the other worker takes them.
 func TestFilesOfACrashGoBack(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedList, 8, "3:f2=dead")
@@ -329,7 +334,7 @@ func TestFilesOfACrashGoBack(t *testing.T) {
 	}
 }
 
-// A file that failed is retried on its GPU.
+// TestRetryStaysOnItsGPU: a failed file is retried on the GPU on which it failed.
 func TestRetryStaysOnItsGPU(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedList} {
@@ -351,7 +356,7 @@ func TestRetryStaysOnItsGPU(t *testing.T) {
 	}
 }
 
-// With on-crash stop, a crash of one worker ends the run.
+// TestWorkersStopTogether: with CrashStop, a crash of one worker ends the whole run.
 func TestWorkersStopTogether(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 6, "3:f2=last 0:f1=hang")
@@ -369,7 +374,8 @@ func TestWorkersStopTogether(t *testing.T) {
 	}
 }
 
-// Ctrl-C interrupts all workers, and so does the second.
+// TestInterruptedWorkers: a first Ctrl-C (the context ends) interrupts all workers, and a second
+// Ctrl-C (Config.Kill) reaches all workers too.
 func TestInterruptedWorkers(t *testing.T) {
 	t.Parallel()
 	for _, kills := range []bool{false, true} {
@@ -404,7 +410,8 @@ func TestInterruptedWorkers(t *testing.T) {
 	}
 }
 
-// A soak by time feeds further files to both GPUs, and each finishes its current file.
+// TestWorkersUntil: a run with Until feeds further files to both GPUs. When the time is over, each
+// GPU finishes its current file.
 func TestWorkersUntil(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
@@ -424,7 +431,7 @@ func TestWorkersUntil(t *testing.T) {
 	}
 }
 
-// No process starts if one of the devices holds too much.
+// TestWorkersDevices: no process starts if too much memory is in use on one of the devices.
 func TestWorkersDevices(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 4, "")
@@ -472,7 +479,8 @@ func TestWorkersThatCannotBe(t *testing.T) {
 	}
 }
 
-// The progress of both workers is combined, and so is the time left.
+// TestProgressOfWorkers: combine adds up the progress of both workers, and estimates the time left
+// for both together.
 func TestProgressOfWorkers(t *testing.T) {
 	t.Parallel()
 	p := combine([]Progress{
@@ -485,7 +493,7 @@ func TestProgressOfWorkers(t *testing.T) {
 			Spent: 38 * time.Second, Since: 3 * time.Second,
 		}},
 	})
-	// 1000 s of audio were done in 40 s, and 1000 s are left; 3 s of that have passed.
+	// 1000 s of audio took 40 s, and 1000 s of audio are left. Since the last end 3 s have passed.
 	if p.Done != 10 || p.Failed != 1 || p.Files != 20 || !p.HasLeft || p.Left != 37*time.Second ||
 		p.Elapsed != 41*time.Second || len(p.Workers) != 2 {
 		t.Errorf("progress %+v", p)

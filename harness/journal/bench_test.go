@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// BenchmarkFileEnd measures what a file costs the log: its lines, and the wait until they are on
-// the disk.
+// BenchmarkFileEnd measures how long the log delays a run for each file: the time to write the
+// file's lines and to wait until they are on the disk.
 func BenchmarkFileEnd(b *testing.B) {
 	j, err := Open(filepath.Join(b.TempDir(), "soak.log"), nil)
 	if err != nil {

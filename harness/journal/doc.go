@@ -5,7 +5,7 @@
 //   - torn.go finds the incomplete end that a kill or a power failure left in a log.
 //   - replay.go reads a log and marks in the batch which files have begun and ended.
 //   - rescue.go notices when somebody removes, replaces or cuts the log during the run, and saves
-//     it.
+//     the log.
 //
 // What always holds:
 //
@@ -19,6 +19,6 @@
 //   - The file-end line of a file is on the disk before the run goes on. A power failure loses at
 //     most the result of the current file.
 //   - One harness writes a log at a time.
-//   - The harness writes clock times to the log and decides nothing by them, because the clock of a
-//     machine may jump.
+//   - The harness writes clock times to the log, but decides nothing by them, because the clock of
+//     a machine may jump.
 package journal

@@ -9,12 +9,13 @@ import (
 	"vramsoak/parser/record"
 )
 
-// pendingMax is how many bytes of the harness's lines may wait for the end of a long line of the
-// pipeline. When they are full, AddSample drops samples.
+// pendingMax limits the harness's lines that wait while the pipeline prints a long line, in bytes.
+// When that many bytes wait, AddSample drops samples.
 const pendingMax = 1 << 20
 
-// A Journal writes soak.log: the pipeline's output byte for byte and, between its lines, the lines
-// of the harness. If the harness is killed, the log has everything up to the last [Journal.Flush].
+// A Journal writes soak.log: the pipeline's output byte for byte and, between the pipeline's lines,
+// the lines of the harness. If the harness is killed, the log has everything up to the last
+// [Journal.Flush].
 type Journal struct {
 	file *os.File
 	out  []byte // not written yet
@@ -22,19 +23,19 @@ type Journal struct {
 	// pending until the pipeline's line ends.
 	open    bool
 	pending []byte
-	// due is true if the next flush must sync the log to the disk: a line such as file-end was added,
-	// which a power failure must not undo.
+	// due is true if the next flush must sync the log to the disk, because a line such as file-end was
+	// added: a power failure must not undo that line.
 	due bool
 	err error // the first write that failed; nothing is written after it
 	// size is the expected size of the file: its size at the last check plus the bytes written since.
 	// It is 0 before the first check.
 	size  int64
-	moved error // why the log is no longer at its path, or shorter
+	moved error // why the log is not at its path any more, or is shorter than before
 	wall  func(time.Time) time.Time
 }
 
-// Open opens and locks the log at a path. The parameter wall returns the clock time that the log
-// shows for a moment; nil means the moment itself.
+// Open opens and locks the log at a path, and creates it if it does not exist. The function wall
+// returns the clock time that the log shows for a point in time; nil means that time itself.
 func Open(path string, wall func(time.Time) time.Time) (*Journal, error) {
 	file, err := openLocked(path)
 	if err != nil {
@@ -43,10 +44,10 @@ func Open(path string, wall func(time.Time) time.Time) (*Journal, error) {
 	return &Journal{file: file, wall: wall}, nil
 }
 
-// Path returns where the log is.
+// Path returns the path of the log.
 func (j *Journal) Path() string { return j.file.Name() }
 
-// Head returns the header of a log line with the time now.
+// Head returns the header of a log line that is written at the time now.
 func (j *Journal) Head(now time.Time) record.Header {
 	if j.wall != nil {
 		now = j.wall(now)
@@ -59,7 +60,8 @@ type Line interface {
 	AppendLine(b []byte) []byte
 }
 
-// Add adds a line of the harness.
+// Add adds a line of the harness. If the pipeline's last line is not complete yet, the line of the
+// harness waits for its end.
 func (j *Journal) Add(l Line) {
 	switch l.(type) {
 	case record.RunStart, record.Resume, record.FileEnd, record.RunEnd:
@@ -72,8 +74,8 @@ func (j *Journal) Add(l Line) {
 	j.out = append(l.AppendLine(j.out), '\n')
 }
 
-// AddSample adds a sample line. It drops the line if pendingMax bytes are already waiting for the
-// pipeline to end a long line.
+// AddSample adds a sample line. It drops the sample if lines of pendingMax bytes already wait for
+// the end of a long line of the pipeline.
 func (j *Journal) AddSample(s record.Sample) {
 	if len(j.pending) < pendingMax {
 		j.Add(s)
@@ -94,9 +96,9 @@ func (j *Journal) Pass(b []byte) {
 	}
 }
 
-// appendQuoted appends output of the pipeline with the quote lines that it needs. If b continues a
-// line whose beginning was already added, that line needs no quote line, because readers look for
-// the harness's prefix only at the beginning of a line.
+// appendQuoted appends output of the pipeline, with a quote line before each line that needs one.
+// If b continues a line whose beginning was already added, that line needs no quote line, because
+// readers look for the harness's prefix only at the beginning of a line.
 func (j *Journal) appendQuoted(b []byte) {
 	for record.NeedsQuote(b) {
 		i := bytes.Index(b, []byte(record.HarnessPrefix))
@@ -116,7 +118,7 @@ func (j *Journal) appendQuoted(b []byte) {
 	j.out = append(j.out, b...)
 }
 
-// EndLine adds the newline that is missing after the pipeline's last line, if any is missing.
+// EndLine adds a newline if the pipeline's last line has none.
 func (j *Journal) EndLine() {
 	if j.open {
 		j.Pass([]byte{'\n'})
@@ -124,7 +126,7 @@ func (j *Journal) EndLine() {
 }
 
 // Flush writes everything that was added since the last flush. If a file-end line or the first or
-// last line of a run is included, Flush returns after the log is on the disk.
+// last line of a run is among it, Flush returns only when the log is on the disk.
 func (j *Journal) Flush() error {
 	if j.err == nil && len(j.out) > 0 {
 		n, err := j.file.Write(j.out)

@@ -15,9 +15,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// FuzzJournal passes on arbitrary output in arbitrary pieces, with lines of the harness in between.
-// A reader of the log finds the harness's lines and no others; the rest is exactly what was
-// printed. The same holds for a log that was cut anywhere and resumed.
+// FuzzJournal passes arbitrary output in arbitrary pieces to a journal, with lines of the harness
+// in between. A reader of the log must find the harness's lines and no others, and the rest must be
+// exactly what the pipeline printed. The same must hold for a log that was cut anywhere and then
+// resumed.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte("[vramsoak]\n[vramsoak] nonsense\n  [vramsoak] quote\n"+
 		"[vramsoak] file-end index=1 path=f1 status=ok"),

@@ -17,8 +17,9 @@ var ErrBusy = errors.New("another vramsoak is at work on this run folder; " +
 // lockTime is how long Open waits for the lock of a log.
 const lockTime = 4 * time.Second
 
-// openLocked opens and locks the log. The kernel releases the lock when the harness ends, even by
-// SIGKILL. openLocked also syncs the folder, so that the new file survives a power failure.
+// openLocked opens the log, creates it if it does not exist, and locks it. The kernel releases the
+// lock when the harness ends, even by SIGKILL. openLocked also syncs the folder, so that a new log
+// survives a power failure.
 func openLocked(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -38,9 +39,9 @@ func openLocked(path string) (*os.File, error) {
 	return file, nil
 }
 
-// lock locks a file and reports whether it could. It tries for lockTime, because a child that a
-// killed harness had just forked still holds the lock until its program starts. If the file system
-// has no locks, lock reports true.
+// lock locks a file and reports whether it could. It tries for lockTime: a child that a killed
+// harness had just started still holds the harness's lock until the child's program runs. If the
+// file system has no locks, lock reports true.
 func lock(file *os.File) bool {
 	for end := time.Now().Add(lockTime); ; time.Sleep(lockTime / 200) {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -67,7 +68,7 @@ func SyncFolder(path string) error {
 	return ignoreUnsupported(folder.Sync())
 }
 
-// syncData returns after the content and the length of a file are on the disk.
+// syncData syncs the content and the length of a file to the disk.
 func syncData(file *os.File) error {
 	for {
 		err := unix.Fdatasync(int(file.Fd()))
@@ -77,7 +78,7 @@ func syncData(file *os.File) error {
 	}
 }
 
-// ignoreUnsupported returns nil for the error of a device or a file system that cannot sync.
+// ignoreUnsupported returns err, or nil if err says that the device or the file system cannot sync.
 func ignoreUnsupported(err error) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EROFS) {
 		return nil

@@ -15,34 +15,35 @@ import (
 // A State is the state of a run as its log shows it.
 type State struct {
 	Start *record.RunStart // nil if the log is empty
-	End   *record.RunEnd   // nil if the last part of the run was killed
+	End   *record.RunEnd   // nil if the harness was killed in the last part of the run
 	First int              // number of the first file not begun, from 1; 0 if none
 
 	Processes, Restarts int
 	// NamesFiles is true if the pipeline printed a file-start line, EndsFiles if it printed a file-end
 	// line.
 	NamesFiles, EndsFiles bool
-	// Spent is how long the run has taken so far, without the time during which no harness was
-	// running.
+	// Spent is how long the harness has worked on the run so far. The time between a kill and the
+	// resume does not count.
 	Spent time.Duration
 }
 
-// Replay holds the batch to which [Journal.Resume] applies a log, and how to read the log.
+// A Replay holds the batch that [Journal.Resume] brings to the state in the log, and how to read
+// the log.
 type Replay struct {
 	Dialects *parser.Set
 	Batch    *queue.Batch
 	// Extend adds files until the batch has count files, or until there are no more.
 	Extend func(count int)
-	// Ahead bounds Extend: a line of the log that names a file more than Ahead files beyond the end of
-	// the batch is ignored.
+	// Ahead bounds Extend: a line of the log is ignored if the file that it names comes more than
+	// Ahead files after the end of the batch.
 	Ahead int
 	// Check returns an error if the log belongs to another run.
 	Check func(State) error
 }
 
 // Resume reads the log, marks in the batch which files have begun and how they ended, and cuts an
-// incomplete end off the log. The result torn is the number of bytes that it cut off. If Resume
-// returns an error from reading or from Check, the log is unchanged.
+// incomplete end off the log. It returns in torn the number of bytes that it cut off. If reading
+// the log or r.Check gives an error, Resume returns it and does not change the log.
 //
 // Resume marks two kinds of files as lost, which count as not begun: files that have begun and not
 // ended, and files that ended only because the run was interrupted.
@@ -73,8 +74,9 @@ func (j *Journal) Resume(r Replay) (s State, torn int64, err error) {
 	return s, torn, nil
 }
 
-// read applies a log to the batch. It ignores file lines that do not fit the batch: older versions
-// wrote no quote lines, so in their logs such a line may come from the pipeline.
+// read marks in the batch what the records of a log say, and returns the state of the run. It
+// ignores file lines that do not fit the batch. Such lines may come from the pipeline, because
+// older versions of the harness wrote no quote lines.
 func (r Replay) read(log io.Reader, path string) (State, error) {
 	read := &reader{Replay: r, open: queue.None, live: map[int]bool{}}
 	for rec, err := range r.Dialects.Read(log, path) {
@@ -96,8 +98,8 @@ func (r Replay) read(log io.Reader, path string) (State, error) {
 	return read.State, nil
 }
 
-// A reader applies the records of a log to the batch. The log of a resumed run has several parts;
-// each part after the first begins with a resume line.
+// A reader marks in the batch what the records of a log say. The log of a resumed run has several
+// parts; each part after the first begins with a resume line.
 type reader struct {
 	State
 	Replay
@@ -159,16 +161,16 @@ func (r *reader) take(rec record.Record) {
 	}
 }
 
-// clock moves r.last to the time of a line. It ignores a time before r.last, because the machine's
-// clock may have been set back.
+// clock sets r.last, the latest time in this part of the log, to t. If t is earlier, clock does
+// nothing, because the machine's clock may have been set back.
 func (r *reader) clock(t time.Time) {
 	if t.After(r.last) {
 		r.last = t
 	}
 }
 
-// file returns the file of the batch that a line of the log names by number and path. ok is false
-// if the batch has no such file.
+// file returns the batch's index of the file that a line of the log names by number and path. ok is
+// false if the batch has no such file.
 func (r *reader) file(index int, path string) (i int, ok bool) {
 	if n := r.Batch.Len(); index > n && index <= n+r.Ahead {
 		r.Extend(index)
@@ -185,8 +187,8 @@ func (r *reader) loseOpen() {
 	r.open = queue.None
 }
 
-// endPart ends a part of the run: the file and the processes that have no end in the log were lost
-// when the harness was killed.
+// endPart ends a part of the log, as a kill or the run-end line ends it. The results of files and
+// of processes whose end is not in the log were lost when the harness was killed.
 func (r *reader) endPart() {
 	r.loseOpen()
 	r.Processes += len(r.live) // the log does not say how they ended
@@ -203,8 +205,8 @@ func (r *reader) endPart() {
 	}
 }
 
-// Contradicts returns an error unless the log belongs to the run that is to be resumed. The
-// parameter want is the run-start line that this run would write.
+// Contradicts returns an error unless the log at path belongs to the run that is to be resumed. The
+// parameter want is the run-start line that the resumed run would write.
 func (s *State) Contradicts(path string, want record.RunStart) error {
 	var errs []error
 	differs := func(what string, found, expected any) {

@@ -10,8 +10,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// madeLog returns a log of files f1, f2 and so on, from one event per line: "start 1", "ok 1",
-// "failed 1", "interrupted 1".
+// madeLog returns a log of the files f1, f2 and so on. The text words has one event per line: "run
+// 2", "start 1", "ok 1", "failed 1", "interrupted 1". Each event becomes a line of the log, one
+// second after the event before it.
 func madeLog(words string) string {
 	clock := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 	var b []byte
@@ -55,7 +56,7 @@ func madeLog(words string) string {
 	return string(b)
 }
 
-// Reading a log back returns the state of its run.
+// TestReplay: reading a log back gives the state in which its run ended.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

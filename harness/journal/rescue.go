@@ -14,8 +14,8 @@ import (
 // errEnded is wrapped in the errors of [Journal.Check].
 var errEnded = errors.New("the run was ended")
 
-// Check returns an error if somebody removed or replaced the log, or made it shorter. What the
-// harness writes to such a log would be lost. After the first error Check always returns that
+// Check returns an error if somebody removed or replaced the log, or made it shorter, because the
+// log would then lack what the harness writes. After the first error, Check always returns that
 // error.
 func (j *Journal) Check() error {
 	if j.moved == nil {
@@ -105,8 +105,8 @@ func (j *Journal) Rescue(f *RescueFolder, sub string) (saved bool, err error) {
 		"leave a run folder alone until its run is over, and run again", j.moved, to)
 }
 
-// CopyTo copies the log to the subfolder sub of the rescue folder. It is for the logs that nobody
-// removed, so that the logs of all workers of a run are in one folder.
+// CopyTo copies the log to the subfolder sub of the rescue folder. It is for logs that nobody
+// removed: if one worker's log was removed, the logs of all workers are in the rescue folder.
 func (j *Journal) CopyTo(f *RescueFolder, sub string) error {
 	log, err := os.Open(j.Path())
 	if err != nil {
@@ -117,8 +117,8 @@ func (j *Journal) CopyTo(f *RescueFolder, sub string) error {
 	return err
 }
 
-// save copies an open log, even a removed one, to the rescue folder and returns the folder of the
-// copy.
+// save copies an open log to the rescue folder, even if somebody removed the log, and returns the
+// folder of the copy.
 func (f *RescueFolder) save(log *os.File, sub string) (dir string, err error) {
 	dir, err = f.folder()
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// tornBlock is how many bytes lastOwnLine reads at once. It searches from the end of the log
-	// backwards.
+	// tornBlock is how many bytes lastOwnLine reads at once. It searches backwards from the end of the
+	// log.
 	tornBlock = 1 << 20
-	// tornLine is the longest line at the end of a log that is parsed. A longer line is only searched
-	// for NUL bytes.
+	// tornLine is the length, in bytes, of the longest line at the end of a log that is parsed. A
+	// longer line is searched for NUL bytes only.
 	tornLine = 1 << 20
 )
 
-// soundLength returns the length of the part of a log that is sound after a kill or a power
-// failure. The bytes after that part are incomplete or damaged; [Journal.Resume] cuts them off.
+// soundLength returns the length in bytes of the part of a log that a kill or a power failure left
+// sound. The bytes after that part are incomplete or damaged; [Journal.Resume] cuts them off.
 //
-// The log is sound up to the last readable line of the harness. After that line, the log is sound
-// up to the first line of the pipeline that is incomplete, or that a power failure filled with NUL
+// Everything up to the last readable line of the harness is sound. The lines of the pipeline after
+// that line are sound up to the first that is incomplete, or that a power failure filled with NUL
 // bytes or with bytes of another file. A quote line at the end is not sound without the line that
 // it quotes: readers would take the next line that the harness writes for the quoted line.
 func soundLength(log io.ReaderAt, size int64, dialects *parser.Set) (int64, error) {
@@ -61,9 +61,9 @@ func soundLength(log io.ReaderAt, size int64, dialects *parser.Set) (int64, erro
 	}
 }
 
-// soundLine reports whether the pipeline may have printed this line, or this beginning of a line:
-// it has no NUL bytes, no syntax errors in its records, and is valid UTF-8. Set complete if line is
-// a whole line.
+// soundLine reports whether the pipeline may have printed this line, or this beginning of a line. A
+// line with NUL bytes, a whole line with a syntax error in a record, and a whole line that is not
+// UTF-8 come from a power failure. Set complete if line is a whole line.
 func soundLine(line []byte, dialects *parser.Set, complete bool) bool {
 	if bytes.IndexByte(line, 0) >= 0 {
 		return false
@@ -84,14 +84,14 @@ func soundLine(line []byte, dialects *parser.Set, complete bool) bool {
 var quoteLine = []byte(record.QuoteLine + "\n")
 
 // lastOwnLine returns the offset of the end of the last readable line of the harness, or 0 if there
-// is no such line, and reports whether that line is a quote line.
+// is none. It reports in isQuote whether that line is a quote line.
 func lastOwnLine(log io.ReaderAt, size int64) (end int64, isQuote bool, err error) {
 	mark := []byte(record.HarnessPrefix + " ")
 	block := make([]byte, tornBlock+len(mark)+1)
 	for end := size; end > 0; {
 		begin := max(0, end-tornBlock)
-		// Read one more byte at the front, which may be the newline of the line before, and a few more at
-		// the end, because a mark may lie across two blocks.
+		// Read one more byte at the front, because it may be the newline that ends the line before. Read
+		// a few more bytes at the end, because the harness's prefix may lie across two blocks.
 		from, to := max(0, begin-1), min(size, end+int64(len(mark)))
 		text := block[:to-from]
 		if _, err := log.ReadAt(text, from); err != nil && !errors.Is(err, io.EOF) {
@@ -121,9 +121,10 @@ func lastOwnLine(log io.ReaderAt, size int64) (end int64, isQuote bool, err erro
 	return 0, false, nil
 }
 
-// isQuoted reports whether the line at an offset is quoted. Several quote lines may come before
-// that line. The first of them quotes the second, the third quotes the fourth, and so on; so the
-// line is quoted if the number of quote lines is odd.
+// isQuoted reports whether the line at an offset is quoted: a quote line before it says that the
+// pipeline printed it. Several quote lines may come before the line. The first of them quotes the
+// second, the third quotes the fourth, and so on. So the line is quoted if the number of quote
+// lines is odd.
 func isQuoted(log io.ReaderAt, at int64) (bool, error) {
 	block := make([]byte, 4096*len(quoteLine))
 	quotes := 0
@@ -146,8 +147,8 @@ func isQuoted(log io.ReaderAt, at int64) (bool, error) {
 	}
 }
 
-// ownLine returns the length of the line at an offset, or 0 if that line is not a readable line of
-// the harness, and reports whether the line is a quote line.
+// ownLine returns the length in bytes of the line at an offset, or 0 if that line is not a readable
+// line of the harness. It reports in isQuote whether the line is a quote line.
 func ownLine(log io.ReaderAt, at, size int64) (n int64, isQuote bool, err error) {
 	begin := io.NewSectionReader(log, at, min(size-at, 4*tornLine))
 	line, err := bufio.NewReader(begin).ReadBytes('\n')

@@ -14,8 +14,8 @@ const (
 	reading  = "[GPU Memory] Before Work: Allocated: 1.00GB | Reserved: 2.00GB\n"
 )
 
-// TestSoundLength: a power failure may leave bytes after the last complete line. They are cut off,
-// and no complete line before them is.
+// TestSoundLength: a power failure may leave bytes after the last complete line of a log. Only
+// these bytes are cut off; each complete line before them stays.
 func TestSoundLength(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("progress ", tornLine/4) // of several blocks
@@ -57,7 +57,7 @@ func TestSoundLength(t *testing.T) {
 			"it said [vramsoak] fi",
 		},
 	}
-	// The last line's prefix lies across the border of two blocks.
+	// Here the prefix of the harness's last line lies across the border of two blocks.
 	for shift := range len(record.HarnessPrefix) + 3 {
 		filler := tornBlock - len(ownEnd) + shift - 1
 		tests = append(tests, struct{ name, sound, torn string }{"border", ownStart + ownEnd +
@@ -83,8 +83,8 @@ func TestSoundLength(t *testing.T) {
 	}
 }
 
-// Whatever follows a log, only complete lines count, no line of the harness is lost, and a second
-// cut changes nothing.
+// FuzzSoundLength adds arbitrary bytes to a log. The sound part must end with a complete line and
+// must keep all lines of the harness. A second cut must change nothing.
 func FuzzSoundLength(f *testing.F) {
 	f.Add([]byte("[vramsoak] file-end time=2026"))
 	f.Add([]byte("\x00\x00\n[vramsoak] exit pid=1 code=0\n\x00"))

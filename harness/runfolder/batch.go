@@ -15,18 +15,18 @@ import (
 // bytes per file.
 const MaxFiles = 10_000_000
 
-// A batchLine is one line of batch.jsonl: one file. The lines are in the order of --files.
-// batch.jsonl keeps the content that the folders of --files had when the run began, so that a
+// A batchLine is one file of the batch as a line of batch.jsonl. The lines have the order of
+// --files. batch.jsonl keeps which files the folders of --files held when the run began, so that a
 // resumed run gets the same files.
 type batchLine struct {
 	Path string `json:"path"`
-	// Bytes is the path if it is not UTF-8, which JSON cannot hold.
+	// Bytes is the path if it is not valid UTF-8, because JSON can hold only valid UTF-8.
 	Bytes        []byte  `json:"path_bytes,omitempty"`
 	AudioSeconds float64 `json:"audio_seconds,omitempty"`
 }
 
-// EncodeBatch writes the files of one round to batch.jsonl. The parameter encode writes a value as
-// a line of JSON.
+// EncodeBatch writes the files of one round to batch.jsonl, each by a call of encode, which writes
+// a value as a line of JSON. In a run with --repeat, each round does the same files.
 func EncodeBatch(encode func(any) error, files []queue.Input) error {
 	for _, f := range files {
 		line := batchLine{Path: f.Path, AudioSeconds: f.AudioSeconds}
@@ -40,7 +40,7 @@ func EncodeBatch(encode func(any) error, files []queue.Input) error {
 	return nil
 }
 
-// ReadBatch reads the files of one round from the batch.jsonl of a run folder.
+// ReadBatch returns the files of one round from the batch.jsonl of a run folder.
 func ReadBatch(dir string) ([]queue.Input, error) {
 	path := filepath.Join(dir, BatchName)
 	f, err := os.Open(path)

@@ -13,7 +13,7 @@ import (
 // Schema is the value of "schema" in run.json. It changes with the format.
 const Schema = "vramsoak.run/1"
 
-// Running is the reason in run.json while a run goes on, and after its harness was killed.
+// Running is the reason in run.json while a run goes on. It stays there if the harness is killed.
 const Running = "running"
 
 // An Info is the content of run.json: the command, the machine, the flags of the run, and its
@@ -43,7 +43,7 @@ type GPU struct {
 	Total int64  `json:"total"` // bytes
 }
 
-// A Config is how a run was started.
+// A Config holds the flags with which a run was started.
 type Config struct {
 	Files  []string `json:"files"` // as given by --files
 	Count  int      `json:"count"` // files in all rounds
@@ -67,12 +67,12 @@ type Config struct {
 
 	// The following fields, and batch.jsonl, are needed to resume the run.
 
-	Folder string              `json:"folder"`           // in which vramsoak ran
-	Flags  map[string][]string `json:"flags"`            // as given
-	Policy string              `json:"policy,omitempty"` // text
+	Folder string              `json:"folder"`           // working directory of vramsoak
+	Flags  map[string][]string `json:"flags"`            // as the user gave them
+	Policy string              `json:"policy,omitempty"` // text of the policy file
 }
 
-// Ended returns a copy of the info with the outcome of the run.
+// Ended returns a copy of i to which the outcome of the run is added.
 func (i Info) Ended(outcome *harness.Outcome) Info {
 	i.Seconds, i.Reason, i.Processes = outcome.Duration.Seconds(), outcome.Reason, outcome.Processes
 	i.Statuses = map[string]int{}
@@ -82,11 +82,11 @@ func (i Info) Ended(outcome *harness.Outcome) Info {
 	return i
 }
 
-// infoMax is the largest run.json that is read, in bytes. A command line of the largest size that
-// Linux allows, 2 MiB, fits several times.
+// infoMax is the largest run.json that is read, in bytes. Linux allows command lines of up to 2
+// MiB, so even the longest command fits several times.
 const infoMax = 8 << 20
 
-// ReadInfo reads the run.json of a run folder.
+// ReadInfo returns the content of the run.json of a run folder.
 func ReadInfo(dir string) (info Info, err error) {
 	path := filepath.Join(dir, InfoName)
 	text, err := bounded.ReadJSON(path, infoMax)

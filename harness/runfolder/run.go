@@ -24,7 +24,7 @@ type Run struct {
 	Command []string
 }
 
-// Open reads a run folder.
+// Open returns the run in a run folder, from the folder's run.json.
 func Open(dir string) (*Run, error) {
 	path := filepath.Join(dir, InfoName)
 	info, err := ReadInfo(dir)
@@ -74,8 +74,8 @@ func notARun(dir string) error {
 }
 
 // Complete returns an error unless the folder has the files that a resume needs: batch.jsonl and,
-// if the run wrote one, the log. Without its log the run would start over and overwrite its
-// verdict.
+// if the run wrote a log, the log. If the log is missing, a resume would start the run over and
+// replace its verdict.
 func (r *Run) Complete() error {
 	if !isFile(filepath.Join(r.Dir, BatchName)) {
 		return fmt.Errorf("%s: expected a run folder with a %s, the files of the run, found "+
@@ -98,7 +98,7 @@ func (r *Run) Complete() error {
 	return nil
 }
 
-// logs returns the paths of all logs that the run writes, whether they exist or not.
+// logs returns the paths of all logs of the run, whether they exist or not.
 func (r *Run) logs() []string {
 	if len(r.Info.Config.Workers) == 0 {
 		return []string{filepath.Join(r.Dir, harness.LogName)}
@@ -116,9 +116,9 @@ func (r *Run) Resumable() bool {
 	return isFile(filepath.Join(r.Dir, BatchName)) && r.Info.Config.Feed != string(harness.FeedNone)
 }
 
-// UseCommand returns an error unless command is the command that the run was begun with. If
-// run.json masks secrets, the user must give the command again, and UseCommand compares its digest.
-// Otherwise command may be empty: the run then uses the command in run.json.
+// UseCommand returns an error unless command is the command with which the run began. If secrets in
+// run.json are masked, the user must give the command again, and UseCommand compares its digest. If
+// none are masked, command may be empty; the run then uses the command in run.json.
 func (r *Run) UseCommand(command []string) error {
 	shown := strings.Join(r.Info.Command, " ")
 	switch digest := r.Info.Digest; {
@@ -166,8 +166,8 @@ func (r *Run) Enter() error {
 // 10 MiB.
 const verdictMax = 128 << 20
 
-// ReadVerdict returns the verdict that a soak left in its run folder, or "" if it left none. Unlike
-// a verdict on the log alone, it includes the comparison with baselines.
+// ReadVerdict returns the verdict that a soak left in its run folder, or "" if it left none. This
+// verdict includes the comparison with baselines, which a verdict on the log alone lacks.
 func ReadVerdict(dir string) (check.Verdict, error) {
 	name := filepath.Join(dir, VerdictName)
 	text, err := bounded.ReadFile(name, verdictMax)

@@ -32,9 +32,10 @@ const (
 	VerdictName = "verdict.json"
 )
 
-// Make makes a run folder in parent, named by the UTC time: runs/2026-11-20T02-00-00Z. Runs that
-// begin in the same second get "-2", "-3" and so on. The function undo removes the run folder with
-// its content, and parent if Make had to make it.
+// Make makes a run folder in parent, named by the UTC time: runs/2026-11-20T02-00-00Z. If a run
+// that began in the same second has that name, Make appends "-2", "-3" and so on. The function undo
+// removes the run folder with its content. It also removes parent, if Make had to make it and it
+// holds nothing else.
 func Make(parent string, now time.Time) (dir string, undo func(), err error) {
 	_, found := os.Stat(parent)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -59,8 +60,9 @@ func Make(parent string, now time.Time) (dir string, undo func(), err error) {
 	}
 }
 
-// Logs returns the paths of the logs of a run folder: the logs of its workers, gpu-N/soak.log, if
-// they exist and soak.log does not; otherwise soak.log, whether it exists or not.
+// Logs returns the paths of the logs of a run folder. If the folder has logs of workers,
+// gpu-N/soak.log, and no soak.log, these are the logs. Otherwise the only log is soak.log, whether
+// it exists or not.
 func Logs(dir string) []string {
 	one := filepath.Join(dir, harness.LogName)
 	if logs := workerLogs(dir); len(logs) > 0 && !isFile(one) {
@@ -72,7 +74,7 @@ func Logs(dir string) []string {
 // workerLogs returns the logs of a run folder's workers, ordered by GPU. It leaves out logs without
 // a whole line, whose worker was killed before it wrote anything.
 func workerLogs(dir string) []string {
-	// The pattern is sound.
+	// Glob returns an error only for a malformed pattern, and this pattern is well-formed.
 	found, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "gpu-*", harness.LogName))
 	slices.SortFunc(found, func(a, b string) int { return gpuOf(a) - gpuOf(b) })
 	return slices.DeleteFunc(found, func(log string) bool {
@@ -95,13 +97,13 @@ func hasLine(log string) bool {
 	return len(head) == long || bytes.IndexByte(head, '\n') >= 0
 }
 
-// escapeGlob returns a pattern for filepath.Glob that matches this path only.
+// escapeGlob returns a pattern for filepath.Glob that matches only this path.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// gpuOf returns the GPU of a worker's log by the name of its folder, gpu-N, or -1 if the folder has
-// another name.
+// gpuOf returns the number of a worker's GPU. It takes the number from the name of the folder that
+// holds the log, gpu-N. It returns -1 if the folder has another name.
 func gpuOf(log string) int {
 	n, ok := strings.CutPrefix(filepath.Base(filepath.Dir(log)), "gpu-")
 	gpu, err := strconv.ParseUint(n, 10, 16)
@@ -146,8 +148,8 @@ func Around(path string) string {
 	return path
 }
 
-// Resolve replaces each run folder in paths by its logs, and leaves other paths as they are. It
-// returns an error for a folder without a log.
+// Resolve returns paths with each run folder replaced by the logs in it. Other paths stay as they
+// are. It returns an error for a folder without a log.
 func Resolve(paths []string) ([]string, error) {
 	var logs []string
 	var errs []error
@@ -166,7 +168,7 @@ func Resolve(paths []string) ([]string, error) {
 	return logs, errors.Join(errs...)
 }
 
-// without describes a folder that has no log.
+// without returns, for a message, what a folder without a log holds instead.
 func without(dir string) string {
 	entries, err := os.ReadDir(dir)
 	newest := newestIn(dir, entries)

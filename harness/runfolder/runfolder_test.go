@@ -13,8 +13,8 @@ import (
 	"vramsoak/harness/queue"
 )
 
-// TestLogs: a run folder has its workers' logs, in the order of their GPUs' numbers. Logs without
-// any line are left out.
+// TestLogs: Logs returns the logs of a run folder's workers, ordered by the numbers of their GPUs.
+// It leaves out logs without any line.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run [1]*")
@@ -50,7 +50,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestBatchKeepsNames: a run that is resumed gets the names of its files back, byte by byte.
+// TestBatchKeepsNames: batch.jsonl keeps the names of the files byte by byte, whatever bytes they
+// have, so that a resumed run gets the same names.
 func TestBatchKeepsNames(t *testing.T) {
 	var want []queue.Input
 	for _, path := range []string{

@@ -8,9 +8,9 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// Arguments returns a copy of a command with its secrets masked, and reports whether the command
-// has secrets. It never masks an argument that contains {} or {list}, where the path of a file
-// goes.
+// Arguments returns a copy of a command in which the secrets are masked, and reports whether the
+// command has secrets. It never masks an argument that contains {} or {list}, because the harness
+// replaces these marks by paths.
 func (n Names) Arguments(argv []string) (masked []string, found bool) {
 	masked = slices.Clone(argv)
 	ofTools := toolSecrets(argv)
@@ -28,7 +28,7 @@ func (n Names) Arguments(argv []string) (masked []string, found bool) {
 	return masked, !slices.Equal(masked, argv)
 }
 
-// awaits reports whether an argument names a secret whose value is the next argument.
+// awaits reports whether the argument arg is a flag whose secret value is the next argument.
 func (n Names) awaits(arg, next string) bool {
 	return strings.HasPrefix(arg, "-") && flagName().MatchString(arg) && n.holds(arg, next)
 }
@@ -43,22 +43,23 @@ const authSchemes = `bearer|basic|token|apikey|api-key|key|digest|negotiate|ntlm
 
 var (
 	flagName = lex.Expression(`^--?[A-Za-z][A-Za-z0-9_.-]*$`)
-	// value ends at a blank, unless it is quoted.
+	// value matches a value: up to the next blank, or in quotes.
 	value      = `("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&;,}]+)`
 	assignment = lex.Expression(`((?:--?)?[A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)` + value)
-	// schemes and scheme: in "Authorization: Bearer TOKEN" the token follows the scheme.
+	// schemes matches the word before a token, such as Bearer. scheme matches that word with the token
+	// after it: "Bearer TOKEN".
 	schemes = lex.Expression(`(?i)^(?:` + authSchemes + `)$`)
 	scheme  = lex.Expression(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
-	// header finds tokens after "Authorization:". It also finds tokens that are too short for scheme,
-	// because the name of the header marks them.
+	// header matches a token after "Authorization:". It also matches tokens that are too short for
+	// scheme, because the name of the header shows that they are tokens.
 	header = lex.Expression(`(?i)(authorization["']?\s*[=:]\s*["']?(?:` + authSchemes + `)\s+)` +
 		`([^\s"'&;,{}]+)`)
 	flagged = lex.Expression(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
 )
 
-// Text masks the secrets in a command line or in one argument, which may be a script, as in bash
-// -c. It masks values after the name of a secret, passwords in addresses, and tokens of a known
-// form.
+// Text returns a command line, or one argument of it, with its secrets masked. The argument may be
+// a script, as in bash -c. Text masks values after the name of a secret, passwords in addresses,
+// and tokens of a known form.
 func (n Names) Text(arg string) string {
 	if name, value, ok := strings.Cut(arg, "="); ok && plainName().MatchString(name) {
 		switch {
@@ -91,9 +92,10 @@ func (n Names) Text(arg string) string {
 
 var plainName = lex.Expression(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
 
-// replace masks the third group of each match of an expression, the value, if the first group is
-// the name of a secret. Otherwise it searches the value for further secrets: in
-// https://host/?token=SECRET, "https" looks like a name and the rest like its value.
+// replace returns the text with secret values masked. The expression of finds names with their
+// values: its first group is the name and its third the value. If the name is not that of a secret,
+// replace searches the value for further secrets: in https://host/?token=SECRET, "https" looks like
+// a name and the rest like its value.
 func (n Names) replace(of *regexp.Regexp, text string) string {
 	return of.ReplaceAllStringFunc(text, func(match string) string {
 		part := of.FindStringSubmatch(match)

@@ -10,12 +10,13 @@ import (
 	"strings"
 )
 
-// rounds is the number of rounds that OWASP's Password Storage Cheat Sheet recommends for PBKDF2
-// with HMAC-SHA256. Each guess at a password then costs about a tenth of a second.
+// rounds is how often PBKDF2 hashes. OWASP's Password Storage Cheat Sheet recommends this number
+// for PBKDF2 with HMAC-SHA256, because each guess at a password then costs about a tenth of a
+// second.
 const rounds = 600_000
 
-// Digest returns a digest of a command by which [Matches] recognizes the command. Nobody can
-// compute the command's secrets from the digest.
+// Digest returns a digest of a command, by which [Matches] recognizes the command. The command's
+// secrets cannot be computed from the digest.
 func Digest(argv []string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails
@@ -50,8 +51,9 @@ func Matches(digest string, argv []string) (bool, error) {
 	return err == nil && subtle.ConstantTimeCompare(sum, want) == 1, err
 }
 
-// derive hashes the arguments, separated by NUL, which no argument contains. HMAC ignores NULs at
-// the end of a key, so it gets a checksum of the arguments instead.
+// derive returns the PBKDF2 hash of the arguments after n rounds. HMAC ignores NULs at the end of a
+// key, so the key is a checksum of the arguments. They are separated by NUL, which no argument
+// contains.
 func derive(argv []string, salt []byte, n int) ([]byte, error) {
 	sum := sha256.Sum256([]byte(strings.Join(argv, "\x00")))
 	return pbkdf2.Key(sha256.New, string(sum[:]), salt, n, sha256.Size)

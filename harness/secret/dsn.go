@@ -7,8 +7,8 @@ import (
 )
 
 // IsDSN reports whether a text looks like the address of a database, even a misspelled one, or like
-// any address with a password. Callers must not use such a text as a file name or in a message
-// without [MaskDSN].
+// any address with a password. Callers must pass such a text to [MaskDSN] before they use it as a
+// file name or in a message.
 //
 //	postgres://user:password@host/db    PostgreSQL:/user:pass word@host
 //	jdbc:mysql://host/db?password=x
@@ -23,16 +23,17 @@ const products = `postgres(?:ql)?|pgsql|psql|pg|cockroach(?:db)?|mysql|mariadb|m
 	`oracle|mongodb|rediss?|clickhouse|timescaledb`
 
 var (
-	// database matches the start of a database address. A misspelled one has one slash, or none.
+	// database matches the start of a database address. A misspelled address may have one slash, or
+	// none.
 	database = lex.Expression(`(?i)^(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*(?::|;|//|\\\\)`)
-	// account matches an address with an account: scheme:/...:...@.
+	// account matches an address that holds a user and a password: scheme:/...:...@.
 	account = lex.Expression(`(?s)^(?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]+|[/\\]{2,})[^/@]*:.*@`)
 	// bareAccount matches an address without a scheme: user:password@host/db, or
 	// user:password@tcp(host)/db.
 	bareAccount = lex.Expression(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@` +
 		`(?:[A-Za-z0-9.\[\]:_-]+|[a-z0-9+]*\([^()]*\))(?:/[^/@]*)?$`)
-	// key matches a name and its "=" in libpq's keyword form, in a query, or in an ADO connection
-	// string.
+	// key matches the name of a setting and its "=": in libpq's form "host=h password=x", in a query,
+	// or in an ADO connection string.
 	key = lex.Expression(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user ` +
 		`id|uid|dbname|database|` + secretKey +
 		`|sslmode|passfile|service|application_name|connect_timeout)\s*=`)
@@ -40,8 +41,8 @@ var (
 	secretOf  = lex.Expression(`(?i)^(?:` + secretKey + `)$`)
 )
 
-// keywords reports whether a text is an address in keyword form, such as "host=h password=x": it
-// has a key for a password, or two other keys.
+// keywords reports whether a text is an address of settings, such as "host=h password=x": it has
+// the name of a password, or two other names of settings.
 func keywords(text string) bool {
 	found := key().FindAllStringSubmatch(text, -1)
 	for _, k := range found {
@@ -52,7 +53,7 @@ func keywords(text string) bool {
 	return len(found) >= 2
 }
 
-// MaskDSN returns the address without its password. A password with unescaped characters has no
+// MaskDSN returns the address with its password masked. A password with unescaped characters has no
 // clear end, so everything up to the last "@" is masked.
 func MaskDSN(text string) string {
 	if at := strings.LastIndexByte(text, '@'); at >= 0 {
@@ -69,11 +70,12 @@ func MaskDSN(text string) string {
 	return maskKeys(text)
 }
 
-// afterScheme matches the part of an address before the account.
+// afterScheme matches the part of an address before the user's name.
 var afterScheme = lex.Expression(`(?i)^\s*(?:[/\\]{2,}|(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|` +
 	`(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*[:;])`)
 
-// maskKeys masks the values of keys for passwords. A value ends where the next key begins.
+// maskKeys returns the text with the values of password settings masked. A value ends where the
+// name of the next setting begins.
 func maskKeys(text string) string {
 	found := key().FindAllStringSubmatchIndex(text, -1)
 	var out strings.Builder
@@ -95,12 +97,14 @@ func maskKeys(text string) string {
 }
 
 var (
-	// inText matches the account of an address in running text. It ends at the last "@" of the word.
+	// inText matches the user and the password of an address in running text. The password ends at the
+	// last "@" of the word.
 	inText = lex.Expression(`((?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]{1,3}|(?:^|[\s"])//))([^\s/@:]*):(\S*)@`)
 	named  = lex.Expression(`(?i)\b(` + secretKey + `)(\s*=\s*)("[^"]*"|'(?:[^'\\]|\\.)*'|[^\s&;"']+)`)
 )
 
-// Credentials masks the passwords of addresses in a message, and values after "password=".
+// Credentials returns a message in which the passwords of addresses, and values after "password=",
+// are masked.
 func Credentials(message string) string {
 	message = inText().ReplaceAllString(message, "${1}${2}:"+mask+"@")
 	return named().ReplaceAllString(message, "${1}${2}"+mask)

@@ -18,12 +18,13 @@ import (
 const mask = "***"
 
 // Names decides by the name of a value whether the value is a secret. The usual names, such as
-// "password", are built in; the elements are additional names. Case, "-" and "_" do not matter.
+// "password", are built in; the elements of Names are additional names. Letter case, "-" and "_" do
+// not matter.
 type Names []string
 
-// Secret reports whether a flag, variable or header of this name holds a secret: "--api-key",
-// "HF_TOKEN", "dbPassword". The location of a secret (--token-file) is not a secret, nor is a token
-// of text (--eos-token).
+// Secret reports whether the value of a flag, variable or header with this name is a secret:
+// "--api-key", "HF_TOKEN", "dbPassword". The value is no secret if the name says where a secret is
+// stored (--token-file) or means a token of text (--eos-token).
 func (n Names) Secret(name string) bool {
 	name = strings.TrimLeft(name, "-")
 	plain := bare(name)
@@ -58,16 +59,18 @@ func (n Names) Secret(name string) bool {
 	})
 }
 
-// shellFolder is the variable with a shell's current folder. It is not a password.
+// shellFolder is the variable that holds a shell's current folder. Its name looks like a short form
+// of "password", but its value is no secret.
 const shellFolder = "PWD"
 
-// further reports whether the user gave this name. The name is in the form of bare.
+// further reports whether the user gave this name as one of Names. The parameter plain is the name
+// in the form that [bare] returns.
 func (n Names) further(plain string) bool {
 	return slices.ContainsFunc(n, func(more string) bool { return bare(more) == plain })
 }
 
-// holds reports whether the value of this name is a secret. A digit after "pass" is not a secret:
-// it is the number of a pass (ffmpeg -pass 2).
+// holds reports whether a value with this name is a secret. A digit after "pass" is no secret: it
+// is the number of a pass, as in ffmpeg -pass 2.
 func (n Names) holds(name, value string) bool {
 	if !n.Secret(name) {
 		return false
@@ -78,30 +81,32 @@ func (n Names) holds(name, value string) bool {
 
 var (
 	version = lex.Expression(`^v?[0-9]+$`)
-	// anywhere lists words that mark a secret at any position in its name.
+	// anywhere lists words that mark a name as that of a secret, at any position in the name.
 	anywhere = []string{
 		"passwords", "passcode", "pwd", "pw", "psk", "secret", "secrets", "authtoken", "accesstoken",
 		"authorization", "credential", "credentials", "privatekey", "sshpass", "userpass", "dbpass",
 	}
-	// joined matches words that mark a secret by their end: PGPASSWORD, --newpassword, --myapikey.
+	// joined matches words that mark a name as that of a secret by their end: PGPASSWORD,
+	// --newpassword, --myapikey.
 	joined = lex.Expression(`(?:password|passwd|passphrase|apikey)$`)
 	digit  = lex.Expression(`^[0-9]$`)
-	// endings lists words that mark a secret only as the last word of its name.
+	// endings lists words that mark a name as that of a secret only as the last word of the name.
 	endings = []string{"auth", "bearer", "cookie", "pass", "jwt", "pat", "signature"}
-	// locations lists last words of names whose value is not a secret but says where one is stored,
-	// such as --password-file.
+	// locations lists the last words of names whose value is no secret but says where a secret is
+	// stored, such as --password-file.
 	locations = []string{
 		"file", "path", "dir", "folder", "name", "length", "store", "manager",
 		"stdin", "env", "policy", "prompt",
 	}
-	// textTokens lists words before "token" in the names of text tokens, such as eos_token.
+	// textTokens lists the words that come before "token" in the names of text tokens, such as
+	// eos_token.
 	textTokens = []string{
 		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "max", "min", "num", "start", "end", "stop",
 		"special",
 		"per", "next", "first", "last", "image", "audio", "prefix", "suffix", "text", "forced", "new",
 		"by", "each",
 	}
-	// keys lists words before "key" in the names of secrets, such as api_key.
+	// keys lists the words that come before "key" in the names of secrets, such as api_key.
 	keys = []string{
 		"api", "access", "secret", "private", "auth", "account", "license", "encryption", "signing",
 		"service",
@@ -109,12 +114,13 @@ var (
 	}
 )
 
-// bare returns a name in a form for comparisons: "--API_key" and "apiKey" become equal.
+// bare returns a name in lower case without "-", "_" and ".", for comparisons: "--API_key" and
+// "apiKey" become equal.
 func bare(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(name))
 }
 
-// split returns the words of a name in lower case: "hfToken_V2" has hf, token, v2.
+// split returns the words of a name in lower case: for "hfToken_V2" it returns hf, token and v2.
 func split(name string) []string {
 	var words []string
 	var word []rune

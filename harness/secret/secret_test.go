@@ -195,7 +195,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestDSN: in every spelling of an address, no part of the password remains.
+// TestDSN: however a database address is spelled, MaskDSN leaves no part of its password.
 func TestDSN(t *testing.T) {
 	t.Parallel()
 	const p = "Tr0ub4dor"

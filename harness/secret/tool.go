@@ -12,8 +12,8 @@ import (
 type tool struct {
 	programs []string
 	flags    []string
-	// joined is true if the value may follow the flag without a blank (curl -uUSER:SECRET), onlyJoined
-	// if it must (mysql -pSECRET).
+	// joined is true if the value may follow the flag without a blank (curl -uUSER:SECRET). onlyJoined
+	// is true if it must do so (mysql -pSECRET).
 	joined, onlyJoined bool
 	account            bool // the value is USER:SECRET
 	runs               bool // the tool runs another program, as sshpass does
@@ -54,9 +54,9 @@ var tools = []tool{
 	},
 }
 
-// toolSecrets returns, by index, the arguments of known tools that contain a secret, with the
-// secret masked. The command line may begin with other programs: env, timeout 5, sshpass ... ssh
-// host curl.
+// toolSecrets returns the arguments of known tools that contain a secret, by their index in argv,
+// with the secret masked. The command line may begin with other programs, as in "env curl",
+// "timeout 5 curl" or "sshpass ... ssh host curl".
 func toolSecrets(argv []string) map[int]string {
 	found := map[int]string{}
 	var now *tool
@@ -94,8 +94,8 @@ func toolSecrets(argv []string) map[int]string {
 	return found
 }
 
-// toolOf returns the tool that a word of a command line runs, or nil. The word may be
-// "/usr/bin/curl", or in a script "X=$(curl".
+// toolOf returns the tool that a word of a command line runs, or nil. The word may also be
+// "/usr/bin/curl" or, in a script, "X=$(curl".
 func toolOf(word string) *tool {
 	program := word[strings.LastIndexAny(word, "/;&|(`")+1:]
 	for i := range tools {
@@ -106,10 +106,10 @@ func toolOf(word string) *tool {
 	return nil
 }
 
-// awaits reports whether the argument after a flag is a secret value of the flag. Flags of one
-// letter may be combined: curl -sSu USER:SECRET. For combined flags awaits reports true only if the
-// tool's secrets have the form USER:SECRET, because only that form shows that the value is no other
-// argument.
+// awaits reports whether the argument after flag is a secret value of the flag. Flags of one letter
+// may be combined: curl -sSu USER:SECRET. In combined letters the flag may be another one, so
+// awaits reports true for them only if the tool's secrets have the form USER:SECRET. That form
+// shows that the argument is a secret.
 func (t *tool) awaits(flag string) bool {
 	if t.account && together().MatchString(flag) {
 		flag = "-" + flag[len(flag)-1:]
@@ -125,7 +125,7 @@ func (t *tool) then() *tool {
 	return t
 }
 
-// value masks a value. ok is false if the value has no secret.
+// value returns a value with its secret masked. ok is false if the value has no secret.
 func (t *tool) value(value string) (masked string, ok bool) {
 	if !t.account {
 		return mask, value != ""
@@ -141,7 +141,7 @@ var (
 	scriptWord = lex.Expression(`(?s)(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\]|["'\\])+`)
 )
 
-// toolText masks the secrets of tools in a script.
+// toolText returns a script in which the secrets of known tools are masked.
 func toolText(script string) string {
 	words := scriptWord().FindAllStringIndex(script, -1)
 	if len(words) < 2 {
