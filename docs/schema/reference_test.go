@@ -13,17 +13,19 @@ import (
 
 // referenceHead is the start of the page that is generated from the schemas.
 const referenceHead = "# Keys and fields\n" + `
-Reference: which keys have the policy and the pipeline file, and which fields has the verdict?
+Reference: which keys do the policy file and the pipeline file have, and which fields does the
+verdict have?
 
-A test writes this page from the JSON Schemas beside it (draft 2020-12); other tests compare those
-with what vramsoak reads and writes. [The policy file](../reference/policy.md) and
-[the pipeline file](../reference/pipeline-file.md) say what the files are for. An editor takes the
-schemas from the program:
+A test writes this page from the JSON Schemas in this folder (draft 2020-12). Other tests compare
+the schemas with what vramsoak reads and writes. [The policy file](../reference/policy.md) and
+[the pipeline file](../reference/pipeline-file.md) say what the files are for. This command prints a
+schema for your editor:
 
 ` + "```sh\nvramsoak schema policy > vramsoak.schema.json     # also: pipeline, verdict\n```" + `
 
-Sizes are bytes: 1048576, 512KiB, 1.5GiB (GB reads as GiB). Shares are above 0 and up to 1: 0.95 or
-95%. Keys that begin with x- are for YAML anchors and are not read.
+A size is a number of bytes (1048576), or a number with a unit (512KiB, 1.5GiB; GB means GiB). A
+share is above 0 and at most 1: 0.95, or 95%. vramsoak ignores keys that begin with x-. They are a
+place for YAML anchors.
 `
 
 // TestReference compares README.md with the schemas. UPDATE=1 rewrites it.
