@@ -16,9 +16,10 @@ const metricsOfRun = 12
 
 var alarmRuns = flag.Int("alarms.runs", 1000, "pairs of like runs of each kind in TestFalseAlarms")
 
-// simulate returns a run of some files with twelve metrics. Each metric has another kind of noise:
-// memory in blocks of 2 MiB, which gives many ties, scattered bytes, recoveries, and a throughput
-// with rare slow files. Files differ far more than runs do.
+// simulate returns a run with twelve metrics, which are worse by the given share. The metrics have
+// four kinds of noise: memory in blocks of 2 MiB, which gives many equal values; scattered bytes;
+// recoveries; and a throughput with rare slow files. The values differ far more between files than
+// between runs.
 func simulate(r *rand.Rand, files int, worse float64) *compare.Baseline {
 	m := check.Measurements{Metrics: make([]check.Metric, metricsOfRun)}
 	for i := range files {
@@ -48,8 +49,8 @@ func simulate(r *rand.Rand, files int, worse float64) *compare.Baseline {
 	return compare.New(m, compare.RunInfo{})
 }
 
-// verdicts compares many pairs of runs. It counts the pairs in which a metric fails, and those in
-// which all metrics pass.
+// verdicts compares many pairs of runs. It returns the number of pairs in which a metric fails, and
+// of those in which all metrics pass.
 func verdicts(t *testing.T, runs, files int, worse float64, paired bool,
 	policy check.RegressionPolicy,
 ) (failed, passed int) {
@@ -86,9 +87,10 @@ func verdicts(t *testing.T, runs, files int, worse float64, paired bool,
 	return failed, passed
 }
 
-// TestFalseAlarms compares pairs of equal runs with twelve metrics, where even the smallest
-// difference may fail. The rate of failures must keep its promise. A binomial number exceeds its
-// mean by four standard deviations less than once in 10,000 times.
+// TestFalseAlarms compares pairs of equal runs with twelve metrics, with a policy under which the
+// smallest difference may fail. The rate of failures must stay below the policy's probability of a
+// false alarm, plus four standard deviations. A binomial number exceeds that bound less than once
+// in 10,000 times.
 func TestFalseAlarms(t *testing.T) {
 	for _, c := range []struct {
 		files  int
@@ -111,8 +113,8 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestPower finds a clear shift with the default policy: 10 % worse against noise of 1 to 3 %.
-// Equal runs pass if the limit is wide enough for the noise.
+// TestPower: with the default policy, runs that are 10 % worse fail, with noise of 1 to 3 %. Equal
+// runs pass if the limit is wide enough for the noise.
 func TestPower(t *testing.T) {
 	if failed, _ := verdicts(t, 100, 20, 0.10, true, defaults()); failed < 100 {
 		t.Errorf("%d of 100 runs that are 10 %% worse fail", failed)

@@ -23,7 +23,7 @@ type Baseline struct {
 	check.Measurements
 }
 
-// RunInfo identifies a run. Unknown fields are empty.
+// RunInfo says which run it was, and on which machine. Unknown fields are empty.
 type RunInfo struct {
 	Started time.Time     `json:"started,omitzero"`
 	Commit  string        `json:"commit,omitempty"` // git
@@ -37,7 +37,8 @@ type RunInfo struct {
 }
 
 // New returns a baseline with the measurements of a run. It rounds bytes to whole bytes and other
-// units to a millionth. A run therefore equals its own saved baseline.
+// units to a millionth, as a saved baseline holds them, so that a run equals its own saved
+// baseline.
 func New(m check.Measurements, run RunInfo) *Baseline {
 	measured := check.Measurements{Files: m.Files, Failed: m.Failed}
 	b := &Baseline{Schema: Schema, Run: run, Measurements: measured}
@@ -57,8 +58,8 @@ func New(m check.Measurements, run RunInfo) *Baseline {
 	return b
 }
 
-// WriteJSON writes the baseline in a form for people and [ReadBaseline]: each file and each metric
-// is one line. It holds no more than one line in memory.
+// WriteJSON writes the baseline as JSON for people and for [ReadBaseline]: each file and each
+// metric is one line. It holds at most one line in memory.
 func (b *Baseline) WriteJSON(w io.Writer) error {
 	run, err := json.MarshalIndent(b.Run, "  ", "  ")
 	if err != nil {
@@ -86,7 +87,8 @@ func (b *Baseline) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// writeLines writes a list as a field of an object, with each item on its own line.
+// writeLines writes a list of n items as the field key of a JSON object, each item on its own line.
+// The function item returns the JSON of one item.
 func writeLines(w *bufio.Writer, key string, n int, item func(i int) ([]byte, error)) error {
 	_, _ = fmt.Fprintf(w, ",\n  %q: [", key)
 	for i := range n {
@@ -104,8 +106,8 @@ func writeLines(w *bufio.Writer, key string, n int, item func(i int) ([]byte, er
 	return nil
 }
 
-// metricLine returns a metric as one line of JSON. Its numbers have no exponents; encoding/json
-// would write one for very large and very small numbers.
+// metricLine returns a metric as one line of JSON. It writes its numbers without exponents;
+// encoding/json would write very large and very small numbers with exponents.
 func metricLine(m check.Metric) ([]byte, error) {
 	values := m.Values
 	m.Values = nil

@@ -17,8 +17,8 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// small is a baseline as it is written: one line for each file and metric, no exponents, no digits
-// without meaning.
+// small is a baseline as WriteJSON writes it: each file and each metric in one line, numbers
+// without exponents and without digits that mean nothing.
 const small = `{
   "schema": "vramsoak.baseline/1",
   "run": {
@@ -101,7 +101,7 @@ func TestSavedIsTheSame(t *testing.T) {
 	}
 }
 
-// TestReadBaselineErrors: each error gives its position and what was expected.
+// TestReadBaselineErrors: each error gives its line and column, and says what was expected there.
 func TestReadBaselineErrors(t *testing.T) {
 	change := func(this, to string) string { return strings.Replace(small, this, to, 1) }
 	for _, c := range []struct{ name, src, want string }{
@@ -185,8 +185,8 @@ func placesOf(metric string) string {
 		`and a value for each`, metric)
 }
 
-// TestSparseBaseline: a metric that few files have is saved with the indexes of these files, and
-// reading gives the same metric.
+// TestSparseBaseline: a metric that only few files have is saved with the indexes of these files,
+// and reading it gives the same metric.
 func TestSparseBaseline(t *testing.T) {
 	t.Parallel()
 	m := check.Measurements{Files: make([]check.MeasuredFile, 100)}

@@ -11,28 +11,29 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Comparison compares a run with an earlier one, metric by metric.
+// A Comparison is the result of comparing a run with an earlier one, the base, metric by metric.
 type Comparison struct {
 	Base RunInfo `json:"base"`
 	New  RunInfo `json:"new"`
-	// Files is the number of files that both runs processed. BaseFiles and NewFiles are the numbers of
-	// files that succeeded in each run.
+	// Files is the number of files that succeeded in both runs. BaseFiles and NewFiles are the numbers
+	// of files that succeeded in each run.
 	Files     int `json:"paired_files"`
 	BaseFiles int `json:"base_files"`
 	NewFiles  int `json:"new_files"`
 	// NewlyFailed are the files that succeeded in the base and failed in the new run.
 	NewlyFailed []check.MeasuredFile `json:"newly_failed,omitempty"`
-	// NoCommonFile is set if both runs name their files and have no file in common. Such runs worked
-	// on different batches.
+	// NoCommonFile is set if both runs name their files and no file is in both. Such runs worked on
+	// different batches.
 	NoCommonFile bool `json:"no_common_file,omitempty"`
-	// Remarks list other differences (host, GPU, driver, command). One remark says if the base failed.
+	// Remarks list other differences between the runs: host, GPU, driver, command. A remark also says
+	// so if the base failed.
 	Remarks []string `json:"remarks,omitempty"`
 	Changes []Change `json:"metrics"`
 
-	baseName, newName string // one file of each run, if no file is common
+	baseName, newName string // the name of one file of each run, if no file is in both
 }
 
-// A Change compares one metric of two runs.
+// A Change is the result of comparing one metric of two runs.
 type Change struct {
 	Name           string        `json:"name"`
 	Unit           string        `json:"unit"` // of all amounts in this struct; see check.Metric
@@ -42,37 +43,38 @@ type Change struct {
 	Verdict        check.Verdict `json:"verdict"`
 	// Message is one sentence for a person.
 	Message string `json:"message"`
-	// Paired is set if each file was compared with the same file of the base. Files is the number of
-	// compared files; if Paired is not set, it is the number of files in the smaller run.
+	// Paired is set if each file was compared with the same file of the base. Files is then the number
+	// of these files. If Paired is not set, all values of one run were compared with all values of the
+	// other, and Files is the number of files in the smaller run.
 	Paired bool `json:"paired"`
 	Files  int  `json:"files"`
 	// Base and New are the medians of the compared files.
 	Base float64 `json:"base"`
 	New  float64 `json:"new"`
-	// Difference is the rise of a typical file from the base to the new run. It is negative for a
-	// fall, and may differ from New - Base.
+	// Difference is how much a typical file rose from the base to the new run; it is negative for a
+	// fall. It may differ from New - Base, because those are medians over all files.
 	Difference float64 `json:"difference"`
-	// Interval contains the true difference with the probability Confidence, for every value that the
-	// printed digits allow. It is nil with too few files, and in an exact comparison.
+	// Interval contains the true difference with the probability Confidence, whatever digits were lost
+	// when the values were printed. It is nil if there are too few files, and in an exact comparison.
 	Interval *Interval `json:"interval,omitempty"`
 	// Relative is the difference divided by Base, or 0 if Base is 0.
 	Relative float64 `json:"relative"`
-	// Limit is how much worse the metric may get.
+	// Limit is how much worse the metric may get without failing.
 	Limit float64 `json:"limit"`
-	// P is the probability that chance alone makes the metric look this much worse than Limit. It is
-	// corrected for the number of metrics, and nil if nothing was tested.
+	// P is the probability that a metric which got worse by Limit only looks this much worse by
+	// chance. It is corrected for the number of metrics. It is nil if no test was made.
 	P *float64 `json:"p,omitempty"`
-	// File is the number in the batch of the first file that is worse in an exact comparison.
+	// File is the batch number of the first file that is worse, in an exact comparison.
 	File int `json:"file,omitempty"`
 
-	// Only is "base" or "new" if only that run has the metric, else "".
+	// Only is "base" or "new" if only the base or only the new run has the metric, else "".
 	Only string `json:"only,omitempty"`
 
 	lanes *lanes // shared by all changes; nil if only one metric is compared
 }
 
-// lanes records whether the metrics of a comparison come from several devices or several ranks.
-// Subjects then include the device or rank. All changes of a comparison share one value.
+// lanes records whether the metrics of a comparison come from several devices or several ranks. If
+// they do, subjects include the device or the rank. All changes of a comparison share one value.
 type lanes struct{ several, ranks bool }
 
 // The values of [Change.Only].
@@ -87,15 +89,15 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Runs compares a run with an earlier one: each metric file by file, as [Compare] does, and the
-// growth of each level over the files.
+// Runs returns the comparison of the run now with the base: each metric file by file, as [Compare]
+// does, and how each level grows over the files.
 func Runs(base, now *Baseline, policy check.Policy) *Comparison {
 	c := Compare(base, now, policy.Regression)
 	c.Changes = append(c.Changes, growths(base, now, policy)...)
 	return c
 }
 
-// Compare compares the metrics of a run with those of an earlier one.
+// Compare returns the comparison of the metrics of the run now with those of the base.
 func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	c := &Comparison{
 		Base: base.Run, New: now.Run, BaseFiles: len(base.Files), NewFiles: len(now.Files),
@@ -140,7 +142,7 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	return c
 }
 
-// lanesOf returns the lanes value for the changes of these metrics.
+// lanesOf returns the lanes of these metrics.
 func lanesOf(metrics []match) *lanes {
 	all := &lanes{}
 	for _, m := range metrics {
@@ -152,16 +154,17 @@ func lanesOf(metrics []match) *lanes {
 }
 
 // leastFiles is the smallest number of files that gives a 95 % interval. The interval may miss the
-// true value with a probability of 2.5 % at each end. With 6 files, all differences have the same
-// sign by chance with a probability of 1/64 for each sign, which is less. With 5 files it is 1/32,
-// which is more.
+// true value with a probability of 2.5 % at each end. If nothing changed, the differences of 6
+// files are all positive by chance with a probability of 1/64, which is less than 2.5 %. With 5
+// files it is 1/32, which is more.
 const leastFiles = 6
 
-// A match is one metric in both runs. If only one run has it, the other pointer is nil.
+// A match is one metric in both runs. If only one run has the metric, the pointer of the other run
+// is nil.
 type match struct{ base, new *check.Metric }
 
-// matched pairs the metrics by name, rank and device. The result has the order of the base,
-// followed by the metrics that only the new run has.
+// matched returns the metrics of both runs, matched by name, rank and device. The metrics of the
+// base come first, in their order, then the metrics that only the new run has.
 func matched(base, now []check.Metric) []match {
 	type key struct {
 		name         string
@@ -192,7 +195,8 @@ func matched(base, now []check.Metric) []match {
 	return all
 }
 
-// remarks returns the differences between two runs that may explain a change of their metrics.
+// remarks returns the differences between two runs, other than in their metrics, that may explain a
+// change of the metrics.
 func remarks(base, now RunInfo) []string {
 	var all []string
 	add := func(what, was, is string) {
@@ -212,8 +216,8 @@ func remarks(base, now RunInfo) []string {
 
 // correct corrects the probability P of each test for the number of tests, by the method of Holm (A
 // Simple Sequentially Rejective Multiple Test Procedure, 1979). It multiplies the smallest of n
-// probabilities by n, the next one by n-1, and so on. A result never becomes smaller than the
-// result before it.
+// probabilities by n, the next one by n-1, and so on. If a product is smaller than the product
+// before it, it gets the value of that product.
 func correct(tests []*test) {
 	var tested []*test
 	for _, t := range tests {
@@ -231,8 +235,8 @@ func correct(tests []*test) {
 }
 
 // Findings returns the findings of the check "regression": first those about files, then one for
-// each metric. The parameter reference names the earlier run in the subjects. It is "" if there is
-// only one earlier run.
+// each metric. The parameter reference names the base in the subjects of the findings; it is "" if
+// the run is compared with only one base.
 func (c *Comparison) Findings(reference string) []check.Finding {
 	files := c.FileFindings(reference)
 	all := make([]check.Finding, 0, len(files)+len(c.Changes)+1)
@@ -257,10 +261,12 @@ func (c *Change) finding(reference string) check.Finding {
 	switch {
 	case c.Verdict != check.Undecided:
 	case c.Unit == check.Seconds || c.Unit == check.TimesRealTime:
-		// Not gating by default: few machines are steady enough to decide it.
+		// The throughput check does not gate by default, because few machines are steady enough to decide
+		// it.
 		f.Check = check.Throughput
 	case c.Unit == check.BytesPerFile:
-		// Not gating either: most runs are too short to separate small growth from noise.
+		// The drift check does not gate by default either, because most runs are too short to separate
+		// small growth from noise.
 		f.Check = check.Drift
 	}
 	if c.Verdict != check.Skipped {
@@ -276,7 +282,8 @@ func against(subject, reference string) string {
 	return subject + ", against " + reference
 }
 
-// Subject returns the name of the metric. It adds the device and the rank if there are several.
+// Subject returns the name of the metric. If the comparison has several devices or ranks, it adds
+// the metric's device or rank.
 func (c *Change) Subject() string {
 	if c.lanes == nil || !c.lanes.several {
 		return c.Name
@@ -285,7 +292,8 @@ func (c *Change) Subject() string {
 	return fmt.Sprintf("%s (%s)", c.Name, lane.Name(c.lanes.ranks))
 }
 
-// Worse returns how much worse the new run is. The result is negative if the new run is better.
+// Worse returns how much worse the new run is, in the metric's unit. The result is negative if the
+// new run is better.
 func (c *Change) Worse() float64 {
 	if c.HigherIsBetter {
 		return 0 - c.Difference

@@ -13,7 +13,7 @@ import (
 
 const mib = float64(1 << 20)
 
-// run returns a run of n files with one metric.
+// run returns a run of n files with one metric. The function value gives the metric of each file.
 func run(metric check.Metric, n int, value func(i int) float64) *compare.Baseline {
 	m := check.Measurements{}
 	for i := range n {
@@ -40,8 +40,9 @@ func steady(v float64) func(int) float64 { return func(int) float64 { return v }
 
 func defaults() check.RegressionPolicy { return check.DefaultPolicy().Regression }
 
-// TestVerdicts derives its limits by hand. A peak of 1,000 MiB may grow by 10 MiB, one of 100 MiB
-// by 8 MiB. A throughput of 30 times real time may fall by 1.5, a recovery of 98 % by 0.98 points.
+// TestVerdicts uses limits that were derived by hand from the default policy. A peak of 1,000 MiB
+// may grow by 10 MiB, and one of 100 MiB by 8 MiB. A throughput of 30 times real time may fall by
+// 1.5, and a recovery of 98 % by 0.98 percentage points.
 func TestVerdicts(t *testing.T) {
 	digits := peak
 	digits.Resolution = 5 * mib
@@ -137,8 +138,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestPairing: noisy values are compared file by file if the files are the same, and as two samples
-// otherwise.
+// TestPairing: noisy values are compared file by file if both runs have the same files, and
+// otherwise as two samples.
 func TestPairing(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	size := func(i int) float64 { return 500*mib + 100*mib*math.Mod(float64(i)*0.618, 1) }
@@ -211,7 +212,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestRemarks: other differences that may explain a change are reported.
+// TestRemarks: a comparison reports the differences between two runs, such as another GPU, that may
+// explain a change.
 func TestRemarks(t *testing.T) {
 	base, now := run(peak, 6, steady(1)), run(peak, 6, steady(1))
 	base.Run = compare.RunInfo{
@@ -230,9 +232,10 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestTenNights has ten nights, each 3 % worse than the one before. With the default policy the
-// second night fails. A policy that allows 5 % passes each night against the one before. Against
-// the first night, the second passes with 3 %, and the third fails with 1.03^2, 6.1 % more.
+// TestTenNights has ten nights, each 3 % worse than the night before. With the default policy the
+// second night fails. A policy that allows 5 % passes each night when it is compared with the night
+// before. Compared with the first night, the second passes with 3 %, but the third fails with 6.1 %
+// (1.03^2).
 func TestTenNights(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	night := func(n int) *compare.Baseline {
@@ -265,8 +268,8 @@ func TestTenNights(t *testing.T) {
 	}
 }
 
-// TestPairs: a file of both runs is paired even if the batch has moved. A file of another length is
-// not paired.
+// TestPairs: a file that is in both runs is paired even if the batch has moved to another folder. A
+// file whose audio length differs is not paired.
 func TestPairs(t *testing.T) {
 	files := func(paths ...string) *compare.Baseline {
 		m := check.Measurements{}
@@ -310,7 +313,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestFindings: subjects name ranks, devices and references if there are several.
+// TestFindings: the subjects of findings name the rank, the device and the base if there are
+// several.
 func TestFindings(t *testing.T) {
 	base, now := run(peak, 14, steady(1000*mib)), run(peak, 14, steady(1100*mib))
 	if got := compare.Compare(base, now, defaults()).Findings(""); len(got) != 1 ||

@@ -9,8 +9,9 @@ import (
 	"vramsoak/harness/check"
 )
 
-// compareExactly compares each file with the same file of the base, for runs without noise. A
-// difference that may come from rounded digits is undecided.
+// compareExactly judges a metric of runs without noise: it compares each file with the same file of
+// the base. The metric fails if any file is worse by more than rounding explains. It is undecided
+// if a difference may come from rounded digits. The parameter files holds the files of the new run.
 func (t *test) compareExactly(files []check.MeasuredFile) {
 	if !t.Paired {
 		t.skip("an exact comparison needs the same files in both runs")

@@ -15,12 +15,14 @@ import (
 // GrowthOf is the prefix of a growth metric's name, as in "growth of idle level".
 const GrowthOf = "growth of "
 
-// growthAlarms divides the accepted probability of a false alarm. Growth may use 1/growthAlarms of
-// the probability. The comparison file by file keeps nearly all of it.
+// growthAlarms divides the probability of a false alarm that the policy accepts. The tests of
+// growth may use one growthAlarms-th of that probability, so that the comparison file by file keeps
+// nearly all of it.
 const growthAlarms = 10
 
-// growths compares the growth of each ledger with its growth in the base. A saved baseline holds
-// the level of each file, so the growth can be computed from it.
+// growths returns, for each ledger, the comparison of its growth over the files with its growth in
+// the base. A saved baseline holds the level of each file, so the growth in the base can be
+// computed from it.
 func growths(base, now *Baseline, policy check.Policy) []Change {
 	var all []growth
 	tests := 0
@@ -72,17 +74,19 @@ type growth struct {
 	base, now trend
 }
 
-// A trend is the shape of a level in the process in which the level grows most.
+// A trend describes a level over the files of one process: the process in which the level grows
+// most.
 type trend struct {
 	shape.Result
 	files     int // number of files in the longest process
-	processes int // number of processes that are long enough to judge
+	processes int // number of processes with enough files to judge
 }
 
 // An order holds, for each file, the number of its process and the file's position in that process.
 type order []struct{ process, nth int32 }
 
-// orderOf numbers the processes of a run, and the files in each process.
+// orderOf returns the order of these files. It numbers the processes of the run, and the files in
+// each process, from 0.
 func orderOf(files []check.MeasuredFile) order {
 	all := make(order, len(files))
 	for i := 1; i < len(files); i++ {
@@ -94,7 +98,8 @@ func orderOf(files []check.MeasuredFile) order {
 	return all
 }
 
-// trendOf fits a shape to the level in each process, and returns the trend that grows most.
+// trendOf fits a shape to the level in each process, and returns the trend of the process in which
+// the level grows most.
 func trendOf(m *check.Metric, files []check.MeasuredFile, in order,
 	policy check.LeakPolicy,
 ) trend {
@@ -114,7 +119,8 @@ func trendOf(m *check.Metric, files []check.MeasuredFile, in order,
 	return c
 }
 
-// add adds one more process: the level over its files.
+// add fits a shape to the series of one more process, and keeps the result if the level grows more
+// than in the processes before.
 func (c *trend) add(s shape.Series, policy check.LeakPolicy) {
 	if slices.Contains(s.Audio, 0) { // use lengths only if all are known
 		s.Audio = nil
@@ -133,7 +139,7 @@ func (c *trend) add(s shape.Series, policy check.LeakPolicy) {
 	}
 }
 
-// noise returns the standard error of the growth, without the error from rounded digits.
+// noise returns the standard error of the growth, without the error that comes from rounded digits.
 func (c *trend) noise() float64 {
 	width := max(c.Slope.High-c.Slope.Estimate, c.Slope.Estimate-c.Slope.Low)
 	return max(0, width-c.Rounding) / normalQuantile(tail)
@@ -143,9 +149,10 @@ func (c *trend) noise() float64 {
 // the shape, and the autocorrelation. Each parameter costs one degree of freedom.
 const fitted = 5
 
-// judge sets the verdict. Growth fails if it is certain, and if it certainly exceeds the base's
-// growth by more than the limit. The parameter alarms is the accepted probability of a false alarm
-// in all tests together.
+// judge sets the verdict, the message and the numbers. Growth fails if it is certain and certainly
+// exceeds the base's growth by more than the limit. The parameter alarms is the accepted
+// probability of a false alarm in all tests together; tests is the number by which the probability
+// is corrected.
 func (g *growth) judge(alarms float64, tests int) {
 	g.Base, g.New = wholeDigits(g.base.Slope.Estimate), wholeDigits(g.now.Slope.Estimate)
 	g.Difference = g.New - g.Base
@@ -157,7 +164,8 @@ func (g *growth) judge(alarms float64, tests int) {
 	g.Interval = &Interval{g.Difference - width, g.Difference + width}
 
 	p := 1.0
-	// If the level falls in the base, compare with 0: a new run that does not grow is no worse.
+	// If the level falls in the base, compare with 0, because a new run that does not grow is no worse
+	// than that base.
 	if above := g.New - max(0, g.Base) - digits - g.Limit; g.now.Growing && above > 0 {
 		p = 0
 		if noise > 0 {

@@ -12,7 +12,8 @@ import (
 
 var idle = check.Metric{Name: check.IdleLevel, Unit: check.Bytes}
 
-// leaking returns a level that grows by rate MiB a file, with noise of so many MiB.
+// leaking returns the level of each file: 200 MiB, plus rate MiB for each file before it, plus
+// noise with a standard deviation of noise MiB.
 func leaking(rate, noise float64, seed uint64) func(int) float64 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	return func(i int) float64 { return 200*mib + rate*mib*float64(i) + noise*mib*r.NormFloat64() }
@@ -29,7 +30,8 @@ func growthOf(t *testing.T, c *compare.Comparison, of string) compare.Change {
 	return compare.Change{}
 }
 
-// TestGrowth allows 192 KiB a file.
+// TestGrowth compares growth with a policy that allows a run to grow by 192 KiB per file more than
+// the base.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	digits := idle
@@ -106,8 +108,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestGrowthOfLedgers: each ledger has its own growth; here only the reserve grows. A new process
-// starts a new series.
+// TestGrowthOfLedgers: the growth of each ledger is compared by itself; here only reserved -
+// allocated grows. A new process begins a new series.
 func TestGrowthOfLedgers(t *testing.T) {
 	t.Parallel()
 	of := func(reserve func(i int) float64) *compare.Baseline {
@@ -142,7 +144,8 @@ func TestGrowthOfLedgers(t *testing.T) {
 	}
 }
 
-// TestGrowthUndecidedDoesNotGate: undecided growth is reported, but decides nothing.
+// TestGrowthUndecidedDoesNotGate: undecided growth is reported, but does not decide the verdict of
+// the run.
 func TestGrowthUndecidedDoesNotGate(t *testing.T) {
 	t.Parallel()
 	c := compare.Runs(run(idle, 15, leaking(0, 20, 1)), run(idle, 15, leaking(0.3, 20, 2)),
@@ -155,9 +158,9 @@ func TestGrowthUndecidedDoesNotGate(t *testing.T) {
 	}
 }
 
-// TestGrowthFalseAlarms compares equal runs, clean or leaking, and almost none fails by its growth.
-// A tenth of 0.1 % is promised. Intervals from few files with autoregressive noise are a little too
-// narrow for that (docs/explanation/false-alarms.md).
+// TestGrowthFalseAlarms compares equal runs, clean or leaking. Almost none may fail by its growth:
+// a tenth of 0.1 % is promised. With few files and autoregressive noise the intervals are a little
+// too narrow for that rate (docs/explanation/false-alarms.md).
 func TestGrowthFalseAlarms(t *testing.T) {
 	t.Parallel()
 	runs := 500

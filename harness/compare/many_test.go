@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser"
 )
 
-// manyDevices returns a run of n files, each on its own device. Every eighth device has a second
-// file.
+// manyDevices returns a run of n files on many devices. Each file has a device of its own, except
+// that every eighth device has a second file.
 func manyDevices(tb testing.TB, n int) *Baseline {
 	tb.Helper()
 	var log strings.Builder
@@ -36,8 +36,8 @@ func manyDevices(tb testing.TB, n int) *Baseline {
 	return New(*check.Of(b.Timeline(), check.DefaultPolicy()).Measured, RunInfo{})
 }
 
-// TestComparingManyIsLinear: twice as many files, each on its own device, have twice as many
-// values. They take twice the memory to compare and to write.
+// TestComparingManyIsLinear: each file is on a device of its own. Twice as many files then have
+// twice as many values, and take twice the memory to compare and to write.
 func TestComparingManyIsLinear(t *testing.T) { // not parallel: it measures allocations
 	policy := check.DefaultPolicy()
 	allocated := func(b *Baseline) (bytes uint64) {
@@ -60,7 +60,8 @@ func TestComparingManyIsLinear(t *testing.T) { // not parallel: it measures allo
 	}
 	const n = 400
 	one, two := manyDevices(t, n), manyDevices(t, 2*n)
-	// The seconds of a file have one value a file. Each of 5 other metrics has one or two a device.
+	// The metric "seconds" has one value per file. Each of 5 other metrics has one or two values per
+	// device.
 	if got, want := values(two), 2*values(one); got != want || got > 6*2*n {
 		t.Errorf("%d values of %d files, expected twice the %d of half as many, and at most %d", got, 2*n,
 			want/2, 6*2*n)
@@ -73,8 +74,8 @@ func TestComparingManyIsLinear(t *testing.T) { // not parallel: it measures allo
 	}
 }
 
-// TestLanesAreFoundOnce: whether subjects name the device is computed once for each comparison, not
-// once for each growth.
+// TestLanesAreFoundOnce: whether subjects name the device is computed once for the metrics and once
+// for their growth, not once for each subject.
 func TestLanesAreFoundOnce(t *testing.T) {
 	t.Parallel()
 	b := manyDevices(t, 24)

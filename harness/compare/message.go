@@ -10,8 +10,8 @@ import (
 )
 
 // moved returns the change of a metric for a message: "rose by 300 MiB (+3.1 %, 95 % interval 290
-// MiB to 310 MiB) from 9.50 GiB, over the same 60 files". The verdict is about a typical file. If
-// the typical file changed by another amount than the median, the message gives both changes: "rose
+// MiB to 310 MiB) from 9.50 GiB, over the same 60 files". The verdict is about a typical file. If a
+// typical file changed by another amount than the median, the message gives both changes: "rose
 // from 200 MiB to 244 MiB, by 44.0 MiB (+22.0 %); a usual file rose by 54.0 MiB (95 % interval
 // ...)".
 func (t *test) moved() string {
@@ -36,12 +36,12 @@ func (t *test) moved() string {
 		inBrackets(t.interval()), where)
 }
 
-// by returns a change such as "rose by 300 MiB".
+// by returns a difference in words, such as "rose by 300 MiB".
 func (t *test) by(difference float64) string {
 	return direction(difference) + " by " + t.difference(math.Abs(difference))
 }
 
-// direction returns "rose", "fell" or "changed".
+// direction returns the verb for a difference: "rose", "fell" or, for 0, "changed".
 func direction(difference float64) string {
 	switch {
 	case difference == 0:
@@ -60,7 +60,8 @@ func (t *test) unchanged() bool {
 	return t.Interval != nil && t.Interval.Low == 0 && t.Interval.High == 0
 }
 
-// difference formats a change. A change between two ratios is given in percentage points.
+// difference returns a change with its unit. A change between two ratios is given in percentage
+// points.
 func (t *test) difference(v float64) string {
 	if t.Unit == check.Ratio {
 		return fmt.Sprintf("%.1f points", 100*v)
@@ -68,7 +69,7 @@ func (t *test) difference(v float64) string {
 	return t.amount(v)
 }
 
-// percent returns a change relative to the base, such as "+3.1 %". It is empty if the base is 0.
+// percent returns a difference relative to the base, such as "+3.1 %", or "" if the base is 0.
 func (t *test) percent(difference float64) string {
 	if t.Base == 0 {
 		return ""
@@ -76,8 +77,8 @@ func (t *test) percent(difference float64) string {
 	return check.Change(difference / math.Abs(t.Base))
 }
 
-// interval returns "95 % interval 290 MiB to 310 MiB". For times it returns "95 % interval +2.9 %
-// to +3.3 %".
+// interval returns the interval in words: "95 % interval 290 MiB to 310 MiB". For times it is
+// relative to the base: "95 % interval +2.9 % to +3.3 %".
 func (t *test) interval() string {
 	if t.Interval == nil {
 		return ""
@@ -89,7 +90,7 @@ func (t *test) interval() string {
 	return fmt.Sprintf("%.0f %% interval %s to %s", 100*Confidence, low, high)
 }
 
-// inBrackets joins the parts that are not empty as " (a, b)".
+// inBrackets returns the parts that are not empty, joined as " (a, b)".
 func inBrackets(parts ...string) string {
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	if len(parts) == 0 {
@@ -133,9 +134,9 @@ func (t *test) undecided() string {
 const mostFiles = 10_000
 
 // leastCertain returns how many files each run needs before the test can fail a metric at all. With
-// fewer files, even the clearest result is too likely by chance. All differences of n pairs have
-// the same sign with a probability of 1/2^n. Two unpaired samples of n values do not overlap with a
-// probability of n! n! / (2n)!.
+// fewer files, even the clearest result comes about by chance too often. If nothing changed, all
+// differences of n pairs have the same sign with a probability of 1/2^n on each side, and two
+// unpaired samples of n values do not overlap with a probability of n! n! / (2n)!.
 func (t *test) leastCertain() int {
 	alpha := float64(t.policy.FalseAlarms) / float64(max(1, t.tests))
 	n, p := 0, 1.0

@@ -8,9 +8,9 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A test judges one metric. It computes on an inside scale, on which higher is worse and times are
-// logarithms. Logarithms fit times because a slower machine takes longer by the same factor for
-// short and long files.
+// A test judges one metric. It computes on a scale of its own, here called the inside scale, on
+// which a higher value is always worse and times are logarithms. Logarithms fit times because a
+// slower machine takes longer by the same factor for short and long files.
 type test struct {
 	*Change
 	policy check.RegressionPolicy
@@ -18,20 +18,22 @@ type test struct {
 	// same files in the same order.
 	base, new []float64
 	files     []pair
-	// baseDigits and newDigits are the resolutions of the two runs, in Unit.
+	// baseDigits and newDigits are the resolutions of the two runs: the largest rounding errors of
+	// their printed values, in Unit.
 	baseDigits, newDigits float64
 	logarithm             bool
-	// seen is the shift between the printed values. best is the shift if the hidden digits favour the
-	// new run as much as possible, and worst if they favour the base. margin is the limit. All four
-	// are on the inside scale.
+	// seen, best and worst say how much worse the new values are than those of the base: seen by the
+	// printed values, best if the digits that printing lost favour the new run as much as possible,
+	// and worst if they favour the base. margin is how much worse is allowed. All four are on the
+	// inside scale.
 	best, seen, worst shift
 	margin            float64
 	tests             int // number of tests that P is corrected for
 }
 
-// sample collects the values of both runs. It pairs each file with the same file of the base, if
-// this is possible for at least half of the smaller run's files. Otherwise it compares all values
-// unpaired.
+// sample collects the values of both runs. It pairs each file with the same file of the base if it
+// can do so for at least half of the files of the smaller run. Otherwise it takes all values of
+// both runs, unpaired.
 func (t *test) sample(base, now *check.Metric, p *pairing) {
 	allBase, allNew := make([]float64, 0, len(base.Values)), make([]float64, 0, len(now.Values))
 	for i, v := range now.All() {
@@ -79,7 +81,8 @@ func positive(values []float64, digits float64) bool {
 	return true
 }
 
-// run tests whether the metric is worse by more than the limit.
+// run tests whether the metric got worse by more than the limit, and sets the difference, the
+// interval and P.
 func (t *test) run() {
 	t.margin = t.Limit
 	if t.logarithm {
@@ -111,9 +114,9 @@ func (t *test) run() {
 	}
 }
 
-// shift returns how much worse the new values are. With a direction of 0 it uses the printed
-// values. With 1, the hidden digits make the new run as bad as possible; with -1, as good as
-// possible.
+// shift returns how much worse the new values are than those of the base, on the inside scale. With
+// a direction of 0 it uses the printed values. With 1, it assumes that the digits that printing
+// lost make the new run as bad as possible; with -1, as good as possible.
 func (t *test) shift(direction float64) shift {
 	first, second := t.inside(t.base, -direction*t.baseDigits), t.inside(t.new, direction*t.newDigits)
 	if t.Paired {
@@ -130,7 +133,7 @@ func less(second, first []float64) []float64 {
 	return d
 }
 
-// inside converts values to the inside scale, after making each value worse by the amount worse.
+// inside returns the values on the inside scale, after making each value worse by the amount worse.
 func (t *test) inside(values []float64, worse float64) []float64 {
 	sign := 1.0
 	if t.HigherIsBetter {
@@ -147,8 +150,8 @@ func (t *test) inside(values []float64, worse float64) []float64 {
 	return turned
 }
 
-// outside converts a shift on the inside scale to a difference in Unit. For a logarithm, this is
-// the difference at the base's median.
+// outside returns a shift on the inside scale as a difference in Unit. For times, a shift is a
+// factor; the result is then the difference that this factor makes to the base's median.
 func (t *test) outside(shift float64) float64 {
 	if t.HigherIsBetter {
 		shift = 0 - shift
@@ -160,7 +163,7 @@ func (t *test) outside(shift float64) float64 {
 }
 
 // exact reports whether the metric is compared byte by byte. Times never are, because no machine
-// repeats them exactly.
+// takes exactly the same time twice.
 func (t *test) exact() bool {
 	return t.policy.Exact && (t.Unit == check.Bytes || t.Unit == check.Ratio)
 }

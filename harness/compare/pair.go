@@ -10,19 +10,20 @@ import (
 	"vramsoak/harness/check"
 )
 
-// A pair holds the indexes of one file in both runs.
+// A pair holds the index of a file in the base and the index of the same file in the new run.
 type pair struct{ base, new int }
 
-// A pairing maps the files of the base to those of the new run. All metrics share it, one after
-// another.
+// A pairing says which file of the new run is the same as a file of the base. One pairing serves
+// all metrics, one after the other.
 type pairing struct {
 	// inNew[i] is the index in the new run of the base's file i, or -1.
 	inNew  []int
 	values []float64 // the current metric's values in the new run; NaN if missing
 }
 
-// pair finds the files that both runs processed, and the files that succeeded in the base and
-// failed in the new run.
+// pair returns which files of the two runs are the same. It sets in c the number of files that
+// succeeded in both, the files that succeeded in the base and failed in the new run, and whether no
+// file is in both runs.
 func (c *Comparison) pair(base, now *Baseline) *pairing {
 	p := &pairing{make([]int, len(base.Files)), make([]float64, len(now.Files))}
 	for i := range p.inNew {
@@ -31,7 +32,8 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	for i := range p.values {
 		p.values[i] = math.NaN()
 	}
-	// Files that succeeded come first. A file is paired with a failure only if no success is left.
+	// Files that succeeded come first in both lists. So repeats of a file are paired with failures
+	// only if no success is left.
 	baseAll, newAll := slices.Concat(base.Files, base.Failed), slices.Concat(now.Files, now.Failed)
 	common := 0
 	paired := make([]bool, len(newAll))
@@ -68,11 +70,12 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	return p
 }
 
-// pairs returns the files that both runs processed, in the order of the base. It pairs files with
-// the same path first. A batch may have moved to another folder, so pairs then compares shorter and
-// shorter ends of the paths, as long as they identify one file. Repeats of a file are paired in
-// order. Files whose known lengths differ are never paired. Files without names are paired by their
-// number in the batch, if both runs have the same number of files.
+// pairs returns the pairs of files that are in both runs, in the order of the base. It pairs files
+// with the same path first. A batch may have moved to another folder, so pairs then compares
+// shorter and shorter ends of the paths, as long as an end identifies one file. Repeats of a file
+// are paired in order. Files are not paired if their audio lengths are known and differ. Files
+// without names are paired by their number in the batch, if both runs have the same number of
+// files.
 func pairs(base, now []check.MeasuredFile) []pair {
 	if nameless(base) && nameless(now) {
 		var all []pair
@@ -150,17 +153,19 @@ func nameless(files []check.MeasuredFile) bool {
 	return true
 }
 
-// alike reports whether two files may be the same one: their lengths are equal to a hundredth of a
-// second, or one is unknown.
+// alike reports whether a and b may be the same file: their audio lengths differ by at most a
+// hundredth of a second, or one of the lengths is unknown.
 func alike(a, b check.MeasuredFile) bool {
 	return a.AudioSeconds == 0 || b.AudioSeconds == 0 ||
 		math.Abs(a.AudioSeconds-b.AudioSeconds) <= 0.01
 }
 
-// deepest limits how many folders of a path are compared after a batch has moved.
+// deepest is the largest number of names at the end of a path (folders and the file) that are
+// compared after a batch has moved.
 const deepest = 16
 
-// paths returns the folders and the base name of each file, or nil for a file without a name.
+// paths returns the path of each file, split into its folders and its base name, or nil for a file
+// without a name.
 func paths(files []check.MeasuredFile) [][]string {
 	all := make([][]string, len(files))
 	for i, f := range files {
@@ -175,8 +180,9 @@ func paths(files []check.MeasuredFile) [][]string {
 	return all
 }
 
-// byTail groups the files that are not paired yet by the last names of their paths, depth of them.
-// A shorter path is used whole.
+// byTail groups the indexes of files by the last names of their paths, as many as depth says. A
+// path with fewer names is used whole. It leaves out the files for which done returns true, because
+// they are paired already.
 func byTail(paths [][]string, depth int, done func(int) bool) map[string][]int {
 	all := map[string][]int{}
 	for i, p := range paths {

@@ -9,8 +9,8 @@ import (
 
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
 
-// TestSignedRank uses probabilities counted by hand: how many of the 2^n ways to sign the ranks
-// give as large a sum.
+// TestSignedRank has probabilities that were counted by hand: of the 2^n ways to give the ranks
+// signs, how many give at least this sum.
 func TestSignedRank(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -23,8 +23,9 @@ func TestSignedRank(t *testing.T) {
 		{"all below", []float64{-5, -1, -2, -9, -3}, 1},
 		{"the least is below", []float64{3, -1, 2}, 2. / 8}, // ranks 1 2 3, sum 5; one sum is 5, one is 6
 		{"ties share a rank", []float64{1, 1, -1}, 4. / 8},
-		// Ranks 2 2 2, sum 4. Three sums are 4, and one is 6.
-		// Ranks 2 3, sum 3. One sum is 3, and one is 5.
+		// In the case above, the ranks are 2 2 2, and the positive ones add up to 4. Of the 8 sums three
+		// are 4, and one is 6. In the case below, the ranks are 2 and 3, and the sum is 3. Of the 4 sums
+		// one is 3, and one is 5.
 		{"zeros take the low ranks", []float64{0, -1, 2}, 2. / 4},
 		{"a zero and all above", []float64{0, 1, 2}, 1. / 4},
 		// Hollander and Wolfe's depression scale factors, as in R's
@@ -44,7 +45,7 @@ var depression = []float64{
 }
 
 // TestSignedRankOrder uses the critical values of the signed-rank test, two-sided 5 %, from
-// published tables. The interval begins one further.
+// published tables. The interval begins one rank after the critical value.
 func TestSignedRankOrder(t *testing.T) {
 	for n, critical := range map[int]int{
 		6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 11: 10, 12: 13, 13: 17, 14: 21, 15: 25, 16: 29, 17: 34, 18: 40,
@@ -61,8 +62,8 @@ func TestSignedRankOrder(t *testing.T) {
 	}
 }
 
-// TestNormalTakesOver: at the largest exact size, the normal distribution is a little more careful
-// than the exact one.
+// TestNormalTakesOver: at the largest number of pairs for which the exact distribution is used, the
+// normal distribution gives nearly the same probabilities, mostly slightly larger ones.
 func TestNormalTakesOver(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
@@ -81,8 +82,8 @@ func TestNormalTakesOver(t *testing.T) {
 	}
 }
 
-// TestPairedShift: Hollander and Wolfe give 0.46 for their depression scale factors, and 0.010 to
-// 0.786 at 96.1 %.
+// TestPairedShift: for their depression scale factors, Hollander and Wolfe give an estimate of 0.46
+// and an interval from 0.010 to 0.786 at 96.1 %.
 func TestPairedShift(t *testing.T) {
 	got := pairedShift(depression)
 	if !near(got.estimate, 0.46, 1e-9) || !near(got.low, 0.010, 1e-9) || !near(got.high, 0.786, 1e-9) {
@@ -100,9 +101,9 @@ var (
 	earlier = []float64{1.15, 0.88, 0.90, 0.74, 1.21}
 )
 
-// TestRankSum uses Hollander and Wolfe's permeability constants of the human chorioamnion, as in
-// R's wilcox.test(x, y, alternative = "g"): W = 35, p = 0.1272. The difference is 0.305, from -0.15
-// to 0.76.
+// TestRankSum uses Hollander and Wolfe's permeability constants of the human chorioamnion. R's
+// wilcox.test(x, y, alternative = "g") gives W = 35, p = 0.1272. The estimated difference is 0.305,
+// with an interval from -0.15 to 0.76.
 func TestRankSum(t *testing.T) {
 	if got := rankSum(earlier, atTerm); !near(got, 0.1272, 5e-5) {
 		t.Errorf("got %v", got)
@@ -114,7 +115,8 @@ func TestRankSum(t *testing.T) {
 		!near(got.low, -0.15, 1e-9) || !near(got.high, 0.76, 1e-9) {
 		t.Errorf("got %+v", got)
 	}
-	// In 3! 3! / 6! of all orders one sample lies wholly above the other.
+	// Of all orders of 6 values, in a share of 3! 3! / 6! = 1/20 one sample lies wholly above the
+	// other.
 	if got := rankSum([]float64{1, 2, 3}, []float64{4, 5, 6}); !near(got, 1./20, 1e-12) {
 		t.Errorf("got %v", got)
 	}
@@ -126,7 +128,8 @@ func TestRankSum(t *testing.T) {
 	}
 }
 
-// TestRankSumOrder uses critical values of U, two-sided 5 %, from published tables.
+// TestRankSumOrder uses the critical values of U for a two-sided test at 5 %, from published
+// tables.
 func TestRankSumOrder(t *testing.T) {
 	for _, c := range []struct{ n, m, critical int }{
 		{4, 4, 0},

@@ -9,9 +9,9 @@ import (
 )
 
 // rankSum returns the probability that the second sample lies this far above the first, or further,
-// if both come from one distribution. It is the one-sided test of Mann and Whitney (On a Test of
-// Whether one of Two Random Variables is Stochastically Larger than the Other, 1947). benchmath
-// gives the two-sided probability; half of it belongs to the side on which the samples lie.
+// if both come from the same distribution. It is the one-sided test of Mann and Whitney (On a Test
+// of Whether one of Two Random Variables is Stochastically Larger than the Other, 1947). benchmath
+// gives the probability of both sides together; half of it belongs to each side.
 func rankSum(first, second []float64) float64 {
 	a := benchmath.NewSample(slices.Clone(first),
 		&benchmath.DefaultThresholds) // sorts its argument
@@ -25,8 +25,8 @@ func rankSum(first, second []float64) float64 {
 	return 1 - half
 }
 
-// differences counts the pairs in which the second value minus the first is at most v. Both samples
-// are sorted.
+// differences returns the number of pairs of values, one of each sample, in which the second value
+// minus the first is at most v. Both samples must be sorted.
 func differences(first, second []float64, v float64) int {
 	count, j := 0, 0
 	for _, x := range first {
@@ -38,12 +38,13 @@ func differences(first, second []float64, v float64) int {
 	return count
 }
 
-// exactSums is the largest sample size for which an interval uses the exact distribution.
+// exactSums is the largest sample size for which the ends of an interval come from the exact
+// distribution. Larger samples use the normal distribution.
 const exactSums = 25
 
-// rankSumOrder returns the position, counted from 1, of an interval's lower end among the sorted
-// differences between two samples of n and m values. It is the largest c with P(U < c) <= tail, or
-// 0 if each sample has fewer than 4 values.
+// rankSumOrder returns where the lower end of an interval lies among the sorted differences between
+// two samples of n and m values, counted from 1. It is the largest c with P(U < c) <= tail, where U
+// is the statistic of Mann and Whitney's test. It is 0 if both samples have fewer than 4 values.
 func rankSumOrder(n, m int) int {
 	if max(n, m) > exactSums {
 		product := float64(n) * float64(m)
@@ -60,8 +61,9 @@ func rankSumOrder(n, m int) int {
 }
 
 // unpairedShift returns how far the second sample lies above the first, by the method of Hodges and
-// Lehmann: the median of all differences. The ends of the interval are two of these differences
-// (Moses; see Hollander, Wolfe and Chicken, section 4.3).
+// Lehmann. The estimate is the median of all differences between a value of the second sample and
+// one of the first. The ends of the interval are two of these differences (Moses; see Hollander,
+// Wolfe and Chicken, section 4.3).
 func unpairedShift(first, second []float64) shift {
 	a, b := slices.Sorted(slices.Values(first)), slices.Sorted(slices.Values(second))
 	count := len(a) * len(b)

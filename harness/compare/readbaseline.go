@@ -16,8 +16,8 @@ import (
 // baselineMax limits the size of a baseline in bytes. A baseline of 10,000 files has 3 MiB.
 const baselineMax = 64 << 20
 
-// ReadBaseline reads a baseline that [Baseline.WriteJSON] wrote. Its errors contain name, line and
-// column.
+// ReadBaseline returns the baseline in r, which [Baseline.WriteJSON] wrote. The parameter name is
+// the name of the file; errors give it with the line and the column.
 func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
 	src, err := bounded.ReadAll(r, name, baselineMax)
 	if large, ok := errors.AsType[*bounded.TooLargeError](err); ok {
@@ -64,14 +64,14 @@ type baselineReader struct {
 	offsets []int64 // where each metric begins in src
 }
 
-// fail returns an error with the line and the column of an offset.
+// fail returns an error that says what, with the line and the column of an offset in the source.
 func (d *baselineReader) fail(offset int64, what string) error {
 	line, column := bounded.LineColumn(d.src, offset)
 	return fmt.Errorf("%s:%d:%d: %s", d.name, line, column, what)
 }
 
-// schema returns an error if the source is not a baseline, or has another version. ReadBaseline
-// calls it first.
+// schema returns an error if the source is not a baseline, or is a baseline in the format of
+// another version. ReadBaseline calls it first.
 func (d *baselineReader) schema() error {
 	var head struct {
 		Schema *string `json:"schema"`
@@ -139,7 +139,8 @@ func (d *baselineReader) object(fields map[string]func() error) error {
 	return nil
 }
 
-// value decodes a value into to. It returns an error for an unknown field.
+// value decodes the next value into to. It returns an error if the value has an unknown field. The
+// parameter what names the expected value in errors.
 func (d *baselineReader) value(to any, what string) error {
 	offset := d.next()
 	var raw json.RawMessage

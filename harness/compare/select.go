@@ -2,8 +2,8 @@ package compare
 
 import "math"
 
-// kth returns the k-th smallest of some numbers, counted from 1, without storing the numbers. The
-// function atMost counts the numbers that are at most v. kth bisects the range of all
+// kth returns the k-th smallest of a set of numbers, counted from 1, without having the numbers
+// stored. The function atMost returns how many of them are at most v. kth bisects the range of all
 // floating-point numbers, which takes at most 64 steps.
 func kth(k int, atMost func(v float64) int) float64 {
 	low, high := ordinal(math.Inf(-1)), ordinal(math.Inf(1))
@@ -18,7 +18,8 @@ func kth(k int, atMost func(v float64) int) float64 {
 	return fromOrdinal(low)
 }
 
-// ordinal numbers all floating-point numbers in ascending order.
+// ordinal returns a number for v such that larger floating-point numbers have larger numbers, and
+// adjacent ones have adjacent numbers.
 func ordinal(v float64) int64 {
 	bits := int64(math.Float64bits(v))
 	if bits < 0 {
@@ -27,7 +28,7 @@ func ordinal(v float64) int64 {
 	return bits
 }
 
-// fromOrdinal returns the floating-point number with an ordinal.
+// fromOrdinal returns the floating-point number for which ordinal returns this number.
 func fromOrdinal(ordinal int64) float64 {
 	if ordinal < 0 {
 		return -math.Float64frombits(uint64(-ordinal))
@@ -35,7 +36,7 @@ func fromOrdinal(ordinal int64) float64 {
 	return math.Float64frombits(uint64(ordinal))
 }
 
-// middle returns the median of count numbers.
+// middle returns the median of a set of count numbers. For atMost see [kth].
 func middle(count int, atMost func(v float64) int) float64 {
 	lower := kth((count+1)/2, atMost)
 	if count%2 == 1 {

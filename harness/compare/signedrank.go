@@ -6,26 +6,28 @@ import (
 	"slices"
 )
 
-// A shift estimates how far one sample lies above another. The interval from low to high contains
-// the true shift with the probability [Confidence]. Its ends are infinite if there are too few
-// values.
+// A shift is how far one sample of values lies above another: the estimate, and the ends low and
+// high of an interval that contains the true shift with the probability [Confidence]. The ends are
+// infinite if there are too few values.
 type shift struct{ estimate, low, high float64 }
 
 // Confidence is the probability with which an interval contains the true value.
 const Confidence = 0.95
 
-// tail is the probability that an interval leaves out at each end.
+// tail is the probability that the true value lies beyond one end of an interval.
 const tail = (1 - Confidence) / 2
 
-// exactPairs is the largest number of pairs for which the exact distribution of ranks is used. More
-// pairs use the normal distribution, whose tail is heavier.
+// exactPairs is the largest number of pairs for which the exact distribution of rank sums is
+// computed. For more pairs the normal distribution is used. Its tail is heavier, which makes it the
+// more careful of the two.
 const exactPairs = 200
 
 // signedRank returns the probability that differences like these, or larger ones, come from a
 // distribution that is symmetric about 0. It is the one-sided test of Wilcoxon (Individual
 // Comparisons by Ranking Methods, 1945). Equal sizes get their mean rank. Zeros are ranked and then
-// left out (Pratt, Remarks on Zeros and Ties in the Wilcoxon Signed Rank Procedures, 1959). Each
-// sign is as likely as the other, so the distribution is exact with ties too.
+// left out (Pratt, Remarks on Zeros and Ties in the Wilcoxon Signed Rank Procedures, 1959). A
+// difference is positive or negative with equal probability, so the distribution is exact even if
+// sizes are equal.
 func signedRank(differences []float64) float64 {
 	sorted := slices.SortedFunc(slices.Values(differences),
 		func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
@@ -63,7 +65,7 @@ func signedRank(differences []float64) float64 {
 	return min(1, p)
 }
 
-// signSums returns the probability of each possible sum of the positive ranks. Each rank is
+// signSums returns, for each possible sum of the positive ranks, its probability. Each rank is
 // positive with the probability 1/2.
 func signSums(ranks []int) []float64 {
 	sum := 0
@@ -91,9 +93,10 @@ func normalAbove(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 // normalQuantile returns the z that a standard normal variable exceeds with the probability p.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
 
-// signedRankOrder returns the position, counted from 1, of an interval's lower end among the sorted
-// Walsh averages of n differences. It is the largest c with P(W < c) <= tail, where W is the sum of
-// n ranks with random signs. The result is 0 if n is below 6.
+// signedRankOrder returns where the lower end of an interval lies among the sorted Walsh averages
+// of n differences (see [pairedShift]), counted from 1. It is the largest c with P(W < c) <= tail,
+// where W is the sum of those of the ranks 1 to n that get a positive sign by chance. It is 0 if n
+// is below 6.
 func signedRankOrder(n int) int {
 	if n > exactPairs {
 		f := float64(n)
@@ -112,10 +115,11 @@ func signedRankOrder(n int) int {
 	return 0
 }
 
-// pairedShift returns the centre of differences by the method of Hodges and Lehmann (Estimates of
-// Location Based on Rank Tests, 1963). It is the median of the Walsh averages: the means of every
-// two differences, and of each with itself. The ends of the interval are two of these means (Tukey;
-// see Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, section 3.3).
+// pairedShift returns the shift of paired values from their differences, by the method of Hodges
+// and Lehmann (Estimates of Location Based on Rank Tests, 1963). The estimate is the median of the
+// Walsh averages: the means of every two differences, and of each difference with itself. The ends
+// of the interval are two of these averages (Tukey; see Hollander, Wolfe and Chicken, Nonparametric
+// Statistical Methods, section 3.3).
 func pairedShift(differences []float64) shift {
 	sorted := slices.Sorted(slices.Values(differences))
 	n := len(sorted)

@@ -7,13 +7,15 @@ import (
 	"vramsoak/harness/check"
 )
 
-// filesNamed limits how many files a message names.
+// filesNamed is the largest number of files that a message names.
 const filesNamed = 5
 
-// FileFindings returns the findings of the check "regression" about files: files that succeeded in
-// the base and failed in the new run, and runs without a common file. Metrics do not show these
-// cases. They cover only files that succeeded, and different files may need different amounts of
-// memory. The parameter reference is that of [Comparison.Findings].
+// FileFindings returns the findings of the check "regression" about files. There is one finding for
+// all files that succeeded in the base and failed in the new run, and one if both runs name their
+// files and have none in common. A file that only one of the runs has is no finding, because a
+// batch may gain and lose files. Metrics show neither case: they cover only files that succeeded,
+// and different files may need different amounts of memory. For the parameter reference see
+// [Comparison.Findings].
 func (c *Comparison) FileFindings(reference string) []check.Finding {
 	var all []check.Finding
 	if n := len(c.NewlyFailed); n > 0 {

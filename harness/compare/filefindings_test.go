@@ -28,8 +28,8 @@ func withFailed(paths ...string) *compare.Baseline {
 	return compare.New(m, compare.RunInfo{})
 }
 
-// files returns 0.wav to 19.wav of a folder, enough files to pass. The given names replace the last
-// ones.
+// files returns the paths of 0.wav to 19.wav in a folder: enough files for a verdict. The names in
+// last replace the last ones.
 func files(dir string, last ...string) []string {
 	var all []string
 	for i := range 20 - len(last) {
@@ -38,7 +38,7 @@ func files(dir string, last ...string) []string {
 	return append(all, last...)
 }
 
-// TestFileFindings: memory is equal in both runs, so the files decide.
+// TestFileFindings compares runs that use equal memory, so that only the files decide.
 func TestFileFindings(t *testing.T) {
 	t.Parallel()
 	unnamed := make([]string, 20)
@@ -136,8 +136,8 @@ func renamed(paths []string) []string {
 	return all
 }
 
-// TestFailedFilesAreSaved: a baseline keeps the files that failed, and a comparison of two saved
-// baselines finds them.
+// TestFailedFilesAreSaved: a baseline keeps which files failed, so that a comparison of two saved
+// baselines finds newly failed files.
 func TestFailedFilesAreSaved(t *testing.T) {
 	t.Parallel()
 	again := func(b *compare.Baseline) *compare.Baseline {
