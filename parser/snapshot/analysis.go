@@ -11,10 +11,10 @@ import (
 type Analysis struct {
 	Device int     `json:"device"`
 	Totals Totals  `json:"totals"`
-	Holds  []Usage `json:"holds"` // what holds memory, by site, the largest first
+	Holds  []Usage `json:"holds"` // the memory that each site holds, the largest amount first
 	Free   Free    `json:"free"`
-	// Trace is the result from the events. It is nil if the snapshot has no events, because the
-	// history was not recorded.
+	// Trace is the result from the events. It is nil if the snapshot has no events, because
+	// PyTorch did not record the history.
 	Trace *Trace `json:"trace,omitempty"`
 }
 
@@ -23,8 +23,8 @@ type Totals struct {
 	Segments  int   `json:"segments"`
 	Blocks    int   `json:"blocks"`    // active blocks
 	Reserved  int64 `json:"reserved"`  // held from the driver
-	Allocated int64 `json:"allocated"` // handed out
-	Active    int64 `json:"active"`    // handed out, or given back and still in use by another stream
+	Allocated int64 `json:"allocated"` // in blocks that the program holds
+	Active    int64 `json:"active"`    // allocated, or freed and still in use by another stream
 	Requested int64 `json:"requested"` // requested for the active blocks
 	Private   int64 `json:"private"`   // reserved in private pools, as for CUDA graphs
 }
@@ -33,7 +33,7 @@ type Totals struct {
 // requested.
 func (t Totals) Rounding() int64 { return t.Active - t.Requested }
 
-// A Usage is the memory that one site holds.
+// A Usage is the memory that one [Site], a line of the program, holds.
 type Usage struct {
 	Site    Site     `json:"site"`
 	Bytes   int64    `json:"bytes"`
@@ -43,22 +43,23 @@ type Usage struct {
 	bytes   map[*Stack]int64
 }
 
-// Free is the memory that the allocator holds and no block uses.
+// Free is the memory that the allocator reserved and that no block in use occupies, in bytes.
 type Free struct {
 	Sum int64 `json:"sum"`
-	// Whole is the free memory in segments without blocks. torch.cuda.empty_cache() returns it to the
-	// driver.
+	// Whole is the free memory in segments that have no block in use. torch.cuda.empty_cache()
+	// returns this memory to the driver.
 	Whole int64 `json:"whole"`
-	// InactiveSplit is the free memory in segments with blocks in use. It cannot be returned to the
-	// driver.
+	// InactiveSplit is the free memory in segments that have a block in use. The allocator cannot
+	// return this memory to the driver.
 	InactiveSplit int64 `json:"inactive_split"`
-	Largest       int64 `json:"largest"` // the largest block
-	// Pins are the sites whose blocks keep segments that are at least half free. The site that keeps
-	// most free memory comes first.
+	Largest       int64 `json:"largest"` // the largest free block
+	// Pins are the sites whose blocks keep segments that are at least half free. The site that
+	// keeps the most free memory comes first.
 	Pins []Pin `json:"pins"`
 }
 
-// A Pin is a site whose blocks prevent segments from being returned to the driver.
+// A Pin is a site whose blocks prevent segments from being returned to the driver. A segment
+// counts for the site that holds most of it.
 type Pin struct {
 	Site     Site  `json:"site"` // the site that holds most in each of the segments
 	Segments int   `json:"segments"`
@@ -69,13 +70,15 @@ type Pin struct {
 // A Trace is the result from the events that PyTorch recorded.
 type Trace struct {
 	Events int `json:"events"`
-	// time from the first event to the last, in microseconds; 0 if times were not recorded
+	// Micros is the time from the first event to the last, in microseconds; 0 if times were not
+	// recorded.
 	Micros int64 `json:"micros"`
-	// StartReserved and StartAllocated are the memory before the first event. They are 0 if the
-	// recording began with the program and did not lose events beyond max_entries.
+	// StartReserved and StartAllocated are the memory before the first event, in bytes. They are
+	// 0 if the recording began with the program and lost no event because of max_entries.
 	StartReserved  int64 `json:"start_reserved"`
 	StartAllocated int64 `json:"start_allocated"`
-	// Unexplained is the number of events that contradict the segments in the file.
+	// Unexplained is the number of events that contradict the segments in the file, such as a
+	// free of a block that does not exist.
 	Unexplained int     `json:"unexplained"`
 	Allocations int     `json:"allocations"`
 	Peak        Moment  `json:"peak"`
@@ -91,17 +94,17 @@ type Moment struct {
 	Micros    int64 `json:"micros"`
 	Reserved  int64 `json:"reserved"`
 	Allocated int64 `json:"allocated"`
-	// In is the name of the innermost annotation that was open at the event. It says what the program
-	// was doing.
+	// In is the name of the innermost annotation that had begun and not ended at the event. It
+	// says what the program was doing.
 	In string `json:"in,omitempty"`
 }
 
 // A Growth is the memory that a site allocated during the trace and did not free.
 type Growth struct {
 	Usage
-	// Steps is how often the memory grew. Successive allocations count as one step as long as no site
-	// frees memory in between. So loading a model is one step, and a loop that keeps something in each
-	// round has one step for each round.
+	// Steps is how often the memory grew. Successive allocations count as one step until the program
+	// frees any block. So loading a model is one step. A loop that frees its temporary blocks and
+	// keeps something in each round has one step for each round.
 	Steps int `json:"steps"`
 	// From and To say when the memory first and last grew, as positions in the trace from 0 to 1.
 	From float64 `json:"from"`
@@ -112,7 +115,7 @@ type Growth struct {
 type OutOfMemory struct {
 	Event      int   `json:"event"`
 	Micros     int64 `json:"micros"`
-	Requested  int64 `json:"requested"` // rounded by the allocator
+	Requested  int64 `json:"requested"` // as the allocator rounded it up
 	DeviceFree int64 `json:"device_free"`
 	Reserved   int64 `json:"reserved"`
 	Allocated  int64 `json:"allocated"`
@@ -128,8 +131,8 @@ func (o OutOfMemory) Fragmented() bool {
 	return o.Requested > o.Largest && o.Requested <= o.DeviceFree+o.Usable
 }
 
-// Analyze returns the analysis of the device. The parameter annotations holds the snapshot's
-// annotations.
+// Analyze returns the analysis of the device. The parameter annotations lists the annotations of
+// the snapshot.
 func (d *Device) Analyze(annotations []Annotation) *Analysis {
 	s := d.sites
 	if s == nil {
@@ -169,8 +172,8 @@ func (d *Device) Analyze(annotations []Annotation) *Analysis {
 	return a
 }
 
-// hasAllocations reports whether the events include allocations with stacks. If so, a block without
-// a stack is older than the recording.
+// hasAllocations reports whether the events include allocations with stacks. If they do, a block
+// without a stack is older than the recording.
 func (d *Device) hasAllocations() bool {
 	return slices.ContainsFunc(d.Events, func(e Event) bool {
 		return e.Action == Alloc &&
@@ -181,8 +184,8 @@ func (d *Device) hasAllocations() bool {
 // sites caches the site of each stack. Devices may share stacks.
 type sites map[*Stack]Site
 
-// of returns the site of a stack. The parameter recorded is set if the history includes
-// allocations.
+// of returns the site of a stack. The parameter recorded is set if the events include allocations
+// with stacks.
 func (s sites) of(stack *Stack, recorded bool) Site {
 	if stack == nil && recorded {
 		return Site{Function: Before}
@@ -195,14 +198,14 @@ func (s sites) of(stack *Stack, recorded bool) Site {
 	return site
 }
 
-// A tally sums up blocks by site.
+// A tally sums up blocks by their sites.
 type tally struct {
 	sites    sites
 	recorded bool
 	by       map[Site]*Usage
 }
 
-// add adds a block and returns the usage of its site.
+// add adds a block of `size` bytes and returns the usage of the block's site.
 func (t *tally) add(stack *Stack, size int64) *Usage {
 	if t.by == nil {
 		t.by = map[Site]*Usage{}
@@ -237,8 +240,8 @@ func (t *tally) usages() []Usage {
 	return out
 }
 
-// byBytes orders usages by bytes, the largest first. The order is unique, because no two usages
-// have the same site.
+// byBytes orders usages by bytes, the largest first. Usages with the same bytes are ordered by
+// site.
 func byBytes(a, b Usage) int {
 	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), compareSites(a.Site, b.Site))
 }
@@ -282,8 +285,9 @@ func (d *Device) pins(s sites, recorded bool) []Pin {
 	return out
 }
 
-// trace returns the result from the events. It goes through them once to find the peak and the
-// failures, and again up to the peak to list the blocks that were allocated then.
+// trace returns the result from the events. It goes through the events once to find the peak and
+// the failures. Then it goes through them again up to the peak, to list the blocks that are
+// allocated at the peak.
 func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 	m := d.first()
 	m.watchGaps(d.Events)
@@ -296,7 +300,7 @@ func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 		Event: -1, Micros: d.Events[0].Micros, Reserved: m.reserved,
 		Allocated: m.allocated,
 	}
-	frees := make([]int, 0, len(d.Events)) // how many blocks were given back before each event
+	frees := make([]int, 0, len(d.Events)) // how many frees were completed before each event
 	completed := 0
 	for i, e := range d.Events {
 		frees = append(frees, completed)
@@ -326,7 +330,7 @@ func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 	return t
 }
 
-// A Holding lists the blocks that are allocated at one moment.
+// A Holding lists the blocks that are allocated at one moment of the trace.
 type Holding []HeldBlock
 
 // A HeldBlock is a block that is allocated.
@@ -335,8 +339,8 @@ type HeldBlock struct {
 	Size  int64  // bytes
 }
 
-// Holding returns the blocks that are allocated at the moment right after an event. An event of -1
-// stands for the moment before the first event.
+// Holding returns the blocks that are allocated right after the event with the given index. The
+// index -1 stands for the moment before the first event.
 func (d *Device) Holding(event int) Holding {
 	m := d.first()
 	for i := range event + 1 {
@@ -360,7 +364,8 @@ func (h Holding) usages(s sites, recorded bool) []Usage {
 	return t.usages()
 }
 
-// kept returns, by site, the memory of the blocks that the events allocated and did not free.
+// kept returns, by site, the memory of the blocks that the events allocated and did not free. The
+// parameter frees gives, for each event, the number of completed frees before it.
 func (m *memory) kept(s sites, frees []int) []Growth {
 	t := tally{sites: s}
 	at := map[*Usage][]int{}
@@ -393,14 +398,15 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 	return out
 }
 
-// position returns where event i is among n events: 0 for the first event, 1 for the last.
+// position returns where the event i is among n events: 0 for the first event, 1 for the last.
 func position(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
 
-// within returns the innermost annotation that is open at a time. If several open annotations have
-// the same name, an end closes the one that began last.
+// within returns the innermost annotation that has begun and not ended at a time in microseconds,
+// or "". If several such annotations have the same name, an end counts for the one that began
+// last.
 func within(annotations []Annotation, device int, micros int64) string {
 	begun := 0
-	open := map[string][]int{} // by name: indices of the annotations that are open
+	open := map[string][]int{} // by name: numbers of the annotations that have not ended
 	from, _ := slices.BinarySearchFunc(annotations, device, func(a Annotation, device int) int {
 		return cmp.Compare(a.Device, device)
 	})

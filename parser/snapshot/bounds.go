@@ -7,33 +7,35 @@ import "fmt"
 const MaxSize = 2 << 30
 
 // MaxRatio is the most bytes to which each byte of a compressed pickle may unpack. The first 512
-// KiB of output are free. gzip -9 compresses the recordings in fixtures/logs to between an 8th and
-// a 36th. A file made to exhaust memory is compressed to a 1000th.
+// KiB of output do not count. gzip -9 compresses the recordings in fixtures/logs to between an
+// 8th and a 36th of their size. A file made to exhaust memory is compressed to a 1000th.
 const (
 	MaxRatio  = 100
 	ratioFree = 512 << 10
 )
 
-// MemoryPerByte limits the memory for reading a pickle: bytes of memory for each byte of the pickle
-// that was read so far. The first 4 MiB of memory are free. The memory is that of the pickle, the
-// machine's values and the snapshot; uncollected garbage comes on top. For the recordings in
-// fixtures/logs, reading takes 4 to 11 bytes of memory for each byte. A hostile pickle may take
-// more, because an instruction of one byte can make a whole container. Such a pickle is refused.
+// MemoryPerByte limits the memory for reading a pickle: bytes of memory for each byte of the
+// pickle that was read so far. The first 4 MiB of memory do not count. The memory is that of the
+// pickle, the machine's values and the snapshot; garbage that Go has not collected yet comes on
+// top. For the recordings in fixtures/logs, reading takes 4 to 11 bytes of memory for each byte.
+// A hostile pickle may take more, because an instruction of one byte can make a whole container.
+// Such a pickle is refused.
 const (
 	MemoryPerByte = 14
 	memoryFree    = 4 << 20
 )
 
-// The values on the stack, and those in the memo, may each be at most depthFree plus a quarter of
-// the pickle's bytes read so far. PyTorch's pickles have at most a tenth: PyTorch pushes a list's
-// items, of 16 bytes and more, and then appends them all at once.
+// The machine's stack and its memo may each hold at most depthFree values, plus depthPerByte
+// values for each byte of the pickle that was read so far. PyTorch's pickles need at most a tenth
+// of a value for each byte: PyTorch pushes the items of a list, of 16 bytes and more, and then
+// appends them all at once.
 const (
 	depthPerByte = 1. / 4
 	depthFree    = 64 << 10
 )
 
-// checkInterval is the number of instructions between two checks of the memory. Between two checks
-// the memory cannot grow much: an instruction adds a few values, or doubles a list.
+// checkInterval is the number of instructions between two checks of the memory. The memory cannot
+// grow much in between, because one instruction adds a few values, or at most doubles a list.
 const checkInterval = 64
 
 // Sizes in memory, in bytes. A list that grows item by item has room for up to twice its items.
@@ -44,13 +46,13 @@ const (
 	segmentSize    = 2 * 160
 	annotationSize = 2*48 - madeSize
 	pointerSize    = 8
-	stringSize     = 2 * 32 // a string in a map; each text is there once
-	noteSize       = 16     // wherever one is
+	stringSize     = 2 * 32 // a string in a map of strings, which holds each text once
+	noteSize       = 16     // each instruction that pushes a string
 )
 
-// memory returns the bytes that the machine and the decoder hold. The frame, block or event that
-// the decoder will make of a dict is counted as soon as the dict exists. So a file that needs too
-// much memory is refused early.
+// memory returns the bytes that the machine and the decoder hold. It counts the frame, block or
+// event that the decoder will make of a dict as soon as the dict exists. So the reader can refuse
+// a file that needs too much memory early.
 func (m *machine) memory() int64 {
 	values := int64(cap(m.stack)+cap(m.memo)) + m.items
 	containers := int64(len(m.containers)) * chunk
@@ -74,8 +76,8 @@ func (m *machine) checkMemory() error {
 		fmt.Sprintf("%d MiB taken by the first %d KiB", m.memory()>>20, m.pos>>10), adviceHostile)
 }
 
-// allocate notes that the decoder makes n things of `size` bytes each. It returns an error if they
-// take too much memory.
+// allocate notes that the decoder makes n values of `size` bytes each. It returns an error if all
+// values together take too much memory.
 func (m *machine) allocate(n, size int) error {
 	m.made += int64(n) * int64(size)
 	return m.checkMemory()

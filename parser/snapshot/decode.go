@@ -10,21 +10,21 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A decoder makes a Snapshot from the machine's values. A pickle may refer to one string, frame or
-// stack from many places; the decoder makes each of them once. All other parts of a snapshot may be
-// referred to from one place only.
+// A decoder makes a Snapshot from the machine's values. A pickle may refer to one string, frame
+// or stack from many places; the decoder makes each of them once. Only one place may refer to any
+// other part of a snapshot.
 type decoder struct {
 	*machine
 	stacks  []*Stack          // container.made is the index of a list's stack, plus 1
 	frames  []*Frame          // container.made is the index of a dict's frame, plus 1
 	strings map[string]string // each text and its only copy
-	// long is like strings, for long strings. Its key is a string's offset in the pickle, because
+	// long does the same for long strings. Its key is a string's offset in the pickle, because
 	// comparing long texts would take too long.
 	long map[int64]string
 }
 
-// snapshot decodes the top value. It is a dict, or the list of segments that
-// torch.cuda.memory_snapshot() returns.
+// snapshot decodes the value that the pickle makes. This value is a dict, or the list of segments
+// that torch.cuda.memory_snapshot() returns.
 func (d *decoder) snapshot(top value) (*Snapshot, error) {
 	s := &Snapshot{}
 	byIndex := map[int]*Device{}
@@ -104,7 +104,7 @@ func (d *decoder) order(dev *Device) error {
 	return nil
 }
 
-// maxDevices is more devices than a machine has.
+// maxDevices is a limit that no real machine reaches.
 const maxDevices = 1 << 12
 
 // segment decodes a segment and returns the number of its device.
@@ -174,7 +174,8 @@ var states = map[string]record.BlockState{
 	"active_awaiting_free": record.BlockPending, // the word in PyTorch's documentation
 }
 
-// block decodes a block at an address. at is the offset of its segment in the file.
+// block decodes a block. The parameter address is the block's address. The parameter at is the
+// offset in the file of the segment's dict.
 func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error) {
 	o, err := d.object(v, "a block", at)
 	if err != nil {
@@ -218,7 +219,7 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 			return b, d.wrong(o.at, fmt.Sprintf("a block of which at most its %d bytes were requested",
 				b.Size), fmt.Sprint(b.Requested))
 		}
-		b.Requested = 0 // from before the block was merged with its neighbours
+		b.Requested = 0 // the size before the block was merged with its neighbours
 	}
 	return b, nil
 }
@@ -259,9 +260,9 @@ func (d *decoder) traces(o object, device func(int) *Device) error {
 	return nil
 }
 
-// event decodes an event of a trace. known is false for an event whose action is unknown. These are
-// events that programs add themselves (user_defined, which torch.cuda.memory records for
-// annotations), and events of newer versions.
+// event decodes an event of a trace. known is false if the event's action is unknown. Unknown
+// actions are those that programs add themselves (user_defined, which torch.cuda.memory records
+// for annotations), and those of newer versions.
 func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 	o, err := d.object(v, "an event", at)
 	if err != nil {
@@ -275,7 +276,7 @@ func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 		return e, false, nil
 	}
 	e.Action, e.Stream, e.Micros = action, uint64(o.int("stream")), o.int("time_us")
-	if action == OOM { // a program can request any size, as for N x N elements with a wrong N
+	if action == OOM { // a request may have any size, as for N x N elements with a wrong N
 		if e.Size, err = o.bytes("size", math.MaxInt64); err == nil {
 			e.DeviceFree, err = o.size("device_free")
 		}

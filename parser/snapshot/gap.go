@@ -2,9 +2,10 @@ package snapshot
 
 import "github.com/tidwall/btree"
 
-// A demand is a kind of request, by size class and stream. Only free memory of the same size class
-// and stream can serve it. Free memory in private pools never serves it. During the capture of a
-// CUDA graph, a request may itself be for a private pool. Events do not show this, and it is rare.
+// A demand is a class of requests: small or large, for one stream. Only free memory of the same
+// class can serve a request of this class. Free memory in private pools never serves it. During
+// the capture of a CUDA graph, a request may itself be for a private pool. Events do not show
+// this, and it is rare.
 type demand struct {
 	small  bool
 	stream uint64
@@ -12,19 +13,19 @@ type demand struct {
 
 func demandOf(e Event) demand { return demand{small: e.Size <= smallSize, stream: e.Stream} }
 
-// gaps holds the sizes of the free parts of segments, by the demand that they can serve. It is
-// updated with each event. Otherwise each failed allocation would need a search of all blocks for
-// the largest gap.
+// gaps holds the sizes of the free parts of segments, for each demand that they can serve. Each
+// event updates it. Without it, each failed allocation would need a search of all blocks for the
+// largest free part.
 type gaps map[demand]*gapSizes
 
-// gapSizes are the sizes of the gaps that can serve one demand.
+// gapSizes are the sizes of the free parts that can serve one demand.
 type gapSizes struct {
 	count btree.Map[int64, int] // gaps by their size, in bytes
 	sum   int64                 // bytes
 }
 
-// add adds the gap between two addresses, and remove removes this gap. If the addresses are equal,
-// there is no gap.
+// add adds the free part between two addresses of the span s, and remove removes it. If the two
+// addresses are equal, they do nothing.
 func (g gaps) add(s *span, from, until uint64)    { g.change(s, from, until, 1) }
 func (g gaps) remove(s *span, from, until uint64) { g.change(s, from, until, -1) }
 
@@ -43,7 +44,8 @@ func (g gaps) change(s *span, from, until uint64, by int) {
 	}
 }
 
-// watchGaps starts to keep the gaps for all demands of the requests that failed.
+// watchGaps makes m keep its free parts from now on, for the demands of all requests that failed
+// in the trace.
 func (m *memory) watchGaps(events []Event) {
 	m.gaps = gaps{}
 	for _, e := range events {
@@ -61,8 +63,8 @@ func (m *memory) watchGaps(events []Event) {
 	}
 }
 
-// free returns three numbers of bytes: all memory that is reserved and not in use, the part of it
-// that can serve the demand, and the largest block in this part.
+// free returns three numbers of bytes: all memory that is reserved and not in use, the part of
+// this memory that can serve the demand, and the largest block in this part.
 func (m *memory) free(d demand) (all, usable, largest int64) {
 	sizes := m.gaps[d]
 	largest, _, _ = sizes.count.Max()

@@ -13,18 +13,18 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// An input is the unread part of a pickle. It is decompressed as it is read, up to [MaxSize] and
-// [MaxRatio].
+// An input is the unread part of a pickle. Reading decompresses it piece by piece, up to
+// [MaxSize] and [MaxRatio].
 type input struct {
 	r      io.Reader // nil when it has ended
 	packed *counter  // nil if the file is not compressed
 	close  func()
 }
 
-// step is how many bytes are read at a time.
+// step is how many bytes of the pickle are read at a time.
 const step = 1 << 20
 
-// open returns the input of r. It recognises a compressed file by its first bytes.
+// open returns an input that reads r. It recognises a compressed file by the file's first bytes.
 func open(r io.Reader) (*input, error) {
 	head := make([]byte, 4)
 	n, err := io.ReadFull(r, head)

@@ -7,7 +7,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Map returns the device's segments as a segment map, which the plots show.
+// Map returns the device's segments as a segment map, in the form that the plots show.
 func (d *Device) Map() record.SegmentMap {
 	m := record.SegmentMap{
 		Lane: record.Lane{Device: d.Index}, Name: "snapshot",
@@ -29,8 +29,8 @@ func (d *Device) Map() record.SegmentMap {
 	return m
 }
 
-// MaxMaps is the most failed allocations for which [Device.Maps] yields a map. A program may retry
-// thousands of times, and each map holds all blocks.
+// MaxMaps is the most failed allocations for which [Device.Maps] yields a map. A program may
+// retry thousands of times, and each map lists all blocks.
 const MaxMaps = 100
 
 // Maps yields maps of the device's segments at several moments of the history. These are its
@@ -44,7 +44,7 @@ func (d *Device) Maps(t *Trace) iter.Seq[record.SegmentMap] {
 	}
 }
 
-// maps yields all maps except the last. It returns false if the caller stopped the loop.
+// maps yields all maps except the last one. It returns false if the caller's loop stopped.
 func (d *Device) maps(t *Trace, yield func(record.SegmentMap) bool) bool {
 	m := d.first()
 	if !yield(d.mapOf(m, "history begins", d.Events[0].Micros)) {
@@ -56,7 +56,7 @@ func (d *Device) maps(t *Trace, yield func(record.SegmentMap) bool) bool {
 		if e.Action == OOM && failures < MaxMaps {
 			failures++
 			failed := d.mapOf(m, "out of memory", e.Micros)
-			// Allowed is all the memory that the process could get.
+			// Allowed is all the memory that the process could have.
 			failed.Requested, failed.Allowed = e.Size, m.reserved+e.DeviceFree
 			if !yield(failed) {
 				return false
@@ -76,7 +76,7 @@ func (d *Device) mapOf(m *memory, name string, micros int64) record.SegmentMap {
 	}
 }
 
-// moment returns a time of the file, or the zero Time if the file does not give it.
+// moment returns a time in microseconds since 1970 as a Time, or the zero Time for 0.
 func moment(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}

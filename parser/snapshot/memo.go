@@ -2,8 +2,8 @@ package snapshot
 
 import "fmt"
 
-// put stores the value at the top of the stack in the memo. Entries of the memo are numbered from
-// 0.
+// put stores the value at the top of the stack in the memo. The entries of the memo are numbered
+// from 0.
 func (m *machine) put(op byte) error {
 	index := uint64(len(m.memo))
 	if op != opMemoize {
@@ -28,7 +28,7 @@ func (m *machine) put(op byte) error {
 	return nil
 }
 
-// indexSize returns the number of bytes of a memo index.
+// indexSize returns the number of bytes of a memo index in an instruction.
 func indexSize(long bool) uint64 {
 	if long {
 		return 4
@@ -36,7 +36,7 @@ func indexSize(long bool) uint64 {
 	return 1
 }
 
-// get pushes an entry of the memo.
+// get pushes an entry of the memo. The instruction op gives the entry's index.
 func (m *machine) get(op byte) error {
 	index, err := m.length(indexSize(op == opLongBinGet))
 	if err != nil {
@@ -50,22 +50,21 @@ func (m *machine) get(op byte) error {
 	return nil
 }
 
-// A frame is a part of the file that Python's reader reads at once.
+// A frame is a part of a pickle file. Python reads a whole frame at once.
 type frame struct {
-	at, begin int    // offsets of its instruction and of its first byte
+	at, begin int    // offsets of the frame's instruction and of its first byte
 	size      uint64 // bytes
 }
 
-// frame reads the head of a frame, which is the frame's length in 8 bytes. The frame itself may be
-// unread.
+// frame reads the frame's length, which has 8 bytes. The rest of the frame need not be read yet.
 func (m *machine) frame() error {
 	n, err := m.length(8)
 	m.framed = frame{at: m.at, begin: m.pos, size: n}
 	return err
 }
 
-// inFrame returns an error if a frame is longer than the rest of the file. Call it when the whole
-// file has been read.
+// inFrame returns an error if the last frame is longer than the rest of the file. Call it when
+// the whole file has been read.
 func (m *machine) inFrame() error {
 	f := m.framed
 	if rest := len(m.data) - f.begin; f.size > uint64(rest) {

@@ -14,25 +14,26 @@ import (
 // blocks at the end of the trace. Undoing all events gives the state at the beginning. Doing the
 // events again gives the state at any later moment.
 //
-// A trace may have as many events as there are blocks, so the time for an event may grow only with
-// the logarithm of the number of blocks. Therefore one tree holds the blocks of all segments. A
-// segment can then grow and be cut without copying.
+// A trace may have as many events as there are blocks. So the time for an event may grow only
+// with the logarithm of the number of blocks. Therefore one tree holds the blocks of all
+// segments. A segment can then grow and be cut without copying its blocks.
 type memory struct {
-	// spans do not overlap. Each block lies within one span.
-	spans                                  btree.Map[uint64, *span] // by their address
-	blocks                                 btree.Map[uint64, *held] // by their address
-	idle                                   int                      // spans that hold no block
+	// spans do not overlap. Each block lies inside one span.
+	spans                                  btree.Map[uint64, *span] // by their addresses
+	blocks                                 btree.Map[uint64, *held] // by their addresses
+	idle                                   int                      // number of spans that hold no block
 	reserved, allocated, active, requested int64                    // bytes
 	gaps                                   gaps
-	// unexplained is the number of events that do not fit, such as a free outside of all segments.
+	// unexplained is the number of events that do not fit this memory, such as a free outside of
+	// all segments.
 	unexplained int
 	divisions   [16]int64 // see Settings
-	// pools[i] is the private pool of the segment that event i allocated. The events do not give the
-	// pools, so they come from the segments in the file.
+	// pools[i] is the private pool of the segment that the event i allocated. Events do not give
+	// pools, so the pools come from the segments in the file.
 	pools map[int][2]int64
 }
 
-// A span is a segment.
+// A span is a segment, or a part of an expandable segment, in a memory.
 type span struct {
 	address           uint64
 	size              int64
@@ -49,7 +50,8 @@ func (s *span) joins(o *span) bool {
 		s.pool == o.pool
 }
 
-// A held is a block in use: it is handed out, or it was freed and another stream still uses it.
+// A held is a block in use. Either the program holds it, or the program freed it and another
+// stream still uses it.
 type held struct {
 	address         uint64
 	size, requested int64
@@ -63,8 +65,8 @@ type held struct {
 func (h *held) end() uint64 { return h.address + uint64(h.size) }
 
 const (
-	blockGrain = 512     // kMinBlockSize of CUDACachingAllocator.cpp: sizes are multiples of it
-	smallSize  = 1 << 20 // kSmallSize: larger requests are served from the large pool
+	blockGrain = 512     // kMinBlockSize of CUDACachingAllocator.cpp: all sizes are multiples of it
+	smallSize  = 1 << 20 // kSmallSize: the large pool serves larger requests
 	smallPages = 2 << 20 // kSmallBuffer: the size of the small pool's segments
 )
 
@@ -106,7 +108,7 @@ func (d *Device) first() *memory {
 			m.remove(e.Address)
 		case FreeRequested:
 			m.setPending(e.Address, false)
-		case FreeCompleted: // the event does not say who had allocated it
+		case FreeCompleted: // who allocated the block is unknown
 			m.insert(e, nil, -1)
 			m.setPending(e.Address, true)
 		case SegmentAlloc, SegmentMap:
@@ -118,14 +120,14 @@ func (d *Device) first() *memory {
 			m.reserve(e, i)
 		}
 	}
-	m.unexplained = 0 // undoing counted events that do not fit; doing counts them again
+	m.unexplained = 0 // undoing counted events that do not fit; doing them counts them again
 	m.close()
 	return m
 }
 
-// close extends blocks of the large pool over gaps of at most 1 MiB behind them, see
-// [memory.blockSize]. Undoing the free of such a block could not do so, because the next block was
-// not known yet.
+// close extends blocks of the large pool over gaps of at most 1 MiB behind them, because the
+// allocator never splits off such a gap, see [memory.blockSize]. Undoing the free of a block
+// could not extend it, because the next block was not known yet.
 func (m *memory) close() {
 	for s := range m.inOrder() {
 		if s.small || s.expandable {
@@ -142,7 +144,7 @@ func (m *memory) close() {
 	}
 }
 
-// do changes the memory as the event did.
+// do changes the memory as an event of the trace did. The parameter index is the event's index.
 func (m *memory) do(e Event, index int) {
 	switch e.Action {
 	case Alloc:
@@ -159,14 +161,14 @@ func (m *memory) do(e Event, index int) {
 	}
 }
 
-// inOrder returns the spans in the order of their addresses.
+// inOrder ranges over the spans in the order of their addresses.
 func (m *memory) inOrder() iter.Seq[*span] {
 	return func(yield func(*span) bool) {
 		m.spans.Scan(func(_ uint64, s *span) bool { return yield(s) })
 	}
 }
 
-// heldBy returns the blocks of a span in the order of their addresses.
+// heldBy ranges over the blocks in a span in the order of their addresses.
 func (m *memory) heldBy(s *span) iter.Seq[*held] {
 	return func(yield func(*held) bool) {
 		m.blocks.Ascend(s.address, func(at uint64, h *held) bool { return at < s.end() && yield(h) })
@@ -193,8 +195,8 @@ func (m *memory) after(address uint64) (next *span) {
 	return next
 }
 
-// lastEnd returns the end of the last block in a span before an address. If the span has no such
-// block, it returns the beginning of the span.
+// lastEnd returns the end of the last block in the span s that begins before an address. If s has
+// no such block, lastEnd returns the beginning of s.
 func (m *memory) lastEnd(s *span, address uint64) uint64 {
 	end := s.address
 	m.blocks.Descend(address, func(at uint64, h *held) bool {
@@ -209,8 +211,8 @@ func (m *memory) lastEnd(s *span, address uint64) uint64 {
 	return end
 }
 
-// nextBlock returns the beginning of the first block in a span at or after an address. If the span
-// has no such block, it returns the end of the span.
+// nextBlock returns the beginning of the first block in the span s at or after an address. If s
+// has no such block, nextBlock returns the end of s.
 func (m *memory) nextBlock(s *span, address uint64) uint64 {
 	next := s.end()
 	m.blocks.Ascend(address, func(at uint64, _ *held) bool {
@@ -220,8 +222,8 @@ func (m *memory) nextBlock(s *span, address uint64) uint64 {
 	return next
 }
 
-// insert adds the block of an event. If there is no room for it, insert counts the event as
-// unexplained.
+// insert adds the block that an event allocated or freed. If there is no room for the block,
+// insert counts the event as unexplained.
 func (m *memory) insert(e Event, stack *Stack, index int) {
 	s := m.at(e.Address)
 	if s == nil {
@@ -240,10 +242,10 @@ func (m *memory) insert(e Event, stack *Stack, index int) {
 	})
 }
 
-// blockSize returns the size of the block that serves a request. The parameter room is the number
-// of bytes up to the next block or the end of the segment. The large pool never splits off a rest
-// of 1 MiB or less (should_split of CUDACachingAllocator.cpp), so this rest becomes part of the
-// block.
+// blockSize returns the size of the block that serves a request of `requested` bytes. The
+// parameter room is the number of bytes up to the next block or the end of the segment. The large
+// pool never splits off a rest of 1 MiB or less (should_split of CUDACachingAllocator.cpp), so
+// this rest becomes part of the block.
 func (m *memory) blockSize(s *span, requested, room int64) int64 {
 	size := m.round(requested)
 	if !s.small && !s.expandable && room > size && room-size <= smallSize {
@@ -260,13 +262,13 @@ func (m *memory) round(size int64) int64 {
 	power := bits.Len64(uint64(size)) - 1
 	divisions := m.divisions[max(0, min(power-20, len(m.divisions)-1))]
 	grain := int64(blockGrain)
-	if divisions > 1 && (size-1)/blockGrain >= divisions { // a division has more than 512 bytes
+	if divisions > 1 && (size-1)/blockGrain >= divisions { // a division is larger than 512 bytes
 		grain = max(1, int64(1)<<power/divisions)
 	}
 	return (size + grain - 1) / grain * grain
 }
 
-// add adds a block. There must be room for it.
+// add adds the block h to the span s, which must have room for h.
 func (m *memory) add(s *span, h *held) {
 	from, until := m.lastEnd(s, h.address), m.nextBlock(s, h.address)
 	m.gaps.remove(s, from, until)
@@ -282,7 +284,7 @@ func (m *memory) add(s *span, h *held) {
 	}
 }
 
-// remove removes the block at an address.
+// remove removes the block at an address. If there is no block, it counts an unexplained event.
 func (m *memory) remove(address uint64) {
 	h, there := m.blocks.Delete(address)
 	if !there {
@@ -303,7 +305,7 @@ func (m *memory) remove(address uint64) {
 	}
 }
 
-// setPending sets whether a block was freed but waits for other streams.
+// setPending sets whether the block at an address was freed while other streams still use it.
 func (m *memory) setPending(address uint64, pending bool) {
 	h, there := m.blocks.Get(address)
 	if !there {
@@ -319,7 +321,8 @@ func (m *memory) setPending(address uint64, pending bool) {
 	h.pending = pending
 }
 
-// include adds a span and exclude removes a span. Neither changes the blocks and gaps in the span.
+// include adds a span, and exclude removes a span. They do not change the blocks and gaps in the
+// span.
 func (m *memory) include(s *span) {
 	m.spans.Set(s.address, s)
 	if m.empty(s) {
@@ -336,7 +339,8 @@ func (m *memory) exclude(s *span) {
 
 func (m *memory) empty(s *span) bool { return m.nextBlock(s, s.address) == s.end() }
 
-// reserve adds the segment of an event, or the part of an expandable segment.
+// reserve adds the segment that an event got from the driver, or the part of an expandable
+// segment that an event mapped.
 func (m *memory) reserve(e Event, index int) {
 	s := &span{
 		address: e.Address, size: e.Size, stream: e.Stream, expandable: e.Action == SegmentMap ||
@@ -357,8 +361,8 @@ func (m *memory) reserve(e Event, index int) {
 	m.include(s)
 }
 
-// join adds a part of an expandable segment. It merges this part with the parts mapped directly
-// before and behind, and takes the pool from them.
+// join adds the part s of an expandable segment. It merges s with the parts that are mapped
+// directly before and behind s, and s takes their pool.
 func (m *memory) join(s, next *span) {
 	var before *span
 	if s.address > 0 {
@@ -372,7 +376,7 @@ func (m *memory) join(s, next *span) {
 			s.small, s.pool = neighbour.small, neighbour.pool
 		}
 	}
-	from, until := s.address, s.end() // the free gap around the part
+	from, until := s.address, s.end() // the free gap around the part s
 	if next != nil && next.joins(s) {
 		until = m.nextBlock(next, next.address)
 		m.gaps.remove(next, next.address, until)
@@ -389,8 +393,8 @@ func (m *memory) join(s, next *span) {
 	m.include(s)
 }
 
-// unmap removes a segment or a part of an expandable segment, and all blocks in it. An event that
-// removes blocks in this way counts as unexplained, once for each block.
+// unmap removes a segment or a part of an expandable segment, and all blocks in it. Each block
+// that is removed in this way counts as one unexplained event.
 func (m *memory) unmap(e Event) {
 	s := m.at(e.Address)
 	end := e.Address + uint64(e.Size)
@@ -419,7 +423,7 @@ func (m *memory) unmap(e Event) {
 	}
 }
 
-// within returns the address of a block in s that overlaps the part [from, until).
+// within returns the address of a block in the span s that overlaps the addresses [from, until).
 func (m *memory) within(s *span, from, until uint64) (address uint64, ok bool) {
 	m.blocks.Descend(until-1, func(at uint64, h *held) bool {
 		address, ok = at, at >= s.address && h.end() > from

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestMemoryAddsUp applies random events. Few of them fit the blocks. It compares the sums that a
-// memory keeps with sums over all its blocks.
+// TestMemoryAddsUp applies random events to a memory; few of them fit its blocks. It compares the
+// sums that the memory keeps with sums over all its blocks.
 func TestMemoryAddsUp(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -103,7 +103,7 @@ func addsUp(t *testing.T, m *memory, asked []demand) {
 	}
 }
 
-// blocks returns a segment of n blocks of 1 MiB. Every other one is in use.
+// blocks returns a segment of n blocks of 1 MiB. Every second block is in use.
 func blocks(n int, expandable bool) Segment {
 	s := Segment{Address: base, Size: int64(n) * mib, Expandable: expandable}
 	for i := range n {
@@ -117,8 +117,8 @@ func blocks(n int, expandable bool) Segment {
 	return s
 }
 
-// TestManyEventsOfManyBlocks takes minutes if an event takes time in proportion to the number of
-// blocks.
+// TestManyEventsOfManyBlocks takes minutes if the time for an event is proportional to the number
+// of blocks.
 func TestManyEventsOfManyBlocks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 15
@@ -127,9 +127,9 @@ func TestManyEventsOfManyBlocks(t *testing.T) {
 		Blocks: []Block{{Address: base, Size: n * mib, State: record.BlockFree}},
 	}
 	tests := map[string]struct {
-		segment Segment // when the trace ends
+		segment Segment // the segment at the end of the trace
 		event   func(d *Device, i uint64)
-		largest int64 // free block at the last failure
+		largest int64 // size of the largest free block at the last failure
 	}{
 		"allocations that fail": {blocks(n, true), func(d *Device, _ uint64) {
 			d.Events = append(d.Events, Event{Action: OOM, Size: 4 * mib})
@@ -186,7 +186,7 @@ func TestManyEventsOfManyBlocks(t *testing.T) {
 	}
 }
 
-// TestSegmentsAreNotCopied: what an event allocates does not grow with the segment that it changes.
+// TestSegmentsAreNotCopied: an event allocates no more memory if it changes a larger segment.
 func TestSegmentsAreNotCopied(t *testing.T) {
 	allocated := func(n int) uint64 {
 		d := &Device{Segments: []Segment{blocks(n, true)}}
@@ -209,7 +209,8 @@ func TestSegmentsAreNotCopied(t *testing.T) {
 	}
 }
 
-// TestInnermostAnnotation: an end closes the last annotation of its name that began on its device.
+// TestInnermostAnnotation: the end of an annotation ends the last one with its name that began on
+// the same device.
 func TestInnermostAnnotation(t *testing.T) {
 	t.Parallel()
 	begin := func(name string, device int) Annotation {

@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// longString is the length in bytes above which a string is looked up by its offset and not by its
-// text.
+// longString is the length of a string in bytes above which the decoder looks the string up by
+// its offset and not by its text.
 const longString = 256
 
 // maxText is how many bytes of a string are kept. The strings are names of files, functions and
@@ -16,12 +16,12 @@ const longString = 256
 // string.
 const maxText = 4096
 
-// An object is a dict.
+// An object is a dict of the pickle that is being decoded.
 type object struct {
 	d     *decoder
 	what  string // "a segment"
 	at    uint32
-	items []value // keys and values in turn
+	items []value // alternating keys and values
 }
 
 // get returns the value of a key. If the key occurs twice, it returns the last value, as Python
@@ -38,7 +38,7 @@ func (o object) get(key string) (value, bool) {
 
 const adviceForm = "if PyTorch wrote it, its form is new: say which version"
 
-// wrong returns the error that the file does not have the form of a snapshot.
+// wrong returns the error for a file that does not have the form of a snapshot.
 func (d *decoder) wrong(at uint32, expected, found string) error {
 	return &FormatError{
 		Path: d.path, Offset: int64(at), Expected: expected, Found: found,
@@ -46,8 +46,8 @@ func (d *decoder) wrong(at uint32, expected, found string) error {
 	}
 }
 
-// object returns the dict v and claims it. A dict that another part of the snapshot has claimed is
-// an error.
+// object returns the dict v and claims it for one part of the snapshot. If another part has
+// claimed the dict already, object returns an error.
 func (d *decoder) object(v value, what string, at uint32) (object, error) {
 	if v.kind() != dict {
 		return object{}, d.wrong(at, what+" as a dict", v.kind().String())
@@ -66,8 +66,8 @@ func (d *decoder) open(v value, what string) object {
 	return object{d: d, what: what, at: c.at, items: c.items}
 }
 
-// items returns the items of the list v and claims it. A list that another part of the snapshot has
-// claimed is an error.
+// items returns the items of the list v and claims the list for one part of the snapshot. If
+// another part has claimed the list already, items returns an error.
 func (d *decoder) items(v value, what string, at uint32) ([]value, error) {
 	if v.kind() != list {
 		return nil, d.wrong(at, what+" as a list", v.kind().String())
@@ -80,7 +80,8 @@ func (d *decoder) items(v value, what string, at uint32) ([]value, error) {
 	return c.items, nil
 }
 
-// need returns the value of a key that must be present.
+// need returns the value of a key. It returns an error if the key is missing or its value is not
+// of kind k.
 func (o object) need(key string, k kind) (value, error) {
 	v, ok := o.get(key)
 	switch {

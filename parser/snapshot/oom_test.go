@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// held20 returns a snapshot with a segment of 20 MiB in use, and with further keys and values.
+// held20 returns a snapshot with one segment of 20 MiB in use, and with the keys and values in
+// more.
 func held20(more ...any) dictOf {
 	return append(dictOf{"segments", []any{dictOf{
 		"address", base, "total_size", 20 * mib, "segment_type", "large", "blocks",
@@ -22,8 +23,9 @@ func read(t *testing.T, v dictOf) *Device {
 	return &snap.Devices[0]
 }
 
-// TestAsPyTorchWrites reads odd values that PyTorch writes: a request larger than any device,
-// events of the program itself in a trace, and divisions of any power of 2.
+// TestAsPyTorchWrites reads unusual values that PyTorch writes: a request larger than any device,
+// events that the program itself put into a trace, and any power of 2 in
+// roundup_power2_divisions.
 func TestAsPyTorchWrites(t *testing.T) {
 	oom := func(size int) dictOf {
 		return dictOf{"action", "oom", "device_free", 5 * mib, "size", size, "stream", 0}
@@ -64,8 +66,8 @@ func TestAsPyTorchWrites(t *testing.T) {
 	}
 }
 
-// TestUsable: only free blocks of the common pool, of the request's stream and of its size can
-// serve a request.
+// TestUsable: a request can use only free blocks of the common pool that have the request's
+// stream and its size class.
 func TestUsable(t *testing.T) {
 	segment := func(n, stream int, kind string, pool [2]int) dictOf {
 		return dictOf{
@@ -80,7 +82,7 @@ func TestUsable(t *testing.T) {
 		}
 	}
 	failed := dictOf{"action", "oom", "device_free", 2 * mib, "size", 30 * mib, "stream", 0}
-	again := []any{ // the segment comes in the trace itself: its pool is known from the file only
+	again := []any{ // the trace allocates the segment; only the file gives its pool
 		dictOf{"action", "segment_alloc", "addr", base, "size", 40 * mib, "stream", 0},
 		dictOf{"action", "alloc", "addr", base, "size", 2 * mib, "stream", 0},
 		dictOf{"action", "alloc", "addr", base + 20*mib, "size", 2 * mib, "stream", 0},
@@ -111,8 +113,8 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-// TestMapsAreBounded: if a program retries, only its first failures get a map, and a map is made
-// only when the caller's loop reaches it.
+// TestMapsAreBounded: if a program retries, only its first MaxMaps failures get a map. Each map
+// is made only when the caller's loop reaches it.
 func TestMapsAreBounded(t *testing.T) {
 	events := []any{
 		dictOf{"action", "free_completed", "addr", base + 64*mib, "size", mib},
@@ -127,7 +129,7 @@ func TestMapsAreBounded(t *testing.T) {
 	for range d.Maps(trace) {
 		n++
 	}
-	// three more: at the beginning, at the peak and at the end
+	// Three more maps are made: at the beginning, at the peak and at the end.
 	if n != MaxMaps+3 || len(trace.OOMs) != 3*MaxMaps {
 		t.Errorf("got %d maps of %d failures, want %d of %d", n, len(trace.OOMs), MaxMaps+3, 3*MaxMaps)
 	}

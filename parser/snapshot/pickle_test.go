@@ -113,10 +113,10 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestSharedIsRefused: a file of 4n bytes may hold n references to one segment with n references to
-// one block. Reading must not build n² blocks.
+// TestSharedIsRefused: a file of 4n bytes can hold n references to one segment that has n
+// references to one block. The reader must refuse it, or it would build n² blocks.
 func TestSharedIsRefused(t *testing.T) {
-	// becomes entry 0 of the memo
+	// The block becomes entry 0 of the memo.
 	const block = "}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu\x94"
 	const segment = "}(\x8c\x07addressK\x00\x8c\x0atotal_sizeM\x00\x04\x8c\x06blocks](" + block +
 		"%seu\x94"
@@ -138,8 +138,8 @@ func TestSharedIsRefused(t *testing.T) {
 	}
 }
 
-// TestMemory runs pickles that are made to use much memory. The pickle machine counts what it
-// holds: the count is right, and it is at most a multiple of the bytes read.
+// TestMemory runs pickles that are made to use much memory. The memory that the pickle machine
+// counts must be what it really holds, and at most a multiple of the bytes read.
 func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	const n = 1 << 20
 	repeat := func(head, item, tail string) []byte {
@@ -179,7 +179,7 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 		snap, err := m.snapshot()
 		held := live() - before
 		t.Logf("%-16s %.1f bytes for each of %d; %v", name, float64(held)/float64(m.pos), m.pos, err)
-		// The last 64 instructions may have made their slices larger by a quarter.
+		// Since the last check, 64 instructions ago at most, slices may have grown by a quarter.
 		if says := m.memory(); held > says+says/8+1<<20 ||
 			says > (memoryFree+MemoryPerByte*int64(m.pos))*5/4 {
 			t.Errorf("%s: holds %d bytes, counts %d, after reading %d", name, held, says,
@@ -191,7 +191,7 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	}
 }
 
-// anything returns a pickle of random instructions that the machine accepts.
+// anything returns a pickle of n random instructions that the machine accepts.
 func anything(seed uint64, n int) []byte {
 	random := rand.New(rand.NewPCG(seed, 0))
 	b := []byte("\x80\x04")
@@ -224,11 +224,11 @@ func anything(seed uint64, n int) []byte {
 			if memo > 0 {
 				push(none, "h\x00")
 			}
-		case 9, 10: // an item of a list
+		case 9, 10: // adds an item to a list
 			if top(1) != mark && top(2) == list {
 				b, stack = append(b, 'a'), stack[:len(stack)-1]
 			}
-		case 11: // of a dict
+		case 11: // adds an item to a dict
 			if top(1) != mark && top(2) != mark && top(3) == dict {
 				b, stack = append(b, 's'), stack[:len(stack)-2]
 			}
@@ -308,8 +308,8 @@ func segmentsOf(n int) []any {
 	return out
 }
 
-// FuzzRead: reading arbitrary bytes ends with a snapshot or with an error that names a byte of the
-// file. Every method works on the snapshot.
+// FuzzRead: reading arbitrary bytes gives a snapshot, or an error that names a byte of the file.
+// All methods of such a snapshot work.
 func FuzzRead(f *testing.F) {
 	f.Add(pickled(f, segmentsOf(3)))
 	f.Add(pickled(f, workload()))

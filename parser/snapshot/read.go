@@ -38,7 +38,7 @@ func Read(r io.Reader, name string) (*Snapshot, error) {
 	return (&machine{path: name, input: in}).snapshot()
 }
 
-// snapshot runs the pickle and decodes its object.
+// snapshot runs the pickle and decodes the value that the pickle makes.
 func (m *machine) snapshot() (*Snapshot, error) {
 	top, err := m.run()
 	if err != nil {

@@ -25,7 +25,7 @@ func TestRecordings(t *testing.T) {
 		file                          string
 		totals                        Totals
 		events                        int
-		free, largest, peak, reserved int64 // bytes
+		free, largest, peak, reserved int64 // in bytes
 	}{
 		{
 			"jaspersolt-eor_nn-snapshot.pickle",
@@ -115,7 +115,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// holds checks a property of every analysis: the sites add up to the totals.
+// holds fails the test unless the sites of an analysis add up to its totals.
 func holds(t *testing.T, a *Analysis) {
 	t.Helper()
 	sum := func(usages []Usage) (bytes int64) {
@@ -138,7 +138,8 @@ func holds(t *testing.T, a *Analysis) {
 	}
 }
 
-// redone checks that undoing all events and doing them again leads back to the blocks in the file.
+// redone fails the test unless undoing all events and doing them again leads back to the blocks
+// in the file.
 func redone(t *testing.T, d *Device) {
 	t.Helper()
 	m := d.first()
@@ -150,7 +151,8 @@ func redone(t *testing.T, d *Device) {
 	}
 }
 
-// placed lists a memory's segments and active blocks: address, size and requested size of each.
+// placed returns the address, the size and the requested size of each segment and each block in
+// use.
 func placed(m *memory) (out [][3]int64) {
 	for s := range m.inOrder() {
 		out = append(out, [3]int64{int64(s.address), s.size, -1})
@@ -161,7 +163,7 @@ func placed(m *memory) (out [][3]int64) {
 	return out
 }
 
-// TestOpenRefuses: the error for a path that is not a file says so.
+// TestOpenRefuses: if a path is not that of a file, the error says so.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Open(dir); err == nil ||

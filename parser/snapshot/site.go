@@ -7,9 +7,9 @@ import (
 )
 
 // A Site is the line of the user's program that allocated memory. This is the innermost line of
-// Python that is in neither PyTorch nor an installed library. If a library made the request,
-// Library is the library's innermost line. If the stack has no line of the user's program, the site
-// is the library's line.
+// Python that belongs neither to PyTorch nor to an installed library. If a library made the
+// request, Library is the library's innermost line. If the stack has no line of the user's
+// program, the site is the library's line.
 type Site struct {
 	Function string `json:"function"`
 	File     string `json:"file,omitempty"`
@@ -17,7 +17,7 @@ type Site struct {
 	Library  Frame  `json:"library,omitzero"` // ".../site-packages/whisper/model.py:88 forward"
 }
 
-// Sites of blocks that have no stack.
+// The Function of a site for blocks that have no stack.
 const (
 	NoStack = "(no stack recorded)"
 	Before  = "(allocated before the recording)"
@@ -28,7 +28,7 @@ func (s Site) String() string {
 	return Frame{Function: s.Function, File: s.File, Line: s.Line}.String()
 }
 
-// String returns "transcribe.py:40 main", as for a [Site].
+// String returns "transcribe.py:40 main", in the form of [Site.String].
 func (f Frame) String() string {
 	if f.File == "" {
 		return f.Function
@@ -39,7 +39,7 @@ func (f Frame) String() string {
 // MarshalText returns the frame as one string for JSON.
 func (f Frame) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// Site returns the site of a stack.
+// Site returns the site of a stack: the line of the program that allocated memory there.
 func (s *Stack) Site() Site {
 	if s == nil {
 		return Site{Function: NoStack}
@@ -70,8 +70,8 @@ func (s *Stack) Site() Site {
 }
 
 // Outward returns the frames of the stack that a profile shows, innermost first. These are the
-// Python frames, without the innermost ones that are PyTorch's own. If all Python frames are
-// PyTorch's, Outward returns all of them. If the parameter all is set, it returns the whole stack.
+// Python frames, without PyTorch's own frames at the inner end. If all Python frames are
+// PyTorch's, Outward returns all of them. If all is set, Outward returns the whole stack.
 func (s *Stack) Outward(all bool) []*Frame {
 	if all {
 		return s.Frames
@@ -91,8 +91,8 @@ func (s *Stack) Outward(all bool) []*Frame {
 	return python[from:]
 }
 
-// Python reports whether a frame is of Python and not of C++. Its file is like "train.py",
-// "<stdin>" or "<ipython-input-3-5d1a>".
+// Python reports whether a frame is Python code, not C++. The file of a Python frame is
+// "train.py", "<stdin>" or "<ipython-input-3-5d1a>", for example.
 func (f *Frame) Python() bool {
 	return strings.HasSuffix(f.File, ".py") || strings.HasPrefix(f.File, "<")
 }

@@ -5,41 +5,43 @@ import (
 )
 
 // A Snapshot is the content of a file: the state of all devices' allocators at one time, and the
-// events before this time.
+// events that led to this state.
 type Snapshot struct {
 	Devices []Device // the devices that hold memory or have events, in the order of their index
-	// Annotations are the beginnings and ends of named parts of the program, by device and time.
-	// torch.profiler.record_function and optimizers record them.
+	// Annotations are the beginnings and ends of named parts of the program, ordered by device
+	// and time. The program records them with torch.profiler.record_function; optimizers record
+	// them by themselves.
 	Annotations []Annotation
 }
 
-// A Device is one device's allocator.
+// A Device is the state and the history of one device's allocator.
 type Device struct {
 	Index    int
 	Segments []Segment // in the order of their addresses
-	Settings *Settings // of its allocator; nil in old files
-	// Events are the last events, the oldest first. These are all events since the recording began,
-	// but at most max_entries. Without a recording there is no event or one.
+	Settings *Settings // settings of the allocator; nil in old files
+	// Events are the last events that PyTorch recorded, the oldest first. They are all events
+	// since the recording began, unless there were more than max_entries. Without a recording,
+	// Events has at most one element.
 	Events []Event
-	sites  sites // of all devices of a snapshot
+	sites  sites // a cache that all devices of a snapshot share
 }
 
 // A Segment is memory that the allocator holds from the driver.
 type Segment struct {
 	Address   uint64
 	Size      int64 // bytes
-	Allocated int64 // bytes of blocks that are handed out
-	Active    int64 // bytes of blocks that are handed out, or wait for another stream
+	Allocated int64 // bytes of blocks that the program holds
+	Active    int64 // bytes of blocks that the program holds or that another stream still uses
 	Requested int64 // bytes that the program requested for the active blocks
 	Stream    uint64
-	Small     bool // of the pool for blocks of at most 1 MiB
-	// Expandable is set if the segment can grow and shrink at its end. The Segment is then one part
-	// that is mapped without a gap.
+	Small     bool // in the pool for blocks of at most 1 MiB
+	// Expandable is set if the segment can grow and shrink at its end. The Segment is then one
+	// part of it that is mapped without a gap.
 	Expandable bool
 	// Pool is the id of a private pool (of a CUDA graph, of torch.cuda.MemPool), or 0, 0 for the
-	// common pool
+	// common pool.
 	Pool   [2]int64
-	Stack  *Stack  // where it was allocated; nil if this was not recorded
+	Stack  *Stack  // the call stack of the allocation; nil if this was not recorded
 	Blocks []Block // without gaps, from the segment's address on
 }
 
@@ -47,9 +49,9 @@ type Segment struct {
 type Block struct {
 	Address   uint64
 	Size      int64 // bytes
-	Requested int64 // bytes that the program requested; for a free block the last request, or 0
+	Requested int64 // bytes of the last request for the block; 0 if unknown
 	State     record.BlockState
-	Stack     *Stack // where it was allocated; nil if this was not recorded
+	Stack     *Stack // the call stack of the allocation; nil if this was not recorded
 }
 
 // An Action is the kind of an event.
@@ -57,7 +59,7 @@ type Action uint8
 
 // The actions of a trace, in the order of PyTorch's TraceEntry.
 const (
-	Alloc         Action = iota // a block is handed out; Size is the requested size
+	Alloc         Action = iota // the program got a block; Size is the requested size
 	FreeRequested               // the program freed the block
 	FreeCompleted               // no stream uses the block any more: the allocator may reuse it
 	SegmentAlloc                // cudaMalloc
@@ -82,16 +84,16 @@ type Event struct {
 	Size       int64  // bytes
 	DeviceFree int64  // bytes; only for OOM
 	Stream     uint64
-	Micros     int64  // microseconds since 1970; 0 if it was not recorded
-	Stack      *Stack // nil if it was not recorded
+	Micros     int64  // microseconds since 1970; 0 if the time was not recorded
+	Stack      *Stack // nil if the stack was not recorded
 }
 
 // A Stack is a call stack, innermost frame first. Blocks and events with the same stack point to
 // the same Stack.
 type Stack struct{ Frames []*Frame }
 
-// A Frame is one line of a call stack. For C++, PyTorch often records no file ("??") and no line
-// (0).
+// A Frame is one line of a call stack. For C++, PyTorch often records no file ("??") and the line
+// 0.
 type Frame struct {
 	Function, File string
 	Line           int
@@ -100,8 +102,9 @@ type Frame struct {
 // Settings are the settings of an allocator.
 type Settings struct {
 	Conf string // the text of PYTORCH_CUDA_ALLOC_CONF
-	// RoundupPower2Divisions holds the divisions for sizes below 2 MiB, below 4, 8 ... 32768 MiB, and
-	// for larger sizes. 0 means that sizes are rounded up to 512 bytes.
+	// RoundupPower2Divisions holds the setting roundup_power2_divisions for 16 ranges of sizes:
+	// below 2 MiB, below 4, 8 ... 32768 MiB, and larger. 0 means that sizes are rounded up to 512
+	// bytes.
 	RoundupPower2Divisions [16]int64
 }
 

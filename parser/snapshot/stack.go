@@ -1,6 +1,6 @@
 package snapshot
 
-// stack returns the stack in an object's "frames", or nil without any.
+// stack returns the stack in an object's "frames", or nil if the object has no frames.
 func (d *decoder) stack(o object) (*Stack, error) {
 	v, ok := o.get("frames")
 	if !ok || v.kind() == none {
@@ -36,7 +36,8 @@ func (d *decoder) stack(o object) (*Stack, error) {
 	return s, nil
 }
 
-// frameOf returns the frame in a dict. at is the offset of the list that it is in.
+// frameOf returns the frame that the dict v describes. The parameter at is the offset in the file
+// of the list that contains v.
 func (d *decoder) frameOf(v value, at uint32) (*Frame, error) {
 	if v.kind() != dict {
 		return nil, d.wrong(at, "a frame as a dict", v.kind().String())

@@ -12,16 +12,17 @@ import (
 	"vramsoak/parser/record"
 )
 
-// An Op is one operation in a trace for vramsoak replay. A trace has one operation in each line.
+// An Op is one operation in a trace for vramsoak replay. Each line of a trace is one operation.
 type Op struct {
-	// 'a' allocate, 'f' free, 'e' empty the cache, 'r' reset the peaks, 'c' configure, '#' a comment
+	// Kind is 'a' allocate, 'f' free, 'e' empty the cache, 'r' reset the peaks, 'c' configure, or
+	// '#' for a comment.
 	Kind   byte
 	ID     int
 	Size   int64 // bytes; only for an allocation
 	Stream int
 	Text   string // the text of a comment or a configuration
-	// Event is the index of the event that the operation comes from. It is -1 for the operations that
-	// build the memory held before the first event.
+	// Event is the index of the event that the operation comes from. It is -1 for an operation
+	// that builds the memory held before the first event.
 	Event int
 }
 
@@ -52,23 +53,23 @@ func (d *Device) WriteTrace(w io.Writer) error {
 }
 
 // Ops yields the device's events as operations of an allocator. The first operations build the
-// memory held before the first event.
+// memory that the program held before the first event. That memory is found by undoing all events
+// from the segments in the file.
 //
-// Undoing all events from the segments in the file gives that memory. The operations rebuild one
-// segment after another, in the order of addresses. They fill each segment completely: with the
-// blocks in use, and with fillers for the free parts. So the next block must go into a new segment.
-// After the last segment they free the fillers. Some segments are larger than their first block
-// needs, because they were made for an older block. The operations first allocate such a segment as
-// one block and free this block. All this comes before the settings, because these could round
-// fillers or leave large blocks whole. The mapped parts of an expandable segment are put side by
-// side.
+// The operations build one segment after another, in the order of addresses. They fill each
+// segment completely: with the blocks in use, and with fillers for the free parts. So the next
+// block must go into a new segment. After the last segment, they free the fillers. Some segments
+// are larger than their first block needs, because the allocator made them for an older block.
+// The operations first allocate such a segment as one block and free this block. The allocator's
+// settings come only after these operations, because settings could round up fillers or leave
+// large blocks unsplit. The mapped parts of an expandable segment are put side by side.
 //
 // An allocation becomes an "a" with the requested size. A block is freed when its free is
 // completed, because a stream may use it until then. Segments that went back to the driver become
-// an "e" if no other segment could have gone back afterwards. This is so after
-// torch.cuda.empty_cache() and after a failed cudaMalloc. In other cases the replayed allocator
-// returns segments by itself, if its device is as large. A failed allocation becomes an "a" that is
-// freed at once, in case it succeeds in the replay.
+// an "e" if no free segment was left afterwards, as after torch.cuda.empty_cache() or a failed
+// cudaMalloc. In other cases the replayed allocator returns segments by itself, if its device is
+// as large. A failed allocation becomes an "a" that is freed at once, in case it succeeds in the
+// replay.
 func (d *Device) Ops() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		t := tracer{
@@ -93,7 +94,7 @@ type tracer struct {
 	memory  *memory
 	ids     map[uint64]int // ids of the active blocks, by address
 	last    int            // the last id in use
-	streams map[uint64]int // the number in the trace for each stream, which is a pointer
+	streams map[uint64]int // the number of each stream in the trace, by the stream's pointer
 	event   int
 }
 
@@ -124,7 +125,7 @@ func (t *tracer) alloc(size int64, stream uint64) int {
 
 func (t *tracer) free(id int) { t.emit(Op{Kind: 'f', ID: id}) }
 
-// setUp emits the operations that build the memory held at the first event.
+// setUp emits the operations that build the memory held before the first event.
 func (t *tracer) setUp() {
 	t.comment("device %d: %d events", t.device.Index, len(t.device.Events))
 	if t.memory.spans.Len() > 0 {
@@ -151,7 +152,7 @@ func (t *tracer) setUp() {
 		t.emit(Op{Kind: 'c', Text: strings.ReplaceAll(settings.Conf, "\n", " ")})
 	}
 	if t.memory.spans.Len() > 0 {
-		t.emit(Op{Kind: 'r'}) // the program itself had no peak with the fillers
+		t.emit(Op{Kind: 'r'}) // the fillers do not count for the program's peak
 		t.comment("the events")
 	}
 }
@@ -163,7 +164,8 @@ func pythonBool(b bool) string {
 	return "False"
 }
 
-// rebuild allocates a segment: its blocks in use, and fillers. It returns the ids of the fillers.
+// rebuild emits the allocations of a segment: its blocks in use, and fillers. It returns the ids
+// of the fillers.
 func (t *tracer) rebuild(s *span) (fillers []int) {
 	blocks := slices.Collect(t.memory.heldBy(s))
 	if !s.small && !s.expandable && len(blocks) > 0 && blocks[0].size != s.size {
@@ -180,9 +182,10 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 			at += uint64(n)
 		}
 	}
-	shorten := map[int]*held{} // allocations that cover a block and the gap after it
+	shorten := map[int]*held{} // allocations that cover a block and the gap behind it
 	for i, h := range blocks {
-		// This happens only at the beginning, where a part of an expandable segment was unmapped.
+		// A gap before the block has this size only where a part of an expandable segment was
+		// unmapped.
 		if gap := h.address - at; !s.small && gap > 0 && gap <= smallSize {
 			h = &held{address: at, size: h.size + int64(gap)}
 		}
@@ -193,7 +196,7 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 		}
 		at = h.address + uint64(h.size)
 		if gap := end - at; !s.small && gap > 0 && gap <= smallSize {
-			// A filler of that size would be of the small pool.
+			// A filler of this size would go into the small pool.
 			shorten[t.alloc(h.size+int64(gap), s.stream)] = blocks[i]
 			at = end
 			continue
@@ -201,8 +204,8 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 		t.ids[blocks[i].address] = t.alloc(unrounded(s, h), s.stream)
 	}
 	fill(s.end())
-	// Free and reallocate one block at a time, from the end of the segment. It is then the only free
-	// block, and does not merge with a gap before it.
+	// Free and reallocate one block at a time, from the end of the segment. The freed block is
+	// then the only free block, and does not merge with a gap before it.
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(shorten))) {
 		h := shorten[id]
 		t.free(id)
@@ -211,8 +214,9 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 	return fillers
 }
 
-// unrounded returns a request that gives the block its size without any settings. This is the
-// requested size if rounding it gives the block's size, else the block's size.
+// unrounded returns the size of a request that gives the block its size if the allocator has no
+// settings. This is the requested size if the allocator would round it up to the block's size,
+// else the block's size.
 func unrounded(s *span, h *held) int64 {
 	if rounded := (h.requested + blockGrain - 1) / blockGrain * blockGrain; rounded == h.size &&
 		(s.small || h.requested > smallSize) {

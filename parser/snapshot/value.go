@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A kind is what a pickled value is.
+// A kind is the type of a pickled value.
 type kind uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	integer
 	float
 	text
-	list // tuples too: nothing in a snapshot depends on the difference
+	list // also tuples, because nothing in a snapshot depends on the difference
 	dict
 	mark // a mark on the stack, never part of the snapshot
 	wide // an integer of more than 60 bits
@@ -27,16 +27,16 @@ func (k kind) String() string {
 	}[k]
 }
 
-// A value has 8 bytes: its kind, and a number in the bits above. For an integer this is its value,
-// and for True it is 1. For a text or a wide integer it is the offset of the instruction that made
-// it. For a list or a dict it is the index of its container.
+// A value has 8 bytes: its kind in the low bits, and a number in the bits above. For an integer
+// this number is its value, and for True it is 1. For a text or a wide integer it is the offset
+// of the instruction that made it. For a list or a dict it is the index of its container.
 type value uint64
 
 const kindBits = 4
 
 func valueOf(k kind, n int64) value { return value(n)<<kindBits | value(k) }
 
-// kind returns the kind of a value. For a wide integer this is integer.
+// kind returns the kind of a value. A wide integer has the kind integer, too.
 func (v value) kind() kind {
 	if k := v.stored(); k != wide {
 		return k
@@ -48,7 +48,7 @@ func (v value) stored() kind  { return kind(v & (1<<kindBits - 1)) }
 func (v value) number() int64 { return int64(v) >> kindBits }
 
 // integer returns n as a value. If n is too wide, the value holds the offset of the current
-// instruction, whose bytes give n.
+// instruction, from which n can be read again.
 func (m *machine) integer(n int64) value {
 	if v := valueOf(integer, n); v.number() == n {
 		return v
@@ -56,7 +56,7 @@ func (m *machine) integer(n int64) value {
 	return valueOf(wide, int64(m.at))
 }
 
-// int returns an integer's value, 1 for True, and 0 for other values.
+// int returns the value of an integer, 1 for True, and 0 for any other value.
 func (m *machine) int(v value) int64 {
 	switch v.stored() {
 	case integer, boolean:
@@ -67,7 +67,7 @@ func (m *machine) int(v value) int64 {
 	return 0
 }
 
-// bytes returns the bytes of a text.
+// bytes returns the bytes of a text, from the instruction that made it.
 func (m *machine) bytes(v value) []byte {
 	rest := m.data[v.number():]
 	switch op, rest := rest[0], rest[1:]; op {
@@ -80,11 +80,11 @@ func (m *machine) bytes(v value) []byte {
 	}
 }
 
-// A container holds a list's items, or a dict's keys and values in turn.
+// A container holds a list's items, or a dict's alternating keys and values.
 type container struct {
 	items []value
-	at    uint32 // offset of the instruction that made it
-	made  uint32 // claimed, or the number of the frame or stack that the decoder made from it
+	at    uint32 // offset of the instruction that made the container
+	made  uint32 // claimed, or 1 plus the index of the frame or stack made from it
 }
 
 // claimed marks a container that is already a part of the snapshot.

@@ -16,7 +16,7 @@ const (
 	base = 0x7f0000000000
 )
 
-// line returns a stack with one line of a program.
+// line returns a stack of one frame: the line n of the program.
 func line(n int) []any {
 	return []any{
 		dictOf{"name", "malloc", "filename", "CUDACachingAllocator.cpp", "line", 0},
@@ -136,7 +136,7 @@ func readWorkload(t *testing.T) *Snapshot {
 	return snap
 }
 
-// TestWorkload compares an analysis with the numbers in the description of the workload.
+// TestWorkload compares an analysis with the numbers in the comment on the function workload.
 func TestWorkload(t *testing.T) {
 	snap := readWorkload(t)
 	if len(snap.Devices) != 2 || snap.Devices[0].Index != 0 || snap.Devices[1].Index != 1 {
@@ -223,8 +223,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestTrace: the trace allocates the first segment whole, frees it and fills it again. The events
-// follow.
+// TestTrace: the trace first allocates the first segment as one block, frees it and fills the
+// segment with blocks. Then the events follow.
 func TestTrace(t *testing.T) {
 	snap := readWorkload(t)
 	var got strings.Builder

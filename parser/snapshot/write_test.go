@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A dictOf holds keys and values in turn.
+// A dictOf is a dict, as a slice of alternating keys and values.
 type dictOf []any
 
 // pickled writes a value as PyTorch's own pickler does (torch/csrc/jit/serialization/pickler.cpp),
