@@ -2,7 +2,6 @@ package table
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"vramsoak/parser/lex"
@@ -16,7 +15,7 @@ import (
 func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 	before := l.Added()
 	head := m.first
-	if !slices.ContainsFunc(l.Text[slots[0]:head], lex.IsDigit) {
+	if !bytes.ContainsAny(l.Text[slots[0]:head], "0123456789") {
 		head = slots[0] // there is no time between
 	}
 	header := func() record.Header {

@@ -74,7 +74,7 @@ func (m *machine) add(n node) *node {
 		n.ahead = n.next.ahead.behindText(n.text)
 	case opRun:
 		after := behindSlots(n.next)
-		if n.sure = !n.lazy && !n.set.meets(after.ahead); after.op == opText {
+		if n.sure = !n.lazy && n.set != nil && !n.set.meets(after.ahead); after.op == opText {
 			n.text = after.text
 		}
 		n.ahead = n.next.ahead.behindRun(n.set, n.min, n.max)

@@ -185,7 +185,12 @@ func (w *walk) match(n *node, at int) (end int) {
 			}
 		case opRun:
 			begin := at
-			if at, fits = w.runFrom(n, at); n.slot > 0 && fits {
+			if n.sure {
+				at, fits = w.sureRun(n, at)
+			} else {
+				at, fits = w.runFrom(n, at)
+			}
+			if n.slot > 0 && fits {
 				w.set(n.slot, begin)
 				w.set(n.slot+1, at)
 			}

@@ -2,6 +2,20 @@ package table
 
 import "bytes"
 
+// sureRun returns the offset at which the run n ends, if it begins at the offset `at` and is sure. ok
+// is false if the run has too few bytes.
+func (w *walk) sureRun(n *node, at int) (end int, ok bool) {
+	text := w.text
+	if n.max >= 0 {
+		text = text[:min(len(text), at+n.max)]
+	}
+	for end = at; end < len(text) && n.set[text[end]]; {
+		end++
+	}
+	w.left -= (end - at) / stepBytes
+	return end, end >= at+n.min
+}
+
 // runFrom returns the first offset at which to end the run n, if it begins at the offset `at`. ok
 // is false if the run cannot begin there.
 func (w *walk) runFrom(n *node, at int) (end int, ok bool) {
