@@ -13,8 +13,8 @@ import (
 type Type struct {
 	// is reports whether a file that begins with head is of this type.
 	is func(head []byte) bool
-	// Read yields the records of a file, until yield returns false. The parameter name becomes the
-	// path in their positions.
+	// Read yields the records of a file, until yield returns false. The parameter name becomes
+	// the path in the records' positions.
 	Read func(r io.Reader, name string, dialects *scan.Dialects, yield func(record.Record, error) bool)
 }
 

@@ -33,9 +33,9 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestNotebook: only the outputs in a notebook give records, not its source or text. A record's
-// line is the line of its string in the notebook file. If the file is cut off, its last line is an
-// error.
+// TestNotebook: only the outputs in a notebook give records, not its source or its text. A
+// record's line number is that of its string in the notebook file. If the file is cut off, its
+// last line gives an error.
 func TestNotebook(t *testing.T) {
 	for _, c := range []dialecttest.Case{
 		{"outputs, not the source", `{"nbformat": 4, "cells": [
@@ -132,7 +132,7 @@ func read(t *testing.T, data []byte) string {
 	return b.String()
 }
 
-// jaxProfile is a profile of JAX with one sample.
+// jaxProfile returns a profile as JAX writes it, with one sample.
 func jaxProfile(t *testing.T, kind, device string, size int64) []byte {
 	t.Helper()
 	sample := &profile.Sample{

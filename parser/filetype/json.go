@@ -13,10 +13,11 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A jsonReader reads JSON as a stream. It keeps no values, so a string may have any length.
+// A jsonReader reads JSON as a stream. It keeps no values in memory, so a string may have any
+// length.
 type jsonReader struct {
 	r    *bufio.Reader
-	line int // of what is read next, from 1
+	line int // line number of the next byte, from 1
 }
 
 func newJSONReader(r io.Reader) *jsonReader {
@@ -30,8 +31,8 @@ func (e *jsonError) Error() string {
 	return fmt.Sprintf("expected %s, found %q", e.expected, e.found)
 }
 
-// mistake returns the error that the next bytes are not what was expected. If reading failed, it
-// returns the I/O error.
+// mistake returns the error that `expected` was expected and the next bytes were found. If
+// reading failed, it returns the I/O error instead.
 func (j *jsonReader) mistake(expected string) error {
 	found, err := j.r.Peek(80)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -60,12 +61,13 @@ func (j *jsonReader) next() byte {
 	}
 }
 
-// drop skips n bytes. They must be in the buffer and must not contain '\n'.
+// drop skips n bytes, which must be in the buffer and must not contain '\n'.
 func (j *jsonReader) drop(n int) {
-	_, _ = j.r.Discard(n) // they are buffered
+	_, _ = j.r.Discard(n) // cannot fail: the bytes are in the buffer
 }
 
-// take skips blanks and the byte `want`. If another byte follows, it returns an error.
+// take skips blanks and the byte `want`. If another byte follows the blanks, take returns an
+// error.
 func (j *jsonReader) take(want byte, expected string) error {
 	if j.next() != want {
 		return j.mistake(expected)
@@ -74,8 +76,8 @@ func (j *jsonReader) take(want byte, expected string) error {
 	return nil
 }
 
-// object reads an object. It calls member for each key. The function member must read or skip the
-// key's value. If the next value is not an object, object skips it.
+// object reads an object. For each key, it calls member, which must read or skip the key's value.
+// If the next value is not an object, object skips it.
 func (j *jsonReader) object(member func(key string) error) error {
 	if j.next() != '{' {
 		return j.skip()
@@ -92,7 +94,7 @@ func (j *jsonReader) object(member func(key string) error) error {
 		}
 		key = key[:0]
 		err := j.text(func(b []byte) error {
-			if len(key) < 64 { // ours are shorter
+			if len(key) < 64 { // the keys that are looked for are shorter
 				key = append(key, b...)
 			}
 			return nil
@@ -141,13 +143,13 @@ func (j *jsonReader) array(element func() error) error {
 	}
 }
 
-// text reads a string and calls out with one piece after another, in UTF-8. A surrogate without its
-// other half becomes U+FFFD.
+// text reads a string and calls out with one piece of it after another, in UTF-8. A surrogate
+// that is not in a pair becomes U+FFFD.
 func (j *jsonReader) text(out func([]byte) error) error {
 	if err := j.take('"', "a string"); err != nil {
 		return err
 	}
-	var high rune // the first half of a pair
+	var high rune // the first surrogate of a pair
 	var utf [2 * utf8.UTFMax]byte
 	for {
 		plain, err := j.plain()
@@ -197,8 +199,8 @@ func (j *jsonReader) text(out func([]byte) error) error {
 	}
 }
 
-// plain returns the bytes of a string that are in the buffer, up to a quote or an escape. They are
-// valid until the next read.
+// plain returns bytes of a string that are in the buffer, up to the next quote or escape. The
+// bytes are valid until the next read.
 func (j *jsonReader) plain() ([]byte, error) {
 	if _, err := j.r.Peek(1); err != nil {
 		return nil, j.mistake("the rest of a string")
@@ -216,7 +218,8 @@ func (j *jsonReader) plain() ([]byte, error) {
 	return b, nil
 }
 
-// escape reads an escape, or the quote that ends the string.
+// escape reads the escape at this place. If the quote that ends the string is there instead,
+// quote is set.
 func (j *jsonReader) escape() (r rune, quote bool, err error) {
 	b, _ := j.r.Peek(2)
 	if b[0] == '"' {
@@ -249,8 +252,8 @@ func (j *jsonReader) escape() (r rune, quote bool, err error) {
 // depthMax is how deep values may be nested, as in encoding/json.
 const depthMax = 10_000
 
-// skip skips a value. It checks only brackets and strings. The rest of a skipped value need not be
-// valid JSON.
+// skip skips a value of any kind. It checks only brackets and strings. Everything else in a
+// skipped value need not be valid JSON.
 func (j *jsonReader) skip() error {
 	var open []byte
 	for {

@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// isNotebook reports whether a file is a Jupyter notebook. That is a JSON object whose first key is
-// a key of notebooks, and that has another such key:
+// isNotebook reports whether a file is a Jupyter notebook. A notebook is a JSON object whose
+// first key is one of a notebook's keys, and that has a second one of these keys:
 //
 //	{"cells": [{"cell_type": "code", ...}], "metadata": {...}, "nbformat": 4, "nbformat_minor": 5}
 //	{"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [...]}]}
@@ -60,18 +60,19 @@ type notebook struct {
 	out     scan.Batch
 	win     source.Window
 	skip    int
-	// lines holds, for each line of win, its line number in the file. begun is set if win ends with a
-	// part of a line.
+	// lines holds, for each line of win, its line number in the notebook file. begun is set if
+	// win ends with an incomplete line.
 	lines []int
 	begun bool
-	cr    bool // the last byte was '\r'
-	// reason is the message of an error. It is read only if no traceback repeats it.
+	cr    bool // the last byte that was written was '\r'
+	// reason is the message of an error. Its records count only if no traceback repeats the
+	// message.
 	reason     []byte
 	reasonLine int
 	traced     bool
 }
 
-// errStopped ends the reading of a notebook when the caller wants no more records.
+// errStopped is the error with which reading ends when the caller wants no more records.
 var errStopped = errors.New("stopped")
 
 func readNotebook(
@@ -136,7 +137,7 @@ func (n *notebook) file() error {
 }
 
 func (n *notebook) member(key string) error {
-	if key == "worksheets" { // until version 3
+	if key == "worksheets" { // notebooks up to version 3 have worksheets
 		return n.json.array(func() error { return n.json.object(n.sheet) })
 	}
 	return n.sheet(key)
@@ -162,7 +163,7 @@ func (n *notebook) cell(key string) error {
 	})
 }
 
-// output reads one key of an output:
+// output reads the value of one key of an output. Outputs have these forms:
 //
 //	{"output_type": "stream", "name": "stdout", "text": [...]}
 //	{"output_type": "execute_result", "data": {"text/plain": [...], "text/html": [...]}, ...}
@@ -193,8 +194,8 @@ func (n *notebook) output(key string) error {
 	return n.json.skip()
 }
 
-// text reads a string or an array of strings. An array is one text in pieces, or the parts of a
-// traceback.
+// text reads a string or an array of strings. The strings of an array are the pieces of one text.
+// If traceback is set, they are the parts of a traceback.
 func (n *notebook) text(traceback bool) error {
 	part := func() error {
 		if n.json.next() != '"' {
@@ -218,7 +219,7 @@ func (n *notebook) text(traceback bool) error {
 	return n.endLine(n.json.line)
 }
 
-// endReason reads the message of an error, unless a traceback with this message came before.
+// endReason reads the records in an error's message, unless a traceback has repeated the message.
 func (n *notebook) endReason() error {
 	if n.traced || len(n.reason) == 0 {
 		return nil
@@ -265,7 +266,7 @@ func (n *notebook) write(b []byte, line int) error {
 	return nil
 }
 
-// endLine ends a line that has no newline because the output ends.
+// endLine ends a line that lacks a newline because its output ends.
 func (n *notebook) endLine(line int) error {
 	n.cr = false
 	if !n.begun {
@@ -275,7 +276,7 @@ func (n *notebook) endLine(line int) error {
 }
 
 // scan yields the records of the lines in win. Unless last is set, it keeps the lines near win's
-// end, because more lines may follow that belong to them.
+// end for the next call, because more lines that belong to them may follow.
 func (n *notebook) scan(last bool) error {
 	n.win.To = len(n.win.Buf)
 	if !last {

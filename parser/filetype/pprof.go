@@ -18,22 +18,22 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// jax.profiler.save_device_memory_profile writes a device memory profile. This is a gzipped pprof
-// profile of the arrays and executables that are alive. PyClient::HeapProfile
+// JAX's function jax.profiler.save_device_memory_profile writes a device memory profile. This is
+// a gzipped pprof profile of the arrays and executables that are alive. PyClient::HeapProfile
 // (xla/python/py_client.cc) gives each sample two values, allocations/count and space/bytes, and
 // these labels:
 //
 //	kind=buffer      device=cuda:0  (gpu:0, rocm:0, TPU_0(process=0,(0,0,0,0)), TFRT_CPU_0)
 //	kind=executable
 //
-// The buffers of a device together are the memory that its allocator has handed out. Executables
-// have no device label; the size of their code is a separate reading. Buffers of TFRT_CPU_0 are in
-// host memory and give no reading.
+// The sum of a device's buffers is the memory that the device's allocator has handed out.
+// Executables have no device label; the size of their code is a separate reading. Buffers of
+// TFRT_CPU_0 are in host memory and give no reading.
 const jaxDialect = "jax"
 
 const (
-	// profileMax and profileMessages limit the memory for a profile. Real profiles have some
-	// kilobytes, and a few messages for each line of the program.
+	// profileMax (bytes) and profileMessages limit the memory for a profile. Real profiles have
+	// some kilobytes, and a few messages for each line of the profiled program.
 	profileMax      = 32 << 20
 	profileMessages = 1 << 20
 )
@@ -129,7 +129,7 @@ func (p *deviceProfile) bad(expected, found string) []record.Record {
 
 // sum adds up the samples. It returns one checkpoint for each device, and one for the executables.
 func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []record.Record) {
-	buffers := map[int]int64{} // by device
+	buffers := map[int]int64{} // bytes of each device
 	var executables int64
 	hasExecutables := false
 	host := ""
@@ -209,9 +209,10 @@ func jaxDevice(device string) (n int, host, ok bool) {
 	return n, host, ok && len(rest) == 0
 }
 
-// countMessages counts the fields of a protocol buffer that have a length, in nested messages too,
-// down to `levels` levels. It is called first, because decoding takes about a hundred bytes for
-// each field. ok is false if the outermost level cannot be read.
+// countMessages counts the fields of a protocol buffer that have a length, also in nested
+// messages, down to `levels` levels. The reader calls it before it decodes a profile, because
+// decoding takes about a hundred bytes of memory for each field. ok is false if the outermost
+// level cannot be read.
 func countMessages(data []byte, levels int) (n int, ok bool) {
 	for len(data) > 0 {
 		tag, size := binary.Uvarint(data)

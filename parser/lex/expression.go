@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// Expression returns a function that returns a compiled regular expression. The function compiles
-// it on its first call. If all expressions were compiled at start, every command would start later.
+// Expression returns a function that returns the compiled regular expression. This function
+// compiles the expression when it is first called. If all expressions were compiled at the
+// program's start, every command would start later.
 func Expression(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

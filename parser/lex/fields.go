@@ -7,7 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Fields holds the key=value fields of one line, and the first error that reading them met.
+// Fields holds the key=value fields of one line, and the first error that occurred while they
+// were read.
 type Fields struct {
 	Values map[string]string
 	Head   record.Header
@@ -23,8 +24,8 @@ func (f *Fields) Sizes(r *record.Reading, quantities ...record.Quantity) {
 	}
 }
 
-// Count returns a field as a whole number, or 0 if the line lacks the field. If the value is not a
-// whole number, Count notes an error in Err. The methods below do the same.
+// Count returns a field as a whole number, or 0 if the line lacks the field. If the value is not
+// a whole number, Count sets Err. So do the methods below if a value has another form.
 func (f *Fields) Count(key string) int { return number(f, key, "a whole number", ParseCount) }
 
 // Seconds returns a field as a number of seconds, or 0 if the line lacks the field.
@@ -56,7 +57,8 @@ func number[T int | int64 | float64](f *Fields, key, expected string,
 	return n
 }
 
-// Expected notes an error in Err, unless Err is set already.
+// Expected sets Err to an error that says what was expected and what was found. It does nothing
+// if Err is set already.
 func (f *Fields) Expected(what, found string) {
 	if f.Err == nil {
 		bad := f.Bad(what, found)
@@ -64,8 +66,7 @@ func (f *Fields) Expected(what, found string) {
 	}
 }
 
-// Bad returns an error for the line: it should have what `expected` describes, and has the text
-// `found`.
+// Bad returns an error for the line. It says what the line should have, and what it has instead.
 func (f *Fields) Bad(expected, found string) record.SyntaxError {
 	return record.SyntaxError{
 		Header: f.Head, Expected: expected, Found: Shorten(strings.ToValidUTF8(found, "�"), 80),

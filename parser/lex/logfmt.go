@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Logfmt calls field for each key=value in text. A value with spaces must be quoted as Go quotes
-// strings. At the first field that cannot be read, Logfmt returns an error.
+// Logfmt calls field for each key=value in a text. A value with spaces must be quoted as Go
+// quotes strings. Logfmt stops at the first field that cannot be read, and returns an error.
 func Logfmt(text string, field func(key, value string)) error {
 	for {
 		text = strings.TrimLeft(text, " \t")

@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Decimal is a number as a log prints it. "7.23" has the Digits 723 and 2 Decimals. "3.18e+04"
-// has the Digits 318 and -2 Decimals, because it is 318 * 10^2.
+// A Decimal is a number as a log prints it: Digits / 10^Decimals. "7.23" has the Digits 723 and 2
+// Decimals. "3.18e+04" has the Digits 318 and -2 Decimals, because it is 318 * 10^2.
 type Decimal struct {
 	Digits   int64
 	Decimals int
@@ -52,7 +52,7 @@ func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
 	}
 	if n.Digits >= 0 && n.Digits < 1<<24 && n.Decimals <= 9 && unit <= record.GiB { // nearly always
 		half := unit / 2
-		switch n.Decimals { // constants divide faster
+		switch n.Decimals { // dividing by a constant is faster
 		case 0:
 			s.Bytes, s.Resolution = n.Digits*unit, half
 		case 1:
@@ -78,9 +78,9 @@ func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
 	return s, true
 }
 
-// whole returns the same amount as n units, but as a number that has no negative Decimals. To do so
-// it multiplies the unit: 3.18e+04 MiB is 318 units of 100 MiB. ok is false if the larger unit is 4
-// EiB or more.
+// whole returns n units as a number of larger units, so that the number has no negative Decimals.
+// For example, 3.18e+04 MiB is 318 units of 100 MiB. It returns the number and the larger unit in
+// bytes. ok is false if the larger unit is 4 EiB or more.
 func (n Decimal) whole(unit int64) (Decimal, int64, bool) {
 	for ; n.Decimals < 0; n.Decimals++ {
 		if unit >= 1<<62/10 {
@@ -101,16 +101,16 @@ var Pow10 = func() (p [19]float64) {
 	return p
 }()
 
-// Decimal units, in bytes, for the few programs that divide by powers of 1000.
+// Decimal units, in bytes, for the few programs that count in powers of 1000.
 const (
 	kB = int64(1e3)
 	mB = int64(1e6)
 	GB = int64(1e9)
 )
 
-// CutUnit cuts blanks and a unit off the beginning of the text: "GB", "GiB", "MB", "bytes", in any
-// case. It returns the unit in bytes, or 0 if the text does not begin with a unit. GB is read as
-// GiB, because the programs that print it divide by powers of 1024.
+// CutUnit cuts blanks and a unit off the beginning of the text: "GB", "GiB", "MB", "bytes", in
+// upper or lower case. It returns the unit in bytes, or 0 if the text does not begin with a unit.
+// GB counts as GiB, because the programs that print it divide by powers of 1024.
 func CutUnit(text []byte) (unit int64, rest []byte) {
 	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
 		text = text[1:]
@@ -223,8 +223,9 @@ func (n Decimal) Rounded(decimals int) Decimal {
 }
 
 // CutFloored reads a size that a program rounded down to a whole number of units. The true size
-// behind "5624 MiB" is between 5624 and 5625 MiB. CutFloored returns the middle, so that Low and
-// High return the two ends. A number of bytes is exact.
+// behind "5624 MiB" is between 5624 and 5625 MiB. CutFloored returns the middle of this range,
+// with a resolution that makes Low and High its two ends. If the unit is a byte, the size is
+// exact.
 func CutFloored(text []byte) (s record.Size, ok bool) {
 	n, rest, ok := CutNumber(bytes.TrimSpace(text))
 	unit, _ := CutUnit(rest)

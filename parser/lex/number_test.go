@@ -9,8 +9,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestTimes: [Decimal.Times] returns the nearest whole byte and the resolution rounded down, for
-// numbers that it computes with integers and for those that it computes with floats.
+// TestTimes: [Decimal.Times] returns the nearest whole byte, and the resolution rounded down.
+// This holds for the numbers that it computes with integers and for those that it computes with
+// floats.
 func TestTimes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 100_000 {
@@ -20,7 +21,8 @@ func TestTimes(t *testing.T) {
 		p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n.Decimals)), nil)
 		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(n.Digits), big.NewInt(unit)), p)
 		diff := new(big.Rat).Sub(exact, new(big.Rat).SetInt64(got.Bytes))
-		// Rounding to a whole byte costs half a byte at most, and rounding to a float64 one part in 2^52.
+		// Rounding to a whole byte changes the size by at most half a byte, and rounding to a
+		// float64 by one part in 2^52.
 		limit := new(big.Rat).SetFloat64(0.5 + float64(got.Bytes)/(1<<52))
 		if !ok && exact.Cmp(new(big.Rat).SetInt64(1<<61)) > 0 {
 			continue

@@ -8,14 +8,15 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A ListedSize is one size of a list such as "Allocated: 2.34 GB, Reserved: 2.86 GB".
+// A ListedSize is one size in a list such as "Allocated: 2.34 GB, Reserved: 2.86 GB", with its
+// key.
 type ListedSize struct {
 	Key  string
 	Size record.Size
 }
 
-// CutSizes reads a list of sizes that are separated by commas. Each size follows one of the keys
-// and a colon. bad is set if the list ends inside an item, because the line was cut off.
+// CutSizes cuts a list of sizes, separated by commas, off the text. One of the keys and a colon
+// precede each size. bad is set if the list ends inside an item, because the line was cut off.
 func CutSizes(text []byte, keys ...string) (list []ListedSize, rest []byte, bad *Mistake) {
 	for {
 		key, after := cutKey(text, keys)
@@ -48,8 +49,8 @@ func cutKey(text []byte, keys []string) (key string, rest []byte) {
 	return "", text
 }
 
-// isTornKey reports whether the word is the beginning of one of the keys. The empty word counts
-// too.
+// isTornKey reports whether the word is the beginning of one of the keys, as at the end of a line
+// that was cut off. The empty word counts too.
 func isTornKey(word string, keys []string) bool {
 	for _, key := range keys {
 		if strings.HasPrefix(key, word) {
@@ -68,8 +69,8 @@ func SetSize(c *record.Checkpoint, q record.Quantity, s record.Size, key string)
 	return nil
 }
 
-// IsTornSize reports whether the line was cut off inside a size. The text is then a number alone,
-// or a number and the first letter of a unit.
+// IsTornSize reports whether a line was cut off inside a size. What is left of the size, the
+// text, is then a number without a unit, or a number and the first letter of a unit.
 func IsTornSize(text []byte) bool {
 	_, rest, ok := CutNumber(text)
 	return ok && (len(rest) == 0 || len(rest) == 1 && bytes.IndexByte([]byte(" KMGT"), rest[0]) >= 0)
@@ -81,9 +82,9 @@ type Mistake struct {
 	Found    []byte
 }
 
-// ParseSize reads the whole text as a size: "7.23GB", "24 GiB", "512MiB", "4M", or a number of
-// bytes. Of a size that a person typed, in a flag or a policy, use only Bytes: the resolution means
-// nothing there.
+// ParseSize returns the size that the whole text gives: "7.23GB", "24 GiB", "512MiB", "4M", or a
+// number of bytes. If a person typed the size, in a flag or a policy, use only its Bytes: the
+// resolution describes rounding in a log.
 func ParseSize(s string) (record.Size, error) {
 	n, rest, ok := CutNumber([]byte(strings.TrimSpace(s)))
 	word := strings.TrimSpace(string(rest))

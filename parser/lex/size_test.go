@@ -8,7 +8,8 @@ import (
 )
 
 func TestParseSize(t *testing.T) {
-	// Bytes and resolutions by hand: 7.23 * 2^30 = 7763153387.52, half of 0.01 GiB = 5368709.12.
+	// The sizes were computed by hand: 7.23 * 2^30 = 7763153387.52, and half of 0.01 GiB =
+	// 5368709.12.
 	for text, want := range map[string]record.Size{
 		"7.23GB":   {Bytes: 7763153388, Resolution: 5368709},
 		"7.23gb":   {Bytes: 7763153388, Resolution: 5368709},

@@ -24,8 +24,8 @@ func CutPrefix(text []byte, prefix string) (rest []byte, ok bool) {
 	return text[len(prefix):], true
 }
 
-// IsWordByte reports whether a byte can be part of an ASCII word or key. If such a byte precedes a
-// label, the label is only the end of a longer word.
+// IsWordByte reports whether a byte can be part of an ASCII word or key. If such a byte precedes
+// a label in a line, the label found there is only the end of a longer word.
 func IsWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }

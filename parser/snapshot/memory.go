@@ -21,7 +21,7 @@ type memory struct {
 	// spans do not overlap. Each block lies inside one span.
 	spans                                  btree.Map[uint64, *span] // by their addresses
 	blocks                                 btree.Map[uint64, *held] // by their addresses
-	idle                                   int                      // number of spans that hold no block
+	idle                                   int                      // spans that hold no block
 	reserved, allocated, active, requested int64                    // bytes
 	gaps                                   gaps
 	// unexplained is the number of events that do not fit this memory, such as a free outside of

@@ -12,10 +12,10 @@ type date struct {
 	gap              Gap
 }
 
-// A Gap says which part of the date a time lacks.
+// A Gap says which part of its date a time lacks.
 type Gap uint8
 
-// The gaps, from no gap to the largest.
+// The gaps, from the smallest to the largest.
 const (
 	NoGap Gap = iota
 	NoYear
@@ -103,10 +103,10 @@ func isoDate(b []byte) (d date, ok bool) {
 		d.day <= 31
 }
 
-// dateEndingInTwoDigits reads the date at the end of b, if its last number has at most two digits:
-// "2026-11-20", "11-20", "Nov 3", "26/11/20", "11/20/26", "20-Nov-26". The number's offset is
-// start, and its value is last. from is the offset of the whole date. If b ends with no such date,
-// d.month is 0.
+// dateEndingInTwoDigits reads the date at the end of b, if the date's last number has at most two
+// digits: "2026-11-20", "11-20", "Nov 3", "26/11/20", "11/20/26", "20-Nov-26". The parameter
+// start is the offset of this last number, and last is its value. The result from is the offset
+// of the whole date. If b ends with no such date, d.month is 0.
 func dateEndingInTwoDigits(b []byte, start, last int) (d date, from int) {
 	if start == 0 {
 		return date{}, 0
@@ -148,10 +148,11 @@ func dateEndingInTwoDigits(b []byte, start, last int) (d date, from int) {
 	return date{}, 0
 }
 
-// dateEndingInYear reads a date that ends with its year. b is the text before the year, such as
-// "11/20/", and from is the offset in b at which the date begins. If b is no such text, d.month is
-// 0. "11/20/2026" is read as month and day, as in Python's examples, unless the first number cannot
-// be a month. "20.11.2026" is read as day and month.
+// dateEndingInYear reads a date that ends with a year. The parameter b is the text before the
+// year, such as "11/20/". The result from is the offset in b at which the date begins. If b does
+// not end like a date, d.month is 0. "11/20/2026" is read as month and day, as in Python's
+// examples, unless the first number is too large for a month. "20.11.2026" is read as day and
+// month.
 func dateEndingInYear(b []byte, year int) (d date, from int) {
 	end := len(b) - 1
 	if end < 3 || b[end] != '/' && b[end] != '-' && b[end] != '.' {
@@ -177,9 +178,9 @@ func dateEndingInYear(b []byte, year int) (d date, from int) {
 	return d, first
 }
 
-// dateWithMonthName reads a date that has the name of the month and ends with its year. b is the
-// text before the year: "20/Nov/", "20-Nov-", "20 Nov ", "Nov 20, ". The results are as those of
-// dateEndingInYear.
+// dateWithMonthName reads a date that has the name of a month and ends with a year. The parameter
+// b is the text before the year: "20/Nov/", "20-Nov-", "20 Nov ", "Nov 20, ". The results are as
+// in [dateEndingInYear].
 func dateWithMonthName(b []byte, year int) (d date, from int) {
 	if len(b) == 0 || b[len(b)-1] != '/' && b[len(b)-1] != '-' && b[len(b)-1] != ' ' {
 		return date{}, 0
@@ -237,9 +238,9 @@ func monthBefore(b []byte) (month, start int) {
 }
 
 // cutYear sets the year of a date from rest, the text behind the time of day. In "Fri Nov 20
-// 02:00:03 2026" rest is " 2026"; before the year there may be a zone, as in " CET 2026". cutYear
-// returns the text from which the zone is read next: the text behind the year, or only " CET" in
-// the second case. If rest does not begin with a year, it returns rest.
+// 02:00:03 2026" rest is " 2026". A time zone may precede the year, as in " CET 2026". cutYear
+// returns the text from which the zone is read next: " CET" in the second example, and the text
+// behind the year in the first. If rest does not begin with a year, it returns rest.
 func (d *date) cutYear(rest []byte) (behind []byte) {
 	text := lex.TrimBlanks(rest)
 	word := 0

@@ -16,7 +16,8 @@ type Stamp struct {
 	yearless bool // without a year; Time is in the year 0
 }
 
-// detail returns how much the stamp says: 0 for no time, 4 for a time with date, year and zone.
+// detail returns how complete the stamp is: from 0 for no time to 4 for a time with date, year
+// and zone.
 func (s Stamp) detail() int {
 	switch {
 	case s.IsZero():
@@ -31,27 +32,27 @@ func (s Stamp) detail() int {
 	return 4
 }
 
-// Into sets the time of a header, and the header's flags for the missing parts.
+// Into sets the time of a header, and the header's flags for the parts that the time lacks.
 func (s Stamp) Into(h *record.Header) {
 	h.Time, h.Local, h.Dateless, h.Yearless = s.Time, s.local, s.dateless, s.yearless
 }
 
-// A Line remembers the times found in one line, for all records of the line. A line of 64 KiB may
-// hold thousands of records.
+// A Line caches the times found in one line for all records of this line. Without it, each record
+// would need a new search, and a line of 64 KiB may hold thousands of records.
 type Line struct {
 	head     Stamp // the time in text[:headEnd], which is at most SearchLimit bytes
 	headEnd  int
 	dated    Stamp // the first time with a date after SearchLimit; it ends at datedEnd
 	datedEnd int
-	searched int   // bytes that were searched for dated
+	searched int   // number of bytes that were searched for dated
 	keyed    Stamp // the time after a key, anywhere in the line
 	// keyedKnown is set if the line was searched for keyed already.
 	keyedKnown bool
 }
 
-// RecordTime returns the time of a record that begins at the offset `at` of the line. It looks for
-// a time before the record, and for a time after a key anywhere in the line, because some wrappers
-// put the time last.
+// RecordTime returns the time of a record that begins at the offset `at` of the line. It looks
+// for a time before the record. It also looks for a time after a key such as "time" anywhere in
+// the line, because some wrappers put the time last.
 func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
 	begin := min(at, SearchLimit)
 	if begin < l.headEnd || begin > l.headEnd && l.head.detail() < 3 {
@@ -74,8 +75,9 @@ func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
 	return l.head
 }
 
-// A Last holds the time of an earlier line and the text before that line's record. In most lines
-// that follow, only the seconds of this text differ. So only the seconds need to be read.
+// A Last holds the time of an earlier line, and the text before that line's record. In most of
+// the following lines, only the seconds of this text differ. So only the seconds need to be read
+// there.
 type Last struct {
 	Stamp
 	head []byte // the text before the record, with the time; empty if the time cannot be reused
@@ -88,7 +90,7 @@ func (l *Last) note(head []byte, s Stamp) {
 	l.head = l.head[:0]
 	if s.detail() < 3 || len(head) > maxHead || bytes.IndexByte(head, '{') >= 0 ||
 		bytes.IndexByte(head, '=') >= 0 {
-		return // a key may give another time
+		return // the text may have a key that gives another time
 	}
 	// The seconds follow the second colon of the time, which follows the first colon between digits.
 	colon := 1
@@ -113,8 +115,8 @@ func (l *Last) note(head []byte, s Stamp) {
 	l.Stamp, l.head = s, append(l.head, head...)
 }
 
-// Reuse reports whether the text before a record is the remembered text with other seconds. If so,
-// Reuse sets the header's time.
+// Reuse reports whether the text before a record equals the remembered text, except for the
+// seconds. If so, Reuse sets the header's time.
 func (l *Last) Reuse(head []byte, h *record.Header) bool {
 	if len(l.head) != len(head) || len(head) == 0 ||
 		string(head[:l.second]) != string(l.head[:l.second]) ||
@@ -130,7 +132,7 @@ func (l *Last) Reuse(head []byte, h *record.Header) bool {
 	return true
 }
 
-// secondsOf reads "03", or "03.123" with one to nine digits. Any byte may be in place of the point.
+// secondsOf reads "03", or "03.123" with one to nine decimals. Any byte may replace the point.
 func secondsOf(b []byte) (second, nanos int, ok bool) {
 	second, ok = lex.ParseDigits(b[:2]), lex.IsDigit(b[0]) && lex.IsDigit(b[1])
 	if len(b) > 3 {
@@ -224,18 +226,19 @@ func Find(b []byte) (s Stamp) {
 	return s
 }
 
-// maxHead is the longest text before the time at a line's head, in bytes.
+// maxHead is the longest text before the time at the beginning of a line, in bytes.
 const maxHead = 128
 
-// atHead reports whether a time is at the head of the line. It is asked for times without a date,
-// and for times whose month and day are digits. Only texts that programs and launchers write may
-// precede the time:
+// atHead reports whether a time is at the head of a line: before the message, where loggers put
+// it. The caller asks this about times without a date, and about times whose month and day are
+// digits. The time may follow only texts that programs and launchers put there:
 //
 //	(EngineCore_DP0 pid=964370) INFO 03-09 09:32:24 [gpu_model_runner.py:5360]
 //	[default0]:[02:00:03] [INFO]
 //	2342727,15:47:02.841977,free,0x10012400000,1048576,0
 //
-// In these lines, other text before or behind shows that the digits are no time of day:
+// In the following lines, the text before or behind the digits shows that they are no time of
+// day:
 //
 //	Epoch: [0]  [120/128]  eta: 10:12:43  lr: 0.0001
 //	 50%|█████     | 10/20 [10:02:03<10:00:00, 3600.00s/it]
@@ -254,7 +257,7 @@ func atHead(before, behind []byte) bool {
 	}
 	if n := len(before); n > 1 && before[n-1] == ',' && lex.IsDigit(before[n-2]) && len(behind) > 0 &&
 		behind[0] == ',' {
-		return lex.CountDigits(before) == n-1 // the first column is a number, of a thread
+		return lex.CountDigits(before) == n-1 // the first column is the number of a thread
 	}
 	if key, ok := keyBefore(before); ok {
 		return isTimeKey(key) || isMessageKey(key)
@@ -280,7 +283,7 @@ func atHead(before, behind []byte) bool {
 			}
 			before = before[:open]
 		case c == '|' || c == '-' && !adjacent:
-			// worker-1  | 02:00:03 INFO
+			// The text before the time may be that of docker compose: worker-1  | 02:00:03 INFO
 			before = bytes.TrimRight(before[:n-1], " \t")
 			if word := trailingWord(before); word == len(before) || isLevel(before[len(before)-word:]) {
 				before = before[:len(before)-word]

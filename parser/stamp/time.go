@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// clockAt reads the time whose first colon is at the offset `colon`, with its date and zone. The
-// time with all its parts is b[start:end].
+// clockAt reads the time whose first colon is at the offset `colon`, with its date and its zone.
+// All parts of the time together are b[start:end].
 func clockAt(b []byte, colon int) (s Stamp, start, end int) {
 	if colon < 1 || colon+2 >= len(b) || !lex.IsDigit(b[colon-1]) || !lex.IsDigit(b[colon+1]) ||
 		!lex.IsDigit(b[colon+2]) {
@@ -62,8 +62,8 @@ type clock struct {
 	hasSeconds                  bool
 }
 
-// cutSeconds cuts ":03", a fraction, and AM or PM off the text after "02:00". RMM writes a colon
-// before the fraction:
+// cutSeconds cuts the seconds (":03"), a fraction, and AM or PM off the text behind "02:00". RMM
+// writes a colon before the fraction:
 //
 //	[1051543][23:16:01:785372][error ]
 func (c *clock) cutSeconds(rest []byte) (behind []byte, ok bool) {
@@ -97,7 +97,7 @@ func (c *clock) cutSeconds(rest []byte) (behind []byte, ok bool) {
 	return rest, c.hour <= 23 && c.minute <= 59 && c.second <= 60
 }
 
-// on returns the time of day on a date.
+// on returns the stamp of the time of day c on the date d.
 func (c clock) on(d date) Stamp {
 	s := Stamp{local: true, dateless: d.gap == NoDate, yearless: d.gap == NoYear}
 	s.Time = time.Date(d.year, time.Month(d.month), d.day, c.hour, c.minute, c.second, c.nanos,
@@ -139,7 +139,7 @@ func (s *Stamp) cutZone(rest []byte) (behind []byte, ok bool) {
 			minutes, behind = lex.ParseDigits(behind[3:5]), behind[5:]
 		case n == 4:
 			minutes, behind = lex.ParseDigits(behind[2:4]), behind[4:]
-		case blank: // " -12 MiB"
+		case blank: // a number behind a blank, as in " -12 MiB", is no zone
 			return rest, false
 		default:
 			behind = behind[2:]

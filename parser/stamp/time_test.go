@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// render writes a stamp as the table below does, without the parts that the stamp lacks.
+// render returns a stamp as the table below writes it, without the parts that the stamp lacks.
 func (s Stamp) render() string {
 	layout := "2006-01-02T15:04:05.999999999"
 	switch {
@@ -26,8 +26,8 @@ func (s Stamp) render() string {
 	return s.Format(layout)
 }
 
-// TestFindTime lists times as programs write them in logs. "|" stands for a record. After it, only
-// times with a key are found.
+// TestFindTime lists times as programs write them in logs. The sign "|" in a line marks the place
+// of the record. Behind the record, only times after a key are found.
 func TestFindTime(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		// ISO 8601 and similar forms.
@@ -128,7 +128,7 @@ func TestFindTime(t *testing.T) {
 		{"1700000000123456789 |", "2023-11-14T22:13:20.123456789Z"},
 		{`{"ts": 1700000000.123, "msg": "|`, "2023-11-14T22:13:20.123Z"},
 		{"level=info ts=1700000000.5 msg=|", "2023-11-14T22:13:20.5Z"},
-		// A time after the record that is better than the one before it.
+		// These lines have a time behind the record that is more complete than the one before it.
 		{
 			`{"log":"| A","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}`,
 			"2026-11-20T02:00:03.123456789Z",
@@ -153,7 +153,7 @@ func TestFindTime(t *testing.T) {
 		{"elapsed=10:12:43 |", ""},
 		{" 50%|█████     | 10/20 [10:02:03<10:00:00, 3600.00s/it] |", ""},
 		{"Epoch 0/9 ━━━ 10/20 10:02:03 • 0:00:00 |", ""},
-		{"01-02:03:04 |", ""}, // a day, and hours: Slurm
+		{"01-02:03:04 |", ""}, // Slurm prints days, then hours
 		{"[00:01:02.000 --> 00:01:05.000]   so |", ""},
 		{"00:01:02 / 01:00:00 |", ""},
 		{"12:34 |", ""},
@@ -219,7 +219,7 @@ func TestFindTimeRoundTrip(t *testing.T) {
 	}
 }
 
-// otherDigits changes each digit of a line from an offset on.
+// otherDigits changes each digit of a line that is at or behind the offset `from`.
 func otherDigits(line string, from int) string {
 	b := []byte(line)
 	for i := max(0, from); i < len(b); i++ {
@@ -230,7 +230,7 @@ func otherDigits(line string, from int) string {
 	return string(b)
 }
 
-// stampOf returns the time of a record. It reuses the time of the last record where it can.
+// stampOf returns the time of a record. If possible, it reuses the time of the last record.
 func stampOf(text []byte, at int, last *Last) Stamp {
 	var h record.Header
 	if last.Reuse(text[:min(at, SearchLimit)], &h) {
@@ -239,8 +239,8 @@ func stampOf(text []byte, at int, last *Last) Stamp {
 	return new(Line).RecordTime(text, at, last)
 }
 
-// TestLastStamp: a time that is derived from the line before equals the time that the line itself
-// gives.
+// TestLastStamp: the time that is derived from the previous line equals the time that the line
+// itself gives.
 func TestLastStamp(t *testing.T) {
 	for _, layout := range []string{
 		time.RFC3339Nano, "[2006-01-02 15:04:05.000] [INFO] ", "2006/01/02 15:04:05,000000 - INFO - ",
@@ -279,7 +279,7 @@ func FuzzFindTime(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, at int) {
 		at = max(0, min(at, len(text)))
 		var last Last
-		for from := range 8 { // after lines whose digits differ from some offset on
+		for from := range 8 { // after lines whose digits differ from the offset `from` on
 			stampOf([]byte(otherDigits(string(text), at-3*from)), at, &last)
 			if got, want := stampOf(text, at, &last), stampOf(text, at, new(Last)); got != want {
 				t.Fatalf("%q: got %v, want %v", text, got, want)

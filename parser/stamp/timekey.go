@@ -58,8 +58,8 @@ func Parse(text []byte) Stamp {
 	return Stamp{}
 }
 
-// keyBefore returns the key at the end of the text. Between the key and the end there may be
-// quotes, blanks and one colon or equals sign, as in `"time": "` and `ts=`.
+// keyBefore returns the key at the end of the text, as in `"time": "` and `ts=`. Between the key
+// and the end of the text there may be quotes, blanks and one colon or equals sign.
 func keyBefore(b []byte) (key []byte, ok bool) {
 	b = cutQuote(b)
 	b = bytes.TrimRight(b, " ")
@@ -86,7 +86,7 @@ func keyBefore(b []byte) (key []byte, ok bool) {
 	return b[len(b)-n:], n > 0
 }
 
-// cutQuote cuts a quote, plain or escaped, off the end of the text.
+// cutQuote cuts one quote off the end of the text. The quote may have a backslash before it.
 func cutQuote(b []byte) []byte {
 	if n := len(b); n > 0 && (b[n-1] == '"' || b[n-1] == '\'') {
 		return bytes.TrimRight(b[:n-1], `\`)

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A Mistake is one thing in a file that is wrong, or that its author probably did not mean.
+// A Mistake is one error in a file, or one thing that the file's author probably did not mean.
 type Mistake struct {
 	Path         string
-	Line, Column int // from 1; in characters
+	Line, Column int // both from 1; Column counts characters
 	Severity     Severity
 	Rule         string // name of a lint rule; "" if the file is wrong by itself
 	Expected     string
 	Found        string
-	Advice       string // what to do; "" where Expected says it
+	Advice       string // what to do; "" if Expected says it
 }
 
 // A Severity says what happens to a file with a mistake.
@@ -21,8 +21,8 @@ type Severity int
 
 // The severities.
 const (
-	Error   Severity = iota // the file is refused
-	Warning                 // it is read
+	Error   Severity = iota // the file is not read
+	Warning                 // the file is read all the same
 )
 
 // Error returns "p.yaml:3:8: expected ..., found ...; what to do".

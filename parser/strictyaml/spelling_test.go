@@ -20,7 +20,7 @@ func TestDistance(t *testing.T) {
 		{"flor", "floor", 1},
 		{"max_shrae", "max_share", 1},
 		{"kitten", "sitting", 3},
-		{"ca", "abc", 3}, // a distance that may change swapped letters again would be 2
+		{"ca", "abc", 3}, // a distance that may change a swapped letter again would give 2
 	} {
 		if there, back := strictyaml.Distance(c.a, c.b), strictyaml.Distance(c.b,
 			c.a); there != c.want || back != c.want {

@@ -19,9 +19,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Limits of a file. The largest file in the fixtures has about 5 KiB and 150 nodes. The YAML
-// parser's time grows with the square of the number of tokens: 256 KiB of tokens take half a
-// minute.
+// Limits of a file. The largest file in the fixtures has about 5 KiB and 150 nodes. The limits
+// keep the time short: the YAML parser's time grows with the square of the number of tokens, and
+// 256 KiB of tokens take half a minute.
 const (
 	maxSource   = 64 << 10 // bytes
 	maxVisits   = 10_000   // nodes; a node counts again for each alias that leads to it
@@ -29,8 +29,8 @@ const (
 	maxDepth    = 64 // of brackets and of aliases within aliases
 )
 
-// ReadFile returns the text of a file for [Reader.Document]. For a file that is too large it
-// returns a [*Mistake] and reads nothing.
+// ReadFile returns the text of a file for [Reader.Document]. If the file is too large, ReadFile
+// returns a [*Mistake] and no text.
 func ReadFile(path string) ([]byte, error) { return refused(bounded.ReadFile(path, maxSource)) }
 
 // ReadAll is [ReadFile] for a stream such as standard input. The parameter name is the stream's
@@ -58,15 +58,15 @@ func tooLarge(path, found string) *Mistake {
 	}
 }
 
-// A Place is a position in a file. Line and Column count from 1. Direct is set if the text is
-// written without escapes or line breaks. Then the n-th character of the text is n columns further
-// right, so a mistake inside the text can be located.
+// A Place is a position in a file. Line and Column count from 1. Direct is set if the text at
+// this position has no escapes and no line breaks. Then the n-th character of the text is n
+// columns further right, so a mistake inside the text can be located.
 type Place struct {
 	Line, Column int
 	Direct       bool
 }
 
-// A Reader reads a file and collects its mistakes.
+// A Reader reads one file and collects the mistakes in it.
 type Reader struct {
 	Mistakes []*Mistake // in the order in which they were found
 	path     string
@@ -74,7 +74,7 @@ type Reader struct {
 	visits   int
 }
 
-// New returns a reader of a file with this path.
+// New returns a reader. The parameter path is the file's path in mistakes.
 func New(path string) *Reader { return &Reader{path: path, anchors: map[string]ast.Node{}} }
 
 // Err returns all mistakes as one error, in the order of the file, or nil if there are none.
@@ -92,9 +92,9 @@ func (r *Reader) Err() error {
 // Fields maps each key of a mapping to the function that reads its value.
 type Fields map[string]func(ast.Node)
 
-// Document returns the only document of a file. If there is nothing to read, it adds a mistake that
-// says what was expected and what to do, and returns nil. If `expected` is "", the file may be
-// empty.
+// Document returns the only document of a file. If there is nothing to read, Document adds a
+// mistake with the texts in expected and advice, and returns nil. If expected is "", the file may
+// be empty.
 func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	at := func(line, column int, expected, found, advice string) ast.Node {
 		r.Add(Place{Line: line, Column: column}, expected, found, advice)
@@ -142,8 +142,9 @@ func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	return bodies[0].Body
 }
 
-// tooDeep returns the first position at which too many brackets are open. It runs before the YAML
-// parser, which calls itself for each bracket and could exhaust the stack.
+// tooDeep returns the first position at which more than maxDepth brackets are open. It runs
+// before the YAML parser, because the parser calls itself for each bracket and could exhaust the
+// stack.
 func tooDeep(src []byte) (line, column int, ok bool) {
 	line, column = 1, 0
 	depth, dashes := 0, 0
@@ -185,7 +186,7 @@ func firstInvalid(src []byte) (line, column int) {
 	return line, column
 }
 
-// Add adds a mistake. It adds a mistake only once, even if an alias leads to it several times.
+// Add adds a mistake. A mistake that an alias leads to several times is added only once.
 func (r *Reader) Add(p Place, expected, found, advice string) {
 	m := Mistake{
 		Path: r.path, Line: p.Line, Column: p.Column, Expected: expected, Found: found,
@@ -203,7 +204,7 @@ func (r *Reader) Add(p Place, expected, found, advice string) {
 	r.Mistakes = append(r.Mistakes, &m)
 }
 
-// Fail adds a mistake about a node. What was found is the node as it is written.
+// Fail adds a mistake about a node. The mistake says that the text of the node was found.
 func (r *Reader) Fail(n ast.Node, expected, advice string) {
 	if len(r.Mistakes) > maxMistakes {
 		return

@@ -41,8 +41,8 @@ func Shown(n ast.Node) string {
 	return strconv.Quote(found)
 }
 
-// Where returns the position at which a node begins. A block of keys begins at its first key, not
-// at the colon that the YAML parser gives.
+// Where returns the position at which a node begins. For a mapping, this is the position of its
+// first key. The YAML parser would give the position of the key's colon.
 func Where(n ast.Node) Place {
 	t := n.GetToken()
 	switch n := n.(type) {
@@ -76,8 +76,8 @@ func Inside(n ast.Node) Place {
 	return p
 }
 
-// Resolve follows anchors and aliases and returns the node behind them. If the node cannot be read,
-// Resolve adds a mistake and returns nil.
+// Resolve follows anchors and aliases, and returns the node to which they lead. If this node
+// cannot be read, Resolve adds a mistake and returns nil.
 func (r *Reader) Resolve(n ast.Node) ast.Node {
 	for range maxDepth {
 		if r.visits++; r.visits > maxVisits {
@@ -117,8 +117,8 @@ func (r *Reader) Resolve(n ast.Node) ast.Node {
 	return nil
 }
 
-// octal reports whether YAML reads a number differently from its decimal digits: 010 is 8. If so,
-// it adds a mistake.
+// octal reports whether YAML 1.1 reads a number as octal, as it reads 010 as 8. If so, octal adds
+// a mistake.
 func (r *Reader) octal(n *ast.IntegerNode, value string) bool {
 	digits := strings.ReplaceAll(n.GetToken().Value, "_", "")
 	if decimal, err := strconv.ParseInt(digits, 10, 64); err != nil || strconv.FormatInt(decimal,
@@ -133,7 +133,7 @@ func (r *Reader) octal(n *ast.IntegerNode, value string) bool {
 	return true
 }
 
-// anchored collects the anchors of a document.
+// An anchored visitor collects the anchors of a document.
 type anchored struct{ to map[string]ast.Node }
 
 func (a anchored) Visit(n ast.Node) ast.Visitor {
@@ -146,7 +146,7 @@ func (a anchored) Visit(n ast.Node) ast.Visitor {
 // An Entry is a key of a mapping and its value.
 type Entry struct {
 	Key   string
-	At    ast.Node // the key
+	At    ast.Node // At is the node of the key
 	Value ast.Node
 }
 
@@ -212,7 +212,7 @@ func (r *Reader) Mapping(n ast.Node, known Fields) map[string]ast.Node {
 	for _, e := range all {
 		read, ok := known[e.Key]
 		if strings.HasPrefix(e.Key, "x-") {
-			continue // such keys are only for anchors
+			continue // keys that begin with x- exist only for their anchors
 		}
 		if !ok {
 			keys := slices.SortedFunc(maps.Keys(known), cmp.Compare)

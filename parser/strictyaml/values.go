@@ -14,8 +14,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Value returns a function that reads a scalar into *to with parse. If parse rejects the scalar,
-// the function adds a mistake.
+// Value returns a function that sets *to to the value that parse returns for a scalar. If parse
+// rejects the scalar, the function adds a mistake that names what was expected.
 func Value[T any](r *Reader, to *T, expected string, parse func(s string) (T, bool)) func(
 	ast.Node) {
 	return func(n ast.Node) {
@@ -33,7 +33,7 @@ func Value[T any](r *Reader, to *T, expected string, parse func(s string) (T, bo
 	}
 }
 
-// Text returns a function that reads a text of one line, which must not be empty.
+// Text returns a function that reads a text of one line into *to. The text must not be empty.
 func (r *Reader) Text(to *string, what string) func(ast.Node) {
 	return Value(r, to, what, func(s string) (string, bool) {
 		s = strings.TrimSpace(s)
@@ -41,7 +41,7 @@ func (r *Reader) Text(to *string, what string) func(ast.Node) {
 	})
 }
 
-// Texts returns a function that reads a list of texts.
+// Texts returns a function that reads a list of texts into *to.
 func (r *Reader) Texts(to *[]string, what string) func(ast.Node) {
 	return func(n ast.Node) {
 		for _, item := range r.List(n) {
@@ -53,7 +53,7 @@ func (r *Reader) Texts(to *[]string, what string) func(ast.Node) {
 	}
 }
 
-// OneOf returns a function that reads one of the given words.
+// OneOf returns a function that reads one of the given words into *to.
 func OneOf[T ~string](r *Reader, to *T, words ...T) func(ast.Node) {
 	return func(n ast.Node) {
 		node := r.Resolve(n)
@@ -73,7 +73,7 @@ func OneOf[T ~string](r *Reader, to *T, words ...T) func(ast.Node) {
 	}
 }
 
-// Flag returns a function that reads true or false.
+// Flag returns a function that reads true or false into *to.
 func (r *Reader) Flag(to *bool) func(ast.Node) {
 	return func(n ast.Node) {
 		node := r.Resolve(n)
@@ -89,7 +89,7 @@ func (r *Reader) Flag(to *bool) func(ast.Node) {
 	}
 }
 
-// Integer returns a function that reads a whole number of at least `least`.
+// Integer returns a function that reads a whole number of at least `least` into *to.
 func (r *Reader) Integer(to *int, least int) func(ast.Node) {
 	return Value(r, to, fmt.Sprintf("a whole number of %d or more", least),
 		func(s string) (int, bool) {
@@ -98,7 +98,7 @@ func (r *Reader) Integer(to *int, least int) func(ast.Node) {
 		})
 }
 
-// Number returns a function that reads a number from least to most.
+// Number returns a function that reads a number from least to most into *to.
 func (r *Reader) Number(to *float64, least, most float64, what string) func(ast.Node) {
 	return Value(r, to, what, func(s string) (float64, bool) {
 		f, err := strconv.ParseFloat(s, 64)
@@ -106,7 +106,7 @@ func (r *Reader) Number(to *float64, least, most float64, what string) func(ast.
 	})
 }
 
-// Bytes returns a function that reads a number of bytes, with or without a unit.
+// Bytes returns a function that reads a number of bytes into *to. The number may have a unit.
 func (r *Reader) Bytes(to *int64, what string) func(ast.Node) {
 	return Value(r, to, what+" such as 512MiB", func(s string) (int64, bool) {
 		size, err := lex.ParseSize(s)
@@ -114,7 +114,7 @@ func (r *Reader) Bytes(to *int64, what string) func(ast.Node) {
 	})
 }
 
-// Size is [Reader.Bytes] for a number that needs a unit, see [Reader.Unitless].
+// Size is [Reader.Bytes] for a number that must have a unit, see [Reader.Unitless].
 func (r *Reader) Size(to *int64, what string) func(ast.Node) {
 	return func(n ast.Node) {
 		bytes := int64(-1)
@@ -128,14 +128,15 @@ func (r *Reader) Size(to *int64, what string) func(ast.Node) {
 	}
 }
 
-// MaxBytes is more memory than any GPU has.
+// MaxBytes is the largest number of bytes that is read. No GPU has so much memory.
 const MaxBytes = float64(1 << 50)
 
 // LeastBare is the smallest number of bytes that may be written without a unit. A smaller number
 // probably counts MiB.
 const LeastBare = record.MiB
 
-// Unitless reports whether a number of bytes lacks its unit. If so, it adds a mistake.
+// Unitless reports whether a number of bytes lacks a unit that it needs. If so, Unitless adds a
+// mistake.
 func (r *Reader) Unitless(n ast.Node, s string, bytes int64) bool {
 	if _, err := strconv.ParseFloat(s, 64); err != nil || bytes == 0 || bytes >= LeastBare {
 		return false
@@ -145,12 +146,13 @@ func (r *Reader) Unitless(n ast.Node, s string, bytes int64) bool {
 	return true
 }
 
-// Seconds returns a function that reads a time of 0 or more: 0.5, 250us, 2m.
+// Seconds returns a function that reads a duration of 0 or more into *to, in seconds: 0.5, 250us,
+// 2m.
 func (r *Reader) Seconds(to *float64, what string) func(ast.Node) {
 	return Value(r, to, what+" such as 0.5 (seconds), 250us or 2m", ParseSeconds)
 }
 
-// ParseSeconds reads a time of 0 or more, in seconds: "0.5", "250us", "2m".
+// ParseSeconds returns a duration of 0 or more, in seconds: "0.5", "250us", "2m".
 func ParseSeconds(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
@@ -163,7 +165,7 @@ func ParseSeconds(s string) (float64, bool) {
 	return f, f >= 0 && f <= 1e9 && !math.IsNaN(f)
 }
 
-// Share returns a function that reads a ratio above 0 and up to 1: 0.95 or 95%.
+// Share returns a function that reads a ratio above 0 and up to 1 into *to: 0.95 or 95%.
 func Share[T ~float64](r *Reader, to *T) func(ast.Node) {
 	return Value(r, to, "a share such as 95% or 0.95, above 0 and up to 1",
 		func(s string) (T, bool) {
