@@ -39,15 +39,17 @@ type Report struct {
 	Growth []Growth `json:"growth"`
 	// Regression describes comparisons of runs. It is nil if the check does not gate.
 	Regression *Regression `json:"regression,omitempty"`
-	// Policy holds lines for a policy file. It is empty if the present limits reach the goals, or if
-	// no limit does.
+	// Policy holds lines for a policy file with limits that reach the goals. It is empty if the
+	// present limits reach the goals, or if no limit does.
 	Policy []string `json:"policy"`
 }
 
-// LeastRuns is the smallest number of clean runs. Fewer runs cannot show how runs differ.
+// LeastRuns is the smallest number of clean runs with which a calibration is possible. One run
+// cannot show how runs differ.
 const LeastRuns = 2
 
-// Of calibrates a policy on a suite's runs, which must be in the order of their start.
+// Of returns the calibration of a policy on a suite's runs. The runs must be in the order of their
+// start.
 func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -100,15 +102,17 @@ func leftOut(names []string) string {
 		"them too with --all", len(names), names[0])
 }
 
-// random returns the random numbers of one try. They depend only on the seed, on the purpose what
-// and on the number of the try. The order in which tries run does not matter.
+// random returns the random numbers of one try. They depend only on the seed, on what the numbers
+// are for (the parameter what), and on the number of the try. So the order in which tries run does
+// not matter.
 func random(seed uint64, what string, try int) *rand.Rand {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, what) // writing to a hash never fails
 	return rand.New(rand.NewPCG(seed^hash.Sum64(), uint64(try)))
 }
 
-// each calls a function for every number from 0 to n-1, on all processors.
+// each calls do for every number from 0 to n-1, on all processors, and returns when all calls have
+// returned.
 func each(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

@@ -17,7 +17,8 @@ import (
 
 const mib = 1 << 20
 
-// levels returns clean runs of 50 files with an idle level, and no other metric.
+// levels returns clean runs of 50 files, or of as many as spec says, whose only metric is the idle
+// level.
 func levels(runs int, spec fixtures.LevelSpec) []*compare.Baseline {
 	var all []*compare.Baseline
 	for seed := range runs {
@@ -59,7 +60,7 @@ func calibrated(t *testing.T, runs []*compare.Baseline, policy check.Policy,
 	return r
 }
 
-// options returns the goals of a test. 299 tries without an alarm prove a rate below 1 %.
+// options returns the goals of a test. With 299 tries and no alarm, the rate is below 1 %.
 func options(tries int) calibrate.Options {
 	return calibrate.Options{FalseAlarms: 0.01, Power: 0.9, Tries: tries, Seed: 1}
 }
@@ -78,7 +79,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestTrouble: each reason why a calibration is impossible gives an error.
+// TestTrouble: if a calibration is impossible, an error says why.
 func TestTrouble(t *testing.T) {
 	runs := levels(3, fixtures.LevelSpec{Kind: "white", Files: 20, Sigma: 5})
 	failed := *runs[0]

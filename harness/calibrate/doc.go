@@ -11,6 +11,6 @@
 // given.
 //
 // Comparisons are judged by [compare.Compare]. It compares each clean run with each other clean
-// run. It also compares shuffles: two runs that exchanged measurements, or two halves of one run.
-// The two sides of a shuffle differ only by chance.
+// run. It also compares shuffles. A shuffle is two runs that exchanged some of their measurements,
+// or the two halves of one run, so that the two sides differ only by chance.
 package calibrate

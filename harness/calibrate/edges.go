@@ -14,29 +14,31 @@ type metricKey struct {
 	better       bool // higher is better
 }
 
-// edges are the limits at which the verdict on a metric of two runs changes. For bytes and ratios,
-// a limit is a difference; for times, it is a fraction of the base.
+// edges holds the limits at which the verdict on one metric of two runs changes. For bytes and
+// ratios, a limit is a difference; for times, it is a fraction of the base's median.
 type edges struct {
 	metricKey
 	verdict check.Verdict // at the policy's limits
-	loose   bool          // if undecided, the metric does not make the run undecided
+	loose   bool          // an undecided verdict on the metric does not make the run undecided
 	base    float64
-	// fires is the limit below which the metric fails. It is negative if the metric fails at no limit
-	// of 0 or more, and -Inf if no worsening of the metric would fail either.
+	// The metric fails at every limit below fires. fires is negative if the metric fails at no limit
+	// of 0 or more. It is -Inf if the metric would not even fail if it were far worse.
 	fires  float64
-	passes float64 // the smallest limit at which it passes; Inf if there are too few files
+	passes float64 // the smallest limit at which the metric passes; Inf if there are too few files
 }
 
 func (e edges) failed() bool    { return e.verdict == check.Fail }
 func (e edges) undecided() bool { return e.verdict == check.Undecided }
 
-// mustPass reports whether the run is undecided if this metric is.
+// mustPass reports whether an undecided verdict on this metric makes the run undecided, although
+// the metric has enough files to pass.
 func (e edges) mustPass() bool { return !e.loose && !math.IsInf(e.passes, 1) }
 
 // timed reports whether the metric is a time or a speed. Its limits are fractions of the base.
 func (k metricKey) timed() bool { return k.unit == check.Seconds || k.unit == check.TimesRealTime }
 
-// limit returns the metric's limit under a policy with these settings.
+// limit returns the metric's limit under a policy with these settings. For bytes, the larger of the
+// two settings counts.
 func (e edges) limit(minEffect, minBytes, minSlowdown float64) float64 {
 	switch {
 	case e.timed():
@@ -47,7 +49,7 @@ func (e edges) limit(minEffect, minBytes, minSlowdown float64) float64 {
 	return minEffect * math.Abs(e.base)
 }
 
-// amount converts a limit to the metric's unit.
+// amount returns a limit in the metric's unit.
 func (e edges) amount(limit float64) float64 {
 	if e.timed() {
 		return limit * math.Abs(e.base)
@@ -55,7 +57,8 @@ func (e edges) amount(limit float64) float64 {
 	return limit
 }
 
-// caughtAt returns the smallest worsening that fails at a limit. Times are compared by logarithms.
+// caughtAt returns by how much more the metric would have to get worse to fail at a limit.
+// Differences between times are differences of logarithms.
 func (e edges) caughtAt(limit float64) float64 {
 	switch {
 	case math.IsInf(e.fires, -1):
@@ -66,8 +69,8 @@ func (e edges) caughtAt(limit float64) float64 {
 	return limit - e.fires
 }
 
-// logOf converts the fraction by which a time is worse to a difference of logarithms. fractionOf is
-// the inverse.
+// logOf returns the difference of logarithms that belongs to the fraction by which a time is worse.
+// fractionOf does the reverse.
 func (k metricKey) logOf(fraction float64) float64 {
 	if k.better {
 		return -math.Log1p(-fraction)
@@ -82,8 +85,8 @@ func (k metricKey) fractionOf(log float64) float64 {
 	return math.Expm1(log)
 }
 
-// edgesOf compares two runs under the policy. It returns the edges of the metrics for whose verdict
-// the function asked returns true.
+// edgesOf compares two runs under the policy whole. It returns the edges of those metrics for whose
+// verdict the function asked returns true.
 func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 	asked func(check.Verdict) bool,
 ) []edges {
@@ -127,7 +130,7 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 				e.passes /= math.Abs(e.base)
 			}
 			p := probe{metricKey: key, base: only(base, key), now: only(now, key)}
-			// Holm's method tests at this level if only one metric got worse.
+			// If only one metric got worse, Holm's method tests it at this level.
 			p.policy.FalseAlarms = policy.FalseAlarms / check.Share(tests)
 			e.fires = p.fires(math.Max(math.Abs(change.Interval.Low),
 				math.Abs(change.Interval.High)) / scaleOf(e))
@@ -137,7 +140,8 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 	return all
 }
 
-// scaleOf returns the divisor that converts an amount of the metric to a shift of a probe.
+// scaleOf returns the number by which a difference in the metric's unit must be divided to become a
+// shift as [probe.failsAt] takes it.
 func scaleOf(e edges) float64 {
 	if e.timed() {
 		return math.Abs(e.base)
@@ -145,7 +149,7 @@ func scaleOf(e edges) float64 {
 	return 1
 }
 
-// only returns a run with one metric of another run.
+// only returns a copy of a run that has only the metric with this key.
 func only(b *compare.Baseline, key metricKey) *compare.Baseline {
 	one := &compare.Baseline{Measurements: check.Measurements{Files: b.Files}}
 	for _, m := range b.Metrics {
@@ -157,17 +161,18 @@ func only(b *compare.Baseline, key metricKey) *compare.Baseline {
 	return one
 }
 
-// A probe shifts one metric of the new run until the metric fails. The probe's policy has limits of
-// 0, because one search then answers for all limits: a metric fails at a limit L if, improved by L,
-// it still fails at the limit 0.
+// A probe finds out by trial at which limits one metric fails. It makes the metric of the new run
+// worse or better, and compares the run with the base under a policy whose limits are 0. One search
+// then answers for all limits, because a metric fails at a limit L exactly if it still fails at the
+// limit 0 after it got better by L.
 type probe struct {
 	metricKey
 	base, now *compare.Baseline
 	policy    check.RegressionPolicy
 }
 
-// fires returns the limit below which the metric fails. The parameter width is a first estimate of
-// the difference between the runs.
+// fires returns the limit below which the metric fails; see edges. The parameter width is a first
+// estimate of the difference between the runs, as a shift as [probe.failsAt] takes it.
 func (p *probe) fires(width float64) float64 {
 	largest, least := float64(1<<50), 1.0 // bytes
 	switch {
@@ -200,7 +205,9 @@ func (p *probe) fires(width float64) float64 {
 	return -high
 }
 
-// failsAt reports whether the metric fails after its values got worse by the shift.
+// failsAt reports whether the metric fails at the limit 0 after each value of the new run got worse
+// by the shift. The shift is an amount in the metric's unit or, for times, a difference of
+// logarithms. A negative shift makes the values better.
 func (p *probe) failsAt(shift float64) bool {
 	sign := 1.0
 	if p.better {

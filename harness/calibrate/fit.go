@@ -9,9 +9,10 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// fit fits the series by least squares, with the columns of the shape in s.result. It returns the
-// number of coefficients, the fitted values, and the sum of the squared residuals. It includes
-// growth only if growth is certain, unlike shape.Result.Fitted. It ignores outliers.
+// fit fits the series by least squares, with the columns of the shape that s.result names. It
+// returns the number of coefficients, the fitted values, and the sum of the squared residuals.
+// Unlike shape.Result.Fitted, the fit includes growth only if growth is certain. It ignores
+// outliers.
 func (s *source) fit() (columns int, fitted []float64, left float64) {
 	r := &s.result
 	n := len(s.Values)
@@ -35,7 +36,7 @@ func (s *source) fit() (columns int, fitted []float64, left float64) {
 			return 0
 		})
 	}
-	// A result does not describe its shape completely, so the missing parameters are searched.
+	// A result does not hold all parameters of its shape, so the missing parameters are searched.
 	choices := [][][]float64{nil}
 	switch r.Shape {
 	case shape.Flat:
@@ -81,8 +82,8 @@ func (s *source) fit() (columns int, fitted []float64, left float64) {
 	return columns, fitted, left
 }
 
-// leastSquares fits columns to the values that are not outliers. ok is false if the columns depend
-// on each other.
+// leastSquares fits columns to the values that are not outliers. It returns the fitted values and
+// the sum of the squared residuals. ok is false if the columns depend on each other.
 func (s *source) leastSquares(columns [][]float64) (fitted []float64, squares float64, ok bool) {
 	weight := make([]float64, len(s.Values))
 	for i := range weight {

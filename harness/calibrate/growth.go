@@ -12,46 +12,46 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Growth describes the verdicts of one check of growth on clean runs. Amounts are bytes a file.
+// Growth describes the verdicts of one check of growth on clean runs. Amounts are in bytes a file.
 type Growth struct {
 	Check   string  `json:"check"`
 	Subject string  `json:"subject"`
 	Limit   float64 `json:"limit"` // the policy's limit
 	// Skipped is the reason why the check could not be calibrated. The results below are then zero.
 	Skipped string `json:"skipped,omitempty"`
-	// Series is the number of series: one for each run and device. Files is the median number of files
-	// in their longest processes.
+	// Series is the number of real series: one for each run and device. Files is the number of files
+	// in their longest processes, as the median over the series.
 	Series int `json:"series"`
 	Files  int `json:"files"`
 	// Noise is the median standard deviation of the noise, in bytes.
 	Noise float64 `json:"noise"`
-	// Failed and Unsure are the numbers of real series that failed, and that were undecided.
+	// Failed and Unsure are the numbers of real series that failed and that were undecided.
 	Failed int `json:"failed"`
 	Unsure int `json:"unsure"`
-	// Fired and Undecided are the rates of tries that failed and that were undecided.
+	// Fired and Undecided are the rates at which tries failed and at which they were undecided.
 	Fired     Rate `json:"fired"`
 	Undecided Rate `json:"undecided"`
-	// Catches is the smallest leak that fails with the requested power, or nil.
+	// Catches is the smallest leak that fails with the requested power. It is nil if no leak does.
 	Catches *float64 `json:"catches,omitempty"`
-	// Fine is set if the policy's limit reaches the goals. Enough is the smallest readable limit that
-	// reaches the goals, or nil.
+	// Fine is set if the policy's limit reaches the goals. Enough is the smallest limit in the list
+	// [amounts] that reaches the goals, or nil if none does.
 	Fine   bool     `json:"fine"`
 	Enough *float64 `json:"enough,omitempty"`
-	// FilesToPass is the number of files in one process at which clean runs pass at the policy's
-	// limit. It is 0 if enough runs pass already, or if no number of files would help.
+	// FilesToPass is the number of files in one process with which enough clean runs pass at the
+	// policy's limit. It is 0 if enough runs pass already, or if no number of files would help.
 	FilesToPass int `json:"files_to_pass,omitempty"`
 }
 
-// A growth is a check that is being calibrated.
+// A growth is a check of growth that is being calibrated.
 type growth struct {
 	Growth
-	key   string // its key in the policy
+	key   string // the check's key in the policy
 	units []unit
 	drawn *noise
 	tries [][]shape.Result // for each try, the results of its processes
 }
 
-// growths returns the checks of growth over files.
+// growths returns a growth for each check of growth over files.
 func growths(p check.Policy) []*growth {
 	all := make([]*growth, len(check.Ledgers))
 	for i := range check.Ledgers {
@@ -103,7 +103,7 @@ func (g *growth) calibrate(runs []*compare.Baseline, policy check.Policy, o Opti
 	}
 }
 
-// describe fills in the counts and the noise of the real series.
+// describe sets the counts, the number of files and the noise of the real series.
 func (g *growth) describe() {
 	g.Series = len(g.units)
 	var files, noise []float64
@@ -123,14 +123,14 @@ func (g *growth) describe() {
 	g.Files, g.Noise = int(quantile(files, 0.5)), quantile(noise, 0.5)
 }
 
-// quantile returns the smallest of the values that at least this fraction of the values does not
-// exceed.
+// quantile returns the smallest of the values for which at least this fraction of the values is no
+// larger.
 func quantile(values []float64, fraction float64) float64 {
 	return stat.Quantile(fraction, stat.Empirical, slices.Sorted(slices.Values(values)), nil)
 }
 
-// simulate judges all tries. It takes the units in turn. All tries of a unit without noise are
-// equal, so it judges such a unit only once.
+// simulate judges all tries, and keeps the results in g.tries. The tries take the units in turn.
+// All tries of a unit without noise are equal, so simulate judges such a unit only once.
 func (g *growth) simulate(o Options) {
 	g.tries = make([][]shape.Result, o.Tries)
 	judged := func(i int) int { // number of the try whose result try i gets
@@ -149,7 +149,7 @@ func (g *growth) simulate(o Options) {
 	}
 }
 
-// try judges try i, after adding a leak in bytes a file.
+// try returns the shapes of the processes in try i, after adding a leak in bytes a file.
 func (g *growth) try(i int, leak float64, o Options) []shape.Result {
 	r := random(o.Seed, g.Check, i)
 	var results []shape.Result
@@ -161,7 +161,7 @@ func (g *growth) try(i int, leak float64, o Options) []shape.Result {
 	return results
 }
 
-// rates returns the rates at which tries fail, and are undecided, at a limit.
+// rates returns the rates at which tries fail and at which they are undecided, at a limit.
 func (g *growth) rates(limit float64) (fired, undecided Rate) {
 	count := map[check.Verdict]int{}
 	for _, results := range g.tries {
@@ -171,22 +171,22 @@ func (g *growth) rates(limit float64) (fired, undecided Rate) {
 }
 
 // suffices reports whether a limit reaches the goals: false alarms are certainly rare enough, and
-// enough clean runs pass.
+// enough tries pass.
 func (g *growth) suffices(limit float64, o Options) bool {
 	fired, undecided := g.rates(limit)
 	passed := 1 - fired.Estimate() - undecided.Estimate()
 	return fired.High <= o.FalseAlarms && passed >= o.Power
 }
 
-// powerTries is the number of tries that measure the power. It is enough to find a power of 90 %
-// with a standard error of 2 %.
+// powerTries is the number of tries by which the power is measured. With 200 tries, a power of 90 %
+// is measured with a standard error of 2 %.
 const powerTries = 200
 
 // largestLeak is the largest leak that is tried, in bytes a file.
 const largestLeak = 1 << 40
 
-// least returns the smallest leak that fails with the requested power, or nil. Each try keeps its
-// noise for every leak, so larger leaks never fail less often.
+// least returns the smallest leak, in bytes a file, that fails with the requested power, or nil.
+// Each try has the same noise for every leak, so a larger leak never fails less often.
 func (g *growth) least(o Options) *float64 {
 	n := min(o.Tries, powerTries)
 	found := func(leak float64) bool {
@@ -217,12 +217,12 @@ func (g *growth) least(o Options) *float64 {
 	return &high
 }
 
-// mostFiles is the largest number of files that the report advises.
+// mostFiles is the largest number of files that a report advises.
 const mostFiles = 10_000
 
-// filesToPass returns the number of files at which clean runs pass at the limit with the requested
-// power, or 0. It extrapolates from the tries. With n files, the standard error of a slope falls
-// with n to the power of 3/2, and the error from rounded digits falls with n.
+// filesToPass returns the number of files with which clean runs pass at the limit with the
+// requested power, or 0. It extrapolates from the tries: with n files, the standard error of a
+// slope is proportional to n to the power of -3/2, and the error from rounded digits to 1/n.
 func (g *growth) filesToPass(power float64) int {
 	passes := func(times float64) bool {
 		count := 0
@@ -250,7 +250,8 @@ func (g *growth) filesToPass(power float64) int {
 	return 0
 }
 
-// lines returns the check's lines for the policy file, if its limit must change.
+// lines returns the line for the policy file, or none if the check's limit need not change or no
+// limit reaches the goals.
 func (g *growth) lines() []string {
 	if g.Fine || g.Enough == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 // deviation. The autocorrelation is estimated from all sources together, because one run of about
 // fifty files does not show it clearly.
 type noise struct {
-	sources []*source // sources that have noise
+	sources []*source // processes of clean runs, those that have noise
 	values  int       // number of values in all of these sources
 	phi     float64   // the median autocorrelation
 }
@@ -33,11 +33,11 @@ func newNoise(units []unit) *noise {
 	return n
 }
 
-// blockOf returns the length of the blocks that draw uses. It is about the cube root of the number
-// of values (Künsch, The Jackknife and the Bootstrap for General Stationary Observations, 1989).
-// Noise with an autocorrelation of phi needs longer blocks. Carlstein derived their length for an
-// autoregression of order one (The Use of Subseries Values for Estimating the Variance of a General
-// Statistic from a Stationary Sequence, 1986).
+// blockOf returns the length, in files, of the blocks of noise that draw joins. It is about the
+// cube root of the number of values (Künsch, The Jackknife and the Bootstrap for General Stationary
+// Observations, 1989). Noise with an autocorrelation of phi needs longer blocks. Carlstein derived
+// their length for an autoregression of order one (The Use of Subseries Values for Estimating the
+// Variance of a General Statistic from a Stationary Sequence, 1986).
 func blockOf(files int, phi float64) int {
 	root := math.Cbrt(float64(files))
 	length := root * max(1, math.Pow(math.Sqrt(6)*phi/(1-phi*phi), 2.0/3))
@@ -45,9 +45,9 @@ func blockOf(files int, phi float64) int {
 }
 
 // draw returns random noise for a source, in the source's unit. It joins random blocks of
-// consecutive residuals, which keep the autocorrelation (Politis and Romano, A Circular
+// consecutive residuals, because blocks keep the autocorrelation (Politis and Romano, A Circular
 // Block-Resampling Procedure for Stationary Data, 1992). Without autocorrelation the order does not
-// matter. Then about half of the draws are the source's own residuals in a random order.
+// matter; about half of the draws are then the source's own residuals in a random order.
 func (n *noise) draw(s *source, r *rand.Rand) []float64 {
 	files := len(s.fitted)
 	drawn := make([]float64, files)
@@ -71,7 +71,8 @@ func (n *noise) draw(s *source, r *rand.Rand) []float64 {
 	return drawn
 }
 
-// at returns the source that contains value i of all values, and the value's index in the source.
+// at returns the source that contains the value with index i among the values of all sources, and
+// that value's index in the source.
 func (n *noise) at(i int) (*source, int) {
 	k := 0
 	for i >= len(n.sources[k].noise) {
@@ -82,8 +83,8 @@ func (n *noise) at(i int) (*source, int) {
 }
 
 // try returns a series that the source could have produced: the fitted values, random noise, and a
-// leak in bytes a file. It also adds a random part below the printed digits and rounds the sum like
-// the log. This part is the same for all values of a source without noise.
+// leak in bytes a file. It also adds a random part below the printed digits, and rounds the sum as
+// the log does. In a source without noise, that random part is the same for all values.
 func (n *noise) try(s *source, r *rand.Rand, leak float64) shape.Series {
 	t := s.Series
 	t.Values = n.draw(s, r)

@@ -9,8 +9,9 @@ import (
 	"vramsoak/harness/check"
 )
 
-// propose searches for limits that reach the goals, from the policy's limits upwards. With them, no
-// pair and no shuffle may fail, and the requested fraction of pairs must pass in all metrics.
+// propose searches for limits that reach the goals, from the policy's limits upwards. The limits
+// reach the goals if no pair of runs and no shuffle fails, and if the requested fraction of pairs
+// passes in all metrics.
 func (g *regression) propose() {
 	g.MinEffect, g.MinBytes, g.MinSlowdown = float64(g.policy.MinEffect),
 		float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown)
@@ -19,8 +20,8 @@ func (g *regression) propose() {
 	if g.Enough = g.Fine; g.Fine {
 		return
 	}
-	// Even if enough pairs pass in each single metric, fewer may pass in all metrics. Then try limits
-	// with which more pairs pass in each metric.
+	// Even if enough pairs pass in each single metric, fewer may pass in all metrics. If too few do,
+	// try limits with which more pairs pass in each metric.
 	for _, part := range []float64{0, 0.5, 0.75, 1} {
 		g.MinEffect, g.MinBytes, g.MinSlowdown = float64(g.policy.MinEffect),
 			float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown)
@@ -31,8 +32,8 @@ func (g *regression) propose() {
 	}
 }
 
-// suffices reports whether the present limits reach the goals. It ignores pairs with too few files
-// to ever pass.
+// suffices reports whether the limits in g reach the goals. It ignores pairs of runs with too few
+// files to pass at any limit.
 func (g *regression) suffices() bool {
 	passed, all := 0, 0
 	for _, metrics := range g.observed {
@@ -61,8 +62,9 @@ func (g *regression) suffices() bool {
 	return float64(passed) >= g.o.Power*float64(all)
 }
 
-// raise raises the limits so that the fraction of pairs passes in each single metric. Bytes may get
-// worse by the larger of MinEffect and MinBytes, so raise changes the one that is larger now.
+// raise raises the limits in g so that the given fraction of pairs passes in each single metric.
+// Bytes may get worse by the larger of MinEffect and MinBytes, so raise changes the one that is
+// larger now.
 func (g *regression) raise(fraction float64) {
 	byMetric := map[metricKey][]edges{}
 	var keys []metricKey
@@ -77,7 +79,7 @@ func (g *regression) raise(fraction float64) {
 	var effect, bytes, slowdown float64
 	for _, key := range keys {
 		all := byMetric[key]
-		// The edges as amounts and, in the slices ending in By, as fractions of the base.
+		// The edges are kept twice: as amounts and, in the slices ending in By, as fractions of the base.
 		var fires, passes, firesBy, passesBy []float64
 		for _, e := range all {
 			base := math.Abs(e.base)
@@ -114,7 +116,7 @@ func (g *regression) raise(fraction float64) {
 	raised(&g.MinSlowdown, fractions, slowdown)
 }
 
-// lines returns the lines for the policy file, if limits must change.
+// lines returns the line for the policy file, or none if no limit need change.
 func (r *Regression) lines(policy check.RegressionPolicy) []string {
 	if r.Fine {
 		return nil

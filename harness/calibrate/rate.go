@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// A Rate counts events. The interval from Low to High contains their true probability in 95 % of
-// cases.
+// A Rate says how often something happened: Count times in Of cases. The interval from Low to High
+// contains its true probability in 95 % of rates.
 type Rate struct {
 	Count int     `json:"count"`
 	Of    int     `json:"of"`
@@ -19,9 +19,9 @@ type Rate struct {
 const outside = 0.05
 
 // rateOf returns a rate with the interval of Clopper and Pearson (The Use of Confidence or Fiducial
-// Limits Illustrated in the Case of the Binomial, 1934). If count is 0 or of, one end of the
-// interval is exact, and the other end gets the whole 5 %. For 0 of n, the upper end is about 3/n
-// (Hanley and Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, 1983).
+// Limits Illustrated in the Case of the Binomial, 1934). If it happened never or always, one end of
+// the interval is exact, and the other end gets the whole 5 %. For 0 of n, the upper end is about
+// 3/n (Hanley and Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, 1983).
 func rateOf(count, of int) Rate {
 	r := Rate{Count: count, Of: of, High: 1}
 	k, n := float64(count), float64(of)
@@ -46,8 +46,8 @@ func (r Rate) Estimate() float64 {
 	return float64(r.Count) / float64(r.Of)
 }
 
-// leastTries returns how many tries without a false alarm show that false alarms are rarer than
-// target.
+// leastTries returns how many tries, none of them a false alarm, are needed to show that false
+// alarms are rarer than target.
 func leastTries(target float64) int {
 	n := 1
 	for rateOf(0, n).High > target {
@@ -56,7 +56,8 @@ func leastTries(target float64) int {
 	return n
 }
 
-// check returns an error if the options are invalid, or too few tries cannot show the goals.
+// check returns an error if the options are invalid, or if so few tries cannot show that the goals
+// are reached.
 func (o Options) check() error {
 	switch {
 	case !(o.FalseAlarms > 0 && o.FalseAlarms < 1):

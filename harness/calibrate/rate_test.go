@@ -8,8 +8,8 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// TestRate: at each end of an interval, the tail of the binomial distribution is 2.5 %, summed term
-// by term. If nothing or everything was counted, the end is 1 - 0.05^(1/n).
+// TestRate: at each end of an interval, the tail of the binomial distribution, summed term by term,
+// is 2.5 %. If it happened never or always, the end is 1 - 0.05^(1/n) or its complement.
 func TestRate(t *testing.T) {
 	for _, c := range []struct {
 		count, of int
@@ -26,7 +26,8 @@ func TestRate(t *testing.T) {
 			t.Errorf("%d of %d: %g to %g, want %g to %g", c.count, c.of, r.Low, r.High, c.low, c.high)
 		}
 	}
-	// The smallest n with 0.999^n <= 0.05 is 2995, and the search has steps of a thousandth.
+	// The smallest n with 0.999^n <= 0.05 is 2995. The search goes in steps of a thousandth of n, so
+	// it may return a little more.
 	if n := leastTries(0.001); n < 2995 || n > 2998 {
 		t.Errorf("%d tries show 0.1 %%, expected 2995", n)
 	}
@@ -57,7 +58,8 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// TestDraw: drawn noise has nearly the autocorrelation and the size of the noise it is drawn from.
+// TestDraw: the noise that draw returns has nearly the autocorrelation and the size of the noise
+// from which it draws.
 func TestDraw(t *testing.T) {
 	const phi, files = 0.6, 200
 	r := rand.New(rand.NewPCG(3, 4))
@@ -79,8 +81,9 @@ func TestDraw(t *testing.T) {
 			square, product = square+drawn[i]*drawn[i], product+drawn[i]*drawn[i-1]
 		}
 	}
-	// An autoregression with steps of 1 has the standard deviation 1 / sqrt(1 - phi^2) = 1.25. A block
-	// of l files loses one of l neighbours.
+	// An autoregression whose noise has a standard deviation of 1 has itself one of 1 / sqrt(1 -
+	// phi^2) = 1.25. At the border of a block, a value loses its neighbour: one of l values in blocks
+	// of l files.
 	if sigma := math.Sqrt(square / (200 * (files - 1))); math.Abs(sigma/1.25e6-1) > 0.2 {
 		t.Errorf("standard deviation %g, want about 1.25e6", sigma)
 	}

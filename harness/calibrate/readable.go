@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// amounts are the limits in bytes that can be proposed, from 1 KiB to 1 TiB. They are 4, 5, 6 and 7
-// times powers of two, so each is at most a quarter larger than the one before.
+// amounts holds the limits in bytes that a report may propose, from 1 KiB to 1 TiB. They are 4, 5,
+// 6 and 7 times powers of two, so each is at most a quarter larger than the one before.
 var amounts = func() (all []float64) {
 	for power := 256.0; power < 1<<38; power *= 2 {
 		for quarters := 4.0; quarters < 8; quarters++ {
@@ -19,7 +19,7 @@ var amounts = func() (all []float64) {
 	return all
 }()
 
-// fractions are the relative limits that can be proposed, from 0.1 % to 100 %.
+// fractions holds the relative limits that a report may propose, from 0.1 % to 100 %.
 var fractions = func() (all []float64) {
 	for _, power := range []float64{0.001, 0.01, 0.1} {
 		for _, digits := range []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8} {
@@ -29,8 +29,8 @@ var fractions = func() (all []float64) {
 	return append(all, 1)
 }()
 
-// readable returns the smallest of the limits that is at least v. The result ok is false if all are
-// smaller.
+// readable returns the smallest of the limits that is at least v. ok is false if all limits are
+// smaller than v.
 func readable(limits []float64, v float64) (limit float64, ok bool) {
 	for _, limit := range limits {
 		if limit >= v {
@@ -40,7 +40,7 @@ func readable(limits []float64, v float64) (limit float64, ok bool) {
 	return 0, false
 }
 
-// amountText formats an amount for a policy file: "768KiB".
+// amountText returns an amount as a policy file has it: "768KiB".
 func amountText(bytes float64) string {
 	units := []string{"KiB", "MiB", "GiB", "TiB"}
 	n, unit := int64(bytes)/1024, 0
@@ -50,5 +50,5 @@ func amountText(bytes float64) string {
 	return fmt.Sprintf("%d%s", n, units[unit])
 }
 
-// percent formats a fraction for a policy file: "1.5%".
+// percent returns a fraction as a policy file has it: "1.5%".
 func percent(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 3, 64) + "%" }

@@ -10,18 +10,18 @@ import (
 
 // Regression describes the verdicts of comparisons between clean runs.
 type Regression struct {
-	// Pairs is the rate at which pairs of clean runs failed in any metric. Pairs that share a run are
-	// not independent, so its interval counts only half as many pairs as there are runs (Hoeffding,
-	// Probability Inequalities for Sums of Bounded Random Variables, 1963, section 5).
+	// Pairs is the rate at which pairs of clean runs failed in at least one metric. Pairs that share a
+	// run are not independent. The interval therefore counts only half as many pairs as there are runs
+	// (Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, 1963, section 5).
 	Pairs     Rate `json:"pairs"`
 	Undecided int  `json:"undecided"` // number of undecided pairs
-	// Shuffled is the rate at which shuffles failed. A shuffle compares two runs that exchanged
-	// measurements, or two halves of one run, so the two sides differ only by chance.
+	// Shuffled is the rate at which shuffles failed. A shuffle compares two runs that exchanged some
+	// of their measurements, or the two halves of one run, so the two sides differ only by chance.
 	Shuffled Rate     `json:"shuffled"`
 	Metrics  []Metric `json:"metrics"`
 	Fine     bool     `json:"fine"` // set if the policy's limits reach the goals
-	// Enough is set if readable limits reach the goals. MinEffect, MinBytes and MinSlowdown are then
-	// the smallest such limits that are no lower than the policy's.
+	// Enough is set if limits that a report may propose reach the goals. MinEffect, MinBytes and
+	// MinSlowdown are then the smallest such limits that are no lower than the policy's.
 	Enough      bool    `json:"enough"`
 	MinEffect   float64 `json:"min_effect"`
 	MinBytes    float64 `json:"min_bytes"`
@@ -35,21 +35,21 @@ type Metric struct {
 	Rank      int     `json:"rank,omitempty"`
 	Device    int     `json:"device,omitempty"`
 	Base      float64 `json:"base"`  // the median of the runs' medians
-	Limit     float64 `json:"limit"` // the policy's limit for a worsening
+	Limit     float64 `json:"limit"` // how much worse the metric may get under the policy
 	Pairs     int     `json:"pairs"` // number of pairs of runs that both have the metric
-	Fired     int     `json:"fired"` // number of pairs in which it failed
+	Fired     int     `json:"fired"` // number of pairs in which the metric failed
 	Undecided int     `json:"undecided"`
-	Shuffled  int     `json:"shuffled"` // number of shuffles in which it failed
-	// Catches is the smallest worsening that fails with the requested power. It is nil if the metric
-	// can never fail, because there are too few files.
+	Shuffled  int     `json:"shuffled"` // number of shuffles in which the metric failed
+	// Catches is the smallest change for the worse that fails with the requested power. It is nil if
+	// the metric can never fail, because there are too few files.
 	Catches *float64 `json:"catches,omitempty"`
-	// Enough is the smallest limit at which no pair and no shuffle fails and, unless the metric may
-	// stay undecided, enough pairs pass. It is nil if no limit does this.
+	// Enough is the smallest limit at which no pair and no shuffle fails and enough pairs pass. If the
+	// metric may stay undecided, the pairs need not pass. Enough is nil if no limit suffices.
 	Enough *float64 `json:"enough,omitempty"`
 }
 
-// mostPairs is the largest number of pairs that are compared. If there are more, comparePairs draws
-// this many at random.
+// mostPairs is the largest number of pairs of runs that are compared. If there are more,
+// comparePairs draws this many at random.
 const mostPairs = 100
 
 // A regression calibrates the comparison of runs.
@@ -137,7 +137,7 @@ func (g *regression) compareShuffles() {
 	g.Shuffled = rateOf(fired, g.o.Tries)
 }
 
-// sumUp fills g.Metrics with the results of each metric.
+// sumUp sets g.Metrics to the results of each metric.
 func (g *regression) sumUp() {
 	at := map[metricKey]int{}
 	var all [][]edges

@@ -13,7 +13,7 @@ import (
 )
 
 // nights returns runs of 40 files with noise in their peaks. Their speed differs from night to
-// night by a fraction of about sway, and their idle level has no noise.
+// night by a fraction of about sway. Their idle level has no noise.
 func nights(n int, noise, sway float64) []*compare.Baseline {
 	r := rand.New(rand.NewPCG(1, 2))
 	var runs []*compare.Baseline
@@ -52,7 +52,8 @@ func metric(t *testing.T, r *calibrate.Report, name string) calibrate.Metric {
 	return r.Regression.Metrics[i]
 }
 
-// TestAlike: equal runs never fail by the present limits, and these limits are good enough.
+// TestAlike: equal runs never fail by the present limits, and the report says that these limits
+// suffice.
 func TestAlike(t *testing.T) {
 	r := calibrated(t, nights(5, 10, 0), only(check.Regression), options(300))
 	g := r.Regression
@@ -60,11 +61,12 @@ func TestAlike(t *testing.T) {
 		len(r.Policy) > 0 {
 		t.Errorf("found %+v, proposed %q, expected the present limits to do in 20 pairs", g, r.Policy)
 	}
-	// 5 runs have 2 independent pairs; 1 - 0.05^(1/2) = 0.776.
+	// 5 runs have 2 independent pairs. For 0 of 2 the upper end is 1 - 0.05^(1/2) = 0.776.
 	if math.Abs(g.Pairs.High-0.776) > 0.001 {
 		t.Errorf("the pairs say below %g, expected 0.776", g.Pairs.High)
 	}
-	// Without noise, one byte above the limit is caught. The limit is 8 MiB, more than 1 % of 100 MiB.
+	// Without noise, one byte above the limit fails. The limit is 8 MiB, because that is more than 1 %
+	// of 100 MiB.
 	if m := metric(t, r, check.IdleLevel); *m.Catches < 8*mib || *m.Catches > 8*mib+8 ||
 		*m.Enough != 0 {
 		t.Errorf("idle level: catches %g, enough %g, expected 8 MiB and 0", *m.Catches, *m.Enough)
@@ -103,8 +105,8 @@ func TestNightsThatDiffer(t *testing.T) {
 	}
 }
 
-// TestNoisyPeaks: bytes that are too noisy for a limit of 1 % are decided by a larger fraction, or
-// by more bytes.
+// TestNoisyPeaks: if peaks are too noisy for a limit of 1 %, the report proposes a larger fraction,
+// or more bytes.
 func TestNoisyPeaks(t *testing.T) {
 	runs := nights(4, 300, 0)
 	policy := only(check.Regression)
@@ -119,7 +121,8 @@ func TestNoisyPeaks(t *testing.T) {
 	}
 }
 
-// TestExact: compared byte by byte, runs with any noise fail. The comparison by ranks is proposed.
+// TestExact: if runs with noise are compared byte by byte, they fail. The report then proposes the
+// comparison by ranks.
 func TestExact(t *testing.T) {
 	policy := only(check.Regression)
 	policy.Regression.Exact = true

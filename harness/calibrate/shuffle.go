@@ -18,9 +18,9 @@ func sameFiles(a, b *compare.Baseline) bool {
 	})
 }
 
-// exchanged returns two runs of the same files with some measurements swapped. It first removes the
-// usual difference between the runs from the second run. Then it swaps random blocks of consecutive
-// files, so that the runs differ only by chance.
+// exchanged returns copies of two runs of the same files that have exchanged some measurements. It
+// first removes the usual difference between the runs from the second run. Then it exchanges random
+// blocks of consecutive files. The copies therefore differ only by chance.
 func exchanged(r *rand.Rand, a, b *compare.Baseline) (first, second *compare.Baseline) {
 	block := int(math.Ceil(math.Cbrt(float64(len(a.Files)))))
 	swap := make([]bool, len(a.Files))
@@ -35,7 +35,8 @@ func exchanged(r *rand.Rand, a, b *compare.Baseline) (first, second *compare.Bas
 	first.Files, second.Files = a.Files, b.Files
 	for k := range a.Metrics {
 		x, y := a.Metrics[k], b.Metrics[k]
-		// After the exchange, both may hold values with either's digits.
+		// After the exchange, either run may hold values with the rounding of the other, so both get the
+		// coarser resolution.
 		x.Resolution = max(x.Resolution, y.Resolution)
 		y.Resolution = x.Resolution
 		x.Values, y.Values = slices.Clone(x.Values), levelled(x, y)
@@ -49,8 +50,8 @@ func exchanged(r *rand.Rand, a, b *compare.Baseline) (first, second *compare.Bas
 	return first, second
 }
 
-// levelled returns the values of y without the usual difference between y and x: an amount or, for
-// times, a factor.
+// levelled returns the values of y without the usual difference between y and x. That difference is
+// an amount or, for times, a factor.
 func levelled(x, y check.Metric) check.Values {
 	timed := metricKey{unit: x.Unit}.timed()
 	var differences []float64
@@ -78,8 +79,9 @@ func levelled(x, y check.Metric) check.Values {
 	return all
 }
 
-// halves splits a run into two at random: of every two consecutive files, each half gets one. The
-// files lose their names, so that a comparison pairs them in order.
+// halves returns two runs with half of a run's files each, chosen at random: of every two
+// consecutive files, each half gets one. The files lose their names, so that a comparison pairs
+// them in order.
 func halves(r *rand.Rand, run *compare.Baseline) (first, second *compare.Baseline) {
 	n := len(run.Files) / 2
 	first, second = &compare.Baseline{}, &compare.Baseline{}

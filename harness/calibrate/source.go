@@ -6,7 +6,8 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A source holds one process of a clean run, split into fitted values and noise.
+// A source holds the level over the files of one process of a clean run, split into fitted values
+// and noise.
 type source struct {
 	shape.Series
 	result shape.Result
@@ -16,9 +17,9 @@ type source struct {
 	quiet  bool      // set if there is no noise: every try then equals the run
 }
 
-// newSource splits a series into fitted values and noise. Residuals of a fit are too small, so it
-// multiplies them by sqrt(n/(n-p)) for n values and p coefficients (Davison and Hinkley, Bootstrap
-// Methods and their Application, 1997, section 6.2).
+// newSource returns a series split into fitted values and noise. The residuals of a fit are smaller
+// than the noise, so newSource multiplies them by sqrt(n/(n-p)) for n values and p coefficients
+// (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 6.2).
 func newSource(s shape.Series) *source {
 	src := &source{Series: s, result: shape.Of(s), quiet: true}
 	columns, fitted, squares := src.fit()
@@ -36,7 +37,7 @@ func newSource(s shape.Series) *source {
 	return src
 }
 
-// printed rounds a level as the log prints it: to whole bytes, or to the log's digits.
+// printed returns a level rounded as the log prints it: to whole bytes, or to the log's digits.
 func (s *source) printed(v float64) float64 {
 	digit := max(1, 2*s.Resolution)
 	return math.Round(v/digit) * digit

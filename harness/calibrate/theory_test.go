@@ -22,11 +22,11 @@ func long(t *testing.T) {
 	}
 }
 
-// TestWhiteNoise: on white noise the check fires in at most 0.1 % of clean runs
+// TestWhiteNoise: on white noise the check fails at most 0.1 % of clean runs
 // (docs/explanation/false-alarms.md). The standard error of a slope is sigma / sqrt(n^3 / 12). A
-// leak shows at 3.27 standard errors for certainty plus 1.28 for 90 % power, and a little more,
-// because the autocorrelation is unknown. A clean run is decided if the slope plus two standard
-// errors lies below the limit.
+// leak fails with 90 % power at 3.27 standard errors, which certainty needs, plus 1.28 for the
+// power, and a little more because the autocorrelation is unknown. A clean run passes if the slope
+// plus two standard errors lies below the limit.
 func TestWhiteNoise(t *testing.T) {
 	long(t)
 	const files, sigma = 50, 20.0
@@ -50,8 +50,8 @@ func TestWhiteNoise(t *testing.T) {
 		t.Errorf("noise of %g, made with %g", g.Noise, sigma*mib)
 	}
 
-	// Runs with FilesToPass files are decided at the present limit. The proposed limit decides runs
-	// like these.
+	// Runs with FilesToPass files pass at the present limit, and runs with the present number of files
+	// pass at the proposed limit.
 	decided := func(files int, limit float64) (fraction float64) {
 		const runs = 100
 		for _, b := range levels(2*runs, fixtures.LevelSpec{
@@ -73,7 +73,7 @@ func TestWhiteNoise(t *testing.T) {
 	}
 }
 
-// TestUnseenRuns: a calibration on eight runs holds for runs it has not seen, also with
+// TestUnseenRuns: a calibration on eight runs also holds for other runs of the same kind, even with
 // autocorrelated noise, and with a step.
 func TestUnseenRuns(t *testing.T) {
 	long(t)
@@ -105,7 +105,7 @@ func TestUnseenRuns(t *testing.T) {
 	}
 }
 
-// TestShapes: tries keep the shapes of clean runs, and none of them is an alarm.
+// TestShapes: tries keep the shapes of clean runs, and hardly any try is a false alarm.
 func TestShapes(t *testing.T) {
 	long(t)
 	for _, kind := range []string{"warm-up", "step", "sawtooth-5", "outliers", "audio"} {
@@ -120,7 +120,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestNoNoise: without noise every leak above the limit is caught, and every clean run passes.
+// TestNoNoise: without noise every leak above the limit fails, and every clean run passes.
 func TestNoNoise(t *testing.T) {
 	g := calibrated(t, levels(2, fixtures.LevelSpec{Kind: "white", Files: 20}), only(check.Leak),
 		options(4000)).Growth[0]

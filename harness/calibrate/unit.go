@@ -9,11 +9,12 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A unit is one run on one device, as a list of its processes. The check judges a unit as a whole.
+// A unit holds the processes of one run on one device. The check gives a unit one verdict.
 type unit []*source
 
-// unitOf returns the unit of a run's metric, or nil if no process has enough files. The result
-// longest is the number of files in the longest process.
+// unitOf returns the unit of a run's metric, or nil if no process has at least least files. The
+// first warmUp files of a process do not count. The result longest is the number of files in the
+// longest process.
 func unitOf(run *compare.Baseline, m *check.Metric, warmUp, least int) (u unit, longest int) {
 	byProcess := map[int]*shape.Series{}
 	var order []int
@@ -43,7 +44,7 @@ func unitOf(run *compare.Baseline, m *check.Metric, warmUp, least int) (u unit, 
 	return u, longest
 }
 
-// results returns the shapes of the real series.
+// results returns the shapes of the unit's real series.
 func (u unit) results() []shape.Result {
 	var all []shape.Result
 	for _, s := range u {
@@ -57,7 +58,8 @@ func (u unit) quiet() bool {
 	return !slices.ContainsFunc(u, func(s *source) bool { return !s.quiet })
 }
 
-// verdict returns the verdict of a run: the worst verdict of its processes.
+// verdict returns the verdict of a run at a limit: the worst verdict of its processes, whose shapes
+// are results.
 func verdict(results []shape.Result, limit float64) check.Verdict {
 	worst := check.Pass
 	for i := range results {

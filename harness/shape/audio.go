@@ -10,8 +10,8 @@ type audio struct {
 	rate    float64   // estimated increase of the series per second of audio
 }
 
-// orderedCorrelation is the smallest correlation between the length and the order of files at which
-// the effects of the two are hard to separate.
+// orderedCorrelation is the correlation between the lengths and the order of the files from which
+// on the two are hard to separate: a growing level may come from longer files.
 const orderedCorrelation = 0.5
 
 func newAudio(s Series, x []float64) audio {
@@ -28,7 +28,7 @@ func newAudio(s Series, x []float64) audio {
 	}
 }
 
-// cleaned removes outliers like the function [cleaned]. It first subtracts the effect of the
+// cleaned replaces outliers as the function [cleaned] does. It first subtracts the effect of the
 // audio's length, so that a long file is not an outlier.
 func (a *audio) cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	if a.seconds == nil {
@@ -45,12 +45,12 @@ func (a *audio) cleaned(y []float64, floor float64) (clean []float64, outliers [
 	return clean, outliers
 }
 
-// rateLag is the largest distance, in files, between two files that rate compares. Little else
-// changes between near files.
+// rateLag is how many files two files may be apart for rate to compare them. Files near each other
+// differ by little but their audio.
 const rateLag = 3
 
-// rate returns the median slope of the values over the audio's length, between near files (Theil
-// 1950, Sen 1968). Outliers do not affect the median.
+// rate returns how much a second of audio adds to the values: the median of the slopes between
+// files near each other (Theil 1950, Sen 1968). Outliers hardly affect a median.
 func rate(y, seconds []float64) float64 {
 	most := 0.0
 	for i := range seconds[1:] {
@@ -70,7 +70,8 @@ func rate(y, seconds []float64) float64 {
 	return median(slopes)
 }
 
-// correlation returns Pearson's correlation. It is NaN if one of the two does not vary.
+// correlation returns Pearson's correlation between a and b. It is NaN if one of them does not
+// vary.
 func correlation(a, b []float64) float64 {
 	n := float64(len(a))
 	var sa, sb float64

@@ -21,8 +21,9 @@ func TestRate(t *testing.T) {
 	if got := rate(y, seconds); math.Abs(got-2) > 0.02 {
 		t.Errorf("with growth: rate %g, each second adds 2", got)
 	}
-	// Files that differ by 1 or 2 s show 102 a second, and do not count: others differ by 300 s. Of
-	// those pairs a third shows 600/300, a third 498/299, and a third 396/298.
+	// Two files of 300, 301 and 302 s show 102 per second. Such pairs do not count, because other
+	// pairs differ by 300 s. Of those other pairs a third shows 600/300, a third 498/299, and a third
+	// 396/298.
 	lengths, levels := []float64{300, 301, 302, 600}, []float64{600, 702, 804, 1200}
 	seconds = made(40, func(i int) float64 { return lengths[i%4] })
 	y = made(40, func(i int) float64 { return levels[i%4] })
@@ -34,8 +35,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestCorrelation: the correlation of 1, 2, 3 and 1, 3, 2 is 0.5, by hand: 1 over the root of 2
-// times 2.
+// TestCorrelation: by hand, the correlation of 1, 2, 3 with 1, 3, 2 is 1 over the root of 2 times
+// 2, which is 0.5.
 func TestCorrelation(t *testing.T) {
 	for _, c := range []struct {
 		a, b []float64
@@ -55,8 +56,8 @@ func TestCorrelation(t *testing.T) {
 	}
 }
 
-// TestAudioAllAsLong: lengths that are equal, or differ by a millionth of a second, explain nothing
-// and are ignored.
+// TestAudioAllAsLong: lengths that are equal, or differ by only a millionth of a second, explain
+// nothing and are ignored.
 func TestAudioAllAsLong(t *testing.T) {
 	x := made(20, func(i int) float64 { return float64(i) })
 	for _, more := range []float64{0, 1e-6} {
@@ -68,8 +69,8 @@ func TestAudioAllAsLong(t *testing.T) {
 	}
 }
 
-// TestAudioHardlyDiffers: whether lengths that differ by a millisecond count does not depend on the
-// number of files.
+// TestAudioHardlyDiffers: whether small differences of length count does not depend on the number
+// of files.
 func TestAudioHardlyDiffers(t *testing.T) {
 	for _, n := range []int{8, 60, 100_000} {
 		seconds := made(n, func(i int) float64 { return 300 + 0.1*float64(2*i/n) })

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Limits of the search: the smallest number of values on each side of a step, and after a break
-// from which growth continues.
+// These are limits of the search: the smallest number of values on each side of a step, and the
+// smallest number of values after a break from which on the series grows.
 const (
 	sideMin  = 3
 	afterMin = 6
 )
 
-// candidates fits each shape at its best position, alone and with growth added. A series of equal
-// values gets only flat fits.
+// candidates fits each shape at its best position, alone and with growth added, and keeps the fits
+// in b.all. A series of equal values gets only flat fits.
 func (b *fitter) candidates() {
 	b.add(model{shape: Flat})
 	b.add(model{shape: Flat, growing: true}, b.line)
@@ -33,12 +33,13 @@ func (b *fitter) add(m model, columns ...[]float64) {
 }
 
 // searchEach is the largest number of values for which search tries every position. In a longer
-// series it tries only every second, third or fourth position, and then the neighbours of the best
-// one. The residuals change little from one position to the next.
+// series it tries only some positions at first, at equal distances, and then the neighbours of the
+// best. The residuals change little from one position to the next.
 const searchEach = 64
 
-// search tries the series' positions from..to-1 for a break. It returns the file number at which
-// the fit has the smallest residuals.
+// search tries a break at the series' positions from to to-1, and returns the number of the file at
+// which the fit has the smallest residuals. The function columns returns the columns of a shape
+// that breaks at file k. ok is false if no fit is possible.
 func (b *fitter) search(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
 	best, index := math.Inf(1), 0
 	look := func(from, to, stride int) {
@@ -56,7 +57,8 @@ func (b *fitter) search(from, to int, columns func(k float64) [][]float64) (at f
 	return b.x[index], ok
 }
 
-// refined searches around file k in steps of a tenth, because a warm-up may end between two files.
+// refined searches for a better break near file k in steps of a tenth of a file, because a warm-up
+// may end between two files.
 func (b *fitter) refined(k float64, columns func(k float64) [][]float64) float64 {
 	at, best := k, math.Inf(1)
 	for tenth := -9.0; tenth <= 9; tenth++ {
@@ -68,8 +70,8 @@ func (b *fitter) refined(k float64, columns func(k float64) [][]float64) float64
 	return at
 }
 
-// file is like [fitter.search], for a change that happens at a whole file. In a series of blocks it
-// also searches within the blocks, in smaller and smaller steps.
+// file does what [fitter.search] does, for a change that happens at a whole file. In a series of
+// blocks it also searches within the blocks, in smaller and smaller steps.
 func (b *fitter) file(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
 	at, ok = b.search(from, to, columns)
 	best := math.Inf(1)
@@ -112,9 +114,9 @@ func (b *fitter) steps() {
 	}
 }
 
-// warmUps fits changes that end, either linearly or as a decay. Such a change is a warm-up only if
-// it ends in the first half of the files. A linear change with growth added may end later. It is
-// then growth whose rate changes at one file.
+// warmUps fits changes that end: they rise linearly, or ever more slowly as a decay. Such a change
+// is a warm-up only if it ends in the first half of the files. With growth added, a linear change
+// may end later: it is then growth whose rate changes at one file.
 func (b *fitter) warmUps() {
 	n := len(b.y)
 	even := func(k float64) [][]float64 { return [][]float64{b.upTo(k)} }
@@ -142,8 +144,8 @@ func (b *fitter) warmUps() {
 				}
 			}
 		}
-		// A decay has 5 % left after three time constants. They must fit into the first half of the
-		// files.
+		// After three time constants, 5 % of a decay is left. These three must fit into the first half of
+		// the files.
 		look(b.width, (b.x[n-1]-b.x[0])/6, 1.05)
 		if at > 0 {
 			look(at/1.05, at*1.05, 1.005)
@@ -159,7 +161,7 @@ func (b *fitter) lateGrowth() {
 	}
 }
 
-// offsetsMax limits how many offsets are tried for a sawtooth of one period.
+// offsetsMax is about how many offsets are tried for a sawtooth of one period.
 const offsetsMax = 32
 
 func (b *fitter) sawtooths() {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// flatOf returns a fitter for a series, and a line through it with the given slope.
+// flatOf returns a fitter for a series, and a straight line through the series that has the given
+// slope.
 func flatOf(y []float64, slope float64) (*fitter, *model) {
 	x := made(len(y), func(i int) float64 { return float64(i) })
 	b := newFitter(y, x, &audio{}, 1, 1)
@@ -14,14 +15,15 @@ func flatOf(y []float64, slope float64) (*fitter, *model) {
 	return b, &m
 }
 
-// TestRounding has expected values worked out by hand, with a digit of 1.
+// TestRounding has expected values that were worked out by hand, for printed values that are whole
+// numbers.
 func TestRounding(t *testing.T) {
 	constant, flat := flatOf(make([]float64, 10), 0)
 	// Lines that stay within half a digit of 0, 0, 1, 1 have slopes from 0 (0.5 everywhere) to 2/3
 	// (from -0.5 to 1.5). The slope by least squares is 0.4.
 	stairs, line := flatOf([]float64{0, 0, 1, 1}, 0.4)
-	// No line stays within half a digit of all values. In the worst case the halves are off by the
-	// hidden part in opposite directions; without noise that is half a digit.
+	// No line stays within half a digit of all values. In the worst case the means of the two halves
+	// are off in opposite directions. Without noise, each may be off by half a digit.
 	rough, noisy := flatOf([]float64{0, 5, 0}, 0)
 	late := *noisy
 	late.breaks, late.searched = []float64{1}, 1
@@ -44,8 +46,8 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// TestHidden compares hidden with its definition: how far off the mean of rounded readings is, at
-// the worst level.
+// TestHidden compares the function hidden with what it computes: how far the mean of rounded
+// readings is off at the worst level.
 func TestHidden(t *testing.T) {
 	if got := hidden(0.5, 0); got != 0.5 {
 		t.Errorf("without noise %g of half a digit is hidden", got)
@@ -57,13 +59,13 @@ func TestHidden(t *testing.T) {
 		worst := 0.0
 		for level := 0.0; level < 0.5; level += 0.001 {
 			mean := 0.0
-			// A level is read as k if the noise carries it to within half a digit of k.
+			// A reading is k if the noise carries the level to within half a digit of k.
 			for k := -9.0; k <= 9; k++ {
 				mean += k * (normal((k+0.5-level)/sigma) - normal((k-0.5-level)/sigma))
 			}
 			worst = max(worst, math.Abs(mean-level))
 		}
-		// The observed deviation includes noise and rounding.
+		// The standard deviation that is observed includes both the noise and the rounding.
 		for _, digit := range []float64{1, 10} {
 			if got := hidden(digit/2,
 				digit*math.Sqrt(sigma*sigma+1.0/12)); math.Abs(got-digit*worst) > digit*0.002 {
@@ -77,8 +79,8 @@ func TestHidden(t *testing.T) {
 // normal is the distribution function of the standard normal distribution.
 func normal(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
-// TestGoesOnWithoutAudio: in the second half the audio does not vary, and the series is flat after
-// a rise that no shape describes.
+// TestGoesOnWithoutAudio: in the second half, the length of the audio does not vary. The series is
+// flat there, after a rise that no shape describes.
 func TestGoesOnWithoutAudio(t *testing.T) {
 	y := made(40, func(i int) float64 { return mib * math.Sqrt(float64(min(i, 20))) })
 	x := made(40, func(i int) float64 { return float64(i) })
@@ -99,8 +101,8 @@ func TestGoesOnWithoutAudio(t *testing.T) {
 	}
 }
 
-// TestNeeded: a line needs the table's threshold. A break adds 4.5 to it, and the length of the
-// audio adds 0.2.
+// TestNeeded: a line without a break needs the table's threshold. A break adds 4.5 to the
+// threshold, and the length of the audio adds 0.2.
 func TestNeeded(t *testing.T) {
 	x := made(30, func(i int) float64 { return float64(i) })
 	line := newFitter(x, x, &audio{}, 1, 1)

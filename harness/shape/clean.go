@@ -6,25 +6,27 @@ import (
 )
 
 const (
-	// neighbours is the number of values on each side that a value is compared with. A burst of up to
-	// this many values counts as outliers.
+	// neighbours is the number of values before a value, and after it, with which the value is
+	// compared. A burst of up to this many values counts as outliers.
 	neighbours = 5
-	// outlierLimit is the distance of an outlier from the values on both sides, in standard
-	// deviations.
+	// outlierLimit is how far an outlier lies, in standard deviations, from the values before it and
+	// from those after it.
 	outlierLimit = 5
 	// normalMAD converts a median absolute deviation to the standard deviation of a normal
 	// distribution.
 	normalMAD = 1.4826
 )
 
-// cleaned replaces outliers by the values next to them, and returns their indexes. An outlier lies
-// above the medians of the values on both sides, or below both. A step or steep growth therefore
+// cleaned returns a copy of y in which outliers are replaced by the median of the values next to
+// them, and the indexes of the outliers. An outlier lies far above both the median of the values
+// before it and that of the values after it, or far below both. A step or steep growth therefore
 // contains no outliers. This is the Hampel identifier (Davies and Gather 1993) with its window cut
-// in two.
+// in two. The parameter floor is the smallest standard deviation that is assumed.
 //
-// The last two values have neighbours on only one side. They are outliers only if they are farther
-// from their neighbours than the neighbours are from each other; otherwise steep growth continues.
-// A replaced value may reveal other outliers, so cleaned repeats the search.
+// The last two values have too few values after them. They are outliers only if they lie farther
+// from the values before them than those lie from each other; otherwise the last values of steep
+// growth would be outliers. A replaced value may reveal other outliers, so cleaned repeats the
+// search.
 func cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	clean = slices.Clone(y)
 	if len(y) <= 2*neighbours {
@@ -55,9 +57,10 @@ func cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	return clean, outliers
 }
 
-// apart returns, for each value, its distance off from the nearer median, and that median as level.
-// off is 0 for a value between the medians of its two sides. typical is the median distance of
-// values from the median of the values before them.
+// apart returns two numbers for each value: its distance off from the nearer of two medians, and
+// that median as level. The two medians are those of the values before it and of the values after
+// it. off is 0 for a value that lies between them. typical is the median distance of the values
+// from the median of the values before them.
 func apart(y []float64) (off, level []float64, typical float64) {
 	n := len(y)
 	off, level = make([]float64, n), make([]float64, n)
@@ -87,11 +90,11 @@ func apart(y []float64) (off, level []float64, typical float64) {
 	return off, level, median(distances)
 }
 
-// Median returns the middle value, or the mean of the two middle ones. It returns NaN for no
-// values.
+// Median returns the middle value in sorted order, or the mean of the two middle values. It returns
+// NaN for no values.
 func Median(values []float64) float64 { return median(slices.Clone(values)) }
 
-// median is [Median]. It sorts its argument.
+// median returns what [Median] returns, but sorts its argument.
 func median(v []float64) float64 {
 	slices.Sort(v)
 	n := len(v)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// with returns the series with other values at some indexes.
+// with returns a copy of the series in which the values at some indexes are replaced.
 func with(v []float64, at map[int]float64) []float64 {
 	v = slices.Clone(v)
 	for i, x := range at {
@@ -53,7 +53,7 @@ func TestCleaned(t *testing.T) {
 		{"a step", step, step, nil},
 		{"a spike on a step", with(step, map[int]float64{25: 5000}), step, []int{25}},
 		{"steep growth", growth, growth, nil},
-		// Values 21 to 25 are nearer than 15 to 19, so their median replaces the spike.
+		// Values 21 to 25 are nearer to the spike than values 15 to 19, so their median replaces it.
 		{
 			"a spike on steep growth", with(growth, map[int]float64{20: 1e6}),
 			with(growth, map[int]float64{20: 23000}),
@@ -87,8 +87,8 @@ func TestCleaned(t *testing.T) {
 	}
 }
 
-// TestCleanedWithAudio: a long file is not an outlier. A file that uses more than its length
-// explains is one.
+// TestCleanedWithAudio: a file whose long audio explains its value is not an outlier. A file whose
+// value is higher than its length explains is an outlier.
 func TestCleanedWithAudio(t *testing.T) {
 	seconds := made(40, func(i int) float64 { return 300 + 10*float64(i%7) })
 	seconds[20] = 3000

@@ -2,19 +2,19 @@ package shape
 
 import "math"
 
-// criticalFiles and criticalPhi label the rows and columns of the table below. Values between the
-// labels are interpolated.
+// criticalFiles labels the rows of the table below, and criticalPhi labels its columns. Values
+// between the labels are interpolated.
 var (
 	criticalFiles = [...]float64{8, 12, 20, 30, 40, 50, 65, 80, 120, 200}
 	criticalPhi   = [...]float64{0, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9}
 )
 
-// critical holds the number of standard errors that a line's slope must be above 0. The rows are
-// numbers of values, and the columns are the estimated autocorrelations phi. Among 50 values
-// without growth, fewer than 0.1 % of series exceed the table, for white noise and for noise with a
-// phi of 0.6. With a phi of 0.3 it is 0.16 %, and with 12 values and a phi of 0.6 it is 0.19 %. A t
-// distribution is not enough here: in a short series the estimated phi may be far below the true
-// phi, and the standard error is then far too small.
+// critical holds how many standard errors above 0 the slope of a line must be. The rows are numbers
+// of values, and the columns are the estimated autocorrelations phi. Of series of 50 values without
+// growth, fewer than 0.1 % exceed the table, for white noise and for noise with a phi of 0.6. With
+// a phi of 0.3 it is 0.16 %, and with 12 values and a phi of 0.6 it is 0.19 %. A t distribution is
+// not enough here: in a short series the estimated phi may be far below the true phi, and the
+// standard error is then far too small.
 //
 // The table comes from simulations of hundreds of thousands of series for each number of values.
 // TestFrontier shows the method: it chooses the thresholds that find the most leaks of 5.2 standard
@@ -34,26 +34,27 @@ var critical = [len(criticalFiles)][len(criticalPhi)]float64{
 	{3.15, 3.15, 3.2, 3.3, 3.6, 4.5, 5.0, 5.5, 5.5, 5.5},
 }
 
-// criticalBreak is added to the threshold if the fit searched for a break, a period or a time
-// constant. The search picks the position at which growth shows best, so growth must be clearer.
-// The value comes from simulation.
+// criticalBreak is added to the table's threshold if the fit searched for a break, a period or a
+// time constant. Such a search picks the position at which growth shows best, so growth must be
+// clearer. The value comes from simulation.
 const criticalBreak = 4.5
 
-// criticalAudio is added to the threshold if the fit includes the length of the audio. The audio's
-// effect per second, and the outliers, are estimated from the same values.
+// criticalAudio is added to the table's threshold if the fit includes the length of the audio,
+// because the effect of a second of audio, and the outliers, are estimated from the same values.
 const criticalAudio = 0.2
 
-// criticalT returns the table's value for a number of values and a phi.
+// criticalT returns the table's threshold for a number of values and a phi.
 func criticalT(files int, phi float64) float64 {
-	// Interpolate in the logarithm of the number of values.
+	// The thresholds depend on the logarithm of the number of values, so interpolate in that.
 	i, u := between(criticalFiles[:], float64(files), math.Log)
 	j, v := between(criticalPhi[:], phi, func(x float64) float64 { return x })
 	at := func(i int) float64 { return critical[i][j]*(1-v) + critical[i][j+1]*v }
 	return at(i)*(1-u) + at(i+1)*u
 }
 
-// between returns the index of the scale's interval that contains x, and the position of x in it,
-// from 0 to 1. A value outside of the scale counts as the scale's end.
+// between returns the index i of the interval of a scale that contains x, and where x lies in it,
+// from 0 to 1. The function of is applied to x and to the scale first. An x outside of the scale
+// counts as the scale's end.
 func between(scale []float64, x float64, of func(float64) float64) (i int, part float64) {
 	for i+2 < len(scale) && x >= scale[i+1] {
 		i++

@@ -13,9 +13,9 @@ import (
 var criticalRuns = flag.Int("critical.runs", 3000,
 	"how many series TestCritical simulates of each kind; the table was made with a million")
 
-// TestCritical simulates series without growth. It counts lines whose slopes are more standard
-// errors above 0 than the table allows. They may be 0.1 %, plus what chance adds except in one case
-// of 10,000.
+// TestCritical simulates series without growth, and counts the lines whose slopes are more standard
+// errors above 0 than the table allows. At most 0.1 % may be so, plus what chance adds in all but
+// one case of 10,000.
 func TestCritical(t *testing.T) {
 	for _, phi := range []float64{0, 0.6} {
 		for _, n := range []int{30, 50, 120} {
@@ -30,7 +30,8 @@ func TestCritical(t *testing.T) {
 	}
 }
 
-// falseLines counts the series with a line that looks like growth.
+// falseLines returns how many of runs simulated series of n values, without growth, have a line
+// that looks like growth.
 func falseLines(n int, phi float64, runs int) int {
 	x := made(n, func(i int) float64 { return float64(i) })
 	var next, alarms atomic.Int64
@@ -55,7 +56,7 @@ func falseLines(n int, phi float64, runs int) int {
 	return int(alarms.Load())
 }
 
-// mostByChance returns the largest count in n trials with the probability p, except in one case of
+// mostByChance returns the count that n trials with the probability p exceed in at most one case of
 // 10,000.
 func mostByChance(n int, p float64) int {
 	term := math.Pow(1-p, float64(n))

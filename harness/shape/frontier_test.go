@@ -10,7 +10,8 @@ import (
 var frontierRuns = flag.Int("frontier.runs", 20_000,
 	"series without growth for the bound on the power, of each autocorrelation")
 
-// A grid counts series by the phi and the t that were found in them.
+// A grid counts series by the phi and by the slope in standard errors (t) that were estimated in
+// them.
 type grid [19][100]float64
 
 const tStep = 0.1
@@ -42,12 +43,13 @@ func simulated(seed uint64, runs int, phi, slope float64) *grid {
 	return g
 }
 
-// TestFrontier computes the best possible rule that uses only the slope and the autocorrelation
-// that were found. Such a rule has a threshold on t for each phi. It should find most lines of 1
-// MiB a file in white noise of 20 MiB. It may report at most 0.1 % of the series without growth,
-// with white noise or with a phi of 0.6. This is a linear program, solved with multipliers: each
-// cell of the grid compares its gain with the cost of the two constraints. The result is a bound
-// for the table in critical.go; docs/explanation/false-alarms.md gives both.
+// TestFrontier computes the best possible rule that uses only the estimated slope and the estimated
+// autocorrelation. Such a rule has a threshold on t, the slope in standard errors, for each phi. It
+// should find as many lines of 1 MiB a file in white noise of 20 MiB as possible. It may report at
+// most 0.1 % of the series without growth, with white noise or with a phi of 0.6. This is a linear
+// program, solved with multipliers: each cell of the grid compares its gain with the cost of the
+// two constraints. The result is a bound for the table in critical.go;
+// docs/explanation/false-alarms.md gives both.
 func TestFrontier(t *testing.T) {
 	const alarms = 0.001
 	nulls := []*grid{simulated(1, *frontierRuns, 0, 0), simulated(2, *frontierRuns, 0.6, 0)}

@@ -2,27 +2,29 @@ package shape
 
 import "math"
 
-// A regression is y = columns * beta + e, where e is an autoregression of order one: each e is phi
-// times the e before it, plus noise. It is fitted by generalized least squares. The first value
-// counts with a weight of its own (Prais and Winsten 1954).
+// A regression is y = columns * beta + e. The errors e are an autoregression of order one: each e
+// is phi times the e before it, plus noise. The regression is fitted by generalized least squares.
+// The first value has a weight of its own, because no value comes before it (Prais and Winsten
+// 1954).
 type regression struct {
 	y       []float64
 	columns [][]float64
 }
 
-// maxColumns limits the columns of a regression: a constant, the length of the audio, two for a
-// shape, and growth.
+// maxColumns is the largest number of columns of a regression: a constant, the length of the audio,
+// two for a shape, and growth.
 const maxColumns = 5
 
 // A solution is the fit of a regression at one phi.
 type solution struct {
 	beta [maxColumns]float64
-	rss  float64 // the sum of the squared residuals, whitened
+	rss  float64 // sum of the squared residuals, without their autocorrelation
 	det  float64 // the logarithm of the determinant of X'X
 	last float64 // the last diagonal element of the inverse of X'X
 }
 
-// solve fits the regression at a given phi. ok is false if the columns depend on each other.
+// solve returns the fit of the regression at a given phi. ok is false if the columns depend on each
+// other.
 func (r *regression) solve(phi float64) (s solution, ok bool) {
 	p := len(r.columns)
 	var a [maxColumns][maxColumns + 1]float64 // X'X, X'y
@@ -48,8 +50,8 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 		s.rss += row[p] * row[p]
 	}
 	squares := s.rss
-	// Cholesky: X'X = U'U; the last column becomes z of U'z = X'y, and what z explains leaves the
-	// residuals.
+	// Cholesky decomposition: X'X = U'U. The last column becomes z, with U'z = X'y. What z explains is
+	// subtracted from the residuals.
 	for j := range p {
 		whole := a[j][j]
 		for k := range j {
@@ -82,7 +84,7 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 	return s, true
 }
 
-// residuals returns the sum of the squared residuals, whitened.
+// residuals returns the sum of the squared residuals, after their autocorrelation was removed.
 func (r *regression) residuals(beta *[maxColumns]float64, phi float64) float64 {
 	sum, before := 0.0, 0.0
 	for i, e := range r.y {
@@ -105,21 +107,22 @@ type fit struct {
 	sigma    float64 // the standard deviation of e
 	noise    float64 // the standard deviation of the noise that each e adds
 	evidence float64 // twice the log likelihood, at the phi where it is largest
-	// The standard error of the last coefficient, averaged over all phi by their likelihood.
+	// error is the standard error of the last coefficient, averaged over all phi, weighted by their
+	// likelihood.
 	error float64
 }
 
-// phiMax limits phi. With about fifty values, a higher phi cannot be separated from a series that
-// drifts by itself.
+// phiMax is the largest phi that is tried, in steps of phiStep. With about fifty values, noise with
+// a higher phi cannot be told from a series that drifts by itself.
 const (
 	phiMax  = 0.9
 	phiStep = 0.05
 )
 
-// fit estimates phi by restricted maximum likelihood, which is nearly unbiased; plain maximum
-// likelihood is not (Patterson and Thompson 1971). A standard deviation below floor counts as floor
-// in the comparison of models, because the digits do not show the difference. No standard deviation
-// is below grain.
+// fit returns the fit at the most likely phi, and ok as solve does. It estimates phi by restricted
+// maximum likelihood, which is nearly unbiased; plain maximum likelihood is not (Patterson and
+// Thompson 1971). In the comparison of models, a standard deviation below floor counts as floor,
+// because the printed digits do not show smaller ones. No standard deviation is below grain.
 func (r *regression) fit(floor, grain float64) (f fit, ok bool) {
 	n, p := float64(len(r.y)), float64(len(r.columns))
 	restricted, plain := math.Inf(-1), math.Inf(-1)

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// near reports whether two numbers agree to a relative precision, or to the same absolute precision
-// near 0.
+// near reports whether got and want agree: to a relative precision or, near 0, to the same absolute
+// precision.
 func near(got, want, precision float64) bool {
 	return math.Abs(got-want) <= precision*max(1, math.Abs(want))
 }
 
-// ones returns a constant column.
+// ones returns a column of n ones.
 func ones(n int) []float64 { return made(n, func(int) float64 { return 1 }) }
 
-// made returns a series of n values.
+// made returns a series of n values, which f gives by index.
 func made(n int, f func(i int) float64) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -66,15 +66,15 @@ func TestSolveOrdinary(t *testing.T) {
 	}
 }
 
-// TestSolveAutoregressive is worked by hand. With phi = 0.6 the first row has a weight of sqrt(1 -
-// 0.36) = 0.8, and y = 1, 2, 4 at x = 0, 1, 2 becomes
+// TestSolveAutoregressive was worked out by hand. With phi = 0.6 the first row has a weight of
+// sqrt(1 - 0.36) = 0.8, and y = 1, 2, 4 at x = 0, 1, 2 becomes
 //
 //	constant 0.8 0.4 0.4    x 0 1 1.4    y 0.8 1.4 2.8
 //	X'X = 0.96 0.96; 0.96 2.96    X'y = 2.32 5.32    det = 1.92
 //	beta = (2.96*2.32 - 0.96*5.32)/1.92, 0.96*(5.32 - 2.32)/1.92 = 11/12, 3/2
 //
-// which leaves residuals of 1/12, -5/12, 1/12: whitened 1/15, -7/15, 1/3, with squares of 1/3
-// together.
+// This leaves residuals of 1/12, -5/12, 1/12. Without their autocorrelation they are 1/15, -7/15,
+// 1/3, whose squares add up to 1/3.
 func TestSolveAutoregressive(t *testing.T) {
 	r := regression{[]float64{1, 2, 4}, [][]float64{ones(3), {0, 1, 2}}}
 	s, ok := r.solve(0.6)
@@ -107,7 +107,8 @@ func TestSolveDependent(t *testing.T) {
 	}
 }
 
-// TestSolveExact: the residuals of an exact line are the difference of two sums of about 10^21.
+// TestSolveExact: the line fits exactly, so its residuals are the difference of two sums of about
+// 10^21. The few digits that are left must not spoil the result.
 func TestSolveExact(t *testing.T) {
 	x := made(60, func(i int) float64 { return float64(i) })
 	y := made(60, func(i int) float64 { return 8e10 + 512*float64(i) })
@@ -141,7 +142,8 @@ func TestFitFindsPhi(t *testing.T) {
 	}
 }
 
-// autoregressive returns noise with a standard deviation of 1.
+// autoregressive returns n values of noise with an autocorrelation of phi and a standard deviation
+// of 1.
 func autoregressive(r *rand.Rand, n int, phi float64) []float64 {
 	e := r.NormFloat64()
 	return made(n, func(i int) float64 {
@@ -152,7 +154,8 @@ func autoregressive(r *rand.Rand, n int, phi float64) []float64 {
 	})
 }
 
-// TestFitFloor: a fit below the floor does not count as a better explanation.
+// TestFitFloor: a model whose residuals are below the floor does not count as a better explanation
+// than one at the floor.
 func TestFitFloor(t *testing.T) {
 	y := made(20, func(i int) float64 { return float64(i % 2) })
 	r := regression{y, [][]float64{ones(20)}}
@@ -162,7 +165,8 @@ func TestFitFloor(t *testing.T) {
 	if f.evidence != 0 {
 		t.Errorf("evidence %g", f.evidence)
 	}
-	// The noise is never below the grain: 20 squares of it over 19 degrees of freedom.
+	// The noise is never below the grain: its square is 20 squares of the grain over 19 degrees of
+	// freedom.
 	if f, _ = r.fit(3, 3); !near(f.noise, 3*math.Sqrt(20.0/19), 1e-12) {
 		t.Errorf("noise %g", f.noise)
 	}

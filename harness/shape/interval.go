@@ -7,7 +7,7 @@ import (
 
 // slope returns the growth at the end of the series, and its standard error. The best fit alone
 // would give too narrow an interval. The error therefore includes all positions at which the model
-// may break, and all phi, weighted by their likelihood. If the chosen shape has no growth and is
+// may break, and all phi, weighted by their likelihood. If the chosen shape does not grow and is
 // not flat, the result is the average over all models with growth. This is Bayesian model
 // averaging, with weights from the information criterion (Raftery 1995).
 func (b *fitter) slope(m *model, growing bool) (estimate, se float64) {
@@ -38,8 +38,9 @@ func (b *fitter) slope(m *model, growing bool) (estimate, se float64) {
 	return mean, math.Sqrt(variance) / b.trust
 }
 
-// overBreaks returns the slope of a model, averaged over all positions of its break, and the
-// variance of the slope. The parameter se is the standard error at the best position.
+// overBreaks returns the slope of a model, averaged over all positions at which the model may
+// break, and the variance of that slope. The parameter se is the standard error at the best
+// position.
 func (b *fitter) overBreaks(m *model, se float64) (mean, variance float64) {
 	if len(m.breaks) != 1 {
 		return m.slope(), se * se
@@ -57,7 +58,7 @@ func (b *fitter) overBreaks(m *model, se float64) (mean, variance float64) {
 	return average.moments()
 }
 
-// broken returns the columns of a shape that breaks at file k and continues to grow.
+// broken returns the columns of a growing model with a shape that breaks at file k.
 func (b *fitter) broken(shape Shape, k float64) [][]float64 {
 	switch shape {
 	case Step:
@@ -68,8 +69,8 @@ func (b *fitter) broken(shape Shape, k float64) [][]float64 {
 	return [][]float64{b.from(k)}
 }
 
-// A mixture averages distributions with weights. It sums differences to an origin, so that the sums
-// keep their digits.
+// A mixture is a weighted average of distributions. It adds up differences from origin instead of
+// the values themselves, so that the sums keep their digits.
 type mixture struct{ origin, weight, mean, square float64 }
 
 func (m *mixture) add(weight, mean, variance float64) {

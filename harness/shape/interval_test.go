@@ -2,8 +2,8 @@ package shape
 
 import "testing"
 
-// TestSlopeTrust: if only half of the values were measured, the standard error of the slope is
-// twice as large. The slope itself does not change.
+// TestSlopeTrust: if only half of the values were measured and the others replace outliers, the
+// standard error of the slope is twice as large. The slope does not change.
 func TestSlopeTrust(t *testing.T) {
 	y := made(40, func(i int) float64 { return 3*float64(i) + float64(i%2) })
 	x := made(40, func(i int) float64 { return float64(i) })
@@ -31,8 +31,9 @@ func TestSlopeTrust(t *testing.T) {
 	}
 }
 
-// TestMixture is worked out by hand. 1 and 5 with weights of 3 and 1 have a mean of 2. The squared
-// distances 1 and 9 are 3 on average, and the variances 4 and 8 are 5 on average.
+// TestMixture was worked out by hand. The values 1 and 5 with the weights 3 and 1 have a mean of 2.
+// Their squared distances from it, 1 and 9, are 3 on average, and the variances 4 and 8 are 5 on
+// average. The variance of the mixture is the sum, 8.
 func TestMixture(t *testing.T) {
 	for _, origin := range []float64{0, 1, -7} {
 		m := mixture{origin: origin}

@@ -2,13 +2,13 @@ package shape
 
 import "math"
 
-// A model is a fitted shape with its parameters.
+// A model is a shape that was fitted to a series, with its parameters.
 type model struct {
 	shape   Shape
 	growing bool // its last column is lasting growth
-	// The parameters below are found by search: the files at which the shape breaks, the time constant
-	// of a decaying warm-up, the period of a sawtooth. searched is their number. Late growth is a flat
-	// shape with a break.
+	// The following parameters are found by search: the files at which the shape breaks, the time
+	// constant of a warm-up that decays, and the period of a sawtooth. searched is the number of
+	// parameters that were searched. Growth that begins late is a flat shape with a break.
 	breaks   []float64
 	tau      float64
 	period   int
@@ -17,20 +17,21 @@ type model struct {
 	fit
 }
 
-// searchCost is the number of parameters that one searched parameter counts for. Hall, Osborn and
-// Sakkas (2013) use three for a break.
+// searchCost is how many parameters one searched parameter counts for, because the search tries
+// many positions. Hall, Osborn and Sakkas (2013) use three for a break.
 const searchCost = 3
 
-// bic returns twice the log likelihood, less a penalty for each parameter: more parameters fit
-// noise better (Schwarz 1978). The largest value is the best.
+// bic returns the Bayesian information criterion of a model: twice the log likelihood, less a
+// penalty for each parameter, because more parameters fit noise better (Schwarz 1978). The model
+// with the largest value is the best.
 func (m *model) bic() float64 {
 	return m.evidence - float64(len(m.columns)+searchCost*m.searched)*math.Log(float64(len(m.y)))
 }
 
-// slope returns the last coefficient.
+// slope returns the coefficient of the last column: the growth per file of a growing model.
 func (m *model) slope() float64 { return m.beta[len(m.columns)-1] }
 
-// se returns the standard error of the last coefficient.
+// se returns the standard error of the coefficient of the last column.
 func (m *model) se() float64 { return m.noise * math.Sqrt(m.last) }
 
 // at returns the model's value at an index of the series.
@@ -46,10 +47,11 @@ func (m *model) at(i int) float64 {
 type fitter struct {
 	y []float64
 	x []float64 // the numbers of the files
-	// fixed are the columns of every model: the constant, and the length of the audio if it counts.
+	// fixed holds the columns of every model: the constant and, if it has an effect, the length of the
+	// audio.
 	fixed [][]float64
 	line  []float64
-	width float64 // how many files a value covers: 1, or more in a series of blocks
+	width float64 // number of files that a value stands for: 1, or more in a series of blocks
 	floor float64 // see regression.fit
 	grain float64
 	// trust is the fraction of the values that were measured. The others replace outliers.
@@ -59,7 +61,7 @@ type fitter struct {
 
 func newFitter(y, x []float64, a *audio, floor, grain float64) *fitter {
 	b := &fitter{y: y, x: x, width: 1, floor: floor, grain: grain, trust: 1}
-	// Far from 0, x itself would be nearly a constant.
+	// The line begins at 0, because far from 0 the numbers of the files would look like a constant.
 	b.line = b.column(func(x float64) float64 { return x - b.x[0] })
 	b.fixed = [][]float64{b.column(func(float64) float64 { return 1 })}
 	if a.seconds != nil {
@@ -74,7 +76,7 @@ func newFitter(y, x []float64, a *audio, floor, grain float64) *fitter {
 // blocks reports whether the values are means of blocks.
 func (b *fitter) blocks() bool { return b.width > 1 }
 
-// explains reports whether a column improves a fit, with or without growth.
+// explains reports whether adding a column improves a fit, either with growth or without.
 func (b *fitter) explains(column []float64) bool {
 	for _, growth := range [][][]float64{nil, {b.line}} {
 		without, ok := b.model(model{}, growth...)
@@ -86,8 +88,8 @@ func (b *fitter) explains(column []float64) bool {
 	return false
 }
 
-// best returns the best fit without growth, and the best fit with growth. The latter is nil if no
-// slope is above 0.
+// best returns the best fit without growth, and the best fit with growth. The fit with growth is
+// nil if no slope is above 0.
 func (b *fitter) best() (clean, growing *model) {
 	b.candidates()
 	for i := range b.all {
@@ -106,16 +108,16 @@ func (b *fitter) best() (clean, growing *model) {
 	return clean, growing
 }
 
-// withGrowth adds growth to a model. The result ok is false if the length of the audio, or the
-// shape, is itself a straight line.
+// withGrowth returns a model with growth added. ok is false if the length of the audio, or the
+// shape, is itself a straight line, from which growth cannot be separated.
 func (b *fitter) withGrowth(m *model) (with model, ok bool) {
 	with = *m
 	with.growing = true
 	return b.model(with, append(m.columns[len(b.fixed):len(m.columns):len(m.columns)], b.line)...)
 }
 
-// bare returns a model of growth alone. Its slope is the whole change from file to file, with the
-// effect of the audio.
+// bare returns a model of growth without the length of the audio. Its slope is the whole change
+// from file to file, including the effect of the audio.
 func (b *fitter) bare() model {
 	alone := *b
 	alone.fixed = b.fixed[:1]
@@ -123,7 +125,8 @@ func (b *fitter) bare() model {
 	return m
 }
 
-// model fits the columns together with the fixed ones.
+// model returns m fitted to the series, with the given columns after the fixed ones. ok is false if
+// the columns depend on each other.
 func (b *fitter) model(m model, columns ...[]float64) (model, bool) {
 	m.regression = regression{b.y, append(append(make([][]float64, 0, maxColumns), b.fixed...),
 		columns...)}
@@ -132,8 +135,8 @@ func (b *fitter) model(m model, columns ...[]float64) (model, bool) {
 	return m, ok
 }
 
-// rss returns the residual sum of squares of a fit without autocorrelation, and the first
-// coefficient after the fixed ones. Searches for breaks use it, because it is fast.
+// rss returns the residual sum of squares of a fit without autocorrelation, and the coefficient of
+// the first of the given columns. Searches for breaks use rss, because it is fast.
 func (b *fitter) rss(columns ...[]float64) (rss, first float64) {
 	var all [maxColumns][]float64
 	n := copy(all[:], b.fixed)
@@ -146,7 +149,7 @@ func (b *fitter) rss(columns ...[]float64) (rss, first float64) {
 	return s.rss, s.beta[len(b.fixed)]
 }
 
-// column returns the values of a function at all files.
+// column returns the column of a regression that holds the values of f at all files.
 func (b *fitter) column(f func(x float64) float64) []float64 {
 	c := make([]float64, len(b.x))
 	for i, x := range b.x {
@@ -156,7 +159,7 @@ func (b *fitter) column(f func(x float64) float64) []float64 {
 }
 
 // step returns a column that is 0 before file k and 1 from file k on. In a series of blocks, the
-// block with file k gets the fraction of its files from k on.
+// block that contains file k gets the fraction of its files that are not before k.
 func (b *fitter) step(k float64) []float64 {
 	return b.column(func(x float64) float64 { return min(1, max(0, (x+(b.width-1)/2-k+1)/b.width)) })
 }
@@ -171,12 +174,13 @@ func (b *fitter) from(k float64) []float64 {
 	return b.column(func(x float64) float64 { return max(0, x-k) })
 }
 
-// decay returns a column that rises towards 1.
+// decay returns a column that rises from 0 towards 1 with the time constant tau, in files.
 func (b *fitter) decay(tau float64) []float64 {
 	return b.column(func(x float64) float64 { return 1 - math.Exp(-(x-b.x[0])/tau) })
 }
 
-// sawtooth returns a column that rises from 0 to period-1, repeatedly.
+// sawtooth returns a column that rises from 0 to period-1 and falls back to 0, repeatedly. The
+// parameter offset is its value at file 0.
 func (b *fitter) sawtooth(period, offset int) []float64 {
 	return b.column(func(x float64) float64 { return float64((int(x) + offset) % period) })
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestColumns has the columns of the shapes over files 1000 to 1005, by hand.
+// TestColumns compares the columns of the shapes over the files 1000 to 1005 with columns that were
+// worked out by hand.
 func TestColumns(t *testing.T) {
 	x := made(6, func(i int) float64 { return float64(1000 + i) })
 	b := newFitter(x, x, &audio{}, 1, 1)

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// TestNoiseIsFlat counts series of white noise that are called a step, a sawtooth or a warm-up, and
-// those with a rise after the first value. Some shape always fits noise better than a level. Each
-// searched parameter therefore costs evidence, which keeps most noise flat.
+// TestNoiseIsFlat counts the series of white noise that are called a step, a sawtooth or a warm-up,
+// and those in which a rise begins after the first value. Some shape always fits noise better than
+// a level does. Each searched parameter therefore costs evidence, which keeps most noise flat.
 //
-// Both counts are below 2 %. With 30 values a step must gain 4 ln 30 = 13.6 in twice the log
+// Both counts must be below 2 %. With 30 values a step must gain 4 ln 30 = 13.6 in twice the log
 // likelihood. At a given position noise does so in one of 4,400 series, and there are 25 positions.
 // A sawtooth has 50 periods and offsets, and must rise. Of 1,000 other series 8 were not flat, and
 // 2 had a rise.
@@ -37,10 +37,10 @@ func TestNoiseIsFlat(t *testing.T) {
 	}
 }
 
-// TestCriticalBreak counts series of autocorrelated noise in which growth looks certain after a
+// TestCriticalBreak counts the series of autocorrelated noise in which growth looks certain after a
 // break was searched. The growth is added to one step, two steps or a warm-up, or begins at a later
-// value. At most 0.1 % may look so, as in TestCritical. With the threshold for a line, which needs
-// no search, it would be 2 %.
+// value. At most 0.1 % of the series may look so, as in TestCritical. The threshold of a line, for
+// which nothing is searched, would let 2 % look so.
 func TestCriticalBreak(t *testing.T) {
 	const n, series, rate = 30, 600, 0.001
 	x := made(n, func(i int) float64 { return float64(i) })
@@ -65,10 +65,10 @@ func TestCriticalBreak(t *testing.T) {
 	}
 }
 
-// TestGrowthThatEnded judges series that grow for 35 files, fall by half of that, and stay there
-// for 15 files. The noise is an eighth of the rise. A growing shape fits most of them best, but the
-// second half does not continue to grow. Less than 2 % are called growth, and none of 1,000 other
-// series.
+// TestGrowthThatEnded judges series that grow for 35 files, fall by half of the rise, and stay at
+// that level for 15 files. The noise is an eighth of the rise. A growing shape fits most of these
+// series best, but the second half does not continue to grow. Less than 2 % may be called growth.
+// Of 1,000 other series none was.
 func TestGrowthThatEnded(t *testing.T) {
 	const n, end, series, rate = 50, 35, 60, 0.02
 	grows := 0

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// drawn returns a series of n values of a random kind, some with gaps, outliers, rounded digits and
-// audio.
+// drawn returns a random series of n values: of a random kind, and some with gaps, outliers,
+// rounded digits and lengths of audio.
 func drawn(r *rand.Rand, n int) Series {
 	scale := math.Pow(10, float64(r.IntN(9)))
 	noise := autoregressive(r, n, 0.9*r.Float64())
@@ -55,8 +55,8 @@ func drawn(r *rand.Rand, n int) Series {
 	return s
 }
 
-// sizes are near the lengths at which something changes: the smallest, and blocks of one, two and
-// three.
+// sizes are the lengths of series near which the method changes: the smallest length, and those at
+// which blocks of one, two and three values begin.
 var sizes = []int{0, 1, 7, 8, 9, 10, 11, 12, 17, 30, 60, 255, 256, 257, 258, 511, 512, 513, 769}
 
 var propertySeeds = flag.Uint64("property.seeds", 19, "how many series TestProperties draws")
@@ -70,19 +70,21 @@ func TestProperties(t *testing.T) {
 			got := Of(s)
 			invariants(t, got, s)
 
-			// Adding a constant changes nothing. All values are nearly multiples of a divisor of it.
+			// Adding a constant changes nothing. The constant is a power of 2, so that the sums keep nearly
+			// all digits.
 			more := s
 			more.Values = made(len(s.Values), func(i int) float64 { return s.Values[i] + 1<<20 })
 			same(t, "a constant more", Of(more), got, 1)
 
-			// In another unit all amounts scale by the same factor. A power of 2 keeps the digits.
+			// In another unit all amounts scale by the same factor. A power of 2 as the factor keeps the
+			// digits.
 			for _, unit := range []float64{1 << 20, 1.0 / 1024} {
 				scaled := Series{Audio: s.Audio, Resolution: unit * s.Resolution, Grain: unit * s.Grain}
 				scaled.Values = made(len(s.Values), func(i int) float64 { return unit * s.Values[i] })
 				same(t, fmt.Sprintf("in units of 1/%g", unit), Of(scaled), got, unit)
 			}
 
-			// Files without values at the front change only the indexes.
+			// Files without values before the series change only the indexes.
 			front := s
 			front.Values = append([]float64{math.NaN(), math.NaN(), math.NaN()}, s.Values...)
 			if s.Audio != nil {
@@ -97,7 +99,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// same compares two results. The first is in other units.
+// same fails the test unless got equals want with all amounts multiplied by unit.
 func same(t *testing.T, what string, got, want Result, unit float64) {
 	t.Helper()
 	if got.Shape != want.Shape || got.Growing != want.Growing || got.From != want.From ||
@@ -121,8 +123,8 @@ func same(t *testing.T, what string, got, want Result, unit float64) {
 	}
 }
 
-// TestAnyFinite judges huge, tiny and hardly different values, with missing or zero lengths of
-// audio.
+// TestAnyFinite judges series of huge, tiny and almost equal values, with missing or zero lengths
+// of audio.
 func TestAnyFinite(t *testing.T) {
 	for _, n := range []int{8, 11, 30, 257} {
 		r := rand.New(rand.NewPCG(uint64(n), 6))
@@ -160,7 +162,7 @@ func TestAnyFinite(t *testing.T) {
 	}
 }
 
-// FuzzOf judges any numbers. Of must not panic, and its results must be finite.
+// FuzzOf judges arbitrary numbers. Of must not panic, and its results must be finite.
 func FuzzOf(f *testing.F) {
 	encode := func(values ...float64) []byte {
 		var data []byte

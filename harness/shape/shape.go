@@ -8,7 +8,7 @@ import (
 // A Shape describes what a series does over the files, apart from lasting growth.
 type Shape string
 
-// The shapes.
+// These are the shapes.
 const (
 	Flat     Shape = "flat"
 	WarmUp   Shape = "warm-up"  // changes only at the beginning
@@ -19,13 +19,14 @@ const (
 
 // A Series holds one reading for each file.
 type Series struct {
-	// Values has a finite value for each file, in the order of the files, or NaN for a missing one.
+	// Values has a finite value for each file, in the order of the files, or NaN for a missing value.
 	Values []float64
 	// Audio is the length of each file's audio in seconds, or nil if unknown.
 	Audio []float64
-	// Resolution is half of the last printed digit, or 0 for exact values.
+	// Resolution is half a unit of the last digit that the log prints, or 0 for exact values.
 	Resolution float64
-	// Grain is the smallest meaningful difference. Allocations are rounded up to 512 bytes.
+	// Grain is the smallest difference that means anything. For memory it is 512 bytes, because
+	// allocations are rounded up to a multiple of that.
 	Grain float64
 }
 
@@ -35,37 +36,38 @@ type Interval struct{ Estimate, Low, High float64 }
 // A Result describes a series. Its Shape is "" for a series that is too short to judge.
 type Result struct {
 	Shape Shape
-	// Growing is set if the series grows and continues to grow. Noise looks like this in fewer than
-	// 0.1 % of series.
+	// Growing is set if the series grows and continues to grow. In fewer than 0.1 % of series without
+	// growth, noise alone makes it look so.
 	Growing bool
 	// Slope is the growth per file at the end of the series. Its bounds include the error from rounded
 	// digits.
 	Slope Interval
 	// Rounding is the growth per file that rounded digits may hide, in either direction.
 	Rounding float64
-	// Detectable is the growth per file that would be found in half of all series like this one.
+	// Detectable is the growth per file that the method finds in half of all series with noise like
+	// this one's.
 	Detectable float64
-	// From is an index of the series: the first higher value of late growth, the first step, or the
-	// end of a warm-up.
+	// From is the index in the series at which something changes: the first higher value of growth
+	// that began late, the first step, or the end of a warm-up.
 	From int
 	// Size is the sum of the steps, the rise of the warm-up, or the height of a sawtooth.
 	Size float64
 	// Period is the length of a sawtooth in files.
 	Period int
-	// FollowsAudio is set if the fit includes an effect of the audio's length. Each second of audio
-	// adds PerSecond to the values.
+	// FollowsAudio is set if the values depend on the length of the audio. Each second of audio then
+	// adds PerSecond to a value.
 	FollowsAudio bool
 	PerSecond    float64
-	// Ordered is set if the audio gets longer, or shorter, in the order of the files. Its effect then
-	// looks like growth.
+	// Ordered is set if the files are sorted by the length of their audio, more or less. The effect of
+	// the length then looks like growth.
 	Ordered bool
-	// Phi is the autocorrelation of the noise, and Sigma its standard deviation. With more than 256
-	// values they describe the means of blocks.
+	// Phi is the autocorrelation of the noise, and Sigma its standard deviation. In a series of more
+	// than 256 values, they describe the means of blocks of consecutive values.
 	Phi, Sigma float64
-	// Ends is the height of the last value over the values before it, if the fit left the last value
-	// out. It may be a step at the end, or an outlier.
+	// Ends is how far the last value lies above the values before it, if the fit left the last value
+	// out as an outlier. It may be an outlier or the beginning of a step.
 	Ends float64
-	// Outliers are the indexes of the values that were left out.
+	// Outliers are the indexes of the values that the fit left out.
 	Outliers []int
 	// Fitted holds the fitted value at each value of the series, and NaN for missing values.
 	Fitted []float64
@@ -73,11 +75,12 @@ type Result struct {
 	Files int
 }
 
-// LeastFiles is the smallest number of values that can be judged.
+// LeastFiles is the smallest number of values for which [Of] gives a judgement.
 const LeastFiles = 8
 
-// A series of more than valuesMax values is fitted as the means of at most blocksMax blocks. Its
-// last blocksMax values are also fitted by themselves, because blocks hide growth that began late.
+// A series of more than valuesMax values is split into at most blocksMax blocks of consecutive
+// values, and the means of the blocks are fitted. The last blocksMax values are also fitted by
+// themselves, because blocks hide growth that began late.
 const (
 	valuesMax = 256
 	blocksMax = 128
@@ -87,11 +90,11 @@ const (
 // include the uncertainty of phi, so an interval from a t distribution would be no wider.
 const normal95 = 1.96
 
-// judgedMax is the largest number of values that judge gets. Of a longer series, only every k-th
-// value is used, with the smallest k that is large enough.
+// judgedMax is the largest number of values that judge gets. In a longer series only every k-th
+// value is used, where k is the smallest number that suffices.
 const judgedMax = 8192
 
-// Of returns the shape of a series, and whether it grows.
+// Of returns the shape of a series, and whether the series grows.
 func Of(s Series) Result {
 	all := len(s.Values)
 	s, index := present(s)
@@ -115,7 +118,8 @@ func Of(s Series) Result {
 			last.Audio = s.Audio[n-blocksMax:]
 		}
 		tail := judge(last, index[n-blocksMax:])
-		// Late growth ends higher than everything before it; the rise of a long sawtooth does not.
+		// Growth that began late ends higher than everything before it. The rise of a long sawtooth does
+		// not.
 		higher := tail.Fitted != nil &&
 			tail.Fitted[blocksMax-1] > slices.Max(blocks(s.Values[:n-blocksMax]))
 		if tail.Growing && higher && (!r.Growing || tail.Slope.Low > r.Slope.High) {
@@ -125,7 +129,7 @@ func Of(s Series) Result {
 	r.Files = n
 	fitted := slices.Repeat([]float64{math.NaN()}, all)
 	next, last := 0, math.NaN()
-	for _, i := range index { // a value that was not judged gets the fit before it
+	for _, i := range index { // a value that was not judged gets the fitted value of the one before it
 		if next < len(at) && at[next] == i {
 			last = r.Fitted[next]
 			next++
@@ -136,8 +140,8 @@ func Of(s Series) Result {
 	return r
 }
 
-// present removes missing values, and returns the indexes of the others. If the audio's length is
-// unknown for any file, it removes all lengths.
+// present returns the series without its missing values, and the indexes of the values that are
+// left. If the audio length of any of these files is unknown, present removes all lengths.
 func present(s Series) (known Series, index []int) {
 	n := 0
 	for _, v := range s.Values {
@@ -164,7 +168,7 @@ func present(s Series) (known Series, index []int) {
 	return known, index
 }
 
-// every returns every step-th value of a series.
+// every returns every step-th value of a series, and the indexes of these values.
 func every(step int, s Series, index []int) (Series, []int) {
 	some := Series{Resolution: s.Resolution, Grain: s.Grain}
 	var at []int
@@ -177,7 +181,8 @@ func every(step int, s Series, index []int) (Series, []int) {
 	return some, at
 }
 
-// judge judges a series without missing values. The parameter index holds their original indexes.
+// judge returns the shape of a series without missing values. The parameter index holds the indexes
+// that the values had before missing values were removed.
 func judge(s Series, index []int) Result {
 	x := make([]float64, len(index))
 	for i := range index {
@@ -192,7 +197,7 @@ func judge(s Series, index []int) Result {
 	y, outliers := a.cleaned(y, max(deviation, grain))
 	ends := raw - y[len(y)-1]
 	trust := float64(len(y)-len(outliers)) / float64(len(y))
-	grain = max(grain, 1e-10*largest(y)) // sums of squares show even less
+	grain = max(grain, 1e-10*largest(y)) // sums of squares have still fewer digits
 	y, x, a.seconds = blocks(y), blocks(x), blocks(a.seconds)
 
 	b := newFitter(y, x, &a, max(deviation, grain), grain)
@@ -209,7 +214,7 @@ func judge(s Series, index []int) Result {
 	half := normal95*se + r.Rounding
 	r.Slope = Interval{slope, slope - half, slope + half}
 	r.Detectable = b.needed(growth)*b.se(growth) + r.Rounding
-	if m != growth { // growth and audio are inseparable: all of the slope may be growth, or none
+	if m != growth { // growth and audio cannot be told apart: all of the slope may be growth, or none
 		r.Slope = Interval{slope, min(slope, 0) - half, max(slope, 0) + half}
 		r.Detectable += math.Abs(slope)
 	}
@@ -221,14 +226,14 @@ func judge(s Series, index []int) Result {
 		r.Outliers = append(r.Outliers, index[i])
 	}
 	r.describe(m, b, index)
-	for i := range index { // values after the last block get its fit
+	for i := range index { // values after the last block get the fit of that block
 		r.Fitted = append(r.Fitted, middle+m.at(min(i/blockSize(len(index)), len(y)-1)))
 	}
 	return r
 }
 
-// centred subtracts the median from the values, because small values lose fewer digits when
-// squared.
+// centred returns the values minus their median, and the median. Smaller numbers lose fewer digits
+// when they are squared.
 func centred(v []float64) (less []float64, middle float64) {
 	less = slices.Clone(v)
 	middle = median(slices.Clone(v))
@@ -241,7 +246,7 @@ func centred(v []float64) (less []float64, middle float64) {
 // largest returns the largest absolute value.
 func largest(v []float64) float64 { return max(slices.Max(v), -slices.Min(v)) }
 
-// describe sets where the shape breaks, and its size.
+// describe sets in r where the shape changes (From), and by how much (Size).
 func (r *Result) describe(m *model, b *fitter, index []int) {
 	at := 0.0
 	shape := m.beta[len(b.fixed):]
@@ -274,7 +279,8 @@ func blockSize(n int) int {
 	return (n + blocksMax - 1) / blocksMax
 }
 
-// blocks returns the means of the blocks of a series.
+// blocks returns the means of the blocks of a series, or the series itself if it is not split into
+// blocks.
 func blocks(v []float64) []float64 {
 	size := blockSize(len(v))
 	if size == 1 {

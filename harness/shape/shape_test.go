@@ -10,13 +10,13 @@ import (
 
 const mib = 1 << 20
 
-// bytes returns a series of exact bytes.
+// bytes returns a series of n exact values, which f gives by index.
 func bytes(n int, f func(i int) float64) Series {
 	return Series{Values: made(n, f), Grain: 512}
 }
 
-// byAudio returns a level of 100 MiB, plus 0.1 MiB for each second of audio, plus a leak. The audio
-// gets roughly longer with the files.
+// byAudio returns a series of levels: 100 MiB, plus 0.1 MiB for each second of audio, plus a leak
+// of leak MiB a file. The audio gets roughly longer from file to file.
 func byAudio(n int, leak float64) Series {
 	seconds := made(n, func(i int) float64 { return 300 + 50*float64(i) + 120*float64(i*7%5) })
 	s := bytes(n, func(i int) float64 { return mib * (100 + 0.1*seconds[i] + leak*float64(i)) })
@@ -24,11 +24,11 @@ func byAudio(n int, leak float64) Series {
 	return s
 }
 
-// after returns how many times a leak has happened by file i, if it begins after file start.
+// after returns how many files have leaked by file i, if the leak begins after file start.
 func after(i, start int) float64 { return float64(max(0, i-start)) }
 
-// TestOf judges series with little or no noise. The expected results are the parameters they were
-// made with.
+// TestOf judges series with little or no noise. The expected results are the parameters from which
+// the series were made.
 func TestOf(t *testing.T) {
 	gaps := func(s Series, every int) Series {
 		for i := range s.Values {
@@ -256,7 +256,7 @@ func TestOf(t *testing.T) {
 			got := Of(c.series)
 			invariants(t, got, c.series)
 			got.Fitted = nil // up to 100,000 numbers would fill the message
-			// Indexes are exact, or known to within two blocks.
+			// Indexes must be exact or, in a series of blocks, known to within two blocks.
 			block := max(1, blockSize(got.Files))
 			if got.Shape != c.want.Shape || got.Growing != c.want.Growing || got.Period != c.want.Period ||
 				got.Files != c.want.Files ||
@@ -288,7 +288,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// invariants checks properties of every result.
+// invariants checks what must hold for every result.
 func invariants(t testing.TB, r Result, s Series) {
 	t.Helper()
 	for _, v := range []float64{
@@ -331,7 +331,7 @@ func invariants(t testing.TB, r Result, s Series) {
 }
 
 // TestOfAudioAsEvenAsALine: if each file is longer than the last by the same length, growth cannot
-// be separated from the effect of the audio. It may be the whole slope, or nothing.
+// be separated from the effect of the audio. The growth may be the whole slope, or nothing.
 func TestOfAudioAsEvenAsALine(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -358,7 +358,8 @@ func TestOfAudioAsEvenAsALine(t *testing.T) {
 	}
 }
 
-// TestOfAudioThatHardlyDiffers: the audio of one file is a millisecond longer.
+// TestOfAudioThatHardlyDiffers: all files are equally long, except that the last is a little
+// longer, by up to 10 ms.
 func TestOfAudioThatHardlyDiffers(t *testing.T) {
 	for n := LeastFiles; n < 40; n++ {
 		for _, more := range []float64{1e-5, 1e-4, 1e-3, 1e-2} {
@@ -401,7 +402,8 @@ func TestOfOutliers(t *testing.T) {
 	}
 }
 
-// TestOfRounded: a leak of a tenth of a digit a file looks like a staircase.
+// TestOfRounded: if the log's digits hide a leak of a tenth of a digit a file, the series looks
+// like a staircase.
 func TestOfRounded(t *testing.T) {
 	const digit = 1e7
 	s := Series{
@@ -416,9 +418,9 @@ func TestOfRounded(t *testing.T) {
 	}
 }
 
-// TestOfNoise judges two series. In the first, 50 values alternate between 1 below and 1 above a
-// level, so their squares add up to 50. A line explains 25² / 10412.5 of that, by hand, and leaves
-// 48 degrees of freedom. No value is like the one before. The second was made with a standard
+// TestOfNoise judges two series. In the first, 50 values lie in turn 1 below and 1 above a level,
+// so their squares add up to 50. By hand, a line explains 25² / 10412.5 of that sum and leaves 48
+// degrees of freedom. Neighbours differ, so phi is 0. The second series was made with a standard
 // deviation of 1 and an autocorrelation of 0.6. The estimates from its 200 values have standard
 // errors of 0.06 and 0.1.
 func TestOfNoise(t *testing.T) {

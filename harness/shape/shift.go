@@ -5,31 +5,30 @@ import (
 	"slices"
 )
 
-// A Shift is a rise of a series that lasts until its end.
+// A Shift is a rise of a series to a higher level that lasts until the end of the series.
 type Shift struct {
 	// From is the index of the first higher value.
 	From int
-	// Before and After are the medians of the values before the rise, and from it on. Outliers are
-	// left out.
+	// Before and After are the medians of the values before From, and from From on. Outliers are left
+	// out.
 	Before, After float64
-	// Sure reports whether noise is very unlikely to look like this; see
+	// Sure is true if noise alone very rarely looks like this rise; see
 	// docs/explanation/false-alarms.md.
 	Sure bool
 }
 
-// shiftSide is the smallest number of values on either side of a shift. With fewer values at the
-// end, a shift may be an outlier.
+// shiftSide is the smallest number of values before a shift, and from it on. If fewer values
+// follow, the rise may be an outlier.
 const shiftSide = neighbours
 
-// Shifted finds the step up that explains a series best, and reports whether the step lasts: the
-// median of each third of the later values must be nearer to the later median than to the median
-// before the step. The result ok is false if the series is too short, or has no such step.
+// Shifted finds the step up that explains a series best, and returns it if it lasts. It lasts if,
+// in each third of the values after the step, the median is nearer to the level after the step than
+// to the level before it. ok is false if the series is too short or has no such step.
 //
-// The step is sure if it passes the test for growth: fitted with autocorrelated noise, it must be
-// as many standard errors above 0 as a slope with a searched break. If the step is not sure, the
-// series may have several steps. Shifted then also tries the best step in the part before it, and
-// in the part after it.
-// one after it.
+// The step is sure if it passes the test for growth: fitted with autocorrelated noise, its height
+// must be as many standard errors above 0 as a slope whose break was searched. If the step is not
+// sure, the series may have several steps. Shifted then also tries the best step among the values
+// before it, and the best among the values after it.
 func Shifted(values []float64) (s Shift, ok bool) {
 	if len(values) < 2*shiftSide {
 		return s, false
@@ -56,7 +55,7 @@ func Shifted(values []float64) (s Shift, ok bool) {
 	return Shift{From: at, Before: middle + before, After: middle + after, Sure: sure}, true
 }
 
-// lasts reports whether the series stays up from an index on.
+// lasts reports whether the series rises at the index at and stays up until its end.
 func lasts(y []float64, at int) bool {
 	after := y[at:]
 	half := (median(slices.Clone(y[:at])) + median(slices.Clone(after))) / 2
@@ -69,7 +68,8 @@ func lasts(y []float64, at int) bool {
 	return true
 }
 
-// stepIsSure reports whether a step at an index is more than noise.
+// stepIsSure reports whether a step at the index at is more than noise. The parameter trust is the
+// fraction of the values that are not replaced outliers.
 func stepIsSure(y []float64, at int, floor, trust float64) bool {
 	b := numbered(y, floor)
 	b.trust = trust
@@ -77,7 +77,8 @@ func stepIsSure(y []float64, at int, floor, trust float64) bool {
 	return fitted && m.slope()/(m.error/trust) > b.needed(&m)
 }
 
-// numbered returns a fitter whose files are numbered from 0.
+// numbered returns a fitter for the values y. It numbers their files from 0, and knows no lengths
+// of audio. The parameter floor is the smallest difference that counts.
 func numbered(y []float64, floor float64) *fitter {
 	x := make([]float64, len(y))
 	for i := range x {
@@ -86,8 +87,8 @@ func numbered(y []float64, floor float64) *fitter {
 	return newFitter(y, x, &audio{}, floor, floor)
 }
 
-// risesAt returns the index of the step up with the smallest residuals, or 0 if the series has
-// none.
+// risesAt returns the index of the step up that leaves the smallest residuals, or 0 if the series
+// has no step up.
 func risesAt(y []float64) (at int) {
 	all, before := 0.0, 0.0
 	for _, v := range y {
@@ -107,9 +108,10 @@ func risesAt(y []float64) (at int) {
 	return at
 }
 
-// Began returns the index at which a lasting rise begins. It fits a level that rises linearly from
-// one index to another, and is then level again. The rise of a step is short; a trend rises until
-// the end. Began returns 0 if this fits no better than a straight line.
+// Began returns the index of the first higher value of a lasting rise. It fits a level that rises
+// linearly from one index to another and is then level again. For a step, the two indexes are near
+// each other; for a trend, the rise goes on until the end. Began returns 0 if such a rise fits no
+// better than a straight line.
 func Began(values []float64) int {
 	each := blockSize(len(values)) // only every each-th index is tried
 	y, _ := centred(values)
@@ -136,7 +138,7 @@ func Began(values []float64) int {
 		}
 		try(first, n-1)
 	}
-	// The breaks were searched, which costs extra parameters.
+	// Both ends of the rise were searched, which costs extra parameters.
 	if at <= 1 || float64(n)*math.Log(max(straight, 1e-300)/max(best,
 		1e-300)) < searchCost*math.Log(float64(n)) {
 		return 0

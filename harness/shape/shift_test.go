@@ -2,13 +2,14 @@ package shape
 
 import "testing"
 
-// levels is a series of the given levels, each for 20 values, with one unit more in every second.
+// levels returns a series that has each of the given levels for 20 values. Every second value is
+// one unit above its level.
 func levels(of ...float64) []float64 {
 	return made(20*len(of), func(i int) float64 { return of[i/20] + float64(i%2) })
 }
 
-// TestShifted finds the steps that a series was made with. Of 20 values, half are one unit above
-// the level, and the median is half a unit above it.
+// TestShifted finds the steps from which the series were made. Of the 20 values of a level, half
+// are one unit above it, so their median is half a unit above it.
 func TestShifted(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -20,8 +21,8 @@ func TestShifted(t *testing.T) {
 		{"a step up", levels(100, 300), Shift{From: 20, Before: 100.5, After: 300.5, Sure: true}, true},
 		{"a step down", levels(300, 100), Shift{}, false},
 		{"a step up and back", levels(100, 300, 100), Shift{}, false},
-		// The larger step is found first. The other one makes it unsure; the values up to the second one
-		// have one step.
+		// The larger step is found first, but the other step makes it unsure. The values before the
+		// larger step have one step, which is sure.
 		{
 			"two steps", levels(100, 200, 310),
 			Shift{From: 20, Before: 100.5, After: 255.5, Sure: true},
@@ -35,7 +36,7 @@ func TestShifted(t *testing.T) {
 	}
 }
 
-// TestBegan: the result is the index of the first higher value.
+// TestBegan: Began returns the index of the first higher value.
 func TestBegan(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -52,7 +53,7 @@ func TestBegan(t *testing.T) {
 		{"a rise to the end", made(40, func(i int) float64 { return after(i, 24) }), 25},
 		{"a step", made(40, func(i int) float64 { return min(1, after(i, 14)) }), 15},
 		{"10 files of fall", made(40, func(i int) float64 { return -min(10, after(i, 10)) }), 0},
-		// Blocks of 4: the first that is higher is the one that begins at 200.
+		// In a series of 400 values the blocks have 4 values. The first higher block begins at 200.
 		{"400 values", made(400, func(i int) float64 { return min(1, after(i, 199)) }), 200},
 	} {
 		if got := Began(c.values); got != c.want {
