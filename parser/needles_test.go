@@ -3,27 +3,11 @@
 package parser
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"vramsoak/parser/dialect"
 )
-
-// TestNeedlesAreFound: the search finds each needle, a fixed text for which a built-in dialect
-// searches, behind 0 to 69 other bytes.
-func TestNeedlesAreFound(t *testing.T) {
-	for _, d := range dialect.BuiltIn() {
-		for _, needle := range d.Needles {
-			for before := range 70 {
-				text := append(bytes.Repeat([]byte{'#'}, before), needle...)
-				if at := allDialects().Next(text, 0); at < 0 {
-					t.Fatalf("%s: %q after %d bytes is not found", d.Name, needle, before)
-				}
-			}
-		}
-	}
-}
 
 // TestHostileNeedles: a line that consists only of needles, with or without numbers between them,
 // is read in time proportional to the line's length. If the reader scanned the whole line for
