@@ -17,8 +17,7 @@ import (
 
 const mib = 1 << 20
 
-// levels returns clean runs of 50 files, or of as many as spec says, whose only metric is the idle
-// level.
+// levels returns clean runs whose only metric is the idle level, made as spec says.
 func levels(runs int, spec fixtures.LevelSpec) []*compare.Baseline {
 	var all []*compare.Baseline
 	for seed := range runs {

@@ -9,13 +9,14 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A batchFile identifies a file by its batch and its index in the batch, as in timeline.File.
+// A batchFile identifies a file by its batch and its index in the batch, as timeline.File does.
 type batchFile struct{ batch, index int }
 
-// attempts counts the earlier attempts at files that the pipeline started several times.
+// attempts counts, for files that the pipeline started several times, the attempts before the last
+// one.
 type attempts struct {
-	// failed counts the attempts that ended badly. lost counts the attempts that an interruption of
-	// the run cut short.
+	// failed counts the attempts that failed. lost counts the attempts that ended only because the run
+	// was interrupted.
 	failed, lost map[batchFile]int
 }
 
@@ -46,8 +47,8 @@ func wasInterrupted(f *timeline.File) bool {
 		f.Status == record.StatusFailed && f.Error == record.Interrupted
 }
 
-// retried returns "2 files needed a retry" if so many files ended well after a failed attempt, or
-// "".
+// retried returns "2 files needed a retry" if two files of last ended ok after a failed attempt, or
+// "" if there are no such files. The parameter last holds the last attempt at each file.
 func (a attempts) retried(last []*timeline.File) string {
 	n := 0
 	for _, f := range last {
@@ -77,8 +78,8 @@ func (j *Judge) interruptions() {
 		}
 	}
 	for _, workers := range j.batches() {
-		// An interruption stops all workers, but workers that had finished are not resumed: the worker
-		// with the most resumes has seen all of the interruptions.
+		// An interruption stops all workers, but workers that had finished are not resumed. So the worker
+		// with the most resumes has seen every interruption.
 		run := slices.MaxFunc(workers, func(a, b *timeline.Run) int {
 			return len(a.Resumes) - len(b.Resumes)
 		})
@@ -119,8 +120,8 @@ func bytesWere(n int64) string {
 	return record.FormatBytes(n) + " were"
 }
 
-// cutShort returns the processes on both sides of each interruption: the last process before it and
-// the first one after it. The parameter all must be sorted by process.
+// cutShort returns the processes next to each interruption: the last process before it and the
+// first process after it. The parameter all must be sorted by process.
 func (j *Judge) cutShort(all []processValues) map[int]bool {
 	cut := map[int]bool{}
 	for _, run := range j.tl.Runs {
@@ -139,8 +140,8 @@ func (j *Judge) cutShort(all []processValues) map[int]bool {
 	return cut
 }
 
-// attemptNotes returns notes on retries and interruptions. The tables of a report show no messages
-// of findings that pass, but they show notes.
+// attemptNotes returns notes on retries and interruptions. The tables of a report show notes, but
+// not the messages of findings that pass.
 func (j *Judge) attemptNotes() []string {
 	var notes []string
 	last := j.tl.LastAttempts()
@@ -155,10 +156,10 @@ func (j *Judge) attemptNotes() []string {
 	return notes
 }
 
-// neverBegun returns how many files of the batches were never started: files without an attempt in
-// known. The result remark names other logs that may contain them, and cut says why runs ended
-// early. The workers of a run divide its files among them, so a file counts as started if any
-// worker started it.
+// neverBegun returns how many files of the batches were never started: those without an attempt in
+// known. The result remark names workers whose logs are missing and may have started such files.
+// The result cut says why runs ended early. The workers of a run divide its files among them, so a
+// file counts as started if any worker started it.
 func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, cut []string) {
 	begun := map[int]int{} // batch -> number of its files in known
 	for _, file := range known {
@@ -187,8 +188,8 @@ func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, 
 	return missing, remark, cut
 }
 
-// batches returns the runs grouped by batch, in the order of the logs. The workers of a run share a
-// batch.
+// batches returns the runs of the log grouped by batch, in the order of the logs. The logs of
+// several workers are runs of the same batch.
 func (j *Judge) batches() [][]*timeline.Run {
 	var all [][]*timeline.Run
 	place := map[int]int{}
@@ -205,7 +206,8 @@ func (j *Judge) batches() [][]*timeline.Run {
 	return all
 }
 
-// cutOff returns why the run of a batch, or some of its workers, ended early, or nil.
+// cutOff returns why the run of a batch ended early, or which of its workers did so and why. It
+// returns nil if none ended early.
 func cutOff(workers []*timeline.Run) []string {
 	ends := make([]string, len(workers))
 	same := true

@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestFilesOfWorkers checks the completeness finding of a batch that several workers share: which
-// files no worker began, and why.
+// TestFilesOfWorkers: if several workers share a batch, the finding on files says which files no
+// worker began, and why.
 func TestFilesOfWorkers(t *testing.T) {
 	t.Parallel()
 	log := func(gpu int, lines ...string) string {

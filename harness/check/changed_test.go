@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser"
 )
 
-// crashedLog is the log of a soak whose second file crashed. Its cleanups are sound.
+// crashedLog is the log of a soak whose second file crashed. The files' cleanups freed all memory.
 const crashedLog = `[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2 feed=process command="x {}"
 [vramsoak] file-start time=2026-11-20T02:00:00.000Z index=1 path=f1
 [GPU Memory] Before Work Cleanup: Allocated: 1.00GB | Total: 24.00GB

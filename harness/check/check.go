@@ -20,7 +20,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// The names of the checks.
+// These are the names of the checks.
 const (
 	Recovery      = "recovery"
 	Leak          = "leak"
@@ -41,7 +41,7 @@ var Checks = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
 	Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency, CleanStart,
 })
 
-// Of applies every check to a timeline and returns the report.
+// Of returns the report on a timeline, to which it applies every check.
 func Of(tl *timeline.Timeline, policy Policy) *Report {
 	j := New(policy)
 	j.all, j.Trends, j.Measures = true, true, true
@@ -51,17 +51,18 @@ func Of(tl *timeline.Timeline, policy Policy) *Report {
 	return j.Report(tl)
 }
 
-// A Judge applies the checks to a log while the log is read, file by file. A caller who needs no
-// checkpoints afterwards can drop the checkpoints of each file.
+// A Judge applies the checks to a log while the log is read, file by file. If the caller needs the
+// checkpoints of a file no longer, it can drop them after [Judge.Add].
 type Judge struct {
-	// Set Trends and Measures to get these parts of the report. They are large for a long log.
+	// Set Trends and Measures to get these two parts of the report. They are left out by default,
+	// because they are large for a long log.
 	Trends, Measures bool
 
 	policy Policy
 	kept   int  // number of checkpoints so far: see timeline.KeptCheckpoints
 	all    bool // keeps the recoveries of all files
-	// files and outside hold one summary for each file, and for each stretch between files, in the
-	// order of the timeline.
+	// files holds a summary for each file. outside holds a summary for each part of the log between
+	// two files. Both are in the order of the timeline.
 	files, outside []summary
 	lanes          []*lane
 	open           []*lane // lanes with readings in the current file
@@ -77,10 +78,10 @@ type Judge struct {
 	deciding       decidingPeak
 	recoveries     []Recovered
 
-	// The fields below are set by Report.
+	// Report sets the following fields.
 
 	tl      *timeline.Timeline
-	ranks   bool         // some lane has a rank other than 0
+	ranks   bool         // the log has a rank other than 0
 	tells   map[int]bool // runs whose log says how their files ended
 	longest int          // cache of longestProcess; -1 before its first call
 	named   map[int]bool // processes with files that the log names
@@ -100,12 +101,13 @@ func New(policy Policy) *Judge {
 // A summary is the part of a file's checkpoints that the report needs.
 type summary struct {
 	name  string // name of the last checkpoint, or ""
-	begun string // name of the last one outside of cleanups that is no After: see lastBegun
-	work  int    // line of the last one outside of cleanups that shows work: see worksOn
+	begun string // name of the last checkpoint that is no After and in no cleanup: see lastBegun
+	work  int    // line of the last checkpoint in no cleanup that shows work: see worksOn
 }
 
-// Add judges the next file, or the next stretch between files. Callers add them in the order of the
-// log. The returned recoveries of the file's cleanups and stages are overwritten by the next call.
+// Add judges the next file, or the next part of the log between two files. The caller adds them in
+// the order of the log. Add returns the recoveries of the cleanups and stages in f; the next call
+// overwrites them.
 func (j *Judge) Add(f *timeline.File) []Recovered {
 	all := &j.files
 	if f.Outside {
@@ -135,8 +137,9 @@ func (j *Judge) Add(f *timeline.File) []Recovered {
 	return recovered
 }
 
-// room doubles the capacity of a full slice. append alone grows a large slice by only a quarter,
-// and so copies a slice of hundreds of thousands of items more often.
+// room returns s with room for one more item, by doubling the capacity of a full slice. append
+// alone lets a large slice grow by only a quarter, and so copies a slice of hundreds of thousands
+// of items more often.
 func room[T any](s []T) []T {
 	if len(s) == cap(s) {
 		return slices.Grow(s, max(1, len(s)))
@@ -144,8 +147,8 @@ func room[T any](s []T) []T {
 	return s
 }
 
-// A naming holds the facts that a checkpoint's name gives. They are cached, because a log has few
-// different names.
+// A naming holds what a checkpoint's name says. Namings are cached, because a log has few different
+// names.
 type naming struct {
 	cleanup, after bool   // false for samples
 	uncounted      string // name with its numbers replaced: see timeline.WithoutNumbers
@@ -168,7 +171,7 @@ func (j *Judge) naming(c *record.Checkpoint) naming {
 	return n
 }
 
-// Report returns the report on the files that were added. tl must be the timeline of these files.
+// Report returns the report on the files that were added. The timeline tl must hold these files.
 func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.begin(tl)
 	j.addFailures()
@@ -211,7 +214,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	return report
 }
 
-// begin stores the timeline and the facts that need the whole timeline.
+// begin stores the timeline, and what can be known only from the whole timeline.
 func (j *Judge) begin(tl *timeline.Timeline) {
 	j.tl, j.gathering, j.trends, j.longest = tl, newGathering(), nil, -1
 	j.tells, j.named = map[int]bool{}, map[int]bool{}
@@ -227,7 +230,8 @@ func (j *Judge) begin(tl *timeline.Timeline) {
 	j.ranks = slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.id.Rank != 0 })
 }
 
-// driver returns the harness's samples, assigned to the judge's lanes.
+// driver returns the samples that the harness took, assigned to the judge's lanes (each is one
+// device of one rank).
 func (j *Judge) driver() *timeline.DriverLedgers {
 	lanes := make([]record.Lane, len(j.lanes))
 	for i, l := range j.lanes {
@@ -240,7 +244,8 @@ func byLane(a, b *lane) int {
 	return cmp.Or(a.id.Rank-b.id.Rank, a.id.Device-b.id.Device)
 }
 
-// subject returns the subject of a finding: the name, followed by the lane if the log has several.
+// subject returns the subject of a finding: the name and, if the log has several devices or ranks,
+// the device and the rank.
 func (j *Judge) subject(name string, id record.Lane) string {
 	if len(j.lanes) < 2 {
 		return name
@@ -263,7 +268,8 @@ func fileName(f *timeline.File) string {
 	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
 }
 
-// inFile returns the location as messages name it: "in file 12 (0012.wav)" or "outside of files".
+// inFile returns where something happened, as messages say it: "in file 12 (0012.wav)" or "outside
+// of files".
 func inFile(f *timeline.File) string {
 	if f.Outside {
 		return fileName(f)
@@ -271,9 +277,9 @@ func inFile(f *timeline.File) string {
 	return "in " + fileName(f)
 }
 
-// endedWell reports whether the file ended well. Its levels then show what a good file leaves
-// behind. A file of unknown status counts as good in a log that never says how files ended. In a
-// log that does, such a file was cut short.
+// endedWell reports whether the file ended well, so that its levels show what a good file leaves
+// behind. Some logs never say how files ended; in such a log a file of unknown status counts as
+// good. In other logs, a file of unknown status was cut short.
 func (j *Judge) endedWell(f *timeline.File) bool {
 	return f.Status == record.StatusOK || f.Status == record.StatusUnknown && !j.tells[f.Run]
 }

@@ -13,8 +13,8 @@ import (
 	"vramsoak/parser"
 )
 
-// TestCases judges the logs of fixtures/check. A case holds a log, the expected findings and, where
-// it needs one, a policy.
+// TestCases judges the logs of fixtures/check. A case holds a log, the expected findings and, if it
+// needs one, a policy.
 func TestCases(t *testing.T) {
 	golden.Each(t, "../../fixtures/check/*.txtar", func(t *testing.T, c golden.Case) {
 		policy := check.DefaultPolicy()
@@ -38,7 +38,7 @@ func TestCases(t *testing.T) {
 	})
 }
 
-// render writes a report for people to compare, one line per finding.
+// render returns a report as text that people can compare, one line per finding.
 func render(r *check.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s files=%d checkpoints=%d\n", r.Verdict, r.Files, r.Checkpoints)

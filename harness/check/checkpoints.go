@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// pairsClosed looks for a Before without its After in files that did not end badly.
+// pairsClosed judges whether every Before has its After, in the files that ended well.
 func (j *Judge) pairsClosed() {
 	f := Finding{Check: Completeness, Subject: "checkpoint pairs", Unit: Count, Limit: new(0.0)}
 	closed, open := j.closed, 0
@@ -39,13 +39,13 @@ func (j *Judge) pairsClosed() {
 	j.add(f)
 }
 
-// A pairName is the name of a Before in a run.
+// A pairName is the name of a Before checkpoint, and the run in which it occurs.
 type pairName struct {
 	run  int
 	name string
 }
 
-// A lostBefore is a Before without its After.
+// A lostBefore is a Before checkpoint without its After.
 type lostBefore struct {
 	file    *timeline.File
 	name    string
@@ -54,12 +54,13 @@ type lostBefore struct {
 	pos     record.Position
 }
 
-// notePairs notes which pairs the file has, and what it lacks.
+// notePairs records which pairs of Before and After the file has, which Befores have no After, and
+// which checkpoints that the policy expects are missing.
 func (j *Judge) notePairs(f *timeline.File) {
 	if !f.Outside {
 		j.closed += len(f.Stages) + len(f.Cleanups)
 	}
-	if !j.plan.fits(f) { // else they are noted already
+	if !j.plan.fits(f) { // else an earlier file had the same pairs
 		for _, s := range f.Stages {
 			j.paired[pairName{f.Run, f.Checkpoints[s.Before].Name}] = true
 		}
@@ -71,7 +72,8 @@ func (j *Judge) notePairs(f *timeline.File) {
 		return
 	}
 	for _, n := range f.Unpaired {
-		// If the recurring checkpoints of one rank separate the files, other ranks may lag behind.
+		// If files are separated by the recurring checkpoints of one rank, other ranks may lag behind.
+		// The Befores of such ranks do not count.
 		if c := &f.Checkpoints[n]; f.Supervised || c.Lane == f.Checkpoints[0].Lane {
 			b := lostBefore{f, c.Name, c.Lane, c.InCleanup(), c.Pos}
 			j.lost = append(j.lost, b)
@@ -87,8 +89,8 @@ func (j *Judge) notePairs(f *timeline.File) {
 	}
 }
 
-// lostBefores returns the Befores that should have an After. A name without an After anywhere in
-// its run opens no pair: "Before model setup" may just be a checkpoint.
+// lostBefores returns the Befores that should have an After and have none. If a name has no After
+// anywhere in its run, it is no pair: "Before model setup" may just be a checkpoint.
 func (j *Judge) lostBefores() []lostBefore {
 	return slices.DeleteFunc(slices.Clone(j.lost), func(b lostBefore) bool {
 		return !b.cleanup && !j.paired[pairName{b.file.Run, b.name}]
@@ -101,7 +103,7 @@ type missingName struct {
 	name string
 }
 
-// expected judges whether each file that ended ok has the policy's checkpoints.
+// expected judges whether each file that ended well has the checkpoints that the policy expects.
 func (j *Judge) expected() {
 	f := Finding{
 		Check: Completeness, Subject: "expected checkpoints", Unit: Count, Limit: new(0.0),

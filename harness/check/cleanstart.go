@@ -8,15 +8,15 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Subjects of [CleanStart] findings.
+// These are subjects of [CleanStart] findings.
 const (
 	startSubject = "device before the run"
 	againSubject = "device before the run went on"
 	endSubject   = "device after the run"
 )
 
-// cleanStart judges whether the devices were idle when a run began, and idle again after its last
-// process ended. It adds no finding if the harness did not read the devices, as on a machine
+// cleanStart judges whether the devices were idle when a run began, and idle again after the run's
+// last process ended. It adds no finding if the harness did not read the devices, as on a machine
 // without a GPU.
 func (j *Judge) cleanStart() {
 	var before []*record.Idle
@@ -46,8 +46,8 @@ func (j *Judge) cleanStart() {
 			j.add(j.startFinding(i, subject(what, i)))
 			continue
 		}
-		// The device must return to its level at the first start of the run, even if the run was resumed
-		// since.
+		// The device must return to the level that it had when the run first began, even if the run was
+		// resumed since then.
 		for _, b := range before {
 			if b.Run == i.Run && b.Lane == i.Lane {
 				j.add(j.endFinding(b, i, subject(endSubject, i)))
@@ -57,8 +57,8 @@ func (j *Judge) cleanStart() {
 	}
 }
 
-// refused reports whether the run was refused after this reading of the devices: no file and no
-// sample follows before the run's next reading, which its resumption made.
+// refused reports whether the harness refused to begin after reading n of the devices. It did so if
+// no file and no sample follow before the next reading, which the resumed run took.
 func (j *Judge) refused(n int) bool {
 	i := &j.tl.Idles[n]
 	for k := range j.tl.Idles[n+1:] {
@@ -100,8 +100,8 @@ func (j *Judge) startFinding(i *record.Idle, subject string) Finding {
 	return f
 }
 
-// endFinding compares the use of the device before and after the run. The memory of other tenants
-// is subtracted as far as the driver lists their processes.
+// endFinding returns the finding that compares the use of the device before and after the run.
+// Memory of other programs is subtracted as far as the driver lists their processes.
 func (j *Judge) endFinding(before, after *record.Idle, subject string) Finding {
 	limit := j.policy.CleanStart.MaxLeft.Bytes
 	left := j.own(after) - j.own(before)
@@ -126,8 +126,8 @@ func (j *Judge) endFinding(before, after *record.Idle, subject string) Finding {
 	return f
 }
 
-// own returns the device memory in use without the memory of other tenants. A process that the run
-// started and could not end counts as the run's own.
+// own returns the device memory in use, in bytes, without the memory of other programs. The memory
+// of a process that the run started and could not end counts as the run's own.
 func (j *Judge) own(i *record.Idle) int64 {
 	used := i.Bytes(record.Used)
 	for k := range i.Holders {

@@ -8,16 +8,16 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A column holds one quantity over the files of a lane. It has no entry for a file without the
-// quantity.
+// A column holds the values of one quantity over the files of a lane (one device of one rank). It
+// has no entry for a file without the quantity.
 type column struct {
 	of         record.Quantity // for levels: the quantity that was read
 	files      []int32         // indices into Timeline.Files
 	values     []float64
-	resolution float64 // the largest of all values
-	// most is the largest number of files to keep; 0 keeps all. When the column is full, it keeps
-	// every second file, then every fourth, and so on. skip is the bit mask of this: the column keeps
-	// a file if the file's number has none of the mask's bits.
+	resolution float64 // the largest rounding error of all values
+	// most is the largest number of files that the column keeps; 0 keeps all. When the column is full,
+	// it keeps every second file, then every fourth, and so on. skip is a bit mask that says which:
+	// the column drops a file whose number has any of the mask's bits.
 	most int
 	skip int32
 }
@@ -35,7 +35,8 @@ func (c *column) add(n int32, value, resolution float64) {
 	c.resolution = max(c.resolution, resolution)
 }
 
-// addLevel adds a level, unless its quantity differs from the quantity of the first level.
+// addLevel adds the level of file n, unless its quantity differs from that of the column's first
+// level.
 func (c *column) addLevel(of record.Quantity, n int32, size record.Size) {
 	if len(c.files) == 0 {
 		c.of = of
@@ -45,8 +46,8 @@ func (c *column) addLevel(of record.Quantity, n int32, size record.Size) {
 	}
 }
 
-// over returns the column's values for the given files, and NaN for a file without a value. If a
-// file has several values, over returns the last.
+// over returns the column's value for each of the given files, or NaN for a file without a value.
+// If a file has several values, over returns the last.
 func (c *column) over(files []int32) Values {
 	values := make(Values, len(files))
 	next := 0
@@ -65,7 +66,8 @@ func (c *column) over(files []int32) Values {
 // measured returns the column's values in the form of [Metric.Places] and [Metric.Values]. The
 // parameter count is the number of measured files. The parameter places maps each file of the
 // timeline to its index among the measured files, or to -1. Both results are nil if no measured
-// file has a value. The run time depends on the number of values, not on the number of files.
+// file has a value. The time that measured takes depends on the number of values, not on the number
+// of files, because a log may have many devices with few files each.
 func (c *column) measured(places []int32, count int) (at []int32, values Values) {
 	has := 0
 	for _, file := range c.files {
@@ -106,15 +108,15 @@ const pointFiles = 1024
 // pointsMax bounds the number of points, because a log may give every checkpoint its own name.
 const pointsMax = 256
 
-// points holds the points of a lane, in the order of a file's checkpoints. Most files have the same
-// checkpoints in the same order, so at first tries the point that follows the last one.
+// points holds the points of a lane, in the order in which a file prints them. Most files have the
+// same checkpoints in the same order, so the method at first tries the point after the last one.
 type points struct {
 	all  []*point
 	next int
-	rest *point // stands for all checkpoints above pointsMax; its levels are not used
+	rest *point // stands for all checkpoints beyond pointsMax; its levels are not used
 }
 
-// thin drops the files whose number has any bit of skip.
+// thin drops the files whose number has any bit of the mask skip.
 func (c *column) thin(skip int32) {
 	c.skip = skip
 	kept := 0
@@ -127,7 +129,8 @@ func (c *column) thin(skip int32) {
 	c.files, c.values = c.files[:kept], c.values[:kept]
 }
 
-// at returns the point of the file's next checkpoint, whose name is full.
+// at returns the point of the file's next checkpoint. The parameter full is the name of that
+// checkpoint. at adds the point if there is none.
 func (p *points) at(full string) *point {
 	if p.next < len(p.all) && p.all[p.next].full == full {
 		p.next++
@@ -138,7 +141,7 @@ func (p *points) at(full string) *point {
 	for at < len(p.all) && p.all[at].name != name {
 		at++
 	}
-	if at == len(p.all) { // none of those that may follow
+	if at == len(p.all) { // no point that may follow has the name
 		if len(p.all) == pointsMax {
 			p.rest = &point{}
 			return p.rest

@@ -12,8 +12,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestColumnThins adds files 0 to 9 to a column with room for four. Adding file 4 drops every
-// second file; adding file 8 leaves every fourth.
+// TestColumnThins adds the files 0 to 9 to a column that keeps at most four. When file 4 comes, the
+// column drops every second file. When file 8 comes, it keeps only every fourth.
 func TestColumnThins(t *testing.T) {
 	c := column{most: 4}
 	for n := range int32(10) {
@@ -50,8 +50,8 @@ func TestColumnOfOneQuantity(t *testing.T) {
 	}
 }
 
-// TestLongRunOfShortProcesses: 20,000 files run in processes of ten. Each file reserves 4 MiB that
-// it never allocates. The growth must be found.
+// TestLongRunOfShortProcesses: 20,000 files run in processes of ten files each. Each file reserves
+// 4 MiB that it never allocates. The report must find that growth.
 func TestLongRunOfShortProcesses(t *testing.T) {
 	tl := &timeline.Timeline{}
 	for i := range 20_000 {

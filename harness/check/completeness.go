@@ -26,7 +26,7 @@ func (j *Judge) completeness() {
 // filesEnded judges whether every file of the batch ended ok.
 func (j *Judge) filesEnded() {
 	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
-	// A file may be worked on again after a restart: its last end counts.
+	// A file may be tried several times; its last attempt counts.
 	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *timeline.File) bool {
 		return !j.tells[f.Run]
 	})
@@ -45,7 +45,7 @@ func (j *Judge) filesEnded() {
 	missing, unsaid, cut := j.neverBegun(known)
 	fed := len(known) + missing
 	f.Measured = new(float64(len(bad) + missing))
-	if len(bad)+missing == 0 { // nothing but the run's end is missing
+	if len(bad)+missing == 0 { // all files ended ok; only the end of the run may be missing
 		f.Measured = new(float64(len(cut)))
 	}
 	said := j.badFiles(bad, attempts, fed)
@@ -84,7 +84,8 @@ func (j *Judge) filesEnded() {
 // filesNamed is how many files a message names.
 const filesNamed = 5
 
-// badFiles describes the files that did not end ok, one by one or all at once.
+// badFiles returns the parts of a message on the files that did not end ok, one part per file or
+// one for all. The parameter fed is the number of files in the batch.
 func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []string {
 	if said := j.alike(bad, fed); said != "" {
 		return []string{said}
@@ -104,7 +105,7 @@ func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []str
 	return said
 }
 
-// badFile describes how a file ended, where, and why.
+// badFile returns, for a message, how a file ended, at which checkpoint, and why.
 func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
 	text := fileName(file) + " " + ended(file.Status)
 	if n := len(file.OOMs); n > 0 && !file.OOMs[n-1].Fallback && file.Status == record.StatusCrashed &&
@@ -121,8 +122,8 @@ func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
 	return text
 }
 
-// alike describes several files at once that ended in the same way for the same reason; else it
-// returns "".
+// alike returns one message part for several files that all ended in the same way for the same
+// reason, or "" if they did not.
 func (j *Judge) alike(bad []*timeline.File, fed int) string {
 	if len(bad) < 2 || bad[0].Error == "" {
 		return ""
@@ -160,7 +161,7 @@ func (j *Judge) alike(bad []*timeline.File, fed int) string {
 		inBrackets(bad[0].Error, fileHint(bad[0])))
 }
 
-// fileHint explains an unusual end of a file's process.
+// fileHint returns an explanation of an unusual signal or exit code of a file's process, or "".
 func fileHint(f *timeline.File) string {
 	end, ok := record.ParseProcessEnd(f.Error)
 	if !ok || end.Signal != "" && f.Status != record.StatusCrashed {
@@ -169,7 +170,7 @@ func fileHint(f *timeline.File) string {
 	return signalHint(end.Signal, end.Code)
 }
 
-// summarize returns the facts about a file's checkpoints that the report needs.
+// summarize returns what the report needs to know of a file's checkpoints.
 func (j *Judge) summarize(f *timeline.File) summary {
 	var s summary
 	if n := len(f.Checkpoints); n > 0 {
@@ -192,9 +193,9 @@ func (j *Judge) summarize(f *timeline.File) summary {
 	return s
 }
 
-// worksOn reports whether a checkpoint shows that the work went on after a failed allocation. It
-// must be of the same device, or of one that had a checkpoint before. A device that only shows up
-// afterwards proves nothing.
+// worksOn reports whether a checkpoint shows that the work went on after a failed allocation. The
+// checkpoint must be of the device of a failed allocation, or of a device that had a checkpoint
+// before. The first checkpoint of another device proves nothing.
 func worksOn(f *timeline.File, c *record.Checkpoint) bool {
 	if len(f.OOMs) == 0 || c.Pos.Line < f.OOMs[0].Pos.Line {
 		return true
@@ -209,8 +210,9 @@ func worksOn(f *timeline.File, c *record.Checkpoint) bool {
 	})
 }
 
-// lastBegun returns the last checkpoint before a file's bad end, or "". A program that
-// fails, or is told to end, may clean up: these checkpoints do not show where it was.
+// lastBegun returns the name of the last checkpoint before the bad end of a file, or "". A program
+// that fails, or is asked to end, may clean up. Checkpoints of such a cleanup do not show where the
+// program was, so lastBegun leaves them out, unless the file crashed or has no end.
 func (j *Judge) lastBegun(f *timeline.File) string {
 	s := &j.files[j.indexOf(f)]
 	if f.Status == record.StatusCrashed || f.Status == record.StatusUnknown {
@@ -222,7 +224,7 @@ func (j *Judge) lastBegun(f *timeline.File) string {
 // indexOf returns the index of a file in the timeline.
 func (j *Judge) indexOf(f *timeline.File) int { return slices.Index(j.tl.Files, f) }
 
-// ended returns a status as a verb.
+// ended returns how a file ended in words: "ran out of memory".
 func ended(s record.Status) string {
 	switch s {
 	case record.StatusOK:
@@ -237,11 +239,11 @@ func ended(s record.Status) string {
 	return string(s)
 }
 
-// crashed adds a finding if the log ends in a crash. The log does not show whether the work was
-// done by then, so the finding never fails. Crashes that another finding explains are left out:
-// memory ran out, or a file has no end.
+// crashed adds a finding if the log ends in a crash. The log does not show whether all work was
+// done before the crash, so the finding is undecided and never fails. It leaves out crashes that
+// other findings explain, because memory ran out or because a file has no end.
 func (j *Judge) crashed() {
-	cut := map[int]bool{} // processes
+	cut := map[int]bool{} // processes with a file that did not end ok
 	for _, f := range j.tl.Files {
 		if j.tells[f.Run] && f.Status != record.StatusOK {
 			cut[f.Process] = true

@@ -7,10 +7,11 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// An orderMark counts the readings that break allocated <= reserved <= total.
+// An orderMark counts how often two quantities of a reading were compared, and how many readings
+// break the order allocated <= reserved <= total.
 type orderMark struct {
 	compared, broken int
-	first            *disorder // nil where none does
+	first            *disorder // the first reading that breaks the order, or nil
 }
 
 // A disorder describes a reading that breaks the order.
@@ -20,14 +21,14 @@ type disorder struct {
 	file *timeline.File
 }
 
-// order lists the quantities from the smallest to the largest.
+// order lists the quantities from the one that must be smallest to the one that must be largest.
 var order = [...]record.Quantity{record.Allocated, record.Reserved, record.Total}
 
 func (o *orderMark) add(f *timeline.File, c *record.Checkpoint) {
 	if a, has := c.Get(record.Allocated); has {
 		r, hasReserved := c.Get(record.Reserved)
 		if t, has := c.Get(record.Total); has && hasReserved && a.Bytes <= r.Bytes && r.Bytes <= t.Bytes {
-			o.compared += 3 // as nearly always
+			o.compared += 3 // true of nearly all readings
 			return
 		}
 	}
@@ -54,9 +55,9 @@ func (o *orderMark) add(f *timeline.File, c *record.Checkpoint) {
 	}
 }
 
-// consistency judges whether allocated <= reserved <= total at every checkpoint, for every value
-// that the printed digits allow. A violation means that the log is wrong. It does not mean that
-// memory leaks.
+// consistency judges whether allocated <= reserved <= total at every checkpoint. A reading breaks
+// this order only if it does so for every value that the printed digits allow. Then the log is
+// wrong; it does not mean that memory leaks.
 func (j *Judge) consistency(l *lane) {
 	f := Finding{
 		Check: Consistency, Subject: j.subject("allocated <= reserved <= total", l.id),
@@ -84,8 +85,8 @@ func (j *Judge) consistency(l *lane) {
 	j.add(f)
 }
 
-// unreadable adds a finding on lines that look like records but cannot be parsed. Their readings
-// are missing from the report.
+// unreadable adds a finding if lines look like records but cannot be parsed, because the report
+// lacks their readings.
 func (j *Judge) unreadable() {
 	j.failedReadings()
 	if len(j.tl.Bad) == 0 {

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser"
 )
 
-// crashOf judges a log. It returns the verdict, line and message of the finding on the end of the
-// log. The verdict is "" if no finding is on the end.
+// crashOf judges a log, and returns the verdict, the line and the message of the finding on the end
+// of the log. The verdict is "" if there is no such finding.
 func crashOf(t *testing.T, log string) (verdict check.Verdict, line int, message string) {
 	t.Helper()
 	b := &parser.Builder{}
@@ -34,7 +34,7 @@ const (
 	during = "\nDuring handling of the above exception, another exception occurred:\n\n"
 )
 
-// twoReadings are the first two lines of each log.
+// twoReadings holds the first two lines of each log.
 const twoReadings = "[GPU Memory] Before Whisper Cleanup: Allocated: 2.00GB\n" +
 	"[GPU Memory] After Whisper Cleanup: Allocated: 0.10GB\n"
 
@@ -143,8 +143,8 @@ func TestALogEndsInACrash(t *testing.T) {
 	}
 }
 
-// TestACrashOfSeveralLines: the finding quotes the first words of the crash and, if they differ,
-// the last.
+// TestACrashOfSeveralLines: the finding quotes the first line of the crash and, if it differs, the
+// last line.
 func TestACrashOfSeveralLines(t *testing.T) {
 	t.Parallel()
 	_, line, message := crashOf(t,
@@ -156,8 +156,8 @@ func TestACrashOfSeveralLines(t *testing.T) {
 	}
 }
 
-// TestARankThatCrashed: one of several ranks crashed. Lines that other ranks print afterwards do
-// not show that it went on.
+// TestARankThatCrashed: one of several ranks crashed. Lines that other ranks print after the crash
+// do not show that the crashed rank went on.
 func TestARankThatCrashed(t *testing.T) {
 	t.Parallel()
 	reading := func(rank string) string {
@@ -179,7 +179,8 @@ func TestARankThatCrashed(t *testing.T) {
 	}
 }
 
-// TestNoCrash lists words that a healthy run may end with.
+// TestNoCrash lists words at the end of a log that are no crash, because a healthy run may end with
+// them.
 func TestNoCrash(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{

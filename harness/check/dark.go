@@ -10,25 +10,26 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// maxBlur limits how far the driver's samples around a file's end may differ: to this many times
-// the growth that the policy allows for a file. If they differ by more, the level between the
-// samples is unknown, and the file gets no value.
+// maxBlur limits how far the driver's samples before and after a file's last checkpoint may differ.
+// The limit is maxBlur times the growth per file that the policy allows. If they differ by more,
+// the device memory at the checkpoint is too uncertain, and the file gets no value.
 const maxBlur = 4
 
-// darkSamples holds the dark memory at the end of each file, computed from samples of the driver.
-// It is used for logs whose checkpoints do not print the memory used on the device.
+// darkSamples holds the dark memory (device used minus reserved) at the end of each file, computed
+// from samples of the driver. It is used for logs whose checkpoints do not print the memory used on
+// the device.
 type darkSamples struct {
 	ends   []darkEnd
 	levels column
-	known  int // number of ends in runs that have samples
-	// blurred is the number of ends at which the samples differ too much: see maxBlur.
+	known  int // number of files in runs that have samples
+	// blurred is the number of files at whose end the samples differ too much: see maxBlur.
 	blurred int
 	// wholeDevice is set if a sample counts all processes on the device.
 	wholeDevice bool
 }
 
-// A darkEnd is the last checkpoint of a file. The checkpoint has reserved memory, but not the
-// memory used on the device.
+// A darkEnd is the last checkpoint of a file, which prints reserved memory but not the memory used
+// on the device.
 type darkEnd struct {
 	file     *timeline.File
 	n        int32
@@ -37,8 +38,8 @@ type darkEnd struct {
 	reserved record.Size
 }
 
-// noteDark records the file's last checkpoint if samples may supply the device memory used there.
-// Only logs of the harness have samples.
+// noteDark records the file's last checkpoint if samples can supply the memory used on the device
+// at that time. Only logs of the harness have samples.
 func (l *lane) noteDark(f *timeline.File, n int32) {
 	c := l.last
 	reserved, ok := c.Get(record.Reserved)
@@ -51,7 +52,8 @@ func (l *lane) noteDark(f *timeline.File, n int32) {
 	l.dark.ends = append(room(l.dark.ends), darkEnd{f, n, c.Pos.Line, c.Time, reserved})
 }
 
-// darkLevels returns the dark memory from checkpoints, or from samples if no checkpoint has it.
+// darkLevels returns the dark memory that checkpoints print or, if none prints it, that samples
+// give.
 func darkLevels(_ *Judge, l *lane) *column {
 	if c := l.column(DarkMemory); len(c.files) > 0 || l.dark == nil {
 		return c
@@ -64,7 +66,8 @@ func (l *lane) darkIsShared() bool {
 	return l.dark != nil && l.dark.wholeDevice && len(l.column(DarkMemory).files) == 0
 }
 
-// readDarkSamples computes dark memory from samples for each lane whose checkpoints do not have it.
+// readDarkSamples computes the dark memory from samples for each lane whose checkpoints do not give
+// it.
 func (j *Judge) readDarkSamples(driver *timeline.DriverLedgers) {
 	maxResolution := int64(maxBlur * j.policy.MaxGrowth[DarkMemory] / 2)
 	for _, l := range j.lanes {
@@ -96,7 +99,8 @@ func (j *Judge) readDarkSamples(driver *timeline.DriverLedgers) {
 	}
 }
 
-// explainDark adds to the finding for how many files the samples supply the dark memory.
+// explainDark adds to the finding for how many files samples of the driver gave the memory used on
+// the device.
 func (j *Judge) explainDark(l *lane, w *worstProcess) {
 	d, f := l.dark, &w.finding
 	if d == nil || d.known == 0 {

@@ -10,7 +10,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// drift judges how much the stages and recoveries of a lane change over the run.
+// drift judges how much the stages' peaks and the recoveries of a lane change over the run. A lane
+// is one device of one rank.
 func (j *Judge) drift(l *lane) {
 	d := drift{finding: Finding{
 		Check: Drift, Verdict: Skipped, Subject: j.subject("stages and recoveries", l.id),
@@ -41,20 +42,20 @@ func (j *Judge) addFailed(w *worstProcess) {
 	}
 }
 
-// A drift collects the series of a lane for the one finding on all series that do not fail.
+// A drift collects those series of a lane that do not fail. They get one finding together.
 type drift struct {
 	finding Finding
 	series  int // number of series that do not fail
 	failed  bool
 	unsure  []string // subjects of undecided series
-	once    string   // message part on a slowdown that does not go on
+	once    string   // message part on files that are slower from one file on
 	nothing []string // subjects of series that are too small to judge a change
 	longest int      // number of files in the longest of the series that are too short
 }
 
-// change judges how much a column changes over a run, relative to its median. It returns the
-// process that fails, for a finding of its own. If none fails, change adds the column to d and
-// returns nil.
+// change judges how much the values of a column change over a run, relative to their median. It
+// returns the worst process if it fails; the caller gives it a finding of its own. If none fails,
+// change adds the column to d and returns nil.
 func (j *Judge) change(d *drift, s series, c *column) *worstProcess {
 	all := j.processes(c)
 	if len(all) == 0 {
@@ -85,8 +86,8 @@ func (j *Judge) change(d *drift, s series, c *column) *worstProcess {
 		d.series++
 	default:
 		d.series++
-		// Files that take longer from one file on, but not longer and longer, are no growth. They may
-		// mean that the allocator is under pressure, so the message says so.
+		// Files that take longer from one file on, but not longer and longer, do not grow. The message
+		// mentions them all the same, because the allocator may be under pressure.
 		if r := &w.result; s.check == Throughput && r.Shape != shape.Sawtooth && r.Size > most*level {
 			d.once = j.besides(&s, w.of, r)
 		}
@@ -94,7 +95,7 @@ func (j *Judge) change(d *drift, s series, c *column) *worstProcess {
 	return nil
 }
 
-// addDrift adds the one finding on all series that do not fail.
+// addDrift adds the one finding on all series of d, which do not fail.
 func (j *Judge) addDrift(d *drift) {
 	f := &d.finding
 	change := percent(float64(j.policy.Drift.MaxChange))

@@ -10,9 +10,10 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// processesEnded judges whether a process failed though all of its files ended ok: one that dies
-// between files, or hangs when it is done. If a process fails because of a file, the finding is
-// the file's. If no process and no file of the run ended well, the processes are at fault.
+// processesEnded judges whether a process failed although all of its files ended ok: a process that
+// dies between two files, or hangs after its last file. If a process fails because of a file, the
+// finding on files reports that. If no process and no file of the run ended well, the finding is on
+// the processes.
 func (j *Judge) processesEnded() {
 	if len(j.tl.Exits) == 0 {
 		return // a log without the harness's lines, or a run that was cut short before the first
@@ -26,8 +27,8 @@ func (j *Judge) processesEnded() {
 		switch e := &j.tl.Exits[i]; {
 		case e.Reason == record.ExitInterrupted, e.Reason == record.ExitUntil:
 			told = append(told, e)
-		// A process that the harness ended, because it hung or used too much, did not end well, even
-		// if its exit code is 0.
+		// A process that hung or used too much memory did not end well, even if its exit code is 0 after
+		// the harness ended it.
 		case e.Code == 0 && e.Signal == "" && e.Reason == record.ExitByItself:
 			well = append(well, e)
 		case explained[e.Process]:
@@ -60,8 +61,8 @@ func (j *Judge) processesEnded() {
 	j.add(f)
 }
 
-// explainedProcesses returns the processes with a file that did not end ok, and those of an
-// interrupted run.
+// explainedProcesses returns the processes whose end another finding explains: those with a file
+// that did not end ok, and those of an interrupted run.
 func (j *Judge) explainedProcesses() map[int]bool {
 	interrupted := map[int]bool{}
 	for _, run := range j.tl.Runs {
@@ -76,7 +77,7 @@ func (j *Judge) explainedProcesses() map[int]bool {
 	return explained
 }
 
-// diedAlone returns the message on processes that failed though each of their files ended ok.
+// diedAlone returns the message on processes that failed although each of their files ended ok.
 func (j *Judge) diedAlone(f *Finding, bad []*record.Exit) string {
 	first := bad[0]
 	f.At = new(first.Pos)
@@ -100,8 +101,9 @@ func (j *Judge) diedAlone(f *Finding, bad []*record.Exit) string {
 	return said
 }
 
-// harmless returns the message for a run whose processes failed at most because a file did, or
-// because the run was stopped.
+// harmless returns the message for a run in which processes failed only because of a file, or
+// because the run was stopped. The parameters hold the processes that exited with code 0, that were
+// told to end, and that failed because of a file.
 func (j *Judge) harmless(well, told, forFiles []*record.Exit) string {
 	var said []string
 	all := len(well) + len(told) + len(forFiles)
@@ -127,12 +129,12 @@ func (j *Judge) harmless(well, told, forFiles []*record.Exit) string {
 	return strings.Join(said, "; ")
 }
 
-// endsMost is how many ways to end a message names.
+// endsMost is how many different ways to end one message names.
 const endsMost = 3
 
-// ends describes how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1
-// was ended by SIGSEGV". name, unless it is nil, returns the words for the first number, such as "3
-// processes". With hints, unusual exit codes are explained.
+// ends returns how several processes ended, in words: "3 exited with code 1 (ValueError: bad
+// header) and 1 was ended by SIGSEGV". If name is not nil, it returns the words for the first
+// number, such as "3 processes". Set hints to explain unusual exit codes.
 func (j *Judge) ends(exits []*record.Exit, name func(n int) string, hints bool) string {
 	var order []string
 	same := map[string][]*record.Exit{}
@@ -174,8 +176,8 @@ func (j *Judge) ends(exits []*record.Exit, name func(n int) string, hints bool) 
 	return said[0]
 }
 
-// causes returns the reason that processes with the same end printed; if they differ, the first
-// one.
+// causes returns the cause that processes with the same end printed. If their causes differ, it
+// returns the first one, marked as such.
 func (j *Judge) causes(exits []*record.Exit) string {
 	first := j.causeOf(exits[0])
 	for _, e := range exits[1:] {
@@ -186,8 +188,8 @@ func (j *Judge) causes(exits []*record.Exit) string {
 	return first
 }
 
-// causeOf returns the reason that a process printed for its end, or "" if it printed none. Logs of
-// earlier versions have the reason only in file-end, as a [record.ProcessEnd].
+// causeOf returns the cause that a process printed for its end, or "" if it printed none. Logs of
+// earlier versions have the cause only in file-end lines, as a [record.ProcessEnd].
 func (j *Judge) causeOf(e *record.Exit) string {
 	if e.Error != "" {
 		return e.Error
@@ -205,7 +207,7 @@ func (j *Judge) causeOf(e *record.Exit) string {
 	return ""
 }
 
-// howEnded describes how n processes ended: "exited with code 1", "were ended by SIGKILL".
+// howEnded returns how n processes ended, in words: "exited with code 1", "were ended by SIGKILL".
 func howEnded(e *record.Exit, n int) string {
 	how := record.ProcessEnd{Code: e.Code, Signal: e.Signal}.How()
 	if rest, was := strings.CutPrefix(how, "was "); was && n > 1 {
@@ -220,7 +222,8 @@ func howEnded(e *record.Exit, n int) string {
 	return how
 }
 
-// hintOf explains an unusual end of a process, unless the harness ended the process itself.
+// hintOf returns an explanation of an unusual signal or exit code, or "". It explains nothing if
+// the harness ended the process.
 func hintOf(e *record.Exit) string {
 	if e.Reason != record.ExitByItself {
 		return ""
@@ -231,11 +234,12 @@ func hintOf(e *record.Exit) string {
 // ofKill explains a SIGKILL that the harness did not send.
 const ofKill = "perhaps by the kernel's out-of-memory killer: see dmesg"
 
-// notFound is a shell's exit code.
+// notFound is the exit code by which a shell says that it did not find a command.
 const notFound = 127
 
-// signalHint explains SIGKILL, a command that was not found, and the codes by which a shell or a
-// container runtime reports a signal: 128 plus its number.
+// signalHint returns an explanation of an end by SIGKILL, of a command that was not found, or of an
+// exit code of 128 plus the number of a signal. By such a code a shell or a container runtime
+// reports that a signal ended the command. For other ends signalHint returns "".
 func signalHint(signal string, code int) string {
 	names := map[int]string{
 		4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM",
@@ -254,7 +258,8 @@ func signalHint(signal string, code int) string {
 	return fmt.Sprintf("which is 128 + %d: its command was ended by %s", code-128, name)
 }
 
-// nameIf returns processes if named is set, else nil.
+// nameIf returns the function processes if named is set, else nil. It is for the parameter name of
+// [Judge.ends].
 func nameIf(named bool) func(n int) string {
 	if named {
 		return processes

@@ -8,9 +8,9 @@ import (
 
 const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
 
-// TestWordsOfAFailure: programs that do not print "CUDA out of memory" have other words for a
-// failed allocation. The first list holds such words, the second holds lines that only look like
-// them.
+// TestWordsOfAFailure: some programs do not print "CUDA out of memory" but have other words for a
+// failed allocation. The first list holds such words. The second list holds lines that only look
+// like them.
 func TestWordsOfAFailure(t *testing.T) {
 	t.Parallel()
 	for _, log := range []string{
@@ -63,8 +63,8 @@ func TestWordsOfAFailure(t *testing.T) {
 			t.Errorf("got %s, want pass: %q", verdict, log)
 		}
 	}
-	// ggml prints the reason first and the purpose in the next line. Both are one failure, which one
-	// fallback pardons.
+	// ggml prints the reason first and what the memory was for in the next line. Both lines are one
+	// failure, so one fallback pardons both.
 	log := "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: " +
 		"cudaMalloc failed: out of memory\n" +
 		"ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448\n" +

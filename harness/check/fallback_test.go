@@ -17,8 +17,8 @@ const (
 	inWhisper  = "CUDA error: out of memory (in Whisper)"
 )
 
-// outOfMemoryOf judges a log's failed allocations. It returns the verdict and the line that the
-// finding names, or 0 if it names none.
+// outOfMemoryOf judges the failed allocations of a log. It returns the verdict and the line that
+// the finding names, or 0 if it names none.
 func outOfMemoryOf(t *testing.T, log string, own ...dialect.User) (check.Verdict, int) {
 	t.Helper()
 	set, err := parser.NewSet("", own...)
@@ -37,8 +37,8 @@ func outOfMemoryOf(t *testing.T, log string, own ...dialect.User) (check.Verdict
 	return check.Pass, 0
 }
 
-// TestAFallbackPardonsWhatItNames: two of the three failures say how the program goes on. The third
-// does not. It is fatal, and the report names it, in whichever order the three come.
+// TestAFallbackPardonsWhatItNames: a log has three failures. For two of them it says how the
+// program goes on. The third is fatal, and the report names it, in whichever order the three come.
 func TestAFallbackPardonsWhatItNames(t *testing.T) {
 	t.Parallel()
 	orders := [][3]string{
@@ -220,9 +220,9 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
-// TestAFallbackThatFailedPardonsNothing: neither a fallback that failed too nor a line without a
-// fallback pardons anything. The message of a pardoned failure may come once more at the end of its
-// traceback. The end of a second traceback is a new failure.
+// TestAFallbackThatFailedPardonsNothing: a failure is not pardoned by a fallback that failed too,
+// nor by a line that is no fallback. The message of a pardoned failure may come once more at the
+// end of its traceback. At the end of a second traceback it is a new failure.
 func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 	t.Parallel()
 	const (
@@ -269,8 +269,8 @@ func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 	}
 }
 
-// TestAFallbackInTheUsersWords: fallbacks that a user's dialect describes follow the rule of the
-// built-in ones. They pardon the failure directly before them and no other.
+// TestAFallbackInTheUsersWords: a fallback that a user's dialect describes pardons the failure
+// directly before it and no other, as a built-in fallback does.
 func TestAFallbackInTheUsersWords(t *testing.T) {
 	t.Parallel()
 	own := dialect.User{

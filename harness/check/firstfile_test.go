@@ -13,7 +13,7 @@ import (
 )
 
 // TestVerdictNamesWhereItBegins: verdict.json has the stage, the first file and the line of a leak
-// as fields of their own, so that programs can read them.
+// as fields, so that programs can read them.
 func TestVerdictNamesWhereItBegins(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
@@ -65,7 +65,7 @@ func TestVerdictNamesWhereItBegins(t *testing.T) {
 		}
 		got := fmt.Sprintf("stage %q, file %d, first %+v, line %d", f.Stage, f.File, *f.FirstFile,
 			f.At.Line)
-		// A file has eight lines. Its last checkpoint is the seventh.
+		// Each file has eight lines, and its last checkpoint is the seventh of them.
 		want := fmt.Sprintf("stage %q, file 13, first {Index:13 Path:audio/0013.wav}, line %d",
 			"Transcription", 1+12*8+7)
 		if diff := cmp.Diff(want, got); diff != "" {

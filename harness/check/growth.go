@@ -9,10 +9,10 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// growth judges whether a ledger of a lane grows. It looks at the ledger's levels over the files of
-// each process. For processes with too few files it looks at readings instead. Package shape
-// distinguishes growth from noise, warm-up, steps and periodic freeing; [GrowthVerdict] compares
-// the growth with the policy.
+// growth judges whether a ledger grows on one device of one rank. It looks at the ledger's levels
+// over the files of each process. In processes with too few files it looks at readings instead.
+// Package shape distinguishes growth from noise, warm-up, steps and periodic freeing;
+// [GrowthVerdict] compares the growth with the policy.
 func (j *Judge) growth(l *lane, of *Ledger) {
 	s := series{
 		check: of.Check, subject: j.subject(of.Name, l.id), unit: of.Unit,
@@ -46,7 +46,7 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 	j.add(of.advise(w.finding))
 }
 
-// advise appends the ledger's advice to the message of a finding that fails.
+// advise returns a finding with the ledger's advice appended to its message, if the finding fails.
 func (of *Ledger) advise(f Finding) Finding {
 	if f.Verdict == Fail && of.advice != "" {
 		f.Message += "; " + of.advice
@@ -54,29 +54,32 @@ func (of *Ledger) advise(f Finding) Finding {
 	return f
 }
 
-// A series holds values over files, or over readings, that are judged for growth.
+// A series holds the values over the files, or over the readings, that are judged for growth.
 type series struct {
 	check, subject string
 	unit           string
 	limit          float64 // allowed growth from one value to the next
-	falls          bool    // set if a fall is bad, as of throughput
+	falls          bool    // set if a fall is bad, as a fall of throughput is
 	missing        string  // message if the series has no values at all
-	stage          string  // the stage or cleanup that the values are of
-	// per is the noun for one value: "reading", or "" for a file. nameAt returns the name of value i.
+	stage          string  // the stage or cleanup to which the values belong
+	// per is the noun for one value: "reading", or "" for a file. nameAt returns the name of the value
+	// with index i.
 	per    string
 	nameAt func(i int) string
 }
 
-// processValues are the values of a column in one process. The files of a process are consecutive.
+// processValues holds the values of a column in one process. The files of a process are
+// consecutive.
 type processValues struct {
 	process    int
 	files      []int32 // indices into Timeline.Files
 	values     []float64
 	resolution float64
-	thinned    bool // some files' values were dropped: see column.most
+	thinned    bool // the column dropped the values of some files: see column.most
 }
 
-// processes splits a column by process and leaves out the files that did not end well.
+// processes returns the values of a column, split by process, without the files that did not end
+// well.
 func (j *Judge) processes(c *column) []processValues {
 	var all []processValues
 	first := 0 // index in the column of the last process's first file
@@ -104,8 +107,8 @@ func (j *Judge) processes(c *column) []processValues {
 	return all
 }
 
-// span returns the number of files from the first to the last, including files whose values were
-// dropped.
+// span returns the number of files from the first to the last, including those whose values the
+// column dropped.
 func (p *processValues) span() int {
 	if !p.thinned {
 		return len(p.files)
@@ -113,7 +116,8 @@ func (p *processValues) span() int {
 	return int(p.files[len(p.files)-1]-p.files[0]) + 1
 }
 
-// spread returns the values with one entry for each file of the span, NaN for a dropped value.
+// spread returns the values with one entry for each file of the span, and NaN for a value that the
+// column dropped.
 func (p *processValues) spread(values []float64) []float64 {
 	if !p.thinned {
 		return values
@@ -125,7 +129,7 @@ func (p *processValues) spread(values []float64) []float64 {
 	return all
 }
 
-// at returns the index in Timeline.Files of the span's file i.
+// at returns the index in Timeline.Files of file i of the span.
 func (p *processValues) at(i int) int32 {
 	if p.thinned {
 		return p.files[0] + int32(i)
@@ -160,9 +164,9 @@ func (j *Judge) shape(s *series, p *processValues) shape.Result {
 //
 //   - Fail if growth is certain and the estimated slope, less its rounding error, exceeds the
 //     limit.
-//   - Pass if the whole confidence interval is within the limit. Two steps up that together reach
-//     the limit do not pass, because they may be growth in leaps. Nor does a series whose last
-//     value lies above the others by more than the limit.
+//   - Pass if the whole confidence interval of the slope is within the limit. Two exceptions do not
+//     pass: two steps up that together reach the limit, because they may be growth in leaps; and a
+//     last value that lies above the others by more than the limit.
 //   - Undecided otherwise, also for a series that is too short to have a shape.
 func GrowthVerdict(r *shape.Result, limit float64) Verdict {
 	switch {
@@ -180,7 +184,8 @@ func stepsUp(r *shape.Result, limit float64) bool {
 	return r.Shape == shape.Steps && r.Size > 0 && r.Size >= limit
 }
 
-// ignoreSmall makes a shape flat if its size is below the limit.
+// ignoreSmall makes the shape flat if its steps, its warm-up or its teeth are smaller than the
+// limit.
 func ignoreSmall(r *shape.Result, limit float64) {
 	if math.Abs(r.Size) >= limit {
 		return
@@ -191,22 +196,23 @@ func ignoreSmall(r *shape.Result, limit float64) {
 	r.Shape = shape.Flat
 }
 
-// A worstProcess is the finding on the worst process, with the values behind it.
+// A worstProcess is the finding on the process that is judged worst, with the values behind the
+// finding.
 type worstProcess struct {
 	finding Finding
 	of      *processValues // nil if no process could be judged
 	result  shape.Result
-	longest int // if none could be judged: most files with a value in one process
+	longest int // if none could be judged: the largest number of files with a value in one process
 }
 
-// from returns the index, among the values that were kept, of the first higher one.
+// from returns the index of the first higher value, among the values that the column kept.
 func (w *worstProcess) from() int {
 	at, _ := slices.BinarySearch(w.of.files, w.of.at(w.result.From))
 	return min(at, len(w.of.files)-1)
 }
 
-// worst judges each process and returns the worst. An undecided process that an interruption cut
-// short is ignored if a longer process passes.
+// worst judges each process and returns the worst. An interruption may have cut a process short, so
+// that it is undecided. Such a process is ignored if a longer process passes.
 func (j *Judge) worst(s *series, all []processValues) worstProcess {
 	least := j.policy.Leak.MinFiles
 	order := []Verdict{Pass, Undecided, Fail}
@@ -263,7 +269,8 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 	return worst
 }
 
-// noteTrend adds to the worst finding where growth begins, and keeps its series for the report.
+// noteTrend adds to the worst finding the file at which growth begins, and keeps the series for the
+// report.
 func (j *Judge) noteTrend(s *series, w *worstProcess) {
 	if w.finding.Verdict == Fail {
 		first := j.tl.Files[w.of.files[w.from()]]

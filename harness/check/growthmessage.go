@@ -12,10 +12,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// each returns the noun for one value: "file" or "reading".
+// each returns the noun for one value of the series: "file" or "reading".
 func (s *series) each() string { return cmp.Or(s.per, "file") }
 
-// amount formats the growth from one value to the next: "4.00 MiB".
+// amount returns the growth from one value to the next with its unit: "4.00 MiB".
 func (s *series) amount(v float64) string { return rateOf(v, s.unit) }
 
 // rate returns the growth with its confidence interval: "4.00 MiB a file (95 %: 3.86 MiB to 4.12
@@ -25,7 +25,8 @@ func (s *series) rate(r *shape.Result) string {
 		s.amount(r.Slope.Estimate), s.each(), s.amount(r.Slope.Low), s.amount(r.Slope.High))
 }
 
-// grows returns rate with its direction: "grows by 4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
+// grows returns what [series.rate] returns, with the direction: "grows by 4.00 MiB a file (95 %:
+// 3.86 MiB to 4.12 MiB)".
 func (s *series) grows(r *shape.Result) string {
 	if s.falls {
 		return "falls by " + s.rate(r)
@@ -75,8 +76,8 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 	return f
 }
 
-// besides returns the part of a message on what the series does apart from growth: ", after a
-// warm-up of 1.00 GiB until file 3".
+// besides returns the part of a message that says what the series does apart from growth: ", after
+// a warm-up of 1.00 GiB until file 3".
 func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {
 	amount := func(v float64) string {
 		if s.falls {
@@ -101,7 +102,8 @@ func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {
 	return text + s.followsAudio(r)
 }
 
-// followsAudio returns ", and follows the length of the audio (2.00 MiB a second)", or "".
+// followsAudio returns ", and follows the length of the audio (2.00 MiB a second)", or "" if the
+// values do not depend on the length.
 func (s *series) followsAudio(r *shape.Result) string {
 	if !r.FollowsAudio || math.Abs(r.PerSecond) <= Grain(s.unit) {
 		return ""
@@ -114,7 +116,7 @@ func (s *series) followsAudio(r *shape.Result) string {
 		Quantity(perSecond, s.unit))
 }
 
-// nameAt returns the name of the file, or of the reading, that a value belongs to.
+// nameAt returns the name of the file, or of the reading, to which the value with index at belongs.
 func (j *Judge) nameAt(s *series, p *processValues, at int) string {
 	if s.nameAt != nil {
 		return s.nameAt(at)
@@ -126,10 +128,10 @@ func (j *Judge) nameAt(s *series, p *processValues, at int) string {
 const mostAdvised = 10_000
 
 // wouldDecide returns the advice for an undecided series: how many files, or which digits, would
-// decide it. It extrapolates from r. The standard error of a slope falls with n to the power of 3/2
-// for n files, and the rounding error falls with n. If the growth looks larger than the limit, more
-// files must make the growth certain. Otherwise they must bring the confidence interval below the
-// limit.
+// decide it. It extrapolates from the shape r. With n files, the standard error of a slope is
+// proportional to n to the power of -3/2, and the rounding error to 1/n. If the growth looks larger
+// than the limit, more files must make the growth certain. Otherwise they must bring the confidence
+// interval below the limit.
 func (s *series) wouldDecide(r *shape.Result) string {
 	if r.Ordered && !r.Growing {
 		return "files get longer or shorter in the order of the batch, and memory may follow " +
@@ -141,8 +143,9 @@ func (s *series) wouldDecide(r *shape.Result) string {
 	}
 	allowed := func(float64) float64 { return math.Abs(room) }
 	if s.per != "" && !r.Growing {
-		// The limit of readings holds for the whole series once it has limitReadings readings, so the
-		// limit of each reading falls with their number. A slope that is not certain counts as noise.
+		// A series of readings has one limit for its whole length once it has limitReadings readings. So
+		// the limit for each reading falls with their number. A slope that is not certain counts as
+		// noise.
 		noise = max(noise, r.Slope.High-r.Rounding)
 		whole := s.limit * float64(max(r.Files, limitReadings))
 		allowed = func(n float64) float64 { return whole / max(n, limitReadings) }
@@ -194,17 +197,18 @@ func (j *Judge) explainLeak(l *lane, w *worstProcess) {
 	}
 }
 
-// takenAt names the two checkpoints between which leaked memory is allocated: "it is allocated
-// between Before Whisper and After Whisper". From the second one to the end of the file, the level
-// stays above the idle level of the previous file. While the file is worked on, the level may be
-// higher still. Then takenAt also names the checkpoint from which on only the leaked memory is
-// held. The result stage is the innermost stage or cleanup at that point.
+// takenAt returns in words between which two checkpoints the leaked memory is allocated: "it is
+// allocated between Before Whisper and After Whisper". From the second of the two to the end of the
+// file, the level stays above the idle level of the file before. While the file is worked on, the
+// level may be higher still; takenAt then also names the checkpoint from which on only the leaked
+// memory is held. The result stage is the innermost stage or cleanup in which the memory is
+// allocated.
 func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 	from := w.result.From
 	files, before := w.of.files[from:], w.of.values[from:]
 	slope := *w.finding.Measured
-	// above[i] is the height of point i over the idle level of the previous file, as the mean over the
-	// files.
+	// above[i] is how far the level at point i lies above the idle level of the file before, as the
+	// mean over the files.
 	var above []float64
 	var names []string
 	for _, p := range l.points.all {
@@ -268,8 +272,9 @@ func openStage(names []string) string {
 // cards are common sizes of GPU memory, in GiB.
 var cards = []int64{8, 12, 16, 24}
 
-// runsOut returns after how many files memory runs out at this rate, on this device and on common
-// cards. It assumes that each file needs as much above its idle level as the largest file did.
+// runsOut returns, for a message, after how many files memory runs out at this rate, on this device
+// and on common cards. It assumes that each file needs as much memory above its idle level as the
+// file that needed most.
 func (j *Judge) runsOut(l *lane, w *worstProcess, end *idle) string {
 	work := int64(0)
 	for i := range w.of.files {
@@ -299,8 +304,8 @@ func (j *Judge) runsOut(l *lane, w *worstProcess, end *idle) string {
 		record.FormatBytes(work), strings.Join(parts, ", "))
 }
 
-// lengthsUnknown returns a warning if the log has no audio lengths: longer and longer files look
-// like a leak then.
+// lengthsUnknown returns a warning if the log has no audio lengths, because longer and longer files
+// then look like a leak. Otherwise it returns "".
 func (j *Judge) lengthsUnknown(w *worstProcess) string {
 	for _, n := range w.of.files {
 		if j.tl.Files[n].AudioSeconds > 0 {

@@ -7,7 +7,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// An idle is the idle level of one file: the level at its last checkpoint.
+// An idle is the idle level of one file: its level at the file's last checkpoint.
 type idle struct {
 	file *timeline.File
 	n    int32 // the file's index in Timeline.Files
@@ -43,9 +43,9 @@ func (j *Judge) noteIdle(l *lane, f *timeline.File, n int32) {
 	}
 }
 
-// idleLevels returns the idle levels of the files. It leaves out files that did not end well, and
-// files that end with another checkpoint than most files of their process. Neither shows what a
-// good file leaves behind.
+// idleLevels returns the idle levels of the files. It leaves out two kinds of files, because they
+// do not show what a good file leaves behind: files that did not end well, and files whose last
+// checkpoint is not that of most files of their process.
 func idleLevels(j *Judge, l *lane) *column {
 	type ending struct {
 		process int
@@ -81,7 +81,7 @@ func idleLevels(j *Judge, l *lane) *column {
 	return c
 }
 
-// idleOf returns the idle level behind the value of file p.files[at].
+// idleOf returns the idle level of file p.files[at].
 func (l *lane) idleOf(p *processValues, at int) *idle {
 	i, _ := slices.BinarySearchFunc(l.idles, p.files[at], func(i idle, n int32) int {
 		return int(i.n - n)

@@ -7,29 +7,30 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A lane holds the readings of one device of one rank.
+// A lane holds the readings of one device, as one rank sees it.
 type lane struct {
 	id record.Lane
 
-	// State of the current file.
+	// The following fields are the state of the current file.
 
 	open    bool
-	level   record.Quantity // the quantity that its cleanups and idle level are judged by
+	level   record.Quantity // the quantity by which the file's cleanups and idle level are judged
 	count   [len(levels)]int
-	last    *record.Checkpoint // the last one that is not a sample
-	highest record.Size        // highest level
+	last    *record.Checkpoint // the last checkpoint that is not a sample
+	highest record.Size        // the file's highest level
 	lowest  *record.Checkpoint // the sample with the lowest level
-	// highestReserved is the largest reserved memory.
+	// highestReserved is the largest reserved memory in the file.
 	highestReserved record.Size
 
-	// State of the current process. atBirth is its first reading; it stays empty if the process's
-	// first checkpoint is in a cleanup or ends something.
+	// The following fields are the state of the current process. atBirth is the process's first
+	// reading. It stays empty if the process's first checkpoint is in a cleanup or ends something,
+	// because that reading does not show what the process began with.
 
 	process  int
 	begun    bool
 	atBirth  record.Reading
-	sums     []*recoverySum          // in the order in which they first appear
-	byName   map[string]*recoverySum // index of the later sums; nil if there are few
+	sums     []*recoverySum          // one for each cleanup and stage, in the order of the log
+	byName   map[string]*recoverySum // finds the later sums; nil if there are few
 	named    bool                    // some reading is not a sample
 	peak     peak.Marks
 	reserve  reserveMark
@@ -38,11 +39,11 @@ type lane struct {
 	order    orderMark
 	readings readings.Kinds // of samples, and of lines outside of files
 
-	// Columns over the files: the highest level of each file, its largest reserved memory, its stages,
-	// and its ledgers. sums holds the recovered ratios.
+	// The following columns have a value for each file: its highest level, its largest reserved
+	// memory, the peaks of its stages, and its ledgers. The field sums holds the recovered ratios.
 	peaks, reserves column
 	stagePeaks      []*stagePeak
-	ledgers         []ledgerColumn // levels at the ends of files; nil without any
+	ledgers         []ledgerColumn // levels at the ends of files; nil if there are none
 	dark            *darkSamples   // nil if samples cannot supply dark memory
 }
 
@@ -52,24 +53,26 @@ type ledgerColumn struct {
 	column
 }
 
-// columnFiles is the largest number of files that a column keeps if no gating check needs the
-// column: a log may have millions of files. The columns of ledgers keep all files. A process of few
-// files would otherwise have too few values left.
+// columnFiles is the largest number of files that a column keeps, because a log may have millions
+// of files. Columns of ledgers keep all files: gating checks need them, and a process of few files
+// would otherwise have too few values left.
 const columnFiles = 8192
 
-// A stagePeak holds two columns over the files: the high-water mark of a stage, and the difference
-// between this mark and the level at the stage's start.
+// A stagePeak holds two columns over the files: peak is the high-water mark of a stage, and took is
+// that mark less the level at the stage's start.
 type stagePeak struct {
 	name       string
 	peak, took column
 }
 
-// levels lists the quantities that can serve as the level of a file. The level is the quantity that
-// most of the file's readings have; on a tie, the first in this list. All readings of a file use
-// the same quantity, because allocated memory cannot be compared with reserved memory.
+// levels lists the quantities that can serve as the level of a file. A file's level is the quantity
+// that most of its readings have or, if several have as many, the first of them in this list. All
+// readings of a file use the same quantity, because allocated memory cannot be compared with
+// reserved memory.
 var levels = [...]record.Quantity{record.Allocated, record.Used, record.Reserved}
 
-// openLanes begins the file in each lane that the file has readings of.
+// openLanes begins the file in each lane that has readings in the file, and chooses the lane's
+// level.
 func (j *Judge) openLanes(f *timeline.File) {
 	var l *lane
 	for i := range f.Checkpoints {
@@ -120,8 +123,8 @@ func (l *lane) beginFile() {
 	l.highest, l.highestReserved, l.count = record.Size{}, record.Size{}, [len(levels)]int{}
 }
 
-// noteFirstReading records a process's first reading, unless its first checkpoint ends a stage or
-// belongs to a cleanup that began before.
+// noteFirstReading records the first reading of a process. It records nothing if the process's
+// first checkpoint ends a stage or belongs to a cleanup, because other readings came before.
 func (j *Judge) noteFirstReading(l *lane, f *timeline.File, c *record.Checkpoint) {
 	hasLevel := c.Has(levels[0]) || c.Has(levels[1]) || c.Has(levels[2])
 	if l.begun && l.process == f.Process || c.Sampled && !hasLevel { // a sample without a level
@@ -133,7 +136,8 @@ func (j *Judge) noteFirstReading(l *lane, f *timeline.File, c *record.Checkpoint
 	}
 }
 
-// closeLanes ends the file, which is Timeline.Files[n] or, outside of files, Timeline.Outside[n].
+// closeLanes ends the file in each lane. The file is Timeline.Files[n] or, if it lies between
+// files, Timeline.Outside[n].
 func (j *Judge) closeLanes(f *timeline.File, n int32) {
 	for _, l := range j.open {
 		if !f.Outside {
@@ -145,7 +149,7 @@ func (j *Judge) closeLanes(f *timeline.File, n int32) {
 	j.open = j.open[:0]
 }
 
-// endFile adds the file's levels to the columns.
+// endFile adds the levels of file n to the columns.
 func (l *lane) endFile(f *timeline.File, n int32) {
 	if l.highest.Bytes > 0 {
 		l.peaks.addLevel(l.level, n, l.highest)
@@ -171,7 +175,8 @@ func (l *lane) endFile(f *timeline.File, n int32) {
 	l.noteDark(f, n)
 }
 
-// column returns the levels of a ledger at the ends of files.
+// column returns the levels of the ledger with this name at the ends of files. It returns an empty
+// column if there are none.
 func (l *lane) column(name string) *column {
 	for i := range l.ledgers {
 		if l.ledgers[i].name == name {
@@ -194,7 +199,7 @@ func (l *lane) stagePeak(name string) *stagePeak {
 	return p
 }
 
-// add takes the next reading of the file.
+// add adds the next reading of file n to what the lane holds.
 func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 	if size, ok := l.get(c); ok {
 		if size.Bytes > l.highest.Bytes {
@@ -221,5 +226,5 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 	l.order.add(f, c)
 }
 
-// get returns a checkpoint's level.
+// get returns the reading of the lane's level at a checkpoint.
 func (l *lane) get(c *record.Checkpoint) (record.Size, bool) { return c.Get(l.level) }

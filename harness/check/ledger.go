@@ -6,9 +6,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Ledger is one account of memory, or of another resource. The check judges whether the level of
-// the ledger grows over the files of a process. To add a ledger, add an entry to [Ledgers]: its
-// check, its key in the policy file and its metric follow from the entry.
+// A Ledger is one amount of memory, or of another resource, that is followed from file to file. A
+// check judges whether it grows over the files of a process. To add a ledger, add an entry to
+// [Ledgers]: its check, its key in the policy file and its metric follow from the entry.
 type Ledger struct {
 	Check string // name of its check, as in [Policy.Gate]
 	Name  string // subject of its findings and name of its metric
@@ -20,21 +20,22 @@ type Ledger struct {
 	// Gates is set if the check decides the verdict by default.
 	Gates bool
 
-	// level returns the level at a file's last checkpoint that is not a sample.
+	// level returns the ledger's level at a checkpoint. It is called with a file's last checkpoint
+	// that is not a sample.
 	level func(c *record.Checkpoint) (level record.Size, ok bool)
-	// missing is the message for a log in which no file has a level. missingSampled, if set, replaces
-	// missing for a log that has only samples.
+	// missing is the message for a log in which no file has a level of the ledger. If missingSampled
+	// is set, it is the message for such a log that has only samples.
 	missing, missingSampled string
-	// advice is appended to the message if the ledger grows.
+	// advice is appended to the message if the ledger grows too much.
 	advice string
 
-	// The fields below are for special ledgers. Each may be nil.
+	// The following fields are for special ledgers. Each may be nil.
 
-	// levels returns the levels over the files. It replaces level.
+	// levels returns the levels over the files, in place of level.
 	levels func(j *Judge, l *lane) *column
-	// readings judges levels in lines that belong to no file: see [Judge.leakOverReadings].
+	// readings judges the levels in lines that belong to no file: see [Judge.leakOverReadings].
 	readings readingsJudge
-	// explain adds further facts from the log to the finding.
+	// explain adds facts from the log to the finding.
 	explain func(j *Judge, l *lane, w *worstProcess)
 	// shared reports whether the levels include the memory of other processes.
 	shared func(l *lane) bool
@@ -73,7 +74,8 @@ var Ledgers = []Ledger{
 	},
 }
 
-// difference returns of minus less at a checkpoint that has both quantities.
+// difference returns the quantity of minus the quantity less at a checkpoint. The second result is
+// false if the checkpoint does not have both.
 func difference(c *record.Checkpoint, of, less record.Quantity) (record.Size, bool) {
 	a, hasA := c.Get(of)
 	b, hasB := c.Get(less)

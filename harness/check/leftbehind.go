@@ -6,8 +6,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// leftBehind judges orphan processes: children that outlived the process which the harness had
-// started. Their memory is not freed, and it adds up over the files.
+// leftBehind judges orphan processes: children that outlived the process that the harness had
+// started. Their memory is not freed, and it adds up from process to process.
 //
 //   - An orphan that cannot be ended fails the check.
 //   - An orphan of a process that exited by itself fails the check: the pipeline should end its own

@@ -10,12 +10,12 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Measurements are the values that a run measured, file by file. Package compare compares runs by
-// their measurements.
+// Measurements are the values that a run measured, file by file. Package compare compares two runs
+// by them.
 type Measurements struct {
 	Files []MeasuredFile `json:"files"`
-	// Failed lists the files whose last attempt ended badly. Files that an interruption of the harness
-	// cut short are left out.
+	// Failed lists the files whose last attempt failed. It leaves out files that ended only because
+	// the run was interrupted.
 	Failed  []MeasuredFile `json:"failed,omitempty"`
 	Metrics []Metric       `json:"metrics"`
 }
@@ -24,9 +24,9 @@ type Measurements struct {
 type MeasuredFile struct {
 	Path         string  `json:"path,omitempty"`
 	Index        int     `json:"index"`                   // position in the batch, from 1
-	AudioSeconds float64 `json:"audio_seconds,omitempty"` // 0 where unknown
-	// Process is the number of the pipeline's process, from 0. Only levels of the same process are
-	// comparable.
+	AudioSeconds float64 `json:"audio_seconds,omitempty"` // 0 if unknown
+	// Process is the number of the process that worked on the file, from 0. Levels of different
+	// processes cannot be compared.
 	Process int `json:"process"`
 }
 
@@ -40,20 +40,21 @@ type Metric struct {
 	Device int    `json:"device,omitempty"`
 	// HigherIsBetter is set for recovery and throughput.
 	HigherIsBetter bool `json:"higher_is_better,omitempty"`
-	// Resolution is half a unit of the last printed digit, in Unit. It is that of the least exact
-	// value, and 0 for exact values.
+	// Resolution is half a unit of the last printed digit, in Unit, of the least exact value. It is 0
+	// if all values are exact.
 	Resolution float64 `json:"resolution,omitempty"`
-	// Places holds, in rising order, the indices in [Measurements.Files] of the files with a value. It
-	// is nil if Values has an entry for each file: see [sparseShare].
+	// Places holds the indices in [Measurements.Files] of the files that have a value, in rising
+	// order. It is nil if Values has an entry for each file: see [sparseShare].
 	Places []int32 `json:"places,omitempty"`
-	// Values has an entry for each file, or for each of Places. A missing value is NaN, in JSON null.
+	// Values has an entry for each file or, if Places is set, for each of Places. A missing value is
+	// NaN, and null in JSON.
 	Values Values `json:"values"`
 }
 
-// sparseShare decides the form of Metric.Values. Values has an entry for each file if at least one
-// file in sparseShare has the metric. If fewer have it, Values has entries only for the files in
-// Metric.Places. This saves memory: 5,000 files on 5,000 devices would need 25 million entries,
-// nearly all of them NaN.
+// sparseShare decides the form of Metric.Values. If at least one file in sparseShare has the
+// metric, Values has an entry for each file. If fewer files have it, Values has entries only for
+// the files in Metric.Places. That saves memory: 5,000 files on 5,000 devices would need 25 million
+// entries, nearly all of them NaN.
 const sparseShare = 16
 
 // All yields the values that are not missing, each with its file's index in [Measurements.Files].
@@ -72,8 +73,8 @@ func (m *Metric) All() iter.Seq2[int, float64] {
 }
 
 // Fits reports whether the metric can belong to a run with this number of files. Without Places, it
-// must have a value for each file. With Places, it must have a value for each place, and the places
-// must rise.
+// must have a value for each file. With Places, it must have a value for each of them, and they
+// must be indices of files in rising order.
 func (m *Metric) Fits(files int) bool {
 	if m.Places == nil {
 		return len(m.Values) == files
@@ -86,7 +87,8 @@ func (m *Metric) Fits(files int) bool {
 	return len(m.Places) == len(m.Values)
 }
 
-// Dense returns the metric without Places: with one value for each file, NaN where none is known.
+// Dense returns the metric without Places: with one value for each of so many files, and NaN for a
+// file without a value.
 func (m *Metric) Dense(files int) Metric {
 	dense := *m
 	if m.Places == nil {
@@ -102,18 +104,18 @@ func (m *Metric) Dense(files int) Metric {
 	return dense
 }
 
-// Names of metrics.
+// These are names of metrics.
 const (
 	IdleLevel     = "idle level"           // at a file's last checkpoint
 	UnusedReserve = "reserved - allocated" // at a file's last checkpoint
-	PeakReserved  = "peak reserved"        // the largest in a file
+	PeakReserved  = "peak reserved"        // the largest reading in a file
 	DarkMemory    = "dark memory"          // device used - reserved, at a file's last checkpoint
 )
 
 // NeverUsed is the subject of findings on reserved memory that a process never handed out.
 const NeverUsed = "reserve never used"
 
-// Units of metrics, in addition to Ratio.
+// These are units of metrics, in addition to Ratio.
 const (
 	Bytes         = "bytes"
 	Seconds       = "seconds"
@@ -206,12 +208,13 @@ func measuredFile(f *timeline.File) MeasuredFile {
 	}
 }
 
-// valueMax bounds the values of metrics, as the parser bounds bytes. The squares of larger values
-// could overflow.
+// valueMax is the largest value of a metric, as the parser limits bytes. The squares of larger
+// values could overflow.
 const valueMax = 1 << 62
 
-// speed returns the seconds of audio processed in a second if the log has the lengths of all files.
-// Otherwise it returns the seconds that each file took.
+// speed returns the seconds of audio that were processed in a second, if the log has the lengths of
+// all files. Otherwise it returns the seconds that each file took. The parameter sound holds the
+// indices of the files that ended well. ok is false if no such file has a duration.
 func (j *Judge) speed(sound []int32) (speed Metric, ok bool) {
 	timed, withAudio := 0, 0
 	for _, i := range sound {

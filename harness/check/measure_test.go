@@ -34,8 +34,8 @@ const threeFiles = `
 [vramsoak] run-end files=3 seconds=9 reason=done
 `
 
-// TestMeasured compares the metrics with values derived by hand from the log above. The second file
-// failed, so it has no values.
+// TestMeasured compares the metrics with values that were derived by hand from threeFiles. The
+// second of these files failed, so it has no values.
 func TestMeasured(t *testing.T) {
 	b := parser.Builder{}
 	if err := b.Read(strings.NewReader(threeFiles), "run.log"); err != nil {
@@ -103,8 +103,8 @@ func TestMeasuredAbsurdSpeed(t *testing.T) {
 	}
 }
 
-// TestMeasuredOfManyDevices: in a batch with one file on each device, a metric stores only the
-// values that exist. 40 files on 40 devices have 40 idle levels, not 1,600.
+// TestMeasuredOfManyDevices: if each file of a batch is on a device of its own, a metric stores
+// only the values that exist. 40 files on 40 devices have 40 idle levels, not 1,600.
 func TestMeasuredOfManyDevices(t *testing.T) {
 	t.Parallel()
 	const n = 40
@@ -147,8 +147,9 @@ func TestMeasuredOfManyDevices(t *testing.T) {
 	}
 }
 
-// TestFailedFiles: a file that ended well in a retry did not fail, nor did one that an interruption
-// of the harness cut short. A file that stays open in a log without a harness did fail.
+// TestFailedFiles: Measurements.Failed leaves out a file that ended well in a retry, and one that
+// ended only because the harness was interrupted. It has a file that never ends in a log without a
+// harness.
 func TestFailedFiles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, log, want string }{

@@ -8,14 +8,14 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// segment is the reserved but unused memory that a process may have in any case. PyTorch cuts
+// segment is how much memory a process may reserve and not use in any case, in bytes. PyTorch cuts
 // allocations of 1 to 10 MiB out of segments of 20 MiB (kLargeBuffer in CUDACachingAllocator.cpp),
 // so one segment may be mostly empty.
 const segment = 20 * record.MiB
 
 // A reserveMark compares, for each process of a lane, the most memory that the allocator reserved
-// with the most that it handed out at once. The difference was never used, not even after reuse
-// from the cache.
+// with the most that it handed out at once. The process never used the difference, not even when
+// the allocator reused memory from its cache.
 type reserveMark struct {
 	limit float64 // 0 if never used reserve is not judged
 	now   processReserve
@@ -26,26 +26,29 @@ type reserveMark struct {
 type processReserve struct {
 	process int
 	seen    bool
-	// reserved holds the largest reading; size, name, pos and file are those of its checkpoint.
+	// reserved holds the largest reading of reserved memory; size, name, pos and file belong to its
+	// checkpoint.
 	reserved bounds
 	size     record.Size
 	name     string
 	pos      record.Position
 	file     *timeline.File
 	handed   bounds
-	// known is set if a checkpoint at or after the largest reserve has a peak. Without a peak, the
-	// allocator may have handed out more between two checkpoints: up to all that it reserved.
+	// known is set if a checkpoint at or after the largest reading of reserved memory prints a peak.
+	// Without a peak, the allocator may have handed out more between two checkpoints: up to all that
+	// it reserved.
 	known bool
 }
 
-// bounds hold the largest reading: its least, printed and greatest possible value.
+// bounds holds three values of the largest reading: the least that its digits allow, the printed
+// value, and the greatest that they allow.
 type bounds struct{ low, printed, high int64 }
 
 func (b *bounds) raise(s record.Size) {
 	b.low, b.printed, b.high = max(b.low, s.Low()), max(b.printed, s.Bytes), max(b.high, s.High())
 }
 
-// add takes the next reading.
+// add adds the next reading.
 func (m *reserveMark) add(f *timeline.File, c *record.Checkpoint) {
 	if m.limit == 0 {
 		return
@@ -84,7 +87,8 @@ func (m *reserveMark) endProcess() {
 	m.now = processReserve{}
 }
 
-// worse returns the worst process: the current one or the worst of the earlier ones.
+// worse returns the process with the worse verdict: the current one or the worst of the earlier
+// ones.
 func (m *reserveMark) worse() *processReserve {
 	now, before := &m.now, m.worst
 	switch {
@@ -101,14 +105,15 @@ func (m *reserveMark) worse() *processReserve {
 	return before
 }
 
-// unused returns the part of the reserve that was never handed out, computed from the printed
-// values.
+// unused returns the part of the reserved memory that was never handed out, computed from the
+// printed values.
 func (p *processReserve) unused() float64 {
 	return max(0, 1-float64(p.handed.printed)/float64(max(1, p.reserved.printed)))
 }
 
 // verdict returns the verdict that holds for every value that the printed digits allow. Without a
-// known peak, the process does not fail: it may have used the reserve between two checkpoints.
+// known peak the process does not fail, because it may have used the reserved memory between two
+// checkpoints.
 func (p *processReserve) verdict(limit float64) Verdict {
 	most := 1 - float64(p.handed.low)/float64(max(1, p.reserved.high))
 	least := 1 - float64(p.handed.high)/float64(max(1, p.reserved.low))
@@ -121,7 +126,7 @@ func (p *processReserve) verdict(limit float64) Verdict {
 	return Undecided
 }
 
-// neverUsed judges how much of a lane's largest reserve was never handed out.
+// neverUsed judges how much of the largest reserved memory of a lane was never handed out.
 func (j *Judge) neverUsed(l *lane) {
 	m := &l.reserve
 	if m.limit == 0 {

@@ -11,9 +11,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestShareHoldsForAllDigits: a verdict on rounded figures is the verdict on the exact ones, or
-// undecided. Without a printed peak, no peak that fits between the checkpoints may contradict the
-// verdict.
+// TestShareHoldsForAllDigits: a verdict on rounded values is the verdict on the exact values, or
+// undecided. If the log prints no peak, the process may have used more between two checkpoints;
+// then no such peak may contradict the verdict.
 func TestShareHoldsForAllDigits(t *testing.T) {
 	const gib = float64(record.GiB)
 	policy := check.DefaultPolicy()
@@ -48,7 +48,7 @@ func TestShareHoldsForAllDigits(t *testing.T) {
 		reserved := record.GiB/2 + random.Int64N(record.GiB)
 		peak := int64(float64(reserved) * (0.7 + 0.3*random.Float64())) // on both sides of the limit
 		allocated := int64(float64(peak) * (0.9 + 0.1*random.Float64()))
-		// By hand: the share is (reserved - peak) / reserved.
+		// The share, computed by hand, is (reserved - peak) / reserved.
 		want := check.Pass
 		if float64(reserved-peak) > 0.2*float64(reserved) {
 			want = check.Fail

@@ -11,7 +11,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// notes returns facts that readers of the report need and that no finding states.
+// notes returns facts that a reader of the report needs and that no finding states.
 func (j *Judge) notes() []string {
 	var notes []string
 	for _, l := range j.lanes {
@@ -32,7 +32,7 @@ func (j *Judge) notes() []string {
 	return notes
 }
 
-// otherNotes returns notes on the memory that other processes held on the devices of the run. This
+// otherNotes returns notes on the memory that other processes held on the devices of the run. Such
 // memory is never counted as the pipeline's.
 func otherNotes(tl *timeline.Timeline) []string {
 	type key struct{ run, device int }
@@ -81,9 +81,9 @@ func otherNotes(tl *timeline.Timeline) []string {
 // memoryChecks are the checks that need readings of memory.
 var memoryChecks = []string{Recovery, Leak, Fragmentation, DarkGrowth, Peak}
 
-// noReadings adds a finding to the report of a log without any memory reading, and returns the
-// gating checks that need one. Files and failed allocations of such a log are judged as usual, but
-// the log does not pass if a memory check gates.
+// noReadings adds a finding if the log has no memory reading, and returns the gating checks that
+// need one. The files and the failed allocations of such a log are judged as usual, but the log
+// does not pass if a memory check gates.
 func (j *Judge) noReadings() []string {
 	if j.tl.Checkpoints > 0 {
 		return nil

@@ -11,9 +11,9 @@ import (
 )
 
 // outOfMemory judges the failed allocations of each file. A failure is recovered if the file ended
-// ok after all. Otherwise it is fatal. It is undecided if the log does not say how files ended and
-// a checkpoint outside of cleanups follows the failure: that checkpoint may come from a fallback,
-// or from the error handling.
+// ok after all. It is undecided if the log does not say how files ended, and a checkpoint outside
+// of cleanups follows the failure: that checkpoint may come from a fallback, or from error
+// handling. Any other failure is fatal.
 func (j *Judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
 	count := map[Verdict]int{} // number of files, and of stretches between files
@@ -57,15 +57,16 @@ func (j *Judge) outOfMemory() {
 	j.add(f)
 }
 
-// A failure is the failed allocation that decides the verdict on a file, or on a stretch between
-// files: see decisive.
+// A failure is the failed allocation that decides the verdict on a file, or on a part of the log
+// between two files: see decisive.
 type failure struct {
 	verdict Verdict
 	file    *timeline.File
 	oom     *record.OutOfMemory
 }
 
-// failures returns one failure for each file with failed allocations, in the order of the log.
+// failures returns one failure for each file with failed allocations, and for each part of the log
+// between two files, in the order of the log.
 func (j *Judge) failures() []failure {
 	var all []failure
 	for i := range j.tl.Outside {
@@ -114,8 +115,8 @@ func (j *Judge) failures() []failure {
 }
 
 // outcome returns the verdict on file n, in which an allocation failed. The parameter lost says
-// that the file has a Before without its After. If no work follows the failure, the file's later
-// checkpoints come from its cleanup, and the failure is fatal.
+// whether the file has a Before without its After. If no work follows the failure, later
+// checkpoints of the file come from a cleanup, and the failure is fatal.
 func (j *Judge) outcome(n int, lost bool) Verdict {
 	f := j.tl.Files[n]
 	switch {
@@ -132,14 +133,15 @@ func fellBack(f *timeline.File) bool {
 	return !slices.ContainsFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 }
 
-// decisive returns the first failure without a fallback. If each has one, it returns the first
-// failure.
+// decisive returns the first failed allocation for which the pipeline announced no fallback. If it
+// announced one for each, decisive returns the first failed allocation.
 func decisive(f *timeline.File) *record.OutOfMemory {
 	i := slices.IndexFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 	return &f.OOMs[max(i, 0)]
 }
 
-// describe returns how much memory was requested and how much was free.
+// describe returns, for a message, how much memory the failed allocation asked for and how much was
+// free.
 func describe(o *record.OutOfMemory) string {
 	if !o.HasRequested {
 		return o.Text
@@ -160,8 +162,8 @@ func describe(o *record.OutOfMemory) string {
 	return strings.Join(parts, ", ")
 }
 
-// inOnePiece returns the size of the largest free block. Memory was fragmented if the free blocks
-// were large enough together, and none was large enough alone.
+// inOnePiece returns, for a message, the size of the largest free block. If the free blocks
+// together were large enough but none of them was, it says that memory was fragmented.
 func inOnePiece(o *record.OutOfMemory) string {
 	largest := "the largest free block had " + record.FormatBytes(o.Held.LargestFree)
 	free, _ := o.Get(record.Free)
@@ -173,7 +175,7 @@ func inOnePiece(o *record.OutOfMemory) string {
 	return largest
 }
 
-// starved returns the failed allocation that was the last thing a process did before it ended, or
+// starved returns the failed allocation after which a process did no more work before it ended, or
 // nil.
 func (j *Judge) starved(process int) *record.OutOfMemory {
 	var last *record.OutOfMemory

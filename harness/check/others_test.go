@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// lanes returns the report on a log of n devices with one cleanup each. The cleanups of the devices
-// from `fails` on free nothing.
+// lanes returns the report on a log of n devices with one cleanup each. From the device with the
+// number `fails` on, the cleanups free nothing.
 func lanes(tb testing.TB, n, fails int) *Report {
 	tb.Helper()
 	var b strings.Builder
@@ -33,7 +33,7 @@ func lanes(tb testing.TB, n, fails int) *Report {
 	return j.Report(builder.Timeline())
 }
 
-// TestOthers: all of 5,000 devices are judged, whether the report lists a device or only counts it
+// TestOthers: all of 5,000 devices are judged. The report lists some of them, and counts the rest
 // in a finding such as "4,744 others".
 func TestOthers(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestOthers(t *testing.T) {
 			t.Errorf("cleanups fail from device %d on: got %v %v, want %v %v", tt.fails, counts, others,
 				tt.counts, tt.others)
 		}
-		// A finding that joins the report later is counted with the others, too.
+		// A finding that joins the report later is counted with the rest, too.
 		if before := len(rep.Findings); tt.fails == 0 {
 			rep.Join(Finding{Check: Recovery, Verdict: Fail, Subject: "one more"})
 			if len(rep.Findings) != before || !strings.Contains(fmt.Sprint(rep.Findings), "4,745 others") {
@@ -85,7 +85,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// BenchmarkLanes prints how many times longer four times as many devices take. Linear time is 4.
+// BenchmarkLanes prints how many times as long four times as many devices take. If the time is
+// linear, the result is 4.
 func BenchmarkLanes(b *testing.B) {
 	const n = 5000
 	took := func(n int) time.Duration {

@@ -12,7 +12,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// peaks judges the high-water mark of each device.
+// peaks judges the high-water mark of each device as each rank sees it.
 func (j *Judge) peaks(driver *timeline.DriverLedgers) {
 	all := append(j.peaked(), j.sampledOnly(driver)...)
 	ranks := slices.ContainsFunc(all, func(l *lane) bool { return l.id.Rank != 0 })
@@ -31,8 +31,8 @@ func (j *Judge) peaks(driver *timeline.DriverLedgers) {
 	}
 }
 
-// addFailures adds the readings in out-of-memory messages to the lanes. A device without a
-// checkpoint gets a lane of its own in j.failed.
+// addFailures adds the readings in out-of-memory messages to the lanes. If a device has no
+// checkpoint, it gets a lane of its own in j.failed.
 func (j *Judge) addFailures() {
 	j.failed = nil
 	bare := map[record.Lane]*lane{}
@@ -61,7 +61,7 @@ func (j *Judge) addFailures() {
 // of devices that appear only in an out-of-memory message.
 func (j *Judge) peaked() []*lane { return append(slices.Clip(j.lanes), j.failed...) }
 
-// addSamples adds the harness's samples to the lanes.
+// addSamples adds the samples that the harness took to the lanes.
 func (j *Judge) addSamples(driver *timeline.DriverLedgers) {
 	taken := map[[2]int]bool{}
 	for _, l := range j.peaked() {
@@ -69,8 +69,8 @@ func (j *Judge) addSamples(driver *timeline.DriverLedgers) {
 	}
 }
 
-// sampledOnly returns new lanes for devices that have only samples. If a device has a lane from
-// another run, its samples are added to that lane instead.
+// sampledOnly returns new lanes for devices that have only samples in a run. If another run has a
+// lane for the same device, the samples are added to that lane instead.
 func (j *Judge) sampledOnly(driver *timeline.DriverLedgers) (all []*lane) {
 	byDevice := map[int]*lane{}
 	known := j.peaked()
@@ -98,14 +98,14 @@ func (j *Judge) sampledOnly(driver *timeline.DriverLedgers) (all []*lane) {
 	return all
 }
 
-// peakVerdicts maps the results of package peak to verdicts.
+// peakVerdicts holds the verdict for each result of package peak.
 var peakVerdicts = [...]Verdict{
 	peak.Unknown: Skipped, peak.Fits: Pass, peak.Unsure: Undecided, peak.Exceeds: Fail,
 }
 
 // peak compares the high-water mark of a lane with the device's total. In the default policy, up to
-// 70 % is normal, up to 85 % is a notice, and more is critical. The transcription pipelines warn at
-// these values too. The worst run decides.
+// 70 % is normal, up to 85 % is a notice, and more is critical, because the transcription pipelines
+// warn at these values too. The worst run decides.
 func (j *Judge) peak(l *lane, subject string, facts map[int]*peak.Facts) {
 	worst, unknown := l.peak.Judge(l.id, facts, float64(j.policy.Peak.Max))
 	f := Finding{Check: Peak, Verdict: Skipped, Subject: subject}
@@ -168,14 +168,14 @@ func (j *Judge) peakFinding(f Finding, o *peak.Outcome) Finding {
 	return f
 }
 
-// A decidingPeak is the reading behind the worst finding on a peak.
+// A decidingPeak is the reading that decided the worst finding on a peak so far.
 type decidingPeak struct {
 	by     *PeakBy // nil before the first finding
 	result peak.Result
-	used   float64 // part of the total
+	used   float64 // memory in use as a part of the total
 }
 
-// decides keeps the outcome if it is worse than those before.
+// decides keeps the outcome if it is worse than the outcomes before it.
 func (j *Judge) decides(o *peak.Outcome, bytes int64) {
 	d, total := &j.deciding, o.Top.Total.Bytes
 	used := float64(bytes) / float64(max(1, total))
@@ -184,7 +184,7 @@ func (j *Judge) decides(o *peak.Outcome, bytes int64) {
 	}
 }
 
-// fileOf returns the file, or the stretch between files, in which a mark was read.
+// fileOf returns the file in which a mark was read, or the part of the log between two files.
 func (j *Judge) fileOf(run int, m *peak.Mark) *timeline.File {
 	if m.File != nil {
 		return m.File
@@ -200,6 +200,6 @@ func (j *Judge) fileOf(run int, m *peak.Mark) *timeline.File {
 	return &timeline.File{Outside: true}
 }
 
-// QuantityWords returns the words for a [Finding].Quantity in messages: "used by the process" for
-// "used", and "" for "".
+// QuantityWords returns how messages name a [Finding].Quantity: "used by the process" for "used",
+// and "" for "".
 func QuantityWords(quantity string) string { return peak.Words(quantity) }

@@ -7,22 +7,24 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A plan lists the stages and cleanups of a file with their checkpoints, in the form in which their
-// recovery is judged. Most files of a batch have the same checkpoints in the same order. They share
-// one plan.
+// A plan lists the stages and cleanups of a file with their checkpoints, prepared for judging what
+// they freed. Most files of a batch have the same checkpoints in the same order, so they share one
+// plan.
 type plan struct {
 	run         int
 	checkpoints int
 	stages      []timeline.Stage
 	cleanups    []timeline.Cleanup
 	lanes       []lanePlan
-	// stageSlots and cleanupSlots map a stage or cleanup to its index in results. Results are in the
-	// order of their Afters. The slot of a stage without a cleanup is -1, because it is not judged.
+	// stageSlots and cleanupSlots map a stage or cleanup to its index in results. results has the
+	// order of the After checkpoints. A stage without a cleanup has the slot -1, because it is not
+	// judged.
 	stageSlots, cleanupSlots []int
 	results                  []Recovered
-	// opens and closes hold, for each checkpoint, the stage that begins or ends there, or -1.
+	// opens and closes hold, for each checkpoint, the index of the stage that begins or ends there, or
+	// -1.
 	opens, closes []int
-	laneOf        []int  // for each checkpoint, its index in lanes; -1 if its lane has no pair
+	laneOf        []int  // for each checkpoint, the index of its lane in lanes; -1 without a pair
 	passed        []bool // for each stage, whether it recovered
 	peaks         []int  // for each stage, the checkpoint with its peak
 }
@@ -30,15 +32,15 @@ type plan struct {
 // A lanePlan is the part of a plan for one lane.
 type lanePlan struct {
 	lane     *lane
-	stages   []int // those that are judged, in the order of their Afters
+	stages   []int // the stages that are judged, in the order of their Afters
 	cleanups []int // in the order of their Befores
 	// finishers holds indices into cleanups: see Judge.finishers.
 	finishers []int
 	stack     []int // the stages that are open, innermost last
 }
 
-// fits reports whether the plan applies to the file. The parser shares the same pairs between files
-// with the same checkpoints, so fits compares only their addresses.
+// fits reports whether the plan applies to the file. Files with the same checkpoints share the
+// parser's lists of pairs, so fits compares only the addresses of these lists.
 func (p *plan) fits(f *timeline.File) bool {
 	return p.run == f.Run && p.checkpoints == len(f.Checkpoints) && same(p.stages, f.Stages) &&
 		same(p.cleanups, f.Cleanups)
@@ -120,8 +122,8 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 	return p
 }
 
-// stagePeaks finds the peaks of a file's stages in one pass. The stages of a lane are nested, so
-// the peak of an inner stage also counts for the outer stage.
+// stagePeaks sets p.peaks in one pass over the file's checkpoints. The stages of a lane are nested,
+// so the peak of an inner stage also counts for the outer stage.
 func (p *plan) stagePeaks(f *timeline.File) {
 	for s := range f.Stages {
 		p.peaks[s] = f.Stages[s].Before
@@ -142,7 +144,7 @@ func (p *plan) stagePeaks(f *timeline.File) {
 	}
 }
 
-// noteStagePeaks adds the file to the columns of its stages.
+// noteStagePeaks adds the peaks of the file's stages to their columns.
 func (p *plan) noteStagePeaks(f *timeline.File, n int32) {
 	for s := range f.Stages {
 		l := p.lanes[p.laneOf[f.Stages[s].Before]].lane
@@ -160,7 +162,8 @@ func (p *plan) noteStagePeaks(f *timeline.File, n int32) {
 	}
 }
 
-// raise makes a checkpoint the peak of the innermost open stage if its level is higher.
+// raise makes the checkpoint with index at the peak of the innermost open stage, if its level is
+// higher than the peak so far.
 func (p *plan) raise(lp *lanePlan, f *timeline.File, at int) {
 	if len(lp.stack) == 0 {
 		return

@@ -34,7 +34,8 @@ import (
 type Policy struct {
 	// Gate lists the checks that decide the verdict of the report. Other checks are only shown.
 	Gate []string
-	// Require lists the checks that must be judged. A skipped one then counts as undecided.
+	// Require lists the checks that must be judged. If such a check is skipped, it counts as
+	// undecided.
 	Require  []string
 	Recovery RecoveryPolicy
 	Peak     PeakPolicy
@@ -48,14 +49,15 @@ type Policy struct {
 	// Regression holds the limits for the comparison with earlier runs.
 	Regression RegressionPolicy
 	Expect     ExpectPolicy
-	// Dialects are the user's own log dialects. Logs are read in them and in the built-in ones.
+	// Dialects are log formats that the user describes. Logs are read in them and in the built-in
+	// ones.
 	Dialects []dialect.User
 }
 
 // RecoveryPolicy holds the limits for cleanups and stages.
 type RecoveryPolicy struct {
 	Min   Share  // part of the held memory that must be freed
-	Floor Amount // a cleanup that held at most this much had nothing to free
+	Floor Amount // a cleanup of objects that held at most this much had nothing to free
 }
 
 // PeakPolicy limits the high-water mark, as a part of the device's total.
@@ -66,26 +68,26 @@ type PeakPolicy struct {
 
 // LeakPolicy holds the settings of all checks that judge values over files.
 type LeakPolicy struct {
-	MinFiles int // needed in one process; at least shape.LeastFiles
+	MinFiles int // number of files that one process must have; at least shape.LeastFiles
 	WarmUp   int // files to ignore at the start of each process
 }
 
 // FragmentationPolicy limits the memory that the allocator reserves and never hands out.
 type FragmentationPolicy struct {
-	// MaxShare is the part of a process's largest reserve that may never be handed out. The default 0
-	// sets no limit, because an allocator may keep a cache.
+	// MaxShare is the part of a process's largest reserved memory that may stay unused for the whole
+	// process. The default 0 sets no limit, because an allocator may keep a cache.
 	MaxShare Share
 }
 
 // DriftPolicy limits how much the peaks of stages, recoveries and the speed may change.
 type DriftPolicy struct {
-	MaxChange Share // for the worse over a run, as a part of the median
+	MaxChange Share // largest change for the worse over a run, as a part of the median
 }
 
 // CleanStartPolicy limits the memory in use on a device before the run and after it.
 type CleanStartPolicy struct {
-	MaxUsed Amount // in use before the first process
-	MaxLeft Amount // increase after the last process, without other tenants
+	MaxUsed Amount // memory in use before the first process starts
+	MaxLeft Amount // increase after the last process, without the memory of other programs
 }
 
 // RegressionPolicy limits how much worse a metric may be than in an earlier run. For a metric in
@@ -94,17 +96,17 @@ type RegressionPolicy struct {
 	MinEffect   Share  // for bytes and ratios, as a part of the earlier median
 	MinBytes    Amount // for bytes
 	MinSlowdown Share  // for times and throughput, as a part of the earlier median
-	// FalseAlarms is the probability that a comparison of two equal runs fails by chance, over all
-	// metrics together.
+	// FalseAlarms is the probability that a comparison of two equal runs fails by chance, in any of
+	// the metrics.
 	FalseAlarms Share
-	// Set Exact for runs without any noise: any difference for the worse in memory or ratios fails
-	// then.
+	// Set Exact for runs without any noise. Then any difference for the worse in memory or ratios
+	// fails.
 	Exact bool
 }
 
 // ExpectPolicy lists what a log must contain.
 type ExpectPolicy struct {
-	Checkpoints []string // names of checkpoints in every file that did not end badly
+	Checkpoints []string // names of checkpoints that every file that ended well must have
 }
 
 // A Share is a ratio: 0.95, written 95% or 0.95.
@@ -113,9 +115,9 @@ type Share float64
 // An Amount is a number of bytes, written 64KiB or 1048576.
 type Amount struct{ Bytes int64 }
 
-// DefaultPolicy returns the policy without a policy file. It gates on every check but drift,
-// throughput and clean start: when these fail, the cause often lies outside of the pipeline's
-// memory use. Its limits are those in the documentation.
+// DefaultPolicy returns the policy that applies without a policy file, with the limits that the
+// documentation gives. It gates on every check except drift, throughput and clean start: if these
+// fail, the cause is often not the pipeline's use of memory.
 func DefaultPolicy() Policy {
 	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
@@ -141,9 +143,9 @@ func DefaultPolicy() Policy {
 	return p
 }
 
-// ParsePolicy reads a policy from YAML. Keys that the file leaves out have the value of
-// [DefaultPolicy]. The error lists every mistake with its line and column. The parameter name is
-// the file name that the error shows.
+// ParsePolicy returns the policy in the YAML text src. Keys that the text leaves out have the
+// values of [DefaultPolicy]. The error lists every mistake with its line and column, after the file
+// name that the parameter name gives.
 func ParsePolicy(src []byte, name string) (Policy, error) {
 	policy := DefaultPolicy()
 	r := policyReader{strictyaml.New(name)}

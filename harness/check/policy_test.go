@@ -72,7 +72,7 @@ func TestParsePolicyEmpty(t *testing.T) {
 	}
 }
 
-// TestParsePolicyErrors: one run reports every mistake with its line and column.
+// TestParsePolicyErrors: the error of a policy file names every mistake with its line and column.
 func TestParsePolicyErrors(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"several", `gate: [recovery, leaks]
@@ -160,7 +160,7 @@ p.yaml:14:5: expected key: value, found "three"`,
 	}
 }
 
-// FuzzParsePolicy: every error names the file and a position.
+// FuzzParsePolicy: every error names the file and a position in it.
 func FuzzParsePolicy(f *testing.F) {
 	f.Add([]byte("gate: [recovery]\nrecovery: {min: 95%}\n"))
 	f.Add([]byte("leak: &a {min_files: 8}\npeak: *a\n"))
@@ -173,15 +173,16 @@ func FuzzParsePolicy(f *testing.F) {
 }
 
 // TestVerdictHoldsForAllDigits: a verdict on a ratio must hold for every value that the printed
-// digits allow. The bounds are compared with the extremes over all corners and with a grid inside:
-// (b - a) / (b - s) for b in 7.225..7.235 GiB and so on.
+// digits allow. The test compares the bounds of (b - a) / (b - s) with its values at the ends of
+// the ranges of b, a and s, and at a grid inside. A printed 7.23 GiB, for example, has the range
+// 7.225 to 7.235 GiB.
 func TestVerdictHoldsForAllDigits(t *testing.T) {
 	for _, c := range []struct {
 		before, after string
 		want          check.Verdict
 	}{
-		// held 1.00 GB: after 0.04 is 95.5..96.5 % (0.995-0.045 / 0.995 = 95.48 %), after 0.05 is
-		// 94.5..95.5 %.
+		// The cleanup held 1.00 GB. If 0.04 GB are left, 95.5 to 96.5 % were freed; the least is 0.995 -
+		// 0.045 of 0.995, which is 95.48 %. If 0.05 GB are left, it is 94.5 to 95.5 %.
 		{"1.00GB", "0.04GB", check.Pass},
 		{"1.00GB", "0.05GB", check.Undecided},
 		{"1.00GB", "0.06GB", check.Fail},    // at best 1 - 0.055/1.005 = 94.53 %

@@ -17,7 +17,7 @@ import (
 )
 
 // TestFailureStaysFailure: a log of fixtures/check that fails still fails when good logs come
-// before and after it, or when an idle device is added.
+// before and after it, and when an idle device is added to it.
 func TestFailureStaysFailure(t *testing.T) {
 	cases, err := filepath.Glob("../../fixtures/check/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -60,7 +60,7 @@ func TestFailureStaysFailure(t *testing.T) {
 	}
 }
 
-// judge judges logs that were written one after another, by the default policy.
+// judge returns the report on logs that were written one after another, under the default policy.
 func judge(t *testing.T, logs ...[]byte) *check.Report {
 	t.Helper()
 	var records iter.Seq2[record.Record, error] = func(yield func(record.Record, error) bool) {
@@ -79,9 +79,9 @@ func judge(t *testing.T, logs ...[]byte) *check.Report {
 	return check.Of(tl, check.DefaultPolicy())
 }
 
-// TestMeasuredAgreesWithVerdict: a program that reads verdict.json sees from the two numbers of a
-// finding whether it failed. This holds for every log of fixtures/check, and for each of its
-// beginnings that ends before a line of the harness.
+// TestMeasuredAgreesWithVerdict: a program that reads verdict.json sees from a finding's measured
+// value and its limit whether the finding failed. This holds for every log of fixtures/check, and
+// for each beginning of such a log that ends before a line of the harness.
 func TestMeasuredAgreesWithVerdict(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob("../../fixtures/check/*.txtar")

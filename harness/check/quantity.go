@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Quantity formats a value in a unit of metrics or findings for people: "7.23 GiB", "97.5 %", "12.4
-// s", "31.2 x real time", "4.00 MiB/file", "3".
+// Quantity returns a value with its unit, for people: "7.23 GiB", "97.5 %", "12.4 s", "31.2 x real
+// time", "4.00 MiB/file", "3". The unit is one of metrics or findings.
 func Quantity(value float64, unit string) string {
 	for _, per := range []string{PerFile, PerReading} {
 		if of, is := strings.CutSuffix(unit, per); is {
@@ -31,8 +31,8 @@ func Quantity(value float64, unit string) string {
 	return strconv.FormatFloat(value, 'f', -1, 64)
 }
 
-// rateOf formats the growth of a value from one file, or one reading, to the next. It prints ratios
-// and counts with more digits than Quantity, because they grow by little.
+// rateOf returns the growth of a value from one file, or one reading, to the next, with its unit.
+// It prints ratios and counts with more digits than Quantity does, because they grow by little.
 func rateOf(value float64, unit string) string {
 	switch unit {
 	case Ratio:
@@ -43,8 +43,8 @@ func rateOf(value float64, unit string) string {
 	return Quantity(value, unit)
 }
 
-// Change formats the relative difference of two values: "+5.3 %", "-1.0 %". From ten times the
-// earlier value on it prints a factor: "x 202".
+// Change returns a relative difference for people: "+5.3 %", "-1.0 %". If the new value is at least
+// ten times the old one, it returns the factor: "x 202".
 func Change(share float64) string {
 	if share >= 9 {
 		return "x " + strconv.FormatFloat(share+1, 'f', 0, 64)
@@ -52,7 +52,7 @@ func Change(share float64) string {
 	return fmt.Sprintf("%+.1f %%", 100*share)
 }
 
-// significant formats a value with three significant digits and without an exponent: "0.0124",
+// significant returns a value with three significant digits and without an exponent: "0.0124",
 // "12.4", "1240".
 func significant(value float64) string {
 	digits := 2
@@ -62,7 +62,7 @@ func significant(value float64) string {
 	return strconv.FormatFloat(value, 'f', min(max(digits, 0), 9), 64)
 }
 
-// Grouped inserts commas between the thousands of a decimal number: "45,000".
+// Grouped returns a decimal number with commas between its thousands: "45,000".
 func Grouped(digits string) string {
 	sign, fraction := "", ""
 	if rest, negative := strings.CutPrefix(digits, "-"); negative {
@@ -85,8 +85,9 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Grain returns the smallest meaningful difference between two values in the given unit. PyTorch
-// rounds allocations up to 512 bytes (kMinBlockSize in CUDACachingAllocator.cpp).
+// Grain returns the smallest difference between two values that means anything in the given unit.
+// For bytes it is 512, because PyTorch rounds allocations up to 512 bytes (kMinBlockSize in
+// CUDACachingAllocator.cpp).
 func Grain(unit string) float64 {
 	switch unit {
 	case Bytes:
@@ -97,7 +98,7 @@ func Grain(unit string) float64 {
 	return 1e-6
 }
 
-// rounded removes digits that come only from floating-point arithmetic.
+// rounded returns a value without the digits that come only from floating-point arithmetic.
 func rounded(v float64, unit string) float64 {
 	digit := Grain(unit) / (1 << 20)
 	return math.Round(v/digit)*digit + 0 // never -0

@@ -13,7 +13,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// samples returns a timeline with readings that belong to no file.
+// samples returns a timeline with samples that belong to no file.
 func samples(levels []int64, resolution int64, dialect string) *timeline.Timeline {
 	f := &timeline.File{Outside: true}
 	q := record.Allocated
@@ -29,14 +29,15 @@ func samples(levels []int64, resolution int64, dialect string) *timeline.Timelin
 	return &timeline.Timeline{Outside: []*timeline.File{f}, Checkpoints: len(levels)}
 }
 
-// A readingKind makes the levels, in MiB, of runs that leak nothing.
+// A readingKind makes the levels, in MiB, of runs that do not leak.
 type readingKind struct {
 	name    string
 	dialect string
 	level   func(r *rand.Rand, n int) func(i int) float64
 }
 
-// swinging jumps between idle and load, and stays in each for `dwell` readings on average.
+// swinging returns levels that jump between idle and load, and stay at each for `dwell` readings on
+// average.
 func swinging(dwell float64) func(r *rand.Rand, n int) func(i int) float64 {
 	return func(r *rand.Rand, _ int) func(i int) float64 {
 		load := r.Float64() < 0.5
@@ -52,19 +53,22 @@ func swinging(dwell float64) func(r *rand.Rand, n int) func(i int) float64 {
 	}
 }
 
-// loading grows during the first tenth of the readings, at most the first half, and then stays.
+// loading returns levels that grow at the beginning, for a tenth to a half of the readings, and
+// then stay.
 func loading(r *rand.Rand, n int) func(i int) float64 {
 	until := float64(n) * (0.1 + 0.4*r.Float64())
 	return func(i int) float64 { return 500 + 6000*min(1, float64(i)/until) + 2*r.NormFloat64() }
 }
 
-// loadingLast stays, and grows at the end: the log was cut while a second model was being loaded.
+// loadingLast returns levels that stay, and grow at the end: the log ends while a second model is
+// loaded.
 func loadingLast(r *rand.Rand, n int) func(i int) float64 {
 	from := float64(n) * (0.55 + 0.4*r.Float64())
 	return func(i int) float64 { return 500 + 10*max(0, float64(i)-from) }
 }
 
-// requests take memory one by one. A garbage collector frees it all every 4 to 20 readings.
+// requests returns the levels of a program whose requests take memory one by one. A garbage
+// collector frees all of it every 4 to 20 readings.
 func requests(r *rand.Rand, _ int) func(i int) float64 {
 	held, left := 0.0, r.IntN(20)
 	return func(int) float64 {
@@ -76,7 +80,8 @@ func requests(r *rand.Rand, _ int) func(i int) float64 {
 	}
 }
 
-// requestsAtRandom is requests with a collector that runs at random, every 6 readings on average.
+// requestsAtRandom returns the levels of requests, but its garbage collector runs at random, every
+// 6 readings on average.
 func requestsAtRandom(r *rand.Rand, _ int) func(i int) float64 {
 	held := 0.0
 	return func(int) float64 {
@@ -87,7 +92,7 @@ func requestsAtRandom(r *rand.Rand, _ int) func(i int) float64 {
 	}
 }
 
-// wandering has noise with an autocorrelation of 0.6.
+// wandering returns levels with noise that has an autocorrelation of 0.6.
 func wandering(r *rand.Rand, _ int) func(i int) float64 {
 	const phi = 0.6
 	off := 20 * r.NormFloat64()
@@ -111,7 +116,8 @@ var readingKinds = []readingKind{
 	{"given back at random", "", requestsAtRandom},
 }
 
-// judgeReadings counts the verdicts on runs of a kind, with a leak of `leak` MiB a reading.
+// judgeReadings returns how many runs of a kind fail and how many are undecided, if they leak
+// `leak` MiB a reading. Each run has n readings.
 func judgeReadings(kind readingKind, n, runs int, leak float64) (failed, undecided int) {
 	for seed := range runs {
 		r := rand.New(rand.NewPCG(uint64(seed), 0x72656164))
@@ -130,7 +136,8 @@ func judgeReadings(kind readingKind, n, runs int, leak float64) (failed, undecid
 	return failed, undecided
 }
 
-// writeTable writes a table beside the one of TestVerdicts, if -verdicts.table asks for tables.
+// writeTable writes the table out to a file next to the one of TestVerdicts, if the flag
+// -verdicts.table asks for tables.
 func writeTable(t *testing.T, name string, out *strings.Builder) {
 	t.Helper()
 	if *verdictTable == "" {
@@ -142,8 +149,9 @@ func writeTable(t *testing.T, name string, out *strings.Builder) {
 	}
 }
 
-// TestReadingsVerdicts judges readings without a leak, and the same readings with one. A test run
-// judges only a few; -verdicts.runs=10000 makes the table of docs/explanation/false-alarms.md.
+// TestReadingsVerdicts judges readings without a leak, and the same readings with a leak. A test
+// run judges only a few of them; -verdicts.runs=10000 makes the table of
+// docs/explanation/false-alarms.md.
 func TestReadingsVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns

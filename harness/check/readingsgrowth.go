@@ -13,13 +13,13 @@ import (
 	"vramsoak/parser/record"
 )
 
-// limitReadings is the number of readings over which a level may grow by the limit for each
-// reading. A pipeline may print readings as often as it likes. If it prints more than this, the
-// allowed growth is divided among them.
+// limitReadings is how many times the limit for one reading a level may grow over a whole series. A
+// pipeline may print readings as often as it likes. If it prints more than limitReadings, the
+// growth that limitReadings of them may have is divided among all readings.
 const limitReadings = 60
 
-// A readingsJudge judges the readings of a lane in processes that have too few files. Without a
-// finding, ok is false, and tooFew says why if there are any readings.
+// A readingsJudge judges the readings of a lane in those processes that have too few files. If it
+// has no finding, ok is false. If there were too few readings for a finding, tooFew says so.
 type readingsJudge func(j *Judge, l *lane, overFiles []processValues) (
 	f Finding, tooFew string, ok bool,
 )
@@ -31,7 +31,8 @@ type readingsVerdict struct {
 	series  series
 }
 
-// leakOverReadings judges whether the level grows over readings.
+// leakOverReadings judges whether the level grows over readings that belong to no file. For the
+// results see [readingsJudge].
 func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 	f Finding, tooFew string, ok bool,
 ) {
@@ -74,7 +75,8 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 		}
 		return Finding{}, tooFew, false
 	}
-	// Growth in any series fails. If none grows, the series of the allocator's own level decides.
+	// If any series grows, the finding fails. If none grows, the series decides whose level comes
+	// first in readings.Levels: the allocator's own, if the log has it.
 	rank := func(v readingsVerdict) int { return slices.Index(readings.Levels[:], v.Series.Level) }
 	if !slices.ContainsFunc(all, func(v readingsVerdict) bool { return v.finding.Verdict == Fail }) {
 		best := rank(slices.MinFunc(all, func(a, b readingsVerdict) int { return rank(a) - rank(b) }))
@@ -89,9 +91,9 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 	return worst.finding, "", true
 }
 
-// reserveOverReadings judges whether reserved memory grows while the level in the same lines does
-// not. The allocator then reserves more and more that it does not hand out. The finding exists only
-// if the growth is certain.
+// reserveOverReadings judges whether reserved memory grows while the allocated memory in the same
+// lines does not. The allocator then reserves more and more that it does not hand out. There is a
+// finding only if that growth is certain.
 func (j *Judge) reserveOverReadings(l *lane, overFiles []processValues) (
 	f Finding, tooFew string, ok bool,
 ) {
@@ -150,9 +152,9 @@ func (j *Judge) noteReadings(v *readingsVerdict) {
 	j.trends = append(j.trends, t)
 }
 
-// enough reports whether there are enough readings to judge growth. If the process also works on
-// files, the readings must come from as many stretches between files. Readings of few stretches may
-// only show that a model is loaded.
+// enough reports whether r has enough readings to judge growth. If the process also works on files,
+// the readings must come from as many parts of the log between files. Readings from few such parts
+// may only show that a model is loaded.
 func (j *Judge) enough(r *readings.Run) bool {
 	if r.Readings < j.policy.Leak.MinFiles {
 		return false
@@ -160,7 +162,7 @@ func (j *Judge) enough(r *readings.Run) bool {
 	return !j.named[r.Process] || r.Stretches >= j.policy.Leak.MinFiles
 }
 
-// judgedReadings returns how many series of readings in the log have enough readings.
+// judgedReadings returns how many series of readings in the log have enough readings to be judged.
 func (j *Judge) judgedReadings() int {
 	n := 0
 	for _, l := range j.lanes {
@@ -173,9 +175,9 @@ func (j *Judge) judgedReadings() int {
 	return n
 }
 
-// readingsVerdict judges the lowest readings of the blocks. If they grow, it looks for reasons to
-// doubt this in the other readings. If they are undecided, the highest readings may show that
-// nothing grows.
+// readingsVerdict judges a series by the lowest reading of each block of readings. If these grow,
+// it looks for reasons to doubt that in the other readings. If they are undecided, the highest
+// readings may show that nothing grows.
 func (j *Judge) readingsVerdict(l *lane, s *readings.Series, r *readings.Run) readingsVerdict {
 	v := readingsVerdict{Growth: readings.Of(s, r, Grain(Bytes))}
 	leak := j.policy.MaxGrowth[IdleLevel]
@@ -225,13 +227,14 @@ func (j *Judge) readingsVerdict(l *lane, s *readings.Series, r *readings.Run) re
 	return v
 }
 
-// nameAt names the first reading of a block.
+// nameAt returns the name of the first reading of block i.
 func (v *readingsVerdict) nameAt(i int) string {
 	return fmt.Sprintf("reading %s (line %d)", Grouped(strconv.Itoa(1+i*v.Each)), v.Blocks[i].Line)
 }
 
-// doubt returns a reason to doubt growth, or "". The parameter series is the number of series that
-// were judged: among many series, noise looks like growth in some by chance.
+// doubt returns a reason to doubt that the readings grow, or "". The parameter series is the number
+// of series that were judged. It matters because among many series, noise looks like growth in
+// some.
 func (v *readingsVerdict) doubt(series int) string {
 	r := &v.Result
 	amount := Quantity(r.Slope.Estimate, Bytes)
@@ -241,7 +244,7 @@ func (v *readingsVerdict) doubt(series int) string {
 	noise := 2 * r.Sigma
 	half := r.Slope.Estimate * float64(v.Each) / 2 // half of the growth in a block
 	n := max(2, len(grow)/8)
-	// Growth that began late may only be a longer pause of the garbage collection than before.
+	// Growth that began late may only mean that the garbage collection pauses for longer than before.
 	times := 2.0
 	if r.From > 0 {
 		times = 6
@@ -270,14 +273,14 @@ func (v *readingsVerdict) doubt(series int) string {
 	return ""
 }
 
-// sure returns the factor by which growth must be more certain among several series than in a
-// single one. The chance that any of them seems to grow then stays at 0.1 % (Bonferroni's bound).
+// sure returns by what factor growth must be more certain if several series are judged than if one
+// is. Then the chance that any of them seems to grow stays at 0.1 % (Bonferroni's bound).
 func sure(series int) float64 {
 	z := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
 	return z(0.001/float64(max(1, series))) / z(0.001)
 }
 
-// readingsLeft returns after how many readings memory runs out at this rate.
+// readingsLeft returns, for a message, after how many readings memory runs out at this rate.
 func (j *Judge) readingsLeft(l *lane, v *readingsVerdict) string {
 	end := v.Blocks[len(v.Blocks)-1]
 	for _, f := range slices.Concat(j.tl.Outside, j.tl.Files) {
@@ -313,7 +316,7 @@ func (j *Judge) readingsLeft(l *lane, v *readingsVerdict) string {
 		"; a checkpoint at the end of each file would show where it grows"
 }
 
-// otherCauses returns other possible causes of a level's growth, or "".
+// otherCauses returns other possible causes of the growth of this level, or "".
 func otherCauses(level record.Quantity) string {
 	switch {
 	case level == record.Used:

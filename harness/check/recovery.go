@@ -13,51 +13,53 @@ type Recovered struct {
 	Lane  record.Lane
 	Stage bool // true for a stage
 	File  *timeline.File
-	// Before and After are the indices in File.Checkpoints between which the level falls. For a stage,
-	// Before is the checkpoint with the stage's peak.
+	// Before and After are the indices in File.Checkpoints of the two checkpoints between which the
+	// level falls. For a stage, Before is the checkpoint with the highest level in the stage.
 	Before, After int
 
-	// Verdict is Skipped if the log does not tell how much was held; Reason then says why. Freed is
-	// still valid then, but Share, Low, High, Held and Nothing must not be shown.
+	// Verdict is Skipped if the log does not show how much was held; Reason then says why. Freed is
+	// valid even then, but Share, Low, High, Held and Nothing must not be shown.
 	Verdict Verdict
 	Reason  string
 
-	// Share is freed / held, computed from the printed values. It exceeds 1 if the cleanup also freed
-	// memory from before the stage or process began.
+	// Share is the ratio of Freed to Held, computed from the printed values. It is above 1 if the
+	// cleanup also freed memory that was allocated before the stage or the process began.
 	Share float64
-	// Low and High are the least and greatest Share that the printed digits allow. They are not set if
-	// Nothing is.
+	// Low and High are the least and the greatest Share that the printed digits allow. They are not
+	// set if Nothing is set.
 	Low, High float64
 	Freed     int64 // bytes; negative if memory grew; 0 without readings
 	Held      record.Size
-	// Nothing is set if there was nothing to free: at most the policy's floor, or the resolution of
-	// the digits, was held. The recovery passes then with a Share of 1.
+	// Nothing is set if there was nothing to free, because what was held is at most the policy's
+	// floor, or at most the resolution of the digits. The recovery then passes with a Share of 1.
 	Nothing bool
 
 	sum *recoverySum
 	n   int32 // the file's index in Timeline.Files
 }
 
-// recoveriesOf judges each cleanup of a file, and each stage with cleanups: freed / held must reach
-// the policy's minimum. The result is in the order of the Afters and is valid until the next file.
+// recoveriesOf judges each cleanup of a file, and each stage with cleanups: the ratio of the memory
+// that it freed to the memory that it held must reach the policy's minimum. The result has the
+// order of the After checkpoints and is valid until the next file.
 //
-// Freed is the fall of the level over the cleanup. What a cleanup held is the first of these that
-// applies:
+// The freed memory is the fall of the level over the cleanup. The held memory is given by the first
+// of these rules that applies:
 //
 //   - The pipeline prints it (holds=).
 //   - The last cleanup of a stage held everything above the level at the stage's start.
 //   - What an earlier cleanup inside a stage held is unknown, because other objects of the stage
 //     live on. The cleanup is shown, and the stage is judged.
 //   - A cleanup outside stages held everything above the level that the file's last complete
-//     recovery left. Before the first recovery, it held everything above the level at which the
-//     process began. If the log begins with the cleanup itself, or the level has not risen since,
-//     it held all memory.
+//     recovery left.
+//   - If no recovery came before, such a cleanup held everything above the level at which the
+//     process began. If the log begins with the cleanup itself, or the level has not risen since
+//     the process began, the cleanup held all memory.
 //
-// A cleanup outside stages may leave memory that the next cleanups free: a first one deletes the
-// waveform, the next one the model. The first one is then only shown, and the next ones decide.
+// A cleanup outside stages may leave memory that the next cleanups free: the first deletes the
+// waveform, the next the model. Then the first is only shown, and the next ones are judged.
 //
-// A stage is judged in the same way from its peak. A stage without a cleanup hands its memory on to
-// the next stage and is not judged.
+// A stage is judged by the same rules from its highest level on. A stage without a cleanup hands
+// its memory on to the next stage and is not judged.
 func (j *Judge) recoveriesOf(f *timeline.File, n int32) []Recovered {
 	if len(f.Cleanups)+len(f.Stages) == 0 {
 		return nil
@@ -87,7 +89,7 @@ func (j *Judge) recoveriesOf(f *timeline.File, n int32) []Recovered {
 	return p.results
 }
 
-// innerCleanup judges a cleanup inside a stage.
+// innerCleanup sets r to the judgement of a cleanup inside a stage.
 func (j *Judge) innerCleanup(r *Recovered, l *lane, f *timeline.File, c *timeline.Cleanup) {
 	start, hasStart := l.get(&f.Checkpoints[f.Stages[c.Stage].Before])
 	j.ratio(r, l, f, c.Before, c.Before, c.After, start)
@@ -103,8 +105,8 @@ func (j *Judge) innerCleanup(r *Recovered, l *lane, f *timeline.File, c *timelin
 	}
 }
 
-// stage judges stage s of a file. The parameter peak is the index of the checkpoint with the
-// stage's highest level.
+// stage sets r to the judgement of stage s of a file. The parameter peak is the index of the
+// checkpoint with the stage's highest level.
 func (j *Judge) stage(r *Recovered, l *lane, f *timeline.File, s, peak int) {
 	stage := &f.Stages[s]
 	start, hasStart := l.get(&f.Checkpoints[stage.Before])
@@ -115,9 +117,9 @@ func (j *Judge) stage(r *Recovered, l *lane, f *timeline.File, s, peak int) {
 	}
 }
 
-// ratio sets r to freed / held and its verdict. Freed is the fall of the level from checkpoint high
-// to checkpoint low. Held is the level at high minus start. If checkpoint first prints holds=, that
-// value is held instead.
+// ratio sets r to the ratio of freed to held memory, and its verdict. The parameters first, high
+// and low are indices of checkpoints. Freed is the fall of the level from high to low. Held is the
+// level at high minus start or, if the checkpoint first prints holds=, that value.
 func (j *Judge) ratio(
 	r *Recovered, l *lane, f *timeline.File,
 	first, high, low int, start record.Size,
@@ -165,9 +167,9 @@ func (j *Judge) ratio(
 }
 
 // shareBounds returns the least and the greatest value of (top - bottom) / (top - start) for all
-// values that the printed digits of the three sizes allow. For top > start, the ratio falls with
-// bottom, rises with start, and is monotonic in top, so its extremes are at the ends of the
-// intervals.
+// values that the printed digits of the three sizes allow. If top is above start, the ratio falls
+// when bottom rises, rises when start rises, and either rises or falls throughout with top. So its
+// extremes are at the ends of the ranges.
 func shareBounds(top, bottom, start record.Size) (low, high float64) {
 	share := func(t, b, s int64) float64 { return float64(t-b) / float64(max(1, t-s)) }
 	low = min(share(top.Low(), bottom.High(), start.Low()), share(top.High(), bottom.High(),
@@ -181,7 +183,7 @@ func shareBounds(top, bottom, start record.Size) (low, high float64) {
 func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	l := lp.lane
 	birth, _ := l.get(&record.Checkpoint{Reading: l.atBirth})
-	left, closed := birth, false // closed is set if a recovery left the level left
+	left, closed := birth, false // closed is set if left is the level after a recovery
 	stages := lp.stages
 	j.finishers(lp, f)
 	for i, n := range lp.cleanups {
@@ -221,8 +223,8 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 }
 
 // grown reports whether the memory that the cleanup frees was allocated after the process's first
-// checkpoint: the level rose above the first one, and does not fall below it. If a model was loaded
-// before the first checkpoint, grown is false, and all memory counts as held.
+// checkpoint: the level rose above the level at that checkpoint, and does not fall below it. If a
+// model was loaded before the first checkpoint, grown is false, and all memory counts as held.
 func (j *Judge) grown(l *lane, f *timeline.File, c *timeline.Cleanup, birth record.Size) bool {
 	top, _ := l.get(&f.Checkpoints[c.Before])
 	bottom, _ := l.get(&f.Checkpoints[c.After])
@@ -231,9 +233,9 @@ func (j *Judge) grown(l *lane, f *timeline.File, c *timeline.Cleanup, birth reco
 		bottom.High()+j.policy.Recovery.Floor.Bytes >= birth.Low()
 }
 
-// finishers finds the cleanup that completes each of a lane's cleanups outside of stages. This is
-// the one that leaves the least: the cleanup itself, or a later one if nothing is allocated in
-// between.
+// finishers sets lp.finishers: for each cleanup of a lane outside of stages, the cleanup that
+// completes it. That is the cleanup itself or, if nothing is allocated in between, the later one
+// that leaves the least.
 func (j *Judge) finishers(lp *lanePlan, f *timeline.File) {
 	l, of := lp.lane, lp.finishers
 	for i := len(of) - 1; i >= 0; i-- {

@@ -15,7 +15,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// reading returns a checkpoint line with exact bytes.
+// reading returns a checkpoint line that prints its level, mib MiB, in bytes too. The text more
+// comes at the end of the line.
 func reading(name string, mib float64, more string) string {
 	n := int64(mib * float64(record.MiB))
 	return fmt.Sprintf("[GPU Memory] %s: Allocated: %.2fGB | allocated=%d%s\n", name, mib/1024, n,
@@ -34,8 +35,8 @@ func build(t *testing.T, log string) *timeline.Timeline {
 	return tl
 }
 
-// TestRecoveries compares what each cleanup and stage of a file freed with values that were derived
-// by hand from the levels, in MiB.
+// TestRecoveries compares what each cleanup and each stage of a file freed with values that were
+// derived by hand from the levels. The comments give these levels in MiB.
 func TestRecoveries(t *testing.T) {
 	tl := build(t, ""+
 		reading("Pipeline Initialization", 100, "")+
@@ -89,7 +90,7 @@ func TestRecoveries(t *testing.T) {
 		{1, "Whisper Cleanup", false, 4, 5, check.Fail, 6300, 7000, 90, false},
 		// 7200 - 495 of 7200 - 150
 		{1, "Transcription", true, 2, 6, check.Pass, 6705, 7050, 95.1, false},
-		// 600 - 580 of the 100 that the line says it holds
+		// 600 - 580 of the 100 that the pipeline prints with holds=
 		{1, "Cache Cleanup", false, 7, 8, check.Fail, 20, 100, 20, false},
 		// 580 - 410 of 580 - 495
 		{1, "Final Cleanup", false, 10, 11, check.Pass, 170, 85, 200, false},
@@ -101,7 +102,8 @@ func TestRecoveries(t *testing.T) {
 	}
 }
 
-// TestRecoveriesOfLanes: each device is judged by its own levels, and the order is that of the log.
+// TestRecoveriesOfLanes: each device is judged by its own levels, and the recoveries have the order
+// of the log.
 func TestRecoveriesOfLanes(t *testing.T) {
 	tl := build(t, ""+
 		reading("Before Model Cleanup", 1000, " device=0")+
@@ -118,9 +120,10 @@ func TestRecoveriesOfLanes(t *testing.T) {
 	}
 }
 
-// TestRecoveryAfterRecovery: a cleanup outside of stages need not free what the one before it left.
-// The model's cleanup frees 990 of the 1000 MiB since the start and leaves 110. The cache's then
-// frees 198 of 310 - 110 = 200 MiB, which is 99 %. Since the start they would be 210 MiB.
+// TestRecoveryAfterRecovery: a cleanup outside of stages need not free what the cleanup before it
+// left. The model's cleanup frees 990 of the 1000 MiB since the start and leaves 110. The cache's
+// cleanup then frees 198 of 310 - 110 = 200 MiB, which is 99 %. Measured from the start, it would
+// have had to free 210 MiB.
 func TestRecoveryAfterRecovery(t *testing.T) {
 	tl := build(t, ""+
 		reading("Pipeline Initialization", 100, "")+
@@ -138,9 +141,9 @@ func TestRecoveryAfterRecovery(t *testing.T) {
 	}
 }
 
-// TestRecoveryIsUndecidedForBoth: levels with two digits leave two explanations open. 5.85 GB to
-// 0.38 GB may or may not be 95 % of the 5.75 GB above the start, so either the waveform's cleanup
-// failed or the model merely stayed.
+// TestRecoveryIsUndecidedForBoth: levels with two digits leave two explanations open. A fall from
+// 5.85 GB to 0.38 GB may or may not free 95 % of the 5.75 GB above the start. So either the
+// waveform's cleanup failed, or the model merely stayed.
 func TestRecoveryIsUndecidedForBoth(t *testing.T) {
 	rep := check.Of(build(t, `[GPU Memory] Pipeline Initialization: Allocated: 0.10GB
 [GPU Memory] Before Waveform Cleanup: Allocated: 5.85GB

@@ -7,26 +7,28 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A recoverySum sums up the recoveries of one cleanup or stage of a lane over the files.
+// A recoverySum adds up the recoveries of one cleanup or stage over the files.
 type recoverySum struct {
 	name string
 	all  int
 	of   [4]*recoveryCount // one for each of recoveryVerdicts
-	// shares holds freed / held for the files in which something was held and could be judged.
+	// shares holds the ratio of freed to held memory for the files in which something was held and
+	// could be judged.
 	shares column
 }
 
-// recoveryVerdicts lists the verdicts on one recovery. The verdict on a cleanup over all files is
-// the first in this list that any file has.
+// recoveryVerdicts lists the verdicts on a recovery in one file, the most important first. The
+// verdict over all files is the first in this list that any file has.
 var recoveryVerdicts = [...]Verdict{Fail, Undecided, Pass, Skipped}
 
 type recoveryCount struct {
 	n       int
-	decided Recovered // the first that fails; else the one with the lowest share
+	decided Recovered // the first that fails; for other verdicts the one with the lowest share
 	at      record.Position
 }
 
-// sum returns the lane's sum of the cleanup or stage with this name.
+// sum returns the lane's recoverySum of the cleanup or stage with this name. It adds one if there
+// is none.
 func (l *lane) sum(name string) *recoverySum {
 	const few = 8 // with more names, a map is faster than a search
 	s := l.byName[name]

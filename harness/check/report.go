@@ -27,7 +27,7 @@ type Report struct {
 	// Notes are further facts for the reader, a sentence each.
 	Notes []string `json:"notes,omitempty"`
 
-	// The fields below are not in verdict.json.
+	// The following fields are not in verdict.json.
 
 	// Unread lists the gating memory checks that could not be made because the log has no memory
 	// reading.
@@ -38,15 +38,16 @@ type Report struct {
 	// Policy is the policy behind the findings.
 	Policy Policy `json:"-"`
 	// Trends holds each series that was judged for growth, in the process that decided its finding. It
-	// is nil unless [Judge.Trends] is set.
+	// is nil unless [Judge.Trends] was set.
 	Trends []Trend `json:"-"`
-	// Measured holds what the run measured, file by file. It is nil unless [Judge.Measures] is set.
+	// Measured holds what the run measured, file by file. It is nil unless [Judge.Measures] was set.
 	Measured *Measurements `json:"-"`
 	// found holds the findings before [Policy.Require] is applied.
 	found []Finding
 }
 
-// HighWater holds the largest reading of each kind in a log, in bytes, or 0.
+// HighWater holds, for each quantity, the largest reading in the log, in bytes. It is 0 if the log
+// has no reading of the quantity. The readings may come from different devices.
 type HighWater struct {
 	Allocated int64 `json:"allocated"`
 	Reserved  int64 `json:"reserved"`
@@ -61,24 +62,24 @@ func (h *HighWater) add(r *record.Reading) {
 	h.Total = max(h.Total, r.Bytes(record.Total))
 }
 
-// A PeakBy is the reading that decided the worst finding on a peak. It belongs to one device. The
-// values of a [HighWater], by contrast, may belong to several devices.
+// A PeakBy is the reading that decided the worst finding on a peak. Its bytes and its total belong
+// to one device, unlike the values of a [HighWater].
 type PeakBy struct {
 	Quantity string `json:"quantity"` // as in [Finding]
 	Bytes    int64  `json:"bytes"`
 	Total    int64  `json:"total,omitempty"` // total of the device; 0 if unknown
 }
 
-// A Trend is a series over the files, or readings, of one process.
+// A Trend is a series of values over the files, or over the readings, of one process.
 type Trend struct {
 	Finding Finding // the finding on the series
 	Unit    string
 	Files   []*timeline.File
 	Values  []float64 // one for each file, or for each block of readings
-	// Every is 0 for a series over files. For a series over readings, each value is the lowest of so
-	// many consecutive readings.
+	// Every is 0 for a series over files. For a series over readings, each value is the lowest of
+	// Every consecutive readings.
 	Every int
-	// Falls is set if a fall is bad. Result is then the shape of the values times -1.
+	// Falls is set if a fall of the values is bad. Result is then the shape of the values times -1.
 	Falls  bool
 	Result shape.Result
 }
@@ -105,8 +106,8 @@ func (r *Report) Join(findings ...Finding) {
 	r.Verdict = whole(r.Findings)
 }
 
-// Revise changes findings and updates the verdict. It is for callers who know more than the log,
-// such as a simulator.
+// Revise calls change for each finding, which may change it, and updates the verdict. It is for
+// callers who know more than the log does, such as a simulator.
 func (r *Report) Revise(change func(f *Finding)) {
 	for i := range r.found {
 		change(&r.found[i])
@@ -114,8 +115,8 @@ func (r *Report) Revise(change func(f *Finding)) {
 	r.Join()
 }
 
-// Unsettle makes the failed findings of a check undecided. Callers use it if the data behind the
-// check is not good enough to fail.
+// Unsettle makes the failed findings of a check undecided. It is for callers whose data is not good
+// enough to fail the check.
 func (r *Report) Unsettle(check string) {
 	r.Revise(func(f *Finding) {
 		if f.Check == check && f.Verdict == Fail {
@@ -128,9 +129,9 @@ func byCheck(a, b Finding) int {
 	return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
 }
 
-// whole returns the verdict over all findings: fail if a gating check fails, else undecided if one
-// is undecided, else pass if one passes. Findings that pass only because nothing speaks against
-// them, such as "no out-of-memory message", do not make the report pass.
+// whole returns the verdict over all findings: fail if a gating check fails, else undecided if a
+// gating check is undecided, else pass if one passes. Some findings pass only because nothing
+// speaks against them, such as "no out-of-memory message". They alone do not make the report pass.
 func whole(findings []Finding) Verdict {
 	verdict := Undecided // no data is never a pass
 	for _, want := range []Verdict{Pass, Undecided, Fail} {
@@ -143,8 +144,8 @@ func whole(findings []Finding) Verdict {
 	return verdict
 }
 
-// required makes the checks undecided that the policy requires and the log has no data for. A check
-// that was judged on any subject is fulfilled.
+// required returns the findings, with those checks made undecided that the policy requires and that
+// have no data in the log. A check with a judgement on any subject has data.
 func required(checks []string, findings []Finding) []Finding {
 	for _, check := range checks {
 		of := func(f Finding) bool { return f.Check == check }
@@ -174,11 +175,12 @@ func required(checks []string, findings []Finding) []Finding {
 }
 
 // MostAlike is the largest number of findings with the same check and verdict that a report lists
-// one by one. One more finding sums up the others. A log can have 20,000 devices or 200,000
-// cleanups, and each one gets a finding.
+// one by one. One more finding sums up the rest, because a log can have 20,000 devices or 200,000
+// cleanups, with a finding for each.
 const MostAlike = 256
 
-// A gathering collects findings. Its memory does not grow with their number.
+// A gathering collects findings, and lists at most MostAlike of each kind, so that its memory does
+// not grow with their number.
 type gathering struct {
 	findings []Finding
 	marks    map[string]bool // lane suffixes of subjects, such as " (GPU 1)"
@@ -187,7 +189,7 @@ type gathering struct {
 	order    []kind // in the order in which they first appear
 }
 
-// A sameFinding is the key under which equal findings on different lanes are merged.
+// A sameFinding is the key by which equal findings on different devices or ranks are merged.
 type sameFinding struct {
 	check   string
 	verdict Verdict
@@ -197,13 +199,14 @@ type sameFinding struct {
 
 type alike struct{ at, count int }
 
-// A group holds the findings of a kind: how many are listed, and the sum of the others.
+// A group holds the findings of one kind: the number of those that are listed, and one finding that
+// sums up the rest.
 type group struct {
 	listed int
 	others Finding
 }
 
-// A kind is the key under which findings above MostAlike are summed.
+// A kind is the key of a group. Findings of the same kind beyond MostAlike are summed up.
 type kind struct {
 	check   string
 	verdict Verdict
@@ -217,8 +220,9 @@ func newGathering() gathering {
 	}
 }
 
-// add adds a finding. Equal findings on several lanes are merged into one if nothing was measured,
-// so that a job of 64 ranks does not say 64 times that it has no total.
+// add adds a finding. Findings on several devices or ranks that are equal, and that measured
+// nothing, are merged into one. Otherwise a job of 64 ranks would say 64 times that it has no
+// total.
 func (g *gathering) add(f Finding) {
 	subject, ofLane := f.Subject, false
 	foldable := f.Verdict == Skipped || f.Verdict == Pass && f.Check == Consistency
@@ -245,7 +249,7 @@ func (g *gathering) add(f Finding) {
 		g.findings = append(g.findings, f)
 		return
 	}
-	if k.others.Check == "" { // the first one shows where they are
+	if k.others.Check == "" { // the first of them shows where they are
 		k.others = f
 		k.others.Measured, k.others.Limit, k.others.Unit, k.others.Stage = nil, nil, "", ""
 		k.others.count = 0
@@ -253,7 +257,7 @@ func (g *gathering) add(f Finding) {
 	k.others.count += max(1, f.count)
 }
 
-// summed returns the findings, with those above MostAlike of each kind summed into one.
+// summed returns the findings; those of a kind beyond MostAlike are summed up in one finding.
 func summed(findings []Finding) []Finding {
 	g := newGathering()
 	for _, f := range findings {
@@ -262,7 +266,8 @@ func summed(findings []Finding) []Finding {
 	return g.gathered()
 }
 
-// gathered returns the findings sorted by check, with one finding for the others of each kind.
+// gathered returns the findings sorted by check. For each kind it adds one finding that sums up
+// those that are not listed.
 func (g *gathering) gathered() []Finding {
 	for _, of := range g.order {
 		k := g.kinds[of]

@@ -7,8 +7,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// TestRevise: a revised finding changes the report's verdict, and a finding that joins later does
-// not bring the old one back.
+// TestRevise: a finding that is revised changes the report's verdict. If another finding joins
+// later, the revised finding stays as it is.
 func TestRevise(t *testing.T) {
 	r := &check.Report{Policy: check.DefaultPolicy()}
 	r.Join(check.Finding{Check: check.Peak, Verdict: check.Pass},
@@ -27,7 +27,7 @@ func TestRevise(t *testing.T) {
 	}
 }
 
-// TestPeakBy: the report's peak is that of the fuller device, whichever comes first.
+// TestPeakBy: the report's peak is that of the device that is fuller, whichever device comes first.
 func TestPeakBy(t *testing.T) {
 	for _, fuller := range []int{0, 1} {
 		used := []int{2, 2}

@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// BenchmarkCheck reads and judges logs of 64 MiB. make bench-parse compares it with the searches
-// that people use.
+// BenchmarkCheck reads and judges logs of 64 MiB. make bench-parse compares its time with that of
+// the searches that people use.
 func BenchmarkCheck(b *testing.B) {
 	for _, kind := range fixtures.LogKinds {
 		b.Run(kind, func(b *testing.B) {

@@ -8,7 +8,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// throughput judges whether files take longer: more and more, or from one file on to the end.
+// throughput judges whether files take longer: either longer and longer, or longer from one file on
+// to the end.
 func (j *Judge) throughput() {
 	d := drift{finding: Finding{
 		Check: Throughput, Verdict: Skipped, Subject: "throughput",
@@ -48,7 +49,7 @@ func (j *Judge) throughput() {
 		f = trend.finding
 		f.Message = s.grows(&trend.result) + "; " + slow.text
 	}
-	f.in(slow.file) // this file shows where it began better than the trend's fit does
+	f.in(slow.file) // shows better than the trend's fit where the change began
 	f.At = new(slow.file.EndPos)
 	j.add(f)
 	for i := range j.trends {
@@ -65,9 +66,11 @@ type slowdown struct {
 	text string
 }
 
-// slowdown returns the largest slowdown of all runs. Set trend if the times already show a trend;
-// the slowdown then need not be certain by itself. All processes of a run are judged together,
-// because a new process does not change how long a file takes.
+// slowdown returns the largest slowdown in any run of the log, and whether there is one. The
+// parameter trend says whether the times were already found to grow from file to file. If so, a
+// slowdown counts even if it could be chance by itself: it only shows where the growth began. A run
+// may have had several processes. Their files are judged together, because a new process does not
+// change how long a file takes.
 func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, found bool) {
 	for from := 0; from < len(c.files); {
 		to := from
@@ -84,8 +87,8 @@ func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, 
 	return worst, found
 }
 
-// slowRun looks for a slowdown in the times of a run's files. It compares the logarithms of the
-// times, because longer times have more noise.
+// slowRun returns the slowdown in the times of one run's files, if there is one. It compares the
+// logarithms of the times, because long times vary more than short ones.
 func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bool) (
 	s slowdown, slow bool,
 ) {

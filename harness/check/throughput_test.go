@@ -14,7 +14,7 @@ import (
 )
 
 // timedFiles returns a timeline of files with an hour of audio each and the given durations in
-// seconds. lengths decides whether the timeline knows how long the audio is.
+// seconds. The parameter lengths says whether the timeline has the lengths of the audio.
 func timedFiles(seconds []float64, lengths bool) *timeline.Timeline {
 	tl := &timeline.Timeline{}
 	for i, s := range seconds {
@@ -37,7 +37,8 @@ func throughputOf(tl *timeline.Timeline) check.Finding {
 		func(f check.Finding) bool { return f.Check == check.Throughput })]
 }
 
-// times returns the durations of files 1 to n: ten seconds times of(file).
+// times returns the durations of the files 1 to n in seconds: ten times the factor that the
+// function of gives.
 func times(n int, of func(file int) float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -46,7 +47,7 @@ func times(n int, of func(file int) float64) []float64 {
 	return out
 }
 
-// from returns a factor of 1 before file `first`, and of 1 + more from it on.
+// from returns a factor for each file: 1 before file `first`, and 1 + more from that file on.
 func from(first int, more float64) func(file int) float64 {
 	return func(file int) float64 {
 		if file >= first {
@@ -111,7 +112,7 @@ func TestSlowdowns(t *testing.T) {
 				if !c.fails {
 					continue
 				}
-				// Noise may hide the first slow file: the finding may name one up to 4 files off.
+				// Noise may hide the first slow file, so the finding may name a file that is up to 4 files off.
 				if c.first > 0 && (noise == 0 && f.File != c.first || math.Abs(float64(f.File-c.first)) > 4) {
 					t.Errorf("%s: began at file %d, want %d: %s", name, f.File, c.first, f.Message)
 				}
@@ -126,7 +127,7 @@ func TestSlowdowns(t *testing.T) {
 	}
 }
 
-// busy are durations on a machine that does other work, too, as multiples of the usual one.
+// busy lists durations on a machine that also does other work, as multiples of the usual duration.
 var busy = []struct {
 	name string
 	of   func(r *rand.Rand) func(file int) float64
@@ -177,9 +178,9 @@ func autoregressive(r *rand.Rand, phi, sigma float64) func(int) float64 {
 	}
 }
 
-// TestSlowdownVerdicts counts how often a machine that is merely busy is reported as slowing down,
-// and how often a real slowdown that begins in the middle third is found. -verdicts.runs=10000
-// makes the table of docs/explanation/false-alarms.md.
+// TestSlowdownVerdicts counts how often a machine that is merely busy is reported as slowing down.
+// It also counts how often a real slowdown is found that begins in the middle third of the files.
+// -verdicts.runs=10000 makes the table of docs/explanation/false-alarms.md.
 func TestSlowdownVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns

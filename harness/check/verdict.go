@@ -8,20 +8,20 @@ import (
 // A Verdict is the outcome of one check, or of a report.
 type Verdict string
 
-// The verdicts.
+// These are the verdicts.
 const (
-	Pass      Verdict = "pass"      // holds for every value that the printed digits allow
-	Fail      Verdict = "fail"      // violated for every value that the printed digits allow
-	Undecided Verdict = "undecided" // the log does not tell; the message says what would
+	Pass      Verdict = "pass"      // what is checked holds for every value that the digits allow
+	Fail      Verdict = "fail"      // it is violated for every value that the digits allow
+	Undecided Verdict = "undecided" // the log does not show it; the message says what would decide it
 	Skipped   Verdict = "skipped"   // the log has no data for the check; a report is never skipped
 )
 
-// Units of Finding.Measured and Finding.Limit.
+// These are units of Finding.Measured and Finding.Limit.
 const (
 	Ratio        = "ratio" // 0.95 is 95 %
-	PerFile      = "/file" // suffix of units that count per file
+	PerFile      = "/file" // suffix of a unit of growth per file
 	BytesPerFile = Bytes + PerFile
-	PerReading   = "/reading" // suffix of units that count per reading
+	PerReading   = "/reading" // suffix of a unit of growth per reading
 	Count        = "count"
 )
 
@@ -31,13 +31,13 @@ type Finding struct {
 	Verdict Verdict `json:"verdict"`
 	Subject string  `json:"subject"` // "Whisper Cleanup"
 	// File is the index in the batch, from 1, of the file that decided the verdict: the first that
-	// fails, or the worst if none fails. It is 0 if no single file decided.
+	// fails or, if none fails, the worst. It is 0 if no single file decided.
 	File int `json:"file,omitempty"`
 	// FirstFile is the first file that fails; for growth, the first file with a higher level. It is
 	// nil if nothing fails, or if no single file fails.
 	FirstFile *FirstFile `json:"first_file,omitempty"`
-	// Stage is the stage or cleanup of the finding; for growth, the one in which the memory is
-	// allocated. It is "" if the finding has no stage or cleanup, or if the log does not name it.
+	// Stage is the stage or cleanup that the finding is about; for growth, the one in which the memory
+	// is allocated. It is "" if there is none, or if the log does not name it.
 	Stage string `json:"stage,omitempty"`
 	// Measured and Limit are in Unit. They are nil if nothing was measured.
 	Measured *float64 `json:"measured,omitempty"`
@@ -54,10 +54,10 @@ type Finding struct {
 	At *record.Position `json:"at,omitempty"`
 	// Gates is set if this finding takes part in the verdict of the report.
 	Gates bool `json:"gates"`
-	// absent is set if the finding passes only because nothing speaks against it. No reading shows
-	// that memory was freed.
+	// absent is set if the finding passes only because nothing speaks against it, such as the finding
+	// of a log without an out-of-memory message.
 	absent bool
-	count  int // number of findings that it sums up; 0 for a single one
+	count  int // number of findings that this finding sums up; 0 if it sums up none
 }
 
 // A FirstFile identifies a file.

@@ -27,7 +27,7 @@ var (
 
 const mib = 1 << 20
 
-// levelsTimeline returns a timeline of the series, with one checkpoint a file.
+// levelsTimeline returns a timeline of a series of levels, with one checkpoint per file.
 func levelsTimeline(s *fixtures.LevelSeries) *timeline.Timeline {
 	tl := &timeline.Timeline{}
 	for i, bytes := range s.Bytes {
@@ -60,7 +60,7 @@ func seriesOf(s *fixtures.LevelSeries) shape.Series {
 	}
 }
 
-// rules are what people use to find leaks, for comparison.
+// rules holds the rules by which people find leaks, for comparison with the check.
 var rules = []struct {
 	name  string
 	leaks func(y []float64) bool
@@ -87,8 +87,8 @@ func leastSquares(y []float64) (slope, r2 float64) {
 	return xy / xx, xy * xy / (xx * yy)
 }
 
-// mannKendall returns the statistic of Mann (1945) and Kendall (1975) in standard deviations, with
-// the correction for ties.
+// mannKendall returns the statistic of the test of Mann (1945) and Kendall (1975), in standard
+// deviations, corrected for equal values.
 func mannKendall(y []float64) float64 {
 	n := float64(len(y))
 	s := 0.0
@@ -120,12 +120,13 @@ func mannKendall(y []float64) float64 {
 type tally struct {
 	runs, failed, undecided, passed int
 	rules                           [3]int
-	// runs whose interval covers the growth; runs whose shape is named right
+	// covered counts the runs whose interval contains the true growth. named counts the runs whose
+	// shape is named right.
 	covered, named int
 }
 
-// judgeAll judges runs of one kind. name reports whether a result names the right shape; nil skips
-// that question.
+// judgeAll returns the verdicts on runs of one kind. The function name reports whether a result
+// names the right shape; nil skips that question.
 func judgeAll(spec fixtures.LevelSpec, runs int, name func(*shape.Result) bool) tally {
 	spec.Files = 50
 	var all tally
@@ -189,13 +190,13 @@ func (t *tally) add(u *tally) {
 
 func share(n, of int) float64 { return 100 * float64(n) / float64(of) }
 
-// digits are the precisions with which logs print levels.
+// digits lists the precisions with which logs print levels.
 var digits = []struct {
 	name string
 	mib  float64
 }{{"exact", 0}, {"0.01 GB", 10.24}, {"0.1 GB", 102.4}}
 
-// sigmas returns the standard deviations, in MiB, of the noise that a kind is made with.
+// sigmas returns the standard deviations, in MiB, of the noise with which runs of a kind are made.
 func sigmas(kind string) []float64 {
 	switch kind {
 	case "white":
@@ -206,9 +207,10 @@ func sigmas(kind string) []float64 {
 	return []float64{5, 20}
 }
 
-// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it makes the tables of
-// docs/explanation/false-alarms.md. A test run judges fewer, and fails only if chance alone would
-// give so many wrong verdicts in at most one of 10,000 test runs.
+// TestVerdicts judges many simulated runs for which the right verdict is known. With
+// -verdicts.runs=10000 it makes the tables of docs/explanation/false-alarms.md. A test run judges
+// fewer runs, and fails only if chance alone would give so many wrong verdicts in at most one of
+// 10,000 test runs.
 func TestVerdicts(t *testing.T) {
 	out := &strings.Builder{}
 	runs := *verdictRuns
@@ -228,7 +230,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// falseAlarms judges the clean kinds and writes their table.
+// falseAlarms judges the kinds of runs that do not leak, and writes their table to out.
 func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 	fmt.Fprintf(out,
 		"False alarms, %% of %d clean runs of 50 files each:\n\n"+
@@ -258,16 +260,16 @@ func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 			}
 		}
 	}
-	// All kinds together are a larger sample, which shows a smaller excess.
+	// All kinds together are a larger sample than one kind, so a smaller excess shows.
 	if most := mostByChance(all.runs, 0.001); all.failed > most {
 		t.Errorf("%d of all %d clean runs fail, want at most %d, which is 0.1 %%", all.failed, all.runs,
 			most)
 	}
 }
 
-// mostByChance returns how many of n runs may fail if each fails with probability p. From 10,000
-// runs on, that is exactly n*p. Fewer runs get the number that chance exceeds in one of 10,000
-// cases.
+// mostByChance returns how many of n runs may fail if each fails with the probability p. From
+// 10,000 runs on, that is exactly n*p. For fewer runs it is the number that chance exceeds in one
+// of 10,000 cases.
 func mostByChance(n int, p float64) int {
 	if n >= 10_000 {
 		return int(p * float64(n))
@@ -276,7 +278,7 @@ func mostByChance(n int, p float64) int {
 }
 
 // mostOfKind returns the number that chance exceeds in one of 10,000 cases, for any n. It is for a
-// single kind, whose true probability may be p itself.
+// single kind of runs, whose true probability may be p itself.
 func mostOfKind(n int, p float64) int {
 	term := math.Pow(1-p, float64(n))
 	sum := term
@@ -294,7 +296,8 @@ type demand struct {
 	spec         fixtures.LevelSpec
 	demanded     float64 // % to be found, by the specification
 	found, never float64 // % found at least, % passed at most; 0 is as demanded
-	// % that the best test finds that knows the noise; 0 if it was not calculated
+	// best is how many percent of the leaks the best test finds that knows the noise; 0 if that was
+	// not calculated.
 	best     float64
 	coverage bool
 }
@@ -303,9 +306,10 @@ func white(sigma, growth, digit float64) fixtures.LevelSpec {
 	return fixtures.LevelSpec{Kind: "white", Sigma: sigma, Growth: growth, Digit: digit}
 }
 
-// demands judges leaking runs and writes their table. No rule can find more than 90 % of the leaks
-// of 1 MiB a file if it keeps false alarms under 0.1 % on both white and autocorrelated series and
-// does not know which of them it judges: see TestFrontier in package shape.
+// demands judges leaking runs and writes their table to out. No rule can find more than 90 % of the
+// leaks of 1 MiB a file in white noise of 20 MiB, if it keeps false alarms under 0.1 % on both
+// white and autocorrelated series and does not know which of them it judges: see TestFrontier in
+// package shape.
 func demands(t *testing.T, out *strings.Builder, runs int) {
 	ar := white(20, 4, 0)
 	ar.Kind = "autoregressive"
@@ -380,13 +384,13 @@ func demands(t *testing.T, out *strings.Builder, runs int) {
 	}
 }
 
-// best returns the power of the test that knows the noise, in %. The slope of generalized least
-// squares lies so many of its standard errors above 0, and a false alarm rate of 1 in 1,000 needs
-// 3.09 of them.
+// best returns how many percent of the leaks a test finds that knows the noise. It computes how
+// many standard errors above 0 the slope of generalized least squares lies on average. A rate of 1
+// false alarm in 1,000 needs 3.09 of them.
 func best(sigma, growth, phi float64) float64 {
 	const n = 50
-	// The Fisher information on the slope in autoregressive noise, centred: the first value gives
-	// one part, and each difference another.
+	// This is the Fisher information on the slope in autoregressive noise, centred. The first value
+	// gives one part of it, and each difference another.
 	inner := sigma * math.Sqrt(1-phi*phi)
 	var s11, s12, s22 float64
 	for i := range n {
@@ -400,7 +404,8 @@ func best(sigma, growth, phi float64) float64 {
 	return 100 * 0.5 * math.Erfc((3.09-growth/se)/math.Sqrt2)
 }
 
-// names counts how often a shape is named right, with growth and without, and writes the table.
+// names counts how often a shape is named right, with growth and without, and writes the table to
+// out.
 func names(t *testing.T, out *strings.Builder, runs int) {
 	fmt.Fprintf(out,
 		"\nNamed right, %% of %d runs, exact bytes:\n\n"+
@@ -424,8 +429,8 @@ func names(t *testing.T, out *strings.Builder, runs int) {
 				func(r *shape.Result) bool { return r.Growing })
 			fmt.Fprintf(out, "| %s | %g | %.1f | %.1f |\n", c.kind, sigma, share(clean.named, runs),
 				share(leaking.named, runs))
-			// 98 % are wanted. Hard to see are a step of 100 MiB or teeth of 32 in noise of 20, and a
-			// leak on top of a step.
+			// The goal is 98 %. It is not reached where a shape is hard to see: a step of 100 MiB or teeth
+			// of 32 MiB in noise of 20 MiB, and a leak on top of a step.
 			for _, n := range []int{clean.named, leaking.named} {
 				if most := mostByChance(runs, 0.07); runs-n > most {
 					t.Errorf("%s, noise of %g MiB: %d of %d named right, want 93 %%", c.kind, sigma, n,
@@ -436,7 +441,7 @@ func names(t *testing.T, out *strings.Builder, runs int) {
 	}
 }
 
-// leaks writes the table of all leaking runs.
+// leaks writes the table of all leaking runs to out.
 func leaks(out *strings.Builder, runs int) {
 	rates := []float64{0.2, 0.5, 1, 2, 4, 16}
 	fmt.Fprintf(out,
@@ -467,7 +472,7 @@ func leaks(out *strings.Builder, runs int) {
 	}
 }
 
-// speed writes the table of how long a judgement takes.
+// speed writes to out the table of how long a judgement takes.
 func speed(out *strings.Builder) {
 	fmt.Fprintf(out, "\n| files | judged in | memory |\n|--:|--:|--:|\n")
 	for _, files := range []int{60, 1000, 10_000, 100_000} {

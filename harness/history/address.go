@@ -13,12 +13,12 @@ import (
 	"vramsoak/harness/secret"
 )
 
-// IsPostgres reports whether the name of a history is the address of a database server instead of a
-// file. A misspelled address counts as an address, because a file with that name would show the
-// password. [Open] refuses such an address.
+// IsPostgres reports whether the name of a history is the address of a database server and not the
+// path of a file. A misspelled address counts as an address, because as the name of a file it would
+// show the password. [Open] refuses such an address.
 func IsPostgres(name string) bool { return secret.IsDSN(name) || strings.Contains(name, "://") }
 
-// display returns a history's name for messages, without a password.
+// display returns a history's name without a password, for messages.
 func display(name string) string {
 	if !IsPostgres(name) {
 		return name
@@ -41,8 +41,9 @@ func display(name string) string {
 	return u.String()
 }
 
-// parsePostgres parses the address of a PostgreSQL database, as a URL or as libpq's keywords. Its
-// errors never quote the address, because in a malformed address the password may be anywhere.
+// parsePostgres returns the settings in the address of a PostgreSQL database, which is a URL or has
+// libpq's form "host=h dbname=d". Its errors never quote the address, because in a malformed
+// address the password may be anywhere.
 func parsePostgres(name string) (*pgx.ConnConfig, error) {
 	name = strings.TrimSpace(name)
 	const hidden = " (it is not shown: it may hold a password)"
@@ -71,7 +72,7 @@ func parsePostgres(name string) (*pgx.ConnConfig, error) {
 }
 
 // escaped reports whether the part of a URL after its scheme can be read in only one way. It may
-// contain one "@", which ends the account.
+// contain one "@", which ends the user's name and password.
 func escaped(rest string) bool {
 	authority := rest
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -89,7 +90,8 @@ func escaped(rest string) bool {
 	return err == nil
 }
 
-// reason returns pgx's error about a URL, or "" if the error may contain part of the password.
+// reason returns what pgx says about a malformed URL, or "" if that may contain a part of the
+// password.
 func reason(name string, err error) string {
 	u, failed := url.Parse(name)
 	inner := errors.Unwrap(err)

@@ -18,8 +18,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A backend holds the differences between SQLite and PostgreSQL. The other SQL works in both: $1,
-// ON CONFLICT and RETURNING.
+// A backend holds the SQL that differs between SQLite and PostgreSQL. All other SQL is the same for
+// both, because both know $1, ON CONFLICT and RETURNING.
 type backend struct {
 	words *strings.Replacer // replaces placeholders for types in migrations
 	known string            // a query that returns 1 if the table of versions exists, else 0
@@ -57,7 +57,8 @@ func openPostgres(name string) (*sql.DB, error) {
 	return stdlib.OpenDB(*config), nil
 }
 
-// openSQLite opens a file in WAL mode, in which each commit is synced to the disk.
+// openSQLite opens an SQLite file in WAL mode (write-ahead log) and with each commit synced to the
+// disk. If the file does not exist, openSQLite creates it and its folder if create is set.
 func openSQLite(ctx context.Context, name string, create bool) (*sql.DB, error) {
 	mode := "rw"
 	if create {
@@ -76,12 +77,12 @@ func openSQLite(ctx context.Context, name string, create bool) (*sql.DB, error) 
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // writers of one process queue here, not at the file's lock
+	db.SetMaxOpenConns(1) // writers of one process wait here, not at the file's lock
 	return db, useWAL(ctx, db)
 }
 
-// useWAL turns on WAL mode, which the file keeps. SQLite does not wait for other programs during
-// this change, so useWAL retries until they are done.
+// useWAL turns on WAL mode, which the file then keeps. During this change SQLite does not wait for
+// other programs, so useWAL tries again until they are done.
 func useWAL(ctx context.Context, db *sql.DB) error {
 	for deadline := time.Now().Add(busy); ; {
 		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
@@ -96,7 +97,7 @@ func useWAL(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// sqliteCode returns the primary result code of an SQLite error, or 0 for other errors.
+// sqliteCode returns the primary result code of an SQLite error, or 0 if err is no SQLite error.
 func sqliteCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
@@ -104,7 +105,7 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// advice returns what to do about an error, or "" if there is no advice.
+// advice returns what the user can do about an error, or "" if nothing is known.
 func advice(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code { // https://www.postgresql.org/docs/current/errcodes-appendix.html

@@ -13,11 +13,12 @@ import (
 	"vramsoak/harness/history"
 )
 
-// compat holds the history that an earlier version wrote, as an SQLite file and as rows. See
-// fixtures/compat/README.md.
+// compat is the folder with the history that an earlier version wrote, as an SQLite file and as
+// rows. See fixtures/compat/README.md.
 const compat = "../../fixtures/compat/history"
 
-// TestCompatRows reads the rows that an earlier version stored, from both databases.
+// TestCompatRows loads rows that an earlier version stored, into both kinds of database, and reads
+// them.
 func TestCompatRows(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
@@ -35,7 +36,7 @@ func TestCompatRows(t *testing.T) {
 	})
 }
 
-// TestCompatFile opens a copy of the SQLite file itself.
+// TestCompatFile opens a copy of the SQLite file that an earlier version wrote.
 func TestCompatFile(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join(compat, "history.db"))
@@ -49,8 +50,9 @@ func TestCompatFile(t *testing.T) {
 	checkCompat(t, create(t, name))
 }
 
-// checkCompat checks two suites. One has twelve nights, and in the last three the model is 512 MiB
-// larger. The other has two run folders, and the second run leaks 4 MiB a file.
+// checkCompat fails the test unless a store has the two suites of that history. One suite has
+// twelve nights; in the last three the model is 512 MiB larger. The other suite has two run
+// folders, and its second run leaks 4 MiB a file.
 func checkCompat(t *testing.T, s *history.Store) {
 	t.Helper()
 	nights, err := s.Load(t.Context(), "nightly")
@@ -61,9 +63,9 @@ func checkCompat(t *testing.T, s *history.Store) {
 	for _, of := range nights.Series {
 		series[of.String()] = of.Values
 	}
-	// The last of a night's four files is the largest: 24 MiB and 512 B when it begins, 108 s of 1
-	// MiB each, and the model, which is 8 KiB larger in the second of three nights and 16 KiB in
-	// the third.
+	// The last of the four files of a night is the largest. It begins at 24 MiB and 512 B. Its 108 s
+	// of audio take 1 MiB each. The model is 8 KiB larger in the second of three nights and 16 KiB
+	// larger in the third.
 	var peaks []float64
 	for night := range 12 {
 		model := 3 << 30
@@ -112,7 +114,8 @@ func checkCompat(t *testing.T, s *history.Store) {
 	for _, m := range leak.Baseline.Metrics {
 		kept[m.Name] = m
 	}
-	// The first file begins at 24 MiB and 2 KiB, and leaves 4 MiB more.
+	// The first file begins at 24 MiB and 2 KiB and leaves 4 MiB more, so its idle level is 28 MiB and
+	// 2 KiB.
 	idle := kept["idle level"]
 	if idle.Unit != "bytes" || idle.HigherIsBetter || len(idle.Values) != 10 ||
 		idle.Values[0] != 28<<20+2048 {

@@ -20,8 +20,9 @@ import (
 	"vramsoak/harness/history"
 )
 
-// child runs the test program as a separate process. "add NAME FIRST COUNT" adds nights and prints
-// the number of each acknowledged run. "fill NAME BYTES" adds heavy nights under a limit on file
+// child runs the test program as a separate process that does the job. The job "add" with the
+// arguments NAME FIRST COUNT adds nights to the history NAME, and prints the number of each run
+// that was acknowledged. The job "fill" with NAME BYTES adds heavy nights under a limit on file
 // size until one fails, prints the error, and adds one more without the limit.
 func child(job string, args []string) int {
 	ctx := context.Background()
@@ -49,7 +50,7 @@ func child(job string, args []string) int {
 			fmt.Println(err)
 			return 1
 		}
-		// Lowering is always allowed.
+		// Lowering the limit is always allowed.
 		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(first), Max: whole.Max})
 		fill(ctx, s)
 		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &whole)
@@ -89,7 +90,8 @@ func startChild(t *testing.T, job string, args ...any) (*exec.Cmd, *bufio.Scanne
 	return cmd, bufio.NewScanner(out)
 }
 
-// checkIntact fails the test if an acknowledged run is missing, or the database is damaged.
+// checkIntact fails the test if an acknowledged run is missing or the database is damaged. It
+// returns the history.
 func checkIntact(t *testing.T, name string, acknowledged []int64) *history.History {
 	t.Helper()
 	s, err := history.Open(t.Context(), name)
@@ -205,7 +207,7 @@ func TestKilledWriter(t *testing.T) {
 	})
 }
 
-// TestKilledServer: after a crash, the recovered server has every run that it acknowledged.
+// TestKilledServer: after a crash, a recovered server has every run that it acknowledged before.
 func TestKilledServer(t *testing.T) {
 	name := newPostgres(t)
 	var acknowledged []int64
@@ -229,7 +231,8 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// TestFileSizeLimit limits the size of files, which every system supports.
+// TestFileSizeLimit makes writing fail by a limit on the size of files, which every system
+// supports.
 func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	name := backends["sqlite"](t)
@@ -262,7 +265,7 @@ func TestFileSizeLimit(t *testing.T) {
 	checkIntact(t, name, acknowledged)
 }
 
-// ballast fills a file system except for 1 MiB, enough room for some heavy nights.
+// ballast fills the file system of dir except for 1 MiB, which is room for some heavy nights.
 func ballast(t *testing.T, dir string) {
 	t.Helper()
 	var disk unix.Statfs_t
@@ -276,8 +279,8 @@ func ballast(t *testing.T, dir string) {
 	}
 }
 
-// TestFullDisk fills a small file system. It holds the whole history, or the tables of the server's
-// database.
+// TestFullDisk makes writing fail by filling a small file system. It holds the whole history or, in
+// the other case, the tables of the server's database.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	mount := func(t *testing.T, size string, flags uintptr, dir string) {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Fixture fills an empty database with rows of version 1, for tests with every backend.
+// Fixture fills an empty database of any kind with rows of schema version 1.
 func Fixture(ctx context.Context, s *Store) error {
 	return Execute(ctx, s,
 		"testdata/version1.sql")
 }
 
-// Execute runs the SQL statements of a file. IDENTITY and BYTES are replaced by the backend's
-// words, and HEX'00ff' by bytes.
+// Execute runs the SQL statements in a file. In them, the words IDENTITY and BYTES are replaced by
+// the backend's types, and HEX'00ff' by bytes.
 func Execute(ctx context.Context, s *Store, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -35,7 +35,8 @@ func Execute(ctx context.Context, s *Store, path string) error {
 	return nil
 }
 
-// OpenWith opens a history with the program's first n migrations, followed by those of a test.
+// OpenWith opens a history with the first n migrations of the program, followed by the migrations
+// more of a test.
 func OpenWith(ctx context.Context, name string, n int, more ...[]string) (*Store, error) {
 	list := append([]migration{}, migrations[:n]...)
 	for _, m := range more {

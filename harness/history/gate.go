@@ -12,18 +12,19 @@ import (
 // MinRuns is the smallest number of runs that a suite needs to be judged.
 const MinRuns = changepoint.MinBefore + 1
 
-// A new regression counts as accepted if a stored acceptance matches it:
+// A regression counts as accepted if a stored acceptance matches it in three ways:
 //
 //   - Both are in the same series.
 //   - Their first bad runs are at most sameWithin runs apart, or [Change.Off] runs if that is more.
-//     More runs show the position of the change more exactly, so it may move.
+//     The first bad run may move, because more runs show its position more exactly.
 //   - The step is at most sameStep times as large as the accepted step.
 const (
 	sameWithin = 3
 	sameStep   = 1.5
 )
 
-// An Outcome is the judgement of a suite. It fails if a regression lasts and no person accepted it.
+// An Outcome is the judgement of a suite. It fails if a regression lasts until the newest run and
+// no person accepted it.
 type Outcome struct {
 	Verdict check.Verdict
 	Reason  string // why the verdict is undecided
@@ -39,8 +40,8 @@ type Known struct {
 	Acceptance
 }
 
-// Gate judges the newest run against the runs before it. A regression that was fixed later does not
-// fail the suite.
+// Gate judges the newest run of the suite against the runs before it. A regression that a later run
+// fixed does not fail the suite.
 func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	o := Outcome{Verdict: check.Pass}
 	if len(h.Runs) == 0 {
@@ -90,8 +91,8 @@ func (h *History) same(c Change, a Acceptance) bool {
 		c.Step() <= sameStep*a.Step
 }
 
-// Acceptances returns the entries to store when a person accepts the new regressions of the
-// outcome.
+// Acceptances returns what must be stored if a person accepts the new regressions of the outcome.
+// The parameters at and note are the time and the person's remark.
 func (o Outcome) Acceptances(h *History, at time.Time, note string) []Acceptance {
 	var out []Acceptance
 	for _, c := range o.New {

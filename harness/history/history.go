@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A Store is a history in a database. It may be shared by goroutines, and the database by programs.
+// A Store is a history in a database. Several goroutines may use one Store, and several programs
+// one database.
 type Store struct {
 	db      *sql.DB
 	backend *backend
@@ -17,13 +18,13 @@ type Store struct {
 }
 
 // Open opens an existing history. The parameter name is the path of an SQLite file, or an address
-// such as postgres://user@host/database. If the file does not exist, the error wraps
+// such as postgres://user@host/database. If there is no such file, the error wraps
 // [io/fs.ErrNotExist].
 func Open(ctx context.Context, name string) (*Store, error) {
 	return open(ctx, name, false, migrations)
 }
 
-// Create opens a history. If the SQLite file does not exist, Create makes the file and its folder.
+// Create opens a history. If there is no such SQLite file, Create makes the file and its folder.
 func Create(ctx context.Context, name string) (*Store, error) {
 	return open(ctx, name, true, migrations)
 }
@@ -60,9 +61,9 @@ func (s *Store) fail(what string, err error) error {
 	return fmt.Errorf("history %s: %s: %w", s.name, what, err)
 }
 
-// Add stores a run and returns its number. If the run is stored already, Add returns its old
-// number, and added is false. If err is nil, the run is on the disk. Otherwise no part of it is
-// stored.
+// Add stores a run and returns its number. If the run was stored before, Add returns its old
+// number, and added is false. If err is nil, the run is on the disk. If err is not nil, no part of
+// the run is stored.
 func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error) {
 	if r.Suite == "" || r.Digest == "" || r.Baseline.Run.Started.IsZero() {
 		return 0, false, errors.New("expected a run with a suite, a digest and the time of its start")
@@ -104,8 +105,8 @@ func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error
 	return id, added, nil
 }
 
-// insertValues inserts up to 1,000 rows with each statement. Databases limit the number of
-// parameters in a statement; SQLite's limit is 32766.
+// insertValues stores the values of the run with the number id, up to 1,000 rows with each
+// statement. Databases limit the number of parameters of a statement; SQLite's limit is 32766.
 func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error {
 	const columns, most = 9, 1000
 	for len(all) > 0 {
@@ -143,8 +144,8 @@ func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error
 // to 2704 bytes.
 const longest = 1000
 
-// text returns a string that every database accepts: cut to longest, and without NUL and invalid
-// UTF-8, which PostgreSQL refuses.
+// text returns a form of the string that every database accepts: cut to longest bytes, with NUL and
+// invalid UTF-8 replaced, which PostgreSQL refuses.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), longest)], "\uFFFD"), "\x00",
 		"\uFFFD")
@@ -172,7 +173,7 @@ func (s *Store) List(ctx context.Context, suite string) ([]Entry, error) {
 		text(suite))
 }
 
-// Get returns the run with this number.
+// Get returns the run with this number, as an entry of a list and in full.
 func (s *Store) Get(ctx context.Context, id int64) (Entry, *Run, error) {
 	var detail []byte
 	e, err := scanEntry(s.db.QueryRowContext(ctx,
@@ -191,7 +192,7 @@ func (s *Store) Get(ctx context.Context, id int64) (Entry, *Run, error) {
 	return e, run, nil
 }
 
-// query runs a query and returns its rows.
+// query runs the query q and returns its rows, each as the function scan returns it.
 func query[T any](ctx context.Context, s *Store, scan func(*sql.Rows) (T, error), q string,
 	args ...any,
 ) ([]T, error) {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 var firstNight = time.Date(2026, 9, 1, 2, 0, 0, 0, time.UTC)
 
-// night returns the run of one night. Its files have the given peaks in MiB.
+// night returns the run of night n. Its files have the given peaks, in MiB.
 func night(n int, peaks ...float64) history.Run {
 	values := check.Values{}
 	for _, p := range peaks {
@@ -57,7 +57,7 @@ func night(n int, peaks ...float64) history.Run {
 	}
 }
 
-// heavyNight returns a run with so many noise values that it takes about 100 KB.
+// heavyNight returns the run of night n with so many random values that it takes about 100 KB.
 func heavyNight(n int) history.Run {
 	run := night(n, 100)
 	r := rand.New(rand.NewPCG(1, uint64(n)))
@@ -172,8 +172,8 @@ func TestListAndLoad(t *testing.T) {
 		const mib = 1 << 20
 		want := []history.Series{
 			{Unit: "bytes", Values: []float64{110 * mib, 111 * mib, 112 * mib}},
-			// P95 lies at 95 % of the way from the first to the third of 100, 110+n and 120.
-			// That is 9/10 of the way from the second to the third.
+			// The peaks are 100, 110+n and 120. P95 lies at 95 % of the way from the first to the third,
+			// which is 9/10 of the way from the second to the third.
 			{Unit: "bytes", Values: []float64{119 * mib, 119.1 * mib, 119.2 * mib}},
 			{Unit: "bytes", Values: []float64{120 * mib, 120 * mib, 120 * mib}},
 		}

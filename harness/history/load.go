@@ -11,7 +11,7 @@ import (
 	"vramsoak/harness/check"
 )
 
-// A History holds the measurements of a suite's runs, in the order of their start. Judgements use
+// A History holds the measurements of a suite's runs, in the order of their start. A judgement uses
 // nothing else.
 type History struct {
 	Suite    string
@@ -20,14 +20,15 @@ type History struct {
 	Accepted []Acceptance
 }
 
-// A Series holds one statistic of one metric, with a value for each run that has the metric.
+// A Series holds one statistic of one metric over the runs, with a value for each run that has the
+// metric.
 type Series struct {
 	SeriesKey
 	Unit           string // a unit of [check.Metric], or [check.BytesPerFile]
 	HigherIsBetter bool
-	Resolution     float64   // the largest of all values' resolutions: see [check.Metric]
+	Resolution     float64   // the largest resolution of all values: see [check.Metric]
 	Runs           []int     // indexes in History.Runs of the runs with a value
-	Values         []float64 // one for each of Runs
+	Values         []float64 // one value for each of Runs
 }
 
 // A SeriesKey identifies a series.
@@ -38,8 +39,8 @@ type SeriesKey struct {
 	Device    int
 }
 
-// String returns the name of a series for people: "peak, worst". It includes a rank or device other
-// than 0, and leaves out an empty statistic.
+// String returns the name of a series for people: "peak, worst". It includes the rank and the
+// device unless they are 0, and leaves out an empty statistic.
 func (k SeriesKey) String() string {
 	s := k.Metric
 	if k.Statistic != "" {
@@ -63,7 +64,8 @@ type Acceptance struct {
 	Note string
 }
 
-// Load reads a suite: its runs, the series of its metrics, and the accepted regressions.
+// Load returns the history of a suite: its runs, the series of its metrics, and the accepted
+// regressions.
 func (s *Store) Load(ctx context.Context, suite string) (*History, error) {
 	h := &History{Suite: suite}
 	var err error
@@ -92,7 +94,7 @@ func (s *Store) Load(ctx context.Context, suite string) (*History, error) {
 	series := map[SeriesKey]*Series{}
 	for _, r := range rows {
 		i, known := index[r.run]
-		if !known { // another program added it after the runs were read
+		if !known { // another program added the run after the runs were read
 			continue
 		}
 		key := SeriesKey{r.metric, r.statistic, r.rank, r.device}
@@ -112,8 +114,8 @@ func (s *Store) Load(ctx context.Context, suite string) (*History, error) {
 	return h, err
 }
 
-// compare orders series as reports do: first the memory metrics of whole files, then the others by
-// name.
+// compare compares two series by their order in reports: first the memory metrics of whole files,
+// then the others by name.
 func (k SeriesKey) compare(other SeriesKey) int {
 	return cmp.Or(
 		cmp.Compare(importance(k.Metric), importance(other.Metric)), cmp.Compare(k.Metric, other.Metric),
@@ -144,8 +146,8 @@ func (s *Store) accepted(ctx context.Context, suite string) ([]Acceptance, error
 		WHERE r.suite = $1 ORDER BY a.id`, text(suite))
 }
 
-// Accept stores acceptances: all of them, or none after an error. If an acceptance is stored
-// already, Accept keeps the one with the larger step.
+// Accept stores acceptances: all of them or, after an error, none. If a regression was accepted
+// before, Accept keeps the acceptance with the larger step.
 func (s *Store) Accept(ctx context.Context, all []Acceptance) error {
 	err := inTransaction(ctx, s.db, s.backend, func(tx *sql.Tx) error {
 		for _, a := range all {
@@ -168,7 +170,7 @@ func (s *Store) Accept(ctx context.Context, all []Acceptance) error {
 	return nil
 }
 
-// Until returns the history as it was when this run was the newest one.
+// Until returns the history as it was when the run with this number was the newest one.
 func (h *History) Until(run int64) (*History, error) {
 	last := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == run })
 	if last < 0 {

@@ -66,8 +66,8 @@ func (e NewerError) Error() string {
 		"use the newer vramsoak that made it, or another --db", e.Found, e.Known)
 }
 
-// migrate brings a database to the newest version in the list. If a step fails, the database stays
-// unchanged. Other programs wait until migrate is done.
+// migrate brings a database to the newest version in the list. If a statement fails, the database
+// stays unchanged. Other programs wait until migrate is done.
 func migrate(ctx context.Context, db *sql.DB, b *backend, list []migration) error {
 	version, err := schemaVersion(ctx, db, b)
 	if err != nil || version == len(list) {
@@ -86,7 +86,7 @@ func migrate(ctx context.Context, db *sql.DB, b *backend, list []migration) erro
 				return err
 			}
 		}
-		version, err := newestVersion(ctx, tx) // another process may have migrated meanwhile
+		version, err := newestVersion(ctx, tx) // another process may have migrated since the first look
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func newestVersion(ctx context.Context, db querier) (version int, err error) {
 	return version, err
 }
 
-// inTransaction runs a function in a transaction, and rolls the transaction back after an error.
+// inTransaction calls do in a transaction. If do returns an error, the transaction is rolled back.
 func inTransaction(ctx context.Context, db *sql.DB, b *backend, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

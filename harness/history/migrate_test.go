@@ -60,8 +60,8 @@ func TestVersion1(t *testing.T) {
 	})
 }
 
-// TestMigrations migrates from version 1 to a version that only the test knows. Then it opens the
-// result with the released program.
+// TestMigrations migrates a database from version 1 to a version that only the test knows. The
+// released program must then refuse that database.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {

@@ -33,7 +33,7 @@ type cluster struct {
 	log     bytes.Buffer
 }
 
-// errNoPostgres is the reason why the tests with PostgreSQL are skipped.
+// errNoPostgres says why the tests with PostgreSQL are skipped.
 var errNoPostgres = errors.New("no PostgreSQL server on this machine: neither initdb in PATH nor " +
 	"/usr/lib/postgresql/*/bin/initdb")
 
@@ -95,7 +95,8 @@ func (c *cluster) start(as *syscall.SysProcAttr) error {
 	return c.ready()
 }
 
-// owner returns the user that runs the server. PostgreSQL refuses to run as root.
+// owner returns how to start the server as a user other than root, because PostgreSQL refuses to
+// run as root.
 func (c *cluster) owner() (*syscall.SysProcAttr, error) {
 	as := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() != 0 {
@@ -138,8 +139,8 @@ func (c *cluster) url(database string) string {
 	return "postgres://vramsoak@/" + database + "?host=" + url.QueryEscape(c.dir)
 }
 
-// crash ends the server without a checkpoint, so that it must recover from its log. Then it starts
-// the server again.
+// crash ends the server without a checkpoint, so that the server must recover from its log. Then it
+// starts the server again.
 func (c *cluster) crash() error {
 	if err := c.process.Signal(syscall.SIGQUIT); err != nil { // immediate shutdown
 		return err
@@ -164,10 +165,10 @@ func (c *cluster) stop() error {
 
 var databases atomic.Int64 // how many were made so far
 
-// newPostgres makes a separate database for a test.
+// newPostgres makes a database of its own for a test, and returns its address.
 func newPostgres(t *testing.T) string { return newPostgresIn(t, "") }
 
-// running returns the server. Without PostgreSQL it skips the test.
+// running returns the server. If the machine has no PostgreSQL, it skips the test.
 func running(t *testing.T) *cluster {
 	t.Helper()
 	c, err := server()
@@ -180,7 +181,7 @@ func running(t *testing.T) *cluster {
 	return c
 }
 
-// newPostgresIn makes a database whose tables are in a folder.
+// newPostgresIn makes a database whose tables are in the folder dir, and returns its address.
 func newPostgresIn(t *testing.T, dir string) string {
 	t.Helper()
 	c := running(t)
@@ -210,7 +211,8 @@ func newPostgresIn(t *testing.T, dir string) string {
 	return c.url(name)
 }
 
-// backends make a new database of each kind. Every test of the store runs with each of them.
+// backends holds, for each kind of database, the function that makes a new one. Every test of the
+// store runs with each kind.
 var backends = map[string]func(t *testing.T) string{
 	"sqlite": func(t *testing.T) string {
 		return filepath.Join(t.TempDir(), "a folder",
@@ -220,7 +222,7 @@ var backends = map[string]func(t *testing.T) string{
 }
 
 // onEach runs a test on a new database of each kind, in parallel. A test that crashes the server is
-// not parallel itself, so it ends before these tests go on.
+// not parallel itself, so it ends before the tests of onEach go on.
 func onEach(t *testing.T, test func(t *testing.T, name string)) {
 	t.Helper()
 	for backend, newName := range backends {

@@ -20,10 +20,11 @@ const DefaultSuite = "default"
 
 // A Run holds everything that the history stores about one run.
 type Run struct {
-	// Suite groups the runs that are comparable: the same pipeline and batch.
+	// Suite names the group of runs with which the run can be compared: those of the same pipeline and
+	// batch.
 	Suite string `json:"suite"`
-	// Digest is the checksum of the log. Runs with the same suite, start, host and digest are the same
-	// run.
+	// Digest is the checksum of the log. Two runs with the same suite, start, host and digest are the
+	// same run.
 	Digest      string           `json:"digest"`
 	Baseline    compare.Baseline `json:"baseline"`
 	Files       int              `json:"files"`
@@ -32,11 +33,11 @@ type Run struct {
 	// Findings holds the findings that failed or are undecided.
 	Findings []check.Finding `json:"findings"`
 	// Growth maps each subject of the leak check to its growth, in bytes a file. If a subject has
-	// several findings, it is the largest growth.
+	// several findings, the largest growth counts.
 	Growth map[string]float64 `json:"growth,omitempty"`
 }
 
-// NewRun returns the part of a run and its report that the history stores.
+// NewRun returns the part of a run and of its report that the history stores.
 func NewRun(suite, digest string, baseline *compare.Baseline, report *check.Report) Run {
 	r := Run{
 		Suite: suite, Digest: digest, Baseline: *baseline, Files: report.Files,
@@ -76,11 +77,11 @@ type Entry struct {
 	Files   int
 }
 
-// Statistics of a metric over the files of a run.
+// These are statistics of a metric over the files of a run.
 const (
 	MedianOf = "median"
 	// P95 is the value that 95 % of the files do not exceed. For a metric with HigherIsBetter, it is
-	// the value that 95 % of the files reach.
+	// the value that 95 % of the files reach or exceed.
 	P95        = "p95"
 	Worst      = "worst"
 	GrowthRate = "growth" // measured by the leak check, in bytes a file
@@ -89,7 +90,7 @@ const (
 // Statistics lists all statistics.
 var Statistics = []string{MedianOf, P95, Worst, GrowthRate}
 
-// A scalar is one statistic of one metric.
+// A scalar is one statistic of one metric of a run.
 type scalar struct {
 	metric, statistic, unit string
 	rank, device            int
@@ -97,7 +98,7 @@ type scalar struct {
 	resolution, value       float64
 }
 
-// scalars returns the statistics of the run's metrics. Trends are computed from them.
+// scalars returns the statistics of the run's metrics. The series of a [History] are made of them.
 func (r *Run) scalars() []scalar {
 	var out []scalar
 	for _, m := range r.Baseline.Metrics {
@@ -130,8 +131,8 @@ func (r *Run) scalars() []scalar {
 	return out
 }
 
-// quantile returns the quantile q of ordered values, by definition 7 of Hyndman and Fan 1996,
-// "Sample quantiles in statistical packages".
+// quantile returns the quantile q of values in ascending or descending order, by definition 7 of
+// Hyndman and Fan 1996, "Sample quantiles in statistical packages".
 func quantile(ordered []float64, q float64) float64 {
 	at := q * float64(len(ordered)-1)
 	i := int(at)
@@ -141,11 +142,11 @@ func quantile(ordered []float64, q float64) float64 {
 	return ordered[i] + (at-float64(i))*(ordered[i+1]-ordered[i])
 }
 
-// largeDetail is the size in bytes from which the history compresses a run. A smaller run is plain
-// JSON, which any SQL client shows.
+// largeDetail is the size, in bytes of JSON, from which on the history compresses a run. A smaller
+// run stays plain JSON, which any SQL client shows.
 const largeDetail = 16 << 10
 
-// encode returns the run as JSON, compressed with zstd if it is large.
+// encode returns the run as JSON. If the JSON is large, encode compresses it with zstd.
 func (r *Run) encode() ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil || len(text) < largeDetail {
@@ -158,7 +159,7 @@ func (r *Run) encode() ([]byte, error) {
 	return z.EncodeAll(text, nil), z.Close()
 }
 
-// maxDetail limits the size of a stored run after decompression.
+// maxDetail is the largest size of a stored run after decompression, in bytes.
 const maxDetail = 1 << 30
 
 func decode(detail []byte) (*Run, error) {

@@ -12,11 +12,11 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// minGrowth is the smallest reported change in growth, in bytes a file. It is a third of the leak
-// check's default limit.
+// minGrowth is the smallest change in growth that is reported, in bytes a file. It is a third of
+// the leak check's default limit.
 const minGrowth = 64 << 10
 
-// A Change marks where the level of a series changed.
+// A Change says where the level of a series changed, and by how much.
 type Change struct {
 	Series *Series
 	// Good is the last run of the old level, and Bad is the first run of the new one. Both are indexes
@@ -25,15 +25,15 @@ type Change struct {
 	// Before and After are the medians of the two levels, in the series' unit.
 	Before, After float64
 	Worse         bool
-	// Lasting is set if the change is for the worse and no later level returned to the old one.
+	// Lasting is set if the change is for the worse and the series never returned to the old level.
 	Lasting bool
 	// Runs is the number of runs at the new level.
 	Runs int
-	// Off is the number of runs by which the position may be wrong. It is above 0 only if the step is
-	// not much larger than the noise.
+	// Off is by how many runs the position may be wrong. It is above 0 only if the step is not much
+	// larger than the noise.
 	Off int
-	// Young is set if the t test of [changepoint.Recent] found the change, because the new level has
-	// too few runs for a test by random orders.
+	// Young is set if the t test of [changepoint.Recent] found the change. The new level then has too
+	// few runs for the test of [changepoint.Find].
 	Young bool
 }
 
@@ -45,9 +45,9 @@ func (c Change) Step() float64 {
 	return c.After - c.Before
 }
 
-// Judged returns the series in which Changes should search: one statistic of each metric, and
-// growth. For peaks it is the worst file, because memory must be large enough for each file. For
-// other metrics it is the median.
+// Judged returns the series in which Changes should search: one statistic of each metric, and the
+// growth. The statistic of a peak is that of the worst file, because memory must be large enough
+// for each file. For other metrics it is the median.
 func (h *History) Judged() []*Series {
 	var out []*Series
 	for i := range h.Series {
@@ -64,13 +64,13 @@ func (h *History) Judged() []*Series {
 	return out
 }
 
-// Changes returns the changes of some series, in the order of the series and then of time. It
-// leaves out changes that are smaller than the policy's limits for two runs. The policy's
-// FalseAlarms limits the probability that a suite without changes is reported as changed, for each
-// of the two tests of [changepoint]. Each series gets an equal part of this probability
-// (Bonferroni), so the limit holds for all series together, even if they depend on each other.
+// Changes returns the changes of some series, sorted by series and then by time. It leaves out
+// changes that are smaller than the limits that the policy sets for a comparison of two runs. The
+// policy's FalseAlarms limits the probability that a change is reported in a suite without changes,
+// for each of the two tests of [changepoint]. Each series gets an equal part of this probability
+// (Bonferroni). So the limit holds for all series together, even if they depend on each other.
 func (h *History) Changes(series []*Series, policy check.RegressionPolicy) []Change {
-	const least = 1e-6 // a smaller level would take more than a million random orders
+	const least = 1e-6 // a smaller probability would take more than a million random orders
 	level := max(least, float64(policy.FalseAlarms)/float64(len(series)))
 	found := make([][]Change, len(series))
 	var work sync.WaitGroup
@@ -122,9 +122,9 @@ func (s *Series) changes(policy check.RegressionPolicy, level float64) []Change 
 	return out
 }
 
-// off returns half the width of a 95 % confidence interval for the position of a change, in runs:
-// 11 (noise / step)^2. The source is Bai 1997, "Estimation of a change point in multiple regression
-// models", Rev. Econ. Stat. 79.
+// off returns by how many runs the position of a change may be wrong: half the width of a 95 %
+// confidence interval, which is 11 (noise / step)^2. The source is Bai 1997, "Estimation of a
+// change point in multiple regression models", Rev. Econ. Stat. 79.
 func off(before, after []float64) int {
 	b, a := shape.Median(before), shape.Median(after)
 	var distances []float64
@@ -139,8 +139,9 @@ func off(before, after []float64) int {
 	return int(min(11*noise*noise/((a-b)*(a-b)), float64(min(len(before), len(after)))))
 }
 
-// merge joins adjacent levels whose difference is too small to matter, the closest first. It
-// returns the bounds of the levels that remain, from 0 to the number of values.
+// merge joins neighbouring levels whose difference is too small to matter, beginning with the
+// smallest difference. The parameter changes holds the indexes at which levels begin. merge returns
+// the bounds of the levels that are left, from 0 to the number of values.
 func (s *Series) merge(policy check.RegressionPolicy, changes []int) []int {
 	bounds := slices.Concat([]int{0}, changes, []int{len(s.Values)})
 	for {
@@ -159,13 +160,13 @@ func (s *Series) merge(policy check.RegressionPolicy, changes []int) []int {
 	}
 }
 
-// matters reports whether a change is large enough to be reported.
+// matters reports whether the change from before to after is large enough to be reported.
 func (s *Series) matters(policy check.RegressionPolicy, before, after float64) bool {
 	return math.Abs(after-before) >= s.least(policy, before)
 }
 
-// least returns the smallest change that matters. It is larger than any change that rounding can
-// cause.
+// least returns the smallest change from the level before that matters. It is at least as large as
+// any change that rounding can cause.
 func (s *Series) least(policy check.RegressionPolicy, before float64) float64 {
 	least := float64(policy.MinEffect) * math.Abs(before)
 	switch s.Unit {

@@ -13,7 +13,7 @@ import (
 	"vramsoak/harness/history"
 )
 
-// nights returns a history with one series. It has one of the values for each night.
+// nights returns a history with one series, which has one of the values for each night.
 func nights(metric, unit string, higherIsBetter bool, values ...float64) *history.History {
 	statistic := history.MedianOf
 	if strings.HasPrefix(metric, "peak") {
@@ -35,8 +35,8 @@ func nights(metric, unit string, higherIsBetter bool, values ...float64) *histor
 	return h
 }
 
-// around takes pairs of a number of nights and a level. The values alternate between 1 below and 1
-// above the level.
+// around returns values at one or more levels, in a unit. The arguments are pairs: a number of
+// nights and their level. The values alternate between 1 below and 1 above the level.
 func around(unit float64, pairs ...float64) []float64 {
 	var out []float64
 	for i := 0; i < len(pairs); i += 2 {
@@ -86,8 +86,8 @@ func TestChanges(t *testing.T) {
 				Young: true,
 			},
 		}},
-		// The median distance is 25 MiB, so the standard deviation is
-		// 1.4826 times that, and Off is 11 (37.1 / 100)^2 = 1.5.
+		// The median distance from a level is 25 MiB. So the standard deviation is 1.4826 times 25 MiB,
+		// and Off is 11 (37.1 / 100)^2 = 1.5.
 		{
 			"a rise in noise", nights("peak", check.Bytes, false, around(25*mib, 30, 20, 30, 24)...),
 			[]history.Change{
@@ -186,7 +186,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestAccept: an accepted regression stays known, even after more nights show its position more
+// TestAccept: an accepted regression stays accepted, even after more nights show its position more
 // exactly.
 func TestAccept(t *testing.T) {
 	t.Parallel()

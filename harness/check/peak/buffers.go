@@ -10,8 +10,8 @@ import (
 // liveBuffers holds the buffers that a program holds at the same time.
 type liveBuffers struct {
 	set []liveBuffer
-	// maybe is the size in bytes of earlier buffers that may still be in use. The log does not say
-	// whether the program freed them.
+	// maybe is the size in bytes of earlier buffers that may still be in use, because the log does not
+	// say whether the program freed them.
 	maybe int64
 }
 
@@ -20,11 +20,12 @@ type liveBuffer struct {
 	size record.Size
 }
 
-// liveMax bounds the number of names in set.
+// liveMax is the largest number of buffers in set.
 const liveMax = 64
 
-// add takes the next buffer. It returns the size of all buffers in use, and the bytes of earlier
-// buffers that may still be in use.
+// add adds the next buffer. It returns the size of all buffers in use, and the bytes of earlier
+// buffers that may still be in use. The parameter repeat says which buffer is meant if the program
+// prints a name again.
 func (b *liveBuffers) add(name string, repeat serving.Repeat, size record.Size) (
 	sum record.Size, maybe int64,
 ) {
@@ -54,9 +55,9 @@ func (b *liveBuffers) sum() (sum record.Size) {
 	return sum
 }
 
-// loads clears the set, because the program now loads another model. Earlier buffers may still be
-// in use, but they take at most total - free. A program that prints no free memory here has just
-// started and has no buffers yet.
+// loads clears the set, because the program now loads another model. The earlier buffers may still
+// be in use, but they take at most the device's total less its free memory. A program that prints
+// no free memory here has just started, and has no buffers yet.
 func (b *liveBuffers) loads(reading *record.Reading, totals []total) {
 	before := b.maybe + b.sum().High()
 	b.set, b.maybe = b.set[:0], before

@@ -8,22 +8,23 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Result is the position of a peak relative to the limit, from the least to the most severe.
+// A Result says how a peak compares with the limit. The results are ordered from the least to the
+// most severe.
 type Result int
 
-// The results.
+// These are the results.
 const (
 	Unknown Result = iota // the run has no data to judge
 	Fits
-	Unsure // the log does not tell whether the peak fits
+	Unsure // the log does not show whether the peak is within the limit
 	Exceeds
 )
 
-// An Outcome is the peak of a device in one run.
+// An Outcome is the judgement of a device's peak in one run.
 type Outcome struct {
 	Result Result
 	By     Ground
-	Top    Mark   // the mark that decided; without a Total if that is unknown
+	Top    Mark   // the mark that decided; its Total is empty if the total is unknown
 	Why    string // why the result is Unknown or Unsure
 	Run    int
 	of     [grounds]*extreme
@@ -31,18 +32,19 @@ type Outcome struct {
 
 // Facts sum up the readings of all devices of a run.
 type Facts struct {
-	totals    []total // of devices that go by the driver's numbers
+	totals    []total // totals of devices that the log names by the driver's numbers
 	devices   map[int]bool
 	ranks     map[int]bool
 	grownLine int  // line of the last new maximum of the program's own memory
 	holds     bool // the program's own readings show that it holds memory
 }
 
-// idleMax is the most memory that a driver counts as used on an idle device. A process with a CUDA
-// context takes more.
+// idleMax is the most memory, in bytes, that a driver shows in use on an idle device. A process
+// with a CUDA context takes more.
 const idleMax = 64 * record.MiB
 
-// AddFacts adds the readings of a device to the facts of its runs.
+// AddFacts adds the readings of the device id to the facts of its runs. The map all holds the facts
+// by the number of the run.
 func AddFacts(all map[int]*Facts, id record.Lane, p *Marks) {
 	for i := range p.runs {
 		r := &p.runs[i]
@@ -66,8 +68,9 @@ func AddFacts(all map[int]*Facts, id record.Lane, p *Marks) {
 	}
 }
 
-// Judge compares the peak of each run with the limit, a part of the device's total such as 0.85. It
-// returns the worst outcome, or nil, and the outcomes of the runs that have no data to judge.
+// Judge compares the peak in each run with the limit, which is a part of the device's total such as
+// 0.85. It returns the worst outcome, or nil, and the outcomes of the runs that have no data to
+// judge.
 func (p *Marks) Judge(id record.Lane, facts map[int]*Facts, limit float64) (
 	worst *Outcome, unknown []*Outcome,
 ) {
@@ -135,8 +138,8 @@ func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 	return r.byDevice(whole, own, of, facts)
 }
 
-// byDevice judges a run by the readings of the whole device. The run has no reading of the
-// program's own memory.
+// byDevice returns the outcome of a run that has no reading of the program's own memory. It judges
+// the run by the readings of the whole device.
 func (r *run) byDevice(whole, own []Ground, of ownTotal, facts *Facts) *Outcome {
 	o := &Outcome{Run: r.number}
 	highest := r.worst(whole, func(*extreme) bool { return true })
@@ -156,7 +159,7 @@ func (r *run) byDevice(whole, own []Ground, of ownTotal, facts *Facts) *Outcome 
 	return highest.as(Fits, "")
 }
 
-// joinTotal gives the device's total, if it is known, to the readings without a total of their own.
+// joinTotal gives the device's total, if it is known, to the marks of readings that print no total.
 func (r *run) joinTotal(of ownTotal) {
 	if !of.known {
 		return
@@ -174,7 +177,8 @@ func (r *run) joinTotal(of ownTotal) {
 	}
 }
 
-// worst returns the highest of the grounds that counts accepts, or nil.
+// worst returns an outcome with the highest mark of those grounds for which counts returns true, or
+// nil.
 func (r *run) worst(of []Ground, counts func(e *extreme) bool) (o *Outcome) {
 	for _, by := range of {
 		if e := r.of[by]; e != nil && counts(e) && (o == nil || e.top.Part() > o.Top.Part()) {
@@ -189,15 +193,15 @@ func (o *Outcome) as(r Result, why string) *Outcome {
 	return o
 }
 
-// hasLevel reports whether one of the grounds has a level above 0 without a total.
+// hasLevel reports whether one of these grounds has a reading above 0 that prints no total.
 func (r *run) hasLevel(of []Ground) bool {
 	return slices.ContainsFunc(of, func(by Ground) bool {
 		return r.alone[by] != nil && r.alone[by].Size.Bytes > 0
 	})
 }
 
-// mayBeHighest returns the outcome of a level that may exceed the limit, or nil. The log gives some
-// totals, but does not say which one belongs to the level.
+// mayBeHighest returns the outcome of a reading that may exceed the limit, or nil. The log gives
+// some totals, but does not say which of them is the total of the reading's device.
 func (r *run) mayBeHighest(of ownTotal, limit float64, own []Ground) *Outcome {
 	least := int64(0)
 	for _, t := range r.totals {
@@ -239,8 +243,8 @@ func (r *run) whyUnknown(own []Ground, of ownTotal) string {
 	return "the log's readings cover only a part of the memory in use, or only free memory"
 }
 
-// Besides yields the other grounds that a message should mention, each with its highest mark before
-// the cache is subtracted.
+// Besides yields the grounds, other than the one that decided, that a message should mention. It
+// yields each with its highest mark, before the cache is subtracted.
 func (o *Outcome) Besides(yield func(Ground, *Mark) bool) {
 	_, inUse, _ := o.Top.InUse()
 	for _, by := range []Ground{Allocated, Process, Reserved} {
@@ -261,5 +265,5 @@ func (o *Outcome) Besides(yield func(Ground, *Mark) bool) {
 	}
 }
 
-// WithCache returns the size, including its cache, as a part of the total.
+// WithCache returns the mark's size, with the cache in it, as a part of the total.
 func (m *Mark) WithCache() float64 { return float64(m.Size.Bytes) / float64(max(1, m.Total.Bytes)) }

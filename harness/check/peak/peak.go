@@ -1,6 +1,7 @@
 // Package peak finds the largest part of a device's memory that was in use. It says which reading
-// shows it, in which run, and whether it stays under a limit for every value that the printed
-// digits allow. It makes no finding: package check turns the result into a verdict under a policy.
+// shows that part, in which run, and whether it stays under a limit for every value that the
+// printed digits allow. It makes no finding: package check turns the result into a verdict under a
+// policy.
 package peak
 
 import (
@@ -10,37 +11,38 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Marks are the high-water marks of one device of one rank, one set for each run.
+// Marks holds the high-water marks of one device, as one rank sees it, for each run.
 type Marks struct{ runs []run }
 
 // A run holds the high-water marks of one run.
 type run struct {
 	number  int
 	process int
-	// of holds, for each ground, the highest mark by its part of the total that its reading prints.
-	of     [grounds]*extreme // nil without a reading, like in alone and waiting
-	totals []total           // totals of the device; many programs print it once
-	// alone holds, for each ground, the highest mark of a reading that prints no total.
+	// of holds, for each ground, the highest mark of the readings that print the device's total. Marks
+	// are compared as parts of that total.
+	of     [grounds]*extreme // an element is nil without a reading, as in alone and waiting
+	totals []total           // totals of the device that the log prints; many programs print one
+	// alone holds, for each ground, the highest mark of the readings that print no total.
 	alone [grounds]*Mark
 	// cached is the allocator's cache at the last checkpoint that shows it.
 	cached    record.Size
 	hasCached bool
-	// waiting holds the largest readings of the driver since that checkpoint. The next checkpoint
-	// shows how much of them is cache.
+	// waiting holds the largest readings of the driver since the checkpoint that showed cached. The
+	// next checkpoint shows how much of them is cache.
 	waiting [grounds]*Mark
-	table   *processTable // the table that is open, or nil
+	table   *processTable // the table whose lines are being read, or nil
 	buffers liveBuffers
-	// holds is the least memory that the program held according to its last own reading. most is the
-	// largest such reading so far, and mostLine the first line with it.
+	// holds is the least memory, in bytes, that the program held at its last reading of its own
+	// memory. most is the largest such reading so far, and mostLine is the first line with it.
 	holds, most int64
 	mostLine    int
-	// levelLine is the line of the last reading of the program's own memory, and deviceLine that of
+	// levelLine is the line of the last reading of the program's own memory. deviceLine is the line of
 	// the last reading of the whole device. failedLine is the line of the last failed allocation whose
 	// message does not say how much memory was in use.
 	levelLine, deviceLine, failedLine int
 }
 
-// HasRun reports whether the run has readings.
+// HasRun reports whether the marks have readings of the run with this number.
 func (p *Marks) HasRun(number int) bool {
 	for i := range p.runs {
 		if p.runs[i].number == number {
@@ -50,7 +52,8 @@ func (p *Marks) HasRun(number int) bool {
 	return false
 }
 
-// last returns the marks of a run. Readings must come run by run.
+// last returns the marks of the run with this number. The caller adds readings run by run, so this
+// is the last run or a new one.
 func (p *Marks) last(number int) *run {
 	if len(p.runs) == 0 || p.runs[len(p.runs)-1].number != number {
 		p.endLast()
@@ -65,7 +68,7 @@ func (p *Marks) endLast() {
 	}
 }
 
-// Add takes the next reading.
+// Add adds the next reading to the marks.
 func (p *Marks) Add(f *timeline.File, c *record.Checkpoint) {
 	r := p.last(f.Run)
 	if r.process != f.Process {
@@ -94,7 +97,7 @@ func (p *Marks) Add(f *timeline.File, c *record.Checkpoint) {
 	r.buffer(&m, c)
 }
 
-// allocator takes the allocator's readings at a checkpoint.
+// allocator adds the readings of the program's allocator at a checkpoint to the marks.
 func (r *run) allocator(m *Mark, c *record.Checkpoint) {
 	allocated, ok := c.Get(record.Allocated)
 	if ok {
@@ -124,7 +127,7 @@ func (r *run) allocator(m *Mark, c *record.Checkpoint) {
 	}
 }
 
-// driver takes the driver's reading of the memory in use.
+// driver adds a reading of the memory in use as the driver says it.
 func (r *run) driver(m *Mark, c *record.Checkpoint) {
 	by := device
 	if c.Own {
@@ -139,14 +142,14 @@ func (r *run) driver(m *Mark, c *record.Checkpoint) {
 		r.take(by, m)
 		return
 	}
-	if by == device && smi.DriverNumbers(c) { // rows of its processes may follow
+	if by == device && smi.DriverNumbers(c) { // the lines of the device's processes may follow
 		r.table = &processTable{device: *m}
 		return
 	}
 	r.wait(by, m)
 }
 
-// buffer takes the size of a buffer that the program names.
+// buffer adds the size of a buffer that the program names.
 func (r *run) buffer(m *Mark, c *record.Checkpoint) {
 	if serving.IsBeforeLoad(c) {
 		r.buffers.loads(&c.Reading, r.totals)
@@ -168,14 +171,14 @@ func (r *run) buffer(m *Mark, c *record.Checkpoint) {
 	r.take(by, m)
 }
 
-// grow records that the program held at least this many bytes.
+// grow records that the program held at least this many bytes at this line of the log.
 func (r *run) grow(bytes int64, line int) {
 	if bytes > r.most {
 		r.most, r.mostLine = bytes, line
 	}
 }
 
-// take keeps a mark if it is the highest.
+// take keeps the mark m if it is the highest mark of the ground.
 func (r *run) take(by Ground, m *Mark) {
 	if m.Total.Bytes > 0 {
 		e := r.of[by]
@@ -186,7 +189,7 @@ func (r *run) take(by Ground, m *Mark) {
 		none := record.Size{}
 		if e.top.seen && m.Total == e.top.Total && m.Size.Resolution == e.top.Size.Resolution &&
 			m.Size.Bytes <= e.top.Size.Bytes && m.Cached == none && m.maybe == 0 && e.top.Cached == none {
-			return // as nearly always
+			return // nearly all marks are lower
 		}
 		e.raise(m, m.Total.Low(), m.Total.High())
 		return
@@ -223,8 +226,8 @@ func (r *run) wait(by Ground, m *Mark) {
 	}
 }
 
-// takeWaiting takes the waiting readings, less the cache. The cache is the smaller value of the two
-// checkpoints around them.
+// takeWaiting keeps the waiting readings, less the cache, if they are the highest. The cache is the
+// smaller of its values at the checkpoints before and after the readings.
 func (r *run) takeWaiting(cached record.Size) {
 	for by := range r.waiting {
 		if r.waiting[by] != nil {
@@ -245,7 +248,7 @@ func (r *run) takeOne(by Ground, cached record.Size) {
 	r.take(by, m)
 }
 
-// end takes the waiting readings when a process, or the log, ends.
+// end keeps the waiting readings when a process, or the log, ends.
 func (r *run) end() {
 	r.closeTable()
 	r.takeWaiting(r.cached)

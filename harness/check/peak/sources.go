@@ -5,7 +5,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// at returns the marks of a run. Unlike last, it also finds earlier runs.
+// at returns the marks of the run with this number. Unlike last, it also finds earlier runs.
 func (p *Marks) at(number int) *run {
 	for i := range p.runs {
 		if p.runs[i].number == number {
@@ -16,8 +16,8 @@ func (p *Marks) at(number int) *run {
 	return &p.runs[len(p.runs)-1]
 }
 
-// End takes the readings that still wait. Call it after the last checkpoint, before AddFailure,
-// AddSamples and Join.
+// End keeps the readings of the driver that still wait for a checkpoint. Call End after the last
+// checkpoint, before AddFailure, AddSamples and Join.
 func (p *Marks) End() {
 	for i := range p.runs {
 		p.runs[i].end()
@@ -30,7 +30,7 @@ func TellsLevel(o *record.OutOfMemory) bool {
 		o.Has(record.Free) && o.Has(record.Total)
 }
 
-// AddFailure takes the readings in an out-of-memory message:
+// AddFailure adds the readings in an out-of-memory message:
 //
 //	... GPU 0 has a total capacity of 31.36 GiB of which 18.62 MiB is free. Process 73820 has
 //	30.58 GiB memory in use. Including non-PyTorch memory, this process has 764.00 MiB memory in
@@ -72,15 +72,15 @@ func (p *Marks) AddFailure(f *timeline.File, o *record.OutOfMemory) {
 	}
 }
 
-// AddSamples takes the harness's samples of one device in a run.
+// AddSamples adds the samples that the harness took of one device in the run with this number.
 func (p *Marks) AddSamples(number int, driver *timeline.DriverLedger) {
 	p.at(number).samples(driver)
 }
 
-// Join takes the harness's samples of the device in each run that has readings. If the driver lists
-// processes, the samples give the memory of the run's processes, and the log's readings of the
-// whole device are dropped. Samples cover all ranks on the device together, so they are taken only
-// once: the parameter taken holds the runs and devices whose samples were taken.
+// Join adds the samples that the harness took of the device, in each run that has readings. If the
+// driver lists processes, the samples give the memory of the run's processes, and the log's
+// readings of the whole device are dropped. Samples cover all ranks on the device together, so they
+// are added only once: the map taken holds the runs and devices whose samples were added.
 func (p *Marks) Join(id record.Lane, driver *timeline.DriverLedgers, taken map[[2]int]bool) {
 	for i := range p.runs {
 		r := &p.runs[i]

@@ -8,17 +8,17 @@ import "fmt"
 //	|  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
 //	|    0   N/A  N/A         2123797      C   /opt/conda/envs/aucum/bin/python       1826MiB |
 //
-// If one process computes there, it may be the log's program. It is taken for the program if the
-// program reported memory before the table, and the process has at least as much. It is also taken
-// for the program if the log has no such reports at all. If the first report only follows after the
-// table, the process may be another one.
+// If one process computes on the device, it may be the program that wrote the log. It counts as
+// that program in two cases. The program reported memory before the table, and the process has at
+// least as much. Or the log has no reports of the program at all. If the first report follows only
+// after the table, the process may be another one.
 type processTable struct {
 	device    Mark
 	process   Mark // the last process that computes
 	processes int  // number of processes that compute
 }
 
-// add takes the row of a process. A process that only draws does not count.
+// add adds the line of a process to the table. A process that only draws does not count.
 func (t *processTable) add(m Mark, graphics bool) {
 	if graphics {
 		return
@@ -27,14 +27,14 @@ func (t *processTable) add(m Mark, graphics bool) {
 	t.processes++
 }
 
-// closeTable takes the readings of the table.
+// closeTable adds the readings of the table, which has ended, to the marks.
 func (r *run) closeTable() {
 	t := r.table
 	if r.table = nil; t == nil {
 		return
 	}
 	if !t.device.seen {
-		if t.processes > 0 { // rows without a device, of one table or of several
+		if t.processes > 0 { // lines of processes without a device, of one table or of several
 			t.process.notKnown = "one process holds it, and the log does not say which"
 			r.wait(device, &t.process)
 		}

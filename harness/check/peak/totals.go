@@ -12,20 +12,20 @@ import (
 // A total is the size of a device's memory, as a log prints it.
 type total struct {
 	size record.Size
-	// driver is set if the device goes by the driver's number. The program may use another number for
-	// the device.
+	// driver is set if the log names the device by the driver's number. The program may use another
+	// number for the same device.
 	driver bool
 	pos    record.Position
 }
 
-// totalsMax bounds the different totals of a device in a run. Two that differ are already too many
-// to choose from.
+// totalsMax is how many different totals of a device in a run are kept. Two that differ are already
+// too many to choose from.
 const totalsMax = 8
 
 // addTotal records the total at a checkpoint.
 func (r *run) addTotal(size record.Size, c *record.Checkpoint) {
 	if len(r.totals) > 0 && r.totals[0].size == size && !r.totals[0].driver {
-		return // as nearly always
+		return // nearly all readings print the same total
 	}
 	r.note(total{size, smi.DriverNumbers(c), c.Pos})
 }
@@ -48,8 +48,8 @@ func sameDevice(a, b record.Size) bool {
 	return 20*(max(a.Low(), b.Low())-min(a.High(), b.High())) <= max(a.High(), b.High())
 }
 
-// oneDevice reports whether all totals may belong to one device. If not, it returns two that
-// differ.
+// oneDevice reports whether all totals may belong to one device. If not, it returns two of them
+// that differ.
 func oneDevice(totals []total) (a, b total, ok bool) {
 	for i, a := range totals {
 		for _, b := range totals[i+1:] {
@@ -69,9 +69,10 @@ type ownTotal struct {
 	why       string // why the total is not known
 }
 
-// findTotal finds the total of a lane in a run. The parameter all holds the totals of all devices
-// of the run that go by the driver's numbers. Set several if the run has more ranks than the log
-// has devices: it then spans several machines.
+// findTotal returns the total of a device, as one rank sees it, in a run. The parameter totals
+// holds the totals that the rank's log gives for the device. The parameter all holds the totals of
+// all devices of the run that the log names by the driver's numbers. Set several if the run has
+// more ranks than the log has devices, because it then spans several machines.
 func findTotal(totals, all []total, several bool) (of ownTotal) {
 	byDriver := !slices.ContainsFunc(totals, func(t total) bool { return !t.driver })
 	switch a, b, one := oneDevice(totals); {
@@ -101,7 +102,8 @@ func findTotal(totals, all []total, several bool) (of ownTotal) {
 	return of
 }
 
-// Total returns the device's total in a run, or 0 if the run's readings do not tell it.
+// Total returns the device's total in bytes in the run with this number, or 0 if the readings do
+// not give it.
 func (p *Marks) Total(number int) int64 {
 	for i := range p.runs {
 		if p.runs[i].number != number {

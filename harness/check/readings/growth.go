@@ -7,11 +7,11 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// lowBlocks is the approximate number of blocks that a long series is cut into. The value of a
-// block is its lowest reading, because memory that is freed from time to time is no leak.
+// lowBlocks is about how many blocks of consecutive readings a long series is cut into. Of each
+// block, its lowest reading is judged, because memory that is freed from time to time is no leak.
 const lowBlocks = 32
 
-// A Growth describes how the readings of a run develop.
+// A Growth describes how the readings of one process develop.
 type Growth struct {
 	Series *Series
 	Run    *Run
@@ -20,8 +20,8 @@ type Growth struct {
 	Result shape.Result // shape of the blocks' lowest readings, with rates per reading
 }
 
-// Of cuts the readings of a run into blocks and finds the shape of the lowest readings. The
-// parameter grain is that of [shape.Series].
+// Of cuts the readings of a process into blocks and finds the shape of the blocks' lowest readings.
+// The parameter grain is that of [shape.Series].
 func Of(s *Series, r *Run, grain float64) *Growth {
 	g := &Growth{Series: s, Run: r, Blocks: r.blocks}
 	group := max(1, len(r.blocks)/lowBlocks)
@@ -29,13 +29,14 @@ func Of(s *Series, r *Run, grain float64) *Growth {
 		g.Blocks = joined(r.blocks, group)
 	}
 	if last := len(g.Blocks) - 1; g.Blocks[last].n < g.Each {
-		g.Blocks = g.Blocks[:last] // drop a short block: its lowest reading is higher
+		g.Blocks = g.Blocks[:last] // drop a short last block: its lowest reading is often higher
 	}
 	g.Result = g.Shape(Least, grain)
 	return g
 }
 
-// Shape returns the shape of one value of each block, with rates per reading instead of per block.
+// Shape returns the shape of the series that has one value for each block. Its rates are per
+// reading instead of per block. The function value returns the value of a block.
 func (g *Growth) Shape(value func(Block) float64, grain float64) shape.Result {
 	r := shape.Of(shape.Series{
 		Values: valuesOf(g.Blocks, value), Resolution: float64(g.Series.Resolution), Grain: grain,
@@ -51,10 +52,10 @@ func (g *Growth) Shape(value func(Block) float64, grain float64) shape.Result {
 	return r
 }
 
-// Rising returns the blocks in which the level grows: from Result.From to the end.
+// Rising returns the blocks in which the level grows: those from Result.From to the end.
 func (g *Growth) Rising() []Block { return g.Blocks[g.Result.From:] }
 
-// Swings reports whether the level was once as high as at the end and fell in between.
+// Swings reports whether the level was as high before as at the end, and was lower in between.
 func (g *Growth) Swings() bool {
 	last := len(g.Blocks) - 1
 	end, high := g.Blocks[last], int64(math.MinInt64)
@@ -68,9 +69,9 @@ func (g *Growth) Swings() bool {
 }
 
 // KeepsRising reports whether growth continues in its second half: at least three in four of its
-// blocks must be higher than the block before. Marks of the largest reading so far need this test.
-// They rise in random values too, but more and more rarely: the n-th value is the largest so far
-// with a probability of 1/n.
+// blocks must be higher than the block before. High-water marks need this test, because they rise
+// in random values too, but more and more rarely: the n-th value is the largest so far with a
+// probability of 1/n.
 func (g *Growth) KeepsRising() bool {
 	rising := g.Rising()
 	second := rising[len(rising)/2:]
@@ -83,7 +84,8 @@ func (g *Growth) KeepsRising() bool {
 	return 4*rises >= 3*(len(second)-1)
 }
 
-// Given returns the largest fall of the lowest readings, without outliers.
+// Given returns how much memory was given back at most: the largest fall of the blocks' lowest
+// readings in bytes, without outliers.
 func (g *Growth) Given() float64 {
 	most, high := int64(0), int64(math.MinInt64)
 	for i, b := range g.Blocks {
@@ -95,8 +97,8 @@ func (g *Growth) Given() float64 {
 	return float64(most)
 }
 
-// Above splits the growing blocks into parts and compares the last part with the part before. It
-// returns the difference of their medians.
+// Above divides the growing blocks into so many parts, and returns how far the median of the last
+// part lies above that of the part before. The function value returns the value of a block.
 func (g *Growth) Above(value func(Block) float64, parts int) float64 {
 	rising := g.Rising()
 	n := max(2, len(rising)/parts)
@@ -104,7 +106,7 @@ func (g *Growth) Above(value func(Block) float64, parts int) float64 {
 	return Median(last, value) - Median(before, value)
 }
 
-// Median returns the median of one value of the blocks.
+// Median returns the median of the values that the function value returns for the blocks.
 func Median(blocks []Block, value func(Block) float64) float64 {
 	return shape.Median(valuesOf(blocks, value))
 }

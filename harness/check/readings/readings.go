@@ -1,7 +1,7 @@
 // Package readings collects the levels in lines that belong to no file: samples, and lines that a
 // program prints outside of files. It finds how the readings of a process develop:
 //
-//	var kinds readings.Kinds      // of one lane
+//	var kinds readings.Kinds      // of one device of one rank
 //	kinds.Add(file, checkpoint)   // for each checkpoint
 //	for _, s := range kinds { growth := readings.Of(s, &s.Now, grain) }
 //
@@ -14,23 +14,24 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Kinds holds the series of a lane, one for each kind of line.
+// Kinds holds the series of one device of one rank, one series for each kind of line.
 type Kinds []*Series
 
 // A Series holds the levels in one kind of line, in the order of the log:
 //
 //	GPU Memory - Allocated: 2.34 GB, Reserved: 2.86 GB, Total: 11.51 GB
 //
-// Lines with a different number of digits form another series. In one series, rounded values would
-// hide growth that exact values show.
+// Lines with a different number of digits form another series. If one series held both, the rounded
+// values would hide growth that the exact values show.
 type Series struct {
 	Name       string // name of the lines, with their numbers replaced
 	Level      record.Quantity
 	Resolution int64
-	// OfReserve is set for the reserved memory in lines that also print allocated memory.
+	// OfReserve is set if the levels are the reserved memory in lines that also print allocated
+	// memory.
 	OfReserve bool
-	// Steps is set if the lines are named checkpoints with different numbers, such as "Epoch 3 start",
-	// in a file without a path. The numbers may count files, or parts of one file.
+	// Steps is set if the lines are checkpoints whose names differ only in numbers, such as "Epoch 3
+	// start", in a file without a path. The numbers may count files, or parts of one file.
 	Steps bool
 
 	Now   Run
@@ -39,7 +40,7 @@ type Series struct {
 	full string // name of the last checkpoint
 }
 
-// kindsMax bounds the series of a lane.
+// kindsMax is the largest number of series that a Kinds holds.
 const kindsMax = 32
 
 // pollers are the dialects of programs that read the device periodically, independent of what the
@@ -49,8 +50,8 @@ var pollers = map[string]bool{
 	"rocm-smi": true,
 }
 
-// Levels lists the quantities that may serve as the level of a line; the first one that the line
-// has is used. A high-water mark is no level, so it comes last.
+// Levels lists the quantities that may serve as the level of a line; the first of them that the
+// line has is used. High-water marks come last, because they hide the level below them.
 var Levels = [...]record.Quantity{
 	record.Allocated, record.Used, record.Reserved, record.Peak, record.PeakReserved,
 }
@@ -58,10 +59,10 @@ var Levels = [...]record.Quantity{
 // IsLargestSoFar reports whether a quantity is a high-water mark instead of a level.
 func IsLargestSoFar(q record.Quantity) bool { return q == record.Peak || q == record.PeakReserved }
 
-// Add takes the next reading. It ignores readings in files that the log names, because a reading in
-// the middle of a file does not show what the file leaves behind. In files without a name, it takes
-// samples, and checkpoints whose names have numbers. It also ignores RMM, which prints a line for
-// each allocation.
+// Add adds the next reading to the series of its kind. It ignores readings in files that the log
+// names, because a reading in the middle of a file does not show what the file leaves behind. In
+// files without a name, it adds samples, and checkpoints whose names have numbers. It also ignores
+// RMM, which prints a line for each allocation.
 func (k *Kinds) Add(f *timeline.File, c *record.Checkpoint) {
 	known := !f.Outside && (f.Supervised || f.Path != "")
 	steps := !c.Sampled && !f.Outside
@@ -87,7 +88,8 @@ func (k *Kinds) Add(f *timeline.File, c *record.Checkpoint) {
 	}
 }
 
-// find returns the series of this kind, creating it if needed, or nil if there are too many kinds.
+// find returns the series of the same kind as of, and creates it if there is none. It returns nil
+// if there are too many kinds.
 func (k *Kinds) find(of Series) *Series {
 	alike := func(s *Series) bool {
 		return s.Level == of.Level && s.Resolution == of.Resolution && s.OfReserve == of.OfReserve &&

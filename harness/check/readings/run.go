@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A Run holds the readings of one process.
+// A Run holds the readings of one process in one series.
 type Run struct {
 	Process   int
 	Polled    bool // some readings come from a program in pollers
@@ -20,7 +20,8 @@ type Run struct {
 	blocks []Block
 }
 
-// A Block sums up consecutive readings.
+// A Block sums up consecutive readings of a process by their lowest and highest value and their
+// mean, so that a long log takes little memory.
 type Block struct {
 	File        *timeline.File // file of the first reading
 	Line        int            // line of the first reading
@@ -39,7 +40,7 @@ func Most(b Block) float64 { return float64(b.Most) }
 // Mean returns the mean of the readings of a block, in bytes.
 func Mean(b Block) float64 { return b.sum / float64(b.n) }
 
-// blocksMax bounds the blocks of a run. When it is reached, pairs of blocks are merged.
+// blocksMax is the largest number of blocks of a run. At that number, pairs of blocks are merged.
 const blocksMax = 256
 
 func (s *Series) add(f *timeline.File, c *record.Checkpoint, size record.Size) {
@@ -81,7 +82,8 @@ func (b *Block) join(next Block) {
 	b.Least, b.Most = min(b.Least, next.Least), max(b.Most, next.Most)
 }
 
-// joined merges each group of `of` consecutive blocks into one. The last group may be smaller.
+// joined returns the blocks with each group of `of` consecutive blocks merged into one. The last
+// group may be smaller.
 func joined(blocks []Block, of int) []Block {
 	out := make([]Block, 0, blocksMax)
 	for part := range slices.Chunk(blocks, of) {
@@ -94,7 +96,8 @@ func joined(blocks []Block, of int) []Block {
 	return out
 }
 
-// rise returns the lowest reading of the last quarter minus the lowest one of the first quarter.
+// rise returns the lowest reading of the last quarter of the blocks minus that of the first
+// quarter, in bytes.
 func (r *Run) rise() int64 {
 	quarter := (len(r.blocks) + 3) / 4
 	if quarter == 0 {

@@ -8,12 +8,12 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// MinSegment is the smallest number of values between two changes, and between a change and either
-// end of the series.
+// MinSegment is the smallest number of values between two changes, and between a change and an end
+// of the series.
 const MinSegment = 3
 
 // Find returns the indexes at which a new level begins, in ascending order. In a series without
-// change, it finds something with a probability of at most level. The values must be finite.
+// change, it finds a change with a probability of at most level. The values must be finite.
 func Find(values []float64, level float64) []int {
 	var found []int
 	todo := [][2]int{{0, len(values)}}
@@ -29,8 +29,8 @@ func Find(values []float64, level float64) []int {
 	return refine(values, found)
 }
 
-// refine moves each change to the best position between its neighbours. Find cannot do this
-// earlier, because it knows the neighbours only at the end.
+// refine moves each change to the best position between the changes next to it. Find cannot do so
+// earlier, because it knows these changes only at the end.
 func refine(values []float64, found []int) []int {
 	for i := range found {
 		from, to := 0, len(values)
@@ -53,8 +53,8 @@ func split(values []float64, level float64) (at int, significant bool) {
 	x := scores(values)
 	sum, layers := sums(x), intervals(len(x))
 	most, from, to := bestInterval(layers, sum)
-	// The factor is slightly below 1, because rounding errors may change the last digits of a sum in
-	// another order.
+	// The factor is slightly below 1, because rounding errors may change the last digits of a sum if
+	// the values are added in another order.
 	if most < 1e-9 || !rare(layers, x, most*(1-1e-9), level) {
 		return 0, false
 	}
@@ -64,11 +64,11 @@ func split(values []float64, level float64) (at int, significant bool) {
 // farthest is the largest score of a value, in standard deviations of normal noise.
 const farthest = 3
 
-// scores returns the distances of values from their median, in units of their scatter. Distances
-// above farthest are reduced to farthest (Huber 1964, "Robust estimation of a location parameter",
-// Ann. Math. Stat. 35). The scatter is the median absolute distance from the median. If that is 0,
-// because at least half of the values are equal, the scatter is the median of the other distances.
-// The scores add up to 0.
+// scores returns how far each value lies from the median of the values, in units of their scatter.
+// Distances above farthest are reduced to farthest (Huber 1964, "Robust estimation of a location
+// parameter", Ann. Math. Stat. 35). The scatter is the median of the distances from the median. If
+// that is 0, because at least half of the values are equal, the scatter is the median of the other
+// distances. The mean of the scores is subtracted, so that they add up to 0.
 func scores(values []float64) []float64 {
 	middle := shape.Median(values)
 	distances := make([]float64, len(values))
@@ -95,22 +95,23 @@ func scores(values []float64) []float64 {
 	return x
 }
 
-// A layer holds all intervals of one length. Each interval overlaps the next one by about half.
+// A layer holds all intervals of one length that are searched. Each interval overlaps the next one
+// by about half.
 type layer struct {
 	length int
 	starts []int
 	tries  []try // every split near the ends, fewer towards the middle
 }
 
-// A try is one split of an interval.
+// A try is one split of an interval, as bestInterval tests it.
 type try struct {
 	before   int     // number of values before the split
 	fraction float64 // before divided by the length
 	weight   float64
 }
 
-// intervals returns the seeded intervals of a series of n values. The first layer is the whole
-// series; each further layer has intervals of half the length.
+// intervals returns the seeded intervals of a series of n values, in layers. The first layer is the
+// whole series. Each further layer has intervals of half the length.
 func intervals(n int) []layer {
 	var layers []layer
 	for count, length := 1, n; length >= 2*MinSegment; count, length = 2*count+1, length/2 {
@@ -137,13 +138,14 @@ func intervals(n int) []layer {
 
 // weight returns the factor that turns a difference of sums into a difference of means in standard
 // errors. In an interval of L values with the sum T, let S be the sum of the first k values. The
-// statistic is |S - kT/L| sqrt(L / (k (L-k))), the CUSUM. For normal noise it is the likelihood
-// ratio (Hawkins 1977, "Testing a sequence of observations for a shift in location", JASA 72).
+// statistic of the split after k values is |S - kT/L| sqrt(L / (k (L-k))), the CUSUM. For normal
+// noise it is the likelihood ratio (Hawkins 1977, "Testing a sequence of observations for a shift
+// in location", JASA 72).
 func weight(k, length int) float64 {
 	return math.Sqrt(float64(length) / (float64(k) * float64(length-k)))
 }
 
-// sums returns the partial sums of the first 0, 1, 2 ... values.
+// sums returns the sums of the first 0, 1, 2 ... values.
 func sums(x []float64) []float64 {
 	sum := make([]float64, len(x)+1)
 	for i, v := range x {
@@ -152,7 +154,7 @@ func sums(x []float64) []float64 {
 	return sum
 }
 
-// bestSplit returns the split of a series with the largest statistic.
+// bestSplit returns the split with the largest statistic, from the sums of a series.
 func bestSplit(sum []float64) int {
 	at, most, n := 0, -1.0, len(sum)-1
 	slope := (sum[n] - sum[0]) / float64(n)
@@ -164,7 +166,8 @@ func bestSplit(sum []float64) int {
 	return at
 }
 
-// bestInterval returns the largest statistic of all tries, and the interval with this statistic.
+// bestInterval returns the largest statistic of all splits that are tried, and the interval that
+// has it.
 func bestInterval(layers []layer, sum []float64) (most float64, from, to int) {
 	for _, l := range layers {
 		for _, start := range l.starts {
@@ -180,13 +183,13 @@ func bestInterval(layers []layer, sum []float64) (most float64, from, to int) {
 	return most, from, to
 }
 
-// rare reports whether a random order of the values reaches the statistic most with a probability
+// rare reports whether a random order of the values x reaches the statistic most with a probability
 // of at most level. It tries N random orders and allows b of them to reach the statistic. If the
 // order of the values means nothing, at most b of N reach it with a probability of at most
 // (b+1)/(N+1) (Dwass 1957, "Modified randomization tests for nonparametric hypotheses", Ann. Math.
-// Stat. 28). A larger b depends less on chance and takes longer. In a series without change, rare
-// returns early, as soon as more than b orders reach the statistic (Besag and Clifford 1991,
-// "Sequential Monte Carlo p-values", Biometrika 78).
+// Stat. 28). With a larger b the answer depends less on chance, but takes longer. In a series
+// without change, rare returns early, as soon as more than b orders reach the statistic (Besag and
+// Clifford 1991, "Sequential Monte Carlo p-values", Biometrika 78).
 func rare(layers []layer, x []float64, most, level float64) bool {
 	allowed := min(9, 200/len(x))
 	random := rand.New(rand.NewPCG(seed(x), 0))
@@ -206,8 +209,9 @@ func rare(layers []layer, x []float64, most, level float64) bool {
 	return true
 }
 
-// reaches reports whether any try reaches the statistic most. It repeats the code of bestInterval,
-// but stops at the first success. Nearly all of the time is spent in this loop.
+// reaches reports whether any split that is tried reaches the statistic most. It does the same as
+// bestInterval, but stops at the first success, because nearly all of the time is spent in this
+// loop.
 func reaches(layers []layer, sum []float64, most float64) bool {
 	for i := range layers {
 		l := &layers[i]

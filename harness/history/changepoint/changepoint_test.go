@@ -11,8 +11,8 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// levels takes pairs of a number of values and a level. The values alternate between 1 below and 1
-// above the level.
+// levels returns values at one or more levels. The arguments are pairs: a number of values and
+// their level. The values alternate between 1 below and 1 above the level.
 func levels(pairs ...float64) []float64 {
 	var out []float64
 	for i := 0; i < len(pairs); i += 2 {
@@ -54,7 +54,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindIsOfNoUnit: bytes, GiB or any unit between them give the same changes.
+// TestFindIsOfNoUnit: the changes are the same whether the values are in bytes, in GiB or in any
+// other unit.
 func TestFindIsOfNoUnit(t *testing.T) {
 	values := levels(40, 100, 20, 103, 40, 100)
 	want := changepoint.Find(values, 0.001)

@@ -17,7 +17,7 @@ var (
 	tries     = flag.Int("tries", 6, "histories with a step of each kind in TestPower")
 )
 
-// noise returns a history of n nights without change.
+// A noise returns a history of n nights without change.
 type noise func(r *rand.Rand, n int) []float64
 
 func normal(r *rand.Rand, n int) []float64 { return following(r, n, 0) }
@@ -34,7 +34,7 @@ func following(r *rand.Rand, n int, correlation float64) []float64 {
 	return x
 }
 
-// heavy returns noise with wild nights: Student's t with 2 degrees of freedom.
+// heavy returns noise in which some nights are far off: Student's t with 2 degrees of freedom.
 func heavy(r *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -43,8 +43,8 @@ func heavy(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// twoLevels returns the noise of an allocator that rounds: nearly always the same value, and
-// sometimes another.
+// twoLevels returns the noise of an allocator that rounds: nearly always one value, and sometimes
+// another.
 func twoLevels(r *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -55,7 +55,8 @@ func twoLevels(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// foundRate returns the fraction of histories in which a change is found.
+// foundRate returns the fraction of histories of n nights in which the function found reports a
+// change.
 func foundRate(n int, night noise, found func([]float64) bool) float64 {
 	r := rand.New(rand.NewPCG(2026, uint64(n)))
 	count := 0
@@ -68,8 +69,8 @@ func foundRate(n int, night noise, found func([]float64) bool) float64 {
 }
 
 // TestFalseAlarms counts false alarms in clean histories, at levels of 0.1 % and 1 %. For
-// comparison it counts those of E-divisive with a t test of its best split. It prints the table of
-// docs/explanation/change-points.md.
+// comparison it counts the false alarms of E-divisive with a t test of its best split. It prints
+// the table of docs/explanation/change-points.md.
 func TestFalseAlarms(t *testing.T) {
 	t.Logf("| noise | nights | level | Find | Recent | E-divisive and t test |")
 	for _, kind := range []struct {
@@ -107,7 +108,8 @@ func TestFalseAlarms(t *testing.T) {
 				t.Logf("| %s | %d | %.1f %% | %.2f %% | %.2f %% | %.2f %% |", kind.name, nights, 100*level,
 					100*find, 100*recent, 100*plain)
 
-				// The count is binomial. If the level is kept, a larger count has a probability of about 1e-4.
+				// The count is binomial. If the level is kept, the count exceeds most with a probability of
+				// about 1e-4.
 				n := float64(*histories)
 				most := level + 3.7*math.Sqrt(level*(1-level)/n) + 1/n
 				if kind.exchangeable && find > most {
@@ -129,9 +131,9 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// plainEDivisive is known to give too many false alarms. It takes the split with the largest energy
-// statistic (Matteson and James 2014, with exponent 1). Then it makes a t test as if that split had
-// been fixed in advance.
+// plainEDivisive reports whether the usual practice finds a change. It is known to give too many
+// false alarms. It takes the split with the largest energy statistic (Matteson and James 2014, with
+// exponent 1). Then it makes a t test as if that split had been fixed in advance.
 func plainEDivisive(x []float64, level float64) bool {
 	n := len(x)
 	// within[k] is the sum of the distances of all pairs among the first k values. across[k] is the
@@ -180,7 +182,7 @@ func studentT(a, b []float64) float64 {
 	return 2 * distuv.StudentsT{Sigma: 1, Nu: free}.Survival(t)
 }
 
-// TestPower counts how often a step is found, at levels of 0.1 % and 0.005 %. The latter is 0.1 %
+// TestPower counts how often a step is found, at levels of 0.1 % and 0.005 %. The second is 0.1 %
 // divided among 20 metrics.
 func TestPower(t *testing.T) {
 	t.Logf("| nights | since | step, standard deviations | level | found | at the right night | " +
@@ -229,8 +231,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// BenchmarkFind searches 1,000 nights of 20 metrics. Each metric has a step, and every fourth one
-// has a rise that was fixed later.
+// BenchmarkFind searches 1,000 nights of 20 metrics. Each metric has a step. Every fourth metric
+// also has a rise that was fixed later.
 func BenchmarkFind(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	series := make([][]float64, 20)

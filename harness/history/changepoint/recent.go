@@ -14,13 +14,13 @@ const (
 	MaxAfter  = 8
 )
 
-// Recent finds a new level that began in the last [MaxAfter] values, after a series without change.
-// It tests each possible position in two ways. All new values must lie on one side of all earlier
-// values. The two means must also differ by Student's t test with a common variance; for a single
-// new value, this is its prediction interval. Each position gets an equal part of level
-// (Bonferroni). In a series of normal noise, Recent therefore finds something with a probability of
-// at most level. The parameter resolution is half the last digit of the values. Recent assumes at
-// least the noise of rounding.
+// Recent returns the index of a new level that began in the last [MaxAfter] values, after a series
+// without change, and whether there is one. It tests each possible position in two ways. All new
+// values must lie on one side of all earlier values. The two means must also differ by Student's t
+// test with a common variance; for a single new value, this test is its prediction interval. Each
+// position gets an equal part of level (Bonferroni). In a series of normal noise, Recent therefore
+// finds something with a probability of at most level. The parameter resolution is half a unit of
+// the last digit of the values: Recent assumes at least the noise that such rounding makes.
 func Recent(values []float64, resolution, level float64) (at int, found bool) {
 	smallest := math.Inf(1)
 	for n := 1; n <= MaxAfter && len(values)-n >= MinBefore; n++ {
@@ -35,7 +35,7 @@ func Recent(values []float64, resolution, level float64) (at int, found bool) {
 	return at, found
 }
 
-// tTest returns the two-sided p value of a difference between two means.
+// tTest returns the two-sided p value of the difference between the means of a and b.
 func tTest(a, b []float64, resolution float64) float64 {
 	na, nb := float64(len(a)), float64(len(b))
 	meanA, squaresA := meanAndSquares(a)

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// seed derives the random seed from the values: the same series always gets the same random orders.
+// seed returns the seed of the random orders, computed from the values, so that a series always
+// gets the same orders.
 func seed(x []float64) uint64 {
 	h := fnv.New64a()
 	for _, v := range x {
@@ -21,7 +22,7 @@ func seed(x []float64) uint64 {
 // value resembles the value before it, the function shuffles blocks of consecutive values instead.
 // The correlation within the blocks is then kept, and does not look like a change (Künsch 1989,
 // "The jackknife and the bootstrap for general stationary observations", Ann. Stat. 17). Each call
-// overwrites the slice that the last call returned.
+// overwrites the slice that the call before returned.
 func shuffler(x []float64, random *rand.Rand) func() []float64 {
 	block := blockLength(x)
 	out := slices.Clone(x)
@@ -56,13 +57,13 @@ func shuffler(x []float64, random *rand.Rand) func() []float64 {
 }
 
 // manyValues is the smallest number of values for which shuffler uses blocks. With fewer values,
-// correlation cannot be separated from chance, and there would be too few blocks.
+// correlation cannot be told from chance, and there would be too few blocks.
 const manyValues = 100
 
-// blockLength returns the length of the blocks, or 1 if neighbouring values are not correlated. It
-// is 1.5 times the best length for an autoregressive process (Carlstein 1986, "The use of subseries
-// values for estimating the variance of a general statistic from a stationary sequence", Ann. Stat.
-// 14).
+// blockLength returns the length of the blocks in values, or 1 if neighbouring values are not
+// correlated. It is 1.5 times the best length for an autoregressive process (Carlstein 1986, "The
+// use of subseries values for estimating the variance of a general statistic from a stationary
+// sequence", Ann. Stat. 14).
 func blockLength(x []float64) int {
 	n := float64(len(x))
 	near, far := roughness(x, 1), roughness(x, 2)
@@ -78,8 +79,8 @@ func blockLength(x []float64) int {
 	return min(len(x)/8, int(math.Ceil(1.5*best)))
 }
 
-// roughness returns the mean squared difference between values that are `apart` positions apart. It
-// ignores the largest tenth of the differences, which may be changes of the level.
+// roughness returns the mean of the squared differences between values that are `apart` positions
+// apart. It ignores the largest tenth of the differences, because they may be changes of the level.
 func roughness(x []float64, apart int) float64 {
 	var squares []float64
 	for i := apart; i < len(x); i++ {
