@@ -15,10 +15,18 @@ import (
 // returns "" if there are none. Sizes are bytes, with their resolution:
 //
 //	"after 1 iterations" sampled rank=59 allocated=16245388902 peak=17101422592±5242
-func (l *Line) Read(program, text string) string {
+func (l *Line) Read(program, text string) string { return renderAll(l.records(program, text)) }
+
+// records returns the records that the line's pattern alone reads in a text.
+func (l *Line) records(program, text string) []record.Record {
 	p := Program{Name: program, Lines: []Line{*l}}
+	return read([]byte(text), record.Position{}, p.Dialects())
+}
+
+// renderAll returns records as gives: has them, joined by "; ".
+func renderAll(records []record.Record) string {
 	var all []string
-	for _, rec := range read([]byte(text), record.Position{}, p.Dialects()) {
+	for _, rec := range records {
 		all = append(all, render(rec))
 	}
 	return strings.Join(all, "; ")
@@ -34,9 +42,6 @@ func read(text []byte, pos record.Position, in []*scan.Dialect) (all []record.Re
 	}
 	return all
 }
-
-// givesTorn is the value of gives: for a pattern that matches only torn lines.
-const givesTorn = "torn"
 
 // render returns a record as gives: has it.
 func render(rec record.Record) string {
@@ -54,7 +59,7 @@ func render(rec record.Record) string {
 	case record.Event:
 		return string(r.Kind)
 	case record.SyntaxError:
-		return givesTorn
+		return "torn"
 	}
 	return fmt.Sprintf("%T", rec)
 }

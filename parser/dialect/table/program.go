@@ -156,15 +156,12 @@ func (l *Line) mistakes(program string) (all []Mistake) {
 		wrong("pattern", "a regular expression in Go's syntax, which has no lookaround (%s)", reason)
 		return all
 	}
-	reads := false
 	for _, name := range re.SubexpNames() {
-		_, err := record.ParseQuantity(name)
-		reads = reads || err == nil || name == groupFile || name == groupFallback || name == groupTorn
 		if name != "" && !slices.Contains(GroupNames(), name) {
 			wrong("pattern", "groups named %s (not %s)", strings.Join(GroupNames(), ", "), name)
 		}
 	}
-	if !reads {
+	if !reads(re.SubexpNames()) && !slices.Contains(re.SubexpNames(), groupTorn) {
 		wrong(
 			"pattern",
 			"a group that reads memory, such as (?P<allocated>[\\d.]+), a (?P<file>...) or a (?P<fallback>...)",
@@ -187,15 +184,35 @@ func (l *Line) mistakes(program string) (all []Mistake) {
 	if len(all) > 0 || l.Example == "" {
 		return all
 	}
-	switch gives := l.Read(program, l.Example); {
-	case gives == "":
+	records := l.records(program, l.Example)
+	unreadable := slices.ContainsFunc(records, func(rec record.Record) bool {
+		_, bad := rec.(record.SyntaxError)
+		return bad
+	})
+	switch gives := renderAll(records); {
+	case len(records) == 0:
 		wrong("example", "a line that the pattern matches")
-	case l.Gives == "" && gives == givesTorn:
-		wrong("example", "a line that gives a reading; if its numbers have no unit, add the key unit")
+	case l.Gives == "" && unreadable && !l.onlyTorn():
+		wrong("example", "a line that can be read; if its numbers have no unit, add the key unit")
 	case l.Gives != "" && l.Gives != gives:
 		wrong("gives", "%s", gives)
 	}
 	return all
+}
+
+// reads reports whether a pattern with these groups reads anything: a quantity, the name of a file,
+// or a fallback.
+func reads(groups []string) bool {
+	return slices.ContainsFunc(groups, func(name string) bool {
+		_, err := record.ParseQuantity(name)
+		return err == nil || name == groupFile || name == groupFallback
+	})
+}
+
+// onlyTorn reports whether the line's pattern is only for torn lines: it reads nothing from them.
+func (l *Line) onlyTorn() bool {
+	re, err := syntax.Parse(l.Pattern, syntax.Perl)
+	return err == nil && !reads(re.CapNames())
 }
 
 // unit returns the unit of numbers without a unit, in bytes. It is 0 if every number must have one.

@@ -39,8 +39,8 @@ type reader struct {
 	bare     int64  // the unit of numbers without one
 	named    string // the name of readings without one
 	sampled  bool   // whether these are sampled
-	// whole is the example of this line, shortened. If the pattern is only for torn lines (Gives is
-	// "torn"), it is the example of the nearest line above that is not.
+	// whole is the example of this line, shortened. If the pattern is only for torn lines, it is the
+	// example of the nearest line above that is not.
 	whole string
 }
 
@@ -92,7 +92,7 @@ func newReader(program *Program, i int) *reader {
 		r.literals = append(r.literals, []byte(s))
 	}
 	whole := i
-	for whole > 0 && program.Lines[whole].Gives == givesTorn {
+	for whole > 0 && program.Lines[whole].onlyTorn() {
 		whole--
 	}
 	r.whole = lex.Shorten(program.Lines[whole].Example, wholeMax)
