@@ -19,7 +19,7 @@ func newAlarm(limit time.Duration) *alarm {
 	return a
 }
 
-// set restarts the timer if start has changed.
+// set restarts the timer for the given start, unless the timer already has that start.
 func (a *alarm) set(start time.Time) {
 	if a.timer != nil && !start.Equal(a.start) {
 		a.start = start

@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// The environment variables that the harness sets for every process of the pipeline, in addition to
-// [supervise.EnvRun] and [supervise.EnvHarness].
+// These are environment variables that the harness sets for every process of the pipeline, in
+// addition to [supervise.EnvRun] and [supervise.EnvHarness].
 const (
 	// EnvFirst holds the number of the process's first file. The harness numbers the files of the
 	// whole batch from 1. With EnvFirst the process can number its files as the log does.
@@ -55,7 +55,7 @@ func (r *run) command(given []int) (supervise.Command, error) {
 	return c, nil
 }
 
-// list returns the paths of these files, one per line.
+// list returns the paths of the files with these indices, one per line.
 func (r *run) list(files []int) string {
 	var b strings.Builder
 	for _, i := range files {

@@ -14,7 +14,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Feed is the way in which files reach the command.
+// A Feed is the way in which the harness passes files to the command.
 type Feed string
 
 // These are the ways to feed a command.
@@ -50,7 +50,7 @@ func FeedOf(command []string) Feed {
 	return FeedNone
 }
 
-// contains reports whether an argument of the command contains the mark.
+// contains reports whether an argument of the command contains the mark {} or {list}.
 func contains(command []string, mark string) bool {
 	has := func(arg string) bool { return strings.Contains(arg, mark) }
 	return slices.ContainsFunc(command, has)
@@ -62,7 +62,7 @@ type OnCrash string
 
 // These are the values of OnCrash.
 const (
-	// CrashRestart goes on with the remaining files in a new process. It is the default.
+	// CrashRestart makes the run go on: a new process gets the remaining files. It is the default.
 	CrashRestart OnCrash = "restart"
 	// CrashStop ends the run.
 	CrashStop OnCrash = "stop"

@@ -35,7 +35,8 @@ func (d decision) inOneLine() string {
 	return line
 }
 
-// stopped returns the decision to end the run after this process.
+// stopped returns the decision to end the run after this process. The text what says, after "the
+// process", what happened.
 func (r *run) stopped(end supervise.End, what string) decision {
 	return decision{
 		reason: ReasonStopped, what: fmt.Sprintf("the process (pid %d) %s", end.PID, what),

@@ -30,8 +30,8 @@ func (r *run) work(ctx context.Context) (decision, error) {
 	return d, err
 }
 
-// looksAtDevices reports whether the run measures the devices before its first process and after
-// its last.
+// looksAtDevices reports whether the run measures the memory in use on the devices before its first
+// process and after its last.
 func (r *run) looksAtDevices() bool { return r.cfg.Occupied != nil && r.cfg.SettleLimit > 0 }
 
 // checkDevices logs how much memory is in use on the devices before the first process starts. It

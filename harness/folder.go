@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Names of files and folders in and next to a run folder.
+// These are the names of files and folders in a run folder and next to it.
 const (
 	// LogName is the name of the log in a run folder or, with several GPUs, in each worker's folder.
 	LogName = "soak.log"
@@ -25,5 +25,5 @@ func WorkerDir(dir string, gpu int) string {
 
 func workerName(gpu int) string { return "gpu-" + strconv.Itoa(gpu) }
 
-// logPath returns where the run's log is.
+// logPath returns the path of the run's log.
 func (c Config) logPath() string { return filepath.Join(c.Dir, LogName) }

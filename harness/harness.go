@@ -44,8 +44,8 @@ type Outcome struct {
 	Diagnostic string
 }
 
-// A run is the state of one run. One goroutine owns the state. Processes, samplers and timers send
-// to that goroutine through channels.
+// A run is the state of one run of the harness. One goroutine owns the state. Processes, samplers
+// and timers send to that goroutine through channels.
 type run struct {
 	cfg        Config
 	log        *journal.Journal
@@ -56,7 +56,7 @@ type run struct {
 	guard      sample.Guard
 	out        *output.Stream
 	reporter   *reporter
-	// kill is Config.Kill; nil after the first receive.
+	// kill is Config.Kill, or nil once something was received from it.
 	kill <-chan struct{}
 
 	// started is when the run began. In a resumed run, started is moved forward by the time during

@@ -28,7 +28,7 @@ type Progress struct {
 	pace queue.Pace
 }
 
-// show passes the current progress to Config.Progress.
+// show passes the progress of the run at the time now to Config.Progress.
 func (r *run) show(now time.Time) {
 	p := Progress{
 		Done: r.batch.Ended(), Files: r.batch.Len(), Failed: r.batch.Failed(),

@@ -157,7 +157,8 @@ func (w *watch) timeout() {
 	w.terminate()
 }
 
-// checkLog ends the process if somebody removed, replaced or cut the log.
+// checkLog ends the process if somebody removed, replaced or cut the log, because what the harness
+// writes would be lost.
 func (w *watch) checkLog() {
 	if w.log.Moved() == nil && w.log.Check() != nil {
 		w.cfg.Logger.Error("the run is ended", "error", w.log.Moved())
@@ -165,7 +166,7 @@ func (w *watch) checkLog() {
 	}
 }
 
-// endAfterFile ends the process between two files if the time to soak is over.
+// endAfterFile ends the process if the time to soak is over and no file is being worked on.
 func (w *watch) endAfterFile() {
 	if w.ended != nil && !w.out.Stopping() && w.out.Between() && w.feeder.SoakOver(time.Now()) {
 		w.end.SoakOver = true

@@ -156,7 +156,7 @@ func (t *team) run(ctx context.Context) (*Outcome, error) {
 		t.discard()
 		return nil, err
 	}
-	// No process starts before all devices were looked at.
+	// All devices are looked at before any process starts.
 	t.each(func(w *worker) {
 		if w.ended {
 			return

@@ -54,7 +54,7 @@ func TestTornFileOfALostGPU(t *testing.T) {
 		t.Errorf("finding %+v", f)
 	}
 
-	// When the GPU is back, nothing is left to do, and nothing is done twice.
+	// When the GPU is back, no file is left to do, and no file is done twice.
 	cfg.Env = append(cfg.Env, "WRONG=")
 	o, again, err := runAll(t.Context(), t, cfg)
 	if err != nil || o.Reason != ReasonDone || o.Ended || again[0] != logs[0] ||

@@ -26,7 +26,7 @@ type Options struct {
 	All         bool // also use runs that failed
 }
 
-// A Report describes the verdicts that a policy gives clean runs.
+// A Report says which verdicts a policy gives to clean runs.
 type Report struct {
 	Schema      string   `json:"schema"`
 	Runs        []string `json:"runs"`     // as the user named them
@@ -37,7 +37,8 @@ type Report struct {
 	Seed        uint64   `json:"seed"`
 	// Growth holds an entry for each gating check of growth: leak, fragmentation, dark-memory.
 	Growth []Growth `json:"growth"`
-	// Regression describes comparisons of runs. It is nil if the check does not gate.
+	// Regression says how comparisons of two clean runs end. It is nil if the check "regression" does
+	// not gate.
 	Regression *Regression `json:"regression,omitempty"`
 	// Policy holds lines for a policy file with limits that reach the goals. It is empty if the
 	// present limits reach the goals, or if no limit does.

@@ -34,7 +34,8 @@ func (e edges) undecided() bool { return e.verdict == check.Undecided }
 // the metric has enough files to pass.
 func (e edges) mustPass() bool { return !e.loose && !math.IsInf(e.passes, 1) }
 
-// timed reports whether the metric is a time or a speed. Its limits are fractions of the base.
+// timed reports whether the metric is a time or a speed. The limits of such metrics are fractions
+// of the base's median.
 func (k metricKey) timed() bool { return k.unit == check.Seconds || k.unit == check.TimesRealTime }
 
 // limit returns the metric's limit under a policy with these settings. For bytes, the larger of the
@@ -120,7 +121,8 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 			metricKey: key, verdict: c.Changes[i].Verdict, base: change.Base, fires: math.Inf(-1),
 			passes: math.Inf(1),
 		}
-		// Undecided times belong to the check "throughput"; see compare.Comparison.Findings.
+		// An undecided verdict on a time belongs to the check "throughput"; see
+		// compare.Comparison.Findings.
 		e.loose = e.timed() && !slices.Contains(whole.Gate, check.Throughput)
 		if change.Interval != nil {
 			if e.passes = change.Interval.High; e.better {

@@ -17,13 +17,14 @@ type Growth struct {
 	Check   string  `json:"check"`
 	Subject string  `json:"subject"`
 	Limit   float64 `json:"limit"` // the policy's limit
-	// Skipped is the reason why the check could not be calibrated. The results below are then zero.
+	// Skipped says why the check could not be calibrated; the following fields are then zero. It is ""
+	// if the check was calibrated.
 	Skipped string `json:"skipped,omitempty"`
 	// Series is the number of real series: one for each run and device. Files is the number of files
 	// in their longest processes, as the median over the series.
 	Series int `json:"series"`
 	Files  int `json:"files"`
-	// Noise is the median standard deviation of the noise, in bytes.
+	// Noise is the standard deviation of the noise, in bytes, as the median over the series.
 	Noise float64 `json:"noise"`
 	// Failed and Unsure are the numbers of real series that failed and that were undecided.
 	Failed int `json:"failed"`

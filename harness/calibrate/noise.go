@@ -7,9 +7,9 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A noise describes the noise of all sources of a check. Each source has its own standard
-// deviation. The autocorrelation is estimated from all sources together, because one run of about
-// fifty files does not show it clearly.
+// A noise describes the noise in all sources of a check, each of which is one process of a clean
+// run. Each source has its own standard deviation. The autocorrelation is estimated from all
+// sources together, because one run of about fifty files does not show it clearly.
 type noise struct {
 	sources []*source // processes of clean runs, those that have noise
 	values  int       // number of values in all of these sources

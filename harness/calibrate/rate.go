@@ -15,7 +15,7 @@ type Rate struct {
 	High  float64 `json:"high"`
 }
 
-// outside is the probability that the interval of a Rate misses the true value.
+// outside is the probability that the interval of a [Rate] does not contain the true value.
 const outside = 0.05
 
 // rateOf returns a rate with the interval of Clopper and Pearson (The Use of Confidence or Fiducial
@@ -38,7 +38,7 @@ func rateOf(count, of int) Rate {
 	return r
 }
 
-// Estimate returns the estimated probability.
+// Estimate returns Count divided by Of, or 0 if Of is 0.
 func (r Rate) Estimate() float64 {
 	if r.Of == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// Regression describes the verdicts of comparisons between clean runs.
+// Regression says how comparisons between clean runs end.
 type Regression struct {
 	// Pairs is the rate at which pairs of clean runs failed in at least one metric. Pairs that share a
 	// run are not independent. The interval therefore counts only half as many pairs as there are runs
@@ -28,7 +28,7 @@ type Regression struct {
 	MinSlowdown float64 `json:"min_slowdown"`
 }
 
-// Metric describes the verdicts of the comparisons on one metric. Amounts are in Unit.
+// Metric says how the comparisons of one metric end. Amounts are in Unit.
 type Metric struct {
 	Name      string  `json:"name"`
 	Unit      string  `json:"unit"`
@@ -52,7 +52,7 @@ type Metric struct {
 // comparePairs draws this many at random.
 const mostPairs = 100
 
-// A regression calibrates the comparison of runs.
+// A regression calibrates the check "regression", which compares two runs.
 type regression struct {
 	Regression
 	runs     []*compare.Baseline

@@ -62,7 +62,7 @@ func (a attempts) retried(last []*timeline.File) string {
 	return Plural(n, "file") + " needed a retry"
 }
 
-// interruptions is the subject of the finding on a resumed run.
+// interruptions is the subject of the finding on a run that was interrupted and resumed.
 const interruptions = "interruptions"
 
 // interruptions adds a finding if the run was interrupted and resumed. The finding passes, because

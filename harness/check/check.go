@@ -36,7 +36,8 @@ const (
 	CleanStart    = "clean-start"
 )
 
-// Checks lists the names that a policy may gate on or require, in the order of a report.
+// Checks lists the names of the checks, which a policy may gate on or require, in the order of a
+// report.
 var Checks = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
 	Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency, CleanStart,
 })
@@ -98,7 +99,8 @@ func New(policy Policy) *Judge {
 	}
 }
 
-// A summary is the part of a file's checkpoints that the report needs.
+// A summary holds what the report needs to know of a file's checkpoints, so that the checkpoints
+// themselves can be dropped.
 type summary struct {
 	name  string // name of the last checkpoint, or ""
 	begun string // name of the last checkpoint that is no After and in no cleanup: see lastBegun
@@ -154,7 +156,8 @@ type naming struct {
 	uncounted      string // name with its numbers replaced: see timeline.WithoutNumbers
 }
 
-// namesMax bounds the cache of namings, because a log may give every checkpoint its own name.
+// namesMax is the largest number of namings in the cache, because a log may give every checkpoint
+// its own name.
 const namesMax = 4096
 
 func (j *Judge) naming(c *record.Checkpoint) naming {

@@ -105,7 +105,8 @@ type point struct {
 // pointFiles is the number of files for which the levels of a point are kept.
 const pointFiles = 1024
 
-// pointsMax bounds the number of points, because a log may give every checkpoint its own name.
+// pointsMax is the largest number of points of a lane, because a log may give every checkpoint its
+// own name.
 const pointsMax = 256
 
 // points holds the points of a lane, in the order in which a file prints them. Most files have the

@@ -14,7 +14,7 @@ type orderMark struct {
 	first            *disorder // the first reading that breaks the order, or nil
 }
 
-// A disorder describes a reading that breaks the order.
+// A disorder is a reading that breaks the order allocated <= reserved <= total.
 type disorder struct {
 	what string
 	pos  record.Position

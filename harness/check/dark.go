@@ -24,7 +24,7 @@ type darkSamples struct {
 	known  int // number of files in runs that have samples
 	// blurred is the number of files at whose end the samples differ too much: see maxBlur.
 	blurred int
-	// wholeDevice is set if a sample counts all processes on the device.
+	// wholeDevice is set if the samples count the memory of all processes on the device.
 	wholeDevice bool
 }
 
@@ -122,7 +122,8 @@ func (j *Judge) explainDark(l *lane, w *worstProcess) {
 	}
 }
 
-// darkNote returns a note on the size of dark memory. The finding gives only its growth.
+// darkNote returns a note on how large the dark memory is, because the finding says only how much
+// it grows.
 func (j *Judge) darkNote(l *lane) string {
 	c := darkLevels(j, l)
 	var values []float64

@@ -231,7 +231,7 @@ func hintOf(e *record.Exit) string {
 	return signalHint(e.Signal, e.Code)
 }
 
-// ofKill explains a SIGKILL that the harness did not send.
+// ofKill is the explanation of a SIGKILL that the harness did not send.
 const ofKill = "perhaps by the kernel's out-of-memory killer: see dmesg"
 
 // notFound is the exit code by which a shell says that it did not find a command.

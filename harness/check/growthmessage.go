@@ -18,8 +18,8 @@ func (s *series) each() string { return cmp.Or(s.per, "file") }
 // amount returns the growth from one value to the next with its unit: "4.00 MiB".
 func (s *series) amount(v float64) string { return rateOf(v, s.unit) }
 
-// rate returns the growth with its confidence interval: "4.00 MiB a file (95 %: 3.86 MiB to 4.12
-// MiB)".
+// rate returns the growth with its confidence interval, in words: "4.00 MiB a file (95 %: 3.86 MiB
+// to 4.12 MiB)".
 func (s *series) rate(r *shape.Result) string {
 	return fmt.Sprintf("%s a %s (95 %%: %s to %s)",
 		s.amount(r.Slope.Estimate), s.each(), s.amount(r.Slope.Low), s.amount(r.Slope.High))
@@ -174,7 +174,8 @@ func (s *series) wouldDecide(r *shape.Result) string {
 	return fmt.Sprintf("more %ss in one process would decide it", s.each())
 }
 
-// explainLeak adds to a finding where the leaked memory is allocated and when memory runs out.
+// explainLeak adds to the finding on a leak where the memory is allocated, and when memory runs
+// out.
 func (j *Judge) explainLeak(l *lane, w *worstProcess) {
 	if w.of == nil {
 		return
@@ -249,8 +250,8 @@ func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 	}
 }
 
-// openStage returns the innermost stage or cleanup that is open after the checkpoints with these
-// names, or "".
+// openStage returns the innermost stage or cleanup that has begun and not ended after checkpoints
+// with these names, or "".
 func openStage(names []string) string {
 	var open []string
 	for _, name := range names {
@@ -269,7 +270,7 @@ func openStage(names []string) string {
 	return open[len(open)-1]
 }
 
-// cards are common sizes of GPU memory, in GiB.
+// cards lists common sizes of GPU memory, in GiB.
 var cards = []int64{8, 12, 16, 24}
 
 // runsOut returns, for a message, after how many files memory runs out at this rate, on this device

@@ -12,8 +12,8 @@ type idle struct {
 	file *timeline.File
 	n    int32 // the file's index in Timeline.Files
 	of   record.Quantity
-	// sampled is set if the file has only samples. The level is then the lowest sample, which is an
-	// upper bound of the idle level.
+	// sampled is set if the file has only samples. The level is then the lowest sample, and the true
+	// idle level may be lower.
 	sampled bool
 	line    int    // line of the checkpoint
 	name    string // name of the checkpoint, with its numbers replaced
@@ -52,7 +52,7 @@ func idleLevels(j *Judge, l *lane) *column {
 		name    string
 		of      record.Quantity
 	}
-	// Filter in place, because there may be millions of levels.
+	// Filter the list in place, because it may hold millions of levels.
 	all := slices.DeleteFunc(l.idles, func(i idle) bool {
 		return !j.endedWell(i.file) || i.sampled && l.named
 	})

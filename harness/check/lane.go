@@ -47,7 +47,7 @@ type lane struct {
 	dark            *darkSamples   // nil if samples cannot supply dark memory
 }
 
-// A ledgerColumn holds the levels of a [Ledger] over the files.
+// A ledgerColumn holds the levels of the [Ledger] with this name over the files.
 type ledgerColumn struct {
 	name string
 	column

@@ -17,7 +17,7 @@ type Ledger struct {
 	// MaxGrowth is the default of [Policy.MaxGrowth]: the growth from one file to the next that is
 	// allowed, in Unit.
 	MaxGrowth float64
-	// Gates is set if the check decides the verdict by default.
+	// Gates is set if the ledger's check decides the verdict in the default policy.
 	Gates bool
 
 	// level returns the ledger's level at a checkpoint. It is called with a file's last checkpoint

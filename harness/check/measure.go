@@ -112,7 +112,7 @@ const (
 	DarkMemory    = "dark memory"          // device used - reserved, at a file's last checkpoint
 )
 
-// NeverUsed is the subject of findings on reserved memory that a process never handed out.
+// NeverUsed is the subject of findings on memory that a process reserved and never handed out.
 const NeverUsed = "reserve never used"
 
 // These are units of metrics, in addition to Ratio.

@@ -22,7 +22,8 @@ type reserveMark struct {
 	worst *processReserve // the worst of the earlier processes, or nil
 }
 
-// A processReserve holds the marks of one process. The allocator's memory ends with the process.
+// A processReserve holds the largest readings of one process. It does not outlive the process,
+// because the allocator's memory ends with the process.
 type processReserve struct {
 	process int
 	seen    bool

@@ -78,7 +78,7 @@ func otherNotes(tl *timeline.Timeline) []string {
 	return notes
 }
 
-// memoryChecks are the checks that need readings of memory.
+// memoryChecks lists the checks that need readings of memory.
 var memoryChecks = []string{Recovery, Leak, Fragmentation, DarkGrowth, Peak}
 
 // noReadings adds a finding if the log has no memory reading, and returns the gating checks that

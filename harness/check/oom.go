@@ -71,7 +71,8 @@ func (j *Judge) failures() []failure {
 	var all []failure
 	for i := range j.tl.Outside {
 		if f := j.tl.Outside[i]; len(f.OOMs) > 0 {
-			// Outside of files, nothing can recover from a failure unless the work goes on after it.
+			// No file shows by its end whether the pipeline recovered, so the failure is fatal unless the
+			// work goes on after it.
 			verdict := Fail
 			switch {
 			case fellBack(f):

@@ -29,12 +29,13 @@ type plan struct {
 	peaks         []int  // for each stage, the checkpoint with its peak
 }
 
-// A lanePlan is the part of a plan for one lane.
+// A lanePlan is the part of a plan for one lane: one device, as one rank sees it.
 type lanePlan struct {
 	lane     *lane
 	stages   []int // the stages that are judged, in the order of their Afters
 	cleanups []int // in the order of their Befores
-	// finishers holds indices into cleanups: see Judge.finishers.
+	// finishers holds, for each of cleanups, the index in cleanups of the one that completes it: see
+	// Judge.finishers.
 	finishers []int
 	stack     []int // the stages that are open, innermost last
 }
@@ -105,7 +106,7 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 		})
 		p.lanes[i].finishers = make([]int, len(p.lanes[i].cleanups))
 	}
-	// At the same After, the cleanups come before their stage.
+	// If a cleanup and its stage end at the same After, the cleanup comes first.
 	slices.SortFunc(order, func(a, b result) int { return a.after - b.after })
 	p.results = make([]Recovered, len(order))
 	for slot, r := range order {

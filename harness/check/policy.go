@@ -60,13 +60,13 @@ type RecoveryPolicy struct {
 	Floor Amount // a cleanup of objects that held at most this much had nothing to free
 }
 
-// PeakPolicy limits the high-water mark, as a part of the device's total.
+// PeakPolicy limits the high-water mark. Its values are parts of the device's total.
 type PeakPolicy struct {
 	Notice Share // above it the message is a notice
 	Max    Share // above it the check fails
 }
 
-// LeakPolicy holds the settings of all checks that judge values over files.
+// LeakPolicy holds the settings of all checks that judge how values change from file to file.
 type LeakPolicy struct {
 	MinFiles int // number of files that one process must have; at least shape.LeastFiles
 	WarmUp   int // files to ignore at the start of each process
@@ -79,7 +79,7 @@ type FragmentationPolicy struct {
 	MaxShare Share
 }
 
-// DriftPolicy limits how much the peaks of stages, recoveries and the speed may change.
+// DriftPolicy limits how much the peaks of stages, the recovered ratios and the speed may change.
 type DriftPolicy struct {
 	MaxChange Share // largest change for the worse over a run, as a part of the median
 }
@@ -91,7 +91,7 @@ type CleanStartPolicy struct {
 }
 
 // RegressionPolicy limits how much worse a metric may be than in an earlier run. For a metric in
-// bytes, the larger of MinEffect and MinBytes applies.
+// bytes, MinEffect and MinBytes both give a limit, and the larger one applies.
 type RegressionPolicy struct {
 	MinEffect   Share  // for bytes and ratios, as a part of the earlier median
 	MinBytes    Amount // for bytes
@@ -160,7 +160,7 @@ func ParsePolicy(src []byte, name string) (Policy, error) {
 
 type policyReader struct{ *strictyaml.Reader }
 
-// policy returns the keys of a policy file, each with the function that reads its value.
+// policy returns the keys of a policy file, each with the function that reads its value into p.
 func (r policyReader) policy(p *Policy) strictyaml.Fields {
 	checks := func(to *[]string) func(ast.Node) {
 		return func(n ast.Node) {
@@ -218,7 +218,7 @@ func (r policyReader) policy(p *Policy) strictyaml.Fields {
 	return all
 }
 
-// maxGrowth returns the function that reads a ledger's MaxGrowth.
+// maxGrowth returns the function that reads the key max_growth of a ledger into p.
 func (r policyReader) maxGrowth(p *Policy, of *Ledger) func(ast.Node) {
 	return func(n ast.Node) {
 		most := p.MaxGrowth[of.Name]

@@ -7,7 +7,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A Recovered is the memory that one cleanup, or one stage with cleanups, freed in one file.
+// A Recovered says how much memory one cleanup, or one stage with cleanups, freed in one file.
 type Recovered struct {
 	Name  string // "Whisper Cleanup", or for a stage "Transcription"
 	Lane  record.Lane
@@ -179,7 +179,7 @@ func shareBounds(top, bottom, start record.Size) (low, high float64) {
 	return low, high
 }
 
-// outerCleanups judges a lane's cleanups outside of stages.
+// outerCleanups judges the cleanups of a lane that are in no stage.
 func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	l := lp.lane
 	birth, _ := l.get(&record.Checkpoint{Reading: l.atBirth})

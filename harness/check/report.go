@@ -12,7 +12,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Schema is the version of the JSON form of a Report.
+// Schema is the value of "schema" in the JSON form of a [Report].
 const Schema = "vramsoak.verdict/1"
 
 // A Report is the judgement of a timeline under a policy. Its JSON form is verdict.json.
@@ -32,10 +32,10 @@ type Report struct {
 	// Unread lists the gating memory checks that could not be made because the log has no memory
 	// reading.
 	Unread []string `json:"-"`
-	// Recoveries holds each cleanup and stage of each file whose checkpoints the timeline keeps, in
-	// the order of the log.
+	// Recoveries holds what each cleanup and each stage of each file freed, in the order of the log.
+	// It leaves out files whose checkpoints the timeline does not keep.
 	Recoveries []Recovered `json:"-"`
-	// Policy is the policy behind the findings.
+	// Policy is the policy under which the findings were made.
 	Policy Policy `json:"-"`
 	// Trends holds each series that was judged for growth, in the process that decided its finding. It
 	// is nil unless [Judge.Trends] was set.
@@ -92,7 +92,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// Join adds findings to the report and updates the verdict. A joined finding with Gates set decides
+// Join adds findings to the report and updates the verdict. If a finding has Gates set, it decides
 // the verdict even if the policy does not gate on its check.
 func (r *Report) Join(findings ...Finding) {
 	r.found = append(r.found, findings...)

@@ -59,7 +59,7 @@ func (j *Judge) throughput() {
 	}
 }
 
-// A slowdown means that files take longer from one file on, up to the end of a run.
+// A slowdown says from which file on the files take longer, up to the end of a run.
 type slowdown struct {
 	file *timeline.File // the first slow file
 	more float64        // extra time, relative to the files before

@@ -25,7 +25,7 @@ const (
 	Count        = "count"
 )
 
-// A Finding is the result of one check on one subject: a cleanup, a stage, a device, the batch.
+// A Finding is the result of one check on one subject: a cleanup, a stage, a device or the batch.
 type Finding struct {
 	Check   string  `json:"check"` // one of Checks
 	Verdict Verdict `json:"verdict"`
@@ -34,7 +34,7 @@ type Finding struct {
 	// fails or, if none fails, the worst. It is 0 if no single file decided.
 	File int `json:"file,omitempty"`
 	// FirstFile is the first file that fails; for growth, the first file with a higher level. It is
-	// nil if nothing fails, or if no single file fails.
+	// nil if the finding does not fail, or if no single file is at fault.
 	FirstFile *FirstFile `json:"first_file,omitempty"`
 	// Stage is the stage or cleanup that the finding is about; for growth, the one in which the memory
 	// is allocated. It is "" if there is none, or if the log does not name it.
@@ -66,7 +66,8 @@ type FirstFile struct {
 	Path  string `json:"path,omitempty"`  // as in the log; "" if the log does not name it
 }
 
-// in sets the file in which a finding failed.
+// in sets the file that the finding names. If the finding fails, it is also the first file that
+// fails.
 func (f *Finding) in(file *timeline.File) {
 	f.File = file.Index
 	if f.Verdict == Fail && !file.Outside {

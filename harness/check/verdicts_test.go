@@ -290,7 +290,7 @@ func mostOfKind(n int, p float64) int {
 	return k
 }
 
-// A demand says how often a kind of leak must be found.
+// A demand says how often the check must find a kind of leak.
 type demand struct {
 	name         string
 	spec         fixtures.LevelSpec

@@ -77,7 +77,8 @@ func TestVerdicts(t *testing.T) {
 			"better", run(peak, 14, steady(1000*mib)), run(peak, 14, steady(900*mib)), check.Pass,
 			"better: fell by 100 MiB (-10.0 %",
 		},
-		// One metric may fail by chance in 0.1 % of the runs, and 2^-10 is just below 0.1 %.
+		// A metric may fail by chance in 0.1 % of the runs. 10 files can show that, because 2^-10 is just
+		// below 0.1 %.
 		{
 			"too few to fail", run(peak, 9, steady(1000*mib)), run(peak, 9, steady(2000*mib)),
 			check.Undecided, "10 in both runs can decide it",

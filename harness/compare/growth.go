@@ -68,7 +68,7 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 	return changes
 }
 
-// A growth compares how one ledger grows in both runs.
+// A growth is the comparison of how one ledger grows in the two runs.
 type growth struct {
 	Change
 	base, now trend
@@ -146,7 +146,8 @@ func (c *trend) noise() float64 {
 }
 
 // fitted is the number of parameters that a fit estimates from a series: a level, a slope, two for
-// the shape, and the autocorrelation. Each parameter costs one degree of freedom.
+// the shape, and the autocorrelation. Each of them costs the t test of growth one degree of
+// freedom.
 const fitted = 5
 
 // judge sets the verdict, the message and the numbers. Growth fails if it is certain and certainly
@@ -201,10 +202,11 @@ func (g *growth) judge(alarms float64, tests int) {
 	}
 }
 
-// wholeDigits rounds to 1/1024 of a byte, because finer digits come from floating-point arithmetic.
+// wholeDigits returns a value rounded to 1/1024 of a byte, because finer digits come from
+// floating-point arithmetic.
 func wholeDigits(v float64) float64 { return math.Round(v*1024)/1024 + 0 } // never -0
 
-// bytesOf formats an amount of growth without "/file".
+// bytesOf returns an amount of growth in words, without "/file".
 func bytesOf(v float64) string {
 	return check.Quantity(v, check.Bytes)
 }

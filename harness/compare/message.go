@@ -54,8 +54,8 @@ func direction(difference float64) string {
 
 func (t *test) amount(v float64) string { return check.Quantity(v, t.Unit) }
 
-// unchanged reports whether the interval is exactly 0: the values of the files and their hidden
-// digits allow no difference.
+// unchanged reports whether the interval is exactly 0: neither the printed values nor the digits
+// that were lost in printing allow a difference.
 func (t *test) unchanged() bool {
 	return t.Interval != nil && t.Interval.Low == 0 && t.Interval.High == 0
 }
@@ -130,7 +130,7 @@ func (t *test) undecided() string {
 		t.difference(t.Limit), max(int(wanted), t.Files+1, least))
 }
 
-// mostFiles is the largest number of files that a message asks for.
+// mostFiles is the largest number of files that a message advises a user to run.
 const mostFiles = 10_000
 
 // leastCertain returns how many files each run needs before the test can fail a metric at all. With

@@ -168,7 +168,7 @@ func (t *test) exact() bool {
 	return t.policy.Exact && (t.Unit == check.Bytes || t.Unit == check.Ratio)
 }
 
-// decide sets the verdict and the message of a metric that was tested.
+// decide sets the verdict and the message of a metric from the results of run.
 func (t *test) decide() {
 	if t.P == nil {
 		return

@@ -37,7 +37,8 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	baseAll, newAll := slices.Concat(base.Files, base.Failed), slices.Concat(now.Files, now.Failed)
 	common := 0
 	paired := make([]bool, len(newAll))
-	// ended maps each path of the new run to whether the base succeeded with it every time.
+	// ended says, for each path of a paired file in the new run, whether all of its repeats succeeded
+	// in the base.
 	ended := map[string]bool{}
 	for _, pair := range pairs(baseAll, newAll) {
 		common++

@@ -28,9 +28,8 @@ func TestSignedRank(t *testing.T) {
 		// one is 3, and one is 5.
 		{"zeros take the low ranks", []float64{0, -1, 2}, 2. / 4},
 		{"a zero and all above", []float64{0, 1, 2}, 1. / 4},
-		// Hollander and Wolfe's depression scale factors, as in R's
-		// wilcox.test(x, y, paired = TRUE, alternative = "greater"): V = 40,
-		// p = 0.01953, which is 10/512.
+		// These are Hollander and Wolfe's depression scale factors. R's wilcox.test(x, y, paired = TRUE,
+		// alternative = "greater") gives V = 40, p = 0.01953, which is 10/512.
 		{"depression", depression, 10. / 512},
 	} {
 		if got := signedRank(c.differences); !near(got, c.want, 1e-12) {

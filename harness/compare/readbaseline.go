@@ -13,7 +13,7 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// baselineMax limits the size of a baseline in bytes. A baseline of 10,000 files has 3 MiB.
+// baselineMax is the largest size of a baseline, in bytes. A baseline of 10,000 files has 3 MiB.
 const baselineMax = 64 << 20
 
 // ReadBaseline returns the baseline in r, which [Baseline.WriteJSON] wrote. The parameter name is
@@ -103,7 +103,8 @@ func (d *baselineReader) next() int64 {
 	return offset
 }
 
-// open reads the opening bracket of an object or a list.
+// open reads the opening bracket of an object or a list. The parameter what names the expected
+// value in the error.
 func (d *baselineReader) open(delim json.Delim, what string) error {
 	offset := d.next()
 	if token, err := d.dec.Token(); err != nil || token != delim {

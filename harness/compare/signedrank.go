@@ -55,7 +55,8 @@ func signedRank(differences []float64) float64 {
 			mean += float64(r) / 2
 			variance += float64(r) * float64(r) / 4
 		}
-		// Subtracting 1 is the continuity correction: half a step, doubled like the ranks.
+		// The subtraction of 1 is the continuity correction: half a step of the sum, doubled because the
+		// ranks are doubled.
 		return normalAbove((float64(positive) - 1 - mean) / math.Sqrt(variance))
 	}
 	p := 0.0

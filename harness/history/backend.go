@@ -27,7 +27,7 @@ type backend struct {
 	lock  string            // a statement that locks the schema against other writers
 }
 
-// busy is how long a writer waits for other writers.
+// busy is how long a writer waits for other writers to finish.
 const busy = 30 * time.Second
 
 var sqliteBackend = backend{

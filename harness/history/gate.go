@@ -83,7 +83,7 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	return o
 }
 
-// same reports whether an acceptance covers a regression.
+// same reports whether the acceptance a covers the regression c.
 func (h *History) same(c Change, a Acceptance) bool {
 	first := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == a.Run })
 	away := max(c.Bad-first, first-c.Bad)

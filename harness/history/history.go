@@ -53,7 +53,7 @@ func open(ctx context.Context, name string, create bool, list []migration) (*Sto
 // Close closes the database.
 func (s *Store) Close() error { return s.db.Close() }
 
-// fail returns an error that names the history, the failed action, and what to do.
+// fail returns an error that names the history, what failed, and what to do.
 func (s *Store) fail(what string, err error) error {
 	if a := advice(err); a != "" {
 		return fmt.Errorf("history %s: %s: %w (%s)", s.name, what, err, a)
@@ -131,7 +131,8 @@ func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error
 			args = append(args, id, text(v.metric), v.statistic, v.rank, v.device, v.unit, better,
 				v.resolution, v.value)
 		}
-		// Two names may become equal because text replaces characters.
+		// The function text replaces characters, so that two names may become equal. The first one is
+		// kept.
 		query.WriteString(" ON CONFLICT DO NOTHING")
 		if _, err := tx.ExecContext(ctx, query.String(), args...); err != nil {
 			return err

@@ -108,7 +108,7 @@ func migrate(ctx context.Context, db *sql.DB, b *backend, list []migration) erro
 	})
 }
 
-// A querier is a database or a transaction.
+// A querier is a database or a transaction, which both can run a query.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }

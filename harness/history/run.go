@@ -15,7 +15,7 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// DefaultSuite is the suite of runs that name no suite.
+// DefaultSuite is the suite of runs for which the user names no suite.
 const DefaultSuite = "default"
 
 // A Run holds everything that the history stores about one run.

@@ -27,8 +27,8 @@ type Journal struct {
 	// added: a power failure must not undo that line.
 	due bool
 	err error // the first write that failed; nothing is written after it
-	// size is the expected size of the file: its size at the last check plus the bytes written since.
-	// It is 0 before the first check.
+	// size is the size that the file must have at least, in bytes: its size at the last
+	// [Journal.Check] plus the bytes that were written since. It is 0 before the first check.
 	size  int64
 	moved error // why the log is not at its path any more, or is shorter than before
 	wall  func(time.Time) time.Time

@@ -14,7 +14,7 @@ import (
 var ErrBusy = errors.New("another vramsoak is at work on this run folder; " +
 	"wait for it, or end it first")
 
-// lockTime is how long Open waits for the lock of a log.
+// lockTime is how long Open waits for the lock of a log before it returns [ErrBusy].
 const lockTime = 4 * time.Second
 
 // openLocked opens the log, creates it if it does not exist, and locks it. The kernel releases the

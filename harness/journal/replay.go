@@ -179,7 +179,7 @@ func (r *reader) file(index int, path string) (i int, ok bool) {
 	return i, i >= 0 && i < r.Batch.Len() && r.Batch.File(i).Path == path
 }
 
-// loseOpen marks the result of the current file as lost.
+// loseOpen marks the result of the current file, if there is one, as lost.
 func (r *reader) loseOpen() {
 	if r.open != queue.None {
 		r.Batch.Lose(r.open)

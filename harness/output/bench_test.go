@@ -12,7 +12,7 @@ import (
 	"vramsoak/harness/queue"
 )
 
-// chunk is how much is read from a pipe at once, in bytes.
+// chunk is how many bytes the harness reads from a pipe at once.
 const chunk = 64 << 10
 
 // BenchmarkTake passes to a stream the output of a pipeline that prints much: one line in fifty is

@@ -115,7 +115,8 @@ var (
 		`\S+: error while loading shared libraries: .+`,
 		`Killed$`, `Aborted(?: \(core dumped\))?$`, // a shell's
 	}, "|") + `)$`)
-	// errorLine matches other error messages: "Error: ..." or "FATAL ...".
+	// errorLine matches error messages that neither raised nor aborted matches, such as "Error: ..."
+	// or "FATAL ...".
 	errorLine = regexp.MustCompile(`(?:^|[\s\[|])` +
 		`(?:(?:[Ee]rror|[Ff]atal(?: error)?)(?:\[\w+\])?: .+|(?:ERROR|FATAL|CRITICAL)\b.+)$`)
 )

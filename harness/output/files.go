@@ -122,7 +122,8 @@ func (t *Tracker) applyEnds(now time.Time) {
 	}
 }
 
-// ended ends the file that a file-end line names.
+// ended ends the file that a file-end line of the pipeline names. If no file is active, ended
+// begins that file first.
 func (t *Tracker) ended(end record.FileEnd, now time.Time) {
 	if a := t.active; a != nil {
 		switch {

@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser"
 )
 
-// lineMax is how many bytes of an unfinished line are held back. A line of 100 MB is cut into
-// pieces of this size.
+// lineMax is how many bytes of an unfinished line are held back at most. A line of 100 MB is cut
+// into pieces of about this size.
 const lineMax = 1 << 20
 
 // lines cuts the output of a pipeline into lines. It holds an unfinished line back until the

@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Options hold the log and the batch of a [Stream], and how the stream finds the beginning and the
-// end of files.
+// Options holds the log and the batch of a [Stream], and says how the stream finds where files
+// begin and end.
 type Options struct {
 	Journal  *journal.Journal
 	Batch    *queue.Batch
@@ -74,7 +74,8 @@ func (s *Stream) Rest() {
 	s.after()
 }
 
-// pass writes a piece to the log, with the harness's lines that belong before and after it.
+// pass writes a piece of output to the log, with the harness's lines that belong before and after
+// it.
 func (s *Stream) pass(p piece) {
 	if !p.parse {
 		s.write(p.text)

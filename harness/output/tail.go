@@ -31,8 +31,8 @@ func (t *Tail) begin() { t.file, t.done, t.dumpHead = len(t.text), len(t.text), 
 // end notes that the current file has ended: the output from now on belongs to no file.
 func (t *Tail) end() { t.done, t.dumpHead = len(t.text), "" }
 
-// dumpWords are the words that runtimes print at the head of a dump of all goroutines or threads.
-// The dump may be longer than the tail, so add keeps its head in dumpHead.
+// dumpWords lists the words with which runtimes begin a dump of all goroutines or threads. The dump
+// may be longer than the tail, so add keeps its beginning in dumpHead.
 var dumpWords = [...][]byte{
 	[]byte("panic: "), []byte("fatal error: "), []byte(" panicked at "),
 	[]byte("terminate called "),

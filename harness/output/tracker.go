@@ -37,9 +37,9 @@ type Tracker struct {
 	stopping, ignoreEnd bool
 	ends                []record.FileEnd // file-end records in the current line
 
-	// RanOut is true if an allocation failed and no checkpoint has followed.
+	// RanOut is true if an allocation failed and no checkpoint of the pipeline has followed.
 	RanOut bool
-	// Reading is the reading of the last checkpoint.
+	// Reading is the reading of the pipeline's last checkpoint.
 	Reading record.Reading
 	lane    record.Lane
 	read    bool // the current line is a checkpoint
@@ -57,7 +57,8 @@ type work struct {
 	name  string // as the pipeline prints it
 	audio float64
 	began time.Time
-	// inferred is true if a checkpoint began the file, and not a file-start line.
+	// inferred is true if a checkpoint of the pipeline began the file, and no file-start line has
+	// named it yet.
 	inferred bool
 	oom      bool // an allocation failed
 	// failures is the number of failed allocations that still count: after them the pipeline printed
@@ -72,13 +73,13 @@ func newTracker(opts Options) *Tracker {
 	return &Tracker{opts: opts, log: opts.Journal, batch: opts.Batch}
 }
 
-// nextProcess prepares for a process that gets these files.
+// nextProcess prepares the tracker for a process that gets the files with the indices given.
 func (t *Tracker) nextProcess(given []int, now time.Time) {
 	t.given, t.split, t.active, t.since = given, timeline.Splitter{}, nil, now
 	t.last, t.stopping, t.ignoreEnd, t.RanOut = queue.None, false, false, false
 }
 
-// Between reports whether the process works on no file.
+// Between reports whether the process works on no file at the moment.
 func (t *Tracker) Between() bool { return t.active == nil }
 
 // Path returns the path of the file that the process works on, or "" between two files.
@@ -107,7 +108,7 @@ func (t *Tracker) Begun() int {
 	return n
 }
 
-// Stopping reports whether the process is being ended.
+// Stopping reports whether the harness is ending the process.
 func (t *Tracker) Stopping() bool { return t.stopping }
 
 // Stop notes that the harness is ending the process: no file begins after that.

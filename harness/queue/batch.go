@@ -22,7 +22,7 @@ type Batch struct {
 	status []record.Status // StatusUnknown until the file has ended
 	left   int             // files that have not begun
 	counts map[record.Status]int
-	// failures is how often each file has ended with a status other than ok, by index.
+	// failures holds, by the file's index, how often a file has ended with a status other than ok.
 	failures map[int]int
 	// lost holds the indices of the files that had begun and whose results were lost when the harness
 	// was killed. They count as not begun, because they must be done again.

@@ -7,12 +7,13 @@ import (
 	"vramsoak/parser/record"
 )
 
-// names is the index in which the batch looks up the names that a pipeline prints.
+// names is the index by which the batch finds the files that a pipeline names in its output.
 type names struct {
 	wd string // the working directory; "" if unknown
-	// The indices of the files: by path as given, by full path, and by base name.
+	// The three maps hold the indices of the files: by the path that the user gave, by full path, and
+	// by base name.
 	byPath, byFullPath, byBase map[string][]int
-	// matched is true once the pipeline has named a file of the batch.
+	// matched is true once a name that the pipeline printed was a file of the batch.
 	matched bool
 }
 
@@ -25,7 +26,7 @@ func (n *names) add(path string, i int) {
 	}
 }
 
-// full returns the full path, without looking at the file system.
+// full returns the full path of a file, without looking whether the file exists.
 func (n *names) full(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

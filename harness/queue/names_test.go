@@ -6,8 +6,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestFind: a name means a file that the process was given, if there is one. Other processes may
-// have files with the same path.
+// TestFind: if the process was given a file of the name, Find returns that file, although other
+// processes may have files with the same path.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	b := NewBatch([]Input{{Path: "x"}, {Path: "y"}, {Path: "x"}, {Path: "y"}, {Path: "z"}})

@@ -178,7 +178,7 @@ func (q *Queue) leave(f *Feeder, files []int, lost map[int]bool) {
 	q.notify()
 }
 
-// accept puts a worker's files back among the waiting files. The worker is no longer busy.
+// accept puts files of a worker back among the waiting files. The worker has no files then.
 func (q *Queue) accept(f *Feeder, files []int) {
 	if len(files) > 0 {
 		q.waiting = append(q.waiting, files...)

@@ -22,9 +22,10 @@ type Info struct {
 	Schema  string   `json:"schema"`
 	Version string   `json:"version"`
 	Command []string `json:"command"` // with its secrets masked
-	// Digest is the [secret.Digest] of the command if secrets in the command are masked.
+	// Digest is the [secret.Digest] of the command if secrets in Command are masked. It tells a resume
+	// whether the user gives the same command.
 	Digest string `json:"command_digest,omitempty"`
-	// Git commit of the folder that vramsoak ran in.
+	// Commit is the git commit of the folder in which vramsoak ran.
 	Commit    string         `json:"commit,omitempty"`
 	Host      string         `json:"host"`
 	GPUs      []GPU          `json:"gpus"`

@@ -89,7 +89,7 @@ func (r *Run) Complete() error {
 	case all && isFolder(saved):
 		return fmt.Errorf("%s: the log was removed while the run was at work, and what there was "+
 			"of it is saved in %s; start a new run", r.Dir, saved)
-	// The run may have been killed before it wrote the first line of its log.
+	// No error: the run may have been killed before it wrote the first line of its log.
 	case r.Info.Reason == Running && !isFile(filepath.Join(r.Dir, VerdictName)):
 	case all || r.Info.Reason == harness.ReasonDone:
 		return fmt.Errorf("%s: the log is gone: the run has ended (%s), and %s is missing or "+

@@ -25,7 +25,7 @@ import (
 	"vramsoak/harness"
 )
 
-// Files of a run folder, besides its log.
+// These are the files of a run folder, besides its log.
 const (
 	InfoName    = "run.json"
 	BatchName   = "batch.jsonl"

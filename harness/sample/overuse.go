@@ -8,8 +8,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// An Overuse says that more memory of a device is in use than the run allows. The zero value is no
-// overuse.
+// An Overuse says that more memory of a device is in use than the run allows. The zero value means
+// that no more is in use.
 type Overuse struct {
 	// Text is the message for the log: "22.1 GiB of 24.0 GiB of device 0 were in use, more than the
 	// 90% that the run allows".
@@ -88,7 +88,8 @@ func (g Guard) Reading(r *record.Reading, lane record.Lane) Overuse {
 		" by the pipeline's own word")
 }
 
-// device returns the name of a device in messages, such as "device 0".
+// device returns the name of a device for messages, such as "device 0". The device of a worker gets
+// the driver's number.
 func (g Guard) device(lane record.Lane) string {
 	if g.GPU != nil && lane.Device == 0 {
 		lane.Device = *g.GPU

@@ -15,8 +15,8 @@ import (
 const (
 	// settleEvery is the time between two readings of the memory in use.
 	settleEvery = 250 * time.Millisecond
-	// settleLooks is how many readings in a row must equal the reading before them. Settle waits
-	// because a driver frees the memory of a process some time after the process has ended.
+	// settleLooks is how many readings in a row must be equal to the reading before them. Settle waits
+	// for that, because a driver frees the memory of a process some time after the process has ended.
 	settleLooks = 4
 )
 

@@ -38,7 +38,7 @@ func marked(arg string) bool {
 		strings.Contains(arg, "{list}")
 }
 
-// authSchemes are the words that may come between "Authorization:" and the token.
+// authSchemes matches the words that may come between "Authorization:" and the token.
 const authSchemes = `bearer|basic|token|apikey|api-key|key|digest|negotiate|ntlm`
 
 var (

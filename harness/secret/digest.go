@@ -27,7 +27,8 @@ func Digest(argv []string) (string, error) {
 	return fmt.Sprintf("pbkdf2-sha256$%d$%x$%x", rounds, salt, sum), nil
 }
 
-// Matches reports whether [Digest] made this digest from this command.
+// Matches reports whether digest is the [Digest] of this command. It returns an error if digest is
+// malformed.
 func Matches(digest string, argv []string) (bool, error) {
 	expected := fmt.Errorf("expected a digest such as pbkdf2-sha256$%d$SALT$SUM, found %.100q", rounds,
 		digest)

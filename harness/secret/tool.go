@@ -117,7 +117,8 @@ func (t *tool) awaits(flag string) bool {
 	return !t.onlyJoined && slices.Contains(t.flags, flag)
 }
 
-// then returns the tool to which the following arguments belong, or nil if another program follows.
+// then returns the tool to which the arguments after t's own belong: t, or nil if t runs another
+// program.
 func (t *tool) then() *tool {
 	if t.runs {
 		return nil

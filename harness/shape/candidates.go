@@ -93,7 +93,8 @@ func (b *fitter) steps() {
 	one := func(k float64) [][]float64 { return [][]float64{b.step(k)} }
 	if k, ok := b.file(sideMin, n-sideMin+1, one); ok {
 		b.add(model{shape: Step, breaks: []float64{k}, searched: 1}, b.step(k))
-		// Search the second step with the first one fixed, and then the first one again.
+		// Search the second step while the first stays fixed. Then search the first again, while the
+		// second stays fixed.
 		second, _ := b.file(sideMin, n-sideMin+1,
 			func(j float64) [][]float64 { return [][]float64{b.step(k), b.step(j)} })
 		first, ok := b.file(sideMin, n-sideMin+1,

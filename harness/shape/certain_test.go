@@ -34,7 +34,7 @@ func TestRounding(t *testing.T) {
 		resolution, want float64
 	}{
 		{"exact", constant, flat, 0, 0},
-		// From half a digit below to half a digit above, over 9 files.
+		// The level may rise from half a digit below to half a digit above, over 9 files.
 		{"constant", constant, flat, 0.5, 1.0 / 9},
 		{"staircase", stairs, line, 0.5, 0.4},
 		{"no line", rough, noisy, 0.5, 3 * 0.5 / 3},

@@ -15,7 +15,7 @@ type regression struct {
 // two for a shape, and growth.
 const maxColumns = 5
 
-// A solution is the fit of a regression at one phi.
+// A solution is the fit of a regression at a given phi.
 type solution struct {
 	beta [maxColumns]float64
 	rss  float64 // sum of the squared residuals, without their autocorrelation

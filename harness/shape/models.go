@@ -54,7 +54,7 @@ type fitter struct {
 	width float64 // number of files that a value stands for: 1, or more in a series of blocks
 	floor float64 // see regression.fit
 	grain float64
-	// trust is the fraction of the values that were measured. The others replace outliers.
+	// trust is the fraction of the values that were measured. The other values replace outliers.
 	trust float64
 	all   []model
 }

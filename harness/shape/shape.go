@@ -39,10 +39,10 @@ type Result struct {
 	// Growing is set if the series grows and continues to grow. In fewer than 0.1 % of series without
 	// growth, noise alone makes it look so.
 	Growing bool
-	// Slope is the growth per file at the end of the series. Its bounds include the error from rounded
-	// digits.
+	// Slope is the growth per file at the end of the series. Its bounds allow for the rounding of the
+	// printed digits.
 	Slope Interval
-	// Rounding is the growth per file that rounded digits may hide, in either direction.
+	// Rounding is how much growth per file the rounding of the printed digits may hide or feign.
 	Rounding float64
 	// Detectable is the growth per file that the method finds in half of all series with noise like
 	// this one's.
@@ -86,8 +86,8 @@ const (
 	blocksMax = 128
 )
 
-// normal95 is the half-width of a 95 % interval in standard errors. The standard errors already
-// include the uncertainty of phi, so an interval from a t distribution would be no wider.
+// normal95 is half the width of a 95 % interval, in standard errors. The standard errors already
+// allow for an uncertain phi, so an interval from a t distribution would be no wider.
 const normal95 = 1.96
 
 // judgedMax is the largest number of values that judge gets. In a longer series only every k-th

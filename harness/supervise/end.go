@@ -23,7 +23,8 @@ type End struct {
 	// Overuse is the message that says how much of the device was in use, if the harness ended the
 	// process because too much was in use; otherwise it is "".
 	Overuse string
-	// Stuck is true if the process still ran after SIGKILL. The harness no longer waits for it.
+	// Stuck is true if the process still ran long after SIGKILL, because it is stuck in a device
+	// driver. The harness no longer waits for it.
 	Stuck bool
 	// Cause is the line in which the process printed why it ended, such as the last line of a Python
 	// traceback. It is "" if the process printed no such line, or if its exit code is 0.

@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// endRounds is how many times the harness searches for orphans and kills them. It searches again
-// because a process may start others while it ends.
+// endRounds is how many times, at most, the harness searches for orphans of a process and kills
+// them. It searches again because a process may start others while it ends.
 const endRounds = 3
 
 // A family is one process that the harness started, called the leader because it leads its own

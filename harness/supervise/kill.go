@@ -13,7 +13,7 @@ const (
 	// giveUpAfter times the grace is how long the harness waits for a process after SIGKILL. A process
 	// that is stuck in a driver does not end by SIGKILL, and the run must not wait for it forever.
 	giveUpAfter = 6
-	// checkEvery is the time between two checks whether the orphans have ended.
+	// checkEvery is how often the harness looks whether the orphans have ended.
 	checkEvery = 20 * time.Millisecond
 	// killWait is how long the harness waits for orphans after SIGKILL.
 	killWait = 2 * time.Second
@@ -50,7 +50,7 @@ func (k *Killer) Kill() {
 	k.process.signal(unix.SIGKILL)
 }
 
-// Killed reports whether SIGKILL was sent and the process has not ended yet.
+// Killed reports whether the process got SIGKILL and has not ended yet.
 func (k *Killer) Killed() bool { return k.Stuck != nil }
 
 // Stop stops the timers. The caller calls Stop when the process has ended.

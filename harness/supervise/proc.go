@@ -14,7 +14,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// commandMax is how much of a command line is shown, in bytes.
+// commandMax is how many bytes of a command line are shown at most.
 const commandMax = 200
 
 // A proc is a process as /proc shows it.
@@ -24,11 +24,11 @@ type proc struct {
 	// born is the start time, in clock ticks since the machine started. A later process with the same
 	// PID has a different start time.
 	born uint64
-	// kernel marks a thread of the kernel. It has no program and no environment.
+	// kernel is true for a thread of the kernel, which has no program and no environment.
 	kernel bool
 }
 
-// kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h.
+// kernelThread is the flag of a kernel thread: PF_KTHREAD in the kernel's include/linux/sched.h.
 const kernelThread = 0x00200000
 
 // readProc returns the process with this PID as /proc shows it. ok is false if there is no such
@@ -38,8 +38,8 @@ func readProc(pid int) (p proc, ok bool) {
 	if err != nil {
 		return proc{}, false
 	}
-	// "4711 (python3 -m (x)) S 1 4711 ...": the name may contain anything, so the fields begin
-	// after the last parenthesis.
+	// An example of the text is "4711 (python3 -m (x)) S 1 4711 ...". The name in parentheses may
+	// contain anything, so the fields begin after the last parenthesis.
 	i := bytes.LastIndexByte(text, ')')
 	fields := strings.Fields(string(text[i+1:]))
 	if i < 0 || len(fields) < 20 {

@@ -113,7 +113,7 @@ func (p *Process) wait() {
 	close(p.exited)
 }
 
-// read sends the output of the process to p.output.
+// read sends the output of the process to p.output in chunks, until the output ends.
 func (p *Process) read() {
 	defer close(p.output)
 	defer func() { _ = p.pipe.Close() }()

@@ -15,10 +15,10 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// The environment variables that identify the processes of a run. The processes that the harness
+// These environment variables identify the processes of a run. The processes that the harness
 // starts get them, and all their descendants inherit them.
 const (
-	// EnvRun holds the id of the run, which the run-start line of the log holds too.
+	// EnvRun holds the id of the run. The run-start line of the log holds the same id.
 	EnvRun = "VRAMSOAK_RUN"
 	// EnvHarness identifies the harness that started the process: it holds the harness's PID and start
 	// time.

@@ -30,7 +30,7 @@ type Outcome struct {
 	of     [grounds]*extreme
 }
 
-// Facts sum up the readings of all devices of a run.
+// Facts holds what the readings of all devices say about a run as a whole.
 type Facts struct {
 	totals    []total // totals of devices that the log names by the driver's numbers
 	devices   map[int]bool

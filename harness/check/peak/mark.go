@@ -70,7 +70,7 @@ func (m *Mark) InUse() (low, printed, high int64) {
 		max(0, m.Size.High()-max(0, m.Cached.Low())) + m.maybe
 }
 
-// Part returns the size without the cache as a part of the total.
+// Part returns the mark's size, without the cache, as a part of the device's total.
 func (m *Mark) Part() float64 {
 	_, inUse, _ := m.InUse()
 	return float64(inUse) / float64(max(1, m.Total.Bytes))

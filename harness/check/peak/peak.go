@@ -24,7 +24,8 @@ type run struct {
 	totals []total           // totals of the device that the log prints; many programs print one
 	// alone holds, for each ground, the highest mark of the readings that print no total.
 	alone [grounds]*Mark
-	// cached is the allocator's cache at the last checkpoint that shows it.
+	// cached is the memory in the allocator's cache (reserved and not handed out) at the last
+	// checkpoint that shows it.
 	cached    record.Size
 	hasCached bool
 	// waiting holds the largest readings of the driver since the checkpoint that showed cached. The

@@ -22,7 +22,7 @@ type total struct {
 // too many to choose from.
 const totalsMax = 8
 
-// addTotal records the total at a checkpoint.
+// addTotal records the device's total that a checkpoint prints.
 func (r *run) addTotal(size record.Size, c *record.Checkpoint) {
 	if len(r.totals) > 0 && r.totals[0].size == size && !r.totals[0].driver {
 		return // nearly all readings print the same total
@@ -61,7 +61,7 @@ func oneDevice(totals []total) (a, b total, ok bool) {
 	return a, b, true
 }
 
-// An ownTotal is the device's total for the readings of a run that print no total themselves.
+// An ownTotal is the device's total that is used for the readings of a run that print no total.
 type ownTotal struct {
 	total     record.Size // the total with the most digits
 	low, high int64       // bounds over all totals of the device

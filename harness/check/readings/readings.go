@@ -43,7 +43,7 @@ type Series struct {
 // kindsMax is the largest number of series that a Kinds holds.
 const kindsMax = 32
 
-// pollers are the dialects of programs that read the device periodically, independent of what the
+// pollers lists the dialects of programs that read the device at regular intervals, whatever the
 // pipeline does at that moment.
 var pollers = map[string]bool{
 	"nvidia-smi": true, "nvidia-smi-csv": true, "nvidia-smi-dmon": true, "gpustat": true,

@@ -76,7 +76,7 @@ func (s *Series) add(f *timeline.File, c *record.Checkpoint, size record.Size) {
 	r.blocks = append(r.blocks, next)
 }
 
-// join adds the readings of the next block.
+// join adds the readings of the block next to b.
 func (b *Block) join(next Block) {
 	b.n, b.sum = b.n+next.n, b.sum+next.sum
 	b.Least, b.Most = min(b.Least, next.Least), max(b.Most, next.Most)

@@ -45,7 +45,8 @@ func refine(values []float64, found []int) []int {
 	return found
 }
 
-// split returns the best split of a series, and whether the split is significant.
+// split returns the index of the best split of a series, and whether the split is significant at
+// the given level.
 func split(values []float64, level float64) (at int, significant bool) {
 	if len(values) < 2*MinSegment {
 		return 0, false
@@ -61,7 +62,8 @@ func split(values []float64, level float64) (at int, significant bool) {
 	return from + bestSplit(sum[from:to+1]), true
 }
 
-// farthest is the largest score of a value, in standard deviations of normal noise.
+// farthest is the largest score that a value can have, in standard deviations of normal noise; see
+// scores.
 const farthest = 3
 
 // scores returns how far each value lies from the median of the values, in units of their scatter.

@@ -41,7 +41,8 @@ func tTest(a, b []float64, resolution float64) float64 {
 	meanA, squaresA := meanAndSquares(a)
 	meanB, squaresB := meanAndSquares(b)
 	free := na + nb - 2
-	// A uniform error of ± resolution has the variance resolution²/3.
+	// Rounding errors lie anywhere between -resolution and +resolution. Their variance is
+	// resolution²/3.
 	variance := max((squaresA+squaresB)/free, resolution*resolution/3)
 	if variance == 0 {
 		if meanA == meanB {
