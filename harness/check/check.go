@@ -233,8 +233,7 @@ func (j *Judge) begin(tl *timeline.Timeline) {
 	j.ranks = slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.id.Rank != 0 })
 }
 
-// driver returns the samples that the harness took, assigned to the judge's lanes (each is one
-// device of one rank).
+// driver returns the samples that the harness took, assigned to the devices and ranks of the log.
 func (j *Judge) driver() *timeline.DriverLedgers {
 	lanes := make([]record.Lane, len(j.lanes))
 	for i, l := range j.lanes {

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A column holds the values of one quantity over the files of a lane (one device of one rank). It
-// has no entry for a file without the quantity.
+// A column holds the values of one quantity over the files, for one device of one rank. It has no
+// entry for a file without the quantity.
 type column struct {
 	of         record.Quantity // for levels: the quantity that was read
 	files      []int32         // indices into Timeline.Files
@@ -105,12 +105,13 @@ type point struct {
 // pointFiles is the number of files for which the levels of a point are kept.
 const pointFiles = 1024
 
-// pointsMax is the largest number of points of a lane, because a log may give every checkpoint its
-// own name.
+// pointsMax is the largest number of points that are kept, because a log may give every checkpoint
+// its own name.
 const pointsMax = 256
 
-// points holds the points of a lane, in the order in which a file prints them. Most files have the
-// same checkpoints in the same order, so the method at first tries the point after the last one.
+// points holds the recurring checkpoints on a device, in the order in which a file prints them.
+// Most files have the same checkpoints in the same order, so the method at first tries the point
+// after the last one.
 type points struct {
 	all  []*point
 	next int

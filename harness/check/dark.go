@@ -66,8 +66,8 @@ func (l *lane) darkIsShared() bool {
 	return l.dark != nil && l.dark.wholeDevice && len(l.column(DarkMemory).files) == 0
 }
 
-// readDarkSamples computes the dark memory from samples for each lane whose checkpoints do not give
-// it.
+// readDarkSamples computes the dark memory from samples, for each device and rank whose checkpoints
+// do not give it.
 func (j *Judge) readDarkSamples(driver *timeline.DriverLedgers) {
 	maxResolution := int64(maxBlur * j.policy.MaxGrowth[DarkMemory] / 2)
 	for _, l := range j.lanes {

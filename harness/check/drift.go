@@ -10,8 +10,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// drift judges how much the stages' peaks and the recoveries of a lane change over the run. A lane
-// is one device of one rank.
+// drift judges how much the peaks of stages and the recoveries on a device change over the run.
 func (j *Judge) drift(l *lane) {
 	d := drift{finding: Finding{
 		Check: Drift, Verdict: Skipped, Subject: j.subject("stages and recoveries", l.id),
@@ -42,7 +41,7 @@ func (j *Judge) addFailed(w *worstProcess) {
 	}
 }
 
-// A drift collects those series of a lane that do not fail. They get one finding together.
+// A drift collects the series of a device that do not fail. They get one finding together.
 type drift struct {
 	finding Finding
 	series  int // number of series that do not fail

@@ -71,8 +71,8 @@ type stagePeak struct {
 // reserved memory.
 var levels = [...]record.Quantity{record.Allocated, record.Used, record.Reserved}
 
-// openLanes begins the file in each lane that has readings in the file, and chooses the lane's
-// level.
+// openLanes begins the file for each device and rank (a lane) of which the file has readings, and
+// chooses the quantity that is its level.
 func (j *Judge) openLanes(f *timeline.File) {
 	var l *lane
 	for i := range f.Checkpoints {
@@ -136,8 +136,8 @@ func (j *Judge) noteFirstReading(l *lane, f *timeline.File, c *record.Checkpoint
 	}
 }
 
-// closeLanes ends the file in each lane. The file is Timeline.Files[n] or, if it lies between
-// files, Timeline.Outside[n].
+// closeLanes ends the file for each device and rank. The file is Timeline.Files[n] or, if it lies
+// between files, Timeline.Outside[n].
 func (j *Judge) closeLanes(f *timeline.File, n int32) {
 	for _, l := range j.open {
 		if !f.Outside {
@@ -199,7 +199,7 @@ func (l *lane) stagePeak(name string) *stagePeak {
 	return p
 }
 
-// add adds the next reading of file n to what the lane holds.
+// add adds the next reading of file n to what is kept of the device.
 func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 	if size, ok := l.get(c); ok {
 		if size.Bytes > l.highest.Bytes {
@@ -226,5 +226,6 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 	l.order.add(f, c)
 }
 
-// get returns the reading of the lane's level at a checkpoint.
+// get returns the level at a checkpoint: the quantity l.level of its reading. ok is false if the
+// checkpoint does not have it.
 func (l *lane) get(c *record.Checkpoint) (record.Size, bool) { return c.Get(l.level) }

@@ -13,7 +13,7 @@ import (
 // so one segment may be mostly empty.
 const segment = 20 * record.MiB
 
-// A reserveMark compares, for each process of a lane, the most memory that the allocator reserved
+// A reserveMark compares, for each process on a device, the most memory that the allocator reserved
 // with the most that it handed out at once. The process never used the difference, not even when
 // the allocator reused memory from its cache.
 type reserveMark struct {
@@ -127,7 +127,7 @@ func (p *processReserve) verdict(limit float64) Verdict {
 	return Undecided
 }
 
-// neverUsed judges how much of the largest reserved memory of a lane was never handed out.
+// neverUsed judges how much of the largest reserved memory on a device was never handed out.
 func (j *Judge) neverUsed(l *lane) {
 	m := &l.reserve
 	if m.limit == 0 {

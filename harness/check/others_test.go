@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// lanes returns the report on a log of n devices with one cleanup each. From the device with the
-// number `fails` on, the cleanups free nothing.
+// lanes returns the report on a log of n devices with one cleanup each. The cleanups of the devices
+// from the number `fails` on free nothing.
 func lanes(tb testing.TB, n, fails int) *Report {
 	tb.Helper()
 	var b strings.Builder

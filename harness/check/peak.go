@@ -31,8 +31,8 @@ func (j *Judge) peaks(driver *timeline.DriverLedgers) {
 	}
 }
 
-// addFailures adds the readings in out-of-memory messages to the lanes. If a device has no
-// checkpoint, it gets a lane of its own in j.failed.
+// addFailures adds the readings in out-of-memory messages to the lanes, each of which is one device
+// as one rank sees it. If a device has no checkpoint, it gets a lane of its own in j.failed.
 func (j *Judge) addFailures() {
 	j.failed = nil
 	bare := map[record.Lane]*lane{}
@@ -57,11 +57,11 @@ func (j *Judge) addFailures() {
 	slices.SortFunc(j.failed, byLane)
 }
 
-// peaked returns the lanes whose high-water mark is judged: those of devices with checkpoints, and
-// of devices that appear only in an out-of-memory message.
+// peaked returns the devices, as each rank sees them, whose high-water mark is judged: those with
+// checkpoints, and those that appear only in an out-of-memory message.
 func (j *Judge) peaked() []*lane { return append(slices.Clip(j.lanes), j.failed...) }
 
-// addSamples adds the samples that the harness took to the lanes.
+// addSamples adds the samples that the harness took to the marks of each device.
 func (j *Judge) addSamples(driver *timeline.DriverLedgers) {
 	taken := map[[2]int]bool{}
 	for _, l := range j.peaked() {
@@ -69,8 +69,8 @@ func (j *Judge) addSamples(driver *timeline.DriverLedgers) {
 	}
 }
 
-// sampledOnly returns new lanes for devices that have only samples in a run. If another run has a
-// lane for the same device, the samples are added to that lane instead.
+// sampledOnly returns a new lane for each device that has only samples in a run. If another run has
+// readings of the same device, the samples are added to these instead.
 func (j *Judge) sampledOnly(driver *timeline.DriverLedgers) (all []*lane) {
 	byDevice := map[int]*lane{}
 	known := j.peaked()
@@ -103,9 +103,9 @@ var peakVerdicts = [...]Verdict{
 	peak.Unknown: Skipped, peak.Fits: Pass, peak.Unsure: Undecided, peak.Exceeds: Fail,
 }
 
-// peak compares the high-water mark of a lane with the device's total. In the default policy, up to
-// 70 % is normal, up to 85 % is a notice, and more is critical, because the transcription pipelines
-// warn at these values too. The worst run decides.
+// peak compares the high-water mark of a device, as one rank sees it, with the device's total. In
+// the default policy, up to 70 % is normal, up to 85 % is a notice, and more is critical, because
+// the transcription pipelines warn at these values too. The worst run decides.
 func (j *Judge) peak(l *lane, subject string, facts map[int]*peak.Facts) {
 	worst, unknown := l.peak.Judge(l.id, facts, float64(j.policy.Peak.Max))
 	f := Finding{Check: Peak, Verdict: Skipped, Subject: subject}

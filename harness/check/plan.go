@@ -29,7 +29,7 @@ type plan struct {
 	peaks         []int  // for each stage, the checkpoint with its peak
 }
 
-// A lanePlan is the part of a plan for one lane: one device, as one rank sees it.
+// A lanePlan is the part of a plan for one device, as one rank sees it.
 type lanePlan struct {
 	lane     *lane
 	stages   []int // the stages that are judged, in the order of their Afters
@@ -123,8 +123,8 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 	return p
 }
 
-// stagePeaks sets p.peaks in one pass over the file's checkpoints. The stages of a lane are nested,
-// so the peak of an inner stage also counts for the outer stage.
+// stagePeaks sets p.peaks in one pass over the file's checkpoints. The stages on a device are
+// nested, so the peak of an inner stage also counts for the outer stage.
 func (p *plan) stagePeaks(f *timeline.File) {
 	for s := range f.Stages {
 		p.peaks[s] = f.Stages[s].Before

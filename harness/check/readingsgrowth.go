@@ -18,7 +18,7 @@ import (
 // growth that limitReadings of them may have is divided among all readings.
 const limitReadings = 60
 
-// A readingsJudge judges the readings of a lane in those processes that have too few files. If it
+// A readingsJudge judges the readings of a device in those processes that have too few files. If it
 // has no finding, ok is false. If there were too few readings for a finding, tooFew says so.
 type readingsJudge func(j *Judge, l *lane, overFiles []processValues) (
 	f Finding, tooFew string, ok bool,

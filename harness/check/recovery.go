@@ -179,7 +179,7 @@ func shareBounds(top, bottom, start record.Size) (low, high float64) {
 	return low, high
 }
 
-// outerCleanups judges the cleanups of a lane that are in no stage.
+// outerCleanups judges the cleanups on a device that are in no stage.
 func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	l := lp.lane
 	birth, _ := l.get(&record.Checkpoint{Reading: l.atBirth})
@@ -233,7 +233,7 @@ func (j *Judge) grown(l *lane, f *timeline.File, c *timeline.Cleanup, birth reco
 		bottom.High()+j.policy.Recovery.Floor.Bytes >= birth.Low()
 }
 
-// finishers sets lp.finishers: for each cleanup of a lane outside of stages, the cleanup that
+// finishers sets lp.finishers: for each cleanup on a device outside of stages, the cleanup that
 // completes it. That is the cleanup itself or, if nothing is allocated in between, the later one
 // that leaves the least.
 func (j *Judge) finishers(lp *lanePlan, f *timeline.File) {

@@ -86,15 +86,15 @@ func TestRecoveries(t *testing.T) {
 	}
 	want := []recovered{
 		{1, "Waveform Cleanup", false, 2, 3, check.Skipped, 50, 0, 0, false},
-		// 7150 - 850 of 7150 - 150
+		// Freed of held: 7150 - 850 of 7150 - 150.
 		{1, "Whisper Cleanup", false, 4, 5, check.Fail, 6300, 7000, 90, false},
-		// 7200 - 495 of 7200 - 150
+		// Freed of held: 7200 - 495 of 7200 - 150.
 		{1, "Transcription", true, 2, 6, check.Pass, 6705, 7050, 95.1, false},
-		// 600 - 580 of the 100 that the pipeline prints with holds=
+		// Freed of held: 600 - 580 of the 100 that the pipeline prints with holds=.
 		{1, "Cache Cleanup", false, 7, 8, check.Fail, 20, 100, 20, false},
-		// 580 - 410 of 580 - 495
+		// Freed of held: 580 - 410 of 580 - 495.
 		{1, "Final Cleanup", false, 10, 11, check.Pass, 170, 85, 200, false},
-		// 900 - 104 of 900 - 100
+		// Freed of held: 900 - 104 of 900 - 100.
 		{2, "Model Cleanup", false, 1, 2, check.Pass, 796, 800, 99.5, false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -27,7 +27,7 @@ type recoveryCount struct {
 	at      record.Position
 }
 
-// sum returns the lane's recoverySum of the cleanup or stage with this name. It adds one if there
+// sum returns the recoverySum of the device's cleanup or stage with this name. It adds one if there
 // is none.
 func (l *lane) sum(name string) *recoverySum {
 	const few = 8 // with more names, a map is faster than a search
@@ -66,8 +66,8 @@ func (s *recoverySum) add(r *Recovered) {
 	}
 }
 
-// recovery adds a finding for each cleanup and stage of a lane, in the order in which they first
-// appear.
+// recovery adds a finding for each cleanup and each stage on a device, in the order in which they
+// first appear.
 func (j *Judge) recovery(l *lane) {
 	for _, s := range l.sums {
 		j.add(j.recoveryFinding(j.subject(s.name, l.id), s))

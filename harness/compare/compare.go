@@ -142,7 +142,7 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	return c
 }
 
-// lanesOf returns the lanes of these metrics.
+// lanesOf reports whether these metrics come from several devices or several ranks.
 func lanesOf(metrics []match) *lanes {
 	all := &lanes{}
 	for _, m := range metrics {

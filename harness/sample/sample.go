@@ -50,9 +50,9 @@ func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []rec
 	return samples
 }
 
-// look returns the samples of one moment for the process and its descendants together: one sample
-// for each device that they use, or one sample without a device if they use none. If the process
-// has ended, look returns no samples.
+// look returns samples taken now for the process and its descendants together: one sample for each
+// device that they use, or one sample without a device if they use none. If the process has ended,
+// look returns no samples.
 func (s *Sampler) look(p *supervise.Process) ([]record.Sample, error) {
 	pids := p.Members()
 	var rss int64

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// giveUpAfter times the grace is how long the harness waits for a process after SIGKILL. A process
-	// that is stuck in a driver does not end by SIGKILL, and the run must not wait for it forever.
+	// giveUpAfter times Options.Grace is how long the harness waits for a process after SIGKILL. A
+	// process that is stuck in a driver does not end by SIGKILL, and the run must not wait for it
+	// forever.
 	giveUpAfter = 6
 	// checkEvery is how often the harness looks whether the orphans have ended.
 	checkEvery = 20 * time.Millisecond
@@ -19,9 +20,10 @@ const (
 	killWait = 2 * time.Second
 )
 
-// A Killer ends a process in steps. It sends SIGTERM and, when the grace has passed, SIGKILL. If
-// the process still runs long after SIGKILL, the Killer says that the process is stuck. The caller
-// waits on the channels GraceOver and Stuck, and calls Kill when GraceOver yields.
+// A Killer ends a process in steps. It sends SIGTERM, and SIGKILL after the grace, the time that
+// the process has to end by itself. If the process still runs long after SIGKILL, the Killer says
+// that the process is stuck. The caller waits on the channels GraceOver and Stuck, and calls Kill
+// when GraceOver yields.
 type Killer struct {
 	process *Process
 	grace   time.Duration
@@ -34,7 +36,7 @@ type Killer struct {
 // Killer returns the Killer of this process.
 func (p *Process) Killer() *Killer { return &Killer{process: p, grace: p.family.opts.Grace} }
 
-// Terminate sends SIGTERM and starts the grace.
+// Terminate sends SIGTERM, and starts the time after which GraceOver yields.
 func (k *Killer) Terminate() {
 	if k.GraceOver == nil && k.Stuck == nil {
 		k.GraceOver = time.After(k.grace)
@@ -42,8 +44,8 @@ func (k *Killer) Terminate() {
 	k.process.signal(unix.SIGTERM)
 }
 
-// Kill sends SIGKILL to the process group. When the process has ended, its orphans get SIGKILL
-// without first having the grace to end by themselves.
+// Kill sends SIGKILL to the process group. When the process has ended, its orphans get SIGKILL at
+// once after SIGTERM.
 func (k *Killer) Kill() {
 	k.GraceOver, k.Stuck = nil, time.After(giveUpAfter*k.grace)
 	k.process.Hurry()
@@ -89,14 +91,14 @@ func (p *Process) Abandon() {
 	}
 }
 
-// KillOrphans sends SIGTERM to the orphans and SIGKILL to those that still run when the grace has
-// passed or the context has ended. It returns the orphans that still run after SIGKILL, because
-// they are stuck in a driver.
+// KillOrphans sends SIGTERM to the orphans. After the time grace, or when the context has ended, it
+// sends SIGKILL to those that still run. It returns the orphans that still run after SIGKILL,
+// because they are stuck in a driver.
 func KillOrphans(ctx context.Context, orphans []Orphan, grace time.Duration) (running []Orphan) {
 	return killOrphans(orphans, grace, ctx.Done())
 }
 
-// killOrphans does what [KillOrphans] does, but the grace ends early when the channel hurry is
+// killOrphans does what [KillOrphans] does, but sends SIGKILL early when the channel hurry is
 // closed.
 func killOrphans(orphans []Orphan, grace time.Duration, hurry <-chan struct{}) (running []Orphan) {
 	running = slices.Clone(orphans)

@@ -20,7 +20,7 @@ type liveBuffer struct {
 	size record.Size
 }
 
-// liveMax is the largest number of buffers in set.
+// liveMax is the largest number of buffers that are kept by name.
 const liveMax = 64
 
 // add adds the next buffer. It returns the size of all buffers in use, and the bytes of earlier
