@@ -260,7 +260,7 @@ func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 			}
 		}
 	}
-	// All kinds together are a larger sample than one kind, so a smaller excess shows.
+	// All kinds together are a larger sample than one kind, so that a smaller excess over 0.1 % shows.
 	if most := mostByChance(all.runs, 0.001); all.failed > most {
 		t.Errorf("%d of all %d clean runs fail, want at most %d, which is 0.1 %%", all.failed, all.runs,
 			most)

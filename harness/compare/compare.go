@@ -142,7 +142,7 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	return c
 }
 
-// lanesOf reports whether these metrics come from several devices or several ranks.
+// lanesOf returns whether these metrics come from several devices, or from several ranks.
 func lanesOf(metrics []match) *lanes {
 	all := &lanes{}
 	for _, m := range metrics {

@@ -200,8 +200,8 @@ func (t *Tracker) inferredStatus() record.Status {
 	return record.StatusOK
 }
 
-// Finish ends the active file, if there is one, because its process has ended. The parameter
-// timeout is Config.Timeout of the run, which the message of a timeout names.
+// Finish ends the active file, if there is one, because its process has ended as end says. The
+// parameter timeout is Config.Timeout of the run, which the message of a timeout names.
 func (t *Tracker) Finish(end supervise.End, timeout time.Duration, now time.Time) {
 	w := t.active
 	if w == nil {

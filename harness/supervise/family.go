@@ -75,17 +75,17 @@ func isChild(pid int) bool {
 // that.
 func becomeReaper() bool { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil }
 
-// The search for the members of a family costs time: a process may have hundreds of threads, each
-// with children. So the next search waits searchPause times as long as the last search took, but at
-// most searchMax.
+// The search for the descendants of a process takes time: a process may have hundreds of threads,
+// each with children. So the next search waits searchPause times as long as the last search took,
+// but at most searchMax.
 const (
 	searchPause = 250
 	searchMax   = 2 * time.Second
 )
 
-// members returns the PIDs of the leader and of its descendants. It misses a descendant whose
-// parent has ended, unless the descendant became a child of the harness. In a large family the
-// result may be up to searchMax old.
+// members returns the PIDs of the process with the PID leader and of its descendants. It misses a
+// descendant whose parent has ended, unless the descendant became a child of the harness. If there
+// are many descendants, the result may be up to searchMax old, because the search takes time.
 func (f *family) members(leader int) []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,8 @@ func (f *family) members(leader int) []int {
 	return f.alive
 }
 
-// search returns the PIDs of the leader and of its descendants as /proc shows them now.
+// search returns the PIDs of the process with the PID leader and of its descendants, as /proc shows
+// them now.
 func (f *family) search(leader int) []int {
 	pids := meter.Tree(leader)
 	for _, pid := range pids {
@@ -118,9 +119,9 @@ func (f *family) search(leader int) []int {
 	return pids
 }
 
-// adopted reports whether a process belongs to the family. The process is a child of the harness
-// that the harness did not start: it became a child when its own parent ended. adopted remembers
-// its answer.
+// adopted reports whether the child pid of the harness descends from the process leader. The
+// harness did not start that child: it became a child of the harness when its own parent ended.
+// adopted remembers its answer.
 func (f *family) adopted(pid int, leader proc) bool {
 	p, ok := readProc(pid)
 	switch {
@@ -139,10 +140,10 @@ func (f *family) adopted(pid int, leader proc) bool {
 	return member
 }
 
-// survivors returns in left the processes of the family that still run after the leader has ended.
-// The leader must still be a zombie, so that no other process can have its PID. The result unsure
-// lists processes that may belong to the family: their program has not started yet, so they have no
-// environment that shows whether they do.
+// survivors returns in left the descendants of the process leader that still run after it has
+// ended. The process leader must still be a zombie, so that no other process can have its PID. The
+// result unsure lists processes that may be descendants too: their program has not started yet, so
+// they have no environment that shows whether they are.
 func (f *family) survivors(leader proc) (left, unsure []proc) {
 	var all []proc
 	if f.reaper { // orphans are descendants of the harness
