@@ -64,8 +64,8 @@ var axolotlKeys = []scan.Keyed{
 	{Key: "memory/device_mem_reserved(gib)", Q: record.PeakReserved},
 }
 
-// readAxolotl reads a line of the trainer's log. at is the offset of "GB (", between "9.264" and
-// "+1.721GB cache, +0.375GB misc)".
+// readAxolotl reads a line of the trainer's log: "9.264GB (+1.721GB cache, +0.375GB misc)". The
+// parameter at is the offset of "GB (".
 func readAxolotl(l *scan.Line, at int) (end int) {
 	from := at
 	for from > 0 && at-from < 20 && (lex.IsDigit(l.Text[from-1]) || l.Text[from-1] == '.') {

@@ -79,8 +79,8 @@ var batchMonitorEvents = []scan.EventWording{
 	},
 }
 
-// readMonitor reads a list of sizes behind "GPU Memory" or "Peak". The list begins with " -
-// Allocated: ", at the offset `at`.
+// readMonitor reads the list of sizes behind "GPU Memory" or "Peak". The parameter at is the
+// offset of " - Allocated: ", with which the list begins.
 func readMonitor(l *scan.Line, at int) (end int) {
 	name := l.Text[:at]
 	peaks := bytes.HasSuffix(name, []byte("Peak"))
@@ -89,7 +89,7 @@ func readMonitor(l *scan.Line, at int) (end int) {
 	switch {
 	case len(list) == 0, len(rest) > 0 && rest[0] == ',',
 		len(list) > 1 && list[1].Key != "Reserved":
-		return 0 // a trainer's list, with "Cached" or "Max"
+		return 0 // the list of a trainer, which has "Cached" or "Max" in it
 	case !peaks && (len(list) < 2 || !bytes.HasSuffix(name, []byte("GPU Memory"))):
 		return 0
 	}
@@ -116,8 +116,8 @@ func readMonitor(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// finishCheckpoint removes the last record, the checkpoint c, if c has no size. If bad is not nil,
-// it then adds an error.
+// finishCheckpoint ends the reading of the checkpoint c, which is the last record. It removes c
+// if no size was read. If bad is not nil, it adds an error that describes the unreadable part.
 func finishCheckpoint(l *scan.Line, c *record.Checkpoint, bad *lex.Mistake) {
 	if c.Len() == 0 {
 		l.Undo()
@@ -127,8 +127,8 @@ func finishCheckpoint(l *scan.Line, c *record.Checkpoint, bad *lex.Mistake) {
 	}
 }
 
-// readMonitorPeak reads the largest allocated memory so far: "Max GPU ram utilization: 4.56GB". at
-// is the offset of the label before the size, and label is its length.
+// readMonitorPeak reads the largest allocated memory so far: "Max GPU ram utilization: 4.56GB".
+// The parameter at is the offset of the label before the size, and label is the label's length.
 func readMonitorPeak(l *scan.Line, at, label int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[at+label:], 0)
 	if !ok || s.Bytes < 0 {
@@ -144,8 +144,8 @@ func readMonitorPeak(l *scan.Line, at, label int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMonitorDevice reads the driver's numbers. at is the offset of "%) | Load: ". With some
-// versions of the driver's library the numbers have a decimal:
+// readMonitorDevice reads the driver's figures. The parameter at is the offset of "%) | Load: ".
+// With some versions of the driver's library the figures have one decimal:
 //
 //	Mem: 2,340MB/11,511MB (20.3%) | Load: 95.0% | Temp: 71°C
 func readMonitorDevice(l *scan.Line, at int) (end int) {
@@ -166,8 +166,8 @@ func readMonitorDevice(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// cutGroupedMB cuts "2,340MB" or "2,340.0MB" off the beginning of the text. Both are whole MiB,
-// because the driver gives no fractions.
+// cutGroupedMB cuts "2,340MB" or "2,340.0MB" off the beginning of the text. Both mean whole MiB,
+// because the driver gives no fractions of a MiB.
 func cutGroupedMB(text []byte) (s record.Size, rest []byte, ok bool) {
 	n, rest, ok := lex.CutGrouped(text)
 	rest, _ = lex.CutPrefix(rest, ".0")
@@ -179,7 +179,7 @@ func cutGroupedMB(text []byte) (s record.Size, rest []byte, ok bool) {
 	return s, rest, ok
 }
 
-// readMonitorFree reads the free bytes: "(gpu memory: 9876543210)".
+// readMonitorFree reads the free memory in bytes: "(gpu memory: 9876543210)".
 func readMonitorFree(l *scan.Line, at int) (end int) {
 	n, rest, ok := lex.CutNumber(l.Text[at+len("(gpu memory: "):])
 	rest, closed := lex.CutPrefix(rest, ")")

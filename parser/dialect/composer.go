@@ -48,8 +48,8 @@ var composerKeys = []scan.Keyed{
 	{Key: "memory/peak_reserved_mem", Q: record.PeakReserved},
 }
 
-// cutComposer reads decimal gigabytes, which composer rounds to five significant digits and prints
-// with four decimals.
+// cutComposer cuts a size in decimal gigabytes off the text. Composer rounds sizes to five
+// significant digits and prints four decimals.
 func cutComposer(value []byte) (s record.Size, ok bool) {
 	n, _, ok := lex.CutNumber(value)
 	if !ok {

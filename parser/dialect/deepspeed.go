@@ -66,9 +66,9 @@ const (
 	needleWorkspace      = "Free memory : "
 )
 
-// readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". at is the offset
-// of "Max_MA ". The first three sizes are rounded to two decimals, and Python drops zeros at their
-// ends. Max_CA is rounded to a whole number.
+// readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". The parameter at
+// is the offset of "Max_MA ". The first three sizes are rounded to two decimals, and Python drops
+// zeros at their ends. The size Max_CA is rounded to a whole number.
 func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 	start := max(0, at-nearby)
 	text := bytes.TrimRight(l.Text[start:at], " \t\\")
@@ -106,8 +106,9 @@ func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// messageBefore returns the message that the program gave to see_memory_usage. It is the line
-// before the readings. Warnings and lines of other processes may come between.
+// messageBefore returns the message that the program gave to see_memory_usage. The message is on
+// the line before the readings. Warnings and lines of other processes may come between the two
+// lines.
 func messageBefore(l *scan.Line, at int) string {
 	const marker, unnamed = "see_memory_usage] ", "see_memory_usage"
 	prefix := bytes.TrimSpace(lex.LastBytes(l.Text[:at], nearby))
@@ -125,8 +126,9 @@ func messageBefore(l *scan.Line, at int) string {
 			bytes.HasPrefix(bytes.TrimSpace(text), []byte("warnings.warn")):
 			continue
 		case len(prefix) > 0:
-			// The prefix of a launcher or logger precedes both lines: "0: MA 1.69 GB",
-			// "... INFO - MA 1.69 GB". Its last word ends the prefix of the message.
+			// The same prefix of a launcher or logger precedes the message and the readings: "0:
+			// MA 1.69 GB", "... INFO - MA 1.69 GB". The last word of the prefix shows where the
+			// message begins.
 			word := prefix[bytes.LastIndexByte(prefix, ' ')+1:]
 			before, after, ok := bytes.Cut(text, append(bytes.Clone(word), ' '))
 			if ok && (len(before) == 0 || before[len(before)-1] == ' ') {
@@ -141,15 +143,15 @@ func messageBefore(l *scan.Line, at int) string {
 	return unnamed
 }
 
-// isUsageLine reports whether a line has readings of see_memory_usage, so that it is not its
-// message.
+// isUsageLine reports whether a line has readings of see_memory_usage. Such a line is not the
+// message of the next readings.
 func isUsageLine(text []byte) bool {
 	return bytes.Contains(text, []byte("CPU Virtual Memory:")) ||
 		bytes.Contains(text, []byte(needleMA)) ||
 		bytes.Contains(text, []byte("GigaBytes"))
 }
 
-// memstats are the fields of memory_status in the order in which it prints them.
+// memstats are the fields that memory_status prints, in the order in which it prints them.
 var memstats = []struct {
 	label    string
 	q        record.Quantity

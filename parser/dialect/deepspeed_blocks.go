@@ -8,8 +8,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// gigaBytes are the readings of the earlier see_memory_usage, each on a line of its own. If one
-// label ends with another, as "Max Memory Allocated " does, the longer one comes first.
+// gigaBytes are the labels of the readings that see_memory_usage printed before December 2020,
+// one reading a line. If one label ends with another, as "Max Memory Allocated " does, the longer
+// label comes first.
 var gigaBytes = []struct {
 	label string
 	q     record.Quantity
@@ -20,7 +21,8 @@ var gigaBytes = []struct {
 	{"Cache Allocated ", record.Reserved},
 }
 
-// cutGigaBytes reads one of these readings, anywhere in a line. at is the offset of its label.
+// cutGigaBytes finds the first of these labels in the text and reads the size behind it. The
+// result at is the label's offset.
 func cutGigaBytes(text []byte) (q record.Quantity, s record.Size, at int, ok bool) {
 	for _, f := range gigaBytes {
 		if at = bytes.Index(text, []byte(f.label)); at < 0 {
@@ -35,8 +37,8 @@ func cutGigaBytes(text []byte) (q record.Quantity, s record.Size, at int, ok boo
 	return 0, record.Size{}, 0, false
 }
 
-// readGigaBytes reads the readings of the earlier see_memory_usage on this line and the next ones
-// as one checkpoint.
+// readGigaBytes reads the readings that see_memory_usage printed before December 2020. It makes
+// one checkpoint of those on this line and on the following lines.
 func readGigaBytes(l *scan.Line, at int) (end int) {
 	// The label may begin before the needle: "Max Memory Allocated ", "Max cache Allocated ".
 	start := max(0, at-len("Max c"))
@@ -64,9 +66,9 @@ func readGigaBytes(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readWorkspace reads the three lines about the inference workspace. When DeepSpeed makes the
-// workspace anew it prints the total from a variable that it did not set. So a total below the free
-// memory or above 1 TiB is left out.
+// readWorkspace reads the three lines about the inference workspace. When DeepSpeed allocates the
+// workspace again, it prints the total from a variable that it did not set. So readWorkspace
+// leaves out a total that is below the free memory or above 1 TiB.
 func readWorkspace(l *scan.Line, at int) (end int) {
 	cut := func(text []byte, label string) (record.Size, bool) {
 		i := bytes.Index(text, []byte(label))

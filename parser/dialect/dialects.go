@@ -16,7 +16,7 @@ import (
 type User = table.Program
 
 // written are the dialects that are written in Go. If several have the same needle, the first one
-// tries the line first.
+// in the list tries the line first.
 var written = []*scan.Dialect{
 	&soaklog.Harness,
 	&soaklog.Pipeline,

@@ -8,7 +8,11 @@
 //	failure   allocations that failed and programs that died, in the words of every library
 //	soaklog   the lines of the harness and of [pipeline]
 //
-// Package dialecttest is for their tests.
+// In these files, a function named read... is called at a needle: a fixed text of the dialect
+// that was found in a line, at the offset `at`. The function adds the records that it finds
+// around the needle, and returns the offset behind what it read. It returns 0 if the line is not
+// of this program. See [scan.Dialect].
 //
-// Users add their own entries with --dialect-file ([User]).
+// Package dialecttest is for the tests of all these packages. Users add their own entries with
+// --dialect-file ([User]).
 package dialect

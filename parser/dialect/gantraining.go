@@ -53,8 +53,8 @@ const (
 )
 
 // readGPUMemory reads "GPU memory: 1.23 GB" and "Max GPU memory: 1234.5 MB". Other programs print
-// the total or the free memory with another word before it, or with other decimals. Those are not
-// read.
+// the total or the free memory with another word before the label, or with another number of
+// decimals. readGPUMemory does not read their lines.
 func readGPUMemory(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len(memoryLabel):]
 	n, behind, ok := lex.CutNumber(text)
@@ -78,15 +78,16 @@ func readGPUMemory(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// lastByte returns the last byte of a text that is not a blank. It returns an empty slice if all
-// bytes are blanks.
+// lastByte returns the last byte of a text that is not a blank, or an empty slice if the text has
+// only blanks.
 func lastByte(text []byte) []byte {
 	text = bytes.TrimRight(text, " \t")
 	return text[max(0, len(text)-1):]
 }
 
-// endsField reports whether a size is complete if rest is the text behind it: the line ends there,
-// a quote, comma, bracket or '|' follows, or a blank that neither a word nor '/' follows.
+// endsField reports whether the size before rest is complete. It is if the line ends behind the
+// size, or if a quote, comma, bracket or '|' follows. It also is if a blank follows that neither
+// a word nor '/' follows.
 func endsField(rest []byte) bool {
 	if len(rest) == 0 || bytes.IndexByte([]byte(`\",)|`), rest[0]) >= 0 {
 		return true
@@ -140,8 +141,8 @@ func readConfigOK(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readOOMError reads a failed allocation. It appends the batch sizes that did not fit to the text;
-// the lines behind the error give them.
+// readOOMError reads a failed allocation. The lines behind the error give the batch sizes that
+// did not fit, and readOOMError appends these to the record's text.
 func readOOMError(l *scan.Line, at int) (end int) {
 	message := l.Text[at+len("OOM Error: "):]
 	if len(bytes.TrimSpace(message)) == 0 || source.IsTemplate(message) ||

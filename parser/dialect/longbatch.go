@@ -81,7 +81,7 @@ var longBatchEvents = []scan.EventWording{
 	{Text: "Falling back to sequential extraction", Kind: record.EventFallback},
 	{Text: "Attempting GPU recovery and retry with smaller batch", Kind: record.EventFallback},
 	{Text: "GPU loading failed, falling back to CPU", Kind: record.EventFallback},
-	// Our own gpupipeline prints this one and some of the others.
+	// Our own gpupipeline prints this line, too.
 	{Text: "Falling back to the fast path: ", Kind: record.EventFallback},
 }
 
@@ -103,8 +103,9 @@ func readErrorMemory(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readVRAMUsage reads "VRAM usage: 3.21GB (peak: 4.56GB)". Older scripts print no peak. Behind
-// "Peak" or "Expected" the size is an estimate: a number of workers times a constant.
+// readVRAMUsage reads "VRAM usage: 3.21GB (peak: 4.56GB)". Older scripts print no peak. If the
+// word "Peak" or "Expected" precedes, the size is an estimate (a number of workers times a
+// constant) and is not read.
 func readVRAMUsage(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len("VRAM usage: "):]
 	before := l.Text[:at]
@@ -136,7 +137,8 @@ func readVRAMUsage(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readTranscriptionStart reads the start of a file.
+// readTranscriptionStart reads the start of a file: "Starting enhanced ASR transcription:
+// /tmp/asr/a.wav".
 func readTranscriptionStart(l *scan.Line, at int) (end int) {
 	path := bytes.TrimSpace(l.Text[at+len("Starting enhanced ASR transcription: "):])
 	if len(path) == 0 || len(path) > scan.NameMax || source.IsTemplate(path) {
@@ -146,8 +148,8 @@ func readTranscriptionStart(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readCUDAMemory reads the level that the embeddings service prints. name is the text before the
-// colon and becomes the checkpoint's name.
+// readCUDAMemory reads the level that the embeddings service prints. The parameter name is the
+// text before the colon, and becomes the checkpoint's name.
 func readCUDAMemory(l *scan.Line, at int, name string) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[at+len(name)+len(": "):], 0)
 	if !ok || s.Bytes < 0 {
@@ -157,9 +159,9 @@ func readCUDAMemory(l *scan.Line, at int, name string) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMonitorVRAM reads the monitor's "🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%)". Another monitor
-// prints the first percentage without decimals. It shows the allocator of its own process, which is
-// empty, so it is not read.
+// readMonitorVRAM reads the monitor's "🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%)". Another
+// monitor prints the first percentage without decimals. That monitor shows the allocator of its
+// own process, which holds nothing, so its line is not read.
 func readMonitorVRAM(l *scan.Line, at int) (end int) {
 	_, load, ok := bytes.Cut(l.Text[max(0, at-40):at], []byte("GPU: "))
 	n, _, okLoad := lex.CutNumber(load)
@@ -202,7 +204,7 @@ func readDeviceVRAM(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readBatchProgress reads the progress of the embeddings:
+// readBatchProgress reads how many batches or segments the embeddings have done:
 //
 //	✅ Progress: 10/125 batches (40 embeddings extracted)
 //	✅ Progress: 80/320 segments (78 embeddings extracted)

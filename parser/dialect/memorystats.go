@@ -47,7 +47,7 @@ var memoryStatsKeys = []scan.Keyed{
 	{Key: "inactive_split_bytes.all.current", Q: record.InactiveSplit},
 }
 
-// isMemoryStat reports whether a line has a key of the dict, so that the dict goes on there.
+// isMemoryStat reports whether a line has a key of the dict, which then goes on in this line.
 func isMemoryStat(text []byte) bool {
 	for _, word := range []string{
 		".all.", "_pool.", "num_", "max_split_size", "oversize_", ".current", ".peak",

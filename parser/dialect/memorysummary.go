@@ -33,8 +33,9 @@ var memorySummaryDialect = scan.Dialect{
 	Read:    readMemorySummary,
 }
 
-// memorySummaryRows are the table's rows for all pools, with the quantities of their first two
-// columns. [record.Quantities] means that the peak is not read.
+// memorySummaryRows are the table's rows for all pools, with the quantities of the columns Cur
+// Usage and Peak Usage. [record.Quantities] as the second quantity means that the peak is not
+// read.
 var memorySummaryRows = []struct {
 	label         string
 	current, peak record.Quantity
@@ -45,7 +46,7 @@ var memorySummaryRows = []struct {
 	{"Non-releasable memory", record.InactiveSplit, record.Quantities},
 }
 
-// memorySummaryLines bounds the lines of a table. Real tables have fewer.
+// memorySummaryLines is the most lines of a table that are read. Real tables have fewer.
 const memorySummaryLines = 64
 
 // readMemorySummary reads a table from its title on.
@@ -61,7 +62,7 @@ func readMemorySummary(l *scan.Line, at int) (end int) {
 	c := l.Checkpoint(at, "memory summary")
 	c.Lane.Device, c.Sampled = device, true
 	if text, ok := l.Previous(1); ok && c.Time.IsZero() {
-		// The logger's prefix, with the time, is before the table's first line.
+		// The table's first line has the logger's prefix, and in it the time.
 		stamp.Find(text[:min(len(text), 256)]).Into(&c.Header)
 	}
 	rows := 0

@@ -25,8 +25,8 @@ var peftDialect = scan.Dialect{
 
 const needlePeftStage = `"accelerator_allocated_mb": `
 
-// readPeftStage reads an entry of memory_logs. at is the offset of "accelerator_allocated_mb". The
-// stage is in a line above, the reserved memory in a line below.
+// readPeftStage reads an entry of memory_logs. The parameter at is the offset of
+// "accelerator_allocated_mb". The stage is on a line above, the reserved memory on a line below.
 func readPeftStage(l *scan.Line, at int) (end int) {
 	cut := func(text []byte, label string) (record.Size, bool) {
 		i := bytes.Index(text, []byte(label))

@@ -17,12 +17,13 @@ import (
 //go:embed programs.yaml
 var programsYAML string
 
-// An entry is the text of one program in programs.yaml. Parsing the YAML takes longer than the rest
-// of the command's start. So only the names and patterns are cut out of the text at the start; each
-// has a line of its own. The entry is parsed when a log has one of its needles.
+// An entry is the text of one program in programs.yaml. Parsing the YAML takes longer than
+// everything else at the start of a command. So at the start, only the names and patterns are cut
+// out of the text; each of them has its own line. The entry is parsed when a log contains one of
+// its needles.
 type entry struct {
 	name     string
-	text     string // from "  - name:" on, with the comments above it
+	text     string // from "  - name:" on, and the comments above that line
 	patterns []string
 	program  func() *table.Program
 }
@@ -54,8 +55,8 @@ var entries = sync.OnceValue(func() (all []*entry) {
 	return all
 })
 
-// mustLoad parses programs.yaml or an entry of it. It panics if there are mistakes; a test shows
-// that there are none.
+// mustLoad parses programs.yaml or one entry of it. It panics if there is a mistake; a test makes
+// sure that there is none.
 func mustLoad(src string) []table.Program {
 	programs, err := load(src)
 	if err != nil {
@@ -87,9 +88,9 @@ func (e *entry) dialects() (all []*scan.Dialect) {
 	return all
 }
 
-// Show returns the entry of a built-in program as YAML for a user to start from, under the name
-// my-NAME. For a dialect that is all written in Go it returns the file. Both are "" for an unknown
-// name.
+// Show returns the entry of a built-in program as YAML, under the name my-NAME, so that a user
+// can start from it. For a dialect that is written only in Go, Show returns the Go file instead.
+// For an unknown name, both results are "".
 func Show(name string) (yaml, goFile string) {
 	for _, e := range entries() {
 		if e.name == name {

@@ -6,8 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPrograms: each pattern of programs.yaml matches its example, which gives the record that the
-// entry names. An entry that is parsed alone equals the same entry of the whole file.
+// TestPrograms: each pattern of programs.yaml matches its example, and gives the record that the
+// entry names. An entry gives the same result if it is parsed alone and if the whole file is
+// parsed.
 func TestPrograms(t *testing.T) {
 	all, err := load(programsYAML)
 	if err != nil {

@@ -54,7 +54,7 @@ const (
 	rmmError      = "RMM failure at"
 	rmmCUDAError  = "CUDA error (failed to allocate "
 
-	// rmmTextMax is the length of the longest message or header, in bytes.
+	// rmmTextMax is the largest number of bytes of a message or a header that are read.
 	rmmTextMax = 512
 )
 
@@ -81,7 +81,8 @@ func readRMMFailure(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readRMMError reads the text of an exception. Text in quotes is program source that handles it:
+// readRMMError reads the text of an exception. A text in quotes is not read, because it is
+// program source that handles the exception:
 //
 //	RMM failure at:FILE:LINE: Maximum pool size exceeded (failed to allocate 1.500000 GiB): ...
 func readRMMError(l *scan.Line, at int) (end int) {

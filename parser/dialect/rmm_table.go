@@ -10,7 +10,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// readRMMHeader opens the table whose columns the line names. It returns 0 for other lines.
+// readRMMHeader reads a header and begins the table whose columns it names. It returns 0 for any
+// other line.
 func readRMMHeader(l *scan.Line) (end int) {
 	if len(l.Text) > rmmTextMax {
 		return 0
@@ -31,7 +32,8 @@ func readRMMHeader(l *scan.Line) (end int) {
 	return len(l.Text)
 }
 
-// rmmDevice returns the device that RMM puts into the name of its log, or 0: "rmm_log.dev1.txt".
+// rmmDevice returns the device in the name of the log, or 0. RMM writes it there:
+// "rmm_log.dev1.txt".
 func rmmDevice(path string) int {
 	i := strings.LastIndex(path, ".dev")
 	if i < 0 {
@@ -44,7 +46,7 @@ func rmmDevice(path string) int {
 	return n
 }
 
-// An rmmTable adds up the rows of a log. It keeps an entry for each block that is allocated.
+// An rmmTable adds up the rows of a log. It remembers the size of each block that is allocated.
 type rmmTable struct {
 	old    bool               // the log is of a version before 0.13
 	fields int                // the least number of fields in a row
@@ -52,7 +54,7 @@ type rmmTable struct {
 	device int                // the device in the name of the log
 	live   map[rmmBlock]int64 // size of each allocated block, in bytes
 	sums   map[int]int64      // allocated bytes of each device
-	lost   bool               // the sums are unknown from here on
+	lost   bool               // the sums are unknown from now on
 }
 
 // An rmmBlock is an allocated block.
@@ -61,10 +63,10 @@ type rmmBlock struct {
 	pointer uint64
 }
 
-// rmmLive is how many blocks may be allocated at once.
+// rmmLive is how many blocks may be allocated at once. It limits the memory for the table.
 const rmmLive = 1 << 20
 
-// An rmmEvent is what a row says.
+// An rmmEvent is what a row says: one allocation, free or failure.
 type rmmEvent struct {
 	action  string // "allocate", "free", "reallocate" or "allocate failure"
 	block   rmmBlock
@@ -107,7 +109,7 @@ func (t *rmmTable) Row(l *scan.Line) bool {
 	return true
 }
 
-// isRow reports whether a line begins like a row. A torn row does, too.
+// isRow reports whether a line begins like a row. A row that is cut off counts, too.
 func (t *rmmTable) isRow(text []byte) bool {
 	if t.old {
 		for _, action := range []string{"Alloc,", "Realloc,", "Free,"} {
@@ -135,7 +137,7 @@ func (t *rmmTable) isRow(text []byte) bool {
 	return text[8] == '.' || text[8] == ':'
 }
 
-// parseEvent returns the event of a row. If the row is broken, it returns what was expected.
+// parseEvent returns the event of a row. If the row cannot be read, it returns what was expected.
 func (t *rmmTable) parseEvent(text []byte) (e rmmEvent, expected string) {
 	fields := bytes.SplitN(bytes.TrimSpace(text), []byte(","), t.fields+1)
 	if len(fields) < t.fields || len(fields) > t.fields && !t.old {
@@ -208,8 +210,8 @@ func parsePointer(text []byte) (p uint64, ok bool) {
 	return p, true
 }
 
-// addUp adds an event to the sum of its device. If the event contradicts those before it, the sum
-// stays and addUp returns what was expected.
+// addUp adds an event to the sum of its device. If the event contradicts earlier events, addUp
+// leaves the sum unchanged and returns what was expected.
 func (t *rmmTable) addUp(e rmmEvent) (expected string) {
 	if t.lost || e.block.pointer == 0 {
 		return ""
@@ -228,7 +230,7 @@ func (t *rmmTable) addUp(e rmmEvent) (expected string) {
 		case alive && e.action == "allocate":
 			return "a pointer that is not in use"
 		case !alive && e.action == "reallocate":
-			// The row names only the new address, so it is unknown which block moved.
+			// The row gives only the new address. So nobody knows which block was moved.
 			t.giveUp()
 			return "a block that does not move, because a row names only the new address"
 		case len(t.live) >= rmmLive:
@@ -246,5 +248,5 @@ func (t *rmmTable) addUp(e rmmEvent) (expected string) {
 	return ""
 }
 
-// giveUp stops adding up. Later rows give no allocated memory.
+// giveUp makes the sums unknown. Later rows give no allocated memory.
 func (t *rmmTable) giveUp() { t.lost, t.live, t.sums = true, nil, nil }

@@ -72,7 +72,8 @@ const (
 	tfOutOfMemory  = "OOM when allocating tensor with shape["
 	xlaOutOfMemory = "Out of memory while trying to allocate "
 
-	// bfcFile is the source file that prints the sum with a unit. ONNX Runtime's prints bare bytes.
+	// bfcFile is in the name of the source file that prints a sum with a unit. ONNX Runtime's
+	// file prints plain bytes.
 	bfcFile = "bfc_allocator"
 	// bfcLineMax is the longest line of a dump, in bytes.
 	bfcLineMax = 512

@@ -8,18 +8,20 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A bfcAllocator is the allocator that the log named last. A dump names it only in its first line,
-// so it stays open as a table to the end of the log.
+// A bfcAllocator is the allocator that the log named last. A dump names its allocator only in its
+// first line. So the name must be remembered: the scanner keeps a bfcAllocator as a table to the
+// end of the log.
 type bfcAllocator struct {
 	name   string
 	device int
-	host   bool // it manages host memory
+	host   bool // the allocator manages host memory
 }
 
-// Row implements [scan.Table]. No line is a row, because needles find the lines of a dump.
+// Row implements [scan.Table]. It takes no line for a row, because the lines of a dump have
+// needles.
 func (*bfcAllocator) Row(*scan.Line) bool { return false }
 
-// openBFCAllocator opens the allocator whose name the text begins with: "GPU_0_bfc",
+// openBFCAllocator remembers the allocator whose name the text begins with: "GPU_0_bfc",
 // "gpu_host_bfc". It returns the offset in the line behind the name.
 func openBFCAllocator(l *scan.Line, text []byte) (end int) {
 	n := 0
@@ -31,7 +33,7 @@ func openBFCAllocator(l *scan.Line, text []byte) (end int) {
 	return len(l.Text) - len(text) + n
 }
 
-// newBFCAllocator returns the allocator with a name, which gives the device: "GPU_0_bfc".
+// newBFCAllocator returns the allocator with a name. The name "GPU_0_bfc" gives device 0.
 func newBFCAllocator(name string) *bfcAllocator {
 	a := &bfcAllocator{name: name}
 	lower := bytes.ToLower([]byte(name))
@@ -54,8 +56,8 @@ func openedBFCAllocator(l *scan.Line) *bfcAllocator {
 //
 //	Allocator (GPU_0_bfc) ran out of memory trying to allocate 3.72GiB (rounded to 4000000000)requested by op
 //
-// It adds no record if "the caller indicates that this is not a failure". That caller asked for a
-// workspace that it can do without.
+// It adds no record if the line says "the caller indicates that this is not a failure". This
+// caller asked for a workspace, and can work without it.
 func readBFCRanOut(l *scan.Line, at int) (end int) {
 	end = at + len(bfcRanOut)
 	size, rest, ok := lex.CutSize(l.Text[end:], 0)
@@ -86,8 +88,9 @@ func readBFCRanOut(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readBFCStats reads a statistic of a dump and those on the next lines as one checkpoint. Lines of
-// other threads may come between: the statistics behind them give another checkpoint.
+// readBFCStats reads a statistic of a dump, and makes one checkpoint of it and the statistics on
+// the following lines. If a line of another thread comes between, the statistics behind that line
+// give another checkpoint.
 func readBFCStats(l *scan.Line, at int) (end int) {
 	var r record.Reading
 	if end = readBFCStat(&r, l.Text, at); end == 0 {
@@ -105,7 +108,7 @@ func readBFCStats(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	h := l.Header(at)
-	for range 12 { // the longest, ONNX Runtime's, has ten lines
+	for range 12 { // the longest dump, ONNX Runtime's, has ten lines
 		if len(l.Text) > end {
 			break
 		}
@@ -135,15 +138,15 @@ func readBFCStats(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// bfcLabels are the labels of statistics. If one label ends with another, the longer one comes
+// bfcLabels are the labels of statistics. If one label ends with another, the longer label comes
 // first.
 var bfcLabels = []string{
 	bfcPool, bfcOldPool, "Stats: ", "RequestedInUse: ", bfcPeak, "InUse: ", "Limit: ",
 	"TotalAllocated: ",
 }
 
-// readBFCStat reads the statistic whose label is at an offset, and sets its quantity in r. It
-// returns the offset behind it, or 0 if the label has no size.
+// readBFCStat reads the statistic whose label is at an offset of the text, and sets its quantity
+// in r. It returns the offset behind the statistic, or 0 if no size follows the label.
 func readBFCStat(r *record.Reading, text []byte, at int) (end int) {
 	rest := text[at:]
 	i := bytes.IndexByte(rest, ':')
@@ -179,7 +182,7 @@ func readBFCStat(r *record.Reading, text []byte, at int) (end int) {
 		set(record.Reserved)
 		return len(text)
 	}
-	// "InUse:       589212672", with nothing behind.
+	// These statistics have nothing behind the number: "InUse:       589212672".
 	if len(bytes.TrimSpace(behind)) > 0 || at > 0 && lex.IsScalarByte(text[at-1]) {
 		return 0
 	}

@@ -60,11 +60,11 @@ var forumPrintLabels = []struct {
 	{"Reserved:", record.Reserved},
 }
 
-// torchPrintBlocks is the most blocks, one for each device, that are read under one title.
+// torchPrintBlocks is the most blocks that are read under one title. Each device has one block.
 const torchPrintBlocks = 32
 
-// readTorchPrint reads the blocks of all devices under one title. The title becomes the name of
-// their checkpoints:
+// readTorchPrint reads the blocks of all devices under one title. Each block gives a checkpoint,
+// and the title becomes its name:
 //
 //	GPU Memory before training:
 func readTorchPrint(l *scan.Line, at int) (end int) {
@@ -134,8 +134,8 @@ func readTorchPrint(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// cutTorchPrint reads a line of a block. The size must have a unit, because another program may
-// print a count behind the same label.
+// cutTorchPrint cuts a label and a size of a block off the text. The size must have a unit,
+// because another program may print a count behind the same label.
 func cutTorchPrint(text []byte) (q record.Quantity, s record.Size, ok bool) {
 	text = bytes.TrimLeft(text[:min(len(text), 256)], " \t-*•")
 	for _, p := range torchPrintLabels {

@@ -92,9 +92,10 @@ func readTorchtune(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// cutTorchtune reads gigabytes that were not rounded. If torchtune divided by 10^9, the number has
-// at most nine decimals and is a multiple of 512 bytes, the unit of PyTorch's allocator. If it
-// divided by 2^30, this holds only by accident.
+// cutTorchtune reads a number of gigabytes that was not rounded. If torchtune divided by 10^9,
+// the number has at most nine decimals and gives a multiple of 512 bytes, the unit of PyTorch's
+// allocator. If torchtune divided by 2^30, this is so only by accident. So these two properties
+// tell which divisor was used.
 func cutTorchtune(value []byte) (s record.Size, ok bool) {
 	n, _, ok := lex.CutNumber(value)
 	if !ok {

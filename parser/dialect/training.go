@@ -79,8 +79,8 @@ var trainingEvents = []scan.EventWording{
 	},
 }
 
-// readTraining reads a list of sizes. at is the offset of " - Allocated: ", and the checkpoint's
-// name is before it.
+// readTraining reads a list of sizes. The parameter at is the offset of " - Allocated: ". The
+// text before it is the checkpoint's name.
 func readTraining(l *scan.Line, at int) (end int) {
 	name := bytes.TrimSpace(l.Text[l.Head(at).Message():at])
 	text := l.Text[at+len(" - "):]
@@ -169,7 +169,8 @@ func readEvaluation(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readMemoryStats reads the GPU's line of a block. at is the offset of "MB allocated, ".
+// readMemoryStats reads the line about the GPU in a block "Memory Stats". The parameter at is the
+// offset of "MB allocated, ".
 func readMemoryStats(l *scan.Line, at int) (end int) {
 	from := lex.TrailingNumber(l.Text[:at])
 	if !bytes.HasSuffix(l.Text[:from], []byte("GPU: ")) {
@@ -199,8 +200,8 @@ func readMemoryStats(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readStatistics reads the three lines of the detailed statistics, whose bytes are exact. l is the
-// middle line.
+// readStatistics reads the three lines of "Detailed Statistics", whose bytes are exact. The line
+// l is the second of them.
 func readStatistics(l *scan.Line, at int) (end int) {
 	reserved, ok := exactGB(l.Text[at:], "  Cached:")
 	if !ok {
@@ -222,7 +223,7 @@ func readStatistics(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// exactGB reads the bytes of a line such as "  Peak:      3.00 GB (3,221,225,472 bytes)".
+// exactGB returns the exact bytes in a line such as "  Peak:      3.00 GB (3,221,225,472 bytes)".
 func exactGB(text []byte, label string) (s record.Size, ok bool) {
 	i := bytes.Index(text, []byte(label))
 	if i < 0 || i > 128 {

@@ -69,7 +69,7 @@ func readCheckpoint(l *scan.Line, at int) (end int) {
 	}
 	c := l.Checkpoint(at, l.Str(name))
 	rest, bad := readFields(c, fields)
-	c.Own = true // readTail changes it if source= says so
+	c.Own = true // readTail changes Own if the line has source=
 	bad = cmp.Or(bad, readTail(c, rest))
 	if c.Len() == 0 {
 		l.Undo()
@@ -83,9 +83,9 @@ func readCheckpoint(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// looksCut reports whether the text behind "[GPU Memory]", in which no field can be read, is of a
-// checkpoint. It may be cut off, as in the first line below, or have another order of fields. The
-// second line is only a remark:
+// looksCut reports whether the text behind "[GPU Memory]" is a checkpoint in which no field can
+// be read. The checkpoint may be cut off, as in the first line below, or have its fields in
+// another order. The second line is only a remark, and looksCut returns false for it:
 //
 //	[GPU Memory] Before Whisper Cleanup: Allo
 //	[GPU Memory] cache cleared
@@ -98,14 +98,15 @@ func looksCut(text []byte) bool {
 		strings.HasPrefix("allocated", strings.ToLower(string(bytes.TrimSpace(text[i+1:]))))
 }
 
-// allocatedNumber matches "After Whisper Cleanup allocated 0.18GB" and not "Deallocated 12
-// tensors".
+// allocatedNumber matches the text "After Whisper Cleanup allocated 0.18GB". It does not match
+// "Deallocated 12 tensors".
 var allocatedNumber = lex.Expression(`(?i)\ballocated\b\s*(?:[:=]|\d)`)
 
 // usagePattern matches the text behind "GPU memory usage is ".
 var usagePattern = lex.Expression(`^(critically high|elevated) \((\d+(?:\.\d+)?)%\)`)
 
-// readHighUsage reads a warning that usage is high. at is the offset of the text highUsage.
+// readHighUsage reads a warning that usage is high. The parameter at is the offset of highUsage,
+// the words "GPU memory usage is ".
 func readHighUsage(l *scan.Line, at int) (end int) {
 	m := usagePattern().FindSubmatchIndex(l.Text[at+len(highUsage):])
 	if m == nil {
@@ -114,7 +115,7 @@ func readHighUsage(l *scan.Line, at int) (end int) {
 	rest := l.Text[at+len(highUsage):]
 	percent, err := strconv.ParseFloat(string(rest[m[4]:m[5]]), 64)
 	if err != nil {
-		return 0 // unreachable: the pattern matches only numbers
+		return 0 // cannot happen: the pattern matches only numbers
 	}
 	level := "critical"
 	if rest[m[2]] == 'e' {

@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// cutName splits a checkpoint at the colon before its first field's label: "Before Whisper
-// Cleanup", "Allocated: 7.23GB (30.1%)".
+// cutName splits a checkpoint at the colon before its first field: "Before Whisper Cleanup" and
+// "Allocated: 7.23GB (30.1%)". It returns the two parts.
 func cutName(text []byte) (name, fields []byte, ok bool) {
 	for from := 0; ; {
 		i := bytes.IndexByte(text[from:], ':')
@@ -28,9 +28,9 @@ func cutName(text []byte) (name, fields []byte, ok bool) {
 	}
 }
 
-// labelOf returns the quantity whose label begins with the letter `first`, and the label in lower
-// case. Pipelines print labels capitalized, and manuals also in lower case. "Cached" is the older
-// word for reserved.
+// labelOf returns the quantity whose label begins with the letter `first`, and this label in
+// lower case. Pipelines print labels with a capital letter, and manuals also print them in lower
+// case. "Cached" is the older word for reserved.
 func labelOf(first byte) (word string, q record.Quantity) {
 	switch first | 0x20 {
 	case 'a':
@@ -69,8 +69,8 @@ func cutLabel(text []byte) (q record.Quantity, rest []byte, ok bool) {
 	return q, rest[1:], true
 }
 
-// equalFold reports whether b is a word of the same length in ASCII, in any case. word is in lower
-// case.
+// equalFold reports whether b equals word, apart from upper and lower case. Both must be ASCII
+// and have the same length, and word must be in lower case.
 func equalFold(b []byte, word string) bool {
 	for i := range b {
 		if b[i]|0x20 != word[i] {
@@ -93,8 +93,8 @@ func firstValue(fields []byte) []byte {
 	return rest
 }
 
-// readFields reads "Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | ...". It returns the
-// text behind the last field, and the first mistake in a field.
+// readFields sets the sizes in a text such as "Allocated: 7.23GB (30.1%) | Reserved: 7.50GB
+// (31.3%)". It returns the text behind the last field, and the first mistake in a field.
 func readFields(c *record.Checkpoint, text []byte) (rest []byte, bad *lex.Mistake) {
 	text, read := usualFields(&c.Reading, text)
 	if read {
@@ -132,7 +132,7 @@ func readFields(c *record.Checkpoint, text []byte) (rest []byte, bad *lex.Mistak
 				Found: after,
 			}
 		case size.Bytes < 0 && q != record.Free:
-			// A program computes what is free as total minus allocated, which may be negative.
+			// A program computes the free memory as total minus allocated, which may be negative.
 			if bad == nil {
 				bad = &lex.Mistake{
 					Expected: fmt.Sprintf(
@@ -151,8 +151,8 @@ func readFields(c *record.Checkpoint, text []byte) (rest []byte, bad *lex.Mistak
 	}
 }
 
-// nextField returns the text from the next field on. Behind a size it skips " (30.1%) | ". ok is
-// false if no field follows.
+// nextField returns the text from the next field on. Behind a size, it skips " (30.1%) | ". ok is
+// false if there is no further field.
 func nextField(text []byte) (rest []byte, ok bool) {
 	text = lex.TrimBlanks(text)
 	if len(text) > 0 && text[0] == '(' {
@@ -166,10 +166,10 @@ func nextField(text []byte) (rest []byte, ok bool) {
 	return lex.TrimBlanks(text[1:]), true
 }
 
-// usualFields is the fast path of [readFields]. It reads fields in exactly the form that pipelines
-// print: "Allocated: 7.23GB (30.1%) | ". If another field follows in another form, rest begins with
-// that field, and read is false. If no further field follows, rest is the text behind the last
-// size, and read is true.
+// usualFields is a fast version of [readFields]. It reads only fields in exactly the form that
+// pipelines print: "Allocated: 7.23GB (30.1%) | ". If it comes to a field in another form, read
+// is false and rest begins with that field. If all fields have the usual form, read is true and
+// rest is the text behind the last size.
 func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 	for len(text) >= 12 {
 		var q record.Quantity
@@ -193,7 +193,7 @@ func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 		for ; i < len(text) && text[i]-'0' <= 9 && i < first+5; i++ {
 			n.Digits = n.Digits*10 + int64(text[i]-'0')
 		}
-		// Two decimals and the unit.
+		// Two decimals and the unit must follow.
 		if i == first || i+5 > len(text) || text[i] != '.' || text[i+1]-'0' > 9 || text[i+2]-'0' > 9 ||
 			text[i+4] != 'B' ||
 			i+5 < len(text) && lex.IsTextByte(text[i+5]) {
@@ -207,10 +207,10 @@ func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 				return lex.TrimBlanks(text), false
 			}
 		}
-		size, _ := n.Times(unit) // seven digits fit
+		size, _ := n.Times(unit) // cannot fail, because seven digits fit
 		r.Set(q, size)
 		text = text[i+5:]
-		// " (30.1%) | ", or " | "
+		// Behind the size comes " (30.1%) | ", or only " | ".
 		i = 0
 		if len(text) > 10 && text[0] == ' ' && text[1] == '(' {
 			for i = 3; i < 10 && text[i-1] != ')'; {
@@ -226,8 +226,8 @@ func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 	return lex.TrimBlanks(text), false
 }
 
-// The first eight letters of the labels as numbers in little-endian order. A shorter label is in
-// the high bytes, and the low bytes are 0.
+// The first eight letters of each label as a number in little-endian order. A label of fewer than
+// eight letters is in the high bytes, and the low bytes are 0.
 var (
 	wordAllocated = binary.LittleEndian.Uint64([]byte("Allocate"))
 	wordReserved  = binary.LittleEndian.Uint64([]byte("Reserved"))
@@ -235,7 +235,7 @@ var (
 	wordFree      = binary.LittleEndian.Uint64([]byte("....Free")) >> 32 << 32
 )
 
-// startsWord reports whether a word follows, after blanks.
+// startsWord reports whether the text begins with a word, behind blanks.
 func startsWord(b []byte) bool {
 	b = lex.TrimBlanks(b)
 	return len(b) > 0 && (b[0]|0x20 >= 'a' && b[0]|0x20 <= 'z' || b[0] == '.')

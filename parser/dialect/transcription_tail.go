@@ -42,7 +42,7 @@ func readTail(c *record.Checkpoint, text []byte) (bad *lex.Mistake) {
 		case string(key) == "source":
 			c.Own = string(value) != record.SourceDevice
 			if c.Own && string(value) != record.SourceProcess {
-				return bad // other text than ours
+				return bad // text that our own pipeline does not write
 			}
 		case isQuantity:
 			expected = setExact(c, q, value)
@@ -64,7 +64,7 @@ func readTail(c *record.Checkpoint, text []byte) (bad *lex.Mistake) {
 	}
 }
 
-// tailKeys are the keys that may follow a line, other than those of quantities.
+// tailKeys are the keys that may follow a line in addition to the keys of quantities.
 var tailKeys = []string{"device", "rank", "stream", "source"}
 
 // setExact sets a quantity to the exact bytes of a pair, or returns what was expected instead.
@@ -81,8 +81,8 @@ func setExact(c *record.Checkpoint, q record.Quantity, value []byte) (expected s
 	return ""
 }
 
-// cutValue cuts a value off the beginning of the text. A blank ends the value. So do the quotes and
-// brackets of a logger, which close behind the line.
+// cutValue cuts a value off the beginning of the text. A blank ends the value. The quotes and
+// brackets with which a logger ends its line end the value, too.
 func cutValue(text []byte) (value, behind []byte) {
 	if len(text) > 0 && text[0] == '"' {
 		if quoted, err := strconv.QuotedPrefix(string(text)); err == nil {

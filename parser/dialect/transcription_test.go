@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestUsualFields: the fast path gives the same sizes as the general path, which reads the same
+// TestUsualFields: usualFields gives the same sizes as the slower code, which reads the same
 // fields in lower case.
 func TestUsualFields(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))

@@ -44,10 +44,10 @@ var yoloDialect = scan.Dialect{
 
 const needleUltralytics = "Ultralytics "
 
-// A yoloTable is the table of a training. It opens at the line with the version, and its rows begin
-// behind the header. It never changes: at the header another table replaces it.
+// A yoloTable is the table of a training. It begins at the line with the version, and its rows
+// begin behind the header. A yoloTable is never changed: at the header, a new one replaces it.
 type yoloTable struct {
-	unit      int64 // bytes of 1G
+	unit      int64 // bytes of one G in the column
 	hasHeader bool
 }
 
@@ -58,7 +58,8 @@ func (t *yoloTable) Row(l *scan.Line) bool {
 	case len(text) == 0:
 		return false
 	case !t.hasHeader || !lex.IsDigit(text[0]):
-		// The header is taken here, because a table opened by its needle would not know the unit.
+		// The header has no needle of its own. A table that began at the header would not know
+		// the unit.
 		if len(text) > 5 && text[0] == 'E' && isYoloHeader(text) {
 			if !t.hasHeader {
 				l.Open(&yoloTable{unit: t.unit, hasHeader: true})
@@ -105,7 +106,8 @@ func isYoloHeader(text []byte) bool {
 	return string(words[0]) == "Epoch" && (second == "GPU_mem" || second == "gpu_mem")
 }
 
-// trimNotebook returns a line without the JSON that a notebook puts before it:
+// trimNotebook returns a line without the JSON that a notebook puts before it, and without
+// blanks:
 //
 //	"\u001b[K      1/3      2.34G ...
 func trimNotebook(text []byte) []byte {
@@ -121,8 +123,8 @@ func trimNotebook(text []byte) []byte {
 	}
 }
 
-// ultralyticsUnit returns the bytes of 1G in the version that the text begins with: "Ultralytics
-// 8.3.100 ", "Ultralytics YOLOv8.0.20 ".
+// ultralyticsUnit returns how many bytes 1G means in the version with which the text begins:
+// "Ultralytics 8.3.100 ", "Ultralytics YOLOv8.0.20 ".
 func ultralyticsUnit(text []byte) (unit int64, ok bool) {
 	rest, _ := lex.CutPrefix(text[len(needleUltralytics):], "YOLOv")
 	var version [3]int

@@ -1,4 +1,5 @@
-// Package dialecttest shows what dialects read in the few lines of a test.
+// Package dialecttest runs dialects on the few lines of a test and shows the records that they
+// read.
 package dialecttest
 
 import (
@@ -18,7 +19,8 @@ import (
 // A Case is a log, and what dialects read in it: one line for each record, as [Line] shows it.
 type Case = struct{ Name, Log, Want string }
 
-// Run reads the log of each case in the dialects.
+// Run reads the log of each case in the dialects, and fails the test if the records differ from
+// Want.
 func Run(t *testing.T, dialects []*scan.Dialect, cases []Case) {
 	t.Helper()
 	for _, c := range cases {
@@ -28,14 +30,14 @@ func Run(t *testing.T, dialects []*scan.Dialect, cases []Case) {
 	}
 }
 
-// Batches reads a log in the dialects. The log's lines may begin with a line break and end without
-// one, so that a raw string can hold them.
+// Batches returns the batches of records that the dialects read in a log. The log may begin with
+// a line break and end without one, as a raw string in a test does.
 func Batches(log string, dialects []*scan.Dialect) iter.Seq2[*scan.Batch, error] {
 	log = strings.TrimPrefix(log, "\n")
 	return scan.Batches(source.New(strings.NewReader(log)), "run.log", scan.NewDialects(dialects))
 }
 
-// Show returns one line for each record.
+// Show returns the records of the batches as text, one line for each record.
 func Show(t *testing.T, batches iter.Seq2[*scan.Batch, error]) string {
 	t.Helper()
 	var b strings.Builder
@@ -50,7 +52,7 @@ func Show(t *testing.T, batches iter.Seq2[*scan.Batch, error]) string {
 	return b.String()
 }
 
-// Compare reports the difference between two texts. Line breaks around them do not count.
+// Compare fails the test if two texts differ. Line breaks around the texts do not count.
 func Compare(t *testing.T, want, got string) {
 	t.Helper()
 	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(got)); diff != "" {
@@ -58,7 +60,7 @@ func Compare(t *testing.T, want, got string) {
 	}
 }
 
-// Used reads "used 3 MiB". It stands for any program of a log.
+// Used is a dialect that reads "used 3 MiB". Tests use it as any program that prints its memory.
 var Used = scan.Dialect{
 	Name:    "used",
 	Needles: []string{"used "},
@@ -76,8 +78,8 @@ var Used = scan.Dialect{
 	},
 }
 
-// Line shows a record: its line in the log, its kind, and what it says. Sizes are exact: in MiB, or
-// in bytes if they are not whole MiB.
+// Line returns a record as one line of text: the record's line in the log, its kind, and its
+// fields. Sizes are exact: in MiB, or in bytes if they are not whole MiB.
 //
 //	2 checkpoint "nvidia-smi" gpu1 used=841MiB total=8192MiB
 func Line(rec record.Record) string {

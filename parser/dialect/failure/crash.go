@@ -23,9 +23,9 @@ import (
 //	panic: runtime error: index out of range [3] with length 3
 //	[12345.678901] Out of memory: Killed process 4711 (python) total-vm:8388608kB, anon-rss:7340032kB
 //
-// A program that catches an exception may print the same words. So [parser.Builder] takes them for
-// a crash only at the end of a log. A failed allocation on the device is a [record.OutOfMemory]
-// instead. Ctrl-C (KeyboardInterrupt) is not a crash.
+// A program that catches an exception may print the same words. So [parser.Builder] counts these
+// records as crashes only near the end of a log. A failed allocation on the device is a
+// [record.OutOfMemory] instead. Ctrl-C (KeyboardInterrupt) is not a crash.
 var Crash = scan.Dialect{
 	Name: "crash",
 	Needles: slices.Concat(
@@ -65,7 +65,7 @@ const cudaError = "CUDA error: "
 
 var (
 	tracebackWords = []byte("Traceback (most recent call last)")
-	// deathWords are the words of shells and the kernel for a signal.
+	// deathWords are the words with which shells and the kernel report a signal.
 	deathWords = []string{"Segmentation fault", "Killed", "Aborted", "Bus error"}
 	// abortWords are the beginnings of messages with which a runtime ends its program.
 	abortWords = []string{
@@ -78,8 +78,8 @@ var (
 		"zsh: segmentation fault ",
 		"zsh: killed ",
 	}
-	// deviceErrors are the errors after which a process cannot use the device any more. Many errors
-	// begin with cudaError; only those that lastError matches count.
+	// deviceErrors are the errors after which a process cannot use the device any more. Many
+	// names of errors begin with cudaError; of these, only the ones that lastError matches count.
 	deviceErrors = []string{
 		cudaError, "an illegal memory access was encountered", "CUBLAS_STATUS_NOT_INITIALIZED",
 		"CUBLAS_STATUS_EXECUTION_FAILED", "CUDNN_STATUS_EXECUTION_FAILED",
@@ -104,19 +104,20 @@ var (
 	//	./run.sh: line 12:  4711 Killed                  nvidia-smi dmon -s u > gpu.csv
 	killedMonitor = lex.Expression(`^Killed +` +
 		`(?:nvidia-smi|rocm-smi|dcgmi|gpustat|nvitop|nvtop|vmstat|dstat|tail|sleep) `)
-	// signalEnd matches the text behind one of deathWords, such as "(core dumped)", if the line ends
-	// there.
+	// signalEnd matches the text behind one of deathWords, such as "(core dumped)", if the line
+	// ends behind that text.
 	signalEnd = lex.Expression(`^(?:: \d+| \(\d+\))?\s*(?:\(core dumped\))?\s*$`)
 )
 
-// addCrash adds the crash c, which the text at an offset of the line reports.
+// addCrash adds the crash c to the line's records, and sets its header and rank. The parameter at
+// is the offset in the line at which the crash's message begins.
 func addCrash(l *scan.Line, at int, c record.Crash) {
 	c.Header = l.Header(at)
 	c.Lane.Rank = l.Head(at).Rank()
 	l.Add(c)
 }
 
-// beginsMessage reports whether a message begins at an offset of the line.
+// beginsMessage reports whether the program's message begins at an offset of the line.
 func beginsMessage(l *scan.Line, at int) bool {
 	if isTranscript(l.Text[:at]) {
 		return false
@@ -124,8 +125,8 @@ func beginsMessage(l *scan.Line, at int) bool {
 	return len(l.Head(at).Words()) == 0
 }
 
-// isDeath reports whether the text at an offset, one of deathWords, says that a signal killed a
-// process.
+// isDeath reports whether the one of deathWords at an offset of the line says that a signal
+// killed a process.
 func isDeath(l *scan.Line, at int) bool {
 	if isTranscript(l.Text[:at]) {
 		return false
@@ -136,7 +137,7 @@ func isDeath(l *scan.Line, at int) bool {
 		return bytes.HasSuffix(before, []byte("ut of memory: "))
 	case shellPrefix().Match(before):
 		return !killedMonitor().Match(rest)
-	case isIndented(l.Text): // programs print transcripts with an indent
+	case isIndented(l.Text): // programs print transcripts with blanks before them
 		return false
 	}
 	word := slices.IndexFunc(
@@ -146,9 +147,9 @@ func isDeath(l *scan.Line, at int) bool {
 	return len(before) == 0 && signalEnd().Match(rest[len(deathWords[word]):])
 }
 
-// isDeviceError reports whether the text at an offset, one of deviceErrors, is the message of an
-// error after which the process cannot use the device. It reports false in the last line of a
-// traceback, because the traceback's record has the message.
+// isDeviceError reports whether the one of deviceErrors at an offset of the line is a message
+// after which the process cannot use the device. It returns false for the last line of a
+// traceback, because the traceback's record already has this message.
 func isDeviceError(l *scan.Line, at int) bool {
 	before, rest := l.Text[:at], l.Text[at:]
 	if bytes.HasPrefix(rest, []byte(cudaError)) && !lastError().Match(rest) {

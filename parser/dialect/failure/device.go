@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// devices are the beginnings of words for a device and its software. links are the words that may
-// come between such a word and "out of memory":
+// devices are the beginnings of words that name a device or its software. links are the words
+// that may come between such a word and "out of memory":
 //
 //	CUDA error: out of memory
 //	cudaMalloc retry failed: out of memory
@@ -26,9 +26,9 @@ var (
 	}
 )
 
-// locateDevice returns the offset of the word for a device ("CUDA") that precedes the words "out of
-// memory" at the offset `at`. ok is false without such a word, or if other words than links come
-// between the two.
+// locateDevice returns the offset of the word that names a device, such as "CUDA", before the
+// words "out of memory" at the offset `at`. ok is false if there is no such word, or if other
+// words than links come between the two.
 func locateDevice(text []byte, at int) (start int, ok bool) {
 	for end := at; at-end < 96; {
 		for end > 0 && at-end < 96 && !lex.IsWordByte(text[end-1]) {

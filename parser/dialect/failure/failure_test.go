@@ -61,8 +61,8 @@ INFO - offloaded the text encoder out of VRAM
 	})
 }
 
-// TestCrash: a crash is a program's death in the words of its runtime. An error that the program
-// caught or quoted is none, and neither is an end on request such as Ctrl-C.
+// TestCrash: a program's death in the words of its runtime gives a crash. An error that the
+// program caught or quoted gives no crash. Neither does an end on request, such as Ctrl-C.
 func TestCrash(t *testing.T) {
 	const traceback = "Traceback (most recent call last):\n" +
 		"  File \"run.py\", line 7, in <module>\n    work()\n"

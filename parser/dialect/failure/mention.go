@@ -9,9 +9,10 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A mention is a text that has the words of a failed allocation, such as "CUDA out of memory" (the
-// failure's words below), although no allocation failed. It is a count of 0, a list of error codes,
-// the name of a test, a release note, or text that a speech model heard:
+// A mention is a text that has the words of a failed allocation, such as "CUDA out of memory",
+// although no allocation failed. The functions below call these words the failure's words. A
+// mention is a count of 0, a list of error codes, the name of a test, a release note, or text
+// that a speech model heard:
 //
 //	CUDA out of memory: 0
 //	| CUDA out of memory     | 0     |
@@ -24,8 +25,9 @@ import (
 var (
 	// failureWords matches a failure's words from "out of memory" on, or the name of an error.
 	failureWords = lex.Expression(`^(?i:out of (?:GPU |device )?(?:memory|VRAM)|\w+)`)
-	// zeroBehind matches the text behind "out of memory" if it is a count of 0, as in "CUDA out of
-	// memory: 0". It does not match ": 0 bytes free", because an allocation failed there.
+	// zeroBehind matches the text behind "out of memory" if it is a count of 0, as in "CUDA out
+	// of memory: 0". It does not match ": 0 bytes free", because that text reports a failed
+	// allocation.
 	zeroBehind = lex.Expression(
 		`^["'` + "`" + `]?(?: (?:errors?|events?|failures?|count|retries))?` +
 			`(?:\s*[:=|]\s*|\s{2,})(?:0|None|null|false|\[\]|\{\})\s*(?:[|,;})\]]|$)`,
@@ -36,19 +38,20 @@ var (
 		`["'](?:retry|skip|halve|ignore|raise|fail|warn|abort|cpu)["']`)
 	// codeBehind matches the text behind the name of an error in a list of codes: " = 2".
 	codeBehind = lex.Expression(`^ ?= ?\d+(?:\s|$)`)
-	// codesBefore matches the text before this name: nothing, or other codes of the list.
+	// codesBefore matches the text before the name of an error in a list of codes: nothing, or
+	// other codes.
 	codesBefore = lex.Expression(`^\s*(?:[\w ]*codes?: )?(?:\w+ ?= ?\d+ )*$`)
 	// testNameBefore matches the text before a failure's words that are part of a pytest name:
 	// "tests/test_oom.py::test_message[CUDA ".
 	testNameBefore = lex.Expression(`::\w+\[[^\]]*$`)
-	// segmentBefore matches the text before a failure's words in a segment of a transcript.
-	// segmentTime matches the start time that such a segment also has.
+	// segmentBefore matches the text before a failure's words in a segment of a transcript,
+	// {"text": ". segmentTime matches the start time that a segment also has.
 	segmentBefore = lex.Expression(`["']text["']\s*: ?["'][^"]*$`)
 	segmentTime   = lex.Expression(`["']start["']\s*: ?\d`)
 )
 
-// isMention reports whether the failure's words at the offset `at` are a mention. start is the
-// offset of the message that contains them.
+// isMention reports whether the failure's words at the offset `at` of a line are a mention. The
+// parameter start is the offset of the message that contains these words.
 func isMention(text []byte, start, at int) bool {
 	before := text[max(0, start-512):start]
 	words := failureWords().Find(text[at:])
@@ -66,8 +69,8 @@ func isMention(text []byte, start, at int) bool {
 	return isTopic(before)
 }
 
-// isHandled reports whether the text before the name of an error says what the program will do
-// about such an error:
+// isHandled reports whether the text before the name of an error says how the program will handle
+// such an error:
 //
 //	INFO - asr - will retry on torch.OutOfMemoryError
 func isHandled(before []byte) bool {
@@ -81,14 +84,14 @@ var handlingWords = slices.Concat(retryWords, []string{
 	"catch ", "catches ", "catching ", "handle ", "handles ", "handling ",
 })
 
-// retryWords precede an error or a failure for which the program is prepared.
+// retryWords precede the name of an error for which the program is prepared.
 var retryWords = []string{
 	"retry on ", "retries on ", "retrying on ", "retry on: ", "retrying on: ",
 	"handler for ", "against ",
 }
 
-// isTopic reports whether the text before a failure's words, here "Fixed: ", makes them the topic
-// of a remark:
+// isTopic reports whether the text before a failure's words makes them the topic of a remark, as
+// "Fixed: " does in this line:
 //
 //   - Fixed: CUDA out of memory on long files
 func isTopic(before []byte) bool {
@@ -109,7 +112,8 @@ var topicWords = slices.Concat(retryWords, []string{
 })
 
 // isMovedOut reports whether the text before "out of VRAM" says that the program moved something
-// out of device memory. The second of these lines is a failure:
+// out of device memory. Of these two lines, the first one says so, and the second one is a
+// failure:
 //
 //	INFO - offloaded the text encoder out of VRAM
 //	Failed to move the model: out of GPU memory
@@ -144,9 +148,9 @@ func isErrorValue(l *scan.Line, at int) bool {
 
 var errorKey = lex.Expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\w.]+: )?$`)
 
-// IsRemark reports whether a failure's words ("out of memory") at an offset are part of a comment,
-// a transcript or advice. Call it only for messages without sizes: a message with sizes is a
-// failure.
+// IsRemark reports whether a failure's words, such as "out of memory", at an offset of a line are
+// part of a comment, a transcript or advice. Call it only for messages without sizes, because a
+// message with sizes is always a failure.
 func IsRemark(text []byte, at int) bool {
 	before := bytes.ToLower(text[max(0, at-120):at])
 	start := lex.TrimBlanks(text)
@@ -169,9 +173,9 @@ func IsRemark(text []byte, at int) bool {
 		bytes.Contains(rest, []byte("memory? ")) || bytes.Contains(rest, []byte("memory is "))
 }
 
-// lastClause returns the part of a text behind its last colon. In the first line below, "no retries
-// left" is not about the failure. A text that says "you" is advice, and lastClause returns all of
-// it:
+// lastClause returns the part of a text behind its last colon, because earlier parts may be about
+// something else. In the first line below, "no retries left" is not about the failure. A text
+// that says "you" is advice, and lastClause returns all of it:
 //
 //	ERROR - no retries left: CUDA out of memory
 //	To go on when you see this: CUDA out of memory, lower the batch size.
@@ -183,8 +187,8 @@ func lastClause(before []byte) []byte {
 	return before[bytes.LastIndex(rest, []byte(": "))+1:]
 }
 
-// isTranscript reports whether a transcript's time stamps precede a text. The text is then what a
-// speech model heard:
+// isTranscript reports whether the time stamps of a transcript precede a text. Such a text is
+// what a speech model heard, not what a program says:
 //
 //	[00:00:03.400 --> 00:07:42.600]  so my notebook said CUDA out of memory again
 //	[3.40s --> 462.60s] ...

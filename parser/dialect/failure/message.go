@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A message is the text of a failed allocation, with single blanks between the words and without
-// commas in numbers.
+// A message is the text of a failed allocation in a form that is easy to search: with single
+// blanks between the words, and without commas in numbers.
 type message struct {
 	text      []byte
 	wordsEnd  int // offset in the line behind "out of memory"
@@ -64,8 +64,8 @@ func gatherMessage(l *scan.Line, start int) message {
 
 var triedTo = []byte("Tried to allocate ")
 
-// append adds a line to the message. It writes one blank for several, and "1,600,000,000" without
-// commas.
+// append adds the text of a line to the message. It replaces several blanks by one, and removes
+// the commas in "1,600,000,000".
 func (m *message) append(text []byte) {
 	if len(m.text) > 0 {
 		m.text = append(m.text, ' ')
@@ -103,8 +103,8 @@ func isAsyncLine(text []byte) bool {
 	return bytes.HasPrefix(text, []byte(": "))
 }
 
-// continuesIn reports whether m is a message of PyTorch that is still incomplete, and the line next
-// continues it.
+// continuesIn reports whether the line next continues the message m. Only a message of PyTorch
+// that is not complete yet can be continued.
 func (m *message) continuesIn(next []byte) bool {
 	i := bytes.Index(m.text, triedTo[:len(triedTo)-1])
 	if i < 0 || bytes.Contains(next, []byte("out of memory")) || len(next) == 0 {
@@ -114,7 +114,7 @@ func (m *message) continuesIn(next []byte) bool {
 		record.MemoryPrefix, record.HarnessPrefix, record.ProtocolPrefix,
 	} {
 		if bytes.Contains(next, []byte(prefix)) {
-			return false // the message was cut, and the next line is another record
+			return false // the message was cut off; the next line is another record
 		}
 	}
 	rest := bytes.TrimSpace(m.text[i+len(triedTo)-1:])
@@ -139,9 +139,9 @@ func (m *message) continuesIn(next []byte) bool {
 	return false
 }
 
-// Numbers for the two sizes of a message that are not quantities of a reading: the requested size,
-// and the memory that is reserved and not allocated. PyTorch 1.0 to 1.3 called the latter "cached"
-// (c10/cuda/CUDACachingAllocator.cpp: amount_cached - amount_allocated).
+// Numbers for the two sizes of a message that are not quantities of a reading: the requested
+// size, and the memory that is reserved but not allocated. PyTorch 1.0 to 1.3 called this memory
+// "cached" (c10/cuda/CUDACachingAllocator.cpp: amount_cached - amount_allocated).
 const (
 	requested = record.Quantities + iota
 	unallocated
@@ -195,8 +195,8 @@ var sizeWordings = []struct {
 	{record.Used, "this process has ", ""},
 }
 
-// parseSizes returns a record with the message's sizes. If several have the same meaning, the first
-// counts.
+// parseSizes returns a record with the message's sizes. If several sizes have the same meaning,
+// the first one counts.
 func (m *message) parseSizes() (o record.OutOfMemory) {
 	for i := 0; i < len(m.text); i++ {
 		if !lex.IsDigit(m.text[i]) || i > 0 && (lex.IsWordByte(m.text[i-1]) || m.text[i-1] == '.') {
@@ -225,7 +225,7 @@ func (m *message) parseSizes() (o record.OutOfMemory) {
 	return o
 }
 
-// setSize sets a size of the record, unless an earlier one has the same meaning.
+// setSize sets the quantity q of the record, unless an earlier size of the message has set it.
 func setSize(o *record.OutOfMemory, q record.Quantity, s record.Size) {
 	switch q {
 	case requested:

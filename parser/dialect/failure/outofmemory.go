@@ -66,9 +66,9 @@ var OutOfMemory = scan.Dialect{
 	Read: ReadOutOfMemory,
 }
 
-// ReadOutOfMemory adds a record for the failed allocation whose needle ("out of memory", the name
-// of an error) is at an offset of the line. It returns the offset behind the message, or 0 if the
-// text is not the message of a failed allocation.
+// ReadOutOfMemory adds a record for a failed allocation. The parameter at is the offset of a
+// needle, which is "out of memory" or the name of an error. ReadOutOfMemory returns the offset
+// behind the message, or 0 if the text is not the message of a failed allocation.
 func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	start, ok := locateMessage(l, at)
 	if !ok {
@@ -99,8 +99,8 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	return m.next
 }
 
-// locateMessage returns the offset of the message that contains the needle at the offset `at`. ok
-// is false if this is not the message of an allocation that failed on a device.
+// locateMessage returns the offset at which the message begins that contains the needle at the
+// offset `at`. ok is false if it is not the message of an allocation that failed on a device.
 func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 	text := l.Text
 	before, rest := text[max(0, at-128):at], text[at:]
@@ -123,8 +123,8 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 	case begins("OutOfMemoryError"):
 		return locateErrorName(text, at)
 	case len(rest) < 13 || rest[3] != ' ':
-		// The name of an error is a word of its own: CUBLAS_STATUS_ALLOC_FAILED,
-		// vk::Device::allocateMemory: ErrorOutOfDeviceMemory.
+		// The message begins with the name of an error, which is one word:
+		// CUBLAS_STATUS_ALLOC_FAILED, vk::Device::allocateMemory: ErrorOutOfDeviceMemory.
 		for start = at; start > 0 && at-start < 64 && lex.IsWordByte(text[start-1]); {
 			start--
 		}
@@ -169,8 +169,9 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 }
 
 // locateGGMLBuffer returns the offset of a message in which ggml names a buffer and gives no
-// reason, as in the second line below. ok is false if a line before gives the reason, as the first
-// line does: the two lines are one failure, and the first one has the record.
+// reason, as in the second line below. If an earlier line gives the reason, as the first line
+// does, the two lines are one failure. ok is then false, because the earlier line has the record
+// already.
 //
 //	ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory
 //	ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448
@@ -205,14 +206,14 @@ func locateGGMLBuffer(l *scan.Line, at int) (start int, ok bool) {
 	return start, true
 }
 
-// locateErrorName returns the offset of PyTorch's error name on a line that lacks the error's
-// message. ok is false in program source:
+// locateErrorName returns the offset of the name of PyTorch's error, if the line does not give
+// the error's message. ok is false in program source, such as the second of these lines:
 //
 //	ERROR - asr - a.wav: torch.OutOfMemoryError
 //	    except torch.cuda.OutOfMemoryError:
 func locateErrorName(text []byte, at int) (start int, ok bool) {
 	rest := bytes.TrimLeft(text[at+len("OutOfMemoryError"):], "'>)]\"}")
-	indented := len(lex.TrimBlanks(text))+2 < len(text) // a line of source in a traceback
+	indented := len(lex.TrimBlanks(text))+2 < len(text) // a line of program source in a traceback
 	if len(bytes.TrimSpace(rest)) > 0 || indented || at > 0 && text[at-1] == '_' {
 		return 0, false
 	}
@@ -265,8 +266,8 @@ func isRepeatedByTensorRT(l *scan.Line) bool {
 	return ok && bytes.Contains(text[:min(len(text), 256)], []byte("Requested amount of GPU memory ("))
 }
 
-// includeRequest returns the offset of the requested size if that precedes the message directly,
-// else the message's own offset:
+// includeRequest returns the offset of the requested size if this size comes directly before the
+// message. Otherwise it returns the message's own offset, start.
 //
 //	... allocating 1024.00 MiB on device 0: cudaMalloc failed: out of memory
 //	... failed to allocate 1.50G (1610612736 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory

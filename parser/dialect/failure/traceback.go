@@ -11,20 +11,21 @@ import (
 	"vramsoak/parser/source"
 )
 
-// exceptionName matches the name of an exception at the beginning of a traceback's last line. Other
-// text may match it too if several processes print at the same time. Then usualName is used, which
-// matches only names such as ValueError.
+// exceptionName matches the name of an exception at the beginning of a traceback's last line. If
+// several processes print at the same time, other text may match it, too. Then readTraceback uses
+// usualName, which matches only names such as ValueError.
 var (
 	exceptionName = lex.Expression(`^[A-Za-z_][\w.<>]*(?:$|:)`)
 	usualName     = lex.Expression(`^[A-Za-z_][\w.<>]*(?:Error|Exception|Interrupt|Exit)(?:$|:)`)
 )
 
-// readTraceback reads a traceback of Python, or of the library rich, which draws a box around it:
+// readTraceback reads a traceback of Python. It also reads one of the library rich, which draws a
+// box around it:
 //
 //	╭─────── Traceback (most recent call last) ───────╮
 //
-// In a chain of tracebacks ("During handling of the above exception, ...") the last one says what
-// ended the program. So the others give no record.
+// In a chain of tracebacks ("During handling of the above exception, ..."), the last one says
+// what ended the program. So the earlier tracebacks of a chain give no record.
 func readTraceback(l *scan.Line, at int) (end int) {
 	head := l.Text[at+len(tracebackWords):]
 	prefix, _, rich := bytes.Cut(l.Text[:at], []byte("╭"))
@@ -72,7 +73,7 @@ func readTraceback(l *scan.Line, at int) (end int) {
 	return at + 1
 }
 
-// isFrame reports whether a line begins with the frame of rich's box.
+// isFrame reports whether a line begins with a line of the box that rich draws.
 func isFrame(text []byte) bool {
 	return slices.ContainsFunc(
 		[]string{"│", "╰", "╭"},
@@ -80,9 +81,9 @@ func isFrame(text []byte) bool {
 	)
 }
 
-// withoutPrefix returns a line of a traceback without the logger's prefix. The parameter prefix is
-// the one of the traceback's first line. Digits may differ from it, because each line has its own
-// time.
+// withoutPrefix returns a line of a traceback without the logger's prefix. The parameter prefix
+// is the prefix of the traceback's first line. The digits in the two prefixes may differ, because
+// each line has its own time.
 func withoutPrefix(text, prefix []byte) []byte {
 	if len(text) < len(bytes.TrimRight(prefix, " ")) {
 		return text
@@ -95,8 +96,9 @@ func withoutPrefix(text, prefix []byte) []byte {
 	return text[min(len(prefix), len(text)):]
 }
 
-// isIgnored reports whether the traceback below this line ends no program: the line before it says
-// "Exception ignored" or the like, or it comes from Python's resource tracker, a helper process.
+// isIgnored reports whether the traceback that begins on this line did not end a program. This is
+// so if the line before it says "Exception ignored" or the like. It is also so if the traceback
+// comes from Python's resource tracker, which is a helper process.
 func isIgnored(l *scan.Line) bool {
 	first, _ := l.Peek(1)
 	tracker := []byte("/multiprocessing/resource_tracker.py\", line ")
@@ -111,8 +113,8 @@ func isIgnored(l *scan.Line) bool {
 	)
 }
 
-// isInterrupt reports whether a traceback's last line is an exception that ends a program on
-// request: Ctrl-C, sys.exit(0).
+// isInterrupt reports whether the last line of a traceback is an exception that ends a program on
+// request: Ctrl-C or sys.exit(0).
 func isInterrupt(text string) bool {
 	name, value, _ := strings.Cut(text, ":")
 	switch name[strings.LastIndexByte(name, '.')+1:] {
@@ -125,9 +127,9 @@ func isInterrupt(text string) bool {
 	return false
 }
 
-// isOutOfMemory reports whether a traceback's last line has the usual words of a failed allocation.
-// The line then has a [record.OutOfMemory], and the traceback needs no record. For rarer words, the
-// timeline's Builder drops the traceback's record.
+// isOutOfMemory reports whether the last line of a traceback has the usual words of a failed
+// allocation. This line then gives a [record.OutOfMemory], and the traceback gives no record. If
+// the line has rarer words, the timeline's Builder drops the traceback's record later.
 func isOutOfMemory(text string) bool {
 	return strings.Contains(text, "cuda.OutOfMemoryError") ||
 		strings.HasPrefix(text, "torch.OutOfMemoryError") ||
@@ -138,8 +140,8 @@ func isOutOfMemory(text string) bool {
 // maxLinesBehind is how many lines behind a crash are searched for a sign that the program went on.
 const maxLinesBehind = 64
 
-// isChained reports whether another traceback of the same failure follows behind an offset of the
-// window.
+// isChained reports whether another traceback of the same failure follows behind the offset end
+// in the window's buffer.
 func isChained(l *scan.Line, end int) bool {
 	return anyBehind(l, end, maxLinesBehind/4, func(text []byte) bool {
 		return bytes.Contains(text, []byte("he above exception")) ||
@@ -155,14 +157,14 @@ func isChained(l *scan.Line, end int) bool {
 var goodLevel = lex.Expression(`(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|SUCCESS)(?:[\s:|\])>-]|$)|` +
 	`^[DI]\d{4} \d\d:\d\d:|^\[NeMo [DI] \d`)
 
-// recovers reports whether the program caught an error: one of the lines behind it has a level
-// below a warning.
+// recovers reports whether the program caught an error: after the error, it logged a line with a
+// level below warning. The parameter end is the offset behind the error.
 func recovers(l *scan.Line, end int) bool {
 	return anyBehind(l, end, maxLinesBehind, goodLevel().Match)
 }
 
-// anyBehind calls wanted with each of the next lines behind an offset of the window, and reports
-// whether it returned true for one of them. The parameter lines is the largest number of lines.
+// anyBehind calls wanted with each of the lines behind an offset of the window, at most the given
+// number of lines. It reports whether wanted returned true for one of them.
 func anyBehind(l *scan.Line, end, lines int, wanted func(text []byte) bool) bool {
 	first := end
 	for range lines {

@@ -81,8 +81,8 @@ func readComfy(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// addComfyEvent adds a cleanup. at is the offset of the needle. The event's text begins with the
-// word before it, such as "2" in "2 models unloaded.".
+// addComfyEvent adds a cleanup. The parameter at is the offset of the needle. The event's text
+// begins with the word before the needle, such as "2" in "2 models unloaded.".
 func addComfyEvent(l *scan.Line, at int) {
 	from := at - len(lastWord(l.Text[:at]))
 	l.Add(record.Event{
@@ -93,7 +93,7 @@ func addComfyEvent(l *scan.Line, at int) {
 	})
 }
 
-// comfyLane returns the device in "for cuda:0 with", or device 0.
+// comfyLane returns the device in a text such as "for cuda:0 with", or device 0.
 func comfyLane(text []byte) (lane record.Lane) {
 	text = lex.LastBytes(text, scan.Near)
 	if i := bytes.LastIndex(text, []byte(" for cuda:")); i >= 0 {
@@ -115,7 +115,8 @@ func readComfyLoaded(l *scan.Line, at int) (end int) {
 		}
 		s, rest, ok = lex.CutSize(lastWord(before), record.MiB)
 	} else {
-		// The first number is the usable memory: 9.5367431640625e+25 MB (1e32 bytes) without a limit.
+		// The first number is the usable memory in MB. Without a limit it is 9.5367431640625e+25
+		// (1e32 bytes).
 		fields := bytes.Fields(lex.FirstBytes(rest, 100))
 		if len(fields) < 3 || !lex.IsDigit(fields[0][0]) {
 			return 0
@@ -132,8 +133,8 @@ func readComfyLoaded(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// addTornComfy adds an error if the fields are cut: "3139.74 MB usable, 2595.99 MB lo". It returns
-// 0 for other text.
+// addTornComfy adds an error if the line was cut off inside the fields: "3139.74 MB usable,
+// 2595.99 MB lo". It returns 0 for other text.
 func addTornComfy(l *scan.Line, at int, fields []byte) (end int) {
 	_, rest, ok := lex.CutNumber(lex.TrimBlanks(fields))
 	if ok && len(rest) < 40 &&
@@ -148,7 +149,8 @@ func addTornComfy(l *scan.Line, at int, fields []byte) (end int) {
 	return 0
 }
 
-// comfyModel returns the name of the model that the lines before say is loaded, or "model":
+// comfyModel returns the name of the model that is being loaded, which an earlier line gives, or
+// "model":
 //
 //	Requested to load Lumina2
 func comfyModel(l *scan.Line) string {
@@ -166,7 +168,7 @@ func comfyModel(l *scan.Line) string {
 			continue
 		}
 		if name != "model" {
-			return "model" // two were requested, and this may be either
+			return "model" // two models were requested, and this may be either of them
 		}
 		if i := bytes.IndexByte(model, ' '); i > 0 {
 			model = model[:i]

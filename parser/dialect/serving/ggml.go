@@ -99,8 +99,8 @@ var ggmlBackends = []string{
 	"Kompute", "WebGPU", "HTP",
 }
 
-// ggmlDevice returns the device of a backend, or of a buffer type: CUDA3, Metal, MTL0_Mapped,
-// HTP0-REPACK. ok is false for host memory.
+// ggmlDevice returns the device of a backend or a buffer type, such as CUDA3, Metal, MTL0_Mapped
+// or HTP0-REPACK. ok is false if the name means host memory.
 func ggmlDevice(name []byte) (device int, ok bool) {
 	for _, backend := range ggmlBackends {
 		rest, found := lex.CutPrefix(name, backend)
@@ -118,8 +118,8 @@ func ggmlDevice(name []byte) (device int, ok bool) {
 	return 0, false
 }
 
-// readGGMLDevice reads a device's total, and its free memory if the line has it. at is the offset
-// of ", VRAM: ":
+// readGGMLDevice reads a device's total, and its free memory if the line has it. The parameter at
+// is the offset of ", VRAM: ":
 //
 //	Device 0: NVIDIA RTX A6000, compute capability 8.6, VMM: yes, VRAM: 48531 MiB
 func readGGMLDevice(l *scan.Line, at int) (end int) {
@@ -168,8 +168,8 @@ func readGGMLFree(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readGGMLListed reads a device of a list: "  CUDA0: NVIDIA GeForce RTX 3090 (24135 MiB, 23886 MiB
-// free)".
+// readGGMLListed reads one device of a list of devices: "  CUDA0: NVIDIA GeForce RTX 3090 (24135
+// MiB, 23886 MiB free)".
 func readGGMLListed(l *scan.Line, at int) (end int) {
 	begin := max(0, at-scan.Near)
 	before := l.Text[begin:at]

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// readGGMLBuffer reads the buffer in "load_tensors:  CUDA2 model buffer size = 17931.70 MiB". at is
-// the offset of the needle " buffer size = ", and from that of the size.
+// readGGMLBuffer reads the buffer in "load_tensors:  CUDA2 model buffer size = 17931.70 MiB". The
+// parameter at is the offset of the needle " buffer size = ", and from is the offset of the size.
 func readGGMLBuffer(l *scan.Line, at, from int) (end int) {
 	before := lex.LastBytes(l.Text[:at], 100)
 	kind := []byte(nil)
@@ -46,11 +46,12 @@ func readGGMLBuffer(l *scan.Line, at, from int) (end int) {
 	return end
 }
 
-// lastWord returns the last word of the text. It is empty behind a blank.
+// lastWord returns the last word of the text, or an empty word if the text ends with a blank.
 func lastWord(text []byte) []byte { return text[bytes.LastIndexAny(text, " \t")+1:] }
 
-// readDiffusionBuffer reads a buffer of stable-diffusion.cpp in device memory: "unet compute buffer
-// size: 559.88 MB(VRAM)". at is the offset of the needle, and from the offset of the size.
+// readDiffusionBuffer reads a buffer of stable-diffusion.cpp in device memory: "unet compute
+// buffer size: 559.88 MB(VRAM)". The parameter at is the offset of the needle, and from is the
+// offset of the size.
 func readDiffusionBuffer(l *scan.Line, at, from int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[from:], 0)
 	if rest, onDevice := lex.CutPrefix(rest, "(VRAM)"); ok && onDevice {
@@ -76,8 +77,8 @@ func readDiffusionTotal(l *scan.Line, at int) (end int) {
 	return at + len("total params memory size = ")
 }
 
-// whisperLook is how many lines before a buffer are searched for the backend. Real logs have fewer
-// lines between the two.
+// whisperLook is how many lines before a buffer are searched for the line that names the backend.
+// In real logs the two are closer to each other.
 const whisperLook = 16
 
 // readWhisperState reads a buffer of a whisper.cpp state, if it is in device memory.
@@ -127,13 +128,14 @@ func whisperDevice(l *scan.Line) (device int, ok bool) {
 		name, _, _ = bytes.Cut(name, []byte(" "))
 		if device, ok := ggmlDevice(name); ok {
 			return device, true
-		} // otherwise BLAS, which is used with and without a GPU
+		} // otherwise it is BLAS, which is used with and without a GPU
 	}
 	return 0, false
 }
 
-// readGGMLMetal reads a Metal buffer, then the program's memory on the device and the most that it
-// should use, which is read as the total:
+// readGGMLMetal reads a Metal buffer. In the parentheses behind it, the line gives the program's
+// memory on the device, and the most that the program should use. This limit is read as the
+// total:
 //
 //	ggml_metal_add_buffer: allocated 'data            ' buffer, size =  3616.08 MB, ( 3616.58 / 21845.34)
 func readGGMLMetal(l *scan.Line, at int) (end int) {

@@ -43,8 +43,8 @@ func readGGMLBreakdown(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// isProjection reports whether the line's table shows projected sizes. llama.cpp prints such a
-// table when it fits the parameters to the device. The line before the table says so:
+// isProjection reports whether the table in this line shows projected sizes. llama.cpp prints
+// such a table when it fits its parameters to the device. The line before the table says so:
 //
 //	common_params_fit_impl: getting device memory data for initial parameters:
 func isProjection(l *scan.Line) bool {

@@ -54,7 +54,7 @@ var Ollama = scan.Dialect{
 
 const reportingFree = " memory reporting free: "
 
-// ollamaMax is how many bytes of a line's fields are read.
+// ollamaMax is how many bytes of a line are searched for fields.
 const ollamaMax = 4 << 10
 
 // readOllama reads the record that belongs to the needle at the offset `at`.
@@ -68,7 +68,7 @@ func readOllama(l *scan.Line, at int) (end int) {
 	var f ollamaFields
 	text := lex.FirstBytes(l.Text[at:], ollamaMax)
 	if next := bytes.Index(text[1:], []byte(" msg=")); next >= 0 {
-		text = text[:next+1] // two writers tore their lines into one
+		text = text[:next+1] // two writers wrote into the same line
 	}
 	err := lex.Logfmt(string(text), f.set)
 	reading, name := f.reading()
@@ -101,13 +101,13 @@ func readOllama(l *scan.Line, at int) (end int) {
 type ollamaFields struct {
 	msg, library, id string
 	backend          string // CUDA0
-	hasDevice        bool   // the line has one of library, id and backend
+	hasDevice        bool   // the line has at least one of library, id and backend
 	device           int
-	sizes            map[string]record.Size // by their keys
+	sizes            map[string]record.Size // the sizes by their keys
 	list             []record.Size          // available memory of each device
 }
 
-// set takes a field of the line.
+// set notes a field of the line.
 func (f *ollamaFields) set(key, value string) {
 	switch key {
 	case "msg":
@@ -120,7 +120,7 @@ func (f *ollamaFields) set(key, value string) {
 			f.device, f.id = n, ""
 		}
 	case "name", "device", "buffer", "backend", "buffer_type":
-		// buffer_type comes last, and distinguishes device memory from host memory.
+		// The field buffer_type comes last. Its value tells device memory and host memory apart.
 		f.backend, f.hasDevice = value, true
 		if n, ok := ggmlDevice([]byte(value)); ok {
 			f.device = n
@@ -133,7 +133,7 @@ func (f *ollamaFields) set(key, value string) {
 			f.sizes[key] = s
 		}
 	case "memory.available":
-		// "[23.1 GiB 22.9 GiB]"
+		// The value lists the memory of each device: "[23.1 GiB 22.9 GiB]".
 		rest, ok := lex.CutPrefix([]byte(value), "[")
 		for ok && len(f.list) < 1024 {
 			var s record.Size
@@ -144,8 +144,8 @@ func (f *ollamaFields) set(key, value string) {
 	}
 }
 
-// reading returns the sizes and the name of a reading. name is "" if the line is not about a
-// device.
+// reading returns the sizes and the name of the reading that the fields give. name is "" if the
+// line is not about a device.
 func (f *ollamaFields) reading() (r record.Reading, name string) {
 	take := func(q record.Quantity, key string) {
 		if s, ok := f.sizes[key]; ok {
@@ -198,7 +198,8 @@ func (f *ollamaFields) reading() (r record.Reading, name string) {
 	return r, name
 }
 
-// readOllamaReporting reads the bytes that the driver reports to the runner:
+// readOllamaReporting reads a device's free and total memory in bytes. The driver reports them to
+// ollama's runner, the process that runs the model:
 //
 //	ggml_backend_cuda_device_get_memory device GPU-f7223551 utilizing NVML memory reporting free: 25302532096 total: 25769803776
 func readOllamaReporting(l *scan.Line, at int) (end int) {
@@ -219,7 +220,7 @@ func readOllamaReporting(l *scan.Line, at int) (end int) {
 }
 
 // readOllamaProbe reads what ollama prints with OLLAMA_DEBUG when it looks for devices: "[0] CUDA
-// totalMem 25385500672". Other versions print "24209mb" or "24209 mb".
+// totalMem 25385500672". Other versions print the size as "24209mb" or "24209 mb".
 func readOllamaProbe(l *scan.Line, at int) (end int) {
 	before := strings.TrimSuffix(string(l.Text[max(0, at-80):at]), "] ")
 	open := strings.LastIndexByte(before, '[')
@@ -239,8 +240,8 @@ func readOllamaProbe(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// ollamaID returns the name and the lane of a reading of the device with an id. The id becomes part
-// of the name unless it is a number.
+// ollamaID returns the name and the lane of a reading of the device with the given id. An id that
+// is a number becomes the lane's device. Any other id becomes part of the name.
 func ollamaID(name, id string) (string, record.Lane) {
 	if n, err := lex.ParseCount(id); err == nil {
 		return name, record.Lane{Device: n}

@@ -8,13 +8,13 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// addSampled adds a reading of one buffer, model or cache, or of a level that a server logs when it
-// starts. The reading is sampled: it is not a stage of the program, because a server uses the same
-// names again when it loads a second model for drafts. addSampled returns the reading, so that the
+// addSampled adds a reading of one buffer, model or cache, or of a level that a server logs when
+// it starts. The reading is Sampled, so that it begins no stage: a server prints the same names
+// again when it loads a second model for drafts. addSampled returns the reading, so that the
 // caller can add more sizes.
 //
-// A negative size becomes a [record.Change]. It is the difference of two levels, and another
-// process freed memory between them.
+// A negative size becomes a [record.Change]. It is the difference of two levels, and negative
+// because another process freed memory between them.
 func addSampled(
 	l *scan.Line,
 	at int,
@@ -35,9 +35,10 @@ func addSampled(
 	return c
 }
 
-// readSize reads the size at the offset from, after blanks. It returns the offset behind the size,
-// or 0 if no size follows. If the line was torn inside the size, ok is false, end is the line's
-// length, and readSize adds an error for the reading that begins at the offset at.
+// readSize reads the size at the offset from, behind blanks. It returns the size and the offset
+// behind it, or 0 if there is no size. If the line was cut off inside the size, ok is false and
+// end is the line's length. readSize then adds an error for the reading that begins at the offset
+// `at`.
 func readSize(l *scan.Line, at, from int) (s record.Size, end int, ok bool) {
 	text := l.Text[from:]
 	if s, rest, ok := lex.CutSize(text, 0); ok {
@@ -57,10 +58,10 @@ func readSize(l *scan.Line, at, from int) (s record.Size, end int, ok bool) {
 	return record.Size{}, 0, false
 }
 
-// parallelRank returns the rank in words such as "Worker_TP1", "EngineCore_DP0" or "TP0 EP0". It is
-// the rank in tensor, data or pipeline parallelism. With two of these, as in "DP1 TP0", neither
-// number is the rank of the process, and parallelRank returns 0. Expert parallelism does not count,
-// because it uses the same ranks.
+// parallelRank returns the rank in words such as "Worker_TP1", "EngineCore_DP0" or "TP0 EP0". It
+// is the rank in tensor, data or pipeline parallelism. If the words give two of these ranks, as
+// in "DP1 TP0", neither is the rank of the process, and parallelRank returns 0. The rank in
+// expert parallelism (EP) does not count, because it repeats another rank.
 func parallelRank(words []byte) (rank int) {
 	kinds := 0
 	for len(words) > 0 {

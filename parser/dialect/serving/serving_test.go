@@ -14,9 +14,9 @@ var all = []*scan.Dialect{
 	&serving.ComfyUI,
 }
 
-// In TestVLLM and the tests of the other programs, a buffer is read with the unit of its program,
-// on the device or rank that the line names. Host memory, estimates, sums and program source are
-// not read. A torn size is an error.
+// TestVLLM and the tests of the other programs: a buffer is read with its program's unit, on the
+// device or rank that the line names. Host memory, estimates, sums and program source are not
+// read. A size that was cut off is an error.
 func TestVLLM(t *testing.T) {
 	dialecttest.Run(t, all, []dialecttest.Case{
 		{"a buffer of one rank", `
@@ -227,8 +227,8 @@ loaded completely in 3.5 s
 	})
 }
 
-// TestHeldBuffer: only buffers that a program holds at the same time have a name, so that their sum
-// is not too large.
+// TestHeldBuffer: HeldBuffer names only buffers that a program holds at the same time. Otherwise
+// their sum would be too large.
 func TestHeldBuffer(t *testing.T) {
 	const model, cache = "CUDA2 model buffer", "CUDA1 kv cache"
 	for _, c := range []struct {
@@ -259,8 +259,8 @@ func TestHeldBuffer(t *testing.T) {
 	}
 }
 
-// TestIsBeforeLoad: free or total memory is from before a load only if the program prints it then
-// and the line names the device.
+// TestIsBeforeLoad: a reading of free or total memory is from before a load only if the program
+// prints it at that time and the line names the device.
 func TestIsBeforeLoad(t *testing.T) {
 	for _, c := range []struct {
 		dialect, name string

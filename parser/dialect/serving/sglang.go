@@ -116,7 +116,7 @@ func readSGLangStep(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// isSGLangStep reports whether a sentence is the name of a step: "Load weight end".
+// isSGLangStep reports whether a text is the name of a step, such as "Load weight end".
 func isSGLangStep(name []byte) bool {
 	for _, verb := range []string{" begin", " end", " ends", " loaded"} {
 		if bytes.HasSuffix(name, []byte(verb)) {
@@ -146,7 +146,8 @@ func readSGLangProgress(l *scan.Line, at int) (end int) {
 	return 0
 }
 
-// readSGLangCache reads the sizes of a cache's pieces, and adds their sum as one buffer.
+// readSGLangCache reads the sizes of a cache's parts, and adds a reading of their sum as one
+// buffer.
 func readSGLangCache(l *scan.Line, at int) (end int) {
 	from, lane := sglangHead(l.Text[:at])
 	if from != at {

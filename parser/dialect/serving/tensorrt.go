@@ -74,20 +74,20 @@ const (
 	trtOutOfMemory = "Error Code 2: OutOfMemory ("
 )
 
-// memUsage matches a record. Its groups are the name, the change (only of a MemUsageChange) and the
-// level in either form.
+// memUsage matches a record. Its groups are the name, the change (only in a MemUsageChange), and
+// the level in either of its two forms.
 var memUsage = lex.Expression(`^\[MemUsage\w+\] ([^{}]{1,120}?): ` +
 	`(?:CPU [+-]\d+, GPU ([+-]\d+), now: CPU -?\d+, GPU (\d+) \(MiB\)|CPU \d+ MiB, GPU (\d+) MiB)`)
 
-// memUsageBegun matches the beginning of a record. It does not match program source: "CPU +N, GPU
-// +N".
+// memUsageBegun matches the beginning of a record. It does not match program source, which has
+// letters for the numbers: "CPU +N, GPU +N".
 var memUsageBegun = lex.Expression(`^\[MemUsage\w+\] [^{}]{1,120}?: CPU [+-]?\d`)
 
 // memUsageMax is the longest of these records, in bytes.
 const memUsageMax = 256
 
-// readMemUsage reads a record. at is the offset of its "[MemUsage...". A MemUsageChange gives a
-// checkpoint and a [record.Change].
+// readMemUsage reads a record that begins with "[MemUsage" at the offset `at`. A MemUsageChange
+// gives a checkpoint and a [record.Change].
 func readMemUsage(l *scan.Line, at int) (end int) {
 	text := l.Text[at:min(len(l.Text), at+memUsageMax)]
 	m := memUsage().FindSubmatchIndex(text)
@@ -173,7 +173,7 @@ func readTRTAllocated(l *scan.Line, at int) (end int) {
 }
 
 // readTRTBuffer reads a buffer of an engine, in bytes: "Total Activation Memory: 22118400". Other
-// programs print such words with a unit, and are not read.
+// programs print the same words with a unit; their lines are not read.
 func readTRTBuffer(l *scan.Line, at int) (end int) {
 	for _, first := range []string{"Total ", "Max "} {
 		if bytes.HasSuffix(l.Text[:at], []byte(first)) {
@@ -197,7 +197,8 @@ func readTRTBuffer(l *scan.Line, at int) (end int) {
 	return at + len(label) + len(": ") + len(value) - len(rest)
 }
 
-// readPagedCache reads the total and the free memory from which TensorRT-LLM sizes its KV cache.
+// readPagedCache reads the total and the free memory from which TensorRT-LLM computes the size of
+// its KV cache.
 func readPagedCache(l *scan.Line, at int) (end int) {
 	total, rest, ok := lex.CutSize(l.Text[at+len(pagedCache):], 0)
 	rest, found := lex.CutPrefix(rest, ", available: ")
@@ -221,8 +222,8 @@ func readPagedCache(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readTRTOutOfMemory reads either message of a failed allocation. Text in quotes is program source
-// that handles the error.
+// readTRTOutOfMemory reads either of TensorRT's messages for a failed allocation. A text in
+// quotes is program source that handles the error, and is not read.
 func readTRTOutOfMemory(l *scan.Line, at int) (end int) {
 	if at > 0 && (l.Text[at-1] == '"' || l.Text[at-1] == '\'') {
 		return 0
@@ -242,9 +243,9 @@ func readTRTOutOfMemory(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// trtHeader returns the header of a record that begins at an offset. If another logger gives no
-// time with a zone, it takes TensorRT's own: "[03/02/2023-11:33:45]". A line may have two of these,
-// and the last one before the record counts.
+// trtHeader returns the header of a record that begins at an offset of the line. If no other
+// logger gives a time with a zone, the header's time is TensorRT's own: "[03/02/2023-11:33:45]".
+// A line may have two of TensorRT's times, and the last one before the record counts.
 func trtHeader(l *scan.Line, at int) record.Header {
 	h := l.Header(at)
 	if !h.Time.IsZero() && !h.Local {

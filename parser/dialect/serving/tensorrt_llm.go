@@ -59,7 +59,7 @@ func readLLMProfiled(l *scan.Line, at int) (end int) {
 }
 
 // readLLMPeak reads the available KV cache as a buffer, and the device's total. The line begins
-// with the peak.
+// with "Peak memory during memory usage profiling".
 func readLLMPeak(l *scan.Line, at int) (end int) {
 	_, rest, ok := lex.CutSize(l.Text[at+len(llmPeak):], 0)
 	rest, found := lex.CutPrefix(rest, ", available KV cache memory when calculating max tokens: ")
@@ -80,7 +80,8 @@ func readLLMPeak(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readLLMFree reads the free and the total memory from which the backend sizes the KV cache.
+// readLLMFree reads the free and the total memory from which the backend computes the size of the
+// KV cache.
 func readLLMFree(l *scan.Line, at int) (end int) {
 	free, rest, ok := lex.CutSize(l.Text[at+len(llmFree):], 0)
 	rest, found := lex.CutPrefix(rest, " of total memory ")
@@ -97,8 +98,8 @@ func readLLMFree(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// newLLMCheckpoint returns a checkpoint without quantities. The logger's prefix may give its rank:
-// "[RANK 1]".
+// newLLMCheckpoint returns a checkpoint without quantities. Its rank is the one in the logger's
+// prefix, such as "[RANK 1]", or 0.
 func newLLMCheckpoint(l *scan.Line, at int, name string) record.Checkpoint {
 	c := record.Checkpoint{Header: trtHeader(l, at), Name: name, Sampled: true}
 	if _, after, ok := bytes.Cut(l.Text[max(0, at-memUsageMax):at], []byte("[RANK ")); ok {
@@ -109,8 +110,8 @@ func newLLMCheckpoint(l *scan.Line, at int, name string) record.Checkpoint {
 	return c
 }
 
-// addBadLLM adds an error if a number is at the offset. Otherwise the line is program source, and
-// it returns 0.
+// addBadLLM adds an error if a number begins at the offset `at`. Otherwise the line is program
+// source, and addBadLLM returns 0.
 func addBadLLM(l *scan.Line, at int, expected string) (end int) {
 	if at >= len(l.Text) || !lex.IsDigit(l.Text[at]) {
 		return 0
@@ -119,5 +120,5 @@ func addBadLLM(l *scan.Line, at int, expected string) (end int) {
 	return len(l.Text)
 }
 
-// llmNearby is how many bytes from a needle the rest of a reading may be.
+// llmNearby is how many bytes around a needle are searched for the rest of a reading.
 const llmNearby = 512

@@ -139,8 +139,8 @@ func readVLLM(l *scan.Line, at int) (end int) {
 	return readVLLMTooSmall(l, at)
 }
 
-// readVLLMSize reads the one size of a message, at the offset from. It returns 0 unless the
-// sentence ends behind the size, or continues with one of the words in behind.
+// readVLLMSize reads the only size of a message, at the offset from. It returns 0 unless the
+// sentence ends behind the size or goes on with one of the words in the parameter behind.
 func readVLLMSize(
 	l *scan.Line,
 	at, from int,
@@ -187,8 +187,9 @@ func readVLLMSleep(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// readVLLMOnDevice reads "cuda:0 (2.6/121.63 GiB) on startup". If that is less than the desired
-// memory, the worker does not start, and the record is a [record.OutOfMemory].
+// readVLLMOnDevice reads the free and the total memory in "cuda:0 (2.6/121.63 GiB) on startup".
+// If the line says that the free memory is less than the desired memory, the worker does not
+// start, and the record is a [record.OutOfMemory].
 func readVLLMOnDevice(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len(vllmOnDevice):]
 	lane := vllmLane(l.Text[:at])
@@ -222,7 +223,7 @@ func readVLLMOnDevice(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readVLLMTooSmall reads the errors of a KV cache that does not fit.
+// readVLLMTooSmall reads the errors that say that the KV cache does not fit.
 func readVLLMTooSmall(l *scan.Line, at int) (end int) {
 	if source.IsQuotedAt(l.Text, at) {
 		return 0

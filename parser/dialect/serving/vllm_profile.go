@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A vllmField is a size in the memory profile, and the name of its buffer.
+// A vllmField is a size in the memory profile: the label before it, and the name of its buffer.
 type vllmField struct{ label, name string }
 
 // The fields of the memory profile, in the order in which V0 and V1 print them.
@@ -99,7 +99,8 @@ func readVLLMResults(l *scan.Line, at int) (end int) {
 	return end
 }
 
-// vllmActualNames maps the names in "Actual usage" to the names of the same buffers in other lines.
+// vllmActualNames maps the names in "Actual usage" to the names that other lines give to the same
+// buffers.
 var vllmActualNames = map[string]string{
 	"weight":           "model weights",
 	"peak activation":  "activation peak",

@@ -63,8 +63,8 @@ const (
 	maxCSVRow    = 4 << 10 // longest row, in bytes
 	maxCSVFields = 64
 	maxCSVName   = 96  // longest name of a column with what a logger puts before it, in bytes
-	maxCSVHeads  = 4   // headers of a log whose rows may alternate
-	maxCSVIDs    = 256 // devices that are numbered by their UUID or bus id
+	maxCSVHeads  = 4   // headers of a log that are remembered, because their rows may alternate
+	maxCSVIDs    = 256 // devices that get a number by their UUID or bus id
 )
 
 // readCSV reads a header, or adds an error for a row without one.
@@ -75,7 +75,7 @@ func readCSV(l *scan.Line, at int) (end int) {
 	if l.Text[at] == ' ' {
 		if before := l.Text[:at]; bytes.Contains(before, []byte(mebibytes)) ||
 			bytes.Contains(before, []byte(percentage)) {
-			return 0 // the line was read at an earlier needle
+			return 0 // an earlier needle has read this line
 		}
 		return readHeadless(l)
 	}
@@ -98,16 +98,16 @@ func readCSV(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// csvTables holds the headers of a log by which rows are read, the last one first.
+// csvTables holds the headers of a log, the last one first. Rows are read with these headers.
 type csvTables struct {
 	heads []*csvHead
 	// ids maps UUIDs and bus ids to device numbers.
 	ids      map[string]int
 	next     [2]int // number of the next UUID and of the next bus id
-	headless bool   // rows without a header were reported
+	headless bool   // the error for rows without a header was added
 }
 
-// openTables returns the tables of the log.
+// openTables returns the csvTables of the log, and makes them if the log has none yet.
 func openTables(l *scan.Line) *csvTables {
 	if t, ok := l.Opened().(*csvTables); ok {
 		return t
@@ -194,7 +194,7 @@ func (h *csvHead) add(l *scan.Line, t *csvTables, fields [][]byte) {
 	}
 }
 
-// setTime gives a reading the time of its row, unless the line has another time.
+// setTime sets the time of a reading to the time in its row, unless the line gives another time.
 func (h *csvHead) setTime(c *record.Checkpoint, fields [][]byte) {
 	if h.time < 0 || !c.Time.IsZero() {
 		return
@@ -204,7 +204,8 @@ func (h *csvHead) setTime(c *record.Checkpoint, fields [][]byte) {
 	}
 }
 
-// csvTime returns the time in a field: a time of day, with or without a date, or one since 1970.
+// csvTime returns the time in a field: a time of day, with or without a date, or seconds since
+// 1970.
 func csvTime(b []byte) (t time.Time, ok bool) {
 	s := stamp.Find(b)
 	return s.Time, !s.IsZero()

@@ -15,12 +15,13 @@ type csvColumn struct {
 	kind csvKind
 	// These fields are set for a column of memory sizes:
 	q      record.Quantity
-	unit   int64 // 0 if each value has a unit
-	device int   // its device: 1 in "gpu1_memory_used_mb", -1 if it names none
-	first  bool  // the first of the device's columns
-	dotted bool  // the name is one of nvidia-smi's own
-	// known is set for a column of times or of kind csvOther, once a row had a value in it. number
-	// then says whether this value was a time or a number, see hasForm.
+	unit   int64 // bytes of a unit; 0 if each value has a unit
+	device int   // the device in the name: 1 in "gpu1_memory_used_mb"; -1 if none
+	first  bool  // this is the first of the device's columns
+	dotted bool  // the name is one of nvidia-smi's, such as memory.used
+	// known is set for a column of times or of kind csvOther, once a row had a value in it.
+	// number says what this value was: a time in a column of times, or a number in the other
+	// columns, see hasForm.
 	known, number bool
 }
 
@@ -81,7 +82,8 @@ func columnWords(name []byte) []string {
 	return words
 }
 
-// hasWord reports whether one of the words is in a set of words between blanks.
+// hasWord reports whether one of the words is in a set, given as one text of words between
+// blanks.
 func hasWord(words []string, set string) bool {
 	for _, w := range words {
 		if strings.Contains(set, " "+w+" ") {
@@ -91,7 +93,7 @@ func hasWord(words []string, set string) bool {
 	return false
 }
 
-// The words in a column's name that give its meaning, between blanks.
+// The words in a column's name that say what the column holds. Blanks separate the words.
 const (
 	memoryWords = " memory mem vram fb "
 	gpuWords    = " gpu vram cuda fb nvidia gpus "
@@ -99,13 +101,14 @@ const (
 	usedWords   = " used usage use "
 	freeWords   = " free available avail "
 	totalWords  = " total capacity "
-	// A name with one of otherWords is not the used, free or total memory of a device.
+	// otherWords are the words of columns that hold something else than the used, free or total
+	// memory of a device.
 	otherWords = " cpu ram host system sys swap rss heap util utilization utilisation percent " +
 		"percentage pct % ratio rate peak max min avg mean average reserved allocated cached torch " +
 		"bar protected delta diff bandwidth clock shared gtt vis limit "
 )
 
-// newCSVColumn returns the column with a name.
+// newCSVColumn returns the column with the given name.
 func newCSVColumn(name []byte) csvColumn {
 	words := columnWords(name)
 	c := csvColumn{device: -1}
@@ -163,7 +166,7 @@ func newCSVColumn(name []byte) csvColumn {
 	case "memory.used", "memory.free", "memory.total", "used_memory", "used_gpu_memory":
 		c.dotted = own[6] == '.' || bytes.IndexByte(name, '[') > 0
 		if i := bytes.IndexByte(name, ']'); i >= 0 && i < len(name)-1 {
-			c.dotted = false // prose: "memory.total [MiB] as always"
+			c.dotted = false // a sentence, not a name: "memory.total [MiB] as always"
 		}
 	}
 	for i, w := range words[:len(words)-1] {
@@ -183,8 +186,8 @@ func (c csvColumn) size(field []byte) (s record.Size, ok bool) {
 	}
 	unit := c.unit
 	if unit == 0 && c.dotted {
-		// nvidia-smi gives whole MiB, and its header says so. A header that a script wrote may not
-		// name the unit. Another unit than MiB would show in the digits.
+		// nvidia-smi prints whole MiB, and its header says so. The header of another program may
+		// not name the unit. If that unit were not MiB, the digits would show it.
 		if n, rest, ok := lex.CutNumber(field); ok && len(rest) == 0 && n.Decimals == 0 &&
 			n.Digits < 1<<20 {
 			unit = record.MiB

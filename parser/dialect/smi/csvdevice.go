@@ -8,31 +8,32 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A csvPoll is the position of a row among the rows of one poll of the devices.
+// A csvPoll is the place of the next row in a poll. In each poll, a program prints one row for
+// each device, in the same order.
 type csvPoll struct {
 	size int           // rows in a poll; 0 before the first row
-	gap  time.Duration // between polls
+	gap  time.Duration // time between polls
 	next int           // position of the next row
 	last time.Time
 }
 
 const (
-	maxPollRows    = 64                     // lines that are searched for the rows of a poll
+	maxPollRows    = 64                     // rows that are searched for the end of the first poll
 	maxPollDevices = 16                     // most devices of a machine
 	maxRowGap      = 100 * time.Millisecond // longest time between two rows of one poll
 )
 
-// device returns the device that a row is about. If rows do not name it and nvidia-smi lists
-// several devices, their order is the same in each poll. The rows of a poll are some milliseconds
-// apart, and polls are further apart:
+// device returns the number of the device that a row is about. If rows do not name their device
+// and nvidia-smi lists several devices, the order of the devices is the same in each poll. The
+// rows of one poll are some milliseconds apart, and polls are further apart:
 //
 //	2024/01/01 10:00:00.123, 10 MiB
 //	2024/01/01 10:00:00.125, 20 MiB
 //	2024/01/01 10:00:01.126, 10 MiB
 //	2024/01/01 10:00:01.128, 20 MiB
 //
-// The same holds if each poll repeats the header. If the rows have neither a time nor repeated
-// headers, there is one device.
+// If each poll repeats the header, the header separates the polls. If the rows have no time and
+// the header is not repeated, all rows are of device 0.
 func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) int {
 	number := -1
 	if h.index >= 0 {
@@ -51,7 +52,7 @@ func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) int {
 	return h.pollPosition(l, fields)
 }
 
-// deviceNumber returns the number of a device: "0", "card0", "cuda:0".
+// deviceNumber returns the number in the name of a device: "0", "card0", "cuda:0".
 func deviceNumber(f []byte) (n int, ok bool) {
 	for _, prefix := range []string{"card", "cuda:", "GPU ", "gpu"} {
 		if rest, cut := lex.CutPrefix(f, prefix); cut {
@@ -63,8 +64,8 @@ func deviceNumber(f []byte) (n int, ok bool) {
 	return n, ok && len(rest) == 0
 }
 
-// numberOf returns the number of the device with an id: the given number, else the one it had
-// before, else the next free one. A given number of -1 means none.
+// numberOf returns the number of the device with an id. This is the parameter number, unless
+// number is -1. Then it is the number that the id had before, or else the next free number.
 func (t *csvTables) numberOf(id []byte, number int) int {
 	kind := 0
 	if len(busID(id)) > 0 {
@@ -83,7 +84,7 @@ func (t *csvTables) numberOf(id []byte, number int) int {
 	return number
 }
 
-// pollPosition returns the row's position in its poll.
+// pollPosition returns the row's position in its poll, from 0.
 func (h *csvHead) pollPosition(l *scan.Line, fields [][]byte) int {
 	if h.pid >= 0 || h.process >= 0 {
 		return 0
@@ -104,7 +105,8 @@ func (h *csvHead) pollPosition(l *scan.Line, fields [][]byte) int {
 	return at
 }
 
-// measurePoll finds the number of rows in a poll from the rows that follow the first one.
+// measurePoll sets the number of rows in a poll, and the time between polls. It looks at the
+// first row and the rows that follow it.
 func (h *csvHead) measurePoll(l *scan.Line, fields [][]byte) {
 	h.poll.size = 1
 	rows, again := 0, false
@@ -115,7 +117,7 @@ func (h *csvHead) measurePoll(l *scan.Line, fields [][]byte) {
 			if !ok {
 				return
 			}
-			if t.Nanosecond() != 0 { // whole seconds may be alike in several polls
+			if t.Nanosecond() != 0 { // times in whole seconds may be equal in several polls
 				times = append(times, t)
 			}
 		}
@@ -143,8 +145,8 @@ func (h *csvHead) measurePoll(l *scan.Line, fields [][]byte) {
 	}
 }
 
-// pollSize returns the number of rows in a poll, and the time between polls, from the times of
-// rows.
+// pollSize returns the number of rows in a poll, and the time between polls. The parameter times
+// holds the times of successive rows.
 func pollSize(times []time.Time) (size int, gap time.Duration) {
 	quick := true
 	for i := 1; i < len(times); i++ {

@@ -2,23 +2,24 @@ package smi
 
 import "bytes"
 
-// A csvHead is the header of a table of memory readings, with the state of reading its rows.
+// A csvHead is the header of a table of memory readings. It also holds what is known from the
+// rows read so far.
 type csvHead struct {
-	text    string // the header without the wrapper's text before it
-	mark    string // the end of the wrapper's text in every line: ": ", or "" without a wrapper
+	text    string // the header without the text that a wrapper puts before it
+	mark    string // the end of the wrapper's text in every line: ": ", or ""
 	name    string // the name of the readings
 	columns []csvColumn
-	// The indices of columns, -1 for a missing column.
+	// The index of each of these columns; -1 if the header lacks it.
 	index, time, pid, process int
 	ids                       []int // columns of UUIDs and bus ids
-	// last is the header's last line or row. A line that follows it directly needs less evidence to be
-	// a row.
+	// last is the last line of the table: its header or a row. A line that follows it directly is
+	// taken for a row with less evidence.
 	last []byte
 	poll csvPoll
 }
 
-// leadsHeader reports whether the needle at the offset `at` is in the line's first column of
-// memory. It looks back only to the column of memory before, so that the time for a line with many
+// leadsHeader reports whether the needle at the offset `at` is in the first column of memory in
+// the line. It looks back only to the previous column of memory. So the time for a line with many
 // needles grows only with the line's length.
 func leadsHeader(text []byte, at int) bool {
 	from := bytes.LastIndexByte(text[:at], ',') + 1
@@ -39,8 +40,8 @@ func leadsHeader(text []byte, at int) bool {
 	return true
 }
 
-// columnName returns a column's name without quotes. The first column's name may follow the text of
-// a wrapper, which is cut.
+// columnName returns a column's name without quotes. If it is the first column, columnName also
+// removes the text of a wrapper before the name.
 func columnName(field []byte, first bool) []byte {
 	field = bytes.TrimSpace(field)
 	if first {
@@ -49,8 +50,8 @@ func columnName(field []byte, first bool) []byte {
 	return bytes.Trim(field, "\" \t")
 }
 
-// wrapperMark returns the text that a wrapper puts before a line: "0: ", "[default0]:", "monitor-1
-// | ".
+// wrapperMark returns the text at the beginning of the first column that a wrapper put before the
+// line: "0: ", "[default0]:", "monitor-1 | ".
 func wrapperMark(field []byte) []byte {
 	for _, mark := range []string{": ", "| ", "]:", "] "} {
 		if i := bytes.LastIndex(field, []byte(mark)); i >= 0 &&
@@ -61,7 +62,7 @@ func wrapperMark(field []byte) []byte {
 	return nil
 }
 
-// newCSVHead returns the header in a line, or nil if the line is not a header.
+// newCSVHead returns the header that a line gives, or nil if the line is not a header.
 func newCSVHead(text []byte) *csvHead {
 	spans := splitCSV(text)
 	if len(spans) == maxCSVFields {
@@ -119,8 +120,8 @@ func newCSVHead(text []byte) *csvHead {
 // ofProcess reports whether a row is about one process, as with nvidia-smi's used_gpu_memory.
 func (h *csvHead) ofProcess() bool { return h.pid >= 0 && h.process >= 0 }
 
-// keepGPUColumns drops the columns of memory that do not name a GPU, and reports whether any is
-// left.
+// keepGPUColumns drops the columns of memory whose names do not name a GPU. It reports whether
+// any column of memory is left.
 func (h *csvHead) keepGPUColumns(spans [][2]int, text []byte) (left bool) {
 	for i, span := range spans {
 		if h.columns[i].kind != csvMemory {

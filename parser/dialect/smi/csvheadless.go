@@ -7,7 +7,7 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// readHeadless adds an error for rows without a header, once in a log.
+// readHeadless adds an error for a row without a header, but only once in a log.
 func readHeadless(l *scan.Line) (end int) {
 	if !headlessRow(l.Text) && !headlessColumn(l) {
 		return 0
@@ -20,8 +20,8 @@ func readHeadless(l *scan.Line) (end int) {
 	return len(l.Text)
 }
 
-// headlessRow reports whether a line can only be a row of nvidia-smi. It has an amount of memory,
-// and another value in the form that nvidia-smi prints:
+// headlessRow reports whether a line can only be a row of nvidia-smi. Such a line has an amount
+// of memory, and another value in the form that nvidia-smi prints:
 //
 //	2 %, 588 MiB
 //	2024/01/01 10:00:00.123, NVIDIA A100-SXM4-40GB, 45 %, 1234 MiB, 40960 MiB
@@ -53,8 +53,8 @@ func isPState(f []byte) bool {
 	return (len(f) == 2 || len(f) == 3) && f[0] == 'P' && lex.IsDigit(f[1]) && lex.IsDigit(f[len(f)-1])
 }
 
-// headlessColumn reports whether the line has only an amount of memory, and so has the line before
-// or the line behind it.
+// headlessColumn reports whether the line has only an amount of memory, and the line before or
+// behind it has only an amount of memory, too.
 func headlessColumn(l *scan.Line) bool {
 	alone := func(text []byte) bool {
 		n, unit, ok := lex.CutNumber(text)

@@ -7,16 +7,18 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// begin starts a new run of rows behind the header's line.
+// begin notes that rows follow this line, which is the header or repeats it. The next row is the
+// first one of a poll.
 func (h *csvHead) begin(l *scan.Line) {
 	h.noteLast(l)
 	h.poll = csvPoll{size: h.poll.size, gap: h.poll.gap}
 }
 
-// noteLast keeps the line as the last one of the table.
+// noteLast remembers the line as the last line of the table.
 func (h *csvHead) noteLast(l *scan.Line) { h.last = append(h.last[:0], l.Text...) }
 
-// fit cuts a row into the header's columns. ok is false if the line is no row of the table.
+// fit returns the fields of a row in the order of the header's columns. ok is false if the line
+// is not a row of the table.
 func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
 	text := l.Text
 	if fields, ok = h.cut(text, spans); !ok {
@@ -50,7 +52,8 @@ func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
 	return fields, evidence
 }
 
-// learn sets known and number of the columns from a row, so that later rows are recognised by them.
+// learn sets known and number of each column from a row that was recognised. Later rows must have
+// the same form.
 func (h *csvHead) learn(fields [][]byte) {
 	for i := range h.columns {
 		c := &h.columns[i]
@@ -60,8 +63,8 @@ func (h *csvHead) learn(fields [][]byte) {
 	}
 }
 
-// hasForm reports whether a field of this column is a time, if the column is for times, or else a
-// number.
+// hasForm reports whether a field is a time, if this is a column of times. For other columns it
+// reports whether the field is a number.
 func (c csvColumn) hasForm(f []byte) (ok bool) {
 	if c.kind == csvTimes {
 		_, ok = csvTime(f)
@@ -71,8 +74,8 @@ func (c csvColumn) hasForm(f []byte) (ok bool) {
 	return ok
 }
 
-// cut returns the fields of a row. If there are more fields than columns, one column with free text
-// has commas in it.
+// cut returns the fields of a row. If there are more fields than columns, the name or the time in
+// one column contains commas, and cut joins its pieces.
 func (h *csvHead) cut(text []byte, spans [][2]int) (fields [][]byte, ok bool) {
 	if len(spans) < len(h.columns) {
 		return nil, false
@@ -102,7 +105,8 @@ func (h *csvHead) cut(text []byte, spans [][2]int) (fields [][]byte, ok bool) {
 	return nil, false
 }
 
-// unwrap returns the first field without the text of a wrapper.
+// unwrap returns the first field of a row without the text that a wrapper puts before the line.
+// ok is false if this text is missing.
 func (h *csvHead) unwrap(f []byte) (rest []byte, ok bool) {
 	if h.mark == "" {
 		return f, true
@@ -114,7 +118,7 @@ func (h *csvHead) unwrap(f []byte) (rest []byte, ok bool) {
 	return bytes.TrimSpace(f[i+len(h.mark):]), true
 }
 
-// typed reports whether every field has the form of its column.
+// typed reports whether every field of a row has the form of its column's values.
 func (h *csvHead) typed(fields [][]byte) bool {
 	for i, col := range h.columns {
 		if !col.holds(fields[i]) {
@@ -144,7 +148,7 @@ func (c csvColumn) holds(f []byte) bool {
 	return true
 }
 
-// isTornRow reports whether a line begins like a row and does not continue like one.
+// isTornRow reports whether a line begins like a row of the table but does not go on like one.
 func (h *csvHead) isTornRow(text []byte, spans [][2]int) bool {
 	if len(h.columns) < 3 || len(spans) < 2 {
 		return false
@@ -161,7 +165,8 @@ func (h *csvHead) isTornRow(text []byte, spans [][2]int) bool {
 	return evidence
 }
 
-// splitCSV returns where the fields of a row begin and end, without blanks and quotes around them.
+// splitCSV returns the offsets at which the fields of a row begin and end, without the blanks and
+// quotes around them.
 func splitCSV(text []byte) [][2]int {
 	var spans [][2]int
 	for from := 0; len(spans) < maxCSVFields; {

@@ -14,7 +14,7 @@ type smiDate struct {
 	local bool
 }
 
-// setTime sets the time of a reading that has no time.
+// setTime sets the time of a reading that has no time yet.
 func (d smiDate) setTime(c *record.Checkpoint) {
 	if c.Time.IsZero() {
 		c.Time, c.Local = d.t, d.local

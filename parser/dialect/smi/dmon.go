@@ -11,9 +11,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// Dmon reads nvidia-smi dmon and nvidia-smi pmon. They print a row for each device or process and
-// second under a header, which they repeat. The option -s selects columns, -o adds dates and times,
-// and --format csv puts commas between:
+// Dmon reads nvidia-smi dmon and nvidia-smi pmon. Every second, they print a row for each device
+// or process. Now and then, they repeat the header. The option -s selects columns, -o adds dates
+// and times, and --format csv puts commas between columns:
 //
 //	# gpu   pwr gtemp mtemp    sm   mem   enc   dec  mclk  pclk    fb  bar1
 //	# Idx     W     C     C     %     %     %     %   MHz   MHz    MB    MB
@@ -22,16 +22,16 @@ import (
 //	#YYYYMMDD   HH:MM:SS    Idx          #   C/G    MB   name
 //	 20261120   02:00:03      0       1234     C  5678   python
 //
-// fb is the memory in use, in MiB, by the device or by the process.
+// The column fb is the memory in use, in MiB, by the device or by the process.
 var Dmon = scan.Dialect{
 	Name:    "nvidia-smi-dmon",
 	Needles: []string{"# gpu", "#gpu", "#Date ", "#Time ", "# Date ", "# Time ", "#Date,", "#Time,"},
 	Read:    readDMON,
 }
 
-// A dmonTable holds the positions of a header's columns, -1 for missing ones.
+// A dmonTable holds the index of each column in a header, -1 for a missing column.
 type dmonTable struct {
-	before  int // width of a wrapper's text before each line
+	before  int // width of the text that a wrapper puts before each line
 	last    byte
 	columns int
 	gpu, fb int
@@ -62,7 +62,7 @@ func readDMON(l *scan.Line, at int) (end int) {
 	if t.gpu < 0 || t.gpu > 2 || len(words) < 2 {
 		return 0
 	}
-	for _, w := range words { // prose: "# gpu is too hot"
+	for _, w := range words { // a sentence, not a header: "# gpu is too hot"
 		if !slices.Contains(dmonColumns, string(w)) {
 			return 0
 		}
@@ -128,7 +128,7 @@ func (t *dmonTable) Row(l *scan.Line) bool {
 	}
 	size, rest, ok := lex.CutSize(words[t.fb], t.unit)
 	if !ok || len(rest) > 0 || size.Bytes < 0 {
-		return true // "-": nothing runs there, or the device does not say
+		return true // no process runs there, or the device does not say
 	}
 	c := l.Checkpoint(t.before, "nvidia-smi dmon")
 	c.Lane.Device, c.Sampled = device, true
@@ -143,7 +143,7 @@ func (t *dmonTable) Row(l *scan.Line) bool {
 		c.PID, c.Graphics = processID(words[t.pid]), t.kind >= 0 && string(words[t.kind]) == "G"
 		c.Set(record.Buffer, size)
 	}
-	if t.date >= 0 && t.time >= 0 && c.Time.IsZero() { // a time alone is of no day
+	if t.date >= 0 && t.time >= 0 && c.Time.IsZero() { // a time without its date is of no use
 		if when, err := time.Parse("20060102 15:04:05",
 			string(words[t.date])+" "+string(words[t.time])); err == nil {
 			c.Time, c.Local = when, true

@@ -1,3 +1,3 @@
-// Package smi reads the output of the tools of GPU drivers: the tables, queries and CSV of
-// nvidia-smi, its dmon, gpustat and rocm-smi.
+// Package smi reads what the tools of GPU drivers print: nvidia-smi's tables, queries and CSV,
+// and the output of nvidia-smi dmon, gpustat and rocm-smi.
 package smi

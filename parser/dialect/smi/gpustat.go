@@ -20,8 +20,8 @@ var Gpustat = scan.Dialect{
 	Read:    readGPUStat,
 }
 
-// readGPUStat reads a device's line. at is the offset of " MB |". The time is in the header above
-// the devices: one line above device 0, two lines above device 1, and so on.
+// readGPUStat reads a device's line. The parameter at is the offset of " MB |". The time is in
+// the header above the devices: one line above device 0, two lines above device 1, and so on.
 func readGPUStat(l *scan.Line, at int) (end int) {
 	cell := l.Text[:at]
 	if len(cell) > maxRow {

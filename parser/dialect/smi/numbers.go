@@ -2,8 +2,8 @@ package smi
 
 import "vramsoak/parser/record"
 
-// DriverNumbers reports whether a reading numbers devices as the driver does. A program may number
-// them in another order.
+// DriverNumbers reports whether a reading gives a device the number that the driver gives it. A
+// program's own numbers may be in another order.
 func DriverNumbers(c *record.Checkpoint) bool {
 	switch c.Dialect {
 	case Table.Name, CSV.Name, Dmon.Name, Gpustat.Name, ROCm.Name:

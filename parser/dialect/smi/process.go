@@ -7,7 +7,7 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// processName returns the name of a process's reading: "process 2123797 (python)".
+// processName returns the name of a reading of one process: "process 2123797 (python)".
 func processName(l *scan.Line, pid, name []byte) string {
 	b := []byte("process")
 	if len(pid) > 0 {

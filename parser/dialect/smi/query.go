@@ -49,20 +49,21 @@ func readSMIQuery(l *scan.Line, at int) (end int) {
 	return readQuerySection(l, at)
 }
 
-// maxQueryDevices is the most devices of a log that get numbers of their own.
+// maxQueryDevices is the most devices of a log that get a number of their own.
 const maxQueryDevices = 64
 
-// An smiQuery is the state of reading the text of nvidia-smi -q.
+// An smiQuery holds what earlier lines of nvidia-smi -q say: the device and the section of the
+// current line.
 type smiQuery struct {
 	devices []string // their bus ids
 	device  int
-	column  int    // offset of "GPU" in the devices' lines
+	column  int    // offset of "GPU" in the lines that name devices
 	mig     []byte // number of the MIG device
-	inMIG   bool   // the lines are about a MIG device
+	inMIG   bool   // the current lines are about a MIG device
 	date    smiDate
 }
 
-// Row implements [scan.Table]. It consumes no line; it notes what the lines say.
+// Row implements [scan.Table]. It takes no line for a row; it only notes what each line says.
 func (q *smiQuery) Row(l *scan.Line) bool {
 	text := bytes.TrimRight(l.Text, " ")
 	if len(text) > maxRow {
@@ -100,7 +101,7 @@ func (q *smiQuery) number(bus string) int {
 	return maxQueryDevices
 }
 
-// queryField splits " Used : 0 MiB".
+// queryField returns the key and the value of a line such as " Used : 0 MiB".
 func queryField(text []byte) (key, value []byte, ok bool) {
 	key, value, ok = bytes.Cut(text, []byte(" : "))
 	if !ok {
@@ -113,7 +114,7 @@ func queryField(text []byte) (key, value []byte, ok bool) {
 	return key, bytes.TrimSpace(value), true
 }
 
-// readQuerySection reads a device's memory, under its heading.
+// readQuerySection reads a device's memory in the lines under its heading, "FB Memory Usage".
 func readQuerySection(l *scan.Line, at int) (end int) {
 	heading := bytes.TrimRight(l.Text, " ")
 	if len(heading) != at+len(querySection) {
@@ -175,7 +176,8 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readQueryProcess reads a process's memory. The lines above give its number and its name.
+// readQueryProcess reads the memory of a process. The lines above give the process's number and
+// its name.
 func readQueryProcess(l *scan.Line, at int) (end int) {
 	key, value, ok := queryField(l.Text)
 	if !ok || string(bytes.TrimSpace(key)) != queryProcess {

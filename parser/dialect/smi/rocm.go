@@ -25,7 +25,7 @@ const (
 	rocmUsed  = "Total Used Memory (B)"
 )
 
-// readROCm reads the total of a device and its used memory as one reading.
+// readROCm makes one reading of a device's total and its used memory.
 func readROCm(l *scan.Line, at int) (end int) {
 	q, size, device, end := rocmField(l.Text, at)
 	if end == 0 {
@@ -37,7 +37,7 @@ func readROCm(l *scan.Line, at int) (end int) {
 	if q == record.Used {
 		return end
 	}
-	// The used memory follows on the same line or on the next one.
+	// The used memory is behind the total, on the same line or on the next one.
 	text, same := l.Text, true
 	i := bytes.Index(text[end:min(len(text), end+64)], []byte(rocmUsed)) + end
 	if i < end {
@@ -60,8 +60,8 @@ func readROCm(l *scan.Line, at int) (end int) {
 	return stop
 }
 
-// rocmField reads the field around the needle at the offset `at`. end is 0 if the field is not a
-// device's memory.
+// rocmField reads the field that contains the needle at the offset `at`. end is the offset behind
+// the field, or 0 if the field is not a device's memory.
 func rocmField(text []byte, at int) (q record.Quantity, s record.Size, device, end int) {
 	before := text[max(0, at-256):at]
 	if !bytes.HasSuffix(before, []byte("VRAM ")) && !bytes.HasSuffix(before, []byte("vram ")) {

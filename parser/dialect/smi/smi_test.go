@@ -11,9 +11,9 @@ import (
 
 var all = []*scan.Dialect{&smi.CSV, &smi.Table, &smi.Dmon, &smi.Gpustat, &smi.ROCm}
 
-// TestCSV: each number is read with the device, the quantity and the unit that its row, its header
-// or its table gives. A torn row gives an error or no record, and other tools' tables give no
-// record.
+// TestCSV: each number is read with the device, the quantity and the unit that its row, its
+// header or its table gives. A row that was cut off gives an error or no record. The tables of
+// other tools give no record.
 func TestCSV(t *testing.T) {
 	dialecttest.Run(t, all, []dialecttest.Case{
 		{"columns in any order", `

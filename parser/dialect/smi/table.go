@@ -44,22 +44,22 @@ var Table = scan.Dialect{
 	},
 }
 
-// smiRowNeedles are the texts by which rows about memory are found.
+// smiRowNeedles are the texts that rows about memory contain.
 var smiRowNeedles = []string{"MiB /", "MB / ", "MiB |", "MiB  |", "MB  |"}
 
 const (
 	smiHead = "NVIDIA-SMI "
 	maxRow  = 1 << 10 // longest row, in bytes
-	maxSkip = 16      // lines between two rows of a table
+	maxSkip = 16      // most lines between two rows of a table
 )
 
-// readSMITable reads a table from its head on.
+// readSMITable reads a table, beginning at its first line.
 func readSMITable(l *scan.Line, at int) (end int) {
 	if at < 2 || l.Text[at-2] != '|' || !bytes.Contains(l.Text[at:], []byte("Driver Version")) {
 		return 0
 	}
 	var date smiDate
-	for n := 1; n <= 4 && date.t.IsZero(); n++ { // a border lies between
+	for n := 1; n <= 4 && date.t.IsZero(); n++ { // a border lies between the time and the table
 		text, ok := l.Previous(n)
 		if !ok {
 			break
@@ -87,8 +87,8 @@ func readSMITable(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// isBoxed reports whether a line may be part of a table: it is blank, or ends with the edge of the
-// box.
+// isBoxed reports whether a line may be part of a table: the line is blank, or it ends with the
+// right edge of the box.
 func isBoxed(text []byte) bool {
 	text = bytes.TrimRight(text, " \t")
 	return len(text) <= maxRow && (len(text) == 0 || text[len(text)-1] == '|' ||
@@ -102,7 +102,7 @@ func readSMIRow(l *scan.Line, at int) (end int) {
 	}
 	for _, needle := range smiRowNeedles {
 		if bytes.Contains(l.Text[:at], []byte(needle)) {
-			return 0 // the line was read at an earlier needle
+			return 0 // an earlier needle has read this line
 		}
 	}
 	above, _ := l.Previous(1)

@@ -8,15 +8,16 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// An smiRow is a row of the table that is about memory.
+// An smiRow is a row of nvidia-smi's table that gives the memory of a device, a part of it or a
+// process.
 type smiRow struct {
 	at          int // offset of the memory in the line
 	device      int
-	name        string // of the part of the device that the row is about; "" for the device
+	name        string // the part of the device that the row is about; "" for all of it
 	pid, what   []byte // number and name of the process that the row is about
 	used, total record.Size
 	bar1, torn  bool
-	graphics    bool // a process that only draws
+	graphics    bool // the process only draws on a screen
 }
 
 // newSMIRow returns the row in a line, or nil if the line is not about memory.
@@ -47,9 +48,9 @@ func newSMIRow(text, above []byte) *smiRow {
 	return nil
 }
 
-// newDeviceRow returns the row of a device. It returns nil unless the cell gives the device's
-// memory: "1835MiB / 46068MiB". before is the cell to the left. closed is set if a '|' ends the
-// cell.
+// newDeviceRow returns the row of a device, or nil if the cell does not give the device's memory:
+// "1835MiB / 46068MiB". The parameter before is the cell to the left. The parameter closed is set
+// if a '|' ends the cell.
 func newDeviceRow(cell, before []byte, closed bool) *smiRow {
 	rest := lex.TrimBlanks(cell)
 	row := &smiRow{at: len(cell) - len(rest)}
@@ -73,8 +74,8 @@ func newDeviceRow(cell, before []byte, closed bool) *smiRow {
 	return row
 }
 
-// locate sets the device of a row. The row above names it, or the same row if two rows were joined
-// into one:
+// locate sets the device of a row. The row above names the device. If two rows were joined into
+// one, the same row names it:
 //
 //	|   0  NVIDIA H800                    On  |   00000000:9D:00.0 Off | ...
 func (r *smiRow) locate(text, above, before []byte) {
@@ -103,8 +104,8 @@ func isMIG(cell []byte) bool {
 	return len(words) == 4
 }
 
-// deviceOfRow returns the number of the device that a row names. It is in the cell to the left of
-// the bus id.
+// deviceOfRow returns the number of the device that a row names. The number is in the cell to the
+// left of the bus id.
 func deviceOfRow(text []byte) (n int, ok bool) {
 	bus := busID(text)
 	if bus == nil {
@@ -119,8 +120,8 @@ func deviceOfRow(text []byte) (n int, ok bool) {
 	return n, ok && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '.')
 }
 
-// newProcessRow returns the row of a process. It has the device, the instances since MIG, the
-// process number, the type since 2017, the name and the memory.
+// newProcessRow returns the row of a process. The row gives the device, the MIG instances (in
+// newer drivers), the process number, the type (since 2017), the name and the memory.
 func newProcessRow(cell []byte) *smiRow {
 	cell = bytes.TrimRight(cell, " ")
 	i := bytes.LastIndexByte(cell, ' ')
@@ -164,7 +165,7 @@ func newProcessRow(cell []byte) *smiRow {
 	}
 	if row.what = bytes.TrimSpace(name); len(row.what) > 0 && lex.IsDigit(row.what[0]) &&
 		len(bytes.Fields(row.what)) > 1 {
-		return nil // some other table, with numbers in all columns
+		return nil // another table, with numbers in all columns
 	}
 	return row
 }
@@ -178,13 +179,13 @@ func isPID(w []byte) bool {
 	return ok && len(rest) == 0
 }
 
-// isProcessType reports whether a word is a process's use of the device: compute, graphics, both,
-// or MPS.
+// isProcessType reports whether a word says how a process uses the device: for compute, graphics,
+// both, or MPS.
 func isProcessType(w []byte) bool {
 	return len(w) > 0 && len(w) <= 5 && len(bytes.Trim(w, "CGM+")) == 0
 }
 
-// add adds the reading of the row.
+// add adds the reading of the row to the records of the line.
 func (r *smiRow) add(l *scan.Line, date smiDate) {
 	switch {
 	case r.bar1:

@@ -10,28 +10,31 @@ import (
 	"vramsoak/parser/source"
 )
 
-// An alteredLine is a line of the harness in a form that the harness does not write. It replaces
-// the line until it is known whether the harness quoted it. If so, the pipeline printed it. If not,
-// the log was changed after it was written:
+// An alteredLine is the record of a line that looks like the harness's, but not as the harness
+// writes it. It is kept until the reader knows whether the harness quoted the line. If the
+// harness quoted it, the pipeline printed it. If not, somebody changed the log after it was
+// written:
 //
 //	ESC[32m[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2ESC[0m
 //	2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
 //
-// Such a line does not count as the harness's word. It is an error all the same, because without it
-// a log in which files failed would pass.
+// Such a line does not count as the harness's. It is an error all the same, because without the
+// line a log in which files failed would pass.
 type alteredLine struct {
 	record.SyntaxError // Expected is "" unless a failing log could pass without the line
-	// inside says that an escape is inside the prefix. The harness does not quote such a line.
+	// inside is set if an escape is inside the prefix. The harness does not quote a line with
+	// such a prefix.
 	inside bool
 }
 
-// Moved returns the line with its number raised by lines.
+// Moved returns a copy of the line whose number is larger by the given number of lines.
 func (c alteredLine) Moved(lines int) record.Record {
 	c.Pos.Line += lines
 	return c
 }
 
-// readAltered reads a line with the harness's prefix in a form that the harness does not write.
+// readAltered reads a line that has the harness's prefix, but not the form in which the harness
+// writes lines.
 func readAltered(l *scan.Line, at int) (end int) {
 	begins := l.Begins(at)
 	word, hides := alteredWord(l.Text[at+len(record.HarnessPrefix) : min(len(l.Text), at+scan.Near)])
@@ -63,14 +66,15 @@ func readAltered(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// hasHarnessTime reports whether the line has the harness's time after an offset.
+// hasHarnessTime reports whether the text behind the prefix at an offset has a time as the
+// harness writes it.
 func hasHarnessTime(l *scan.Line, at int) bool {
 	return bytes.Contains(l.Text[at:min(len(l.Text), at+scan.Near)], []byte(" time=2"))
 }
 
-// alteredWord returns the kind of record by the text after the harness's prefix, or "" if the
-// harness writes no such line. hides reports whether a log that fails could pass without the line.
-// Markup may precede the word: "**[vramsoak]** file-end time=2026-11-20T...".
+// alteredWord returns the kind of record that the text behind the harness's prefix names, or ""
+// if the harness writes no such line. hides is set if a failing log could pass without the line.
+// Markup may precede the kind: "**[vramsoak]** file-end time=2026-11-20T...".
 func alteredWord(text []byte) (word string, hides bool) {
 	text = bytes.TrimLeft(text, " \t*_`:")
 	name, rest, _ := bytes.Cut(text, []byte(" "))

@@ -1,4 +1,5 @@
-// Package soaklog reads the harness's lines in a soak.log, and the lines in which a pipeline names
-// its files. Only the harness speaks for the harness. A quote precedes each line that the pipeline
-// printed and that looks like the harness's, see [record.QuoteLine].
+// Package soaklog reads the harness's lines in a soak.log, and the lines in which a pipeline
+// names its files. A pipeline may print a line that looks like the harness's. The harness writes
+// a quote before such a line, see [record.QuoteLine], and package soaklog does not count it as
+// the harness's.
 package soaklog

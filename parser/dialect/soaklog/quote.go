@@ -9,10 +9,11 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A quoteMark is a QuoteLine until it is known whether the line is itself quoted.
+// A quoteMark is the record of a [record.QuoteLine]. It is kept until the reader knows whether
+// the line itself is quoted.
 type quoteMark struct{ record.Header }
 
-// Moved returns the mark with its line number raised by lines.
+// Moved returns a copy of the mark whose line number is larger by the given number of lines.
 func (q quoteMark) Moved(lines int) record.Record {
 	q.Pos.Line += lines
 	return q
@@ -37,17 +38,18 @@ func readHarness(l *scan.Line, at int) (end int) {
 	return cmp.Or(end, len(l.Text))
 }
 
-// Quotes separates the harness's lines in a log from the lines that the harness quoted.
+// Quotes separates the lines that the harness wrote in a log from the lines that the harness
+// quoted.
 type Quotes struct {
-	line int  // the line that the last quote is about; 0 if none
-	own  int  // the last line of the harness
-	seen bool // a line of the harness in its own form was read
+	line int  // number of the line that the last quote quotes; 0 if none
+	own  int  // number of the last line that the harness wrote
+	seen bool // a line was read in the form in which the harness writes
 }
 
-// Resolve makes sure that only the harness speaks as the harness. If a pipeline prints a line in
-// the harness's name, the harness writes "[vramsoak] quote" before that line. In the next batch of
-// the log, Resolve replaces the records of such a quoted line by [record.Quoted] and removes the
-// record of the quote itself. It also removes what other dialects read in the harness's own lines.
+// Resolve replaces the records of quoted lines by [record.Quoted], in the next batch of the log.
+// If a pipeline prints a line that looks like the harness's, the harness writes "[vramsoak]
+// quote" before it; Resolve removes the record of this quote. In the lines that the harness
+// wrote, Resolve removes the records of all other dialects.
 func (q *Quotes) Resolve(b *scan.Batch) {
 	if !b.Own {
 		return

@@ -25,7 +25,8 @@ var Harness = scan.Dialect{
 	Read:    readHarness,
 }
 
-// Pipeline reads the lines in which a pipeline names its files, or lists what its allocator holds:
+// Pipeline reads the lines in which a pipeline names its files, or lists the segments that its
+// allocator holds:
 //
 //	[pipeline] file-start path=audio/0012.wav
 //	[pipeline] segments at="file end" device=0 unit=512 map=7f0000000000L:A5000F5000.
@@ -41,13 +42,15 @@ var Pipeline = scan.Dialect{
 	},
 }
 
-// addMisplacedEnd adds an error for a failed file's end that is not at the beginning of its line,
-// as "kubectl logs --timestamps" prints it. at is the offset of "[pipeline]":
+// addMisplacedEnd adds an error for a line that says that a file failed, but not at the line's
+// beginning. "kubectl logs --timestamps" prints such lines. The parameter at is the offset of
+// "[pipeline]":
 //
 //	2026-11-20T02:00:00Z [pipeline] file-end path=a.wav status=failed
 //
-// Such a line may be a mention, so it is not a record. If it were ignored, a log in which files
-// failed would pass. end is the end of the line, or 0 if the line is no failed file's end.
+// Such a line may be a mention, so it gives no record. But if it were ignored, a log in which
+// files failed would pass. The result end is the end of the line, or 0 if the line is not of this
+// kind.
 func addMisplacedEnd(l *scan.Line, at int) (end int) {
 	const head = record.ProtocolPrefix + " file-end"
 	text := l.Text[at:min(len(l.Text), at+scan.Near)]
@@ -60,7 +63,7 @@ func addMisplacedEnd(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// parseRecord reads the record in the text after a line's prefix, or returns a
+// parseRecord returns the record that the text behind a line's prefix gives, or a
 // [record.SyntaxError].
 func parseRecord(text []byte, head record.Header, pipeline bool) record.Record {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
@@ -87,7 +90,8 @@ func parseRecord(text []byte, head record.Header, pipeline bool) record.Record {
 	return rec
 }
 
-// recordOf returns the record with these fields. known is false if there is no record of that kind.
+// recordOf returns the record of a kind such as "file-start" with the fields in f. known is false
+// if there is no record of this kind.
 func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, known bool) {
 	switch kind {
 	case "file-start":

@@ -8,8 +8,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// TestSoakLog: a pipeline cannot end its file, its run or its process in the log by printing a line
-// of the harness. A line that cannot be trusted is an error if a failing log would pass without it.
+// TestSoakLog: a pipeline cannot end its file, its run or its process in the log by printing a
+// line that looks like the harness's. A line that cannot be trusted is an error if a failing log
+// would pass without it.
 func TestSoakLog(t *testing.T) {
 	for _, c := range []dialecttest.Case{
 		{"the harness's lines", `
