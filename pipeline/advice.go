@@ -16,11 +16,11 @@ type Situation struct {
 	Refused *meter.OutOfMemoryError
 
 	Clips int // clips in the batch that failed; 0 if no batch failed
-	Fits  int // clips in a batch of the same file that fitted; 0 if none
+	Fits  int // clips in the largest later batch of the same file that did fit; 0 if none
 
 	Files int // files that this process has worked on, including this one; 0 if unknown
-	// First is the memory that was allocated when the first file of the process began, Start when the
-	// current file began.
+	// First is the memory that was allocated when the first file of the process began. Start is the
+	// memory that was allocated when the current file began.
 	First, Start int64
 	// Held is the number of bytes that each cleanup of this file was expected to free, by the name of
 	// the cleanup.
@@ -34,17 +34,18 @@ type Situation struct {
 }
 
 // worth is the smallest part of the device's memory that a piece of advice must save. Advice that
-// alone makes the failed allocation fit is given even if it saves less.
+// saves less is given only if it alone makes the failed allocation fit.
 const worth = 0.05
 
 const suffices = "; that alone is enough"
 
 // minSplit is the length of audio, in seconds, from which it helps to split a file. It is above 30
-// s, because Whisper processes 30 s at once however short the file is.
+// s, because Whisper processes 30 s at once even if the file is shorter.
 const minSplit = 60.0
 
-// Advise returns advice on how to make the failed allocation fit, with figures, sorted by the
-// memory that it saves. It leaves out advice that does not apply or saves next to nothing.
+// Advise returns advice on how to make the failed allocation fit, with figures. The advice that
+// saves most memory comes first. Advise leaves out advice that does not apply or saves next to
+// nothing.
 func (s Situation) Advise() []string {
 	type advice struct {
 		gain int64
@@ -93,7 +94,7 @@ func (s Situation) Advise() []string {
 		add(unused, false, "clear the cache: %s is reserved and not in use (--clear-every 5)",
 			size(unused))
 	} else if unused >= s.Refused.Requested && s.Refused.Requested > 0 {
-		grown += unused // enough memory is free in all, but in pieces
+		grown += unused // enough memory is free, but not in one piece
 	}
 	if s.Files > 1 {
 		add(grown, false, "restart the process every %d files: over %d files %s came to be held "+

@@ -29,7 +29,7 @@ func TestAdvise(t *testing.T) {
 		want      []string
 	}{
 		{
-			"a large model on a small device", // 1 GiB is missing; half of the model is 3
+			"a large model on a small device", // 1 GiB is missing; half of the model has 3 GiB
 			Situation{
 				Refused: refused(2*gib, 7*gib, 7*gib), Models: 6 * gib, Files: 1,
 				Isolated: true,
@@ -57,7 +57,7 @@ func TestAdvise(t *testing.T) {
 			nil,
 		},
 		{
-			"a batch", // 1 GiB is free, and a clip asks for 0.5
+			"a batch", // 1 GiB is free, and a clip needs 0.5 GiB
 			Situation{Refused: refused(4*gib, 7*gib, 7*gib), Clips: 8, Isolated: true},
 			[]string{"smaller batches: 8 clips asked for 4.00 GiB, batches of 2 ask for 1.00 GiB " +
 				"(--enroll-batch 2); that alone is enough"},
@@ -81,7 +81,7 @@ func TestAdvise(t *testing.T) {
 			},
 		},
 		{
-			"fragmentation", // enough is reserved and unused, but in pieces
+			"fragmentation", // enough memory is reserved and unused, but not in one piece
 			Situation{Refused: refused(1*gib, 4*gib, 8*gib), Files: 60, Isolated: true},
 			[]string{
 				"restart the process every 30 files: over 60 files 4.00 GiB came to be held or " +
@@ -167,8 +167,8 @@ func TestAdviceIsLogged(t *testing.T) {
 			advice = append(advice, strings.TrimSpace(text))
 		}
 	}
-	// When the fourth file begins, 3 x 256 MiB are allocated. It allocates 6 GiB and 256 MiB more, so
-	// that 1 GiB is free of 8, but it needs 2.
+	// When the fourth file begins, 3 x 256 MiB are allocated. The file allocates 6 GiB and 256 MiB
+	// more, so that 1 GiB of 8 GiB is free, but the file needs 2 GiB.
 	want := []string{
 		"a smaller model: the models hold 6.00 GiB of 8.00 GiB; that alone is enough",
 		"restart the process every 2 files: over 4 files 768 MiB came to be held or split up " +

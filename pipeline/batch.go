@@ -13,11 +13,11 @@ import (
 
 // A File is one file of a batch.
 type File struct {
-	Index int // position in the batch, from Batch.First
+	Index int // position in the batch; the first file has Batch.First
 	Path  string
 }
 
-// A Batch processes files one after the other. After a file that fails it goes on with the next
+// A Batch processes files one after the other. If a file fails, the batch goes on with the next
 // one.
 type Batch struct {
 	Runner *Runner
@@ -29,8 +29,8 @@ type Batch struct {
 	// Failed, if set, is called for each file that failed.
 	Failed func(f File, err error)
 	// AnyThread lets Go's runtime choose the thread for each file. By default one thread does all
-	// work, because memory grows with the number of threads: each thread gets its own arena of the C
-	// allocator, and engines keep state for each thread. Set AnyThread to show that growth.
+	// work, because memory grows with the number of threads: each thread gets its own arena of the
+	// C allocator, and engines keep state for each thread. Set AnyThread to show this growth.
 	AnyThread bool
 }
 
@@ -40,8 +40,8 @@ type Result struct{ Files, Failed int }
 // errGoexit is the error of a file whose Work called runtime.Goexit.
 var errGoexit = errors.New("the work called runtime.Goexit")
 
-// Run processes the files as their paths arrive. It returns early if ctx is canceled (with its
-// cause), if paths yields an error (with that error), or if the log cannot be written.
+// Run processes the files as their paths arrive. It returns early with an error if ctx is canceled
+// (the error is the cause), if paths yields an error, or if the log cannot be written.
 func (b *Batch) Run(ctx context.Context, paths iter.Seq2[string, error]) (Result, error) {
 	var (
 		result Result
@@ -106,9 +106,9 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 	return r.Scope(ctx, func(ctx context.Context, s *Scope) error { return b.Work(ctx, s, f) })
 }
 
-// A worker runs functions in a goroutine of its own, so that runtime.Goexit in a function ends only
-// that goroutine. Unless anyThread is set, the goroutine stays on one thread: OpenMP and CUDA keep
-// state for each thread that calls them, and that state would look like a leak of the pipeline.
+// A worker runs functions in its own goroutine, so that runtime.Goexit in a function ends only that
+// goroutine. Unless anyThread is set, the goroutine stays on one thread: OpenMP and CUDA keep state
+// for each thread that calls them, and that state would look like a leak of the pipeline.
 type worker struct {
 	anyThread bool
 

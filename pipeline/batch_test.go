@@ -30,7 +30,7 @@ func feed(paths ...string) iter.Seq2[string, error] {
 	}
 }
 
-// TestBatch has a file for every way in which work can end. The batch goes on after each of them.
+// TestBatch has one file for each way in which work can end. After each file the batch goes on.
 func TestBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{total: 1 << 40}
@@ -125,7 +125,7 @@ func TestBatchLogIsRead(t *testing.T) {
 }
 
 // TestKeep: a cleanup in Runner.Keep frees its memory only when the next file begins. So no cleanup
-// frees anything, but the memory of files does not add up.
+// frees memory, but the memory of several files does not add up.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{allocated: 10, total: 1 << 40}
@@ -183,7 +183,7 @@ func TestBatchEndsEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = full.Close() }() // its writes are meant to fail
+	defer func() { _ = full.Close() }() // writes to /dev/full always fail
 	b.Runner = &Runner{Device: d, Log: io.Writer(full)}
 	if result, err := b.Run(t.Context(), feed("1", "3")); err == nil || result.Files != 1 {
 		t.Errorf("full disk: found %+v, %v", result, err)

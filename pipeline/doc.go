@@ -1,8 +1,8 @@
 // Package pipeline runs a batch of files through the stages of a GPU pipeline. It logs the memory
-// before and after each stage, and frees the memory of each stage at its end.
+// in use before and after each stage, and frees the memory of a stage when the stage ends.
 //
-// A [Runner] writes the log, a [Scope] holds the cleanups of a stage or a file, and a [Batch] works
-// on the files:
+// A [Runner] writes the log, a [Scope] holds the cleanups of a stage or a file, and a [Batch]
+// processes the files:
 //
 //	r := &pipeline.Runner{Device: host, Log: os.Stdout}
 //	work := func(ctx context.Context, file *pipeline.Scope, f pipeline.File) error {
@@ -19,7 +19,7 @@
 //	b := &pipeline.Batch{Runner: r, First: 1, Work: work}
 //	result, err := b.Run(ctx, paths)
 //
-// logs these lines for each file:
+// This program logs these lines for each file:
 //
 //	[pipeline] file-start path=audio/0001.wav
 //	[GPU Memory] Pipeline Initialization: ...
@@ -29,11 +29,10 @@
 //	[GPU Memory] After Transcription (post-cleanup): ...
 //	[pipeline] file-end path=audio/0001.wav status=ok seconds=0.412
 //
-// Cleanups always run: after a return, an error, a panic or runtime.Goexit. This package contains
-// no speech engine: the caller's Work function does the work. The advice in the log names flags of
-// the command gpupipeline.
+// Cleanups always run, whether the work of a stage returns, fails, panics or calls runtime.Goexit.
+// This package contains no speech engine: the caller's Work function does the work.
 //
-// [Runner.Enroll] computes voice embeddings in batches and halves the batch when memory runs out.
-// memory.go lists the times at which cached memory is released. When memory runs out, the runner
-// logs the advice of [Situation.Advise].
+// [Runner.Enroll] computes voice embeddings in batches, and halves the batch when memory runs out.
+// The comment in memory.go lists when cached memory is released. When memory runs out, the runner
+// logs the advice of [Situation.Advise], which names flags of gpupipeline and vramsoak.
 package pipeline

@@ -12,14 +12,14 @@ import (
 // Batching says how many clips voice enrollment embeds at once.
 type Batching struct {
 	Size int // at most this many clips in a batch; at least 1
-	// Memory limits the tensor of a batch to a part of the device memory that is free when the batch
-	// begins.
+	// Memory is the part of the free device memory that the tensor of a batch may take. The memory
+	// is measured when the batch begins.
 	Memory     Share
 	ClearEvery int // clear the cache after this many batches, counted over all files; 0: never
 }
 
-// A Tensor is device memory for a batch of clips: one row for each clip, as long as the longest
-// clip, padded with zeros.
+// A Tensor is device memory for a batch of clips. It has one row for each clip. Each row is as long
+// as the longest clip, and the rows of shorter clips end with zeros.
 type Tensor struct {
 	Data []float32
 	Free func()
@@ -44,8 +44,8 @@ func HostTensor(h *meter.Host) func(bytes int64) (Tensor, error) {
 // batch at once, so it gets the rows one by one.
 type Enrollment struct {
 	Batching
-	// Device is where the tensors are. It may differ from the runner's device: an engine on the CPU
-	// gets host memory.
+	// Device is the device that holds the tensors. It may differ from the runner's device: an
+	// engine that runs on the CPU gets host memory.
 	Device meter.Device
 	// Alloc allocates a tensor on the device; Embed computes the embedding of one clip. Both return a
 	// [*meter.OutOfMemoryError] if memory runs out.
@@ -57,8 +57,9 @@ type Enrollment struct {
 }
 
 // Enroll computes the embeddings of clips in batches. If memory runs out, it releases cached memory
-// and halves the batch, down to one clip. If one clip does not fit either, it returns a
-// [*meter.OutOfMemoryError]; the file then goes on without speakers, see [Runner.FastPath].
+// and halves the batch, down to one clip. If even one clip does not fit, it returns a
+// [*meter.OutOfMemoryError]. The caller then processes the file without speakers; see
+// [Runner.FastPath].
 func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 	clips [][]float32,
 ) (embeddings [][]float32, err error) {
@@ -86,7 +87,7 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 			if refused == nil {
 				refused = &Situation{Refused: oom, Clips: n}
 			}
-			refused.Fits = 0 // the cache was cleared: an earlier size may not fit again
+			refused.Fits = 0 // a size that fitted before may not fit again
 			size = n / 2
 			r.Logf("WARNING: %v", oom)
 			r.Logf("Attempting GPU recovery and retry with smaller batch: %d of %d clips", size, n)
@@ -110,8 +111,8 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 	return embeddings, nil
 }
 
-// fit returns how many clips, counted from the first, fit into a tensor of the size that
-// Batching.Memory allows: at least 1.
+// fit returns how many clips, from the first on, fit into a tensor of the size that Batching.Memory
+// allows. It returns 1 even if no clip fits.
 func (e Enrollment) fit(clips [][]float32) (int, error) {
 	reading, err := e.Device.Read()
 	if err != nil {
@@ -184,9 +185,9 @@ func (r *Runner) countBatch() int {
 	return r.batches
 }
 
-// FastPath reports whether err means that memory ran out, so that the file can go on without
-// speakers. If so, it logs the failed allocation, "Falling back to the fast path: no diarization
-// for this file", and advice.
+// FastPath reports whether err means that memory ran out. The caller can then process the file
+// without speakers. If so, it logs the failed allocation, "Falling back to the fast path: no
+// diarization for this file", and advice.
 func (r *Runner) FastPath(err error) bool {
 	oom, ok := errors.AsType[*meter.OutOfMemoryError](err)
 	if !ok {

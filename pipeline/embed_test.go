@@ -31,7 +31,7 @@ func (d *device) enrollment(b Batching) (e Enrollment, sizes *[]int64) {
 			}
 			*sizes = append(*sizes, n)
 			free := d.load(n)
-			data := slices.Repeat([]float32{1000}, int(n/4)) // old contents, as after another tensor
+			data := slices.Repeat([]float32{1000}, int(n/4)) // old data of another tensor
 			return Tensor{data, func() { _ = free() }}, nil
 		},
 		Embed: func(_ context.Context, clip []float32) ([]float32, error) {
@@ -44,8 +44,8 @@ func (d *device) enrollment(b Batching) (e Enrollment, sizes *[]int64) {
 	}, sizes
 }
 
-// clips returns clips of these numbers of samples, which are all 1, and the embeddings expected for
-// them.
+// clips returns clips with these numbers of samples, and the embeddings expected for the clips. All
+// samples are 1.
 func clips(lengths ...int) (clips [][]float32, embeddings [][]float32) {
 	for _, n := range lengths {
 		clips = append(clips, slices.Repeat([]float32{1}, n))
@@ -97,8 +97,8 @@ func TestEnrollInBatches(t *testing.T) {
 	})
 }
 
-// TestEnrollFitsIntoItsShare: the tensor of a batch takes at most its share of the free memory. One
-// clip is always tried, even if it takes more.
+// TestEnrollFitsIntoItsShare: the tensor of a batch takes at most Batching.Memory of the free
+// memory. A single clip may take more.
 func TestEnrollFitsIntoItsShare(t *testing.T) {
 	d := &device{allocated: 1000, total: 9000}
 	r, _ := newRunner(d)
@@ -206,8 +206,8 @@ func TestEnrollHalvesForTheEngine(t *testing.T) {
 	}
 }
 
-// TestEnrollFaults: with FaultOOMBatch only single clips fit. With FaultOOMItem nothing fits, and
-// the file takes the fast path.
+// TestEnrollFaults: with FaultOOMBatch only single clips fit. With FaultOOMItem no clip fits, and
+// the file is processed without speakers.
 func TestEnrollFaults(t *testing.T) {
 	d := &device{total: 1 << 30}
 	r, log := newRunner(d)
@@ -237,7 +237,7 @@ func TestEnrollFaults(t *testing.T) {
 		t.Errorf("found %+v, %v", result, err)
 	}
 	tl := readLog(t, log)
-	// The two failures are those of 3 clips and of 1.
+	// The batches of 3 clips and of 1 clip failed.
 	if len(tl.Files) != 1 || tl.Files[0].Status != record.StatusOK || len(tl.Files[0].OOMs) != 2 {
 		t.Fatalf("the parser reads the log as %+v", tl.Files)
 	}
@@ -259,14 +259,14 @@ func TestEnrollFaults(t *testing.T) {
 	}
 }
 
-// TestEnrollOnAnotherDevice: the tensors may be on another device than the one that checkpoints
-// read. The free memory of the tensors' device counts, and a fault requests more than that device
-// has.
+// TestEnrollOnAnotherDevice: checkpoints read one device, and the tensors are on another. The size
+// of a batch depends on the free memory of the tensors' device, and a fault requests more memory
+// than that device has.
 func TestEnrollOnAnotherDevice(t *testing.T) {
 	gpu, host := &device{total: 8 << 20}, &device{total: 64 << 20}
 	r, _ := newRunner(gpu)
 	e, sizes := host.enrollment(Batching{Size: 4, Memory: Fraction(8)})
-	given, want := clips(1<<19, 1<<19, 1<<19, 1<<19) // of 2 MiB
+	given, want := clips(1<<19, 1<<19, 1<<19, 1<<19) // 2 MiB each
 	got, err := r.Enroll(t.Context(), e, given)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)

@@ -24,9 +24,10 @@ type Fault string
 // The failures in one file.
 const (
 	FaultOOM Fault = "oom" // an allocation of twice the device's memory
-	// FaultOOMBatch leaves voice enrollment only memory for one clip at a time; see [Enrollment].
+	// FaultOOMBatch makes memory run out in voice enrollment for batches of two or more clips; see
+	// [Enrollment].
 	FaultOOMBatch Fault = "oom-batch"
-	FaultOOMItem  Fault = "oom-item" // not even for one clip
+	FaultOOMItem  Fault = "oom-item" // memory runs out even for one clip
 	FaultCrash    Fault = "crash"    // the process aborts in C code
 	FaultHang     Fault = "hang"     // the work never ends
 )
@@ -78,7 +79,7 @@ func (f *Faults) Set(spec string) error {
 	return nil
 }
 
-// String returns the faults in the form that Set reads, separated by blanks.
+// String returns the faults in the form that Set reads, with blanks between them.
 func (f *Faults) String() string {
 	var specs []string
 	if f.Leak > 0 {

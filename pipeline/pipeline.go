@@ -19,9 +19,9 @@ import (
 type Runner struct {
 	Device meter.Device
 	Log    io.Writer // gets one Write for each line
-	// Keep names cleanups that free nothing, as if a variable still referred to the model. Their
-	// memory is freed when the next file begins, as if the pipeline then assigned a new model to the
-	// variable. Keep is a fault for testing; leave it empty in production.
+	// Keep names cleanups that free nothing, as if a variable still referred to the model. The
+	// runner frees their memory when the next file begins, as if the pipeline then assigned a new
+	// model to the variable. Keep is a fault for testing; leave it empty in production.
 	Keep []string
 	// KeepCache prevents the runner from releasing cached memory, to show how much accumulates.
 	KeepCache bool
@@ -134,16 +134,16 @@ type cleanup struct {
 }
 
 // Defer registers a cleanup. At the scope's end, free runs between the checkpoints "Before NAME
-// Cleanup" and "After NAME Cleanup". holds is called just before and returns how many bytes free
-// should release; see [Scope.Growth].
+// Cleanup" and "After NAME Cleanup". holds is called just before free and returns how many bytes
+// free should release; see [Scope.Growth].
 func (s *Scope) Defer(name string, holds func() int64, free func() error) {
 	s.cleanups = append(s.cleanups, cleanup{name, holds, free})
 }
 
 // Growth returns a function that returns by how many bytes the allocated memory has grown since
 // Growth was called. Call Growth before a model is loaded and pass the function to [Scope.Defer]:
-// at the cleanup it returns the memory of the model and of the work done with it. By then, the
-// cleanups that were registered later have already freed their memory.
+// at the cleanup it returns the memory of the model and of the work done with the model. Memory of
+// cleanups that were registered later does not count, because these cleanups have run by then.
 func (s *Scope) Growth() func() int64 {
 	before := s.runner.allocated()
 	return func() int64 { return max(0, s.runner.allocated()-before) }
@@ -212,8 +212,8 @@ func (r *Runner) allocated() int64 {
 	return reading.Bytes(record.Allocated)
 }
 
-// If more than these parts of the device's memory are allocated, checkpoint logs the warnings that
-// transcription pipelines print, in the same words.
+// If a larger part of the device's memory than these is allocated, checkpoint logs a warning, in
+// the words of other transcription pipelines.
 const (
 	criticalShare = 0.85
 	elevatedShare = 0.70

@@ -71,8 +71,8 @@ func expectLog(t *testing.T, log *bytes.Buffer, want string) {
 	}
 }
 
-// transcription runs a stage that loads a model of 1000 bytes. Its work allocates 24 more and then
-// calls end, which returns, fails, panics or ends the goroutine.
+// transcription runs a stage that loads a model of 1000 bytes. The work of the stage allocates 24
+// bytes more and then calls end, which returns, fails, panics or ends the goroutine.
 func transcription(d *device, r *Runner, end func() error) error {
 	return r.Stage(context.Background(), "Transcription", func(_ context.Context, s *Scope) error {
 		held := s.Growth()
@@ -86,7 +86,7 @@ func transcription(d *device, r *Runner, end func() error) error {
 	})
 }
 
-// transcriptionLog is the log of the stage, which is the same however its work ends.
+// transcriptionLog is the log of the stage. It is the same in whichever way the work ends.
 const transcriptionLog = `
 Before Transcription 10
 Before Whisper Cleanup 1034 holds=1024
@@ -178,7 +178,8 @@ After Diarization (post-cleanup) 0
 `)
 }
 
-// TestFailingCleanups: if a cleanup fails, panics or ends its goroutine, the others still run.
+// TestFailingCleanups: if a cleanup fails, panics or ends its goroutine, the other cleanups still
+// run.
 func TestFailingCleanups(t *testing.T) {
 	d := &device{total: 1 << 40}
 	r, log := newRunner(d)
@@ -240,8 +241,8 @@ After Audio Preprocessing 0
 `)
 }
 
-// TestWarnings: the warnings have the words of the original pipeline. They begin above 70 % and
-// above 85 % of the device's memory.
+// TestWarnings: the runner logs a notice above 70 % of the device's memory and a warning above 85
+// %, in the words of the original pipeline.
 func TestWarnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{total: 1000 << 30}
@@ -265,7 +266,7 @@ Level 913754292224
 	})
 }
 
-// TestCheckpointLine compares a whole line of the log: every number, in exact bytes, with holds= of
+// TestCheckpointLine compares a whole line of the log, with all numbers in bytes and with holds= of
 // a cleanup.
 func TestCheckpointLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

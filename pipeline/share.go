@@ -12,7 +12,7 @@ import (
 // A Share is a part of the free memory, given as a fraction or in bytes. The zero Share is all free
 // memory.
 type Share struct {
-	fraction float64 // above 0 and at most 1; 0 if the share is an amount, or all
+	fraction float64 // above 0 and at most 1; 0 if the share is in bytes or is all free memory
 	bytes    int64
 	text     string // as the user wrote it
 }
@@ -53,7 +53,7 @@ func (s *Share) Set(text string) error {
 // String returns the share as the user wrote it.
 func (s *Share) String() string { return s.text }
 
-// Of returns the size of the share in bytes, given the free bytes.
+// Of returns the size of the share in bytes if `free` bytes are free.
 func (s Share) Of(free int64) int64 {
 	switch {
 	case s.fraction > 0:

@@ -8,17 +8,18 @@ import (
 )
 
 // How often Watch reads the device's memory. Most buffers of an engine live for a whole pass of the
-// model, so these intervals are short enough to see them. Reading the C allocator takes some
-// microseconds. Reading through NVML is slower, because the driver lists the GPU's processes, and
-// so happens less often.
+// model, so these intervals are short enough to see the buffers. A reading of the C allocator takes
+// some microseconds. A reading through NVML takes longer, because the driver lists the GPU's
+// processes, and is therefore made less often.
 const (
 	WatchEvery    = 10 * time.Millisecond
 	WatchGPUEvery = 100 * time.Millisecond
 )
 
-// Watch reads the device periodically until stop is called, so that each checkpoint can log peak=:
-// the highest reading since the checkpoint before. PyTorch's allocator counts its own peak; the C
-// allocator and NVML do not. Watch misses memory that is allocated and freed between two readings.
+// Watch reads the device periodically until stop is called. Each checkpoint can then log the
+// highest reading since the checkpoint before it (peak=). PyTorch's allocator counts its own peak;
+// the C allocator and NVML do not. Watch misses memory that is allocated and freed between two
+// readings.
 func (r *Runner) Watch(every time.Duration) (stop func()) {
 	r.watched = true
 	done := make(chan struct{})
@@ -51,14 +52,14 @@ func (r *Runner) look() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.checkpoints != since { // the reading may be from before a checkpoint that has logged it
+	if r.checkpoints != since { // the reading may be older than the last checkpoint
 		return
 	}
 	r.most = max(r.most, reading.Bytes(record.Allocated))
 }
 
-// takePeak returns the most bytes allocated since it was last called, at least now, and starts a
-// new peak. now is the number of bytes allocated at this moment.
+// takePeak returns the most bytes that were allocated since it was last called, and starts a new
+// peak. now is the number of bytes allocated at this moment.
 func (r *Runner) takePeak(now int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

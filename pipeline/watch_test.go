@@ -12,7 +12,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A busyDevice is a device whose memory the test changes while it is read.
+// A busyDevice is a device whose memory the test changes while Watch reads it.
 type busyDevice struct {
 	mu sync.Mutex
 	device
@@ -30,8 +30,8 @@ func (d *busyDevice) set(n int64) {
 	d.allocated = n
 }
 
-// TestWatch: memory that is allocated and freed between two checkpoints is in the second one's
-// peak. After each checkpoint a new peak begins.
+// TestWatch: memory that is allocated and freed between two checkpoints counts in the peak of the
+// second checkpoint. After each checkpoint a new peak begins.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &busyDevice{device: device{allocated: 10, total: 1 << 40}}
@@ -74,8 +74,8 @@ func (d *slowDevice) Read() (record.Reading, error) {
 	return reading, err
 }
 
-// TestWatchDropsStaleReadings: if a reading begins before a checkpoint and is returned after it, it
-// does not count for the peak of the next checkpoint.
+// TestWatchDropsStaleReadings: a reading that begins before a checkpoint and ends after it does not
+// count for the peak of the next checkpoint.
 func TestWatchDropsStaleReadings(t *testing.T) {
 	d := &slowDevice{device: &device{allocated: 1000, total: 1 << 40}}
 	r, _ := newRunner(d.device)

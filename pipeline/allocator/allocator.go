@@ -26,10 +26,10 @@ type Allocator struct {
 	pools   []pool               // two for each stream, small and large
 	streams map[Stream]int32     // index in pools of a stream's small pool
 	recent  [recentStreams]int32 // the same, for streams used recently; see poolOf
-	// The values of streams, in the order of the streams' numbers.
+	// inOrder has the values of the map streams, in the order of the streams' numbers.
 	inOrder []int32
-	// How often freeBlock searched a small and a large pool, if garbage collection is on. This count
-	// is the clock for the age of cached blocks.
+	// gcCalls counts how often freeBlock searched small and large pools while garbage collection
+	// was on. This count is the clock for the age of cached blocks.
 	gcCalls [2]uint32
 
 	segments []expandable // expandable segments; index 0 is unused
@@ -113,8 +113,8 @@ func (a *Allocator) newSegment(p int32, rounded int64) (int32, error) {
 }
 
 // allocBlock asks the driver for a segment that can hold rounded bytes. It returns the index of the
-// segment's free block, or 0 if the driver, or the memory fraction, has no room for it (PyTorch's
-// alloc_block).
+// segment's free block. It returns 0 if the driver has not enough memory, or if the memory fraction
+// does not allow the segment (PyTorch's alloc_block).
 func (a *Allocator) allocBlock(p int32, rounded int64) (int32, error) {
 	size := segmentSize(rounded)
 	if a.fraction && a.total+size > a.allowed {
@@ -183,8 +183,8 @@ func (a *Allocator) take(i int32, rounded, requested int64) int32 {
 	return i
 }
 
-// splits reports whether the rest bytes of a block of pool p become a block of their own when an
-// allocation takes rounded bytes of it (PyTorch's should_split).
+// splits reports whether a block of pool p is split when an allocation takes rounded bytes of it
+// and rest bytes are left over (PyTorch's should_split).
 func (a *Allocator) splits(p int32, rounded, rest int64) bool {
 	if a.pools[p].small || a.config.ExpandableSegments {
 		return rest >= minBlockSize
@@ -194,8 +194,8 @@ func (a *Allocator) splits(p int32, rounded, rest int64) bool {
 
 // Free returns a block to the cache. If RecordStream named other streams for the block, the block
 // returns to the cache only when these streams are done with it. The caller must not free a handle
-// twice: the second Free does nothing, or frees a later block that has the same handle (PyTorch's
-// DeviceCachingAllocator::free).
+// twice: the second Free either does nothing, or frees a later block that has the same handle
+// (PyTorch's DeviceCachingAllocator::free).
 func (a *Allocator) Free(h Block) {
 	if !a.live(h) {
 		return
@@ -299,7 +299,7 @@ func (a *Allocator) LargestFree() int64 {
 }
 
 func (a *Allocator) outOfMemory(size int64, p int32) error {
-	rounded := a.limits.round(size) // 2^63 shows as -2^63 here
+	rounded := a.limits.round(size) // an overflow to 2^63 gives -2^63
 	requested := int64(math.MaxInt64)
 	if rounded > 0 && rounded <= math.MaxInt64-roundLarge {
 		requested = segmentSize(rounded)

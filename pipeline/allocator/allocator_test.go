@@ -12,8 +12,8 @@ import (
 )
 
 // TestFreeEnoughButNotInOnePiece: five segments of 20 MiB hold two blocks of 9 MiB each. After four
-// blocks are freed, 46 MiB are free, but an allocation of 18 MiB fails. The expected figures and
-// the message are those that PyTorch's own library printed for these calls.
+// blocks are freed, 46 MiB are free, but an allocation of 18 MiB fails. PyTorch's own library
+// printed the expected figures and the message for these calls.
 func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 	dev := allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20})
 	a := allocator.New(dev, allocator.Config{})
@@ -114,8 +114,8 @@ func isType[E error](err error) bool {
 	return ok
 }
 
-// TestOversizePart: max_split_size_mb is set after a segment was split. PyTorch then calls cudaFree
-// for a part of the segment, and ends with the driver's error. The model must return that error.
+// TestOversizePart: if max_split_size_mb is set after a segment was split, PyTorch calls cudaFree
+// for a part of the segment, and ends with the driver's error. The model must return this error.
 func TestOversizePart(t *testing.T) {
 	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}),
 		allocator.Config{})

@@ -17,10 +17,10 @@ type step struct {
 }
 
 // randomTrace returns a trace of allocations and frees. Sizes are from 1 B to 64 MiB, with as many
-// between 1 and 2 KiB as between 1 and 2 MiB, as in a program with many layers. The bytes held grow
-// to liveBytes and shrink to half of it ten times, and any block may be the next to be freed. In
-// the end all are freed, so the trace can be replayed again. slots is the number of slots that the
-// steps use.
+// between 1 and 2 KiB as between 1 and 2 MiB, as in a program with many layers. Ten times, the
+// bytes held grow to liveBytes and shrink to half of it. Blocks are freed in random order. At the
+// end all blocks are freed, so that the trace can be replayed again. slots is the number of slots
+// that the steps use.
 func randomTrace(events int, liveBytes int64) (steps []step, slots int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var live []step
@@ -117,8 +117,8 @@ func BenchmarkReplayMemory(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// TestNoAllocations: once the cache is warm, Malloc and Free do not allocate Go memory. This is so
-// on one stream or several, with or without calls of RecordStream.
+// TestNoAllocations: once the cache is warm, Malloc and Free do not allocate Go memory, on one
+// stream or several, with or without calls of RecordStream.
 func TestNoAllocations(t *testing.T) {
 	steps, slots := randomTrace(5_000, 400<<20)
 	for _, conf := range []string{

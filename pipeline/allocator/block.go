@@ -11,15 +11,15 @@ type block struct {
 	addr      uint64
 	size      int64 // bytes, a multiple of 512
 	requested int64 // bytes that the last caller asked for
-	// room is for unmapped blocks only: an upper bound of the bytes of the block together with the
-	// free block before it and the free and unmapped blocks after it.
+	// room is used for unmapped blocks only. It is an upper bound for the size in bytes of the
+	// block, the free block before it, and the free and unmapped blocks after it together.
 	room int64
 
 	prev, next int32 // neighbours in the segment; next also links the unused entries of the slice
 	pool       int32 // index in Allocator.pools
-	segment    int32 // index in Allocator.segments if it is part of an expandable segment
-	uses       int32 // index in Allocator.uses: the other streams that were recorded; 0: none
-	events     int32 // pending since the block was freed (event_count)
+	segment    int32 // index in Allocator.segments; 0: not in an expandable segment
+	uses       int32 // index in Allocator.uses of the other streams recorded for it; 0: none
+	events     int32 // number of events that the freed block waits for (event_count)
 	gcBase     uint32
 	flags      flags
 }
@@ -28,7 +28,7 @@ type flags uint8
 
 const (
 	allocated flags = 1 << iota // a caller has it
-	// The block's addresses have memory. Only blocks of expandable segments can lack it.
+	// The block's addresses have memory. Only blocks of expandable segments can be unmapped.
 	mapped
 )
 
@@ -58,13 +58,14 @@ func (a *Allocator) deleteBlock(i int32) {
 	a.unused = i
 }
 
-// A pool holds the free blocks of one stream and one size class: small ones for requests up to 1
-// MiB, large ones for the others. In PyTorch, one BlockPool holds the blocks of all streams.
+// A pool holds the free blocks of one stream and one size class: a small pool serves requests up to
+// 1 MiB, and a large pool serves larger requests. In PyTorch, one BlockPool holds the blocks of all
+// streams.
 type pool struct {
 	stream Stream
 	small  bool
 	free   freeSet
-	// The addresses of expandable segments that have no memory, in ascending order.
+	// unmapped holds the unmapped blocks of expandable segments, in the order of their addresses.
 	unmapped freeSet
 }
 

@@ -10,15 +10,16 @@ import (
 // defaults.
 type Config struct {
 	MaxSplitSize int64 // bytes: blocks of this or more are not split; 0: no limit
-	// How many bytes larger than the request a block of MaxSplitSize or more may be; 0: the default,
-	// 20 MiB.
+	// MaxNonSplitRounding is the number of bytes by which a block of MaxSplitSize or more may be
+	// larger than the request. 0 means the default, 20 MiB.
 	MaxNonSplitRounding int64
-	// The reserved memory above which unused segments are released, as a fraction of the limit that
-	// SetMemoryFraction set; 0: never.
+	// If more memory than GarbageCollectionThreshold is reserved, unused segments are released. It
+	// is a fraction of the limit that SetMemoryFraction set; 0: never.
 	GarbageCollectionThreshold float64
 	ExpandableSegments         bool
-	// The number of parts into which each range of sizes is divided: below 2 MiB, from 2 to 4 MiB,
-	// from 4 to 8 MiB and so on. A size is rounded up to the end of its part; 0: to 512 bytes.
+	// RoundupPower2Divisions has the number of parts into which each range of sizes is divided. The
+	// ranges are sizes below 2 MiB, from 2 to 4 MiB, from 4 to 8 MiB and so on. A size is rounded
+	// up to the end of its part. With 0 it is rounded up to a multiple of 512 bytes.
 	RoundupPower2Divisions [roundupIntervals]int64
 }
 
@@ -28,8 +29,8 @@ const (
 	unlimited        = math.MaxInt64
 )
 
-// ParseConfig reads a value of PYTORCH_CUDA_ALLOC_CONF. It accepts and refuses what PyTorch does,
-// but also refuses the backend cudaMallocAsync. The error is a [*ConfigError].
+// ParseConfig reads a value of PYTORCH_CUDA_ALLOC_CONF. It accepts the values that PyTorch accepts,
+// except those with the backend cudaMallocAsync. The error is a [*ConfigError].
 func ParseConfig(conf string) (Config, error) {
 	var c Config
 	err := c.parse(conf, true)
@@ -40,8 +41,8 @@ func ParseConfig(conf string) (Config, error) {
 type ConfigError struct {
 	Offset int    // of the mistake, in bytes
 	Found  string // the text there; empty at the end
-	// PyTorch's message. If a text is not a number, or too large a number, it is only "stoi", "stoul"
-	// or "stod".
+	// Text is PyTorch's message. For a text that is not a number, or a number that is too large,
+	// Text is only "stoi", "stoul" or "stod".
 	Text string
 }
 

@@ -10,8 +10,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestConfigAccepted lists settings that PyTorch's own library accepts. Allocations with that
-// library showed what each setting does.
+// TestConfigAccepted lists settings that PyTorch's own library accepts, with their effect. The
+// effects were found by allocations with that library.
 func TestConfigAccepted(t *testing.T) {
 	all := func(n int64) (d [16]int64) {
 		for i := range d {
@@ -29,7 +29,7 @@ func TestConfigAccepted(t *testing.T) {
 		{" max_split_size_mb : 6 4 ", allocator.Config{MaxSplitSize: 64 << 20}},
 		// stoi ignores the text after the number.
 		{"max_split_size_mb:64MB", allocator.Config{MaxSplitSize: 64 << 20}},
-		// PyTorch takes a negative number for a very large one: no limit.
+		// PyTorch reads a negative number as a very large one: no limit.
 		{"max_split_size_mb:-1", allocator.Config{}},
 		{"max_split_size_mb:64,", allocator.Config{MaxSplitSize: 64 << 20}},
 		{"max_split_size_mb:64,max_split_size_mb:128", allocator.Config{MaxSplitSize: 128 << 20}},
@@ -74,7 +74,7 @@ func TestConfigAccepted(t *testing.T) {
 	}
 }
 
-// TestConfigRefused lists settings that PyTorch's own library refuses, with its message.
+// TestConfigRefused lists settings that PyTorch's own library refuses, with the library's messages.
 func TestConfigRefused(t *testing.T) {
 	for _, c := range []struct {
 		conf   string
@@ -174,9 +174,8 @@ func TestConfigRefused(t *testing.T) {
 	}
 }
 
-// TestConfigure: while a process runs, settings that are not named go back to their defaults,
-// except two: expandable_segments and max_non_split_rounding_mb. The settings before a mistake take
-// effect.
+// TestConfigure: Configure sets settings that are not named to their defaults, except
+// expandable_segments and max_non_split_rounding_mb. The settings before a mistake take effect.
 func TestConfigure(t *testing.T) {
 	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 30}),
 		allocator.Config{

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A token of a configuration such as "max_split_size_mb:64": one of , : [ ] or the text between
-// them, without blanks.
+// A token is a part of a configuration such as "max_split_size_mb:64": a comma, a colon, a bracket,
+// or the text between two of these characters, without blanks.
 type token struct {
 	text   string
 	offset int
@@ -40,20 +40,20 @@ func lexConfig(conf string) []token {
 	return tokens
 }
 
-// A configParser reads tokens into a Config; tokens[at] is the current one. err is the first
-// mistake. After it the methods set nothing more.
+// A configParser reads tokens into a Config. tokens[at] is the current token. err is the first
+// mistake; after a mistake, the methods set nothing more.
 type configParser struct {
 	*Config
 	conf   string
-	loads  bool // the process begins with this configuration; it is not running yet
+	loads  bool // the process begins with this configuration, and does not run yet
 	tokens []token
 	at     int
 	err    *ConfigError
 }
 
-// parse applies a configuration. loads is true if the process begins with it. First parse sets
-// everything except expandable_segments and max_non_split_rounding_mb to its default (PyTorch's
-// CUDAAllocatorConfig::parseArgs).
+// parse applies a configuration. loads is true if the process begins with this configuration.
+// Before parse reads the options, it sets all of them except expandable_segments and
+// max_non_split_rounding_mb to their defaults (PyTorch's CUDAAllocatorConfig::parseArgs).
 func (c *Config) parse(conf string, loads bool) error {
 	c.MaxSplitSize = 0
 	c.RoundupPower2Divisions = [roundupIntervals]int64{}
@@ -119,15 +119,15 @@ func (p *configParser) fail(text string) {
 	}
 }
 
-// expect records a mistake if the current token is not this text (PyTorch's consumeToken).
+// expect records a mistake if the current token is not text (PyTorch's consumeToken).
 func (p *configParser) expect(text string) {
 	if p.at >= len(p.tokens) || p.tokens[p.at].text != text {
 		p.fail("Error parsing CachingAllocator settings, expected " + text)
 	}
 }
 
-// value skips a colon and returns the text after it. missing is the error message for a text that
-// ends after the colon.
+// value moves past the option's name and the colon, and returns the token after the colon. ok is
+// false after a mistake. missing is the error message for settings that end after the colon.
 func (p *configParser) value(missing string) (string, bool) {
 	p.at++
 	p.expect(":")
@@ -149,9 +149,9 @@ func (p *configParser) integer(text string) int64 {
 	return n
 }
 
-// mebibytes reads a number of MiB above 20 and returns bytes. For a negative number it returns -1
-// MiB: PyTorch's size_t would wrap around to a very large size. PyTorch's functions are
-// parseMaxSplitSize and parseMaxNonSplitRoundingSize.
+// mebibytes reads a number of MiB, which must be above 20, and returns it in bytes. It returns -1
+// MiB for any negative number, because PyTorch converts such a number to a very large size
+// (parseMaxSplitSize and parseMaxNonSplitRoundingSize).
 func (p *configParser) mebibytes(key string) int64 {
 	text, ok := p.value("Error, expecting " + key + " value")
 	if !ok {
@@ -162,7 +162,7 @@ func (p *configParser) mebibytes(key string) int64 {
 		p.fail("CachingAllocator option " + key + " too small, must be > 20")
 	}
 	if n < 0 {
-		n = -1 // as PyTorch's product of a very large size_t
+		n = -1 // PyTorch: a very large size_t
 	}
 	return n << 20
 }
@@ -187,7 +187,7 @@ func (p *configParser) garbageCollectionThreshold() {
 	}
 }
 
-// boolean reads True or False. missing is the error message for a text that ends before the value,
+// boolean reads True or False. missing is the error message for settings that end before the value,
 // or "" for the message that most options have.
 func (p *configParser) boolean(key, missing string) bool {
 	expected := "Expected a single True/False argument for " + key
@@ -201,8 +201,8 @@ func (p *configParser) boolean(key, missing string) bool {
 	return text == "True"
 }
 
-// pinnedNumRegisterThreads checks that the number is a power of 2 up to 128; the model does not use
-// it (PyTorch's parsePinnedNumRegisterThreads).
+// pinnedNumRegisterThreads checks that the number is a power of 2 up to 128. The model does not use
+// the number (PyTorch's parsePinnedNumRegisterThreads).
 func (p *configParser) pinnedNumRegisterThreads() {
 	text, ok := p.value("Error, expecting pinned_num_register_threads value")
 	if !ok {
@@ -232,8 +232,9 @@ func (p *configParser) backend() {
 	}
 }
 
-// roundupPower2Divisions reads one number for all intervals, such as 4, or a list of sizes in MiB
-// with the number for each, such as [256:1,512:2,>:8] (PyTorch's parseRoundUpPower2Divisions).
+// roundupPower2Divisions reads one number of divisions for all intervals, such as 4, or a list such
+// as [256:1,512:2,>:8], which gives a number of divisions for each size in MiB (PyTorch's
+// parseRoundUpPower2Divisions).
 func (p *configParser) roundupPower2Divisions() {
 	text, ok := p.value("Error, expecting roundup_power2_divisions value")
 	if !ok {

@@ -10,7 +10,7 @@ type Placement int
 // The placements that the modelled driver knows.
 const (
 	FirstFit Placement = iota // the lowest hole that is large enough
-	Up                        // ever higher, no address is used twice
+	Up                        // each segment above all earlier ones; no address is used twice
 	Down                      // the highest hole that is large enough
 )
 
@@ -25,8 +25,8 @@ type DeviceConfig struct {
 	Total     int64 // bytes that CUDA reports as the card's memory
 	Overhead  int64 // bytes never available: contexts, other processes
 	Placement Placement
-	// Events of other streams are done only after a synchronization, as if these streams were always
-	// busy. Otherwise they are done at once.
+	// If PendingEvents is true, events of other streams are done only after a synchronization, as
+	// if these streams were always busy. Otherwise events are done at once.
 	PendingEvents bool
 }
 
@@ -35,9 +35,10 @@ type DeviceConfig struct {
 type Device struct {
 	config DeviceConfig
 	used   int64  // bytes taken from Total
-	holes  []hole // free address ranges, in the order of their addresses, never touching
+	holes  []hole // free address ranges, in the order of their addresses; no two touch
 
-	// The numbers of the last event recorded, and of the last event known to be done.
+	// recorded is the number of the last recorded event, and synced the number of the last event
+	// that is known to be done.
 	recorded, synced uint64
 }
 
@@ -55,7 +56,7 @@ func (d *Device) Free() int64 { return d.config.Total - d.config.Overhead - d.us
 func (d *Device) Total() int64 { return d.config.Total }
 
 // malloc models cudaMalloc. It takes size bytes, rounded up to whole pages of 2 MiB. ok is false if
-// the device has no memory or no addresses left.
+// the device has not enough memory or addresses left.
 func (d *Device) malloc(size int64) (addr uint64, ok bool) {
 	size = pages(size)
 	if !d.take(size) {
@@ -73,7 +74,7 @@ func (d *Device) free(addr uint64, size int64) {
 }
 
 // take models cuMemCreate: it takes size bytes, a multiple of 2 MiB, from the device's free memory.
-// It returns false if the device has less.
+// It returns false if the device has less free memory.
 func (d *Device) take(size int64) bool {
 	if size > d.Free() {
 		return false

@@ -2,15 +2,16 @@ package allocator
 
 import "slices"
 
-// RecordStream records that another stream uses a live block too, so that Free waits for that
-// stream: torch.Tensor.record_stream (PyTorch's DeviceCachingAllocator::recordStream).
+// RecordStream records that another stream also uses a live block, so that the freed block is
+// reused only when that stream is done: torch.Tensor.record_stream (PyTorch's
+// DeviceCachingAllocator::recordStream).
 func (a *Allocator) RecordStream(h Block, s Stream) {
 	if !a.live(h) {
 		return
 	}
 	b := &a.blocks[h]
 	if a.pools[b.pool].stream == s {
-		return // the stream that allocated it needs no waiting
+		return // no need to wait for the stream that allocated the block
 	}
 	if b.uses == 0 {
 		if n := len(a.freeUses); n > 0 {

@@ -5,12 +5,12 @@ package allocator
 type expandable struct {
 	addr uint64
 	size int64 // bytes of addresses
-	page int64 // bytes mapped at once: 2 MiB in the small pool, 20 MiB in the large one
+	page int64 // bytes mapped at once: 2 MiB in a small pool, 20 MiB in a large pool
 }
 
-// allocExpandable gets a free block of at least size bytes by mapping pages, removes it from the
-// cache and returns its index. It returns 0 if there is no memory for the pages (PyTorch's
-// try_allocate_expandable_block).
+// allocExpandable makes a free block of at least size bytes by mapping pages, removes the block
+// from the cache and returns its index. It returns 0 if the device has no memory for the pages
+// (PyTorch's try_allocate_expandable_block).
 func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	i, err := a.expandableBlock(p, size)
 	if i == 0 || err != nil {
@@ -19,8 +19,8 @@ func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	if b := &a.blocks[i]; !b.is(mapped) && !a.mapBlock(i, min(b.size, size)) {
 		return 0, nil
 	}
-	// The block is free and unmapped addresses follow it. Each round maps some of them and merges
-	// them with the block before.
+	// The block is free, and unmapped addresses follow it. Each round maps some of these addresses
+	// and merges them with the block before them.
 	for a.blocks[i].size < size {
 		next := a.blocks[i].next
 		if !a.mapBlock(next, min(size-a.blocks[i].size, a.blocks[next].size)) {
@@ -33,8 +33,8 @@ func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 }
 
 // expandableBlock finds the lowest address at which free and unmapped blocks together have size
-// bytes, if need be in a new segment. It returns the index of the first of these blocks, or 0 if
-// the device has no memory at all (PyTorch's find_expandable_block).
+// bytes. If there is no such address, it makes a new segment. It returns the index of the first of
+// these blocks, or 0 on a device without memory (PyTorch's find_expandable_block).
 func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	for i := range a.pools[p].unmapped.from(0) {
 		b := &a.blocks[i]
@@ -75,8 +75,8 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	return i, nil
 }
 
-// madeRoom resets the room of unmapped blocks near block i, which became free: of the block after
-// it, and of all blocks before it up to the first block in use.
+// madeRoom resets the room of unmapped blocks near block i, which became free. These are the block
+// after i, and all blocks before i back to the nearest block in use.
 func (a *Allocator) madeRoom(i int32) {
 	b := &a.blocks[i]
 	if n := b.next; n != 0 && !a.blocks[n].is(mapped) {
@@ -89,7 +89,7 @@ func (a *Allocator) madeRoom(i int32) {
 	}
 }
 
-// addSegment adds an expandable segment and returns its index. It uses an unused entry of
+// addSegment adds an expandable segment and returns its index. It reuses an unused entry of
 // Allocator.segments if there is one.
 func (a *Allocator) addSegment(e expandable) int32 {
 	for i := 1; i < len(a.segments); i++ {

@@ -134,7 +134,7 @@ func (c *checker) segment(i int32) error {
 	return nil
 }
 
-// pool checks that a pool holds its free and its unmapped blocks in order, and no others.
+// pool checks that a pool holds its free and its unmapped blocks in order, and no other blocks.
 func (c *checker) pool(i int32) error {
 	p := &c.a.pools[i]
 	err := c.set(&p.free, func(b *block) (int64, bool) {
@@ -150,8 +150,8 @@ func (c *checker) pool(i int32) error {
 	})
 }
 
-// set checks the keys of a set, which has the blocks for which belongs returns true. belongs also
-// returns the size that the key of a block must have.
+// set checks the keys of a set. All its blocks must be blocks for which belongs returns true.
+// belongs also returns the size that the key of a block must have.
 func (c *checker) set(s *freeSet, belongs func(*block) (int64, bool)) error {
 	var before key
 	if len(s.last) != len(s.chunks) {

@@ -23,16 +23,16 @@ func (a *Allocator) freeBlock(p int32, size int64) int32 {
 		return 0 // an oversize block does not serve a smaller request
 	}
 	if size >= a.limits.maxSplit && found >= size+a.limits.slack {
-		return 0 // nor a request that would waste too much of it
+		return 0 // the request would waste too much of this oversize block
 	}
 	free.removeAt(at)
 	return i
 }
 
-// fitExpandable chooses a block instead of the one at a position, the best fit, which lies in an
-// expandable segment. While the next larger block has less unmapped room behind it, that one is
-// better. If expandable segments were switched off, it chooses the first block that lies in none;
-// false means that there is none.
+// fitExpandable chooses a block when the best fit, at position at, lies in an expandable segment.
+// It goes on to the next larger block as long as that block has less growable room. If expandable
+// segments were switched off, it chooses the first block that does not lie in an expandable
+// segment, and returns false if there is no such block.
 func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
 	if !a.config.ExpandableSegments {
 		ok := true

@@ -12,7 +12,7 @@ import (
 type key struct{ hi, lo uint64 }
 
 const (
-	// The shift for units of 512 bytes: sizes and addresses are multiples of 512.
+	// Sizes and addresses are multiples of 512 bytes; unit is the shift for units of 512 bytes.
 	unit     = 9
 	addrBits = 41                               // bits of an address in units
 	hiAddr   = 64 - addrBits                    // address bits in hi
@@ -38,15 +38,15 @@ func (k key) less(o key) uint64 {
 // A freeSet holds the free blocks of one pool in the order of best fit: by size, then by address.
 // PyTorch's BlockComparatorSize compares streams first; here each stream has its own set.
 //
-// It is a list of short sorted chunks. Measured on random traces with about 1,000 free blocks: an
-// allocation or a free does one insertion and one removal on average, 25 ns each. Most of that is
-// the search, half of it over the last keys of the chunks and half within a chunk. Chunks of 32, 64
-// and 128 keys differ by less than 5 %. A single sorted slice was a third slower there, and far
-// slower with many free blocks, because each change moves half of the slice: a million allocations
+// It is a list of short sorted chunks. On random traces with about 1,000 free blocks, an allocation
+// or a free does one insertion and one removal on average, which take 25 ns each. Most of this time
+// is the search: half of it over the last keys of the chunks, and half within a chunk. Chunks of
+// 32, 64 and 128 keys differ by less than 5 %. A single sorted slice was a third slower. With many
+// free blocks it was far slower, because each change moves half of the slice: a million allocations
 // that leave 400,000 free blocks took 7 s instead of 0.3 s.
 type freeSet struct {
-	chunks []*chunk // all have keys
-	last   []key    // the last key of each
+	chunks []*chunk // none is empty
+	last   []key    // the last key of each chunk
 	spare  []*chunk
 }
 
@@ -63,10 +63,10 @@ var highest = key{^uint64(0), ^uint64(0)}
 // A cursor is the position of a key in a freeSet. It is valid until the set changes.
 type cursor struct{ chunk, at int }
 
-// seek returns the index of the first key in the chunk that is not less than k, or n if all are
-// less. It counts the keys that are less: first among three that divide the chunk in four, then
-// among the seven of one part. It has no branches, because the processor could not predict them,
-// and the comparisons are independent of each other.
+// seek returns the index of the first key in the chunk that is not less than k, or n if all keys
+// are less. It counts the keys that are less than k: first among three keys that divide the chunk
+// into four parts, then among the other seven keys of one part. It has no branches, because the
+// processor could not predict them, and no comparison waits for another.
 func (c *chunk) seek(k key) int {
 	const part = chunkSize / 4
 	at := part * int(c.keys[part-1].less(k)+c.keys[2*part-1].less(k)+c.keys[3*part-1].less(k))
@@ -75,8 +75,8 @@ func (c *chunk) seek(k key) int {
 		k)+p[6].less(k))
 }
 
-// seekChunk returns the index of the chunk that contains k or should contain it: the first one
-// whose last key is not less than k, or the last chunk.
+// seekChunk returns the index of the chunk that contains k or should contain it: the first chunk
+// whose last key is not less than k, or else the last chunk.
 func (s *freeSet) seekChunk(k key) int {
 	base, n := 0, len(s.last)
 	for n > 1 {
@@ -87,7 +87,8 @@ func (s *freeSet) seekChunk(k key) int {
 	return base
 }
 
-// ceil returns the position of the smallest block of at least size bytes; false if there is none.
+// ceil returns the position of the smallest block of at least size bytes, or false if there is
+// none.
 func (s *freeSet) ceil(size int64) (cursor, bool) {
 	if len(s.chunks) == 0 || size >= tooLarge {
 		return cursor{}, false

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFreeSet compares a freeSet with a sorted slice of the same keys, while both grow to many
-// chunks and shrink to none.
+// TestFreeSet compares a freeSet with a sorted slice of the same keys. The freeSet grows to many
+// chunks and shrinks to none.
 func TestFreeSet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var set freeSet
@@ -21,7 +21,8 @@ func TestFreeSet(t *testing.T) {
 	for n := range 40_000 {
 		if grows := n/10_000%2 == 0; len(sorted) == 0 || r.Float64() < 0.5 && grows || grows &&
 			r.Float64() < 0.4 {
-			// Only 40 sizes, so that addresses decide too, and addresses up to the highest one.
+			// There are only 40 sizes, so that some keys differ only in their addresses. The
+			// addresses go up to the highest one.
 			k := newKey(512*(1+r.Int64N(40)), highestVA-512*uint64(1+r.IntN(1<<20)), int32(n))
 			set.insert(k)
 			sorted = slices.Insert(sorted, find(k), k)

@@ -14,15 +14,16 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestHistoryCutOff: a snapshot can be replayed wherever its history begins. PyTorch keeps only the
-// last max_entries events. The test makes a history with the model, cuts off its beginning, and
-// replays the operations that package snapshot makes of the rest: first the blocks that were held
-// at the cut, then the events. In the end all blocks must be as they were in the first run. Of the
-// segments' addresses, only the order must agree.
+// TestHistoryCutOff: a snapshot can be replayed even if the beginning of its history is missing,
+// because PyTorch keeps only the last max_entries events. The test makes a history with the model,
+// cuts off its beginning, and replays the operations that package snapshot computes from the rest:
+// first the blocks that were held at the cut, then the events. In the end all blocks must be as
+// they were in the first run. The addresses of segments may differ, but not their order.
 //
-// A snapshot lacks one thing: the size of a block that was allocated before the cut and freed after
-// it, if its neighbour was freed before. Such a block may have up to 1 MiB more than was requested.
-// For this reason 3 of 4,000 such histories end differently, but none with the seeds of this test.
+// A snapshot does not have the size of a block that was allocated before the cut and freed after
+// it, if its neighbour was freed before it. Such a block may have up to 1 MiB more than was
+// requested. For this reason 3 of 4,000 random histories end differently, but none with the seeds
+// of this test.
 func TestHistoryCutOff(t *testing.T) {
 	for seed := range uint64(30) {
 		for _, conf := range []string{
@@ -136,7 +137,8 @@ func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 				})
 			}
 			model.Free(o.block)
-		// Not with expandable segments: a trace places their parts next to each other, as they were not.
+		// Not with expandable segments: a replay would place the remaining parts next to each
+		// other.
 		case n == 99 && !strings.HasPrefix(conf, "expandable"):
 			model.EmptyCache()
 		}

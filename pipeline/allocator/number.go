@@ -9,7 +9,7 @@ import (
 
 // The functions below convert texts as C++ does: they read the longest number at the beginning of a
 // text and ignore the rest, so "64MB" is 64. Their error message is only the name of the C++
-// function, such as "stoi", and PyTorch shows its users nothing else.
+// function, such as "stoi", because PyTorch's message is the same.
 
 // stoi converts like std::stoi.
 func stoi(s string) (n int64, mistake string) {
@@ -119,8 +119,8 @@ func cFloat(s string) string {
 	return sign + prefix + number
 }
 
-// exact reports whether a number that cFloat returned as text equals f exactly. stod asks this of
-// numbers below 2^-1022.
+// exact reports whether the number in a text that cFloat returned equals f exactly. stod uses it
+// for numbers below 2^-1022.
 func exact(number string, f float64) bool {
 	if f == 0 {
 		mantissa, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(number, "+-"), "0x"), "p")

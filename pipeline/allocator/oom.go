@@ -10,7 +10,8 @@ import (
 // failure.
 type OutOfMemoryError struct {
 	Size int64 // the caller's request
-	// The size of the segment that the allocator asked the driver for, as in PyTorch's message.
+	// Requested is the size of the segment that the allocator asked the driver for, as in PyTorch's
+	// message.
 	Requested   int64
 	Stream      Stream // the stream of the request
 	Fraction    bool   // a memory fraction was set
@@ -19,7 +20,7 @@ type OutOfMemoryError struct {
 	DeviceFree  int64
 	Allocated   int64
 	Reserved    int64
-	// The largest free block in the cache that the request could use; it was too small.
+	// LargestFree is the size of the largest free block in the pool of the request.
 	LargestFree int64
 }
 
@@ -69,7 +70,7 @@ func FormatSize(bytes int64) string {
 	return in(1<<30, " GiB")
 }
 
-// A SizeError is the refusal of a negative size.
+// A SizeError is the error for an allocation of a negative size.
 type SizeError struct{ Size int64 }
 
 func (e *SizeError) Error() string {

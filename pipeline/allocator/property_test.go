@@ -12,8 +12,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestMain fixes the seed, so the tests try the same cases every time and no build fails by chance.
-// -rapid.seed tries others.
+// TestMain fixes the seed, so that the tests try the same cases every time and no build fails by
+// chance. The flag -rapid.seed sets another seed.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.seed", "1"); err != nil {
 		panic(err)

@@ -13,17 +13,17 @@ import (
 )
 
 // TestRecorded compares the model with real GPUs. The model gets the requests that real programs
-// made to PyTorch's allocator, as memory snapshots recorded them. The driver's choice of addresses
-// is not modelled: where the recording has a cudaMalloc, the model's driver offers that address and
-// no other, so a superfluous cudaMalloc fails. The model must return the same addresses as the real
-// allocator. Every cudaMalloc and cudaFree must come at the same event with the same size. In the
-// end all segments must be the same, block by block.
+// made to PyTorch's allocator, as memory snapshots recorded them. The real driver chose the
+// addresses of segments: at each cudaMalloc of the recording, the model's driver offers only the
+// address of the recording, so any other cudaMalloc fails. The model must return the same addresses
+// as the real allocator. Every cudaMalloc and cudaFree must come at the same event with the same
+// size. In the end all segments must be the same, block by block.
 //
 // Only one recording begins with an empty allocator, the one with held: 0. For the others, the test
-// first builds the blocks that were held at the beginning, see [snapshot.Device.Ops]. Two
-// recordings have no allocations (yiyi-*.pickle); they only test this building.
+// first makes the blocks that were held at the beginning (see [snapshot.Device.Ops]). Two
+// recordings (yiyi-*.pickle) have no allocations, and test only this step.
 func TestRecorded(t *testing.T) {
-	// The counts come from Python's own pickle module, by Counter(e["action"] for t in
+	// The counts come from Python's pickle module: Counter(e["action"] for t in
 	// snapshot["device_traces"] for e in t).
 	recordings := []struct {
 		file string
@@ -68,8 +68,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// recorded counts what a recording has: segments held before its first event, calls of the driver,
-// allocations and frees.
+// recorded has the counts of a recording: segments held before the first event, calls of the
+// driver, allocations and frees.
 type recorded struct{ held, driver, allocations, frees int }
 
 func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
@@ -156,7 +156,8 @@ func driverCalls(events []snapshot.Event) (calls []call) {
 }
 
 // heldBefore returns the addresses and sizes of the segments that the program held before the first
-// event: those in the file that no event allocated. No recording frees one of them.
+// event. These are the segments in the file that no event allocated. No recording frees such a
+// segment.
 func heldBefore(d *snapshot.Device) (ranges [][2]uint64) {
 	for _, s := range d.Segments {
 		made := slices.ContainsFunc(d.Events, func(e snapshot.Event) bool {
@@ -169,7 +170,7 @@ func heldBefore(d *snapshot.Device) (ranges [][2]uint64) {
 	return ranges
 }
 
-// inFile returns the segments that the file lists, and inModel those of the model, in the same
+// inFile returns the segments in the file. inModel returns the segments of the model in the same
 // form.
 func inFile(d *snapshot.Device) []record.Segment { return d.Map().Segments }
 

@@ -46,9 +46,9 @@ func (a *Allocator) collectGarbage() {
 	}
 }
 
-// releaseAvailable releases cached oversize blocks, of max_split_size or more, from pool p: one
-// that is large enough for size bytes, or several that are large enough together, the largest
-// first. It reports whether it released that much. Without max_split_size it does nothing
+// releaseAvailable releases cached oversize blocks (of max_split_size or more) from pool p: one
+// block that is large enough for size bytes, or several blocks, the largest first, that are large
+// enough together. It reports whether it released enough. Without max_split_size it does nothing
 // (PyTorch's release_available_cached_blocks).
 func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	if a.limits.maxSplit == unlimited {
@@ -85,8 +85,8 @@ func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 
 // releaseOversize releases the oversize block i to the driver. The block may be only a part of a
 // segment, split off before max_split_size was set. PyTorch then calls cudaFree with the address of
-// the part. The driver refuses that or, for the first part, frees the whole segment. In both cases
-// the model returns a [*DriverError].
+// the part. The driver refuses this call or, for the first part, frees the whole segment. In both
+// cases the model returns a [*DriverError].
 func (a *Allocator) releaseOversize(i int32) error {
 	if b := &a.blocks[i]; b.isSplit() {
 		a.stats.DeviceFrees++
@@ -110,11 +110,11 @@ func (a *Allocator) releaseCached() {
 	a.releaseClass(0)
 }
 
-// releaseClass releases what is free in the large (1) or the small (0) pools of all streams
+// releaseClass releases the free memory in the large (1) or the small (0) pools of all streams
 // (PyTorch's release_blocks).
 func (a *Allocator) releaseClass(class int32) {
-	// A smaller block cannot be released: it is only a part of a segment, or has no whole page of an
-	// expandable one.
+	// A smaller block cannot be released: it is only a part of a segment, or has no whole page of
+	// an expandable segment.
 	least := [2]int64{smallBuffer, minLargeAlloc}[class]
 	// Make the list first: releasing changes the cache.
 	list := a.scratch[:0]

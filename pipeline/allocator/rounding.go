@@ -12,8 +12,8 @@ const (
 	minLargeAlloc = 10 << 20
 	roundLarge    = 2 << 20 // kRoundLarge: larger segments are rounded up to this
 
-	// More than any device has. The allocator treats larger requests like this one, so that no sum of
-	// sizes overflows.
+	// maxSize is more than any device has. The allocator treats larger requests as requests of
+	// maxSize, so that no sum of sizes overflows.
 	maxSize = 1 << 62
 )
 
@@ -25,8 +25,7 @@ func (l *limits) round(size int64) int64 {
 	if l.rounds {
 		interval := bits.Len64(uint64(size)) - 1 - roundupStart
 		divisions := l.divisions[min(max(interval, 0), roundupIntervals-1)]
-		// One division is the whole range between two powers of two, but PyTorch then rounds to 512
-		// bytes.
+		// With one division, PyTorch does not round up to the next power of two, but to 512 bytes.
 		if divisions > 1 && size > minBlockSize*divisions {
 			return roundupPower2(size, divisions)
 		}

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// A Segment is memory that the allocator holds from the driver. Of an expandable segment it is one
-// range of mapped addresses without gaps.
+// A Segment is memory that the allocator holds from the driver. An expandable segment gives one
+// Segment for each range of mapped addresses without gaps.
 type Segment struct {
 	Address   uint64
 	Size      int64 // bytes
-	Allocated int64 // bytes of them in live blocks
-	// Bytes in live blocks, and in freed blocks that other streams still use.
+	Allocated int64 // bytes in live blocks
+	// Active counts the bytes in live blocks, and in freed blocks that other streams still use.
 	Active     int64
 	Stream     Stream
 	Large      bool // its free blocks are in a large pool
@@ -100,8 +100,8 @@ func (k SegmentEventKind) String() string {
 	return [...]string{"SEGMENT_ALLOC", "SEGMENT_FREE", "SEGMENT_MAP", "SEGMENT_UNMAP", "OOM"}[k]
 }
 
-// OnSegment sets the function that is called at each SegmentEvent, or none if f is nil. The
-// function runs inside the call that causes the event, so it must not call the allocator.
+// OnSegment sets the function that is called at each SegmentEvent. If f is nil, no function is
+// called. f runs inside the call that causes the event, so it must not call the allocator.
 func (a *Allocator) OnSegment(f func(SegmentEvent)) { a.onSegment = f }
 
 func (a *Allocator) event(k SegmentEventKind, addr uint64, size int64, p int32) {

@@ -14,9 +14,9 @@ type Stats struct {
 	Allocated Stat // in live blocks, rounded: torch.cuda.memory_allocated
 	Reserved  Stat // held from the driver: torch.cuda.memory_reserved
 	Active    Stat // allocated, or freed while other streams still use it
-	// Free bytes in segments of which other parts are in use; expandable segments do not count.
+	// Free bytes in segments that are partly in use; expandable segments do not count.
 	InactiveSplit Stat
-	Requested     Stat // requested by the callers, of what is active
+	Requested     Stat // requested by the callers, for active blocks
 
 	// Numbers of:
 	Segments       Stat // cudaMalloc'ed; expandable segments do not count
@@ -34,8 +34,8 @@ type Stats struct {
 	OversizeSegments    Stat // segments of max_split_size or more
 }
 
-// Stats returns the allocator's figures. The pointer stays valid: the figures behind it change with
-// each operation.
+// Stats returns the allocator's figures. The pointer stays valid, and each operation changes the
+// figures.
 func (a *Allocator) Stats() *Stats { return &a.stats }
 
 // ResetPeak sets each figure's peak to its current value: torch.cuda.reset_peak_memory_stats.

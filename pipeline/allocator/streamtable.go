@@ -2,24 +2,25 @@ package allocator
 
 import "math/bits"
 
-// An event is recorded when a block is freed that another stream uses. When the stream has done its
-// work up to the event, the block can be reused.
+// An event is recorded when a block is freed while another stream uses it. When that stream has
+// done its work up to the event, the block can be reused.
 type event struct {
 	number uint64
 	block  int32
 }
 
-// A streamTable maps streams to their pending events. Its iteration order is the same as that of
+// A streamTable maps streams to their pending events. Its iteration order is the same as in
 // PyTorch's hash table (ska::flat_hash_map in c10/util/flat_hash_map.h). The order affects the
 // statistics: the peak of InactiveSplit depends on which of two neighbours is merged first.
 //
-// It is a robin-hood hash table: a stream is in its home slot, which its hash value names, or a few
-// slots after it. If two streams want a slot, the one further from home gets it. The table has a
-// few slots more than hash values, so that streams can move on from the last home slot.
+// It is a robin-hood hash table: a stream is in its home slot, whose index is its hash value, or a
+// few slots after it. If two streams want the same slot, the stream that is further from its home
+// slot gets it. The table has a few more slots than hash values, so that streams can move on from
+// the last home slot.
 type streamTable struct {
 	slots   []slot
 	buckets int // number of hash values; 0 before the first insertion
-	lookups int // distance at which the table grows
+	lookups int // the table grows if a stream would be so many slots from home
 	shift   int
 	count   int
 	spare   [][]event // emptied lists, to be used again
@@ -55,7 +56,7 @@ func (t *streamTable) resize(buckets, lookups, shift int) {
 // holds reports whether a slot has a stream.
 func (t *streamTable) holds(k int) bool { return t.slots[k].distance >= 0 && k < len(t.slots)-1 }
 
-// home returns the first slot to try for a stream, that is its hash value. c10 multiplies the bits
+// home returns the hash value of a stream, which is the first slot to try. c10 multiplies the bits
 // of the c10::Stream (device type CUDA is 1, device 0, the handle) by 2^64 over the golden ratio
 // and takes the highest bits (PyTorch's fibonacci_hash_policy).
 func (t *streamTable) home(s Stream) int {

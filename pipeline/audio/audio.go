@@ -3,9 +3,10 @@
 //	s, err := audio.ReadFile(ctx, "meeting.wav")
 //	text, err := engine.Transcribe(s.PCM)
 //
-// WAV is decoded here, at any common rate, width and channel count. Everything else goes through
-// ffmpeg if it is installed. The content decides the format; file name extensions are ignored.
-// Errors give the position in the file, what was expected, what was found and what to do.
+// The package itself decodes WAV, at any common sample rate, width and channel count. It decodes
+// other formats with ffmpeg, if that is installed. It detects the format from a file's content, and
+// ignores the file name's extension. Errors give the position in the file, what was expected, what
+// was found and what to do.
 package audio
 
 import (
@@ -25,13 +26,13 @@ const Rate = 16000
 type Samples struct {
 	PCM []float32 // mono at Rate, each in [-1, 1]; never empty
 
-	// Missing is the length, in seconds, of the audio that the header of a WAV file promises but the
-	// file does not have, because it was cut off. It is 0 if the file is whole, or if its length
-	// cannot be known.
+	// Missing is the length, in seconds, of audio that is missing at the end of a WAV file that was
+	// cut off, according to its header. Missing is 0 if the file is whole, or if the header does
+	// not give the length.
 	Missing float64
 
-	// SourceRate, in hertz, and SourceChannels are those of the file. Both are 0 if ffmpeg converted
-	// it.
+	// SourceRate is the sample rate of the file in hertz, and SourceChannels the number of its
+	// channels. Both are 0 if ffmpeg converted the file.
 	SourceRate, SourceChannels int
 }
 
@@ -40,8 +41,8 @@ func (s Samples) Seconds() float64 { return float64(len(s.PCM)) / Rate }
 
 // ReadFile decodes the audio file at path. It stops, and stops ffmpeg, when ctx is canceled.
 //
-// It takes memory for the result and for small buffers. The amount depends on the bytes in the
-// file, not on the sizes in the file's header.
+// ReadFile takes memory for the result and for small buffers. The amount depends on the size of the
+// file, not on the sizes in its header.
 func ReadFile(ctx context.Context, path string) (Samples, error) {
 	s, err := readFile(ctx, path)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -141,8 +142,8 @@ func describe(head []byte) string {
 			return f.name
 		}
 	}
-	// An MPEG audio frame begins with eleven set bits. The next two bits are the version and the
-	// two after them the layer; neither is ever 0.
+	// An MPEG audio frame begins with eleven set bits. Two bits for the version and two bits for
+	// the layer follow. The layer is never 0.
 	if len(head) > 1 && head[0] == 0xff && head[1]&0xe0 == 0xe0 && head[1]&0x06 != 0 {
 		return "MP3"
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain makes the test binary behave like ffmpeg when it is started under that name. FAKE_FFMPEG
-// selects what it does.
+// TestMain makes the test binary behave like ffmpeg if it is started under the name ffmpeg. The
+// environment variable FAKE_FFMPEG selects the behaviour.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "ffmpeg" {
 		os.Exit(m.Run())
@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// fakeFFmpeg makes this test binary the only ffmpeg in PATH. what is the value of FAKE_FFMPEG.
+// fakeFFmpeg makes this test binary the only ffmpeg in PATH. It sets FAKE_FFMPEG to the value of
+// what.
 func fakeFFmpeg(t *testing.T, what string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -149,8 +150,8 @@ func TestReadFileThroughFFmpeg(t *testing.T) {
 	}
 }
 
-// TestFFmpegArguments: ffmpeg takes every path as the name of a file, even one that looks like an
-// option or a URL.
+// TestFFmpegArguments: ffmpeg treats every path as the name of a file, even a path that looks like
+// an option or a URL.
 func TestFFmpegArguments(t *testing.T) {
 	fakeFFmpeg(t, "path")
 	t.Chdir(t.TempDir())

@@ -16,8 +16,8 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// convert decodes a file with ffmpeg. If ffmpeg is missing, the error says why it is needed: the
-// format expected, such as "WAV", and the one found.
+// convert decodes a file with ffmpeg. If ffmpeg is missing, the error says why it is needed: it
+// names the format that was expected, such as "WAV", and the format that was found.
 func convert(ctx context.Context, path, expected, found string) (Samples, error) {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
@@ -25,7 +25,8 @@ func convert(ctx context.Context, path, expected, found string) (Samples, error)
 			"install ffmpeg, or convert the file to WAV",
 			expected, found)
 	}
-	// Without the prefix file:, ffmpeg would not take paths such as "concat:a|b" and "-y" for files.
+	// Without the prefix file:, ffmpeg would not treat paths such as "concat:a|b" and "-y" as
+	// files.
 	cmd := exec.CommandContext(ctx, program, "-nostdin", "-v", "error", "-i", "file:"+path,
 		"-f", "f32le", "-ac", "1", "-ar", strconv.Itoa(Rate), "-")
 	cmd.WaitDelay = 5 * time.Second // a child of ffmpeg must not keep the pipe open after a kill

@@ -6,14 +6,14 @@ import (
 	"os"
 )
 
-// headerMax limits how many bytes of a file are searched for the header. Artwork and broadcast
-// metadata before the samples take some 100 KiB.
+// headerMax is the number of bytes at the start of a file in which WAVSeconds looks for the header.
+// Artwork and broadcast metadata before the samples take some 100 KiB.
 const headerMax = 1 << 20
 
 // WAVSeconds returns the length of the WAV file at path in seconds, from its header and its size.
-// It reads no samples. It returns false if header and size do not give a length: for another
-// format, an encoding that decodeWAV cannot read, a damaged header or a header above 1 MiB, a file
-// without samples, or anything but a regular file.
+// It reads no samples. It returns false if the file is not a regular file, is not WAV, has an
+// encoding that decodeWAV cannot read, has a header that is damaged or above 1 MiB, or has no
+// samples.
 func WAVSeconds(path string) (float64, bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for its writer
@@ -29,7 +29,8 @@ func WAVSeconds(path string) (float64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	// If the file ends early, or its writer did not fill in the size, the samples end with the file.
+	// The samples end with the file if the file was cut off, or if its writer did not fill in the
+	// size.
 	data = min(data, max(0, info.Size()-w.offset))
 	frames := data / int64(w.format.channels*w.format.width)
 	return float64(frames) / float64(w.format.rate), frames > 0

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// saved writes a file with this content and returns its path.
+// saved writes `file` to a temporary folder and returns its path.
 func saved(t *testing.T, file []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x")
@@ -18,8 +18,9 @@ func saved(t *testing.T, file []byte) string {
 	return path
 }
 
-// TestWAVSecondsReadsNoSamples: the length of a file with hours of audio is known at once, because
-// the samples are not read. They are a hole in the file, which takes no disk space.
+// TestWAVSecondsReadsNoSamples: WAVSeconds returns the length of a file with hours of audio at
+// once, because it does not read the samples. The samples are a hole in the file, which takes no
+// disk space.
 func TestWAVSecondsReadsNoSamples(t *testing.T) {
 	const seconds = 10 * 3600
 	size := uint32(seconds * 48000 * 2)

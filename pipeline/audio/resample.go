@@ -17,20 +17,20 @@ const (
 )
 
 // resampler converts a stream of samples from one rate to another with a polyphase windowed-sinc
-// filter. Output n lies at input n*down/up, mostly between two inputs. The same positions between
-// two inputs come again every up outputs, so there are up sets of filter weights (taps). Each set
-// is computed when it is first needed: rates without a common divisor have thousands of sets, and a
-// short file uses few.
+// filter. Output n lies at input n*down/up, usually between two inputs. There are `up` different
+// positions between two inputs, and each needs its own set of filter weights (taps). A set is
+// computed when it is first needed: rates without a common divisor have thousands of sets, and a
+// short file needs few of them.
 //
-// The filter is centered: it neither delays nor lengthens the signal. Before and after the signal
-// it assumes silence.
+// The filter is centered: it neither delays nor lengthens the signal. It assumes silence before and
+// after the signal.
 type resampler struct {
 	up, down int         // the new rate over the old one, in lowest terms
 	half     int         // taps on each side of a position
 	scale    float64     // cutoff in cycles per input sample, times 2
 	phases   [][]float32 // taps by n*down mod up, nil until needed
-	history  []float32   // the inputs from number first on
-	first    int64       // index in the stream of history[0]
+	history  []float32   // the latest inputs; history[0] is input number first
+	first    int64       // number of history[0] in the stream
 	seen     int64       // inputs so far
 	next     int64       // index of the next output
 }
@@ -41,7 +41,7 @@ func newResampler(from, to int) *resampler {
 	if r.up == r.down {
 		return r
 	}
-	lower := min(1, float64(to)/float64(from)) // of the two rates, as a share of the input's
+	lower := min(1, float64(to)/float64(from)) // the lower rate divided by the input's rate
 	r.half = int(math.Ceil(halfLength / lower))
 	r.scale = cutoff * lower
 	r.phases = make([][]float32, r.up)
@@ -68,8 +68,8 @@ func (r *resampler) push(out, in []float32) []float32 {
 	return r.run(out, r.seen)
 }
 
-// flush ends the stream. It appends the outputs that still waited for later samples, and returns
-// out. After that, n inputs have given n*up/down outputs, rounded up.
+// flush ends the stream. It appends the outputs that waited for later samples, and returns out. n
+// inputs give n*up/down outputs in all, rounded up.
 func (r *resampler) flush(out []float32) []float32 {
 	if r.up == r.down {
 		return out
@@ -78,7 +78,7 @@ func (r *resampler) flush(out []float32) []float32 {
 	return r.run(out, r.seen+int64(r.half))
 }
 
-// run appends every output whose taps reach only inputs before limit, and returns out. It drops
+// run appends each output that needs only inputs before number limit, and returns out. It drops
 // inputs that no later output needs.
 func (r *resampler) run(out []float32, limit int64) []float32 {
 	for {
@@ -104,9 +104,9 @@ func (r *resampler) run(out []float32, limit int64) []float32 {
 	return out
 }
 
-// taps returns the weights of 2*half inputs for an output that lies phase/up of a sample after the
-// input number half among them. The weights have a sum of 1, so that a constant signal keeps its
-// level.
+// taps returns the weights of 2*half inputs for an output. The output lies phase/up of a sample
+// after the input with index half-1. The sum of the weights is 1, so that a constant signal keeps
+// its level.
 func (r *resampler) taps(phase int) []float32 {
 	if r.phases[phase] != nil {
 		return r.phases[phase]

@@ -28,9 +28,9 @@ func resample(in []float32, from int) []float32 {
 // after the signal.
 func inside(s []float32) []float32 { return s[Rate/10 : len(s)-Rate/10] }
 
-// TestResampleKeepsTone compares with a sine computed at the new rate. The limit of 2e-4 is -68 dB
-// of its amplitude: the filter's 80 dB, less the images of several bands that add up. 44056 Hz (old
-// NTSC video recorders) and 16000 Hz have only 8 as a common divisor.
+// TestResampleKeepsTone compares a resampled tone with a sine computed at the new rate. The limit
+// of 2e-4 is -68 dB of the amplitude. The filter removes 80 dB, but what remains of several bands
+// adds up. 44056 Hz (old NTSC video recorders) and 16000 Hz have only 8 as greatest common divisor.
 func TestResampleKeepsTone(t *testing.T) {
 	for _, rate := range []int{
 		8000, 11025, 12000, 16000, 22050, 24000, 32000, 44056, 44100, 48000,
@@ -52,8 +52,8 @@ func TestResampleKeepsTone(t *testing.T) {
 	}
 }
 
-// TestResampleSuppressesAliases: a tone above half the new sample rate must not come back as a
-// lower tone. 60 dB of amplitude are a factor of 1000.
+// TestResampleSuppressesAliases: a tone above half the new sample rate must not become a lower
+// tone. A factor of 1000 in amplitude is 60 dB.
 func TestResampleSuppressesAliases(t *testing.T) {
 	for _, tt := range []struct {
 		hertz float64

@@ -23,13 +23,13 @@ const (
 	formatExtensible = 0xfffe
 )
 
-// placeholder is the smallest data size that is taken for a stand-in: the writer did not know the
-// size and could not go back to correct it. SoX writes 0x7ffff000, arecord 0x7fffffff or
-// 0x80000000.
+// placeholder is the smallest data size that does not count as a real size. Writers that do not
+// know the size, and cannot go back to correct it, write such a number: SoX 0x7ffff000, arecord
+// 0x7fffffff or 0x80000000.
 const placeholder = 0x7ffff000
 
-// unknownSize in a size field means that the writer could not go back to fill in the size, as
-// ffmpeg when it writes to a pipe, or that the size is in the ds64 chunk of an RF64 file.
+// unknownSize in a size field means that the writer could not go back to fill in the size (ffmpeg
+// writing to a pipe), or that the size is in the ds64 chunk of an RF64 file.
 const unknownSize = 0xffffffff
 
 // A codecError is the error for a WAV file in an encoding that decodeWAV leaves to ffmpeg.
@@ -46,11 +46,11 @@ func (e *codecError) Error() string {
 
 // decodeWAV reads a WAV file with a sample rate of 8 to 192 kHz, in a plain or extensible format.
 // Samples are 8-bit unsigned, 16, 24 or 32-bit integers, or 32 or 64-bit floats. decodeWAV returns
-// the mean of the channels, however many there are, and clips float samples beyond full scale.
+// the mean of all channels, and clips float samples beyond full scale.
 //
-// Real files often break the rules, so it accepts chunks before the data in any order, odd chunks
-// without their pad byte, the data size of a stream that was never finished, and a file that ends
-// early: it then returns the samples that the file has.
+// Real files often break the rules. So decodeWAV accepts chunks before the data in any order, odd
+// chunks without their pad byte, and the data size of a stream that was never finished. If a file
+// was cut off, decodeWAV returns the samples that the file has.
 func decodeWAV(r io.Reader) (Samples, error) {
 	w := &wavReader{r: bufio.NewReader(r)}
 	data, err := w.header()
@@ -67,7 +67,7 @@ type wavReader struct {
 	format wavFormat
 }
 
-// wavFormat is the content of the fmt chunk that is needed here.
+// wavFormat is the part of the fmt chunk that is needed to decode samples.
 type wavFormat struct {
 	float    bool
 	channels int
@@ -140,15 +140,17 @@ func (w *wavReader) header() (data int64, err error) {
 	}
 }
 
-// unfinished reports whether a data size of 0 means that the writer of a recording never came back
-// to fill in the sizes. Then the RIFF size is 0 or unknown, or it ends where the samples begin, at
-// offset. Otherwise the recording is truly empty, and other chunks follow its empty data.
+// unfinished reports whether a data size of 0 means that the writer of a recording never filled in
+// the sizes. In this case the RIFF size is 0 or unknown, or the RIFF chunk ends where the samples
+// begin, at offset. Otherwise the recording is really empty, and other chunks follow its empty
+// data.
 func unfinished(riffSize uint32, offset int64) bool {
 	return riffSize == unknownSize || int64(riffSize)+8 <= offset
 }
 
 // skip skips the remaining size bytes of a chunk. A chunk of odd size should be followed by a pad
-// byte of 0, which some writers forget. No chunk's name begins with 0, so skip can tell.
+// byte of 0, which some writers forget. No chunk's name begins with 0, so a byte of 0 is a pad
+// byte.
 func (w *wavReader) skip(size int64) error {
 	odd := size&1 == 1
 	for size > 0 {
@@ -274,15 +276,16 @@ func (w *wavReader) samples(size int64) (Samples, error) {
 		pcm[i] = max(-1, min(1, x)) // the filter may overshoot
 	}
 	s := Samples{PCM: pcm, SourceRate: w.format.rate, SourceChannels: w.format.channels}
-	// Otherwise size is a stand-in or unknown. In RF64, sizes above 32 bits are real.
+	// Other sizes are placeholders or unknown. Sizes above 32 bits come from RF64 files and are
+	// real.
 	if size < placeholder || size > unknownSize && size < math.MaxInt64 {
 		s.Missing = float64((size-read)/int64(frame)) / float64(w.format.rate)
 	}
 	return s, nil
 }
 
-// mean returns the mean of the channels of one frame, where full scale is 1. It returns NaN if a
-// channel is not finite.
+// mean returns the mean of the channels of one frame. Full scale is 1. It returns NaN if a channel
+// is not finite.
 func (w *wavReader) mean(frame []byte) float64 {
 	sum := 0.0
 	for b := frame; len(b) > 0; b = b[w.format.width:] {
@@ -294,8 +297,8 @@ func (w *wavReader) mean(frame []byte) float64 {
 	return sum / float64(w.format.channels)
 }
 
-// sample decodes the first sample of b. Integers are divided by 2^(bits-1), so that the lowest
-// value becomes -1.
+// sample decodes the first sample of b. It divides integers by 2^(bits-1), so that the lowest value
+// becomes -1.
 func (w *wavReader) sample(b []byte) float64 {
 	if w.format.float {
 		if w.format.width == 4 {

@@ -145,7 +145,7 @@ func TestDecodeWAV(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got.PCM); diff != "" {
 				t.Errorf("samples (-want +got):\n%s", diff)
 			}
-			// WAVSeconds must give the same length, from the header alone. All cases have 16 kHz.
+			// WAVSeconds must return the same length from the header alone. All cases have 16 kHz.
 			if got, ok := WAVSeconds(saved(t, tt.file)); !ok || got != float64(len(tt.want))/16000 {
 				t.Errorf("%g s (%v) by the header, want %d samples", got, ok, len(tt.want))
 			}
@@ -165,8 +165,8 @@ func TestDecodeWAVSource(t *testing.T) {
 	}
 }
 
-// TestDecodeWAVErrors compares offsets that were counted by hand: the RIFF header has 12 bytes, the
-// header of a chunk 8, the fields of a plain fmt chunk 16.
+// TestDecodeWAVErrors checks offsets that were counted by hand. The RIFF header has 12 bytes, the
+// header of a chunk 8 bytes, and the fields of a plain fmt chunk 16 bytes.
 func TestDecodeWAVErrors(t *testing.T) {
 	mono16 := format(1, 1, 16000, 16)
 	tests := []struct {
@@ -238,8 +238,8 @@ func TestDecodeWAVErrors(t *testing.T) {
 	}
 }
 
-// TestDecodeWAVLyingHeader: a header may claim any size. The memory that decodeWAV takes depends on
-// the bytes that really follow.
+// TestDecodeWAVLyingHeader: a header may give any size. The memory that decodeWAV takes depends on
+// the number of bytes that really follow.
 func TestDecodeWAVLyingHeader(t *testing.T) {
 	file := le("RIFF", uint32(0xfffffff0), "WAVE", "junk", uint32(2), "ab",
 		format(1, 1, 191999, 16),

@@ -20,10 +20,10 @@ const (
 	Embedding                // turns a voice into a vector
 )
 
-// Check returns an error unless sherpa-onnx can use the model at path. It looks only at the file:
-// whether it is complete, whether ONNX Runtime knows its IR and opset, and whether its metadata,
-// inputs and outputs are what sherpa-onnx expects without checking. The error names every mistake,
-// with what was expected and what to do.
+// Check returns an error unless sherpa-onnx can use the model at path. Check only reads the file.
+// It checks that the file is complete, that ONNX Runtime knows its IR version and opset, and that
+// its metadata, inputs and outputs are as sherpa-onnx expects them, because sherpa-onnx does not
+// check them. The error names every mistake, what was expected, and what to do.
 //
 // Files written by sherpa-onnx's export scripts pass: scripts/pyannote/segmentation, wespeaker,
 // 3dspeaker and nemo/speaker-verification in github.com/k2-fsa/sherpa-onnx.
@@ -32,12 +32,12 @@ func Check(path string, kind Kind) error {
 	return err
 }
 
-// properties are what the checks found out about a model and its use needs.
+// properties are the numbers that the checks read from a model, and that its use needs.
 type properties struct {
-	// The length of the segmentation model's window, and the step from one frame to the next, in
-	// samples.
+	// window is the length of the segmentation model's window, and frame the step from one frame to
+	// the next, both in samples.
 	window, frame int
-	speakers      int // at most so many in a window
+	speakers      int // largest number of speakers in a window
 	classes       int // classes of a frame
 	dim           int // numbers in an embedding
 
@@ -53,9 +53,9 @@ type limits struct {
 }
 
 // limitsOf returns the limits of a version of ONNX Runtime. They follow from the ONNX release that
-// it implements (docs/Versioning.md in github.com/microsoft/onnxruntime and in
-// github.com/onnx/onnx). Versions newer than this table have no limits here. Versions before 1.17
-// get the limits of 1.17.
+// this version implements (docs/Versioning.md in github.com/microsoft/onnxruntime and in
+// github.com/onnx/onnx). Versions after 1.20 get no limits. Versions before 1.17 get the limits of
+// 1.17.
 func limitsOf(version string) limits {
 	minor := 0
 	if major, rest, ok := strings.Cut(version, "."); ok && major == "1" {
@@ -153,13 +153,13 @@ func (c *check) header(most limits) {
 			most.version, c.ir)
 	}
 	switch {
-	case c.opset < 7: // the oldest that ONNX Runtime knows
+	case c.opset < 7: // 7 is the oldest opset that ONNX Runtime knows
 		c.wrong("opset: expected 7 or more of the standard operators, found %d", c.opset)
 	case most.opset > 0 && c.opset > most.opset:
 		c.wrong("opset: expected at most %d, which ONNX Runtime %s knows, found %d", most.opset,
 			most.version, c.opset)
 	}
-	// Files of IR version 3 list weights as inputs too. The caller need not give those.
+	// Files of IR version 3 list weights as inputs too, but a caller need not give weights.
 	c.inputs = slices.DeleteFunc(slices.Clone(c.inputs), func(v value) bool {
 		_, ok := c.weights[v.name]
 		return ok
@@ -167,8 +167,8 @@ func (c *check) header(most limits) {
 	c.connected()
 }
 
-// connected checks that something gives each input of a node and each output: a node, a weight or
-// an input of the model.
+// connected checks that each input of a node, and each output of the model, comes from a node, a
+// weight or an input of the model.
 func (c *check) connected() {
 	there := func(name string) bool {
 		_, isWeight := c.weights[name]
@@ -223,7 +223,7 @@ func between(least, most int) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-// word returns a word from the metadata. If oneOf has words, it must be one of them.
+// word returns a word from the metadata. If oneOf is not empty, the word must be in oneOf.
 func (c *check) word(key string, oneOf ...string) string {
 	text, ok := c.metadata[key]
 	switch {
@@ -249,8 +249,8 @@ func list(words []string) string {
 // The element types in ONNX's TensorProto that models use here.
 const floatType, int64Type = 1, 7
 
-// tensor checks that an input or an output has this element type and shape. A dimension that the
-// file or shape leaves open fits any.
+// tensor checks that an input or an output has this element type and shape. A dimension that is
+// free, in the file or in shape, matches any size.
 func (c *check) tensor(role string, v value, element int64, shape ...int64) {
 	if v.element != element {
 		c.wrong("%s %q: expected elements of type %s, found %s", role, v.name, elementName(element),

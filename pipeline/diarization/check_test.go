@@ -76,7 +76,7 @@ func TestCheckAcceptsTheExportScriptsFiles(t *testing.T) {
 	}
 }
 
-// TestCheckTakesTheLastOfAKey: if a metadata script runs twice, the file has every key twice. The
+// TestCheckTakesTheLastOfAKey: if a script adds metadata twice, the file has every key twice. The
 // last value counts.
 func TestCheckTakesTheLastOfAKey(t *testing.T) {
 	entry := func(value string) bytes {

@@ -18,9 +18,9 @@ type Config struct {
 	Segmentation string // path of the segmentation model
 	Embedding    string // path of the embedding model
 	Speakers     int    // number of speakers; 0 if unknown
-	// Threshold is used if the number of speakers is unknown. It is the largest cosine distance
-	// between the voices that count as one speaker, 0 to 2: a larger threshold gives fewer speakers. 0
-	// means 0.5.
+	// Threshold is used if the number of speakers is unknown. It is the largest cosine distance,
+	// from 0 to 2, between voices that count as one speaker. A larger threshold gives fewer
+	// speakers. 0 means 0.5.
 	Threshold float64
 	Threads   int    // threads on the CPU; 0 means 1
 	Provider  string // cpu or cuda; "" means cpu
@@ -32,8 +32,8 @@ func (c Config) inspect() (segmentation, embedding properties, err error) {
 	return segmentation, embedding, errors.Join(c.Validate(), err1, err2)
 }
 
-// Validate reports every mistake in the configuration at once, except mistakes in the models: see
-// [Check] and [Try].
+// Validate returns an error that names every mistake in the configuration. It does not check the
+// models: see [Check] and [Try].
 func (c Config) Validate() error {
 	var errs []error
 	if c.Speakers < 0 || c.Speakers > maxSpeakers {
@@ -107,10 +107,10 @@ func Open(c Config) (*Diarizer, error) {
 }
 
 // clusters returns the number of clusters to request from sherpa-onnx. For one speaker it returns
-// 2, and turns later joins the two: with a single cluster, sherpa-onnx 1.12.20 writes beyond an
-// array when the segmentation hears two speakers at once (TopkIndex, fixed in its pull request
-// 3628). If the number of speakers is unknown, the result is 0, and clustering may still find one
-// cluster.
+// 2, and the function turns later joins the two clusters. With a single cluster, sherpa-onnx
+// 1.12.20 writes beyond an array when the segmentation hears two speakers at once (TopkIndex, fixed
+// in its pull request 3628). If the number of speakers is unknown, clusters returns 0, and
+// sherpa-onnx may still find a single cluster.
 func clusters(speakers int) int {
 	if speakers == 1 {
 		return 2
@@ -167,11 +167,11 @@ func (d *Diarizer) longest() int {
 	return min(d.properties.window+windows*d.shift(), math.MaxInt32/2)
 }
 
-// pad returns the samples followed by silence to the end of a window. There are at least as many
-// windows as requested.
+// pad returns the samples followed by silence up to the end of a window, and up to the given number
+// of windows at least.
 //
-// sherpa-onnx pads too, but then ignores the padding when it computes embeddings. If a model hears
-// a voice for ten frames in the padding and nowhere else, sherpa-onnx ends the process.
+// sherpa-onnx pads too, but ignores its padding when it computes embeddings. If a model hears a
+// voice for ten frames in the padding and nowhere else, sherpa-onnx ends the process.
 func (d *Diarizer) pad(samples []float32, windows int) []float32 {
 	n := max(len(samples), d.properties.window+(windows-1)*d.shift())
 	if rest := (n - d.properties.window) % d.shift(); rest > 0 {
@@ -193,8 +193,8 @@ func countSpeakers(segments []sherpa.OfflineSpeakerDiarizationSegment) int {
 	return len(seen)
 }
 
-// turns returns the segments of sherpa-onnx, which are sorted by start, as turns. It cuts them at
-// the end of the audio, in seconds. With one, all turns are of one speaker.
+// turns converts the segments of sherpa-onnx, which are sorted by start, to turns. It cuts them at
+// end, the end of the audio in seconds. If one is true, all turns are of one speaker.
 func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool,
 	end float64,
 ) []speakers.Turn {
@@ -202,7 +202,7 @@ func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool,
 	names := map[int]string{}
 	for _, s := range segments {
 		t := speakers.Turn{Start: max(0, milliseconds(s.Start)), End: min(milliseconds(s.End), end)}
-		if t.Start >= t.End { // it lies after the audio's end
+		if t.Start >= t.End { // the segment lies after the audio's end
 			continue
 		}
 		if one {
@@ -221,16 +221,16 @@ func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool,
 	return list
 }
 
-// milliseconds rounds a time in seconds to milliseconds. That is finer than a model's frames, and
-// the precision of a float32 after an hour.
+// milliseconds rounds a time in seconds to milliseconds. A model's frames are longer, and after an
+// hour a float32 has no higher precision.
 func milliseconds(t float32) float64 { return math.Round(float64(t)*1000) / 1000 }
 
 // loudest is the largest sample that is accepted, far above the usual range of -1 to 1. The sum of
 // squares of larger samples may not fit into a float32.
 const loudest = 1000
 
-// checkSamples refuses samples from which the models would compute infinities. With these,
-// sherpa-onnx's clustering throws an exception, which ends the process.
+// checkSamples refuses samples from which the models would compute infinities. Infinities make
+// sherpa-onnx's clustering throw an exception, which ends the process.
 func checkSamples(samples []float32) error {
 	for i, v := range samples {
 		if !(v >= -loudest && v <= loudest) {

@@ -15,7 +15,7 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// models is a folder with the tiny models, which the tests make once.
+// models is a folder with the tiny models, which TestMain creates.
 var models string
 
 func TestMain(m *testing.M) {
@@ -55,8 +55,8 @@ func open(t *testing.T, c Config) *Diarizer {
 	return d
 }
 
-// batch writes audio files as spec describes them. It returns their manifest and the samples of
-// each.
+// batch writes audio files as spec describes them. It returns the manifest and the samples of each
+// file.
 func batch(t *testing.T, spec fixtures.AudioSpec) (audio.Manifest, [][]float32) {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,8 +75,9 @@ func batch(t *testing.T, spec fixtures.AudioSpec) (audio.Manifest, [][]float32) 
 	return m, files
 }
 
-// right returns the fraction of the time, in frames of 10 ms, in which found has exactly the
-// speakers of truth. It exchanges the names of the two speakers if that gives a higher fraction.
+// right returns the part of the time, from 0 to 1, in which found has exactly the speakers of
+// truth. It compares frames of 10 ms, and exchanges the names of the two speakers if this gives a
+// larger part.
 func right(t *testing.T, truth, found []speakers.Turn, end float64) float64 {
 	t.Helper()
 	names := map[string]string{}
@@ -154,7 +155,7 @@ func TestDiarizeOfLittle(t *testing.T) {
 }
 
 // TestTurnsLieWithinTheAudio: if a file is cut in the middle of a word, its turns end with the
-// audio, wherever the cut lies in a window.
+// audio, at whichever place of a window the cut lies.
 func TestTurnsLieWithinTheAudio(t *testing.T) {
 	d := open(t, config())
 	_, voices := batch(t, fixtures.AudioSpec{Count: 1, MinSeconds: 14, MaxSeconds: 14, Seed: 4})
@@ -233,8 +234,8 @@ func TestSpeakersAreNotMoreThanAskedFor(t *testing.T) {
 	}
 }
 
-// TestVoicesAtOnce: two voices speak at once, but one speaker is requested or found. Frames then
-// have two speakers, although there is only one cluster.
+// TestVoicesAtOnce: two voices speak at once, but only one speaker is requested or found. Frames
+// then have two speakers, although there is only one cluster.
 func TestVoicesAtOnce(t *testing.T) {
 	_, files := batch(t, fixtures.AudioSpec{Count: 2, MinSeconds: 20, MaxSeconds: 20, Seed: 5})
 	both := make([]float32, len(files[0]))
@@ -271,8 +272,8 @@ func TestDiarizeRefuses(t *testing.T) {
 			t.Errorf("%g: found %v", v, err)
 		}
 	}
-	// 15446 windows of 3 speakers are 46338 voices. More voices would have more pairs than 32 bits can
-	// count. The last window begins 15445 s after the first.
+	// 15446 windows of 3 speakers have 46338 voices. More windows would have more pairs of voices
+	// than 32 bits can count. The last window begins 15445 s after the first.
 	if got := d.longest(); got != (10+15445)*sampleRate {
 		t.Errorf("the longest audio has %d samples", got)
 	}
@@ -403,7 +404,7 @@ func TestCloseGivesTheMemoryBack(t *testing.T) {
 		e.Close()
 		return held
 	}
-	cycle() // the libraries keep about 5 MiB that they set up once
+	cycle() // in the first cycle, the libraries allocate about 5 MiB that they keep
 	start := allocated()
 	const cycles = 8
 	for range cycles {

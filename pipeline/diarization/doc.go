@@ -7,16 +7,16 @@
 //	turns, err := d.Diarize(samples) // 16 kHz, mono
 //
 // A segmentation model (pyannote's, exported by sherpa-onnx) separates the speakers in windows of
-// ten seconds. An embedding model (WeSpeaker, 3D-Speaker, NeMo) turns what each of them says in a
-// window into a vector. Similar vectors are clustered, and each cluster is a speaker of the whole
-// recording. [OpenEmbedder] gives the vectors themselves.
+// ten seconds. An embedding model (WeSpeaker, 3D-Speaker, NeMo) turns the speech of each speaker in
+// a window into a vector. sherpa-onnx clusters similar vectors, and each cluster is a speaker of
+// the whole recording. An [Embedder] returns the vectors themselves.
 //
 // sherpa-onnx returns no errors: if it cannot use a model, it aborts or ends the process, or
-// corrupts its memory. So this package checks each model before it loads the model, with [Check]
-// and once with ONNX Runtime itself ([Try]). It also checks the audio. Two failures still end the
-// process: a model that fails on certain audio only, and exhausted memory. Use this package in a
-// process that may die.
+// corrupts its memory. So this package checks each model before it loads the model, first with
+// [Check] and then with ONNX Runtime itself ([Try]). It also checks the audio. Two failures still
+// end the process: a model that fails only on certain audio, and exhausted memory. Use this package
+// only in a process that may die.
 //
 // The libraries come with the module github.com/k2-fsa/sherpa-onnx-go-linux and need no
-// installation. They compute on the CPU. For CUDA replace both by a GPU build, see ci/sherpa.sh.
+// installation. They compute on the CPU. For CUDA, replace both by a GPU build; see ci/sherpa.sh.
 package diarization

@@ -19,7 +19,8 @@ func (c EmbedderConfig) inspect() (properties, error) {
 	return p, errors.Join(c.validate(), err)
 }
 
-// validate reports every mistake in the configuration, except mistakes in the model.
+// validate returns an error that names every mistake in the configuration. It does not check the
+// model.
 func (c EmbedderConfig) validate() error {
 	var errs []error
 	if c.Threads < 0 || c.Threads > maxThreads {
@@ -75,8 +76,8 @@ func (e *Embedder) Close() {
 	}
 }
 
-// shortest is the smallest number of samples that Embed accepts, 0.1 s. Shorter audio has hardly
-// any voice in it, and sherpa-onnx makes no features of less than a frame (25 ms).
+// shortest is the smallest number of samples that Embed accepts: 0.1 s. Shorter audio contains
+// hardly any voice, and sherpa-onnx computes no features from less than a frame (25 ms).
 const shortest = sampleRate / 10
 
 // Embed turns a voice into a vector. samples is mono audio of 16 kHz with samples from -1 to 1. The

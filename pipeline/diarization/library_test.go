@@ -13,8 +13,8 @@ import (
 	"vramsoak/fixtures"
 )
 
-// printLibrary is an environment variable. If it is set, the test program prints from which file
-// ONNX Runtime was loaded, and ends.
+// printLibrary is an environment variable. If it is set, the test program prints the file from
+// which ONNX Runtime was loaded, and ends.
 const printLibrary = "VRAMSOAK_TEST_PRINT_LIBRARY"
 
 // install runs ci/sherpa.sh, which puts the libraries into a folder. It returns what the script
@@ -28,7 +28,7 @@ func install(t *testing.T, dir, prefix string) (string, error) {
 }
 
 // TestLibrariesBesideTheProgram: a program that was moved loads the libraries from the folder lib
-// next to it, not those of the machine that built it.
+// beside it, and not from the folder on the machine that built it.
 func TestLibrariesBesideTheProgram(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -169,8 +169,9 @@ func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 	}
 }
 
-// TestTrySaysThatMemoryRanOut: if memory does not suffice for a model, the error says so and does
-// not call the model bad. This model requests 2^48 bytes, more than any process can address.
+// TestTrySaysThatMemoryRanOut: if a model needs more memory than there is, the error says that
+// memory ran out, and not that the model is bad. This model requests 2^48 bytes, more than any
+// process can address.
 func TestTrySaysThatMemoryRanOut(t *testing.T) {
 	const n = 1 << 23
 	step := func(op string, ports ...string) node {
@@ -192,14 +193,14 @@ func TestTrySaysThatMemoryRanOut(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesWrongMetadata: if a file leaves dimensions open, its metadata may contain wrong
-// ones, with which sherpa-onnx would write beyond its arrays. Open refuses such a file.
+// TestOpenRefusesWrongMetadata: if a file leaves dimensions open and its metadata give wrong ones,
+// sherpa-onnx would write beyond its arrays. Open refuses such a file.
 func TestOpenRefusesWrongMetadata(t *testing.T) {
 	content, err := os.ReadFile(config().Segmentation)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// By the metadata a window has 160000 / 670 frames, but the model returns 589.
+	// According to the metadata, a window has 160000 / 670 = 238 frames, but the model returns 589.
 	c := config()
 	c.Segmentation = saved(t, []byte(strings.Replace(string(content),
 		"receptive_field_shift\x12\x03270", "receptive_field_shift\x12\x03670", 1)))
@@ -227,8 +228,8 @@ func TestOpenRefusesWrongMetadata(t *testing.T) {
 	}
 }
 
-// TestNeMo: NeMo's models have other features as input and a second input, and the embedding is
-// their second output. This one is a mean over time.
+// TestNeMo: NeMo's models have other features as input, a second input, and the embedding as second
+// output. The model of this test computes a mean over time.
 func TestNeMo(t *testing.T) {
 	step := func(op, from, to string) node {
 		return node{op: op, inputs: []string{from}, outputs: []string{to}}

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A file is an ONNX model that a test writes, with those parts of nodes and weights that checks
+// A file is an ONNX model that a test writes. Nodes and weights have only the parts that the checks
 // read.
 type file struct {
 	ir       int64
@@ -166,9 +166,9 @@ func wespeakerFile() file {
 	}
 }
 
-// threeDSpeakerFile returns a file like that of scripts/3dspeaker/export-onnx.py. The script
-// declares no open dimension for the output, but the exporter leaves dimensions open where it
-// cannot compute them.
+// threeDSpeakerFile returns a file like the one from scripts/3dspeaker/export-onnx.py. The script
+// declares no open dimension for the output, but the exporter leaves dimensions open that it cannot
+// compute.
 func threeDSpeakerFile() file {
 	f := wespeakerFile()
 	f.opsets = map[string]int64{"": 13}
@@ -218,7 +218,7 @@ func titanetFile() file {
 	}
 }
 
-// changed returns a copy of the file after a change.
+// changed returns a copy of f to which change was applied. f itself stays as it is.
 func changed(f file, change func(*file)) file {
 	f.metadata = maps.Clone(f.metadata)
 	f.inputs, f.outputs = slices.Clone(f.inputs), slices.Clone(f.outputs)

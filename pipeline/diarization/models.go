@@ -2,8 +2,8 @@ package diarization
 
 import "fmt"
 
-// The limits of a model's properties, far above any real model. With them, the sizes that
-// sherpa-onnx computes fit into 32-bit integers and into memory.
+// The limits of a model's properties. They are far above any real model, and low enough that the
+// sizes that sherpa-onnx computes fit into 32-bit integers and into memory.
 const (
 	maxWindow   = 60 * sampleRate
 	maxLocal    = 16
@@ -11,13 +11,13 @@ const (
 	maxFeatures = 1024
 )
 
-// segmentation checks a segmentation model and returns its properties. It checks all that
+// segmentation checks a segmentation model and returns its properties. It checks everything that
 // sherpa-onnx 1.12.20 reads in offline-speaker-segmentation-pyannote-model.cc and uses in
 // offline-speaker-diarization-pyannote-impl.h.
 func (c *check) segmentation() properties {
 	c.number("sample_rate", sampleRate, sampleRate)
-	// sherpa-onnx shifts the window by a tenth of its length, in whole samples, and divides by this
-	// number and by the receptive field shift. Neither may be 0.
+	// sherpa-onnx shifts the window by a tenth of its length, in whole samples. It divides by this
+	// number and by the receptive field shift, so neither may be 0.
 	window := c.number("window_size", sampleRate/10, maxWindow)
 	field := c.number("receptive_field_size", 1, maxWindow)
 	shift := c.number("receptive_field_shift", 1, maxWindow)
@@ -26,7 +26,8 @@ func (c *check) segmentation() properties {
 	classes := c.number("num_classes", 1, 1+maxLocal+maxLocal*maxLocal)
 	most := 0 // frames in a window
 	if window > 0 && field > 0 && shift > 0 {
-		// sherpa-onnx sums the frames of all windows in an array that has room for so many per window.
+		// sherpa-onnx sums the frames of all windows in an array with room for window/shift frames
+		// per window.
 		switch most = window / shift; {
 		case field > window:
 			c.wrong("metadata receptive_field_size: expected at most the window of %d samples, "+
@@ -82,14 +83,14 @@ func (c *check) frames(v value, most int) {
 	}
 }
 
-// minFrames is the smallest number of frames of a speaker in a window for which sherpa-onnx
-// computes an embedding. If these frames together are shorter than one frame of features,
-// sherpa-onnx ends the process. With a receptive field shift of at least a hundred samples they are
-// long enough.
+// minFrames is the smallest number of a speaker's frames in a window for which sherpa-onnx computes
+// an embedding. If these frames together are shorter than one frame of features, sherpa-onnx ends
+// the process. With a receptive field shift of at least a hundred samples, ten frames are long
+// enough.
 const minFrames = 10
 
-// embedding checks an embedding model and returns its properties. It checks all that sherpa-onnx
-// 1.12.20 reads in speaker-embedding-extractor-*.cc.
+// embedding checks an embedding model and returns its properties. It checks everything that
+// sherpa-onnx 1.12.20 reads in speaker-embedding-extractor-*.cc.
 func (c *check) embedding() properties {
 	framework := c.word("framework", "wespeaker", "3d-speaker", "nemo")
 	c.word("language")
@@ -99,7 +100,7 @@ func (c *check) embedding() properties {
 	if dim > 0 {
 		want = int64(dim)
 	}
-	const trial = 208 // frames: 2 s, and a multiple of 16 as NeMo's are
+	const trial = 208 // frames: 2 s, and a multiple of 16, as NeMo's models require
 	p := properties{dim: dim, input: [3]int{1, trial, kaldiBands}}
 	switch framework {
 	case "wespeaker", "3d-speaker":
@@ -151,9 +152,9 @@ func (c *check) embedding() properties {
 const kaldiBands = 80
 
 // produced checks the last dimension of an output if the file leaves it open, as exporters do after
-// a squeeze or a batch norm. It must be want according to the weights from which the output is
-// computed. sherpa-onnx takes the dimension from the metadata; if that is wrong, it reads or writes
-// beyond the output.
+// a squeeze or a batch norm. The weights from which the output is computed must give the dimension
+// want. sherpa-onnx takes the dimension from the metadata. If the metadata are wrong, it reads or
+// writes beyond the output.
 func (c *check) produced(v value, want int64) {
 	if want == free || v.hasShape && len(v.shape) > 0 && v.shape[len(v.shape)-1] != free {
 		return
@@ -164,7 +165,7 @@ func (c *check) produced(v value, want int64) {
 	}
 }
 
-// maxSteps limits how many nodes width goes back to find weights.
+// maxSteps is the largest number of nodes that width goes back to find weights.
 const maxSteps = 16
 
 // width returns the last dimension of a node's output if weights determine it, otherwise free. It

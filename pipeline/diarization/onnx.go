@@ -42,14 +42,14 @@ type node struct {
 	transposed      bool // Gemm's transB
 }
 
-// Limits of what is kept of a file. Models for diarization have a few thousand nodes.
+// The limits of the data that is kept of a file. Models for diarization have a few thousand nodes.
 const (
 	maxParts    = 1 << 20
 	maxMistakes = 10
 	maxRank     = 64 // dimensions; no tensor has that many
 )
 
-// part counts a part of the model that is kept. It returns an error if there are too many.
+// part counts a part of the model. It returns an error if the model has more than maxParts parts.
 func (m *model) part(at int64) error {
 	if m.parts++; m.parts > maxParts {
 		return &malformed{at, fmt.Sprintf("expected a model of at most %d nodes and weights, "+
@@ -180,7 +180,7 @@ func (m *model) readNode(s *source, in span) error {
 	return err
 }
 
-// readAttribute reads an attribute of a node. It keeps transB, the only one that determines a
+// readAttribute reads an attribute of a node. It keeps transB, the only attribute that determines a
 // shape, and checks the values of tensors (constants).
 func (m *model) readAttribute(s *source, in span, n *node) error {
 	name, number := "", int64(0)
@@ -320,9 +320,9 @@ func (m *model) readTensor(s *source, in span) (name string, shape []int64, err 
 	return name, shape, nil
 }
 
-// checkTensor records a mistake if a tensor does not have as many values as its shape requires:
-// ONNX Runtime would abort. raw is the number of bytes in raw_data, or -1 without it; values is the
-// number of values in other fields.
+// checkTensor records a mistake if a tensor does not have as many values as its shape requires,
+// because ONNX Runtime would abort. raw is the number of bytes in raw_data, or -1 without raw_data.
+// values is the number of values in other fields.
 func (m *model) checkTensor(name string, element int64, shape []int64, raw, values int64,
 	external bool,
 ) {

@@ -1,4 +1,5 @@
-// The beginning of onnxruntime_c_api.h's OrtApiBase, which never changes. The module brings the library and no header.
+// The beginning of OrtApiBase in onnxruntime_c_api.h, which never changes. It is repeated here
+// because the Go module of sherpa-onnx contains the library, but not the header.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -10,5 +11,7 @@ typedef struct {
 
 typedef const api_base *(*get_api_base)(void);
 
-// NULL where there is no ONNX Runtime.
-static inline get_api_base find_onnxruntime(void) { return (get_api_base)dlsym(RTLD_DEFAULT, "OrtGetApiBase"); }
+// Returns OrtGetApiBase, or NULL if no ONNX Runtime is loaded.
+static inline get_api_base find_onnxruntime(void) {
+	return (get_api_base)dlsym(RTLD_DEFAULT, "OrtGetApiBase");
+}

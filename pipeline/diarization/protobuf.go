@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A source reads protobuf messages inside a file. It skips weights, so checking a model of
-// gigabytes takes a few KiB of memory.
+// A source reads protobuf messages inside a file. It skips weights, so it needs only a few KiB of
+// memory to check a model of gigabytes.
 type source struct {
 	file io.ReaderAt
 	size int64
@@ -47,7 +47,7 @@ type span struct{ start, end int64 }
 
 func (s span) len() int64 { return s.end - s.start }
 
-// malformed is the error for a file that is no protobuf message, or is cut off.
+// malformed is the error for a file that is not a protobuf message, or was cut off.
 type malformed struct {
 	at   int64
 	what string
@@ -70,8 +70,8 @@ func (s *source) fields(in span, visit func(field) error) error {
 	return nil
 }
 
-// field reads the field at offset of a message that ends at end. It returns the offset of the next
-// field too.
+// field reads the field at offset of a message that ends at end. It also returns the offset of the
+// next field.
 func (s *source) field(offset, end int64) (field, int64, error) {
 	// A tag and a varint have at most ten bytes each.
 	head, err := s.peek(offset, int(min(end-offset, 20)))
@@ -117,7 +117,8 @@ func (s *source) field(offset, end int64) (field, int64, error) {
 	return f, f.end, nil
 }
 
-// longestText is the longest name or value that is read, in bytes. Those needed here are shorter.
+// longestText is the length in bytes of the longest name or value that is read. All texts that are
+// needed are shorter.
 const longestText = 1 << 16
 
 // text returns the string in the span.

@@ -39,9 +39,9 @@ func library() string {
 
 var runtimeLimits = sync.OnceValue(func() limits { return limitsOf(Version()) })
 
-// checkProvider refuses providers that would end the process ("trt"). It also refuses those for
-// which sherpa-onnx would silently compute on the CPU: unknown ones, and CUDA if the library was
-// built without it.
+// checkProvider refuses providers that would end the process ("trt"). It also refuses providers for
+// which sherpa-onnx would silently compute on the CPU: unknown names, and CUDA if the library was
+// built without CUDA.
 func checkProvider(provider string) error {
 	switch provider {
 	case "cpu":

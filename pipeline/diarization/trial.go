@@ -22,8 +22,8 @@ enum {
 
 enum { float_type = 1, int64_type = 7, max_rank = 8 };
 
-// A trial is a run of a model. The input is zeros of a shape and, unless length is 0, a second
-// tensor with this length. The rest describes the output.
+// A trial is a run of a model. The first input is zeros of the given shape. Unless length is 0, the
+// second input is a tensor that contains length. The other fields describe the output.
 typedef struct {
 	int64_t shape[3], length;
 	int output;
@@ -110,7 +110,8 @@ import (
 	"unsafe"
 )
 
-// ErrOutOfMemory is wrapped by the error of [Try] if the memory does not suffice to load the model.
+// ErrOutOfMemory is wrapped by the error of [Try] if memory runs out while the model is loaded or
+// run.
 var ErrOutOfMemory = errors.New("out of memory")
 
 // SaysOutOfMemory reports whether a text says that memory ran out. The text is a message of ONNX
@@ -123,8 +124,8 @@ func SaysOutOfMemory(text string) bool {
 		"Failed to allocate memory")
 }
 
-// A Trial records that ONNX Runtime could run a model. It applies as long as the file has this size
-// and time.
+// A Trial records that ONNX Runtime could run a model. It is valid as long as the file's size and
+// modification time are the same.
 type Trial struct {
 	Path     string
 	Size     int64 // bytes
@@ -144,8 +145,7 @@ func Trials() []Trial {
 	return slices.Collect(maps.Values(tried.files))
 }
 
-// Trust adds the trials of another process to those of this process, which then does not repeat
-// them.
+// Trust adds the trials of another process, so that this process does not repeat them.
 func Trust(trials []Trial) {
 	tried.Lock()
 	defer tried.Unlock()
@@ -166,8 +166,9 @@ func Try(path string, kind Kind) error {
 
 // try makes ONNX Runtime load the model and run it on silence, without sherpa-onnx. It returns an
 // error if ONNX Runtime does not know an operator, or if nodes do not fit together; sherpa-onnx
-// would end the process. It also checks the shape of the output, which a file may leave open. A
-// file that passed is not tried again, because that takes the time and memory of loading it.
+// would end the process. It also checks the shape of the output, which a file may leave open. try
+// does not repeat a successful trial of a file, because a trial takes the time and memory of
+// loading the model.
 func try(path string, p properties) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// All is the value of --gpus for every GPU of the machine, except those that [VisibleDevices]
-// hides.
+// All is the value of --gpus for every GPU of the machine, except GPUs that [VisibleDevices] hides.
 const All = "all"
 
-// A Machine lists the GPUs of a machine that the driver reports.
+// A Machine describes the GPUs of a machine, as the driver reports them.
 type Machine struct {
 	Driver  bool
 	Count   int
-	Visible []int // those that VisibleDevices shows to a pipeline
+	Visible []int // GPUs that VisibleDevices shows to a pipeline
 }
 
-// Choose returns the GPUs that a value of --gpus names, such as "0,1" or "all", by the driver's
-// numbers. Without a driver it cannot check the numbers and returns them as they are.
+// Choose returns the driver's numbers of the GPUs that a value of --gpus names, such as "0,1" or
+// "all". Without a driver, Choose cannot check the numbers and returns them as they are.
 func Choose(text string, there Machine) ([]int, error) {
 	if text == All {
 		switch {

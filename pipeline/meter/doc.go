@@ -1,9 +1,9 @@
 // Package meter reads how much memory of a device is in use.
 //
-// A pipeline measures its own memory with one of two devices. A [GPU] is read from the NVIDIA
-// driver through NVML. The [Host] is the C allocator of this process, for machines without a GPU.
-// C++ code that is called through cgo allocates there, so a soak of such a pipeline still measures
-// real memory:
+// A pipeline measures its own memory with one of two devices. A [GPU] reads the NVIDIA driver
+// through NVML. A [Host] reads the C allocator of this process, for machines without a GPU. C++
+// code that is called through cgo uses this allocator, so a soak without a GPU still measures real
+// memory:
 //
 //	host, err := meter.OpenHost(meter.MallocFixed)
 //	r, err := host.Read() // allocated, reserved, total, to the byte

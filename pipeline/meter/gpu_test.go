@@ -12,8 +12,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestNvidiaSMI compares NVML's readings with what nvidia-smi prints. It needs a GPU; make test-gpu
-// runs it.
+// TestNvidiaSMI compares NVML's readings with the output of nvidia-smi. It needs a GPU; make
+// test-gpu runs it.
 func TestNvidiaSMI(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "nvidia-smi", "--query-gpu=name,memory.total",
 		"--format=csv,noheader,nounits").Output()

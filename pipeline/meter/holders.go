@@ -24,9 +24,10 @@ type Occupancy struct {
 type Holder struct {
 	PID     int
 	Used    int64 // bytes; see HasUsed
-	HasUsed bool  // false if the driver knows the process but not its memory
-	// Here is true if the PID means the same process for this program. In a container the driver
-	// reports PIDs of another PID namespace, in which the same number may be another process.
+	HasUsed bool  // false if the driver lists the process but does not know its memory
+	// Here is true if PID means the same process in this program's PID namespace. In a container,
+	// the driver reports PIDs of another namespace, in which the same number may be another
+	// process.
 	Here bool
 }
 
@@ -49,8 +50,8 @@ func (v *View) occupied(proc string) ([]Occupancy, error) {
 	return all, nil
 }
 
-// holders returns the processes that compute or draw on a device, each once. proc is the folder
-// /proc.
+// holders returns the processes that compute or draw on a device, each process once. proc is the
+// folder /proc.
 func holders(device nvml.Device, proc string) []Holder {
 	var all []Holder
 	for _, list := range []func() ([]nvml.ProcessInfo,
@@ -84,8 +85,8 @@ func holders(device nvml.Device, proc string) []Holder {
 	return all
 }
 
-// onGPU reports whether the process with this PID here may be the one that the driver named: it has
-// the device file of a GPU open, or its open files cannot be read.
+// onGPU reports whether the process with this PID in proc may be the one that the driver named: the
+// process has the device file of a GPU open, or its open files cannot be read.
 func onGPU(proc string, pid int) bool {
 	dir := filepath.Join(proc, fmt.Sprint(pid), "fd")
 	files, err := os.ReadDir(dir)
@@ -93,7 +94,7 @@ func onGPU(proc string, pid int) bool {
 		return os.IsPermission(err)
 	}
 	for _, f := range files {
-		// The device files are /dev/nvidia0, /dev/nvidiactl and so on; under WSL it is /dev/dxg.
+		// The device files are /dev/nvidia0, /dev/nvidiactl and so on, and /dev/dxg under WSL.
 		if to, err := os.Readlink(filepath.Join(dir, f.Name())); err == nil &&
 			(strings.HasPrefix(to, "/dev/nvidia") || to == "/dev/dxg") {
 			return true

@@ -5,8 +5,9 @@ package meter
 #include <stdlib.h>
 #include <string.h>
 
-// Every page is written, because the system counts only pages that were written. Compilers turn a
-// memset to zero after a malloc into a calloc, which writes nothing.
+// touched allocates n bytes and writes every page, because the system counts only pages that were
+// written. It does not write zeros: compilers turn a malloc with a memset to zero into a calloc,
+// which writes nothing.
 static void *touched(size_t n) {
 	void *p = malloc(n);
 	if (p) memset(p, 0xa5, n);
@@ -36,25 +37,25 @@ import (
 //	allocated  uordblks + hblkhd  chunks in use, and blocks with a mapping of their own
 //	reserved   arena + hblkhd     what the allocator holds from the system
 //
-// They are sums over the arenas of all threads. Freed chunks in a thread's cache count as in use:
-// up to seven of each size, a few KiB in all. Go's own heap does not count.
+// The fields are sums over the arenas of all threads. Freed chunks in a thread's cache still count
+// as in use: up to seven chunks of each size, a few KiB in all. Go's own heap does not count.
 type Host struct {
 	total int64
 }
 
-// A Malloc says with which options the C allocator works while it is read as a [Host].
+// A Malloc says with which options the C allocator works while a [Host] reads it.
 type Malloc string
 
 const (
 	// MallocFixed sets two of the allocator's options, so that the readings show what the pipeline
 	// does, and not how glibc adapts to it.
 	//
-	// The size from which a block gets a memory mapping of its own stays at its initial 128 KiB. By
-	// default glibc raises it, up to 32 MiB, whenever a mapped block is freed. A buffer that had its
-	// own mapping for the first file then lies in the heap for later files. There, a single small
-	// block behind it keeps its pages reserved after it is freed. Over 60 files through whisper.cpp,
-	// the memory reserved between files went from 17 to 86 MB within six files by default, and to 13
-	// MB with the size fixed.
+	// The size from which a block gets its own memory mapping stays at the initial 128 KiB. By
+	// default glibc raises this size, up to 32 MiB, whenever a mapped block is freed. A buffer that
+	// had its own mapping for the first file then lies in the heap for later files. There, a single
+	// small block behind the buffer keeps the buffer's pages reserved after the buffer is freed.
+	// Over 60 files through whisper.cpp, the memory reserved between files went from 17 to 86 MB
+	// within six files by default, and to 13 MB with the size fixed.
 	//
 	// All threads share one arena. Otherwise Go's scheduler would decide which thread runs a cgo call,
 	// and free memory in an arena would stay reserved if its thread never ran again.
@@ -107,8 +108,8 @@ type Block struct {
 	n int64
 }
 
-// Alloc returns n bytes of memory, each page written. It returns an [*OutOfMemoryError] if less is
-// left of the total, so that the machine does not begin to swap.
+// Alloc returns n bytes of memory, and writes to each page. If less than n bytes of the total are
+// left, it returns an [*OutOfMemoryError], so that the machine does not begin to swap.
 func (h *Host) Alloc(n int64) (*Block, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("expected to allocate a positive number of bytes, found %d", n)
@@ -127,10 +128,10 @@ func (h *Host) Alloc(n int64) (*Block, error) {
 	return &Block{p, n}, nil
 }
 
-// Len returns the block's size in bytes, 0 after Free.
+// Len returns the block's size in bytes, or 0 after Free.
 func (b *Block) Len() int64 { return b.n }
 
-// Floats returns the block's memory as 32-bit floats. Do not use them after Free.
+// Floats returns the block's memory as 32-bit floats. The floats must not be used after Free.
 func (b *Block) Floats() []float32 {
 	if b.p == nil {
 		return nil
@@ -173,8 +174,8 @@ func hostTotal(proc, cgroups string) (int64, error) {
 			continue
 		}
 		for group = filepath.Clean("/" + group); ; group = filepath.Dir(group) {
-			// The root group has no limit file. Inside a container the groups outside of it cannot
-			// be seen.
+			// The root group has no limit file. Inside a container, the files of groups outside the
+			// container are not visible.
 			if data, err := os.ReadFile(filepath.Join(cgroups, group, "memory.max")); err == nil {
 				if limit, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10,
 					64); err == nil {

@@ -35,11 +35,12 @@ func read(t *testing.T, d Device) (allocated, reserved int64) {
 	return r.Bytes(record.Allocated), r.Bytes(record.Reserved)
 }
 
-// slack is the memory in bytes that threads may take which Go's runtime starts during the test.
+// slack is the number of bytes that threads of Go's runtime may allocate if they start during the
+// test.
 const slack = 32 << 10
 
-// TestHostCountsWhatIsAllocated: a chunk takes its bytes and 8 more, rounded up to 16. A block with
-// a mapping of its own is rounded up to whole pages.
+// TestHostCountsWhatIsAllocated: a chunk takes 8 bytes more than its size, rounded up to a multiple
+// of 16. A block with its own mapping takes whole pages.
 func TestHostCountsWhatIsAllocated(t *testing.T) {
 	h := openHost(t)
 	for _, n := range []int64{64 << 10, 1 << 20, 100 << 20} {

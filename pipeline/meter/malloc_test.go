@@ -12,10 +12,11 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestMallocDefaultFragments allocates a buffer, frees it, and allocates it again with a small
-// block behind it, as the second file of a batch does. By default the second buffer is in the heap,
-// where the small block keeps the buffer's memory reserved. The test runs in a child process, which
-// nothing else uses.
+// TestMallocDefaultFragments checks that freed memory stays reserved with the C allocator's default
+// options, but not with MallocFixed. As in the second file of a batch, it allocates a buffer for
+// the second time and then a small block. By default the second buffer lies in the heap. When it is
+// freed, the small block behind it keeps the buffer's memory reserved. The test measures in a child
+// process, so that other tests do not change the heap.
 func TestMallocDefaultFragments(t *testing.T) {
 	const child, buffer = "METER_TEST_MALLOC", 8 << 20
 	if m := os.Getenv(child); m != "" {
@@ -51,10 +52,10 @@ func TestMallocDefaultFragments(t *testing.T) {
 	}
 }
 
-// fragment allocates and frees a buffer twice. It returns how many bytes then stay reserved and
-// unallocated.
+// fragment allocates and frees a buffer twice. It returns how many bytes more are reserved but
+// unallocated after the second time than after the first.
 func fragment(t *testing.T, m Malloc, buffer int64) int64 {
-	runtime.LockOSThread() // otherwise each call may use another arena
+	runtime.LockOSThread() // other threads may use other arenas of the C allocator
 	h, err := OpenHost(m)
 	if err != nil {
 		t.Fatal(err)

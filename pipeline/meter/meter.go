@@ -17,12 +17,12 @@ type Device interface {
 	Lane() record.Lane
 }
 
-// An OutOfMemoryError is an allocation that a device refused. Its message has the words of
-// PyTorch's newest one, so that every tool that reads PyTorch's also reads this.
+// An OutOfMemoryError is an allocation that a device refused. Its message has the form of PyTorch's
+// newest out-of-memory message, so that tools which read PyTorch's message also read this one.
 type OutOfMemoryError struct {
-	Requested int64 // bytes asked for; 0 where that is not known
+	Requested int64 // bytes; 0 if unknown
 	Device    int
-	Reading   record.Reading // when it was refused; Allocated, Reserved and Total
+	Reading   record.Reading // Allocated, Reserved and Total at that time
 }
 
 func (e *OutOfMemoryError) Error() string {

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoDriver is wrapped in the error of [OpenNVML] on a machine without an NVIDIA driver. Callers
-// go on without a GPU.
+// then go on without a GPU.
 var ErrNoDriver = errors.New("no NVIDIA driver")
 
 // An NVML is a session with the NVIDIA driver. Several goroutines may use it at once.
@@ -26,7 +26,7 @@ type NVML struct {
 
 // DeviceInfo describes a GPU.
 type DeviceInfo struct {
-	Index int    `json:"index"` // NVML's, in the order of the PCI bus
+	Index int    `json:"index"` // NVML's index, in the order of the PCI bus
 	Name  string `json:"name"`  // "NVIDIA H200"
 	UUID  string `json:"uuid"`
 	Bus   string `json:"bus"`   // address on the PCI bus, "00000000:c1:00.0"
@@ -94,8 +94,9 @@ func (n *NVML) Driver() string { return n.driver }
 // Devices returns the machine's GPUs.
 func (n *NVML) Devices() []DeviceInfo { return n.infos }
 
-// IndexOf returns NVML's index of the GPU at a PCI bus address in CUDA's form: "0000:c1:00.0". CUDA
-// and NVML number GPUs in different orders. It returns 0 if no GPU has that address.
+// IndexOf returns NVML's index of the GPU at a PCI bus address in CUDA's form: "0000:c1:00.0". It
+// returns 0 if no GPU has that address. The address is needed because CUDA and NVML may number GPUs
+// in different orders.
 func (n *NVML) IndexOf(bus string) int {
 	for _, info := range n.infos {
 		// NVML's address begins with a domain of eight digits, CUDA's with one of four.
@@ -130,24 +131,25 @@ type Use struct {
 	Device      int // as CUDA counts devices in the pipeline: see [View]
 	GPU         int // as NVML counts them
 	Used, Total int64
-	// Source says whose memory Used is: that of the given processes ([record.SourceProcess]), or that
-	// of all processes on the device ([record.SourceDevice]).
+	// Source says whether Used is the memory of the given processes ([record.SourceProcess]) or of
+	// all processes on the device ([record.SourceDevice]).
 	Source string
-	// DeviceUsed is the memory in use on the device by all processes. Others is the part of it that
-	// the driver attributes to processes other than the given ones, 0 if the driver names none.
+	// DeviceUsed is the memory that all processes use on the device. Others is the part of
+	// DeviceUsed that the driver attributes to processes other than the given ones. Others is 0 if
+	// the driver names no such process.
 	DeviceUsed, Others int64
 }
 
-// Use reads how much memory the given processes use together on each GPU of the machine, see
+// Use reads how much memory the given processes use together on each GPU of the machine; see
 // [View.Use].
 func (n *NVML) Use(pids []int) ([]Use, error) { return n.View(n.all()).Use(pids) }
 
-// usedBy returns how much memory of a device the given processes use, and how much other processes.
-// listed is false if the driver reports none of the given processes. On a partitioned GPU (MIG), a
-// process is in the driver's list once for each instance that it uses.
+// usedBy returns how many bytes of a device the given processes use, and how many bytes other
+// processes use. listed is false if the driver reports none of the given processes. On a
+// partitioned GPU (MIG), a process is in the driver's list once for each instance that it uses.
 func usedBy(device nvml.Device, pids []int) (used, others int64, listed bool) {
 	processes, ret := device.GetComputeRunningProcesses()
-	if ret != nvml.SUCCESS { // not supported or not permitted: only the device's own figure is left
+	if ret != nvml.SUCCESS { // not supported or not permitted
 		return 0, 0, false
 	}
 	for _, p := range processes {
@@ -168,8 +170,8 @@ func usedBy(device nvml.Device, pids []int) (used, others int64, listed bool) {
 const notAvailable = ^uint64(0)
 
 // memory returns how many bytes of a device are in use, and how many it has. It uses the second
-// version of NVML's call, which does not count what the driver reserves for itself as used. Older
-// drivers have only the first version.
+// version of NVML's call, which does not count the driver's own memory as used. Older drivers have
+// only the first version.
 func memory(device nvml.Device) (used, total int64, err error) {
 	if m, ret := device.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
 		return int64(m.Used), int64(m.Total), nil

@@ -20,7 +20,7 @@ type gpu struct {
 	used      uint64
 	processes []nvml.ProcessInfo
 	drawing   []nvml.ProcessInfo
-	denied    bool // the list of processes may not be read
+	denied    bool // the driver does not permit to list processes
 	old       bool // the driver has only the first version of the memory call
 	lost      bool // with old: the first version fails too
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // RSS returns the resident memory of a process in bytes, from /proc/PID/statm. If the process has
-// ended, the error is fs.ErrNotExist or syscall.ESRCH. A zombie has 0.
+// ended, the error is fs.ErrNotExist or syscall.ESRCH. For a zombie process it returns 0.
 func RSS(pid int) (int64, error) {
 	path := fmt.Sprintf("/proc/%d/statm", pid)
 	data, err := os.ReadFile(path)
@@ -31,8 +31,9 @@ func RSS(pid int) (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// Tree returns the PIDs of a process and its descendants: a pipeline is often started by another
-// program (uv run, torchrun, a script). It does not find a process whose parent has ended.
+// Tree returns the PIDs of a process and its descendants, because the pipeline is often a child of
+// another program (uv run, torchrun, a script). Tree does not find a process whose parent has
+// ended.
 func Tree(pid int) []int {
 	pids := []int{pid}
 	for i := 0; i < len(pids); i++ {
@@ -48,19 +49,19 @@ func Tree(pid int) []int {
 // Children returns the PIDs of a process's children, including zombies.
 func Children(pid int) []int {
 	var pids []int
-	// The system lists children by the thread that started them. A process may have hundreds of
-	// threads with a file for each, so this uses system calls, which cost less than the functions of
-	// package os.
+	// The system lists children by the thread that started them, in one file for each thread. A
+	// process may have hundreds of threads. So Children uses system calls, which cost less than the
+	// functions of package os.
 	task, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
-		return nil // it has ended
+		return nil // the process has ended
 	}
 	threads, _ := task.Readdirnames(-1)
 	var buf []byte
 	for _, thread := range threads {
 		fd, err := unix.Openat(int(task.Fd()), thread+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		buf = readAll(fd, buf[:0])
 		_ = unix.Close(fd)
@@ -74,7 +75,8 @@ func Children(pid int) []int {
 	return pids
 }
 
-// readAll appends the content of a file, as far as it can be read, to buf.
+// readAll appends the content of a file to buf. After an error it returns the part that it has
+// read.
 func readAll(fd int, buf []byte) []byte {
 	for {
 		buf = slices.Grow(buf, 512)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestTree: a shell starts another one. The tree has both, and the memory of the second can be
-// read.
+// TestTree: a shell starts another shell. The tree has both, and RSS can read the memory of the
+// second shell.
 func TestTree(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sh -c 'echo $$; read wait'; true")
 	in, err := cmd.StdinPipe()

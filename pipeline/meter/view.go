@@ -13,8 +13,8 @@ import (
 // which order.
 const VisibleDevices = "CUDA_VISIBLE_DEVICES"
 
-// A View is the list of GPUs that a pipeline sees, in the order in which it sees them: the first
-// one is device 0 in the pipeline.
+// A View is the list of GPUs that a pipeline sees, in the pipeline's order: the first GPU is device
+// 0 in the pipeline.
 type View struct {
 	nvml *NVML
 	gpus []int // NVML's indices
@@ -35,14 +35,15 @@ func (n *NVML) all() []int {
 }
 
 // Visible returns the NVML indices of the GPUs that a value of CUDA_VISIBLE_DEVICES names, as CUDA
-// reads it (CUDA C++ Programming Guide, "CUDA Environment Variables"). The value is a list, with
-// commas, of indices, UUIDs or unique beginnings of UUIDs ("GPU-8932f937"). CUDA ignores everything
-// after an entry that names no GPU, and an empty value hides all GPUs. set says whether the
-// variable is set; if not, all GPUs are visible. An instance of a partitioned GPU ("MIG-...") does
-// not name its GPU, so all GPUs are returned.
+// reads the value (CUDA C++ Programming Guide, "CUDA Environment Variables"). The value is a list,
+// with commas, of indices, UUIDs or unique beginnings of UUIDs ("GPU-8932f937"). CUDA ignores the
+// rest of the list from an entry on that names no GPU or a GPU for the second time. An empty value
+// hides all GPUs. set is false if the variable is not set; all GPUs are then visible. The name of
+// an instance of a partitioned GPU ("MIG-...") does not say which GPU it is on, so Visible then
+// returns all GPUs.
 //
-// Indices in the value are taken as NVML's. CUDA counts in the same order if all GPUs are of one
-// kind, or if CUDA_DEVICE_ORDER is PCI_BUS_ID.
+// Visible takes indices in the value as NVML's indices. CUDA uses the same order if all GPUs are of
+// one kind, or if CUDA_DEVICE_ORDER is PCI_BUS_ID.
 func (n *NVML) Visible(value string, set bool) []int {
 	if !set || strings.HasPrefix(value, "MIG-") {
 		return n.all()
@@ -58,8 +59,8 @@ func (n *NVML) Visible(value string, set bool) []int {
 	return gpus
 }
 
-// find returns the NVML index of the GPU that an entry names: an index, or the beginning of the
-// UUID of exactly one GPU.
+// find returns the NVML index of the GPU that an entry names. The entry is an index, or the
+// beginning of the UUID of exactly one GPU.
 func (n *NVML) find(entry string) (gpu int, ok bool) {
 	if !strings.HasPrefix(entry, "GPU-") {
 		i, err := strconv.Atoi(entry)
@@ -76,11 +77,12 @@ func (n *NVML) find(entry string) (gpu int, ok bool) {
 	return gpu, ok
 }
 
-// Use reads how much memory of each of the view's GPUs the given processes use together, with their
-// contexts and libraries, as nvidia-smi shows it. Pass one process, or a [Tree].
+// Use reads how much memory of each of the view's GPUs the given processes use together. As in
+// nvidia-smi, this includes their CUDA contexts and libraries. Pass one process, or a [Tree].
 //
-// Inside a container the driver lists PIDs of another namespace, or none. If it lists the processes
-// on no GPU, Use returns the figures of the whole devices, with Source "device".
+// Inside a container the driver lists PIDs of another namespace, or no PIDs. If the driver lists
+// none of the given processes on any GPU, Use returns the memory of the whole devices, with Source
+// "device".
 func (v *View) Use(pids []int) ([]Use, error) {
 	uses := make([]Use, len(v.gpus))
 	own := make([]Use, len(v.gpus))

@@ -15,9 +15,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// openDGX opens the mock of a DGX A100 that go-nvml has, with eight GPUs of 40 GiB. The mock has no
-// lists of processes, so the caller gives them, by GPU. It has only the first version of the memory
-// call.
+// openDGX opens go-nvml's mock of a DGX A100 with eight GPUs of 40 GiB. The mock has no lists of
+// processes, so the caller gives a list for each GPU. The mock has only the first version of the
+// memory call.
 func openDGX(t *testing.T, on map[int][]nvml.ProcessInfo) (*NVML, []*dgxa100.Device) {
 	t.Helper()
 	server := dgxa100.New()
@@ -51,8 +51,8 @@ func openDGX(t *testing.T, on map[int][]nvml.ProcessInfo) (*NVML, []*dgxa100.Dev
 	return n, devices
 }
 
-// TestVisible lists values of CUDA_VISIBLE_DEVICES and the GPUs that they name, also where CUDA
-// stops reading a value.
+// TestVisible lists values of CUDA_VISIBLE_DEVICES with the GPUs that they name. In some values,
+// CUDA stops reading before the end.
 func TestVisible(t *testing.T) {
 	n, _ := openDGX(t, nil)
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
@@ -81,7 +81,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// TestViewOfDGX: memory on GPUs that the pipeline cannot see does not count as its own, and its
+// TestViewOfDGX: memory on GPUs that the pipeline cannot see does not count, and the pipeline's
 // devices are numbered from 0.
 func TestViewOfDGX(t *testing.T) {
 	const pid, child, tenant = 100, 101, 7

@@ -14,8 +14,8 @@ type block struct {
 func (b block) scores() int { return b.tokens * b.heads * b.length }
 
 // transformer records one transformer layer that normalizes first, and returns its result. A tensor
-// that a Python variable names lives as long as the variable: the layer's input to the end of the
-// layer; the normalized input, q, k and v to the end of the attention.
+// that a Python variable names lives as long as the variable. The layer's input lives until the end
+// of the layer; the normalized input, q, k and v live until the end of the attention.
 func (p *pass) transformer(x ref, b block) ref {
 	n := b.tokens * b.state
 	normed := p.layerNorm(n, x)

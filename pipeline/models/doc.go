@@ -4,23 +4,23 @@
 //	m, err := models.Lookup("openai/whisper-large-v3")      // or "whisper-large-v3", "large-v3"
 //	m.Weights(models.Float16)                               // 3,086,981,120 bytes
 //	in := models.Input{Batch: 4, Beams: 5, Tokens: 448}
-//	models.Peak(m.Forward(in, models.Float16))              // the most that one pass holds besides
+//	models.Peak(m.Forward(in, models.Float16))              // its most bytes, without weights
 //	for _, a := range m.Forward(in, models.Float16) { ... } // the tensors of a pass
 //
-// A pass is a list of operations (pass.go). Each operation makes one tensor and reads others. As in
-// PyTorch, a tensor lives until the last operation that reads it, unless a Python variable
-// (pass.hold) or autograd (training.go) holds it longer. The peak is the largest sum of live
-// tensors at one operation. pass_test.go compares the peaks with PyTorch's: they differ by at most
-// 0.2 % for inference, where most are equal to the byte, and by at most 6 % for training.
+// A pass is a list of operations (pass.go). Each operation makes one tensor and reads other
+// tensors. As in PyTorch, a tensor lives until the last operation that reads it, unless a Python
+// variable (pass.hold) or autograd (training.go) holds it longer. The peak is the largest sum of
+// live tensors at one operation. pass_test.go compares the peaks with PyTorch's: they differ by at
+// most 0.2 % for inference, where most are equal to the byte, and by at most 6 % for training.
 //
 // A pass leaves out cuDNN's workspace (it depends on the card, and cuDNN does not say which
 // algorithm it will use), the CUDA context, the statistics of norms, and the small tensors of a
-// decoder's single tokens. For inference, layers that are all alike appear only twice: further ones
-// reuse the same memory.
+// decoder's single tokens. For inference, only two of several equal layers appear, because further
+// layers reuse the same memory.
 //
 // # How to add a model
 //
-// vit.go is a complete model that took ten minutes.
+// vit.go is a complete example.
 //
 //  1. Write a struct with its published dimensions, and a table of the sizes that exist. A comment
 //     above the table says where they were published (config.json, the paper's table). A number

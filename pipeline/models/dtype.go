@@ -25,8 +25,8 @@ var dtypes = [...]struct {
 	Float32:  {"float32", 4, 4},
 	Float16:  {"float16", 2, 2},
 	BFloat16: {"bfloat16", 2, 2},
-	// As bitsandbytes' load_in_8bit and CTranslate2's int8_float16: activations between layers are
-	// float16.
+	// Like bitsandbytes' load_in_8bit and CTranslate2's int8_float16: activations between layers
+	// are float16.
 	Int8:     {"int8", 1, 2},
 	Autocast: {"autocast", 4, 2},
 }

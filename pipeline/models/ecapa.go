@@ -2,12 +2,13 @@ package models
 
 import "fmt"
 
-// ecapaDims are the dimensions that speechbrain's recipes set. All models share the others.
+// ecapaDims are the dimensions that speechbrain's recipes set. The other dimensions are the same in
+// all models.
 type ecapaDims struct {
 	name, id, family, recipe string
 	mels, dimension          int
-	// The classifier has blocks hidden layers. With 0, it compares the embedding with one vector for
-	// each label by the cosine.
+	// blocks is the number of hidden layers of the classifier. If it is 0, the classifier compares
+	// the embedding with one vector for each label by the cosine.
 	blocks, hidden, labels int
 }
 
@@ -69,7 +70,7 @@ func (e ecapaDims) model() *Model {
 	return m
 }
 
-// classifier adds the weights of ECAPA_TDNN.Classifier or, with blocks, those of
+// classifier adds the weights of ECAPA_TDNN.Classifier or, if blocks is above 0, of
 // Xvector.Classifier.
 func (e ecapaDims) classifier(s module) {
 	if e.blocks == 0 {
@@ -117,8 +118,8 @@ func (e ecapaDims) forward(p *pass, in Input) {
 	p.result(p.op("fc", in.Batch*e.dimension, stats))
 }
 
-// features records speechbrain's Fbank: spectra of 25 ms each 10 ms, centered. It then normalizes
-// them by the mean and the variance of the whole waveform.
+// features records speechbrain's Fbank: centered spectra of 25 ms, one every 10 ms. The spectra are
+// then normalized by the mean and the variance of the whole waveform.
 func (e ecapaDims) features(p *pass, in Input) (feats ref, frames int) {
 	frames = in.samples()/160 + 1
 	n := in.Batch * frames

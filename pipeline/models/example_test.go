@@ -6,8 +6,8 @@ import (
 	"vramsoak/pipeline/models"
 )
 
-// Example answers the question: which Whisper model fits on a card of 8 GiB of which 4 GiB are in
-// use, with five beams and float16?
+// Example answers a question: which Whisper models fit on a card of 8 GiB, if 4 GiB are in use,
+// with five beams and float16?
 func Example() {
 	const room = 4 << 30
 	for _, name := range models.Family("whisper") {

@@ -20,7 +20,7 @@ func (s module) linear(name string, in, out int, bias bool) {
 	s.in(name).weights(bias, out, in)
 }
 
-// conv adds the weights of an nn.Conv1d or nn.Conv2d. shape is that of weight: [out, in,
+// conv adds the weights of an nn.Conv1d or nn.Conv2d. shape is the shape of weight: [out, in,
 // kernel...].
 func (s module) conv(name string, bias bool, shape ...int) {
 	s.in(name).weights(bias, shape...)

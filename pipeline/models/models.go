@@ -12,11 +12,11 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// A Model is a neural network with its published dimensions. It knows the tensors of its weights,
-// and those that a pass makes.
+// A Model is a neural network with its published dimensions. It lists the tensors of its weights
+// and the tensors of a pass.
 type Model struct {
 	Name string // short: "whisper-large-v3"
-	ID   string // on Hugging Face: "openai/whisper-large-v3"; "" if it is not there
+	ID   string // on Hugging Face: "openai/whisper-large-v3"; "" if the model is not there
 	// Family names models that do the same work, such as "whisper", "whisper.en" or "bge". A smaller
 	// model can replace a larger one of its family.
 	Family string
@@ -38,8 +38,8 @@ type Model struct {
 type Tensor struct {
 	Name  string
 	Shape []int // in elements
-	// Element is the size of one element in bytes if it does not depend on the model's number format;
-	// otherwise 0.
+	// Element is the size of one element in bytes, if this size does not depend on the model's
+	// number format; otherwise 0.
 	Element int64
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCounts compares the number of parameters with counts from outside. The comments name the
-// source. H is the model's page at Hugging Face, which counts weights that two layers share once. T
-// is torchvision's documentation (num_params), or a count in PyTorch of the model that torchaudio,
-// pyannote.audio, speechbrain or pix2pix builds.
+// TestCounts compares the number of parameters with counts from other sources. The comments name
+// the source. H is the model's page at Hugging Face, which counts weights that two layers share
+// once. T is torchvision's documentation (num_params), or a count in PyTorch of the model that
+// torchaudio, pyannote.audio, speechbrain or pix2pix builds.
 func TestCounts(t *testing.T) {
 	for name, want := range map[string]int{
 		"openai/whisper-tiny":         37_760_640,    // H
@@ -52,8 +52,9 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestRoundedCounts compares with the rounded counts, in millions, of OpenAI's README and of
-// distil-whisper's model cards. The tables in the papers are 1 to 4 % too high.
+// TestRoundedCounts compares the number of parameters with the rounded counts, in millions, in
+// OpenAI's README and in distil-whisper's model cards. The tables in the papers are 1 to 4 % too
+// high.
 func TestRoundedCounts(t *testing.T) {
 	for name, want := range map[string]float64{
 		"tiny": 39, "base": 74, "small": 244, "medium": 769, "large-v1": 1550, "large-v2": 1550,

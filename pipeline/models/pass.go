@@ -17,7 +17,7 @@ type Input struct {
 // cublasWorkspace is the size of the workspace in bytes that PyTorch allocates for the first matrix
 // multiplication, with CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8. It is 4096 * 1024 * 2 + 16 * 1024 * 8
 // (ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize), but 32 MiB on Hopper cards. In
-// PyTorch it stays until the process ends; here each pass has its own.
+// PyTorch the workspace stays until the process ends; here each pass has its own workspace.
 const cublasWorkspace = 8_519_680
 
 // Output is the step To of a tensor that outlives the pass, such as the pass's result.
@@ -31,7 +31,7 @@ type Activation struct {
 	From, To int
 }
 
-// Forward returns the tensors of one pass in the order of their allocation. Their sizes are those
+// Forward returns the tensors of one pass in the order of their allocation. The sizes are those
 // that PyTorch requests from the allocator, before rounding.
 func (m *Model) Forward(in Input, d DType) []Activation { return m.AppendForward(nil, in, d) }
 
@@ -103,14 +103,14 @@ type pass struct {
 // A ref names a tensor of a pass: it is the tensor's index in the pass's list.
 type ref int
 
-// op records an operation that reads tensors and makes one of n elements in the pass's number
-// format. It returns the new tensor.
+// op records an operation that reads tensors and makes one tensor of n elements in the pass's
+// number format. It returns the new tensor.
 func (p *pass) op(name string, n int, reads ...ref) ref {
 	return p.bytes(name, p.d.Bytes(n),
 		reads...)
 }
 
-// float records an operation as op does, but one whose result is always float32: a spectrogram, the
+// float records an operation like op does, but its result is always float32: a spectrogram, the
 // softmax of logits, the statistics of a norm.
 func (p *pass) float(name string, n int, reads ...ref) ref {
 	return p.bytes(name, 4*int64(n), reads...)
@@ -165,15 +165,15 @@ type join struct{ sum, x ref }
 
 // A tie is a weight that two layers share: the embedding table and the matrix of the output layer.
 // The backward step of the table lookup makes a gradient of the whole table, and then the sum of
-// this gradient and that of the output layer.
+// this gradient and the gradient of the output layer.
 type tie struct {
 	lookup   ref
 	elements int
 }
 
-// layers returns how many of a model's n equal layers are to be recorded in the list of a pass. In
-// training these are all, because autograd keeps tensors of each layer. In inference two are enough
-// for the peak, because every further layer reuses the memory of the second.
+// layers returns how many of a model's n equal layers must be recorded in the list of a pass. In
+// training these are all layers, because autograd keeps tensors of each layer. In inference two
+// layers are enough for the peak, because every further layer reuses the memory of the second.
 func (p *pass) layers(n int) int {
 	if p.train {
 		return n

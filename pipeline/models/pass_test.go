@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMain fixes the seed, so that the properties are tried on the same cases every time and a
-// build does not fail by chance. -rapid.seed tries others.
+// TestMain fixes the seed, so that the tests try the same cases every time and no build fails by
+// chance. The flag -rapid.seed sets another seed.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.seed", "1"); err != nil {
 		panic(err)
@@ -32,9 +32,10 @@ func lookup(t interface {
 	return m
 }
 
-// TestPeaksArePyTorchs compares with the peaks of PyTorch 2.6.0, as testdata/peaks.py measures
-// them. The script does not see the cuBLAS workspace. A pass here leaves out the statistics of
-// norms, dropout's masks and a decoder's small tensors of a single token; within allows for that.
+// TestPeaksArePyTorchs compares peaks with those of PyTorch 2.6.0, which testdata/peaks.py
+// measures. The script does not measure the cuBLAS workspace. A pass here leaves out the statistics
+// of norms, dropout's masks and a decoder's small tensors of a single token; the tolerance `within`
+// allows for this.
 func TestPeaksArePyTorchs(t *testing.T) {
 	for _, c := range []struct {
 		model  string
@@ -84,8 +85,8 @@ func TestPeaksArePyTorchs(t *testing.T) {
 	}
 }
 
-// TestEncoderPeaksArePyTorchs compares with PyTorch's peaks of the encoder alone: openai-whisper's
-// AudioEncoder.
+// TestEncoderPeaksArePyTorchs compares the peaks of the encoder alone with the peaks of
+// openai-whisper's AudioEncoder in PyTorch.
 func TestEncoderPeaksArePyTorchs(t *testing.T) {
 	for _, c := range []struct {
 		model string
@@ -110,10 +111,11 @@ func TestEncoderPeaksArePyTorchs(t *testing.T) {
 	}
 }
 
-// TestMeasuredOnGPUs compares with what people measured on GPUs, in GiB, weights included; the
-// readings say GB. The first reading is from the transcription pipeline of the scenarios. The
-// others are of pyannote.audio 3.3.2, speaker-diarization-3.1, on an RTX A5000: 0.40 GB after
-// segmentation, 1.59 GB after the embeddings (pyannote-audio, "uses 6x more VRAM than 3.3.2").
+// TestMeasuredOnGPUs compares memory with published measurements on GPUs, which include the
+// weights. They are in GiB, although they say GB. The first reading is from the transcription
+// pipeline of the scenarios. The others are from pyannote.audio 3.3.2, speaker-diarization-3.1, on
+// an RTX A5000: 0.40 GB after segmentation, 1.59 GB after the embeddings (pyannote-audio, "uses 6x
+// more VRAM than 3.3.2").
 func TestMeasuredOnGPUs(t *testing.T) {
 	diarization := lookup(t, "pyannote-segmentation-3.0").Weights(Float32) + lookup(t,
 		"wespeaker-voxceleb-resnet34-LM").Weights(Float32)
@@ -140,8 +142,9 @@ func TestMeasuredOnGPUs(t *testing.T) {
 	}
 }
 
-// TestWithinOpenAIsTable: OpenAI's README gives a "Required VRAM" in GB. It covers the context, the
-// cache and the longest text too, so it is never less than the memory of weights and pass here.
+// TestWithinOpenAIsTable: OpenAI's README gives a "Required VRAM" in GB. This also covers the
+// context, the cache and the longest text, so it is never less than the memory of weights and a
+// pass here.
 func TestWithinOpenAIsTable(t *testing.T) {
 	for name, gb := range map[string]float64{
 		"tiny": 1, "base": 1, "small": 2, "medium": 5,

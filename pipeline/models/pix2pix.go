@@ -62,7 +62,8 @@ func pix2pix() []*Model {
 const ganImage = 256
 
 var (
-	// From the outermost layer to the innermost. Each has half the side length of the one before.
+	// From the outermost layer to the innermost. Each layer has half the side length of the layer
+	// before it.
 	unetWidths  = []int{64, 128, 256, 512, 512, 512, 512, 512}
 	patchWidths = []int{64, 128, 256, 512, 1}
 )

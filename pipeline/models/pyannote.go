@@ -19,7 +19,7 @@ func pyannote() []*Model {
 func (in Input) samples() int { return max(1, int(in.Seconds*sampleRate)) }
 
 // convolved returns the length of the result of a convolution or a pooling without padding over n
-// values. It is at least 1, where PyTorch would raise an error.
+// values. It is at least 1, although PyTorch would raise an error for shorter inputs.
 func convolved(n, kernel, stride int) int { return max(1, (n-kernel)/stride+1) }
 
 // sincnet adds the weights of pyannote.audio's blocks/sincnet.py, with the filters of

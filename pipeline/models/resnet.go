@@ -3,7 +3,7 @@ package models
 import "fmt"
 
 // resnetStages has the number of blocks in each stage of ResNet34. The first stage has 32 channels;
-// each further stage has twice as many channels and half the length of the one before.
+// each further stage has twice as many channels and half the length of the stage before it.
 var resnetStages = []int{3, 4, 6, 3}
 
 // wespeaker returns pyannote/wespeaker-voxceleb-resnet34-LM, the embedding model of pyannote's
@@ -44,7 +44,7 @@ func wespeaker() *Model {
 		height, channels := bands, width
 		x := p.convBlock(in.Batch*channels*height*frames, fbank)
 		for i, blocks := range resnetStages {
-			layer := x // held by a variable of ResNet.forward to the layer's end
+			layer := x // a variable of ResNet.forward holds it until the layer's end
 			for b := range blocks {
 				shortcut := i > 0 && b == 0
 				if shortcut {
@@ -90,9 +90,9 @@ func (p *pass) basicBlock(n int, shortcut bool, x ref) ref {
 	return r
 }
 
-// kaldiFbank records torchaudio.compliance.kaldi.fbank over a batch of waveforms: frames of 25 ms
-// each 10 ms, padded to 512 samples for the Fourier transform. It computes in float32. In the end
-// the features are centered: their mean is subtracted.
+// kaldiFbank records torchaudio.compliance.kaldi.fbank over a batch of waveforms: frames of 25 ms,
+// one every 10 ms, padded to 512 samples for the Fourier transform. It computes in float32. At the
+// end the mean of the features is subtracted.
 func (p *pass) kaldiFbank(in Input, bands int, wave ref) (features ref, frames int) {
 	scaled := p.float("waveforms * (1 << 15)", in.Batch*in.samples(), wave)
 	frames = convolved(in.samples(), 400, 160)

@@ -5,8 +5,8 @@ import "slices"
 // backward adds the backward pass: one step for each operation of the forward pass, in reverse
 // order. first is the index of the first tensor of the forward pass: the input, which has no
 // gradient. A tensor that autograd saved is freed after the backward step of its operation. The
-// gradient of a tensor is made one step before that and freed with the tensor, unless the tensor is
-// marked by joined. The gradients of parameters live until optimizer.zero_grad().
+// gradient of a tensor is made one step before this backward step and freed with the tensor, unless
+// joined marked the tensor. The gradients of parameters live until optimizer.zero_grad().
 func (p *pass) backward(first int, parameters []Tensor) {
 	n := len(p.list) - first
 	end := p.step + 1 + n
@@ -58,7 +58,7 @@ func AdamStates(m *Model, d DType) []Activation {
 	return list
 }
 
-// AdamStep returns the tensors that one optimizer.step() holds in addition: torch._foreach_sqrt of
+// AdamStep returns the tensors that one optimizer.step() needs in addition: torch._foreach_sqrt of
 // all exp_avg_sq at once (_multi_tensor_adam, the default on CUDA).
 func AdamStep(m *Model, d DType) []Activation {
 	list := make([]Activation, 0, len(m.Parameters))

@@ -43,7 +43,7 @@ const (
 	whisperPositions = 1500 // n_audio_ctx: the second convolution halves them
 	whisperText      = 448  // n_text_ctx
 	whisperPrompt    = 4    // <|startoftranscript|> language task <|notimestamps|>
-	cacheGrowths     = 3    // steps in which the text's keys and values grow, in this model
+	cacheGrowths     = 3    // number of steps by which the text's keys and values grow here
 )
 
 func whisper() []*Model {
@@ -54,8 +54,8 @@ func whisper() []*Model {
 	return models
 }
 
-// english reports whether the model transcribes English only: the .en models and all distilled
-// ones.
+// english reports whether the model transcribes only English: this is so for the .en models and all
+// distilled models.
 func (w whisperDims) english() bool {
 	return strings.HasSuffix(w.name, ".en") || strings.HasPrefix(w.name, "distil-")
 }
@@ -124,8 +124,8 @@ func (w whisperDims) model() *Model {
 	return m
 }
 
-// encode records the encoder over windows of 30 s. Shorter audio is padded; longer audio is several
-// items. It returns the encoded audio and the spectrogram.
+// encode records the encoder over windows of 30 s. Shorter audio is padded. Longer audio must be
+// given as several items. It returns the encoded audio and the spectrogram.
 func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	d := w.state
 	mel = p.float("mel", in.Batch*w.mels*whisperFrames)
@@ -157,10 +157,10 @@ func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 }
 
 // decode records the decoder that generates in.Tokens tokens for each beam. It computes the keys
-// and values of the audio once and keeps them. Those of the text grow with each token by torch.cat,
-// which holds the old and the new version of one tensor at a time. The many small tensors of single
-// tokens are left out. self and cross are the names of the keys and values of the text and of the
-// audio.
+// and values of the audio once and keeps them. The keys and values of the text grow with each token
+// by torch.cat, which holds the old and the new version of one tensor at a time. The many small
+// tensors of single tokens are left out. self and cross are the names of the keys and values of the
+// text and of the audio.
 func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) {
 	sequences := in.Batch * in.Beams
 	if in.Beams > 1 {
@@ -203,8 +203,8 @@ func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) 
 	p.result(p.bytes("tokens", 8*int64(sequences*tokens)))
 }
 
-// teach records the decoder in training: it reads the whole text at once and predicts each token
-// from the true ones before it.
+// teach records the decoder in training: the decoder reads the whole text at once and predicts each
+// token from the true tokens before it.
 func (w whisperDims) teach(p *pass, in Input, audio ref) {
 	tokens := in.Batch * min(in.Tokens, whisperText)
 	n := tokens * w.state

@@ -14,7 +14,8 @@ const (
 )
 
 // A Comparison compares the measured memory of a stage with the memory estimated from its models
-// and tensors. Both are the highest in a file, in bytes above the start of the stage.
+// and tensors. Both are the highest memory in a file, in bytes above the memory at the start of the
+// stage.
 type Comparison struct {
 	Stage string `json:"stage"`
 	// Measured and Estimated are 0 if they are not known.
@@ -25,8 +26,9 @@ type Comparison struct {
 	Note      string  `json:"note,omitempty"`  // what the measurement does not cover
 
 	Seconds float64 `json:"-"` // length of the file in which the stage takes these sizes
-	// AtMost is the most that the stage may take in a file longer than the measured files, if the
-	// profile does not know how the stage's memory grows with the length. Otherwise it is Measured.
+	// AtMost is the most memory that the stage may take in a file longer than the measured files,
+	// if the profile does not say how the stage's memory grows with the length. Otherwise AtMost
+	// equals Measured.
 	AtMost int64 `json:"-"`
 }
 
@@ -89,23 +91,23 @@ func (p *Profile) card(s *scenario.Scenario) {
 		resident = resident || m.Resident
 	}
 	if !resident {
-		s.GPU.Context += p.Resident // allocated memory, but always there like the context
+		s.GPU.Context += p.Resident // allocated, but always present like the context
 	}
 	if p.Growth > 0 {
 		s.Faults = append(s.Faults, scenario.Fault{Leak: p.Growth, Share: 1, FromFile: 1})
 	}
 }
 
-// beyond is how much longer than the measured files a file may be before the note says so.
+// If a file is more than beyond times as long as the longest measured file, the note says so.
 const beyond = 1.1
 
-// atMost returns the most that a stage may take in the longest of the files, in bytes.
+// atMost returns the most memory, in bytes, that a stage may take in the longest of the files.
 //
-// If the stage's memory did not grow with the length of the measured files, their lengths may still
-// differ. Then the steepest line that the spread allows rises by twice the spread from the shortest
-// to the longest file. If all have the same length, the memory may grow in proportion to the
-// length. If the log gives no lengths, its files may have been as short as the shortest of the
-// batch.
+// If the profile has no slope for the stage although the lengths of the measured files differ,
+// atMost takes the steepest line that the spread allows: it rises by twice the spread from the
+// shortest to the longest file. If all files have the same length, the memory may grow in
+// proportion to the length. If the log gives no lengths, its files may have been as short as the
+// shortest of the batch.
 func (s *Stage) atMost(files scenario.Files) int64 {
 	upper := s.Upper(files.High)
 	longest := s.Longest
@@ -121,8 +123,8 @@ func (s *Stage) atMost(files scenario.Files) int64 {
 	return int64(float64(upper) * files.High / longest)
 }
 
-// note returns a sentence on what the measurement of a stage does not cover, for files of this
-// length; "" if there is nothing to say.
+// note returns a sentence on what the measurement of a stage does not cover for files of this
+// length, or "" if the measurement covers them.
 func (s *Stage) note(seconds float64) string {
 	if s.Longest > 0 && seconds > beyond*s.Longest {
 		if s.PerSecond > 0 {

@@ -16,7 +16,8 @@ type Learner struct {
 	facts  []laneFacts
 	stages []stageFacts
 	last   map[record.Lane]int // for each lane, the index in facts of its last file
-	// files are the files that ended with status ok. bad has the others; it is nil if there are none.
+	// files are the files that ended with status ok. bad has the other files; it is nil if there
+	// are none.
 	files []*timeline.File
 	bad   map[*timeline.File]bool
 }
@@ -33,9 +34,9 @@ type laneFacts struct {
 	// begin and end are the levels at the first and the last checkpoint; total is the memory of the
 	// device.
 	begin, end, total int64
-	// reserved and used are the readings at the last checkpoint, -1 if it lacks them. If it lacks
-	// used, lookUp is its header, to find the memory in use at that time in the harness's samples;
-	// otherwise it is nil.
+	// reserved and used are the readings at the last checkpoint, or -1 if the checkpoint lacks
+	// them. If it lacks used, lookUp is the checkpoint's header, with which the memory in use at
+	// that time is found in the harness's samples. Otherwise lookUp is nil.
 	reserved, used int64
 	lookUp         *record.Header
 	peaks          *peakFacts // nil if no line has peak=
@@ -51,8 +52,8 @@ type peakFacts struct {
 type stageFacts struct {
 	name       string
 	fact       int     // index of its file and lane in Learner.facts
-	peak, kept int64   // in bytes above the start: the most, and at the end
-	reserved   float64 // reserved over allocated; 0 if unknown
+	peak, kept int64   // highest memory, and memory at the end, in bytes above the start
+	reserved   float64 // highest reserved / highest allocated; 0 if unknown
 	seconds    float64 // 0 if unknown
 	resolution int64
 	hidden     bool // an earlier peak hides the stage's own, if peaks are never reset
@@ -186,8 +187,8 @@ func (l *Learner) count(tl *timeline.Timeline) {
 
 func (l *Learner) counts(f *timeline.File) bool { return !l.bad[f] }
 
-// neverReset reports whether the peaks of a lane never fall during a process. The pipeline then
-// never resets its peak: it logs torch.cuda.max_memory_allocated without calling
+// neverReset reports whether the peaks of a lane never fall during a process. In this case the
+// pipeline logs torch.cuda.max_memory_allocated, but never calls
 // torch.cuda.reset_peak_memory_stats.
 func (l *Learner) neverReset(lane record.Lane) bool {
 	above := false

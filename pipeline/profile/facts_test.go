@@ -13,9 +13,9 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestLearnerKeepsNoCheckpoints: if the parser drops the checkpoints of a file after Add, the
-// profile is the same as the one learned from all checkpoints at the end. Only the memory in use on
-// the device is looked up at the end, when all samples are known.
+// TestLearnerKeepsNoCheckpoints: if the parser drops the checkpoints of each file after Add, the
+// profile is the same as a profile learned from all checkpoints at the end. Only the memory in use
+// on the device is looked up at the end, when all samples are known.
 func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 	t.Parallel()
 	const files = timeline.KeptCheckpoints / 4 * 5 / 2 // most files' checkpoints are dropped

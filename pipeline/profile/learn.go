@@ -78,8 +78,8 @@ func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	return p, nil
 }
 
-// stagesMax limits the stages of a profile. With more than about 180 the file would be too large to
-// be read again.
+// stagesMax limits the stages of a profile. With more than about 180 stages, the file would be too
+// large to be read again.
 const stagesMax = 128
 
 // gathered are the readings of one lane in all files that ended ok.
@@ -89,18 +89,18 @@ type gathered struct {
 	total    int64
 	dark     []float64       // device used - reserved at the end of each file
 	resident []float64       // allocated at the first checkpoint of each file
-	ever     bool            // peaks are never reset: peak= is that since the process began
+	ever     bool            // peaks are never reset: peak= counts since the process began
 	idle     map[int][]point // for each process: the file's number, and bytes allocated at its end
 }
 
 // A point is a value y at x. In most lists x is the length of a file in seconds of audio.
 type point struct{ x, y float64 }
 
-// samples are the readings of one stage in all files; the lists have an element for each.
+// samples are the readings of one stage in all files. Each list has one element for each file.
 type samples struct {
 	peaks      []point // seconds of audio, bytes above the level at the start
-	first      []bool  // reports whether it is the first file of a process
-	hidden     []bool  // reports whether an earlier peak hides the stage's own
+	first      []bool  // whether the file is the first of a process
+	hidden     []bool  // whether an earlier peak hides the stage's own
 	kept       []point // bytes kept at the stage's end
 	reserved   []float64
 	seconds    []float64 // per second of audio
@@ -149,14 +149,14 @@ func (g *gathered) stage(st *stageFacts, f *timeline.File, first bool) {
 }
 
 // growth returns how many bytes more are allocated at the end of each file than at the end of the
-// one before: the median over all processes with eight files or more. Growth below leastGrowth
-// counts as 0.
+// file before it. It is the median over all processes with eight files or more. Growth below
+// leastGrowth counts as 0.
 func (g *gathered) growth() int64 {
-	const least = 8 // files, as for a verdict on a leak
+	const least = 8 // files; a verdict on a leak needs as many
 	var all []float64
 	for _, points := range g.idle {
 		if len(points) >= least {
-			all = append(all, slope(points[1:])) // the first file loads what stays in memory
+			all = append(all, slope(points[1:])) // the first file loads data that stays in memory
 		}
 	}
 	grows := int64(median(all))
@@ -166,7 +166,8 @@ func (g *gathered) growth() int64 {
 	return grows
 }
 
-// leastVaried is how much the lengths of files must differ for a slope, as a part of the longest.
+// leastVaried is the smallest difference between the shortest and the longest file, as a part of
+// the longest, with which a slope is computed.
 const leastVaried = 0.2
 
 // fit computes the footprint of a stage from its readings in all files.
@@ -188,8 +189,9 @@ func (s *samples) fit(name string) Stage {
 
 func rounded(f, parts float64) float64 { return math.Round(f*parts) / parts }
 
-// line returns the line through the points (the value at length 0 and the slope), and as spread how
-// far the highest point lies above it. note says why the line has no slope; "" if it has one.
+// line returns the line through the points: base is the value at length 0, and perSecond the slope.
+// spread is the distance of the highest point above the line. note says why the line has no slope;
+// "" if it has a slope.
 func line(points []point) (base int64, perSecond float64, spread int64, note string) {
 	perSecond, note = slopeOf(points)
 	perSecond = math.Round(perSecond)
@@ -202,8 +204,9 @@ func line(points []point) (base int64, perSecond float64, spread int64, note str
 }
 
 // warm returns the points of files from which the profile can learn. It leaves out the first file
-// of each process, because that file also loads libraries and models, and the files marked in
-// hidden, whose peak the log does not show. If no points are left, warm returns all of them.
+// of each process, because that file also loads libraries and models. It also leaves out the files
+// marked in hidden, because the log does not show their peaks. If no points are left, warm returns
+// all points.
 func (s *samples) warm(points []point, hidden []bool) []point {
 	var all []point
 	for i, p := range points {
@@ -217,7 +220,7 @@ func (s *samples) warm(points []point, hidden []bool) []point {
 	return all
 }
 
-// lengths returns the smallest and the largest x of the points, the lengths of files.
+// lengths returns the smallest and the largest x of the points.
 func lengths(points []point) (shortest, longest float64) {
 	shortest = points[0].x
 	for _, p := range points {
@@ -243,8 +246,8 @@ func slopeOf(points []point) (perSecond float64, note string) {
 			"files may take more", shortest, longest)
 	}
 	k := slope(points)
-	// If the line rises less than twice the median distance of files from it, the rise may be chance
-	// and does not count.
+	// If the line rises by less than twice the median distance of the points from it, the rise may
+	// be chance and does not count.
 	var off []float64
 	for _, p := range points {
 		off = append(off, p.y-k*p.x)
@@ -263,8 +266,8 @@ func slopeOf(points []point) (perSecond float64, note string) {
 // / 2.
 const mostPoints = 500
 
-// slope returns the median of the slopes between all pairs of points (Theil 1950, Sen 1968). Of
-// more than mostPoints points it takes that many at regular intervals.
+// slope returns the median of the slopes between all pairs of points (Theil 1950, Sen 1968). If
+// there are more than mostPoints points, it uses mostPoints of them at regular intervals.
 func slope(points []point) float64 {
 	if len(points) > mostPoints {
 		some := make([]point, mostPoints)

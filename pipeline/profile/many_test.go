@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser"
 )
 
-// TestManyStages: a log in which every stage has a name of its own gives an error, instead of a
-// profile of 40 MB that cannot be read.
+// TestManyStages: a log in which every stage has another name gives an error, instead of a profile
+// of 40 MB that cannot be read.
 func TestManyStages(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

@@ -9,7 +9,7 @@ import (
 // A Profile says how much memory and time the stages of a run took. Sizes are in bytes, times in
 // seconds.
 type Profile struct {
-	Log   string // the log it was learned from
+	Log   string // the log from which the profile was learned
 	Files int    // files that ended well
 	// Shortest and Longest are the lengths of the shortest and the longest file, in seconds of audio;
 	// 0 if the log does not say.
@@ -23,8 +23,8 @@ type Profile struct {
 	// Resident is the memory allocated before the first stage of a file: the median over all files
 	// except the first of each process.
 	Resident int64
-	// Growth is how many bytes more are allocated at the end of each file than at the end of the one
-	// before: a leak.
+	// Growth is how many bytes more are allocated at the end of each file than at the end of the
+	// file before it: a leak.
 	Growth int64
 	Stages []Stage
 }
@@ -33,34 +33,36 @@ type Profile struct {
 type Stage struct {
 	Name  string
 	Files int
-	// Shortest and Longest are the lengths, in seconds of audio, of the files to which the line was
-	// fitted: all except the first file of each process, which loads and warms up, and files whose
-	// peak the log does not show. 0 if the log gives no lengths.
+	// Shortest and Longest are the lengths, in seconds of audio, of the shortest and the longest
+	// file to which the line was fitted. The line does not use the first file of each process,
+	// which loads and warms up, and files whose peak the log does not show. Both are 0 if the log
+	// gives no lengths.
 	Shortest, Longest float64
-	// Base and PerSecond are the line: bytes above the memory at the stage's start, and bytes more for
-	// each second of audio.
+	// Base and PerSecond are the line. Base is in bytes above the memory at the stage's start,
+	// PerSecond in bytes for each second of audio.
 	Base      int64
 	PerSecond float64
-	// Spread is how far the file that took most lies above that line, in bytes. It is at least the
+	// Spread is the largest distance of a file above the line, in bytes. It is at least the
 	// resolution of the log's numbers.
 	Spread int64
-	// Peak is the highest memory seen, in bytes above that at the stage's start.
+	// Peak is the highest memory in any file, in bytes above the memory at the stage's start.
 	Peak int64
-	// Kept and KeptPerSecond are the line, as above, for the memory that the stage allocated and did
-	// not free by its end.
+	// Kept and KeptPerSecond are the line for the memory that the stage allocated and did not free
+	// by its end.
 	Kept          int64
 	KeptPerSecond float64
 	// Reserved is the stage's highest reserved memory divided by its highest allocated memory, the
 	// median over files; 0 if the log has no reserved memory.
 	Reserved float64
-	// Seconds is how long the stage took for each second of audio; 0 if the log has no times or
-	// lengths.
+	// Seconds is the time that the stage took for each second of audio; 0 if the log has no times
+	// or lengths.
 	Seconds float64
-	// Note says why PerSecond is 0; "" if it is not.
+	// Note says why PerSecond is 0; "" if PerSecond is not 0.
 	Note string
 }
 
-// Upper returns the most that the stage takes in a file of this length, in bytes above its start.
+// Upper returns the most memory that the stage takes in a file of this length, in bytes above the
+// memory at the stage's start.
 func (s Stage) Upper(seconds float64) int64 {
 	return s.Base + s.Spread + int64(s.PerSecond*seconds)
 }
@@ -75,8 +77,8 @@ func (p *Profile) stage(name string) *Stage {
 	return nil
 }
 
-// leastGrowth is the smallest growth per file that counts, in bytes. 64 KiB a file are 31 MiB in
-// 500 files, less than what check calls a leak.
+// leastGrowth is the smallest growth per file that counts, in bytes. 64 KiB per file are 31 MiB in
+// 500 files, which vramsoak check does not call a leak.
 const leastGrowth = 64 * record.KiB
 
 // Notes returns sentences for a person: on the memory that belongs to no stage, and on what the

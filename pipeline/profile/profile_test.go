@@ -20,15 +20,15 @@ const (
 	gib = int64(1) << 30
 )
 
-// A batch makes a log with one stage. The stage takes 1 GiB and 2 MiB per second of audio above the
-// 100 MiB that are always in use. It keeps 64,000 bytes per second until the file ends, and
-// reserves a quarter more than it uses. The driver reports 480 MiB more than is reserved.
+// A batch makes a log with one stage. 100 MiB are always allocated. The stage takes 1 GiB more, and
+// 2 MiB per second of audio. It keeps 64,000 bytes per second until the file ends, and reserves a
+// quarter more than it allocates. The driver reports 480 MiB more than is reserved.
 type batch struct {
 	seconds []int
-	extra   map[int]int64 // by the file's number, from 1: bytes on top
+	extra   map[int]int64 // additional bytes, by the file's number from 1
 	growth  int64         // bytes more, with each file, that are always in use
-	// What peak= means. "": lines have no peak=; "reset": the peak since the last checkpoint; "ever":
-	// the peak since the process began.
+	// peaks says what peak= means. "": lines have no peak=; "reset": the peak since the last
+	// checkpoint; "ever": the peak since the process began.
 	peaks string
 }
 
@@ -97,8 +97,8 @@ func TestLearn(t *testing.T) {
 				peaks: peaks,
 			}.log())
 			got := p.Stages[0]
-			// Reserved is the largest reserved over the largest allocated. If peak= gives the latter, the
-			// level at a checkpoint does not matter.
+			// Reserved is the largest reserved divided by the largest allocated memory. If peak=
+			// gives the largest allocated memory, the level at a checkpoint does not matter.
 			want := profile.Stage{
 				Name: "Transcription", Files: 9, Base: gib, PerSecond: float64(2 * mib),
 				Spread: 512 * mib,
@@ -109,8 +109,8 @@ func TestLearn(t *testing.T) {
 			if peaks == "reset" {
 				want.Reserved = 1
 			}
-			// The peak of the longest file hides those of the files after it, so only two files count
-			// besides the first.
+			// The peak of the longest file hides the peaks of the files after it, so only two files
+			// count besides the first.
 			if peaks == "ever" {
 				want.Shortest = 120
 				want.Base, want.PerSecond = gib+(120+300)*mib+256*mib, 0
@@ -314,8 +314,9 @@ func TestApplyLonger(t *testing.T) {
 		seconds []int
 		want    int64
 	}{
-		// Files of 120, 300 and 180 s count. Their median is 1384 MiB, 240 MiB less than the longest
-		// takes. The line may rise by twice that over 180 s, and goes on for 300 s more.
+		// Files of 120, 300 and 180 s count. Their median is 1384 MiB, which is 240 MiB less than
+		// the longest file takes. The line may rise by twice this spread over 180 s, and goes on
+		// for 300 s more.
 		{"few", []int{60, 120, 300, 180}, gib + 600*mib + 800*mib},
 		{"alike", []int{300, 300, 300, 300, 300, 300}, 2 * (gib + 600*mib)},
 		// The first file loads and warms up, so only the one of 150 s counts.

@@ -14,10 +14,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// TestProfileOfSimulatedRunPredictsIt: a profile is learned from the log of a simulated run, from
-// its checkpoints alone. A simulation with this profile predicts the run: each stage's peak is
-// right within 5 % or 32 MiB, the size of the pieces of a simulated footprint, and the time within
-// 5 %.
+// TestProfileOfSimulatedRunPredictsIt: the test learns a profile from the checkpoints in the log of
+// a simulated run. A simulation with this profile predicts the run: each stage's peak is right
+// within 5 % or 32 MiB (the size of the pieces of a simulated footprint), and the time within 5 %.
 func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 	const files = 12
 	for _, name := range []string{"transcription-after.yaml", "long-batch-after.yaml"} {

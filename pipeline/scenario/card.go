@@ -42,13 +42,13 @@ func Card(name string) (GPU, error) {
 // leastCard is the smallest size that Card accepts. No card that runs models is smaller.
 const leastCard = 64 * record.MiB
 
-// sized returns a card with this many bytes of memory and no name.
+// sized returns a card without a name that has this many bytes of memory.
 func sized(bytes int64) GPU {
 	return GPU{Size: bytes, Total: bytes, Context: contextOf(bytes), Source: "the size given"}
 }
 
-// Replaced returns the card by in place of g. It takes over two values of g: the memory that other
-// processes hold and, if the scenario file gives it, the size of the context.
+// Replaced returns the card `by` with two values of g: the memory that other processes hold and, if
+// the scenario file gives it, the size of the context.
 func (g GPU) Replaced(by GPU) GPU {
 	by.Occupied = g.Occupied
 	if g.OwnContext {
@@ -57,13 +57,14 @@ func (g GPU) Replaced(by GPU) GPU {
 	return by
 }
 
-// The size of a CUDA context: what a process holds outside of PyTorch's allocator once its kernels
-// are loaded. It is computed from PyTorch's own messages. "this process has 14.56 GiB memory in
-// use. Of the allocated memory 13.86 GiB is allocated by PyTorch, and 213.20 MiB is reserved"
-// leaves 504 MiB on an RTX 4090. That is the most on cards below 32 GB: others have 348, 349 and
-// 389 MiB, or 222 MiB before the first kernel. "94.50 GiB ... 85.16 GiB ... 8.66 GiB" leaves 696
-// MiB, the most on larger cards; an RTX 5090 has 594 MiB. The constants are the largest values, so
-// that a batch that fits in the simulation also fits on the card.
+// The size of a CUDA context: the memory that a process holds outside of PyTorch's allocator once
+// its kernels are loaded. It is computed from PyTorch's own messages. "this process has 14.56 GiB
+// memory in use. Of the allocated memory 13.86 GiB is allocated by PyTorch, and 213.20 MiB is
+// reserved" leaves 504 MiB on an RTX 4090. This is the largest context on cards below 32 GB: other
+// messages give 348, 349 and 389 MiB, or 222 MiB before the first kernel. "94.50 GiB ... 85.16 GiB
+// ... 8.66 GiB" leaves 696 MiB, the largest context on larger cards; an RTX 5090 has 594 MiB. The
+// constants are the largest values, so that a batch that fits in the simulation also fits on the
+// card.
 const (
 	smallContext = 504 * record.MiB
 	largeContext = 696 * record.MiB
@@ -80,15 +81,16 @@ func contextOf(total int64) int64 {
 // A card is an entry of the table cards: the name and the sizes of a GPU.
 type card struct {
 	name string
-	gib  int    // size it is sold with
+	gib  int    // the size in its data sheet
 	mib  int64  // total that CUDA reports
-	from string // source: quoted if torch printed it, otherwise the card with the same memory
+	from string // source of mib: a printed text, or a card with the same memory
 }
 
 // cards has for each card the total that torch.cuda.get_device_properties reports on Linux. yolo
 // prints this number too: "CUDA:0 (NVIDIA GeForce RTX 5080, 15840MiB)". nvidia-smi's total
-// (16303MiB) is larger by what the driver keeps. Newer drivers keep more, so of several reports the
-// table has the smallest. On Windows CUDA reports nearly all of nvidia-smi's total.
+// (16303MiB) is larger, because it includes memory that the driver keeps. Newer drivers keep more,
+// so the table has the smallest of several reports. On Windows CUDA reports nearly all of
+// nvidia-smi's total.
 var cards = []card{
 	{"RTX 2060 SUPER", 8, 7974, "torch: total_memory=7974MB"},
 	{"RTX 2080 Ti", 11, 10825, "torch 2.6: RTX 2080 Ti, 10825MiB (11,020 with older drivers)"},

@@ -52,8 +52,8 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// TestCards: CUDA always reports less memory than a card is sold with, by a tenth at most: of "16
-// GB" some 15.5 GiB.
+// TestCards: CUDA reports at most the size in a card's data sheet, and at least 90 % of it. For "16
+// GB" it reports some 15.5 GiB.
 func TestCards(t *testing.T) {
 	last := int64(0)
 	for _, c := range scenario.Cards() {

@@ -37,38 +37,42 @@
 //	restart_every: 100
 //	faults: [{keep: asr, share: 10%, from_file: 150}]
 //
-// Only stages are required. A pipeline file, as validate takes it, has no gpu, files and faults:
-// the command line gives the first two. Keys that begin with x- hold anchors. Aliases and << are
-// followed.
+// Only stages are required. A pipeline file for validate has no gpu, files and faults: the command
+// line gives the card and the files. Keys that begin with x- may hold YAML anchors. Aliases and
+// merges (<<) work.
 //
-//   - gpu: a card (see [Card]) or its total. context is what CUDA takes outside of the allocator,
-//     occupied what other processes hold.
+//   - gpu: a card (see [Card]) or its total memory. context is the memory that CUDA takes outside
+//     of the allocator. occupied is the memory that other processes hold.
 //   - memory_fraction: as torch.cuda.set_per_process_memory_fraction. clear_on_start: ends the
 //     processes that occupy the card.
-//   - files: how many, and how long: a length, or from-to, drawn for each file. In training a file
-//     is an epoch.
-//   - models: the first stage that runs a model loads it. The cleanup that names it frees it, or
-//     else the end of that stage. A resident model is loaded before the first file and stays. With
-//     eager: true attention makes the matrix of scores. With train: true a pass is a training step:
-//     gradients last until the next step begins, Adam's states stay.
-//   - stages: with once: true before the first file, otherwise for each file. A stage makes
-//     ceil(items / batch) passes. Each is a forward pass of all of its models, with the activations
-//     that package models knows.
-//   - tensors: further allocations: a size or a shape, each pass or each stage, until the end of
-//     the pass, stage, file or run, or until a cleanup frees it; count of them at once.
+//   - files: the number of files, and their length in seconds. With a range such as 60-600, a
+//     length is drawn for each file. In training a file is an epoch.
+//   - models: the first stage that runs a model loads it. The cleanup that names the model frees
+//     it; without such a cleanup, it is freed at the end of the stage. A resident model is loaded
+//     before the first file and stays. With eager: true, attention makes the matrix of scores. With
+//     train: true, a pass is a training step: gradients last until the next step begins, and Adam's
+//     states stay.
+//   - stages: a stage with once: true runs before the first file, the others run for each file. A
+//     stage makes ceil(items / batch) passes. Each is a forward pass of all models of the stage,
+//     with the activations that package models computes.
+//   - tensors: further allocations, with a size or a shape. each says whether a tensor is allocated
+//     in each pass or once in the stage. until says whether it lives until the end of the pass,
+//     stage, file or run; a cleanup may free it earlier. count is the number of such tensors at
+//     once.
 //   - stream, of a stage or a tensor: the CUDA stream on which its kernels run, or on which the
 //     tensor is allocated; 0 is the default stream.
-//   - cleanups: log Before and After NAME Cleanup. frees names models and tensors; without it, all
-//     that the stage holds is freed. final are the cleanups at the end of a file.
+//   - cleanups: log Before and After NAME Cleanup. frees names models and tensors. Without frees,
+//     the cleanup frees all memory of the stage. final lists the cleanups at the end of a file.
 //   - clear: when torch.cuda.empty_cache is called: every so many passes, before and after stages,
 //     at all cleanups.
-//   - restart_every: the number of files after which the process starts anew.
+//   - restart_every: the number of files after which a new process starts.
 //   - on_oom: fail (the file fails, and the next one begins), halve (the batch, for good; the pass
 //     is repeated) or skip (the stage is abandoned, and the file goes on).
-//   - costs: {malloc, free, synchronize}: seconds a call; load: seconds per GiB of weights.
-//   - faults: {keep: what is not freed, share: how much of it, from_file}, {leak: bytes a file,
-//     stage}, {crash: file, stage}. A share is kept in whole allocations, at least one. If several
-//     faults keep the same thing, the largest share counts.
+//   - costs: malloc, free and synchronize are seconds per call; load is seconds per GiB of weights.
+//   - faults: {keep: the model or tensor that is not freed, share: the part of it that stays,
+//     from_file}, {leak: bytes per file, stage}, {crash: file, stage}. A share consists of whole
+//     allocations, at least one. If several faults keep the same model or tensor, the largest share
+//     counts.
 //   - footprint, of a stage: {base, per_second, kept, kept_per_second, reserved}, as vramsoak
 //     profile measures it. It replaces models and tensors.
 //
@@ -81,34 +85,34 @@
 // # Errors and warnings
 //
 // The linter reports errors and warnings. It reports an error if the scenario cannot run as
-// written, or if its simulation would answer another question. It reports a warning for a setting
-// that has no effect, or another effect than a reader would expect.
+// written, or if the simulation would differ from the real pipeline. It reports a warning for a
+// setting that has no effect, or another effect than a reader would expect.
 //
 //	rule                  verdict  because
 //	alloc-conf            error    PyTorch raises at its first allocation: unknown options, = for :,
 //	                               true for True, max_split_size_mb up to 20, a threshold beyond 0
 //	                               to 1, divisions that are not powers of two
 //	alloc-backend         error    cudaMallocAsync is another allocator, which is not modelled
-//	no-caching            error    PYTORCH_NO_CUDA_MEMORY_CACHING turns the allocator off, likewise
+//	no-caching            error    PYTORCH_NO_CUDA_MEMORY_CACHING turns the modelled allocator off
 //	batch                 error    not a whole number, or below 1 for some file
-//	batch                 warning  larger than the items of the longest file: never full
-//	expression            error    it has no value, or one below 0, for some file
-//	unbounded             error    more than ten million passes or allocations in a file: each is
-//	                               simulated
+//	batch                 warning  larger than the number of items of the longest file: never full
+//	expression            error    it has no value, or a value below 0, for some file
+//	unbounded             error    more than ten million passes or allocations in a file, all of
+//	                               which would be simulated
 //	resident-freed        error    a cleanup frees a model that is resident
 //	two-confs             warning  PYTORCH_CUDA_ALLOC_CONF wins over the other two variables
-//	conf-variable         warning  PyTorch 2.6 for CUDA does not read it, or it is misspelt
-//	gc-without-fraction   warning  garbage_collection_threshold acts only with a memory_fraction
+//	conf-variable         warning  PyTorch 2.6 for CUDA does not read the name, or it is misspelt
+//	gc-without-fraction   warning  garbage_collection_threshold acts only with memory_fraction
 //	gc-expandable         warning  expandable segments are never collected
-//	split-expandable      warning  expandable segments are split whatever max_split_size_mb says
+//	split-expandable      warning  expandable segments ignore max_split_size_mb and are split
 //	option-twice          warning  the last one counts
 //	number-tail           warning  PyTorch reads 64 of 64MB and 64.5
-//	blanks                warning  PyTorch drops them, a shell may end the value there
+//	blanks                warning  PyTorch drops blanks; a shell may end the value at a blank
 //	no-effect             warning  limits above the card, divisions of 1, rounding without a limit
 //	fraction-one          warning  memory_fraction: 1 limits nothing (it allows garbage collection)
-//	clear-never           warning  the cache is never emptied by it
+//	clear-never           warning  the setting never empties the cache
 //	clear-on-start        warning  nothing occupies the card
-//	restart-never         warning  more files than the run has, or 0
+//	restart-never         warning  restart_every is 0, or not less than the number of files
 //	unused-model          warning  no stage runs it
-//	fault-never           warning  the run ends before, or the thing stays anyway
+//	fault-never           warning  the run ends earlier, or nothing frees what the fault keeps
 package scenario

@@ -54,8 +54,9 @@ func (s *Scenario) Estimate(st *Stage, seconds float64) (int64, error) {
 	return held + pass, nil
 }
 
-// modelBytes returns the sizes of what a stage's models take in bytes: the weights of all models
-// except resident ones, and the activations of a pass of the model that needs most.
+// modelBytes returns the memory of a stage's models in bytes. weights are those of all models
+// except resident ones, with Adam's states of the models in training. pass is the memory of a pass
+// of the model that needs most.
 func (s *Scenario) modelBytes(st *Stage, v Vars) (weights, pass int64, err error) {
 	item, err := st.ItemSeconds.Eval(v)
 	if err != nil {

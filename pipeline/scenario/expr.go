@@ -26,7 +26,7 @@ type Expr struct {
 	text    string
 	program *vm.Program // nil: the expression is the constant value
 	value   float64
-	salt    uint64 // makes the random draws of this expression differ from those of others
+	salt    uint64 // gives this expression other random draws than other expressions
 	names   []string
 	at      strictyaml.Place // its position in the file
 }
@@ -59,8 +59,8 @@ type env struct {
 	Mod     func(a, b float64) float64      `expr:"mod"`
 }
 
-// names are the variables of expressions, constants and functions the other names that they may
-// have.
+// names are the variables that expressions may use. constants and functions are the other names
+// that they may use.
 var (
 	names     = []string{"seconds", "items", "batch", "pass", "file", "files", "total", "free"}
 	constants = map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -73,8 +73,7 @@ const (
 	maxText  = 1000 // bytes
 )
 
-// rounding is how far a result may be from a whole number because of rounding: 0.3 / 0.1 is
-// 2.9999999999999996.
+// rounding is the largest rounding error of a whole number: 0.3 / 0.1 is 2.9999999999999996.
 const rounding = 1e-9
 
 // Constant returns a number as an expression.
@@ -85,7 +84,7 @@ func Constant(f float64) Expr {
 // PerSecond returns the expression for f times the length of a file in seconds.
 func PerSecond(f float64) Expr { return mustParse(fmt.Sprintf("seconds * %f", f)) }
 
-// An ExprError says where a text is no expression, and what was expected there.
+// An ExprError says at which place a text is not a valid expression, and what was expected there.
 type ExprError struct {
 	Column   int // byte of the text, from 0
 	Expected string
@@ -142,7 +141,7 @@ func ParseExpr(text string) (Expr, error) {
 	return e, nil
 }
 
-// exprError turns an error of package expr into an [*ExprError]. It leaves out the drawing with
+// exprError converts an error of package expr to an [*ExprError]. It leaves out the text art with
 // which package expr shows the position.
 func exprError(text string, err error) error {
 	found, ok := errors.AsType[*file.Error](err)
@@ -167,8 +166,8 @@ func exprError(text string, err error) error {
 	}
 }
 
-// toFloats is a visitor that turns all numbers of an expression into float64, and KiB, MiB and GiB
-// into numbers.
+// toFloats is a visitor that converts all numbers of an expression to float64, and replaces KiB,
+// MiB and GiB by numbers.
 type toFloats struct{}
 
 func (toFloats) Visit(node *ast.Node) {
@@ -182,8 +181,9 @@ func (toFloats) Visit(node *ast.Node) {
 	}
 }
 
-// usedNames collects the names of the variables in an expression. It also keeps the first part that
-// is not arithmetic, because the language of package expr has loops, texts and lists too.
+// usedNames collects the names of the variables in an expression. It also keeps the first part of
+// the expression that is not arithmetic, because the language of package expr also has loops, texts
+// and lists.
 type usedNames struct {
 	names  []string
 	beyond ast.Node
@@ -217,7 +217,7 @@ func (u *usedNames) Visit(node *ast.Node) {
 
 var machines = sync.Pool{New: func() any { return new(vm.VM) }}
 
-// Eval returns the value of the expression, or an error if it is not a finite number.
+// Eval returns the value of the expression, or an error if the value is not a finite number.
 func (e Expr) Eval(v Vars) (float64, error) {
 	if e.program == nil {
 		return e.value, nil
@@ -246,7 +246,8 @@ func (e Expr) Eval(v Vars) (float64, error) {
 	return f, nil
 }
 
-// reason returns an error of package expr without the drawing with which it shows the position.
+// reason returns the message of an error of package expr, without the text art that shows the
+// position.
 func reason(err error) string {
 	if found, ok := errors.AsType[*file.Error](err); ok {
 		return found.Message
@@ -293,8 +294,8 @@ func (e Expr) Uses(names ...string) bool {
 // String returns the expression as it was written.
 func (e Expr) String() string { return e.text }
 
-// salted returns the expression with random draws of its own: random(1, 9) gives other numbers
-// under another name.
+// salted returns the expression with its own random draws: random(1, 9) gives other numbers under
+// another name.
 func (e Expr) salted(name string) Expr {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // a hash cannot fail

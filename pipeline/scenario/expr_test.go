@@ -57,8 +57,8 @@ func TestExprRefused(t *testing.T) {
 	}
 }
 
-// TestExprRandom: random draws the same number each time for the same expression, file and seed,
-// and other numbers for others.
+// TestExprRandom: random always draws the same number for the same expression, file and seed. For
+// another expression, file or seed it draws other numbers.
 func TestExprRandom(t *testing.T) {
 	s := mustRead(t, `stages: [{name: A, seconds: "random(1, 9)", item_seconds: "random(1, 9)"}]`)
 	draw := func(e scenario.Expr, v scenario.Vars) float64 {
@@ -114,8 +114,8 @@ stages:
       - {name: two, size: 1GiB, count: 2}
 `)
 	got, err := s.Estimate(s.Stage("A"), 300)
-	// Three passes keep one tensor each, one tensor lives for a pass, and two for the stage. The
-	// activations come on top.
+	// Three passes keep one tensor each, one tensor lives for a pass, and two tensors live for the
+	// stage. The activations take additional memory.
 	least := int64(3086981120 + (1+3+2)<<30)
 	if err != nil || got < least || got > least+4<<30 {
 		t.Errorf("got %d, %v, want %d and activations", got, err, least)

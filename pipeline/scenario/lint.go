@@ -11,10 +11,10 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// Lint returns the errors and warnings of a scenario in the order of the file; the package
-// documentation lists all that there are. [Read] fails if a scenario has errors, so Lint finds only
-// warnings in a scenario that was read. If the scenario or its card is changed afterwards, Lint may
-// return errors too.
+// Lint returns the errors and warnings of a scenario in the order of the file. The package
+// documentation lists all rules. [Read] fails if a scenario has errors, so Lint finds only warnings
+// in a scenario from Read. If the scenario or its card is changed afterwards, Lint may return
+// errors too.
 func (s *Scenario) Lint() []strictyaml.Mistake {
 	l := &linter{s: s}
 	l.environment()
@@ -38,7 +38,7 @@ type linter struct {
 }
 
 // say adds a mistake in the value at a path of the scenario, such as clear.every. If the value is a
-// text, text is the value and offset the byte at which the mistake is in it.
+// text, text is the value, and offset is the byte of text at which the mistake is.
 func (l *linter) say(
 	severity strictyaml.Severity, rule, path string, text string, offset int, expected, found,
 	advice string,
@@ -67,10 +67,11 @@ func (l *linter) fail(rule, path, expected, found, advice string) {
 	l.say(strictyaml.Error, rule, path, "", 0, expected, found, advice)
 }
 
-// sampleTotal is the memory of the card for which expressions are tried if the file names no card.
+// sampleTotal is the memory of a card, in bytes, with which the linter tries expressions if the
+// file names no card.
 const sampleTotal = 16 * record.GiB
 
-// lengths returns the lengths of files, in seconds, for which expressions are tried.
+// lengths returns the lengths of files, in seconds, with which the linter tries expressions.
 func (l *linter) lengths() []float64 {
 	f := l.s.Files
 	if f.High > f.Low {
@@ -83,9 +84,9 @@ func (l *linter) lengths() []float64 {
 // number.
 const triedFiles = 1000
 
-// tried returns the variables of the files for which a stage's expressions are tried: the shortest,
-// a middle one and the longest. If the expressions depend on the file's number or are random, these
-// are the first thousand files and the last.
+// tried returns the variables with which the linter tries a stage's expressions: those of the
+// shortest, a middle and the longest file. If the expressions depend on the file's number or are
+// random, it returns those of the first thousand files and of the last.
 func (l *linter) tried(st *Stage) []Vars {
 	byFile := false
 	for _, e := range st.expressions() {
@@ -122,7 +123,7 @@ func inFile(v Vars) string {
 	return fmt.Sprintf("in file %d, of %.4g s", v.File, v.Seconds)
 }
 
-// stages tries the expressions of all stages and reports those without a valid value.
+// stages tries the expressions of all stages, and reports expressions without a valid value.
 func (l *linter) stages() {
 	for i := range l.s.Stages {
 		st := &l.s.Stages[i]
@@ -175,7 +176,7 @@ func (l *linter) batch(st *Stage, path string) {
 	for _, v := range l.tried(st) {
 		var err error
 		if v.Items, err = st.Items.Int(v); err != nil {
-			return // evaluates reports it
+			return // evaluates reports the error
 		}
 		most = max(most, v.Items)
 		b, err := st.Batch.Eval(v)
@@ -200,12 +201,12 @@ func (l *linter) batch(st *Stage, path string) {
 // varsWith returns the values of a stage's variables, including the number of items.
 func (l *linter) varsWith(st *Stage, seconds float64) Vars {
 	v := l.vars(seconds)
-	v.Items, _ = st.Items.Int(v) // the error was reported when it was tried
+	v.Items, _ = st.Items.Int(v) // an error was reported before
 	return v
 }
 
-// evaluates tries all expressions of a stage for one file and reports whether each has a valid
-// value. It adds a mistake for each that has none.
+// evaluates tries all expressions of a stage for one file, and reports whether each has a valid
+// value. It adds a mistake for each expression without a valid value.
 func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 	before := len(l.found)
 	try := func(at string, e Expr) bool {
@@ -225,11 +226,11 @@ func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 	if !try(".items", st.Items) {
 		return false
 	}
-	v.Items, _ = st.Items.Int(v) // it was tried
+	v.Items, _ = st.Items.Int(v) // no error: it was tried
 	if !try(".batch", st.Batch) {
 		return false
 	}
-	v.Batch, _ = st.Batch.Int(v) // it was tried
+	v.Batch, _ = st.Batch.Int(v) // no error: it was tried
 	v.Batch = min(max(1, v.Batch), max(1, v.Items))
 	passes := Passes(v.Items, v.Batch)
 	if passes > MaxAllocations {
@@ -288,7 +289,7 @@ func (l *linter) passes() float64 {
 		v := l.vars((l.s.Files.Low + l.s.Files.High) / 2)
 		items, err := st.Items.Int(v)
 		if err != nil {
-			continue // evaluates reports it
+			continue // evaluates reports the error
 		}
 		v.Items = items
 		batch, err := st.Batch.Int(v)
@@ -304,7 +305,7 @@ func (l *linter) passes() float64 {
 	return sum
 }
 
-// policies warns about settings such as clear and restart_every that act in no file.
+// policies warns about settings such as clear and restart_every that have no effect in any file.
 func (l *linter) policies() {
 	s := l.s
 	files := strconv.Itoa(s.Files.Count)
@@ -367,8 +368,8 @@ func (l *linter) models() {
 	}
 }
 
-// residents adds a mistake for each of the cleanups that frees the resident model id. path is that
-// of the stage, or "final".
+// residents adds a mistake for each cleanup that frees the resident model with this id. path is the
+// path of the stage, or "final".
 func (l *linter) residents(path, id string, cleanups []Cleanup) {
 	for _, c := range cleanups {
 		if slices.Contains(c.Frees, id) {

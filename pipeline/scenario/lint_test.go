@@ -13,8 +13,7 @@ import (
 )
 
 // lintCases has a case with its message for every rule in the table of the package documentation.
-// The function conf, used in cases, makes a scenario whose allocator settings are on line 1 from
-// column 37.
+// The function conf makes a scenario whose allocator settings begin on line 1 at column 37.
 var lintCases = []struct{ rule, src, want string }{
 	{
 		"alloc-conf", conf("max_split_size_mb:64,expandable_segments=True"),
@@ -247,8 +246,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// lint returns the messages of the errors with which Read refuses a scenario or, if it accepts it,
-// of the warnings of Lint.
+// lint returns the error with which Read refuses a scenario. If Read accepts the scenario, it
+// returns the warnings of Lint.
 func lint(t *testing.T, src string) (message, severity string) {
 	t.Helper()
 	s, err := scenario.Read([]byte(src), "p.yaml")

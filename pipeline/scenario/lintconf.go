@@ -15,9 +15,9 @@ import (
 )
 
 // The environment variables that hold allocator settings, in the order in which PyTorch reads them:
-// the first that is set wins. PyTorch 2.6 reads the first one, and the second on AMD cards
-// (c10/cuda/CUDAAllocatorConfig.h, CUDAAllocatorConfig::instance). 2.9 and later read all three in
-// this order (c10/core/AllocatorConfig.cpp).
+// the first that is set wins. PyTorch 2.6 reads the first one and, on AMD cards, the second
+// (c10/cuda/CUDAAllocatorConfig.h, CUDAAllocatorConfig::instance). PyTorch 2.9 and later read all
+// three in this order (c10/core/AllocatorConfig.cpp).
 const (
 	cudaVariable = "PYTORCH_CUDA_ALLOC_CONF"
 	hipVariable  = "PYTORCH_HIP_ALLOC_CONF"
@@ -26,9 +26,9 @@ const (
 
 var confVariables = []string{cudaVariable, hipVariable, newVariable}
 
-// AllocConf returns the allocator settings in force, such as max_split_size_mb:64, and the
-// environment variable that holds them. Both are "" if none is set. The variable for AMD cards
-// never counts, because the cards here are NVIDIA's.
+// AllocConf returns the allocator settings that PyTorch uses, such as max_split_size_mb:64, and the
+// environment variable that holds them. Both are "" if no variable is set. AllocConf ignores
+// PYTORCH_HIP_ALLOC_CONF, which is for AMD cards: a scenario's card is one from NVIDIA.
 func (s *Scenario) AllocConf() (variable, conf string) {
 	for _, name := range []string{cudaVariable, newVariable} {
 		if conf, set := s.Env[name]; set {
@@ -38,7 +38,7 @@ func (s *Scenario) AllocConf() (variable, conf string) {
 	return "", ""
 }
 
-// options are the options that PyTorch 2.6 accepts (PyTorch's CUDAAllocatorConfig::parseArgs).
+// options are the names of the options that PyTorch 2.6 accepts (CUDAAllocatorConfig::parseArgs).
 var options = []string{
 	"backend", "expandable_segments", "garbage_collection_threshold", "max_non_split_rounding_mb",
 	"max_split_size_mb",
@@ -90,8 +90,8 @@ func optionsOf(conf string) []option {
 	return all
 }
 
-// WithSettings returns the allocator settings in conf with more settings added. They replace those
-// of the same name: max_split_size_mb:64 replaces max_split_size_mb:128.
+// WithSettings returns the allocator settings in conf with more settings added. An added setting
+// replaces the one of the same name: max_split_size_mb:64 replaces max_split_size_mb:128.
 func WithSettings(conf string, settings ...string) string {
 	var kept []string
 	for _, o := range optionsOf(conf) {
@@ -202,10 +202,11 @@ func refusal(o option, bad *allocator.ConfigError) (
 	return strictyaml.Error, rule, offset, expected, found, advice
 }
 
-// number matches the beginning of a text that C++'s stoi and stod read. They drop the rest.
+// number matches the beginning of a text that C++'s stoi and stod read. Both drop the rest.
 var number = regexp.MustCompile(`^[+-]?\d*\.?\d*([eE][+-]?\d+)?`)
 
-// effects warns about settings that PyTorch accepts but does not use as a reader would expect.
+// effects warns about settings that PyTorch accepts but reads in another way than a person would
+// expect.
 func (l *linter) effects(conf string, at sayAt) {
 	last := map[string]option{}
 	for _, o := range optionsOf(conf) {
@@ -240,8 +241,9 @@ func (l *linter) effects(conf string, at sayAt) {
 	l.together(c, last, at)
 }
 
-// together warns about options that have no effect: without a memory fraction, beside another
-// option, or on this card. last has the option of each name that counts.
+// together warns about options that have no effect, because the memory fraction is not set, because
+// of another option, or on this card. last has the last option of each name, which is the one that
+// PyTorch uses.
 func (l *linter) together(c allocator.Config, last map[string]option, at sayAt) {
 	split, gc, rounding := last["max_split_size_mb"], last["garbage_collection_threshold"],
 		last["max_non_split_rounding_mb"]

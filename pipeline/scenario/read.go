@@ -113,8 +113,8 @@ func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
 	}
 }
 
-// gpu reads the card by name or by size. The keys total, context and occupied override what is
-// known about a card of that name.
+// gpu reads the card by name or by size. The keys total, context and occupied override the values
+// of a known card.
 func (r *reader) gpu(n ast.Node, g *GPU) {
 	node := r.Resolve(n)
 	if node == nil {
@@ -283,7 +283,7 @@ func (r *reader) clear(n ast.Node, s *Scenario, references *[]func()) {
 	})
 }
 
-// known adds a mistake for the node n if name is not one of all. what describes the names in the
+// known adds a mistake for the node n if name is not in all. what describes the names in the
 // message.
 func (r *reader) known(n ast.Node, name string, all []string, what string) {
 	if name == "" || slices.Contains(all, name) {
@@ -314,8 +314,8 @@ func (s *Scenario) stageNames() []string {
 	return all
 }
 
-// holders returns the names of everything that can be freed: the models and tensors of all stages
-// up to last, or of all stages if last is nil.
+// holders returns the names of all models and tensors that a cleanup could free: those of all
+// stages up to last, or of all stages if last is nil.
 func (s *Scenario) holders(last *Stage) []string {
 	all := map[string]bool{}
 	for i := range s.Stages {
@@ -330,6 +330,6 @@ func (s *Scenario) holders(last *Stage) []string {
 			break
 		}
 	}
-	delete(all, "") // a tensor without a name, which was reported
+	delete(all, "") // a tensor without a name, which was reported before
 	return slices.Sorted(maps.Keys(all))
 }

@@ -232,7 +232,8 @@ p.yaml:1:50: expected the type of the weights, found "fp: 16"; use float32, floa
 	}
 }
 
-// TestReadBomb: YAML whose merges double the text at each step, to fill the memory, is refused.
+// TestReadBomb: Read refuses YAML whose merges double the text at each step, which would fill the
+// memory.
 func TestReadBomb(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("x-0: &x0 {name: x}\n")
@@ -320,8 +321,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestEmptyItems: a list item without keys is refused. A stage without a name, for example, could
-// not be told from others by its checkpoints.
+// TestEmptyItems: Read refuses a list item without keys.
 func TestEmptyItems(t *testing.T) {
 	for src, want := range map[string]string{
 		"stages: [{}]":                        `p.yaml:1:10: expected a name for the stage, found "{}"`,

@@ -61,8 +61,8 @@ func (r *reader) models(n ast.Node) []Model {
 	return all
 }
 
-// maxWeights is the largest size of weights that is accepted, in bytes. No card holds so much; a
-// larger number is a typing mistake.
+// maxWeights is the largest size of weights that is accepted, in bytes. No card has so much memory,
+// so a larger number is a typing mistake.
 const maxWeights = 4 << 40
 
 // lookup returns a function that reads the name of a known model into to.
@@ -118,8 +118,8 @@ func (r *reader) stages(n ast.Node, s *Scenario, references *[]func()) []Stage {
 	return all
 }
 
-// stage reads a stage from a list item. It returns the node of the stage's name too, for messages.
-// references gets the checks of names that the file may define later.
+// stage reads a stage from a list item. It also returns the node of the stage's name, for messages.
+// It adds checks of names that the file may define later to references.
 func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]func()) (st Stage,
 	name ast.Node,
 ) {
@@ -198,8 +198,8 @@ func (r *reader) positive(read func(*Expr) func(ast.Node), to *Expr, what string
 	}
 }
 
-// duration returns a function that reads an expression in seconds, or a time with its unit such as
-// 5m.
+// duration returns a function that reads an expression in seconds, or a time with a unit such as
+// 5m, into to.
 func (r *reader) duration(to *Expr) func(ast.Node) {
 	return func(n ast.Node) {
 		if node := r.Resolve(n); node != nil {
@@ -214,8 +214,8 @@ func (r *reader) duration(to *Expr) func(ast.Node) {
 	}
 }
 
-// ofStage is the stream of a tensor that names none, until the stage's stream is known and replaces
-// it.
+// ofStage is the stream of a tensor that names no stream. The stage's stream replaces it once it is
+// known.
 const ofStage = -1
 
 func (r *reader) tensors(n ast.Node, stage string) []Tensor {
@@ -271,8 +271,8 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 	return all
 }
 
-// cleanups reads the cleanups of the stage with a name or, if stage is nil, those at the end of a
-// file.
+// cleanups reads the cleanups of the stage with this name or, if stage is nil, the cleanups at the
+// end of a file.
 func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string,
 	references *[]func(),
 ) []Cleanup {

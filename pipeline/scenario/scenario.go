@@ -9,9 +9,9 @@ import (
 )
 
 // A Scenario describes a pipeline: the card, the allocator's settings, the memory that each stage
-// loads and allocates, and when the stage frees it. Sizes are in bytes, times in seconds.
+// loads and allocates, and when this memory is freed. Sizes are in bytes, times in seconds.
 type Scenario struct {
-	Path  string // the file it was read from
+	Path  string // the scenario's file
 	Name  string
 	About string
 	GPU   GPU
@@ -29,11 +29,11 @@ type Scenario struct {
 	// Initialization is the name of a checkpoint at the start of each file; "" prints none.
 	Initialization string
 	Stages         []Stage
-	// Final are the cleanups after a file's last stage. One named Final prints the checkpoints "Before
-	// Final Cleanup" and "After Final Cleanup".
+	// Final are the cleanups after a file's last stage. A cleanup named Final prints the
+	// checkpoints "Before Final Cleanup" and "After Final Cleanup".
 	Final []Cleanup
 	Clear Clear
-	// RestartEvery is the number of files after which the process starts anew; 0: never.
+	// RestartEvery is the number of files after which a new process starts; 0: never.
 	RestartEvery int
 	Costs        Costs
 	Faults       []Fault
@@ -45,12 +45,12 @@ type Scenario struct {
 // A GPU is the card that a scenario runs on.
 type GPU struct {
 	Card  string // "RTX 5080"; "" if the file gives a size
-	Size  int64  // the size it is sold with, in bytes
-	Total int64  // what CUDA reports as total (torch.cuda.mem_get_info), in bytes
+	Size  int64  // the size in the card's data sheet, in bytes
+	Total int64  // the total that CUDA reports (torch.cuda.mem_get_info), in bytes
 	// Context is the memory of the CUDA context, its kernels and libraries outside of the allocator,
 	// in bytes.
 	Context  int64
-	Occupied int64  // what other processes hold: a crashed run, a desktop; in bytes
+	Occupied int64  // held by other processes, such as a crashed run or a desktop; in bytes
 	Source   string // where Total comes from
 	// OwnContext is true if the scenario file gives Context; otherwise Context is the usual size for
 	// the card.
@@ -75,9 +75,9 @@ func (f Files) Length(i int) float64 {
 	return f.Low + (f.High-f.Low)*r.Float64()
 }
 
-// A Model is loaded by the first stage that runs it, or before the first file if it is resident. If
-// it is not resident, it is freed by the cleanup that names it or, without such a cleanup, at the
-// end of the stage.
+// A Model is loaded by the first stage that runs it or, if it is resident, before the first file. A
+// model that is not resident is freed by the cleanup that names it or, without such a cleanup, at
+// the end of the stage.
 type Model struct {
 	ID    string // the name that stages, cleanups and faults use
 	Model string // a name for models.Lookup: "whisper-large-v3"; "" if Weights gives the size
@@ -89,7 +89,7 @@ type Model struct {
 	Weights  int64
 	Resident bool // loaded before the first file, never freed
 	Beams    int  // number of beams of a text decoder; 1 is greedy
-	Tokens   int  // tokens that it reads or writes per item
+	Tokens   int  // tokens that the model reads or writes per item
 	// Eager makes attention compute the whole matrix of scores in memory.
 	Eager bool
 	// Train makes each pass a training step: a forward pass, a backward pass, and a step of the Adam
@@ -127,14 +127,14 @@ type Costs struct {
 // Leak and Crash is set.
 type Fault struct {
 	Keep     string  // id of a model, or name of a tensor, that is not freed
-	Share    float64 // how much of its bytes stays; 1 is all
+	Share    float64 // the part of its bytes that stays; 1 is all
 	Leak     int64   // bytes that stay allocated in each file
 	Crash    int     // the file (from 1) in which the process dies
 	Stage    string  // the stage that leaks or crashes; "": the last one
 	FromFile int     // the first file (from 1) in which it keeps or leaks
 }
 
-// SetFiles sets the number of files, in place of the number in the scenario's file.
+// SetFiles sets the number of files, and so replaces the number in the scenario's file.
 func (s *Scenario) SetFiles(n int) { s.Files.Count, s.counted = n, true }
 
 // Clone returns a deep copy.
@@ -153,7 +153,7 @@ func (s *Scenario) Clone() *Scenario {
 	return &c
 }
 
-// Model returns the model with an id; false means that there is none.
+// Model returns the model with an id, or false if there is none.
 func (s *Scenario) Model(id string) (Model, bool) {
 	i := slices.IndexFunc(s.Models, func(m Model) bool { return m.ID == id })
 	if i < 0 {

@@ -9,12 +9,12 @@ import (
 )
 
 // A Stage is a part of the work on a file, between the checkpoints "Before NAME" and "After NAME".
-// It first loads the weights of those of its models that are not loaded. For each batch it then
-// makes one forward pass of each model.
+// It first loads its models, unless they are loaded already. For each batch it then makes one
+// forward pass of each model.
 type Stage struct {
 	Name string
-	// Once is set if the stage runs only once, before the first file: to load data that stays, or to
-	// warm up.
+	// Once is true if the stage runs only once, before the first file, for example to load data
+	// that stays or to warm up.
 	Once   bool
 	Models []string // ids of models that the stage runs
 	Items  Expr     // items of a file: "ceil(seconds/30)"; 1 by default
@@ -34,8 +34,8 @@ type Stage struct {
 	Footprint *Footprint
 }
 
-// MaxAllocations limits the passes of a stage and the allocations of a tensor in a file. Each one
-// is simulated, at about a million a second.
+// MaxAllocations limits the passes of a stage and the allocations of a tensor in a file, because
+// each of them is simulated. A simulation makes about a million a second.
 const MaxAllocations = 10_000_000
 
 // Passes returns the number of passes for a number of items, with batch items in each.
@@ -51,7 +51,7 @@ func (s *Stage) expressions() []Expr {
 }
 
 // frees reports whether a model or tensor with this name is freed while files are processed: by a
-// cleanup, or at the end of the stage or file that it lives for.
+// cleanup, or at the end of its stage or file.
 func (s *Scenario) frees(name string) bool {
 	cleanups := slices.Clone(s.Final)
 	for i := range s.Stages {
@@ -74,8 +74,8 @@ func (s *Scenario) frees(name string) bool {
 	})
 }
 
-// BadValue returns the mistake for an expression that has no value, or a negative one, in a file.
-// Lint reports most of these, but does not try every file.
+// BadValue returns the mistake for an expression that has no value, or a negative value, in a file.
+// Lint reports most of these mistakes, but does not try every file.
 func (s *Scenario) BadValue(e Expr, v Vars, err error) error {
 	found := err.Error()
 	if f, without := e.Eval(v); without == nil {
@@ -102,8 +102,8 @@ func (s *Scenario) BadTensor(t Tensor, v Vars, err error) error {
 	return s.BadValue(t.Size, v, err)
 }
 
-// TooMany returns the mistake for an expression that asks for more than can be simulated, in a file
-// that Lint did not try.
+// TooMany returns the mistake for an expression that requires more passes or allocations than can
+// be simulated, in a file that Lint did not try.
 func (s *Scenario) TooMany(e Expr, v Vars) error {
 	return &strictyaml.Mistake{
 		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: strictyaml.Error,
@@ -141,7 +141,7 @@ type Tensor struct {
 // A Span says until when memory is held.
 type Span string
 
-// Spans, from short to long.
+// The spans, from short to long.
 const (
 	Pass      Span = "pass"
 	WithStage Span = "stage"
@@ -149,7 +149,7 @@ const (
 	WithRun   Span = "run"
 )
 
-// Outlives reports whether the span is longer than another.
+// Outlives reports whether the span is longer than other.
 func (s Span) Outlives(other Span) bool {
 	spans := []Span{Pass, WithStage, WithFile, WithRun}
 	return slices.Index(spans, s) > slices.Index(spans, other)
@@ -189,14 +189,14 @@ var elementBytes = map[string]int64{
 // Cleanup".
 type Cleanup struct {
 	Name string
-	// Frees are ids of models and names of tensors. If it is empty, the cleanup frees all that its
-	// stage holds or, as a final cleanup, all that the file holds.
+	// Frees are ids of models and names of tensors. If Frees is empty, the cleanup frees all memory
+	// of its stage or, as a final cleanup, all memory of the file.
 	Frees      []string
 	EmptyCache bool // torch.cuda.empty_cache is called, too; see also Clear.Cleanups
 }
 
-// A Footprint is the memory of a stage that an earlier run measured, in addition to what was
-// allocated at the stage's start.
+// A Footprint is the memory of a stage that an earlier run measured. The memory that was allocated
+// at the stage's start does not count.
 type Footprint struct {
 	Base      int64   // bytes
 	PerSecond float64 // bytes per second of audio

@@ -11,14 +11,14 @@
 //     tensor.
 //   - It runs the stages with once: true.
 //   - For each file it runs the other stages. A stage loads its models if they are not loaded yet,
-//     allocates its tensors and makes its passes; package models says which activations a pass
+//     allocates its tensors and makes its passes. Package models says which activations a pass
 //     allocates and frees. Then the stage runs its cleanups and frees the rest of its own memory,
 //     as a function frees its local variables when it returns.
 //
-// A tensor that outlives the pass or stage in which it is allocated (each: pass, until: run) is a
-// result: it is allocated at the end of that pass or stage, before the other tensors are freed. All
-// other tensors are allocated at the beginning. The output of a model lives until the model's next
-// pass has made a new output, like a variable that gets a new value.
+// A tensor that outlives the pass or stage in which it is allocated (such as each: pass, until:
+// run) is a result. Results are allocated at the end of that pass or stage, before the other
+// tensors are freed. All other tensors are allocated at the beginning. The output of a model lives
+// until the model's next pass has made a new output, like a variable that gets a new value.
 //
 // The simulator does not decide when memory runs out: [allocator.Allocator.Malloc] fails when no
 // memory is left.

@@ -10,14 +10,15 @@ import (
 // A part is the index of a use of memory, such as "weights of asr", in a ledger.
 type part int
 
-// A ledger counts the allocated bytes by their use, such as "weights of asr". It has the bytes of
-// each use now, and the bytes of each at the time since begin when the sum was highest.
+// A ledger counts the allocated bytes by their use, such as "weights of asr". It has the present
+// bytes of each use, and the bytes of each use at the moment, since the last call of begin, at
+// which their sum was highest.
 type ledger struct {
 	parts     []Part // with their current Bytes
 	allocated int64
 	top       int64   // the highest level
 	atTop     []int64 // bytes of each part at the highest level; stale while rising
-	rising    bool    // the level is at its highest now
+	rising    bool    // the present level is the highest
 }
 
 // part adds a use of memory to the ledger and returns its index.
@@ -40,7 +41,7 @@ func (l *ledger) give(p part, bytes int64) {
 	l.allocated -= bytes
 }
 
-// move counts bytes under another use from now on, as when a fault keeps a tensor.
+// move counts bytes under another use from now on, for example if a fault keeps a tensor.
 func (l *ledger) move(from, to part, bytes int64) {
 	l.settle()
 	l.parts[from].Bytes -= bytes
@@ -73,13 +74,13 @@ func (l *ledger) reset() {
 	l.begin()
 }
 
-// highest returns the uses at the time of the highest sum, those with most bytes first.
+// highest returns the uses with their bytes at the time of the highest sum, the largest first.
 func (l *ledger) highest() []Part {
 	l.settle()
 	return l.nonzero(func(i int) int64 { return l.atTop[i] })
 }
 
-// present returns the uses with their bytes now, those with most bytes first.
+// present returns the uses with their present bytes, the largest first.
 func (l *ledger) present() []Part {
 	return l.nonzero(func(i int) int64 { return l.parts[i].Bytes })
 }

@@ -72,8 +72,8 @@ func (p *process) checkpoint(name string, holds *int64) {
 	}
 }
 
-// segmentMap returns all segments and blocks of the allocator. when says at what moment, such as
-// "file end".
+// segmentMap returns all segments and blocks of the allocator. when names the moment, such as "file
+// end".
 func (p *process) segmentMap(when string) record.SegmentMap {
 	m := record.SegmentMap{
 		Header: p.log.head(), Name: when, Total: p.scenario.GPU.Total,

@@ -30,7 +30,7 @@ type Outcome struct {
 type Level struct {
 	Allocated int64 // handed out by the allocator
 	Reserved  int64 // held by the allocator
-	Used      int64 // of the card, with the context and what others hold
+	Used      int64 // on the card, with the context and other processes
 }
 
 // AudioHoursPerHour returns the throughput: the hours of audio processed per hour.
@@ -68,7 +68,7 @@ const (
 	Activations PartKind = "activations"      // of a model's passes, with their output
 	Optimizer   PartKind = "optimizer states" // Adam's
 	Tensors     PartKind = "tensors"
-	Kept        PartKind = "kept"     // kept by a fault: it should have been freed
+	Kept        PartKind = "kept"     // kept by a fault, although it should have been freed
 	Measured    PartKind = "measured" // a stage's measured footprint
 	Cache       PartKind = "cache"    // reserved and not allocated
 	Context     PartKind = "context"  // the CUDA context
@@ -80,14 +80,15 @@ type Failure struct {
 	File  int // from 1; 0: before the first
 	Stage string
 	What  string // what the allocation was for: "activations of asr"
-	Of    Part   // the same use, with its bytes then; zero if the process crashed
+	Of    Part   // the same use, with its bytes at that time; zero if the process crashed
 	OOM   *allocator.OutOfMemoryError
 	// Recovered is true if the work was done after all, with smaller batches.
 	Recovered bool
 	// Parts lists all memory in use on the card when the allocation failed, by what it was used for.
 	Parts []Part
-	// Wants is the number of bytes that would have been allocated at the highest point of the failed
-	// pass, if no allocation had failed. If the stage failed before its first pass, that pass counts.
+	// Wants is the number of bytes that would have been allocated at the highest point of the
+	// failed pass, if no allocation had failed. If the stage failed before its first pass, Wants is
+	// for the first pass.
 	Wants int64
 }
 
@@ -125,7 +126,7 @@ func (f *Failure) Fragmented() bool {
 type FileOutcome struct {
 	AudioSeconds, Seconds float64
 	Idle                  Level // memory at the end of the file
-	LargestFree           int64 // largest free block of the cache then
+	LargestFree           int64 // largest free block of the cache at the end of the file
 	Retries               int64 // allocations that released cached memory and tried again
 	Failed                bool
 	Skipped               int // stages that were abandoned
@@ -141,6 +142,7 @@ type Stats struct {
 	DeviceMallocs, DeviceFrees int64
 	Clears                     int64 // calls of torch.cuda.empty_cache
 	Passes                     int64 // forward passes
-	// The number of Passes that were not simulated, because they repeat the passes before them.
+	// Repeated counts the Passes that were not simulated, because they repeat the passes before
+	// them.
 	Repeated int64
 }

@@ -7,15 +7,15 @@ import (
 	"vramsoak/pipeline/models"
 )
 
-// passes has the forward passes of a model that were computed before, by their input.
+// passes caches the computed forward passes of a model by their input.
 type passes struct {
 	of     *models.Model // nil: unknown architecture, no activations
 	dtype  models.DType
 	cached map[models.Input]*pass
 }
 
-// cachedPasses limits how many passes of a model are kept for reuse: files of many lengths make
-// many different passes.
+// cachedPasses is the largest number of passes of a model that are cached, because files of many
+// lengths give many different passes.
 const cachedPasses = 1024
 
 // A pass is a forward pass as the allocator sees it: a list of allocations and frees.
@@ -71,8 +71,8 @@ func newPass(list []models.Activation) *pass {
 	return p
 }
 
-// forward makes one pass of a model on a stream, in training with a step of the optimizer. If
-// memory runs out, it frees what the pass allocated.
+// forward makes one pass of a model on a stream. In training it also makes a step of the optimizer.
+// If memory runs out, it frees the memory that the pass allocated.
 func (p *process) forward(m *model, in models.Input, stream int) error {
 	if m.Train { // optimizer.zero_grad(): old gradients are freed before new ones are made
 		p.drop(&m.outputs)
@@ -134,10 +134,11 @@ func (p *process) optimize(m *model, stream int) error {
 }
 
 // A repetition finds out whether a stage's passes repeat each other, so that the simulator can skip
-// the remaining ones. If a pass leaves the same segments and the same blocks in use as the pass
-// before it, all further equal passes do so too, to the byte: PyTorch's allocator merges free
-// neighbours, so the blocks in use determine the free blocks. The outputs may alternate between two
-// addresses, because a pass frees the old output only after it has made the new one.
+// the remaining passes. If a pass leaves the same segments and the same blocks in use as the pass
+// before it, all further equal passes do the same, to the byte. This is so because PyTorch's
+// allocator merges free neighbours, and the blocks in use therefore determine the free blocks. The
+// outputs may alternate between two addresses, because a pass frees the old output only after it
+// has made the new one.
 type repetition struct {
 	items   int // of the pass
 	seconds float64
@@ -146,9 +147,9 @@ type repetition struct {
 	n       int
 }
 
-// add records the end of a pass: its batch and item length, the number of driver calls so far, and
-// the addresses of the outputs. It returns 1 if the passes repeat each other, 2 if each equals the
-// one before the last, and 0 if they do not repeat yet.
+// add records the end of a pass: the number of its items and their length, the number of driver
+// calls so far, and the addresses of the outputs. It returns 1 if each pass repeats the pass before
+// it, 2 if each repeats the pass two before it, and 0 if the passes do not repeat yet.
 func (r *repetition) add(items int, seconds float64, events int64,
 	outputs func(yield func(uint64) bool),
 ) (period int) {

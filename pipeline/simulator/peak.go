@@ -2,12 +2,12 @@ package simulator
 
 import "vramsoak/pipeline/allocator/trace"
 
-// notePeak returns the highest memory since its last call, and starts a new search. The memory of
-// the stage and of the run are raised to it.
+// notePeak returns the highest memory since its last call, and starts a new search. It raises the
+// highest memory of the stage and of the run to this level.
 func (p *process) notePeak() Level {
 	s := p.alloc.Stats()
 	peak := Level{Allocated: s.Allocated.Peak, Reserved: s.Reserved.Peak}
-	// While the process runs, only what the allocator reserves changes on the card.
+	// While the process runs, only the allocator's reserved memory changes on the card.
 	peak.Used = p.device.Total() - p.device.Free() - s.Reserved.Current + peak.Reserved
 	p.forgetPeak()
 	p.high.raise(peak)

@@ -8,8 +8,8 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A plan is a scenario prepared for the simulation: names are replaced by pointers to what they
-// name.
+// A plan is a scenario prepared for the simulation: pointers replace the names of models, tensors
+// and stages.
 type plan struct {
 	ledger ledger
 	models []*model
@@ -19,7 +19,7 @@ type plan struct {
 	final  []*cleanup
 	named  map[string][]*holding // by the id of a model or the name of a tensor
 	kept   holding
-	// keeps has the faults that keep something, by the name of the model or tensor that they keep.
+	// keeps has the faults that keep memory, by the name of the model or tensor that they keep.
 	keeps map[string][]scenario.Fault
 }
 
@@ -44,15 +44,15 @@ type stage struct {
 	models   []*model
 	tensors  []*tensor
 	measured holding
-	keeps    holding // a measured footprint's part that stays until the file's end
+	keeps    holding // the part of a measured footprint that stays until the file's end
 	cleanups []*cleanup
-	before   string // before and after: the names of its checkpoints
+	before   string // before and after are the names of its checkpoints
 	after    string
 	// clearBefore and clearAfter are true if the cache is emptied before or after the stage.
 	clearBefore, clearAfter bool
 	leaks                   []scenario.Fault
 	crashes                 []scenario.Fault
-	limit                   int // most items of a pass since memory ran out; 0: no limit
+	limit                   int // largest batch since memory ran out; 0: no limit
 }
 
 // A tensor is a tensor of a stage with its allocations.
@@ -62,14 +62,14 @@ type tensor struct {
 	mark int // number of allocations when the current pass began
 }
 
-// isResult reports whether the tensor outlives the pass or stage that allocates it, and so is
-// allocated at its end.
+// isResult reports whether the tensor outlives the pass or stage that allocates it. Such a tensor
+// is allocated at the end of the pass or stage.
 func (t *tensor) isResult() bool { return t.Until.Outlives(t.Each) }
 
 // A cleanup frees holdings between its two checkpoints.
 type cleanup struct {
 	before, after string
-	frees         []*holding // nil: everything of the stage, or of the file
+	frees         []*holding // empty: all memory of the stage, or of the file
 	everything    bool
 	emptyCache    bool
 }
@@ -77,8 +77,8 @@ type cleanup struct {
 // pieces is the size in bytes of the allocations into which the simulator cuts the weights of a
 // model of unknown architecture. From 10 MiB on the allocator takes a segment as large as the
 // request, rounded up to 2 MiB (kMinLargeAlloc, kRoundLarge), so nothing is reserved beyond the
-// given size. Real weights leave some percent of their segments unused, but that depends on their
-// shapes.
+// given size. Real weights leave some percent of their segments unused, but how much depends on
+// their shapes.
 const pieces = 10 << 20
 
 func newPlan(s *scenario.Scenario) (*plan, error) {
@@ -204,8 +204,8 @@ func (p *plan) cleanup(c scenario.Cleanup, empties bool) *cleanup {
 	return made
 }
 
-// faults stores each fault under the name of what it keeps, or with the stage in which the process
-// leaks or crashes.
+// faults stores each fault under the name of the model or tensor that it keeps, or in the stage in
+// which the process leaks or crashes.
 func (p *plan) faults(s *scenario.Scenario) error {
 	for _, f := range s.Faults {
 		if f.Keep != "" {
@@ -234,7 +234,8 @@ func (p *plan) faults(s *scenario.Scenario) error {
 	return nil
 }
 
-// holdings yields all memory that the plan can allocate, except that of a single optimizer step.
+// holdings yields all memory that the plan can allocate, except the memory of a single optimizer
+// step.
 func (p *plan) holdings(yield func(*holding) bool) {
 	for _, m := range p.models {
 		if !yield(&m.weights) || !yield(&m.outputs) || !yield(&m.optimizer) {

@@ -23,7 +23,7 @@ type process struct {
 	occupied int64 // by other processes, in bytes
 	now      float64
 	events   int64           // segments taken from the driver or given back
-	charged  allocator.Stats // statistics up to which the clock has moved
+	charged  allocator.Stats // statistics when charge last moved the clock
 	clears   int64
 	passes   int // since clear.every last emptied the cache
 	// repeats is true if the simulator may skip passes that repeat earlier ones.
@@ -41,7 +41,7 @@ type process struct {
 	blockless uint64                                                        // failed or empty Mallocs
 }
 
-// call tells the trace of a call of the allocator.
+// call adds a call of the allocator to the trace.
 func (p *process) call(op trace.Op) {
 	if p.called != nil {
 		p.called(op)
@@ -108,7 +108,7 @@ func (s *Stats) add(of *allocator.Stats, clears int64) {
 func (p *process) malloc(of part, bytes int64, stream int) (held, error) {
 	b, err := p.alloc.Malloc(bytes, allocator.Stream(stream))
 	id := uint64(b)
-	if b == 0 { // it failed, or asked for nothing
+	if b == 0 { // the allocation failed, or has 0 bytes
 		p.blockless++
 		id = 1<<32 + p.blockless // an ID that no block has
 	}
@@ -160,7 +160,7 @@ func (p *process) dropFrom(h *holding, n int) {
 }
 
 // release frees a holding at a cleanup, or at the end of a stage or file. If a fault keeps a share
-// of it, that share stays.
+// of the holding, that share stays allocated.
 func (p *process) release(h *holding, file int) {
 	share := 0.0
 	for _, fault := range p.keeps[h.name] {
@@ -174,8 +174,8 @@ func (p *process) release(h *holding, file int) {
 	p.drop(h)
 }
 
-// keep takes a share of a holding out of it, so that it stays allocated. It keeps as many whole
-// allocations as fit in the share, at least one.
+// keep moves a share of a holding to p.kept, so that this memory stays allocated. It moves as many
+// whole allocations as fit in the share, and at least one.
 func (p *process) keep(h *holding, share float64) {
 	limit, kept := int64(share*float64(h.bytes)), 0
 	rest := h.blocks[:0]
@@ -193,7 +193,7 @@ func (p *process) keep(h *holding, share float64) {
 	h.blocks = rest
 }
 
-// load allocates a model's weights, tensor by tensor, unless they are loaded.
+// load allocates a model's weights, tensor by tensor, unless they are loaded already.
 func (p *process) load(m *model) error {
 	if len(m.weights.blocks) > 0 {
 		return nil
@@ -231,8 +231,8 @@ func (p *process) level() Level {
 	return Level{s.Allocated.Current, s.Reserved.Current, p.capacity - p.device.Free()}
 }
 
-// onCard adds the memory outside of the allocations to a list of their uses: cache, context and
-// other processes. reserved - sum is the cache.
+// onCard adds cache, context and other processes to a list of the uses of allocated memory. sum is
+// the allocated memory, so the cache has reserved - sum bytes.
 func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 	for _, beside := range []Part{
 		{Cache, "", reserved - sum},
@@ -247,6 +247,6 @@ func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 }
 
 // repeating reports whether equal states of the allocator lead to equal next steps, as a
-// [repetition] requires. With garbage collection they do not: the steps also depend on how long
-// blocks have been unused.
+// [repetition] requires. This is not so with garbage collection, because the next steps also depend
+// on how long blocks have been unused.
 func repeating(conf string) bool { return !strings.Contains(conf, "garbage_collection_threshold") }

@@ -10,8 +10,8 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A refusal describes the memory at the moment when an allocation failed, before the failed stage
-// frees what it has.
+// A refusal describes the memory at the moment at which an allocation failed, before the failed
+// stage frees its memory.
 type refusal struct {
 	of    part // what the allocation was for
 	parts []Part
@@ -28,8 +28,8 @@ func (p *process) refuse(of part) {
 	}
 }
 
-// failed returns the failure that err describes, or nil if err is not about memory. wants computes
-// [Failure.Wants].
+// failed returns the failure that err describes, or nil if err is not an out-of-memory error. wants
+// computes [Failure.Wants].
 func (p *process) failed(file int, stage string, err error, wants func() (int64, error)) *Failure {
 	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
 	if !ok {
@@ -45,7 +45,7 @@ func (p *process) failed(file int, stage string, err error, wants func() (int64,
 	}
 	var bad error
 	if f.Wants, bad = wants(); bad != nil {
-		// wants failed, because an expression has no value for a pass that did not begin.
+		// wants fails if an expression has no value for a pass that did not begin.
 		f.Wants = oom.Allocated + oom.Requested
 	}
 	return f
@@ -73,7 +73,7 @@ func (p *process) stageWants(st *stage) (int64, error) {
 		return sum - st.measured.bytes - st.keeps.bytes + peak, nil
 	}
 	for _, m := range st.models {
-		// The current pass did not end: do not count what it allocated.
+		// The current pass did not end, so its allocations do not count.
 		sum -= p.ledger.parts[m.outputs.part].Bytes - m.outputs.bytes
 		if len(m.weights.blocks) == 0 {
 			sum += m.bytes

@@ -25,8 +25,8 @@ func refused(t *testing.T, log string) record.SegmentMap {
 }
 
 // TestRefusalIsOfTheFailure: the segments that the log lists for a failed allocation show the
-// memory at the time of the failure, as PyTorch's message does, and not what was left after the
-// stage had freed its memory.
+// memory at the time of the failure, as PyTorch's message does, and not the memory after the stage
+// has freed its own.
 func TestRefusalIsOfTheFailure(t *testing.T) {
 	for name, src := range map[string]string{
 		"a pass": `
@@ -83,11 +83,13 @@ func TestFragmented(t *testing.T) {
 		fragmented bool
 		missing    int64 // MiB
 	}{
-		// Of 100 MiB the context has 4. Nine pieces of 10 MiB of the weights fit, the tenth does not.
+		// The context takes 4 of 100 MiB. Nine pieces of 10 MiB of the weights fit, the tenth does
+		// not.
 		{"a model larger than the card", "gpu: {total: 100MiB, context: 4MiB}\nmodels: [{id: m, " +
 			"weights: 200MiB, resident: true}]\nstages: [{name: A}]\n", false, 104},
-		// The tensors kept and more lie in a segment of 20 MiB, of which 16 are free. Tensor a takes 38
-		// of the other 40 MiB. For b's 18 MiB there are 16 and 2.
+		// The tensors kept and more lie in a segment of 20 MiB, in which 16 MiB are free. Tensor a
+		// takes 38 of the other 40 MiB. Tensor b needs 18 MiB, but the free pieces have 16 and 2
+		// MiB.
 		{"in pieces", `
 gpu: {total: 60MiB, context: 0}
 stages:
@@ -96,8 +98,8 @@ stages:
     tensors: [{name: kept, size: 2MiB, until: run}, {name: first, size: 18MiB}, {name: more, size: 2MiB, until: run}]
   - {name: A, tensors: [{name: a, size: 38MiB}, {name: b, size: 18MiB}]}
 `, true, 0},
-		// The same segment leaves 40 MiB in one piece, but a needs 41. In sum 56 MiB are free, and a and
-		// b need 60.
+		// The same segment leaves 40 MiB in one piece, but a needs 41 MiB. In sum 56 MiB are free,
+		// and a and b need 60 MiB.
 		{"in pieces, and too much", `
 gpu: {total: 60MiB, context: 0}
 stages:
@@ -121,7 +123,8 @@ stages:
 	}
 }
 
-// TestWeightsBySize: a model that is given by the size of its weights takes exactly that size.
+// TestWeightsBySize: if the scenario gives only the size of a model's weights, the model takes
+// exactly this size.
 func TestWeightsBySize(t *testing.T) {
 	_, o := run(t, "gpu: {total: 8GiB, context: 504MiB}\nmodels: [{id: m, weights: 6.2GiB, "+
 		"resident: true}]\nstages: [{name: A, models: [m]}]\n", simulator.Options{})
@@ -130,8 +133,8 @@ func TestWeightsBySize(t *testing.T) {
 	}
 }
 
-// TestMeasuredCacheFailsNothing: the memory that a measured stage reserved beyond what it allocated
-// is cache. It makes nothing fail and does not count as allocated.
+// TestMeasuredCacheFailsNothing: the memory that a measured stage reserved but did not allocate is
+// cache. It makes no allocation fail, and does not count as allocated.
 func TestMeasuredCacheFailsNothing(t *testing.T) {
 	src := "gpu: {total: %s, context: 512MiB}\nfiles: {count: 3}\nstages: [{name: T, footprint: " +
 		"{base: 2GiB, reserved: 3}}]\n"

@@ -18,27 +18,27 @@ import (
 // startTime is the time of the first line of a log, unless [Options.Clock] is set.
 var startTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// ErrCrashed is returned by [Run] if a crash fault ended the run; see [Options.EndAtCrash].
+// [Run] returns ErrCrashed if a crash fault ended the run; see [Options.EndAtCrash].
 var ErrCrashed = errors.New("the process crashed, as a fault of the scenario has it")
 
 // Options say how to run a scenario.
 type Options struct {
 	Files int       // number of files; 0: as in the scenario
-	Log   io.Writer // the pipeline's lines, one Write each; nil: none
+	Log   io.Writer // gets the pipeline's lines, one Write each; nil: no log
 	// Segments makes the log list all blocks of the allocator at the end of each file. Otherwise it
 	// lists them only when memory runs out.
 	Segments bool
-	// Lengths, if set, returns the length of the i-th file (from 1) in seconds, or 0 if it is unknown.
-	// For an unknown length the simulator uses the one that the scenario gives.
+	// Lengths, if set, returns the length of the i-th file (from 1) in seconds, or 0 if it is
+	// unknown. For a file of unknown length the simulator uses the length that the scenario gives.
 	Lengths func(i int) float64
-	// Source, if set, yields the files of the run. The run then ends when Source ends, whatever Files
-	// says.
+	// Source, if set, yields the files of the run. The run then ends when Source ends, and Files
+	// does not limit it.
 	Source iter.Seq2[File, error]
 	// First is the number of the first file to simulate (from 1), if the run simulates only a part of
 	// the scenario's batch; 0 means the whole batch.
 	First int
-	// Clock, if set, returns the time to write on a log line, given the simulated seconds since the
-	// start of the run.
+	// Clock, if set, returns the time to write on a log line. seconds are the simulated seconds
+	// since the start of the run.
 	Clock func(seconds float64) time.Time
 	// EndAtCrash ends the run with [ErrCrashed] if a fault crashes the process, so that a supervisor
 	// can restart it. Otherwise a new process continues with the next file.
@@ -50,8 +50,9 @@ type Options struct {
 	// process. The simulator skips passes that repeat earlier ones; set EachPass to see the calls of
 	// every pass.
 	Trace func(conf string, card allocator.DeviceConfig) func(trace.Op)
-	// Unlimited replaces the card by one that never runs out of memory, to find out how much memory
-	// the work needs. In expressions, total and free are still those of the card.
+	// Unlimited replaces the card by a card that never runs out of memory, to find out how much
+	// memory the work needs. In expressions, total and free are still values of the scenario's
+	// card.
 	Unlimited bool
 	// EachPass simulates every pass, even when passes repeat each other.
 	EachPass bool
@@ -67,8 +68,8 @@ type File struct {
 	Seconds float64 // of audio; 0: unknown, the scenario gives the length
 }
 
-// Run runs a scenario and returns what happened. That memory runs out is part of the outcome, not
-// an error.
+// Run runs a scenario and returns the outcome. If memory runs out, this is part of the outcome and
+// not an error.
 func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 	plan, err := newPlan(s)
 	if err != nil {
@@ -105,8 +106,8 @@ func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 	return p.outcome, err
 }
 
-// batch starts the process, processes all files, and starts a new process where the scenario asks
-// for it.
+// batch starts the process, processes all files, and starts a new process after every RestartEvery
+// files and after a crash.
 func (p *process) batch(o Options) error {
 	if p.scenario.ClearOnStart {
 		p.occupied = 0
@@ -161,7 +162,7 @@ func unexpected(err error) error {
 }
 
 // begin starts a process, loads the resident models and runs the stages with once: true. ok is
-// false if memory runs out in them, or if there is an error.
+// false if memory runs out, or if there is an error.
 func (p *process) begin() (ok bool, err error) {
 	if err := p.start(); err != nil {
 		return false, err
@@ -180,7 +181,7 @@ func (p *process) begin() (ok bool, err error) {
 	return true, nil
 }
 
-// files yields the files of the run with their lengths. first is the number of the first one.
+// files yields the files of the run with their lengths. first is the number of the first file.
 func (p *process) files(o Options, first int) iter.Seq2[File, error] {
 	of := &p.scenario.Files
 	length := func(i int, known float64) float64 {
@@ -273,7 +274,7 @@ func (p *process) file(f File, n int, o Options) error {
 }
 
 // briefly returns an error's message for the line of a failed file. It shortens PyTorch's message
-// to its beginning, because the log has the whole message on a line of its own.
+// to its beginning, because another line of the log has the whole message.
 func briefly(err error) string {
 	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
 	if !ok {
@@ -282,8 +283,8 @@ func briefly(err error) string {
 	return strings.TrimSuffix(err.Error(), oom.Error()) + oom.Request()
 }
 
-// stagesOf runs the stages of a file, then the final cleanups, and frees what lives as long as the
-// file. It returns the error of the stage that failed.
+// stagesOf runs the stages of a file and the final cleanups, and frees the memory that lives as
+// long as the file. It returns the error of the stage that failed.
 func (p *process) stagesOf(v scenario.Vars) error {
 	var failed error
 	for _, st := range p.stages {

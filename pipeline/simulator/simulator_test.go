@@ -84,8 +84,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// TestFilesOfTheBatch: in expressions, files is the number of files in the batch, in all stages and
-// also if only a part of the batch is run.
+// TestFilesOfTheBatch: in expressions, files is the number of files in the batch, in all stages,
+// even if the run simulates only a part of the batch.
 func TestFilesOfTheBatch(t *testing.T) {
 	src := `
 gpu: {total: 1GiB, context: 0}
@@ -101,8 +101,8 @@ stages:
 	}
 }
 
-// TestKeepsAShare: a fault keeps whole allocations, so a tensor in one piece is kept whole. If two
-// faults keep the same tensor, the larger share counts.
+// TestKeepsAShare: a fault keeps whole allocations, so it keeps all of a tensor that has one
+// allocation. If two faults keep the same tensor, the larger share counts.
 func TestKeepsAShare(t *testing.T) {
 	for _, c := range []struct {
 		tensor, faults string
@@ -124,8 +124,8 @@ func TestKeepsAShare(t *testing.T) {
 	}
 }
 
-// TestBadValueHasAPosition: if an expression has no value for some file that the linter did not
-// try, the simulation ends there, and the error has the expression's position and the file.
+// TestBadValueHasAPosition: if an expression has no valid value for a file that the linter did not
+// try, the simulation ends at that file, and the error has the expression's position and the file.
 func TestBadValueHasAPosition(t *testing.T) {
 	for src, want := range map[string]string{
 		"stages: [{name: A, items: 4, tensors: [{name: t, each: pass, size: 2 - pass}]}]":                                        "test.yaml:2:68: expected a number of 0 or more for every file, found 2 - pass = -1 in a file of 300 s",
@@ -155,8 +155,8 @@ func TestTrain(t *testing.T) {
 				f.Idle.Allocated, 3*parameters)
 		}
 	}
-	// PyTorch's own highest memory in the forward and backward pass is 1,030,449,384 bytes, including
-	// gradients: see package models. Weights and moments come on top.
+	// PyTorch's own highest memory in the forward and backward pass is 1,030,449,384 bytes,
+	// including gradients: see package models. Weights and moments take additional memory.
 	if want := int64(3*parameters + 1_030_449_384); o.Peak.Allocated < want*97/100 ||
 		o.Peak.Allocated > want*103/100 {
 		t.Errorf("got a peak of %d, want %d within 3 %%", o.Peak.Allocated, want)

@@ -17,8 +17,8 @@ import (
 
 const scenarios = "../../fixtures/scenarios/"
 
-// A story is a scenario of fixtures that re-enacts a pipeline's documented memory problem or its
-// solution, after its simulation. tl is the timeline of the simulated log.
+// A story is the simulation of a scenario in fixtures. The scenario re-enacts a documented memory
+// problem of a pipeline, or the solution. tl is the timeline of the simulated log.
 type story struct {
 	*simulator.Outcome
 	tl *timeline.Timeline
@@ -30,7 +30,7 @@ func tell(t *testing.T, name string, o simulator.Options) story {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.EndAtFailure { // its log is long, and no test reads it
+	if o.EndAtFailure { // the log of such a simulation is long, and no test reads it
 		s, err := scenario.Read(src, name)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func tell(t *testing.T, name string, o simulator.Options) story {
 	return story{outcome, tl}
 }
 
-// at returns a quantity at a checkpoint of the first file, in GiB.
+// at returns, in GiB, quantity q at the checkpoint of the first file that has this name.
 func (s story) at(t *testing.T, name string, q record.Quantity) float64 {
 	t.Helper()
 	for _, f := range s.tl.Files[:1] {
@@ -63,8 +63,8 @@ func (s story) at(t *testing.T, name string, q record.Quantity) float64 {
 	return 0
 }
 
-// speed returns the throughput of files from to to, counted from 1: seconds of audio per second of
-// processing.
+// speed returns the throughput of the files numbered `from` to `to`, in seconds of audio per second
+// of processing. The number of the first file is 1.
 func (s story) speed(from, to int) float64 {
 	audio, seconds := 0.0, 0.0
 	for _, f := range s.PerFile[from-1 : to] {
@@ -74,9 +74,9 @@ func (s story) speed(from, to int) float64 {
 	return audio / seconds
 }
 
-// pressedFrom returns the number of the first file, from 1, in which the allocator had to release
-// its cache and try again, if at least three of the next four files had to do so too; 0 if there is
-// none.
+// pressedFrom returns the number, from 1, of the first file in which the allocator had to release
+// its cache and try again, and after which at least three of the next four files had to do so too.
+// It returns 0 if there is no such file.
 func (s story) pressedFrom() int {
 	for i := 0; i+5 <= len(s.PerFile); i++ {
 		pressed := 0
@@ -92,8 +92,8 @@ func (s story) pressedFrom() int {
 	return 0
 }
 
-// slowness returns the median of the seconds of processing per second of audio, for files from to
-// to, counted from 1.
+// slowness returns the median, over the files numbered `from` to `to`, of the seconds of processing
+// per second of audio. The number of the first file is 1.
 func (s story) slowness(from, to int) float64 {
 	var all []float64
 	for _, f := range s.PerFile[from-1 : to] {
@@ -112,8 +112,8 @@ func least(s story) float64 {
 	return float64(limit) / float64(record.GiB)
 }
 
-// TestStories compares the simulations of five stories with the figures in the documents that the
-// stories come from, within 10 %.
+// TestStories compares the simulations of five stories with the figures in the documents that
+// describe these pipelines. They may differ by 10 %.
 func TestStories(t *testing.T) {
 	few := simulator.Options{Files: 3}
 	transcribed, leaked := tell(t, "transcription-after", few), tell(t, "transcription-before", few)
@@ -182,7 +182,7 @@ func TestStories(t *testing.T) {
 		t.Errorf("training-after: want an allocation that failed and was recovered from, got "+
 			"%+v, %d files failed", f, training.Failed)
 	}
-	// Enough memory is free in sum, but the largest free block is too small.
+	// Enough memory is free in total, but the largest free block is too small.
 	if f := fast.FirstFailure; !f.Fragmented() || f.OOM.LargestFree >= f.OOM.Requested ||
 		f.OOM.DeviceFree >= f.OOM.Requested {
 		t.Errorf("long-batch-before: got %+v, want free in sum, not in one piece", f.OOM)
@@ -215,8 +215,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestSameBytes: a scenario always gives the same log, and it gives the same one if every pass is
-// simulated (EachPass).
+// TestSameBytes: a scenario always gives the same log, even if every pass is simulated (EachPass).
 func TestSameBytes(t *testing.T) {
 	for _, name := range []string{
 		"transcription-before", "training-after",

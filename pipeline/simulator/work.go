@@ -54,8 +54,9 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 	return err
 }
 
-// own yields the memory that is freed at the end of the stage, like local variables. With all, it
-// also yields the models that a cleanup names; these are not freed at the end of the stage.
+// own yields the memory that is freed at the end of the stage, like local variables. If all is
+// true, it also yields the models that a cleanup names, which are not freed at the end of the
+// stage.
 func (st *stage) own(yield func(*holding) bool, all bool) {
 	for _, m := range st.models {
 		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) &&
@@ -83,8 +84,8 @@ func (p *process) rewind(st *stage) {
 	}
 }
 
-// cleanup frees the holdings that the cleanup names. If it names none, it frees what all yields:
-// the memory of its stage or file.
+// cleanup frees the holdings that the cleanup names. If the cleanup names none, it frees the
+// holdings that all yields: the memory of its stage or file.
 func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bool)) {
 	frees := func(yield func(*holding) bool) {
 		if c.everything {
@@ -112,7 +113,7 @@ func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bo
 }
 
 // work does the work of a stage: it loads the models, allocates the tensors and makes the passes. A
-// stage with a measured footprint allocates that instead.
+// stage with a measured footprint allocates the footprint instead.
 func (p *process) work(st *stage, v scenario.Vars) error {
 	v.Total, v.Free = p.scenario.GPU.Total,
 		max(0, p.device.Free()-(p.capacity-p.scenario.GPU.Total))
@@ -249,8 +250,8 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 	return nil
 }
 
-// itemSeconds returns the length of the items of a pass in seconds. If they differ it is the
-// longest, because the others are padded to it.
+// itemSeconds returns the length of the items of a pass in seconds. If the lengths differ, it is
+// the longest, because the other items are padded to this length.
 func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
 	if st.ItemSeconds.String() == "" {
 		return v.Seconds / float64(max(1, v.Items)), nil
@@ -299,7 +300,8 @@ func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error
 }
 
 // allocate allocates the tensors of a stage that are allocated once per pass, or once per stage, as
-// each says. With results it allocates those that outlive it, otherwise the others.
+// each says. If results is true, it allocates the tensors that outlive the pass or stage, otherwise
+// the other tensors.
 func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenario.Vars) error {
 	for _, t := range st.tensors {
 		if t.Each != each || t.isResult() != results {
@@ -325,8 +327,8 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 	return nil
 }
 
-// measuredPiece is the size in bytes of the allocations that stand for a measured footprint. The
-// log that was measured gives only a stage's total.
+// measuredPiece is the size in bytes of the allocations that replace a measured footprint. A
+// measured log gives only the total of a stage.
 const measuredPiece = 32 << 20
 
 // measuredStream is the stream on which the simulator reserves the cache of a measured stage.
@@ -334,9 +336,9 @@ const measuredPiece = 32 << 20
 // work cannot use this cache; the allocator releases it when memory runs short.
 const measuredStream = 1 << 10
 
-// footprint returns the memory that an earlier real run measured for a stage, for a file of this
-// length, in bytes above the memory at the start of the stage. peak is the most that the stage
-// takes; kept is what stays allocated until the end of the file.
+// footprint returns the memory that an earlier real run measured for a stage and a file of this
+// length, in bytes above the memory at the start of the stage. peak is the highest memory of the
+// stage; kept is the memory that stays allocated until the end of the file.
 func footprint(st *stage, v scenario.Vars) (peak, kept int64) {
 	f := st.Footprint
 	return f.Base + int64(f.PerSecond*v.Seconds), f.Kept + int64(f.KeptPerSecond*v.Seconds)
@@ -358,7 +360,7 @@ func (p *process) spare(stream allocator.Stream) int64 {
 	return left
 }
 
-// measured allocates the memory that was measured for a stage in a real run, in place of its models
+// measured allocates the memory that a real run measured for a stage, instead of the stage's models
 // and tensors.
 func (p *process) measured(st *stage, v scenario.Vars) error {
 	peak, kept := footprint(st, v)
@@ -374,7 +376,7 @@ func (p *process) measured(st *stage, v scenario.Vars) error {
 			}
 		}
 		p.drop(&st.measured)
-		p.forgetPeak() // that memory was never in use
+		p.forgetPeak() // the cache was never in use
 		p.ledger.begin()
 	}
 	for left := peak - kept; left > 0; left -= measuredPiece {
@@ -390,7 +392,8 @@ func (p *process) measured(st *stage, v scenario.Vars) error {
 	return nil
 }
 
-// clear empties the cache (torch.cuda.empty_cache). when says in the log why; "" logs nothing.
+// clear empties the cache (torch.cuda.empty_cache). It logs when, such as "before Transcription";
+// if when is "", it logs nothing.
 func (p *process) clear(when string) {
 	p.emptyCache()
 	if when != "" {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Align returns the segments with the speaker of each word, cut where the speaker changes. A word
-// gets the speaker whose turns overlap the word longest, as in WhisperX's assign_word_speakers
-// (m-bain/whisperX, whisperx/diarize.py). If no turn overlaps the word, it gets the speaker of the
-// nearest turn in time. If several overlap equally long, the one who spoke first wins. Without
-// turns no word gets a speaker. A segment without words gets a speaker by its own start and end.
-// Align does not change the given segments.
+// Align sets the speaker of each word, and cuts segments where the speaker changes. A word gets the
+// speaker whose turns overlap the word longest, as in WhisperX's assign_word_speakers
+// (m-bain/whisperX, whisperx/diarize.py). If no turn overlaps the word, the word gets the speaker
+// of the nearest turn in time. If the turns of several speakers overlap the word equally long, it
+// gets the speaker who began first. Without turns no word gets a speaker. A segment without words
+// gets a speaker by its own start and end. Align does not change the given segments.
 func Align(segments []Segment, turns []Turn) []Segment {
 	index := newIndex(turns)
 	var aligned []Segment
@@ -69,7 +69,7 @@ func joinWords(words []Word) string {
 // An index finds the turns at a given time fast.
 type index struct {
 	turns []Turn // sorted by start
-	last  []int  // last[i] is the index of the turn in turns[:i+1] that ends last
+	last  []int  // last[i] is the index of the turn in turns[:i+1] with the latest end
 }
 
 func newIndex(turns []Turn) *index {
@@ -85,8 +85,8 @@ func newIndex(turns []Turn) *index {
 	return x
 }
 
-// nearest returns the speaker whose turns overlap the time from start to end longest or, if none
-// does, the speaker of the nearest turn.
+// nearest returns the speaker whose turns overlap the time from start to end longest. If no turn
+// overlaps this time, it returns the speaker of the nearest turn, or "" without turns.
 func (x *index) nearest(start, end float64) string {
 	if speaker, ok := x.speaker(start, end); ok {
 		return speaker
@@ -111,7 +111,7 @@ func (x *index) after(time float64) int {
 }
 
 // speaker returns the speaker whose turns overlap the time from start to end longest. ok is false
-// if nobody speaks then.
+// if nobody speaks in this time.
 func (x *index) speaker(start, end float64) (speaker string, ok bool) {
 	type share struct {
 		speaker string
@@ -121,7 +121,7 @@ func (x *index) speaker(start, end float64) (speaker string, ok bool) {
 	for i := x.after(end) - 1; i >= 0 && x.turns[x.last[i]].End > start; i-- {
 		t := x.turns[i]
 		overlap := min(t.End, end) - max(t.Start, start)
-		// A word may have no length. It overlaps a turn if it lies inside the turn.
+		// A word without length overlaps a turn if the word lies inside the turn.
 		if overlap <= 0 && (start < end || t.End <= start) {
 			continue
 		}

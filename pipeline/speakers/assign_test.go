@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// assign sets the speakers of words as Align does.
+// assign sets the speaker of each word with Align.
 func assign(words []Word, turns []Turn) {
 	given := words[:0]
 	for _, s := range Align([]Segment{{Words: words}}, turns) {
@@ -87,7 +87,8 @@ func TestAlignAgainstAllTurns(t *testing.T) {
 	})
 }
 
-// drawTurns draws up to most turns of up to four speakers, at whole seconds. Some overlap.
+// drawTurns draws at most `most` turns of up to four speakers. The turns begin and end at whole
+// seconds, and some overlap.
 func drawTurns(t *rapid.T, name string, most int) []Turn {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Turn {
 		start := rapid.IntRange(0, 30).Draw(t, "start")

@@ -14,11 +14,11 @@ type Attribution struct {
 	Outside int `json:"outside"`
 }
 
-// Accuracy returns the part of the words that have the right speaker, from 0 to 1; 1 if there are
-// no words. It resembles 1 minus the word diarization error rate (L. El Shafey, H. Soltau and I.
+// Accuracy returns the part of the words that have the right speaker, from 0 to 1. Without words it
+// returns 1. It resembles 1 minus the word diarization error rate (L. El Shafey, H. Soltau and I.
 // Shafran, "Joint speech recognition and speaker diarization via sequence transduction",
-// Interspeech 2019), but it finds the right speaker by time: it does not compare the words with
-// those of a reference.
+// Interspeech 2019). But that rate compares the words with the words of a reference, and Accuracy
+// compares only the times.
 func (a Attribution) Accuracy() float64 {
 	if a.Words == 0 {
 		return 1
@@ -33,10 +33,10 @@ func (a *Attribution) Add(other Attribution) {
 	a.Outside += other.Outside
 }
 
-// Attribute compares the speakers of words with the turns of a reference. The right speaker of a
-// word is whoever speaks longest in the reference while the word is said. The names of speakers may
-// differ: Attribute maps those of the words to those of the reference one to one, such that the
-// most words are right. A word without a speaker is wrong.
+// Attribute counts the words whose speaker is right according to the turns of a reference. The
+// right speaker of a word is the one who speaks longest in the reference during the word. The words
+// and the reference may use different names: Attribute maps each name in the words to one name in
+// the reference, such that as many words as possible are right. A word without a speaker is wrong.
 func Attribute(words []Word, reference []Turn) Attribution {
 	index := newIndex(reference)
 	var a Attribution

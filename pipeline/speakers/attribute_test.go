@@ -64,7 +64,7 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// TestAttributeToTheReference: if the reference itself assigns the speakers to the words, all words
+// TestAttributeToTheReference: if Align sets the speakers of words from the reference, all words
 // are right.
 func TestAttributeToTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

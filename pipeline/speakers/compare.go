@@ -14,12 +14,13 @@ type Errors struct {
 	Missed     float64 `json:"missed"`      // speech in the reference but not in the diarization
 	FalseAlarm float64 `json:"false_alarm"` // speech in the diarization but not in the reference
 	Confusion  float64 `json:"confusion"`   // speech given to the wrong speaker
-	// Mapping has the speaker of the reference for each speaker of the diarization who matches one.
+	// Mapping gives, for a speaker of the diarization, the matching speaker of the reference.
 	Mapping map[string]string `json:"mapping,omitempty"`
 }
 
-// Rate returns the diarization error rate: missed, false alarm and confusion over the reference's
-// speech. If the reference is silent, it is 0 for a silent diarization and 1 for any other.
+// Rate returns the diarization error rate: the sum of missed, false alarm and confused speech,
+// divided by the speech of the reference. If the reference is silent, Rate returns 0 for a silent
+// diarization and 1 for any other.
 func (e Errors) Rate() float64 {
 	wrong := e.Missed + e.FalseAlarm + e.Confusion
 	switch {
@@ -31,8 +32,9 @@ func (e Errors) Rate() float64 {
 	return 0
 }
 
-// Add adds the errors of another audio. Rate then returns the error rate of all audio together, in
-// which long files count for more. A mapping belongs to one audio, so the sum has none.
+// Add adds the errors of another audio. Rate then returns the error rate of all audio together, and
+// long files count for more than short ones. A mapping belongs to one audio, so the sum has no
+// mapping.
 func (e *Errors) Add(other Errors) {
 	e.Reference += other.Reference
 	e.Missed += other.Missed
@@ -43,14 +45,14 @@ func (e *Errors) Add(other Errors) {
 
 // Compare finds the errors of a diarization as defined by NIST's Rich Transcription evaluations
 // (the RT-09 evaluation plan of 2009, md-eval.pl). pyannote.metrics' DiarizationErrorRate does the
-// same. It maps the speakers of the diarization one to one to those of the reference, with the
-// mapping that gives the least confusion. At a moment with r speakers in the reference and h in the
+// same. Compare maps the speakers of the diarization one to one to speakers of the reference, such
+// that confusion is as small as possible. At a moment with r speakers in the reference and h in the
 // diarization, max(0, r-h) speakers are missed and max(0, h-r) are false alarm. The other min(r, h)
 // speakers are confused unless the mapping maps them to each other.
 //
 // Compare ignores the time within collar seconds of the start or the end of a turn of the
-// reference. NIST's evaluations use 0.25. pyannote's collar is the sum of both sides, that is twice
-// this collar. Compare ignores turns without length.
+// reference. NIST's evaluations use 0.25. pyannote's collar counts the seconds on both sides
+// together, so it is twice this collar. Compare ignores turns without length.
 func Compare(reference, hypothesis []Turn, collar float64) Errors {
 	ref, hyp := newTrack(reference), newTrack(hypothesis)
 	times := slices.Concat(ref.times, hyp.times)
@@ -113,7 +115,7 @@ func collars(turns []Turn, collar float64) []Turn {
 	return around
 }
 
-// A track goes through turns in the order of time and counts, for each speaker, the turns that have
+// A track goes through turns in the order of time. For each speaker it counts the turns that have
 // begun and not ended.
 type track struct {
 	turns    []Turn
@@ -158,8 +160,8 @@ func newTrack(turns []Turn) *track {
 	return t
 }
 
-// enter moves the track to a time and returns how many speakers speak from then on. The time must
-// not be before that of the last call.
+// enter moves the track to a time and returns how many speakers speak from this time on. The time
+// must not be before the time of the last call.
 func (t *track) enter(at float64) int {
 	for len(t.begins) > 0 && t.begins[0].at <= at {
 		n := t.begins[0].speaker

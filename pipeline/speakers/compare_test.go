@@ -63,8 +63,8 @@ func TestCompare(t *testing.T) {
 			1,
 		},
 		{
-			// The first start is 0.2 s late, within the collar of 0.25 s. The second is 1 s late, of which
-			// 0.75 s are beyond the collar.
+			// The first turn starts 0.2 s late, which is within the collar of 0.25 s. The second
+			// turn starts 1 s late, which is 0.75 s beyond the collar.
 			"a late start within the collar, and one beyond",
 			[]Turn{{0, 4, "A"}, {6, 10, "B"}},
 			[]Turn{{0.2, 4, "a"}, {7, 10, "b"}},
@@ -81,7 +81,7 @@ func TestCompare(t *testing.T) {
 			0,
 		},
 		{
-			"three speak, two are heard, one of them right", // A is a; b is D, who is silent then
+			"three speak, two are heard, one of them right", // b is D, silent before 20 s
 			[]Turn{{0, 10, "A"}, {0, 10, "B"}, {0, 10, "C"}, {20, 40, "D"}},
 			[]Turn{{0, 10, "a"}, {0, 10, "b"}, {20, 40, "b"}},
 			0,
@@ -97,7 +97,7 @@ func TestCompare(t *testing.T) {
 			0.5,
 		},
 		{
-			// Speech that two speakers share, in seconds: a-A 6 and b-B 1 are 7; a-B 5 and b-A 4 are 9.
+			// Seconds in which both speak: a-A 6 and b-B 1, in sum 7; a-B 5 and b-A 4, in sum 9.
 			"the mapping that is best for all, not for each",
 			[]Turn{{0, 10, "A"}, {10, 16, "B"}},
 			[]Turn{{0, 6, "a"}, {6, 10, "b"}, {10, 15, "a"}, {15, 16, "b"}},
@@ -140,8 +140,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareAgainstAllMappings compares with a simpler method: it looks at every half second, and
-// tries every way to map up to four speakers to four.
+// TestCompareAgainstAllMappings compares Compare with a simpler method, which looks at every half
+// second and tries every mapping of up to four speakers to four.
 func TestCompareAgainstAllMappings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reference, hypothesis := drawTurns(t, "reference", 8), drawTurns(t, "hypothesis", 8)
@@ -208,8 +208,8 @@ func permutations(names []string) [][]string {
 	return all
 }
 
-// TestCompareProperties: compared with itself, a diarization has no errors, whatever its speakers
-// are called. If reference and diarization change places, missed speech becomes false alarm.
+// TestCompareProperties: compared with itself, a diarization has no errors, even if its speakers
+// get other names. If reference and diarization change places, missed speech becomes false alarm.
 func TestCompareProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawTurns(t, "a", 10), drawTurns(t, "b", 10)
@@ -272,8 +272,8 @@ func TestMatch(t *testing.T) {
 	})
 }
 
-// heaviest returns the largest sum of weights of all pairings of the rows from row on, by trying
-// each. taken are the columns that earlier rows have.
+// heaviest tries all pairings of the rows from `row` on and returns the largest sum of weights.
+// taken has the columns that are paired with earlier rows.
 func heaviest(weights [][]float64, row int, taken map[int]bool) float64 {
 	if row == len(weights) {
 		return 0

@@ -3,12 +3,13 @@ package speakers
 import "math"
 
 // match pairs rows with columns so that the sum of the pairs' weights is as large as possible. It
-// returns the column of each row, or -1 for a row without one. Weights are 0 or more; a pair with
-// weight 0 is left out.
+// returns the column of each row, or -1 for a row without a column. Weights are 0 or more; match
+// leaves out pairs with weight 0.
 //
-// It is the Hungarian algorithm, in O(n^2 m) for n rows or columns, whichever are fewer: H. Kuhn,
-// "The Hungarian method for the assignment problem", Naval Research Logistics Quarterly 2 (1955),
-// with potentials and shortest augmenting paths (R. Jonker and A. Volgenant, Computing 38, 1987).
+// It is the Hungarian algorithm, in time O(n^2 m) for n rows and m columns, or the other way round
+// if there are fewer columns: H. Kuhn, "The Hungarian method for the assignment problem", Naval
+// Research Logistics Quarterly 2 (1955), with potentials and shortest augmenting paths (R. Jonker
+// and A. Volgenant, Computing 38, 1987).
 func match(weights [][]float64) []int {
 	rows := len(weights)
 	columns := 0
@@ -21,7 +22,7 @@ func match(weights [][]float64) []int {
 		n, m = columns, rows
 		at = func(r, c int) float64 { return weights[c][r] }
 	}
-	// Rows and columns count from 1. Column 0 is a stand-in: it has the row that is being paired.
+	// Rows and columns are numbered from 1. Column 0 holds the row that is being paired.
 	var (
 		u, v  = make([]float64, n+1), make([]float64, m+1) // potentials
 		row   = make([]int, m+1)                           // the row paired with each column

@@ -16,9 +16,9 @@ import (
 //
 //	SPEAKER interview 1 0.050 2.250 <NA> <NA> SPEAKER_00 <NA> <NA>
 //
-// The output equals that of pyannote.core's Annotation.write_rttm to the byte. Blanks separate the
-// fields, so a blank in uri (the name of the audio) or in a speaker, which pyannote refuses,
-// becomes "_". An empty field is "<NA>".
+// The output is the same as from pyannote.core's Annotation.write_rttm, to the byte. Blanks
+// separate the fields, so a blank in uri (the name of the audio) or in a speaker, which pyannote
+// refuses, becomes "_". An empty field is "<NA>".
 func WriteRTTM(w io.Writer, uri string, turns []Turn) error {
 	var b bytes.Buffer
 	for _, t := range turns {
@@ -29,7 +29,7 @@ func WriteRTTM(w io.Writer, uri string, turns []Turn) error {
 	return err
 }
 
-// RTTMField returns a name as a field of RTTM: blanks become "_", and no name "<NA>".
+// RTTMField returns a name as a field of RTTM: blanks become "_", and an empty name becomes "<NA>".
 func RTTMField(s string) string {
 	if s = strings.Join(strings.Fields(s), "_"); s == "" {
 		return "<NA>"
@@ -37,8 +37,8 @@ func RTTMField(s string) string {
 	return s
 }
 
-// ReadRTTM reads the turns of each audio, by the name of the audio. It skips comments (";;"), empty
-// lines and lines of other types than SPEAKER. An error begins with name and the line number.
+// ReadRTTM returns the turns of each audio, by the name of the audio. It skips comments (";;"),
+// empty lines and lines of other types than SPEAKER. An error begins with name and the line number.
 func ReadRTTM(r io.Reader, name string) (map[string][]Turn, error) {
 	turns := map[string][]Turn{}
 	lines := bufio.NewReader(r)

@@ -30,8 +30,8 @@ SPEAKER my_interview 1 12.000 1.250 <NA> <NA> <NA> <NA> <NA>
 	}
 }
 
-// TestReadRTTM reads lines as other programs write them: NIST's aligned columns and another type, a
-// comment, nine fields, CRLF, no last newline.
+// TestReadRTTM reads lines as other programs write them: NIST's aligned columns, a line of another
+// type, a comment, nine fields, CRLF, and no newline at the end.
 func TestReadRTTM(t *testing.T) {
 	const text = `;; made by md-eval
 SPKR-INFO  conv  1  <NA>   <NA>  <NA> <NA>  A  <NA>
@@ -69,7 +69,8 @@ func TestReadRTTMSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestRTTMRoundTrip: ReadRTTM returns the turns that WriteRTTM wrote, to half a millisecond.
+// TestRTTMRoundTrip: ReadRTTM returns the turns that WriteRTTM wrote, with times within a
+// millisecond.
 func TestRTTMRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var turns []Turn
@@ -89,7 +90,8 @@ func TestRTTMRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The file has start and duration, each rounded, so the end may be off by the sum of both.
+		// Start and duration are each rounded to a millisecond, so the end may be off by a
+		// millisecond.
 		if diff := cmp.Diff(map[string][]Turn{uri: turns}, got, cmpopts.EquateApprox(0,
 			0.001+1e-6)); diff != "" {
 			t.Fatal(diff)

@@ -16,9 +16,9 @@ import (
 //	00:00:00,050 --> 00:00:02,300
 //	[SPEAKER_00]: So you came.
 //
-// Segments without text are left out. SubRip has no escapes: players would read "-->" in a text as
-// the times of the next subtitle, so it becomes an arrow. A subtitle lasts at least a millisecond,
-// because players skip shorter ones.
+// WriteSRT leaves out segments without text. Players would read "-->" in a text as the times of the
+// next subtitle, and SubRip has no escapes, so WriteSRT writes an arrow instead. A subtitle lasts
+// at least a millisecond, because players skip shorter ones.
 func WriteSRT(w io.Writer, segments []Segment) error {
 	var b bytes.Buffer
 	for i, c := range cues(segments) {
@@ -40,9 +40,10 @@ func WriteSRT(w io.Writer, segments []Segment) error {
 //	00:00:00.050 --> 00:00:02.300
 //	<v SPEAKER_00>So you came.
 //
-// Like [WriteSRT], it leaves out segments without text, and subtitles last at least a millisecond.
+// Like [WriteSRT], WriteVTT leaves out segments without text, and its subtitles last at least a
+// millisecond.
 func WriteVTT(w io.Writer, segments []Segment) error {
-	// An unescaped "-->" would begin another cue, and "<" a tag.
+	// An unescaped "-->" would begin another subtitle, and "<" would begin a tag.
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	b := bytes.NewBufferString("WEBVTT\n\n")
 	for _, c := range cues(segments) {
@@ -63,7 +64,8 @@ type cue struct {
 	from, to int64 // milliseconds
 }
 
-// cues returns the segments with text as subtitles, sorted by start as both formats require.
+// cues returns the segments that have text as subtitles. They are sorted by start, as both formats
+// require.
 func cues(segments []Segment) []cue {
 	var cues []cue
 	for _, s := range segments {
@@ -93,8 +95,8 @@ func milliseconds(seconds float64) int64 {
 	return int64(math.Round(min(seconds, most) * 1000))
 }
 
-// clock returns a time such as 01:02:03,004, with more digits for the hours if needed. point is the
-// character before the milliseconds.
+// clock returns a time such as 01:02:03,004. Hours from 100 on take three digits or more. point is
+// the character before the milliseconds.
 func clock(ms int64, point string) string {
 	s := ms / 1000
 	return fmt.Sprintf("%02d:%02d:%02d%s%03d", s/3600, s/60%60, s%60, point, ms%1000)

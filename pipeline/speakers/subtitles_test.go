@@ -89,7 +89,7 @@ func TestWritersSayThatTheDiskIsFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = full.Close() }() // its writes are meant to fail
+	defer func() { _ = full.Close() }() // writes to /dev/full always fail
 	for name, write := range map[string]func(io.Writer) error{
 		"SRT":  func(w io.Writer) error { return WriteSRT(w, subtitled) },
 		"VTT":  func(w io.Writer) error { return WriteVTT(w, subtitled) },

@@ -16,8 +16,8 @@ type Voices struct {
 	known     []voice
 }
 
-// A voice is a known speaker. sum is the sum of the speaker's embeddings, each scaled to length 1;
-// it has the same direction as their mean.
+// A voice is a known speaker. sum is the sum of the speaker's embeddings, each scaled to length 1.
+// The sum has the same direction as the mean of the embeddings.
 type voice struct {
 	name string
 	sum  []float64
@@ -28,7 +28,7 @@ type voice struct {
 // model says which threshold suits it; 0.5 is usual.
 func NewVoices(threshold float64) *Voices { return &Voices{threshold: threshold} }
 
-// add adds a sum of embeddings to the voice with a name, or to a new voice if there is none.
+// add adds a sum of embeddings to the voice that has the name, or makes a new voice with the name.
 func (v *Voices) add(name string, sum []float64) {
 	at := slices.IndexFunc(v.known, func(k voice) bool { return k.name == name })
 	if at < 0 {
@@ -41,10 +41,11 @@ func (v *Voices) add(name string, sum []float64) {
 }
 
 // Name returns the names of the speakers of one audio. embeddings has the embeddings of each
-// speaker's turns, by the diarization's label for the speaker. A speaker gets the name of the most
-// similar known voice. Two speakers of an audio never get the same name. A speaker who resembles no
-// known voice gets a new name: SPEAKER_00, SPEAKER_01 and so on. Name adds the embeddings to the
-// voices.
+// speaker's turns. The keys of both maps are the diarization's labels for the speakers. As many
+// speakers as possible get the name of a known voice that is similar; if there are several ways,
+// the most similar pairs count. Two speakers of an audio never get the same name. A speaker who
+// resembles no known voice gets a new name: SPEAKER_00, SPEAKER_01 and so on. Name adds the
+// embeddings to the voices.
 func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, error) {
 	labels := slices.Sorted(maps.Keys(embeddings))
 	sums := make([][]float64, len(labels))
@@ -127,7 +128,7 @@ func cosine(a, b []float64) float64 {
 	return dot / math.Sqrt(aa*bb)
 }
 
-// Rename returns the turns with the names of their speakers in place of the labels. A speaker
+// Rename returns the turns with the names of their speakers instead of the labels. A speaker
 // without a name keeps the label.
 func Rename(turns []Turn, names map[string]string) []Turn {
 	renamed := slices.Clone(turns)

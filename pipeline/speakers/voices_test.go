@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at returns an embedding of a length in a plane, at an angle in degrees.
+// at returns an embedding of two numbers: the vector of the given length, at an angle in degrees.
 func at(degrees, length float64) []float32 {
 	sin, cos := math.Sincos(degrees * math.Pi / 180)
 	return []float32{float32(length * cos), float32(length * sin)}
@@ -43,23 +43,25 @@ func TestVoicesAreTheirMean(t *testing.T) {
 	v := NewVoices(0.8)
 	name(t, v, map[string][][]float32{"0": {at(0, 1)}, "1": {at(180, 1)}},
 		map[string]string{"0": "SPEAKER_00", "1": "SPEAKER_01"})
-	// Both speakers resemble the first voice, at 20 and 3 degrees. The more similar one gets its name,
-	// and the other a new one.
+	// Both speakers resemble the first voice: they are 20 and 3 degrees away from it. The nearer
+	// speaker gets the name of the voice, and the other speaker gets a new name.
 	name(t, v, map[string][][]float32{"0": {at(20, 1)}, "1": {at(3, 1)}},
 		map[string]string{"0": "SPEAKER_02", "1": "SPEAKER_00"})
-	// This speaker becomes part of the first voice, the mean of 0, 3 and -10 degrees. The next speaker
-	// is 38 degrees from 0, but 36 from the mean.
+	// This speaker joins the first voice, which then is the mean of 0, 3 and -10 degrees. The next
+	// speaker, at -38 degrees, is too far from the first embedding (38 degrees), but near enough to
+	// the mean (36 degrees).
 	name(t, v, map[string][][]float32{"0": {at(-10, 1)}}, map[string]string{"0": "SPEAKER_00"})
 	name(t, v, map[string][][]float32{"0": {at(-38, 1)}}, map[string]string{"0": "SPEAKER_00"})
 }
 
-// TestVoicesPairAll: if the speaker who is most similar to a voice takes the other voice, both
-// speakers get one.
+// TestVoicesPairAll: both speakers get the name of a voice, because x takes the voice that is less
+// similar to x.
 func TestVoicesPairAll(t *testing.T) {
 	v := NewVoices(0.8)
 	name(t, v, map[string][][]float32{"a": {at(0, 1)}, "b": {at(40, 1)}},
 		map[string]string{"a": "SPEAKER_00", "b": "SPEAKER_01"})
-	// From the two voices, x is 30 and 10 degrees away, y 70 and 30.
+	// x is 30 degrees away from voice 00 and 10 from voice 01; y is 70 and 30 degrees away. If x
+	// took voice 01, y would be too far from voice 00.
 	name(t, v, map[string][][]float32{"x": {at(30, 1)}, "y": {at(70, 1)}},
 		map[string]string{"x": "SPEAKER_00", "y": "SPEAKER_01"})
 }

@@ -23,7 +23,7 @@ type Word struct {
 	Text        string  `json:"word"`
 	Start       float64 `json:"start"`
 	End         float64 `json:"end"`
-	Probability float64 `json:"probability"` // 0 to 1: the mean over its tokens
+	Probability float64 `json:"probability"` // 0 to 1: the mean over the word's tokens
 	Speaker     string  `json:"speaker,omitempty"`
 }
 
@@ -35,12 +35,12 @@ type Token struct {
 	Probability float64
 }
 
-// JoinTokens joins tokens to words, as Whisper's split_to_word_tokens and its merging of
-// punctuation do (openai/whisper, whisper/tokenizer.py). A token that begins with a blank begins a
+// JoinTokens joins tokens to words. It follows Whisper's split_to_word_tokens and Whisper's merging
+// of punctuation (openai/whisper, whisper/tokenizer.py). A token that begins with a blank begins a
 // word. In scripts without blanks between words (Chinese, Japanese, Thai, Lao, Burmese), every
-// token of whole characters begins one. Punctuation belongs to the word before it, an opening
-// bracket to the word after it. The tokens must not include the model's control tokens, such as
-// times.
+// token of whole characters begins a word. Punctuation belongs to the word before it, and an
+// opening bracket to the word after it. The tokens must not include the model's control tokens,
+// such as time stamps.
 //
 // Bytes that are not UTF-8 become U+FFFD. If a word would end before it starts, its end becomes its
 // start.
@@ -65,7 +65,7 @@ func JoinTokens(tokens []Token) []Word {
 	return words
 }
 
-// A unit is one or more tokens of a word; its Probability is the sum of theirs.
+// A unit is one or more tokens of a word. Its Probability is the sum of the tokens' probabilities.
 type unit struct {
 	Token
 	tokens int
@@ -105,7 +105,7 @@ func endsAmid(text string) bool {
 	return false
 }
 
-// beginsWord reports whether text begins a new word, given the text soFar of the word before it.
+// beginsWord reports whether text begins a new word. soFar is the text of the word before it.
 func beginsWord(soFar, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	last, _ := utf8.DecodeLastRuneInString(soFar)

@@ -10,8 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tokens returns the parts of text between "|" as tokens. Each lasts a second and has a probability
-// of 0.5.
+// tokens splits text at "|" into tokens. Each token lasts a second and has a probability of 0.5.
 func tokens(text string) []Token {
 	var tokens []Token
 	for i, part := range strings.Split(text, "|") {
@@ -55,7 +54,7 @@ func TestJoinTokensTimes(t *testing.T) {
 	got := JoinTokens([]Token{
 		{" be", 1.0, 1.2, 0.9},
 		{"fore", 1.2, 1.5, 0.5},
-		{" it", 2.0, 1.9, 0.25}, // whisper.cpp's times of improbable tokens may go back
+		{" it", 2.0, 1.9, 0.25}, // whisper.cpp may give an improbable token an end before its start
 		{" caf", 3.0, 3.1, 0.6},
 		{"\xc3", 3.1, 3.2, 0.2},
 		{"\xa9", 3.2, 3.4, 0.4},
@@ -87,8 +86,8 @@ func TestJoinTokensKeepsText(t *testing.T) {
 			}
 			joined += w.Text
 		}
-		// If a character is split into bad bytes at the end of one word and the start of the next, each
-		// word gets a U+FFFD.
+		// If invalid bytes lie at the end of one word and at the start of the next, each of the two
+		// words gets a U+FFFD.
 		squeeze := func(s string) string {
 			s = strings.ToValidUTF8(s, "\uFFFD")
 			for strings.Contains(s, "\uFFFD\uFFFD") {

@@ -12,7 +12,7 @@ import (
 type assessment struct {
 	Result
 	Stages []StageNeed // in the order of the scenario
-	// Reserved - allocated memory at the end of each file, in bytes.
+	// Fragmentation is reserved - allocated memory at the end of each file, in bytes.
 	Fragmentation []int64
 }
 
@@ -76,10 +76,10 @@ func (a assessment) Highest() StageNeed {
 	return slices.MaxFunc(a.Stages, func(x, y StageNeed) int { return cmp.Compare(x.Need, y.Need) })
 }
 
-// Sample returns some of the batch's files. On them the search tries each change before it
-// simulates the change over all files. If a file failed, these are the files up to that file and
-// some more. If a check failed, these are enough files for the check to decide. Otherwise these are
-// the files in which the stages needed most memory.
+// Sample returns some of the batch's files. The search tries each change on this sample before it
+// simulates the change over all files. If a file failed, the sample has the files up to that file
+// and some more. If a check failed, the sample has enough files for the check to decide. Otherwise
+// it has, for each stage, the file in which the stage needed most memory.
 func (a assessment) Sample(files int) []Files {
 	const judged = 60 // files: enough for check to find a leak
 	switch {
@@ -97,8 +97,8 @@ func (a assessment) Sample(files int) []Files {
 	return out
 }
 
-// perFile returns by how much the values, one for each file, grow per file: the slope of a straight
-// line through them by least squares.
+// perFile returns by how much the values grow per file: the slope of a straight line through them
+// by least squares. There is one value for each file.
 func perFile(values []int64) float64 {
 	n := float64(len(values))
 	var sumX, sumY, sumXY, sumXX float64

@@ -16,7 +16,7 @@ type Batch struct {
 	*scenario.Scenario
 	Source []byte // the scenario file's text
 	Files  int
-	Card   string // the card's name as the user gave it; "" if it was a size
+	Card   string // the card's name as the user gave it; "" if the user gave a size
 	Policy check.Policy
 
 	changes []func(*scenario.Scenario)
@@ -41,13 +41,13 @@ func (b *Batch) all() Files { return Files{First: 1, Count: b.Files} }
 // Evidence is what Validate may use besides the scenario: measurements, and a run of the real
 // command.
 type Evidence struct {
-	Profile *profile.Profile // of an earlier run; nil if there is none
-	Live    *LiveRun         // of the real command; nil if it was not run
-	// Picture is the command line that draws the simulated fragmentation, for the report; "" leaves it
-	// out.
+	Profile *profile.Profile // of an earlier run, or nil
+	Live    *LiveRun         // of the real command; nil if the command was not run
+	// Picture is the command line that draws the simulated fragmentation. The report shows this
+	// line unless it is "".
 	Picture string
-	// Progress is called with a text for the user on what Validate is doing. Several goroutines may
-	// call it.
+	// Validate calls Progress with a text that tells the user what it is doing. Several goroutines
+	// may call Progress.
 	Progress func(what string)
 }
 
@@ -126,10 +126,10 @@ func (b *Batch) mend(s *simulation, r *Report, progress func(string)) error {
 	return nil
 }
 
-// trial returns the function with which a search simulates changes; began is the answer without any
+// trial returns the function with which a search simulates changes. began is the answer without any
 // change. The function simulates up to the first file that fails. It runs the checks on the
-// simulated log only if all files are simulated, or if a failed check was the answer without a
-// change: over a few files, a warm-up would look like a leak.
+// simulated log in two cases only: if it simulates all files, or if began is Fails. Over a few
+// files, a check could mistake a warm-up for a leak.
 func (b *Batch) trial(began Answer, progress func(string)) Trial {
 	var begun atomic.Int64
 	return func(of *scenario.Scenario, files Files) (Result, error) {

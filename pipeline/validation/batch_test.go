@@ -47,9 +47,8 @@ func TestRuleOfThumb(t *testing.T) {
 	}
 }
 
-// TestPeakAgreesWithCheck: if vramsoak check's peak of the simulated log fails, validate's answer
-// is at least tight. It may be worse, because the card also holds what the allocator does not see:
-// the context and other processes.
+// TestPeakAgreesWithCheck: if the peak check of the simulated log fails, validate's answer is tight
+// or worse. It may be worse because the card must also hold the context and other processes.
 func TestPeakAgreesWithCheck(t *testing.T) {
 	for total := int64(13) << 30; total <= 18<<30; total += 1 << 29 {
 		s := readPipeline(t)
@@ -71,8 +70,7 @@ func TestPeakAgreesWithCheck(t *testing.T) {
 	}
 }
 
-// agrees fails the test if the answer and the verdict, which becomes the exit code, contradict each
-// other.
+// agrees fails the test if the answer contradicts the verdict, which becomes the exit code.
 func agrees(t *testing.T, r *simulation, of string) {
 	t.Helper()
 	want := check.Fail
@@ -87,9 +85,8 @@ func agrees(t *testing.T, r *simulation, of string) {
 	}
 }
 
-// TestNeverMilderThanCheck: whatever fails in a scenario, and whatever its policy checks, the
-// verdict of validate is at least as bad as that of vramsoak simulate | vramsoak check - over the
-// same files.
+// TestNeverMilderThanCheck: the verdict of validate is at least as bad as the verdict of vramsoak
+// simulate | vramsoak check - over the same files, for several failures and policies.
 func TestNeverMilderThanCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -197,7 +194,7 @@ func readBatch(t *testing.T, name string, files int) *Batch {
 	return b
 }
 
-// TestStoriesHaveAChange: for each scenario that fails and tells a real failure (NAME-before.yaml),
+// TestStoriesHaveAChange: for each scenario that re-enacts a real failure (NAME-before.yaml),
 // validate finds a change with which the batch fits, and proves it by a simulation of all files.
 func TestStoriesHaveAChange(t *testing.T) {
 	if testing.Short() {

@@ -20,8 +20,8 @@ type candidates struct {
 	kind  Kind
 	steps int
 	edits func(step int) []Edit
-	// graded is true if each candidate needs at most as much memory as the cheaper ones before it. The
-	// search then finds the first one that fits by bisection, instead of trying each.
+	// graded is true if each candidate needs at most as much memory as the cheaper ones before it.
+	// The search then finds the first candidate that fits by bisection, instead of trying all.
 	graded bool
 }
 
@@ -47,13 +47,13 @@ func allCandidates(d *document, s *scenario.Scenario, now Result, stage string) 
 		all = append(all, smallerModels(d, s, i)...)
 	}
 	all = append(all, codeChanges(d, s)...)
-	return slices.DeleteFunc(all, func(l candidates) bool { return l.steps == 0 })
+	return slices.DeleteFunc(all, func(c candidates) bool { return c.steps == 0 })
 }
 
 // settings returns the changes of the allocator's settings. Expandable segments come first, because
-// they do not fragment. max_split_size_mb must be above 20, the size in MiB of the segments for
-// requests of 1 to 10 MiB. Garbage collection has an effect only with a memory fraction, so these
-// changes also set one.
+// they do not fragment. PyTorch accepts only values above 20 for max_split_size_mb: segments for
+// requests of 1 to 10 MiB have 20 MiB. Garbage collection has an effect only with a memory
+// fraction, so these changes also set one if the file does not.
 func settings(d *document, s *scenario.Scenario) candidates {
 	variable, old := s.AllocConf()
 	variable = cmp.Or(variable, confVariable)
@@ -79,8 +79,9 @@ func settings(d *document, s *scenario.Scenario) candidates {
 	return candidatesOf(Setting, false, changes...)
 }
 
-// clears returns the changes that call torch.cuda.empty_cache more often: at cleanups, around the
-// stage that fails or needs most, around all stages, or every N passes.
+// clears returns the changes that call torch.cuda.empty_cache more often: at cleanups, before or
+// after one stage, before or after all stages, or every N passes. stage is the one that fails or
+// needs most memory.
 func clears(d *document, s *scenario.Scenario, stage string) []candidates {
 	var changes [][]Edit
 	hasCleanups := func(st scenario.Stage) bool { return len(st.Cleanups) > 0 }
@@ -127,9 +128,10 @@ func clears(d *document, s *scenario.Scenario, stage string) []candidates {
 	return []candidates{candidatesOf(Clear, false, changes...), candidatesOf(Clear, true, passes...)}
 }
 
-// batches returns the changes to smaller batches of a stage, each with one item fewer than the one
-// before. A batch that is an expression is halved, quartered and so on. A stage that fails when
-// memory runs out can also go on with half the batch.
+// batches returns the changes that make the batch of stage i smaller. If the batch is a number,
+// each change takes one item fewer than the change before. If the batch is an expression, the
+// changes divide it by 2, 4, 8 and 16. If the stage fails when memory runs out, one more change
+// lets the stage go on with half the batch.
 func batches(d *document, s *scenario.Scenario, i int) []candidates {
 	var out []candidates
 	st := &s.Stages[i]
@@ -143,7 +145,7 @@ func batches(d *document, s *scenario.Scenario, i int) []candidates {
 		}
 		out = append(out, candidates{BatchSize, now - 1, smaller, true})
 	default:
-		var changes [][]Edit // with max(1, ...): a pass takes at least one item
+		var changes [][]Edit // max(1, ...): a pass takes at least one item
 		for _, by := range []int{2, 4, 8, 16} {
 			batch := fmt.Sprintf("max(1, floor((%s)/%d))", st.Batch, by)
 			changes = append(changes, []Edit{d.edit(batch, "stages", i, "batch")})
@@ -157,8 +159,8 @@ func batches(d *document, s *scenario.Scenario, i int) []candidates {
 	return out
 }
 
-// restarts returns the changes that start a new process every N files. N is at most the number of
-// files that the present process finished before the first one failed.
+// restarts returns the changes that start a new process every N files. N begins below the number of
+// the first file that failed, and below the present restart_every.
 func restarts(d *document, s *scenario.Scenario, now Result) []candidates {
 	last := now.FirstFailed - 1
 	if s.RestartEvery > 0 {
@@ -177,7 +179,7 @@ func formats(d *document, s *scenario.Scenario, i int) []candidates {
 	var changes [][]Edit
 	now, err := models.ParseDType(s.Models[i].DType)
 	if err != nil {
-		return nil // the linter refuses it
+		return nil // the linter refuses such a format
 	}
 	for _, to := range []models.DType{models.Float16, models.Int8} {
 		if to.WeightBytes(1) < now.WeightBytes(1) {
@@ -207,10 +209,10 @@ func smallerModels(d *document, s *scenario.Scenario, i int) []candidates {
 	return []candidates{candidatesOf(Smaller, true, changes...)}
 }
 
-// codeChanges returns the changes that a person would make in the code of the pipeline, because it
-// keeps memory for too long. In the scenario file they remove a fault such as a leak, end the life
-// of a tensor earlier, or load one item at a time of data that a stage loads as a whole before the
-// first file.
+// codeChanges returns the changes that a person would make in the code of a pipeline that keeps
+// memory for too long. In the scenario file, such a change removes a fault such as a leak, ends the
+// life of a tensor earlier, or loads data one item at a time instead of as a whole before the first
+// file.
 func codeChanges(d *document, s *scenario.Scenario) []candidates {
 	var out []candidates
 	for i := range s.Faults {

@@ -14,7 +14,7 @@ const (
 	Fits       Answer = iota
 	Unsure            // every file has its memory, and a check is undecided
 	Tight             // every file has its memory, and the need is above the policy's maximum
-	Fails             // every file has its memory, and a check fails, such as that of leaks
+	Fails             // every file has its memory, and a check fails, such as the check for leaks
 	DoesNotFit        // an allocation failed for good
 )
 
@@ -35,13 +35,13 @@ type Result struct {
 	Answer      Answer `json:"answer"`
 	Failed      int    `json:"failed"`
 	Files       int    `json:"files"`
-	FirstFailed int    `json:"-"` // number of a file, from 1; 0: none
+	FirstFailed int    `json:"-"` // number of the first file that failed, from 1; 0: none failed
 	// The most memory that the device had to hold, in bytes: see StageNeed.
 	Need  int64   `json:"need"`
 	Share float64 `json:"share"` // of the card
 	Speed float64 `json:"speed"` // seconds of audio per second of processing
-	// Why gives the reason for an answer other than fits, in one clause. It is "" if the numbers in
-	// Need and Share are the reason.
+	// Why gives the reason for an answer other than fits, in one clause. Why is "" if the numbers
+	// in Need and Share are the reason.
 	Why string `json:"why,omitempty"`
 }
 

@@ -18,7 +18,7 @@ type document struct {
 
 func newDocument(src []byte, name string) (*document, error) {
 	d := &document{name: name, anchors: map[string]ast.Node{}}
-	// The file without a byte order mark and with line ends \n, so that offsets are as in an editor.
+	// Without the byte order mark and with line ends \n, offsets agree with positions in an editor.
 	d.src = strings.ReplaceAll(strings.TrimPrefix(string(src), "\ufeff"), "\r\n", "\n")
 	r := strictyaml.New(name)
 	d.body = r.Document([]byte(d.src), "a scenario", "")
@@ -37,8 +37,8 @@ func (d *document) Visit(n ast.Node) ast.Visitor {
 	return d
 }
 
-// resolve returns the value that a node stands for: that of an anchor (&name) or of an alias
-// (*name), or else the node itself.
+// resolve returns the value behind an anchor (&name) or an alias (*name). It returns any other node
+// as it is.
 func (d *document) resolve(n ast.Node) ast.Node {
 	for range 100 { // the reader refuses loops
 		switch node := n.(type) {
@@ -53,18 +53,18 @@ func (d *document) resolve(n ast.Node) ast.Node {
 	return n
 }
 
-// A target is where a path such as stages, 0, batch ends in a document.
+// A target is the place in a document at which a path ends, such as the path stages, 0, batch.
 type target struct {
-	// node is the YAML node at the end of the path. If the file does not set the whole path, node is
-	// the innermost mapping or list on it that the file has.
+	// node is the YAML node at the end of the path. If the file does not have the whole path, node
+	// is the innermost mapping or list on the path that the file has.
 	node  ast.Node
-	depth int      // keys of the path that lead to node
+	depth int      // number of keys of the path that lead to node
 	old   ast.Node // the value, even if inherited; nil if there is none
 }
 
 // find follows a path as far as the file has it. It also follows keys that a mapping inherits
-// through a merge ("<<"). An inherited value at the end of the path is only in old, not in node:
-// other mappings inherit it too, so an edit must not change it.
+// through a merge ("<<"). If the value at the end of the path is inherited, the value is only in
+// old, not in node: other mappings may inherit the same value, so an edit must not change it.
 func (d *document) find(path []any) target {
 	at := d.body
 	for i, key := range path {
@@ -103,8 +103,8 @@ func pairs(n ast.Node) []*ast.MappingValueNode {
 	return nil
 }
 
-// entry returns the value of a mapping's key: own if the mapping itself has the key, else merged,
-// the first one inherited through a merge ("<<").
+// entry returns the value of a key in a mapping: own if the mapping itself has the key; otherwise
+// merged, the first value that the mapping inherits through a merge ("<<").
 func (d *document) entry(mapping ast.Node, key string) (own, merged ast.Node) {
 	for _, p := range pairs(mapping) {
 		if !p.Key.IsMergeKey() {

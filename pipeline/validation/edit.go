@@ -21,7 +21,7 @@ type Edit struct {
 	At  Location `json:"at"`
 	Key string   `json:"key"` // "stages[0].batch"
 	Old string   `json:"old"` // as YAML; "none" if the file has none
-	New string   `json:"new"` // as YAML; "none" takes the value out
+	New string   `json:"new"` // as YAML; "none" removes the value
 	// Add is the line of YAML to insert if the file does not set Key yet, such as "clear: {every: 5}".
 	// If the file inherits Key from a merge ("<<"), the line overrides the inherited value. Under is
 	// the key of the mapping that gets the line, such as "stages[0]"; "" is the top level of the file.
@@ -34,8 +34,8 @@ type Edit struct {
 	value any   // nil removes the item from its list
 }
 
-// edit returns the edit that sets the value at a path, or takes the value out of a list if value is
-// nil.
+// edit returns the edit that sets the value at a path. If value is nil, the edit removes the item
+// at the path from its list.
 func (d *document) edit(value any, path ...any) Edit {
 	e := Edit{Key: yamlPath(path), Old: "none", New: "none", path: path, value: value}
 	if value != nil {
@@ -81,8 +81,8 @@ func added(value any, path []any) string {
 	return text
 }
 
-// word matches a text that needs no quotes in YAML, not even in brackets, unless it matches
-// notAText, a word that YAML reads as something other than a text.
+// word matches a text that needs no quotes in YAML, not even in brackets. notAText matches the
+// exceptions: words that YAML does not read as text.
 var (
 	word     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 	notAText = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|null|y|n)$`)
@@ -118,7 +118,7 @@ func (d *document) shown(n ast.Node) string {
 			return strings.TrimSpace(string(text))
 		}
 	}
-	return strings.Join(strings.Fields(n.String()), " ") // the value has an alias in it
+	return strings.Join(strings.Fields(n.String()), " ") // the value contains an alias
 }
 
 // with makes edits one after the other, as a person would make them by hand. It returns the file's
@@ -126,7 +126,8 @@ func (d *document) shown(n ast.Node) string {
 // next adds its line under clear.
 func (d *document) with(edits []Edit) ([]byte, []Edit, error) {
 	edits = slices.Clone(edits)
-	// Items are removed from a list from its end on, so that the indices of the others stay valid.
+	// Items are removed from a list last, and from its end on, so that the indices of the others
+	// stay valid.
 	order := make([]int, len(edits))
 	for i := range order {
 		order[i] = i

@@ -109,8 +109,8 @@ func TestEditAdd(t *testing.T) {
 	}
 }
 
-// TestSplice: an edit replaces the text of the value and nothing else, in all the ways to write
-// YAML.
+// TestSplice: an edit replaces the text of the value and nothing else, in whichever form of YAML
+// the value is written.
 func TestSplice(t *testing.T) {
 	for _, c := range []struct {
 		name, src string
@@ -226,8 +226,8 @@ func TestSplice(t *testing.T) {
 	}
 }
 
-// TestEditsOneAfterTheOther: if two edits need the same new mapping, the first adds it and the
-// second adds its key to it.
+// TestEditsOneAfterTheOther: if two edits need the same new mapping, the first edit adds the
+// mapping and the second edit adds its key to the mapping.
 func TestEditsOneAfterTheOther(t *testing.T) {
 	d, err := newDocument([]byte(file), "search.yaml")
 	if err != nil {
@@ -277,10 +277,10 @@ func TestEditsOfFixtures(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.GPU.Occupied, s.ClearOnStart = 1, false
-		for _, l := range allCandidates(d, s, Result{Answer: DoesNotFit, FirstFailed: 5},
+		for _, c := range allCandidates(d, s, Result{Answer: DoesNotFit, FirstFailed: 5},
 			s.Stages[0].Name) {
-			for _, step := range []int{0, l.steps - 1} {
-				edits := l.edits(step)
+			for _, step := range []int{0, c.steps - 1} {
+				edits := c.edits(step)
 				got, _, err := d.with(edits)
 				if err != nil {
 					t.Errorf("%s: %v", path, err)
@@ -305,8 +305,8 @@ func TestEditsOfFixtures(t *testing.T) {
 	}
 }
 
-// put returns a tree of decoded YAML with the value at a path replaced or added; nil removes a list
-// item.
+// put returns a tree of decoded YAML in which the value at a path is replaced or added. If value is
+// nil, put removes the list item at the path.
 func put(tree any, path []any, value any) any {
 	if len(path) == 0 {
 		switch v := value.(type) {

@@ -81,7 +81,7 @@ func (s *simulation) describe(r *Report) {
 	required := s.required()
 	r.Stages = slices.Clone(required.Stages)
 	for i := range r.Stages {
-		st, on := &r.Stages[i], s.Stages[i] // on: on the card; st may be without limit
+		st, on := &r.Stages[i], s.Stages[i] // on: from the run on the card
 		st.Reached, st.Reserved, st.Used, st.Cache = on.Reached, on.Reserved, on.Used, on.Cache
 	}
 	r.Headroom = r.Total - required.Need

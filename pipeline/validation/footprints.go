@@ -15,8 +15,8 @@ import (
 // a stage at which validate still trusts the estimates of other stages.
 const trustedWithin = 0.2
 
-// useProfile replaces estimated footprints by those that a profile measured. It returns how the two
-// compare for each stage.
+// useProfile replaces estimated footprints by the footprints that a profile measured. For each
+// stage it returns a comparison of the two.
 func (b *Batch) useProfile(p *profile.Profile) []profile.Comparison {
 	learned := p.Apply(b.Clone())
 	b.Change(func(s *scenario.Scenario) { p.Apply(s) })
@@ -24,9 +24,10 @@ func (b *Batch) useProfile(p *profile.Profile) []profile.Comparison {
 }
 
 // doubt returns a finding that makes the answer undecided, or nil. The answer depends on stage,
-// which needs most memory. If this stage was not measured, and the estimates of measured stages are
-// far from their measurements, then its own estimate may be wrong by as much. doubt also returns a
-// finding if no stage was measured. source names the measurements in the message: "the profile".
+// which needs most memory. If this stage was not measured, and the estimate of a measured stage is
+// far from its measurement, then the estimate of this stage may be wrong by as much. doubt also
+// returns a finding if no stage was measured. source names the measurements in the message, such as
+// "the profile".
 func doubt(stage, source string, footprints []profile.Comparison) *check.Finding {
 	f := &check.Finding{Check: check.Peak, Verdict: check.Undecided, Subject: "footprints"}
 	worst, measured, estimated := profile.Comparison{Ratio: 1}, 0, false
@@ -65,8 +66,8 @@ func doubt(stage, source string, footprints []profile.Comparison) *check.Finding
 }
 
 // longerFiles makes the answer undecided if three conditions hold: the batch has longer files than
-// the profile, the profile does not know how the memory of some stage grows with the length, and
-// the answer would be worse if such stages took as much as Comparison.AtMost.
+// the profile, the profile does not say how the memory of some stage grows with the length, and the
+// answer would be worse if such stages took as much as Comparison.AtMost.
 func (b *Batch) longerFiles(s *simulation, learned []profile.Comparison) error {
 	longer := b.Clone()
 	var grown *profile.Comparison

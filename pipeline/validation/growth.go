@@ -12,12 +12,12 @@ import (
 // growthChecks are the checks for memory that grows from file to file.
 var growthChecks = []string{check.Leak, check.Fragmentation, check.DarkGrowth}
 
-// decideGrowth turns undecided findings of growthChecks into passes if the card has enough
-// headroom. From the log alone nobody can tell whether a trend goes on. decideGrowth assumes that
-// the trend goes on at its upper bound for as many files as the batch has. If the requirement is
-// then still within the policy's limit, the finding passes; otherwise it stays undecided. A finding
-// that failed stays failed. This is sound only for simulated logs, whose readings are exact and
-// always the same.
+// decideGrowth changes undecided findings of growthChecks to passed ones if the card has enough
+// headroom. A log alone does not show whether a trend goes on. decideGrowth assumes that the trend
+// goes on at its upper bound for as many files as the batch has. If the requirement is then still
+// within the policy's limit, the finding passes; otherwise it stays undecided. A finding that
+// failed stays failed. This is correct only for simulated logs, because their readings are exact
+// and the same in every run.
 func (b *Batch) decideGrowth(s *simulation) {
 	s.checks.Revise(func(f *check.Finding) {
 		if f.Verdict != check.Undecided || !slices.Contains(growthChecks, f.Check) {
@@ -45,9 +45,10 @@ func (b *Batch) decideGrowth(s *simulation) {
 	})
 }
 
-// growthBound returns by how many bytes a trend may raise memory over a number of further files, at
-// most. It is the largest of: the upper bound of the slope, for each file; the height of the last
-// value above those before it, for each file; and twice the steps so far, if the series has steps.
+// growthBound returns the largest number of bytes by which a trend may raise memory over a number
+// of further files. It is the largest of three numbers: the upper bound of the slope times files;
+// the height of the last value above the values before, times files; and, if the series has steps,
+// twice the size of all steps so far.
 func growthBound(r *shape.Result, files int) float64 {
 	bound := max(0, r.Slope.High*float64(files), r.Ends*float64(files))
 	if r.Shape == shape.Steps || r.Shape == shape.Step {

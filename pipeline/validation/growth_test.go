@@ -6,9 +6,9 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// TestGrowthBound has values by hand for 100 further files: a growth of 1 KiB a file adds 100 KiB,
-// steps of 1 MiB in all may come twice, and what the last value is above those before it may come
-// again with each file.
+// TestGrowthBound has bounds computed by hand for 100 further files. A growth of 1 KiB per file
+// adds 100 KiB. Steps of 1 MiB in all may come twice more. The height of the last value above the
+// values before may come again with each file.
 func TestGrowthBound(t *testing.T) {
 	for _, c := range []struct {
 		r    shape.Result

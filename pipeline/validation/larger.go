@@ -9,8 +9,8 @@ import (
 
 // larger returns the smallest standard card that is larger than the scenario's card and on which a
 // simulation of the batch fits, with the simulation's result. If there is no such card, it returns
-// a card of size 0. need is the memory that the batch needs in bytes, and limit the part of a card
-// that it may use, from 0 to 1. Cards that are too small for this are not simulated.
+// a card of size 0. need is the memory that the batch needs, in bytes. limit is the part of a card
+// that the batch may use, from 0 to 1. Cards on which need exceeds this part are not simulated.
 func larger(s *scenario.Scenario, trial Trial, files int, need int64, limit float64) (
 	card scenario.GPU, on Result, simulations int, err error,
 ) {

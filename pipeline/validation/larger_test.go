@@ -7,9 +7,10 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// TestLarger: the proposed card is the smallest one that is larger than the scenario's 16 GiB, of
-// which the need is at most 85 %, and on which the trial fits. A need of 12 GiB is 75 % of 16 GiB,
-// but that card is not larger. On 24 GiB the trial fails, as with fragmented memory.
+// TestLarger: the proposed card is the smallest card that meets three conditions. It is larger than
+// the scenario's 16 GiB, the need is at most 85 % of it, and the trial fits on it. A need of 12 GiB
+// is 75 % of 16 GiB, but a card of 16 GiB is not larger. On 24 GiB the trial fails, as it may with
+// fragmented memory.
 func TestLarger(t *testing.T) {
 	s, err := scenario.Read([]byte(file), "larger.yaml")
 	if err != nil {

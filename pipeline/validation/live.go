@@ -56,13 +56,13 @@ func liveFailures(tl *timeline.Timeline) []LiveFailure {
 	return all
 }
 
-// The limits of what a report quotes from a failed file's output.
+// A report quotes so much of a failed file's output at most.
 const (
 	quotedLines = 10
 	quotedBytes = 400 // of each line
 )
 
-// lastLines returns the last lines that the pipeline printed during a file, without those that
+// lastLines returns the last lines that the pipeline printed during a file, without lines that
 // begin with [pipeline] or [vramsoak].
 func lastLines(f *timeline.File) []string {
 	log, err := os.Open(f.Pos.Path)
@@ -74,7 +74,7 @@ func lastLines(f *timeline.File) []string {
 	lines := bufio.NewReaderSize(log, bounded.MaxLine)
 	for n := 1; n <= f.EndPos.Line; n++ {
 		text, err := lines.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) { // the end of a longer line is kept
+		for errors.Is(err, bufio.ErrBufferFull) { // only the end of a longer line is kept
 			text, err = lines.ReadSlice('\n')
 		}
 		if errors.Is(err, io.EOF) && len(text) == 0 {
@@ -92,7 +92,7 @@ func lastLines(f *timeline.File) []string {
 	return last
 }
 
-// totalOf returns the card's memory in bytes as the log has it, or 0 if it has none.
+// totalOf returns the card's memory in bytes according to the log, or 0 if the log does not say.
 func totalOf(tl *timeline.Timeline) int64 {
 	var total int64
 	for _, f := range tl.Files {
@@ -142,9 +142,10 @@ func (b *Batch) compareLive(p *profile.Profile) []profile.Comparison {
 	return all
 }
 
-// against compares the answer of s, which uses the measurements of two real files, with predicted,
-// the answer from estimates alone. If the two differ, it adds a finding. If the measured answer is
-// the better one, it becomes undecided, because two files are too few to rely on.
+// against compares the answer of s, which uses the measurements of two real files, with the answer
+// of predicted, which uses estimates alone. If the two answers differ, against adds a finding. If
+// the answer of s is the better one, it becomes undecided, because two files are too few to rely
+// on.
 func (s *simulation) against(predicted *simulation) {
 	if side(predicted.Answer) == side(s.Answer) {
 		return
@@ -172,12 +173,12 @@ func side(a Answer) Answer {
 }
 
 // sameSize is the part of this card's memory that another card must have to count as equally large.
-// It is below 1 because drivers keep some memory for themselves, and not always the same.
+// It is below 1 because drivers keep different amounts of memory for themselves.
 const sameSize = 0.95
 
 // failedLive changes the answer if files of the real command failed. If memory ran out on a card as
-// large as this one, the batch does not fit, and why says so. After any other failure the answer is
-// undecided, because nobody knows how much memory the file would have needed.
+// large as this one, the batch does not fit, and why names the file. After any other failure the
+// answer is undecided, because the log does not show how much memory the file would have needed.
 func (b *Batch) failedLive(s *simulation, live *LiveRun) (why string) {
 	if len(live.Failures) == 0 {
 		return ""

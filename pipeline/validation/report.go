@@ -17,7 +17,7 @@ type Report struct {
 	Files       int    `json:"files"`
 	Failed      int    `json:"failed"`                 // files without enough memory
 	FirstFailed int    `json:"first_failed,omitempty"` // from 1
-	// Seconds of audio per second of processing, without failed files.
+	// Speed is seconds of audio per second of processing, without failed files.
 	Speed float64 `json:"speed"`
 	// Why gives the reason for an answer other than fits, in one clause, such as "leak of Enrollment
 	// fails".
@@ -64,17 +64,17 @@ type Report struct {
 type LargerCard struct {
 	Card  string  `json:"card"`            // "24 GB"; "" if it fits on none
 	UpTo  string  `json:"up_to"`           // the largest card of the table
-	Share float64 `json:"share,omitempty"` // of that card that the batch takes
+	Share float64 `json:"share,omitempty"` // the part of Card that the batch takes
 }
 
-// A StageNeed is the highest requirement of a stage on the device: allocated memory, the context
-// and other processes. The allocator's cache is not part of it, because the allocator releases the
-// cache before an allocation fails. If the batch does not fit, Need is what the stage would take on
-// a card without limit, and Share may be above 1.
+// A StageNeed is the highest requirement of a stage on the device: allocated memory, the CUDA
+// context and the memory of other processes. The allocator's cache is not part of it, because the
+// allocator releases the cache before an allocation fails. If the batch does not fit, Need is the
+// memory that the stage would take on a card without limit, and Share may be above 1.
 type StageNeed struct {
 	Stage     string  `json:"stage"`
 	Reached   bool    `json:"reached"` // a file got as far as this stage
-	File      int     `json:"file"`    // in which it needed most, from 1; 0: before the first
+	File      int     `json:"file"`    // that needed most, from 1; 0: before the first file
 	Need      int64   `json:"need"`
 	Share     float64 `json:"share"`
 	Allocated int64   `json:"allocated"` // part of Need
@@ -109,8 +109,8 @@ type Refusal struct {
 	Requested   int64  `json:"requested"`
 	FreeInSum   int64  `json:"free_in_sum"` // on the device, and in the allocator's cache
 	LargestFree int64  `json:"largest_free"`
-	// Missing is how much the card lacks for the rest of the work, even if all free memory were in
-	// one piece.
+	// Missing is the number of bytes that the card lacks for the rest of the work, even if all free
+	// memory were in one piece.
 	Missing int64 `json:"missing,omitempty"`
 	// Fragmentation is true if enough memory was free for the rest of the work, but not in one piece.
 	Fragmentation bool   `json:"fragmentation,omitempty"`
@@ -125,8 +125,8 @@ type Refusal struct {
 type LiveFailure struct {
 	File int    `json:"file"` // from 1
 	Path string `json:"path"`
-	// Status is that of the log's file-end line: "failed", "crashed", "timeout", "oom", or "ok" if the
-	// pipeline went on with the file.
+	// Status is the status in the log's file-end line: "failed", "crashed", "timeout", "oom", or
+	// "ok" if the pipeline went on with the file.
 	Status      string   `json:"status"`
 	OutOfMemory bool     `json:"out_of_memory,omitempty"`
 	Says        []string `json:"says"` // the last lines that the pipeline printed for it

@@ -9,9 +9,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// withoutLimit simulates the batch on a device without limit, to learn how much memory it requires:
-// on the card, the simulation stops at the allocation that failed. The result is nil if no
-// allocation failed in o, the outcome on the card.
+// withoutLimit simulates the batch on a device without limit, to learn how much memory the batch
+// requires. This is necessary because the simulation on the card stops at the allocation that
+// failed. The result is nil if no allocation failed in o, the outcome on the card.
 func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Outcome) (*assessment,
 	error,
 ) {
@@ -29,8 +29,9 @@ func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Ou
 	return &a, nil
 }
 
-// required returns the assessment that says how much memory the stages need: from the simulation on
-// the card or, if an allocation failed there, from the simulation without limit.
+// required returns the assessment that says how much memory the stages need: the one of the
+// simulation on the card or, if an allocation failed there, the one of the simulation without
+// limit.
 func (s *simulation) required() assessment {
 	if s.unlimited != nil {
 		return *s.unlimited

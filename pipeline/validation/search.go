@@ -28,22 +28,22 @@ type searchOptions struct {
 	// all files; see assessment.Sample. If it is empty, each change is simulated over all files at
 	// once.
 	Sample []Files
-	// Prepare is called for each scenario that the search reads from an edited file. It sets what is
-	// not in the file: the card, and the footprints of a profile.
+	// Prepare is called for each scenario that the search reads from an edited file. It sets the
+	// values that are not in the file: the card, and the footprints of a profile.
 	Prepare func(*scenario.Scenario)
 }
 
 // found is the outcome of a search.
 type found struct {
-	// Smallest is the cheapest change that makes the batch fit or, if no change does, the cheapest
-	// with which the batch runs with the answer tight. It is nil if there is no such change either.
-	// Smallest and Others were simulated over all files.
+	// Smallest is the cheapest change that makes the batch fit. If no change does, Smallest is the
+	// change with the best answer that is better than the answer without a change, or nil. Smallest
+	// and Others were simulated over all files.
 	Smallest *Change
 	// Others are the cheapest changes of other kinds, by cost.
 	Others []Change
-	// Refused has an error for each value that the search could not change, because the file cannot be
-	// edited there or is invalid after the edit. If several changes of a value were refused, it has
-	// the error of one.
+	// Refused has an error for each value that the search could not change, because the file cannot
+	// be edited there or is invalid after the edit. If several changes of a value were refused,
+	// Refused has the error of one of them.
 	Refused []error
 	// Simulations is the number of simulations that the search needed.
 	Simulations int
@@ -53,8 +53,8 @@ type found struct {
 const maxPairs = 15
 
 // search searches for the smallest change of a scenario file with which its batch fits. src is the
-// file's text and now the result without a change. Of the candidates of each kind it tries the
-// cheapest first. If no single change is enough, it tries pairs of changes.
+// file's text, and now is the result without a change. For each kind of change, search tries the
+// cheapest candidates first. If no single change is enough, search tries pairs of changes.
 func search(src []byte, name string, now Result, trial Trial, o searchOptions) (*found, error) {
 	doc, err := newDocument(src, name)
 	if err != nil {
@@ -66,8 +66,8 @@ func search(src []byte, name string, now Result, trial Trial, o searchOptions) (
 	}
 	e := &explorer{doc: doc, now: now, trial: trial, opts: o, refused: map[string]error{}}
 	var groups []*attempts
-	for _, l := range allCandidates(doc, s, now, o.Stage) {
-		groups = append(groups, &attempts{candidates: l, sample: o.Sample})
+	for _, c := range allCandidates(doc, s, now, o.Stage) {
+		groups = append(groups, &attempts{candidates: c, sample: o.Sample})
 	}
 	if err := inParallel(len(groups), func(i int) error {
 		return e.findCheapest(groups[i], 0)
@@ -119,9 +119,9 @@ func timeless(s *scenario.Scenario, e Edit) bool {
 
 func fits(c Change) bool { return c.Answer == Fits }
 
-// compareCost orders changes by cost: one kind before two, then by the most expensive kind, then by
-// the other kind, then by the speed of the simulation (rounded to a thousandth of the faster one),
-// then by the memory needed.
+// compareCost orders changes by cost: changes of one kind before pairs, then by the most expensive
+// kind, then by the other kind, then by the speed of the simulated pipeline (rounded to a
+// thousandth of the faster one), then by the memory needed.
 func compareCost(a, b Change) int {
 	byKind := slices.CompareFunc(a.costliestFirst(), b.costliestFirst(), func(x, y Kind) int {
 		return cmp.Compare(x, y)
@@ -147,7 +147,7 @@ type explorer struct {
 
 // try makes a change's edits and simulates the result over the sample, or over all files if the
 // sample is empty. It returns the change with the worst result of the sample's parts. If the file
-// cannot be edited so, that result is that the batch does not fit.
+// cannot be edited in this way, the result is DoesNotFit.
 func (e *explorer) try(c Change, sample []Files) (Change, error) {
 	failed := func(err error) (Change, error) {
 		return c, fmt.Errorf("after %s: %w", c.Text(), err)
@@ -197,15 +197,15 @@ func (e *explorer) refuse(c Change, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err = fmt.Errorf("not tried: %s: %w", c.Text(), err)
-	// Of several changes to the same value, the error that sorts first is kept, because goroutines
-	// come in any order.
+	// If several changes to the same value are refused, the error that sorts first is kept. So the
+	// result does not depend on the order in which goroutines run.
 	if key := strings.Join(keys, " "); e.refused[key] == nil ||
 		err.Error() < e.refused[key].Error() {
 		e.refused[key] = err
 	}
 }
 
-// attempts are candidates with the results of those that the search has tried.
+// attempts are candidates, with the results of the candidates that the search has tried.
 type attempts struct {
 	candidates
 	with   []Edit // edits made together with those of each candidate
@@ -213,30 +213,30 @@ type attempts struct {
 	tried  []Change // the candidates tried on the sample, the cheapest first
 }
 
-// findCheapest tries candidates on the sample, beginning with the one at index from, until one
-// makes the batch fit. It puts the results into l.tried.
-func (e *explorer) findCheapest(l *attempts, from int) error {
-	l.tried = nil
+// findCheapest finds the cheapest candidate at index from or later that fits on the sample. It puts
+// the results of all candidates that it tried into group.tried.
+func (e *explorer) findCheapest(group *attempts, from int) error {
+	group.tried = nil
 	try := func(step int) (bool, error) {
-		change := newChange(slices.Concat(l.with, l.edits(step)), l.kind)
+		change := newChange(slices.Concat(group.with, group.edits(step)), group.kind)
 		change.step = step
-		c, err := e.try(change, l.sample)
-		l.tried = append(l.tried, c)
+		c, err := e.try(change, group.sample)
+		group.tried = append(group.tried, c)
 		return c.Answer == Fits, err
 	}
-	if from >= l.steps {
+	if from >= group.steps {
 		return nil
 	}
-	if !l.graded {
-		for step := from; step < l.steps; step++ {
+	if !group.graded {
+		for step := from; step < group.steps; step++ {
 			if fits, err := try(step); fits || err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	// If the last graded candidate does not fit, no other does.
-	low, high := from-1, l.steps-1 // low does not fit, high does
+	// If the last graded candidate does not fit, no other candidate does.
+	low, high := from-1, group.steps-1 // candidate low does not fit, candidate high does
 	if fits, err := try(high); !fits || err != nil {
 		return err
 	}
@@ -252,21 +252,21 @@ func (e *explorer) findCheapest(l *attempts, from int) error {
 			low = middle
 		}
 	}
-	slices.SortFunc(l.tried, func(a, b Change) int { return cmp.Compare(a.step, b.step) })
+	slices.SortFunc(group.tried, func(a, b Change) int { return cmp.Compare(a.step, b.step) })
 	return nil
 }
 
-// prove takes the changes with which the sample fits and simulates them over all files. For each
-// kind it begins with the cheapest change and ends with the first that fits. If no change of a kind
-// fits, prove returns the best change of that kind with which the batch at least runs, but only if
-// the kind is cheaper than the kinds of all changes that fit.
+// prove simulates changes that improved the result on the sample over all files. For each kind it
+// begins with the change that has the best answer and the lowest cost, and ends with the first that
+// fits. If no change of a kind fits, prove returns the change of that kind with the best answer,
+// but only if the kind is cheaper than the kinds of all changes that fit.
 func (e *explorer) prove(groups []*attempts) ([]Change, error) {
 	var byKind [Code + 1][]*attempts
 	for _, c := range groups {
 		byKind[c.kind] = append(byKind[c.kind], c)
 	}
 	proved := make([][]Change, len(byKind))
-	run := make([][]Change, len(byKind)) // changes that do not fit, but with which the batch runs
+	run := make([][]Change, len(byKind)) // changes that do not fit, but improve the answer
 	if err := inParallel(len(byKind), func(k int) (err error) {
 		proved[k], run[k], err = e.proveFirst(byKind[k])
 		return err
@@ -282,11 +282,12 @@ func (e *explorer) prove(groups []*attempts) ([]Change, error) {
 	return slices.Concat(proved...), nil
 }
 
-// proveFirst simulates the cheapest change that fits on its sample over all files, then the next
-// one, until one fits. It returns this change as proved. If none fits, it returns as run the best
-// change with which the batch at least runs.
+// proveFirst simulates over all files the change with the best answer on its sample (the cheapest
+// one if several have this answer), then the next one, until a change fits. It returns this change
+// as proved. If no change fits, it returns as run the change with the best answer, if that is
+// better than the answer without a change.
 func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err error) {
-	const most = 8 // changes simulated over all files
+	const most = 8 // at most so many changes are simulated over all files
 	for range most {
 		best, at := Change{}, (*attempts)(nil)
 		for _, c := range groups {
@@ -324,11 +325,12 @@ func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err err
 	return nil, run, nil
 }
 
-// until returns the files from the first to one that failed, and at least three more.
+// until returns the files from the first to the one that failed, and some more: a quarter of that
+// number, but at least three.
 func until(failed, files int) []Files { return []Files{{1, min(files, failed+max(3, failed/4))}} }
 
-// proof returns a change with its result over all files. It simulates the change unless its result
-// already is of all files.
+// proof returns a change with its result over all files. It simulates the change, unless c already
+// has such a result.
 func (e *explorer) proof(c Change) (Change, error) {
 	if c.Files == e.opts.Files {
 		return c, nil
@@ -336,10 +338,11 @@ func (e *explorer) proof(c Change) (Change, error) {
 	return e.try(c, nil)
 }
 
-// pairs tries two changes at once. alone has the single changes that were tried; each group takes
-// part with its best one, and the groups with the best results come first. If a pair fits, pairs
-// replaces each of its changes by the cheapest candidate with which the pair still fits. It returns
-// the cheapest pair that fits over all files.
+// pairs tries two changes at once. alone has the single changes that were tried. pairs combines the
+// best changes of two groups, and tries the groups with the best results first. If a pair fits,
+// pairs replaces each of its changes by the cheapest candidate with which the pair still fits. It
+// returns the cheapest pair that fits over all files or, if no pair fits, the pair with the best
+// answer.
 func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	type half struct {
 		attempts
@@ -382,8 +385,8 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 		if err != nil || !fits(both) {
 			return err
 		}
-		// Replace each change by the cheapest one with which the pair still fits, the more expensive kind
-		// first.
+		// Replace each change by the cheapest candidate with which the pair still fits. The change
+		// of the more expensive kind is replaced first.
 		first, second := a.best.Edits, b.best.Edits
 		b.with = first
 		if err := e.findCheapest(&b.attempts, 0); err != nil {
@@ -413,8 +416,8 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	return slices.Concat(proved, run), err
 }
 
-// overlap reports whether an edit of a and an edit of b concern the same value, or one a part of
-// the other's value.
+// overlap reports whether an edit in a and an edit in b change the same value, or whether one
+// changes a part of the value that the other changes.
 func overlap(a, b []Edit) bool {
 	return slices.ContainsFunc(a, func(x Edit) bool {
 		return slices.ContainsFunc(b, func(y Edit) bool {
@@ -424,15 +427,15 @@ func overlap(a, b []Edit) bool {
 	})
 }
 
-// compareProgress returns a number below 0 if result a is better than b: by the answer, then by a
-// later first failure, then by a smaller share of the card.
+// compareProgress returns a number below 0 if result a is better than b. It compares the answers,
+// then the first failures (later is better), then the shares of the card (smaller is better).
 func compareProgress(a, b Result) int {
 	end := func(r Result) int { return cmp.Or(r.FirstFailed, math.MaxInt) }
 	return cmp.Or(cmp.Compare(a.Answer, b.Answer), cmp.Compare(end(b), end(a)),
 		cmp.Compare(a.Share, b.Share))
 }
 
-// inParallel calls do for 0 to n-1, as many at once as there are cores. It returns the error with
+// inParallel calls do(0) to do(n-1), as many at once as there are cores. It returns the error with
 // the lowest index.
 func inParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)

@@ -34,7 +34,7 @@ func gib(s *scenario.Scenario) int64 {
 	return int64(batch)<<30 + m.Weights(models.Float16)
 }
 
-// sized returns the result of a simulation that needs this much memory, on a card of 16 GiB.
+// sized returns the result of a simulation that needs `need` bytes on a card of 16 GiB.
 func sized(need int64, files int) Result {
 	r := Result{Files: files, Need: need, Share: float64(need) / (16 << 30), Speed: 40}
 	switch {
@@ -134,8 +134,8 @@ func TestSearchCost(t *testing.T) {
 	}
 }
 
-// TestSearchPairs: if no single change suffices, two may. The search returns the cheapest pair,
-// each change as small as possible.
+// TestSearchPairs: if no single change suffices, the search returns the cheapest pair of changes,
+// each as small as possible.
 func TestSearchPairs(t *testing.T) {
 	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
 		need := gib(s)
@@ -158,7 +158,8 @@ func TestSearchPairs(t *testing.T) {
 	}
 }
 
-// TestSearchTight: if no change makes the batch better than tight, the best one is still reported.
+// TestSearchTight: if no change makes the batch better than tight, the search still reports the
+// best change.
 func TestSearchTight(t *testing.T) {
 	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
 		batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
@@ -178,8 +179,8 @@ func TestSearchNothing(t *testing.T) {
 	}
 }
 
-// TestFormats: float16 is proposed for float32 weights, also if the model already computes in
-// float16.
+// TestFormats: float16 is proposed for float32 weights, even if the model already computes in
+// float16 (autocast).
 func TestFormats(t *testing.T) {
 	for dtype, want := range map[string]string{
 		"float32":  "float16 int8",
@@ -195,9 +196,9 @@ func TestFormats(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, l := range formats(d, s, 0) {
-			for i := range l.steps {
-				got = append(got, l.edits(i)[0].New)
+		for _, c := range formats(d, s, 0) {
+			for i := range c.steps {
+				got = append(got, c.edits(i)[0].New)
 			}
 		}
 		if strings.Join(got, " ") != want {
@@ -206,7 +207,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// searchFile searches for a change of another scenario, with a trial that returns the result of of.
+// searchFile searches for a change of the scenario src. The trial returns the result of calling of.
 func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *found {
 	t.Helper()
 	s, err := scenario.Read([]byte(src), "search.yaml")
@@ -228,8 +229,8 @@ func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *f
 	return found
 }
 
-// TestSearchWrittenOtherwise: the search changes a batch in every spelling: behind an anchor,
-// inherited by a merge, and as 8.0.
+// TestSearchWrittenOtherwise: the search can change a batch that is written behind an anchor,
+// inherited through a merge, or written as 32.0 or 4 * 8.
 func TestSearchWrittenOtherwise(t *testing.T) {
 	for written, want := range map[string]string{
 		"stages: [{name: A, batch: &b 32}, {name: B, batch: *b}]": "stages[0].batch: 32 -> 10",

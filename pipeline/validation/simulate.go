@@ -23,10 +23,10 @@ type simulation struct {
 	notes     []string // on findings that decideGrowth decided
 }
 
-// simulate runs a scenario and judges its log as vramsoak check does. With early it ends at the
-// first file that fails. It also fails a batch that needs more of the card than the policy allows:
-// check sees only what the allocator handed out, but the card must also hold the context and other
-// processes.
+// simulate runs a scenario and judges its log as vramsoak check does. If early is true, it ends at
+// the first file that fails. simulate also fails a batch that needs more of the card than the
+// policy allows: the checks count only memory that the allocator handed out, but the card must also
+// hold the context and other processes.
 func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simulation, error) {
 	var log bytes.Buffer
 	outcome, err := simulator.Run(of, simulator.Options{
@@ -84,7 +84,7 @@ func (b *Batch) memoryOnly(of *scenario.Scenario, files Files) (Result, error) {
 // limit returns the largest share of the card that the policy allows, from 0 to 1.
 func (b *Batch) limit() float64 { return float64(b.Policy.Peak.Max) }
 
-// agree changes the answer from fits to undecided if the checks' verdict is undecided.
+// agree changes the answer from fits to undecided if the verdict of the checks is undecided.
 func (s *simulation) agree() {
 	if s.Answer == Fits && s.checks.Verdict == check.Undecided {
 		s.Answer = Unsure

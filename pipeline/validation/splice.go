@@ -36,7 +36,7 @@ func (d *document) splice(e Edit) (string, error) {
 	return d.src[:begin] + text + d.src[end:], err
 }
 
-// add returns the file's text with a line added to a mapping, as its first.
+// add returns the file's text with a line added as the first line of a mapping.
 func (d *document) add(mapping ast.Node, line string) (string, error) {
 	p := strictyaml.Where(mapping)
 	at := d.offset(p.Line, p.Column)
@@ -116,7 +116,7 @@ func (d *document) extent(n ast.Node) (begin, end int, err error) {
 	return begin, end, err
 }
 
-// end returns the offset at which a value ends that begins at offset begin.
+// end returns the offset at which a value ends. The value begins at offset begin.
 func (d *document) end(n ast.Node, begin int) (int, error) {
 	rest := d.src[begin:]
 	switch n := n.(type) {
@@ -148,7 +148,7 @@ func (d *document) end(n ast.Node, begin int) (int, error) {
 	return 0, errWritten
 }
 
-// closing returns the offset behind a closing bracket, whose token the parser gave.
+// closing returns the offset behind a closing bracket. t is the bracket's token.
 func (d *document) closing(t *token.Token, bracket string) (int, error) {
 	if t == nil {
 		return 0, errWritten
@@ -160,8 +160,9 @@ func (d *document) closing(t *token.Token, bracket string) (int, error) {
 	return at + 1, nil
 }
 
-// scalar returns the length of the scalar at the start of a text, as it is written: with quotes, or
-// plain. It returns 0 if a plain scalar does not have the given value.
+// scalar returns the length in bytes of the scalar at the start of a text, including its quotes. It
+// returns 0 if a closing quote is missing, or if a scalar without quotes does not have the given
+// value.
 func scalar(text, value string) int {
 	switch {
 	case strings.HasPrefix(text, `"`):
@@ -196,9 +197,9 @@ func scalar(text, value string) int {
 	return size
 }
 
-// blockEnd returns the offset at which the list item ends whose dash is at begin: the end of the
-// last line that is indented further than the dash. With whole it returns the end of the whole
-// list. A comment belongs to the line after it.
+// blockEnd returns the offset at which a list item ends: the end of the last line that is indented
+// further than the item's dash, which is at begin. If whole is true, it returns the end of the
+// whole list. A comment belongs to the line after it.
 func (d *document) blockEnd(begin int, whole bool) int {
 	column := begin - 1 - strings.LastIndexByte(d.src[:begin], '\n')
 	return d.linesEnd(begin, func(indent int, text string) belongs {
@@ -223,8 +224,8 @@ func (d *document) literalEnd(begin int) int {
 	})
 }
 
-// belongs says whether a line belongs to a block of lines: perhaps means that it does if a later
-// line does.
+// belongs says whether a line belongs to a block of lines. perhaps means that the line belongs to
+// the block if a later line does.
 type belongs int
 
 const (
@@ -233,8 +234,8 @@ const (
 	yes
 )
 
-// linesEnd returns the end of the line at offset begin or, if later lines belong to it, the end of
-// the last one of them. judge says of each line whether it belongs.
+// linesEnd returns the end of the block of lines that begins at offset begin. judge decides for
+// each later line whether the line belongs to the block.
 func (d *document) linesEnd(begin int, judge func(indent int, text string) belongs) int {
 	lineEnd := func(from int) int {
 		if i := strings.IndexByte(d.src[from:], '\n'); i >= 0 {

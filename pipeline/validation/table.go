@@ -19,7 +19,7 @@ type Table struct {
 	Schema   string   `json:"schema"`
 	Scenario string   `json:"scenario"`
 	Files    int      `json:"files"`    // of each simulation
-	Replaced string   `json:"replaced"` // id of the model that the others replace
+	Replaced string   `json:"replaced"` // id of the model that Models replace
 	Cards    []string `json:"cards"`
 	Models   []string `json:"models"`
 	Cells    [][]Fit  `json:"cells"` // Cells[card][model]
@@ -28,15 +28,16 @@ type Table struct {
 // A Fit says how well one model fits on one card.
 type Fit struct {
 	Word Word `json:"word"`
-	// The part of the card that the batch needs; if Word is no, only up to the allocation that failed.
+	// Share is the part of the card that the batch needs. If Word is no, it counts only the files
+	// up to the allocation that failed.
 	Share float64 `json:"share"`
 }
 
-// A Word says how well a batch fits on a card, in the words of the field's rule of thumb.
+// A Word says how well a batch fits on a card.
 type Word string
 
-// The words, with the bounds of vramsoak check's peak by default: plenty up to 70 % of the card,
-// comfortable up to 85 %, tight above.
+// The words for a need, with the default bounds of vramsoak check's peak: plenty is up to 70 % of
+// the card, comfortable up to 85 %, tight above. No means that the batch does not fit.
 const (
 	Plenty      Word = "plenty"
 	Comfortable Word = "comfortable"
@@ -44,8 +45,8 @@ const (
 	No          Word = "no"
 )
 
-// Table simulates the batch on cards of all sizes, and replaces a model of the scenario by each
-// model of its family in turn. It does this with the first model whose family has several.
+// Table simulates the batch on a card of each size, with each model of a family in turn. These
+// models replace the first model of the scenario whose family has several models.
 func (b *Batch) Table() (*Table, error) {
 	t := &Table{Schema: tableSchema, Scenario: b.Name, Files: b.Files}
 	at := -1

@@ -7,5 +7,5 @@
 //
 // The package needs the library whisper.cpp, so it is built only with the tag "whisper";
 // ci/native.sh fetches the library. A failed assertion in the library aborts the process, so use
-// this package in a process that may die.
+// this package only in a process that may die.
 package whisper

@@ -12,8 +12,8 @@ package whisper
 #include <whisper.h>
 #include <ggml-backend.h>
 
-// whisper.cpp's log goes to stderr, or nowhere. In both cases the first error of an operation is
-// kept: the functions return only NULL, and later errors only repeat that something failed.
+// whisper.cpp's log goes to stderr if verbose is set. The first error of an operation is always
+// kept, because the functions return only NULL, and later errors only repeat that something failed.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char first_error[512];
 static bool verbose;
@@ -72,8 +72,8 @@ import (
 type Device struct {
 	Name        string // "CUDA0"
 	Description string // "NVIDIA H200"
-	Bus         string // "0000:c1:00.0"; "" if it is not on a PCI bus
-	GPU         bool   // has memory of its own
+	Bus         string // "0000:c1:00.0"; "" if the device is not on a PCI bus
+	GPU         bool   // a GPU with its own memory
 
 	ggml C.ggml_backend_dev_t
 }
@@ -81,12 +81,13 @@ type Device struct {
 // Version returns the version of whisper.cpp.
 func Version() string { return C.GoString(C.whisper_version()) }
 
-// Init loads ggml's backends and returns the devices that they can use. With verbose, whisper.cpp's
-// log goes to stderr, otherwise nowhere. Only the first call has an effect.
+// Init loads ggml's backends and returns the devices that they can use. If verbose is true,
+// whisper.cpp's log goes to stderr; otherwise it is dropped. Later calls return the result of the
+// first call.
 //
 // If the backends are plugins, they are in the folder that the environment variable
-// WHISPER_BACKENDS names, or beside the library. Init creates the context of each GPU. The context
-// stays until the process ends, and so it does not count as the memory of a file.
+// WHISPER_BACKENDS names, or beside the library. Init also creates the CUDA context of each GPU,
+// which stays until the process ends. So no file seems to take this memory.
 func Init(verbose bool) ([]Device, error) { return initOnce(verbose) }
 
 var initOnce = func() func(bool) ([]Device, error) {
@@ -102,7 +103,8 @@ var initOnce = func() func(bool) ([]Device, error) {
 }()
 
 func initialize(verbose bool) ([]Device, error) {
-	// When ggml aborts, it would start a debugger on its own process, which can hang.
+	// Without this variable, ggml starts a debugger on its own process when it aborts, and the
+	// debugger can hang.
 	if err := os.Setenv("GGML_NO_BACKTRACE", "1"); err != nil {
 		return nil, err
 	}
@@ -120,7 +122,7 @@ func initialize(verbose bool) ([]Device, error) {
 	for i := range C.ggml_backend_dev_count() {
 		device := C.ggml_backend_dev_get(i)
 		var props C.struct_ggml_backend_dev_props
-		// This asks for the free memory, and so creates the GPU's context.
+		// ggml asks the GPU for its free memory here, which creates the GPU's context.
 		C.ggml_backend_dev_get_props(device, &props)
 		devices = append(devices, Device{
 			Name:        C.GoString(props.name),
@@ -133,9 +135,9 @@ func initialize(verbose bool) ([]Device, error) {
 	return devices, nil
 }
 
-// backends returns the folder of the backend plugins: WHISPER_BACKENDS if it is set; a "backends*"
-// in ggml/ beside the library, as distributions have it; or the library's own folder, as the
-// library's build leaves it.
+// backends returns the folder of the backend plugins: WHISPER_BACKENDS if it is set; otherwise the
+// folder ggml/backends* beside the library, which distributions use; otherwise the library's own
+// folder, where the library's build puts them.
 func backends() string {
 	if folder := os.Getenv("WHISPER_BACKENDS"); folder != "" {
 		return folder
@@ -152,11 +154,11 @@ func backends() string {
 	return folder
 }
 
-// ErrOutOfMemory is wrapped by the error of an operation for which ggml found no memory.
+// ErrOutOfMemory is wrapped by the error of an operation for which ggml could not allocate memory.
 var ErrOutOfMemory = errors.New("out of memory")
 
-// Alloc allocates n bytes on the device and writes them once, so that they take memory. Call free
-// to release them.
+// Alloc allocates n bytes on the device and writes to them, so that they really take memory. free
+// releases them.
 func (d Device) Alloc(n int64) (free func(), err error) {
 	logError()
 	buffer := C.buffer(d.ggml, C.size_t(n))

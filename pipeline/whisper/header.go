@@ -26,8 +26,8 @@ var magic = [4]byte{'l', 'm', 'g', 'g'}
 
 // checkFile refuses damaged model files that whisper.cpp would accept. whisper.cpp computes
 // allocations from the sizes in the header without comparing them with the file. It takes a file
-// without tensors for one of its tests. And it does not see that a file ends inside the last
-// tensor. whisper.cpp itself reports everything else.
+// without tensors for one of its own test files. And it does not notice that a file ends inside the
+// last tensor. whisper.cpp itself reports all other damage.
 func checkFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -82,14 +82,14 @@ func checkHeader(r io.Reader, size int64) error {
 				"download it again", n.name, n.most, n.value)
 		}
 	}
-	// ggml_ftype_to_ggml_type in ggml.c aborts the process for other formats. The thousands are a
-	// version number of the format.
+	// ggml_ftype_to_ggml_type in ggml.c aborts the process for other formats. Format / 1000 is a
+	// version number.
 	if f := h.Format % 1000; f < 0 || f > 26 || f >= 4 && f <= 6 {
 		return fmt.Errorf("expected a format of weights that ggml knows, found ftype %d; the "+
 			"file is damaged, copy or download it again", h.Format)
 	}
-	// The file must at least have the embeddings of all tokens. In ggml's smallest format a weight
-	// takes two bits, so four weights take a byte.
+	// The file must contain at least the embeddings of all tokens. In ggml's smallest format a
+	// weight takes two bits, so four weights take a byte.
 	if least := int64(h.Vocabulary) * int64(h.TextState) / 4; size < least {
 		return fmt.Errorf("expected %d bytes or more for the vectors of %d tokens, found %d; the "+
 			"file is cut off, copy or download it again",

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestLoadRefusesOtherFiles: a file that is not a whisper.cpp model gives an error and does not end
-// the process, wherever the file is cut off and whatever its numbers are.
+// TestLoadRefusesOtherFiles: for a file that is not a whisper.cpp model, that is cut off at any
+// place or that has wrong numbers, Load returns an error and does not end the process.
 func TestLoadRefusesOtherFiles(t *testing.T) {
 	initHere(t)
 	whole, err := os.ReadFile(model)

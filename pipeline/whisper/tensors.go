@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// blocks has, for each of ggml's types in a model file, how many weights a block has and how many
-// bytes it takes (ggml-common.h).
+// blocks has, for each ggml type in a model file, how many weights a block contains and how many
+// bytes the block takes (ggml-common.h).
 var blocks = map[int32]struct{ weights, bytes int64 }{
 	0: {1, 4}, 1: {1, 2}, 30: {1, 2}, // F32, F16, BF16
 	2: {32, 18}, 3: {32, 20}, 6: {32, 22}, 7: {32, 24}, 8: {32, 34}, // Q4_0, Q4_1, Q5_0, Q5_1, Q8_0
@@ -18,8 +18,8 @@ var blocks = map[int32]struct{ weights, bytes int64 }{
 }
 
 // checkTensors refuses a model file of size bytes that ends in the middle of a tensor; whisper.cpp
-// does not check the last tensor. At a tensor of a kind that it does not know, it returns nil and
-// leaves the rest to whisper.cpp.
+// does not check the last tensor. If a tensor has a type that checkTensors does not know, it
+// returns nil, and whisper.cpp checks the rest.
 func checkTensors(f io.ReaderAt, size int64) error {
 	cut := fmt.Errorf("ends after %d bytes in the middle of its data; the file is cut off, copy "+
 		"or download it again", size)

@@ -20,8 +20,8 @@ type Model struct{ model binding.Model }
 
 // Options of a transcription.
 type Options struct {
-	// Language is the language of the audio, such as "en"; "auto" detects it. An English-only model
-	// accepts these two and transcribes English.
+	// Language is the language of the audio, such as "en"; "auto" detects the language. A model
+	// that knows only English accepts "en" and "auto".
 	Language string
 	Threads  int
 }
@@ -72,8 +72,8 @@ func (m *Model) context(language string) (binding.Context, error) {
 	return c, nil
 }
 
-// Transcribe transcribes mono audio of 16 kHz. If ctx is canceled, it stops before the next window
-// of 30 s and returns the cause.
+// Transcribe transcribes mono audio of 16 kHz. If ctx is canceled, Transcribe stops before the next
+// 30 s of audio and returns the cause.
 func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Transcript, error) {
 	if len(pcm) == 0 {
 		return Transcript{}, errors.New("expected audio, found no samples")
@@ -87,7 +87,7 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 	logError()
 	goOn := func() bool { return ctx.Err() == nil }
 	err = c.Process(pcm, goOn, nil, nil)
-	// If ctx was canceled, whisper.cpp returns what it has so far without an error.
+	// If ctx was canceled, whisper.cpp returns the segments so far without an error.
 	if cause := context.Cause(ctx); cause != nil {
 		return Transcript{}, cause
 	} else if err != nil {
@@ -112,8 +112,8 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 }
 
 // words returns the words of a segment. whisper.cpp spreads the tokens evenly over the time between
-// the model's time stamps and then moves them to where the audio is loud. A few tokens end up
-// outside the segment; words moves them to its start or end.
+// the model's time stamps, and then moves them to times at which the audio is loud. A few tokens
+// end up outside the segment; words moves them to the start or the end of the segment.
 func words(c binding.Context, s binding.Segment) []speakers.Word {
 	within := func(t time.Duration) float64 { return min(max(t, s.Start), s.End).Seconds() }
 	var tokens []speakers.Token

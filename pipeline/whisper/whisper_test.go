@@ -16,7 +16,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// model is the path of the tiny model, a file that the tests make once.
+// model is the path of the tiny model, which TestMain creates.
 var model string
 
 func TestMain(m *testing.M) {
@@ -117,7 +117,7 @@ func TestTranscribeFreesItsMemory(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Errorf("closing again: %v", err)
 		}
-		// The first round does not count: libraries keep memory that they set up then.
+		// The first round does not count: libraries allocate memory in it that they keep.
 		if left := allocated() - before; left > 64<<10 {
 			t.Errorf("round %d: %d of %d bytes were not freed", round, left, during-before)
 		}

@@ -16,8 +16,8 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// workload returns a random trace, as text, of a program on a card of capacity bytes. It also
-// returns the settings to replay it with.
+// workload returns the text of a random trace of a program on a card of capacity bytes. It also
+// returns the settings for its replay.
 func workload(conf string, capacity int64, streams, events int) (trace.Settings, []byte) {
 	s := trace.Settings{Conf: conf, Capacity: capacity, Streams: streams}
 	var text []byte
@@ -111,8 +111,8 @@ func BenchmarkModel(b *testing.B) {
 }
 
 // TestSpeed prints how fast PyTorch's own allocator (the oracle) and vramsoak replay the same
-// traces, in events per second of processor time, and how much memory the model takes. The two take
-// turns. make bench-allocator runs it.
+// traces, in events per second of processor time. The two programs run in turns. It also prints how
+// much memory the model takes. make bench-allocator runs it.
 func TestSpeed(t *testing.T) {
 	program := os.Getenv("VRAMSOAK")
 	if oracle == "" || program == "" {
@@ -146,7 +146,7 @@ func TestSpeed(t *testing.T) {
 }
 
 // speed runs a command that replays a number of events. It returns the events per second of
-// processor time, which other programs on the machine hardly change.
+// processor time, because other programs on the machine hardly change this time.
 func speed(t *testing.T, cmd *exec.Cmd, events int) float64 {
 	t.Helper()
 	if out, err := cmd.CombinedOutput(); err != nil {

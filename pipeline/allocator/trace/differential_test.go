@@ -24,8 +24,8 @@ var (
 		"the test's temporary files")
 )
 
-// A tally counts the traces that were replayed with one feature of the settings. In identical ones
-// the model and the oracle printed the same.
+// A tally has counts for the traces that were replayed with one feature of the settings. identical
+// counts the traces for which the model and the oracle printed the same.
 type tally struct{ traces, events, ooms, retries, identical int64 }
 
 // TestOracle: on random traces over all settings, the model prints what PyTorch's own allocator
@@ -80,8 +80,8 @@ func (y *tally) add(totals trace.Totals, retries int64, err error) {
 	}
 }
 
-// at returns the file, and if known the line, of the operation at which the outputs differ. In the
-// file of a random trace each operation has one line.
+// at returns the file and, if known, the line of the operation at which the outputs differ. In the
+// file of a random trace, each operation has one line.
 func at(path string, err error) string {
 	if d, is := errors.AsType[*difference](err); is && d.operation > 0 {
 		return fmt.Sprintf("%s:%d", path, d.operation)

@@ -1,7 +1,7 @@
 // Package trace reads, replays and prints traces. A trace lists the calls that a program made to
 // PyTorch's CUDA caching allocator.
 //
-// A trace is text, one operation a line; # begins a comment:
+// A trace is text with one operation in each line. # begins a comment:
 //
 //	a ID SIZE [STREAM]  allocate SIZE bytes       f ID         free
 //	s ID STREAM         recordStream              y            torch.cuda.synchronize
@@ -13,7 +13,7 @@
 // [Read] reads a trace of any length. [Replay] runs it on the model of the allocator and prints the
 // allocator's statistics after each operation. ci/oracle builds a program that does the same with
 // PyTorch's own library on a fake driver. The tests call this program the oracle. The model is
-// right if both print the same bytes:
+// right if Replay and the oracle print the same bytes:
 //
 //	device := allocator.NewDevice(allocator.DeviceConfig{Total: 16 << 30})
 //	totals, err := trace.Replay(os.Stdout, trace.Read(file, "run.trace"), device,

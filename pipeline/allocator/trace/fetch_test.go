@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFetch runs ci/oracle/fetch_test.py. It tests the script that downloads and unpacks PyTorch's
-// library, with which ci/oracle builds the program that the model is compared with.
+// TestFetch runs ci/oracle/fetch_test.py. This tests the script that downloads and unpacks
+// PyTorch's library, from which ci/oracle builds the oracle.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")

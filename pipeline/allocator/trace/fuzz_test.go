@@ -16,7 +16,7 @@ import (
 )
 
 // FuzzRead: Read accepts or refuses each line of arbitrary bytes, and AppendTo writes each accepted
-// operation as the line had it.
+// operation exactly as the line had it.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("a 1 512\na 2 0512 1 # x\nf 1\ns 2 3\nF 0.5\nc max_split_size_mb:64\nS\ne\ny\nr"))
 	f.Add([]byte("a 18446744073709551616 9223372036854775808\r\n\n# \n\tf\t2"))
@@ -43,8 +43,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzAllocator: whatever a program does, the allocator's figures agree with its blocks. If
-// PyTorch's own allocator is built (the oracle), it prints the same figures.
+// FuzzAllocator: for any operations of a program, the allocator's figures agree with its blocks. If
+// the oracle was built, it prints the same figures.
 func FuzzAllocator(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x80\x01\x00\x90\x02\x01\x00\x03\x00\x70"))
 	for seed := range byte(24) {
@@ -77,8 +77,8 @@ func FuzzAllocator(f *testing.F) {
 		_, err = trace.Replay(io.Discard, checked(t, settings, ops, device, a), device, a,
 			trace.Options{Name: "fuzz"})
 		if _, is := errors.AsType[*allocator.DriverError](err); is {
-			// The last operation called cudaFree for a part of a segment. PyTorch's behaviour is undefined
-			// then.
+			// The last operation called cudaFree for a part of a segment. PyTorch's behaviour is
+			// then undefined.
 			ops = ops[:len(ops)-1]
 		} else if err != nil {
 			t.Fatal(err)
@@ -94,8 +94,8 @@ func FuzzAllocator(f *testing.F) {
 	})
 }
 
-// decode makes settings and a trace from arbitrary bytes: settings from the first three, then an
-// operation from each three.
+// decode makes settings and a trace from arbitrary bytes: the settings from the first three bytes,
+// then an operation from each three bytes.
 func decode(data []byte) (trace.Settings, []trace.Op) {
 	confs := []string{
 		"", "max_split_size_mb:21", "max_split_size_mb:40", "expandable_segments:True",

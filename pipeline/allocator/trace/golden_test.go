@@ -16,9 +16,9 @@ import (
 )
 
 // TestGolden replays short traces that each show one rule. It compares the output of the model with
-// what PyTorch's own allocator (the oracle) printed before. If the oracle is built (make oracle),
-// it must print the same now; UPDATE=1 then writes the oracle's output to the goldens. They never
-// come from the model.
+// the goldens, which are the output of PyTorch's own allocator (the oracle). If the oracle was
+// built (make oracle), its output must equal the goldens too; UPDATE=1 then writes it to the
+// goldens. The goldens never come from the model.
 func TestGolden(t *testing.T) {
 	golden.Each(t, "../../../fixtures/allocator/*.txtar", func(t *testing.T, c golden.Case) {
 		settings := readSettings(t, string(c.Part("settings")))

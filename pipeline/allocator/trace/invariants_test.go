@@ -66,8 +66,8 @@ func (o *outcomes) do(op trace.Op) bool {
 	return err == nil
 }
 
-// checked yields the operations of a trace. After each one has run on the allocator, it checks that
-// the allocator's figures agree with its blocks.
+// checked yields the operations of a trace. After each operation has run on the allocator, checked
+// compares the allocator's figures with its blocks.
 func checked(t *testing.T, s trace.Settings, ops []trace.Op, d *allocator.Device,
 	a *allocator.Allocator,
 ) iter.Seq2[trace.Op, error] {

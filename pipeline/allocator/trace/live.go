@@ -7,12 +7,13 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A live table finds live blocks by their IDs. An ID may be any number, even the address of a
-// former block, so this is a hash table and not a slice. It uses open addressing, so that an
-// operation does not allocate Go memory.
+// A live table finds live blocks by their IDs. It is a hash table and not a slice, because an ID
+// may be any number, such as an address. It uses open addressing, so that an operation does not
+// allocate Go memory.
 type live struct {
 	slots []slot // the number of slots is a power of two
-	// Both are random, so that nobody can write a trace in which all IDs have the same hash.
+	// mask and factor are random, so that nobody can write a trace in which all IDs have the same
+	// hash.
 	mask, factor uint64
 	shift        int // turns a hash into the index of a slot
 	count        int
@@ -60,7 +61,7 @@ func (l *live) find(id uint64) (i int, found bool) {
 	return i, false
 }
 
-// get returns the block of a live ID. For an allocation of 0 bytes that is the zero block.
+// get returns the block of a live ID. For an allocation of 0 bytes it returns the zero block.
 func (l *live) get(id uint64) (block allocator.Block, found bool) {
 	i, found := l.find(id)
 	return l.slots[i].block, found
@@ -76,7 +77,7 @@ func (l *live) put(id uint64, block allocator.Block) {
 	l.count++
 }
 
-// take removes an ID and returns its block. Later IDs that could not have their home slot move up.
+// take removes an ID and returns its block. IDs in later slots move closer to their home slots.
 func (l *live) take(id uint64) (block allocator.Block, found bool) {
 	i, found := l.find(id)
 	if !found {

@@ -10,10 +10,10 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// minimize writes a trace to the file short: the shortest one it finds on which the model and
-// PyTorch's own allocator (the oracle) print different lines. It starts from the trace at path,
-// which differs at an operation, and deletes whatever can go while a difference stays (Zeller's
-// delta debugging). All operations on a block are deleted together.
+// minimize finds a short trace on which the model and the oracle print different lines, and writes
+// the trace to the file short. It starts from the trace at path, on which the outputs differ at the
+// given operation. It deletes operations as long as a difference remains (Zeller's delta
+// debugging), all operations on a block together.
 func minimize(t *testing.T, s trace.Settings, path string, operation int, short string) {
 	t.Helper()
 	ops := readOps(t, path)
@@ -67,8 +67,7 @@ func readOps(t *testing.T, path string) []trace.Op {
 	return ops
 }
 
-// byBlock groups the operations on the same block. Each operation without a block is a group of its
-// own.
+// byBlock groups the operations by block. Each operation without a block is its own group.
 func byBlock(ops []trace.Op) [][]trace.Op {
 	var units [][]trace.Op
 	of := map[uint64]int{}
@@ -88,8 +87,8 @@ func byBlock(ops []trace.Op) [][]trace.Op {
 	return units
 }
 
-// shrink deletes units, large groups of them first, as long as the operations left over still give
-// a difference. It returns the units that remain.
+// shrink deletes units, many units at a time at first, as long as the remaining operations still
+// give a difference. It returns the units that remain.
 func shrink(units [][]trace.Op, differs func([]trace.Op) bool) []trace.Op {
 	for size := max(1, len(units)/2); ; size /= 2 {
 		for begin := 0; begin < len(units); {

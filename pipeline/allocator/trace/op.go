@@ -7,7 +7,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A Kind is the kind of an operation: its letter in a trace, see the package's description.
+// A Kind is the kind of an operation: its letter in a trace. The package's description lists the
+// letters.
 type Kind byte
 
 // The kinds of operations.
@@ -30,12 +31,13 @@ type Op struct {
 	OnStream bool
 	Stream   allocator.Stream // of Malloc and RecordStream
 	Line     int              // in the trace, from 1
-	// The block's name from its Malloc to its Free; for Malloc, Free and RecordStream.
+	// ID names a block from its Malloc to its Free. Malloc, Free and RecordStream have an ID.
 	ID       uint64
 	Size     int64   // bytes, of Malloc
 	Fraction float64 // of MemoryFraction
 	Conf     string  // of Configure
-	// Text is the operation's line in the trace, if AppendTo would write it differently; else "".
+	// Text is the operation's line in the trace, if AppendTo would write the line differently; else
+	// "".
 	Text string
 }
 

@@ -91,10 +91,10 @@ func (d *difference) Error() string {
 }
 
 // A comparison is a writer for the model's output, in whole lines. It compares each line with the
-// oracle's output; at the first that differs, Write returns a [*difference].
+// oracle's output. At the first line that differs, Write returns a [*difference].
 type comparison struct {
 	theirs     io.Reader
-	perOp      int // lines per operation that begin with its text
+	perOp      int // lines for each operation that begin with the operation's text
 	operations int // such lines so far
 	buffer     []byte
 	ended      bool // the oracle printed less than the model
@@ -139,8 +139,8 @@ func (c *comparison) count(lines []byte) {
 	}
 }
 
-// isOp reports whether a line of the output is that of an operation, not of a segment, a snapshot
-// or the end.
+// isOp reports whether a line of the output belongs to an operation, and not to a segment, a
+// snapshot or the end.
 func isOp(line []byte) bool {
 	return len(line) > 0 && line[0] != ' ' && !bytes.HasPrefix(line, []byte("SNAPSHOT ")) &&
 		!bytes.HasPrefix(line, []byte("END "))
@@ -151,8 +151,9 @@ func firstLine(b []byte) string {
 	return string(line)
 }
 
-// differ replays a trace with the model, and the file at path, which holds the same trace, with the
-// oracle. The error is a [*difference] if the outputs differ. The other results are the model's.
+// differ replays the operations with the model, and the file at path, which must hold the same
+// trace, with the oracle. If the outputs differ, the error is a [*difference]. The other results
+// are those of the model.
 func differ(s trace.Settings, path string, ops iter.Seq2[trace.Op, error]) (trace.Totals,
 	*allocator.Stats, error,
 ) {
@@ -183,7 +184,7 @@ func differ(s trace.Settings, path string, ops iter.Seq2[trace.Op, error]) (trac
 		}
 	}
 	if err != nil {
-		if c.ended { // otherwise it may print more than anybody reads
+		if c.ended { // otherwise Wait could block: nobody reads the rest of the oracle's output
 			err = errors.Join(err, cmd.Wait())
 		} else {
 			_ = cmd.Process.Kill()

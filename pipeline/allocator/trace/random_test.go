@@ -10,11 +10,11 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Random makes a trace of a number of events for tests with these settings. The same seed gives the
-// same trace. It allocates what training and inference do: tensors of few exact sizes, activations
-// of batches of any length, caches that grow, and sizes near the allocator's bounds. The live bytes
-// go up and down, so memory sometimes runs out. While Random makes the trace, it runs it on the
-// model; so it knows which allocations failed, and does not use their blocks.
+// Random returns a random trace for these settings, with a number of events. The same seed gives
+// the same trace. The trace allocates like training and inference: tensors of few exact sizes,
+// activations of batches of any length, caches that grow, and sizes near the allocator's limits.
+// The live bytes go up and down, so memory sometimes runs out. Random runs each operation on the
+// model, so that it knows which allocations failed and does not use their blocks.
 func (s Settings) Random(seed uint64, events int) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		conf, err := allocator.ParseConfig(s.Conf)
@@ -103,8 +103,8 @@ func (p *program) run() {
 	}
 }
 
-// begin draws what stays the same for the whole trace: the sizes of most tensors, the number of
-// caches, and the memory fraction.
+// begin draws the values that stay the same for the whole trace: the sizes of most tensors, the
+// number of caches, and the memory fraction.
 func (p *program) begin() {
 	widths := []int64{80, 128, 192, 384, 512, 768, 1024, 1280, 1536, 3584, 4096} // of layers
 	for range 4 + p.rand.IntN(30) {
@@ -135,8 +135,9 @@ func (p *program) do(op Op) {
 	}
 }
 
-// malloc allocates a tensor. If that fails, it does what programs do: give up, or empty the cache
-// or free some tensors and try again, up to twice. It returns false if it gave up.
+// malloc allocates a tensor. If the allocation fails, malloc does what programs do: it gives up, or
+// empties the cache or frees some tensors and tries again, up to twice. It returns false if it gave
+// up.
 func (p *program) malloc(size int64) (tensor, bool) {
 	stream := allocator.Stream(0)
 	if p.settings.Streams > 1 && p.rand.IntN(3) > 0 {
@@ -211,9 +212,9 @@ func (p *program) tensors(n int) {
 	}
 }
 
-// pass is the forward pass of a model with a number of layers for a batch of any length. Each
-// layer's activation is freed when the next one exists, except those that a backward pass would
-// need.
+// pass is the forward pass of a model with a number of layers for a batch of random length. Each
+// layer's activation is freed when the next one is allocated, except activations that a backward
+// pass would need.
 func (p *program) pass(layers int) {
 	length := int64(1 + p.rand.IntN(64))
 	most := p.settings.Capacity / 8
@@ -234,7 +235,7 @@ func (p *program) pass(layers int) {
 		}
 	}
 	if p.rand.IntN(8) == 0 {
-		return // leaks until release frees it
+		return // the tensors leak until release frees them
 	}
 	if before.id != 0 {
 		p.drop(before)
@@ -303,7 +304,7 @@ func (p *program) record() {
 	}
 }
 
-// seldom performs an operation that programs do rarely, such as emptying the cache, or none.
+// seldom sometimes performs an operation that programs do rarely, such as emptying the cache.
 func (p *program) seldom() {
 	switch n := p.rand.IntN(1000); {
 	case n < 3:
@@ -323,8 +324,8 @@ func (p *program) seldom() {
 	}
 }
 
-// configure changes the settings to conf, unless conf lowers max_split_size_mb: PyTorch would later
-// free a part of a segment that was split before, and end with the driver's error.
+// configure changes the settings to conf, unless conf lowers max_split_size_mb. PyTorch would then
+// later free a part of a segment that was split before, and end with the driver's error.
 func (p *program) configure(conf string) {
 	config, err := allocator.ParseConfig(conf)
 	if err != nil {
@@ -336,12 +337,12 @@ func (p *program) configure(conf string) {
 	}
 	p.maxSplit = limit
 	if err := p.allocator.Configure(conf); err != nil {
-		panic(err) // it was just read
+		panic(err) // ParseConfig accepted conf
 	}
 	p.do(Op{Kind: Configure, Conf: conf})
 }
 
-// fraction sets a random limit to the share of the card that the program may reserve.
+// fraction sets a random limit for the share of the card that the program may reserve.
 func (p *program) fraction() {
 	fraction := pick(p.rand, 0.5, 0.75, 0.9, 0.25+0.75*p.rand.Float64(), 1)
 	if err := p.allocator.SetMemoryFraction(fraction); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // Read reads a trace. name is the trace's name in errors. Reading ends at the first error, which is
 // an [*Error] if the trace is wrong. Read skips empty lines and comments. A comment may have any
-// length, an operation up to 1 MiB.
+// length, and an operation may have up to 1 MiB.
 func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	return func(yield func(Op, error) bool) {
 		lines := bufio.NewReaderSize(r, 256<<10)
@@ -71,16 +71,16 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	}
 }
 
-// maxStreams limits the numbers of streams, because each one costs memory and time: about 1.5 KB
-// for its pools, and a search in the list of each block that it uses. PyTorch itself makes 32
-// streams of each priority.
+// maxStreams limits the numbers of streams, because each stream costs memory and time: about 1.5 KB
+// for its pools, and a search in the list of streams of each block that it uses. PyTorch itself
+// makes 32 streams of each priority.
 const maxStreams = 1 << 16
 
 // longest is the length of the longest line that an operation may have, in bytes.
 const longest = 1 << 20
 
-// readLong reads the rest of a line that begins with begun, and returns the line. Of a comment it
-// returns only the beginning. If the line is longer than longest, it stops early.
+// readLong reads the rest of a line that begins with begun, and returns the line. For a comment it
+// returns only the beginning. If the line has more than longest bytes, readLong stops early.
 func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 	comment := false
 	if first := slices.IndexFunc(begun, func(c byte) bool { return !isBlank(c) }); first >= 0 {
@@ -97,8 +97,9 @@ func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 	}
 }
 
-// plain reads the form of nearly all lines fast: an operation on a block, as AppendTo writes it. It
-// returns false for other operations, other spellings and mistakes; line.op reads those.
+// plain is a fast reader for nearly all lines: operations on a block that are written as AppendTo
+// writes them. It returns false for other operations, other spellings and mistakes, which line.op
+// reads.
 func (o *Op) plain(text []byte) bool {
 	const digits = 18 // numbers with so many digits cannot overflow
 	if len(text) < 3 || text[1] != ' ' {
@@ -137,7 +138,7 @@ func (o *Op) plain(text []byte) bool {
 type line struct {
 	text []byte
 	at   int // offset of the next word
-	// canonical is false once something in the line differs from what Op.AppendTo would write.
+	// canonical is true as long as the line is written as Op.AppendTo would write it.
 	canonical bool
 	bad       *Error
 }
@@ -200,8 +201,8 @@ func (l *line) more() bool {
 	return true
 }
 
-// number reads a decimal number; what describes it in errors. A number that is too large becomes
-// the largest one, as in C's strtoull.
+// number reads a decimal number. what describes the number in errors. A number above 2^64-1 becomes
+// 2^64-1, as in C's strtoull.
 func (l *line) number(what string) uint64 {
 	const digits = 19 // numbers with so many digits cannot overflow
 	if !l.more() {
@@ -265,12 +266,12 @@ func (l *line) word() []byte {
 	return rest
 }
 
-// isBlank reports whether a byte separates words. A carriage return does, because lines from
-// Windows end in it.
+// isBlank reports whether a byte separates words. A carriage return counts as a blank, because
+// lines from Windows end in it.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
-// expected records a mistake, unless there was one before: word, which was just read, is not what
-// was expected.
+// expected records that word, which was just read, is not `what`. It keeps only the first mistake
+// of a line.
 func (l *line) expected(what string, word []byte) {
 	if l.bad != nil {
 		return

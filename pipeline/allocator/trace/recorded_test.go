@@ -12,8 +12,8 @@ import (
 
 var recorded = flag.String("oracle.recorded", "", "folder of traces (*.trace) of programs that ran")
 
-// TestRecorded: on traces recorded from real programs, the model prints what PyTorch's own
-// allocator (the oracle) prints: with several settings, on a large card and on cards that are too
+// TestRecorded: on traces recorded from real programs, the model prints the same as PyTorch's own
+// allocator (the oracle). The test uses several settings, a large card and cards that are too
 // small.
 func TestRecorded(t *testing.T) {
 	if oracle == "" || *recorded == "" {
@@ -57,7 +57,7 @@ func TestRecorded(t *testing.T) {
 }
 
 // onlyLive yields the operations of a recorded trace, without the RecordStream operations of blocks
-// that have no memory: their allocation fails with the settings s, unlike in the recording.
+// whose allocation fails with the settings s. In the recording it did not fail.
 func onlyLive(s trace.Settings, ops []trace.Op) func(yield func(trace.Op) bool) {
 	return func(yield func(trace.Op) bool) {
 		blocks := newOutcomes(s)

@@ -17,12 +17,13 @@ type Options struct {
 	NoSnapshot bool   // print no snapshot at the end
 }
 
-// Totals are what Replay counted.
+// Totals are the counts of a replay.
 type Totals struct {
 	Events      int // operations that were run
 	OutOfMemory int // allocations that failed
-	// Unknown counts frees that were skipped, because their ID is neither live nor that of a failed
-	// allocation: mistakes of the trace. FirstUnknown is the line of the first.
+	// Unknown counts frees that were skipped, because their ID names neither a live block nor a
+	// failed allocation. They are mistakes of the trace. FirstUnknown is the line of the first such
+	// free.
 	Unknown, FirstUnknown int
 }
 
@@ -69,12 +70,12 @@ type replay struct {
 	live      *live
 	failures  map[uint64]bool // IDs of failed allocations that were not freed since
 	totals    Totals
-	now       Op // the current operation: kept here, so that it is not allocated each time
+	now       Op // the current operation; kept here to avoid an allocation for each operation
 	w         io.Writer
 	out       []byte // not yet written
 }
 
-// enough is the number of bytes that are collected before they are written to the output.
+// enough is the number of bytes that replay collects before it writes them to the output.
 const enough = 64 << 10
 
 func (r *replay) flush(least int) error {
@@ -102,8 +103,9 @@ func (r *replay) op(op *Op) error {
 	return r.flush(enough)
 }
 
-// run runs an operation. It returns the address of the operation's block, or 0 if it has none. oom
-// is set if memory ran out; skipped is true for the free of a block that is not live.
+// run runs an operation. It returns the address of the operation's block, or 0 for an operation
+// without a block. oom is set if memory ran out. skipped is true for the free of a block that is
+// not live.
 func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, skipped bool,
 	err error,
 ) {

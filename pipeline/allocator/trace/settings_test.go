@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Settings are the allocator's settings and the card of a replay. The lower half says what a random
-// trace may contain besides allocations on one stream.
+// Settings are the allocator's settings and the card of a replay. The fields from Streams on say
+// what a random trace may contain besides allocations on one stream.
 type Settings struct {
 	Conf          string // PYTORCH_CUDA_ALLOC_CONF
 	Capacity      int64  // bytes
@@ -27,8 +27,8 @@ type Settings struct {
 	Segments      bool     // the lines of segments are compared too
 }
 
-// A feature is an aspect of the settings that can be tried alone and together with others. The
-// table that TestOracle prints has a line for each.
+// A feature is an aspect of the settings that can be tried alone and together with others.
+// TestOracle prints a table with a line for each feature.
 const (
 	maxSplit     = "max_split_size_mb"
 	maxRounding  = "max_non_split_rounding_mb"
@@ -47,15 +47,16 @@ const (
 	downwards    = "placement down"
 )
 
-// Features are the names of all features, in the order of that table.
+// Features are the names of all features, in the order of TestOracle's table.
 var Features = []string{
 	maxSplit, maxRounding, collection, divisions, divisionList, expandable, otherOptions, switching,
 	fractions, streams, recording,
 	pending, overhead, upwards, downwards,
 }
 
-// Draw draws settings, and returns the names of their features. Seed 0 has none, each of the next
-// seeds one, and so does every third of the rest. The others have several at once.
+// Draw draws settings, and returns the names of their features. Seed 0 has no feature. Each of the
+// next len(Features) seeds has one feature, and so has every third of the further seeds. The other
+// seeds have several features at once.
 func Draw(seed uint64) (Settings, []string) {
 	r := rand.New(rand.NewPCG(seed, 0x5e77165))
 	n := uint64(len(Features))
@@ -122,8 +123,8 @@ func Draw(seed uint64) (Settings, []string) {
 	return s, features
 }
 
-// capacity returns the size of a card in bytes, from 64 MiB, where memory runs out at once, to 24
-// GiB. Half of the sizes are not whole MiB.
+// capacity returns the size of a card in bytes, from 64 MiB, with which memory runs out at once, to
+// 24 GiB. Half of the sizes are not whole MiB.
 func capacity(r *rand.Rand) int64 {
 	mib := math.Exp2(6 + 8.6*r.Float64())
 	if r.IntN(2) == 0 {
@@ -132,8 +133,8 @@ func capacity(r *rand.Rand) int64 {
 	return int64(mib * (1 << 20))
 }
 
-// drawConf returns a value of PYTORCH_CUDA_ALLOC_CONF with random values for the features that has
-// accepts.
+// drawConf returns a value of PYTORCH_CUDA_ALLOC_CONF with random values for the features for which
+// has returns true.
 func drawConf(r *rand.Rand, has func(string) bool) string {
 	conf := ""
 	if has(maxSplit) {

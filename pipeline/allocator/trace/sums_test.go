@@ -19,10 +19,10 @@ const (
 	sumEvents = 1000
 )
 
-// TestRandomTraces compares the model with PyTorch's own allocator (the oracle) without building
-// it: a file has checksums of what the oracle prints for random traces over all settings. A line of
-// the file has a seed, the checksum of its trace, and that of the oracle's output. UPDATE=1 make
-// oracle writes the file anew.
+// TestRandomTraces compares the model with PyTorch's own allocator (the oracle), even if the oracle
+// was not built: a file has checksums of the oracle's output for random traces over all settings. A
+// line of the file has a seed, the checksum of the seed's trace, and the checksum of the oracle's
+// output. UPDATE=1 make oracle writes the file again.
 func TestRandomTraces(t *testing.T) {
 	if golden.Updating() && oracle != "" {
 		updateSums(t)
@@ -68,7 +68,7 @@ func TestRandomTraces(t *testing.T) {
 	}
 }
 
-// randomText returns the settings and the trace, as text, that a seed gives.
+// randomText returns the settings of a seed and the text of its trace.
 func randomText(seed uint64) (trace.Settings, []byte) {
 	settings, _ := trace.Draw(seed)
 	var text []byte

@@ -1,8 +1,11 @@
-"""What PyTorch itself holds at the highest point of a pass, without a GPU: the live storages on the meta device, operation by operation.
+"""Measures how much memory PyTorch itself holds at the highest point of a pass. It needs no GPU: it
+adds up the live storages on the meta device after each operation.
 
-Prints the figures of pass_test.go for the models that torchvision and torchaudio have (Debian: python3-torch, python3-torchvision,
-python3-torchaudio, 2.6.0). The others were measured in the same way: openai-whisper's model.py, pyannote.audio's sincnet.py and resnet.py,
-speechbrain's ECAPA_TDNN.py, and modules that do what transformers' modeling_qwen2.py and modeling_bert.py and pix2pix's networks.py do.
+It prints the figures of pass_test.go for the models that torchvision and torchaudio have (Debian:
+python3-torch, python3-torchvision, python3-torchaudio, 2.6.0). The others were measured in the same
+way, with openai-whisper's model.py, pyannote.audio's sincnet.py and resnet.py, speechbrain's
+ECAPA_TDNN.py, and with modules that compute the same as transformers' modeling_qwen2.py and
+modeling_bert.py and pix2pix's networks.py.
 """
 import torch
 import torchaudio
@@ -15,7 +18,9 @@ from torch.utils._pytree import tree_leaves
 class Peak(TorchDispatchMode):
     def __init__(self, module):
         super().__init__()
-        self.weights = {t.untyped_storage()._cdata for t in (*module.parameters(), *module.buffers())}
+        self.weights = {
+            t.untyped_storage()._cdata for t in (*module.parameters(), *module.buffers())
+        }
         self.live, self.peak = {}, 0
 
     def add(self, t):
@@ -34,7 +39,8 @@ class Peak(TorchDispatchMode):
 
 
 class Attention(torch.autograd.Function):
-    """Flash attention's memory: the meta device has only the kernel that makes the score matrix."""
+    """Takes the memory of flash attention. The meta device has only the other kernel, which makes
+    the score matrix."""
 
     @staticmethod
     def forward(ctx, q, k, v):
@@ -48,7 +54,9 @@ class Attention(torch.autograd.Function):
         return tuple(torch.empty_like(t) for t in ctx.saved_tensors[:3])
 
 
-torch.nn.functional.scaled_dot_product_attention = lambda q, k, v, *a, **kw: Attention.apply(q, k, v)
+torch.nn.functional.scaled_dot_product_attention = (
+    lambda q, k, v, *a, **kw: Attention.apply(q, k, v)
+)
 
 
 def measure(name, build, shape, train=False):
@@ -67,4 +75,7 @@ measure("vit_b_16", torchvision.models.vit_b_16, (2, 3, 224, 224))
 measure("vit_b_16", torchvision.models.vit_b_16, (1, 3, 224, 224), train=True)
 measure("vit_b_16", torchvision.models.vit_b_16, (8, 3, 224, 224), train=True)
 measure("wav2vec2_base", lambda: torchaudio.models.wav2vec2_base(aux_num_out=29), (2, 480000))
-measure("wav2vec2_large_lv60k", lambda: torchaudio.models.wav2vec2_large_lv60k(aux_num_out=33), (2, 480000))
+measure(
+    "wav2vec2_large_lv60k", lambda: torchaudio.models.wav2vec2_large_lv60k(aux_num_out=33),
+    (2, 480000),
+)
