@@ -16,9 +16,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestFieldLogs reads the logs in fixtures/logs: files that other programs wrote and their
-// authors published (INDEX.md there names their origin). Each folder has a file expected.txt that
-// lists what its logs contain:
+// TestFieldLogs reads the logs in fixtures/logs. These logs are copies of files in public
+// repositories; fixtures/logs/INDEX.md names the origin of each log. Each folder has a file
+// expected.txt, which lists what the parser must find in each log of the folder:
 //
 //	file: train.log
 //	  by: grep -c MemAllocated= train.log
@@ -27,10 +27,10 @@ import (
 //	  peak: peak=20.55GB
 //	  dialects: deepspeed
 //
-// The key "by" gives the command that printed the number in the line below; no number comes from
-// the parser. The key "readings" counts checkpoints. The key "peak" gives the largest value of a
-// quantity. The keys "changes", "events", "ooms", "warnings" and "bad" (unreadable lines) count
-// other records; if one of them is missing, its count is 0.
+// The key "by" gives the command that printed the number in the next line, so no number comes from
+// the parser. The key "readings" counts checkpoints. The key "peak" gives the largest value of
+// each quantity. The keys "changes", "events", "ooms", "warnings" and "bad" (unreadable lines)
+// count other records. If one of these keys is missing, its count is 0.
 func TestFieldLogs(t *testing.T) {
 	folders, err := filepath.Glob("../fixtures/logs/*")
 	if err != nil || len(folders) == 0 {
@@ -65,9 +65,10 @@ func TestFieldLogs(t *testing.T) {
 	}
 }
 
-// A content holds what expected.txt says of a log, or what the parser found in it.
+// A content holds the counts, peaks and dialects of one log: those in expected.txt, or those that
+// the parser found.
 type content struct {
-	counts   map[string]int // by the words of expected.txt
+	counts   map[string]int // by the keys of expected.txt, such as "readings"
 	peaks    map[record.Quantity]int64
 	dialects []string
 }

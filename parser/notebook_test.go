@@ -33,8 +33,8 @@ func TestNotebookField(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The test makes a vramlog checkpoint of each line of the outputs, so every line must
-			// be found.
+			// The test replaces a common word by a checkpoint, in the notebook and in the text of
+			// its outputs. Both must give the same checkpoints.
 			text := outputs(t, data)
 			for _, mark := range []string{"MiB", "memory", "total", "GPU"} {
 				marked := bytes.ReplaceAll(data, []byte(mark), []byte("[GPU Memory] X: Allocated: 1GB"))

@@ -277,7 +277,8 @@ func TestReadLive(t *testing.T) {
 	}
 }
 
-// TestCheckpointRoundTrip: reading a line that Checkpoint wrote gives the same checkpoint.
+// TestCheckpointRoundTrip: reading a line that Checkpoint.AppendLine wrote gives the same
+// checkpoint.
 func TestCheckpointRoundTrip(t *testing.T) {
 	want := record.Checkpoint{
 		Header: record.Header{
@@ -304,7 +305,7 @@ func TestCheckpointRoundTrip(t *testing.T) {
 	}
 	c := got[0].(record.Checkpoint)
 	free, ok := c.Get(record.Free)
-	if !ok || free.Bytes != 18006650388 { // 16.77 * 2^30, the printed digits: free has no exact value
+	if !ok || free.Bytes != 18006650388 { // 16.77 * 2^30, as the line gives no exact value of free
 		t.Errorf("got free %d, want 18006650388", free.Bytes)
 	}
 	for q, s := range want.All() {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 
 	"vramsoak/parser/dialect"
@@ -14,7 +13,6 @@ import (
 	"vramsoak/parser/dialect/table"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
-	"vramsoak/parser/strictyaml"
 )
 
 // A Set holds the dialects in which logs are read. A nil set stands for all built-in dialects.
@@ -71,7 +69,7 @@ func NewSet(force string, user ...dialect.User) (*Set, error) {
 			for _, d := range user {
 				known = append(known, d.Name)
 			}
-			return nil, unknownDialect(force, known)
+			return nil, dialect.UnknownError(force, known)
 		}
 		all = []*scan.Dialect{&soaklog.Harness, &soaklog.Pipeline}
 		if !slices.Contains(all, named[0]) {
@@ -79,17 +77,6 @@ func NewSet(force string, user ...dialect.User) (*Set, error) {
 		}
 	}
 	return &Set{scan.NewDialects(all)}, nil
-}
-
-// unknownDialect returns the error for a name that no dialect has. The parameter own lists the
-// names of the user's dialects.
-func unknownDialect(name string, own []string) error {
-	expected := `one of the dialects that "vramsoak dialects" lists`
-	if len(own) > 0 {
-		expected += ", or of your own (" + strings.Join(own, ", ") + ")"
-	}
-	return fmt.Errorf("expected %s, found %q%s", expected, name,
-		strictyaml.Meant(name, append(own, dialect.Names()...)))
 }
 
 func (set *Set) dialects() *scan.Dialects {

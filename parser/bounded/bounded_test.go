@@ -45,8 +45,8 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// TestReadJSON: the limit on values depends on the file's size. 70,000 values are too many in 3
-// bytes each, but not in 8.
+// TestReadJSON: the limit on values depends on the file's size. ReadJSON refuses 70,000 values of
+// 3 bytes each, and accepts 70,000 values of 8 bytes each.
 func TestReadJSON(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.json")

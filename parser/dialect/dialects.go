@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"vramsoak/parser/dialect/failure"
@@ -10,6 +12,7 @@ import (
 	"vramsoak/parser/dialect/soaklog"
 	"vramsoak/parser/dialect/table"
 	"vramsoak/parser/scan"
+	"vramsoak/parser/strictyaml"
 )
 
 // User is a dialect that a user wrote, in the same form as an entry of programs.yaml.
@@ -74,4 +77,15 @@ func Names() []string {
 		}
 	}
 	return names
+}
+
+// UnknownError returns the error for a name that no dialect has. The parameter user lists the names
+// of the user's dialects.
+func UnknownError(name string, user []string) error {
+	expected := `one of the dialects that "vramsoak dialects" lists`
+	if len(user) > 0 {
+		expected += ", or of your own (" + strings.Join(user, ", ") + ")"
+	}
+	return fmt.Errorf("expected %s, found %q%s", expected, name,
+		strictyaml.Meant(name, append(user, Names()...)))
 }

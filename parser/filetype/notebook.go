@@ -11,8 +11,9 @@ import (
 	"vramsoak/parser/source"
 )
 
-// isNotebook reports whether a file is a Jupyter notebook. A notebook is a JSON object whose
-// first key is one of a notebook's keys, and that has a second one of these keys:
+// isNotebook reports whether a file that begins with head is a Jupyter notebook. A notebook is a
+// JSON object whose first key is one of a notebook's keys, such as "cells". It must also have the
+// key "nbformat", "cell_type" or "kernelspec" near its beginning:
 //
 //	{"cells": [{"cell_type": "code", ...}], "metadata": {...}, "nbformat": 4, "nbformat_minor": 5}
 //	{"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [...]}]}

@@ -25,7 +25,7 @@ func (f *Fields) Sizes(r *record.Reading, quantities ...record.Quantity) {
 }
 
 // Count returns a field as a whole number, or 0 if the line lacks the field. If the value is not
-// a whole number, Count sets Err. So do the methods below if a value has another form.
+// a whole number, Count sets Err. The methods below also set Err if they cannot read a value.
 func (f *Fields) Count(key string) int { return number(f, key, "a whole number", ParseCount) }
 
 // Seconds returns a field as a number of seconds, or 0 if the line lacks the field.

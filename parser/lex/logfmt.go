@@ -8,7 +8,8 @@ import (
 )
 
 // Logfmt calls field for each key=value in a text. A value with spaces must be quoted as Go
-// quotes strings. Logfmt stops at the first field that cannot be read, and returns an error.
+// quotes strings. Logfmt stops at the first field that it cannot read, and returns an error with
+// the text from this field on.
 func Logfmt(text string, field func(key, value string)) error {
 	for {
 		text = strings.TrimLeft(text, " \t")

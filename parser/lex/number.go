@@ -164,8 +164,8 @@ func CutSize(text []byte, bare int64) (s record.Size, rest []byte, ok bool) {
 	return s, behind, ok
 }
 
-// CutDecimalUnit is [CutUnit] for programs whose kB, MB and GB are powers of 1000. Only KiB, MiB
-// and GiB remain powers of 1024.
+// CutDecimalUnit is [CutUnit] for programs whose kB, MB, GB and TB are powers of 1000. Only KiB,
+// MiB, GiB and TiB remain powers of 1024.
 func CutDecimalUnit(text []byte) (unit int64, rest []byte) {
 	unit, rest = CutUnit(text)
 	if len(bytes.TrimSpace(text[:len(text)-len(rest)])) == 3 {

@@ -16,7 +16,8 @@ type ListedSize struct {
 }
 
 // CutSizes cuts a list of sizes, separated by commas, off the text. One of the keys and a colon
-// precede each size. bad is set if the list ends inside an item, because the line was cut off.
+// precede each size. bad is set if an item cannot be read, for example because the line was cut
+// off inside this item.
 func CutSizes(text []byte, keys ...string) (list []ListedSize, rest []byte, bad *Mistake) {
 	for {
 		key, after := cutKey(text, keys)
@@ -69,8 +70,9 @@ func SetSize(c *record.Checkpoint, q record.Quantity, s record.Size, key string)
 	return nil
 }
 
-// IsTornSize reports whether a line was cut off inside a size. What is left of the size, the
-// text, is then a number without a unit, or a number and the first letter of a unit.
+// IsTornSize reports whether a line was cut off inside a size. The parameter text is the rest of
+// the line, from the size on. In a line that was cut off, this is a number without a unit, or a
+// number with a blank or the first letter of a unit.
 func IsTornSize(text []byte) bool {
 	_, rest, ok := CutNumber(text)
 	return ok && (len(rest) == 0 || len(rest) == 1 && bytes.IndexByte([]byte(" KMGT"), rest[0]) >= 0)

@@ -29,7 +29,8 @@ func WorkerID(run string, gpu int) string { return run + workerMark + strconv.It
 
 const workerMark = "-gpu"
 
-// RunID returns the ID of the run. If the log is a worker's, RunID removes "-gpu1" from the ID.
+// RunID returns the ID of the run. In a worker's log, it removes the worker's suffix, such as
+// "-gpu1", from the ID.
 func (r RunStart) RunID() string {
 	if r.Workers == 0 {
 		return r.ID
@@ -47,7 +48,7 @@ type FileStart struct {
 	AudioSeconds float64 // length of the audio; 0 where unknown
 }
 
-// A Status is how a file ended.
+// A Status says how work on a file ended.
 type Status string
 
 // The statuses of a file.
@@ -86,10 +87,10 @@ type Sample struct {
 	DeviceUsed, Others int64
 	RSS                int64 // resident bytes of the process and its descendants, from /proc
 	Run                int   // the run's number, as in timeline.File; only a timeline sets it
-	// Cached is the least memory in Used, in bytes, that the allocator held as a cache (reserved
+	// Cached is the part of Used, in bytes, that the allocator certainly held as a cache (reserved
 	// minus allocated). It is the smaller of the two caches at the checkpoints before and after
-	// the sample, or 0 if these checkpoints do not give their caches. Only a timeline sets
-	// Cached.
+	// the sample, or 0 if these checkpoints do not give the size of the cache. Only a timeline
+	// sets Cached.
 	Cached int64
 }
 
@@ -119,8 +120,8 @@ type Exit struct {
 	// Restarts is the number of processes that the run has replaced after a crash, including this
 	// process. It is 0 if the run did not replace this process.
 	Restarts int
-	// Error is the reason for its end that the process printed: "ModuleNotFoundError: No module
-	// named 'whisper'". It is "" if the process ended well or printed no reason.
+	// Error is the error message that the process printed before it ended: "ModuleNotFoundError:
+	// No module named 'whisper'". It is "" if the process ended well or printed no error message.
 	Error   string
 	Process int // the process's number, as in timeline.File; only a timeline sets it
 }
@@ -156,7 +157,7 @@ const (
 type Resume struct {
 	Header
 	Index int   // the next file to work on, from 1; 0 if none is left
-	Cut   int64 // bytes of a torn last line that were cut off the log
+	Cut   int64 // bytes of an incomplete last line, which the harness cut off the log; else 0
 	// Reason says how the earlier part of the run ended: "killed", or the reason of its [RunEnd].
 	// This earlier RunEnd no longer counts.
 	Reason  string

@@ -12,8 +12,8 @@ type Idle struct {
 	Lane  Lane
 	GPU   int   // the driver's number of the device; Lane has the pipeline's number
 	Phase Phase // before or after the run's processes
-	// Settled is set if the driver's figure of memory in use had stopped changing. If it is not
-	// set, the harness gave up waiting for that.
+	// Settled is set if the driver's figure of memory in use had stopped changing. Otherwise the
+	// harness stopped waiting although the figure was still changing.
 	Settled bool
 	Reading // Used and Total of the device
 	// Holders are the processes that hold the device's memory, as far as the driver names them.
@@ -58,7 +58,7 @@ func (r *Holder) String() string {
 	return s
 }
 
-// maxHolders is the most holders that a message names; it counts the others.
+// maxHolders is the most holders that a message names. Of the others, it gives only the number.
 const maxHolders = 5
 
 // HeldBy returns a phrase that names the processes in holders: ", held by pid 4711 (python

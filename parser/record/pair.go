@@ -2,9 +2,9 @@ package record
 
 import "strings"
 
-// A pairSide says which side of a pair a checkpoint is. A pair is two checkpoints around the same
-// work, such as "Before Transcription" and "After Transcription". A pair around code that frees
-// memory is a cleanup. Every other pair is a stage.
+// A pairSide says whether a checkpoint is the Before or the After of a pair. A pair is two
+// checkpoints around the same work, such as "Before Transcription" and "After Transcription". A
+// pair around code that frees memory is a cleanup. Every other pair is a stage.
 type pairSide int
 
 const (
@@ -13,9 +13,9 @@ const (
 	sideAfter
 )
 
-// splitPairName returns the side of a pair that a checkpoint's name gives, and the name of the
-// pair. It returns noPair and the checkpoint's name if the name gives no side. These three names
-// give the After of their pair:
+// splitPairName returns the side and the pair that a checkpoint's name gives. If the name gives no
+// side, splitPairName returns noPair and the checkpoint's name. Each of these names is that of an
+// After:
 //
 //	"After Transcription (post-cleanup)"  pair "Transcription"
 //	"Training batch - After"              pair "Training batch"
@@ -62,8 +62,8 @@ func (c *Checkpoint) side() (pairSide, string) {
 	return splitPairName(c.Name)
 }
 
-// InCleanup reports whether the checkpoint's name is that of the Before or the After of a
-// cleanup. The log may lack the cleanup's other checkpoint.
+// InCleanup reports whether the checkpoint begins or ends a cleanup, according to its name. The
+// log may lack the cleanup's other checkpoint.
 func (c *Checkpoint) InCleanup() bool {
 	kind, name := c.side()
 	return kind != noPair && IsCleanup(name)
@@ -82,8 +82,8 @@ func (c *Checkpoint) IsAfter() bool {
 	return kind == sideAfter
 }
 
-// IsCleanup reports whether the pair with this name is a cleanup: its name ends with "cleanup",
-// in upper or lower case.
+// IsCleanup reports whether a pair is a cleanup. The parameter name is the name of the pair. The
+// name of a cleanup ends with "cleanup", in upper or lower case.
 func IsCleanup(name string) bool {
 	const word = "cleanup"
 	return len(name) >= len(word) && strings.EqualFold(name[len(name)-len(word):], word)

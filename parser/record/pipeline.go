@@ -64,8 +64,8 @@ type Event struct {
 	Kind EventKind
 	Lane Lane
 	Text string // the line's message, shortened to 300 bytes
-	// Speaker names the process that printed the line, as in [OutOfMemory]. Only an
-	// [EventFallback] has it.
+	// Speaker names the process that printed the line, as in [OutOfMemory]. It is set only if Kind
+	// is [EventFallback].
 	Speaker string
 	// NamesFailure is set if Kind is [EventFallback] and the line also names the failure.
 	NamesFailure bool
@@ -80,7 +80,7 @@ const (
 	EventCleanup      EventKind = "cleanup"       // the pipeline released objects
 	EventPeakReset    EventKind = "peak-reset"    // the pipeline reset the peak statistics
 	EventProgress     EventKind = "progress"      // the pipeline said that batches or files are done
-	EventFallback     EventKind = "fallback"      // it goes on with less memory after a failure
+	EventFallback     EventKind = "fallback"      // after a failure, the pipeline uses less memory
 )
 
 // A Warning is a line in which the pipeline warns of memory pressure, or says that a reading
@@ -102,7 +102,7 @@ type OutOfMemory struct {
 	Requested    Size
 	HasRequested bool
 	// Reading holds the quantities that the message gives. They may be Total, Free, Allocated,
-	// Reserved, Active, and Used, which is then the memory of this process.
+	// Reserved, Active and Used. Here Used is the memory of this process.
 	Reading
 	Text string // the line's message, shortened to 300 bytes
 	// Speaker names the process that printed the message, as the beginning of the line gives it:

@@ -111,14 +111,15 @@ func (s *Segment) IsFree() bool {
 	return !slices.ContainsFunc(s.Blocks, func(b Block) bool { return b.State != BlockFree })
 }
 
-// SegmentSums holds the sums over all segments of a map, in bytes.
+// SegmentSums holds the sums over all segments of a map: sizes in bytes, and the numbers of
+// segments and blocks.
 type SegmentSums struct {
 	Reserved, Allocated, Pending int64
 	// Free is the cached memory. Releasable is the part of Free that can go back to the driver,
 	// see [Piece]. Blocks in use pin the rest of Free: it stays with the allocator until they are
 	// freed.
 	Free, Releasable int64
-	// LargestFree is the largest free block in the pool for requests of more than 1 MiB.
+	// LargestFree is the size of the largest free block in the pool for requests of more than 1 MiB.
 	LargestFree int64
 	Segments    int
 	Blocks      int

@@ -222,9 +222,9 @@ func AppendHead(b []byte, h Header, pipeline bool, kind string) []byte {
 	return b
 }
 
-// commandMarks escapes the marks that CI systems take for commands anywhere in a line:
-// "##[error]" of GitHub, "##vso[" of Azure, and the section marks of GitLab. It is used in a
-// quoted value.
+// commandMarks escapes the marks in a quoted value that CI systems would execute as commands:
+// "##[error]" of GitHub, "##vso[" of Azure, and the section marks of GitLab. These systems look
+// for such marks anywhere in a line.
 var commandMarks = strings.NewReplacer("##", `#\x23`,
 	"section_start:", `section_start\x3a`, "section_end:", `section_end\x3a`)
 

@@ -15,9 +15,12 @@ type Dialect struct {
 	// this dialect, Read adds nothing and returns 0. Read may go on to the next lines with
 	// [Line.Next]; the offset then counts in the last of these lines.
 	Read func(l *Line, at int) (end int)
-	// Whole is set if one call of Read reads a whole line. Read is then called only once for each
-	// line, at the line's first needle that is not in another record.
-	Whole bool
+	// Spans is set if other text may be inside the text that Read reads, such as the message of
+	// another process that tore the line.
+	Spans bool
+	// Failure is set for failed allocations and crashes. Their needles count also inside the text that
+	// a dialect with Spans has read.
+	Failure bool
 }
 
 // A Table is a part of a log whose lines mean nothing without the lines at its head, such as the
@@ -31,7 +34,7 @@ type Table interface {
 // dialects can read a line, the earlier one in the list does.
 type Dialects struct {
 	list    []*Dialect
-	needles *search.Set // the groups are the places in list
+	needles *search.Set // group i holds the needles of list[i]
 	each    []*Dialect  // dialects without needles; they are offered every line
 }
 

@@ -6,8 +6,8 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// A Head is the part of a line that precedes a record. Containers, launchers and loggers write it
-// before the message of the program.
+// A Head is the part of a line that precedes a record. It may contain the prefixes of containers,
+// launchers and loggers, and the first words of the program's message:
 //
 //	2026-11-20T02:00:03.123Z  [rank3]:  ERROR - asr -  while loading: CUDA error: out of memory
 //	time                      Rank                     Words          the record
@@ -20,7 +20,7 @@ type Head struct {
 	at   int // offset of the record in the line; -1 if no head is cached
 	// message is the result of [source.MessageStart], or -1 if no dialect asked for it yet.
 	message int
-	times   stamp.Line // of all heads of the line
+	times   stamp.Line // the times found in the line, for all records of the line
 	timed   bool       // times is of this line
 }
 
@@ -37,8 +37,8 @@ func (l *Line) Head(at int) *Head {
 }
 
 // Header returns the header for a record that begins at an offset of the text. Its time is the time
-// that the line gives before the record. If a dialect reads a block of lines and this line gives no
-// time, it is the time of the block's first line.
+// that the line gives, see [stamp.Line.RecordTime]. If a dialect reads a block of lines and this
+// line gives no time, it is the time of the block's first line.
 func (l *Line) Header(at int) (h record.Header) {
 	l.Head(at).fill(&h)
 	return h

@@ -10,7 +10,7 @@ import (
 // names all the time.
 type interner struct {
 	known  map[string]string
-	recent [256]string // the last strings of known, by slotOf
+	recent [256]string // strings of known that were returned last, each at the index slotOf
 }
 
 // knownMax is the most strings that an interner keeps. A log may give every record another name.

@@ -16,27 +16,28 @@ import (
 // and after, and to add records.
 type Line struct {
 	Text []byte
+	// Serial is another number for each text that the scanner gives to dialects, from 1.
+	Serial uint64
 	// Scratch is memory that dialects reuse from line to line. Each scanner has its own.
 	Scratch any
 
 	s          *Scanner
-	start, End int // offsets in the window of the line with its escapes
-	number     int // number of the line in the window, from 0
-	first      int // start of the block of lines that a dialect reads together
-	clean      []byte
+	start, End int    // offsets in the window of the line with its escapes
+	number     int    // number of the line in the window, from 0
+	first      int    // start of the block of lines that a dialect reads together
+	clean      []byte // buffer for the text without escapes
 	// written is the line as the program wrote it, with escapes. wrapped is the line with its wrapper,
 	// or nil if the line has no wrapper.
 	written, wrapped []byte
 	inner            []byte // buffer for the text inside a wrapper
 	head             Head   // the head that was asked for last
-	// tried holds the [Dialect.Whole] dialects that have read the line, as indices into the list.
-	tried []int
 }
 
 // set makes l the line at Buf[start:end] of the window. The parameter escaped is set if the line
 // may contain terminal escapes.
 func (l *Line) set(start, end, number int, escaped bool) {
-	l.start, l.End, l.number, l.tried = start, end, number, l.tried[:0]
+	l.start, l.End, l.number = start, end, number
+	l.Serial++
 	l.written = l.s.win.Buf[start:end]
 	l.wrapped = nil
 	if l.s.win.Docker {

@@ -72,7 +72,8 @@ func (j *job) scan(s *Scanner, skip int64, tables OpenTables) {
 // uses the records.
 const readersMax = 8
 
-// readers scan the windows of a source, with one worker for each processor.
+// A readers value scans the windows of a source with several workers: one for each processor, but
+// at most readersMax.
 type readers struct {
 	ahead chan *job // in the log's order
 	free  chan *job
@@ -125,7 +126,7 @@ func (r *readers) take(j *job) bool {
 		return false
 	}
 	r.last = r.src.Next(&j.win)
-	r.ahead <- j // there is room for all
+	r.ahead <- j // does not block: the channel has room for all jobs
 	if r.last {
 		close(r.ahead)
 	}

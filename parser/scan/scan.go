@@ -21,7 +21,7 @@ type Batch struct {
 	End int
 	// Tables are the tables that are open at End.
 	Tables OpenTables
-	Own    bool // it may have lines of the harness
+	Own    bool // the window may have lines of the harness
 }
 
 // An Entry holds a record. It holds a checkpoint by value, because most records are checkpoints.
@@ -75,7 +75,7 @@ type Scanner struct {
 	Printed bool   // the text is not a log itself, but a screen or the outputs of a notebook
 	line    Line
 	strings interner
-	found   search.Candidates // needles where the search stopped
+	found   search.Candidates // needles that may be at the offset where the search stopped
 	hits    []search.Hit      // needles in the line that no dialect has read yet
 	stamp   stamp.Last
 }
@@ -158,9 +158,11 @@ func (s *Scanner) read(at int) {
 	l := &s.line
 	s.hits = s.hits[:0]
 	from := at // where to search on
-	for low := 0; ; {
-		// A needle may begin before the first hit although its fingerprint follows the hit's, so the
-		// search goes on for the first hit's Reach.
+	// The text before the offset read is part of records. So is the text before spanned, but a failure
+	// may be in it, see [Dialect.Spans].
+	for read, spanned := 0, 0; ; {
+		// A fingerprint behind that of the first hit may belong to a needle that begins at the first
+		// hit or before it. So the search goes on for the first hit's Reach.
 		for from < len(l.Text) && (len(s.hits) == 0 || from < s.hits[0].Start+s.hits[0].Reach) {
 			if at < 0 {
 				if at, _, s.found = s.dialects.needles.Next(l.Text, from); at < 0 {
@@ -176,49 +178,51 @@ func (s *Scanner) read(at int) {
 		}
 		first := s.hits[0]
 		s.hits = s.hits[:copy(s.hits, s.hits[1:])]
-		if first.Start < low {
+		if first.Start < read {
 			continue
 		}
 		start := l.start
-		if end := s.try(first); end > 0 {
-			low, from = end, max(from, end)
-			if l.start != start {
-				s.hits, from = s.hits[:0], end
-			}
+		switch end, spans := s.try(first, first.Start < spanned); {
+		case end == 0:
+		case l.start != start:
+			read, spanned = end, 0
+			s.hits, from = s.hits[:0], end
+		case spans:
+			spanned = max(spanned, end)
+		default:
+			read, from = end, max(from, end)
 		}
 	}
 }
 
 // try offers a needle to its dialects, until one of them reads a record. It returns the offset
-// where this record ends, or 0 if no dialect read one.
-func (s *Scanner) try(h search.Hit) (end int) {
+// where this record ends, or 0 if no dialect read one, and the dialect's Spans. If failures is set,
+// it offers the needle only to dialects with Failure.
+func (s *Scanner) try(h search.Hit, failures bool) (end int, spans bool) {
 	l := &s.line
 	start, stop, number, entries := l.start, l.End, l.number, len(s.out.Entries)
 	for _, owner := range h.Owners {
 		d := s.dialects.list[owner]
-		if d.Whole {
-			if slices.Contains(l.tried, owner) {
-				continue
-			}
-			l.tried = append(l.tried, owner)
+		if failures && !d.Failure {
+			continue
 		}
 		s.reading, l.first = d.Name, l.start
 		if end = d.Read(l, h.Start); end > 0 {
-			return end
+			return end, d.Spans
 		}
 		s.out.Entries = s.out.Entries[:entries]
 		if l.start != start {
 			l.set(start, stop, number, true)
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // row offers the line to the open tables. It reports whether one of them read the line.
 func (s *Scanner) row() bool {
 	own := s.line.IsOwn()
 	for _, t := range s.tables {
-		if own && t.dialect != screenName { // whatever a table takes for a row
+		if own && t.dialect != screenName { // no other table may read a line of the harness as a row
 			continue
 		}
 		s.reading, s.line.first = t.dialect, s.line.start
@@ -237,7 +241,11 @@ func (s *Scanner) each() bool {
 	}
 	for _, d := range s.dialects.each {
 		s.reading, s.line.first = d.Name, s.line.start
-		if d.Read(&s.line, 0) > 0 {
+		end := 0
+		for next := d.Read(&s.line, end); next > end; next = d.Read(&s.line, end) {
+			end = next
+		}
+		if end > 0 {
 			return true
 		}
 	}

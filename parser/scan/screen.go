@@ -46,7 +46,7 @@ const (
 	// creditSize.
 	creditRate = 128
 	creditSize = 8 << 10
-	pollsMax   = 64 // readings of polls that are kept
+	pollsMax   = 64 // the most readings of polls that are kept
 )
 
 // openScreen opens a screen if a line moves the cursor or clears the screen.
@@ -145,7 +145,7 @@ func (sc *screen) Row(l *Line) bool {
 	raw, ending := buf[l.start:l.End], buf[l.End:l.s.win.SkipBreak(l.End)]
 	painted := addresses(raw, true)
 	sc.note(l.s.out)
-	if sc.painted < l.start { // a dialect has read a block of lines
+	if sc.painted < l.start { // a dialect has read the lines before this one, as one block
 		sc.paint(l.s, buf[sc.painted:l.start], false)
 	}
 	sc.painted = l.End + len(ending)
@@ -200,8 +200,8 @@ func (sc *screen) leave(win source.Window, out *Batch) {
 	sc.beyond = sc.painted - win.To
 }
 
-// note keeps the last checkpoints that a polling program printed (see isPoll), from the batch's
-// entries, for the method given.
+// note copies the checkpoints of polling programs (see isPoll) from the batch's entries to
+// sc.polls, where the method given looks for them. It keeps the last pollsMax of them.
 func (sc *screen) note(out *Batch) {
 	for i := sc.noted; i < len(out.Entries); i++ {
 		if e := &out.Entries[i]; e.Other == nil && isPoll(e.Dialect) {

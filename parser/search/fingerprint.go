@@ -65,9 +65,9 @@ func chooseFingerprints(needles []*needle) {
 }
 
 // rarity returns how rare four bytes are in logs, in bits: -log2 of their probability. It computes
-// the probability from the frequency of each byte. That is wrong in words: "ing " and "tep:"
-// are far more frequent than their bytes suggest. So rarity divides the bits of four small letters,
-// spaces, colons and opening parentheses by eight.
+// the probability from the frequency of each byte. This is wrong for parts of words: "ing " and
+// "tep:" are far more frequent than their bytes suggest. So rarity divides the result by eight if
+// the four bytes are only small letters, spaces, colons and opening parentheses.
 func rarity(word [MinNeedle]byte) (bits float64) {
 	chance := 1.0
 	spoken := true
@@ -82,7 +82,7 @@ func rarity(word [MinNeedle]byte) (bits float64) {
 	return bits
 }
 
-// reachOf returns needle.Reach of n in a set of these needles.
+// reachOf returns the Reach of the needle n in a [Set] that consists of the given needles.
 func reachOf(n *needle, needles []*needle) (reach int) {
 	for _, o := range needles {
 		// Suppose that o begins `shift` bytes before n in the text, and that o's fingerprint is not
@@ -116,9 +116,9 @@ func (p *fingerprint) lowBits() (six lowBits) {
 	return six
 }
 
-// bytesAt returns the values that a text with one of the fingerprint's needles may have at an
-// offset from the fingerprint's first byte: each needle's byte there. If a needle ends before this
-// offset, it returns all 256 values, because any byte may follow the needle.
+// bytesAt returns the bytes that the fingerprint's needles have at an offset from the fingerprint's
+// first byte. If a needle ends before this offset, bytesAt returns all 256 values, because any byte
+// may follow the needle in a text.
 func (p *fingerprint) bytesAt(offset int) (set []byte) {
 	for _, n := range p.needles {
 		if n.at+offset >= len(n.text) {
@@ -162,15 +162,15 @@ func (six lowBits) chance() float64 {
 	return chance
 }
 
-// buckets is the number of groups into which the fingerprints are divided. Each has one bit in the
-// tables of a [Set].
+// buckets is the number of groups into which the fingerprints are divided. Each group has one bit
+// in the tables of a [Set].
 const buckets = 8
 
-// fillBuckets returns the bucket of each fingerprint. It divides them so that text without a needle
-// passes the tables as rarely as possible: it puts each fingerprint into the bucket whose chance
-// rises least. Then it takes one fingerprint at a time out of its bucket and puts it into the
-// bucket whose chance now rises least, until all stay where they are. It makes no move that saves
-// less than 1e-9, because rounding errors could repeat such moves for ever.
+// fillBuckets returns the bucket of each fingerprint. Text without a needle should pass the tables
+// as rarely as possible. So fillBuckets puts each fingerprint into the bucket whose chance rises
+// least. Then it takes one fingerprint at a time out of its bucket and puts it into the bucket
+// whose chance now rises least, until no fingerprint moves to another bucket. It makes no move that
+// saves less than 1e-9, because rounding errors could repeat such moves for ever.
 func fillBuckets(fingerprints []*fingerprint) (in []int) {
 	six := make([]lowBits, len(fingerprints))
 	for i, p := range fingerprints {
@@ -217,6 +217,7 @@ var weights = func() (w [64]float64) {
 	return w
 }()
 
+// anything is the weight of a set with all values of a byte.
 var anything = func() (sum float64) {
 	for _, w := range weights {
 		sum += w

@@ -29,8 +29,8 @@ type teddyTables struct {
 	// nibbles[i][1] by the high four. Each table of 16 entries is stored twice, because a vector has
 	// two halves. The first four bytes are the fingerprint, the last two follow it in the text.
 	nibbles [MinNeedle + 2][2][32]uint8
-	// filter has one bit for each fingerprint, at a hash of its four bytes. About one in 80 of all
-	// other four bytes has the hash of a fingerprint and passes the filter.
+	// filter has one bit for each fingerprint, at a hash of its four bytes. About one in 80 of the
+	// other sequences of four bytes has the hash of a fingerprint and passes the filter.
 	filter [1 << filterBits / 32]uint32
 	// six holds the same buckets as nibbles, but by the low six bits of each byte: six[i][v] has a bit
 	// for each bucket with a needle whose i-th byte, counted from its fingerprint, has the low bits v.

@@ -70,7 +70,7 @@ func TestNext(t *testing.T) {
 		switch random.IntN(6) {
 		case 0:
 			return n
-		case 1: // a part of one
+		case 1: // a part of a needle
 			from := random.IntN(len(n))
 			return n[from : from+random.IntN(len(n)-from)]
 		case 2:

@@ -107,7 +107,8 @@ func (p *Part) bad(expected string) record.SyntaxError {
 }
 
 // Join returns the map that consists of the given parts, which must be all parts of a map. The
-// map has the header of the first part, but the position of the last part.
+// map has the header of the first part, but the position of the last part. If the map is too large
+// or damaged, Join returns a [record.SyntaxError].
 func Join(parts []Part) record.Record {
 	m := parts[0].SegmentMap
 	m.Pos = parts[len(parts)-1].Pos

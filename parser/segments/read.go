@@ -11,7 +11,7 @@ import (
 )
 
 // A Part is one line of a [record.SegmentMap]. It keeps the map as text, because a few bytes of
-// text may describe a million blocks, and most callers do not need the blocks.
+// text may describe half a million blocks, and most callers do not need the blocks.
 type Part struct {
 	record.SegmentMap
 	part, Parts int // this is part number `part`, counted from 1, of Parts parts
@@ -35,8 +35,8 @@ const (
 	maxMapSize = 1 << 62
 )
 
-// ReadPart returns the part of a segment map that is in one line, given as fields. If the line
-// cannot be read, ReadPart sets f.Err.
+// ReadPart returns the part of a segment map that one line contains. The parameter f holds the
+// fields of the line. If the line cannot be read, ReadPart sets f.Err.
 func ReadPart(f *lex.Fields) Part {
 	p := Part{
 		SegmentMap: record.SegmentMap{

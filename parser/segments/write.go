@@ -11,8 +11,8 @@ var blockLetters = [...]byte{
 	record.BlockFree: 'F', record.BlockAllocated: 'A', record.BlockPending: 'P',
 }
 
-// BlockGrain divides the size of every block in PyTorch. PyTorch calls it kMinBlockSize
-// (c10/cuda/CUDACachingAllocator.cpp).
+// BlockGrain is in bytes. The size of every block in PyTorch is a multiple of it. PyTorch calls it
+// kMinBlockSize (c10/cuda/CUDACachingAllocator.cpp).
 const BlockGrain = 512
 
 // maxLineMap is the length in bytes above which a map is split into several lines. It is below 16

@@ -63,8 +63,8 @@ type Free struct {
 type Pin struct {
 	Site     Site  `json:"site"` // the site that holds most in each of the segments
 	Segments int   `json:"segments"`
-	Free     int64 `json:"free"` // free bytes in these segments
-	Holds    int64 `json:"holds"`
+	Free     int64 `json:"free"`  // free bytes in these segments
+	Holds    int64 `json:"holds"` // bytes in use in these segments, by all sites
 }
 
 // A Trace is the result from the events that PyTorch recorded.
@@ -401,9 +401,9 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 // position returns where the event i is among n events: 0 for the first event, 1 for the last.
 func position(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
 
-// within returns the innermost annotation that has begun and not ended at a time in microseconds,
-// or "". If several such annotations have the same name, an end counts for the one that began
-// last.
+// within returns the name of the innermost annotation that has begun and not ended at a time in
+// microseconds, or "". If several open annotations have the same name, an end belongs to the
+// annotation that began last.
 func within(annotations []Annotation, device int, micros int64) string {
 	begun := 0
 	open := map[string][]int{} // by name: numbers of the annotations that have not ended

@@ -8,7 +8,8 @@ const MaxSize = 2 << 30
 
 // MaxRatio is the most bytes to which each byte of a compressed pickle may unpack. The first 512
 // KiB of output do not count. gzip -9 compresses the recordings in fixtures/logs to between an
-// 8th and a 36th of their size. A file made to exhaust memory is compressed to a 1000th.
+// 8th and a 36th of their size. A file that was made to exhaust memory may be compressed to a
+// 1000th of its size.
 const (
 	MaxRatio  = 100
 	ratioFree = 512 << 10
@@ -50,9 +51,9 @@ const (
 	noteSize       = 16     // each instruction that pushes a string
 )
 
-// memory returns the bytes that the machine and the decoder hold. It counts the frame, block or
-// event that the decoder will make of a dict as soon as the dict exists. So the reader can refuse
-// a file that needs too much memory early.
+// memory returns the bytes that the machine and the decoder hold. The decoder makes a frame, block
+// or event of each dict; memory counts this value as soon as the dict exists. So the reader can
+// refuse a file that needs too much memory before it decodes the file.
 func (m *machine) memory() int64 {
 	values := int64(cap(m.stack)+cap(m.memo)) + m.items
 	containers := int64(len(m.containers)) * chunk

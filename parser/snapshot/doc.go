@@ -5,8 +5,8 @@
 //	snap, err := snapshot.Open("oom.pickle") // a file, compressed or not
 //	for _, d := range snap.Devices {
 //		a := d.Analyze(snap.Annotations) // what holds memory, what was never freed, the peak, the OOMs
-//		m := d.Map()                     // its segments as a parser.SegmentMap
-//		err := d.WriteTrace(w)           // its events as a trace for vramsoak replay
+//		m := d.Map()                     // the device's segments as a record.SegmentMap
+//		err := d.WriteTrace(w)           // the device's events as a trace for vramsoak replay
 //	}
 //
 // Reading a file never executes code from the file. A pickle is a program for a stack machine.

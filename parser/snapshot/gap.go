@@ -44,8 +44,8 @@ func (g gaps) change(s *span, from, until uint64, by int) {
 	}
 }
 
-// watchGaps makes m keep its free parts from now on, for the demands of all requests that failed
-// in the trace.
+// watchGaps makes m keep the sizes of its free parts from now on, for the demands of all requests
+// that failed in the trace.
 func (m *memory) watchGaps(events []Event) {
 	m.gaps = gaps{}
 	for _, e := range events {

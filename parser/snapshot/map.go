@@ -35,7 +35,7 @@ const MaxMaps = 100
 
 // Maps yields maps of the device's segments at several moments of the history. These are its
 // beginning, the first [MaxMaps] failed allocations, the moment with most allocated memory, and the
-// end.
+// end. If t is nil or has no allocations, Maps yields only the map at the end.
 func (d *Device) Maps(t *Trace) iter.Seq[record.SegmentMap] {
 	return func(yield func(record.SegmentMap) bool) {
 		if t == nil || t.Allocations == 0 || d.maps(t, yield) {

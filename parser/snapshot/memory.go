@@ -126,8 +126,8 @@ func (d *Device) first() *memory {
 }
 
 // close extends blocks of the large pool over gaps of at most 1 MiB behind them, because the
-// allocator never splits off such a gap, see [memory.blockSize]. Undoing the free of a block
-// could not extend it, because the next block was not known yet.
+// allocator never splits off such a gap, see [memory.blockSize]. When first undid the free of such
+// a block, it could not extend the block yet, because it did not know the next block.
 func (m *memory) close() {
 	for s := range m.inOrder() {
 		if s.small || s.expandable {
@@ -222,8 +222,8 @@ func (m *memory) nextBlock(s *span, address uint64) uint64 {
 	return next
 }
 
-// insert adds the block that an event allocated or freed. If there is no room for the block,
-// insert counts the event as unexplained.
+// insert adds the block of an event: the event allocated the block, or freed it and is now undone.
+// If there is no room for the block, insert counts the event as unexplained.
 func (m *memory) insert(e Event, stack *Stack, index int) {
 	s := m.at(e.Address)
 	if s == nil {
@@ -339,8 +339,8 @@ func (m *memory) exclude(s *span) {
 
 func (m *memory) empty(s *span) bool { return m.nextBlock(s, s.address) == s.end() }
 
-// reserve adds the segment that an event got from the driver, or the part of an expandable
-// segment that an event mapped.
+// reserve adds the segment of an event, or the part of an expandable segment. The event got this
+// memory from the driver, or returned it and is now undone.
 func (m *memory) reserve(e Event, index int) {
 	s := &span{
 		address: e.Address, size: e.Size, stream: e.Stream, expandable: e.Action == SegmentMap ||
@@ -362,7 +362,7 @@ func (m *memory) reserve(e Event, index int) {
 }
 
 // join adds the part s of an expandable segment. It merges s with the parts that are mapped
-// directly before and behind s, and s takes their pool.
+// directly before and behind s. Then s has the pool of these parts.
 func (m *memory) join(s, next *span) {
 	var before *span
 	if s.address > 0 {

@@ -23,12 +23,13 @@ const (
 	Before  = "(allocated before the recording)"
 )
 
-// String returns "transcribe.py:40 main", with the whole path: "/home/me/transcribe.py:40 main".
+// String returns the file with its whole path, the line and the function:
+// "/home/me/transcribe.py:40 main".
 func (s Site) String() string {
 	return Frame{Function: s.Function, File: s.File, Line: s.Line}.String()
 }
 
-// String returns "transcribe.py:40 main", in the form of [Site.String].
+// String returns the frame in the form of [Site.String]: "/home/me/transcribe.py:40 main".
 func (f Frame) String() string {
 	if f.File == "" {
 		return f.Function

@@ -12,7 +12,7 @@ import (
 //
 //	{"log":"[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB\n","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}
 //
-// Dialects see only the program's line. Its records get the time that Docker gives.
+// Dialects see only the program's line. The records in this line get the time that Docker gives.
 const DockerLog = `{"log":"`
 
 // IsDocker reports whether a text begins like a line of Docker's json-file driver.
@@ -21,8 +21,8 @@ func IsDocker(text []byte) bool {
 }
 
 // Unwrap appends the program's line to dst if a container's log driver has wrapped the line.
-// Otherwise ok is false and Unwrap returns dst unchanged. Docker's json-file driver is the only
-// known one. Support for another driver belongs here.
+// Otherwise ok is false and Unwrap returns dst unchanged. Unwrap knows only Docker's json-file
+// driver. Support for another driver belongs here.
 func Unwrap(dst, line []byte) (text []byte, ok bool) {
 	line = WithoutHole(line)
 	if !IsDocker(line) {

@@ -160,9 +160,9 @@ func SpeakerIn(head, before []byte) string {
 	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")
 }
 
-// processMark matches the name of a process at the beginning of a message. [MessageStart] counts
-// the names that docker compose, Ray and mpirun print as part of the message: "worker-1  | ",
-// "(train pid=4711) ", "<stderr>: ".
+// processMark matches the name of a process at the beginning of a message: "worker-1  | " of
+// docker compose, "(train pid=4711) " of Ray, "<stderr>: " of mpirun. [MessageStart] does not skip
+// these names, so they are a part of the message.
 var processMark = lex.Expression(
 	`^(?:[a-z][\w.-]*\d\s+\|\s*|\([\w ]+pid=\d+\)\s*|<std(?:err|out)>:\s?)`,
 )

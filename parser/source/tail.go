@@ -24,7 +24,7 @@ type Tail struct {
 }
 
 // OpenTail opens a file that may grow. If the file does not exist and wait is set, OpenTail waits
-// until the file appears. If the context ends first, OpenTail returns nil for both.
+// until the file appears. If the context ends first, OpenTail returns no Tail and no error.
 func OpenTail(ctx context.Context, path string, wait bool) (*Tail, error) {
 	for {
 		file, err := os.Open(path)
@@ -115,8 +115,8 @@ func (t *Tail) read(p []byte) (int, error) {
 	return n, err
 }
 
-// replaced reports whether another file has the path now, or whether the file is shorter than
-// what was read of it already.
+// replaced reports whether another file has the path now, or whether the file is now shorter than
+// the part that was read already.
 func (t *Tail) replaced() bool {
 	info, err := os.Stat(t.path)
 	switch {

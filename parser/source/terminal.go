@@ -18,9 +18,10 @@ type Terminal struct {
 	// Height and Width are the screen's size in rows and columns, or 0 if the log does not give
 	// it.
 	Height, Width int
-	top, bottom   int // the scrolling region is the rows [top, bottom); 0 is the screen's bottom
-	saved         [2]int
-	last          rune // the last character, which the control function REP repeats
+	// The scrolling region is the rows [top, bottom), or all rows from top on if bottom is 0.
+	top, bottom int
+	saved       [2]int
+	last        rune // the last character, which the control function REP repeats
 
 	state  terminalState
 	params []byte

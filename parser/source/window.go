@@ -30,9 +30,10 @@ const (
 )
 
 // Cut returns the offset at which to cut the window, at or before the offset `near`. It cuts
-// behind the last line that ends before `near`, so that no line is divided. If there is no line
-// end in the [Margin] bytes before `near` or behind `low`, the line is too long and Cut divides
-// it, at `near`. Only near the log's beginning does Cut then return `low`.
+// behind the last line that ends before `near`, so that no line is divided. Cut looks for this
+// line end behind `low`, and only in the [Margin] bytes before `near`. If it finds none, the line
+// is too long and Cut returns `near`, which divides the line. Only near the log's beginning does
+// Cut then return `low`.
 func (w *Window) Cut(low, near int) int {
 	if near >= len(w.Buf) {
 		return len(w.Buf)

@@ -133,7 +133,7 @@ func dateEndingInTwoDigits(b []byte, start, last int) (d date, from int) {
 		case value > 12:
 			return date{year: 2000 + value, month: second, day: last}, first // 26/11/20
 		default:
-			return date{year: 2000 + last, month: value, day: second}, first // 11/20/26, of Rich
+			return date{year: 2000 + last, month: value, day: second}, first // 11/20/26, from Rich
 		}
 	case sep == '-' && n == 0: // 20-Nov-26
 		return dateWithMonthName(b[:start], 2000+last)

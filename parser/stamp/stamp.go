@@ -76,8 +76,8 @@ func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
 }
 
 // A Last holds the time of an earlier line, and the text before that line's record. In most of
-// the following lines, only the seconds of this text differ. So only the seconds need to be read
-// there.
+// the following lines, only the seconds of this text differ. So [Last.Reuse] reads only the
+// seconds of such a line.
 type Last struct {
 	Stamp
 	head []byte // the text before the record, with the time; empty if the time cannot be reused
@@ -242,7 +242,7 @@ const maxHead = 128
 //
 //	Epoch: [0]  [120/128]  eta: 10:12:43  lr: 0.0001
 //	 50%|█████     | 10/20 [10:02:03<10:00:00, 3600.00s/it]
-//	[00:01:02.000 --> 00:01:05.000]   a whisper's words
+//	[00:01:02.000 --> 00:01:05.000]   Good morning to all of you.    (printed by Whisper)
 func atHead(before, behind []byte) bool {
 	if len(before) > maxHead {
 		return false
@@ -283,7 +283,7 @@ func atHead(before, behind []byte) bool {
 			}
 			before = before[:open]
 		case c == '|' || c == '-' && !adjacent:
-			// The text before the time may be that of docker compose: worker-1  | 02:00:03 INFO
+			// docker compose puts a text before the time: worker-1  | 02:00:03 INFO
 			before = bytes.TrimRight(before[:n-1], " \t")
 			if word := trailingWord(before); word == len(before) || isLevel(before[len(before)-word:]) {
 				before = before[:len(before)-word]

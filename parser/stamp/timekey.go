@@ -111,9 +111,9 @@ func isMessageKey(key []byte) bool {
 	return false
 }
 
-// leadingEpoch returns the time at the beginning of a line if it is given in seconds since 1970:
-// "1700000000.123 ", "[1700000000.123] ". It ignores a kernel's "[12345.678]", which counts from
-// the start of the machine.
+// leadingEpoch returns the time at the beginning of a line if this time is a number that counts
+// from 1970, see [cutEpoch]: "1700000000.123 ", "[1700000000.123] ". It ignores the "[12345.678]"
+// of the Linux kernel, which counts seconds from the start of the machine.
 func leadingEpoch(b []byte) Stamp {
 	b = lex.TrimBlanks(b)
 	for b = b[:min(len(b), 64)]; len(b) > 0 && bytes.IndexByte([]byte("[(\"'"), b[0]) >= 0; {

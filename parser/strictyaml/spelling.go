@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Meant returns ` (did you mean "x"?)`, where x is the one of the names that is nearest to a
-// misspelt name. It returns "" if no name is near.
+// Meant returns ` (did you mean "x"?)`, where x is the result of [Nearest] for a misspelt name. It
+// returns "" if no name is near.
 func Meant(name string, names []string) string {
 	if near := Nearest(name, names); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
@@ -14,8 +14,8 @@ func Meant(name string, names []string) string {
 	return ""
 }
 
-// Nearest returns the one of the names that has the smallest [Distance] to a misspelt name. It
-// returns "" if this distance is more than about a third of the misspelt name's length.
+// Nearest returns the name in names that has the smallest [Distance] to a misspelt name. It returns
+// "" if this distance is more than about a third of the misspelt name's length.
 func Nearest(name string, names []string) string {
 	best, least := "", min(len(name)/3+1, len(name)-1)
 	for _, n := range names {

@@ -92,9 +92,10 @@ func (r *Reader) Err() error {
 // Fields maps each key of a mapping to the function that reads its value.
 type Fields map[string]func(ast.Node)
 
-// Document returns the only document of a file. If there is nothing to read, Document adds a
-// mistake with the texts in expected and advice, and returns nil. If expected is "", the file may
-// be empty.
+// Document returns the only document of a file. If the file is empty, Document adds a mistake with
+// the texts in expected and advice, and returns nil. If expected is "", the file may be empty, and
+// Document only returns nil. If the file cannot be read, Document adds a mistake that says why, and
+// returns nil.
 func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	at := func(line, column int, expected, found, advice string) ast.Node {
 		r.Add(Place{Line: line, Column: column}, expected, found, advice)

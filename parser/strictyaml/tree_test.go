@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOctal: all functions refuse a number that YAML 1.1 reads differently from its digits. It
-// reads a leading 0 as octal: 010 is 8.
+// TestOctal: all functions refuse a number that YAML 1.1 reads differently from its digits. YAML
+// 1.1 reads a number that begins with 0 as octal, so 010 is 8.
 func TestOctal(t *testing.T) {
 	for written, want := range map[string]string{
 		"010":   `p.yaml:1:4: expected a number without a 0 before it, found "010"; YAML reads it as 8; write 10 or 8, or put it in quotes if it is a text`,

@@ -33,7 +33,9 @@ func Value[T any](r *Reader, to *T, expected string, parse func(s string) (T, bo
 	}
 }
 
-// Text returns a function that reads a text of one line into *to. The text must not be empty.
+// Text returns a function that reads a text of one line into *to. The text must not be empty. The
+// parameter what names the expected value in mistakes, such as "a name". It does so in the methods
+// below, too.
 func (r *Reader) Text(to *string, what string) func(ast.Node) {
 	return Value(r, to, what, func(s string) (string, bool) {
 		s = strings.TrimSpace(s)
@@ -174,8 +176,8 @@ func Share[T ~float64](r *Reader, to *T) func(ast.Node) {
 		})
 }
 
-// Scalar returns the text of a scalar as it is written. The boolean is false if the node is no
-// scalar.
+// Scalar returns the text of a string or a number as it is written. The boolean is false for any
+// other node.
 func Scalar(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:

@@ -45,7 +45,7 @@ func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.checkpoint(c)
 }
 
-// AddLines adds n to the number of lines that were read.
+// AddLines adds n to the timeline's Lines. The parameter n is a number of line ends.
 func (b *Builder) AddLines(n int) { b.tl.Lines += n }
 
 // SoFar returns the timeline so far. It includes the file that is being processed, which has no
@@ -87,8 +87,7 @@ type logState struct {
 	// splitKnown is set when the builder has decided where files begin in this log. From then on,
 	// a file does not change after it has ended.
 	splitKnown bool
-	// caches holds how much memory each allocator holds as a cache. Samples need this for their
-	// Cached.
+	// caches holds how much memory each allocator holds as a cache. It gives Cached of the samples.
 	caches allocatorCaches
 	// worker is set if the log is from a worker whose process sees only one GPU, as its device 0.
 	// gpu is the number of this GPU among all workers.

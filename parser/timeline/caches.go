@@ -4,8 +4,8 @@ import "vramsoak/parser/record"
 
 // allocatorCaches holds, for each lane, how much memory the allocator held as a cache (see
 // [record.Reading.Cache]) at the lane's last checkpoint. A sample between two checkpoints gets
-// the smaller of the two caches. So the sample says how much of the memory that the driver counts
-// was certainly not needed by the program.
+// the smaller of the two caches. The program certainly did not need this part of the memory that
+// the driver counts.
 type allocatorCaches struct{ lanes []laneCache }
 
 // A laneCache is the size of the allocator's cache in one lane.
@@ -19,8 +19,9 @@ type laneCache struct {
 // lanes.
 const maxCacheLanes = 64
 
-// add notes the cache at the next checkpoint, and lowers Cached of the lane's samples since the
-// checkpoint before. The parameter samples holds all samples of the timeline so far.
+// add notes the cache at the next checkpoint. If the cache has become smaller, add lowers Cached of
+// the samples since the lane's previous checkpoint. The parameter samples holds all samples of the
+// timeline so far.
 func (b *allocatorCaches) add(c *record.Checkpoint, samples []record.Sample) {
 	cache, ok := c.Cache()
 	if !ok {

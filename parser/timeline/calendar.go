@@ -74,7 +74,8 @@ func (c *calendar) unwrap(t time.Time) time.Time {
 	return at
 }
 
-// nearest returns the time on the day, or in the year, that brings it closest to the latest time.
+// nearest adds the missing date or year to a time. It chooses the day, or the year, with which the
+// time is closest to the latest time.
 func (c *calendar) nearest(t time.Time, lacks stamp.Gap) time.Time {
 	month, day := t.Month(), t.Day()
 	if lacks == stamp.NoDate {

@@ -51,8 +51,9 @@ func NewDriverLedgers(tl *Timeline, lanes []record.Lane) *DriverLedgers {
 	return b
 }
 
-// OfLane returns the driver's ledger of a lane in a run, or nil if it has no samples. It also
-// returns nil if several ranks use the device, because a sample counts all processes together.
+// OfLane returns the driver's ledger of a lane in a run, or nil if the lane's device has no samples
+// in this run. It also returns nil if several ranks use the device, because a sample counts all
+// processes together.
 func (b *DriverLedgers) OfLane(run int, lane record.Lane) *DriverLedger {
 	shared := slices.ContainsFunc(b.lanes, func(l record.Lane) bool {
 		return l.Device == lane.Device && l != lane

@@ -94,8 +94,8 @@ func (b *Builder) linesSince(last lastFailure, line int) int {
 }
 
 // repeatsFailure reports whether the message next repeats the message r, so that both are one
-// failure. A message repeats another message with the same text if one of the two ends a
-// traceback or says that it repeats an error:
+// failure. If both have the same text, next repeats r in three cases: next ends a traceback, next
+// says that it repeats an error, or r ends a traceback and next names a fallback:
 //
 //	❌ Batch processing failed, falling back to sequential: CUDA error: out of memory
 //	⚠️  CUDA error detected: CUDA error: out of memory
@@ -197,8 +197,8 @@ func (b *Builder) attachEarlyMap(r *record.OutOfMemory) {
 }
 
 // mapBelongsTo reports whether a segment map may belong to the failure r. The map must be near
-// the message, and both must give the same requested size, as exactly as the message's digits
-// show it.
+// the message. If the message gives the requested size, the map must give the same size, within
+// the precision of the digits in the message.
 func mapBelongsTo(r *record.OutOfMemory, m *record.SegmentMap) bool {
 	apart := max(r.Pos.Line-m.Pos.Line, m.Pos.Line-r.Pos.Line)
 	off := max(r.Requested.Bytes-m.Requested, m.Requested-r.Requested.Bytes)

@@ -20,7 +20,7 @@ func (b *Builder) begin(start record.FileStart) {
 
 // currentFile returns the file to which a record of the pipeline belongs: the file that is being
 // processed. Between two files, it returns a [File] with Outside set, which holds the records
-// there.
+// between the two files.
 func (b *Builder) currentFile(h *record.Header) *File {
 	switch {
 	case b.file != nil:
@@ -71,7 +71,8 @@ func (b *Builder) newFile(f File) *File {
 	return next
 }
 
-// extend sets the end of the file to the position and time of a record of the pipeline.
+// extend sets the end of the file to the position and the time of a record. If the file has no
+// start time yet, extend sets it to this time, too.
 func (f *File) extend(h *record.Header) {
 	f.EndPos = h.Pos
 	if f.Start.IsZero() {

@@ -2,9 +2,9 @@ package timeline
 
 import "slices"
 
-// finish pairs the Before and After checkpoints of a file that has ended. If the file before had
-// the same checkpoints, finish reuses that file's pairs. If Done is set, finish then calls Done
-// and drops the checkpoints.
+// finish pairs the Before and After checkpoints of a file that has ended. If the previous file had
+// checkpoints with the same names, finish reuses that file's pairs. If Done is set, finish then
+// calls Done. It drops the checkpoints once the timeline has [KeptCheckpoints].
 func (b *Builder) finish(f *File) {
 	if !b.log.splitKnown {
 		return // finishSplit may still split the file
@@ -15,7 +15,7 @@ func (b *Builder) finish(f *File) {
 	} else {
 		f.pair()
 		b.lastPaired = *f
-		if b.Done != nil && len(f.Checkpoints) <= KeptCheckpoints { // other arrays are not reused
+		if b.Done != nil && len(f.Checkpoints) <= KeptCheckpoints { // the array may be reused
 			b.lastPaired.Checkpoints = slices.Clone(f.Checkpoints)
 		}
 	}

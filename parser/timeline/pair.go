@@ -7,8 +7,8 @@ import (
 )
 
 // pair finds the file's stages and cleanups. An After ends the latest Before that has the same
-// name and lane and has not been ended yet. Befores that came between these two and have no After
-// go to Unpaired.
+// name and lane and has not been ended yet. A Before that came between these two and has no After
+// yet goes to Unpaired. So does a Before that has no After at the end of the file.
 func (f *File) pair() {
 	type opened struct {
 		name string
@@ -56,7 +56,7 @@ func (f *File) pair() {
 }
 
 // nest sets Stage of each cleanup to the innermost stage around the cleanup. It also sets Last of
-// the last cleanup within each stage, where the stages inside that stage count too. Stages and
+// the last cleanup in each stage; a cleanup in a stage inside that stage counts too. Stages and
 // Cleanups must be in the order of their Before.
 func (f *File) nest() {
 	inside := map[record.Lane][]int{}

@@ -110,7 +110,7 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	case record.Orphan:
 		b.noteHarness(r.Header)
 		r.Run, r.Process, b.resumed = b.run, b.process, resumed
-		if resumed { // its process, the last one before the resume, has no exit line
+		if resumed { // the orphan's process ended before the resume, without an exit line
 			r.Process--
 		}
 		b.tl.Orphans = append(b.tl.Orphans, r)

@@ -47,8 +47,8 @@ func (s *Splitter) begins(c *record.Checkpoint) bool {
 		s.numbered && WithoutNumbers(c.Name) == WithoutNumbers(s.first.Name))
 }
 
-// resplit corrects the beginnings of files with what the splitter could not know while it was
-// reading. Some programs log a few checkpoints once, before the first file. Others begin with a
+// resplit corrects where files begin. The splitter had to decide this before it knew the later
+// checkpoints. Some programs log a few checkpoints once, before the first file. Others begin with a
 // cleanup that recurs only when an error occurs. In both cases files begin at the first
 // checkpoint that recurs and is not inside a pair. If log rotation cut off the beginning of the
 // log, the first file is incomplete, and the files begin after its rest.

@@ -39,7 +39,8 @@ type Timeline struct {
 	FirstQuoted record.Position
 	// Checkpoints is the number of checkpoints in files and outside of files.
 	Checkpoints int
-	// Lines is the number of lines that were read.
+	// Lines is the number of line ends ('\n') that were read. A last line without a line end does
+	// not count.
 	Lines int
 	// Failures is the number of out-of-memory messages in files and outside of files.
 	Failures int
@@ -114,8 +115,8 @@ type Cleanup struct {
 	// Stage is the index of the innermost stage around the cleanup, or -1 if no stage is around
 	// it.
 	Stage int
-	// Last is set if no later cleanup lies in the stage around this cleanup, where the stages
-	// inside that stage count too. It is false if the cleanup is in no stage.
+	// Last is set if this is the last cleanup in the stage around it. A cleanup in a stage inside
+	// that stage counts too. Last is false if the cleanup is in no stage.
 	Last bool
 }
 

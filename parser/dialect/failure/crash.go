@@ -27,7 +27,8 @@ import (
 // records as crashes only near the end of a log. A failed allocation on the device is a
 // [record.OutOfMemory] instead. Ctrl-C (KeyboardInterrupt) is not a crash.
 var Crash = scan.Dialect{
-	Name: "crash",
+	Name:    "crash",
+	Failure: true,
 	Needles: slices.Concat(
 		[]string{string(tracebackWords), "INTERNAL ASSERT FAILED at ", "Detected ", "DUE TO TIME LIMIT"},
 		deathWords, abortWords, deviceErrors),

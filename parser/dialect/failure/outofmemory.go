@@ -34,7 +34,8 @@ import (
 //	if "CUDA out of memory" in str(e):
 //	To avoid CUDA out of memory, reduce the batch size.
 var OutOfMemory = scan.Dialect{
-	Name: "out-of-memory",
+	Name:    "out-of-memory",
+	Failure: true,
 	Needles: []string{
 		"out of memory",
 		"Out of memory",

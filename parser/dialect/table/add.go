@@ -14,10 +14,7 @@ import (
 // the offsets of the match and of its groups.
 func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 	before := l.Added()
-	head := m.first
-	if !bytes.ContainsAny(l.Text[slots[0]:head], "0123456789") {
-		head = slots[0] // there is no time between
-	}
+	head := r.head(l, m, slots)
 	header := func() record.Header {
 		h := l.Header(head)
 		if !m.time.IsZero() {
@@ -67,6 +64,22 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 		}
 	}
 	return l.Added() > before
+}
+
+// head returns the offset at which the record begins. The record's time comes before: mostly before
+// the match or its first group, else before the first size.
+func (r *reader) head(l *scan.Line, m *match, slots []int) int {
+	head := slots[0]
+	for _, next := range []int{m.first, m.value} {
+		if !bytes.ContainsAny(l.Text[head:max(head, next)], "0123456789") {
+			continue // no time is between
+		}
+		if h := l.Header(head); !m.time.IsZero() || !h.Time.IsZero() {
+			break
+		}
+		head = next
+	}
+	return head
 }
 
 // templateMax is how many bytes of a torn line are checked for placeholders of program source.

@@ -6,7 +6,10 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"sync"
+
+	"vramsoak/parser/lex"
 )
 
 // A pattern finds the same matches in a line as [regexp.Regexp], and faster.
@@ -47,11 +50,10 @@ func compile(text string, keep bool) (*pattern, error) {
 // group with the name whole behind this part. So the group whole is missing in the match of a torn
 // line. The pattern on the left becomes the one on the right, or the one below if keep is set:
 //
-//	a(?P<begun>)bcd    a(?P<begun>)(?:bcd(?P<whole>))?
-//	                   a(?P<begun>)(?:b(?:c(?:d(?P<whole>))?)?)?    if the readings before a tear are kept
+//	a(?P<begun>)\d+ MB, \d+ MB    a(?P<begun>)(?:\d+ MB, \d+ MB(?P<whole>))?
+//	                              a(?P<begun>)(?:\d+ MB(?:, \d+ MB(?P<whole>))?)?
 //
-// With keep, the readings before the tear count. A number counts only together with the literal
-// text behind it, because the tear may have taken the number's last digits.
+// With keep, the readings before the tear count, see [readingsOf].
 func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 	if !slices.Contains(re.CapNames(), groupBegun) {
 		return re, nil
@@ -69,15 +71,7 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 	tail := re.Sub[begun+1:]
 	parts := [][]*syntax.Regexp{tail}
 	if keep {
-		parts = nil
-		var part []*syntax.Regexp
-		for i, sub := range tail {
-			part = append(part, sub)
-			if i == len(tail)-1 || sub.Op == syntax.OpLiteral {
-				parts = append(parts, part)
-				part = nil
-			}
-		}
+		parts = readingsOf(tail)
 	}
 	last := &syntax.Regexp{
 		Op:   syntax.OpCapture,
@@ -99,6 +93,47 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 		Sub:   append(slices.Clone(re.Sub[:begun+1]), last),
 	}, nil
 }
+
+// readingsOf cuts the parts of a pattern into pieces that each end behind a number. A tear may take
+// the last digits of a number. So a piece goes on behind the number, to a unit or to characters that
+// cannot be the number's: "7612.5 |".
+func readingsOf(parts []*syntax.Regexp) (pieces [][]*syntax.Regexp) {
+	var piece []*syntax.Regexp
+	for _, part := range parts {
+		switch {
+		case len(piece) == 0, part.Op != syntax.OpLiteral && !endsNumber(part):
+			piece = append(piece, part)
+			continue
+		case part.Op != syntax.OpLiteral:
+			pieces, piece = append(pieces, append(piece, part)), nil
+			continue
+		}
+		end, rest := *part, *part
+		n := max(1, len(literalUnit().FindString(string(part.Rune))))
+		end.Rune, rest.Rune = part.Rune[:n], part.Rune[n:]
+		pieces, piece = append(pieces, append(piece, &end)), nil
+		if len(rest.Rune) > 0 {
+			piece = append(piece, &rest)
+		}
+	}
+	if len(piece) > 0 {
+		pieces = append(pieces, piece)
+	}
+	return pieces
+}
+
+// endsNumber reports whether a part such as [", ]+ matches at least one character, and none of a
+// number.
+func endsNumber(part *syntax.Regexp) bool {
+	if part.Op != syntax.OpPlus {
+		return false
+	}
+	set, ok := setOf(part.Sub[0])
+	return ok && set != nil && !strings.ContainsFunc("0123456789.", func(r rune) bool { return set[r] })
+}
+
+// literalUnit matches a unit at the beginning of a literal text.
+var literalUnit = lex.Expression(`^ ?[KMGT]?i?B`)
 
 // A finder yields the matches of a pattern in a line.
 type finder struct {

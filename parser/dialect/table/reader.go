@@ -2,11 +2,13 @@ package table
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 	"vramsoak/parser/stamp"
 )
 
@@ -24,7 +26,7 @@ func (p *Program) Dialects() (all []*scan.Dialect) {
 func (l *Line) Dialect(name string, program func() *Program, i int) *scan.Dialect {
 	r := sync.OnceValue(func() *reader { return newReader(program(), i) })
 	return &scan.Dialect{
-		Name: name, Needles: l.Literals(), Whole: true,
+		Name: name, Needles: l.Literals(), Spans: true,
 		Read: func(l *scan.Line, at int) int { return r().read(l, at) },
 	}
 }
@@ -112,33 +114,64 @@ func newReader(program *Program, i int) *reader {
 	return r
 }
 
-// read reads all matches of a line at once. at is the offset of the first needle that is not part
-// of another dialect's record. read returns the end of the last match behind it, or 0.
+// read reads the match that contains the offset `at`, at which a literal begins. It returns the
+// offset behind the match's last group, or 0 if no match with a record contains this offset.
 func (r *reader) read(l *scan.Line, at int) (end int) {
-	f, _ := l.Scratch.(*finder)
-	if f == nil {
-		f = &finder{}
-		l.Scratch = f
-	}
-	for f.begin(r.pattern, l.Text); f.next(); {
-		if f.slots[1] > at && r.match(l, f.slots) {
+	for f := r.finder(l); f.more; f.more = f.next() {
+		if f.slots[0] > at && len(r.literals) > 0 {
+			return 0 // it contains a later literal
+		}
+		if f.slots[1] <= at || !r.match(l, f.slots) {
+			continue
+		}
+		if end = r.groupsEnd(f.slots); end <= at {
 			end = f.slots[1]
 		}
-		if !r.mayFollow(l.Text[min(f.from, len(l.Text)):]) {
-			break
+		f.more = f.next()
+		return end
+	}
+	return 0
+}
+
+// groupsEnd returns the end of the last group of a match that reads something.
+func (r *reader) groupsEnd(slots []int) (end int) {
+	for i := range r.groups {
+		if g := &r.groups[i]; g.kind != kindBegun {
+			end = max(end, slots[g.end])
 		}
 	}
 	return end
 }
 
-// mayFollow reports whether the rest of a line has a literal, so that another match is possible.
-func (r *reader) mayFollow(rest []byte) bool {
-	for _, s := range r.literals {
-		if bytes.Contains(rest, s) {
-			return true
-		}
+// A lineFinder is the finder of a reader, with the first match of a line that was not read yet.
+type lineFinder struct {
+	finder
+	reader *reader
+	line   uint64 // the line's Serial
+	more   bool   // whether there is such a match
+}
+
+// finder returns the reader's finder for a line. Each scanner has a finder for each reader that has
+// read a line. It keeps them in l.Scratch, the last used one first.
+func (r *reader) finder(l *scan.Line) *lineFinder {
+	all, _ := l.Scratch.(*[]*lineFinder)
+	if all == nil {
+		all = new([]*lineFinder)
+		l.Scratch = all
 	}
-	return len(r.literals) == 0
+	i := slices.IndexFunc(*all, func(f *lineFinder) bool { return f.reader == r })
+	if i < 0 {
+		i = len(*all)
+		*all = append(*all, &lineFinder{reader: r})
+	}
+	f := (*all)[i]
+	(*all)[i], (*all)[0] = (*all)[0], f
+	if f.line != l.Serial {
+		f.line = l.Serial
+		f.begin(r.pattern, l.Text)
+		f.more = f.next()
+	}
+	return f
 }
 
 // A match holds the values of the groups of one match.
@@ -150,8 +183,9 @@ type match struct {
 	file     []byte
 	fallback bool
 	time     stamp.Stamp
-	first    int // offset of the first value, other than the time
-	kept     int // end of the last reading; -1 without one
+	first    int // offset of the first group, other than time and begun
+	value    int // offset of the first size; the end of the match without one
+	kept     int // end of the last size; -1 without one
 	torn     bool
 	mistakes []mistake
 }
@@ -171,7 +205,7 @@ type mistake struct {
 // any. slots holds the offsets of the match and of its groups.
 func (r *reader) match(l *scan.Line, slots []int) bool {
 	text := l.Text
-	m := match{sampled: r.sampled, first: slots[1], kept: -1}
+	m := match{sampled: r.sampled, first: slots[1], value: slots[1], kept: -1}
 	m.torn = r.pattern.whole >= 0 && slots[2*r.pattern.whole] < 0
 	for i := range r.groups {
 		g := &r.groups[i]
@@ -200,8 +234,12 @@ func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, en
 			return
 		}
 		m.Set(g.quantity, size)
+		m.value = min(m.value, start)
 		m.kept = max(m.kept, end)
 	case kindName:
+		if len(lex.TrimBlanks(l.Text[:start])) == 0 { // launchers and loggers may write before it
+			group = source.WithoutProcess(group[source.MessageStart(group):])
+		}
 		if group = bytes.TrimSpace(group); len(group) > 0 && len(group) <= scan.NameMax {
 			m.name, m.sampled = group, g.name == groupStep
 		}

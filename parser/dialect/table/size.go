@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"strings"
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
@@ -38,21 +39,36 @@ func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
 	return s, ""
 }
 
-// unitOf returns the unit at the beginning of the text behind a number, after at most one blank.
-// The unit must have two letters or more. Otherwise unitOf returns 0.
+// unitOf returns the unit at the beginning of the text behind a number, after at most one blank, or
+// 0 if there is none. The text of another writer may follow the unit directly, as in
+// "13998MB2026-11-20" and "13998MBstep". A lone K, M, G or T behind a blank is a unit only at the end
+// of the line or before one of unitEnds.
 func (r *reader) unitOf(text []byte) int64 {
-	if len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
-		text = text[1:]
+	glued := len(text) > 0 && text[0] != ' ' && text[0] != '\t'
+	if !glued {
+		text = text[min(1, len(text)):]
 	}
-	if len(text) < 2 || text[0] == ' ' || text[0] == '\t' {
+	if len(text) == 0 || text[0]|0x20 < 'a' || text[0]|0x20 > 'z' {
 		return 0
 	}
 	unit, rest := r.cutUnit(text)
-	if len(text)-len(rest) < 2 || len(rest) > 0 && lex.IsTextByte(rest[0]) {
-		return 0
+	switch n := len(text) - len(rest); {
+	case n > 1:
+		return unit
+	case n == 1 && unit > 1 && (glued || len(rest) == 0 || strings.IndexByte(unitEnds, rest[0]) >= 0):
+		return unit
+	case n == 0 && glued && len(text) > 3 && text[1] == 'i' && text[2] == 'B':
+		unit, _ = r.cutUnit(text[:3])
+		return unit
+	case n == 0 && glued && len(text) > 2 && text[1] == 'B':
+		unit, _ = r.cutUnit(text[:2])
+		return unit
 	}
-	return unit
+	return 0
 }
+
+// unitEnds are the characters that may follow a blank and a unit of one letter.
+const unitEnds = " \t,;|\"')]}"
 
 // rounded returns the size of a number of units. The line's rounding gives its resolution.
 func (r *reader) rounded(n lex.Decimal, unit int64) (s record.Size, ok bool) {
