@@ -35,6 +35,7 @@ type Table interface {
 type Dialects struct {
 	list    []*Dialect
 	needles *search.Set // group i holds the needles of list[i]
+	fails   *search.Set // the needles of the dialects with Failure
 	each    []*Dialect  // dialects without needles; they are offered every line
 }
 
@@ -42,13 +43,23 @@ type Dialects struct {
 func NewDialects(list []*Dialect) *Dialects {
 	set := &Dialects{list: list}
 	groups := make([][]string, len(list))
+	var fails [][]string
 	for i, d := range list {
 		if groups[i] = d.Needles; len(d.Needles) == 0 {
 			set.each = append(set.each, d)
 		}
+		if d.Failure {
+			fails = append(fails, d.Needles)
+		}
 	}
-	set.needles = search.New(groups)
+	set.needles, set.fails = search.New(groups), search.New(fails)
 	return set
+}
+
+// mayFail reports whether a text has a needle of a dialect with Failure.
+func (set *Dialects) mayFail(text []byte) bool {
+	at, _, _ := set.fails.Next(text, 0)
+	return at >= 0
 }
 
 // Next returns the offset of the next needle or escape byte at or after `from`, or -1 if the text

@@ -184,6 +184,8 @@ func (s *Scanner) read(at int) {
 		start := l.start
 		switch end, spans := s.try(first, first.Start < spanned); {
 		case end == 0:
+		case spans && !s.dialects.mayFail(l.Text[min(first.Start, end):end]):
+			read, from = end, max(from, end)
 		case l.start != start:
 			read, spanned = end, 0
 			s.hits, from = s.hits[:0], end

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"vramsoak/parser/lex"
@@ -66,21 +67,24 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 	return l.Added() > before
 }
 
-// head returns the offset at which the record begins. The record's time comes before: mostly before
-// the match or its first group, else before the first size.
+// head returns the offset at which the record begins. The time is before the match or its first
+// group if there is one, else before the first size.
 func (r *reader) head(l *scan.Line, m *match, slots []int) int {
 	head := slots[0]
 	for _, next := range []int{m.first, m.value} {
-		if !bytes.ContainsAny(l.Text[head:max(head, next)], "0123456789") {
+		if next <= head || !hasDigit(l.Text[head:next]) {
 			continue // no time is between
 		}
-		if h := l.Header(head); !m.time.IsZero() || !h.Time.IsZero() {
+		if !m.time.IsZero() || hasDigit(l.Text[:head]) && !l.Header(head).Time.IsZero() {
 			break
 		}
 		head = next
 	}
 	return head
 }
+
+// hasDigit reports whether a text has a digit, as every time has.
+func hasDigit(text []byte) bool { return slices.ContainsFunc(text, lex.IsDigit) }
 
 // templateMax is how many bytes of a torn line are checked for placeholders of program source.
 const templateMax = 512

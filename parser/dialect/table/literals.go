@@ -29,6 +29,26 @@ func (l *Line) Literals() []string {
 	return best
 }
 
+// spans reports whether the pattern matches a text that has the message of another program in it, as
+// .* does.
+func (l *Line) spans() bool {
+	re, err := syntax.Parse(l.Pattern, syntax.Perl)
+	return err == nil && matchesWords(re)
+}
+
+// matchesWords reports whether a part of a pattern has a run of any words: letters with blanks
+// between them.
+func matchesWords(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
+		set, ok := setOf(re.Sub[0])
+		if _, most := bounds(re); ok {
+			return (most < 0 || most > 1) && (set == nil || set['a'] && set[' '] && set['Z'])
+		}
+	}
+	return slices.ContainsFunc(re.Sub, matchesWords)
+}
+
 // literalsMax is the most literals of a pattern with alternatives. If there were more, it has none.
 const literalsMax = 8
 
