@@ -1,4 +1,4 @@
-# make soak    builds, fetches what it needs, makes 60 audio files and tiny models, soaks, reports
+# make soak    builds, makes 60 audio files and tiny models, soaks the pipeline over them, reports
 # make test    linter, vet, every test, a short soak of the real pipeline: minutes
 #
 # make check-fast tests what a change touches, in seconds. make test-all runs every test that this
@@ -32,7 +32,7 @@ with_native = tags=; if [ "$(NATIVE)" != none ] && [ -f $(NATIVE)/env ]; then . 
 .PHONY: build
 build: bin/vramsoak pipeline
 
-# Go knows better than make what is out of date.
+# Always run go build: Go knows which files have changed, make does not.
 .PHONY: bin/vramsoak
 bin/vramsoak:
 	go build -buildvcs=auto -o $@ ./cmd/vramsoak
@@ -64,8 +64,8 @@ soak: build fixtures
 .PHONY: test
 test: build lint vet unit short-soak
 
-# The inner loop: build, vet, and the quick tests (-short, without -race) of the packages that
-# changed since BASE, and of those that import them. See ci/touched.sh.
+# For work on the code: builds and vets everything, and runs the quick tests (-short, without -race)
+# of the packages that a change since BASE touches. See ci/touched.sh.
 BASE ?= $(shell git rev-parse -q --verify main || git rev-parse -q --verify origin/main || echo HEAD)
 .PHONY: check-fast
 check-fast:
@@ -87,33 +87,33 @@ vet:
 	go vet $$tags ./...
 
 # ci/race.sh lists the packages that start goroutines. They are tested with the race detector, which
-# finds nothing in the others. The scripts of cmd/vramsoak run without it: they start the program
-# hundreds of times, and its packages have their own tests. A process with the race detector waits a
-# second before it exits, unless GORACE says otherwise.
+# cannot find anything in the others. The scripts of cmd/vramsoak run without it: they start the
+# program hundreds of times, and its packages have their own tests. A process with the race detector
+# waits a second before it exits, unless GORACE says otherwise.
 TESTFLAGS ?=
 export GORACE ?= atexit_sleep_ms=0
 scripts = vramsoak/cmd/vramsoak
 .PHONY: unit
 unit:
 	@$(with_native)
-	python3 -c '' 2>/dev/null || echo "Python: not run: no python3 here; what is printed from Python, and its examples, are not tested"
+	python3 -c '' 2>/dev/null || echo "Python: not run: no python3 here; vramlog.py and the Python examples are not tested"
 	go test -race -timeout 30m $(TESTFLAGS) $$tags $$(ci/race.sh $$tags | grep -vx $(scripts))
 	go test -timeout 30m $(TESTFLAGS) $$tags $$(ci/race.sh -v $$tags) $(scripts)
 
-# The tests of every package with the race detector, also of those without goroutines of their own.
+# Runs the tests of every package with the race detector, also of packages that start no goroutines.
 .PHONY: test-race
 test-race:
 	@$(with_native)
 	go test -race -count=1 -timeout 60m $$tags ./...
 
-# Breaks the code on purpose, one way at a time (ci/breaks.txt), and shows which test catches it.
-# The samples of make test must.
+# Breaks the code on purpose, one way at a time (ci/breaks.txt), and shows which test catches each
+# break. At the sizes of make test, a test must catch every one.
 .PHONY: test-breaks
 test-breaks:
 	@ci/breaks.sh
 
-# Makes N small breaks in a package, drawn by SEED, and lists those that its own tests do not
-# notice.
+# Makes N small breaks in a package, drawn by SEED, and lists those that the package's own tests do
+# not catch.
 PKG ?= ./harness/shape
 N ?= 50
 SEED ?= 1
@@ -121,44 +121,45 @@ SEED ?= 1
 test-mutants:
 	@go run ./ci/mutants -n $(N) -seed $(SEED) $(PKG)
 
-# Every test that this machine can run, in a night: make test, the race detector everywhere,
-# hundreds of killed runs, the statistics on large samples, the allocator against PyTorch's own, a
-# GPU. The last lines name each part: ok, FAILED or not run.
+# Runs every test that this machine can run, in a night: make test, the race detector everywhere,
+# hundreds of killed runs, the statistics on large samples, the model of the allocator against
+# PyTorch's own allocator, and a GPU. The last lines name each part: ok, FAILED or not run.
 .PHONY: test-all
 test-all:
 	@ci/test-all.sh
 
-# The seconds that each package takes in make test, without cached results: by the clock, and of all
-# cores together. The longest come first.
+# Prints the seconds that each package takes in make test, without cached results: the wall time,
+# and the processor time of all cores together. The longest come first.
 .PHONY: test-times
 test-times:
 	@mkdir -p .build
 	ci/test-times.sh .build/test-times
 
-# More of the runs that are killed at any instant and taken up again: 200 of each kind.
+# Kills runs at any instant and resumes them: 200 runs of each kind, more than in make test.
 .PHONY: test-kill
 test-kill:
 	KILL_CASES=200 go test -race -count=1 -timeout 60m -run KilledAtAnyInstant -v ./harness
 
-# A soak of the real pipeline over 8 files. It checks the verdicts: pass if clean, fail if it leaks.
+# Soaks the real pipeline over 8 files and checks the verdicts: pass if clean, fail if it leaks.
 .PHONY: short-soak
 short-soak: build
 	@if [ ! -x bin/gpupipeline ]; then echo "short soak: not run: whisper.cpp is not available here"; exit 0; fi
 	ci/short-soak.sh
 
-# The tests that need a GPU: NVML's readings, and soaks of both pipelines (ci/gpu-soak.sh). Without
-# a GPU they say so.
+# Runs the tests that need a GPU: NVML's readings, and soaks of both pipelines (ci/gpu-soak.sh).
+# Without a GPU it says so.
 .PHONY: test-gpu
 test-gpu: build
 	@if nvidia-smi -L >/dev/null 2>&1; then go test -tags=gpu -count=1 -v ./pipeline/meter; fi
 	ci/gpu-soak.sh
 
-# The same 60 files through the pipeline alone and under soak, in turn; prints both and their ratio.
+# Runs the same 60 files through the pipeline alone and under soak, in turn. Prints both times and
+# their ratio.
 .PHONY: bench-overhead
 bench-overhead: build fixtures
 	@ci/bench-overhead.sh .build/audio-$(FILES) .build/model/ggml-soak.bin
 
-# Measures the harness itself: its memory through 10,000 files, its share of a core.
+# Measures the harness itself: its memory over 10,000 files, and its share of a core.
 .PHONY: bench-harness
 bench-harness: bin/vramsoak
 	@mkdir -p .build
@@ -177,7 +178,7 @@ oracle: bin/vramsoak
 	  ./pipeline/allocator/trace -oracle.traces=$(TRACES) -oracle.events=$(EVENTS) -oracle.keep=$(CURDIR)/.build/oracle/differences \
 	  -oracle.recorded=$(CURDIR)/.build/oracle/recorded | grep -vE '^(=== RUN|=== NAME| *--- PASS)'
 
-# Measures PyTorch's own allocator and the model on the same traces, in turns: events a second, and
+# Measures PyTorch's own allocator and the model on the same traces, in turn: events per second, and
 # the model's memory.
 .PHONY: bench-allocator
 bench-allocator: bin/vramsoak
@@ -186,13 +187,13 @@ bench-allocator: bin/vramsoak
 	  ./pipeline/allocator/trace | grep -vE '^(=== RUN|--- PASS|PASS|goos|goarch|pkg)'
 
 # Compares vramsoak check on large logs of four kinds (SIZE each) with ripgrep and with grep and
-# awk, in turns; prints the table of docs/explanation/reading-speed.md.
+# awk, in turn. Prints the table of docs/explanation/reading-speed.md.
 SIZE ?= 1GB
 .PHONY: bench-parse
 bench-parse: bin/vramsoak
 	@ci/bench-parse.sh $(SIZE)
 
-# The pictures of docs/explanation/growth.md and docs/explanation/fragmentation.md.
+# Draws the pictures of docs/explanation/growth.md and docs/explanation/fragmentation.md.
 .PHONY: docs-pictures
 docs-pictures:
 	PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestDocsPictures ./reports/plots/overfiles
@@ -201,14 +202,14 @@ docs-pictures:
 		go run ./cmd/vramsoak plot - --fragmentation -o docs/pictures/fragmentation-$$story.png --width 1200 --height 760 || exit 1; \
 	done
 
-# False alarms and power of the change points; prints the tables of
-# docs/explanation/change-points.md.
+# Measures how often change points are false alarms, and how often real changes are found. Prints
+# the tables of docs/explanation/change-points.md.
 .PHONY: bench-history
 bench-history:
 	go test -run 'TestFalseAlarms|TestPower' -bench Find -benchtime 2x -v ./harness/history/changepoint -args -histories 2000 -tries 100
 
-# The verdicts on a labelled corpus of clean and leaking runs, 10,000 of each clean kind. Prints the
-# tables of docs/explanation/false-alarms.md.
+# Judges a labelled corpus of clean and leaking runs, 10,000 of each clean kind. Prints the tables
+# of docs/explanation/false-alarms.md.
 RUNS ?= 10000
 .PHONY: bench-verdicts
 bench-verdicts:

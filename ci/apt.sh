@@ -1,11 +1,13 @@
 # shellcheck shell=bash
-# apt.sh: packages of another suite than the machine's, fetched with the machine's own apt; sourced by scripts that have a log file $log.
+# apt.sh has functions that fetch packages of another suite than the machine's, with the machine's
+# own apt. Scripts that set $log to the path of a log file source it.
 #
 #     read -r uri keyring < <(mirror bookworm)             the machine's own mirror of its release
 #     configure_apt DIR ARCH "$uri" "$keyring" SUITE "COMPONENT..."
 #     private_apt update
 
-# The machine's own mirror: "URI KEYRING" of the source that has this release's main component. Both of apt's formats.
+# mirror SUITE prints the URI and the keyring of the machine's apt source that has the component
+# main of this suite. It reads both formats of sources, .list and .sources.
 mirror() {
 	{
 		{ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null || true; } | awk '
@@ -41,9 +43,11 @@ mirror() {
 	} | awk -v suite="$1" '$1 == suite && $2 == "main" && $3 !~ /^cdrom:/ { print $3, $4; exit }'
 }
 
-# configure_apt DIR ARCH URI KEYRING SUITE COMPONENTS makes a private apt below DIR: its own sources, lists, cache and an empty
-# status, so that what packages need is resolved afresh and the machine's package state is neither read nor locked. The machine's
-# configuration stays (proxies), but for the hooks that clean the machine's caches.
+# configure_apt DIR ARCH URI KEYRING SUITE COMPONENTS writes the configuration of a private apt to
+# DIR. It has its own sources, lists and cache, and an empty status. So it fetches every dependency
+# of a package, and it neither reads nor locks the machine's package state. The rest of the
+# machine's configuration, such as proxies, stays in force, except the hooks that clean the
+# machine's caches.
 configure_apt() {
 	apt=$1
 	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/preferences.d"
@@ -71,7 +75,8 @@ configure_apt() {
 		#clear DPkg::Pre-Install-Pkgs;
 		#clear DPkg::Post-Invoke;
 	CONF
-	if [ "$(id -u)" = 0 ]; then # else root's apt downloads as _apt, which may not write here
+	# By default root's apt downloads as the user _apt, who may not write here.
+	if [ "$(id -u)" = 0 ]; then
 		echo 'APT::Sandbox::User "root";' >>"$apt/conf"
 	fi
 }

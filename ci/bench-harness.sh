@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # bench-harness.sh [FILES] [LINES] measures the harness itself. It soaks a pipeline that prints
 # LINES lines for each of FILES files, and prints the harness's largest resident memory: while the
-# pipeline runs, and with the verdict and the plots at the end. It also prints its share of a core
-# at ten samples a second, over an idle pipeline with 200 threads.
+# pipeline runs, and with the verdict and the plots at the end. It also prints the harness's share
+# of a core while it samples an idle pipeline with 200 threads ten times per second.
 set -euo pipefail
 files=${1:-10000} lines=${2:-100}
 dir=$(mktemp -d .build/bench-harness.XXXXXX)
@@ -26,7 +26,7 @@ printf '%d files, a log of %d MiB: ' "$files" "$(du -m "$dir"/runs/*/soak.log | 
 printf 'resident memory %.0f MiB while they run, %.0f MiB with the reports\n' \
   "$((running / 1024))" "$((most / 1024))"
 
-# The pipeline with 200 threads is a Python program: awk and the shell have none.
+# The pipeline with 200 threads is a Python program: awk and the shell have no threads.
 if ! python3 -c '' 2>/dev/null; then
   echo "share of a core: not measured: no python3 for a pipeline with 200 threads; install it"
   exit

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# bench-parse.sh [SIZE [ROUNDS]] compares vramsoak check on large logs with the searches that people
-# use, in turns.
+# bench-parse.sh [SIZE [ROUNDS]] compares the time of vramsoak check on large logs with that of
+# ripgrep, and of grep with awk.
 #
 # It makes one log of each kind (vramsoak fixtures log) below .build/bench. Before each round it
 # reads the log, so that it is in the page cache. It prints the medians of ROUNDS rounds, their
-# ratios, and check's memory: the table in docs/explanation/reading-speed.md.
+# ratios, and check's memory, as the table in docs/explanation/reading-speed.md.
 set -euo pipefail
 export LC_ALL=C
 size=${1:-1GB} rounds=${2:-5}
@@ -24,7 +24,8 @@ if [ ! -x "$rg" ]; then
 	exit 2
 fi
 
-seconds() { # seconds COMMAND... LOG: its wall time; output and exit code are ignored
+# seconds COMMAND... LOG prints the command's wall time and ignores its output and exit code.
+seconds() {
 	local start end
 	cat "${!#}" >/dev/null
 	start=$(date +%s.%N)
@@ -32,7 +33,8 @@ seconds() { # seconds COMMAND... LOG: its wall time; output and exit code are ig
 	end=$(date +%s.%N)
 	awk "BEGIN { printf \"%.3f\n\", $end - $start }"
 }
-search() { # the peak, as people find it; a log that is one line must be split first
+# search LOG finds the peak with grep and awk. A log of one long line is split first.
+search() {
 	local peak='$2 + 0 > max { max = $2 + 0 } END { print max }'
 	case $1 in
 	*/progress-*) tr '\r' '\n' <"$1" | grep 'GPU Memory' | awk -F'Allocated: ' "$peak" ;;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# ci/breaks.sh [PACKAGE...] breaks the code in each of the ways of ci/breaks.txt, one at a time, and
-# runs the tests that must catch it, at the sizes of make test. Nothing in the tree changes: go test
-# reads the broken file through -overlay. It prints which test caught each break, and exits with 1
-# if none did. PACKAGEs, such as harness/compare, limit it to their breaks.
+# ci/breaks.sh [PACKAGE...] makes each break of ci/breaks.txt, one at a time, and runs the tests
+# that must catch it, at the sizes of make test. It changes no file in the tree: go test reads the
+# broken file through -overlay. It prints which test caught each break, and exits with 1 if no test
+# caught one of them. With PACKAGEs, such as harness/compare, it makes only the breaks in these
+# packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

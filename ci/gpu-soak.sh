@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # gpu-soak.sh soaks both pipelines on this machine's GPU: the Python one if torch finds CUDA, the
-# native one if its whisper.cpp does. It checks the verdicts of a clean run (pass) and of planted
-# faults (fail, for that reason), and compares the log's ledger with the driver's. Logs, samples and
-# a memory snapshot stay in .build/gpu-soak, to be judged again or to become fixtures.
+# native one if its whisper.cpp finds a GPU. It checks the verdicts of a clean run (pass) and of
+# planted faults (fail, for that reason). It compares the memory in the log's checkpoints with the
+# memory that the driver counts. Logs, samples and a memory snapshot stay in .build/gpu-soak, to be
+# judged again or to become fixtures.
 #
 #     ci/gpu-soak.sh             PYTHON names the interpreter (python3), MODEL its Whisper (base)
-#     DEVICE=cpu ci/gpu-soak.sh  rehearses the Python half on the CPU, without a second ledger
+#     DEVICE=cpu ci/gpu-soak.sh  tries the Python part on the CPU, without the driver's numbers
 #
-# Without a GPU it says so in one line and exits with 0, and likewise for a half that cannot run.
+# Without a GPU it says so in one line and exits with 0. It also says so if one of the two pipelines
+# cannot run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -48,7 +50,8 @@ soak() {
 
 # ledgers NAME checks that at each checkpoint the driver counts at least as much memory as the
 # allocator has reserved, in the sample before or after it. A tenth of the checkpoints may fail,
-# because memory changes within a tenth of a second. The driver's surplus is the context.
+# because memory changes within a tenth of a second. The driver also counts the CUDA context, which
+# the allocator does not.
 ledgers() {
   bin/vramsoak parse --format jsonl "$out/$1"/*/soak.log | "$python" -c '
 import bisect, json, sys
@@ -67,7 +70,7 @@ above.sort()
 print("GPU soak: device used - reserved at %d checkpoints: median %.0f MiB, %.0f to %.0f MiB" % (
     len(above), above[len(above) // 2], above[0], above[-1]))
 if above[len(above) // 10] < 0 or above[len(above) // 2] > 4096:
-    sys.exit("the two ledgers do not agree")
+    sys.exit("the memory of the allocator and of the driver do not agree")
 ' || fail "$1: the log and the driver"
 }
 

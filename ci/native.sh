@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# native.sh DIR: makes whisper.cpp's libraries available below DIR, without root and without touching the system.
+# native.sh DIR makes whisper.cpp's libraries available below DIR. It needs no root and changes
+# nothing outside DIR.
 #
-# It writes DIR/env, a file of `export KEY='value'` lines for the shell that builds with -tags whisper:
+# It writes DIR/env, a file of `export KEY='value'` lines for the shell that builds with -tags
+# whisper:
 #
 #     ci/native.sh .build/native && . .build/native/env && go build -tags whisper ./cmd/gpupipeline
 #
-# The libraries are, in this order: those of WHISPER_PREFIX where that is set; those installed on the system; on Debian
-# and its like, the packages of the newest suite, unpacked below DIR with the libc that they need. A linked and run
-# program proves them before DIR/env is written.
+# If WHISPER_PREFIX is set, it takes the libraries from there. Otherwise it takes those installed on
+# the system. If none work, it unpacks packages of the newest suite of Debian or Ubuntu below DIR,
+# with the libc that they need. Before it writes DIR/env, it links a small program with the
+# libraries and runs it.
 #
-# EXIT STATUS: 0 DIR/env is there; 2 usage; 3 whisper.cpp cannot be had here (one line says why and what to do).
+# EXIT STATUS: 0 DIR/env exists; 2 wrong usage; 3 whisper.cpp is not available here (one line says
+# why and what to do).
 set -euo pipefail
 export LC_ALL=C
 
@@ -24,7 +28,8 @@ log=$dir/log
 
 cannot() {
 	rm -rf "$dir/env" "$dir/stamp" "$tmp"
-	echo "native.sh: whisper.cpp cannot be had here: $1; to build the native pipeline install libwhisper-dev, or set WHISPER_PREFIX to a whisper.cpp installation" >&2
+	echo "native.sh: whisper.cpp is not available here: $1; to build the native pipeline install" \
+		"libwhisper-dev, or set WHISPER_PREFIX to a whisper.cpp installation" >&2
 	exit 3
 }
 
@@ -32,13 +37,14 @@ case $dir in *[\'\",:\ ]*) cannot "the linker's options cannot hold the path $di
 for tool in gcc ar; do
 	command -v "$tool" >/dev/null || cannot "there is no $tool (install gcc)"
 done
-if command -v flock >/dev/null; then # two makes at once: the second waits and finds the work done
+# If two makes run at once, the second waits and finds the work done.
+if command -v flock >/dev/null; then
 	exec 9>"$dir/lock"
 	flock 9
 fi
 
-# The stamp says what made env. Anything else there is the leftover of a run that was interrupted, or of a folder that
-# was moved: made anew.
+# The stamp holds the key of the scripts, the folder and the prefix that env was made from. If the
+# key differs, a script has changed, the folder was moved, or a run was interrupted: make env again.
 key="$(cat "$0" "$here/apt.sh" | cksum) dir=$dir prefix=${WHISPER_PREFIX-}"
 if [ -f "$dir/env" ] && [ "$(head -n 1 "$dir/stamp" 2>/dev/null)" = "$key" ] && "$dir/smoke" >/dev/null 2>&1; then
 	exit 0
@@ -48,8 +54,8 @@ mkdir -p "$tmp" "$dir/include" "$dir/stub"
 export TMPDIR=$tmp
 : >"$log"
 
-# smoke INCLUDE LDFLAGS...: links a program as cgo will (the bindings' own list of libraries) and runs it. It prints the
-# version of whisper.cpp and fails where no backend can compute.
+# smoke INCLUDE LDFLAGS... links a program with the libraries that cgo will link, and runs it. It
+# sets version to the version of whisper.cpp. It fails if ggml finds no backend that can compute.
 smoke() {
 	local include=$1
 	shift
@@ -77,15 +83,16 @@ smoke() {
 	version=$("$dir/smoke" 2>>"$log") || return 1
 }
 
-# backends_of LIB: the folder of ggml's backend plugins beside the libraries; LIB itself where a build puts them there.
+# backends_of LIB prints the folder of ggml's backend plugins: LIB/ggml/backends*, or else LIB.
 backends_of() {
 	local found
 	found=$(find "$1/ggml" -maxdepth 1 -type d -name 'backends*' 2>/dev/null | sort | tail -n 1)
 	echo "${found:-$1}"
 }
 
-# stubs LIB: libraries that the bindings name and that are not there under that name. Where the CPU backend is a plugin
-# there is no libggml-cpu to link; gcc without g++ has no libstdc++.so, but whisper.cpp brought a libstdc++.so.6.
+# stubs LIB makes libraries that the bindings name and LIB lacks. If the CPU backend is a plugin,
+# there is no libggml-cpu to link, so an empty one is made. gcc without g++ has no libstdc++.so, so
+# that name becomes a link to the libstdc++.so.6 that came with whisper.cpp.
 stubs() {
 	if [ -z "$(find "$1" -maxdepth 1 -name 'libggml-cpu.*' -print -quit)" ]; then
 		ar rcs "$dir/stub/libggml-cpu.a"
@@ -99,9 +106,10 @@ stubs() {
 	done
 }
 
-running="" # linker options for finding the libraries when the program runs, in one -Wl
+running="" # one -Wl with the linker options by which the program finds the libraries when it runs
 
-# finish FROM INCLUDE LDFLAGS...: writes env and the stamp, by rename, so that a half-written one is never read.
+# finish FROM INCLUDE LDFLAGS... writes env and the stamp, and exits. It writes env under another
+# name and renames it, so that no build reads half of it.
 finish() {
 	local from=$1 include=$2 flags="" flag
 	shift 2
@@ -109,12 +117,15 @@ finish() {
 	{
 		echo "# whisper.cpp $version, $from; written by ci/native.sh"
 		[ -z "$include" ] || echo "export C_INCLUDE_PATH='$include'"
-		# Setting CGO_CFLAGS replaces Go's default, so that is repeated; go-nvml's headers deprecate what it binds.
+		# CGO_CFLAGS replaces Go's default, -O2 -g, so repeat it. go-nvml's headers mark functions
+		# that its bindings use as deprecated.
 		echo "export CGO_CFLAGS='-O2 -g -Wno-deprecated-declarations'"
-		# The user's own options stay. Where env is read twice these do not come twice: Go would build anew.
+		# Keep the user's own options. If env is read twice, do not add these options twice: Go
+		# would build everything again.
 		echo "case \" \${CGO_LDFLAGS-} \" in *' $flags '*) ;; *) export CGO_LDFLAGS=\"$flags\${CGO_LDFLAGS:+ \$CGO_LDFLAGS}\" ;; esac"
-		# These are only for programs that gcc links. In CGO_LDFLAGS a part of them would get into programs that Go links
-		# by itself, and these would run with one libc's loader and the other libc.
+		# These options are for programs that gcc links. In CGO_LDFLAGS, some of them would get into
+		# programs that Go links itself, which would then mix the loader of one libc with another
+		# libc.
 		[ -z "$running" ] || echo "export GOFLAGS=\"\${GOFLAGS:-} -ldflags=-extldflags=$running\""
 		echo "export WHISPER_BACKENDS='$backends'"
 	} >"$dir/env.new"
@@ -133,14 +144,15 @@ if [ -n "${WHISPER_PREFIX-}" ]; then
 	lib=$(dirname "$library")
 	backends=$(backends_of "$lib")
 	stubs "$lib"
-	# RPATH (--disable-new-dtags), for it holds for the libraries' own needs too; RUNPATH does not.
+	# RPATH (--disable-new-dtags) also applies to the libraries that these libraries need. RUNPATH
+	# does not.
 	running="-Wl,--disable-new-dtags,-rpath,$lib"
 	flags=("-L$lib" "-L$dir/stub")
 	smoke "$prefix/include" "${flags[@]}" "$running" || cannot "what is in $prefix does not link or run (see $log)"
 	finish "from WHISPER_PREFIX" "$prefix/include" "${flags[@]}"
 fi
 
-# The system's own.
+# The libraries of the system.
 if echo '#include <whisper.h>' | gcc -E - >/dev/null 2>&1; then
 	lib=$(dirname "$(gcc -print-file-name=libwhisper.so)")
 	backends=$(backends_of "$lib")
@@ -170,7 +182,7 @@ read -r uri keyring < <(mirror "$codename") || true
 
 arch=$(dpkg --print-architecture)
 configure_apt "$tmp/apt" "$arch" "$uri" "$keyring" "$suite" "$components"
-# A mirror that is just being updated gives a hash mismatch; the second try finds it whole.
+# A mirror that is being updated gives a hash mismatch. A second try then succeeds.
 fetch() { private_apt update && private_apt install -y --no-install-recommends --download-only libwhisper-dev; }
 echo "native.sh: fetching whisper.cpp's packages (about 20 MB) for $arch" >&2
 fetch || { sleep 3; fetch; } || cannot "the packages of suite $suite could not be fetched: $(grep -E '^(E|W):' "$log" | head -n 1)"
@@ -184,12 +196,13 @@ library=$(find "$dir/root" -name libwhisper.so -print -quit)
 lib=$(dirname "$library")
 loader=$(find "$lib" -maxdepth 1 -name 'ld-linux*.so.*' -print -quit)
 [ -n "$loader" ] || cannot "the packages hold no loader"
-# Only these headers: with libc's beside them gcc would mix two libcs.
+# Copy only these headers: with libc's headers beside them, gcc would mix two libcs.
 cp "$dir"/root/usr/include/whisper.h "$dir"/root/usr/include/ggml*.h "$dir"/root/usr/include/gguf.h "$dir/include/" ||
 	cannot "the packages hold no headers of whisper.cpp"
 backends=$(backends_of "$lib")
 stubs "$lib"
-# The libraries need a newer libc than the system's, so the program runs with the loader and the libc unpacked here.
+# The libraries need a newer libc than the system's. So the program runs with the loader and the
+# libc that are unpacked here.
 running="-Wl,--disable-new-dtags,-rpath,$lib,--dynamic-linker,$loader"
 flags=("-L$lib" "-L$dir/stub" -lggml -lggml-base -Wl,--allow-shlib-undefined)
 smoke "$dir/include" "${flags[@]}" "$running" || cannot "the packages of suite $suite do not link or run here (see $log)"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # ci/test-times.sh FILE runs make unit without cached results and prints the seconds of each
-# package, longest first: by the clock, and of all processors together, with child processes. FILE
-# keeps the raw numbers. go test runs each test binary through this script (-exec), which measures
-# it.
+# package, longest first: the wall time, and the processor time of all cores together, with child
+# processes. FILE keeps the raw numbers. go test runs each test binary through this script (-exec),
+# which measures it.
 set -euo pipefail
 
 if [ "${1-}" = --measure ]; then

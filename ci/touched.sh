@@ -3,8 +3,8 @@
 # Commits since BASE and uncommitted changes count. The packages are:
 #   - those with a changed file, in testdata too;
 #   - those whose tests name a changed file or its folder: a golden in fixtures/, a page of docs/.
-# What imports them is built and vetted by make check-fast, and tested by make test. A change of
-# go.mod or go.sum touches every package.
+# Packages that only import a changed package are not printed: make check-fast builds and vets them,
+# and make test tests them. A change of go.mod or go.sum touches every package.
 set -euo pipefail
 
 base=$1

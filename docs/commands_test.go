@@ -15,14 +15,14 @@ import (
 // A block is a fenced block of a page: "```sh", its lines, "```". The word after the language
 // decides what the test does with it.
 //
-//	```console       "$ " begins a command; the lines below are what it prints on a terminal
-//	```sh            commands that run here; what they print is not compared
+//	```console       "$ " begins a command; the lines below are its output on a terminal
+//	```sh            commands that run here; their output is not compared
 //	```sh needs GPU  commands that cannot run here
 //	```yaml FILE     the content of FILE, for the commands below it on the page
 type block struct {
 	language, word string
 	text           string
-	start, end     int // of the text in the page
+	start, end     int // the offsets of the text in the page
 }
 
 var fence = regexp.MustCompile("(?ms)^```([a-z]+)(?: ([^\n]*))?\n(.*?)^```$")
@@ -39,9 +39,9 @@ func blocks(page string) []block {
 	return all
 }
 
-// TestCommands runs the commands of each page in a folder of their own, from the page's first block
-// to its last. A command may pass, fail or be undecided (exit 0, 1, 3); exit 2 is a mistake of the
-// page. UPDATE=1 rewrites the output that pages show.
+// TestCommands runs the commands of each page, from the first block to the last. Each page has a
+// folder of its own. A command may pass, fail or be undecided (exit 0, 1, 3). Exit 2 means that the
+// page has a mistake. UPDATE=1 rewrites the output that pages show.
 func TestCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs vramsoak a hundred times")
@@ -121,7 +121,7 @@ func (s sandbox) runConsole(t *testing.T, text string) string {
 	var now strings.Builder
 	for i, session := range strings.Split("\n"+text, "\n$ ") {
 		if i == 0 {
-			continue // before the first command
+			continue // the line comes before the first command
 		}
 		line, want, _ := strings.Cut(session, "\n")
 		for strings.HasSuffix(line, "\\") {
@@ -180,7 +180,7 @@ func shortened(want, got string) string {
 	return strings.Join(paragraphs[:n], "\n\n") + "\n" + elided
 }
 
-// TestCommandsAreFenced: a command in an indented block would not be run.
+// TestCommandsAreFenced: no page has a command in an indented block, because no test would run it.
 func TestCommandsAreFenced(t *testing.T) {
 	t.Parallel()
 	command := regexp.MustCompile(`(?m)^    (?:\$ )?(?:bin/)?(vramsoak|make|go|python3?) .*`)
@@ -195,7 +195,7 @@ func TestCommandsAreFenced(t *testing.T) {
 	}
 }
 
-// TestMatches: "..." replaces any lines, and everything else must agree.
+// TestMatches: "..." stands for any number of lines, and everything else must agree.
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

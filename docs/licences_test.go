@@ -14,7 +14,8 @@ import (
 	"vramsoak/fixtures/golden"
 )
 
-// licences are the licences that a linked module may have, each with words that only its text has.
+// licences are the licences that a linked module may have, each with a text that no other licence
+// has.
 var licences = []struct{ name, words string }{
 	{"Apache-2.0", "apache license version 2.0, january 2004"},
 	{"CC-BY-4.0", "creative commons attribution 4.0"},
@@ -84,8 +85,9 @@ func holder(text string) string {
 	return strings.Trim(line, " .")
 }
 
-// TestLicences compares the table of modules in reference/licences.md with the modules that both
-// programs link. UPDATE=1 rewrites it; read the difference: a new licence is a decision.
+// TestLicences compares the table of modules in reference/licences.md with the modules that the two
+// programs link. UPDATE=1 rewrites the table. Read the difference, because somebody must decide on
+// a new licence.
 func TestLicences(t *testing.T) {
 	t.Parallel()
 	const path = "reference/licences.md"

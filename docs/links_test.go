@@ -50,7 +50,8 @@ func pages(t *testing.T) []string {
 	return all
 }
 
-// TestLinks follows every link of every page to a file of the repository, and to a heading of it.
+// TestLinks checks that every link of every page leads to a file of the repository, and to a
+// heading of that file.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for _, from := range pages(t) {
@@ -88,8 +89,9 @@ func TestLinks(t *testing.T) {
 
 var mention = regexp.MustCompile(`\bdocs/[a-z/-]+\.md\b`)
 
-// TestMentions: pages that messages, help, comments and scripts name exist. Logs in fixtures/logs
-// come from elsewhere, and the files of earlier runs may name pages of earlier versions.
+// TestMentions: every page that messages, help, comments or scripts name exists. It skips logs in
+// fixtures/logs, which come from other projects, and earlier runs, which may name pages of earlier
+// versions.
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	found := 0

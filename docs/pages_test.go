@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// kinds are the first words of a page, by its folder.
+// kinds holds the first words of a page, by the page's folder.
 var kinds = map[string]string{
 	"how-to":      "How-to: ",
 	"reference":   "Reference: ",
@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestMap: CONTRIBUTING.md names each package of the floors on its map.
+// TestMap: CONTRIBUTING.md names each package such as harness/check that has a doc.go.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../CONTRIBUTING.md")
@@ -75,7 +75,7 @@ var (
 		"`((?:cmd|harness|parser|pipeline|reports|fixtures|ci|docs)/[a-z0-9_./-]+)`")
 )
 
-// TestNames: tests and files that pages name exist. NAME in a path matches any name.
+// TestNames: every test and file that a page names exists. NAME in a path matches any name.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{}

@@ -20,14 +20,14 @@ func TestMain(m *testing.M) {
 	program.Main(m, map[string]func(){"python": standIn, "python3": standIn})
 }
 
-// A sandbox is a folder like that of a reader of the docs. It has the program in bin/, a batch in
-// audio/, the repository's fixtures/ and ci/, logs, and the runs of three nights.
+// A sandbox is a folder like that of a person who reads the docs. It has the program in bin/, a
+// batch in audio/, the repository's fixtures/ and ci/, logs, and the runs of three nights.
 type sandbox struct {
 	dir string
 	env []string
 }
 
-// snapshot is a recording of a program that ran out of memory.
+// snapshot is a memory snapshot of a program that ran out of memory.
 const snapshot = "yiyi-philosophy-llm-inference-oom-snapshot.pickle"
 
 // nights are the run folders. The last one was interrupted.
@@ -58,7 +58,7 @@ func newSandbox(t *testing.T) sandbox {
 		"run.log":       filepath.Join(repository, "fixtures/examples/night.log"),
 		"oom.pickle":    filepath.Join(repository, "fixtures/logs/torch_snapshot", snapshot),
 		"pipeline.yaml": filepath.Join(repository, "fixtures/scenarios/pipeline.yaml"),
-	} { // copies, since commands may write to them
+	} { // copy them, because commands may write to them
 		if out, err := exec.Command("cp", from, filepath.Join(s.dir, to)).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -111,7 +111,7 @@ func (s sandbox) write(t *testing.T, name, text string) {
 	}
 }
 
-// erased is what a progress line prints to erase its earlier text.
+// erased is the escape sequence with which a progress line erases its earlier text.
 const erased = "\x1b[K"
 
 // terminal runs a command on a terminal of 100 columns without colours, and returns its output and
@@ -127,7 +127,7 @@ func (s sandbox) terminal(t *testing.T, line string) (output string, code int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// on Linux it ends with EIO when the last process has closed the terminal
+	// On Linux, reading ends with EIO when the last process has closed the terminal.
 	out, _ := io.ReadAll(ptmx)
 	if err := cmd.Wait(); err != nil {
 		exit, ok := errors.AsType[*exec.ExitError](err)
@@ -170,8 +170,8 @@ func openTerminal(t *testing.T) (ptmx, tty *os.File) {
 	return ptmx, tty
 }
 
-// standIn is the Python of the sandbox. Whatever program it is given, it acts as a pipeline that
-// prints checkpoints. Paths are its arguments, in a list, or on standard input.
+// standIn runs in place of Python in the sandbox. Whatever program it should run, it acts as a
+// pipeline that prints checkpoints. Paths are its arguments, or come from a list or standard input.
 func standIn() {
 	var files []string
 	args := os.Args[1:]
@@ -179,7 +179,7 @@ func standIn() {
 		switch {
 		case args[i] == "--list": // the list follows
 		case strings.HasPrefix(args[i], "--"):
-			i++ // a flag of the user's program, with its value
+			i++ // skip a flag of the user's program, and its value
 		case strings.HasSuffix(args[i], ".wav"):
 			files = append(files, args[i])
 		case strings.HasSuffix(args[i], ".txt"):

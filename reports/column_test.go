@@ -60,7 +60,7 @@ func TestColumnsAreAligned(t *testing.T) {
 			before, _, ok := strings.Cut(line, text.column)
 			if !ok || what == "records" && (strings.Contains(line, "日本語日本語") ||
 				strings.Contains(line, "plain plain")) {
-				continue // there a long name may push the columns aside
+				continue // in this format, a long name may push the columns to the right
 			}
 			rows++
 			if width := twwidth.Width(before); at < 0 {

@@ -18,8 +18,8 @@ import (
 	"vramsoak/reports/text"
 )
 
-// aComparison is a run of 20 files against another, with a metric for each verdict, a hostile name
-// and remarks.
+// aComparison returns the comparison of two runs of 20 files. It has a metric for each verdict, a
+// hostile name and remarks.
 func aComparison() *compare.Comparison {
 	metric := func(name, unit string, higherIsBetter bool, at func(i int) float64) check.Metric {
 		m := check.Metric{Name: name, Unit: unit, HigherIsBetter: higherIsBetter}

@@ -65,7 +65,7 @@ var movedForm = regexp.MustCompile(
 	`(rose|fell) from (.+?) to (.+?), by (.+?) \((.+?)\); a usual file`)
 
 // TestFiguresAddUp reads each row and each message of comparisons as a person does: the printed
-// change must lead from the printed base to the printed new value.
+// base and the printed change must give the printed new value.
 func TestFiguresAddUp(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -86,7 +86,7 @@ func TestFiguresAddUp(t *testing.T) {
 			}
 			cells := regexp.MustCompile(` {2,}`).Split(line, -1)
 			base, now := readFigure(t, cells[2]), readFigure(t, cells[3])
-			if strings.HasPrefix(cells[4], "x ") { // changes of ten times and more
+			if strings.HasPrefix(cells[4], "x ") { // the change is ten times or more
 				continue
 			}
 			if !adds(base, now, readFigure(t, cells[4]),
@@ -120,7 +120,7 @@ func TestFiguresAddUp(t *testing.T) {
 }
 
 // aRandomComparison compares two runs whose files differ much, so the change of the medians is not
-// that of a usual file.
+// the change of a usual file.
 func aRandomComparison(r *rand.Rand) *compare.Comparison {
 	of := func(scale float64) *compare.Baseline {
 		m := check.Measurements{}

@@ -17,7 +17,7 @@ import (
 )
 
 // TestGoldens writes the reports on each case in testdata. A case holds a log, the expected reports
-// and, where it needs one, a policy.
+// and, if it needs one, a policy.
 func TestGoldens(t *testing.T) {
 	golden.Each(t, "testdata/*.txtar", func(t *testing.T, c golden.Case) {
 		tl, rep := readCase(t, c)

@@ -1,4 +1,4 @@
-// The linter, in a module of its own: its dependencies are not ours.
+// The linter has a module of its own, so that its dependencies are not those of vramsoak.
 module vramsoak/ci/lint
 
 go 1.26.0

@@ -4,9 +4,9 @@
 //
 //	go run ./ci/mutants [-n 50] [-seed 1] [-for 10m] ./harness/shape
 //
-// It draws n mutants at random, by the seed. No file in the tree changes: go test reads the broken
-// file with -overlay. If the tests take too long, the mutant counts as caught. Known mutants that
-// make no difference are listed in ci/mutants/equivalent.txt and are not drawn.
+// It draws n mutants at random, by the seed. It changes no file in the tree: go test reads the
+// broken file with -overlay. If the tests take too long, the mutant counts as caught. Known mutants
+// that make no difference are listed in ci/mutants/equivalent.txt and are not drawn.
 //
 // Do not edit the package while the command runs. The mutants are made from the code at the start,
 // so after an edit they would not compile, or would fail for another reason.
@@ -69,9 +69,11 @@ func main() {
 	}
 }
 
-// mutantsOf returns the mutants of a folder's files, without the ones that are listed as
-// equivalent. It also returns how many the list holds. An entry for this folder that matches no
-// mutant is an error, because the code has changed since.
+// mutantsOf returns the mutants of a folder's files, without those in the list of equivalent
+// mutants. skipped is the number of mutants that were left out because of the list. An entry for
+// this folder that matches no mutant is an error, because the code has changed since it was
+// written. If only is not empty, mutantsOf returns only the mutants of the file with this base
+// name.
 func mutantsOf(folder, only, known string) (all []mutant, skipped int, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -135,7 +137,8 @@ func readEquivalent(path, folder string) (map[string]bool, error) {
 	return keys, nil
 }
 
-// judge runs the tests on each mutant, prints the mutants that survive, and returns their number.
+// judge runs the tests on each mutant, until the limit has passed. It prints the mutants that
+// survive and returns their number.
 func judge(folder string, drawn []mutant, limit time.Duration) (survived int, err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -149,7 +152,8 @@ func judge(folder string, drawn []mutant, limit time.Duration) (survived int, er
 	if passed, late := test(dir, folder, time.Hour); !passed || late {
 		return 0, fmt.Errorf("the tests of %s fail without a mutant", folder)
 	}
-	patience := 5*time.Second + 3*time.Since(began) // an unbroken run, on a machine with other work
+	// A run may take longer than the run without a mutant, because the machine may have other work.
+	patience := 5*time.Second + 3*time.Since(began)
 	began = time.Now()
 	var tried, caught, slow, invalid int
 	for _, m := range drawn {

@@ -17,10 +17,10 @@ type mutant struct {
 	text     string
 	what     string // such as "< to <="
 	line     int
-	nth      int // from 2 on: how many mutants of this line do the same, this one included
+	nth      int // 1 for the first mutant of this line with this change, 2 for the second, and so on
 }
 
-// code returns the changed line of code as it was, without its indentation and comment.
+// code returns the line of code before the change, without its indentation and comment.
 func (m mutant) code() string {
 	line, _, _ := strings.Cut(strings.Split(string(m.source), "\n")[m.line-1], " // ")
 	return strings.TrimSpace(line)
@@ -96,7 +96,8 @@ func mutate(file string) ([]mutant, error) {
 			}
 		}
 	}
-	var step ast.Stmt // of a loop: without it most loops never end, which says nothing of the tests
+	// step is the post statement of a loop. It stays, because without it most loops never end.
+	var step ast.Stmt
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		if n != nil && n == ast.Node(step) {
 			return false
@@ -141,7 +142,7 @@ func mutate(file string) ([]mutant, error) {
 }
 
 // early returns the text of a return statement with zero values, to put at the beginning of a
-// function. The code behind it still compiles.
+// function. The code after it still compiles.
 func early(f *ast.FuncType, text func(ast.Node) string) string {
 	var zeros []string
 	if f.Results != nil {

@@ -23,7 +23,7 @@ func sum(v []int, most int) (n int) {
 }
 `
 
-// TestMutate lists all mutants of a function by hand.
+// TestMutate compares the mutants of a function with a list made by hand.
 func TestMutate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.go")
 	if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
@@ -62,7 +62,8 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// TestEquivalent skips a mutant of the list, and fails on an entry whose code is gone.
+// TestEquivalent checks that mutantsOf skips a listed mutant, and refuses an entry whose code is
+// gone.
 func TestEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(path, text string) {

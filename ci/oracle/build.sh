@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# build.sh DIR: builds DIR/replay, PyTorch's own CUDACachingAllocator on a fake CUDA driver; no GPU,
-# no root, about 30 s.
+# build.sh DIR builds DIR/replay, which runs PyTorch's own CUDACachingAllocator on a fake CUDA
+# driver. It needs no GPU and no root, and takes about 30 s.
 #
 #     ci/oracle/build.sh .build/oracle && echo "a 1 30000000" | FAKE_CUDA_TOTAL=100M .build/oracle/replay -
 #
-# The allocator is in libc10_cuda.so of Debian's PyTorch 2.6.0, unmodified. The libraries that it
-# needs, and its headers, come from the same suite by the machine's own apt, unpacked below DIR; of
-# the two packages of a gigabyte only the beginning is read. The driver (driver.cpp), the runtime
-# (runtime.cpp) and NVML (nvml.cpp) under it are ours, and so is what reads a trace (replay.cpp).
-# What is built is kept, until one of these files changes.
+# The allocator is the unmodified libc10_cuda.so of Debian's PyTorch 2.6.0. The machine's own apt
+# fetches its headers and the libraries that it needs from the same suite, and they are unpacked
+# below DIR. Two of the packages have about a gigabyte; only their beginning is read. The driver
+# (driver.cpp), the runtime (runtime.cpp) and NVML (nvml.cpp) are fakes of this folder, and
+# replay.cpp reads the traces. DIR/replay is kept until one of these files changes.
 #
-# EXIT STATUS: 0 DIR/replay is there; 2 usage; 3 it cannot be had here (one line says why).
+# EXIT STATUS: 0 DIR/replay exists; 2 wrong usage; 3 it cannot be built here (one line says why).
 set -euo pipefail
 export LC_ALL=C
 
@@ -25,7 +25,7 @@ log=$dir/log
 
 cannot() {
 	rm -rf "$dir/replay" "$dir/stamp" "$tmp"
-	echo "build.sh: the oracle cannot be had here: $1" >&2
+	echo "build.sh: the oracle cannot be built here: $1" >&2
 	exit 3
 }
 
@@ -38,12 +38,14 @@ done
 # shellcheck disable=SC1091
 . /etc/os-release
 [ "${ID-}" = debian ] || cannot "PyTorch 2.6.0 comes from Debian's packages, this is ${PRETTY_NAME:-another system}"
-if command -v flock >/dev/null; then # two makes at once: the second waits and finds the work done
+# If two makes run at once, the second waits and finds the work done.
+if command -v flock >/dev/null; then
 	exec 9>"$dir/lock"
 	flock 9
 fi
 
-# The stamp says what replay was made from, and where: its libraries are found by path.
+# The stamp names the files that replay was made from. It also names the folder, because replay
+# finds its libraries by path.
 key="$(find "$here" -maxdepth 1 -type f ! -name '*_test.py' | sort | xargs cat | cksum) dir=$dir"
 if [ -x "$dir/replay" ] && [ "$(cat "$dir/stamp" 2>/dev/null)" = "$key" ]; then
 	exit 0
@@ -54,9 +56,9 @@ mkdir -p "$tmp" "$dir/fake"
 root=$dir/root
 lib=$root/usr/lib/x86_64-linux-gnu
 
-# The files of the packages that are not fetched whole, for which apt cannot vouch, are held against
-# their sums, as of 2.6.0+dfsg-7+b1 and 12.4.131~12.4.1-2. Another build of them would be another
-# allocator, or other structures.
+# as_known reports whether the files in root have the known SHA-256 sums, those of the packages
+# 2.6.0+dfsg-7+b1 and 12.4.131~12.4.1-2. apt cannot verify files of packages that are not fetched
+# whole. Another build may have another allocator or other structures.
 as_known() {
 	[ -d "$root" ] && (cd "$root" && cat "$here"/*.sha256 | sha256sum --quiet -c - >>"$log" 2>&1)
 }
@@ -81,8 +83,8 @@ fetch() {
 	ln -sf libc10_cuda.so.2.6.0 "$lib/libc10_cuda.so.2.6"
 }
 
-# head_of PACKAGE unpacks the files of PACKAGE.sha256, which are at the beginning of a large
-# package. apt names its address and its proxy.
+# head_of PACKAGE unpacks the files that PACKAGE.sha256 lists. They are at the beginning of a large
+# package. apt tells the package's address and the proxy.
 head_of() {
 	local url proxy=""
 	url=$(apt-get -c "$tmp/apt/conf" download --print-uris "$1" 2>>"$log" | sed -n "s/^'\([^']*\)'.*/\1/p")
@@ -102,12 +104,12 @@ fi
 compile() { g++ -std=c++17 -O2 -Wall -isystem "$root/usr/include" "$@" >>"$log" 2>&1 || cannot "g++ does not build it (see $log)"; }
 library() { compile -fPIC -shared -fvisibility=hidden -o "$dir/fake/$1" "-Wl,-soname,$1" "${@:2}"; }
 
-echo 'libcudart.so.12 { global: cuda*; local: *; };' >"$tmp/versions" # the version of its functions that c10 asks for
+echo 'libcudart.so.12 { global: cuda*; local: *; };' >"$tmp/versions" # c10 needs functions of this version
 library libcuda.so.1 "$here/driver.cpp"
 library libcudart.so.12 "$here/runtime.cpp" "$dir/fake/libcuda.so.1" "-Wl,--version-script,$tmp/versions"
 library libnvidia-ml.so.1 "$here/nvml.cpp"
 # The libraries need a newer libc than the system's, so replay runs with the loader and the libc
-# unpacked here. RPATH (--disable-new-dtags), for it holds for the libraries' own needs too.
+# that are unpacked here. RPATH (--disable-new-dtags) also applies to the libraries that these need.
 compile -o "$dir/replay" "$here/replay.cpp" "$lib/libc10_cuda.so.2.6" "$lib/libc10.so.2.6" "$dir/fake/libcudart.so.12" \
 	"-Wl,--disable-new-dtags,-rpath,$dir/fake:$lib,--dynamic-linker,$lib/ld-linux-x86-64.so.2,--allow-shlib-undefined"
 echo 'a 1 1' | "$dir/replay" -q - >>"$log" 2>&1 || cannot "what was built does not run (see $log)"

@@ -1,8 +1,8 @@
 // A fake libcuda.so.1: a card that hands out addresses and counts bytes, and computes nothing.
 //
-// PyTorch's allocator asks the driver for memory in two ways: through the runtime's cudaMalloc, which gets a range of
-// addresses with memory behind it, and, with expandable segments, through cuMem*, which reserves addresses first, creates
-// memory and maps it piece by piece.
+// PyTorch's allocator asks the driver for memory in two ways. The runtime's cudaMalloc returns a
+// range of addresses with memory behind it. With expandable segments, the allocator calls cuMem*:
+// it reserves addresses first, then creates memory and maps it piece by piece.
 #include "device.h"
 
 #include <cuda.h>
@@ -23,7 +23,8 @@ constexpr uint64_t end_of_addresses = 0x3fff800000000;  // far away: addresses d
 
 uint64_t round_up(uint64_t bytes) { return (bytes + granularity - 1) / granularity * granularity; }
 
-// size_from reads a variable such as "100M"; its absence is the default.
+// size_from returns the bytes in an environment variable such as "100M", or a default if it is not
+// set.
 uint64_t size_from(const char* variable, uint64_t otherwise) {
   const char* text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return otherwise;
@@ -37,7 +38,7 @@ uint64_t size_from(const char* variable, uint64_t otherwise) {
   return static_cast<uint64_t>(number);
 }
 
-// Addresses are the ranges that are free and those that are taken.
+// Addresses holds the free ranges of addresses and the taken ones.
 class Addresses {
  public:
   Addresses() {
@@ -48,7 +49,7 @@ class Addresses {
     holes_[lowest_address] = end_of_addresses - lowest_address;
   }
 
-  // take returns the address of a range, 0 where no hole is large enough.
+  // take returns the address of a new range, or 0 if no hole is large enough.
   uint64_t take(uint64_t bytes) {
     bytes = round_up(bytes);
     if (highest_) {
@@ -63,7 +64,7 @@ class Addresses {
     return 0;
   }
 
-  // give makes a range a hole again, one with the holes beside it.
+  // give makes a range a hole again, and joins it with the holes next to it.
   bool give(uint64_t address) {
     const auto range = taken_.find(address);
     if (range == taken_.end()) return false;
@@ -134,7 +135,8 @@ struct Card {
   }
 };
 
-// card is made at the first call, and outlives every static destructor.
+// card returns the card. It is made at the first call and never destroyed, so that static
+// destructors can use it.
 Card& card() {
   static Card* one = new Card;
   return *one;
@@ -257,8 +259,8 @@ EXPORT CUresult cuGetErrorString(CUresult result, const char** text) {
   return CUDA_SUCCESS;
 }
 
-// What c10 looks up before it uses any of the driver, and a replay never calls: work on the card, memory of other
-// processes, several cards.
+// c10 looks up these functions before it uses the driver, but a replay never calls them. They are
+// for work on the card, for memory of other processes and for several cards.
 #define UNUSED(name, ...) \
   EXPORT CUresult name(__VA_ARGS__) { return CUDA_ERROR_NOT_SUPPORTED; }
 #undef cuMemsetD32Async

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""fetch.py URL FOLDER SUMS: unpacks the files that SUMS lists from a Debian package below FOLDER.
+"""fetch.py URL FOLDER SUMS: unpacks the files that SUMS lists from a Debian package into FOLDER.
 
-The packages with PyTorch and CUDA are a gigabyte, and the few files of interest are at their beginning: reading
-ends with the last of them. apt vouches for a package only as a whole, so each file is held against its SHA-256
-sum in SUMS (as sha256sum writes them) before it is written. Nothing else of a package is unpacked: no other
-file, no link, no device, and no file larger than MOST.
+The packages with PyTorch and CUDA are about a gigabyte, and the few files that SUMS lists are at
+their beginning. fetch.py stops reading after the last of these files. apt can verify a package only
+as a whole. So fetch.py compares each file with its SHA-256 sum in SUMS, in the format of sha256sum,
+before it writes the file. It unpacks nothing else from a package: no other file, no link, no
+device, and no file larger than MOST.
 """
 
 import hashlib
@@ -45,7 +46,8 @@ class Bytes(io.RawIOBase):
 
 
 def data(package):
-    """The files of a .deb: an ar archive of debian-binary, control.tar and data.tar, each after a header of 60 bytes."""
+    """Returns the tar archive with the files of a .deb. A .deb is an ar archive of debian-binary,
+    control.tar and data.tar, each after a header of 60 bytes."""
     if package.read(8) != b"!<arch>\n":
         sys.exit("fetch.py: expected a Debian package")
     while header := package.read(60):
@@ -61,19 +63,23 @@ def data(package):
 
 
 def listed(path):
-    """The files of SUMS, {path: sum}: relative paths that stay below the folder."""
+    """Returns the files that SUMS lists, {path: sum}. Each path must be relative and stay inside
+    the folder."""
     sums = {}
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             parts = re.fullmatch(r"([0-9a-f]{64})  (\S+)\n", line)
             if not parts or parts[2].startswith("/") or ".." in parts[2].split("/"):
-                sys.exit(f"fetch.py: {path}:{number}: expected a SHA-256 sum and a relative path, found {line!r}")
+                sys.exit(
+                    f"fetch.py: {path}:{number}: expected a SHA-256 sum and a relative path, "
+                    f"found {line!r}"
+                )
             sums[parts[2]] = parts[1]
     return sums
 
 
 def put(folder, name, content):
-    """Writes a file, by rename, so that half of one is never taken for it."""
+    """Writes a file. It renames a finished file, so that no reader finds half of the content."""
     path = os.path.join(folder, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path + ".new", "wb") as file:
@@ -82,6 +88,8 @@ def put(folder, name, content):
 
 
 def unpack(package, folder, sums):
+    """Writes the files in sums from the package into the folder. It exits if one is missing or has
+    another sum."""
     left = dict(sums)
     files = data(package)
     for member in files:
@@ -89,11 +97,17 @@ def unpack(package, folder, sums):
         if name not in left:
             continue
         if not member.isreg() or member.size > MOST:
-            sys.exit(f"fetch.py: {name}: expected a file of at most {MOST} bytes, found {member.size} bytes of type {member.type!r}")
+            sys.exit(
+                f"fetch.py: {name}: expected a file of at most {MOST} bytes, found {member.size} "
+                f"bytes of type {member.type!r}"
+            )
         content = files.extractfile(member).read()
         found = hashlib.sha256(content).hexdigest()
         if found != left[name]:
-            sys.exit(f"fetch.py: {name}: expected the sum {left[name]}, found {found}: another build of the package")
+            sys.exit(
+                f"fetch.py: {name}: expected the sum {left[name]}, found {found}: another build of "
+                "the package"
+            )
         put(folder, name, content)
         del left[name]
         if not left:

@@ -1,4 +1,4 @@
-"""Packages that are not what they should be: python3 -m unittest ci/oracle/fetch_test.py"""
+"""Tests fetch.py with good, wrong and torn packages: python3 -m unittest ci/oracle/fetch_test.py"""
 
 import hashlib
 import io
@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
-import fetch  # noqa: E402  its folder is not a package
+import fetch  # noqa: E402  after sys.path, because this folder is not a package
 
 GOOD = b"int cudaMalloc(void **, size_t);\n"
 
@@ -23,14 +23,19 @@ def member(name, content=b"", kind=tarfile.REGTYPE, link=""):
 
 
 def package(*members):
-    """A .deb of these files, as ar and dpkg write it."""
+    """Returns a .deb with these files, as ar and dpkg write it."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w") as tar:
         for info, content in members:
             tar.addfile(info, io.BytesIO(content))
     out = b"!<arch>\n"
-    for name, body in [("debian-binary", b"2.0\n"), ("control.tar.xz", b"odd"), ("data.tar.xz", lzma.compress(raw.getvalue()))]:
-        out += f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(body):<10}`\n".encode() + body + b"\n" * (len(body) % 2)
+    for name, body in [
+        ("debian-binary", b"2.0\n"),
+        ("control.tar.xz", b"odd"),
+        ("data.tar.xz", lzma.compress(raw.getvalue())),
+    ]:
+        out += f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(body):<10}`\n".encode()
+        out += body + b"\n" * (len(body) % 2)
     return io.BytesIO(out)
 
 
@@ -41,10 +46,12 @@ class Fetch(unittest.TestCase):
         self.folder = pathlib.Path(made.name)
 
     def unpack(self, *members, sums=None):
-        fetch.unpack(package(*members), self.folder / "root", sums or {"usr/include/cuda.h": hashlib.sha256(GOOD).hexdigest()})
+        sums = sums or {"usr/include/cuda.h": hashlib.sha256(GOOD).hexdigest()}
+        fetch.unpack(package(*members), self.folder / "root", sums)
 
     def made(self):
-        return sorted(str(p.relative_to(self.folder)) for p in self.folder.rglob("*") if not p.is_dir())
+        paths = self.folder.rglob("*")
+        return sorted(str(p.relative_to(self.folder)) for p in paths if not p.is_dir())
 
     def refused(self, why, *members, sums=None):
         with self.assertRaisesRegex(SystemExit, why):
@@ -67,17 +74,26 @@ class Fetch(unittest.TestCase):
         self.refused("another build", member("./usr/include/cuda.h", GOOD + b" "))
 
     def test_links_and_devices(self):
-        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE):
-            self.refused("expected a file", member("./usr/include/cuda.h", kind=kind, link="/etc/passwd"))
+        for kind in (
+            tarfile.SYMTYPE,
+            tarfile.LNKTYPE,
+            tarfile.CHRTYPE,
+            tarfile.FIFOTYPE,
+            tarfile.DIRTYPE,
+        ):
+            odd = member("./usr/include/cuda.h", kind=kind, link="/etc/passwd")
+            self.refused("expected a file", odd)
 
     def test_a_folder_that_is_a_link(self):
-        self.refused("found none", member("./usr/include", kind=tarfile.SYMTYPE, link="/tmp"), member("./usr/include/x", GOOD))
+        link = member("./usr/include", kind=tarfile.SYMTYPE, link="/tmp")
+        self.refused("found none", link, member("./usr/include/x", GOOD))
 
     def test_too_large(self):
         self.refused("at most", member("./usr/include/cuda.h", b"\0" * (fetch.MOST + 1)))
 
     def test_missing(self):
-        self.refused("usr/include/cuda.h in the package, found none", member("./usr/include/other.h", GOOD))
+        missing = "usr/include/cuda.h in the package, found none"
+        self.refused(missing, member("./usr/include/other.h", GOOD))
 
     def test_no_package(self):
         with self.assertRaisesRegex(SystemExit, "expected a Debian package"):
@@ -86,13 +102,22 @@ class Fetch(unittest.TestCase):
     def test_torn(self):
         whole = package(member("./usr/include/cuda.h", GOOD)).getvalue()
         for end in range(0, len(whole) - 1, 7):
-            with self.assertRaises((SystemExit, EOFError, tarfile.ReadError, lzma.LZMAError, ValueError)):
-                fetch.unpack(io.BytesIO(whole[:end]), self.folder / "root", {"usr/include/cuda.h": "0" * 64})
+            with self.assertRaises(
+                (SystemExit, EOFError, tarfile.ReadError, lzma.LZMAError, ValueError)
+            ):
+                sums = {"usr/include/cuda.h": "0" * 64}
+                fetch.unpack(io.BytesIO(whole[:end]), self.folder / "root", sums)
         self.assertEqual(self.made(), [])
 
     def test_sums(self):
         path = self.folder / "sums"
-        for line in ("x  y\n", "0" * 64 + "  /etc/passwd\n", "0" * 64 + "  ../x\n", "0" * 64 + "  a/../../x\n", "0" * 64 + " x\n"):
+        for line in (
+            "x  y\n",
+            "0" * 64 + "  /etc/passwd\n",
+            "0" * 64 + "  ../x\n",
+            "0" * 64 + "  a/../../x\n",
+            "0" * 64 + " x\n",
+        ):
             path.write_text(line, encoding="utf-8")
             with self.assertRaisesRegex(SystemExit, "sums:1: expected a SHA-256 sum"):
                 fetch.listed(path)

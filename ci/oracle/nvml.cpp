@@ -1,4 +1,5 @@
-// A fake libnvidia-ml.so.1. The allocator asks NVML which processes hold memory, for its out-of-memory message: none do.
+// A fake libnvidia-ml.so.1. For its out-of-memory message, the allocator asks NVML which processes
+// hold memory. The fake answers that none do.
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
 
@@ -16,6 +17,10 @@ EXPORT nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t, unsigned* count, nvmlP
   return NVML_SUCCESS;
 }
 
-EXPORT nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t, unsigned, nvmlIntNvLinkDeviceType_t*) { return NVML_ERROR_NOT_SUPPORTED; }
+EXPORT nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t, unsigned, nvmlIntNvLinkDeviceType_t*) {
+  return NVML_ERROR_NOT_SUPPORTED;
+}
 
-EXPORT nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t, unsigned, nvmlPciInfo_t*) { return NVML_ERROR_NOT_SUPPORTED; }
+EXPORT nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t, unsigned, nvmlPciInfo_t*) {
+  return NVML_ERROR_NOT_SUPPORTED;
+}

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# record.sh DIR writes traces of recorded programs to DIR, from the memory snapshots that PyTorch
-# wrote on real cards.
+# record.sh DIR makes a trace in DIR from each memory snapshot that PyTorch wrote on a real card.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: ci/oracle/record.sh DIR" >&2; exit 2; }
 rm -rf "$1"

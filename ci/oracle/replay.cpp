@@ -1,9 +1,11 @@
-// Replays a trace through PyTorch's own CUDACachingAllocator and prints, for every operation, what the allocator then says.
+// Replays a trace through PyTorch's own CUDACachingAllocator. After every operation, it prints the
+// allocator's statistics.
 //
 //   replay [-q] [-t] [-s] TRACE     TRACE is a file, or - for standard input
 //
 //   -q  no line for each operation
-//   -t  a line for each segment that is taken, given back, mapped or unmapped, and for each out of memory
+//   -t  a line for each segment that is allocated, freed, mapped or unmapped, and for each failed
+//       allocation
 //   -s  no snapshot at the end
 //
 // A trace has one operation a line; # begins a comment:
@@ -30,14 +32,17 @@
 #include <unistd.h>
 #include <unordered_map>
 
-// libtorch_cuda.so tells c10 how to find out whether there is a context. It is not here, and there always is one.
+// libtorch_cuda.so normally gives c10 a function that reports whether a context exists. This
+// program does not load that library, so it gives c10 a function that always returns true.
 namespace c10::cuda::_internal {
 C10_CUDA_API void setHasPrimaryContext(bool (*has)(DeviceIndex));
 }
 
-// PyTorch 2.6.0 reads the size of a block after it has given it back and deleted it (release_available_cached_blocks: "release_block(*cur,
-// context); totalReleased += (*cur)->size;"). Mostly the size is there yet; now and then it is not, and PyTorch crashes. So that a trace
-// gives the same every time, what is deleted is freed a little later.
+// PyTorch 2.6.0 reads the size of a block after it has deleted the block
+// (release_available_cached_blocks: "release_block(*cur, context); totalReleased +=
+// (*cur)->size;"). Mostly the size is still in memory. Sometimes it is not, and PyTorch crashes. So
+// that a trace gives the same result every time, this operator frees the memory of a deleted object
+// a little later.
 void operator delete(void* memory) noexcept {
   static void* waiting[16];
   static unsigned next = 0;
@@ -60,7 +65,7 @@ struct Options {
   const char* trace = nullptr;
 };
 
-// A stream of the trace is a small number; a cudaStream_t is a pointer, and those are aligned.
+// stream_of returns a cudaStream_t for a small number of the trace. It is an aligned pointer.
 cudaStream_t stream_of(uint64_t number) { return reinterpret_cast<cudaStream_t>(number * 16); }
 
 void print(const char* name, const Statistics& statistics) {
@@ -113,12 +118,12 @@ void print_segment_event(const caching::TraceEntry& entry) {
   std::printf("    > %s 0x%zx %zu stream=%p\n", name, entry.addr_, entry.size_, static_cast<void*>(entry.stream_));
 }
 
-// A BadTrace is an operation that cannot be carried out.
+// A BadTrace is the error for an operation that cannot be carried out.
 struct BadTrace : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What an operation did that is printed beside the statistics.
+// A Result holds what is printed about an operation, besides the statistics.
 struct Result {
   void* pointer = nullptr;
   std::string out_of_memory;  // PyTorch's message
@@ -184,7 +189,7 @@ class Replay {
     }
   }
 
-  // recordStream takes a DataPtr, which frees its memory when it goes: this one is told not to.
+  // recordStream needs a DataPtr, whose destructor frees the memory. release_context prevents that.
   static void record_stream(void* pointer, uint64_t stream) {
     auto* allocator = caching::get();
     c10::DataPtr data(pointer, pointer, allocator->raw_deleter(), c10::Device(c10::kCUDA, device));
@@ -209,7 +214,7 @@ void print_result(const char* line, const Result& result) {
   }
   print_stats();
   if (!result.out_of_memory.empty()) {
-    // What follows is advice, the same every time.
+    // The rest of the message is advice, which is always the same.
     const std::string facts = result.out_of_memory.substr(0, result.out_of_memory.find(" If reserved"));
     std::printf("    ! %s\n", facts.c_str());
   }
@@ -282,10 +287,10 @@ int main(int count, char** arguments) {
   int status;
   try {
     status = replay(options, trace);
-  } catch (const c10::Error& error) {  // PYTORCH_CUDA_ALLOC_CONF is read when the allocator is first asked
+  } catch (const c10::Error& error) {  // of PYTORCH_CUDA_ALLOC_CONF, read at the first call
     std::fprintf(stderr, "%s\n", error.what_without_backtrace());
     status = 3;
   }
   std::fflush(stdout);
-  _exit(status);  // what lives on needs no freeing, and c10's own destructors expect a driver
+  _exit(status);  // without destructors, because those of c10 expect a driver
 }

@@ -1,6 +1,7 @@
-// A fake libcudart.so.12 on the fake driver: memory, and events that complete at once or at the next synchronize.
+// A fake libcudart.so.12 on the fake driver. It has memory and events.
 //
-//   FAKE_CUDA_EVENTS  done: an event has completed as soon as it is recorded; pending: at a synchronize, of which cudaFree is one
+//   FAKE_CUDA_EVENTS  done: an event completes when it is recorded; pending: at the next call that
+//                     synchronizes, such as cudaFree
 #include "device.h"
 
 #include <cuda_runtime_api.h>
@@ -11,9 +12,9 @@
 
 namespace {
 
-// Time is counted in events recorded. A replay has one thread.
+// The number of the last recorded event serves as the time. A replay has one thread.
 uint64_t recorded = 1;
-uint64_t completed = 0;  // every event up to here has
+uint64_t completed = 0;  // the events up to this number have completed
 
 struct Event {
   uint64_t at = 0;
@@ -38,7 +39,8 @@ cudaError_t fail(cudaError_t error) {
 
 }  // namespace
 
-// The runtime's functions carry its version, libcudart.so.12: the linker's map gives it to all that are exported.
+// The functions of the runtime have the version libcudart.so.12. build.sh's version script gives it
+// to all exported functions.
 #define RUNTIME extern "C" __attribute__((visibility("default"))) cudaError_t
 
 RUNTIME cudaMalloc(void** pointer, size_t bytes) {
@@ -75,7 +77,7 @@ RUNTIME cudaEventRecord(cudaEvent_t event, cudaStream_t) {
 
 RUNTIME cudaEventQuery(cudaEvent_t event) {
   if (!events_stay_pending() || of(event)->at <= completed) return cudaSuccess;
-  return cudaErrorNotReady;  // is not remembered as the last error
+  return cudaErrorNotReady;  // CUDA does not keep this as the last error
 }
 
 RUNTIME cudaEventSynchronize(cudaEvent_t event) {
@@ -143,7 +145,7 @@ extern "C" __attribute__((visibility("default"))) const char* cudaGetErrorString
   return error == cudaErrorMemoryAllocation ? "out of memory" : error == cudaSuccess ? "no error" : "an error of the fake CUDA runtime";
 }
 
-// What there is nothing to do for.
+// These functions have nothing to do.
 #define NOTHING(name, ...) \
   RUNTIME name(__VA_ARGS__) { return cudaSuccess; }
 NOTHING(cudaStreamQuery, cudaStream_t)
@@ -154,7 +156,8 @@ NOTHING(cudaMemcpyAsync, void*, const void*, size_t, cudaMemcpyKind, cudaStream_
 NOTHING(cudaMemcpyPeerAsync, void*, int, const void*, int, size_t, cudaStream_t)
 NOTHING(cudaDeviceEnablePeerAccess, int, unsigned)
 
-// What c10 links against and a replay never calls: the cudaMallocAsync backend, memory of other processes, timing.
+// c10 links against these functions, but a replay never calls them. They are for the
+// cudaMallocAsync backend, memory of other processes and timing.
 #define UNUSED(name, ...) \
   RUNTIME name(__VA_ARGS__) { return fail(cudaErrorNotSupported); }
 UNUSED(cudaEventElapsedTime, float*, cudaEvent_t, cudaEvent_t)

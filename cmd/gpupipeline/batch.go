@@ -47,8 +47,8 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 		host:    host,
 		ledger:  ledger,
 		engines: newEngines(o, ledger),
-		// One threshold serves both purposes: two voices that count as different within a file also count
-		// as different in the batch.
+		// One threshold serves both purposes: two voices that count as different within a file also
+		// count as different in the batch.
 		voices: speakers.NewVoices(1 - o.threshold),
 		truth:  truth,
 	}

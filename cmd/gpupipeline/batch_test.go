@@ -36,7 +36,8 @@ func TestCleanBatch(t *testing.T) {
 				t.Errorf("%s: %s freed %.1f %%", f.Path, cleanup, got)
 			}
 		}
-		// Libraries and threads allocate memory once, during the first files. Then the level is flat.
+		// Libraries and threads allocate memory once, during the first files. Then the level is
+		// flat.
 		if i > 3 && idle(f)-idle(log.Files[i-1]) > 4<<10 {
 			t.Errorf("idle level of file %d: %d, of the one before %d", i, idle(f),
 				idle(log.Files[i-1]))

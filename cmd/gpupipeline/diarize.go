@@ -72,8 +72,9 @@ func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *doc
 	})
 }
 
-// enroll computes embeddings of the speakers' voices. By them it finds the names that the speakers
-// had in earlier files, because the diarization numbers the speakers of each file anew.
+// enroll computes embeddings of the speakers' voices. It compares them with those of earlier files
+// to find the names that the speakers have there, because the diarization numbers the speakers of
+// each file from the beginning.
 func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm []float32,
 	d *document,
 ) error {

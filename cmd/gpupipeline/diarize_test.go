@@ -60,9 +60,9 @@ func TestDiarization(t *testing.T) {
 	}
 }
 
-// TestEnrollmentOutOfMemory: with memory for fewer voices at a time, batches get smaller and the
-// result stays the same. With memory for none, the file has no speakers, and the log says so. The
-// file ends well in both cases, and the parser reports the fallback.
+// TestEnrollmentOutOfMemory: if memory suffices for fewer voices at a time, batches get smaller and
+// the result stays the same. If it suffices for no voice, the file has no speakers, and the log
+// says so. The file ends ok in both cases, and the parser reports the fallback.
 func TestEnrollmentOutOfMemory(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:3]

@@ -52,7 +52,7 @@ func audioName(path string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// allFormats holds the names of the formats, in the order for people.
+// allFormats holds the names of the formats, in the order in which messages list them.
 var allFormats = []string{"json", "srt", "vtt", "rttm"}
 
 // documentName returns a document's file name. It consists of the audio file's name and a digest of

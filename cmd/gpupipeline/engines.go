@@ -42,7 +42,7 @@ type embedder interface {
 type EngineSettings struct {
 	Malloc      meter.Malloc
 	Verbose     bool
-	Model       string // whisper.cpp's
+	Model       string // the path of whisper.cpp's model
 	Diarization diarization.Config
 	// Tried are the diarization models that another process has tested already.
 	Tried []diarization.Trial
@@ -106,9 +106,9 @@ func (e *engines) embedder(ctx context.Context) (embedder, error) {
 
 // warmUp loads and frees each model before the first file, in the process where its stage will run.
 // So a wrong model is reported before any work begins. There is a second reason: with its first
-// model, an engine sets up memory that it keeps until the process ends (5 MB for ONNX Runtime).
-// This memory should not count as a file's. In a worker it ends with the worker. If there is too
-// little memory for a model, warmUp does not report it, because each file will.
+// model, an engine allocates memory that it keeps until the process ends (5 MB for ONNX Runtime).
+// This memory should not count for the first file. If there is too little memory for a model,
+// warmUp does not report that, because each file will.
 func (e *engines) warmUp(ctx context.Context, o *options) error {
 	errs := []error{e.warmWhisper(ctx, o.language)}
 	if o.diarizes() {

@@ -31,7 +31,8 @@ func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
 		}
 		sizes := make(map[string]int64, len(all))
 		for _, path := range all {
-			// The size of a missing file is 0, so it comes first. Working on it then gives the error.
+			// The size of a missing file is 0, so it comes first. Working on it then gives the
+			// error.
 			if info, err := os.Stat(path); err == nil {
 				sizes[path] = info.Size()
 			}

@@ -20,7 +20,7 @@ type ledger struct {
 	host *meter.Host
 	// gpu, device and nvml are nil if the ledger is not a GPU.
 	gpu    *meter.GPU
-	device *whisper.Device // the same, as ggml knows it
+	device *whisper.Device // the same GPU, as ggml knows it
 	nvml   *meter.NVML
 
 	mu      sync.Mutex
@@ -52,7 +52,7 @@ func openLedger(name string, host *meter.Host, devices []whisper.Device) (*ledge
 	}
 	driver, err := meter.OpenNVML()
 	if err != nil {
-		if name == "auto" && errors.Is(err, meter.ErrNoDriver) { // a GPU of another maker
+		if name == "auto" && errors.Is(err, meter.ErrNoDriver) { // the GPU is of another maker
 			return onHost, nil
 		}
 		return nil, fmt.Errorf("--device nvml: %w", err)

@@ -38,8 +38,8 @@ var (
 
 func main() {
 	// A crash in C must end the process with a signal, not with Go's exit code 2, which in this
-	// program means wrong usage. An abort, as by ggml's assertions, then ends the process at once. For
-	// other crashes, Go's runtime first prints where they occurred.
+	// program means wrong usage. An abort, as by ggml's assertions, then ends the process at once.
+	// For other crashes, Go's runtime first prints where they occurred.
 	C.let_aborts_through()
 	debug.SetTraceback("crash")
 	if err := waitPassively(); err != nil {

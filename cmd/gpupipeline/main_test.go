@@ -154,7 +154,7 @@ func names(f *timeline.File) []string {
 	return names
 }
 
-// freed returns how much of its memory a cleanup gave back, in per cent.
+// freed returns how much of its memory a cleanup freed, in percent.
 func freed(t *testing.T, f *timeline.File, cleanup string) float64 {
 	t.Helper()
 	for _, c := range f.Cleanups {

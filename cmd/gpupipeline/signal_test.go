@@ -46,7 +46,7 @@ func TestSignalCleansUp(t *testing.T) {
 		if _, err := log.ReadFrom(lines); err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Wait() // its exit code is looked at below
+		_ = cmd.Wait() // the exit code is checked below
 		if got := ending(cmd); got != test.exit {
 			t.Errorf("%v: exit %s", test.signal, got)
 		}

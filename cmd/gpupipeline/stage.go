@@ -25,12 +25,13 @@ import (
 const workerFlag = "--worker"
 
 // oomMark is the beginning of an out-of-memory error from a worker. net/rpc transfers only the text
-// of an error, so the text must say it.
+// of an error, so the text must say that memory ran out.
 const oomMark = "out of memory: "
 
 // serve is the main function of a worker: it answers calls until the connection ends.
 func serve() int {
-	// Signals go to the whole process group. The process that started this worker decides what to do.
+	// Signals go to the whole process group. The process that started this worker decides what to
+	// do.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	s, err := newStage()
 	if err != nil {
@@ -58,7 +59,7 @@ type Stage struct {
 	engines *engines
 	host    *meter.Host
 
-	// The loaded engine: one of these.
+	// One of these is set: the loaded engine.
 	transcriber transcriber
 	diarizer    diarizer
 	embedder    embedder

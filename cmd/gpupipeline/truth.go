@@ -16,7 +16,7 @@ import (
 type truth struct {
 	path  string                     // the file it was read from
 	turns map[string][]speakers.Turn // by key
-	key   func(path string) string   // returns the name of a file in it
+	key   func(path string) string   // returns the key of a file
 }
 
 // readTruth reads a truth from the manifest of a batch of audio or from RTTM. A manifest has the

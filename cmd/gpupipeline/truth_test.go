@@ -76,7 +76,8 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestTruthInRTTM: RTTM names files without their folders, and works like the manifest.
+// TestTruthInRTTM: a truth in RTTM, which names files without their folders, gives the same score
+// as the manifest.
 func TestTruthInRTTM(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:2]

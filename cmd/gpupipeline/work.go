@@ -22,7 +22,7 @@ type work struct {
 	engines *engines
 	voices  *speakers.Voices
 	truth   *truth // nil without --truth
-	known   int    // files that the truth has
+	known   int    // number of files that the truth contains
 	total   score
 	// seconds is the length of the current file's audio; 0 until it is read.
 	seconds float64

@@ -31,8 +31,8 @@ type worker struct {
 	ledger *ledger
 	// unhook cancels the killing of the process at the end of the context.
 	unhook func() bool
-	// ended is closed when the process has ended. state then says how it ended, and last holds the end
-	// of its output.
+	// ended is closed when the process has ended. state then says how it ended, and last holds the
+	// end of its output.
 	ended chan struct{}
 	state *os.ProcessState
 	last  *bounded.Tail
@@ -105,7 +105,7 @@ func shared(pcm []float32) (*os.File, error) {
 }
 
 // call calls a method of the worker's [Stage]. If the process died, the error says how. If ctx
-// ended, the error is the cause of that.
+// ended, call returns the cause.
 func (w *worker) call(ctx context.Context, method string, args, reply any) error {
 	err := w.client.Call("Stage."+method, args, reply)
 	if err == nil {
@@ -145,7 +145,7 @@ func (w *worker) death() error {
 	return err
 }
 
-func (w *worker) kill() { _ = w.cmd.Process.Kill() } // it may have ended
+func (w *worker) kill() { _ = w.cmd.Process.Kill() } // the process may have ended already
 
 // Close ends the process and waits until the system has taken back its memory. The process has
 // nothing to save.

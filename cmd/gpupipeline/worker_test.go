@@ -104,7 +104,7 @@ func TestNoOrphans(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "transcription", func() bool { // workers that end try the models before this
+		await(t, "transcription", func() bool { // earlier workers only test the models
 			text, err := os.ReadFile(log.Name())
 			return err == nil && bytes.Contains(text, []byte("Before Transcription"))
 		})

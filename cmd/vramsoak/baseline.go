@@ -17,7 +17,7 @@ import (
 func newBaselineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "baseline",
-		Short: "Keep what a run measured, to compare later ones with",
+		Short: "Save what a run measured, to compare later runs with it",
 		Args:  wantsNone,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -37,15 +37,15 @@ func newBaselineSaveCommand() *cobra.Command {
 		Use:   "save RUN|LOG -o baseline.json",
 		Short: "Write what a run measured, file by file, as a small JSON file",
 		Long: `Save writes what a run measured: a line for each file and each metric. The file is
-made to be kept in a repository and read in a review. A run that did not pass is refused, because
-a baseline of it would excuse the next run.` + dialectHelp(),
+made to be kept in a repository and read in a review. Save refuses a run that did not pass, because
+compared with such a baseline, the next bad run would pass.` + dialectHelp(),
 		Example: `  vramsoak baseline save runs/2026-11-20T02-00-00Z -o baseline.json
   vramsoak soak --files audio/ --baseline baseline.json -- python transcribe.py {}`,
 		Args: wants(1, 1, "one run folder or log"),
 		RunE: func(_ *cobra.Command, args []string) error { return runBaselineSave(args[0], opts) },
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "baseline.json", "`file` to write")
-	cmd.Flags().BoolVar(&opts.force, "force", false, "also of a run that did not pass")
+	cmd.Flags().BoolVar(&opts.force, "force", false, "also save a run that did not pass")
 	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
 		"policy `file` (YAML) by which the run must pass")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
@@ -65,9 +65,8 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 		return err
 	}
 	if v := m.Run.Verdict; v != check.Pass && !opts.force {
-		return fmt.Errorf("%s did not pass (%s), and a baseline of it would excuse the next run; "+
-			"see why with vramsoak check, "+
-			"or save it all the same with --force", path, v)
+		return fmt.Errorf("%s did not pass (%s), and compared with it the next bad run would "+
+			"pass; see why with vramsoak check, or save it anyway with --force", path, v)
 	}
 	return writeFile(opts.output, func(w io.Writer) error { return m.WriteJSON(sink.JSON(w)) })
 }
@@ -100,7 +99,7 @@ func worseVerdict(path string, judged check.Verdict) (check.Verdict, error) {
 func newBaselineShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show BASELINE",
-		Short:   "Show what a baseline, a run or a log holds to be compared",
+		Short:   "Show the metrics of a baseline, a run or a log that can be compared",
 		Example: `  vramsoak baseline show baseline.json`,
 		Args:    wants(1, 1, "one baseline"),
 		RunE: func(cmd *cobra.Command, args []string) error {

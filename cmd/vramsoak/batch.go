@@ -44,12 +44,12 @@ func inputs(flag string, sources []string) ([]queue.Input, error) {
 	return all, nil
 }
 
-// missing returns an error if some of the files do not exist. Otherwise a long soak would find that
-// out in the middle of the night. An address such as s3://bucket/a.wav is not checked, because only
+// missing returns an error if some of the files do not exist. So a long soak does not find that out
+// in the middle of the night. An address such as s3://bucket/a.wav is not checked, because only
 // the command can read it.
 func missing(files []queue.Input) error {
 	const named = 20
-	var gone []string // the first of them
+	var gone []string // the first missing files
 	n := 0
 	for _, f := range files {
 		if _, err := os.Stat(f.Path); errors.Is(err, fs.ErrNotExist) &&
@@ -66,8 +66,8 @@ func missing(files []queue.Input) error {
 	if n > named {
 		text += fmt.Sprintf(" and %d more", n-named)
 	}
-	return fmt.Errorf("%d of %d files are not there: %s; a list's paths begin in the current "+
-		"folder, a manifest's in its own",
+	return fmt.Errorf("%d of %d files are missing: %s; the paths in a list are relative to the "+
+		"current folder, those in a manifest to the manifest's folder",
 		n, len(files), text)
 }
 
@@ -152,8 +152,8 @@ func fromFolder(dir string) ([]queue.Input, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, errors.New("expected files in the folder, found none; its folders, and names " +
-			"that begin with a dot, are not looked at")
+		return nil, errors.New("expected files in the folder, found none; folders in it, and " +
+			"names that begin with a dot, are skipped")
 	}
 	return files, nil
 }
@@ -181,7 +181,7 @@ func fromList(path string) ([]queue.Input, error) {
 		files = append(files, queue.Input{Path: line})
 	}
 	if len(files) == 0 {
-		return nil, errors.New("expected one path a line, found none")
+		return nil, errors.New("expected one path on each line, found none")
 	}
 	return files, nil
 }

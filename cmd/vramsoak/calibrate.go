@@ -61,12 +61,12 @@ vramsoak check finds it.` + dialectHelp(),
 		"`name` of the runs of a history")
 	cmd.Flags().IntVar(&opts.last, "last", 30, "take the `n` newest runs of a history")
 	cmd.Flags().BoolVar(&opts.all, "all", false,
-		"take runs that failed too: alarms that are known to have been false")
+		"also take runs that failed, if their alarms are known to be false")
 	cmd.Flags().Var(&opts.falseAlarms, "false-alarms", "the `share` of clean runs that may fail")
-	cmd.Flags().Var(&opts.power, "power", "the `share` of leaks to be caught, and of clean runs "+
-		"to be decided")
-	cmd.Flags().IntVar(&opts.tries, "resamples", 4000, "how many `tries` there are for each check")
-	cmd.Flags().Uint64Var(&opts.seed, "seed", 1, "`number` that the tries are drawn by")
+	cmd.Flags().Var(&opts.power, "power", "the `share` of leaks that must be caught, and of clean "+
+		"runs that must be decided")
+	cmd.Flags().IntVar(&opts.tries, "resamples", 4000, "number of `tries` for each check")
+	cmd.Flags().Uint64Var(&opts.seed, "seed", 1, "`seed` of the random tries")
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text or json")
 	return cmd
 }
@@ -79,16 +79,17 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 		return fmt.Errorf("expected --last %d or more, found %d", calibrate.LeastRuns, opts.last)
 	}
 	if opts.suite == "" {
-		return errors.New("expected --suite to be a name, found none: noise is that of one suite")
+		return errors.New("expected --suite to be a name, found none: all runs must be of one " +
+			"suite")
 	}
 	for i, path := range paths {
 		if slices.Contains(paths[:i], path) {
-			return fmt.Errorf("expected each run once, found %s twice; a run that is counted "+
-				"twice says nothing more", path)
+			return fmt.Errorf("expected each run once, found %s twice; a run that counts "+
+				"twice adds no information", path)
 		}
 	}
 	var runs []*compare.Baseline
-	var last *check.Report // of the last run; nil if it is no log
+	var last *check.Report // of the last run; nil if that is not a log
 	for _, path := range paths {
 		more, report, err := opts.runs(ctx, path)
 		if _, empty := errors.AsType[emptyError](err); empty && len(paths) > 1 {
@@ -141,8 +142,8 @@ func (o calibrateOptions) runs(ctx context.Context, path string) ([]*compare.Bas
 	return []*compare.Baseline{m.Baseline}, m.report, err
 }
 
-// isHistory reports whether a path is a history, not a run. A history is a SQLite file, whose first
-// bytes are known (https://www.sqlite.org/fileformat.html), or the address of a PostgreSQL
+// isHistory reports whether a path is a history, not a run. A history is an SQLite file, whose
+// first bytes are known (https://www.sqlite.org/fileformat.html), or the address of a PostgreSQL
 // database.
 func isHistory(path string) (bool, error) {
 	if history.IsPostgres(path) {

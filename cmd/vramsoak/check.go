@@ -26,15 +26,15 @@ func newCheckCommand() *cobra.Command {
 	opts := checkOptions{}
 	cmd := &cobra.Command{
 		Use:   "check LOG...",
-		Short: "Judge logs that exist already",
+		Short: "Judge existing logs",
 		Long: `Check reads the memory checkpoints of a log and judges whether memory is given
 back: recovery of each cleanup, peak, growth over files, out of memory, completeness, consistency,
 and with --baseline whether it got worse. Several logs are judged together, each as a run of its
 own. LOG is a file, which may be compressed with gzip or zstd, a run folder, or - for standard
 input.
 
-The policy is the given file; else, for a log that vramsoak wrote, the one that the run was made
-with; else vramsoak.yaml in the current folder; else the defaults. It may hold dialects of your
+The policy is the first of these: the file that --policy names; for a log that vramsoak wrote, the
+policy of that run; vramsoak.yaml in the current folder; the defaults. It may hold dialects of your
 own.` + dialectHelp(),
 		Example: `  vramsoak check run.log
   vramsoak check runs/2026-11-20T02-00-00Z/soak.log --format json
@@ -82,7 +82,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 		return err
 	}
 	if goOn := cutShort(logs, tl); goOn != "" {
-		stderr.Printf("vramsoak: the run has not come to its end; unless it is still at work, %s\n",
+		stderr.Printf("vramsoak: the run has not ended; unless it is still running, %s\n",
 			goOn)
 	}
 	return verdict(report)

@@ -23,7 +23,7 @@ func newCompareCommand() *cobra.Command {
 	opts := compareOptions{}
 	cmd := &cobra.Command{
 		Use:   "compare BASE NEW",
-		Short: "Tell whether a run needs more memory, or more time, than an earlier one",
+		Short: "Tell whether a run needs more memory or time than an earlier one",
 		Long: `Compare compares NEW with BASE, metric by metric, each file with the same file:
 idle level, reserved - allocated, dark memory, peaks, recoveries, throughput, and how levels grow
 over the files. A metric fails if it certainly got worse by more than 1 % (memory: by more than 8
@@ -47,7 +47,7 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json or markdown")
 	cmd.Flags().BoolVar(&opts.exact, "exact", false,
-		"memory and recoveries byte by byte, as the policy's regression: {exact: true}")
+		"compare memory and recoveries byte by byte, like regression: {exact: true} in the policy")
 	return cmd
 }
 
@@ -60,7 +60,7 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	if err != nil {
 		return err
 	}
-	base.report = nil // it is large for 20,000 devices, and is not compared
+	base.report = nil // not needed, and large for 20,000 devices
 	run, err := opts.read.measured(newPath)
 	if err != nil {
 		return err

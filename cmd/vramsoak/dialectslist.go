@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/parser/dialect"
-	"vramsoak/parser/strictyaml"
 )
 
 func newDialectsCommand() *cobra.Command {
@@ -16,10 +15,10 @@ func newDialectsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dialects",
 		Short: "List the log formats that are read, or show one as YAML to start from",
-		Long: `Dialects lists the names of the built-in dialects. With --show it prints the description of
-one as YAML. Change it, and put it under dialects: in vramsoak.yaml: a dialect of your own has all
-the fields that a built-in one has. Programs that print blocks of lines are written in Go; --show
-then names the file.`,
+		Long: `Dialects lists the names of the built-in dialects. With --show it prints the
+description of one as YAML. To make your own, change it and put it under dialects: in vramsoak.yaml:
+a dialect of your own has all the fields that a built-in one has. Dialects of programs that print
+blocks of lines are written in Go; for them, --show prints the name of the Go file.`,
 		Example: `  vramsoak dialects
   vramsoak dialects --show megatron > mine.yaml
   vramsoak parse --dialect-file mine.yaml run.log`,
@@ -40,8 +39,7 @@ func runDialects(out io.Writer, show string) error {
 		case goFile != "":
 			yaml = fmt.Sprintf("# %s is written in Go: %s\n", show, goFile)
 		case yaml == "":
-			return fmt.Errorf("expected one of the dialects that \"vramsoak dialects\" lists, found %q%s",
-				show, strictyaml.Meant(show, dialect.Names()))
+			return dialect.UnknownError(show, nil)
 		}
 		text = yaml
 	}

@@ -42,11 +42,11 @@ soak needs none of it, and logs can be judged anywhere.
 With --gpu it looks only at the GPUs that CUDA_VISIBLE_DEVICES shows: how much of each is in use,
 whether that has settled, and which processes hold it, as far as the driver names them.
 
-With --free it ends processes that a run of vramsoak left behind when its harness was killed, as
-by kill -9: processes of this user with the run's id in their environment. It lists them and asks
-first; --yes does not ask. Each gets SIGTERM, and SIGKILL if it has not ended after five seconds.
-Processes of a running soak are never among them. If nobody can be asked, or a process does not
-end, the exit status is 2; if the answer is no, it is 0.`,
+With --free it ends processes that a run of vramsoak left behind when its harness was killed, as by
+kill -9: processes of this user with the run's id in their environment. It lists them and asks
+before it ends them; with --yes it does not ask. Each gets SIGTERM, and SIGKILL if it has not ended
+after five seconds. It never ends processes of a running soak. The exit status is 2 if there is no
+terminal to ask on, or if a process does not end. It is 0 if the answer is no.`,
 		Example: `  vramsoak doctor --gpu
   vramsoak doctor --free
   vramsoak doctor --free --yes --gpu`,
@@ -59,14 +59,15 @@ end, the exit status is 2; if the answer is no, it is 0.`,
 		"end what earlier runs left behind, after asking")
 	cmd.Flags().BoolVar(&opts.yes, "yes", false, "with --free: do not ask")
 	cmd.Flags().StringVar(&opts.run, "run", "",
-		"with --free: only what the run of this `id` left, which is in the first line of its soak.log")
+		"with --free: end only what the run with this `id` left; the first line of its soak.log "+
+			"has the id")
 	return cmd
 }
 
 func runDoctor(cmd *cobra.Command, opts doctorOptions) error {
 	if !opts.free && (opts.yes || cmd.Flags().Changed("run")) {
 		return errors.New(
-			"expected --yes and --run together with --free, which is what they are for")
+			"expected --yes and --run together with --free; they have no effect without it")
 	}
 	if cmd.Flags().Changed("run") && opts.run == "" {
 		return errors.New("expected the id of a run after --run, found none; it is in the first " +
@@ -110,7 +111,7 @@ func writeDiagnoses(out io.Writer, all []diagnosis) error {
 type diagnosis struct {
 	what  string
 	ok    bool
-	found string // or what follows if it is missing
+	found string // what was found, or what follows if it is missing
 }
 
 func diagnoseGPUs() []diagnosis {

@@ -54,7 +54,7 @@ is left as it is.`,
 	return cmd
 }
 
-// secondsRange reads a range such as "5-20". "5" alone is 5 to 5.
+// secondsRange reads a range such as "5-20". "5" alone means from 5 to 5.
 func secondsRange(s string) (from, to float64, err error) {
 	first, second, isRange := strings.Cut(s, "-")
 	if !isRange {
@@ -89,7 +89,7 @@ func newFixturesModelCommand() *cobra.Command {
 	size := ""
 	cmd := &cobra.Command{
 		Use: "model DIR",
-		Short: "Write tiny models with weights of their own: " + modelName + ", " +
+		Short: "Write tiny models with artificial weights: " + modelName + ", " +
 			fixtures.SegmentationName + ", " + fixtures.EmbeddingName,
 		Long: `Model writes a Whisper model in whisper.cpp's ggml format, one layer deep and 128
 wide (about 30 MB), with random weights, and the two models of a diarization for sherpa-onnx in
@@ -110,7 +110,7 @@ others.`,
 	}
 	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of the weights")
 	cmd.Flags().StringVar(&size, "embedding-size", "0B",
-		"`size` that the embedding model has at least; 0B makes the smallest")
+		"least `size` of the embedding model; 0B makes the smallest")
 	return cmd
 }
 
@@ -142,9 +142,9 @@ func newFixturesLogCommand() *cobra.Command {
 		Use:   "log FILE",
 		Short: "Write the log of a long transcription batch, of any size",
 		Long: `Log writes what a transcription pipeline logs over thousands of files, every
-cleanup complete. The kinds: mixed, one line in nine is a checkpoint; none, without checkpoints;
-only, nothing else; progress, with carriage returns for newlines. The same flags give the same
-bytes. The speed of vramsoak check is measured on such logs.`,
+cleanup complete. The kinds are mixed (one line in nine is a checkpoint), none (no checkpoints),
+only (nothing but checkpoints) and progress (carriage returns instead of newlines). The same flags
+give the same bytes. The speed of vramsoak check is measured on such logs.`,
 		Example: `  vramsoak fixtures log big.log --size 1GB`,
 		Args:    wants(1, 1, "one file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -160,7 +160,7 @@ bytes. The speed of vramsoak check is measured on such logs.`,
 			return fixtures.WriteLog(args[0], spec)
 		},
 	}
-	cmd.Flags().StringVar(&size, "size", "1GB", "`size` of the file, at least")
+	cmd.Flags().StringVar(&size, "size", "1GB", "least `size` of the file")
 	cmd.Flags().StringVar(&spec.Kind, "kind", fixtures.LogKinds[0],
 		strings.Join(fixtures.LogKinds, ", "))
 	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of everything random")

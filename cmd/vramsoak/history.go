@@ -32,7 +32,7 @@ func newHistoryCommand() *cobra.Command {
 	opts := &historyOptions{}
 	cmd := &cobra.Command{
 		Use:   "history",
-		Short: "Keep what every run measured, and find the run and the commit with which it got worse",
+		Short: "Keep what every run measured, and find the run and the commit that made it worse",
 		Long: `History keeps what runs measured in a database, and finds in it when memory or
 speed changed. The database is an SQLite file, or for a team PostgreSQL: --db
 postgres://user@host/database.
@@ -45,10 +45,10 @@ Runs are compared within a suite: the same pipeline over the same batch.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&opts.db, "db", "",
-		"`history`: an SQLite file or a postgres:// URL; else what VRAMSOAK_HISTORY says, else "+
-			defaultHistory)
+		"`history`: an SQLite file or a postgres:// URL; the default is the environment variable "+
+			"VRAMSOAK_HISTORY, or else "+defaultHistory)
 	cmd.PersistentFlags().StringVar(&opts.suite, "suite", history.DefaultSuite,
-		"`name` of the runs that are comparable")
+		"`name` of the suite: only its runs are compared with each other")
 	cmd.AddCommand(newHistoryAddCommand(opts), newHistoryListCommand(opts),
 		newHistoryShowCommand(opts), newHistoryTrendCommand(opts))
 	gate := newHistoryGateCommand(opts)
@@ -96,7 +96,7 @@ func runNumber(arg string) (int64, error) {
 func newHistoryListCommand(opts *historyOptions) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
-		Short:   "List the runs of a suite; those of all with --suite \"\"",
+		Short:   "List the runs of a suite, or of all suites with --suite \"\"",
 		Example: `  vramsoak history list --suite nightly`,
 		Args:    wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -161,9 +161,10 @@ func newHistoryTrendCommand(shared *historyOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trend",
 		Short: "Find when memory or speed changed, and with which commit",
-		Long: `Trend finds the runs in which the level of a metric changed, names the last run
-before and the first one after, and draws the series with -o. For peaks it takes the worst file of
-each run, for other metrics the median, and the growth that the leak check measured.`,
+		Long: `Trend finds the runs in which the level of a metric changed. It names the last run
+before the change and the first run after it. With -o it draws the series. For peaks it takes the
+worst file of each run, for other metrics the median. It also follows the growth that the leak check
+measured.`,
 		Example: `  vramsoak history trend --suite nightly
   vramsoak history trend --suite nightly --metric peak -o trend.png`,
 		Args: wantsNone,
@@ -172,7 +173,7 @@ each run, for other metrics the median, and the growth that the leak check measu
 		},
 	}
 	cmd.Flags().StringVar(&opts.metric, "metric", "", "only this `metric`, such as peak")
-	cmd.Flags().StringVar(&opts.statistic, "statistic", "", "of each run's files: "+
+	cmd.Flags().StringVar(&opts.statistic, "statistic", "", "which value of each run's files: "+
 		strings.Join(history.Statistics, ", "))
 	cmd.Flags().StringVar(&opts.policy, "policy", "",
 		"policy `file` (YAML): how large a change must be, under regression")

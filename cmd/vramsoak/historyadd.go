@@ -35,14 +35,14 @@ func newHistoryAddCommand(shared *historyOptions) *cobra.Command {
 		Short: "Add runs to the history",
 		Long: `Add judges runs and stores what they measured. RUN is a folder that vramsoak soak
 wrote; LOG is any log that vramsoak check reads, or a baseline. A run that was added before is not
-added twice. When the number of a run is printed, the run is on the disk.
+added twice. When add prints the number of a run, the run is on the disk.
 
-A run folder says when the run began and of which commit it is. For a log, give --started and
+A run folder says when the run began and which commit it ran. For a log, give --started and
 --commit.` + dialectHelp(),
 		Example: `  vramsoak history add runs/2026-11-20T02-00-00Z --suite nightly
   vramsoak history add run.log --started 2026-11-20T02:00:00Z --commit "$(git rev-parse HEAD)"
 
-  # Everything that is there already
+  # All existing run folders
   vramsoak history add runs/*/`,
 		Args: wants(1, 0, "logs or run folders"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,7 +69,7 @@ func runHistoryAdd(ctx context.Context, out io.Writer, paths []string,
 		}
 	}
 	if len(paths) > 1 && (opts.started != "" || opts.commit != "") {
-		return errors.New("--started and --commit are of one run; add the others by themselves")
+		return errors.New("--started and --commit describe one run; add the other runs separately")
 	}
 	if opts.suite == "" {
 		return errors.New("expected --suite to be a name, found none")
@@ -121,8 +121,8 @@ func (o historyAddOptions) run(path string, started time.Time) (history.Run, err
 		info.Started = started
 	}
 	if info.Started.Year() < 1970 { // a log may have times without a date
-		return history.Run{}, fmt.Errorf("%s does not tell on which day it began; say so with "+
-			"--started 2026-11-20T02:00:00Z", path)
+		return history.Run{}, fmt.Errorf("%s does not say on which day the run began; give the "+
+			"day, such as --started 2026-11-20T02:00:00Z", path)
 	}
 	report := m.report
 	if report == nil { // a saved baseline
@@ -131,12 +131,12 @@ func (o historyAddOptions) run(path string, started time.Time) (history.Run, err
 	return history.NewRun(o.suite, digest, m.Baseline, report), nil
 }
 
-// digestOf returns the SHA-256 of a run's log. For a run with workers, the digest is of all logs,
-// one after another.
+// digestOf returns the SHA-256 of a run's log. For a run with workers, it is the SHA-256 of all
+// logs together.
 func digestOf(path string) (string, error) {
 	if path == "-" {
-		return "", errors.New("expected a run folder or a file, found standard input; a run is " +
-			"told from others by its file")
+		return "", errors.New("expected a run folder or a file, found standard input; the " +
+			"history recognizes a run by its file")
 	}
 	logs := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

@@ -25,16 +25,16 @@ func newHistoryGateCommand(shared *historyOptions) *cobra.Command {
 	opts := historyGateOptions{historyOptions: shared}
 	cmd := &cobra.Command{
 		Use:   "gate [RUN]",
-		Short: "Fail where the newest runs are worse than those before, unless that is known",
-		Long: fmt.Sprintf(`Gate judges the newest run of a suite, or the one of the given number,
-against all before it. It fails if a level got worse, in that run or in an earlier one, and did
-not come back. It fails until the regression is mended or accepted: gate --accept stores that the
-present regressions are known, and from then on they are noted and pass.
+		Short: "Fail if the newest runs are worse than earlier ones, unless that was accepted",
+		Long: fmt.Sprintf(`Gate judges the newest run of a suite, or the run with the given number,
+against all earlier runs. It fails if a level got worse, in that run or in an earlier one, and did
+not come back. It fails until the regression is mended or accepted. gate --accept stores the present
+regressions as known; from then on gate only notes them.
 
 A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 		Example: `  vramsoak history gate --suite nightly
 
-  # A larger model is meant to need more
+  # A larger model needs more memory, as intended
   vramsoak history gate --suite nightly --accept --note "whisper large-v3"`,
 		Args: wants(0, 1, "one run at most, by its number in the history"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,8 +44,8 @@ A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 	cmd.Flags().StringVar(&opts.policy, "policy", "",
 		"policy `file` (YAML): how large a change must be, under regression")
 	cmd.Flags().BoolVar(&opts.accept, "accept", false,
-		"store that the regressions of now are known, and pass")
-	cmd.Flags().StringVar(&opts.note, "note", "", "why they are accepted")
+		"store the present regressions as known, and pass")
+	cmd.Flags().StringVar(&opts.note, "note", "", "why the regressions are accepted")
 	return cmd
 }
 

@@ -31,7 +31,7 @@ func (o readOptions) readLog(path string, yield func(record.Record, error) bool)
 	}
 	defer func() { _ = log.Close() }() // only read
 	found := false
-	var bad *record.SyntaxError // the first
+	var bad *record.SyntaxError // the first line that cannot be read
 	for rec, err := range d.set.Read(log, displayName(path)) {
 		found = found || err == nil && records.IsReading(rec)
 		if e, is := rec.(record.SyntaxError); is && bad == nil {
@@ -51,7 +51,7 @@ func (o readOptions) readLog(path string, yield func(record.Record, error) bool)
 // no record.
 type sniffer struct {
 	*source.Log
-	all          io.Reader // the log, with what was read of it already
+	all          io.Reader // the whole log, with the bytes that were read before
 	bytes, lines int
 	nul          int // offset of the first NUL byte, from 1
 }
@@ -126,7 +126,7 @@ func explainEmpty(path string, log io.Reader, what, remark string, lines int) er
 func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *timeline.Timeline,
 	read []dialects, err error,
 ) {
-	var nothing error // in the first worker's log that has none
+	var nothing error // of the first worker's log without records
 	for _, path := range paths {
 		d, err := o.addLog(b, path)
 		if none, is := errors.AsType[emptyError](err); is && ofWorker(b.SoFar(),
@@ -168,7 +168,7 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 		return d, err
 	}
 	if b.SoFar().Words > words && len(b.SoFar().Files) > files {
-		return d, nil // it has files, and their ends can be judged
+		return d, nil // the ends of the files can be judged
 	}
 	if why := stoppedBy(b.SoFar(), displayName(path)); why != "" {
 		return d, emptyError(fmt.Sprintf("%s has no checkpoints: %s", displayName(path), why))
@@ -188,7 +188,7 @@ func stoppedBy(tl *timeline.Timeline, name string) string {
 	return ""
 }
 
-// failedFile reports whether one of the log's files did not end well.
+// failedFile reports whether one of the log's files is known not to have ended ok.
 func failedFile(tl *timeline.Timeline, name string) bool {
 	return slices.ContainsFunc(tl.Files, func(f *timeline.File) bool {
 		return f.Pos.Path == name && f.Status != record.StatusOK && f.Status != record.StatusUnknown
@@ -324,7 +324,7 @@ func policyRun(tl *timeline.Timeline) (record.RunStart, error) {
 	first := tl.Runs[0].Start
 	for _, run := range tl.Runs {
 		if log := run.Start.Pos.Path; !seen[log] && run.Start.Policy != first.Policy {
-			return first, fmt.Errorf("%s was made with another policy than %s; give the one to "+
+			return first, fmt.Errorf("%s was made with another policy than %s; give the policy to "+
 				"judge by with --policy", log, first.Pos.Path)
 		}
 		seen[run.Start.Pos.Path] = true
@@ -333,7 +333,7 @@ func policyRun(tl *timeline.Timeline) (record.RunStart, error) {
 	if first.Policy != "" && (slices.ContainsFunc(tl.Files, bare) ||
 		slices.ContainsFunc(tl.Outside, bare)) {
 		return first, fmt.Errorf("%s was made with a policy and the other logs without; give the "+
-			"one to judge by with --policy", first.Pos.Path)
+			"policy to judge by with --policy", first.Pos.Path)
 	}
 	return first, nil
 }
@@ -368,7 +368,7 @@ func lastLinesOf(log string) (lines []string) {
 	if info, err := f.Stat(); err == nil {
 		_, _ = f.Seek(max(0, info.Size()-quotedTail), io.SeekStart)
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, quotedTail)) // what can be read says more than nothing
+	text, _ := io.ReadAll(io.LimitReader(f, quotedTail)) // after an error, quote what was read
 	said := vramlogSays(log)
 	for line := range bytes.Lines(text) {
 		last := lex.Shorten(source.Shown(string(line)), quotedBytes)
@@ -388,7 +388,7 @@ func lastLinesOf(log string) (lines []string) {
 // vramlogSays returns the line in which vramlog.py says why it prints no readings. vramlog.py
 // prints this line once, when the process begins.
 func vramlogSays(log string) string {
-	head, _ := headOf(log) // what can be read says more than nothing
+	head, _ := headOf(log) // after an error, search what was read
 	for line := range bytes.Lines(head) {
 		if bytes.HasPrefix(line, []byte("vramlog: ")) {
 			return lex.Shorten(source.Shown(string(line)), quotedBytes)

@@ -1,5 +1,5 @@
 // Vramsoak soaks GPU pipelines: it runs them over long batches, reads the memory checkpoints that
-// they log, and fails if they do not give memory back.
+// they log, and fails if they do not free memory.
 //
 // See vramsoak --help, and the README for how to soak a pipeline of your own.
 package main
@@ -27,7 +27,8 @@ const (
 	exitUndecided = 3
 )
 
-// The last lines of a command's help: for commands that judge, and for all others.
+// The last lines of a command's help: verdictStatus for commands that judge, plainStatus for all
+// others.
 const (
 	verdictStatus = `
 EXIT STATUS
@@ -43,7 +44,8 @@ EXIT STATUS
 `
 )
 
-// All output goes through these two. A name may come from anywhere and contain control characters.
+// All output goes through these sinks, because a name may come from anywhere and contain control
+// characters.
 var (
 	stdout = sink.NewTerminal(os.Stdout)
 	stderr = sink.NewTerminal(os.Stderr)
@@ -56,8 +58,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run does everything except for exiting. It is the only function that turns errors into exit
-// codes.
+// run runs the command line and returns the exit code. It is the only function that turns errors
+// into exit codes.
 func run(args []string) int {
 	root := newRootCommand()
 	root.SetArgs(args)
@@ -149,14 +151,14 @@ func version() string {
 // quitAsTerm makes SIGQUIT (Ctrl-\) act like SIGTERM. By default, a Go program prints the stacks of
 // all goroutines and dies.
 func quitAsTerm() {
-	if signal.Ignored(syscall.SIGQUIT) { // as a shell has it for what it runs in the background
+	if signal.Ignored(syscall.SIGQUIT) { // a shell ignores it for background processes
 		return
 	}
 	quit := make(chan os.Signal, 2)
 	signal.Notify(quit, syscall.SIGQUIT)
 	go func() {
 		for range quit {
-			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM) // cannot fail for one's own process
+			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM) // a process may always signal itself
 		}
 	}()
 }
@@ -168,18 +170,18 @@ func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struc
 	killed := make(chan struct{})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// The run must go on if the reader of our output dies, or a file reaches its size limit: the write
-	// fails, and is reported. Ignoring these signals would have the same effect, but the pipeline
-	// would inherit that.
+	// The run must continue if the reader of the output dies, or if a file reaches its size limit:
+	// the write then fails, and the error is reported. Ignoring these signals would have the same
+	// effect, but the pipeline would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ)
 	done := make(chan struct{})
 	go func() {
 		select {
 		case <-signals:
-			stderr.Printf("\nending the pipeline; once more to kill it\n")
+			stderr.Printf("\nending the pipeline; interrupt again to kill it\n")
 			cancel()
 		case <-done:
 			return

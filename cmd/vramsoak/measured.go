@@ -49,10 +49,11 @@ func (o readOptions) measured(path string) (measured, error) {
 	return measured{compare.New(*report.Measured, info), report}, nil
 }
 
-// ourJSON matches the beginning of JSON that vramsoak wrote. A log may have lines of other JSON.
+// ourJSON matches the beginning of JSON that vramsoak wrote. A log may also begin with JSON.
 var ourJSON = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"vramsoak\.`)
 
-// isBaseline reports whether a file is a saved baseline, or was meant to be one, and not a log.
+// isBaseline reports whether a file is JSON that vramsoak wrote, such as a saved baseline, and not
+// a log.
 func isBaseline(path string) (bool, error) {
 	if path == "-" {
 		return false, nil
@@ -91,7 +92,7 @@ func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 		start := tl.Runs[0].Start
 		info.Started, info.Version = start.Time, start.Version
 		if start.Command != "" {
-			// An older program wrote the command without masking its secrets.
+			// Older versions of vramsoak wrote the command without masking its secrets.
 			info.Command = []string{secret.Names(nil).Text(start.Command)}
 		}
 	}
@@ -103,7 +104,7 @@ func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return info, nil
 	case err != nil:
-		return info, fmt.Errorf("%w; without the file the log can be compared all the same", err)
+		return info, fmt.Errorf("%w; without this file, the log can still be compared", err)
 	}
 	return comparedInfo(run), nil
 }
@@ -114,7 +115,7 @@ func comparedInfo(r runfolder.Info) compare.RunInfo {
 	for i, g := range r.GPUs {
 		gpus[i] = g.Name
 	}
-	command, _ := secret.Names(nil).Arguments(r.Command) // an older program wrote it as it was
+	command, _ := secret.Names(nil).Arguments(r.Command) // older versions did not mask it
 	return compare.RunInfo{
 		Started: r.Started, Commit: r.Commit, Host: r.Host, GPU: strings.Join(gpus, ", "),
 		Driver: r.Driver, Version: r.Version,
@@ -126,7 +127,7 @@ func comparedInfo(r runfolder.Info) compare.RunInfo {
 type references []measured
 
 const baselineUsage = "compare with an earlier `run`: a saved baseline, a run folder or a log; " +
-	"repeat it for a second one, such as an anchor that stays"
+	"may be repeated, for example for a fixed older run"
 
 func (o readOptions) references(paths []string) (references, error) {
 	var all references
@@ -141,7 +142,7 @@ func (o readOptions) references(paths []string) (references, error) {
 }
 
 // join adds the comparison with each reference to a report, which must contain measurements. It
-// prints other differences between the runs on standard error.
+// prints the remarks of each comparison on standard error.
 func (refs references) join(report *check.Report, run compare.RunInfo) {
 	if len(refs) == 0 {
 		return

@@ -56,7 +56,7 @@ func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) 
 // A peeked is an open log whose first bytes were read.
 type peeked struct {
 	path string
-	log  *source.Log // nil once the log was taken
+	log  *source.Log // nil after a call of take
 	head []byte      // at most headMax bytes
 }
 
@@ -88,7 +88,7 @@ func (p *peeked) take(path string) *peeked {
 	return &taken
 }
 
-// close closes a log that nobody took.
+// close closes the log, unless take was called.
 func (p *peeked) close() {
 	if p.log != nil {
 		_ = p.log.Close() // only read
@@ -101,7 +101,7 @@ func firstOf(r io.Reader, buf []byte) (head []byte) {
 	for len(head) < len(buf) && !bytes.ContainsAny(head, "\r\n") {
 		n, err := r.Read(buf[len(head):])
 		if head = buf[:len(head)+n]; err != nil {
-			break // it comes again when the log is read
+			break // the error comes again when the log is read
 		}
 	}
 	return head
@@ -128,7 +128,7 @@ func headOf(path string) ([]byte, error) {
 // the two is for memory in use, which cannot be collected.
 const (
 	allowedPerByte = 10
-	allowedFree    = 32 << 20 // bytes, besides the some 30 MiB of the program and its tables
+	allowedFree    = 32 << 20 // bytes, besides about 30 MiB for the program and its tables
 )
 
 // allowed is the number of bytes of logs that this process has read or is about to read.

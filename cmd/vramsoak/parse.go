@@ -47,16 +47,17 @@ dialects, such as vramsoak.yaml:
   dialects:
     - name: ours
       pattern: 'step \d+ (?P<checkpoint>after \w+): VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)'
-      unit: MiB        # of numbers without one
+      unit: MiB        # of numbers without a unit
       decimal: false   # true: kB, MB and GB are powers of 1000
 
 Groups: ` + wrapNames(table.GroupNames(), len("Groups: ")) + `.
 
-With --dialect-file parse shows which lines the patterns match, their groups and what is read from
-them. For a dialect that matches nothing it says which part of the pattern is in no line.
+With --dialect-file parse shows which lines the patterns match, their groups and the records that
+are read from them. For a dialect that matches nothing it says which part of the pattern is in no
+line.
 
-With --follow parse goes on as the log grows, also when it is replaced or truncated, until Ctrl-C
-(or SIGTERM).` + dialectHelp(),
+With --follow parse keeps reading as the log grows, also after the log is replaced or truncated,
+until Ctrl-C (or SIGTERM).` + dialectHelp(),
 		Example: `  vramsoak parse run.log
   vramsoak parse run.log --format csv > run.csv
   vramsoak parse run.log --format jsonl | jq 'select(.kind == "checkpoint") | .allocated'
@@ -81,7 +82,7 @@ With --follow parse goes on as the log grows, also when it is replaced or trunca
 	f.StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	f.StringVar(&opts.dialectFile, "dialect-file", "",
 		"YAML `file` with dialects of your own; without --format, show what they match")
-	f.BoolVarP(&opts.follow, "follow", "f", false, "go on as the log grows")
+	f.BoolVarP(&opts.follow, "follow", "f", false, "keep reading as the log grows")
 	return cmd
 }
 
@@ -123,7 +124,7 @@ func comesSlowly(path string) bool {
 	if path == "-" {
 		stat = os.Stdin.Stat
 	}
-	info, err := stat() // an error comes again
+	info, err := stat() // an error comes again when the log is read
 	return err == nil && !info.Mode().IsRegular()
 }
 

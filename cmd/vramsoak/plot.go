@@ -39,7 +39,7 @@ func newPlotCommand() *cobra.Command {
 	opts := plotOptions{}
 	cmd := &cobra.Command{
 		Use:   "plot LOG... -o memory.{png,svg,pdf}",
-		Short: "Plot memory over time, or what is judged over files",
+		Short: "Plot memory over time, or the values that are judged over files",
 		Long: `Plot draws allocated, reserved and device used over time, with the boundaries of
 files, the stages, the 70 and 85 % lines, the high-water mark, and the cleanups that failed.
 
@@ -61,15 +61,15 @@ The extension of the output's name chooses the format.` + dialectHelp(),
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png",
 		"`file` to write: .png, .svg or .pdf")
 	cmd.Flags().StringVar(&opts.over, "over", overTime,
-		"what the plot is drawn over: time or files")
+		"the x axis: time or files")
 	cmd.Flags().BoolVar(&opts.fragmentation, "fragmentation", false,
 		"draw the allocator's segments over time, and why a request did not fit")
 	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
-		"policy `file`, for what counts as a failed cleanup, and as growth")
+		"policy `file` (YAML): which cleanups fail, and how much growth is allowed")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
 	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
-		"height in pixels; 0 is 900, over files as high as the panels need")
+		"height in pixels; 0 is 900, or with --over files as high as the panels need")
 	return cmd
 }
 
@@ -149,7 +149,7 @@ func (o readOptions) addSegments(picture *fragmentation.Maps, path string) error
 // isSnapshot reports whether a file is a PyTorch snapshot. A snapshot is a pickle, which begins
 // with the byte 0x80 and the protocol's version, 2 to 5.
 func isSnapshot(path string) bool {
-	head, err := headOf(path) // an error comes again
+	head, err := headOf(path) // an error comes again when the file is read
 	return err == nil && (len(head) > 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 ||
 		strings.HasSuffix(path, ".pickle"))
 }

@@ -23,14 +23,14 @@ func newProfileCommand() *cobra.Command {
 	opts := profileOptions{}
 	cmd := &cobra.Command{
 		Use:   "profile RUN|LOG... [-o profile.yaml]",
-		Short: "Learn from a soak what each stage takes, for vramsoak validate",
-		Long: `Profile reads a soak's log and learns what each stage takes: memory above its
-start, by the length of the file, what it keeps, how much more is reserved than allocated, and
-what else the device has in use. vramsoak validate --profile predicts with these figures instead
-of estimates.
+		Short: "Learn from a soak how much memory each stage needs, for vramsoak validate",
+		Long: `Profile reads a soak's log and learns how much memory each stage needs: its memory
+above the start of the stage, by the length of the file; what it keeps; how much more is reserved
+than allocated; and what else is in use on the device. vramsoak validate --profile predicts with
+these numbers instead of estimates.
 
-Files of several lengths make a better profile: without them nobody knows what a longer file
-takes. It prints a table; with -o it writes the profile, too.` + dialectHelp(),
+Files of several lengths make a better profile, because only they show what a longer file needs.
+Profile prints a table; with -o it also writes the profile.` + dialectHelp(),
 		Example: `  vramsoak profile runs/2026-11-20T02-00-00Z -o profile.yaml
   vramsoak validate pipeline.yaml --gpu "RTX 5080" --profile profile.yaml`,
 		Args: wants(1, 0, "run folders or logs"),

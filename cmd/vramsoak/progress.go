@@ -13,13 +13,13 @@ import (
 )
 
 // A display shows progress on the last line of a terminal. On other outputs it shows no progress.
-// Warnings that are written to a display appear above the progress line. A soak goes on if its
-// terminal is closed.
+// Warnings that are written to a display appear above the progress line. A soak continues if
+// its terminal is closed.
 type display struct {
 	out      *sink.Terminal
 	terminal bool
 	mu       sync.Mutex
-	line     string // as it is shown
+	line     string // the progress line that is shown
 }
 
 func newDisplay(out *sink.Terminal) *display {

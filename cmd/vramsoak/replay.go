@@ -32,10 +32,10 @@ func newReplayCommand() *cobra.Command {
 		Short: "Replay a trace of allocations on the model of PyTorch's CUDA caching allocator",
 		Long: `Replay runs the operations of a trace on a model of PyTorch 2.6's CUDA caching
 allocator and of a card. After each operation it prints what torch.cuda.memory_stats would say:
-each figure as it is / at its peak. At the end it prints a snapshot of all segments and blocks. No
+each number as current/peak. At the end it prints a snapshot of all segments and blocks. No
 GPU is needed.
 
-A trace has one operation a line; # begins a comment:
+A trace has one operation on each line; # begins a comment:
 
   a ID SIZE [STREAM]  allocate SIZE bytes       f ID         free
   s ID STREAM         recordStream              y            torch.cuda.synchronize
@@ -44,8 +44,8 @@ A trace has one operation a line; # begins a comment:
   c CONF              settings, as in PYTORCH_CUDA_ALLOC_CONF
   S                   print a snapshot
 
-The output is, to the last byte, what PyTorch's own library does with the trace: ci/oracle in
-vramsoak's repository builds a program that shows it. The TRACE may be compressed (gzip, zstd); -
+The output agrees to the last byte with what PyTorch's own library does with the trace: ci/oracle in
+vramsoak's repository builds a program that shows that. The TRACE may be compressed (gzip, zstd); -
 is standard input.`,
 		Example: `  vramsoak replay run.trace --capacity 100M --conf max_split_size_mb:64
   vramsoak replay run.trace --capacity 16GiB --overhead 480MiB --quiet
@@ -61,18 +61,18 @@ is standard input.`,
 	f := cmd.Flags()
 	f.StringVar(&opts.capacity, "capacity", "80GiB", "memory of the card, such as 100M or 16GiB")
 	f.StringVar(&opts.overhead, "overhead", "0",
-		"how much of it nobody can have: contexts, other processes")
+		"memory that no allocation can get: contexts, other processes")
 	f.StringVar(&opts.conf, "conf", "", "the allocator's settings; without it those of "+
 		allocatorConf+" in the environment, as in PyTorch")
 	f.StringVar(&opts.placement, "placement", "firstfit",
 		"where the driver places segments: firstfit (the lowest hole), up (no address twice) or "+
-			"down (the highest)")
+			"down (the highest hole)")
 	f.StringVar(&opts.events, "events", "done", "when CUDA events complete: done (at once) or "+
 		"pending (at the next synchronize)")
-	f.BoolVarP(&opts.trace.Quiet, "quiet", "q", false, "no line for each operation")
+	f.BoolVarP(&opts.trace.Quiet, "quiet", "q", false, "print no line for each operation")
 	f.BoolVar(&opts.trace.Segments, "segments", false,
-		"lines for segments that come and go, and for each out of memory")
-	f.BoolVar(&opts.trace.NoSnapshot, "no-snapshot", false, "no snapshot at the end")
+		"print a line for each segment that is allocated or freed, and for each failed allocation")
+	f.BoolVar(&opts.trace.NoSnapshot, "no-snapshot", false, "print no snapshot at the end")
 	return cmd
 }
 

@@ -53,7 +53,7 @@ func takeUp(cmd *cobra.Command, dir string, command []string) (*runfolder.Run, e
 	}
 	for name, values := range run.Info.Config.Flags {
 		if cmd.Flags().Changed(name) {
-			continue // it was given again
+			continue // the user gave the flag again, with the same value
 		}
 		for _, value := range values {
 			if err := cmd.Flags().Set(name, value); err != nil {
@@ -74,7 +74,7 @@ func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
 		switch given := flagValues(f); {
 		case f.Name == "runs":
 			errs = append(errs,
-				errors.New("--resume: --runs is where new runs are made; leave it out"))
+				errors.New("--resume: --runs is only for new runs; leave it out"))
 		case slices.Contains(perRun, f.Name) || known && slices.Equal(given, recorded):
 		case known:
 			errs = append(errs, fmt.Errorf("--resume: --%s is %s in the run, and was given as "+
@@ -90,7 +90,7 @@ func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
 
 // goOn returns a sentence on how to resume a run.
 func goOn(dir string, info runfolder.Info) string {
-	say := "go on with: vramsoak soak --resume " + sink.Shell(dir)
+	say := "resume it with: vramsoak soak --resume " + sink.Shell(dir)
 	if info.Digest != "" {
 		say += " -- COMMAND (the same one: secrets are masked in the run folder)"
 	}
@@ -102,7 +102,7 @@ func goOn(dir string, info runfolder.Info) string {
 func cutShort(logs []string, tl *timeline.Timeline) string {
 	dir := runfolder.Of(logs)
 	if dir == "" || !slices.ContainsFunc(tl.Runs, func(r timeline.Run) bool {
-		const first = 1 // what a pipeline prints comes after it
+		const first = 1 // a pipeline that prints such a line does so on a later line of the log
 		return r.Start.Pos.Line == first && (r.End == nil || r.End.Reason != harness.ReasonDone)
 	}) {
 		return ""

@@ -89,7 +89,7 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML,
 	if cfg.Until > 0 {
 		info.Config.Count = 0 // unknown
 	}
-	info.Host, _ = os.Hostname() // "" where the system does not know
+	info.Host, _ = os.Hostname() // "" if the system does not know it
 	if nvml != nil {
 		info.Driver = nvml.Driver()
 		for _, g := range nvml.Devices() {
@@ -179,7 +179,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, bare(err))
 	}
-	defer func() { _ = f.Cleanup() }() // of what was not finished
+	defer func() { _ = f.Cleanup() }() // removes the file if it was not finished
 	if err := write(f); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}

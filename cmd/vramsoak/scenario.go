@@ -55,7 +55,7 @@ func cardFor(s *scenario.Scenario, name string) (scenario.GPU, error) {
 		if err != nil {
 			return gpu, err
 		}
-		occupied := gpu.Occupied // not what the file says of another card
+		occupied := gpu.Occupied // on this machine; the file may be for another card
 		gpu = s.GPU.Replaced(gpu)
 		gpu.Occupied = occupied
 		return gpu, nil
@@ -98,10 +98,10 @@ func thisGPU() (scenario.GPU, error) {
 func lint(s *scenario.Scenario, diagnostics io.Writer) error {
 	var refused []error
 	for _, m := range s.Lint() {
-		if m.Severity == strictyaml.Error { // on this card
+		if m.Severity == strictyaml.Error {
 			refused = append(refused, &m)
 		} else {
-			_, _ = sink.Fprintf(diagnostics, "vramsoak: %v\n", &m) // a word beside the result
+			_, _ = sink.Fprintf(diagnostics, "vramsoak: %v\n", &m)
 		}
 	}
 	return errors.Join(refused...)

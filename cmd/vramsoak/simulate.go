@@ -42,14 +42,14 @@ func newSimulateCommand() *cobra.Command {
 model of PyTorch's allocator and of a card. It prints the lines that the pipeline would print:
 checkpoints with exact bytes, out-of-memory messages in PyTorch's words, the current file, and the
 allocator's segments, block by block, at each file's end and when memory runs out. So check, plot
-and soak take it for a pipeline. The same scenario gives the same bytes each time.
+and soak treat it like a real pipeline. The same scenario gives the same bytes each time.
 
 Times are virtual: they begin on January 1, 2026, and a stage takes the seconds that the scenario
-gives it. With --stdin the simulation works on files whose paths come one a line, as from soak
---feed stdin. The header of a WAV file gives its length; the lengths of other files are drawn from
-the scenario. Then times are those of the wall clock, as in the soak's own lines. With --pace one
-second of the wall clock is that many virtual seconds; without it the simulation runs as fast as
-it can. In both cases the virtual seconds of a file are in its [pipeline] file-end line.`,
+gives it. With --stdin the simulation reads the paths of files, one on each line, as soak --feed
+stdin writes them. The header of a WAV file gives its length; the lengths of other files are drawn
+from the scenario. Times are then those of the wall clock, as in the soak's own lines. With --pace
+N, one second of the wall clock is N virtual seconds; without --pace the simulation runs as fast as
+it can. In both cases a file's [pipeline] file-end line has its virtual seconds.`,
 		Example: `  vramsoak simulate fixtures/scenarios/long-batch-before.yaml | vramsoak check -
   vramsoak simulate fixtures/scenarios/transcription-after.yaml --files 1000 > run.log
   vramsoak simulate pipeline.yaml --trace run.trace > run.log && head -1 run.trace
@@ -61,14 +61,14 @@ it can. In both cases the virtual seconds of a file are in its [pipeline] file-e
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX "+
-		"5080\", or auto; default the file's")
-	f.IntVar(&opts.files, "files", 0, "how many files; 0: as many as the scenario has")
-	f.BoolVar(&opts.stdin, "stdin", false, "work on the files whose paths come on standard "+
-		"input, one a line")
+		"5080\", or auto; the default is the card in the file")
+	f.IntVar(&opts.files, "files", 0, "number of files; 0: as many as the scenario has")
+	f.BoolVar(&opts.stdin, "stdin", false, "read the paths of the files from standard input, one "+
+		"on each line")
 	f.Float64Var(&opts.pace, "pace", 0,
-		"virtual seconds a second, with --stdin; 0: as fast as it can")
-	f.StringVar(&opts.trace, "trace", "", "write what the allocator is asked for to this `file` "+
-		"as a trace for vramsoak replay; further processes' to FILE.2 and so on")
+		"virtual seconds in each real second, with --stdin; 0: as fast as possible")
+	f.StringVar(&opts.trace, "trace", "", "write the requests to the allocator to this `file` as "+
+		"a trace for vramsoak replay; those of further processes go to FILE.2 and so on")
 	f.BoolVar(&opts.segments, "segments", true, "print what the allocator holds at the end of "+
 		"each file")
 	return cmd
@@ -86,8 +86,8 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
 		return errors.New("--files, --stdin: expected one of them: standard input says how many " +
 			"files there are")
 	case opts.pace > 0 && !opts.stdin:
-		return errors.New("--pace: expected --stdin beside it; without that times are virtual, " +
-			"and nothing waits")
+		return errors.New("--pace: expected --stdin too; without it all times are virtual, and " +
+			"the simulation never waits")
 	}
 	if path == stdinPath && opts.stdin {
 		return errors.New("-: expected a scenario's file; with --stdin standard input has the " +
@@ -131,11 +131,11 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
 		err = fmt.Errorf("writing the log: %w", flushed)
 	}
 	if errors.Is(err, simulator.ErrCrashed) {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // as a crash is seen from outside
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // so that a soak sees a crash
 		select {}
 	}
 	if err == nil {
-		_, _ = sink.Fprintf(diagnostics, "%s\n", simulated(s, outcome)) // a word beside the lines
+		_, _ = sink.Fprintf(diagnostics, "%s\n", simulated(s, outcome))
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func wallClock(pace float64, out *bufio.Writer) func(seconds float64) time.Time 
 		if pace > 0 {
 			if wait := time.Until(began.Add(time.Duration(seconds / pace * float64(
 				time.Second)))); wait > 0 {
-				_ = out.Flush() // an error comes again
+				_ = out.Flush() // an error comes again at the next write
 				time.Sleep(wait)
 			}
 		}
@@ -227,7 +227,7 @@ type processTraces struct {
 	file      *os.File
 	w         *bufio.Writer
 	line      []byte
-	err       error // the first
+	err       error // the first error
 }
 
 // begin begins the trace of a process.

@@ -56,16 +56,16 @@ the end or when memory runs out.`,
 	f := cmd.Flags()
 	f.StringVar(&opts.format, "format", "text", "text or json")
 	f.IntVar(&opts.show.Top, "top", 10, "rows of each table of the text; 0 for all")
-	f.BoolVar(&opts.show.Stacks, "stacks", false, "whole stacks, in the text and in the profile, "+
-		"PyTorch's own frames too")
-	f.IntVar(&opts.device, "device", allDevices, "this device only; -1 for all")
-	f.StringVar(&opts.pprof, "pprof", "", "write what holds memory, now and at the peak, to this "+
-		"`file` for go tool pprof")
+	f.BoolVar(&opts.show.Stacks, "stacks", false,
+		"show whole stacks, with PyTorch's own frames, in the text and in the profile")
+	f.IntVar(&opts.device, "device", allDevices, "only this device; -1 for all")
+	f.StringVar(&opts.pprof, "pprof", "", "write what holds memory, at the end and at the peak, "+
+		"to this `file` for go tool pprof")
 	f.StringVar(&opts.trace, "trace", "", "write the events of one device to this `file` as a "+
 		"trace for vramsoak replay")
 	f.StringVar(&opts.log, "log", "",
-		fmt.Sprintf("write its segments, now, at the peak and where memory ran out (the first %d "+
-			"times), to this `file` as lines of a log", snapshot.MaxMaps))
+		fmt.Sprintf("write the segments at the end, at the peak and whenever memory ran out (the "+
+			"first %d times) to this `file` as lines of a log", snapshot.MaxMaps))
 	return cmd
 }
 

@@ -54,8 +54,8 @@ type soakOptions struct {
 	secrets      []string // names, see package secret
 }
 
-const gpusUsage = "work on these `GPUs`, such as 0,1, or on all: one worker each, which share " +
-	"the files"
+const gpusUsage = "run one worker on each of these `GPUs`, such as 0,1, or on all of them; the " +
+	"workers share the files"
 
 func newSoakCommand() *cobra.Command {
 	opts := soakOptions{}
@@ -64,61 +64,65 @@ func newSoakCommand() *cobra.Command {
 		Use:   "soak [flags] -- COMMAND...",
 		Short: "Run a pipeline over a batch, judge it, write the run folder",
 		Long: `Soak runs a command over a batch of files and watches its memory. The command
-prints a checkpoint line before and after each cleanup. vramsoak passes these lines through to
-soak.log, adds its own (files, exits, samples of the device), judges the log, and writes the run
-folder: soak.log, run.json, verdict.json, junit.xml, summary.md, memory.png, memory.svg.
+prints a checkpoint line before and after each cleanup. vramsoak copies all lines of the command to
+soak.log, adds lines of its own (files, exits, samples of the device), judges the log, and writes
+the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, memory.png, memory.svg.
 
-How files reach the command follows from the command:
-  {}       in its arguments is replaced by a path: one process a file
-  {list}   in its arguments is replaced by the path of a list, one path a line: one process for all
-  --feed stdin   writes one path a line to its standard input: one process for all
-  none of these: the command knows its files by itself
+The command can get the files in four ways:
+  {}       in its arguments is replaced by a path: one process for each file
+  {list}   in its arguments is replaced by the path of a list, one path on each line: one process
+           for all files
+  --feed stdin   writes one path on each line to its standard input: one process for all files
+  none of these: the command finds its files itself
 
-A pipeline that works on many files in one process should print which one it works on:
+A pipeline that works on many files in one process should print which file it works on:
   [pipeline] file-start path=PATH
   [pipeline] file-end path=PATH status=ok
-otherwise a file begins where the first checkpoint's name recurs.
+Without these lines, a new file begins whenever the name of the first checkpoint is printed again.
 
 If files are sorted by length, memory that follows the length of the audio looks like a leak.
---shuffle feeds the batch in another order, the same one for the same seed. --repeat feeds it
-several times over, best four or more, and shuffles each round by itself. A leak still grows.
+--shuffle feeds the batch in another order, which is the same for the same seed. --repeat feeds the
+batch several times (four or more is best). With both flags, each round has an order of its own. A
+real leak still grows.
 
-If there is a GPU, the run begins when the memory in use on it has stopped moving, or after
---settle-limit. The log says how much is in use and which processes hold it. The same happens when
-the last process has ended. With --max-idle-used a GPU that holds more is refused: exit status 2.
+If there is a GPU, the run begins when the memory in use on the GPU no longer changes, or after
+--settle-limit. The log says how much is in use, and which processes hold it. After the last process
+has ended, vramsoak waits and reports in the same way. With --max-idle-used, vramsoak does not begin
+if more memory than this is in use on a GPU, and exits with 2.
 
-After a kill, a crash of the machine or Ctrl-C, --resume RUN goes on with the interrupted file.
-Files that ended are not done again, and no command is needed.
+After a kill, a crash of the machine or Ctrl-C, --resume RUN continues the run with the interrupted
+file. It does not repeat files that have ended. No command is needed.
 
-With --gpus each GPU has a worker: processes that see only this GPU, as device 0
-(CUDA_VISIBLE_DEVICES), with a log of their own in the run folder. The workers take files from one
-batch and are judged together: a file counts whichever GPU did it, a leak is judged on its GPU.
+With --gpus, each GPU has a worker. The processes of a worker see only its GPU, as device 0
+(CUDA_VISIBLE_DEVICES), and each worker has its own log in the run folder. All workers take files
+from one batch and are judged together. A file counts whichever GPU worked on it. A leak is judged
+on each GPU.
 
 Passwords and tokens in the command's arguments (--api-key=..., TOKEN=...) are masked in run.json
-and in the log. --secret masks those after further names. To resume such a run, give the same
+and in the log. --secret masks the values after other names too. To resume such a run, give the same
 command again after --.
 
-No shell is involved. The command's environment gets PYTHONUNBUFFERED=1, and VRAMSOAK_FIRST, the
-place in the batch of the first file that the process is given.`,
-		Example: `  # One process a file
+No shell is involved. vramsoak sets PYTHONUNBUFFERED=1 in the command's environment. It also sets
+VRAMSOAK_FIRST, the position in the batch of the process's first file, counted from 1.`,
+		Example: `  # One process for each file
   vramsoak soak --files audio/ --timeout 10m -- python transcribe.py {}
 
-  # One process for the whole batch, started anew after a crash: where leaks show
+  # One process for the whole batch, which shows leaks; started again after a crash
   vramsoak soak --files audio/ -- python transcribe.py --list {list}
 
-  # A leak, or files that get longer?
+  # To tell a leak from files that get longer
   vramsoak soak --files audio/ --repeat 4 --shuffle 1 -- python transcribe.py --list {list}
 
-  # Go on with a run that was killed, interrupted or stopped
+  # Continue a run that was killed, interrupted or stopped
   vramsoak soak --resume runs/2026-11-20T02-00-00Z
 
-  # On two GPUs, whichever is free takes the next file
+  # On two GPUs: whichever is free takes the next file
   vramsoak soak --files audio/ --gpus 0,1 -- python transcribe.py {}
 
-  # Soak for a night, and do not give up at a crash
+  # Soak for a night, and wait longer after each crash
   vramsoak soak --files audio/ --until 8h --shuffle 1 --back-off 10s --feed stdin -- python transcribe.py
 
-  # Fail also where it got worse than the last good run, or than the one that was pinned
+  # Fail also if memory got worse than in the last good run, or than in a fixed earlier run
   vramsoak soak --files audio/ --baseline last-good.json --baseline anchor.json -- python transcribe.py {}
 
   # The native pipeline
@@ -147,8 +151,8 @@ place in the batch of the first file that the process is given.`,
 					"out to feed the batch once", opts.until)
 			}
 			if opts.until > 0 && cmd.Flags().Changed("repeat") {
-				return errors.New("--until feeds the batch until the time is over, --repeat so " +
-					"many times; give one of them")
+				return errors.New("--until feeds the batch until the time is over, --repeat a " +
+					"number of times; give only one of them")
 			}
 			opts.given = givenFlags(cmd.Flags())
 			return runSoak(cmd.Context(), cmd.OutOrStdout(), opts, args, past)
@@ -157,43 +161,45 @@ place in the batch of the first file that the process is given.`,
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.files, "files", nil, "the batch: a `folder`, a manifest.json, a list "+
 		"(.txt) or a file; may be repeated")
-	f.IntVar(&opts.repeat, "repeat", 1, "feed the batch `N` times over")
+	f.IntVar(&opts.repeat, "repeat", 1, "feed the batch `N` times")
 	f.Uint64Var(&seed, "shuffle", 0, "feed each round in an order drawn by this `seed`; the "+
 		"default is the order of --files")
 	f.StringVar(&opts.feed, "feed", "", "process, list, stdin or none; the default follows from "+
 		"the command")
 	f.DurationVar(&opts.timeout, "timeout", 0,
-		"end the process when one file takes longer; 0 is no limit")
+		"end the process when one file takes longer than this; 0 is no limit")
 	f.DurationVar(&opts.grace, "grace", harness.DefaultGrace, "time from SIGTERM to SIGKILL")
 	f.StringVar(&opts.onCrash, "on-crash", string(harness.CrashRestart),
-		"restart goes on with the next file, stop ends the run")
+		"restart starts the process again with the next file; stop ends the run")
 	f.IntVar(&opts.restartEvery, "restart-every", 0,
-		"start the process anew after so many files; 0 is never")
+		"start a new process after this many files; 0 is never")
 	f.DurationVar(&opts.settleLimit, "settle-limit", harness.DefaultSettleLimit,
-		"before and after the run, wait at most so long until what is in use on the GPUs stops "+
-			"moving; 0 does not look")
+		"before and after the run, wait at most this long until the memory in use on the GPUs no "+
+			"longer changes; 0 does not wait or report")
 	f.StringVar(&opts.maxIdleUsed, "max-idle-used", "",
-		"do not begin where more than this `amount` of a GPU's memory is in use, such as 512MiB "+
-			"or 5%; default any")
+		"do not begin if more than this `amount` of a GPU's memory is in use, such as 512MiB or "+
+			"5%; the default is no limit")
 	f.StringVar(&opts.maxUsed, "max-device-used", "",
-		"end the process when more of its device is in use: a `share` such as 90%, or a size")
+		"end the process when more than this `share` of its device's memory is in use, such as "+
+			"90%, or a size such as 20GiB")
 	f.IntVar(&opts.maxRestarts, "max-restarts", 0,
-		"end the run instead of starting the process anew after more than `N` crashes; 0 is no limit")
-	f.DurationVar(&opts.backOff, "back-off", 0, "wait so long after a crash, twice as long after "+
-		"each further one until a file ends well, at most 5m")
+		"end the run after more than `N` crashes instead of starting the process again; 0 is no "+
+			"limit")
+	f.DurationVar(&opts.backOff, "back-off", 0, "wait this long after a crash, and twice as long "+
+		"after each further crash until a file ends ok, at most 5m")
 	f.IntVar(&opts.retryFailed, "retry-failed", 0,
-		"do files that did not end well again at the end, up to `N` times each")
-	f.DurationVar(&opts.until, "until", 0, "soak for so long, with the batch over and over, and "+
-		"end with the file that is worked on then")
+		"at the end, repeat each file that did not end ok, up to `N` times")
+	f.DurationVar(&opts.until, "until", 0, "repeat the batch for this long, and finish the file "+
+		"that is then in work")
 	f.StringVar(&opts.gpus, "gpus", "", gpusUsage)
-	f.StringVar(&opts.resume, "resume", "", "go on with the run of this `folder`, which was "+
-		"killed, interrupted or stopped; no command is needed")
-	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where "+
-		"there is one")
+	f.StringVar(&opts.resume, "resume", "", "continue the run in this `folder`, which was killed, "+
+		"interrupted or stopped; no command is needed")
+	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); the default is vramsoak.yaml "+
+		"if that exists")
 	f.StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
-	f.StringVar(&opts.runs, "runs", "runs", "`folder` in which the run folder is made")
+	f.StringVar(&opts.runs, "runs", "runs", "the run folder is made in this `folder`")
 	f.StringArrayVar(&opts.secrets, "secret", nil,
-		"mask what follows this `name` in the command too, such as --hf-auth; may be repeated")
+		"also mask the value after this `name` in the command, such as --hf-auth; may be repeated")
 	f.StringVar(&opts.format, "format", "text",
 		"what to print at the end: text, json, junit or markdown")
 	return cmd
@@ -232,13 +238,13 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(25) // memory is the pipeline's, and there is time
+		debug.SetGCPercent(25) // leave the memory to the pipeline; the harness has time
 	}
 	display := newDisplay(stderr)
 	cfg := harness.Config{
 		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
 		SettleLimit: opts.settleLimit, MaxDeviceUsed: maxUsed,
-		Grace:   cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
+		Grace:   cmp.Or(opts.grace, 1), // 0 means none here, but the default to the harness
 		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery,
 		MaxRestarts: opts.maxRestarts,
 		BackOff:     opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until,
@@ -254,8 +260,8 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	}
 	if mark := harness.FeedOf(command); past == nil && mark != harness.FeedNone &&
 		(cfg.Feed == harness.FeedStdin || cfg.Feed == harness.FeedNone) {
-		cfg.Logger.Warn(fmt.Sprintf("with --feed %s the command is given its arguments as they "+
-			"are, {} and {list} too; leave --feed out to have them replaced", cfg.Feed))
+		cfg.Logger.Warn(fmt.Sprintf("with --feed %s, {} and {list} in the command are not "+
+			"replaced; leave --feed out to have them replaced", cfg.Feed))
 	}
 	if opts.until > 0 {
 		cfg.More = more
@@ -266,7 +272,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		gpus := nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices)))
 		cfg.Device, cfg.Occupied = gpus.Use, gpus.Occupied
 	} else if cfg.MaxIdleUsed != nil {
-		cfg.Logger.Info("there is no NVIDIA driver: --max-idle-used has nothing to look at")
+		cfg.Logger.Info("there is no NVIDIA driver, so --max-idle-used has no effect")
 	}
 	if opts.workers, err = opts.gpusOf(past, nvml); err != nil {
 		return err
@@ -299,7 +305,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	case outcome == nil:
 		return runErr
 	}
-	if outcome.Rescued != "" { // the reports go where the log is
+	if outcome.Rescued != "" { // write the reports beside the rescued log
 		cfg.Dir = outcome.Rescued
 	}
 	return finish(out, cfg, write, refs, info.Ended(outcome), runErr, outcome)
@@ -357,8 +363,8 @@ func runOn(ctx context.Context, cfg harness.Config, workers []harness.Worker) (*
 		return harness.Run(ctx, cfg)
 	}
 	if workers[0].Device == nil {
-		cfg.Logger.Info("there is no NVIDIA driver: the processes are told their GPU, and what " +
-			"is in use on it is not sampled")
+		cfg.Logger.Info("there is no NVIDIA driver: the processes are told their GPU, but the " +
+			"memory in use on it is not sampled")
 	}
 	return harness.RunAll(ctx, cfg, workers)
 }
@@ -418,7 +424,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 		}
 	}()
 	if outcome.Ended {
-		stderr.Printf("vramsoak: the run has come to its end; nothing is left to resume\n")
+		stderr.Printf("vramsoak: the run had already ended; nothing is left to resume\n")
 	}
 	if err := writeInfo(cfg.Dir, info); err != nil {
 		return errors.Join(runErr, err)
@@ -432,15 +438,15 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	tl, report, err := readOptions{measures: len(refs) > 0}.judge(logs, sketch)
 	_, nothing := errors.AsType[emptyError](err)
 	switch {
-	case runErr != nil && err != nil: // a run that failed to begin has no checkpoints either
+	case runErr != nil && err != nil: // a run that failed to begin has no records either
 		return runErr
-	case nothing && outcome.Diagnostic != "": // which says why there are none
+	case nothing && outcome.Diagnostic != "": // the diagnostic says why there are no records
 		return errors.New(outcome.Diagnostic)
 	case nothing:
 		return fmt.Errorf("%w\n%s", err, lastLines(logs))
 	case err != nil:
 		return err
-	case outcome.Diagnostic != "" && runErr == nil: // why it stopped; the log is judged anyway
+	case outcome.Diagnostic != "" && runErr == nil: // say why the run stopped; judge the log anyway
 		stderr.Printf("vramsoak: %s\n", sink.Block(outcome.Diagnostic))
 	case tl.Checkpoints == 0:
 		stderr.Printf("vramsoak: the log has no checkpoints; %s\n", sink.Block(lastLines(logs)))

@@ -12,8 +12,8 @@ import (
 	"vramsoak/harness/secret"
 )
 
-// wants returns a check that a command has from least to most arguments, or any number if most is
-// 0. The parameter what describes the arguments for a person.
+// wants returns a check that a command has from least to most arguments, or at least `least` if
+// most is 0. The parameter what describes the arguments for a person.
 func wants(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most == 0 || len(args) <= most) {
@@ -38,10 +38,10 @@ func refuseDSNs(cmd *cobra.Command) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		own := args
 		if i := cmd.ArgsLenAtDash(); i >= 0 || takesCommand(cmd) {
-			own = args[:max(0, i)] // what follows is another program's
+			own = args[:max(0, i)] // the other arguments are for another program
 		}
 		for _, arg := range own {
-			if secret.IsDSN(arg) && cmd.Name() != "calibrate" { // which reads a history
+			if secret.IsDSN(arg) && cmd.Name() != "calibrate" { // calibrate reads a history
 				return errors.New(notAFile("a file or a name"))
 			}
 		}
@@ -63,7 +63,7 @@ func takesCommand(cmd *cobra.Command) bool { return cmd.Name() == "soak" }
 
 func notAFile(expected string) string {
 	return "expected " + expected + ", found the address of a database (not shown: it may hold a " +
-		"password); a history is named with " +
+		"password); name a history with " +
 		"--db or VRAMSOAK_HISTORY, and a file of such a name with ./ before it"
 }
 
@@ -86,7 +86,7 @@ func wantsNone(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes no arguments, found %s; see %s --help", cmd.Name(),
 			strings.Join(args, " "), cmd.CommandPath())
 	}
-	const typos = 2 // letters
+	const typos = 2 // letters that may be wrong
 	cmd.SuggestionsMinimumDistance = max(typos, cmd.SuggestionsMinimumDistance)
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %s %s?", args[0], cmd.CommandPath(),
@@ -125,7 +125,8 @@ func withoutDSN(value string) string {
 	return value
 }
 
-// valueOf returns which values a flag of a type takes, or "" if the flag's own error says so.
+// valueOf describes the values of a flag of the given type. It returns "" if the flag's own error
+// describes them.
 func valueOf(kind string) string {
 	switch kind {
 	case "int":

@@ -55,21 +55,21 @@ func newValidateCommand() *cobra.Command {
 		Short: "Predict whether a batch survives on a card, and find the smallest change with " +
 			"which it does",
 		Long: `Validate reads a pipeline file (or a scenario), refuses mistakes in it with line
-and column, simulates the batch on the virtual GPU, and answers: FITS, TIGHT (it runs, and needs
+and column, simulates the batch on the virtual GPU, and answers: FITS, TIGHT (it runs, but needs
 more than 85 % of the card) or DOES NOT FIT. No GPU is needed. The simulated run is judged as
 vramsoak check judges a log, by the same policy.
 
 If the batch does not fit, it says what fails first, and looks for the smallest change that makes
 the batch fit: a setting of the allocator, when the cache is cleared, batch sizes, restarts,
-number formats, smaller models, what the code keeps; one change, or else two. Each change that is
-shown was simulated over all files.
+number formats, smaller models, what the code keeps. It looks for one change, or else for two. Each
+change that is shown was simulated over all files.
 
-Cards and models that are known by name are in docs/reference/cards-and-models.md; for others, the
-file gives the size. A file that does not say how many files there are is validated with 50.
+docs/reference/cards-and-models.md lists the cards and models that are known by name; for others,
+the file gives the size. A file that does not say how many files there are is validated with 50.
 
 Footprints are estimated from the models' architectures. With --profile they are those that
-vramsoak profile learned from a run. --live runs two files of the real command first, and says how
-far from it the prediction is.`,
+vramsoak profile learned from a run. --live first runs the real command over two files, and says how
+far the prediction is from the real footprints.`,
 		Example: `  vramsoak validate pipeline.yaml --gpu 16GiB --files 500
   vramsoak validate pipeline.yaml --gpu "RTX 5080" --profile profile.yaml
 
@@ -93,31 +93,30 @@ far from it the prediction is.`,
 					opts.files, runfolder.MaxFiles)
 			}
 			if cmd.Flags().Changed("gpu") && opts.gpu == "" {
-				return errors.New("--gpu: expected a card, found none; such as 16GiB, \"RTX " +
-					"5080\" or auto; leave it out for the file's")
+				return errors.New("--gpu: expected a card, found none; give one such as 16GiB, " +
+					"\"RTX 5080\" or auto, or leave --gpu out to use the card in the file")
 			}
 			if err := opts.live.check(); err != nil {
 				return err
 			}
 			if opts.table && (opts.gpu != "" || opts.profile != "" || opts.live.on) {
 				return errors.New("--table: expected none of --gpu, --profile and --live beside " +
-					"it; it is of cards of all sizes and models of all " +
-					"sizes, and what was measured is of one")
+					"it; the table is for many cards and models, and each of these is for one")
 			}
 			return runValidate(cmd.Context(), cmd.OutOrStdout(), args[0], opts)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX "+
-		"5080\", or auto; default the file's")
-	f.IntVar(&opts.files, "files", 0, "files of the batch; default the file's count, or 50 where "+
-		"it has none, and for --table")
+		"5080\", or auto; the default is the card in the file")
+	f.IntVar(&opts.files, "files", 0, "number of files in the batch; the default is the file's "+
+		"count, or 50 if it has none or with --table")
 	f.StringVar(&opts.profile, "profile", "", "`file` with footprints that vramsoak profile "+
 		"learned from a run")
-	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where "+
-		"there is one")
-	f.BoolVar(&opts.table, "table", false, "answers of cards from 8 to 80 GB by the models of "+
-		"the family")
+	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); the default is vramsoak.yaml "+
+		"if that exists")
+	f.BoolVar(&opts.table, "table", false, "print which models of the family fit on cards from 8 "+
+		"to 80 GB")
 	f.StringVar(&opts.format, "format", "text", "text or json")
 	opts.live.flags(f)
 	return cmd
@@ -155,8 +154,8 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 	return verdict(r.Checks)
 }
 
-// validate reports whether the batch fits. Besides the batch's file, it uses the profile of an
-// earlier run and the devices of this machine, if the options ask for them.
+// validate returns the report on whether the batch fits. If the options ask for it, it also uses
+// the profile of an earlier run, and runs the real command over two files.
 func validate(ctx context.Context, batch *validation.Batch,
 	opts validateOptions,
 ) (*validation.Report, error) {
@@ -285,30 +284,30 @@ type liveOptions struct {
 }
 
 func (o *liveOptions) flags(f *pflag.FlagSet) {
-	f.BoolVar(&o.on, "live", false, "run two files of the command after -- first, and compare")
+	f.BoolVar(&o.on, "live", false, "first run the command after -- over two files, and compare")
 	f.StringArrayVar(&o.batch, "batch", nil, "with --live: a `folder`, a manifest.json, a list "+
 		"(.txt) or a file; may be repeated")
 	f.StringVar(&o.feed, "feed", "", "with --live: process, list or stdin; the default follows "+
 		"from the command")
 	f.DurationVar(&o.timeout, "timeout", 0, "with --live: end the process when one file takes "+
-		"longer; 0 is no limit")
+		"longer than this; 0 is no limit")
 }
 
 // check returns an error if a flag of a live run is missing, or is given without --live.
 func (o *liveOptions) check() error {
 	switch {
 	case !o.on && (len(o.command) > 0 || len(o.batch) > 0 || o.feed != "" || o.timeout != 0):
-		return errors.New("a command, --batch, --feed and --timeout are for --live; give that, too")
+		return errors.New("a command, --batch, --feed and --timeout are for --live; give --live " +
+			"too")
 	case o.on && len(o.command) == 0:
 		return errors.New("--live: expected a command to run, found none; put it after --, such " +
 			"as: --live --batch audio/ -- python transcribe.py {}")
 	case o.on && len(o.batch) == 0:
 		return errors.New("--live: expected files to feed, found none; name them with --batch")
 	case o.on && o.feed == "" && harness.FeedOf(o.command) == harness.FeedNone:
-		return errors.New("--live: expected {} or {list} in the command's arguments, where the " +
-			"path of the file, or of a list of them, " +
-			"goes, found neither; a command that reads paths from its standard input takes " +
-			"--feed stdin")
+		return errors.New("--live: expected {} or {list} in the command's arguments, found " +
+			"neither; {} stands for the path of a file, {list} for that of a list; a command " +
+			"that reads paths from its standard input takes --feed stdin")
 	}
 	return nil
 }
@@ -330,7 +329,7 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy,
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
+	defer func() { _ = os.RemoveAll(dir) }() // after an error, the files stay
 	display := newDisplay(stderr)
 	defer display.close()
 	cfg := harness.Config{
@@ -363,7 +362,7 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy,
 		return nil, errors.New("--live: interrupted")
 	}
 	tl, _, err := readOptions{}.timeline(runfolder.Logs(dir), &parser.Builder{})
-	// Its log is about to go.
+	// The error quotes the log, which is removed at the end of this function.
 	if _, nothing := errors.AsType[emptyError](err); nothing && outcome.Diagnostic == "" {
 		return nil, errors.New("--live: expected checkpoints from the command, found none; have " +
 			"it print lines such as " +
@@ -371,14 +370,14 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy,
 			"the policy\n" + lastLines(runfolder.Logs(dir)))
 	}
 	switch {
-	case err != nil && outcome.Diagnostic != "": // which says more
+	case err != nil && outcome.Diagnostic != "": // the diagnostic says more than err
 		return nil, errors.New("--live: " + outcome.Diagnostic)
 	case err != nil:
 		return nil, fmt.Errorf("--live: %w", err)
 	}
 	live, err := validation.ReadLive(tl)
 	switch {
-	case outcome.Diagnostic != "" && (err != nil || len(live.Failures) == 0): // with the last lines
+	case outcome.Diagnostic != "" && (err != nil || len(live.Failures) == 0):
 		return nil, fmt.Errorf("--live: %s", outcome.Diagnostic)
 	case err != nil:
 		return nil, fmt.Errorf("--live: nothing can be learned from the command's files: %w\n%s",

@@ -12,7 +12,7 @@ import (
 // may have many sites with long names, and several lists repeat these names.
 func Snapshot(w io.Writer, path string, devices []*snapshot.Analysis) error {
 	var lists []sink.List
-	short := make([]snapshot.Analysis, len(devices)) // without the lists
+	short := make([]snapshot.Analysis, len(devices)) // the analyses without their lists
 	for i, a := range devices {
 		b := *a
 		b.Holds, b.Free.Pins = []snapshot.Usage{}, []snapshot.Pin{}

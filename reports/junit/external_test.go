@@ -11,7 +11,7 @@ import (
 	"vramsoak/fixtures/timelines"
 )
 
-// TestJUnitLoadsElsewhere reads the file with another project's parser.
+// TestJUnitLoadsElsewhere reads junit.xml with the parser of another project.
 func TestJUnitLoadsElsewhere(t *testing.T) {
 	tl, rep := timelines.Batch{Files: 8, KeepFrom: 3, CrashAt: 6}.Judged()
 	hostileTimeline, hostileReport := timelines.Hostile()
@@ -70,7 +70,7 @@ func TestJUnitLoadsElsewhere(t *testing.T) {
 		t.Fatalf("%d suites, want 2", len(suites))
 	}
 	took := suites[1].Totals.Duration - time.Duration(seconds*float64(time.Second))
-	if took.Abs() > 10*time.Millisecond { // the file has milliseconds, and the parser sums its cases
+	if took.Abs() > 10*time.Millisecond { // junit.xml has milliseconds, and the parser sums them
 		t.Errorf("the files took %v, want %.3f s", suites[1].Totals.Duration, seconds)
 	}
 }

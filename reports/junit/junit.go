@@ -100,7 +100,8 @@ func subjectName(f check.Finding) string {
 	return f.Subject
 }
 
-// evidence describes a finding in full: message, numbers, file and line, one line each.
+// evidence describes a finding in full. It has a line for each of the message, the numbers, the
+// file and the position in the log.
 func evidence(f check.Finding) string {
 	lines := []string{sink.Line(f.Message)}
 	if f.Measured != nil {

@@ -11,7 +11,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestJUnitAgreesWithVerdict: the file has failures or errors exactly if the verdict is not a pass.
+// TestJUnitAgreesWithVerdict: junit.xml has failures or errors exactly if the verdict is not pass.
 func TestJUnitAgreesWithVerdict(t *testing.T) {
 	crash := timelines.Batch{Files: 3, CrashAt: 2}.Timeline()
 	retried := timelines.Batch{Files: 3, CrashAt: 2}.Timeline()

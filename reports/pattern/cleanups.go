@@ -13,7 +13,7 @@ import (
 type cleanupStats struct {
 	freed   []int64       // bytes
 	failed  int           // files in which the cleanup failed
-	shares  []float64     // of the files in which the share was judged
+	shares  []float64     // the share that was freed, for each file in which it was judged
 	verdict check.Verdict // the worst of all files; "" if none was judged
 }
 

@@ -10,7 +10,7 @@ import (
 type presence struct {
 	files   map[string]int
 	last    map[string]*timeline.File
-	most    int
+	most    int             // the largest count in files
 	outside map[string]bool // names that also occur between files
 }
 
@@ -44,8 +44,8 @@ func (p *presence) rare(name string, files int) bool {
 // them, and sorting all of them would take too long.
 const searched = 1000
 
-// mergeNames inserts the names that only this file has into the order. Each goes behind the name
-// that precedes it in the file.
+// mergeNames inserts the names of this file that the order lacks. Each goes after the name that
+// precedes it in the file.
 func mergeNames(order []string, f *timeline.File, p Pattern, known map[string][]int64) []string {
 	at := -1
 	for i := range f.Checkpoints {

@@ -16,7 +16,7 @@ import (
 // A Pattern is the memory of a typical file: one level for each checkpoint name.
 type Pattern struct {
 	lane     record.Lane
-	lanes    int // in the log; the pattern shows the busiest one
+	lanes    int // the number of lanes in the log; the pattern shows the busiest one
 	quantity record.Quantity
 	files    int   // files with a checkpoint in the lane
 	partial  bool  // the timeline did not keep all checkpoints
@@ -30,8 +30,8 @@ type Pattern struct {
 type Step struct {
 	Name    string
 	Level   int64         // bytes, the median over the files
-	Freed   string        // what a cleanup freed, on its After checkpoint; else ""
-	Verdict check.Verdict // of the cleanup; "" if it was not judged
+	Freed   string        // how much a cleanup freed, at its After checkpoint; else ""
+	Verdict check.Verdict // the verdict on the cleanup; "" if it was not judged
 }
 
 // Of returns the pattern of a judged timeline. If the timeline has no readings, the pattern has no
@@ -63,8 +63,8 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 			add(into, &tl.Outside[i].Checkpoints[k])
 		}
 	}
-	// The order is that of the file with the most checkpoints. A name that this file lacks follows the
-	// name that precedes it in its own file.
+	// The order is that of the file with the most checkpoints. A name that this file lacks follows
+	// the name that precedes it in its own file.
 	byLength := slices.Clone(tl.LastAttempts())
 	slices.SortStableFunc(byLength, func(a, b *timeline.File) int {
 		return len(b.Checkpoints) - len(a.Checkpoints)

@@ -11,8 +11,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// TestPatternShowsRecovery: the pattern shows the judge's shares and verdicts for a cleanup, and
-// none of its own.
+// TestPatternShowsRecovery: the pattern shows the shares and verdicts of package check for a
+// cleanup.
 func TestPatternShowsRecovery(t *testing.T) {
 	policy := check.DefaultPolicy()
 	strict := policy

@@ -14,8 +14,8 @@ type Note struct {
 	Text string
 }
 
-// Labels puts labels into the free space above the data. A thin line connects each label to its
-// point. A label covers neither the data nor another label.
+// Labels puts labels into the free space above the data. A thin line connects each label with its
+// point. No label covers the data or another label.
 type Labels struct {
 	Frame  vg.Rectangle // from the highest reading to the top of the plot
 	Taken  []vg.Rectangle

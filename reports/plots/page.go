@@ -33,7 +33,7 @@ func (l Layer) Plot(c draw.Canvas, p *plot.Plot) { l(c, p) }
 
 // A Page draws the parts that every plot has around its data.
 type Page struct {
-	Encode func(string) string // from [Draw]
+	Encode func(string) string // the function encode of [Draw]
 }
 
 // Blank makes the canvas white, and returns it without its margin.

@@ -42,7 +42,7 @@ const MinHeight = 360
 
 const (
 	minWidth  = 600
-	maxPixels = 64 << 20 // a picture of 256 MiB
+	maxPixels = 64 << 20 // a PNG of this size takes 256 MiB of memory
 )
 
 // PixelsWide returns the width, or the default.
@@ -97,8 +97,8 @@ func Draw(
 	case "pdf":
 		data = undated(data)
 	case "svg":
-		// vgsvg labels PNGs in an SVG as JPGs. It names the font Liberation Sans, which few machines
-		// have; Arial is as wide.
+		// vgsvg labels PNGs in an SVG as JPGs. It names the font Liberation Sans, which few
+		// machines have; Arial is as wide.
 		data = bytes.ReplaceAll(data, []byte("data:image/jpg;base64,"),
 			[]byte("data:image/png;base64,"))
 		data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"),

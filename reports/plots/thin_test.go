@@ -7,7 +7,7 @@ import (
 )
 
 // TestThin thins random lines. Each column keeps its lowest and highest reading, in the order of
-// the line, and at most four points of a column are left.
+// the line, and at most four points in all.
 func TestThin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {

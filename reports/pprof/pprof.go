@@ -113,7 +113,7 @@ func (b *profileBuilder) stack(stack *snapshot.Stack, traced bool) []*profile.Lo
 	for _, f := range stack.Outward(b.all) {
 		out = append(out, b.location(*f))
 	}
-	if len(out) == 0 { // a stack of C++ alone
+	if len(out) == 0 { // the stack has only C++ frames
 		out = append(out, b.location(snapshot.Frame{Function: stack.Site().Function}))
 	}
 	b.stacks[stack] = out

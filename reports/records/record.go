@@ -17,7 +17,7 @@ type flat struct {
 	record.Record
 	kind    string
 	name    string         // a checkpoint's name, a file's path, a message
-	sampled bool           // only of checkpoints
+	sampled bool           // set only for checkpoints
 	reading record.Reading // empty for most events
 	more    []field        // fields without a column of their own
 	deep    []field        // nested values, which only JSON can show
@@ -152,7 +152,7 @@ func flatten(rec record.Record) flat {
 		}
 	case record.Quoted:
 		r.kind, r.name = "quoted",
-			"a line in the harness's name that the pipeline printed; it says nothing"
+			"a line that the pipeline printed in the harness's name; it has no effect"
 	case record.SegmentMap:
 		r.segments(&v)
 		lane(v.Lane)

@@ -15,19 +15,20 @@ import (
 // It reports the character that would complete a command. The sink then writes this character in
 // another spelling, so that the text is no command.
 type watch struct {
-	started bool // the line has more than white space
-	colon   bool // the line has only one colon
+	started bool // the line so far has more than white space
+	colon   bool // the line so far has only one colon, besides white space before it
 	// last holds the end of the line so far, without [ignorable] runes.
 	last []byte
 }
 
-// lastMax is more than the length of the longest mark, "##teamcity" or "section_start".
+// lastMax is how many bytes of the line's end a watch keeps. The longest texts that it looks for,
+// "##teamcity" and "section_start", are shorter.
 const lastMax = 16
 
-// newline begins a line.
+// newline begins a new line.
 func (w *watch) newline() { *w = watch{last: w.last[:0]} }
 
-// commands reports whether the rune r would complete a command.
+// commands reports whether the rune r would complete a command at the end of the line so far.
 func (w *watch) commands(r rune) bool {
 	switch r {
 	case ':':
@@ -44,7 +45,7 @@ func (w *watch) endsIn(word string) bool {
 	return from >= 0 && bytes.EqualFold(w.last[from:], []byte(word))
 }
 
-// see takes a rune that was written unchanged.
+// see adds a rune that the sink wrote unchanged to the line.
 func (w *watch) see(r rune) {
 	switch {
 	case ignorable(r):
@@ -64,7 +65,8 @@ func (w *watch) see(r rune) {
 	w.keep(c)
 }
 
-// plain takes ASCII text that has no colons, brackets or control characters.
+// plain adds ASCII text without colons, brackets and control characters to the line. The sink wrote
+// it unchanged.
 func (w *watch) plain(text []byte) {
 	if !w.started || w.colon {
 		for _, c := range text {
@@ -82,5 +84,6 @@ func (w *watch) keep(text ...byte) {
 	}
 }
 
-// spelled takes a rune that was written in another spelling, which cannot be part of a command.
+// spelled adds a rune that the sink wrote in another spelling to the line. Such a rune cannot be
+// part of a command, so the text before it no longer matters.
 func (w *watch) spelled() { *w = watch{started: true, last: append(w.last[:0], ' ')} }

@@ -28,7 +28,7 @@ func Error(err error, names ...string) Safe {
 // joined returns the errors that [errors.Join] joined, in order. If err is not such an error, it
 // returns err alone.
 func joined(err error) []error {
-	// An error that wraps several others may have words of its own.
+	// An error that wraps several others may have a text of its own.
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}

@@ -62,5 +62,5 @@ func (f field) Format(s fmt.State, verb rune) {
 			value = Line(fmt.Sprint(arg))
 		}
 	}
-	_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), value) // the state keeps the error
+	_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), value) // fmt reports the error of the writer
 }

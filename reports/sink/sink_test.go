@@ -34,12 +34,12 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// commandCases are lines that CI systems take for commands, and similar lines that must stay.
+// commandCases are lines that CI systems obey as commands, and similar lines that must not change.
 var commandCases = map[string]string{
 	"::error::x":               `:\x3aerror::x`,
 	"a\n  \t::error file=a::x": "a\n  \t:\\x3aerror file=a::x",
 	"\u00a0\u3000::warning::x": "\u00a0\u3000:\\x3awarning::x",
-	// found by the rules of a programming language
+	// GitHub's runner skips ignorable runes, see ignorable
 	"\u200d:\u200d:error::x":              "\u200d:\u200d\\x3aerror::x",
 	"run 1 ::error::x":                    "run 1 ::error::x",
 	"a: b::c\n: :x":                       "a: b::c\n: :x",
@@ -74,7 +74,7 @@ func TestTerminalBreaksCommands(t *testing.T) {
 	}
 }
 
-// TestTerminalEndsInARune: if the text ends within a rune, Close escapes its bytes.
+// TestTerminalEndsInARune: if the text ends within a rune, Close escapes the rune's bytes.
 func TestTerminalEndsInARune(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -92,7 +92,7 @@ func TestTerminalEndsInARune(t *testing.T) {
 	}
 }
 
-// TestStyles: our own colours pass in our own text, and nowhere else.
+// TestStyles: vramsoak's colours pass unchanged in WriteStyled, and nowhere else.
 func TestStyles(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -234,7 +234,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// demandHarmless fails the test if a written text breaks a promise that every sink makes.
+// demandHarmless fails the test if a sink wrote a harmful text.
 func demandHarmless(t *testing.T, text []byte) {
 	t.Helper()
 	if !utf8.Valid(text) {
@@ -253,8 +253,8 @@ func demandHarmless(t *testing.T, text []byte) {
 	}
 }
 
-// FuzzTerminal: every text, cut anywhere, keeps the promises of a terminal's sink, and a second
-// sink changes nothing more.
+// FuzzTerminal checks the output of a terminal's sink for every text, however the writes cut it. A
+// second sink must not change the output again.
 func FuzzTerminal(f *testing.F) {
 	for _, text := range texts() {
 		f.Add([]byte(text), 3)

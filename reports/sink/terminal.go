@@ -26,7 +26,7 @@ func NewTerminal(file *os.File) *Terminal {
 	return t
 }
 
-// newText returns a Terminal for text that goes elsewhere than to a file.
+// newText returns a Terminal for text that does not go to a file directly.
 func newText(w io.Writer) *Terminal {
 	return &Terminal{filter: filter{w: w, spell: spellVisible}}
 }
@@ -44,7 +44,7 @@ func Text(write func(io.Writer) error) func(io.Writer) error {
 // and commands of CI systems in it are broken.
 func Name(s string) string {
 	var b strings.Builder
-	_, _ = io.WriteString(newText(&b), Line(s)) // memory takes it whole
+	_, _ = io.WriteString(newText(&b), Line(s)) // a strings.Builder returns no errors
 	return b.String()
 }
 

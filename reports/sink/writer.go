@@ -9,8 +9,8 @@ import (
 // Newlines and tabs pass unchanged.
 type filter struct {
 	w io.Writer
-	// spell appends a rune in other characters. If r is [utf8.RuneError], it appends the byte c, which
-	// is not UTF-8.
+	// spell appends another spelling of the rune r. If r is [utf8.RuneError], it appends a spelling
+	// of the byte c, which is not UTF-8.
 	spell func(b []byte, r rune, c byte) []byte
 	watch watch
 	held  []byte // the beginning of a rune that the next write continues

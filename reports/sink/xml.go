@@ -11,7 +11,7 @@ import (
 func XML(w io.Writer) io.Writer { return &filter{w: w, spell: spellXML} }
 
 func spellXML(b []byte, r rune, c byte) []byte {
-	if r == utf8.RuneError || r < ' ' && r != '\r' || r&0xfffe == 0xfffe { // no characters of XML
+	if r == utf8.RuneError || r < ' ' && r != '\r' || r&0xfffe == 0xfffe { // not allowed in XML
 		return spellVisible(b, r, c)
 	}
 	return fmt.Appendf(b, "&#x%X;", r)

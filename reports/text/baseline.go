@@ -27,8 +27,8 @@ func Baseline(w io.Writer, b *compare.Baseline, opts Options) error {
 		}
 		slices.Sort(values)
 		row := []string{wording.Metric(m.Name, m.Rank, m.Device), wording.Count(len(values))}
-		// For an even number of values, this median is the lower of the two middle values, so that it is
-		// a value from the run.
+		// For an even number of values, this median is the lower of the two middle values, so that
+		// it is a value from the run.
 		for _, v := range []float64{values[0], values[(len(values)-1)/2], values[len(values)-1]} {
 			row = append(row, check.Quantity(v, m.Unit))
 		}

@@ -19,8 +19,8 @@ const around = 40
 
 // DialectTrial shows a person who writes a pattern what their dialects read in a log. It writes
 // each line that matches, with the pattern's groups marked and the records below. Then it counts
-// the lines of each dialect, or says why no line may match. It returns the number of records,
-// without those for lines that cannot be read.
+// the lines of each dialect, or, if no line matches, says what may be the reason. It returns the
+// number of records, without those for lines that cannot be read.
 func DialectTrial(
 	w io.Writer, trials iter.Seq2[table.Trial, error], dialects []dialect.User,
 ) (records int, err error) {
@@ -33,7 +33,10 @@ func DialectTrial(
 			return records, err
 		}
 		tallies[trial.Dialect].add(&trial)
-		matched = matched || trial.Matched()
+		if !trial.Matched() {
+			continue
+		}
+		matched = true
 		for _, rec := range trial.Records {
 			if _, bad := rec.(record.SyntaxError); !bad {
 				records++
@@ -56,12 +59,8 @@ func DialectTrial(
 	return records, nil
 }
 
-// matchedLine prints a line that matches and the records below it. It is "" if the line does not
-// match.
+// matchedLine returns the report on a line that matches: the line, and its records below.
 func matchedLine(t *table.Trial) string {
-	if !t.Matched() {
-		return ""
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%7d  %-14s  %s\n", t.Pos.Line, sink.Line(t.Dialect), markGroups(t))
 	if len(t.Records) == 0 {
@@ -80,7 +79,7 @@ func matchedLine(t *table.Trial) string {
 // A tally counts what a dialect matched.
 type tally struct {
 	lines, readings, files, bad int
-	near                        int // lines that have a literal of the pattern and do not match
+	near                        int // lines with a literal of the pattern that do not match
 	nearAt                      record.Position
 	nearText                    string
 }
@@ -123,7 +122,7 @@ func (t *tally) summary(d dialect.User) string {
 	return s + "; " + howFound(d)
 }
 
-// hint says why no line may match the dialect's pattern.
+// hint returns what may be the reason that no line matches the dialect's pattern.
 func (t *tally) hint(d dialect.User) string {
 	switch {
 	case t.near > 0:
@@ -139,7 +138,7 @@ func (t *tally) nearMiss(d dialect.User) string {
 		wording.Plural(t.near, "line"), literals(d), t.nearAt, t.nearText)
 }
 
-// howFound says how the scanner finds a dialect's lines in a log.
+// howFound returns how the scanner finds a dialect's lines in a log.
 func howFound(d dialect.User) string {
 	if len(d.Literals()) == 0 {
 		return "each line is tried, which is slow: the pattern requires no literal of 4 bytes or " +

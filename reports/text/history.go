@@ -96,7 +96,7 @@ func Trend(
 		}
 		t.WriteByte('\n')
 		numbers := []int{2, 5, 6, 7}
-		if t.Terminal && tableWidth(rows) > t.Width { // the sentences have what is left out
+		if t.Terminal && tableWidth(rows) > t.Width { // the sentences have the other columns
 			const kept = 4
 			for i := range rows {
 				rows[i] = rows[i][:kept]
@@ -167,7 +167,7 @@ func regression(h *history.History, c history.Change) string {
 			wording.Plural(c.Off, "run"))
 	}
 	if c.Young {
-		add("So far that is %s; only the size of the step tells it from noise.",
+		add("So far that is %s; only the size of the step distinguishes it from noise.",
 			wording.Plural(c.Runs, "run"))
 	}
 	return strings.Join(sentences, " ")

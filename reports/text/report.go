@@ -64,7 +64,7 @@ func (t *writer) findings(all []check.Finding) error {
 		return t.table(rows, findingNumbers, subjectColumn, 0)
 	}
 	widest := tableWidth(rows)
-	const messageWidth = 40 // fewer columns would make a sentence a tower of words
+	const messageWidth = 40 // in fewer columns, a sentence would have too many lines
 	if t.Width-widest >= messageWidth+3 {
 		rows[0] = append(rows[0], "Message")
 		for i, f := range shown {

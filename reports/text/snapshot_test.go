@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/snapshot"
 )
 
-// failedSnapshot returns an allocator's memory at a failure: 3 MiB are free in pieces, and a leak
-// keeps the segments.
+// failedSnapshot returns the analysis of an allocator when an allocation failed: 3 MiB are free in
+// pieces, and a leak keeps their segments.
 func failedSnapshot() *snapshot.Analysis {
 	leak := snapshot.Site{
 		Function: "main", File: "/home/me/transcribe.py", Line: 40,

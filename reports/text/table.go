@@ -43,7 +43,7 @@ func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) e
 	header := row
 	if maxWidth > 0 {
 		row.Formatting.AutoWrap = tw.WrapNormal
-		// includes its padding
+		// The width includes the padding.
 		row.ColMaxWidths.PerColumn = tw.Mapper[int, int]{flexible: maxWidth + 2}
 	}
 	table := tablewriter.NewTable(&out,
@@ -109,8 +109,9 @@ func tableWidth(rows [][]string) int {
 	return sum
 }
 
-// fittingWidth returns how wide a column may be if the table is to fit on the terminal, but at
-// least 12. It returns 0 if the table fits already.
+// fittingWidth returns how wide a column may be so that the table fits on the terminal, but at
+// least
+// 12. It returns 0 if the table fits already.
 func (t *writer) fittingWidth(rows [][]string, column int) int {
 	excess := tableWidth(rows) - t.Width
 	if !t.Terminal || excess <= 0 {
@@ -159,7 +160,7 @@ func (t *writer) lastColumnWidth(rows [][]string) int {
 	last := len(rows[0]) - 1
 	room := t.Width - tableWidth(rows) + columnWidth(rows, last)
 	if !t.Terminal {
-		room += last + 1 // without lines between columns
+		room += last + 1 // there are no lines between columns
 	}
 	return room
 }

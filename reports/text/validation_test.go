@@ -12,8 +12,8 @@ import (
 	"vramsoak/pipeline/validation"
 )
 
-// aValidation is a batch that fails by fragmentation, with a profile, a live run, a change of each
-// kind and a hostile name.
+// aValidation returns the report on a batch that fails because of fragmentation. It has a profile,
+// a live run, a change of each kind and a hostile name.
 func aValidation() *validation.Report {
 	v := &validation.Report{
 		Answer: validation.DoesNotFit, Scenario: "long batch\x1b[31m", Card: "RTX 5080",

@@ -92,8 +92,8 @@ func shortEdit(e validation.Edit) string {
 		sink.Line(e.New))
 }
 
-// proof returns the result of simulating a change. If no file failed before the change either, it
-// includes the speed before the change.
+// proof returns the result of simulating a change. If no file failed without the change either, it
+// includes the speed without the change.
 func proof(c *validation.Change, v *validation.Report) string {
 	failed := "none fails"
 	if c.Failed > 0 {

@@ -13,7 +13,7 @@ func (t *writer) headline(v check.Verdict, answer, summary, indent string) {
 	t.wrap(t.paint(v, strings.ToUpper(answer))+": "+summary, indent)
 }
 
-// judged writes a line on one subject: the verdict's word, the subject and the message.
+// judged writes a line about one subject: the verdict, the subject and the message.
 func (t *writer) judged(v check.Verdict, word, subject, message string) {
 	t.wrap(t.paint(v, word)+" "+sink.Line(subject)+": "+sink.Line(message), "  ")
 }

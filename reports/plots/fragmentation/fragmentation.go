@@ -17,9 +17,8 @@ import (
 
 // ErrNoSegments is the error for a log without segment maps. It says how to get such maps.
 var ErrNoSegments = errors.New("the log has no segment maps to draw: vramsoak simulate prints " +
-	"them for a scenario, vramlog.py " +
-	"where an allocation failed, at the end of each file with VRAMLOG_SEGMENTS=on, and anywhere " +
-	"by vramlog.segments()")
+	"them, and vramlog.py does when an allocation fails. With VRAMLOG_SEGMENTS=on, vramlog.py " +
+	"also prints one at the end of each file. Call vramlog.segments() to print one anywhere else")
 
 // Maps collects the segment maps of a log for a picture. Add takes the log's records one by one.
 // Its memory does not grow with the length of the log.
@@ -28,17 +27,17 @@ type Maps struct {
 	Partial bool
 
 	lanes map[record.Lane]*laneSegments
-	other int // segment maps of lanes beyond lanesMax
+	other int // segment maps of devices that are not kept, see lanesMax
 
 	splitter   timeline.Splitter
 	supervised bool
-	named      bool      // the pipeline has named a file, or the end of one
+	named      bool      // the pipeline has printed the beginning or the end of a file
 	file       int       // the current file, from 1; 0 before the first
 	here       *fileMaps // the maps of the current file
 	files      int       // the number of the last file
 }
 
-// lanesMax is how many devices are kept.
+// lanesMax is the number of devices whose maps are kept.
 const lanesMax = 8
 
 // Add takes a record of a log.
@@ -48,7 +47,7 @@ func (f *Maps) Add(rec record.Record) {
 		switch {
 		case !r.Pipeline && !f.supervised:
 			f.supervised = true
-			f.begin(max(r.Index, 1)) // the records before belong to this file
+			f.begin(max(r.Index, 1)) // earlier records belong to this file
 		case !r.Pipeline:
 			f.begin(max(r.Index, f.file+1))
 		case f.splitter.Begins(r) && !f.supervised:
@@ -64,14 +63,14 @@ func (f *Maps) Add(rec record.Record) {
 			f.begin(f.file + 1)
 		}
 	case record.OutOfMemory:
-		f.Partial = true // if it has a map, a record of its own follows
+		f.Partial = true // if the failure has a map, a SegmentMap follows
 	case record.SegmentMap:
 		f.add(&r)
 	}
 }
 
-// unsplit is called when the pipeline names its first file. Checkpoints before may have begun files
-// by recurring. unsplit removes these files again, as [parser.Build] does.
+// unsplit is called when the pipeline names its first file. Before that, a checkpoint name that
+// recurred may have begun files. unsplit removes these files again, as [parser.Build] does.
 func (f *Maps) unsplit() {
 	f.named, f.file, f.files = true, 0, 0
 	for _, l := range f.lanes {

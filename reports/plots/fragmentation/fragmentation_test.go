@@ -21,20 +21,20 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// A segmentsCase is a log of files. At the end of each, the allocator holds segments of 20 MiB.
-// From file 2 on, each file leaves one more segment, in which `keep` bytes stay in use and the rest
-// is free.
+// A segmentsCase describes a log of several files. At the end of each file, the log has a map of
+// the allocator's segments of 20 MiB. From file 2 on, each file leaves one more segment, in which
+// `keep` bytes stay in use and the rest is free.
 type segmentsCase struct {
-	files, total int
-	keep         int64
-	whole        int   // wholly free segments at each file's end
+	files, total int   // total is the size of the card in MiB
+	keep         int64 // in bytes
+	whole        int   // number of segments at each file's end that are wholly free
 	fails        []int // files in which an allocation fails
 	asked        int64 // the size of that allocation in MiB; 0 is 30
 	lane         record.Lane
 	nameless     bool // the log names no files
 }
 
-// picture reads the log.
+// picture returns the maps of the log.
 func (c segmentsCase) picture() *Maps {
 	var f Maps
 	for rec := range c.records() {
@@ -89,9 +89,10 @@ func (c segmentsCase) records() func(yield func(record.Record) bool) {
 	}
 }
 
-// TestFragmentationTitle has figures by hand. On a card of 100 MiB, 80 are reserved in file 5: 20
-// by the segment that stays, and 60 in three segments with 512 bytes in use. Their largest free
-// pieces are 12 MiB less 512 B. The driver has 20 MiB, which is the largest piece.
+// TestFragmentationTitle compares titles with numbers that were computed by hand. On a card of 100
+// MiB, 80 are reserved in file 5: 20 by the segment that stays, and 60 in three segments with 512
+// bytes in use. Their largest free pieces are 12 MiB less 512 B. The driver has 20 MiB, which is
+// the largest piece.
 func TestFragmentationTitle(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -122,21 +123,21 @@ func TestFragmentationTitle(t *testing.T) {
 		{
 			"in one piece",
 			segmentsCase{files: 3, total: 1000, keep: 512, fails: []int{3}},
-			"Out of memory in file 3: asked for 30.0 MiB; 980 MiB free in sum, as far as the " +
-				"maps tell, and 960 MiB in one piece",
+			"Out of memory in file 3: asked for 30.0 MiB; 980 MiB free in sum, 960 MiB in one " +
+				"piece, which should have been enough",
 			"3 files, 4 segment maps; reserved up to 60.0 MiB of 1000 MiB",
 		},
 		{
 			"nothing failed",
 			segmentsCase{files: 3, total: 100, keep: 512},
-			"No allocation failed; at worst 80.0 MiB were free in sum, 40.0 MiB in one piece " +
-				"(file 3)",
+			"No allocation failed; at the worst moment, 80.0 MiB were free in sum, 40.0 MiB in one " +
+				"piece (file 3)",
 			"3 files, 3 segment maps; reserved up to 60.0 MiB of 100 MiB",
 		},
 		{
 			"nothing in pieces",
 			segmentsCase{files: 1, total: 100, whole: 2},
-			"No allocation failed; all that was free was in one piece",
+			"No allocation failed; all free memory was in one piece",
 			"1 file, 1 segment map; reserved up to 60.0 MiB of 100 MiB",
 		},
 		{
@@ -249,8 +250,8 @@ func TestFragmentationPlot(t *testing.T) {
 	}
 }
 
-// TestFragmentationIsDeterministic: the same records give the same bytes in each format, and not
-// too many.
+// TestFragmentationIsDeterministic: in each format, the same records give the same bytes, at most
+// 400 KiB.
 func TestFragmentationIsDeterministic(t *testing.T) {
 	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
@@ -274,7 +275,7 @@ func TestFragmentationIsDeterministic(t *testing.T) {
 }
 
 // TestFragmentationIsThinned: a long run keeps only as many frames as a picture has room for. It
-// does not lose the one failed allocation, nor the extremes of any use.
+// does not lose the one failed allocation, nor the extreme values that a picture needs.
 func TestFragmentationIsThinned(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var f Maps
@@ -327,7 +328,7 @@ func TestFragmentationIsThinned(t *testing.T) {
 				len(fr.bands))
 		}
 	}
-	// a picture does not need the least reserved or fragmented memory
+	// A picture does not need the frames with the least reserved or the least stranded memory.
 	low[0], low[3] = keptLow[0], keptLow[3]
 	if low != keptLow || high != keptHigh {
 		t.Errorf("from %v to %v, kept from %v to %v", low, high, keptLow, keptHigh)
@@ -337,8 +338,8 @@ func TestFragmentationIsThinned(t *testing.T) {
 	}
 }
 
-// TestFragmentationShown: of several devices, the one with a failed allocation is drawn. For a log
-// without maps, the error says how to get some.
+// TestFragmentationShown: if a log has several devices, Plot draws the one with a failed
+// allocation. For a log without maps, the error says how to get some.
 func TestFragmentationShown(t *testing.T) {
 	var f Maps
 	for _, c := range []segmentsCase{
@@ -358,7 +359,7 @@ func TestFragmentationShown(t *testing.T) {
 	}
 	p := newPicture(&f, f.shown())
 	if len(f.lanes) != lanesMax || !strings.Contains(strings.Join(p.notes, "\n"),
-		"Shown is device 1, of more than 8.") {
+		"The picture shows device 1 of more than 8 devices.") {
 		t.Errorf("%d devices are kept: %v", len(f.lanes), p.notes)
 	}
 	if err := new(Maps).Plot(new(bytes.Buffer), "png", plots.Options{}); !errors.Is(err,
@@ -367,7 +368,7 @@ func TestFragmentationShown(t *testing.T) {
 	}
 }
 
-// TestFragmentationOfAnything: maps with any numbers can be drawn.
+// TestFragmentationOfAnything: Plot draws maps with any numbers without an error.
 func TestFragmentationOfAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 4 {

@@ -11,9 +11,9 @@ import (
 type laneSegments struct {
 	lane     record.Lane
 	frames   []*frame
-	maps     int   // maps that were read
-	failures int   // maps of failed allocations
-	high     int64 // the most that was reserved, bytes
+	maps     int   // number of maps that were read
+	failures int   // number of maps of failed allocations
+	high     int64 // the most reserved memory, in bytes
 	ages     map[uint64]age
 	youngest int
 }
@@ -24,8 +24,8 @@ type age struct {
 	size   int64
 }
 
-// fileMaps counts the maps of one file, for each device. The maps are drawn at equal distances
-// within the file.
+// fileMaps counts the maps of one file, for each device. The maps of a device are drawn at equal
+// distances within the file.
 type fileMaps struct {
 	file int
 	maps map[record.Lane]int
@@ -34,17 +34,17 @@ type fileMaps struct {
 // A frame is one segment map in the form in which it is drawn.
 type frame struct {
 	of         *fileMaps
-	place      int // among the file's maps of this device, from 1
-	number     int // among all maps of this device, from 1
+	place      int // position among the file's maps of this device, from 1
+	number     int // position among all maps of this device, from 1
 	name       string
 	requested  int64
 	total      int64
 	used       int64
 	sums       record.SegmentSums
-	unreserved int64 // what the driver has left for the process; 0 if unknown
+	unreserved int64 // memory that the driver still has for the process; 0 if unknown
 	bands      []band
-	// largest is the offset in bytes, from the bottom of the column, at which the largest free block
-	// begins.
+	// largest is the offset in bytes, from the bottom of the column, at which the largest free
+	// block begins.
 	largest int64
 }
 
@@ -81,7 +81,7 @@ type band struct {
 
 const (
 	framesMax = 512 // a picture has no room for more
-	bandsMax  = 512 // bands on top of one another, likewise
+	bandsMax  = 512 // approximate number of bands in one frame, for the same reason
 )
 
 // add appends a map.
@@ -126,7 +126,7 @@ func (l *laneSegments) byAge(segments []record.Segment) []record.Segment {
 	return byAddress
 }
 
-// stack makes the bands of the frame.
+// stack sets the bands of the frame. It joins blocks that are too small to be drawn.
 func (f *frame) stack(segments []record.Segment) {
 	grain := max(1, f.sums.Reserved/bandsMax)
 	var b band
@@ -204,7 +204,8 @@ func (l *laneSegments) thin() {
 	l.frames = kept
 }
 
-// showsMoreThan reports whether this frame is kept, and the next frame is not.
+// showsMoreThan reports whether thin keeps this frame instead of the next one: the one with a
+// failed allocation, or else the one with more stranded memory.
 func (f *frame) showsMoreThan(next *frame) bool {
 	if failed := f.requested > 0; failed != (next.requested > 0) {
 		return failed
@@ -212,8 +213,8 @@ func (f *frame) showsMoreThan(next *frame) bool {
 	return f.stranded() > next.stranded()
 }
 
-// needed returns the frames that a picture must show: the first and the last, the first and the
-// last failed allocation, and the extremes of each line.
+// needed returns the frames that a picture must show: the first and the last frame, those of the
+// first and the last failed allocation, and those with the extreme values.
 func (l *laneSegments) needed() map[*frame]bool {
 	needed := map[*frame]bool{l.frames[0]: true, l.frames[len(l.frames)-1]: true}
 	if f := l.failed(); f != nil {

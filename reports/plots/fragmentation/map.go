@@ -151,13 +151,13 @@ func tintOver(c color.NRGBA) color.NRGBA {
 	return color.NRGBA{R: light(c.R), G: light(c.G), B: light(c.B), A: 0xFF}
 }
 
-// drawMoment draws the frame of the moment on the same scale. Beside it, bars show the request, the
-// largest piece, and all free memory.
+// drawMoment draws the frame of the moment on the scale of the upper panel. Beside the frame, bars
+// show the largest piece, the request, and all free memory.
 func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 	f := p.moment
 	width := c.Size().X
 	head := plots.Text(plots.SmallSize, plots.Ink, text.XLeft, text.YBottom)
-	words := "at the worst, " + p.where(f)
+	words := "at the worst moment, " + p.where(f)
 	if f.requested > 0 {
 		head.Color = plots.FailedColor
 		words = "at the failed allocation, " + p.where(f)
@@ -225,7 +225,7 @@ func (p *picture) fillColumn(c draw.Canvas, at vg.Rectangle, f *frame) {
 	}
 }
 
-// A bar is a column of several parts, with a name.
+// A bar is a named column that stacks several amounts of memory.
 type bar struct {
 	name  [2]string // two lines
 	parts []barPart

@@ -27,9 +27,9 @@ type picture struct {
 	partial   bool
 	files     int // 0 if the log has none; the axis then counts maps
 	notes     []string
-	total     float64 // the largest that a map gives, bytes; 0 if unknown
-	top, free float64 // the most that is reserved, and that is free, bytes
-	others    bool    // some memory of the device is in use by others
+	total     float64 // the largest size of the device in the maps, in bytes; 0 if unknown
+	top, free float64 // the highest values of the upper and the lower panel, in bytes
+	others    bool    // other processes or CUDA contexts use memory of the device
 }
 
 func newPicture(f *Maps, l *laneSegments) *picture {
@@ -47,23 +47,24 @@ func newPicture(f *Maps, l *laneSegments) *picture {
 		if f.other > 0 {
 			n = "more than " + n
 		}
-		p.notes = append(p.notes, fmt.Sprintf("Shown is %s, of %s.", wording.Lane(l.lane), n))
+		p.notes = append(p.notes, fmt.Sprintf("The picture shows %s of %s devices.",
+			wording.Lane(l.lane), n))
 	}
 	if l.maps > len(l.frames) {
 		p.notes = append(p.notes,
-			fmt.Sprintf("Shown are %s of %s segment maps: the failed allocations and the "+
-				"extremes among them.",
+			fmt.Sprintf("The picture shows %s of %s segment maps, among them the extreme values "+
+				"and, if any, the first and the last failed allocation.",
 				wording.Count(len(l.frames)), wording.Count(l.maps)))
 	}
 	switch {
 	case p.total == 0:
 		p.notes = append(p.notes,
-			"The maps do not give the size of the card (total=): the driver's free "+
+			"The segment maps do not give the size of the card (total=), so the driver's free "+
 				"memory is not counted.")
 	case waits:
 		p.notes = append(p.notes,
-			"Some maps do not give the memory of others on the card (used=): what is not "+
-				"reserved counts as free.")
+			"Some segment maps do not give the memory in use on the card (used=), so all memory "+
+				"that is not reserved counts as free.")
 	}
 	return p
 }
@@ -83,7 +84,7 @@ func (p *picture) where(f *frame) string {
 	return "file " + wording.Count(f.of.file)
 }
 
-// title returns a sentence that says what the picture shows.
+// title returns a sentence that says what the picture shows, and its colour.
 func (p *picture) title() (string, color.Color) {
 	f := p.moment
 	free, piece, asked := wording.Bytes(float64(f.free())), wording.Bytes(float64(f.piece())),
@@ -94,10 +95,10 @@ func (p *picture) title() (string, color.Color) {
 			nothing, ink = "No segment map of a failed allocation", plots.Ink
 		}
 		if f.stranded() == 0 {
-			return nothing + "; all that was free was in one piece", ink
+			return nothing + "; all free memory was in one piece", ink
 		}
-		return fmt.Sprintf("%s; at worst %s were free in sum, %s in one piece (%s)", nothing, free,
-			piece, p.where(f)), ink
+		return fmt.Sprintf("%s; at the worst moment, %s were free in sum, %s in one piece (%s)",
+			nothing, free, piece, p.where(f)), ink
 	}
 	s := fmt.Sprintf("Out of memory in %s: asked for %s; %s free in sum, ", p.where(f), asked, free)
 	switch {
@@ -106,7 +107,7 @@ func (p *picture) title() (string, color.Color) {
 	case f.requested > f.piece():
 		s += piece + " in one piece"
 	default:
-		s += "as far as the maps tell, and " + piece + " in one piece"
+		s += piece + " in one piece, which should have been enough"
 	}
 	return s, plots.FailedColor
 }
@@ -134,7 +135,7 @@ var (
 		releasable: {R: 0x9B, G: 0xD9, B: 0xC4, A: 0xFF},
 	}
 	useNames = [uses]string{
-		inUse: "in use", pending: "waits for a stream",
+		inUse: "in use", pending: "freed, waits for a stream",
 		pinned: "free, but pinned", releasable: "free, can be given back",
 	}
 	othersColor = color.NRGBA{R: 0xD4, G: 0xD4, B: 0xD4, A: 0xFF}
@@ -143,9 +144,9 @@ var (
 
 // The sizes of the picture's parts, in points or as fractions.
 const (
-	sideShare, sideMax = 0.32, 350 // of the width, for the moment
-	lowShare, lowLeast = 0.33, 120 // of the height, for what is free
-	markRow            = 20        // above the data, for failed allocations
+	sideShare, sideMax = 0.32, 350 // share of the width for the moment, and its largest width
+	lowShare, lowLeast = 0.33, 120 // share of the height for the lower panel, and its least height
+	markRow            = 20        // the height above the data for the marks of failed allocations
 )
 
 func (p *picture) draw(c draw.Canvas) {
@@ -158,12 +159,12 @@ func (p *picture) draw(c draw.Canvas) {
 	c = p.DrawFoot(c, p.notes)
 	side := min(sideMax, sideShare*c.Size().X)
 	cut := c.Min.Y + min(max(lowShare*c.Size().Y, lowLeast), c.Size().Y/2)
-	const names = 2.6 * plots.TextSize // of the bars, below the data
+	const names = 2.6 * plots.TextSize // the height of the bars' names, below the data
 	upper, lower, table := c, c, c
 	upper.Max.X, lower.Max.X, table.Min.X = c.Max.X-side, c.Max.X-side, c.Max.X-side+14
 	upper.Min.Y, lower.Max.Y, table.Max.Y = cut, cut, cut-names
 	upper = p.DrawLine(upper, plots.TextSize, plots.Ink,
-		"memory of the card: segment on segment, the oldest at the bottom")
+		"memory of the card by segment, the oldest at the bottom")
 	upper.Max.Y -= markRow
 
 	above, below := p.axes(p.top, upper), p.axes(p.free, lower)
@@ -248,7 +249,7 @@ func (p *picture) legend() []plots.LegendEntry {
 	}
 	var out []plots.LegendEntry
 	names := [uses]string{
-		"in use", "freed, a stream may still use it", "free, but pinned by something in use",
+		"in use", "freed, a stream may still use it", "free, but pinned by a block in use",
 		"free, can be given back",
 	}
 	for _, use := range []int{inUse, pinned, releasable, pending} {
@@ -260,7 +261,10 @@ func (p *picture) legend() []plots.LegendEntry {
 		out = append(out, plots.LegendEntry{Name: "not reserved", Thumb: fill(voidColor)})
 	}
 	if p.others {
-		out = append(out, plots.LegendEntry{Name: "others, contexts", Thumb: fill(othersColor)})
+		out = append(out, plots.LegendEntry{
+			Name:  "other processes, contexts",
+			Thumb: fill(othersColor),
+		})
 	}
 	if p.failures > 0 {
 		out = append(out, plots.LegendEntry{
@@ -292,7 +296,7 @@ func (p *picture) freeLegend() []plots.LegendEntry {
 	}
 	if p.failures > 0 {
 		out = append(out, plots.LegendEntry{
-			Name:  "asked for in vain",
+			Name:  "failed request",
 			Thumb: func(c draw.Canvas, r vg.Rectangle) { plots.DrawCross(c, plots.Middle(r)) },
 		})
 	}
@@ -367,7 +371,7 @@ func (p *picture) drawFree(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
 	var sums, pieces []vg.Point
 	before := c.Min.X
-	for _, f := range p.frames { // as wide as in the map above
+	for _, f := range p.frames { // each as wide as in the map above
 		at := x(p.at(f))
 		for _, at := range []vg.Length{before, at} {
 			sums = append(sums, vg.Point{X: at, Y: y(float64(f.free()))})
@@ -391,7 +395,7 @@ func (p *picture) drawFree(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// drawTable lists how much memory is in each state at the moment.
+// drawTable lists how much memory is in each state at the moment that is drawn.
 func (p *picture) drawTable(c draw.Canvas) {
 	f := p.moment
 	type row struct {
@@ -405,7 +409,7 @@ func (p *picture) drawTable(c draw.Canvas) {
 		{ink: useColors[pinned], name: useNames[pinned], bytes: f.sums.Pinned()},
 		{ink: useColors[releasable], name: useNames[releasable], bytes: f.sums.Releasable},
 		{ink: voidColor, name: "not reserved", bytes: f.unreserved},
-		{ink: othersColor, name: "others, contexts", bytes: f.others()},
+		{ink: othersColor, name: "other processes, contexts", bytes: f.others()},
 	}
 	name, value := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YCenter),
 		plots.Text(plots.TextSize, plots.Ink, text.XRight, text.YCenter)

@@ -31,7 +31,7 @@ type Chart struct {
 	files           []span
 	stages          []span // outer before inner
 	names           []string
-	total           float64      // of the device, bytes; 0 if unknown
+	total           float64      // the size of the device in bytes; 0 if unknown
 	high            float64      // the largest reading of the device, bytes
 	top             float64      // the largest value that is drawn, bytes
 	mark            *plots.Note  // the high-water mark
@@ -69,7 +69,7 @@ func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Posi
 	c.takeVerdict(rep)
 	c.addNotes(rep)
 	if c.lanes > 1 {
-		c.notes = append(c.notes, fmt.Sprintf("Shown is %s, the busiest of %d.",
+		c.notes = append(c.notes, fmt.Sprintf("The plot shows %s, the busiest of %d devices.",
 			wording.Lane(c.lane), c.lanes))
 	}
 	if c.clock.cut > 0 {
@@ -150,7 +150,7 @@ func (c *Chart) collectSeries(tl *timeline.Timeline) {
 	}
 	c.add("allocated", plots.AllocatedColor, ofCheckpoints(record.Allocated))
 	c.high = c.top
-	if others && len(whole) > 0 { // drawn first; the largest reading is the pipeline's own
+	if others && len(whole) > 0 { // drawn first, below the pipeline's own lines
 		c.add("device used, all processes", plots.SoftInk, whole)
 		last := len(c.series) - 1
 		c.series[last].dashed = true
@@ -296,7 +296,7 @@ func fileLabel(f *timeline.File) string {
 		return f.Name()
 	case f.Path == "":
 		return fmt.Sprintf("file %d", f.Index)
-	case f.Index == 0: // the pipeline named it, and the harness did not feed it
+	case f.Index == 0: // the pipeline named the file, and the harness did not feed it
 		return name
 	}
 	return fmt.Sprintf("file %d: %s", f.Index, name)

@@ -14,9 +14,9 @@ import (
 // the number of seconds since its start, else the number of the checkpoint.
 type clock struct {
 	timed bool
-	cut   time.Duration // the time between the runs of a resumed batch, left out
+	cut   time.Duration // the time between the runs of a resumed batch, which the axis leaves out
 	at    map[record.Position]float64
-	end   float64 // the last place
+	end   float64 // the last position
 }
 
 // A moment is a line that may have a time.
@@ -141,7 +141,7 @@ func momentsOf(tl *timeline.Timeline) []moment {
 
 // byTime sets the position of each moment by its time. It leaves out the time between two runs.
 func (c *clock) byTime(moments []moment, base time.Time) {
-	var last time.Duration // the latest so far, as the log gives it
+	var last time.Duration // the latest time in the log so far
 	var x float64
 	for _, m := range moments {
 		if !m.time.IsZero() {

@@ -12,8 +12,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestChartOfTwoLedgers: the plot of a run on a shared device shows our use, the whole device's use
-// and the gap between them. It notes that the run began on a device in use.
+// TestChartOfTwoLedgers: the plot of a run on a shared device shows the memory of the process, that
+// of the whole device, and the dark memory. It notes that the run began on a device in use.
 func TestChartOfTwoLedgers(t *testing.T) {
 	archive, err := txtar.ParseFile("../../testdata/dirty-start.txtar")
 	if err != nil {
@@ -25,9 +25,9 @@ func TestChartOfTwoLedgers(t *testing.T) {
 	for _, s := range c.series {
 		names = append(names, s.name)
 	}
-	// The samples before and after the four checkpoints differ by the model's memory, or are missing.
-	// Only the dark memory of the idle level is certain: there the last samples are 2500 and 600 MiB,
-	// with 200 MiB reserved.
+	// The samples before and after the four checkpoints differ by the model's memory, or are
+	// missing. Only the dark memory of the idle level is certain: there the last samples are 2500
+	// and 600 MiB, with 200 MiB reserved.
 	const mib = 1 << 20
 	for _, d := range c.dark {
 		if d.reserved != 200*mib || d.used != 600*mib {

@@ -57,7 +57,7 @@ func TestPlotDefaultSize(t *testing.T) {
 	lookAt(t, out.Bytes(), plots.Options{Width: 1600, Height: 900}, s)
 }
 
-// TestPlotIsDeterministic: the same input gives the same bytes at any time.
+// TestPlotIsDeterministic: the same input gives the same bytes each time.
 func TestPlotIsDeterministic(t *testing.T) {
 	s := timelines.Batch{Files: 4, KeepFrom: 2, Diarize: true}
 	for _, format := range plots.Formats {
@@ -79,7 +79,7 @@ func TestPlotIsDeterministic(t *testing.T) {
 	}
 }
 
-// lookAt decodes a picture and checks its size, its white ground, and the colours of everything
+// lookAt decodes a picture and checks its size, its white background, and the colours of everything
 // that it must show.
 func lookAt(t *testing.T, data []byte, want plots.Options, s timelines.Batch) {
 	t.Helper()
@@ -213,8 +213,8 @@ func TestPlotMarksFailed(t *testing.T) {
 	}
 }
 
-// TestPlotMarksStages: the After of a stage has a mark only if none of its cleanups failed. 1 GB of
-// 7 is freed, as the cleanup announced.
+// TestPlotMarksStages: the After of a stage has a mark only if none of its cleanups failed. Of 7
+// GB, the cleanup frees 1 GB, as it announced.
 func TestPlotMarksStages(t *testing.T) {
 	stage := func(holds string) string {
 		return `[GPU Memory] Before Transcription: Allocated: 1.00GB

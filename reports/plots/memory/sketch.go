@@ -19,10 +19,10 @@ import (
 // checkpoint, and the ones with the lowest and the highest reading of each drawn quantity. It also
 // keeps failed cleanups, and stages that end in another stretch.
 type Sketch struct {
-	limit  int // checkpoints of a lane
+	limit  int // the most checkpoints that are kept of a lane
 	lanes  []*laneSketch
 	byLane map[record.Lane]*laneSketch
-	number int // of the last checkpoint
+	number int // the number of the last checkpoint
 }
 
 // sketchLimit is how many checkpoints of a lane are kept for a plot of the default width. For a
@@ -67,9 +67,9 @@ type mark struct {
 	record.Reading
 	lane   *laneSketch
 	of     *sketchedFile
-	index  int   // in the file
-	number int   // in the log, from 1
-	time   int64 // ms; without a time, that of the mark before
+	index  int   // position in the file
+	number int   // position in the log, from 1
+	time   int64 // in ms; for a checkpoint without a time, that of the mark before
 	failed []check.Recovered
 	first  bool // the first failure of its name
 }

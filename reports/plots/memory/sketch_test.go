@@ -35,9 +35,9 @@ func TestSketchOfShortLog(t *testing.T) {
 	}
 }
 
-// TestSketchOfLongLog: the sketch of a long log keeps what can be seen. That is the bounds of each
-// line, to within the width of three columns, the high-water mark with its words, failed cleanups
-// wherever they are, and the files with their stages.
+// TestSketchOfLongLog: the sketch of a long log keeps everything that can be seen: the bounds of
+// each line, to within the width of three columns; the high-water mark with its text; all failed
+// cleanups; and the files with their stages.
 func TestSketchOfLongLog(t *testing.T) {
 	const columns = 1400
 	for name, s := range map[string]timelines.Batch{
@@ -158,7 +158,7 @@ func TestSketchKeepsWideStages(t *testing.T) {
 		wide(sketchOf(tl, rep, plots.Options{}).Chart(tl, rep))
 	for _, stages := range [][]span{whole, got} {
 		for i := range stages {
-			stages[i].index = 0 // stages with other names may be gone
+			stages[i].index = 0 // the sketch may have lost stages with other names
 		}
 	}
 	if diff := cmp.Diff(whole, got, cmp.AllowUnexported(span{})); diff != "" || len(whole) != 2 {

@@ -24,7 +24,7 @@ import (
 func TestPlotOverFiles(t *testing.T) {
 	dir := os.Getenv("PLOTS")
 	for name, s := range timelines.Samples {
-		// too few in one process, or too few that ended well
+		// Too few files ended ok, or too few in one process.
 		if s.Files < shape.LeastFiles || s.Processes || name == "8-keep" {
 			continue
 		}
@@ -64,7 +64,7 @@ func TestPlotOverFiles(t *testing.T) {
 	}
 }
 
-// overFiles returns the words in the plot of a report.
+// overFiles returns the plot of a report as SVG, which contains its text.
 func overFiles(t *testing.T, rep *check.Report, opts plots.Options) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -145,7 +145,7 @@ func TestPlotOverFilesWords(t *testing.T) {
 	}
 }
 
-// TestPlotOverFilesIsDeterministic: the same input gives the same bytes at any time.
+// TestPlotOverFilesIsDeterministic: the same input gives the same bytes each time.
 func TestPlotOverFilesIsDeterministic(t *testing.T) {
 	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
@@ -176,7 +176,7 @@ func trendOf(falls bool, values ...float64) *check.Trend {
 	return t
 }
 
-// TestFilesPanelFalls: falling values, 100, 98, 96 MiB, are drawn where they are.
+// TestFilesPanelFalls: falling values (100, 98, 96 MiB) are drawn at their places.
 func TestFilesPanelFalls(t *testing.T) {
 	var values []float64
 	for i := range 20 {
@@ -192,7 +192,7 @@ func TestFilesPanelFalls(t *testing.T) {
 }
 
 // TestFilesPanelScale: noise of 1 MiB on 200 files, which may grow by 200 MiB, takes a quarter of
-// the axis. An outlier of 5 GiB stays outside. The axis does not go below 0 for values that cannot.
+// the axis. An outlier of 5 GiB stays outside. The axis does not go below 0, because no value can.
 func TestFilesPanelScale(t *testing.T) {
 	var values []float64
 	for i := range 200 {

@@ -16,14 +16,14 @@ import (
 type panel struct {
 	finding check.Finding
 	unit    string
-	each    string        // what each value is of: "file" or "reading"
-	files   []plots.Point // the values that count, by the number of the file
+	each    string        // "file" or "reading": each value is that of one of these
+	files   []plots.Point // the values that count; x is the number of the file
 	outside []plots.Point // outliers
 	fitted  []plots.Point
-	// low and high are the fitted shape, tilted to the two ends of the growth's confidence interval.
-	// They begin at the file where growth begins to count.
+	// low and high are the fitted shape, tilted to the two ends of the growth's confidence
+	// interval. They begin at the file where growth begins to count.
 	low, high []plots.Point
-	mark      *plots.Note // where growth counts from, on the fitted shape
+	mark      *plots.Note // the point of the fitted shape from which growth counts
 	// bottom and top are the ends of the y axis. Outliers may lie beyond them.
 	bottom, top float64
 }

@@ -20,15 +20,15 @@ import (
 // A picture draws the panels of several series.
 type picture struct {
 	plots.Page
-	panels        []*panel // those that are shown
-	all           int      // with those that are not shown
+	panels        []*panel // the panels that are shown
+	all           int      // the number of panels, with those that are not shown
 	columns, rows int
 	pixels        int // the width of a panel's data in pixels, roughly
 }
 
-// panelsMax is the most panels. The other sizes are in pixels: the least width and height of a
-// panel, the height of a panel if the plot's height is 0, and the height of everything around the
-// panels.
+// panelsMax is the most panels in a picture. The other sizes are in pixels: the least width and
+// height of a panel, the height of a panel if the plot's height is 0, and the height of everything
+// around the panels.
 const (
 	panelsMax               = 6
 	panelWidth, panelLeast  = 480, 200
@@ -230,7 +230,7 @@ func (p *panel) growthInk() color.Color {
 	return plots.Ink
 }
 
-// dense reports whether a panel has more files than there is room for dots.
+// dense reports whether a panel has too many files to draw a dot for each.
 func (p *picture) dense(panel *panel) bool { return len(panel.files) > p.pixels }
 
 // drawFiles draws the values, the confidence interval of the growth, and the fitted shape on top.

@@ -155,7 +155,7 @@ func (p *picture) panel(c draw.Canvas, s *history.Series) {
 	name := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YTop)
 	label := wording.Series(s.SeriesKey, true)
 	c.FillText(name, vg.Point{X: c.Min.X, Y: c.Max.Y}, p.Encode(plots.Fit(name, label, c.Size().X)))
-	words := vg.Point{X: c.Max.X, Y: c.Max.Y} // of the changes, from the right
+	words := vg.Point{X: c.Max.X, Y: c.Max.Y} // the right end of the next text on a change
 	c.Max.Y -= plots.TextSize * 1.6
 	low, high := bounds(s)
 	x := p.x(c)
@@ -204,7 +204,7 @@ func (p *picture) mark(c draw.Canvas, change history.Change, at vg.Length, free 
 	}
 	sty := plots.Text(plots.TextSize, ink, text.XLeft, text.YTop)
 	left := min(at, free.X-sty.Width(s))
-	if left < c.Min.X+c.Size().X/5 { // the name of the series is there
+	if left < c.Min.X+c.Size().X/5 { // this part has the name of the series
 		return free
 	}
 	c.FillText(sty, vg.Point{X: left, Y: free.Y}, p.Encode(s))
