@@ -18,7 +18,7 @@ import (
 // startTime is the time of the first line of a log, unless [Options.Clock] is set.
 var startTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// [Run] returns ErrCrashed if a crash fault ended the run; see [Options.EndAtCrash].
+// ErrCrashed is the error of [Run] if a crash fault ended the run; see [Options.EndAtCrash].
 var ErrCrashed = errors.New("the process crashed, as a fault of the scenario has it")
 
 // Options say how to run a scenario.
