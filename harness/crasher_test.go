@@ -133,8 +133,8 @@ func killChild(harness, pid int) bool {
 		unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
 }
 
-// tear cuts each log at a random place, as a power failure may. To some logs it adds NULs, or
-// random bytes such as the disk held before.
+// tear cuts each log at a random place, as a power failure may. To some logs it then adds NULs or
+// random bytes. After a real power failure, the end of a file may hold old bytes of the disk.
 func (c *crasher) tear() error {
 	if c.dies != machineDies {
 		return nil

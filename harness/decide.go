@@ -84,8 +84,8 @@ func (r *run) decideFilePerProcess(end supervise.End, did progress) decision {
 	return r.restart(end, did.ok)
 }
 
-// decideOwnFiles returns the decision of [run.decide] in a run with FeedNone, whose only process
-// finds its files by itself. The run always ends.
+// decideOwnFiles returns the decision of [run.decide] in a run with FeedNone. Such a run has only
+// one process, which finds its files by itself. So the decision is always to end the run.
 func (r *run) decideOwnFiles(end supervise.End) decision {
 	switch {
 	case end.Timeout:

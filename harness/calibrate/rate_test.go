@@ -8,8 +8,10 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// TestRate: at each end of an interval, the tail of the binomial distribution, summed term by term,
-// is 2.5 %. If it happened never or always, the end is 1 - 0.05^(1/n) or its complement.
+// TestRate compares intervals with values that were computed in another way. Suppose the true
+// probability is at an end of the interval. A count as extreme as the observed one then has a
+// probability of 2.5 %, by a sum of terms of the binomial distribution. For a count of 0 of n, the
+// upper end is 1 - 0.05^(1/n). For n of n, the lower end is 0.05^(1/n).
 func TestRate(t *testing.T) {
 	for _, c := range []struct {
 		count, of int

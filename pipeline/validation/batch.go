@@ -22,8 +22,9 @@ type Batch struct {
 	changes []func(*scenario.Scenario)
 }
 
-// Change applies do to the scenario now, and later to each scenario that the search reads from an
-// edited file.
+// Change calls the function do with the scenario, for example to set the card. To find a change
+// that makes the batch fit, the search edits the scenario file and reads it again. It then calls do
+// with each scenario that it reads.
 func (b *Batch) Change(do func(*scenario.Scenario)) {
 	b.changes = append(b.changes, do)
 	do(b.Scenario)

@@ -50,8 +50,9 @@ func TestPatternShowsRecovery(t *testing.T) {
 	}
 }
 
-// TestPatternShowsUnjudgedCleanups: a cleanup whose objects cannot be separated from longer-lived
-// ones is shown without a verdict.
+// TestPatternShowsUnjudgedCleanups: a first cleanup deletes the waveform, and the model stays in
+// memory until a second one. How much the first cleanup should free is then unknown. The pattern
+// shows how much it freed, without a verdict.
 func TestPatternShowsUnjudgedCleanups(t *testing.T) {
 	tl, rep := timelines.Judge(t, `[GPU Memory] Before Diarization: Allocated: 0.10GB
 [GPU Memory] Before Waveform Cleanup: Allocated: 5.75GB

@@ -22,7 +22,8 @@ func DrawCross(c draw.Canvas, at vg.Point) {
 	}
 }
 
-// MarkHeight is the height of a triangle that marks a point, in points.
+// MarkHeight is the height, in typographic points, of the triangles that mark the high-water mark
+// and failed allocations.
 const MarkHeight = 10
 
 // A Layer is a function that draws a part of the picture over the area of the data.

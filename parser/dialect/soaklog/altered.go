@@ -10,18 +10,21 @@ import (
 	"vramsoak/parser/source"
 )
 
-// An alteredLine is the record of a line that looks like the harness's, but not as the harness
-// writes it. It is kept until the reader knows whether the harness quoted the line. If the
-// harness quoted it, the pipeline printed it. If not, somebody changed the log after it was
-// written:
+// An alteredLine is the record of a line that resembles a line of the harness, but has another
+// form. For example, it has colours, or text before the prefix:
 //
 //	ESC[32m[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2ESC[0m
 //	2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
 //
-// Such a line does not count as the harness's. It is an error all the same, because without the
-// line a log in which files failed would pass.
+// The record is kept until [Quotes.Resolve] knows whether the harness quoted the line. If the
+// harness quoted it, the pipeline printed it. If not, somebody changed the log after it was
+// written.
+//
+// A changed line is not read as a line of the harness. Some changed lines say that a file or a
+// process failed, or that a run began. If vramsoak ignored such a line, a failing log could pass.
+// So such a line is a syntax error.
 type alteredLine struct {
-	record.SyntaxError // Expected is "" unless a failing log could pass without the line
+	record.SyntaxError // Expected is "" if no failing log can pass without the line
 	// inside is set if an escape is inside the prefix. The harness does not quote a line with
 	// such a prefix.
 	inside bool
