@@ -89,8 +89,9 @@ func hasDigit(text []byte) bool { return slices.ContainsFunc(text, lex.IsDigit) 
 // templateMax is how many bytes of a torn line are checked for placeholders of program source.
 const templateMax = 512
 
-// tear returns the offset from which an error quotes a torn line. This is the end of the last number
-// that counts. If none does, it is the offset of the first literal in the match, or else of the match.
+// tear returns the offset from which an error quotes a torn line. This is the end of the last
+// number that counts. If none does, it is the offset of the first literal in the match, or else
+// of the match.
 func (r *reader) tear(l *scan.Line, m *match, slots []int) int {
 	if m.kept >= 0 {
 		return m.kept
