@@ -18,6 +18,8 @@ type Line struct {
 	Text []byte
 	// Serial is another number for each text that the scanner gives to dialects, from 1.
 	Serial uint64
+	// Read is the end of the last record that was read in this text, or 0.
+	Read int
 	// Scratch is memory that dialects reuse from line to line. Each scanner has its own.
 	Scratch any
 
@@ -38,6 +40,7 @@ type Line struct {
 func (l *Line) set(start, end, number int, escaped bool) {
 	l.start, l.End, l.number = start, end, number
 	l.Serial++
+	l.Read = 0
 	l.written = l.s.win.Buf[start:end]
 	l.wrapped = nil
 	if l.s.win.Docker {

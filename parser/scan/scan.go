@@ -158,8 +158,8 @@ func (s *Scanner) read(at int) {
 	l := &s.line
 	s.hits = s.hits[:0]
 	from := at // where to search on
-	// The text before the offset read is part of records. So is the text before spanned, but a failure
-	// may be in it, see [Dialect.Spans].
+	// Needles before the offset read are skipped: they are in records, or were offered already. Of the
+	// needles before the offset spanned, only those of failures count, see [Dialect.Spans].
 	for read, spanned := 0, 0; ; {
 		// A fingerprint behind that of the first hit may belong to a needle that begins at the first
 		// hit or before it. So the search goes on for the first hit's Reach.
@@ -182,9 +182,10 @@ func (s *Scanner) read(at int) {
 			continue
 		}
 		start := l.start
+		l.Read = max(read, spanned)
 		switch end, spans := s.try(first, first.Start < spanned); {
 		case end == 0:
-		case spans && !s.dialects.mayFail(l.Text[min(first.Start, end):end]):
+		case spans && !s.dialects.mayFail(l.Text[first.Start:end]):
 			read, from = end, max(from, end)
 		case l.start != start:
 			read, spanned = end, 0

@@ -94,9 +94,9 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 	}, nil
 }
 
-// readingsOf cuts the parts of a pattern into pieces that each end behind a number. A tear may take
-// the last digits of a number. So a piece goes on behind the number, to a unit or to characters that
-// cannot be the number's: "7612.5 |".
+// readingsOf cuts the parts of a pattern into pieces, which a torn line may have or lack. A tear may
+// take the last digits of a number. So the piece with a number goes on behind it, to a unit, or to a
+// character that is not of the number: "7612.5 |".
 func readingsOf(parts []*syntax.Regexp) (pieces [][]*syntax.Regexp) {
 	var piece []*syntax.Regexp
 	for _, part := range parts {
@@ -109,10 +109,9 @@ func readingsOf(parts []*syntax.Regexp) (pieces [][]*syntax.Regexp) {
 			continue
 		}
 		end, rest := *part, *part
-		n := max(1, len(literalUnit().FindString(string(part.Rune))))
+		n := endOfNumber(part.Rune)
 		end.Rune, rest.Rune = part.Rune[:n], part.Rune[n:]
-		pieces, piece = append(pieces, append(piece, &end)), nil
-		if len(rest.Rune) > 0 {
+		if pieces, piece = append(pieces, append(piece, &end)), nil; n < len(part.Rune) {
 			piece = append(piece, &rest)
 		}
 	}
@@ -120,6 +119,20 @@ func readingsOf(parts []*syntax.Regexp) (pieces [][]*syntax.Regexp) {
 		pieces = append(pieces, piece)
 	}
 	return pieces
+}
+
+// endOfNumber returns the length of the beginning of a literal that shows that the number before it
+// is whole: a unit or one character.
+func endOfNumber(literal []rune) int {
+	text := []byte(string(literal))
+	unit, rest := lex.CutUnit(text)
+	switch {
+	case unit > 0:
+		return len(text) - len(rest) // in characters too, because a unit is of ASCII
+	case strings.ContainsRune("0123456789.e", literal[0]):
+		return len(literal) // the number goes on
+	}
+	return 1
 }
 
 // endsNumber reports whether a part such as [", ]+ matches at least one character, and none of a
@@ -131,9 +144,6 @@ func endsNumber(part *syntax.Regexp) bool {
 	set, ok := setOf(part.Sub[0])
 	return ok && set != nil && !strings.ContainsFunc("0123456789.", func(r rune) bool { return set[r] })
 }
-
-// literalUnit matches a unit at the beginning of a literal text.
-var literalUnit = lex.Expression(`^ ?[KMGT]?i?B`)
 
 // A finder yields the matches of a pattern in a line.
 type finder struct {

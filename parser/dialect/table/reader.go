@@ -115,7 +115,8 @@ func newReader(program *Program, i int) *reader {
 }
 
 // read reads the match that contains the offset `at`, at which a literal begins. It returns the
-// offset behind the match's last group, or 0 if no match with a record contains this offset.
+// offset behind the match's last group, or behind the match if this group precedes the literal. It
+// returns 0 if no match with a record that was not read yet contains this literal.
 func (r *reader) read(l *scan.Line, at int) (end int) {
 	f := r.finder(l)
 	for f.unread || !f.done {
@@ -126,22 +127,28 @@ func (r *reader) read(l *scan.Line, at int) (end int) {
 		if f.unread = f.slots[0] > at && len(r.literals) > 0; f.unread {
 			break // the match contains a later literal
 		}
-		if f.slots[1] > at && r.match(l, f.slots) {
-			if end = r.groupsEnd(f.slots); end <= at {
-				end = f.slots[1]
+		read := r.groupsEnd(f.slots)
+		if f.slots[1] > at && read > l.Read && r.match(l, f.slots) {
+			if read > at {
+				return read
 			}
-			return end
+			return f.slots[1]
 		}
 	}
 	return 0
 }
 
-// groupsEnd returns the end of the last group of a match that reads something.
-func (r *reader) groupsEnd(slots []int) (end int) {
+// groupsEnd returns the end of the last group of a match that reads something. If no group does, it
+// returns the end of the match.
+func (r *reader) groupsEnd(slots []int) int {
+	end := -1
 	for i := range r.groups {
 		if g := &r.groups[i]; g.kind != kindBegun {
 			end = max(end, slots[g.end])
 		}
+	}
+	if end < 0 {
+		return slots[1]
 	}
 	return end
 }
@@ -240,8 +247,8 @@ func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, en
 		m.value = min(m.value, start)
 		m.kept = max(m.kept, end)
 	case kindName:
-		if group = bytes.TrimSpace(group); mayHavePrefix(group) && isBlank(l.Text[:start]) {
-			group = bytes.TrimSpace(source.WithoutProcess(group[source.MessageStart(group):]))
+		if group = bytes.TrimSpace(group); len(lex.TrimBlanks(l.Text[:start])) == 0 {
+			group = withoutPrefix(group)
 		}
 		if len(group) > 0 && len(group) <= scan.NameMax {
 			m.name, m.sampled = group, g.name == groupStep
@@ -271,12 +278,21 @@ func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, en
 	}
 }
 
-// mayHavePrefix reports whether the prefix of a launcher or logger may come before the name of a
-// reading, as in "0: 2024-05-01 12:00:00,123 - INFO - after 20 iterations". It is much faster than
-// [source.MessageStart], which finds the prefix.
-func mayHavePrefix(name []byte) bool {
-	return len(name) > 0 && (!lex.IsWordByte(name[0]) || lex.IsDigit(name[0])) ||
-		bytes.ContainsAny(name, ":|]>-")
+// withoutPrefix returns the name of a reading without the prefix of a launcher or logger, as in
+// "0: 2024-05-01 12:00:00,123 - INFO - after 20 iterations". It returns a name that is nothing but a
+// prefix as it is.
+func withoutPrefix(name []byte) []byte {
+	isLetter := len(name) > 0 && lex.IsWordByte(name[0]) && !lex.IsDigit(name[0])
+	if isLetter && (!bytes.ContainsAny(name, ":|-") || !prefixOfWords().Match(name)) {
+		return name // as most names
+	}
+	message := source.WithoutProcess(name[source.MessageStart(name):])
+	if message = bytes.TrimSpace(message); len(message) == 0 {
+		return name
+	}
+	return message
 }
 
-func isBlank(text []byte) bool { return len(lex.TrimBlanks(text)) == 0 }
+// prefixOfWords matches a prefix that begins with a letter: "INFO:root:", "web-1  | ".
+var prefixOfWords = lex.Expression(`^(?:(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)` +
+	`\s*[:|-]|[a-z][\w.-]*\d\s+\|)`)

@@ -40,9 +40,9 @@ func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
 }
 
 // unitOf returns the unit at the beginning of the text behind a number, after at most one blank, or
-// 0 if there is none. The text of another writer may follow the unit directly, as in
-// "13998MB2026-11-20" and "13998MBstep". A lone K, M, G or T behind a blank is a unit only at the end
-// of the line or before one of unitEnds.
+// 0 if there is none. A unit such as MB may be glued to the number and to the text of another
+// writer, as in "13998MB2026-11-20" and "13998MBstep". A lone K, M, G or T is a unit only at the
+// end of the line or before one of unitEnds.
 func (r *reader) unitOf(text []byte) int64 {
 	glued := len(text) > 0 && text[0] != ' ' && text[0] != '\t'
 	if !glued {
@@ -52,10 +52,13 @@ func (r *reader) unitOf(text []byte) int64 {
 		return 0
 	}
 	unit, rest := r.cutUnit(text)
-	switch n := len(text) - len(rest); {
-	case n > 1:
+	n, isUpper := len(text)-len(rest), text[0] < 'a'
+	ends := len(rest) == 0 || !lex.IsTextByte(rest[0])
+	switch {
+	case n > 1 && (ends || isUpper && lex.IsDigit(rest[0])):
 		return unit
-	case n == 1 && unit > 1 && (glued || len(rest) == 0 || strings.IndexByte(unitEnds, rest[0]) >= 0):
+	case n == 1 && unit > 1 && isUpper &&
+		(len(rest) == 0 || strings.IndexByte(unitEnds, rest[0]) >= 0):
 		return unit
 	case n == 0 && glued && len(text) > 3 && text[1] == 'i' && text[2] == 'B':
 		unit, _ = r.cutUnit(text[:3])
@@ -67,8 +70,8 @@ func (r *reader) unitOf(text []byte) int64 {
 	return 0
 }
 
-// unitEnds are the characters that may follow a blank and a unit of one letter.
-const unitEnds = " \t,;|\"')]}"
+// unitEnds are the characters that may follow a unit of one letter.
+const unitEnds = " \t,;|\"'()[]{}"
 
 // rounded returns the size of a number of units. The line's rounding gives its resolution.
 func (r *reader) rounded(n lex.Decimal, unit int64) (s record.Size, ok bool) {
