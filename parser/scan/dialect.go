@@ -15,11 +15,10 @@ type Dialect struct {
 	// this dialect, Read adds nothing and returns 0. Read may go on to the next lines with
 	// [Line.Next]; the offset then counts in the last of these lines.
 	Read func(l *Line, at int) (end int)
-	// Spans is set if other text may be inside the text that Read reads, such as the message of
-	// another process that tore the line.
+	// Spans is set if the text that Read reads may contain the message of another process, which tore
+	// the line. The scanner then looks for a failure in this text.
 	Spans bool
-	// Failure is set for failed allocations and crashes. Their needles count also inside the text that
-	// a dialect with Spans has read.
+	// Failure is set for the dialects of failed allocations and crashes, see Spans.
 	Failure bool
 }
 

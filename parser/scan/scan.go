@@ -245,7 +245,7 @@ func (s *Scanner) each() bool {
 	for _, d := range s.dialects.each {
 		s.reading, s.line.first = d.Name, s.line.start
 		end := 0
-		for next := d.Read(&s.line, end); next > end; next = d.Read(&s.line, end) {
+		for next := d.Read(&s.line, 0); next > end; next = d.Read(&s.line, end) {
 			end = next
 		}
 		if end > 0 {
