@@ -207,9 +207,9 @@ func (p *probe) fires(width float64) float64 {
 	return -high
 }
 
-// failsAt reports whether the metric fails at the limit 0 after each value of the new run got worse
-// by the shift. The shift is an amount in the metric's unit or, for times, a difference of
-// logarithms. A negative shift makes the values better.
+// failsAt makes each value in a copy of the new run worse by the shift. It reports whether the
+// metric of this copy fails at the limit 0. The shift is an amount in the metric's unit or, for
+// times, a difference of logarithms. A negative shift makes the values better.
 func (p *probe) failsAt(shift float64) bool {
 	sign := 1.0
 	if p.better {

@@ -221,8 +221,8 @@ var backends = map[string]func(t *testing.T) string{
 	"postgres": newPostgres,
 }
 
-// onEach runs a test on a new database of each kind, in parallel. A test that crashes the server is
-// not parallel itself, so it ends before the tests of onEach go on.
+// onEach runs a test on a new database of each kind, in parallel. A test that crashes the server
+// must not call t.Parallel. Go then never runs it at the same time as the tests of onEach.
 func onEach(t *testing.T, test func(t *testing.T, name string)) {
 	t.Helper()
 	for backend, newName := range backends {

@@ -9,10 +9,10 @@ import (
 // and those in which a rise begins after the first value. Some shape always fits noise better than
 // a level does. Each searched parameter therefore costs evidence, which keeps most noise flat.
 //
-// Both counts must be below 2 %. With 30 values a step must gain 4 ln 30 = 13.6 in twice the log
-// likelihood. At a given position noise does so in one of 4,400 series, and there are 25 positions.
-// A sawtooth has 50 periods and offsets, and must rise. Of 1,000 other series 8 were not flat, and
-// 2 had a rise.
+// Both counts must be below 2 %. A step in 30 values must raise twice the log likelihood by
+// 4 ln 30 = 13.6. At a given position noise does so in one of 4,400 series, and a step has 25
+// possible positions. A sawtooth has about 50 possible pairs of period and offset, and counts only
+// if it rises. In another run with 1,000 series, 8 were not flat, and a rise began in 2.
 func TestNoiseIsFlat(t *testing.T) {
 	const n, series, rate = 30, 300, 0.02
 	shaped, rises := 0, 0

@@ -15,8 +15,8 @@ type Dialect struct {
 	// this dialect, Read adds nothing and returns 0. Read may go on to the next lines with
 	// [Line.Next]; the offset then counts in the last of these lines.
 	Read func(l *Line, at int) (end int)
-	// Spans is set if the text that Read reads may contain the message of another process, which tore
-	// the line. The scanner then looks for a failure in this text.
+	// Spans is set if another process may have written its message into the middle of the text that
+	// Read reads. The scanner then searches this text for the message of a failure.
 	Spans bool
 	// Failure is set for the dialects of failed allocations and crashes, see Spans.
 	Failure bool

@@ -16,7 +16,8 @@ import (
 // and after, and to add records.
 type Line struct {
 	Text []byte
-	// Serial is another number for each text that the scanner gives to dialects, from 1.
+	// Serial numbers the texts that the scanner gives to dialects, from 1. No two texts have the same
+	// number.
 	Serial uint64
 	// Read is the end of the last record that was read in this text, or 0.
 	Read int

@@ -104,8 +104,8 @@ func reachOf(n *needle, needles []*needle) (reach int) {
 // follow it. Bit v of a set stands for the bytes whose low six bits are v.
 type lowBits [MinNeedle + 2]uint64
 
-// lowBits returns the values that a text may have at the fingerprint and in the two bytes behind
-// it.
+// lowBits returns six sets: one for each of the fingerprint's four bytes and one for each of the
+// two bytes after it. A set holds the low six bits of each byte that a needle allows there.
 func (p *fingerprint) lowBits() (six lowBits) {
 	for i := range six {
 		set := p.bytesAt(i)

@@ -84,7 +84,10 @@ func (m *machine) bytes(v value) []byte {
 type container struct {
 	items []value
 	at    uint32 // offset of the instruction that made the container
-	made  uint32 // claimed, or 1 plus the index of the frame or stack made from it
+	// made is 0 at first. It becomes claimed when a part of the snapshot claims the container. If a
+	// Frame or a Stack was made from the container, made is 1 plus the index in decoder.frames or
+	// decoder.stacks.
+	made uint32
 }
 
 // claimed marks a container that is already a part of the snapshot.

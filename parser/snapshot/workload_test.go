@@ -50,8 +50,8 @@ func workload() dictOf {
 	tick := func() int { now += 1000; return now }
 	kept := []any{}
 	for n := range 3 {
-		// The temporary block is at 4 MiB in each round. The blocks that stay follow it at 7, 9 and 11
-		// MiB.
+		// In each round the temporary block is at 4 MiB and ends at 7 MiB. The three blocks that the
+		// program never frees are at 7, 9 and 11 MiB, one for each round.
 		at := base + (4+2*n)*mib
 		temporary, stays := at, at
 		if n == 0 {

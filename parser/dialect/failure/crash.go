@@ -126,8 +126,8 @@ func beginsMessage(l *scan.Line, at int) bool {
 	return len(l.Head(at).Words()) == 0
 }
 
-// isDeath reports whether the one of deathWords at an offset of the line says that a signal
-// killed a process.
+// isDeath reports whether a line says that a signal killed a process. The parameter at is
+// the offset in the line at which one of deathWords begins.
 func isDeath(l *scan.Line, at int) bool {
 	if isTranscript(l.Text[:at]) {
 		return false

@@ -19,8 +19,11 @@ import (
 //	(EngineCore_DP0 pid=7) INFO 03-09 09:32:24 [gpu_model_runner.py:5360] Graph capturing finished in 3 secs, took 0.51 GiB
 //	(EngineCore pid=125) INFO 05-03 17:54:52 [gpu_worker.py:599] CUDA graph pool memory: 0.47 GiB (actual), 0.47 GiB (estimated)
 //
-// These are read as buffers: the model, the cache that the worker allocates next, the graphs. So
-// are the sizes in the memory profile, in the words of each version:
+// The sizes in these lines are read as buffers: the model, the KV cache that the worker allocates
+// next, and the CUDA graphs. The memory profile is worded differently in each version. Its model
+// weights, KV cache, activation peak and non-torch memory are read as buffers too. Its total
+// memory, PyTorch's peak, and the use before and after profiling are read as levels. A negative
+// size of a buffer is read as a [record.Change]:
 //
 //	the current vLLM instance can use total_gpu_memory (47.50GiB) x gpu_memory_utilization (0.78) = 37.18GiB
 //	model weights take 0.52GiB; non_torch_memory takes 0.08GiB; PyTorch activation peak memory takes 1.78GiB; the rest of
@@ -31,7 +34,8 @@ import (
 //	memory_usage_post_profile=0.68GiB non_torch_memory=0.43GiB kv_cache_size=5.99GiB gpu_memory_utilization=0.90
 //
 // These are not read: the requested memory (37.18GiB), fractions, sums of buffers, and numbers of
-// blocks and tokens. The levels are:
+// blocks and tokens. The following lines give the free or the used memory of the device. The third
+// also gives sizes of buffers:
 //
 //	Initial free memory: 47.03 GiB; Requested memory: 0.90 (util), 42.64 GiB
 //	Free memory after profiling: 46.93 GiB (total), 42.53 GiB (within requested)
