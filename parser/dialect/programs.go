@@ -55,8 +55,8 @@ var entries = sync.OnceValue(func() (all []*entry) {
 	return all
 })
 
-// mustLoad parses programs.yaml or one entry of it. It panics if there is a mistake; a test makes
-// sure that there is none.
+// mustLoad parses programs.yaml or one entry of it. It panics if there is a mistake, which
+// TestPrograms would find.
 func mustLoad(src string) []table.Program {
 	programs, err := load(src)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/parser/dialect/dialecttest"
 )
 
 // TestPrograms: each pattern of programs.yaml matches its example, and gives the record that the
@@ -47,4 +49,24 @@ func TestPrograms(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRecordsOnOneLine: if several processes write into one line, each record of the line is read,
+// and so is a failed allocation whose message tore the record of another process.
+func TestRecordsOnOneLine(t *testing.T) {
+	dialecttest.Run(t, BuiltIn(), []dialecttest.Case{
+		{"another program between two records", `
+step: 1 memory: 2.00GiB(3%) Max CUDA memory usage: 5.00 MB step: 2 memory: 3.00GiB(4%)
+`, `
+1 checkpoint "step" peak_reserved=2048MiB
+1 checkpoint "end of training" peak=5MiB
+1 checkpoint "step" peak_reserved=3072MiB
+`},
+		{"a failure inside a record", `
+json_stats: {"_type": "train", "dt": CUDA out of memory. Tried to allocate 2.00 GiB. 1, "gpu_mem": "3.00G"}
+`, `
+1 checkpoint "train" peak=3072MiB
+1 out-of-memory requested=2048MiB
+`},
+	})
 }

@@ -185,12 +185,10 @@ func (s *Scanner) read(at int) {
 		l.Read = max(read, spanned)
 		switch end, spans := s.try(first, first.Start < spanned); {
 		case end == 0:
-		case spans && !s.dialects.mayFail(l.Text[first.Start:end]):
-			read, from = end, max(from, end)
 		case l.start != start:
 			read, spanned = end, 0
 			s.hits, from = s.hits[:0], end
-		case spans:
+		case spans && s.dialects.mayFail(l.Text[first.Start:end]):
 			spanned = max(spanned, end)
 		default:
 			read, from = end, max(from, end)

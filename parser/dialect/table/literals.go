@@ -29,8 +29,8 @@ func (l *Line) Literals() []string {
 	return best
 }
 
-// spans reports whether the pattern matches a text that has the message of another program in it, as
-// .* does.
+// spans reports whether a match of the pattern can contain the message of another program, because
+// of a part such as .*
 func (l *Line) spans() bool {
 	re, err := syntax.Parse(l.Pattern, syntax.Perl)
 	return err == nil && matchesWords(re)

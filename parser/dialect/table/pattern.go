@@ -94,9 +94,9 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 	}, nil
 }
 
-// readingsOf cuts the parts of a pattern into pieces, which a torn line may have or lack. A tear may
-// take the last digits of a number. So the piece with a number goes on behind it, to a unit, or to a
-// character that is not of the number: "7612.5 |".
+// readingsOf cuts the parts of a pattern into pieces. A torn line has the first of these pieces and
+// lacks the others. A tear may take the last digits of a number. So the piece with a number goes on
+// behind it, to a unit, or to a character that is not of the number: "7612.5 |".
 func readingsOf(parts []*syntax.Regexp) (pieces [][]*syntax.Regexp) {
 	var piece []*syntax.Regexp
 	for _, part := range parts {
@@ -142,7 +142,8 @@ func endsNumber(part *syntax.Regexp) bool {
 		return false
 	}
 	set, ok := setOf(part.Sub[0])
-	return ok && set != nil && !strings.ContainsFunc("0123456789.", func(r rune) bool { return set[r] })
+	ofNumber := func(c rune) bool { return set[c] }
+	return ok && set != nil && !strings.ContainsFunc("0123456789.", ofNumber)
 }
 
 // A finder yields the matches of a pattern in a line.

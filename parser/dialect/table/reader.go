@@ -127,10 +127,10 @@ func (r *reader) read(l *scan.Line, at int) (end int) {
 		if f.unread = f.slots[0] > at && len(r.literals) > 0; f.unread {
 			break // the match contains a later literal
 		}
-		read := r.groupsEnd(f.slots)
-		if f.slots[1] > at && read > l.Read && r.match(l, f.slots) {
-			if read > at {
-				return read
+		last := r.groupsEnd(f.slots)
+		if f.slots[1] > at && last > l.Read && r.match(l, f.slots) {
+			if last > at {
+				return last
 			}
 			return f.slots[1]
 		}
@@ -279,8 +279,8 @@ func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, en
 }
 
 // withoutPrefix returns the name of a reading without the prefix of a launcher or logger, as in
-// "0: 2024-05-01 12:00:00,123 - INFO - after 20 iterations". It returns a name that is nothing but a
-// prefix as it is.
+// "0: 2024-05-01 12:00:00,123 - INFO - after 20 iterations". If nothing would be left of the name,
+// it returns the whole name.
 func withoutPrefix(name []byte) []byte {
 	isLetter := len(name) > 0 && lex.IsWordByte(name[0]) && !lex.IsDigit(name[0])
 	if isLetter && (!bytes.ContainsAny(name, ":|-") || !prefixOfWords().Match(name)) {

@@ -39,10 +39,10 @@ func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
 	return s, ""
 }
 
-// unitOf returns the unit at the beginning of the text behind a number, after at most one blank, or
-// 0 if there is none. A unit such as MB may be glued to the number and to the text of another
-// writer, as in "13998MB2026-11-20" and "13998MBstep". A lone K, M, G or T is a unit only at the
-// end of the line or before one of unitEnds.
+// unitOf returns the unit at the beginning of the text behind a number, after at most one blank. It
+// returns 0 if the text begins with no unit. A unit such as MB may be glued to the number and to
+// the text of another writer, as in "13998MB2026-11-20" and "13998MBstep". A lone K, M, G or T is a
+// unit only at the end of the line or before one of unitEnds.
 func (r *reader) unitOf(text []byte) int64 {
 	glued := len(text) > 0 && text[0] != ' ' && text[0] != '\t'
 	if !glued {
