@@ -30,7 +30,7 @@ func (l *Line) Literals() []string {
 }
 
 // spans reports whether a match of the pattern can contain the message of another program, because
-// of a part such as .*
+// of a part such as ".*".
 func (l *Line) spans() bool {
 	re, err := syntax.Parse(l.Pattern, syntax.Perl)
 	return err == nil && matchesWords(re)
