@@ -89,8 +89,9 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 func (set *Set) ParseLine(line []byte, pos record.Position) []record.Record {
 	s := scan.NewScanner(pos.Path, set.dialects())
 	var out, rest scan.Batch
-	s.Scan(source.Window{Buf: line, To: len(line), Docker: source.IsDocker(line)}, 0, nil, &out)
-	s.Finish(out.Tables, &rest)
+	win := source.Window{Buf: line, To: len(line), Wrapped: source.BeginsWithJSON(line)}
+	s.Scan(win, nil, &out)
+	s.Finish(out.State, &rest)
 	new(soaklog.Quotes).Resolve(&out)
 	if len(out.Entries)+len(rest.Entries) == 0 {
 		return nil

@@ -60,7 +60,6 @@ type notebook struct {
 	scanner *scan.Scanner
 	out     scan.Batch
 	win     source.Window
-	skip    int
 	// lines holds, for each line of win, its line number in the notebook file. begun is set if
 	// win ends with an incomplete line.
 	lines []int
@@ -284,7 +283,7 @@ func (n *notebook) scan(last bool) error {
 		n.win.To = n.win.Cut(n.win.From, len(n.win.Buf)-source.Margin)
 	}
 	n.out.Entries = n.out.Entries[:0]
-	n.scanner.Scan(n.win, n.skip, n.out.Tables, &n.out)
+	n.scanner.Scan(n.win, n.out.State, &n.out)
 	for i := range n.out.Entries {
 		e := &n.out.Entries[i]
 		at := e.Pos.Line
@@ -298,6 +297,6 @@ func (n *notebook) scan(last bool) error {
 	n.lines = n.lines[:copy(n.lines, n.lines[n.out.Lines:])]
 	drop := max(0, n.win.To-source.Margin)
 	n.win.Buf = n.win.Buf[:copy(n.win.Buf, n.win.Buf[drop:])]
-	n.win.From, n.skip = n.win.To-drop, n.out.End-drop
+	n.win.From, n.win.Offset = n.win.To-drop, n.win.Offset+int64(drop)
 	return nil
 }

@@ -45,6 +45,9 @@ type Header struct {
 	Dateless, Yearless bool
 	// Dialect is the name of the log format that the line is written in, such as "transcription".
 	Dialect string
+	// Writer names the process that printed the line, as a container, a launcher or a logger gives
+	// it: "pod/whisper-3/main", "rank 3". It is "" if the line names no process.
+	Writer string
 }
 
 // FormatTime returns the time with as much detail as the line gives, to the millisecond. It

@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"bytes"
+
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
 	"vramsoak/parser/stamp"
@@ -48,18 +50,34 @@ func (l *Line) Header(at int) (h record.Header) {
 func (h *Head) fill(to *record.Header) {
 	l := h.line
 	// The number counts from the window's first line, see [Batch].
-	to.Pos.Path, to.Pos.Line, to.Dialect = l.s.path, l.number+1, l.s.reading
+	to.Pos.Path, to.Pos.Line, to.Dialect = l.s.path, l.lineNumber()+1, l.s.reading
 	last := &l.s.stamp
-	if l.wrapped != nil {
-		h.lineTimes().RecordTime(l.wrapped, len(source.DockerLog), last).Into(to)
+	to.Writer = h.writer()
+	if line, head, ok := l.s.wrapper(l.start); ok {
+		h.wrappedTime(line, head).Into(to)
 	} else if begin := min(h.at, stamp.SearchLimit); !last.Reuse(l.Text[:begin], to) {
 		h.lineTimes().RecordTime(l.Text, h.at, last).Into(to)
 	}
 	if to.Time.IsZero() && l.first < l.start {
 		end, _ := l.s.win.LineEnd(l.first)
-		first := source.PlainText(l.s.win.Buf[l.first:end], l.s.win.Docker)
+		first := source.PlainText(l.s.win.Buf[l.first:end])
 		new(stamp.Line).RecordTime(first, len(first), last).Into(to)
 	}
+}
+
+// wrappedTime returns the time of a record in a wrapped line. The parameter head is the number of
+// the line's bytes before the program's text. The wrapper's time counts, unless the program gives
+// one with more detail, such as a year.
+func (h *Head) wrappedTime(line []byte, head int) stamp.Stamp {
+	l := h.line
+	outer := new(stamp.Line).RecordTime(line, head, &l.s.stamp)
+	if outer.Detail() == stamp.Full {
+		return outer
+	}
+	if inner := h.lineTimes().RecordTime(l.Text, h.at, &l.s.stamp); inner.Detail() > outer.Detail() {
+		return inner
+	}
+	return outer
 }
 
 // lineTimes returns the cache of the times that were found in this line.
@@ -85,15 +103,35 @@ func (h *Head) Words() []byte {
 	return source.WithoutProcess(h.line.Text[h.Message():h.at])
 }
 
-// Rank returns the rank that a launcher put before the line, or 0.
-func (h *Head) Rank() int { return source.LauncherRank(h.line.Text[:h.at]) }
+// Rank returns the rank that a launcher or a logger put before the record, or 0.
+func (h *Head) Rank() int { return max(0, rankIn(h.writer())) }
+
+// writer returns the name of the process that printed the line, see [record.Header]. The wrapper
+// gives it, else the logger.
+func (h *Head) writer() string {
+	if w := h.line.s.writer; w != nil && w.name != "" {
+		return w.name
+	}
+	return h.line.s.strings.str(source.WriterIn(h.line.Text[:h.at]))
+}
+
+// EndsPrefix reports whether only what precedes a message precedes the record: a logger's prefix, the
+// name of a process, or the state of a progress bar.
+func (h *Head) EndsPrefix() bool {
+	return len(bytes.TrimSpace(h.Words())) == 0 || source.EndsBar(h.line.Text[:h.at])
+}
 
 // InSource reports whether the record is a string in program source, see [source.InSource].
 func (h *Head) InSource() bool { return source.InSource(h.line.Text[:h.at]) }
 
-// speaker returns the name of the process that printed the message at an offset, as the head gives
-// it, or "".
+// speaker returns the name of the process that printed the message at an offset, as the wrapper and
+// the head give it, or "".
 func (h *Head) speaker(message int) string {
+	if h.at >= 0 {
+		if name := h.writer(); name != "" {
+			return name
+		}
+	}
 	if h.at < 0 || h.at > source.MessageMax { // the beginning of a long line names the process
 		return source.SpeakerOf(h.line.Text, message)
 	}

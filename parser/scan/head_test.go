@@ -20,13 +20,13 @@ func TestHead(t *testing.T) {
 		"2026-11-20 02:00:03,123 - worker-3 - ERROR - while loading: CUDA error": {
 			time: "2026-11-20T02:00:03.123", words: "while loading: ", speaker: "worker-3",
 		},
-		"[rank3]: CUDA error":                      {rank: 3, speaker: "rank3"},
-		"[default3]:CUDA error":                    {rank: 3, speaker: "default3"},
+		"[rank3]: CUDA error":                      {rank: 3, speaker: "rank 3"},
+		"[default3]:CUDA error":                    {rank: 3, speaker: "rank 3"},
 		"worker-1  | CUDA error":                   {speaker: "worker-1"},
-		"(EngineCore_DP0 pid=964370) CUDA error":   {},
-		"12:00:00 | WARNING | [rank12] CUDA error": {time: "12:00:00.000", rank: 12, speaker: "rank12"},
+		"(EngineCore_DP0 pid=964370) CUDA error":   {speaker: "rank 0"},
+		"12:00:00 | WARNING | [rank12] CUDA error": {time: "12:00:00.000", rank: 12, speaker: "rank 12"},
 		`{"log":"[rank1]: CUDA error\n","time":"2026-11-20T02:00:03Z"}`: {
-			time: "2026-11-20T02:00:03.000Z", rank: 1, speaker: "rank1",
+			time: "2026-11-20T02:00:03.000Z", rank: 1, speaker: "rank 1",
 		},
 	} {
 		var found head
@@ -36,8 +36,8 @@ func TestHead(t *testing.T) {
 			return at + 1
 		}}
 		text := []byte(line)
-		win := source.Window{Buf: text, To: len(text), Docker: source.IsDocker(text)}
-		NewScanner("log", NewDialects([]*Dialect{&d})).Scan(win, 0, nil, &Batch{})
+		win := source.Window{Buf: text, To: len(text), Wrapped: source.BeginsWithJSON(text)}
+		NewScanner("log", NewDialects([]*Dialect{&d})).Scan(win, nil, &Batch{})
 		if found != want {
 			t.Errorf("%s: expected %+v, found %+v", line, want, found)
 		}

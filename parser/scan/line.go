@@ -29,11 +29,8 @@ type Line struct {
 	number     int    // number of the line in the window, from 0
 	first      int    // start of the block of lines that a dialect reads together
 	clean      []byte // buffer for the text without escapes
-	// written is the line as the program wrote it, with escapes. wrapped is the line with its wrapper,
-	// or nil if the line has no wrapper.
-	written, wrapped []byte
-	inner            []byte // buffer for the text inside a wrapper
-	head             Head   // the head that was asked for last
+	written    []byte // the line as the program wrote it, with escapes
+	head       Head   // the head that was asked for last
 }
 
 // set makes l the line at Buf[start:end] of the window. The parameter escaped is set if the line
@@ -43,19 +40,20 @@ func (l *Line) set(start, end, number int, escaped bool) {
 	l.Serial++
 	l.Read = 0
 	l.written = l.s.win.Buf[start:end]
-	l.wrapped = nil
-	if l.s.win.Docker {
-		var inside bool
-		if l.inner, inside = source.Unwrap(l.inner[:0], l.written); inside {
-			l.written, l.wrapped = l.inner, source.WithoutHole(l.written)
-		}
-	}
 	l.head.forget()
 	l.Text = source.WithoutHole(l.written)
-	if (escaped || l.wrapped != nil) && bytes.IndexByte(l.Text, search.Escape) >= 0 {
+	if escaped && bytes.IndexByte(l.Text, search.Escape) >= 0 {
 		l.clean = source.StripEscapes(l.clean[:0], l.Text)
 		l.Text = l.clean
 	}
+}
+
+// lineNumber returns the number of the line in the window, from 0.
+func (l *Line) lineNumber() int {
+	if w := l.s.writer; w != nil {
+		return w.piece(l.start).number
+	}
+	return l.number
 }
 
 // Peek returns the text of the n-th line after this one, from 1. ok is false if the log ends before
@@ -68,7 +66,7 @@ func (l *Line) Peek(n int) (text []byte, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		text, end = source.PlainText(l.s.win.Buf[start:stop], l.s.win.Docker), stop
+		text, end = source.PlainText(l.s.win.Buf[start:stop]), stop
 		if bytes.HasPrefix(lex.TrimBlanks(text), record.HarnessPrefixBytes) {
 			return nil, false
 		}
@@ -92,7 +90,7 @@ func (l *Line) Previous(n int) (text []byte, ok bool) {
 			return nil, false
 		}
 	}
-	return source.PlainText(l.s.win.Buf[start:end], l.s.win.Docker), true
+	return source.PlainText(l.s.win.Buf[start:end]), true
 }
 
 // Cut reports whether the line is longer than the margin of the window. The text then lacks the
@@ -200,6 +198,11 @@ func (l *Line) IsOwn() bool {
 		bytes.HasPrefix(lex.TrimBlanks(source.WithoutHole(l.written)), record.HarnessPrefixBytes)
 }
 
+// IsWrapped reports whether a wrapper was taken off the line, see [source.Unwrapper].
+func (l *Line) IsWrapped() bool {
+	return l.s.writer != nil && l.s.writer.piece(l.start).kind != 0
+}
+
 // Near is how many bytes away from its needle a dialect looks for the rest of a record. A limit is
 // necessary, because a long line may be full of needles.
 const Near = 1 << 10
@@ -217,13 +220,14 @@ func (l *Line) Below(end int) (text []byte, start, stop int, ok bool) {
 	if !ok {
 		return nil, 0, 0, false
 	}
-	return source.PlainText(l.s.win.Buf[start:stop], l.s.win.Docker), start, stop, true
+	return source.PlainText(l.s.win.Buf[start:stop]), start, stop, true
 }
 
-// LineEnds returns the number of newlines between two offsets of the window.
-func (l *Line) LineEnds(
-	from, to int,
-) int {
+// LineEnds returns the number of line ends in the log between two offsets of the window.
+func (l *Line) LineEnds(from, to int) int {
+	if w := l.s.writer; w != nil {
+		return w.piece(to).number - w.piece(from).number
+	}
 	return bytes.Count(l.s.win.Buf[from:to], source.Newline)
 }
 

@@ -22,14 +22,14 @@ func Batches(src source.Source, name string, m *Dialects) iter.Seq2[*Batch, erro
 		r := newReaders(src, name, m)
 		defer close(r.stop)
 		s := NewScanner(name, m)
-		var tables OpenTables
-		line, skip := 0, int64(0)
+		var state State
+		line := 0
 		for j := range r.ahead {
 			<-j.done
-			if len(tables) > 0 || skip > j.win.Offset+int64(j.win.From) {
-				j.scan(s, skip, tables)
+			if state.concerns(j.win.Offset + int64(j.win.From)) {
+				j.scan(s, state)
 			}
-			tables, skip = j.out.Tables, j.win.Offset+int64(j.out.End)
+			state = j.out.State
 			j.out.Line = line
 			line += j.out.Lines
 			err := j.win.Err
@@ -43,9 +43,9 @@ func Batches(src source.Source, name string, m *Dialects) iter.Seq2[*Batch, erro
 			}
 			r.free <- j
 		}
-		if len(tables) > 0 { // the log ends
+		if len(state) > 0 { // the log ends
 			out := Batch{Line: line}
-			if s.Finish(tables, &out); len(out.Entries) > 0 {
+			if s.Finish(state, &out); len(out.Entries) > 0 {
 				yield(&out, nil)
 			}
 		}
@@ -59,13 +59,12 @@ type job struct {
 	done chan struct{}
 }
 
-// scan reads the lines of the window that begin at or after the offset skip of the log. The
-// parameter tables holds the tables that are open before these lines. The buffer belongs to the
-// scanner, so that it stays in the cache of one processor.
-func (j *job) scan(s *Scanner, skip int64, tables OpenTables) {
+// scan reads the lines of the window. The buffer belongs to the scanner, so that it stays in the
+// cache of one processor.
+func (j *job) scan(s *Scanner, state State) {
 	j.win.Load(&s.buf)
 	j.out.Entries, j.out.Own = j.out.Entries[:0], false
-	s.Scan(j.win, int(max(0, skip-j.win.Offset)), tables, &j.out)
+	s.Scan(j.win, state, &j.out)
 }
 
 // readersMax is the most workers. More of them would take memory and wait for the goroutine that
@@ -110,7 +109,7 @@ func (r *readers) run(s *Scanner) {
 			if !r.take(j) {
 				return
 			}
-			j.scan(s, 0, nil)
+			j.scan(s, nil)
 			j.done <- struct{}{}
 		case <-r.stop:
 			return

@@ -16,12 +16,9 @@ type Batch struct {
 	Entries []Entry
 	Line    int // number of lines in the log before the window
 	Lines   int // number of '\n' in the window
-	// End is the offset in the window's buffer at which reading ended. It lies behind the window's end
-	// if a block of lines crosses this end.
-	End int
-	// Tables are the tables that are open at End.
-	Tables OpenTables
-	Own    bool // the window may have lines of the harness
+	// State is what the next window needs to know.
+	State State
+	Own   bool // the window may have lines of the harness
 }
 
 // An Entry holds a record. It holds a checkpoint by value, because most records are checkpoints.
@@ -29,6 +26,8 @@ type Batch struct {
 type Entry struct {
 	record.Checkpoint
 	Other record.Record
+	// Wrap says how the record's line was wrapped.
+	Wrap source.WrapKind
 }
 
 // Record returns the record with its line number in the log. The parameter lines is the number of
@@ -40,15 +39,46 @@ func (e *Entry) Record(lines int) record.Record {
 	return e.Moved(lines)
 }
 
+// line returns the number of the record's line.
+func (e *Entry) line() int {
+	if e.Other != nil {
+		return e.Other.At().Line
+	}
+	return e.Pos.Line
+}
+
 // move changes the record's line number in the window.
 func (e *Entry) move(line int) {
-	rec := e.Record(0)
-	from := rec.At().Line
 	if e.Other == nil {
 		e.Pos.Line = line
 		return
 	}
-	e.Other = e.Record(line - from)
+	e.Other = e.Record(line - e.line())
+}
+
+// A State is what a scanner must know before it reads a window: for each writer, what was open at
+// the end of the window before. See [Batch].
+type State []writerState
+
+// A writerState is the part of a [State] for one writer.
+type writerState struct {
+	name   string // as in [source.Wrapping]
+	tables OpenTables
+	end    int64 // offset in the log up to which the writer's lines were read
+}
+
+// plain reports whether the state is only of lines without a wrapper.
+func (st State) plain() bool { return len(st) == 0 || len(st) == 1 && st[0].name == "" }
+
+// concerns reports whether a window that begins at an offset of the log must be read with this
+// state.
+func (st State) concerns(from int64) bool {
+	for i := range st {
+		if len(st[i].tables) > 0 || st[i].end > from {
+			return true
+		}
+	}
+	return false
 }
 
 // OpenTables are the tables that are open at a point of a log.
@@ -78,6 +108,13 @@ type Scanner struct {
 	found   search.Candidates // needles that may be at the offset where the search stopped
 	hits    []search.Hit      // needles in the line that no dialect has read yet
 	stamp   stamp.Last
+	last    place // the last line of the window that was looked at
+	// unwrapper takes the wrappers off lines. writer is the writer whose lines are read now, or nil
+	// if no wrappers were taken off.
+	unwrapper source.Unwrapper
+	writer    *writer
+	writers   []*writer // of the last window; their buffers are reused
+	around    []byte    // the window around the writer's lines
 }
 
 // NewScanner returns a scanner. The records' positions have the given path.
@@ -89,9 +126,48 @@ func NewScanner(path string, m *Dialects) *Scanner {
 }
 
 // Scan reads the lines that begin in win.Buf[win.From:win.To] and adds their records to out. The
-// parameter tables holds the tables that are open before these lines. Scan leaves out lines before
-// the offset skip, because they belong to a block that began in an earlier window.
-func (s *Scanner) Scan(win source.Window, skip int, tables OpenTables, out *Batch) {
+// parameter state is the State of the window before, see [Batch]. If a line that may have a record
+// is wrapped (see [source.Unwrapper]), Scan takes the wrappers off all lines of the window, and
+// reads the lines of each writer on their own.
+func (s *Scanner) Scan(win source.Window, state State, out *Batch) {
+	entries := len(out.Entries)
+	if !win.Wrapped && state.plain() && s.scanPlain(win, state, out) {
+		return
+	}
+	clear(out.Entries[entries:])
+	out.Entries = out.Entries[:entries]
+	s.scanWriters(win, state, out)
+}
+
+// scanPlain reads the lines of a window without wrappers. It reports false if it meets a wrapped
+// line that may have a record.
+func (s *Scanner) scanPlain(win source.Window, state State, out *Batch) bool {
+	var carried writerState
+	if len(state) > 0 {
+		carried = state[0]
+	}
+	skip := int(max(0, carried.end-win.Offset))
+	end, ok := s.scanLines(win, skip, carried.tables, out)
+	if !ok {
+		return false
+	}
+	out.Lines = s.last.number + bytes.Count(win.Buf[s.last.start:win.To], source.Newline)
+	out.State = nil
+	if len(s.tables) > 0 || end > win.To {
+		out.State = State{{tables: s.tables, end: win.Offset + int64(end)}}
+	}
+	s.leaveScreens(out.Lines, out)
+	return true
+}
+
+// scanLines reads the lines that begin in win.Buf[win.From:win.To]. The parameter tables holds the
+// tables that are open before these lines. scanLines leaves out lines before the offset skip,
+// because they belong to a block that began in an earlier window. It returns the offset at which
+// reading ended, which lies behind win.To if a block crosses the window's end. ok is false if a
+// line is wrapped that may have a record, and no wrappers were taken off the window's lines.
+func (s *Scanner) scanLines(
+	win source.Window, skip int, tables OpenTables, out *Batch,
+) (end int, ok bool) {
 	s.win, s.out, s.tables = win, out, tables
 	for _, t := range tables {
 		if sc, ok := t.table.(*screen); ok {
@@ -100,16 +176,16 @@ func (s *Scanner) Scan(win source.Window, skip int, tables OpenTables, out *Batc
 	}
 	pos := max(win.From, skip)
 	number := bytes.Count(win.Buf[win.From:min(pos, win.To)], source.Newline) // of the line at pos
-	last := place{win.From, 0}
+	s.last = place{win.From, 0}
 	for pos < win.To {
 		hit, start := -1, pos
-		if len(s.tables) == 0 && !win.Docker && len(s.dialects.each) == 0 {
+		if len(s.tables) == 0 && !win.Wrapped && len(s.dialects.each) == 0 {
 			// Only lines with a needle are read. In a line that is longer than a window, the needle may
 			// cross the window's end.
 			text := win.Buf[:min(len(win.Buf), win.To+search.MaxNeedle)]
 			var lines int
 			if hit, lines, s.found = s.dialects.needles.Next(text, pos); hit < 0 {
-				last = place{win.To, number + lines - bytes.Count(text[win.To:], source.Newline)}
+				s.last = place{win.To, number + lines - bytes.Count(text[win.To:], source.Newline)}
 				break
 			}
 			if start = max(win.LineStart(hit), pos); start >= win.To {
@@ -118,8 +194,13 @@ func (s *Scanner) Scan(win source.Window, skip int, tables OpenTables, out *Batc
 			number += lines
 		} // else the line may be a row, or of a dialect without needles
 		end, escaped := win.LineEnd(max(start, hit))
+		if s.writer == nil {
+			if _, wrapped := s.unwrapper.Unwrap(win.Buf[start:end]); wrapped {
+				return 0, false
+			}
+		}
 		hit -= start
-		last = place{start, number}
+		s.last = place{start, number}
 		s.line.set(start, end, number, escaped)
 		if escaped {
 			s.openScreen(win.Buf[start:end])
@@ -135,16 +216,21 @@ func (s *Scanner) Scan(win source.Window, skip int, tables OpenTables, out *Batc
 			}
 		}
 		nameFailures(out.Entries[entries:])
+		s.sign(out.Entries[entries:], start)
 		pos, number = s.after(s.line.End), s.line.number
 		if pos > s.line.End && win.Buf[pos-1] == '\n' {
 			number++
 		}
 	}
-	out.Lines = last.number + bytes.Count(win.Buf[last.start:win.To], source.Newline)
-	out.End, out.Tables = max(pos, win.To), s.tables
+	return max(pos, win.To), true
+}
+
+// leaveScreens tells the open screens that the window ends. The parameter lines is the window's
+// number of lines.
+func (s *Scanner) leaveScreens(lines int, out *Batch) {
 	for _, t := range s.tables {
 		if sc, ok := t.table.(*screen); ok {
-			sc.leave(win, out)
+			sc.leave(s.win, lines, out)
 		}
 	}
 }
@@ -254,11 +340,13 @@ func (s *Scanner) each() bool {
 }
 
 // Finish adds the records that the open tables still hold at the end of the log.
-func (s *Scanner) Finish(tables OpenTables, out *Batch) {
+func (s *Scanner) Finish(state State, out *Batch) {
 	s.out = out
-	for _, t := range tables {
-		if sc, ok := t.table.(*screen); ok {
-			sc.end(s)
+	for i := range state {
+		for _, t := range state[i].tables {
+			if sc, ok := t.table.(*screen); ok {
+				sc.end(s)
+			}
 		}
 	}
 }

@@ -168,7 +168,7 @@ func (sc *screen) paint(s *Scanner, raw []byte, painted bool) {
 	if painted {
 		sc.plain = 0
 		if !sc.terminal.Dirty {
-			sc.line = s.line.number
+			sc.line = s.line.lineNumber()
 		}
 	}
 	sc.credit = min(sc.credit+creditRate*len(raw), 1<<24)
@@ -176,7 +176,7 @@ func (sc *screen) paint(s *Scanner, raw []byte, painted bool) {
 	sc.terminal.Back = func() {
 		if painted {
 			sc.read(s)
-			sc.line = s.line.number
+			sc.line = s.line.lineNumber()
 		}
 	}
 	sc.terminal.Write(raw)
@@ -193,10 +193,10 @@ func (sc *screen) enter(win source.Window) { sc.painted = max(0, win.From+sc.bey
 
 // leave is called when the scanner ends a window. It changes the offsets and line numbers so that
 // they count from the next window.
-func (sc *screen) leave(win source.Window, out *Batch) {
+func (sc *screen) leave(win source.Window, lines int, out *Batch) {
 	sc.note(out)
 	sc.noted = 0
-	sc.line -= out.Lines
+	sc.line -= lines
 	sc.beyond = sc.painted - win.To
 }
 
@@ -237,9 +237,9 @@ func (sc *screen) read(s *Scanner) {
 	for i := range sc.terminal.Rows {
 		sc.text = append(rowText(sc.text, sc.terminal.Rows[i].Cells), '\n')
 	}
-	tables := sc.out.Tables
+	state := sc.out.State
 	sc.out = Batch{Entries: sc.out.Entries[:0]}
-	sc.reader.Scan(source.Window{Buf: sc.text, To: len(sc.text)}, 0, tables, &sc.out)
+	sc.reader.Scan(source.Window{Buf: sc.text, To: len(sc.text)}, state, &sc.out)
 	if len(sc.out.Entries) == 0 {
 		clear(sc.seen)
 		return

@@ -39,23 +39,19 @@ func (l *Line) TracebackAbove() (lines int, before []byte) {
 			return 0, nil
 		}
 		end = from
-		text := source.PlainText(l.s.win.Buf[from:stop], l.s.win.Docker)
+		text := source.PlainText(l.s.win.Buf[from:stop])
 		if !bytes.Contains(text[:min(len(text), 256)], tracebackHead) {
-			if text = rankTag().ReplaceAll(
-				text[:min(len(text), 64)],
-				nil,
-			); len(text) == 0 ||
-				text[0] != ' ' && text[0] != '\t' {
+			if len(text) == 0 || text[0] != ' ' && text[0] != '\t' {
 				return 0, nil
 			}
 			continue
 		}
-		lines = bytes.Count(l.s.win.Buf[from:l.start], source.Newline)
+		lines = l.LineEnds(from, l.start)
 		for len(lex.TrimBlanks(before)) == 0 {
 			if from, stop, ok = l.s.win.LineBefore(from); !ok || l.start-from > source.Margin/2 {
 				return lines, nil
 			}
-			before = source.PlainText(l.s.win.Buf[from:stop], l.s.win.Docker)
+			before = source.PlainText(l.s.win.Buf[from:stop])
 		}
 		if bytes.Contains(before, []byte("the above exception")) ||
 			bytes.Contains(before, []byte("The above exception")) {
@@ -69,7 +65,4 @@ func (l *Line) TracebackAbove() (lines int, before []byte) {
 // TracebackMax is the most lines of a traceback that is recognised.
 const TracebackMax = 128
 
-var (
-	tracebackHead = []byte("Traceback (most recent call last):")
-	rankTag       = lex.Expression(`^\[[a-z]+\d+\]:`)
-)
+var tracebackHead = []byte("Traceback (most recent call last):")

@@ -2,6 +2,7 @@ package segments
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"vramsoak/parser/lex"
@@ -10,10 +11,18 @@ import (
 
 // A Joiner joins the parts of segment maps. Other records may come between two parts of a map.
 type Joiner struct {
-	open   map[record.Lane][]Part // the parts of incomplete maps that were read so far
-	pieces int                    // the sum of the weights of these parts, see [Part.weight]
-	last   record.Position        // the position of the last record
+	open   map[origin][]Part // the parts of incomplete maps that were read so far
+	pieces int               // the sum of the weights of these parts, see [Part.weight]
+	last   record.Position   // the position of the last record
 }
+
+// An origin is a device of one process, whose parts belong together.
+type origin struct {
+	lane   record.Lane
+	writer string
+}
+
+func (p *Part) origin() origin { return origin{p.Lane, p.Writer} }
 
 // weight returns how much a part counts towards maxPieces, the limit on segments and blocks in
 // memory. A part without pieces counts as 1, because it takes memory too.
@@ -28,8 +37,8 @@ func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) b
 	if !ok {
 		return yield(rec, nil)
 	}
-	parts := j.open[p.Lane]
-	delete(j.open, p.Lane)
+	parts := j.open[p.origin()]
+	delete(j.open, p.origin())
 	for i := range parts {
 		j.pieces -= parts[i].weight()
 	}
@@ -55,23 +64,19 @@ func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) b
 			maxPieces)), nil)
 	}
 	if j.open == nil {
-		j.open = map[record.Lane][]Part{}
+		j.open = map[origin][]Part{}
 	}
-	j.open[p.Lane], j.pieces = parts, pieces
+	j.open[p.origin()], j.pieces = parts, pieces
 	return true
 }
 
 // End yields an error for each map that is still incomplete at the end of the log.
 func (j *Joiner) End(yield func(record.Record, error) bool) bool {
-	lanes := make([]record.Lane, 0, len(j.open))
-	for lane := range j.open {
-		lanes = append(lanes, lane)
-	}
-	slices.SortFunc(lanes, func(a, b record.Lane) int {
-		return j.open[a][0].Pos.Line - j.open[b][0].Pos.Line
+	open := slices.SortedFunc(maps.Values(j.open), func(a, b []Part) int {
+		return a[0].Pos.Line - b[0].Pos.Line
 	})
-	for _, lane := range lanes {
-		bad := (*Part)(nil).missing(j.open[lane])
+	for _, parts := range open {
+		bad := (*Part)(nil).missing(parts)
 		bad.Pos = j.last
 		if !yield(bad, nil) {
 			return false

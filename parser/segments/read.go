@@ -27,6 +27,12 @@ func (p Part) Moved(lines int) record.Record {
 	return p
 }
 
+// OfRank implements [record.Ranked].
+func (p Part) OfRank(rank int) record.Record {
+	p.SegmentMap, _ = p.SegmentMap.OfRank(rank).(record.SegmentMap)
+	return p
+}
+
 // The limits of a map. A line beyond these limits is considered damaged.
 const (
 	maxPieces  = 1 << 19

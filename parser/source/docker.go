@@ -20,21 +20,25 @@ func IsDocker(text []byte) bool {
 	return len(text) > 0 && text[0] == '{' && bytes.HasPrefix(text, []byte(DockerLog))
 }
 
-// Unwrap appends the program's line to dst if a container's log driver has wrapped the line.
-// Otherwise ok is false and Unwrap returns dst unchanged. Unwrap knows only Docker's json-file
-// driver. Support for another driver belongs here.
-func Unwrap(dst, line []byte) (text []byte, ok bool) {
-	line = WithoutHole(line)
-	if !IsDocker(line) {
-		return dst, false
+// jsonHead is how many bytes at a log's beginning are searched for a log driver's JSON.
+const jsonHead = 4 << 10
+
+// BeginsWithJSON reports whether one of the first lines of a text is in a log driver's JSON. Other
+// wrappers may be around the JSON.
+func BeginsWithJSON(text []byte) bool {
+	var u Unwrapper
+	text = text[:min(len(text), jsonHead)]
+	for line := range bytes.Lines(text) {
+		if w, ok := u.Unwrap(bytes.TrimRight(line, "\r\n")); ok && w.Kind&wrapJSON != 0 {
+			return true
+		}
 	}
-	return appendDocker(dst, line), true
+	return false
 }
 
-// appendDocker appends the program's line inside b, a line of Docker's log, to dst. It replaces
-// each '\r' of a progress bar with a blank.
-func appendDocker(dst, b []byte) []byte {
-	b = b[len(DockerLog):]
+// appendUnquoted appends the text of a JSON string to dst. The string begins at b, behind its first
+// quote. A log may end inside of it.
+func appendUnquoted(dst, b []byte) []byte {
 	for len(b) > 0 && b[0] != '"' {
 		if b[0] != '\\' || len(b) == 1 {
 			i := bytes.IndexAny(b[1:], `\"`)
@@ -48,8 +52,9 @@ func appendDocker(dst, b []byte) []byte {
 		b = b[2:]
 		switch c {
 		case 'n':
+			dst = append(dst, '\n')
 		case 'r':
-			dst = append(dst, ' ')
+			dst = append(dst, '\r')
 		case 't':
 			dst = append(dst, '\t')
 		case 'b', 'f':

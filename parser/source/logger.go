@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"vramsoak/parser/lex"
@@ -67,6 +68,42 @@ func Unquoted(text []byte) []byte {
 	text = bytes.TrimSuffix(text, []byte(`"`))
 	return bytes.TrimSpace(bytes.TrimSuffix(text, []byte(`\n`)))
 }
+
+// IsFieldValue reports whether a text ends with the beginning of a field's quoted value, in JSON or
+// in key=value fields: `{"message": "`, `level=info msg="`.
+func IsFieldValue(before []byte) bool {
+	before, ok := bytes.CutSuffix(before, []byte(`"`))
+	before = bytes.TrimRight(before, " ")
+	return ok && (bytes.HasSuffix(before, []byte(`":`)) ||
+		len(before) > 1 && before[len(before)-1] == '=' && lex.IsWordByte(before[len(before)-2]))
+}
+
+// FieldValue returns the value of a field, without escapes. The parameter text begins inside its
+// quotes.
+func FieldValue(text []byte) []byte { return appendUnquoted(nil, text) }
+
+// WithoutCaller returns a message without the place in the program that some loggers put behind it:
+// "    run.py:41", " (run.py:41)".
+func WithoutCaller(message []byte) []byte {
+	if m := callerBehind().FindIndex(message[max(0, len(message)-128):]); m != nil {
+		return message[:max(0, len(message)-128)+m[0]]
+	}
+	return message
+}
+
+var callerBehind = lex.Expression(`\s+[(\[]?[\w./-]+\.(?:py|go|cc|cpp|cu):\d+[)\]]?\s*$`)
+
+// EndsBar reports whether a text ends with the state of a progress bar. A program that then prints
+// a line without a '\r' before it prints it behind the bar:
+//
+//	 40%|████      | 4/10 [00:03<00:05,  1.1it/s]            tqdm
+//	Working... ━━━━━━━━━━╺━━━━━━━━━  50% 0:00:03             Rich
+func EndsBar(text []byte) bool {
+	return progressBar().Match(text[max(0, len(text)-512):])
+}
+
+var progressBar = lex.Expression(`(?:\d+%\|[^|]*\|\s*[\d.,kMG]+/[\d.,kMG]+\s\[[^\]]*\]|` +
+	`[━╸╺─█]\s+\d+(?:\.\d+)?%(?:\s+[\d:./-]+)*|\d+(?:it|s|B|batch)?\s\[[\d:]+,[^\]]*\])\s*$`)
 
 // IsTemplate reports whether a text has a brace. Such a text counts as program source, for
 // example an f-string, and not as output.
@@ -172,23 +209,35 @@ func WithoutProcess(message []byte) []byte {
 	return message[len(processMark().Find(message)):]
 }
 
-// LauncherRank returns the rank that a launcher put before a record, or 0. The parameter before
-// is the text of the line before the record:
+// WriterIn returns the name of the process that printed a record, as a logger put it before the
+// message, or nil. The parameter before is the text of the line before the record:
 //
-//	[rank3]: Traceback (most recent call last):      torch.distributed
-//	[default3]:CUDA error: out of memory             torchrun --tee
-func LauncherRank(before []byte) int {
+//	2026-11-20 02:00:03,123 | rank1 | INFO |                          "rank 1"
+//	[Rank 7]                                                          "rank 7"
+//	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              "ForkPoolWorker-3"
+//	INFO [pid=4711]                                                   "pid=4711"
+func WriterIn(before []byte) []byte {
 	before = before[:min(len(before), 256)]
-	for _, mark := range []string{"[rank", "[default"} {
-		if i := bytes.Index(before, []byte(mark)); i >= 0 {
-			n, rest, ok := lex.CutInt(before[i+len(mark):])
-			if ok && len(rest) > 0 && rest[0] == ']' {
-				return n
-			}
-		}
+	if !bytes.Contains(before, []byte("ank")) && !bytes.Contains(before, []byte("RANK")) &&
+		!bytes.Contains(before, []byte("pid")) && !bytes.Contains(before, []byte("ocess-")) &&
+		!bytes.Contains(before, []byte("orker-")) {
+		return nil
 	}
-	return 0
+	all := loggerWriter().FindAllSubmatch(before[:MessageStart(before)], -1)
+	if all == nil {
+		return nil
+	}
+	m := all[len(all)-1] // the one nearest to the record: [default3]:[Rank 11]
+	if n, _, ok := lex.CutInt(m[1]); ok {
+		return fmt.Appendf(nil, "rank %d", n)
+	}
+	return m[0]
 }
+
+var loggerWriter = lex.Expression(
+	`(?:\b|_)(?:[Rr]ank|RANK)[ =:_#-]{0,2}(\d{1,5}[\])|:,-]|\d{1,5}\s)` +
+		`|\bpid[ =:]{1,2}\d+|\b(?:(?:Fork|Spawn)(?:Pool)?(?:Worker|Process)|Process|PoolWorker)-[\d:]*\d`,
+)
 
 // IsQuotedAt reports whether the byte before an offset of a text is a quote.
 func IsQuotedAt(text []byte, at int) bool {

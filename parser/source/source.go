@@ -39,18 +39,18 @@ func File(file *os.File, size, chunk int64) Source {
 type fileSource struct {
 	file            *os.File
 	size, chunk, at int64
-	docker          bool
+	wrapped         bool
 }
 
 func (f *fileSource) Next(w *Window) (last bool) {
 	if f.at == 0 {
-		var head [len(DockerLog)]byte
+		var head [jsonHead]byte
 		n, _ := f.file.ReadAt(head[:], 0) // Load reads these bytes again and reports the error
-		f.docker = IsDocker(head[:n])
+		f.wrapped = BeginsWithJSON(head[:n])
 	}
 	from, to := f.at, f.at+f.chunk
 	f.at = to
-	w.Offset, w.Docker = max(0, from-Margin), f.docker
+	w.Offset, w.Wrapped = max(0, from-Margin), f.wrapped
 	w.read = func(w *Window, buf *[]byte) {
 		want := min(f.size, to+Margin) - w.Offset
 		if int64(cap(*buf)) < want {
@@ -75,10 +75,10 @@ type streamSource struct {
 	chunk int
 	// rest holds the bytes that were read already but belong to the next window, and the margin
 	// before these bytes.
-	rest   []byte
-	from   int   // where the next window begins in rest
-	pos    int64 // offset of rest in the log
-	docker bool
+	rest    []byte
+	from    int   // where the next window begins in rest
+	pos     int64 // offset of rest in the log
+	wrapped bool
 }
 
 func (s *streamSource) Next(w *Window) (last bool) {
@@ -99,9 +99,9 @@ func (s *streamSource) Next(w *Window) (last bool) {
 		}
 	}
 	if s.pos == 0 && s.from == 0 {
-		s.docker = IsDocker(buf[:n])
+		s.wrapped = BeginsWithJSON(buf[:n])
 	}
-	w.Buf, w.From, w.To, w.Docker, w.Err = buf[:n], s.from, n, s.docker, err
+	w.Buf, w.From, w.To, w.Wrapped, w.Err = buf[:n], s.from, n, s.wrapped, err
 	switch {
 	case err != nil:
 		return true

@@ -15,7 +15,7 @@ var Newline = []byte{'\n'}
 type Window struct {
 	Buf      []byte
 	From, To int
-	Docker   bool  // the log is from Docker's json-file driver, see [DockerLog]
+	Wrapped  bool  // the log begins with a log driver's JSON, in which needles may be escaped
 	Offset   int64 // Offset is the offset of Buf in the log, in bytes
 	Err      error // the error that ended reading the log; io.EOF for the last window
 	// read, if it is set, reads the window into a buffer. It enlarges a buffer that is too small.

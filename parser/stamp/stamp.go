@@ -16,9 +16,11 @@ type Stamp struct {
 	yearless bool // without a year; Time is in the year 0
 }
 
-// detail returns how complete the stamp is: from 0 for no time to 4 for a time with date, year
-// and zone.
-func (s Stamp) detail() int {
+// Full is the detail of a time with date, year and zone.
+const Full = 4
+
+// Detail returns how complete the stamp is: from 0 for no time to [Full].
+func (s Stamp) Detail() int {
 	switch {
 	case s.IsZero():
 		return 0
@@ -29,7 +31,7 @@ func (s Stamp) detail() int {
 	case s.local:
 		return 3
 	}
-	return 4
+	return Full
 }
 
 // Into sets the time of a header, and the header's flags for the parts that the time lacks.
@@ -55,17 +57,17 @@ type Line struct {
 // the line, because some wrappers put the time last.
 func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
 	begin := min(at, SearchLimit)
-	if begin < l.headEnd || begin > l.headEnd && l.head.detail() < 3 {
+	if begin < l.headEnd || begin > l.headEnd && l.head.Detail() < 3 {
 		l.head = Find(text[:begin])
 		last.note(text[:begin], l.head)
 	}
 	l.headEnd = begin
-	if l.head.detail() < 4 && (bytes.IndexByte(text[:begin], '{') >= 0 ||
+	if l.head.Detail() < 4 && (bytes.IndexByte(text[:begin], '{') >= 0 ||
 		bytes.IndexByte(text[:begin], '=') >= 0) {
 		if !l.keyedKnown {
 			l.keyed, l.keyedKnown = keyedTime(text), true
 		}
-		if l.keyed.detail() > l.head.detail() {
+		if l.keyed.Detail() > l.head.Detail() {
 			return l.keyed
 		}
 	}
@@ -88,7 +90,7 @@ type Last struct {
 // note remembers the time s, which was found in the text before a record.
 func (l *Last) note(head []byte, s Stamp) {
 	l.head = l.head[:0]
-	if s.detail() < 3 || len(head) > maxHead || bytes.IndexByte(head, '{') >= 0 ||
+	if s.Detail() < 3 || len(head) > maxHead || bytes.IndexByte(head, '{') >= 0 ||
 		bytes.IndexByte(head, '=') >= 0 {
 		return // the text may have a key that gives another time
 	}
@@ -170,7 +172,7 @@ func firstDated(b []byte, from int) (s Stamp, end int) {
 			return Stamp{}, 0
 		}
 		at += colon
-		if s, _, end = clockAt(b, at); s.detail() >= 3 {
+		if s, _, end = clockAt(b, at); s.Detail() >= 3 {
 			return s, end
 		}
 	}
@@ -211,7 +213,7 @@ func Find(b []byte) (s Stamp) {
 		found, start, end := clockAt(b, at)
 		switch {
 		case found.IsZero():
-		case found.detail() >= 3:
+		case found.Detail() >= 3:
 			return found
 		case s.IsZero() && (found.yearless && !lex.IsDigit(b[start]) || atHead(b[:start], b[end:])):
 			s = found

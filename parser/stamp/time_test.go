@@ -262,7 +262,7 @@ func TestLastStamp(t *testing.T) {
 				t.Fatalf("%q: got %v, want %v", text, got, want)
 			}
 		}
-		if dated := Find([]byte(at.Format(layout))).detail() >= 3; dated != (recurred > 5000) {
+		if dated := Find([]byte(at.Format(layout))).Detail() >= 3; dated != (recurred > 5000) {
 			t.Errorf("%q: %d of 10,000 times were derived from the line before; want most: %t", layout,
 				recurred, dated)
 		}

@@ -29,8 +29,8 @@ func keyedTime(text []byte) (best Stamp) {
 		if s.IsZero() || len(behind) > 0 && lex.IsTextByte(behind[0]) {
 			s = Parse(value)
 		}
-		if s.detail() > best.detail() {
-			if best = s; s.detail() == 4 {
+		if s.Detail() > best.Detail() {
+			if best = s; s.Detail() == 4 {
 				break
 			}
 		}

@@ -36,6 +36,35 @@ func (c alteredLine) Moved(lines int) record.Record {
 	return c
 }
 
+// A wrappedLine is the record of a line of the harness behind the prefix of a container or the like,
+// see [source.Unwrapper]. It is kept until [Quotes.Resolve] knows how the log's other lines of the
+// harness are wrapped. wrong is the error if they are wrapped otherwise. Its Expected is "" if no
+// failing log can pass without the line.
+type wrappedLine struct {
+	record.Record
+	wrong record.SyntaxError
+}
+
+// Moved returns a copy of the line whose number is larger by the given number of lines.
+func (w wrappedLine) Moved(lines int) record.Record {
+	w.Record = w.Record.Moved(lines)
+	w.wrong.Pos.Line += lines
+	return w
+}
+
+// wrongWrap returns the error for a line at an offset that is wrapped otherwise than the lines of
+// the harness.
+func wrongWrap(l *scan.Line, at int) (wrong record.SyntaxError) {
+	word, hides := alteredWord(l.Text[at+len(record.HarnessPrefix) : min(len(l.Text), at+scan.Near)])
+	if hides {
+		l.Bad(at, record.HarnessPrefix+" "+word+" at the beginning of its line; elsewhere it is not read",
+			"a prefix precedes it; remove it from each line, or check soak.log itself")
+		wrong, _ = l.Last().(record.SyntaxError)
+		l.Undo()
+	}
+	return wrong
+}
+
 // readAltered reads a line that has the harness's prefix, but not the form in which the harness
 // writes lines.
 func readAltered(l *scan.Line, at int) (end int) {

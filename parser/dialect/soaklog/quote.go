@@ -7,6 +7,7 @@ import (
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 )
 
 // A quoteMark is the record of a [record.QuoteLine]. It is kept until the reader knows whether
@@ -26,10 +27,12 @@ func readHarness(l *scan.Line, at int) (end int) {
 		if end = readAltered(l, at); end == 0 {
 			return 0
 		}
-	case string(bytes.TrimSpace(l.Text[at:])) == record.QuoteLine:
-		l.Add(quoteMark{l.Header(at)})
 	default:
-		l.Add(parseRecord(l.Text[at+len(record.HarnessPrefix):], l.Header(at), false))
+		rec := ownRecord(l, at)
+		if l.IsWrapped() {
+			rec = wrappedLine{rec, wrongWrap(l, at)}
+		}
+		l.Add(rec)
 	}
 	l.NoteOwn()
 	if before, ok := l.Previous(1); ok && string(bytes.TrimSpace(before)) == record.QuoteLine {
@@ -38,12 +41,23 @@ func readHarness(l *scan.Line, at int) (end int) {
 	return cmp.Or(end, len(l.Text))
 }
 
+// ownRecord returns the record of a line of the harness.
+func ownRecord(l *scan.Line, at int) record.Record {
+	if string(bytes.TrimSpace(l.Text[at:])) == record.QuoteLine {
+		return quoteMark{l.Header(at)}
+	}
+	return parseRecord(l.Text[at+len(record.HarnessPrefix):], l.Header(at), false)
+}
+
 // Quotes separates the lines that the harness wrote in a log from the lines that the harness
 // quoted.
 type Quotes struct {
 	line int  // number of the line that the last quote quotes; 0 if none
 	own  int  // number of the last line that the harness wrote
 	seen bool // a line was read in the form in which the harness writes
+	// wrap says how that line was wrapped. All lines of the harness are wrapped alike, because who
+	// wrapped one wrapped the whole log.
+	wrap source.WrapKind
 }
 
 // Resolve replaces the records of quoted lines by [record.Quoted], in the next batch of the log.
@@ -56,6 +70,7 @@ func (q *Quotes) Resolve(b *scan.Batch) {
 	}
 	left := b.Entries[:0]
 	for _, e := range b.Entries {
+		q.unwrap(&e)
 		head := e.Header
 		if e.Other != nil {
 			head = e.Other.Head()
@@ -76,6 +91,9 @@ func (q *Quotes) Resolve(b *scan.Batch) {
 			}
 			e.Other = change.SyntaxError
 		case named:
+			if !q.seen {
+				q.wrap = e.Wrap
+			}
 			q.own, q.seen = at, true
 			if isQuote {
 				q.line = at + 1
@@ -88,6 +106,30 @@ func (q *Quotes) Resolve(b *scan.Batch) {
 	}
 	clear(b.Entries[len(left):])
 	b.Entries = left
+}
+
+// unwrap sets the record of a wrapped line that may be of the harness. If the line is wrapped
+// otherwise than the harness's first line in this log, the pipeline printed it, or somebody added
+// the wrapper later.
+func (q *Quotes) unwrap(e *scan.Entry) {
+	line, wrapped := e.Other.(wrappedLine)
+	switch {
+	case wrapped && (!q.seen || e.Wrap == q.wrap):
+		e.Other = line.Record
+	case wrapped && line.wrong.Expected == "":
+		e.Other = record.Quoted{Header: line.Head()}
+	case wrapped:
+		e.Other = line.wrong
+	case q.wrap != 0 && e.Other != nil && e.Wrap == 0 && e.Other.Head().Dialect == Harness.Name:
+		if _, quoted := e.Other.(record.Quoted); !quoted {
+			e.Other = record.SyntaxError{
+				Header:   e.Other.Head(),
+				Expected: "a line of vramsoak behind the same prefix as the lines of vramsoak before it",
+				Found:    record.HarnessPrefix,
+				Advice:   "the log was put together from several; check each soak.log itself",
+			}
+		}
+	}
 }
 
 // ResolveQuotes returns the batches of a log with their quotes resolved, see [Quotes.Resolve].

@@ -33,20 +33,57 @@ var Harness = scan.Dialect{
 var Pipeline = scan.Dialect{
 	Name:    "pipeline",
 	Needles: []string{record.ProtocolPrefix},
-	Read: func(l *scan.Line, at int) int {
-		if !l.Begins(at) {
-			return addMisplacedEnd(l, at)
-		}
-		l.Add(parseRecord(l.Text[at+len(record.ProtocolPrefix):], l.Header(at), true))
-		return len(l.Text)
-	},
+	Read:    readPipeline,
 }
 
-// addMisplacedEnd adds an error for a line that says that a file failed, but not at the line's
-// beginning. "kubectl logs --timestamps" prints such lines. The parameter at is the offset of
-// "[pipeline]":
+// readPipeline reads a line of the pipeline, which may follow the prefix of a logger or a progress
+// bar:
 //
-//	2026-11-20T02:00:00Z [pipeline] file-end path=a.wav status=failed
+//	2026-11-20 02:00:00,123 INFO asr: [pipeline] file-end path=a.wav status=failed
+//	{"level": "info", "message": "[pipeline] file-end path=a.wav status=failed"}
+//
+// Behind other text, the line counts only if it is whole and names a file. Otherwise it may be a
+// mention, as in a sentence.
+func readPipeline(l *scan.Line, at int) (end int) {
+	text := l.Text[at+len(record.ProtocolPrefix):]
+	switch {
+	case l.Begins(at):
+		l.Add(parseRecord(text, l.Header(at), true))
+		return len(l.Text)
+	case l.Cut() || l.Head(at).InSource(),
+		bytes.HasPrefix(lex.TrimBlanks(l.Text), record.HarnessPrefixBytes): // the harness quotes it
+		return 0
+	case source.IsFieldValue(l.Text[:at]):
+		text = source.FieldValue(text)
+	case source.IsQuoted(l.Text, at):
+		return 0
+	default:
+		text = source.WithoutCaller(text)
+	}
+	rec := parseRecord(text, l.Header(at), true)
+	if _, bad := rec.(record.SyntaxError); l.Head(at).EndsPrefix() || !bad && namesFile(rec) {
+		l.Add(rec)
+		return len(l.Text)
+	}
+	return addMisplacedEnd(l, at)
+}
+
+// namesFile reports whether a record names a file by a path that is no placeholder.
+func namesFile(rec record.Record) bool {
+	path := ""
+	switch r := rec.(type) {
+	case record.FileStart:
+		path = r.Path
+	case record.FileEnd:
+		path = r.Path
+	}
+	return path != "" && !strings.ContainsAny(path, "<>{}$")
+}
+
+// addMisplacedEnd adds an error for a line that says that a file failed, but cannot be read behind
+// the text that precedes it. The parameter at is the offset of "[pipeline]":
+//
+//	so [pipeline] file-end path=a.wav status=failed, and that was it
 //
 // Such a line may be a mention, so it gives no record. But if it were ignored, a log in which
 // files failed would pass. The result end is the end of the line, or 0 if the line is not of this
@@ -54,11 +91,11 @@ var Pipeline = scan.Dialect{
 func addMisplacedEnd(l *scan.Line, at int) (end int) {
 	const head = record.ProtocolPrefix + " file-end"
 	text := l.Text[at:min(len(l.Text), at+scan.Near)]
-	if l.Cut() || source.IsQuoted(l.Text, at) || !bytes.HasPrefix(text, []byte(head+" ")) ||
+	if !bytes.HasPrefix(text, []byte(head+" path=")) || bytes.HasPrefix(text, []byte(head+" path=<")) ||
 		!bytes.Contains(text, []byte("status=failed")) && !bytes.Contains(text, []byte("status=oom")) {
 		return 0
 	}
-	l.Bad(at, head+" at the beginning of its line; elsewhere it is not read",
+	l.Bad(at, head+" at the beginning of its line or behind a logger's prefix",
 		fmt.Sprintf("%d bytes precede it; remove them from each line, or check soak.log itself", at))
 	return len(l.Text)
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 			name = l.Str(m.name)
 		}
 		if r.LauncherRank {
-			m.lane.Rank = max(m.lane.Rank, l.Head(m.value).Rank())
+			m.lane.Rank = cmp.Or(m.lane.Rank, l.Head(m.value).Rank())
 		}
 		if r.Change {
 			l.Add(record.Change{Header: header(), Name: name, Lane: m.lane, Reading: m.Reading})

@@ -36,7 +36,7 @@ func renderAll(records []record.Record) string {
 func read(text []byte, pos record.Position, in []*scan.Dialect) (all []record.Record) {
 	var out scan.Batch
 	s := scan.NewScanner(pos.Path, scan.NewDialects(in))
-	s.Scan(source.Window{Buf: text, To: len(text)}, 0, nil, &out)
+	s.Scan(source.Window{Buf: text, To: len(text)}, nil, &out)
 	for i := range out.Entries {
 		all = append(all, out.Entries[i].Record(pos.Line-1))
 	}

@@ -128,7 +128,7 @@ func pieces(r io.Reader, name string) iter.Seq2[logPiece, error] {
 			text, err := buffered.ReadSlice('\n')
 			whole := len(text) > 0 && text[len(text)-1] == '\n'
 			for piece := range bytes.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
-				if !yield(logPiece{source.PlainText(piece, true), record.Position{Path: name, Line: n}}, nil) {
+				if !yield(logPiece{source.Unwrapped(piece), record.Position{Path: name, Line: n}}, nil) {
 					return
 				}
 			}
