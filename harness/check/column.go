@@ -16,20 +16,24 @@ type column struct {
 	values     []float64
 	resolution float64 // the largest rounding error of all values
 	// most is the largest number of files that the column keeps; 0 keeps all. When the column is full,
-	// it keeps every second file, then every fourth, and so on. skip is a bit mask that says which:
-	// the column drops a file whose number has any of the mask's bits.
+	// it keeps every second value, then every fourth, and so on. skip is a bit mask that says which:
+	// the column drops a value whose number has any of the mask's bits. seen is the number of values so
+	// far.
 	most int
 	skip int32
+	seen int32
 }
 
 func (c *column) add(n int32, value, resolution float64) {
-	if n&c.skip != 0 {
+	number := c.seen
+	c.seen++
+	if number&c.skip != 0 {
 		return
 	}
 	if c.most > 0 && len(c.files) == c.most {
-		c.thin(2*c.skip + 1)
-		c.add(n, value, resolution)
-		return
+		if c.thin(); number&c.skip != 0 {
+			return
+		}
 	}
 	c.files, c.values = append(room(c.files), n), append(room(c.values), value)
 	c.resolution = max(c.resolution, resolution)
@@ -118,15 +122,13 @@ type points struct {
 	rest *point // stands for all checkpoints beyond pointsMax; its levels are not used
 }
 
-// thin drops the files whose number has any bit of the mask skip.
-func (c *column) thin(skip int32) {
-	c.skip = skip
+// thin drops every second value.
+func (c *column) thin() {
+	c.skip = 2*c.skip + 1
 	kept := 0
-	for i, n := range c.files {
-		if n&skip == 0 {
-			c.files[kept], c.values[kept] = n, c.values[i]
-			kept++
-		}
+	for i := 0; i < len(c.files); i += 2 {
+		c.files[kept], c.values[kept] = c.files[i], c.values[i]
+		kept++
 	}
 	c.files, c.values = c.files[:kept], c.values[:kept]
 }

@@ -26,7 +26,7 @@ func TestColumnThins(t *testing.T) {
 	if diff := cmp.Diff(Values{0, math.NaN(), 80}, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Error(diff)
 	}
-	p := processValues{files: c.files, values: c.values, thinned: true}
+	p := processValues{files: c.files, values: c.values, stride: 4}
 	nan := math.NaN()
 	if diff := cmp.Diff([]float64{0, nan, nan, nan, 40, nan, nan, nan, 80}, p.spread(p.values),
 		cmpopts.EquateNaNs()); diff != "" {

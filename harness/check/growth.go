@@ -68,33 +68,41 @@ type series struct {
 	nameAt func(i int) string
 }
 
-// processValues holds the values of a column in one process. The files of a process are
-// consecutive.
+// processValues holds the values of a column in one process. Files of other processes may lie
+// between its files, if several processes print into one log.
 type processValues struct {
 	process    int
 	files      []int32 // indices into Timeline.Files
 	values     []float64
 	resolution float64
-	thinned    bool // the column dropped the values of some files: see column.most
+	stride     int // 1, or more if the column dropped the values of some files: see column.most
 }
 
 // processes returns the values of a column, split by process, without the files that did not end
 // well.
 func (j *Judge) processes(c *column) []processValues {
 	var all []processValues
-	first := 0 // index in the column of the last process's first file
+	first := 0             // index in the column of the last process's first file
+	known := map[int]int{} // indices in all
 	for i, n := range c.files {
 		f := j.tl.Files[n]
 		if !j.endedWell(f) {
 			continue
 		}
-		if len(all) == 0 || all[len(all)-1].process != f.Process {
-			all = append(all, processValues{
-				process: f.Process, resolution: c.resolution, thinned: c.skip > 0,
-			})
+		at := len(all) - 1
+		if at < 0 || all[at].process != f.Process {
+			var again bool
+			if at, again = known[f.Process]; !again {
+				at, known[f.Process] = len(all), len(all)
+				all = append(all, processValues{
+					process: f.Process, resolution: c.resolution, stride: int(c.skip) + 1,
+				})
+			}
 		}
-		p := &all[len(all)-1]
+		p := &all[at]
 		switch {
+		case at < len(all)-1:
+			p.files, p.values = append(p.files, n), append(p.values, c.values[i])
 		case len(p.files) == 0: // start a slice of the column: mostly, nothing must be copied
 			p.files, p.values = c.files[i:i+1:i+1], c.values[i:i+1:i+1]
 			first = i
@@ -104,38 +112,32 @@ func (j *Judge) processes(c *column) []processValues {
 			p.files, p.values = append(p.files, n), append(p.values, c.values[i])
 		}
 	}
+	slices.SortFunc(all, func(a, b processValues) int { return a.process - b.process })
 	return all
 }
 
 // span returns the number of files from the first to the last, including those whose values the
 // column dropped.
 func (p *processValues) span() int {
-	if !p.thinned {
-		return len(p.files)
-	}
-	return int(p.files[len(p.files)-1]-p.files[0]) + 1
+	return (len(p.files)-1)*p.stride + 1
 }
 
 // spread returns the values with one entry for each file of the span, and NaN for a value that the
 // column dropped.
 func (p *processValues) spread(values []float64) []float64 {
-	if !p.thinned {
+	if p.stride == 1 {
 		return values
 	}
 	all := slices.Repeat([]float64{math.NaN()}, p.span())
-	for i, n := range p.files {
-		all[n-p.files[0]] = values[i]
+	for i := range p.files {
+		all[i*p.stride] = values[i]
 	}
 	return all
 }
 
-// at returns the index in Timeline.Files of file i of the span.
-func (p *processValues) at(i int) int32 {
-	if p.thinned {
-		return p.files[0] + int32(i)
-	}
-	return p.files[i]
-}
+// at returns the index in Timeline.Files of file i of the span. If the column dropped the file's
+// value, it is the last file before it that has one.
+func (p *processValues) at(i int) int32 { return p.files[i/p.stride] }
 
 // shape returns the shape of the series in the process: growth, steps, warm-up and so on.
 func (j *Judge) shape(s *series, p *processValues) shape.Result {
@@ -146,7 +148,7 @@ func (j *Judge) shape(s *series, p *processValues) shape.Result {
 			in.Values[i] = -v
 		}
 	}
-	if p.thinned {
+	if p.stride > 1 {
 		in.Values = p.spread(in.Values)
 		return shape.Of(in)
 	}

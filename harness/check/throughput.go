@@ -72,17 +72,22 @@ type slowdown struct {
 // may have had several processes. Their files are judged together, because a new process does not
 // change how long a file takes.
 func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, found bool) {
-	for from := 0; from < len(c.files); {
-		to := from
-		for to < len(c.files) && j.tl.Files[c.files[to]].Run == j.tl.Files[c.files[from]].Run {
-			to++
+	runs := map[int]*column{}
+	var order []int
+	for i, n := range c.files {
+		run := j.tl.Files[n].Run
+		if runs[run] == nil {
+			runs[run], order = &column{}, append(order, run)
 		}
-		skip := min(j.policy.Leak.WarmUp, to-from)
-		s, slow := j.slowRun(c.files[from+skip:to], c.values[from+skip:to], speed, trend)
+		runs[run].add(n, c.values[i], 0)
+	}
+	for _, run := range order {
+		of := runs[run]
+		skip := min(j.policy.Leak.WarmUp, len(of.files))
+		s, slow := j.slowRun(of.files[skip:], of.values[skip:], speed, trend)
 		if slow && (!found || s.more > worst.more) {
 			worst, found = s, true
 		}
-		from = to
 	}
 	return worst, found
 }

@@ -1,5 +1,10 @@
 package record
 
+import (
+	"strconv"
+	"strings"
+)
+
 // A Ranked record belongs to a rank. [Checkpoint] has a rank too, but the parser sets it in place.
 type Ranked interface {
 	Record
@@ -42,4 +47,16 @@ func (r Crash) OfRank(rank int) Record {
 func (r SegmentMap) OfRank(rank int) Record {
 	r.Lane.setRank(rank)
 	return r
+}
+
+// WriterRank returns the rank at the end of a process's name, as in "rank 3" and
+// "pod/whisper-0/main rank 3", see [Header]. ok is false if the name has no rank.
+func WriterRank(writer string) (rank int, ok bool) {
+	const word = "rank "
+	i := strings.LastIndex(writer, word)
+	if i < 0 || i > 0 && writer[i-1] != ' ' {
+		return 0, false
+	}
+	rank, err := strconv.Atoi(writer[i+len(word):])
+	return max(0, rank), err == nil
 }

@@ -104,7 +104,10 @@ func (h *Head) Words() []byte {
 }
 
 // Rank returns the rank that a launcher or a logger put before the record, or 0.
-func (h *Head) Rank() int { return max(0, rankIn(h.writer())) }
+func (h *Head) Rank() int {
+	rank, _ := record.WriterRank(h.writer())
+	return rank
+}
 
 // writer returns the name of the process that printed the line, see [record.Header]. The wrapper
 // gives it, else the logger.

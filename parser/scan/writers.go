@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/search"
 	"vramsoak/parser/source"
@@ -157,19 +156,6 @@ func (b *splitter) writer(name string) *writer {
 	return w
 }
 
-// rankIn returns the rank at the end of a writer's name, or -1.
-func rankIn(name string) int {
-	i := len(name)
-	for i > 0 && lex.IsDigit(name[i-1]) {
-		i--
-	}
-	const word = "rank "
-	if i == len(name) || i < len(word) || name[i-len(word):i] != word {
-		return -1
-	}
-	return lex.ParseDigits([]byte(name[i:]))
-}
-
 // line adds the line win.Buf[start:end], with its line end, to its writer. A '\r' in the line
 // divides it. The parts belong to the writer of the part before, unless they are wrapped themselves.
 func (b *splitter) line(start, end, number int) {
@@ -246,7 +232,7 @@ func (s *Scanner) sign(entries []Entry, at int) {
 		if name == "" {
 			continue
 		}
-		rank := rankIn(name)
+		rank, _ := record.WriterRank(name)
 		if r, ok := e.Other.(record.Ranked); ok && rank > 0 {
 			e.Other = r.OfRank(rank)
 		} else if e.Other == nil && rank > 0 && e.Lane.Rank == 0 {

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vramsoak/parser/lex"
@@ -227,11 +228,12 @@ func WriterIn(before []byte) []byte {
 	if all == nil {
 		return nil
 	}
-	m := all[len(all)-1] // the one nearest to the record: [default3]:[Rank 11]
-	if n, _, ok := lex.CutInt(m[1]); ok {
-		return fmt.Appendf(nil, "rank %d", n)
+	for _, m := range slices.Backward(all) { // the nearest to the record counts: [default3]:[Rank 11]
+		if n, _, ok := lex.CutInt(m[1]); ok {
+			return fmt.Appendf(nil, "rank %d", n)
+		}
 	}
-	return m[0]
+	return all[len(all)-1][0]
 }
 
 var loggerWriter = lex.Expression(

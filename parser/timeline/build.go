@@ -29,6 +29,8 @@ type Builder struct {
 	batch   int
 	process int
 	log     logState
+	root    *Builder  // for a stream: the builder of the log, see streams; else nil
+	numbers numbering // the last run and the last process, in all streams
 	// resumed is set if the last record was a Resume, or an orphan that the harness found when it
 	// resumed the run.
 	resumed bool
@@ -42,15 +44,19 @@ type Builder struct {
 // AddCheckpoint is [Builder.Add] for a checkpoint.
 func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.noteLine(c.Pos)
+	if s := b.stream(c.Writer, true); s != b {
+		b.setRank(c.Writer, &c.Lane)
+		s.AddCheckpoint(c)
+		return
+	}
+	if b.root == nil {
+		b.setRank(c.Writer, &c.Lane)
+	}
 	b.checkpoint(c)
 }
 
 // AddLines adds n to the timeline's Lines. The parameter n is a number of line ends.
 func (b *Builder) AddLines(n int) { b.tl.Lines += n }
-
-// SoFar returns the timeline so far. It includes the file that is being processed, which has no
-// end yet.
-func (b *Builder) SoFar() *Timeline { return &b.tl }
 
 // Timeline returns the timeline of all logs. No record may be added after this call.
 func (b *Builder) Timeline() *Timeline {
@@ -81,9 +87,11 @@ type logState struct {
 	// earlySums are the map's sums.
 	earlyMap  *record.SegmentMap
 	earlySums record.SegmentSums
-	// files, outside and checkpoints are the numbers of these items in the timeline at the
+	// files, outside, checkpoints and bad are the numbers of these items in the timeline at the
 	// beginning of the log.
-	files, outside, checkpoints int
+	files, outside, checkpoints, bad int
+	// streams holds the processes that print into the log, apart from the builder's own.
+	streams streams
 	// splitKnown is set when the builder has decided where files begin in this log. From then on,
 	// a file does not change after it has ended.
 	splitKnown bool
@@ -104,12 +112,12 @@ func (b *Builder) noteLine(at record.Position) {
 	if at.Line < b.log.last.Line || at.Path != b.log.last.Path {
 		if b.log.last != (record.Position{}) {
 			b.endLog()
-			b.run++
-			b.process++
+			b.run, b.process = b.nextRun(), b.nextProcess()
 		}
 		b.batch = b.run
 		b.log = logState{
 			files: len(b.tl.Files), outside: len(b.tl.Outside), checkpoints: b.tl.Checkpoints,
+			bad: len(b.tl.Bad),
 			paths: map[string]int{},
 		}
 	}
@@ -148,6 +156,12 @@ func (b *Builder) checkpoint(c *record.Checkpoint) {
 // Add adds the next record of a log.
 func (b *Builder) Add(rec record.Record) {
 	b.noteLine(rec.At())
+	if b.root == nil {
+		if s := b.route(&rec); s != b {
+			s.Add(rec)
+			return
+		}
+	}
 	if b.addMap(rec) {
 		return
 	}
@@ -270,7 +284,7 @@ func (b *Builder) date(h *record.Header) {
 		h.Time, h.Local, h.Dateless, h.Yearless = b.log.clock, false, false, false
 		return
 	}
-	b.log.calendar.date(h)
+	b.main().log.calendar.date(h) // the lines of all streams are in one order
 }
 
 // endLog ends the file that is being processed, and adds the crashes at the end of the log.
@@ -280,6 +294,7 @@ func (b *Builder) endLog() {
 		b.finishSplit()
 	}
 	b.close()
+	b.joinStreams()
 }
 
 // maxUnsplit is the most checkpoints that the builder reads before it decides where files begin.

@@ -82,6 +82,9 @@ func (b *Builder) dropMemoryCrash(r *record.OutOfMemory) {
 // was read. The parameter lines is the log's number of lines. If the log has the harness's lines,
 // EndCrashes adds nothing, because these lines say how each process ended.
 func (b *Builder) EndCrashes(lines int) {
+	for _, other := range b.log.streams.all {
+		other.EndCrashes(lines)
+	}
 	for _, end := range b.log.crashes {
 		if !b.log.supervised && lines <= end.Last.Line().Line+crashRange {
 			b.tl.Crashes = append(b.tl.Crashes, end)

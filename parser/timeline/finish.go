@@ -19,11 +19,15 @@ func (b *Builder) finish(f *File) {
 			b.lastPaired.Checkpoints = slices.Clone(f.Checkpoints)
 		}
 	}
+	if s := &b.main().log.streams; len(s.all) > 0 {
+		s.ended = append(s.ended, f)
+	}
 	if b.Done == nil {
 		return
 	}
 	b.Done(f)
-	if b.keptCheckpoints += len(f.Checkpoints); b.keptCheckpoints > KeptCheckpoints {
+	kept := &b.main().keptCheckpoints
+	if *kept += len(f.Checkpoints); *kept > KeptCheckpoints {
 		if len(f.Checkpoints) <= KeptCheckpoints || &f.Checkpoints[0] != &b.lastPaired.Checkpoints[0] {
 			b.spareCheckpoints = f.Checkpoints[:0]
 		}

@@ -25,8 +25,7 @@ func (b *Builder) startRun(r record.RunStart) {
 	n := len(b.tl.Runs)
 	if len(b.tl.Files) > b.log.files || len(b.tl.Outside) > b.log.outside ||
 		n > 0 && b.tl.Runs[n-1].Number == b.run {
-		b.run++
-		b.process++
+		b.run, b.process = b.nextRun(), b.nextProcess()
 	}
 	b.batch = b.batchOf(r)
 	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch, Start: r})
@@ -106,7 +105,7 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 		r.Process = b.process
 		b.tl.Exits = append(b.tl.Exits, r)
 		b.log.caches = allocatorCaches{} // the allocator's memory is freed when the process ends
-		b.process++
+		b.process = b.nextProcess()
 	case record.Orphan:
 		b.noteHarness(r.Header)
 		r.Run, r.Process, b.resumed = b.run, b.process, resumed
@@ -131,7 +130,7 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 		b.log.caches = allocatorCaches{}
 		b.close()
 		b.noteHarness(r.Header)
-		b.process++
+		b.process = b.nextProcess()
 		run := b.currentRun()
 		r.Process = b.process
 		run.Resumes, run.End = append(run.Resumes, r), nil

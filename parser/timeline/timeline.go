@@ -37,6 +37,9 @@ type Timeline struct {
 	// write. These lines have no effect. FirstQuoted is the position of the first of them.
 	Quoted      int
 	FirstQuoted record.Position
+	// Writers names the processes that have a rank only because they print into one log, with
+	// different names. The keys are the ranks. A rank that the log itself gives has no entry.
+	Writers map[int]string
 	// Checkpoints is the number of checkpoints in files and outside of files.
 	Checkpoints int
 	// Lines is the number of line ends ('\n') that were read. A last line without a line end does

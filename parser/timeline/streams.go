@@ -1,0 +1,229 @@
+package timeline
+
+import (
+	"slices"
+
+	"vramsoak/parser/record"
+)
+
+// Several processes may print into one log, each behind a prefix with its name, see
+// [record.Header]. Each of them works on files of its own. So a log without the harness's lines has
+// a stream for each process. A stream has a builder, with files and a run of its own, as if its
+// lines were a log of their own. A process has a stream once it prints a checkpoint or names a file;
+// its failures before that go to the log's own builder. In a log with the harness's lines, these lines say where files
+// begin, and the ranks of the readings tell the processes apart.
+
+// streams holds the streams of a log, apart from the builder's own.
+type streams struct {
+	// writer is the process whose records the log's own builder takes. It is known once decided is
+	// set.
+	writer  string
+	decided bool
+	byName  map[string]*Builder
+	all     []*Builder
+	// ended lists the files of all streams in the order in which they ended. It is kept once there is
+	// a second stream.
+	ended []*File
+	ranks map[string]int // the rank of each process that has a name
+	taken map[int]bool   // these ranks
+}
+
+// maxStreams is the most streams of a log. Further processes share the last stream.
+const maxStreams = 256
+
+// A numbering counts the runs and processes of all streams and all logs.
+type numbering struct{ run, process int }
+
+// streamName returns the name of the stream that takes the lines of the process with this name. Lines
+// without a name are of rank 0: torch.distributed marks only the lines of an exception.
+func streamName(writer string) string {
+	if writer == "rank 0" {
+		return ""
+	}
+	return writer
+}
+
+// stream returns the builder of the stream to which a record of a process belongs. It may be b. The
+// parameter begins is set if the record may begin a file.
+func (b *Builder) stream(writer string, begins bool) *Builder {
+	if b.root != nil || b.log.supervised {
+		return b
+	}
+	s := &b.log.streams
+	writer = streamName(writer)
+	switch {
+	case !begins && s.byName[writer] == nil: // the process has printed no readings yet
+		return b
+	case !s.decided:
+		s.writer, s.decided = writer, true
+		return b
+	case writer == s.writer:
+		return b
+	}
+	if other := s.byName[writer]; other != nil {
+		return other
+	}
+	if len(s.all) == maxStreams {
+		return s.all[maxStreams-1]
+	}
+	if s.byName == nil {
+		s.byName = map[string]*Builder{}
+		s.ended = b.endedFiles()
+	}
+	other := &Builder{Done: b.Done, root: b}
+	other.run, other.process = b.nextRun(), b.nextProcess()
+	s.byName[writer], s.all = other, append(s.all, other)
+	return other
+}
+
+// route sets the rank of a record and returns the builder of its stream.
+func (b *Builder) route(rec *record.Record) *Builder {
+	writer, begins := (*rec).Head().Writer, false
+	switch r := (*rec).(type) {
+	case record.Checkpoint:
+		b.setRank(writer, &r.Lane)
+		*rec, begins = r, true
+	case record.OutOfMemory:
+		b.setRank(writer, &r.Lane)
+		*rec = r
+	case record.Crash:
+		b.setRank(writer, &r.Lane)
+		*rec = r
+	case record.FileStart:
+		begins = r.Pipeline
+	case record.FileEnd:
+		begins = r.Pipeline
+	}
+	return b.stream(writer, begins)
+}
+
+// endedFiles returns the log's files, and parts between files, that have ended.
+func (b *Builder) endedFiles() (ended []*File) {
+	if !b.log.splitKnown {
+		return nil
+	}
+	soFar := Timeline{Files: b.tl.Files[b.log.files:], Outside: b.tl.Outside[b.log.outside:]}
+	for f := range soFar.InOrder() {
+		if f != b.file && f != b.outside {
+			ended = append(ended, f)
+		}
+	}
+	return ended
+}
+
+// nextRun returns the number of the next run, and nextProcess that of the next process.
+func (b *Builder) nextRun() int {
+	b = b.main()
+	b.numbers.run++
+	return b.numbers.run
+}
+
+func (b *Builder) nextProcess() int {
+	b = b.main()
+	b.numbers.process++
+	return b.numbers.process
+}
+
+// main returns the builder that has the streams.
+func (b *Builder) main() *Builder {
+	if b.root != nil {
+		return b.root
+	}
+	return b
+}
+
+// setRank sets the rank of a record's lane, if its process has a name and the line gives no rank.
+// The ranks tell the processes apart. A process gets the rank in its name, or else the lowest rank
+// that no other process of the log has.
+func (b *Builder) setRank(writer string, lane *record.Lane) {
+	if writer == "" {
+		return
+	}
+	s := &b.main().log.streams
+	rank, known := s.ranks[writer]
+	if !known {
+		if s.ranks == nil {
+			s.ranks, s.taken = map[string]int{}, map[int]bool{}
+			if s.decided && s.writer == "" || b.tl.Checkpoints > b.log.checkpoints {
+				s.taken[0] = true // lines without a name
+			}
+		}
+		if len(s.ranks) > 4*maxStreams {
+			return
+		}
+		wanted, named := record.WriterRank(writer)
+		for rank = wanted; s.taken[rank] && writer != "rank 0"; rank++ {
+			named = false
+		}
+		s.ranks[writer], s.taken[rank] = rank, true
+		if !named {
+			b.main().tl.nameRank(rank, writer)
+		}
+	}
+	if own, _ := record.WriterRank(writer); lane.Rank == 0 || lane.Rank == own {
+		lane.Rank = rank
+	}
+}
+
+// nameRank notes the name of the process that has a rank. If the processes of two logs have the
+// same rank, but different names, the rank keeps no name.
+func (tl *Timeline) nameRank(rank int, writer string) {
+	if tl.Writers == nil {
+		tl.Writers = map[int]string{}
+	}
+	if name, known := tl.Writers[rank]; known && name != writer {
+		writer = ""
+	}
+	tl.Writers[rank] = writer
+}
+
+// joinStreams adds the streams of the log that has ended to the timeline.
+func (b *Builder) joinStreams() {
+	s := &b.log.streams
+	if len(s.all) == 0 {
+		return
+	}
+	for _, other := range s.all {
+		other.endLog()
+		b.tl.add(&other.tl)
+	}
+	files, outside := b.tl.Files[:b.log.files], b.tl.Outside[:b.log.outside]
+	for _, f := range s.ended {
+		if f.Outside {
+			outside = append(outside, f)
+		} else {
+			files = append(files, f)
+		}
+	}
+	b.tl.Files, b.tl.Outside = files, outside
+	byLine := func(a, c record.SyntaxError) int { return a.Pos.Line - c.Pos.Line }
+	slices.SortStableFunc(b.tl.Bad[b.log.bad:], byLine)
+	*s = streams{}
+}
+
+// add adds what a stream's timeline holds, apart from its files.
+func (tl *Timeline) add(other *Timeline) {
+	tl.Warnings = append(tl.Warnings, other.Warnings...)
+	tl.Crashes = append(tl.Crashes, other.Crashes...)
+	tl.Bad = append(tl.Bad, other.Bad...)
+	tl.Checkpoints += other.Checkpoints
+	tl.Failures += other.Failures
+	tl.Words += other.Words
+}
+
+// SoFar returns the timeline so far. It includes the file that is being processed, which has no
+// end yet.
+func (b *Builder) SoFar() *Timeline {
+	if len(b.log.streams.all) == 0 {
+		return &b.tl
+	}
+	all := b.tl
+	all.Files, all.Warnings, all.Bad = slices.Clip(all.Files), slices.Clip(all.Warnings),
+		slices.Clip(all.Bad)
+	all.Crashes = slices.Clip(all.Crashes)
+	for _, other := range b.log.streams.all {
+		all.Files = append(all.Files, other.tl.Files...)
+		all.add(&other.tl)
+	}
+	return &all
+}
