@@ -147,12 +147,21 @@ func (m *machine) begin() error {
 	case bytes.Equal(head, []byte("PK")):
 		return m.bad(expected, "a zip archive, as torch.save writes", adviceWrite)
 	case head[0] != opProto:
-		return m.bad(expected, fmt.Sprintf("%q", m.data[:min(8, len(m.data))]), adviceWrite)
+		return m.bad(expected, fmt.Sprintf("%q", m.data[:min(8, len(m.data))]), adviceWrite+
+			"; for a log or a memory profile of JAX run: vramsoak check "+m.argument())
 	case head[1] < 2 || head[1] > 5:
 		return m.bad(expected, fmt.Sprintf("protocol %d", head[1]), adviceWrite)
 	}
 	m.pos = 2
 	return nil
+}
+
+// argument returns the file's name as an argument of a command that reads the file.
+func (m *machine) argument() string {
+	if m.path == "standard input" { // see Open
+		return "-"
+	}
+	return m.path
 }
 
 // end returns the pickle's value. It returns an error if the stack holds anything else, or if bytes
