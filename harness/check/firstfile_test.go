@@ -101,8 +101,8 @@ func failed(t *testing.T, log string, policy check.Policy, of string) check.Find
 // rank, an earlier "Before" that begins nothing, and a stage that ended do not count.
 func TestFailureNamesWhereItBegins(t *testing.T) {
 	t.Parallel()
-	const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a " +
-		"total capacity of 24.00 GiB of which 1.20 GiB is free.\n"
+	const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has " +
+		"a total capacity of 24.00 GiB of which 1.20 GiB is free.\n"
 	level := func(name string) string {
 		return fmt.Sprintf("[GPU Memory] %s: Allocated: 1.00GB | allocated=1073741824 device=0\n", name)
 	}
@@ -118,8 +118,10 @@ func TestFailureNamesWhereItBegins(t *testing.T) {
 		start(1) + level("Before Setup") + level("Before Transcription") + level("Before Decode") +
 		level("After Decode") + level("After Transcription") + end(1, "ok") + start(2)
 	for name, tt := range map[string]struct{ file, stage, place string }{
-		"in a stage":        {level("Before Transcription"), "Transcription", ", in Transcription"},
-		"in an inner stage": {level("Before Transcription") + level("Before Decode"), "Decode", ", in Decode"},
+		"in a stage": {level("Before Transcription"), "Transcription", ", in Transcription"},
+		"in an inner stage": {
+			level("Before Transcription") + level("Before Decode"), "Decode", ", in Decode",
+		},
 		"after an inner stage": {
 			level("Before Transcription") + level("Before Decode") + level("After Decode"),
 			"Transcription", ", in Transcription",
@@ -185,8 +187,8 @@ func TestFragmentationNamesWhereItBegins(t *testing.T) {
 	if f.Stage != "Transcription" || f.FirstFile == nil || f.FirstFile.Index != 13 {
 		t.Errorf("stage %q, first file %+v; want Transcription and file 13", f.Stage, f.FirstFile)
 	}
-	if want := "it is reserved between Before Transcription and Before Whisper Cleanup; "; !strings.Contains(f.Message, want) ||
-		!strings.HasSuffix(f.Message, next) {
+	want := "it is reserved between Before Transcription and Before Whisper Cleanup; "
+	if !strings.Contains(f.Message, want) || !strings.HasSuffix(f.Message, next) {
 		t.Errorf("got %s\nwant %s ... %s", f.Message, want, next)
 	}
 
@@ -196,13 +198,14 @@ func TestFragmentationNamesWhereItBegins(t *testing.T) {
 	policy.Fragmentation.MaxShare = 0.2
 	policy.MaxGrowth[check.UnusedReserve] = 1 << 30
 	f = failed(t, log.String(), policy, check.Fragmentation)
-	if f.Stage != "Transcription" || f.FirstFile == nil || f.FirstFile.Index != 24 || f.At.Line != 190 {
+	if f.Stage != "Transcription" || f.FirstFile == nil || f.FirstFile.Index != 24 ||
+		f.At.Line != 190 {
 		t.Errorf("stage %q, first file %+v, line %d; want Transcription, file 24, line 190", f.Stage,
 			f.FirstFile, f.At.Line)
 	}
-	if want := "76.5 % of it was never in use: reserved up to 850 MiB at Before Whisper Cleanup, " +
-		"file 24 (0024.wav), in Transcription, but at most 200 MiB"; !strings.HasPrefix(f.Message, want) ||
-		!strings.HasSuffix(f.Message, next) {
+	want = "76.5 % of it was never in use: reserved up to 850 MiB at Before Whisper Cleanup, " +
+		"file 24 (0024.wav), in Transcription, but at most 200 MiB"
+	if !strings.HasPrefix(f.Message, want) || !strings.HasSuffix(f.Message, next) {
 		t.Errorf("got %s\nwant %s ... %s", f.Message, want, next)
 	}
 }

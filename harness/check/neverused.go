@@ -14,8 +14,8 @@ import (
 const segment = 20 * record.MiB
 
 // adviceFragmented says what to do about memory that is reserved and not handed out.
-const adviceFragmented = "in PyTorch try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty " +
-	"the cache between files; " + adviceSnapshot
+const adviceFragmented = "in PyTorch try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or " +
+	"empty the cache between files; " + adviceSnapshot
 
 // A reserveMark compares, for each process on a device, the most memory that the allocator reserved
 // with the most that it handed out at once. The process never used the difference, not even when

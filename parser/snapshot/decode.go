@@ -95,8 +95,9 @@ func (d *decoder) others(o object) {
 		switch key := string(o.d.bytes(o.items[i])); key {
 		case "segments", "device_traces", "allocator_settings", "external_annotations":
 		case "host_segments", "host_traces":
-			// PyTorch 2.13 and later write these for torch.cuda.memory._record_memory_history(
-			// record_pinned_host_memory=True). They are about host memory, not about a device.
+			// Newer versions of PyTorch write these. They hold data if _record_memory_history was
+			// called with record_pinned_host_memory=True (aten/src/ATen/core/CachingHostAllocator.h).
+			// They are about host memory, not about a device.
 			if n := d.entries(o.items[i+1]); n == 1 {
 				d.notes.key(key, " with 1 entry (pinned host memory)")
 			} else if n > 1 {

@@ -4,8 +4,8 @@ import "github.com/tidwall/btree"
 
 // A demand is a class of requests: small or large, for one stream, from one pool. Only free memory
 // of the same class can serve a request of this class. During the capture of a CUDA graph, a
-// request may be for a private pool. Files of PyTorch before 2.10 do not show this. It is rare, so
-// their requests count as requests for the common pool.
+// request may be for a private pool. Files of older versions of PyTorch do not show this. It is
+// rare, so their requests count as requests for the common pool.
 type demand struct {
 	small  bool
 	stream uint64

@@ -111,7 +111,8 @@ func TestRequestedOutOfRange(t *testing.T) {
 		if got := snap.Devices[0].Segments[0].Requested; got != 2*mib {
 			t.Errorf("%v: requested %d", size, got)
 		}
-		if len(snap.Notes) != 1 || !strings.HasPrefix(snap.Notes[0], `the "requested_size" of a block is`) {
+		const want = `the "requested_size" of a block is`
+		if len(snap.Notes) != 1 || !strings.HasPrefix(snap.Notes[0], want) {
 			t.Errorf("%v: notes %q", size, snap.Notes)
 		}
 	}
@@ -123,7 +124,8 @@ func TestHighAddresses(t *testing.T) {
 	high := uint64(0xff00_0000_0020_0000)
 	signed := int(int64(high)) // the same 64 bits
 	snap, err := Read(bytes.NewReader(pickled(t, dictOf{
-		"segments", []any{dictOf{
+		"segments",
+		[]any{dictOf{
 			"address", unsigned(high), "total_size", 20 * mib, "stream", 0, "blocks", []any{
 				dictOf{
 					"address", unsigned(high), "size", 20 * mib, "requested_size", 20 * mib,
@@ -131,7 +133,8 @@ func TestHighAddresses(t *testing.T) {
 				},
 			},
 		}},
-		"device_traces", []any{[]any{
+		"device_traces",
+		[]any{[]any{
 			event("segment_alloc", signed, 20*mib, 0, 1, 1), event("alloc", signed, 20*mib, 0, 2, 2),
 		}},
 	})), "x")
@@ -153,9 +156,15 @@ func TestNumbersRefused(t *testing.T) {
 		value any
 		want  string
 	}{
-		"address":    {new(big.Int).Lsh(big.NewInt(1), 64), `a segment whose "address" is an address, found 18446744073709551616`},
-		"total_size": {unsigned(1 << 63), `a segment whose "total_size" is from 0 to 2.00 TiB, found 9223372036854775808`},
-		"device":     {unsigned(math.MaxUint64), `a segment's device, found 18446744073709551615`},
+		"address": {
+			new(big.Int).Lsh(big.NewInt(1), 64),
+			`a segment whose "address" is an address, found 18446744073709551616`,
+		},
+		"total_size": {
+			unsigned(1 << 63),
+			`a segment whose "total_size" is from 0 to 2.00 TiB, found 9223372036854775808`,
+		},
+		"device": {unsigned(math.MaxUint64), `a segment's device, found 18446744073709551615`},
 	} {
 		segment := slices.Concat(held20()[1].([]any)[0].(dictOf), dictOf{key, tt.value})
 		_, err := Read(bytes.NewReader(pickled(t, []any{segment})), "x")

@@ -45,7 +45,8 @@ func (m *machine) snapshot() (*Snapshot, error) {
 		return nil, err
 	}
 	d := decoder{
-		machine: m, strings: map[string]string{}, long: map[int64]string{}, pools: map[[2]int64]*[2]int64{},
+		machine: m, strings: map[string]string{}, long: map[int64]string{},
+		pools: map[[2]int64]*[2]int64{},
 	}
 	return d.snapshot(top)
 }

@@ -88,8 +88,8 @@ type Event struct {
 	DeviceFree int64  // bytes; only for OOM
 	Stream     uint64
 	Micros     int64 // microseconds since 1970; 0 if the time was not recorded
-	// Pool is the pool of the block or segment, see [Segment]. It is nil in files of PyTorch before
-	// 2.10, which do not give it.
+	// Pool is the pool of the block or segment, see [Segment]. It is nil in files of older versions
+	// of PyTorch, which do not give it.
 	Pool  *[2]int64
 	Stack *Stack // nil if the stack was not recorded
 }

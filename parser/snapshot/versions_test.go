@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPyTorch214 reads a snapshot with the keys that PyTorch 2.9 to 2.14 added: pool_id,
+// TestPyTorch214 reads a snapshot with the keys that PyTorch added up to 2.14: pool_id,
 // compile_context and user_metadata of events, settings, fx_... of frames, host_segments and
 // host_traces (pinned host memory, record_pinned_host_memory=True), and events that hold no memory.
 func TestPyTorch214(t *testing.T) {
@@ -120,15 +120,18 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// TestPoolsOfEvents: since PyTorch 2.10 events give their pool. A request for a private pool can
-// use only free memory of that pool. The pool of a segment that was freed again is known only from
-// its events.
+// TestPoolsOfEvents: in newer versions of PyTorch events give their pool. A request for a private
+// pool can use only free memory of that pool. The pool of a segment that was freed again is known
+// only from its events.
 func TestPoolsOfEvents(t *testing.T) {
 	pool := func(e dictOf, id int) dictOf { return append(e, "pool_id", [2]int{0, id}) }
 	segment := func(n, id int) dictOf {
 		return dictOf{
 			"address", base + 64*mib*n, "total_size", 40 * mib, "segment_type", "large",
-			"segment_pool_id", [2]int{0, id}, "stream", 0, "blocks", []any{
+			"segment_pool_id",
+			[2]int{0, id},
+			"stream", 0, "blocks",
+			[]any{
 				dictOf{"size", 10 * mib, "requested_size", 10 * mib, "state", "active_allocated"},
 				dictOf{"size", 30 * mib, "state", "inactive"},
 			},
