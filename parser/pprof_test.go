@@ -81,6 +81,21 @@ func TestProfile(t *testing.T) {
 			"1 checkpoint \"buffers\" device=1 rank=0 sampled allocated=7\n",
 		},
 		"empty": {marshal(t, jaxProfile(t)), "1 warning failed 0.0%\n"},
+		"executables of unknown size": {
+			marshal(t, jaxProfile(t, "buffer cuda:0 1 1024", "executable - 1 -1", "executable - 1 100",
+				"executable - 2 -2")),
+			"1 checkpoint \"buffers\" device=0 rank=0 sampled allocated=1024\n" +
+				"1 checkpoint \"executables\" device=0 rank=0 sampled buffer=100\n" +
+				"1 warning notice 0.0%\n",
+		},
+		"only executables of unknown size": {
+			marshal(t, jaxProfile(t, "buffer cuda:0 1 1024", "executable - 3 -3")),
+			"1 checkpoint \"buffers\" device=0 rank=0 sampled allocated=1024\n1 warning notice 0.0%\n",
+		},
+		"nothing but executables of unknown size": {
+			marshal(t, jaxProfile(t, "executable - 1 -1")),
+			"1 warning failed 0.0%\n1 warning notice 0.0%\n",
+		},
 		"negative": {
 			marshal(t, jaxProfile(t, "buffer gpu:1 1 -7")),
 			"1 unreadable: expected bytes from 0 to 4 EiB, found \"-7\"\n",

@@ -13,6 +13,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/filetype"
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
@@ -31,18 +32,17 @@ func (o readOptions) readLog(path string, yield func(record.Record, error) bool)
 	}
 	defer func() { _ = log.Close() }() // only read
 	found := false
-	var bad *record.SyntaxError // the first line that cannot be read
+	var why reason
 	for rec, err := range d.set.Read(log, displayName(path)) {
 		found = found || err == nil && records.IsReading(rec)
-		if e, is := rec.(record.SyntaxError); is && bad == nil {
-			bad = &e
-		}
+		why.add(rec)
 		if !yield(rec, err) || err != nil {
 			return false
 		}
 	}
 	if !found {
-		return yield(nil, explainEmpty(path, log, "readings", o.remark(d, bad), 0))
+		why.wanted = o.wanted(d)
+		return yield(nil, explainEmpty(path, log, "readings", why, 0))
 	}
 	return true
 }
@@ -53,11 +53,15 @@ type sniffer struct {
 	*source.Log
 	all          io.Reader // the whole log, with the bytes that were read before
 	bytes, lines int
-	nul          int // offset of the first NUL byte, from 1
+	nul          int  // offset of the first NUL byte, from 1
+	known        bool // the file has a type of its own, see package filetype
 }
 
 func (s *sniffer) Read(p []byte) (int, error) {
 	n, err := s.all.Read(p)
+	if s.bytes == 0 {
+		s.known = filetype.Of(p[:n]) != nil
+	}
 	if s.nul == 0 {
 		s.nul = bytes.IndexByte(p[:n], 0) + 1
 		if s.nul > 0 {
@@ -69,13 +73,33 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// A reason says why a log has no readings.
+type reason struct {
+	bad    *record.SyntaxError // the first line that cannot be read, or nil
+	failed *record.Warning     // the first reading that failed, or nil
+	wanted string              // what the user expected
+}
+
+func (r *reason) add(rec record.Record) {
+	switch rec := rec.(type) {
+	case record.SyntaxError:
+		if r.bad == nil {
+			r.bad = &rec
+		}
+	case record.Warning:
+		if r.failed == nil && rec.Level == "failed" {
+			r.failed = &rec
+		}
+	}
+}
+
 // remark returns a hint on a log without records: its first unreadable line or, without one, what
 // the user expected.
-func (o readOptions) remark(d dialects, bad *record.SyntaxError) string {
-	if bad != nil {
-		return fmt.Sprintf("the first line that cannot be read: %v", *bad)
+func (r *reason) remark() string {
+	if r.bad != nil {
+		return fmt.Sprintf("the first line that cannot be read: %v", *r.bad)
 	}
-	return o.wanted(d)
+	return r.wanted
 }
 
 // sniffed is how many bytes of a log without records are searched for a reason. It applies only if
@@ -88,9 +112,9 @@ type emptyError string
 func (e emptyError) Error() string { return string(e) }
 
 // explainEmpty returns the error for a log in which no record of the kind `what` was found. The
-// error ends with the remark. The parameter lines is the number of lines in the log, or 0 if they
-// were not counted.
-func explainEmpty(path string, log io.Reader, what, remark string, lines int) error {
+// error says why. The parameter lines is the number of lines in the log, or 0 if they were not
+// counted.
+func explainEmpty(path string, log io.Reader, what string, why reason, lines int) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
 		again, err := parser.Open(path)
@@ -108,8 +132,12 @@ func explainEmpty(path string, log io.Reader, what, remark string, lines int) er
 		}
 		seen.lines = max(seen.lines, lines)
 	}
-	name := displayName(path)
+	name, remark := displayName(path), why.remark()
 	switch {
+	case why.failed != nil:
+		return emptyError(fmt.Sprintf("%s has no %s: %s", name, what, why.failed.Text))
+	case seen.known && why.bad != nil:
+		return emptyError(why.bad.Error())
 	case seen.bytes == 0:
 		return emptyError(fmt.Sprintf("%s is empty; %s", name, remark))
 	case seen.nul > 0:
@@ -173,8 +201,9 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	if why := stoppedBy(b.SoFar(), displayName(path)); why != "" {
 		return d, emptyError(fmt.Sprintf("%s has no checkpoints: %s", displayName(path), why))
 	}
-	return d, explainEmpty(path, log, "checkpoints",
-		o.remark(d, firstBad(b.SoFar(), displayName(path))), b.SoFar().Lines-lines)
+	why := reasonIn(b.SoFar(), displayName(path))
+	why.wanted = o.wanted(d)
+	return d, explainEmpty(path, log, "checkpoints", why, b.SoFar().Lines-lines)
 }
 
 // stoppedBy returns why the run in a log ended early, or "" if the run did not end early or the log
@@ -195,14 +224,20 @@ func failedFile(tl *timeline.Timeline, name string) bool {
 	})
 }
 
-// firstBad returns the first unreadable line of a log, or nil if all lines can be read.
-func firstBad(tl *timeline.Timeline, name string) *record.SyntaxError {
-	if i := slices.IndexFunc(tl.Bad, func(e record.SyntaxError) bool {
-		return e.Pos.Path == name
-	}); i >= 0 {
-		return &tl.Bad[i]
+// reasonIn returns why a log of the timeline has no readings.
+func reasonIn(tl *timeline.Timeline, name string) (why reason) {
+	for _, w := range tl.Warnings {
+		if w.Pos.Path == name {
+			why.add(w)
+		}
 	}
-	return nil
+	for _, e := range tl.Bad {
+		if e.Pos.Path == name {
+			why.add(e)
+			break
+		}
+	}
+	return why
 }
 
 // judge reads several logs into one timeline and judges them file by file, by the policy that

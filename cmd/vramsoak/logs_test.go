@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,7 +10,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"vramsoak/harness/check"
+	"vramsoak/parser/record"
 )
 
 // lateRun is a log in which the run, with its policy, begins after the first checkpoints.
@@ -95,6 +99,41 @@ func fifoOf(t *testing.T) string {
 		}
 	}()
 	return path
+}
+
+// TestHostProfile: the error on a profile of JAX whose buffers are in host memory says so, in check
+// as in parse.
+func TestHostProfile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.log")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := profile.Profile{
+		SampleType: []*profile.ValueType{
+			{Type: "allocations", Unit: "count"}, {Type: "space", Unit: "bytes"},
+		},
+		Sample: []*profile.Sample{{
+			Value: []int64{2, 2048},
+			Label: map[string][]string{"kind": {"buffer"}, "device": {"TFRT_CPU_0"}},
+		}},
+	}
+	if err := errors.Join(p.Write(file), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, _, checkErr := readOptions{}.judge([]string{path}, nil)
+	var parseErr error
+	readOptions{}.readLog(path, func(_ record.Record, err error) bool {
+		parseErr = err
+		return true
+	})
+	for what, err := range map[string]error{"checkpoints": checkErr, "readings": parseErr} {
+		want := path + " has no " + what + ": the profile's buffers are on TFRT_CPU_0, in host memory"
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
 }
 
 // TestPolicyTooLate: a policy is searched for only in the head of a log. If it comes later, the

@@ -113,6 +113,9 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 			return err
 		}
 	}
+	for _, note := range snap.Notes {
+		stderr.Printf("vramsoak: %s: %s\n", displayName(path), note)
+	}
 	if opts.format == "json" {
 		return jsondoc.Snapshot(out, displayName(path), analyses)
 	}
@@ -134,8 +137,12 @@ func writeMaps(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analys
 // choose drops all devices except the selected one.
 func choose(snap *snapshot.Snapshot, path string, device int) error {
 	if len(snap.Devices) == 0 {
-		return fmt.Errorf("%s: expected segments or events of a device, found none; take the "+
-			"snapshot while the program holds memory", path)
+		found := "none"
+		if len(snap.Notes) > 0 {
+			found += " (" + strings.Join(snap.Notes, "; ") + ")"
+		}
+		return fmt.Errorf("%s: expected segments or events of a device, found %s; take the "+
+			"snapshot while the program holds memory", path, found)
 	}
 	if device == allDevices {
 		return nil

@@ -87,6 +87,9 @@ type Judge struct {
 	longest int          // cache of longestProcess; -1 before its first call
 	named   map[int]bool // processes with files that the log names
 	failed  []*lane      // lanes of devices that have no checkpoint: see addFailures
+	// failedAt holds the places of the failed allocations that decide the verdicts on files.
+	failedAt map[*timeline.File]failedPlace
+
 	gathering
 	trends []Trend
 }
@@ -96,6 +99,7 @@ func New(policy Policy) *Judge {
 	return &Judge{
 		policy: policy, byLane: map[record.Lane]*lane{}, firstLost: map[record.Lane]lostBefore{},
 		paired: map[pairName]bool{}, names: map[string]naming{},
+		failedAt: map[*timeline.File]failedPlace{},
 	}
 }
 
@@ -127,8 +131,12 @@ func (j *Judge) Add(f *timeline.File) []Recovered {
 		l.add(f, n, c)
 		j.highWater.add(&c.Reading)
 	}
-	j.closeLanes(f, n)
 	j.notePairs(f)
+	j.closeLanes(f, n)
+	if len(f.OOMs) > 0 {
+		oom := decisive(f)
+		j.failedAt[f] = failedPlace{oom.Pos.Line, j.placeBefore(f, oom.Lane, oom.Pos.Line)}
+	}
 	recovered := j.recoveriesOf(f, n)
 	for i := range recovered {
 		recovered[i].sum.add(&recovered[i])

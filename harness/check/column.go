@@ -104,6 +104,8 @@ type point struct {
 	name  string // name with its numbers replaced: "Epoch # start"
 	full  string // name in the last file: "Epoch 3 start"
 	level column
+	// unused holds the memory that is reserved and not allocated, where the checkpoint has both.
+	unused column
 }
 
 // pointFiles is the number of files for which the levels of a point are kept.
@@ -151,7 +153,9 @@ func (p *points) at(full string) *point {
 			return p.rest
 		}
 		at = p.next
-		p.all = slices.Insert(p.all, at, &point{name: name, level: column{most: pointFiles}})
+		p.all = slices.Insert(p.all, at, &point{
+			name: name, level: column{most: pointFiles}, unused: column{most: pointFiles},
+		})
 	}
 	p.next = at + 1
 	p.all[at].full = full

@@ -185,7 +185,12 @@ func (j *Judge) explainLeak(l *lane, w *worstProcess) {
 	if w.finding.Verdict == Fail {
 		shown = l.idleOf(w.of, w.from())
 		var taken string
-		taken, w.finding.Stage = j.takenAt(l, w)
+		taken, w.finding.Stage = j.takenAt(l, w, "allocated", func(p *point) *column {
+			if p.level.of != l.level {
+				return nil
+			}
+			return &p.level
+		})
 		for _, more := range []string{taken, j.runsOut(l, w, end), j.lengthsUnknown(w)} {
 			if more != "" {
 				w.finding.Message += "; " + more
@@ -198,13 +203,28 @@ func (j *Judge) explainLeak(l *lane, w *worstProcess) {
 	}
 }
 
+// explainUnused adds to the finding on reserved memory that grows where that memory is reserved.
+func (j *Judge) explainUnused(l *lane, w *worstProcess) {
+	if w.of == nil || w.finding.Verdict != Fail {
+		return
+	}
+	var taken string
+	taken, w.finding.Stage = j.takenAt(l, w, "reserved", func(p *point) *column { return &p.unused })
+	if taken != "" {
+		w.finding.Message += "; " + taken
+	}
+}
+
 // takenAt returns in words between which two checkpoints the leaked memory is allocated: "it is
 // allocated between Before Whisper and After Whisper". From the second of the two to the end of the
 // file, the level stays above the idle level of the file before. While the file is worked on, the
 // level may be higher still; takenAt then also names the checkpoint from which on only the leaked
 // memory is held. The result stage is the innermost stage or cleanup in which the memory is
-// allocated.
-func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
+// allocated. The parameter how is the word for "allocated". levels returns the column of a point
+// that is compared with the values of w, or nil if the point has none.
+func (j *Judge) takenAt(l *lane, w *worstProcess, how string, levels func(*point) *column) (
+	taken, stage string,
+) {
 	from := w.result.From
 	files, before := w.of.files[from:], w.of.values[from:]
 	slope := *w.finding.Measured
@@ -213,7 +233,11 @@ func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 	var above []float64
 	var names []string
 	for _, p := range l.points.all {
-		values := p.level.over(files)
+		column := levels(p)
+		if column == nil {
+			continue
+		}
+		values := column.over(files)
 		sum, n := 0.0, 0
 		for i := 1; i < len(files); i++ {
 			if !math.IsNaN(values[i]) {
@@ -221,7 +245,7 @@ func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 				n++
 			}
 		}
-		if p.level.of == l.level && n*int(p.level.skip+1) > len(files)/2 {
+		if n*int(column.skip+1) > len(files)/2 {
 			above, names = append(above, sum/float64(n)), append(names, p.name)
 		}
 	}
@@ -236,7 +260,7 @@ func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 	if first > 0 {
 		after = names[first-1]
 	}
-	taken = fmt.Sprintf("it is allocated between %s and %s", after, names[first])
+	taken = fmt.Sprintf("it is %s between %s and %s", how, after, names[first])
 	stage = openStage(names[:first])
 	least := slices.Min(above[first:])
 	for i := first; ; i++ {

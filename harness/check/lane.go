@@ -136,10 +136,18 @@ func (j *Judge) noteFirstReading(l *lane, f *timeline.File, c *record.Checkpoint
 	}
 }
 
+// placedLanes is the most devices and ranks of a file for which stages of fragmentation findings
+// are searched for. Each search goes through the file's checkpoints, and a file may have 20,000
+// ranks.
+const placedLanes = 64
+
 // closeLanes ends the file for each device and rank. The file is Timeline.Files[n] or, if it lies
 // between files, Timeline.Outside[n].
 func (j *Judge) closeLanes(f *timeline.File, n int32) {
 	for _, l := range j.open {
+		if len(j.open) <= placedLanes {
+			l.reserve.endFile(j, f)
+		}
 		if !f.Outside {
 			j.noteIdle(l, f, n)
 			l.endFile(f, n)
@@ -209,7 +217,11 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 			l.lowest = c
 		}
 		if !c.Sampled && !f.Outside {
-			l.points.at(c.Name).level.addLevel(l.level, n, size)
+			p := l.points.at(c.Name)
+			p.level.addLevel(l.level, n, size)
+			if unused, ok := difference(c, record.Reserved, record.Allocated); ok {
+				p.unused.add(n, float64(unused.Bytes), float64(unused.Resolution))
+			}
 		}
 	}
 	for _, q := range [...]record.Quantity{record.Reserved, record.PeakReserved} {

@@ -58,10 +58,9 @@ var Ledgers = []Ledger{
 		level: func(c *record.Checkpoint) (record.Size, bool) {
 			return difference(c, record.Reserved, record.Allocated)
 		},
-		missing: "no file ends with a checkpoint that has both allocated and reserved",
-		advice: "the allocator reserves more and more that it does not hand out: in PyTorch try " +
-			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files",
-		readings: (*Judge).reserveOverReadings,
+		missing:  "no file ends with a checkpoint that has both allocated and reserved",
+		advice:   "the allocator reserves more and more that it does not hand out: " + adviceFragmented,
+		readings: (*Judge).reserveOverReadings, explain: (*Judge).explainUnused,
 	},
 	{
 		Check: DarkGrowth, Name: DarkMemory, Key: "dark_memory", Unit: Bytes,

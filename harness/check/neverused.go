@@ -13,6 +13,10 @@ import (
 // so one segment may be mostly empty.
 const segment = 20 * record.MiB
 
+// adviceFragmented says what to do about memory that is reserved and not handed out.
+const adviceFragmented = "in PyTorch try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or " +
+	"empty the cache between files; " + adviceSnapshot
+
 // A reserveMark compares, for each process on a device, the most memory that the allocator reserved
 // with the most that it handed out at once. The process never used the difference, not even when
 // the allocator reused memory from its cache.
@@ -27,13 +31,15 @@ type reserveMark struct {
 type processReserve struct {
 	process int
 	seen    bool
-	// reserved holds the largest reading of reserved memory; size, name, pos and file belong to its
-	// checkpoint.
+	// reserved holds the largest reading of reserved memory; size, name, pos, file, lane and stage
+	// belong to its checkpoint.
 	reserved bounds
 	size     record.Size
 	name     string
 	pos      record.Position
 	file     *timeline.File
+	lane     record.Lane
+	stage    string // the innermost stage or cleanup in which the memory was reserved, or ""
 	handed   bounds
 	// known is set if a checkpoint at or after the largest reading of reserved memory prints a peak.
 	// Without a peak, the allocator may have handed out more between two checkpoints: up to all that
@@ -71,12 +77,20 @@ func (m *reserveMark) add(f *timeline.File, c *record.Checkpoint) {
 		}
 		if !p.seen || size.Bytes > p.reserved.printed {
 			p.size, p.name, p.pos, p.file, p.known = size, c.Name, c.Pos, f, false
+			p.lane, p.stage = c.Lane, ""
 		}
 		p.seen = true
 		p.reserved.raise(size)
 	}
 	if c.Has(record.Peak) {
 		p.known = true
+	}
+}
+
+// endFile names the stage of the largest reading, if that reading is in the file.
+func (m *reserveMark) endFile(j *Judge, f *timeline.File) {
+	if p := &m.now; p.file == f && f != nil {
+		p.stage = j.placeBefore(f, p.lane, p.pos.Line).stage
 	}
 }
 
@@ -142,14 +156,18 @@ func (j *Judge) neverUsed(l *lane) {
 		return
 	}
 	f.Verdict, f.Measured, f.Limit, f.Unit = p.verdict(m.limit), new(p.unused()), new(m.limit), Ratio
-	f.File, f.At = p.file.Index, new(p.pos)
+	f.in(p.file)
+	f.At = new(p.pos)
 	reserved := fmt.Sprintf("reserved up to %s at %s, %s", p.size, p.name, fileName(p.file))
+	if f.Verdict != Pass && p.stage != "" {
+		f.Stage = p.stage
+		reserved += ", in " + p.stage
+	}
 	handed := record.FormatBytes(p.handed.printed)
 	switch {
 	case f.Verdict == Fail:
 		f.Message = fmt.Sprintf("%s of it was never in use: %s, but at most %s was handed out at "+
-			"once; in PyTorch try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache "+
-			"between files", percent(p.unused()), reserved, handed)
+			"once; %s", percent(p.unused()), reserved, handed, adviceFragmented)
 	case f.Verdict == Undecided && !p.known:
 		f.Message = fmt.Sprintf("%s, but the checkpoints show at most %s handed out at once; "+
 			"print peak= (torch.cuda.max_memory_allocated) to show what happened between them",

@@ -53,8 +53,37 @@ func (j *Judge) outOfMemory() {
 	if count[f.Verdict] > 1 {
 		f.Message += ", first"
 	}
-	f.Message += fmt.Sprintf(" %s: %s", inFile(shown.file), describe(shown.oom))
+	at := place{}
+	if known := j.failedAt[shown.file]; f.Verdict != Pass && known.line == shown.oom.Pos.Line {
+		at = known.place
+	}
+	f.Stage = at.stage
+	f.Message += fmt.Sprintf(" %s%s: %s", inFile(shown.file), at, describe(shown.oom))
+	if f.Verdict == Fail {
+		f.Message += "; " + j.nextAfter(shown.oom)
+	}
 	j.add(f)
+}
+
+// A failedPlace is the place of a failed allocation, and its line in the log.
+type failedPlace struct {
+	line int
+	place
+}
+
+// adviceSnapshot names the command that shows which lines of a program hold memory.
+const adviceSnapshot = "to see which lines of a PyTorch program hold memory, record a snapshot " +
+	"(docs/how-to/snapshot.md) and run vramsoak snapshot FILE.pickle"
+
+// nextAfter returns, for a message, the next command to run after a failed allocation.
+func (j *Judge) nextAfter(o *record.OutOfMemory) string {
+	switch {
+	case o.Held != nil:
+		return "run vramsoak plot LOG --fragmentation -o blocks.png to see the free blocks"
+	case j.tl.Checkpoints > 0:
+		return "run vramsoak plot LOG -o memory.png to see what led to it"
+	}
+	return adviceSnapshot
 }
 
 // A failure is the failed allocation that decides the verdict on a file, or on a part of the log

@@ -1,5 +1,6 @@
 // Package filetype reads files whose records are not in plain lines: the outputs in a Jupyter
-// notebook, and the device memory profiles of JAX (pprof).
+// notebook, and the device memory profiles of JAX (pprof). It recognises pickles, and says which
+// command reads them.
 package filetype
 
 import (
@@ -21,6 +22,7 @@ type Type struct {
 var types = []Type{
 	{isNotebook, readNotebook},
 	{isProfile, readProfile},
+	{isPickle, readPickle},
 }
 
 // Of returns the type of a file that begins with head, or nil if it is a log of lines.

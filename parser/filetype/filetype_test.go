@@ -13,19 +13,24 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// TestOf: notebooks and profiles are recognised by their first bytes. A log that begins like a
-// notebook is read as a log.
+// TestOf: notebooks, profiles and pickles are recognised by their first bytes. A log that begins
+// like a notebook is read as a log.
 func TestOf(t *testing.T) {
 	for head, want := range map[string]bool{
 		`{"cells": [{"cell_type": "code"}], "nbformat": 4}`:                true,
 		"\ufeff{\n \"metadata\": {}, \"nbformat\": 3, \"worksheets\": []}": true,
 		string(jaxProfile(t, "buffer", "cuda:0", 1024)):                    true,
-		`{"cells": [1, 2], "loss": 0.5}`:                                   false,
-		`{"event": "summary", "nbformat": 4}`:                              false,
-		`cells: "nbformat"`:                                                false,
-		"[GPU Memory] A: Allocated: 1.00GB\n":                              false,
-		"\n\x04\x08\x01\x10":                                               false,
-		"":                                                                 false,
+		"\x80\x02}q\x00(X\x08\x00\x00\x00segments":                         true,
+		"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94":                true,
+		"\x80\x05K\x01.":                      true,
+		"\x80\x06K\x01.":                      false,
+		"\x80\x02":                            false,
+		`{"cells": [1, 2], "loss": 0.5}`:      false,
+		`{"event": "summary", "nbformat": 4}`: false,
+		`cells: "nbformat"`:                   false,
+		"[GPU Memory] A: Allocated: 1.00GB\n": false,
+		"\n\x04\x08\x01\x10":                  false,
+		"":                                    false,
 	} {
 		if got := filetype.Of([]byte(head)) != nil; got != want {
 			t.Errorf("%.60q: got %t", head, got)
@@ -111,6 +116,30 @@ func TestProfile(t *testing.T) {
 		"cut off": {whole[:len(whole)-3], `1 unreadable: expected a whole profile in the pprof format, found "a message that is cut off or broken"`},
 	} {
 		t.Run(name, func(t *testing.T) { dialecttest.Compare(t, c.want, read(t, c.data)) })
+	}
+}
+
+// TestPickle: a pickle gives one error, which names the command that reads it.
+func TestPickle(t *testing.T) {
+	for name, want := range map[string]string{
+		"oom.log": "oom.log:1: expected a log, found \"a pickle\"; " +
+			"for a memory snapshot of PyTorch run: vramsoak snapshot oom.log",
+		"standard input": "standard input:1: expected a log, found \"a pickle\"; " +
+			"for a memory snapshot of PyTorch run: vramsoak snapshot -",
+	} {
+		var got []string
+		data := "\x80\x04\x95 used 1 MiB\nused 2 MiB\n"
+		filetype.Of([]byte(data)).Read(strings.NewReader(data), name, nil,
+			func(rec record.Record, err error) bool {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, rec.(record.SyntaxError).Error())
+				return true
+			})
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

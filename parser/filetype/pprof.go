@@ -29,6 +29,10 @@ import (
 // The sum of a device's buffers is the memory that the device's allocator has handed out.
 // Executables have no device label; the size of their code is a separate reading. Buffers of
 // TFRT_CPU_0 are in host memory and give no reading.
+//
+// An executable may have -1 bytes, or -2 for two of them. SizeOfGeneratedCodeInBytes
+// (xla/service/executable.h) returns -1 if the backend cannot tell the size of its code. Such
+// executables are left out, and a notice counts them.
 const jaxDialect = "jax"
 
 const (
@@ -87,18 +91,18 @@ func (p *deviceProfile) read(data []byte) []record.Record {
 	const whole = "a whole profile in the pprof format"
 	switch n, ok := countMessages(data, 2); {
 	case len(data) > profileMax:
-		return p.bad(fmt.Sprintf("a profile of at most %s", record.FormatBytes(profileMax)), "more")
+		return one(p.bad(fmt.Sprintf("a profile of at most %s", record.FormatBytes(profileMax)), "more"))
 	case n > profileMessages:
-		return p.bad(fmt.Sprintf("a profile of at most %d messages", profileMessages), "more")
+		return one(p.bad(fmt.Sprintf("a profile of at most %d messages", profileMessages), "more"))
 	case !ok:
-		return p.bad(whole, "a message that is cut off or broken")
+		return one(p.bad(whole, "a message that is cut off or broken"))
 	}
 	prof, err := profile.ParseUncompressed(data)
 	if err == nil {
 		err = prof.CheckValid()
 	}
 	if err != nil {
-		return p.bad(whole, err.Error())
+		return one(p.bad(whole, err.Error()))
 	}
 	space := slices.IndexFunc(
 		prof.SampleType,
@@ -109,10 +113,12 @@ func (p *deviceProfile) read(data []byte) []record.Record {
 		for _, t := range prof.SampleType {
 			types = append(types, t.Type+"/"+t.Unit)
 		}
-		return p.bad(
+		bad := p.bad(
 			"the sample types allocations/count and space/bytes of a device memory profile",
 			strings.Join(types, " "),
 		)
+		bad.Advice += "; for other profiles run: go tool pprof " + argument(p.header.Pos.Path)
+		return one(bad)
 	}
 	if prof.TimeNanos != 0 {
 		p.header.Time = time.Unix(0, prof.TimeNanos).UTC()
@@ -120,11 +126,21 @@ func (p *deviceProfile) read(data []byte) []record.Record {
 	return p.sum(prof.Sample, space)
 }
 
-func (p *deviceProfile) bad(expected, found string) []record.Record {
-	return []record.Record{record.SyntaxError{
+func (p *deviceProfile) bad(expected, found string) record.SyntaxError {
+	return record.SyntaxError{
 		Header: p.header, Expected: expected, Found: lex.Shorten(strings.ToValidUTF8(found, "�"), 80),
 		Advice: "give what jax.profiler.save_device_memory_profile wrote",
-	}}
+	}
+}
+
+func one(rec record.Record) []record.Record { return []record.Record{rec} }
+
+// argument returns a file's name as an argument of a command that reads the file.
+func argument(name string) string {
+	if name == "standard input" { // the name of - in messages
+		return "-"
+	}
+	return name
 }
 
 // sum adds up the samples. It returns one checkpoint for each device, and one for the executables.
@@ -132,6 +148,7 @@ func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []rec
 	buffers := map[int]int64{} // bytes of each device
 	var executables int64
 	hasExecutables := false
+	unknown := int64(0) // executables whose size is unknown
 	host := ""
 	for _, s := range samples {
 		bytes := s.Value[space]
@@ -142,21 +159,23 @@ func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []rec
 			sum = buffers[n]
 		}
 		switch {
+		case kind == "executable" && bytes < 0:
+			unknown += max(1, count(s, space))
 		case bytes < 0 || sum+bytes >= 1<<62:
-			return p.bad("bytes from 0 to 4 EiB", strconv.FormatInt(bytes, 10))
+			return one(p.bad("bytes from 0 to 4 EiB", strconv.FormatInt(bytes, 10)))
 		case kind == "executable":
 			executables, hasExecutables = executables+bytes, true
 		case kind != "buffer":
-			return p.bad("a sample's kind, buffer or executable", kind)
+			return one(p.bad("a sample's kind, buffer or executable", kind))
 		case onHost:
 			host = device
 		case device == "":
-			return p.bad(
+			return one(p.bad(
 				"a buffer's device such as cuda:0, which the profiles of old versions of jaxlib do not have",
 				device,
-			)
+			))
 		case !ok:
-			return p.bad("a buffer's device such as cuda:0 or TPU_0", device)
+			return one(p.bad("a buffer's device such as cuda:0 or TPU_0", device))
 		default:
 			buffers[n] = sum + bytes
 		}
@@ -185,7 +204,24 @@ func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []rec
 		}
 		records = append(records, record.Warning{Header: p.header, Level: "failed", Text: text})
 	}
+	if unknown > 0 {
+		records = append(records, record.Warning{
+			Header: p.header, Level: "notice",
+			Text: fmt.Sprintf("executables of unknown size (-1 bytes) that are left out: %d", unknown),
+		})
+	}
 	return records
+}
+
+// count returns how many buffers or executables a sample stands for, or 0 if it does not say. The
+// parameter space is the index of the sample's bytes.
+func count(s *profile.Sample, space int) int64 {
+	for i, n := range s.Value {
+		if i != space && n > 0 {
+			return n
+		}
+	}
+	return 0
 }
 
 func label(s *profile.Sample, key string) string {

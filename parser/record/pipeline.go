@@ -89,8 +89,10 @@ const (
 //	NOTICE: GPU memory usage is elevated (72.3%). Monitor for potential OOM conditions.
 type Warning struct {
 	Header
-	Level   string  // "notice" (above 70 %), "critical" (above 85 %) or "failed" (no reading)
-	Percent float64 // allocated over total; 0 if Level is "failed"
+	// Level is "notice" (above 70 %, or something that is left out), "critical" (above 85 %) or
+	// "failed" (no reading).
+	Level   string
+	Percent float64 // allocated over total; 0 if the line does not give it
 	Text    string  // the line's message
 }
 

@@ -20,7 +20,9 @@ type decoder struct {
 	strings map[string]string // each text and its only copy
 	// long does the same for long strings. Its key is a string's offset in the pickle, because
 	// comparing long texts would take too long.
-	long map[int64]string
+	long  map[int64]string
+	pools map[[2]int64]*[2]int64 // each pool of an event and its only copy
+	notes notes
 }
 
 // snapshot decodes the value that the pickle makes. This value is a dict, or the list of segments
@@ -53,6 +55,7 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 		if err := d.annotations(o, s); err != nil {
 			return nil, err
 		}
+		d.others(o)
 	}
 	items, err := d.items(segments, "a snapshot: a dict, or its segments", 0)
 	if err != nil {
@@ -79,7 +82,46 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 		s.Devices = append(s.Devices, *dev)
 	}
 	slices.SortFunc(s.Devices, func(a, b Device) int { return a.Index - b.Index })
+	s.Notes = d.notes.list()
 	return s, nil
+}
+
+// others adds a note on each entry of a snapshot that is not read.
+func (d *decoder) others(o object) {
+	for i := 0; i+1 < len(o.items); i += 2 {
+		if o.items[i].kind() != text {
+			continue
+		}
+		switch key := string(o.d.bytes(o.items[i])); key {
+		case "segments", "device_traces", "allocator_settings", "external_annotations":
+		case "host_segments", "host_traces":
+			// Newer versions of PyTorch write these. They hold data if _record_memory_history was
+			// called with record_pinned_host_memory=True (aten/src/ATen/core/CachingHostAllocator.h).
+			// They are about host memory, not about a device.
+			if n := d.entries(o.items[i+1]); n == 1 {
+				d.notes.key(key, " with 1 entry (pinned host memory)")
+			} else if n > 1 {
+				d.notes.key(key, fmt.Sprintf(" with %d entries (pinned host memory)", n))
+			}
+		default:
+			d.notes.key(utf8Text(o.d.bytes(o.items[i])), ", a key that vramsoak does not know")
+		}
+	}
+}
+
+// entries returns the number of items in a list, or in all lists of a list of lists.
+func (d *decoder) entries(v value) (n int) {
+	if v.kind() != list {
+		return 0
+	}
+	for _, item := range d.of(v).items {
+		if item.kind() == list {
+			n += len(d.of(item).items)
+		} else {
+			n++
+		}
+	}
+	return n
 }
 
 // order sorts a device's segments by address. It returns an error if two segments overlap, or if
@@ -113,9 +155,10 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 	if err != nil {
 		return s, 0, err
 	}
-	index := o.int("device")
+	number, _ := o.get("device")
+	index, _ := d.int(number)
 	if index < 0 || index >= maxDevices {
-		return s, 0, d.wrong(o.at, "a segment's device", fmt.Sprint(index))
+		return s, 0, d.wrong(o.at, "a segment's device", d.decimal(number))
 	}
 	if s.Address, err = o.address("address"); err != nil {
 		return s, 0, err
@@ -123,14 +166,10 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 	if s.Size, err = o.size("total_size"); err != nil {
 		return s, 0, err
 	}
-	s.Stream, s.Small = uint64(o.int("stream")), o.text("segment_type") == "small"
+	s.Stream, s.Small = o.bits("stream"), o.text("segment_type") == "small"
 	expandable, _ := o.get("is_expandable")
 	s.Expandable = expandable == valueOf(boolean, 1)
-	if pool, _ := o.get("segment_pool_id"); pool.kind() == list {
-		for i, part := range d.of(pool).items[:min(2, len(d.of(pool).items))] {
-			s.Pool[i] = d.int(part)
-		}
-	}
+	s.Pool, _ = o.pool("segment_pool_id")
 	if s.Stack, err = d.stack(o); err != nil {
 		return s, 0, err
 	}
@@ -198,29 +237,33 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 	if b.Stack, err = d.stack(o); err != nil {
 		return b, err
 	}
-	requested := o
+	var requested value
 	if history, _ := o.get("history"); history.kind() == list && len(d.of(history).items) > 0 {
 		// In files of 2023 a block has a history of its owners, the last owner first.
-		if requested, err = d.object(d.of(history).items[0], "a block's history", o.at); err != nil {
+		owner, err := d.object(d.of(history).items[0], "a block's history", o.at)
+		if err != nil {
 			return b, err
 		}
 		if b.Stack == nil {
-			if b.Stack, err = d.stack(requested); err != nil {
+			if b.Stack, err = d.stack(owner); err != nil {
 				return b, err
 			}
 		}
-		b.Requested = requested.int("real_size")
+		requested, _ = owner.get("real_size")
 	}
 	if v, ok := o.get("requested_size"); ok {
-		b.Requested = d.int(v)
+		requested = v
 	}
-	if b.Requested < 0 || b.Requested > b.Size {
-		if state != record.BlockFree {
-			return b, d.wrong(o.at, fmt.Sprintf("a block of which at most its %d bytes were requested",
-				b.Size), fmt.Sprint(b.Requested))
-		}
+	if b.Requested, ok = d.int(requested); ok && b.Requested >= 0 && b.Requested <= b.Size {
+		return b, nil
+	}
+	if state == record.BlockFree {
 		b.Requested = 0 // the size before the block was merged with its neighbours
+		return b, nil
 	}
+	d.notes.number("requested_size", "a block", "blocks", d.decimal(requested),
+		"the size of the block")
+	b.Requested = b.Size
 	return b, nil
 }
 
@@ -260,9 +303,12 @@ func (d *decoder) traces(o object, device func(int) *Device) error {
 	return nil
 }
 
-// event decodes an event of a trace. known is false if the event's action is unknown. Unknown
-// actions are those that programs add themselves (user_defined, which torch.cuda.memory records
-// for annotations), and those of newer versions.
+// withoutMemory lists actions that change no memory. Programs add user_defined themselves, and
+// torch.cuda.memory records it for annotations.
+var withoutMemory = []string{"user_defined", "annotate"}
+
+// event decodes an event of a trace. known is false if the event's action is unknown, as are those
+// in withoutMemory and those of newer versions.
 func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 	o, err := d.object(v, "an event", at)
 	if err != nil {
@@ -273,12 +319,18 @@ func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 	}
 	action, known := actions[o.text("action")]
 	if !known {
+		if name := o.text("action"); !slices.Contains(withoutMemory, name) {
+			d.notes.action(name)
+		}
 		return e, false, nil
 	}
-	e.Action, e.Stream, e.Micros = action, uint64(o.int("stream")), o.int("time_us")
+	e.Action, e.Stream, e.Micros = action, o.bits("stream"), o.int("time_us")
+	if e.Pool, err = d.poolOf(o); err != nil {
+		return e, true, err
+	}
 	if action == OOM { // a request may have any size, as for N x N elements with a wrong N
-		if e.Size, err = o.bytes("size", math.MaxInt64); err == nil {
-			e.DeviceFree, err = o.size("device_free")
+		if e.Size, err = o.memory("size", math.MaxInt64, false); err == nil {
+			e.DeviceFree, err = o.memory("device_free", maxSize, true)
 		}
 	} else if e.Size, err = o.size("size"); err == nil {
 		e.Address, err = o.address("addr")
@@ -287,6 +339,22 @@ func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 		e.Stack, err = d.stack(o)
 	}
 	return e, true, err
+}
+
+// poolSize is the memory of an entry in decoder.pools, in bytes.
+const poolSize = 2 * 48
+
+// poolOf returns the pool of an event, or nil if the event does not give it.
+func (d *decoder) poolOf(o object) (*[2]int64, error) {
+	id, ok := o.pool("pool_id")
+	if !ok {
+		return nil, nil
+	}
+	if d.pools[id] == nil {
+		d.pools[id] = &id
+		return &id, d.allocate(1, poolSize)
+	}
+	return d.pools[id], nil
 }
 
 // settings decodes the allocator's settings. Older files have none.
@@ -312,10 +380,12 @@ func (d *decoder) settings(o object) (*Settings, error) {
 		return nil, err
 	}
 	for i := range s.RoundupPower2Divisions {
-		n := divisions.int(strconv.Itoa(1 << i))
-		if n < 0 || n&(n-1) != 0 { // PyTorch asserts a power of 2, of any size
-			return nil, d.wrong(divisions.at, "roundup_power2_divisions of 0 or a power of 2",
-				strconv.FormatInt(n, 10))
+		key := strconv.Itoa(1 << i)
+		v, _ := divisions.get(key)
+		n, ok := d.int(v)
+		if !ok || n < 0 || n&(n-1) != 0 { // PyTorch asserts a power of 2, of any size
+			d.notes.number(key, "roundup_power2_divisions", "", d.decimal(v), "0")
+			continue
 		}
 		s.RoundupPower2Divisions[i] = n
 	}

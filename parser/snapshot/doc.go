@@ -22,6 +22,7 @@
 // The format is PyTorch's (torch/csrc/cuda/Module.cpp, torch/csrc/cuda/memory_snapshot.cpp), in
 // all forms since 2023. Blocks may have frames, or a history as in 2023. Traces, settings and
 // annotations may be missing. A file may hold only the list of segments that
-// torch.cuda.memory_snapshot() returns. A file may hold several devices. Unknown keys and actions
-// are ignored.
+// torch.cuda.memory_snapshot() returns. A file may hold several devices. Unknown keys of the
+// snapshot and unknown actions are left out, and [Snapshot.Notes] names them. Unknown keys of
+// segments, blocks, events, frames and settings are ignored.
 package snapshot

@@ -2,16 +2,23 @@ package snapshot
 
 import "github.com/tidwall/btree"
 
-// A demand is a class of requests: small or large, for one stream. Only free memory of the same
-// class can serve a request of this class. Free memory in private pools never serves it. During
-// the capture of a CUDA graph, a request may itself be for a private pool. Events do not show
-// this, and it is rare.
+// A demand is a class of requests: small or large, for one stream, from one pool. Only free memory
+// of the same class can serve a request of this class. During the capture of a CUDA graph, a
+// request may be for a private pool. Files of older versions of PyTorch do not show this. It is
+// rare, so their requests count as requests for the common pool.
 type demand struct {
 	small  bool
 	stream uint64
+	pool   [2]int64
 }
 
-func demandOf(e Event) demand { return demand{small: e.Size <= smallSize, stream: e.Stream} }
+func demandOf(e Event) demand {
+	d := demand{small: e.Size <= smallSize, stream: e.Stream}
+	if e.Pool != nil {
+		d.pool = *e.Pool
+	}
+	return d
+}
 
 // gaps holds the sizes of the free parts of segments, for each demand that they can serve. Each
 // event updates it. Without it, each failed allocation would need a search of all blocks for the
@@ -30,8 +37,8 @@ func (g gaps) add(s *span, from, until uint64)    { g.change(s, from, until, 1) 
 func (g gaps) remove(s *span, from, until uint64) { g.change(s, from, until, -1) }
 
 func (g gaps) change(s *span, from, until uint64, by int) {
-	sizes, asked := g[demand{s.small, s.stream}]
-	if !asked || from == until || s.pool != [2]int64{} {
+	sizes, asked := g[demand{s.small, s.stream, s.pool}]
+	if !asked || from == until {
 		return
 	}
 	size := int64(until - from)

@@ -28,8 +28,8 @@ type memory struct {
 	// all segments.
 	unexplained int
 	divisions   [16]int64 // see Settings
-	// pools[i] is the private pool of the segment that the event i allocated. Events do not give
-	// pools, so the pools come from the segments in the file.
+	// pools[i] is the private pool of the segment that the event i allocated. It comes from the
+	// segments in the file, for events that do not give their pool.
 	pools map[int][2]int64
 }
 
@@ -347,6 +347,9 @@ func (m *memory) reserve(e Event, index int) {
 			e.Action == SegmentUnmap,
 		small: e.Size == smallPages, pool: m.pools[index],
 	}
+	if e.Pool != nil {
+		s.pool = *e.Pool
+	}
 	next := m.after(s.address)
 	if e.Size == 0 || m.at(s.address) != nil || next != nil && next.address < s.end() {
 		m.unexplained++
@@ -354,7 +357,7 @@ func (m *memory) reserve(e Event, index int) {
 	}
 	m.reserved += s.size
 	if s.expandable {
-		m.join(s, next)
+		m.join(s, next, e.Pool != nil)
 		return
 	}
 	m.gaps.add(s, s.address, s.end())
@@ -362,8 +365,9 @@ func (m *memory) reserve(e Event, index int) {
 }
 
 // join adds the part s of an expandable segment. It merges s with the parts that are mapped
-// directly before and behind s. Then s has the pool of these parts.
-func (m *memory) join(s, next *span) {
+// directly before and behind s. The parameter pooled is set if the pool of s is known. Otherwise s
+// gets the pool of these parts.
+func (m *memory) join(s, next *span, pooled bool) {
 	var before *span
 	if s.address > 0 {
 		before = m.at(s.address - 1)
@@ -372,7 +376,8 @@ func (m *memory) join(s, next *span) {
 		next = nil
 	}
 	for _, neighbour := range []*span{next, before} {
-		if neighbour != nil && neighbour.expandable && neighbour.stream == s.stream {
+		if neighbour != nil && neighbour.expandable && neighbour.stream == s.stream &&
+			(!pooled || neighbour.pool == s.pool) {
 			s.small, s.pool = neighbour.small, neighbour.pool
 		}
 	}

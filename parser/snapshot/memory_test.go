@@ -68,7 +68,7 @@ func addsUp(t *testing.T, m *memory, asked []demand) {
 			size := int64(until - at)
 			for a, f := range want {
 				f.all += size
-				if a == (demand{s.small, s.stream}) && s.pool == [2]int64{} {
+				if a == (demand{s.small, s.stream, s.pool}) {
 					f.usable, f.largest = f.usable+size, max(f.largest, size)
 				}
 			}

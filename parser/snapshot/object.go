@@ -106,25 +106,27 @@ func (o object) bytes(key string, most int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := o.d.int(v)
-	if n < 0 || n > most {
+	n, ok := o.d.int(v)
+	if !ok || n < 0 || n > most {
 		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to %s", o.what, key,
-			record.FormatBytes(most)), fmt.Sprint(n))
+			record.FormatBytes(most)), o.d.decimal(v))
 	}
 	return n, nil
 }
 
-// address returns the value of a key as an address in the memory of a device.
+// address returns the value of a key as an address in the memory of a device. The addresses of
+// Intel's cards have the highest bit, so that they are below 0 where PyTorch writes an int64_t.
 func (o object) address(key string) (uint64, error) {
 	v, err := o.need(key, integer)
 	if err != nil {
 		return 0, err
 	}
-	n := o.d.int(v)
-	if n < 0 || n > math.MaxInt64-maxSize {
-		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is an address", o.what, key), fmt.Sprint(n))
+	n, ok := o.d.bits(v)
+	if !ok || n > math.MaxUint64-uint64(maxSize) {
+		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is an address", o.what, key),
+			o.d.decimal(v))
 	}
-	return uint64(n), nil
+	return n, nil
 }
 
 // text returns the first [maxText] bytes of a key's string, or "" if the dict lacks the key.
@@ -156,10 +158,65 @@ func (o object) text(key string) string {
 	return s
 }
 
-// int returns the value of a key as a number, or 0 if the dict lacks the key.
+// int returns the value of a key as a number. It returns 0 if the dict lacks the key, or if the
+// number does not fit an int64.
 func (o object) int(key string) int64 {
 	if v, _ := o.get(key); v.kind() == integer {
-		return o.d.int(v)
+		if n, ok := o.d.int(v); ok {
+			return n
+		}
 	}
 	return 0
+}
+
+// bits returns the value of a key as 64 bits, or 0 if the dict lacks the key.
+func (o object) bits(key string) uint64 {
+	v, _ := o.get(key)
+	n, _ := o.d.bits(v)
+	return n
+}
+
+// line returns the line number of a frame, or 0 if it has none. Python gives -1 for code without a
+// line number. pybind11 makes 18446744073709551615 of it, because PyTorch keeps it as a uint64_t
+// (unwind::Frame in torch/csrc/profiler/unwind/unwind.h).
+func (o object) line(key string) int {
+	n := o.int(key)
+	if n < 0 || n > math.MaxInt32 {
+		return 0
+	}
+	return int(n)
+}
+
+// memory returns a number of bytes of an event, from 0 to most. A number that is out of range
+// counts as the nearest number in range, or as 0 if it is above most and zero is set; a note names
+// it.
+func (o object) memory(key string, most int64, zero bool) (int64, error) {
+	v, err := o.need(key, integer)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := o.d.int(v)
+	if ok && n >= 0 && n <= most {
+		return n, nil
+	}
+	instead := int64(0)
+	if n > most && !zero {
+		instead = most
+	}
+	o.d.notes.number(key, "an event", "events", o.d.decimal(v), record.FormatBytes(instead))
+	return instead, nil
+}
+
+// pool returns the value of a key as the id of a private pool. ok is false if the dict lacks the
+// key.
+func (o object) pool(key string) (id [2]int64, ok bool) {
+	pool, _ := o.get(key)
+	if pool.kind() != list || len(o.d.of(pool).items) < len(id) {
+		return id, false
+	}
+	for i := range id {
+		n, _ := o.d.bits(o.d.of(pool).items[i])
+		id[i] = int64(n)
+	}
+	return id, true
 }

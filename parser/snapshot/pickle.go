@@ -53,6 +53,7 @@ const (
 	opNewTrue         = 0x88
 	opNewFalse        = 0x89
 	opLong1           = 0x8a
+	opLong4           = 0x8b
 	opShortBinUnicode = 0x8c
 	opBinUnicode8     = 0x8d
 	opMemoize         = 0x94
@@ -74,8 +75,7 @@ var refused = map[byte]string{
 	0x96: "BYTEARRAY8", 0x97: "NEXT_BUFFER, data outside of the file", 0x98: "READONLY_BUFFER",
 	0x8f: "EMPTY_SET",
 	0x90: "ADDITEMS of a set", 0x91: "FROZENSET", '0': "POP", '1': "POP_MARK", '2': "DUP",
-	0x8b: "LONG4, an integer of any size",
-	'I':  "INT of protocol 0", 'L': "LONG of protocol 0", 'F': "FLOAT of protocol 0",
+	'I': "INT of protocol 0", 'L': "LONG of protocol 0", 'F': "FLOAT of protocol 0",
 	'S': "STRING of protocol 0",
 	'U': "SHORT_BINSTRING of Python 2", 'T': "BINSTRING of Python 2", 'V': "UNICODE of protocol 0",
 	'g': "GET of protocol 0",
@@ -147,12 +147,21 @@ func (m *machine) begin() error {
 	case bytes.Equal(head, []byte("PK")):
 		return m.bad(expected, "a zip archive, as torch.save writes", adviceWrite)
 	case head[0] != opProto:
-		return m.bad(expected, fmt.Sprintf("%q", m.data[:min(8, len(m.data))]), adviceWrite)
+		return m.bad(expected, fmt.Sprintf("%q", m.data[:min(8, len(m.data))]), adviceWrite+
+			"; for a log or a memory profile of JAX run: vramsoak check "+m.argument())
 	case head[1] < 2 || head[1] > 5:
 		return m.bad(expected, fmt.Sprintf("protocol %d", head[1]), adviceWrite)
 	}
 	m.pos = 2
 	return nil
+}
+
+// argument returns the file's name as an argument of a command that reads the file.
+func (m *machine) argument() string {
+	if m.path == "standard input" { // see Open
+		return "-"
+	}
+	return m.path
 }
 
 // end returns the pickle's value. It returns an error if the stack holds anything else, or if bytes
@@ -188,7 +197,7 @@ func (m *machine) step(op byte) error {
 		m.push(valueOf(boolean, 1))
 	case opNewFalse:
 		m.push(valueOf(boolean, 0))
-	case opBinInt, opBinInt1, opBinInt2, opLong1, opBinFloat:
+	case opBinInt, opBinInt1, opBinInt2, opLong1, opLong4, opBinFloat:
 		return m.number(op)
 	case opShortBinUnicode, opBinUnicode, opBinUnicode8:
 		return m.text(op)
@@ -285,13 +294,10 @@ func (m *machine) number(op byte) error {
 		size = 4
 	case opBinFloat:
 		size = 8
-	case opLong1:
+	case opLong1, opLong4:
 		var err error
-		if size, err = m.length(1); err != nil {
+		if size, err = m.length(longSize(op)); err != nil {
 			return err
-		}
-		if size > 8 {
-			return m.bad("an integer of at most 8 bytes", fmt.Sprintf("one of %d", size), adviceWrite)
 		}
 	}
 	b, err := m.take(size, "a number")
@@ -309,16 +315,23 @@ func (m *machine) number(op byte) error {
 	case opBinFloat:
 		m.push(valueOf(float, 0)) // the decoder uses no floats
 		return nil
-	case opLong1: // two's complement: the sign is in the last byte
-		var all [8]byte
-		if len(b) > 0 && b[len(b)-1] >= 0x80 {
-			all = [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+	case opLong1, opLong4:
+		var ok bool
+		if n, ok = int64Of(b); !ok {
+			m.push(valueOf(wide, int64(m.at)))
+			return nil
 		}
-		copy(all[:], b)
-		n = int64(binary.LittleEndian.Uint64(all[:]))
 	}
 	m.push(m.integer(n))
 	return nil
+}
+
+// longSize returns the number of bytes that hold the length of an integer in an instruction.
+func longSize(op byte) uint64 {
+	if op == opLong4 {
+		return 4
+	}
+	return 1
 }
 
 // text pushes the string that an instruction holds.

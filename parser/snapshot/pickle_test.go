@@ -60,7 +60,11 @@ func TestRefuses(t *testing.T) {
 		},
 		{
 			"an integer of 255 bytes", proto + "\x8a\xff",
-			"byte 2: expected an integer of at most 8 bytes, found one of 255",
+			"byte 2: expected a number (255 bytes), found the end of the file at byte 4",
+		},
+		{
+			"an integer of 4 GiB", proto + "\x8b\xff\xff\xff\xff",
+			"byte 2: expected a number (4294967295 bytes) in a file of at most 2 GiB, found a longer one",
 		},
 		{
 			"a frame that is longer", proto + "\x95\x09\x00\x00\x00\x00\x00\x00\x00].",

@@ -44,6 +44,9 @@ func (m *machine) snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := decoder{machine: m, strings: map[string]string{}, long: map[int64]string{}}
+	d := decoder{
+		machine: m, strings: map[string]string{}, long: map[int64]string{},
+		pools: map[[2]int64]*[2]int64{},
+	}
 	return d.snapshot(top)
 }

@@ -29,10 +29,14 @@ func (s Site) String() string {
 	return Frame{Function: s.Function, File: s.File, Line: s.Line}.String()
 }
 
-// String returns the frame in the form of [Site.String]: "/home/me/transcribe.py:40 main".
+// String returns the frame in the form of [Site.String]: "/home/me/transcribe.py:40 main". A frame
+// without a line number is "/home/me/transcribe.py main".
 func (f Frame) String() string {
-	if f.File == "" {
+	switch {
+	case f.File == "":
 		return f.Function
+	case f.Line == 0:
+		return f.File + " " + f.Function
 	}
 	return fmt.Sprintf("%s:%d %s", f.File, f.Line, f.Function)
 }

@@ -12,6 +12,9 @@ type Snapshot struct {
 	// and time. The program records them with torch.profiler.record_function; optimizers record
 	// them by themselves.
 	Annotations []Annotation
+	// Notes name what the file holds and this package leaves out: keys and events that it does not
+	// know, pinned host memory, and numbers that cannot be right. Each is a sentence for people.
+	Notes []string
 }
 
 // A Device is the state and the history of one device's allocator.
@@ -84,19 +87,21 @@ type Event struct {
 	Size       int64  // bytes
 	DeviceFree int64  // bytes; only for OOM
 	Stream     uint64
-	Micros     int64  // microseconds since 1970; 0 if the time was not recorded
-	Stack      *Stack // nil if the stack was not recorded
+	Micros     int64 // microseconds since 1970; 0 if the time was not recorded
+	// Pool is the pool of the block or segment, see [Segment]. It is nil in files of older versions
+	// of PyTorch, which do not give it.
+	Pool  *[2]int64
+	Stack *Stack // nil if the stack was not recorded
 }
 
 // A Stack is a call stack, innermost frame first. Blocks and events with the same stack point to
 // the same Stack.
 type Stack struct{ Frames []*Frame }
 
-// A Frame is one line of a call stack. For C++, PyTorch often records no file ("??") and the line
-// 0.
+// A Frame is one line of a call stack. For C++, PyTorch often records no file ("??") and no line.
 type Frame struct {
 	Function, File string
-	Line           int
+	Line           int // 0 if it is unknown
 }
 
 // Settings are the settings of an allocator.

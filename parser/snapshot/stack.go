@@ -50,7 +50,7 @@ func (d *decoder) frameOf(v value, at uint32) (*Frame, error) {
 		return d.frames[c.made-1], nil
 	}
 	o := d.open(v, "a frame")
-	f := &Frame{Function: o.text("name"), File: o.text("filename"), Line: int(o.int("line"))}
+	f := &Frame{Function: o.text("name"), File: o.text("filename"), Line: o.line("line")}
 	d.frames = append(d.frames, f)
 	c.made = uint32(len(d.frames))
 	return f, nil

@@ -2,7 +2,10 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"math/big"
+	"slices"
 )
 
 // A kind is the type of a pickled value.
@@ -17,7 +20,7 @@ const (
 	list // also tuples, because nothing in a snapshot depends on the difference
 	dict
 	mark // a mark on the stack, never part of the snapshot
-	wide // an integer of more than 60 bits
+	wide // an integer of more than 60 bits, which LONG1 or LONG4 made
 )
 
 func (k kind) String() string {
@@ -56,15 +59,90 @@ func (m *machine) integer(n int64) value {
 	return valueOf(wide, int64(m.at))
 }
 
-// int returns the value of an integer, 1 for True, and 0 for any other value.
-func (m *machine) int(v value) int64 {
+// int returns the value of an integer, 1 for True, and 0 for any other value. ok is false if the
+// integer does not fit an int64. The returned value is then the nearest that fits.
+//
+// PyTorch writes such integers: pybind11 makes a Python integer of a uint64_t. So the line number
+// -1 becomes 18446744073709551615, see [object.line].
+func (m *machine) int(v value) (n int64, ok bool) {
 	switch v.stored() {
 	case integer, boolean:
-		return v.number()
-	case wide: // only LONG1 with 8 bytes makes a wide integer
-		return int64(binary.LittleEndian.Uint64(m.data[v.number()+2:]))
+		return v.number(), true
+	case wide:
+		return int64Of(m.long(v))
 	}
-	return 0
+	return 0, true
+}
+
+// bits returns an integer as 64 bits of two's complement. So it returns the same for -1 and for
+// 18446744073709551615: PyTorch writes some addresses as int64_t and some as size_t. ok is false
+// if the integer has more bits, or if v is no integer.
+func (m *machine) bits(v value) (n uint64, ok bool) {
+	switch v.stored() {
+	case integer:
+		return uint64(v.number()), true
+	case wide:
+		b := m.long(v)
+		if n, ok := int64Of(b); ok {
+			return uint64(n), true
+		}
+		if b[len(b)-1] < 0x80 && !hasOther(b[8:], 0) {
+			return binary.LittleEndian.Uint64(b), true
+		}
+	}
+	return 0, false
+}
+
+// long returns the bytes of a wide integer, from the instruction that made it.
+func (m *machine) long(v value) []byte {
+	rest := m.data[v.number():]
+	if op, rest := rest[0], rest[1:]; op == opLong4 {
+		return rest[4 : 4+int(binary.LittleEndian.Uint32(rest))]
+	}
+	return rest[2 : 2+int(rest[1])]
+}
+
+// int64Of returns the integer of bytes in two's complement, the lowest byte first. ok is false if
+// it does not fit an int64; n is then the nearest that fits.
+func int64Of(b []byte) (n int64, ok bool) {
+	sign := byte(0)
+	if len(b) > 0 && b[len(b)-1] >= 0x80 {
+		sign = 0xff
+	}
+	all := [8]byte{sign, sign, sign, sign, sign, sign, sign, sign}
+	rest := b[copy(all[:], b):]
+	n = int64(binary.LittleEndian.Uint64(all[:]))
+	if hasOther(rest, sign) || (n < 0) != (sign != 0) {
+		if sign != 0 {
+			return math.MinInt64, false
+		}
+		return math.MaxInt64, false
+	}
+	return n, true
+}
+
+// hasOther reports whether one of the bytes differs from a byte.
+func hasOther(b []byte, from byte) bool {
+	return slices.ContainsFunc(b, func(c byte) bool { return c != from })
+}
+
+// decimal returns an integer for a message.
+func (m *machine) decimal(v value) string {
+	if n, ok := m.int(v); ok {
+		return fmt.Sprint(n)
+	}
+	b := m.long(v)
+	const most = 16 // bytes
+	if len(b) > most {
+		return fmt.Sprintf("an integer of %d bytes", len(b))
+	}
+	whole := slices.Clone(b)
+	slices.Reverse(whole)
+	n := new(big.Int).SetBytes(whole)
+	if whole[0] >= 0x80 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(whole))))
+	}
+	return n.String()
 }
 
 // bytes returns the bytes of a text, from the instruction that made it.

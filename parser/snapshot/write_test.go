@@ -3,6 +3,8 @@ package snapshot
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
+	"slices"
 	"testing"
 )
 
@@ -37,6 +39,8 @@ func appendValue(t testing.TB, b []byte, v any) []byte {
 			return binary.LittleEndian.AppendUint32(append(b, opBinInt), uint32(v))
 		}
 		return binary.LittleEndian.AppendUint64(append(b, opLong1, 8), uint64(v))
+	case *big.Int:
+		return appendLong(b, v)
 	case float64:
 		return binary.BigEndian.AppendUint64(append(b, opBinFloat), math.Float64bits(v))
 	case string:
@@ -59,3 +63,24 @@ func appendValue(t testing.TB, b []byte, v any) []byte {
 	t.Fatalf("no pickle of a %T", v)
 	return nil
 }
+
+// appendLong appends an integer as Python's pickle does: LONG1 with the fewest bytes of two's
+// complement, or LONG4 if these are more than 255.
+func appendLong(b []byte, n *big.Int) []byte {
+	size := n.BitLen()/8 + 1
+	whole := n
+	if n.Sign() < 0 {
+		whole = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
+	}
+	digits := whole.FillBytes(make([]byte, size))
+	slices.Reverse(digits)
+	if size > math.MaxUint8 {
+		b = binary.LittleEndian.AppendUint32(append(b, opLong4), uint32(size))
+	} else {
+		b = append(b, opLong1, byte(size))
+	}
+	return append(b, digits...)
+}
+
+// unsigned returns a number as pybind11 makes it of a uint64_t.
+func unsigned(n uint64) *big.Int { return new(big.Int).SetUint64(n) }

@@ -226,11 +226,12 @@ func siteText(s snapshot.Site) string {
 		siteWidth)
 }
 
-// frameText prints a frame of a stack: "train.py:40 main", "at::empty(...)".
+// frameText prints a frame of a stack: "train.py:40 main", "at::empty(...)". A frame of Python
+// without a line number is "train.py main".
 func frameText(f *snapshot.Frame) string {
 	text := sink.Line(f.Function)
 	if f.Line > 0 || f.Python() {
-		text = sink.Line(f.File) + ":" + strconv.Itoa(f.Line) + " " + text
+		text = sink.Line(f.String())
 	}
 	if utf8.RuneCountInString(text) > 2*siteWidth {
 		text = wording.Shorten(text, 2*siteWidth)
