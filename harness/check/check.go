@@ -83,7 +83,7 @@ type Judge struct {
 
 	tl      *timeline.Timeline
 	ranks   bool         // the log has a rank other than 0
-	tells   map[int]bool // runs whose log says how their files ended
+	tells   map[int]bool // batches whose log says how their files ended
 	longest int          // cache of longestProcess; -1 before its first call
 	named   map[int]bool // processes with files that the log names
 	failed  []*lane      // lanes of devices that have no checkpoint: see addFailures
@@ -129,6 +129,9 @@ func (j *Judge) Add(f *timeline.File) []Recovered {
 			l = j.byLane[c.Lane]
 		}
 		l.add(f, n, c)
+		if !f.Outside {
+			l.mix.add(c, j.naming(c).after)
+		}
 		j.highWater.add(&c.Reading)
 	}
 	j.notePairs(f)
@@ -190,7 +193,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.readDarkSamples(driver)
 	j.addSamples(driver)
 	for _, l := range j.lanes {
-		j.marks[laneMark(l.id, j.ranks)] = true
+		j.marks[j.laneMark(l.id, j.ranks)] = true
 	}
 	j.peaks(driver)
 	for _, l := range j.lanes {
@@ -205,6 +208,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.throughput()
 	j.outOfMemory()
 	j.completeness()
+	j.mixedWriters()
 	j.unreadable()
 	j.cleanStart()
 	unread := j.noReadings()
@@ -231,7 +235,7 @@ func (j *Judge) begin(tl *timeline.Timeline) {
 	j.tells, j.named = map[int]bool{}, map[int]bool{}
 	for _, f := range tl.Files {
 		if f.Supervised || f.Status != record.StatusUnknown {
-			j.tells[f.Run] = true
+			j.tells[f.Batch] = true
 		}
 		if f.Supervised || f.Path != "" {
 			j.named[f.Process] = true
@@ -260,10 +264,20 @@ func (j *Judge) subject(name string, id record.Lane) string {
 	if len(j.lanes) < 2 {
 		return name
 	}
-	return name + laneMark(id, j.ranks)
+	return name + j.laneMark(id, j.ranks)
 }
 
-func laneMark(id record.Lane, ranks bool) string { return " (" + id.Name(ranks) + ")" }
+// laneMark returns the end of a subject: the device and, if ranks is set, the rank. If the log
+// tells the ranks apart only by the names of processes, the name follows:
+//
+//	idle level (rank 1, device 0; train pid=7)
+func (j *Judge) laneMark(id record.Lane, ranks bool) string {
+	mark := " (" + id.Name(ranks)
+	if name := j.tl.Writers[id.Rank]; name != "" && ranks {
+		mark += "; " + name
+	}
+	return mark + ")"
+}
 
 // fileName returns a file as messages name it: "file 12 (0012.wav)".
 func fileName(f *timeline.File) string {
@@ -291,5 +305,5 @@ func inFile(f *timeline.File) string {
 // behind. Some logs never say how files ended; in such a log a file of unknown status counts as
 // good. In other logs, a file of unknown status was cut short.
 func (j *Judge) endedWell(f *timeline.File) bool {
-	return f.Status == record.StatusOK || f.Status == record.StatusUnknown && !j.tells[f.Run]
+	return f.Status == record.StatusOK || f.Status == record.StatusUnknown && !j.tells[f.Batch]
 }

@@ -28,7 +28,7 @@ func (j *Judge) filesEnded() {
 	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
 	// A file may be tried several times; its last attempt counts.
 	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *timeline.File) bool {
-		return !j.tells[f.Run]
+		return !j.tells[f.Batch]
 	})
 	attempts := attemptsOf(j.tl, j.tl.LastAttempts())
 	fedAny := slices.ContainsFunc(j.tl.Runs,
@@ -245,7 +245,7 @@ func ended(s record.Status) string {
 func (j *Judge) crashed() {
 	cut := map[int]bool{} // processes with a file that did not end ok
 	for _, f := range j.tl.Files {
-		if j.tells[f.Run] && f.Status != record.StatusOK {
+		if j.tells[f.Batch] && f.Status != record.StatusOK {
 			cut[f.Process] = true
 		}
 	}

@@ -37,6 +37,7 @@ type lane struct {
 	idles    []idle
 	points   points
 	order    orderMark
+	mix      mixMark
 	readings readings.Kinds // of samples, and of lines outside of files
 
 	// The following columns have a value for each file: its highest level, its largest reserved
@@ -151,6 +152,7 @@ func (j *Judge) closeLanes(f *timeline.File, n int32) {
 		if !f.Outside {
 			j.noteIdle(l, f, n)
 			l.endFile(f, n)
+			l.mix.endFile(f, l.id)
 		}
 		l.open = false
 	}

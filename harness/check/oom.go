@@ -106,7 +106,7 @@ func (j *Judge) failures() []failure {
 			switch {
 			case fellBack(f):
 				verdict = Pass
-			case !j.tells[f.Run] && j.outside[i].work > f.OOMs[len(f.OOMs)-1].Pos.Line:
+			case !j.tells[f.Batch] && j.outside[i].work > f.OOMs[len(f.OOMs)-1].Pos.Line:
 				verdict = Undecided
 			}
 			all = append(all, failure{verdict, f, decisive(f)})

@@ -23,7 +23,7 @@ func (j *Judge) peaks(driver *timeline.DriverLedgers) {
 	for _, l := range all {
 		subject := "high-water mark"
 		if len(all) > 1 {
-			mark := laneMark(l.id, ranks)
+			mark := j.laneMark(l.id, ranks)
 			j.marks[mark] = true
 			subject += mark
 		}

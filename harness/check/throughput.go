@@ -72,19 +72,20 @@ type slowdown struct {
 // may have had several processes. Their files are judged together, because a new process does not
 // change how long a file takes.
 func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, found bool) {
-	runs := map[int]*column{}
-	var order []int
+	type of struct{ run, batch int }
+	runs := map[of]*column{}
+	var order []of
 	for i, n := range c.files {
-		run := j.tl.Files[n].Run
+		run := of{j.tl.Files[n].Run, j.tl.Files[n].Batch}
 		if runs[run] == nil {
 			runs[run], order = &column{}, append(order, run)
 		}
 		runs[run].add(n, c.values[i], 0)
 	}
 	for _, run := range order {
-		of := runs[run]
-		skip := min(j.policy.Leak.WarmUp, len(of.files))
-		s, slow := j.slowRun(of.files[skip:], of.values[skip:], speed, trend)
+		c := runs[run]
+		skip := min(j.policy.Leak.WarmUp, len(c.files))
+		s, slow := j.slowRun(c.files[skip:], c.values[skip:], speed, trend)
 		if slow && (!found || s.more > worst.more) {
 			worst, found = s, true
 		}

@@ -114,7 +114,9 @@ func (b *Builder) noteLine(at record.Position) {
 			b.endLog()
 			b.run, b.process = b.nextRun(), b.nextProcess()
 		}
-		b.batch = b.run
+		if b.root == nil {
+			b.batch = b.run
+		}
 		b.log = logState{
 			files: len(b.tl.Files), outside: len(b.tl.Outside), checkpoints: b.tl.Checkpoints,
 			bad: len(b.tl.Bad),

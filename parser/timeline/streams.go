@@ -8,7 +8,7 @@ import (
 
 // Several processes may print into one log, each behind a prefix with its name, see
 // [record.Header]. Each of them works on files of its own. So a log without the harness's lines has
-// a stream for each process. A stream has a builder, with files and a run of its own, as if its
+// a stream for each process. A stream has a builder, with files and a batch of its own, as if its
 // lines were a log of their own. A process has a stream once it prints a checkpoint or names a file;
 // its failures before that go to the log's own builder. In a log with the harness's lines, these lines say where files
 // begin, and the ranks of the readings tell the processes apart.
@@ -71,7 +71,7 @@ func (b *Builder) stream(writer string, begins bool) *Builder {
 		s.ended = b.endedFiles()
 	}
 	other := &Builder{Done: b.Done, root: b}
-	other.run, other.process = b.nextRun(), b.nextProcess()
+	other.run, other.process, other.batch = b.run, b.nextProcess(), b.nextRun()
 	s.byName[writer], s.all = other, append(s.all, other)
 	return other
 }

@@ -82,8 +82,9 @@ type File struct {
 	// Run is the number of the run, and Process the number of the pipeline process. Both count
 	// from 0 over all logs. An allocator's levels can be compared only within one process.
 	Run, Process int
-	// Batch is the number of the run to whose batch this file belongs. It equals Run, unless
-	// several workers shared a batch. Then it is the number of the first worker's run.
+	// Batch is the number of the batch to which this file belongs. It equals Run, with two exceptions.
+	// If several workers share a batch, it is the number of the first worker's run. If several
+	// processes print into one log without the harness's lines, each has a batch of its own.
 	Batch int
 	// Pos and EndPos are the positions of the file's first and last line.
 	Pos, EndPos record.Position

@@ -32,7 +32,8 @@ type Outcome struct {
 
 // Facts holds what the readings of all devices say about a run as a whole.
 type Facts struct {
-	totals    []total // totals of devices that the log names by the driver's numbers
+	totals    []total         // totals of devices that the log names by the driver's numbers
+	byDevice  map[int][]total // totals of each device, from the readings of all ranks
 	devices   map[int]bool
 	ranks     map[int]bool
 	grownLine int  // line of the last new maximum of the program's own memory
@@ -50,10 +51,11 @@ func AddFacts(all map[int]*Facts, id record.Lane, p *Marks) {
 		r := &p.runs[i]
 		f := all[r.number]
 		if f == nil {
-			f = &Facts{devices: map[int]bool{}, ranks: map[int]bool{}}
+			f = &Facts{devices: map[int]bool{}, ranks: map[int]bool{}, byDevice: map[int][]total{}}
 			all[r.number] = f
 		}
 		for _, t := range r.totals {
+			f.byDevice[id.Device] = addTotal(f.byDevice[id.Device], t)
 			if t.driver {
 				f.totals = addTotal(f.totals, t)
 				f.devices[id.Device] = true
@@ -91,6 +93,9 @@ func (p *Marks) Judge(id record.Lane, facts map[int]*Facts, limit float64) (
 func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 	several := id.Rank == 0 && len(facts.devices) > 0 && len(facts.ranks) > len(facts.devices)
 	of := findTotal(r.totals, facts.totals, several)
+	if len(r.totals) == 0 {
+		of = totalOfRanks(facts.byDevice[id.Device], facts.totals)
+	}
 	r.joinTotal(of)
 	own, whole := []Ground{Allocated, Process, Buffers}, []Ground{device, only}
 	if !facts.holds {

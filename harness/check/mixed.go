@@ -1,0 +1,189 @@
+package check
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
+
+// A mixMark counts the signs that several processes print a lane's checkpoints, without anything
+// that tells them apart. In the log of one process, a stage ends before the stage of the same name
+// begins again, and before the next file begins. Two processes that print line by line give
+//
+//	Before Transcription, Before Transcription, After Transcription, After Transcription
+//
+// and one that lags behind the other ends its stages in the other's next file. Programs without
+// stages print each name several times in a row.
+type mixMark struct {
+	pairs, files int // the stages and cleanups, and the files, that could show a sign
+	crossed      int // pairs inside a pair of their own name, or with their ends in two files
+	doubled      int // files in which each name comes several times in a row
+	first        *record.Checkpoint
+	unpaired     int // Befores without an After in the last file
+
+	// The following fields are about the current file.
+
+	last    *record.Checkpoint
+	row     int // how often its name came in a row
+	names   int // rows so far
+	singles int // rows with one checkpoint only
+	afters  int
+}
+
+// mixLeast is the least number of signs that count, and mixShare the least part of the pairs or
+// files that must show one. A program that calls itself may give a few.
+const (
+	mixLeast = 3
+	mixShare = 0.05
+)
+
+// add adds the next checkpoint of a file.
+func (m *mixMark) add(c *record.Checkpoint, after bool) {
+	if c.Sampled {
+		return
+	}
+	if after {
+		m.afters++
+	}
+	if m.last != nil && m.last.Name == c.Name {
+		m.row++
+	} else {
+		m.endRow()
+		m.row = 1
+	}
+	m.last = c
+}
+
+func (m *mixMark) endRow() {
+	if m.last == nil {
+		return
+	}
+	if m.names++; m.names > 1 && m.row == 1 { // a file may begin with the other process's first name
+		m.singles++
+	}
+}
+
+// endFile ends the file f for one lane.
+func (m *mixMark) endFile(f *timeline.File, id record.Lane) {
+	m.endRow()
+	pairs, unpaired := 0, 0
+	cross := func(at int) {
+		if m.crossed++; m.first == nil {
+			m.first = new(f.Checkpoints[at])
+		}
+	}
+	inside := func(p pair) bool {
+		for o := range pairsOf(f) {
+			if o.before < p.before && p.after < o.after && o.name == p.name &&
+				f.Checkpoints[o.before].Lane == id {
+				return true
+			}
+		}
+		return false
+	}
+	for p := range pairsOf(f) {
+		if f.Checkpoints[p.before].Lane != id {
+			continue
+		}
+		if pairs++; pairs <= pairsMost && inside(p) {
+			cross(p.before)
+		}
+	}
+	for _, at := range f.Unpaired {
+		if f.Checkpoints[at].Lane == id {
+			unpaired++
+		}
+	}
+	if late := m.afters - pairs; late > 0 && m.unpaired > 0 && !f.Supervised {
+		m.crossed += min(late, m.unpaired)
+		if m.first == nil && m.last != nil {
+			m.first = new(*m.last)
+		}
+	}
+	m.pairs += pairs
+	if m.names > 2 {
+		m.files++
+		if m.singles == 0 {
+			if m.doubled++; m.first == nil {
+				m.first = new(*m.last)
+			}
+		}
+	}
+	m.unpaired = unpaired
+	m.last, m.row, m.names, m.singles, m.afters = nil, 0, 0, 0, 0
+}
+
+// pairsMost is how many pairs of a file are compared with each other.
+const pairsMost = 256
+
+// A pair is a stage or a cleanup of a file: the indices of its two checkpoints, and its name.
+type pair struct {
+	before, after int
+	name          string
+}
+
+// pairsOf yields the stages and the cleanups of a file.
+func pairsOf(f *timeline.File) iter.Seq[pair] {
+	return func(yield func(pair) bool) {
+		for i := range f.Stages {
+			if s := &f.Stages[i]; !yield(pair{s.Before, s.After, s.Name}) {
+				return
+			}
+		}
+		for i := range f.Cleanups {
+			if c := &f.Cleanups[i]; !yield(pair{c.Before, c.After, c.Name}) {
+				return
+			}
+		}
+	}
+}
+
+// mixed reports whether several processes seem to print the lane's checkpoints.
+func (m *mixMark) mixed() bool {
+	return m.crossed >= mixLeast && float64(m.crossed) >= mixShare*float64(m.pairs) ||
+		m.doubled >= mixLeast && 2*m.doubled > m.files
+}
+
+// mixedWriters adds a finding for each lane whose checkpoints several processes seem to print. What
+// was found on such a lane says nothing about a process: its failures become undecided.
+func (j *Judge) mixedWriters() {
+	for _, l := range j.lanes {
+		if !l.mix.mixed() {
+			continue
+		}
+		mark := ""
+		if len(j.lanes) > 1 {
+			mark = j.laneMark(l.id, j.ranks)
+		}
+		for i := range j.findings {
+			f := &j.findings[i]
+			if f.Verdict == Fail && strings.HasSuffix(f.Subject, mark) &&
+				slices.Contains(ofOneWriter, f.Check) {
+				f.Verdict = Undecided
+				f.Message += "; several processes seem to print into this log"
+			}
+		}
+		sign := fmt.Sprintf("%d of %d stages and cleanups lie in others of the same name or end in the "+
+			"next file", l.mix.crossed, l.mix.pairs)
+		if l.mix.crossed == 0 {
+			sign = fmt.Sprintf("in %s each name comes several times in a row",
+				Plural(l.mix.doubled, "file"))
+		}
+		j.add(Finding{
+			Check: Consistency, Verdict: Undecided, Subject: j.subject("one process", l.id),
+			At: new(l.mix.first.Pos),
+			Message: "several processes seem to print into this log, and nothing tells them apart: " + sign +
+				fmt.Sprintf(", as at %q; give each process a log of its own, or print its rank before "+
+					"each line (srun --label, torchrun --tee 3, [rank1]:)", l.mix.first.Name),
+		})
+	}
+}
+
+// ofOneWriter lists the checks that compare readings of one process.
+var ofOneWriter = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
+	Drift, Completeness, Consistency,
+})

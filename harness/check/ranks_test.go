@@ -1,0 +1,170 @@
+package check_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// rankLines returns the lines of a process that works on 60 files behind a prefix. After each file,
+// leak MiB more stay allocated.
+func rankLines(prefix string, leak int) (lines []string) {
+	for i := range 60 {
+		idle := 200 + leak*i
+		line := func(name string, mib int) {
+			lines = append(lines, fmt.Sprintf("%s[GPU Memory] %s: Allocated: %.2fGB | allocated=%d reserved=%d",
+				prefix, name, float64(mib)/1024, mib<<20, (mib+100)<<20))
+		}
+		line("Pipeline Initialization", idle)
+		line("Before Transcription", idle)
+		line("Before Whisper Cleanup", idle+3000)
+		line("After Whisper Cleanup", idle)
+		line("After Transcription", idle)
+	}
+	return lines
+}
+
+// merge returns the lines of two processes as they come into one log: in turns, or in a random
+// order.
+func merge(a, b []string, random bool) string {
+	r := rand.New(rand.NewPCG(1, 2))
+	var log strings.Builder
+	for len(a)+len(b) > 0 {
+		first := len(a) >= len(b)
+		if random && len(a) > 0 && len(b) > 0 {
+			first = r.IntN(2) == 0
+		}
+		from := &b
+		if first {
+			from = &a
+		}
+		log.WriteString((*from)[0] + "\n")
+		*from = (*from)[1:]
+	}
+	return log.String()
+}
+
+// verdictOf returns the report on a log.
+func verdictOf(t *testing.T, log string) *check.Report {
+	t.Helper()
+	b := &parser.Builder{}
+	if err := b.Read(strings.NewReader(log), "run.log"); err != nil {
+		t.Fatal(err)
+	}
+	return check.Of(b.Timeline(), check.DefaultPolicy())
+}
+
+// TestALeakInOneOfTwoRanks: two processes print into one log, and each line names its process. If one
+// of them leaks 4 MiB a file, the log fails, and the finding is of that process alone. If none leaks,
+// the log passes.
+func TestALeakInOneOfTwoRanks(t *testing.T) {
+	t.Parallel()
+	for _, p := range [][2]string{
+		{"[rank0]: ", "[rank1]: "},
+		{"", "[rank1]: "},
+		{"[default0]:", "[default1]:"},
+		{"0: ", "1: "},
+		{"[1,0]<stdout>:", "[1,1]<stdout>:"},
+		{"(Worker_TP0 pid=7) ", "(Worker_TP1 pid=8) "},
+		{"(Worker_DP0_TP0 pid=7) ", "(Worker_DP1_TP0 pid=8) "},
+		{"[2026-11-20 02:00:03 DP0 TP0 EP0] ", "[2026-11-20 02:00:03 DP0 TP1 EP1] "},
+		{"(train pid=7) ", "(train pid=8) "},
+		{"(train pid=7, ip=10.0.0.3) ", "(train pid=7, ip=10.0.0.4) "},
+		{"[pod/asr-0/main] ", "[pod/asr-1/main] "},
+		{"[pod/asr-0/main] 2026-11-20T02:00:03Z [rank0]: ", "[pod/asr-1/main] 2026-11-20T02:00:03Z [rank0]: "},
+		{"worker-1  | ", "worker-2  | "},
+		{"2026-11-20 02:00:03,123 | rank0 | INFO | ", "2026-11-20 02:00:03,123 | rank1 | INFO | "},
+		{"2026-11-20 02:00:03,123 - ForkPoolWorker-1 - INFO - ", "2026-11-20 02:00:03,123 - ForkPoolWorker-2 - INFO - "},
+		{"Nov 20 02:00:03 gpu1 asr[47]: ", "Nov 20 02:00:03 gpu1 asr[48]: "},
+	} {
+		for _, random := range []bool{false, true} {
+			for _, leak := range []int{0, 4} {
+				report := verdictOf(t, merge(rankLines(p[0], 0), rankLines(p[1], leak), random))
+				var failed []string
+				for _, f := range report.Findings {
+					if f.Verdict == check.Fail {
+						failed = append(failed, f.Check+" "+f.Subject)
+					}
+				}
+				want, found := leak > 0, len(failed) == 1 && strings.Contains(failed[0], "leak idle level (rank 1,")
+				if report.Files != 120 || want != found || !want && report.Verdict != check.Pass {
+					t.Errorf("%q and %q, random %v, leak %d: %s over %d files, failed %q", p[0], p[1], random, leak,
+						report.Verdict, report.Files, failed)
+				}
+			}
+		}
+	}
+}
+
+// TestRanksWithoutAPrefix: two processes print into one log and nothing tells them apart. The log is
+// undecided, and the report says why.
+func TestRanksWithoutAPrefix(t *testing.T) {
+	t.Parallel()
+	for _, random := range []bool{false, true} {
+		for _, leak := range []int{0, 4} {
+			report := verdictOf(t, merge(rankLines("", 0), rankLines("", leak), random))
+			said := false
+			for _, f := range report.Findings {
+				said = said || f.Subject == "one process" && strings.Contains(f.Message, "nothing tells them apart")
+			}
+			if report.Verdict != check.Undecided || !said {
+				t.Errorf("random %v, leak %d: %s, and the reason is given: %v", random, leak, report.Verdict, said)
+			}
+		}
+	}
+}
+
+// TestATotalOfAnotherRank: rank 1 prints no total of its device. It counts by the total that rank 0
+// prints for the device of the same number, unless the ranks print different totals.
+func TestATotalOfAnotherRank(t *testing.T) {
+	t.Parallel()
+	const full = "[rank1]: [GPU Memory] Load: Allocated: 23.50GB\n"
+	for name, c := range map[string]struct {
+		log  string
+		want check.Verdict
+		says string
+	}{
+		"one total": {
+			"[rank0]: [GPU Memory] Load: Allocated: 1.00GB | Total: 24.00GB\n" + full, check.Fail, "97.9 %",
+		},
+		"two totals": {
+			"[rank0]: [GPU Memory] Load: Allocated: 1.00GB | Total: 24.00GB\n" +
+				"[rank2]: [GPU Memory] Load: Allocated: 1.00GB | Total: 80.00GB\n" + full,
+			check.Undecided, "those of other ranks differ (24.0 GiB in line 1, 80.0 GiB in line 2)",
+		},
+		"no total": {
+			"[rank0]: [GPU Memory] Load: Allocated: 1.00GB\n" + full,
+			check.Skipped, "the log gives no total of the device",
+		},
+	} {
+		for _, f := range verdictOf(t, c.log).Findings {
+			if f.Check != check.Peak || !strings.Contains(f.Subject, "rank 1") && name != "no total" {
+				continue
+			}
+			if f.Verdict != c.want || !strings.Contains(f.Message, c.says) {
+				t.Errorf("%s: expected %s and %q, found %s: %s", name, c.want, c.says, f.Verdict, f.Message)
+			}
+		}
+	}
+}
+
+// TestARankThatFailsItsFile: a file that one rank says to have failed fails the log, behind any
+// prefix.
+func TestARankThatFailsItsFile(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{
+		"[rank1]: ", "worker-2  | INFO:root:", "2026-11-20T02:00:03Z ", "(train pid=7) ",
+		"2026-11-20 02:00:03,123 INFO asr: ",
+	} {
+		log := "[rank0]: [pipeline] file-start path=a.wav\n[rank0]: [GPU Memory] After A: Allocated: 1.00GB\n" +
+			"[rank0]: [pipeline] file-end path=a.wav status=ok\n" +
+			prefix + "[pipeline] file-start path=b.wav\n" + prefix + "[pipeline] file-end path=b.wav status=failed\n"
+		if report := verdictOf(t, log); report.Verdict != check.Fail {
+			t.Errorf("%q: got %s", prefix, report.Verdict)
+		}
+	}
+}
