@@ -158,6 +158,71 @@ Sun Jan 25 17:25:39 2026
 		{"not supported", `
 |  0%   35C    P0             99W /  300W |        N/A /  46068MiB |     30%      Default |
 `, ``},
+		{"lines of other programs between the rows of a device", `
+Sun Jan 25 17:25:39 2026
++-----------------------------------------+------------------------+----------------------+
+step 1 loss 3.2
+| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
++-----------------------------------------+------------------------+----------------------+
+|   0  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
+step 2 loss 3.1
+|  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
+|                                         |                        |                  N/A |
++-----------------------------------------+------------------------+----------------------+
+|   1  NVIDIA A40                     On  |   00000000:CB:00.0 Off |                    0 |
++------+------+
+| step | loss |
+|    3 | 3.00 |
++------+------+
+
+|  0%   35C    P0             99W /  300W |    1836MiB /  46068MiB |     30%      Default |
+|                                         |                        |                  N/A |
+`, `
+8 checkpoint "nvidia-smi" total=46068MiB used=1835MiB
+17 checkpoint "nvidia-smi" gpu1 total=46068MiB used=1836MiB
+`},
+		{"the row that names the device is lost", `
+|   0  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
+| N/A   35C    P0             99W /  300W |   N/A          |     30%      Default |
+|                                         |                        |                  N/A |
++-----------------------------------------+------------------------+----------------------+
+|   1  NVIDIA A40             step 3 loss 3.00
+|  0%   35C    P0             99W /  300W |    1836MiB /  46068MiB |     30%      Default |
+|                                         |                        |                  N/A |
++-----------------------------------------+------------------------+----------------------+
+|   2  NVIDIA A40                     On  |   00000000:CC:00.0 Off |                    0 |
+|  0%   35C    P0             99W /  300W |    1837MiB /  46068MiB |     30%      Default |
+|  0%   35C    P0             99W /  300W |    1838MiB /  46068MiB |     30%      Default |
+`, `
+6 unreadable: expected above such memory the row that names its device, such as | 0 NVIDIA A40 On | 00000000:CA:00.0 Off |, found "1836MiB /  46068MiB |     30%      Default |"
+10 checkpoint "nvidia-smi" gpu2 total=46068MiB used=1837MiB
+11 unreadable: expected above such memory the row that names its device, such as | 0 NVIDIA A40 On | 00000000:CA:00.0 Off |, found "1838MiB /  46068MiB |     30%      Default |"
+`},
+		{"rows alone: one device, then two", `
+|  0%   35C    P0             99W /  300W |    1836MiB /  46068MiB |     30%      Default |
+step 1
+|  0%   35C    P0             99W /  300W |    1837MiB /  46068MiB |     30%      Default |
+step 2
+|  0%   35C    P0             99W /  300W |    1838MiB /  46068MiB |     30%      Default |
+|  0%   35C    P0             99W /  300W |    1839MiB /  46068MiB |     30%      Default |
+`, `
+1 checkpoint "nvidia-smi" total=46068MiB used=1836MiB
+3 checkpoint "nvidia-smi" total=46068MiB used=1837MiB
+5 unreadable: expected above such memory the row that names its device, such as | 0 NVIDIA A40 On | 00000000:CA:00.0 Off |, found "1838MiB /  46068MiB |     30%      Default |"
+6 unreadable: expected above such memory the row that names its device, such as | 0 NVIDIA A40 On | 00000000:CA:00.0 Off |, found "1839MiB /  46068MiB |     30%      Default |"
+`},
+		{"tables of two processes of a launcher, and of a logger", `
+0: |   1  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
+1: |   2  NVIDIA A40                     On  |   00000000:CB:00.0 Off |                    0 |
+0: |  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
+1: |  0%   35C    P0             99W /  300W |    1836MiB /  46068MiB |     30%      Default |
+2026-11-20 02:00:03,123 - INFO - |   3  NVIDIA A40           On  |   00000000:CD:00.0 Off |       0 |
+2026-11-20 02:00:03,124 - WARNING - |  0%   35C    P0   99W /  300W |    1837MiB /  46068MiB |  Default |
+`, `
+3 checkpoint "nvidia-smi" gpu1 total=46068MiB used=1835MiB
+4 checkpoint "nvidia-smi" gpu2 total=46068MiB used=1836MiB
+6 checkpoint "nvidia-smi" gpu3 total=46068MiB used=1837MiB
+`},
 		{"another box", `
 | disk         |  12MiB / 5952MiB  | ok |
 | 3 files      |  12MiB |
