@@ -38,7 +38,8 @@ import (
 //
 //	2 %, 588 MiB
 //
-// They give one error for each log, and no readings.
+// They give one error for each log, and no readings. If such a log has no units either, only
+// [FindHeadless] finds its rows.
 var CSV = scan.Dialect{
 	Name: "nvidia-smi-csv",
 	Needles: []string{
@@ -77,17 +78,18 @@ func readCSV(l *scan.Line, at int) (end int) {
 			bytes.Contains(before, []byte(percentage)) {
 			return 0 // an earlier needle has read this line
 		}
-		return readHeadless(l)
+		return readHeadless(l, at)
 	}
 	if !leadsHeader(l.Text, at) {
 		return 0
 	}
-	h := newCSVHead(l.Text)
+	h := loggedHead(l, at)
 	if h == nil {
 		return 0
 	}
 	t := openTables(l)
-	i := slices.IndexFunc(t.heads, func(o *csvHead) bool { return o.text == h.text })
+	t.noteHeadless(l, h)
+	i := slices.IndexFunc(t.heads, h.isSame)
 	if i >= 0 {
 		h = t.heads[i]
 		t.heads = slices.Delete(t.heads, i, i+1)
@@ -127,32 +129,81 @@ func (t *csvTables) Row(l *scan.Line) bool {
 		func(h *csvHead) bool { return len(h.columns) == 1 }) {
 		return false
 	}
-	spans := splitCSV(l.Text)
+	if t.gluedHead(l) {
+		return true
+	}
+	rows := make([]csvRow, len(t.heads))
+	for i, h := range t.heads {
+		if rows[i].text = h.body(l.Text); i > 0 && len(rows[i].text) == len(rows[0].text) {
+			rows[i].spans = rows[0].spans
+		} else {
+			rows[i].spans = splitCSV(rows[i].text)
+		}
+	}
 	for _, merge := range []bool{false, true} {
-		for _, h := range t.heads {
-			if merge != (len(spans) > len(h.columns)) {
+		for i, h := range t.heads {
+			if merge != (len(rows[i].spans) > len(h.columns)) {
 				continue
 			}
-			if fields, ok := h.fit(l, spans); ok {
-				h.noteLast(l)
-				h.add(l, t, fields)
+			if i > 0 && l.Unfinished() { // the row may be the beginning of a longer one
+				break
+			}
+			if fields, ok := h.fit(l, rows[i]); ok {
+				h.read(l, t, fields)
 				return true
 			}
 		}
 	}
 	for _, h := range t.heads {
-		if h.isTornRow(l.Text, spans) {
-			l.Bad(0, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header",
-				record.TornAdvice)
+		if row, ok := h.behindLogger(l); ok {
+			if fields, ok := h.fit(l, row); ok {
+				h.setPrefix(l.Text[:len(l.Text)-len(row.text)])
+				h.read(l, t, fields)
+				return true
+			}
+		}
+	}
+	for i, h := range t.heads {
+		if h.isTornRow(rows[i]) {
+			h.tear(l, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header")
 			return true
 		}
 	}
 	return false
 }
 
+// read reads a row that fits the header. A row that was cut off in a number gives no reading.
+func (h *csvHead) read(l *scan.Line, t *csvTables, fields [][]byte) {
+	switch {
+	case h.lacksUnit(l, fields):
+		h.tear(l, "memory with its unit, such as 841 MiB, as in the other rows")
+		return
+	case l.Unfinished() && !h.isWhole(fields):
+		h.tear(l, "a line break behind the row, which shows that its last number is whole")
+		return
+	}
+	h.noteLast(l)
+	h.add(l, t, fields)
+	h.fresh, h.rows = false, true
+}
+
+// tear adds an error for a row that was cut off. If the log ends in the row, this is usual, because
+// the program may still write it. Then only a table without any whole row gives an error.
+func (h *csvHead) tear(l *scan.Line, expected string) {
+	if !l.Unfinished() {
+		l.Bad(0, expected, record.TornAdvice)
+	} else if !h.rows {
+		l.Bad(0, expected, "the log ends in its first row; let the program write more rows")
+	}
+}
+
 // add adds the readings of a row, one for each device that the columns name.
 func (h *csvHead) add(l *scan.Line, t *csvTables, fields [][]byte) {
-	device := h.device(l, t, fields)
+	device, ok := h.device(l, t, fields)
+	if !ok {
+		l.Bad(0, "a device's number below 256 in the column of the index", deviceAdvice)
+		return
+	}
 	if h.process >= 0 || h.pid >= 0 {
 		var pid, name []byte
 		if h.pid >= 0 {
