@@ -42,7 +42,7 @@ func (o readOptions) readLog(path string, yield func(record.Record, error) bool)
 		}
 	}
 	if !found {
-		return yield(nil, explainEmpty(path, log, "readings", o.remark(d, bad), 0))
+		return yield(nil, o.explainEmpty(path, log, "readings", d, bad, 0))
 	}
 	return true
 }
@@ -53,8 +53,13 @@ type sniffer struct {
 	*source.Log
 	all          io.Reader // the whole log, with the bytes that were read before
 	bytes, lines int
-	nul          int // offset of the first NUL byte, from 1
+	nul          int    // offset of the first NUL byte, from 1
+	head         []byte // the first bytes, up to sniffedHead
 }
+
+// sniffedHead is how many bytes of a log without records are searched for the rows of a table
+// without its header.
+const sniffedHead = 64 << 10
 
 func (s *sniffer) Read(p []byte) (int, error) {
 	n, err := s.all.Read(p)
@@ -64,18 +69,10 @@ func (s *sniffer) Read(p []byte) (int, error) {
 			s.nul += s.bytes
 		}
 	}
+	s.head = append(s.head, p[:min(n, sniffedHead-len(s.head))]...)
 	s.lines += bytes.Count(p[:n], []byte{'\n'})
 	s.bytes += n
 	return n, err
-}
-
-// remark returns a hint on a log without records: its first unreadable line or, without one, what
-// the user expected.
-func (o readOptions) remark(d dialects, bad *record.SyntaxError) string {
-	if bad != nil {
-		return fmt.Sprintf("the first line that cannot be read: %v", *bad)
-	}
-	return o.wanted(d)
 }
 
 // sniffed is how many bytes of a log without records are searched for a reason. It applies only if
@@ -88,9 +85,12 @@ type emptyError string
 func (e emptyError) Error() string { return string(e) }
 
 // explainEmpty returns the error for a log in which no record of the kind `what` was found. The
-// error ends with the remark. The parameter lines is the number of lines in the log, or 0 if they
-// were not counted.
-func explainEmpty(path string, log io.Reader, what, remark string, lines int) error {
+// error ends with a hint: the first line that cannot be read, which is the parameter bad, or else a
+// row of a table without its header, or else what the user expected. The parameter lines is the
+// number of lines in the log, or 0 if they were not counted.
+func (o readOptions) explainEmpty(path string, log io.Reader, what string, d dialects,
+	bad *record.SyntaxError, lines int,
+) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
 		again, err := parser.Open(path)
@@ -109,6 +109,16 @@ func explainEmpty(path string, log io.Reader, what, remark string, lines int) er
 		seen.lines = max(seen.lines, lines)
 	}
 	name := displayName(path)
+	if bad == nil {
+		row, ok := dialect.FindHeadless(seen.head, name)
+		if ok && (o.dialect == "" || o.dialect == row.Dialect) {
+			bad = &row
+		}
+	}
+	remark := o.wanted(d)
+	if bad != nil {
+		remark = fmt.Sprintf("the first line that cannot be read: %v", *bad)
+	}
 	switch {
 	case seen.bytes == 0:
 		return emptyError(fmt.Sprintf("%s is empty; %s", name, remark))
@@ -173,8 +183,8 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	if why := stoppedBy(b.SoFar(), displayName(path)); why != "" {
 		return d, emptyError(fmt.Sprintf("%s has no checkpoints: %s", displayName(path), why))
 	}
-	return d, explainEmpty(path, log, "checkpoints",
-		o.remark(d, firstBad(b.SoFar(), displayName(path))), b.SoFar().Lines-lines)
+	return d, o.explainEmpty(path, log, "checkpoints", d,
+		firstBad(b.SoFar(), displayName(path)), b.SoFar().Lines-lines)
 }
 
 // stoppedBy returns why the run in a log ended early, or "" if the run did not end early or the log

@@ -107,6 +107,7 @@ type csvTables struct {
 	ids      map[string]int
 	next     [2]int // number of the next UUID and of the next bus id
 	headless bool   // the error for rows without a header was added
+	rows     bool   // a row was read
 }
 
 // openTables returns the csvTables of the log, and makes them if the log has none yet.
@@ -165,7 +166,7 @@ func (t *csvTables) Row(l *scan.Line) bool {
 	}
 	for i, h := range t.heads {
 		if h.isTornRow(rows[i]) {
-			h.tear(l, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header")
+			t.tear(l, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header")
 			return true
 		}
 	}
@@ -176,23 +177,23 @@ func (t *csvTables) Row(l *scan.Line) bool {
 func (h *csvHead) read(l *scan.Line, t *csvTables, fields [][]byte) {
 	switch {
 	case h.lacksUnit(l, fields):
-		h.tear(l, "memory with its unit, such as 841 MiB, as in the other rows")
+		t.tear(l, "memory with its unit, such as 841 MiB, as in the other rows")
 		return
 	case l.Unfinished() && !h.isWhole(fields):
-		h.tear(l, "a line break behind the row, which shows that its last number is whole")
+		t.tear(l, "a line break behind the row, which shows that its last number is whole")
 		return
 	}
 	h.noteLast(l)
 	h.add(l, t, fields)
-	h.fresh, h.rows = false, true
+	h.fresh, t.rows = false, true
 }
 
 // tear adds an error for a row that was cut off. If the log ends in the row, this is usual, because
-// the program may still write it. Then only a table without any whole row gives an error.
-func (h *csvHead) tear(l *scan.Line, expected string) {
+// the program may still write it. Then only a log without any whole row gives an error.
+func (t *csvTables) tear(l *scan.Line, expected string) {
 	if !l.Unfinished() {
 		l.Bad(0, expected, record.TornAdvice)
-	} else if !h.rows {
+	} else if !t.rows {
 		l.Bad(0, expected, "the log ends in its first row; let the program write more rows")
 	}
 }

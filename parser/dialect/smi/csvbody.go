@@ -74,7 +74,7 @@ func (h *csvHead) behindLogger(l *scan.Line) (row csvRow, ok bool) {
 			return csvRow{}, false
 		}
 	}
-	from := l.Head(at).Message()
+	from := rowStart(l.Text, at)
 	for i := 0; i < from; i++ {
 		if levelWord(l.Text[i:from]) > 0 {
 			text := l.Text[from:]
@@ -82,6 +82,21 @@ func (h *csvHead) behindLogger(l *scan.Line) (row csvRow, ok bool) {
 		}
 	}
 	return csvRow{}, false
+}
+
+// rowStart returns the offset of the row behind a logger's prefix. The parameter at is the offset of
+// a later field of the row. In "INFO:root:0, 841 MiB", the 0 looks like the number of a line in
+// program source, which loggers print behind the module, and belongs to the row.
+func rowStart(text []byte, at int) int {
+	from := source.MessageStart(text[:at])
+	if from == len(text) || from < len(text) && (text[from] == ',' || text[from] == 'M') {
+		end := len(bytes.TrimRight(text[:from], " "))
+		for end > 0 && lex.IsDigit(text[end-1]) {
+			end--
+			from = end
+		}
+	}
+	return from
 }
 
 // isRepeated reports whether a line repeats the header.
@@ -105,7 +120,7 @@ func (t *csvTables) gluedHead(l *scan.Line) bool {
 			bytes.IndexByte([]byte(" \t:|]"), row[len(row)-1]) >= 0 || h.isRepeated(l.Text) {
 			continue
 		}
-		h.tear(l, "a line break between a row and the header")
+		t.tear(l, "a line break between a row and the header")
 		copy(t.heads[1:i+1], t.heads[:i])
 		t.heads[0] = h
 		h.begin(l)

@@ -22,7 +22,6 @@ type csvHead struct {
 	last  []byte
 	poll  csvPoll
 	fresh bool // no row has been read since the header
-	rows  bool // a row has been read
 }
 
 // leadsHeader reports whether the needle at the offset `at` is in the first column of memory in

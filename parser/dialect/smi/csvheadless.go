@@ -22,7 +22,7 @@ const (
 func readHeadless(l *scan.Line, at int) (end int) {
 	row := l.Text
 	if !headlessRow(row) && !headlessColumn(l) && !headlessPeers(l, row) {
-		row = l.Text[l.Head(at).Message():] // behind a logger's prefix
+		row = l.Text[rowStart(l.Text, at):] // behind a logger's prefix
 		if len(row) == len(l.Text) || !headlessRow(row) && !headlessPeers(l, row) {
 			return 0
 		}

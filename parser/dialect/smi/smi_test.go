@@ -107,6 +107,134 @@ time,mem_used,mem_total
 time,cpu,mem_used,mem_total
 12:00:00,37,2210,15360
 `, ``},
+		{"a row that was cut off in its number", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:01.123, 0, 12345 MiB
+2026/11/20 02:00:02.123, 0, 12
+2026/11/20 02:00:03.123, 0, 12346 MiB
+`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+3 unreadable: expected memory with its unit, such as 841 MiB, as in the other rows, found "2026/11/20 02:00:02.123, 0, 12"
+4 checkpoint "nvidia-smi" used=12346MiB
+`},
+		{"the first row was cut off in its number", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:02.123, 0, 12
+2026/11/20 02:00:03.123, 0, 12346 MiB
+`, `
+2 unreadable: expected memory with its unit, such as 841 MiB, as in the other rows, found "2026/11/20 02:00:02.123, 0, 12"
+3 checkpoint "nvidia-smi" used=12346MiB
+`},
+		{"a start again behind a torn row, without units", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:01.123, 0, 12345 MiB
+2026/11/20 02:00:02.123, 0, 12timestamp, index, memory.used [MiB]
+2026/11/20 02:00:03.123, 0, 7
+2026/11/20 02:00:03.125, 1, 8
+`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+3 unreadable: expected a line break between a row and the header, found "2026/11/20 02:00:02.123, 0, 12timestamp, index, memory.used [MiB]"
+4 checkpoint "nvidia-smi" used=7MiB
+5 checkpoint "nvidia-smi" gpu1 used=8MiB
+`},
+		{"behind a logger's prefix", `
+2026-11-20 02:00:03,123 - INFO - timestamp, index, memory.used [MiB], memory.total [MiB]
+2026-11-20 02:00:03,124 - INFO - 2026/11/20 02:00:03.120, 1, 841 MiB, 8192 MiB
+2026-11-20 02:00:04,124 - WARNING - 2026/11/20 02:00:04.120, 1, 8000 MiB, 8192 MiB
+INFO:root:index, memory.used [MiB]
+INFO:root:2, 842 MiB
+`, `
+2 checkpoint "nvidia-smi" gpu1 total=8192MiB used=841MiB
+3 checkpoint "nvidia-smi" gpu1 total=8192MiB used=8000MiB
+5 checkpoint "nvidia-smi" gpu2 used=842MiB
+`},
+		{"one message of a logger with several lines", `
+2026-11-20 02:00:03,123 - INFO - index, memory.used [MiB]
+0, 841 MiB
+1, 842 MiB
+`, `
+2 checkpoint "nvidia-smi" used=841MiB
+3 checkpoint "nvidia-smi" gpu1 used=842MiB
+`},
+		{"only the rows are behind a logger's prefix", `
+index, memory.used [MiB], memory.total [MiB]
+2026-11-20 02:00:03,124 - INFO - 1, 841 MiB, 8192 MiB
+INFO:root:0, 842 MiB, 8192 MiB
+2026-11-20 02:00:03,124 - INFO - done, 842 files, 8192 left
+`, `
+2 checkpoint "nvidia-smi" gpu1 total=8192MiB used=841MiB
+3 checkpoint "nvidia-smi" total=8192MiB used=842MiB
+`},
+		{"two headers in one log, with columns in another order", `
+memory.used [MiB], index
+7 MiB, 1
+memory.total [MiB], memory.used [MiB], index
+8192 MiB, 8 MiB, 1
+9 MiB, 0
+`, `
+2 checkpoint "nvidia-smi" gpu1 used=7MiB
+4 checkpoint "nvidia-smi" gpu1 total=8192MiB used=8MiB
+5 checkpoint "nvidia-smi" used=9MiB
+`},
+		{"an index that is no number", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:01.123, [Unknown Error], 841 MiB
+`, `
+2 unreadable: expected a device's number below 256 in the column of the index, found "2026/11/20 02:00:01.123, [Unknown Error], 841 MiB"
+`},
+		{"serial numbers that are not there: the order tells the devices", `
+timestamp, serial, memory.used [MiB]
+2024/01/01 10:00:00.123, [N/A], 10 MiB
+2024/01/01 10:00:00.125, [N/A], 20 MiB
+2024/01/01 10:00:01.126, [N/A], 11 MiB
+2024/01/01 10:00:01.128, [N/A], 21 MiB
+`, `
+2 checkpoint "nvidia-smi" used=10MiB
+3 checkpoint "nvidia-smi" gpu1 used=20MiB
+4 checkpoint "nvidia-smi" used=11MiB
+5 checkpoint "nvidia-smi" gpu1 used=21MiB
+`},
+		{"a column gpu is the device, or how busy it is", `
+gpu,gpu_memory_used_mb
+1,841
+time,cpu,gpu,gpu_memory_used_mb
+12:00:00,5,37,842
+`, `
+2 checkpoint "gpu memory" gpu1 used=841MiB
+4 checkpoint "gpu memory" used=842MiB
+`},
+		{"no header: index and memory, in several polls", `
+0, NVIDIA A40, 841 MiB
+1, NVIDIA A40, 7 MiB
+0, NVIDIA A40, 842 MiB
+1, NVIDIA A40, 7 MiB
+`, `
+1 unreadable: expected the header of such rows before them, with "memory.used [MiB]" in it, found "0, NVIDIA A40, 841 MiB"
+`},
+		{"no header, behind a logger's prefix", `
+INFO:root:0, 841 MiB
+INFO:root:0, 842 MiB
+`, `
+1 unreadable: expected the header of such rows before them, with "memory.used [MiB]" in it, found "INFO:root:0, 841 MiB"
+`},
+		{"no header, behind a logger's prefix with a time", `
+2026-11-20 02:00:03,124 - INFO - 0, 841 MiB
+2026-11-20 02:00:04,124 - INFO - 0, 842 MiB
+`, `
+1 unreadable: expected the header of such rows before them, with "memory.used [MiB]" in it, found "0, 841 MiB"
+`},
+		{"the size of two devices, printed once", `
+0, NVIDIA A40, 46068 MiB
+1, NVIDIA A40, 46068 MiB
+`, ``},
+		{"the header comes with the next start", `
+2026/11/20 02:00:01.123, 0, 12345
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:04.123, 0, 12347
+`, `
+1 unreadable: expected the header of such rows before them, with "memory.used [MiB]" in it, found "2026/11/20 02:00:01.123, 0, 12345"
+3 checkpoint "nvidia-smi" used=12347MiB
+`},
 		{"a sentence about columns", `
 The columns are memory.used [MiB], memory.total [MiB] as always
 1, 2
@@ -117,6 +245,121 @@ epoch, split, accuracy
 3, train, 0.5
 `, ``},
 	})
+}
+
+// TestUnfinished: the last row of a log without a line break at its end gives a reading only if
+// what may be missing does not change the reading. If it does, the row gives no error either,
+// because the program may still write it.
+func TestUnfinished(t *testing.T) {
+	for _, c := range []dialecttest.Case{
+		{"in the number, with units", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:01.123, 0, 12345 MiB
+2026/11/20 02:00:02.123, 0, 12`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+`},
+		{"in the number, without units", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:01.123, 0, 12345
+2026/11/20 02:00:02.123, 0, 12`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+`},
+		{"two columns", `
+index, memory.used [MiB]
+0, 12345
+0, 12`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+`},
+		{"a column alone", `
+memory.used [MiB]
+12345
+12`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+`},
+		{"fewer columns", `
+timestamp, index, memory.used [MiB], memory.total [MiB]
+2026/11/20 02:00:01.123, 0, 12345, 40960
+2026/11/20 02:00:02.123, 0, 12`, `
+2 checkpoint "nvidia-smi" total=40960MiB used=12345MiB
+`},
+		{"fewer columns, as many as in an earlier table", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:01.123, 0, 12345 MiB
+timestamp, index, memory.free [MiB], memory.total [MiB]
+2026/11/20 02:00:02.123, 0, 7 MiB`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+`},
+		{"in the number of the device", `
+memory.used [MiB], index
+12345 MiB, 12
+12345 MiB, 1`, `
+2 checkpoint "nvidia-smi" gpu12 used=12345MiB
+`},
+		{"whole: a unit ends the row", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:01.123, 0, 12345 MiB`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+`},
+		{"whole: only the last column, which is not memory, may be longer", `
+index, memory.used [MiB], power.draw [W]
+0, 12345, 25`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+`},
+		{"the only row", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:01.123, 0, 12`, `
+2 unreadable: expected a line break behind the row, which shows that its last number is whole, found "2026/11/20 02:00:01.123, 0, 12"
+`},
+		{"dmon", `
+# gpu   pwr    fb
+# Idx     W    MB
+    0    62  1234
+    0    62  12`, `
+3 checkpoint "nvidia-smi dmon" used=1234MiB
+`},
+		{"rocm-smi", `
+GPU[0]		: VRAM Total Used Memory (B): 10485760
+GPU[0]		: VRAM Total Memory (B): 17163091968
+GPU[0]		: VRAM Total Used Memory (B): 104`, `
+1 checkpoint "rocm-smi" used=10MiB
+2 checkpoint "rocm-smi" total=16368MiB
+`},
+		{"rocm-smi --json", `
+{"card0": {"VRAM Total Memory (B)": "17163091968", "VRAM Total Used Memory (B)": "104`, `
+1 checkpoint "rocm-smi" total=16368MiB
+`},
+	} {
+		t.Run(c.Name, func(t *testing.T) {
+			dialecttest.Compare(t, c.Want, dialecttest.Show(t, dialecttest.Batches(c.Log, all)))
+		})
+	}
+}
+
+// TestFindHeadless: rows without a header are found in a log without readings, also if they are
+// plain numbers.
+func TestFindHeadless(t *testing.T) {
+	for _, c := range []struct {
+		name, log string
+		line      int // 0 for no row
+	}{
+		{"time and numbers", "2026/11/20 02:00:01.123, 0, 12345\n", 1},
+		{"behind other lines", "starting\n\n2026/11/20 02:00:01.123, 0, 12345\n", 3},
+		{"numbers", "starting\n0, 12345, 40960\n0, 12346, 40960\n", 2},
+		{"behind a logger", "2026-11-20 02:00:03,123 - INFO - 0, NVIDIA A40, 12345, 46068\n", 1},
+		{"in Docker's log", `{"log":"GPU-4d9f, 12345, 46068\n","stream":"stdout"}` + "\n", 1},
+		{"dmon", "    0    62    27     -     7     1\n    1    62    27     -     7     1\n", 1},
+		{"one line of numbers", "0, 12345, 40960\n", 0},
+		{"a header of another program", "epoch,loss\n1,0.5\n2,0.4\n", 0},
+		{"a header without memory", "timestamp, index, utilization.gpu [%]\n" +
+			"2026/11/20 02:00:01.123, 0, 45\n", 0},
+		{"sentences", "one, two, 3\nWe saw 12, 13 and 14, in all\n", 0},
+		{"nothing", "", 0},
+	} {
+		bad, ok := smi.FindHeadless([]byte(c.log), "run.log")
+		if ok != (c.line > 0) || bad.Pos.Line != c.line {
+			t.Errorf("%s: got %t, %v", c.name, ok, bad)
+		}
+	}
 }
 
 func TestTable(t *testing.T) {
@@ -251,6 +494,48 @@ GPU 00000000:02:00.0
 	})
 }
 
+// TestQuery: the sizes of nvidia-smi -q belong to the device that is named above them, also among
+// the lines of other programs and if the log's beginning is missing.
+func TestQuery(t *testing.T) {
+	dialecttest.Run(t, all, []dialecttest.Case{
+		{"a line of another program between the sizes", `
+==============NVSMI LOG==============
+GPU 00000000:01:00.0
+    FB Memory Usage
+        Total                             : 49140 MiB
+step 1 loss 3.2
+        Used                              : 12 MiB
+        Free                              : 49128 MiB
+    BAR1 Memory Usage
+        Total                             : 65536 MiB
+`, `
+3 checkpoint "nvidia-smi" total=49140MiB free=49128MiB used=12MiB
+`},
+		{"the beginning is missing", `
+GPU 00000000:01:00.0
+    FB Memory Usage
+        Total                             : 49140 MiB
+        Used                              : 12 MiB
+GPU 00000000:02:00.0
+    FB Memory Usage
+        Total                             : 49140 MiB
+        Used                              : 13 MiB
+`, `
+2 checkpoint "nvidia-smi" total=49140MiB used=12MiB
+6 checkpoint "nvidia-smi" gpu1 total=49140MiB used=13MiB
+`},
+		{"nothing names the devices", `
+    FB Memory Usage
+        Used                              : 12 MiB
+    FB Memory Usage
+        Used                              : 13 MiB
+`, `
+1 checkpoint "nvidia-smi" used=12MiB
+3 unreadable: expected above such a section the line that names its device, such as GPU 00000000:01:00.0, found "Memory Usage"
+`},
+	})
+}
+
 func TestDmon(t *testing.T) {
 	dialecttest.Run(t, all, []dialecttest.Case{
 		{"devices", `
@@ -281,6 +566,29 @@ func TestDmon(t *testing.T) {
 # gpu is too hot
     0    62     7  1234    12
 `, ``},
+		{"behind a logger's prefix, whose length changes", `
+2026-11-20 02:00:03,123 - INFO - # gpu   pwr    sm    fb  bar1
+2026-11-20 02:00:03,123 - INFO - # Idx     W     %    MB    MB
+2026-11-20 02:00:03,124 - INFO -     0    62     7  1234    12
+2026-11-20 02:00:04,124 - WARNING -     1    62     7  1235    12
+`, `
+3 checkpoint "nvidia-smi dmon" used=1234MiB
+4 checkpoint "nvidia-smi dmon" gpu1 used=1235MiB
+`},
+		{"one message of a logger with several lines", `
+2026-11-20 02:00:03,123 - INFO - # gpu   pwr    sm   mem   enc   dec   jpg   ofa    fb  bar1
+# Idx     W     %     %     %     %     %     %    MB    MB
+    1    62     7     8     9    10    11    12  1234    12
+`, `
+3 checkpoint "nvidia-smi dmon" gpu1 used=1234MiB
+`},
+		{"columns that a newer driver adds", `
+# gpu    fb   sma
+# Idx    MB     %
+    1  1234     5
+`, `
+3 checkpoint "nvidia-smi dmon" gpu1 used=1234MiB
+`},
 		{"no column of memory", `
 # gpu   pwr    sm
     0    62     7
@@ -297,6 +605,11 @@ node1  Fri Nov 20 02:00:03 2026  535.54.03
 `, `
 2 checkpoint "gpustat" total=24576MiB used=1234MiB
 3 checkpoint "gpustat" gpu1 total=24576MiB used=1235MiB
+`},
+		{"gpustat behind a logger's brackets", `
+[INFO] [1] NVIDIA GeForce RTX 3090 | 45'C,  12 % |  1234 / 24576 MB |
+`, `
+1 checkpoint "gpustat" gpu1 total=24576MiB used=1234MiB
 `},
 		{"a progress bar is not gpustat", `
 [0] part 1 of 2 | 1234 / 24576 MB | 12 MB/s

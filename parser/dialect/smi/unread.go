@@ -61,7 +61,7 @@ func newHeadlessLine(line []byte) headlessLine {
 	row := line
 	kinds := kindsOf(row)
 	if !isTableRow(kinds) {
-		row = line[source.MessageStart(line[:bytes.LastIndexByte(line, ',')]):]
+		row = line[rowStart(line, bytes.LastIndexByte(line, ',')):]
 		if kinds = kindsOf(row); !isTableRow(kinds) {
 			return headlessLine{}
 		}
