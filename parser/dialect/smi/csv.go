@@ -133,10 +133,11 @@ func (t *csvTables) Row(l *scan.Line) bool {
 	if t.gluedHead(l) {
 		return true
 	}
-	rows := make([]csvRow, len(t.heads))
+	whole := csvRow{l.Text, splitCSV(l.Text)}
+	var rows [maxCSVHeads]csvRow // one for each header
 	for i, h := range t.heads {
-		if rows[i].text = h.body(l.Text); i > 0 && len(rows[i].text) == len(rows[0].text) {
-			rows[i].spans = rows[0].spans
+		if rows[i].text = h.body(l.Text); len(rows[i].text) == len(l.Text) {
+			rows[i] = whole
 		} else {
 			rows[i].spans = splitCSV(rows[i].text)
 		}
@@ -156,7 +157,7 @@ func (t *csvTables) Row(l *scan.Line) bool {
 		}
 	}
 	for _, h := range t.heads {
-		if row, ok := h.behindLogger(l); ok {
+		if row, ok := h.behindLogger(l, whole.spans); ok {
 			if fields, ok := h.fit(l, row); ok {
 				h.setPrefix(l.Text[:len(l.Text)-len(row.text)])
 				h.read(l, t, fields)

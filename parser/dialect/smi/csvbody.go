@@ -55,9 +55,9 @@ func (h *csvHead) body(text []byte) []byte {
 }
 
 // behindLogger returns the row behind a logger's prefix, if the header had another prefix or none.
-// ok is false if the line has no such prefix, or if its last fields are not those of a row.
-func (h *csvHead) behindLogger(l *scan.Line) (row csvRow, ok bool) {
-	spans := splitCSV(l.Text)
+// The parameter spans has the fields of the whole line. ok is false if the line has no such prefix,
+// or if its last fields are not those of a row.
+func (h *csvHead) behindLogger(l *scan.Line, spans [][2]int) (row csvRow, ok bool) {
 	first := len(spans) - len(h.columns) // of the row
 	if first < 0 || h.columns[0].kind == csvID {
 		return csvRow{}, false
@@ -75,7 +75,7 @@ func (h *csvHead) behindLogger(l *scan.Line) (row csvRow, ok bool) {
 		}
 	}
 	from := rowStart(l.Text, at)
-	for i := 0; i < from; i++ {
+	for i := range from {
 		if levelWord(l.Text[i:from]) > 0 {
 			text := l.Text[from:]
 			return csvRow{text, splitCSV(text)}, true
@@ -84,9 +84,9 @@ func (h *csvHead) behindLogger(l *scan.Line) (row csvRow, ok bool) {
 	return csvRow{}, false
 }
 
-// rowStart returns the offset of the row behind a logger's prefix. The parameter at is the offset of
-// a later field of the row. In "INFO:root:0, 841 MiB", the 0 looks like the number of a line in
-// program source, which loggers print behind the module, and belongs to the row.
+// rowStart returns the offset of the row behind a logger's prefix. The parameter at is the offset
+// of a later field of the row. In "INFO:root:0, 841 MiB", the 0 belongs to the row. It only looks
+// like the number of a source line, which some loggers print behind the name of the module.
 func rowStart(text []byte, at int) int {
 	from := source.MessageStart(text[:at])
 	if from == len(text) || from < len(text) && (text[from] == ',' || text[from] == 'M') {

@@ -22,6 +22,7 @@ type csvHead struct {
 	last  []byte
 	poll  csvPoll
 	fresh bool // no row has been read since the header
+	bare  bool // the row above lacks a unit, see lacksUnit
 }
 
 // leadsHeader reports whether the needle at the offset `at` is in the first column of memory in

@@ -14,7 +14,7 @@ const (
 	headAdvice   = "put the log's first line, which names the columns, back before the rows; or run " +
 		"nvidia-smi with --format=csv and without noheader; or describe the rows under dialects: in " +
 		"vramsoak.yaml"
-	maxPeers = 16 // most lines that are searched for a later row of the same device
+	maxPeers = 16 // most lines on each side that are searched for a row of the same device
 )
 
 // readHeadless adds an error for a row without a header, but only once in a log. The parameter at
@@ -127,8 +127,8 @@ func headlessColumn(l *scan.Line) bool {
 	return alone(before) || alone(after)
 }
 
-// headlessPeers reports whether a row is one of several readings of a device or a process, because
-// a later line differs from it only in its memory:
+// headlessPeers reports whether a row is one of several readings of a device or a process. Another
+// line near it then differs from it only in its memory:
 //
 //	0, NVIDIA A40, 841 MiB
 //	1, NVIDIA A40, 7 MiB
@@ -141,15 +141,27 @@ func headlessPeers(l *scan.Line, row []byte) bool {
 		return false
 	}
 	prefix := l.Text[:len(l.Text)-len(row)]
+	isPeer := func(text []byte) bool {
+		text, ok := cutLike(text, prefix)
+		return ok && len(text) <= maxCSVRow && !bytes.Equal(text, row) &&
+			bytes.Count(text, comma) == len(kinds)-1 && bytes.Equal(kindsOf(text), kinds) &&
+			differInMemory(row, text, kinds)
+	}
+	lines := 0
+	for text := range l.Above() { // the log may grow, so that no line is below yet
+		if lines++; lines > maxPeers {
+			break
+		}
+		if isPeer(text) {
+			return true
+		}
+	}
 	for n := 1; n <= maxPeers; n++ {
 		text, ok := l.Peek(n)
 		if !ok {
-			return false
+			break
 		}
-		if text, ok = cutLike(text, prefix); !ok || len(text) > maxCSVRow {
-			continue
-		}
-		if bytes.Equal(kindsOf(text), kinds) && differInMemory(row, text, kinds) {
+		if isPeer(text) {
 			return true
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // first one of a poll.
 func (h *csvHead) begin(l *scan.Line) {
 	h.noteLast(l)
-	h.fresh = true
+	h.fresh, h.bare = true, false
 	h.poll = csvPoll{size: h.poll.size, gap: h.poll.gap}
 }
 

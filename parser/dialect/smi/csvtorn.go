@@ -28,10 +28,13 @@ func (h *csvHead) lacksUnit(l *scan.Line, fields [][]byte) (lacks bool) {
 		if h.fresh {
 			if bare, ok := h.isBareBelow(l, i); ok {
 				c.withUnit = !bare
+			} else if h.bare { // the row above has no unit either
+				c.withUnit = false
 			}
 		}
 		lacks = lacks || c.withUnit
 	}
+	h.bare = lacks
 	return lacks
 }
 

@@ -53,7 +53,8 @@ func readDMON(l *scan.Line, at int) (end int) {
 		return slices.IndexFunc(words, func(w []byte) bool { return string(w) == name })
 	}
 	t := &dmonTable{
-		prefix: bytes.Clone(l.Text[:at]), columns: len(words), gpu: place("gpu"), fb: place("fb"), unit: record.MiB,
+		prefix: bytes.Clone(l.Text[:at]), columns: len(words),
+		gpu: place("gpu"), fb: place("fb"), unit: record.MiB,
 		pid:     place("pid"),
 		kind:    place("type"),
 		command: place("command"), date: place("Date"), time: place("Time"),

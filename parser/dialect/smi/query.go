@@ -207,9 +207,9 @@ func queryAt(l *scan.Line, most int) (q *smiQuery, ok bool) {
 	}
 	q = &smiQuery{}
 	var index []byte // of a MIG device
-	lines, sections := 0, 0
+	lines, sections, near := 0, 0, 0
 	for text := range l.Above() {
-		if lines++; lines > maxApart {
+		if lines++; lines > maxApart || sections > maxQueryLines {
 			break
 		}
 		if len(text) > maxRow {
@@ -227,11 +227,13 @@ func queryAt(l *scan.Line, most int) (q *smiQuery, ok bool) {
 			index = value
 		case bytes.HasSuffix(text, []byte("    MIG Device")) && !q.inMIG:
 			q.inMIG, q.mig = true, bytes.Clone(index)
-		case bytes.HasSuffix(text, []byte("FB "+querySection)) && lines <= maxQueryLines/2:
-			sections++
+		case bytes.HasSuffix(text, []byte("FB "+querySection)):
+			if sections++; lines <= maxQueryLines/2 {
+				near = sections
+			}
 		}
 	}
-	return nil, sections <= most
+	return nil, near <= most
 }
 
 // queryDevice returns the bus id in a line that names a device, and the offset of "GPU" in it.

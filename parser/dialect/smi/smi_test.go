@@ -459,7 +459,7 @@ step 2
 1: |   2  NVIDIA A40                     On  |   00000000:CB:00.0 Off |                    0 |
 0: |  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
 1: |  0%   35C    P0             99W /  300W |    1836MiB /  46068MiB |     30%      Default |
-2026-11-20 02:00:03,123 - INFO - |   3  NVIDIA A40           On  |   00000000:CD:00.0 Off |       0 |
+2026-11-20 02:00:03,123 - INFO - |   3  NVIDIA A40          On  |   00000000:CD:00.0 Off |       0 |
 2026-11-20 02:00:03,124 - WARNING - |  0%   35C    P0   99W /  300W |    1837MiB /  46068MiB |  Default |
 `, `
 3 checkpoint "nvidia-smi" gpu1 total=46068MiB used=1835MiB

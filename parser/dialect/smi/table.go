@@ -23,8 +23,9 @@ import (
 //
 // A device's row gives the memory in use and the total. The row above names the device, and the
 // line above the table gives the time. Other programs may print lines between the rows. If no row
-// names the device, the line gives an error, unless it stands alone, as nvidia-smi | grep MiB prints
-// it on a machine with one device. The memory of a process or a MIG device is part of its device:
+// names the device, the line gives an error, unless it is alone. On a machine with one device,
+// nvidia-smi | grep MiB prints such a line. The memory of a process or a MIG device is part of its
+// device:
 //
 //	|  0    3   0   0  |              12MiB /  5952MiB  | 14      0 |  1   0    1    0    0 |
 //	|                  |               0MiB /  8191MiB  |           |                       |

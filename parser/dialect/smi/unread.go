@@ -73,7 +73,10 @@ func newHeadlessLine(line []byte) headlessLine {
 func (r headlessLine) missesHead(path string, number int) record.SyntaxError {
 	bad := record.SyntaxError{Expected: headExpected, Found: found(r.text), Advice: headAdvice}
 	bad.Pos, bad.Dialect = record.Position{Path: path, Line: number}, CSV.Name
-	if r.dmon {
+	switch {
+	case !r.dmon && countKinds(r.kinds, "mutid") == 0:
+		bad.Advice = "if nvidia-smi printed them, " + headAdvice
+	case r.dmon:
 		bad.Dialect = Dmon.Name
 		bad.Expected = `the header of such rows before them, with "# gpu" and "fb" in it`
 		bad.Advice = "if nvidia-smi dmon printed them, put its two lines that name the columns back " +
@@ -92,7 +95,7 @@ func isTableRow(kinds []byte) bool {
 // dmonKinds returns the kinds of the words in a line that may be a row of nvidia-smi dmon, or nil.
 // In such a row, the words are whole numbers, or "-".
 func dmonKinds(text []byte) (kinds []byte) {
-	for _, w := range bytes.Fields(text) {
+	for w := range bytes.FieldsSeq(text) {
 		if _, rest, ok := lex.CutInt(w); string(w) != "-" && (!ok || len(rest) > 0) {
 			return nil
 		}
