@@ -57,8 +57,8 @@ func (h *csvHead) isBareBelow(l *scan.Line, column int) (bare, ok bool) {
 	return false, false
 }
 
-// isBare reports whether an amount of memory has no unit.
-func isBare(field []byte) bool { return lex.IsDigit(field[len(field)-1]) }
+// isBare reports whether a field ends with a digit, as an amount of memory without its unit does.
+func isBare(field []byte) bool { return len(field) > 0 && lex.IsDigit(field[len(field)-1]) }
 
 // isWhole reports whether the last field of a row is known to be whole, although no line break
 // follows. The end of a number, an id or a time may be missing. A unit or a bracket ends the field,

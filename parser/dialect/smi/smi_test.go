@@ -305,6 +305,11 @@ index, memory.used [MiB], power.draw [W]
 0, 12345, 25`, `
 2 checkpoint "nvidia-smi" used=12345MiB
 `},
+		{"the last column is empty", `
+index, memory.used [MiB], memory.total [MiB]
+0, 12345,`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+`},
 		{"the only row", `
 timestamp, index, memory.used [MiB]
 2026/11/20 02:00:01.123, 0, 12`, `
