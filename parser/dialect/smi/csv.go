@@ -84,11 +84,17 @@ func readCSV(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	h := loggedHead(l, at)
-	if h == nil {
+	if h == nil || h.blind {
 		return 0
 	}
 	t := openTables(l)
 	t.noteHeadless(l, h)
+	t.begin(l, h)
+	return len(l.Text)
+}
+
+// begin notes that the rows of a header follow this line.
+func (t *csvTables) begin(l *scan.Line, h *csvHead) {
 	i := slices.IndexFunc(t.heads, h.isSame)
 	if i >= 0 {
 		h = t.heads[i]
@@ -97,7 +103,6 @@ func readCSV(l *scan.Line, at int) (end int) {
 	t.heads = slices.Insert(t.heads, 0, h)
 	t.heads = t.heads[:min(len(t.heads), maxCSVHeads)]
 	h.begin(l)
-	return len(l.Text)
 }
 
 // csvTables holds the headers of a log, the last one first. Rows are read with these headers.
@@ -108,6 +113,7 @@ type csvTables struct {
 	next     [2]int // number of the next UUID and of the next bus id
 	headless bool   // the error for rows without a header was added
 	rows     bool   // a row was read
+	mixed    bool   // the error for rows that fit two headers was added
 }
 
 // openTables returns the csvTables of the log, and makes them if the log has none yet.
@@ -130,7 +136,7 @@ func (t *csvTables) Row(l *scan.Line) bool {
 		func(h *csvHead) bool { return len(h.columns) == 1 }) {
 		return false
 	}
-	if t.gluedHead(l) {
+	if t.gluedHead(l) || t.blindHead(l) {
 		return true
 	}
 	whole := csvRow{l.Text, splitCSV(l.Text)}
@@ -150,10 +156,18 @@ func (t *csvTables) Row(l *scan.Line) bool {
 			if i > 0 && l.Unfinished() { // the row may be the beginning of a longer one
 				break
 			}
-			if fields, ok := h.fit(l, rows[i]); ok {
-				h.read(l, t, fields)
-				return true
+			fields, ok := h.fit(l, rows[i])
+			if !ok {
+				continue
 			}
+			if h.blind && slices.ContainsFunc(t.heads[i+1:], func(o *csvHead) bool {
+				_, fits := o.cut(rows[i])
+				return fits && !o.blind
+			}) {
+				t.confused(l)
+			}
+			h.read(l, t, fields)
+			return true
 		}
 	}
 	for _, h := range t.heads {
@@ -172,6 +186,16 @@ func (t *csvTables) Row(l *scan.Line) bool {
 		}
 	}
 	return false
+}
+
+// confused adds an error for a row that fits the header of a table without memory, and also the
+// header of a table with memory above it. It does so only once in a log.
+func (t *csvTables) confused(l *scan.Line) {
+	if !t.mixed {
+		t.mixed = true
+		l.Bad(0, "rows that differ from those of the other table in this log",
+			"such rows are left out; give each nvidia-smi a log of its own, or run it without nounits")
+	}
 }
 
 // read reads a row that fits the header. A row that was cut off in a number gives no reading.
@@ -203,7 +227,7 @@ func (t *csvTables) tear(l *scan.Line, expected string) {
 func (h *csvHead) add(l *scan.Line, t *csvTables, fields [][]byte) {
 	device, ok := h.device(l, t, fields)
 	if !ok {
-		l.Bad(0, "a device's number below 256 in the column of the index", deviceAdvice)
+		l.Bad(0, "the number of a device, below 256, or its whole id", deviceAdvice)
 		return
 	}
 	if h.process >= 0 || h.pid >= 0 {

@@ -128,3 +128,21 @@ func (t *csvTables) gluedHead(l *scan.Line) bool {
 	}
 	return false
 }
+
+// blindHead notes a header of nvidia-smi without memory. It reports whether the line is one.
+func (t *csvTables) blindHead(l *scan.Line) bool {
+	if len(t.heads) == 0 {
+		return false
+	}
+	text := t.heads[0].body(l.Text)
+	if len(text) == 0 || text[0] < 'A' || bytes.IndexByte(text, '.') < 0 || countNames(text) == 0 {
+		return false
+	}
+	h := newCSVHead(text)
+	if h == nil || !h.blind {
+		return false
+	}
+	h.setPrefix(l.Text[:len(l.Text)-len(text)])
+	t.begin(l, h)
+	return true
+}

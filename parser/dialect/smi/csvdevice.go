@@ -1,6 +1,7 @@
 package smi
 
 import (
+	"strings"
 	"time"
 
 	"vramsoak/parser/lex"
@@ -73,25 +74,29 @@ func deviceNumber(f []byte) (n int, ok bool) {
 
 // numberOf returns the number of the device with an id. This is the parameter number, unless
 // number is -1. Then it is the number that the id had before, or else the next free number. It is
-// -1 if the log has too many ids.
+// -1 if the log has too many ids, or if the id is only the beginning of one that was read before.
 func (t *csvTables) numberOf(id []byte, number int) int {
 	kind := 0
 	if len(busID(id)) > 0 {
 		kind = 1
 	}
-	if n, ok := t.ids[string(id)]; ok && number < 0 {
+	n, known := t.ids[string(id)]
+	switch {
+	case known && number < 0:
 		return n
-	}
-	if number < 0 && len(t.ids) >= maxCSVIDs {
-		return -1
+	case !known && len(t.ids) >= maxCSVIDs:
+		return number
 	}
 	if number < 0 {
+		for other := range t.ids {
+			if strings.HasPrefix(other, string(id)) {
+				return -1
+			}
+		}
 		number = t.next[kind]
 	}
-	if len(t.ids) < maxCSVIDs {
-		t.ids[string(id)] = number
-		t.next[kind] = max(t.next[kind], number+1)
-	}
+	t.ids[string(id)] = number
+	t.next[kind] = max(t.next[kind], number+1)
 	return number
 }
 

@@ -9,9 +9,12 @@ type csvHead struct {
 	prefix []byte // what a logger or a launcher puts before each line
 	// labelled is set if the prefix names the process that prints the lines.
 	labelled bool
-	mark     string // the end of the wrapper's text in every line: ": ", or ""
-	name     string // the name of the readings
-	columns  []csvColumn
+	// blind is set for a table of nvidia-smi without memory. Its rows are known, so that they are
+	// not taken for the rows of another table.
+	blind   bool
+	mark    string // the end of the wrapper's text in every line: ": ", or ""
+	name    string // the name of the readings
+	columns []csvColumn
 	// The index of each of these columns; -1 if the header lacks it.
 	index, time, pid, process int
 	// gpu is the index of a column with the name "gpu" that holds the device's number, -1 if none.
@@ -116,6 +119,10 @@ func newCSVHead(text []byte) *csvHead {
 		}
 		h.columns = append(h.columns, c)
 	}
+	if memory == 0 && len(spans) > 1 && h.isOther(spans, text) {
+		h.blind = true
+		return h
+	}
 	// A program that watches the whole machine may have host memory in columns with the same names.
 	if memory == 0 || !dotted && (len(spans) < 2 || !gpu && !h.ofProcess() ||
 		host && !h.keepGPUColumns(spans, text)) {
@@ -129,6 +136,23 @@ func newCSVHead(text []byte) *csvHead {
 	}
 	h.markFirstColumns()
 	return h
+}
+
+// isOther reports whether a header without memory is one of nvidia-smi, such as "timestamp, index,
+// utilization.gpu [%]".
+func (h *csvHead) isOther(spans [][2]int, text []byte) bool {
+	if h.time < 0 && h.index < 0 && len(h.ids) == 0 {
+		return false
+	}
+	for _, span := range spans {
+		name := text[span[0]:span[1]]
+		for _, group := range []string{"utilization.", "temperature.", "power.", "clocks.", "fan."} {
+			if bytes.HasPrefix(name, []byte(group)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ofProcess reports whether a row is about one process, as with nvidia-smi's used_gpu_memory.

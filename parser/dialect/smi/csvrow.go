@@ -42,7 +42,7 @@ func (h *csvHead) fit(l *scan.Line, row csvRow) (fields [][]byte, ok bool) {
 			return nil, false
 		}
 	}
-	if !evidence && numbers > 0 {
+	if !evidence && (numbers > 0 || h.blind) {
 		before, there := l.Previous(1)
 		evidence = there && bytes.Equal(before, h.last)
 	}

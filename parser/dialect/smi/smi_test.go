@@ -180,7 +180,30 @@ memory.total [MiB], memory.used [MiB], index
 timestamp, index, memory.used [MiB]
 2026/11/20 02:00:01.123, [Unknown Error], 841 MiB
 `, `
-2 unreadable: expected a device's number below 256 in the column of the index, found "2026/11/20 02:00:01.123, [Unknown Error], 841 MiB"
+2 unreadable: expected the number of a device, below 256, or its whole id, found "2026/11/20 02:00:01.123, [Unknown Error], 841 MiB"
+`},
+		{"an id that was cut off", `
+memory.used [MiB], uuid
+7 MiB, GPU-aaaa
+8 MiB, GPU-bbbb
+9 MiB, GPU-b
+`, `
+2 checkpoint "nvidia-smi" used=7MiB
+3 checkpoint "nvidia-smi" gpu1 used=8MiB
+4 unreadable: expected the number of a device, below 256, or its whole id, found "9 MiB, GPU-b"
+`},
+		{"the rows of a table without memory are no memory", `
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:01.123, 0, 12345
+timestamp, index, utilization.gpu [%]
+2026/11/20 02:00:02.123, 0, 45
+2026/11/20 02:00:03.123, 0, 46
+timestamp, index, memory.used [MiB]
+2026/11/20 02:00:04.123, 0, 12346
+`, `
+2 checkpoint "nvidia-smi" used=12345MiB
+4 unreadable: expected rows that differ from those of the other table in this log, found "2026/11/20 02:00:02.123, 0, 45"
+7 checkpoint "nvidia-smi" used=12346MiB
 `},
 		{"serial numbers that are not there: the order tells the devices", `
 timestamp, serial, memory.used [MiB]
