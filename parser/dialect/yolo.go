@@ -182,7 +182,10 @@ func isYoloPrefix(text []byte) bool {
 	}
 	for i := range text {
 		if (i == 0 || !lex.IsWordByte(text[i-1])) && isLevel(text[i:]) {
-			return source.MessageStart(text) == len(text)
+			// Loguru prints the place in program source behind the level: "train:log:12 - ".
+			rest := bytes.TrimSpace(text[source.MessageStart(text):])
+			return len(rest) == 0 ||
+				bytes.HasSuffix(rest, []byte(" -")) && len(bytes.Fields(rest)) == 2
 		}
 	}
 	return false

@@ -21,9 +21,11 @@ func TestYolo(t *testing.T) {
 2026-11-20 02:00:03,124 - INFO -         1/3         4G     1.2     1.3     1.4     10     640
 INFO:ultralytics:        2/3         5G     1.2     1.3     1.4     10     640
 the step 3/3 6G 1 2 3
+2026-01-25 17:25:40.123 | INFO     | train:log:12 -       3/3         6G     1.2     1.3     1.4
 `, `
 3 checkpoint "epoch" reserved=4000000000B
 4 checkpoint "epoch" reserved=5000000000B
+6 checkpoint "epoch" reserved=6000000000B
 `},
 		{"rows behind the version, without the header", `
 Ultralytics 8.3.100 Python-3.11.12 torch-2.6.0+cu124 CUDA:0 (Tesla T4, 15095MiB)

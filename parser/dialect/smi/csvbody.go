@@ -22,7 +22,8 @@ type csvRow struct {
 //	2026-11-20 02:00:03,123 - INFO - index, memory.used [MiB]
 //	INFO:root:index, memory.used [MiB]
 func loggedHead(l *scan.Line, at int) *csvHead {
-	if from := l.Head(at).Message(); from > 0 && l.Text[from-1] != '"' {
+	from := l.Head(at).Message()
+	if from += sourcePlace(l.Text[from:at]); from > 0 && l.Text[from-1] != '"' {
 		if h := newCSVHead(l.Text[from:]); h != nil {
 			h.setPrefix(l.Text[:from])
 			return h
@@ -96,7 +97,20 @@ func rowStart(text []byte, at int) int {
 			from = end
 		}
 	}
-	return from
+	return from + sourcePlace(text[from:])
+}
+
+// sourcePlace returns the length of the place in program source with which a message begins, or 0.
+// Loguru prints it behind the level:
+//
+//	2026-01-25 17:25:40.123 | INFO     | smi:log:12 - index, memory.used [MiB]
+func sourcePlace(text []byte) int {
+	const end = " - "
+	i := bytes.Index(text[:min(len(text), maxCSVName)], []byte(end))
+	if i < 0 || bytes.IndexByte(text[:i], ':') < 0 || bytes.ContainsAny(text[:i], " ,") {
+		return 0
+	}
+	return i + len(end)
 }
 
 // isRepeated reports whether a line repeats the header.

@@ -148,6 +148,18 @@ INFO:root:2, 842 MiB
 3 checkpoint "nvidia-smi" gpu1 total=8192MiB used=8000MiB
 5 checkpoint "nvidia-smi" gpu2 used=842MiB
 `},
+		{"behind Loguru's prefix", `
+2026-01-25 17:25:40.123 | INFO     | smi:log:12 - index, memory.used [MiB]
+2026-01-25 17:25:40.124 | WARNING  | smi:log:12 - 3, 7 MiB
+`, `
+2 checkpoint "nvidia-smi" gpu3 used=7MiB
+`},
+		{"only the rows are behind Loguru's prefix", `
+index, memory.used [MiB]
+2026-01-25 17:25:40.124 | INFO     | smi:log:12 - 3, 7 MiB
+`, `
+2 checkpoint "nvidia-smi" gpu3 used=7MiB
+`},
 		{"one message of a logger with several lines", `
 2026-11-20 02:00:03,123 - INFO - index, memory.used [MiB]
 0, 841 MiB
