@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"vramsoak/parser/dialect"
 	"vramsoak/parser/record"
 )
 
@@ -28,6 +29,9 @@ func FuzzCSV(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, header, rows []byte) {
 		log := append(append(bytes.Clone(header), '\n'), rows...)
+		if bad, ok := dialect.FindHeadless(log, "fuzz"); ok && bad.Pos.Line < 1 {
+			t.Fatalf("got %v, want a line of the log", bad)
+		}
 		for rec := range fuzzed(t, log, "fuzz") {
 			if c, ok := rec.(record.Checkpoint); ok &&
 				(c.Bytes(record.Used) < 0 || c.Bytes(record.Total) < 0) {

@@ -108,6 +108,27 @@ func (f *follower) append(text string) {
 
 const reading = ": Allocated: 1.00GB\n"
 
+// TestFollowTable: a row of a table that is still being written is no reading, also if following
+// ends in this row.
+func TestFollowTable(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "run.log")
+	if err := os.WriteFile(path, []byte("timestamp, index, memory.used [MiB]\n"+
+		"2026/11/20 02:00:01.123, 0, 12345\n2026/11/20 02:00:02.123, 0, 12"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := follow(t, path)
+	f.want("2 nvidia-smi")
+	f.none()
+	f.append("346\n2026/11/20 02:00:03.123, 0, 12")
+	f.want("3 nvidia-smi")
+	f.none()
+	f.cancel()
+	if got, ok := <-f.records; ok {
+		t.Errorf("got %q at the end, want nothing", got)
+	}
+}
+
 // TestFollowGrowth: each record is yielded soon after its line is written. A line without a
 // newline yields no record before its newline is written.
 func TestFollowGrowth(t *testing.T) {

@@ -42,7 +42,7 @@ func (o readOptions) readLog(path string, yield func(record.Record, error) bool)
 	}
 	if !found {
 		why.wanted = o.wanted(d)
-		return yield(nil, explainEmpty(path, log, "readings", why, 0))
+		return yield(nil, o.explainEmpty(path, log, "readings", why, 0))
 	}
 	return true
 }
@@ -53,9 +53,14 @@ type sniffer struct {
 	*source.Log
 	all          io.Reader // the whole log, with the bytes that were read before
 	bytes, lines int
-	nul          int  // offset of the first NUL byte, from 1
-	known        bool // the file has a type of its own, see package filetype
+	nul          int    // offset of the first NUL byte, from 1
+	known        bool   // the file has a type of its own, see package filetype
+	head         []byte // the first bytes, up to sniffedHead
 }
+
+// sniffedHead is how many bytes of a log without records are searched for the rows of a table
+// without its header.
+const sniffedHead = 64 << 10
 
 func (s *sniffer) Read(p []byte) (int, error) {
 	n, err := s.all.Read(p)
@@ -68,6 +73,7 @@ func (s *sniffer) Read(p []byte) (int, error) {
 			s.nul += s.bytes
 		}
 	}
+	s.head = append(s.head, p[:min(n, sniffedHead-len(s.head))]...)
 	s.lines += bytes.Count(p[:n], []byte{'\n'})
 	s.bytes += n
 	return n, err
@@ -112,9 +118,11 @@ type emptyError string
 func (e emptyError) Error() string { return string(e) }
 
 // explainEmpty returns the error for a log in which no record of the kind `what` was found. The
-// error says why. The parameter lines is the number of lines in the log, or 0 if they were not
-// counted.
-func explainEmpty(path string, log io.Reader, what string, why reason, lines int) error {
+// error says why: the first line that cannot be read, or else a row of a table without its header,
+// or else what the user expected. The parameter lines is the number of lines in the log, or 0 if
+// they were not counted.
+func (o readOptions) explainEmpty(path string, log io.Reader, what string, why reason, lines int,
+) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
 		again, err := parser.Open(path)
@@ -132,7 +140,14 @@ func explainEmpty(path string, log io.Reader, what string, why reason, lines int
 		}
 		seen.lines = max(seen.lines, lines)
 	}
-	name, remark := displayName(path), why.remark()
+	name := displayName(path)
+	if why.bad == nil {
+		row, ok := dialect.FindHeadless(seen.head, name)
+		if ok && (o.dialect == "" || o.dialect == row.Dialect) {
+			why.bad = &row
+		}
+	}
+	remark := why.remark()
 	switch {
 	case why.failed != nil:
 		return emptyError(fmt.Sprintf("%s has no %s: %s", name, what, why.failed.Text))
@@ -203,7 +218,7 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	}
 	why := reasonIn(b.SoFar(), displayName(path))
 	why.wanted = o.wanted(d)
-	return d, explainEmpty(path, log, "checkpoints", why, b.SoFar().Lines-lines)
+	return d, o.explainEmpty(path, log, "checkpoints", why, b.SoFar().Lines-lines)
 }
 
 // stoppedBy returns why the run in a log ended early, or "" if the run did not end early or the log

@@ -32,8 +32,8 @@ type Regression struct {
 type Metric struct {
 	Name      string  `json:"name"`
 	Unit      string  `json:"unit"`
-	Rank      int     `json:"rank,omitempty"`
-	Device    int     `json:"device,omitempty"`
+	Rank      int     `json:"rank"`
+	Device    int     `json:"device"`
 	Base      float64 `json:"base"`  // the median of the runs' medians
 	Limit     float64 `json:"limit"` // how much worse the metric may get under the policy
 	Pairs     int     `json:"pairs"` // number of pairs of runs that both have the metric

@@ -36,8 +36,8 @@ type Metric struct {
 	// "peak of Transcription", "recovery of Whisper Cleanup", "throughput" or "seconds a file".
 	Name   string `json:"name"`
 	Unit   string `json:"unit"` // Bytes, Ratio, TimesRealTime or Seconds
-	Rank   int    `json:"rank,omitempty"`
-	Device int    `json:"device,omitempty"`
+	Rank   int    `json:"rank"`
+	Device int    `json:"device"`
 	// HigherIsBetter is set for recovery and throughput.
 	HigherIsBetter bool `json:"higher_is_better,omitempty"`
 	// Resolution is half a unit of the last printed digit, in Unit, of the least exact value. It is 0

@@ -37,9 +37,9 @@ const small = `{
     {"path":"b.wav","index":2,"process":1}
   ],
   "metrics": [
-    {"name":"peak","unit":"bytes","resolution":5368709,"values":[7763153388,1099511627776]},
+    {"name":"peak","unit":"bytes","rank":0,"device":0,"resolution":5368709,"values":[7763153388,1099511627776]},
     {"name":"recovery of Whisper Cleanup","unit":"ratio","rank":1,"device":2,"higher_is_better":true,"values":[0.974938,null]},
-    {"name":"seconds a file","unit":"seconds","values":[0.000002,12.5]}
+    {"name":"seconds a file","unit":"seconds","rank":0,"device":0,"values":[0.000002,12.5]}
   ]
 }
 `
@@ -199,7 +199,7 @@ func TestSparseBaseline(t *testing.T) {
 	if err := want.WriteJSON(&out); err != nil {
 		t.Fatal(err)
 	}
-	const line = `{"name":"peak","unit":"bytes","places":[3,97],"values":[1073741824,5]}`
+	const line = `{"name":"peak","unit":"bytes","rank":0,"device":0,"places":[3,97],"values":[1073741824,5]}`
 	if !strings.Contains(out.String(), line) {
 		t.Errorf("got\n%s\nwant in it\n%s", out.String(), line)
 	}

@@ -37,8 +37,8 @@ type Comparison struct {
 type Change struct {
 	Name           string        `json:"name"`
 	Unit           string        `json:"unit"` // of all amounts in this struct; see check.Metric
-	Rank           int           `json:"rank,omitempty"`
-	Device         int           `json:"device,omitempty"`
+	Rank           int           `json:"rank"`
+	Device         int           `json:"device"`
 	HigherIsBetter bool          `json:"higher_is_better,omitempty"`
 	Verdict        check.Verdict `json:"verdict"`
 	// Message is one sentence for a person.

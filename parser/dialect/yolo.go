@@ -3,10 +3,12 @@ package dialect
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 )
 
 // yoloDialect reads the YOLO trainers: Ultralytics' YOLOv3, YOLOv5 and ultralytics (YOLOv8, YOLO11,
@@ -26,15 +28,18 @@ import (
 // Without a GPU the column says 0G, which is not a reading.
 var yoloDialect = scan.Dialect{
 	Name:    "yolo",
-	Needles: []string{"GPU_mem", "gpu_mem", needleUltralytics},
+	Needles: []string{"GPU_mem", "gpu_mem", needleUltralytics, "mAP50", "mAP@.5"},
 	Read: func(l *scan.Line, at int) int {
-		if text := l.Text[at:]; bytes.HasPrefix(text, []byte(needleUltralytics)) {
+		text := l.Text[at:]
+		switch {
+		case bytes.HasPrefix(text, []byte(needleUltralytics)):
 			if unit, ok := ultralyticsUnit(text); ok {
 				l.Open(&yoloTable{unit: unit})
 			}
 			return at + len(needleUltralytics) // the devices follow on the line
-		}
-		if isYoloHeader(l.Text) {
+		case text[0] == 'm':
+			return readYoloScores(l, at)
+		case isYoloHeader(l.Text):
 			l.Open(&yoloTable{unit: lex.GB, hasHeader: true})
 			return len(l.Text)
 		}
@@ -44,43 +49,49 @@ var yoloDialect = scan.Dialect{
 
 const needleUltralytics = "Ultralytics "
 
+// The error for rows without a header.
+const (
+	yoloHeadExpected = `the header of such rows before them, "Epoch  GPU_mem  box_loss ..."`
+	yoloHeadAdvice   = "put the line that names the columns back before the rows, or use the whole " +
+		"log of the training"
+)
+
 // A yoloTable is the table of a training. It begins at the line with the version, and its rows
-// begin behind the header. A yoloTable is never changed: at the header, a new one replaces it.
+// begin behind the header. A yoloTable is never changed: a new one replaces it.
 type yoloTable struct {
 	unit      int64 // bytes of one G in the column
 	hasHeader bool
+	headless  bool // the error for rows without a header was added
 }
 
 // Row implements [scan.Table].
 func (t *yoloTable) Row(l *scan.Line) bool {
 	text := trimNotebook(l.Text)
-	switch {
-	case len(text) == 0:
+	if len(text) == 0 {
 		return false
-	case !t.hasHeader || !lex.IsDigit(text[0]):
-		// The header has no needle of its own. A table that began at the header would not know
-		// the unit.
-		if len(text) > 5 && text[0] == 'E' && isYoloHeader(text) {
-			if !t.hasHeader {
-				l.Open(&yoloTable{unit: t.unit, hasHeader: true})
-			}
-			return true
+	}
+	// The header has no needle of its own. A table that began at the header would not know the unit.
+	if i := bytes.Index(text[:min(len(text), yoloPrefixMax)], []byte("Epoch ")); i >= 0 &&
+		isYoloHeader(text) {
+		if !t.hasHeader {
+			l.Open(&yoloTable{unit: t.unit, hasHeader: true})
 		}
-		return false
+		return true
 	}
-	_, rest, ok := lex.CutInt(text)
-	rest, slash := lex.CutPrefix(rest, "/")
-	_, rest, isEpoch := lex.CutInt(rest)
-	value := lex.TrimBlanks(rest)
-	if !ok || !slash || !isEpoch || len(value) == len(rest) {
+	n, at, ok := yoloRow(l.Text)
+	switch {
+	case !ok:
 		return false
-	}
-	n, rest, ok := lex.CutNumber(value)
-	rest, isG := lex.CutPrefix(rest, "G")
-	if !ok || !isG || n.Digits < 0 || len(rest) > 0 && rest[0] != ' ' && rest[0] != '\t' {
-		return false
-	}
-	if n.Digits == 0 {
+	case !t.hasHeader:
+		if !yoloLosses(l.Text[at:]) {
+			return false
+		}
+		if !t.headless {
+			l.Bad(at, yoloHeadExpected, yoloHeadAdvice)
+			l.Open(&yoloTable{unit: t.unit, headless: true})
+		}
+		return true
+	case n.Digits == 0:
 		return true
 	}
 	for n.Digits < 100 {
@@ -88,9 +99,114 @@ func (t *yoloTable) Row(l *scan.Line) bool {
 		n.Decimals++
 	}
 	if s, ok := n.Times(t.unit); ok {
-		c := l.Checkpoint(0, "epoch")
+		c := l.Checkpoint(at, "epoch")
 		c.Sampled = true
 		c.Set(record.Reserved, s)
+	}
+	return true
+}
+
+// readYoloScores reads the line that names the columns of the scores behind an epoch. The row of
+// the epoch is some lines above. If no header was read, readYoloScores adds an error:
+//
+//	1/100      2.13G      1.2       1.3       1.4         10        640: 100%|####| 8/8
+//	     Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100%|####| 1/1
+func readYoloScores(l *scan.Line, at int) (end int) {
+	if _, ok := l.Opened().(*yoloTable); ok || !bytes.Contains(l.Text[:at], []byte("Images")) {
+		return 0
+	}
+	lines := 0
+	for text := range l.Above() {
+		if lines++; lines > 16 {
+			break
+		}
+		if _, i, ok := yoloRow(text); ok && yoloLosses(text[i:]) {
+			l.Open(&yoloTable{unit: lex.GB, headless: true})
+			bad := headlessYolo(text[i:])
+			bad.Header = l.Header(0)
+			bad.Pos.Line -= lines
+			l.Add(bad)
+			return len(l.Text)
+		}
+	}
+	return 0
+}
+
+// headlessYolo returns the error for a row without a header.
+func headlessYolo(row []byte) record.SyntaxError {
+	return record.SyntaxError{
+		Expected: yoloHeadExpected, Advice: yoloHeadAdvice,
+		Found: lex.Shorten(strings.ToValidUTF8(string(row), "�"), 80),
+	}
+}
+
+// yoloPrefixMax is the longest text of a logger or a notebook before a row, in bytes.
+const yoloPrefixMax = 256
+
+// yoloRow returns the memory in a row, and the offset of the row in the line. A logger's prefix may
+// precede the row:
+//
+//	2026-11-20 02:00:03,123 - INFO -       0/299      4.1G    0.09471    0.06054    0.05342
+func yoloRow(line []byte) (n lex.Decimal, at int, ok bool) {
+	head := line[:min(len(line), yoloPrefixMax)]
+	for from := 0; ; {
+		slash := bytes.IndexByte(head[from:], '/')
+		if slash < 0 {
+			return n, 0, false
+		}
+		at, from = from+slash, from+slash+1
+		for at > 0 && lex.IsDigit(line[at-1]) {
+			at--
+		}
+		if at == from-1 {
+			continue
+		}
+		_, rest, isEpoch := lex.CutInt(line[from:])
+		value := lex.TrimBlanks(rest)
+		if !isEpoch || len(value) == len(rest) {
+			continue
+		}
+		n, rest, ok = lex.CutNumber(value)
+		rest, isG := lex.CutPrefix(rest, "G")
+		if ok && isG && n.Digits >= 0 && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t') &&
+			isYoloPrefix(line[:at]) {
+			return n, at, true
+		}
+	}
+}
+
+// isYoloPrefix reports whether the text before a row or a header is that of a notebook or a logger.
+func isYoloPrefix(text []byte) bool {
+	if len(trimNotebook(text)) == 0 {
+		return true
+	}
+	for i := range text {
+		if (i == 0 || !lex.IsWordByte(text[i-1])) && isLevel(text[i:]) {
+			// Loguru prints the place in program source behind the level: "train:log:12 - ".
+			rest := bytes.TrimSpace(text[source.MessageStart(text):])
+			return len(rest) == 0 ||
+				bytes.HasSuffix(rest, []byte(" -")) && len(bytes.Fields(rest)) == 2
+		}
+	}
+	return false
+}
+
+// isLevel reports whether a text begins with the level of a logger.
+func isLevel(text []byte) bool {
+	return slices.ContainsFunc([]string{"DEBUG", "INFO", "WARN", "ERROR", "CRITICAL"},
+		func(level string) bool { return bytes.HasPrefix(text, []byte(level)) })
+}
+
+// yoloLosses reports whether at least two numbers follow the memory of a row, as the losses do.
+func yoloLosses(row []byte) bool {
+	words := bytes.Fields(row[:min(len(row), yoloPrefixMax)])
+	if len(words) < 4 {
+		return false
+	}
+	for _, w := range words[2:4] {
+		if _, rest, ok := lex.CutFloat(w); (!ok || len(rest) > 0) && string(w) != "nan" {
+			return false
+		}
 	}
 	return true
 }
@@ -98,6 +214,10 @@ func (t *yoloTable) Row(l *scan.Line) bool {
 // isYoloHeader reports whether a line is the table's header: "Epoch    GPU_mem   box_loss ...".
 func isYoloHeader(text []byte) bool {
 	text = trimNotebook(text)
+	if i := bytes.Index(text[:min(len(text), yoloPrefixMax)], []byte("Epoch ")); i > 0 &&
+		isYoloPrefix(text[:i]) {
+		text = text[i:]
+	}
 	words := bytes.Fields(text[:min(len(text), 256)])
 	if len(words) < 4 {
 		return false

@@ -31,11 +31,12 @@ type field struct {
 func flatten(rec record.Record) flat {
 	r := flat{Record: rec}
 	lane := func(l record.Lane) {
-		r.more = append(r.more, field{"device", l.Device})
-		if l.Rank != 0 {
-			r.more = append(r.more, field{"rank", l.Rank})
+		r.more = append(r.more, field{"device", l.Device}, field{"rank", l.Rank})
+		if w := rec.Head().Writer; w != "" {
+			r.more = append(r.more, field{"writer", w})
 		}
 	}
+	device := func(l record.Lane) { r.more = append(r.more, field{"device", l.Device}) } // without a rank
 	add := func(key string, value any) { r.more = append(r.more, field{key, value}) }
 	switch v := rec.(type) {
 	case record.Checkpoint:
@@ -83,7 +84,7 @@ func flatten(rec record.Record) flat {
 		r.kind, r.reading = "sample", v.Reading
 		add("pid", v.PID)
 		add("rss", v.RSS)
-		lane(v.Lane)
+		device(v.Lane)
 		add("source", v.Source)
 		if v.DeviceUsed > 0 {
 			add("device_used", v.DeviceUsed)
@@ -93,13 +94,13 @@ func flatten(rec record.Record) flat {
 		}
 	case record.Idle:
 		r.kind, r.reading = "idle", v.Reading
-		lane(v.Lane)
+		device(v.Lane)
 		add("gpu", v.GPU)
 		add("phase", string(v.Phase))
 		add("settled", v.Settled)
 	case record.Holder:
 		r.kind, r.name, r.reading = "holder", v.Command, v.Reading
-		lane(v.Lane)
+		device(v.Lane)
 		add("pid", v.PID)
 		add("ours", v.Ours)
 	case record.Exit:

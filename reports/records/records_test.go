@@ -67,10 +67,10 @@ run.log,4,,laxai,event,CLEANUP: GPU memory cleared,,,,,,,,,,,,,event=cache-clear
 run.log,5,,vramsoak,sample,,,,,,,,,,,,,,pid=7 rss=1048576
 run.log,6,,vramsoak,sample,,,,,,,,,,,5,,,pid=7 rss=1048576 source=process
 `,
-		"jsonl": `{"device":1,"dialect":"trainer","free":1073741824,"kind":"checkpoint","line":1,"name":"step","path":"run.log","peak":3221225472,"peak_reserved":4294967296,"sampled":true,"time":"02:00:03.000"}
-{"allocated":-1073741824,"allocated_resolution":5,"device":0,"dialect":"laxai","kind":"change","line":2,"name":"Memory freed","path":"run.log","reserved":1048576,"time":"--11-20T02:00:03.005Z"}
-{"buffer":2097152,"device":0,"dialect":"ggml","kind":"checkpoint","line":3,"name":"CUDA0 KV\u001b[0m buffer","path":"run.log"}
-{"device":0,"dialect":"laxai","event":"cache-cleared","kind":"event","line":4,"name":"CLEANUP: GPU memory cleared","path":"run.log"}
+		"jsonl": `{"device":1,"dialect":"trainer","free":1073741824,"kind":"checkpoint","line":1,"name":"step","path":"run.log","peak":3221225472,"peak_reserved":4294967296,"rank":0,"sampled":true,"time":"02:00:03.000"}
+{"allocated":-1073741824,"allocated_resolution":5,"device":0,"dialect":"laxai","kind":"change","line":2,"name":"Memory freed","path":"run.log","rank":0,"reserved":1048576,"time":"--11-20T02:00:03.005Z"}
+{"buffer":2097152,"device":0,"dialect":"ggml","kind":"checkpoint","line":3,"name":"CUDA0 KV\u001b[0m buffer","path":"run.log","rank":0}
+{"device":0,"dialect":"laxai","event":"cache-cleared","kind":"event","line":4,"name":"CLEANUP: GPU memory cleared","path":"run.log","rank":0}
 {"device":0,"dialect":"vramsoak","kind":"sample","line":5,"path":"run.log","pid":7,"rss":1048576}
 {"device":0,"dialect":"vramsoak","kind":"sample","line":6,"path":"run.log","pid":7,"rss":1048576,"source":"process","used":5}
 `,

@@ -38,7 +38,8 @@ import (
 //
 //	2 %, 588 MiB
 //
-// They give one error for each log, and no readings.
+// They give one error for each log, and no readings. If such a log has no units either, only
+// [FindHeadless] finds its rows.
 var CSV = scan.Dialect{
 	Name: "nvidia-smi-csv",
 	Needles: []string{
@@ -77,17 +78,24 @@ func readCSV(l *scan.Line, at int) (end int) {
 			bytes.Contains(before, []byte(percentage)) {
 			return 0 // an earlier needle has read this line
 		}
-		return readHeadless(l)
+		return readHeadless(l, at)
 	}
 	if !leadsHeader(l.Text, at) {
 		return 0
 	}
-	h := newCSVHead(l.Text)
-	if h == nil {
+	h := loggedHead(l, at)
+	if h == nil || h.blind {
 		return 0
 	}
 	t := openTables(l)
-	i := slices.IndexFunc(t.heads, func(o *csvHead) bool { return o.text == h.text })
+	t.noteHeadless(l, h)
+	t.begin(l, h)
+	return len(l.Text)
+}
+
+// begin notes that the rows of a header follow this line.
+func (t *csvTables) begin(l *scan.Line, h *csvHead) {
+	i := slices.IndexFunc(t.heads, h.isSame)
 	if i >= 0 {
 		h = t.heads[i]
 		t.heads = slices.Delete(t.heads, i, i+1)
@@ -95,7 +103,6 @@ func readCSV(l *scan.Line, at int) (end int) {
 	t.heads = slices.Insert(t.heads, 0, h)
 	t.heads = t.heads[:min(len(t.heads), maxCSVHeads)]
 	h.begin(l)
-	return len(l.Text)
 }
 
 // csvTables holds the headers of a log, the last one first. Rows are read with these headers.
@@ -105,6 +112,8 @@ type csvTables struct {
 	ids      map[string]int
 	next     [2]int // number of the next UUID and of the next bus id
 	headless bool   // the error for rows without a header was added
+	rows     bool   // a row was read
+	mixed    bool   // the error for rows that fit two headers was added
 }
 
 // openTables returns the csvTables of the log, and makes them if the log has none yet.
@@ -127,32 +136,100 @@ func (t *csvTables) Row(l *scan.Line) bool {
 		func(h *csvHead) bool { return len(h.columns) == 1 }) {
 		return false
 	}
-	spans := splitCSV(l.Text)
+	if t.gluedHead(l) || t.blindHead(l) {
+		return true
+	}
+	whole := csvRow{l.Text, splitCSV(l.Text)}
+	var rows [maxCSVHeads]csvRow // one for each header
+	for i, h := range t.heads {
+		if rows[i].text = h.body(l.Text); len(rows[i].text) == len(l.Text) {
+			rows[i] = whole
+		} else {
+			rows[i].spans = splitCSV(rows[i].text)
+		}
+	}
 	for _, merge := range []bool{false, true} {
-		for _, h := range t.heads {
-			if merge != (len(spans) > len(h.columns)) {
+		for i, h := range t.heads {
+			if merge != (len(rows[i].spans) > len(h.columns)) {
 				continue
 			}
-			if fields, ok := h.fit(l, spans); ok {
-				h.noteLast(l)
-				h.add(l, t, fields)
+			if i > 0 && l.Unfinished() { // the row may be the beginning of a longer one
+				break
+			}
+			fields, ok := h.fit(l, rows[i])
+			if !ok {
+				continue
+			}
+			if h.blind && slices.ContainsFunc(t.heads[i+1:], func(o *csvHead) bool {
+				_, fits := o.cut(rows[i])
+				return fits && !o.blind
+			}) {
+				t.confused(l)
+			}
+			h.read(l, t, fields)
+			return true
+		}
+	}
+	for _, h := range t.heads {
+		if row, ok := h.behindLogger(l, whole.spans); ok {
+			if fields, ok := h.fit(l, row); ok {
+				h.setPrefix(l.Text[:len(l.Text)-len(row.text)])
+				h.read(l, t, fields)
 				return true
 			}
 		}
 	}
-	for _, h := range t.heads {
-		if h.isTornRow(l.Text, spans) {
-			l.Bad(0, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header",
-				record.TornAdvice)
+	for i, h := range t.heads {
+		if h.isTornRow(rows[i]) {
+			t.tear(l, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header")
 			return true
 		}
 	}
 	return false
 }
 
+// confused adds an error for a row that fits the header of a table without memory, and also the
+// header of a table with memory above it. It does so only once in a log.
+func (t *csvTables) confused(l *scan.Line) {
+	if !t.mixed {
+		t.mixed = true
+		l.Bad(0, "rows that differ from those of the other table in this log",
+			"such rows are left out; give each nvidia-smi a log of its own, or run it without nounits")
+	}
+}
+
+// read reads a row that fits the header. A row that was cut off in a number gives no reading.
+func (h *csvHead) read(l *scan.Line, t *csvTables, fields [][]byte) {
+	switch {
+	case h.lacksUnit(l, fields):
+		t.tear(l, "memory with its unit, such as 841 MiB, as in the other rows")
+		return
+	case l.Unfinished() && !h.isWhole(fields):
+		t.tear(l, "a line break behind the row, which shows that its last number is whole")
+		return
+	}
+	h.noteLast(l)
+	h.add(l, t, fields)
+	h.fresh, t.rows = false, true
+}
+
+// tear adds an error for a row that was cut off. If the log ends in the row, this is usual, because
+// the program may still write it. Then only a log without any whole row gives an error.
+func (t *csvTables) tear(l *scan.Line, expected string) {
+	if !l.Unfinished() {
+		l.Bad(0, expected, record.TornAdvice)
+	} else if !t.rows {
+		l.Bad(0, expected, "the log ends in its first row; let the program write more rows")
+	}
+}
+
 // add adds the readings of a row, one for each device that the columns name.
 func (h *csvHead) add(l *scan.Line, t *csvTables, fields [][]byte) {
-	device := h.device(l, t, fields)
+	device, ok := h.device(l, t, fields)
+	if !ok {
+		l.Bad(0, "the number of a device, below 256, or its whole id", deviceAdvice)
+		return
+	}
 	if h.process >= 0 || h.pid >= 0 {
 		var pid, name []byte
 		if h.pid >= 0 {

@@ -19,6 +19,8 @@ type csvColumn struct {
 	device int   // the device in the name: 1 in "gpu1_memory_used_mb"; -1 if none
 	first  bool  // this is the first of the device's columns
 	dotted bool  // the name is one of nvidia-smi's, such as memory.used
+	// withUnit is set for a column of memory once a row had a unit in it.
+	withUnit bool
 	// known is set for a column of times or of kind csvOther, once a row had a value in it.
 	// number says what this value was: a time in a column of times, or a number in the other
 	// columns, see hasForm.
@@ -200,8 +202,15 @@ func (c csvColumn) size(field []byte) (s record.Size, ok bool) {
 // isAbsent reports whether a field means that there is no value: "[N/A]", "[Not Supported]", "N/A",
 // "".
 func isAbsent(f []byte) bool {
-	return len(f) == 0 || f[0] == '[' && f[len(f)-1] == ']' || string(f) == "N/A" ||
-		string(f) == "-" || string(f) == "nan"
+	if len(f) == 0 || f[0] == '[' && f[len(f)-1] == ']' {
+		return true
+	}
+	switch string(f) {
+	case "N/A", "n/a", "NA", "-", "nan", "NaN", "None", "null", "ERR!", "Unknown Error",
+		"Not Supported", "Insufficient Permissions":
+		return true
+	}
+	return false
 }
 
 // isSMITime reports whether a field is a time as nvidia-smi prints it: "2023/06/22 18:56:56.252".

@@ -1,7 +1,7 @@
 package smi
 
 import (
-	"bytes"
+	"strings"
 	"time"
 
 	"vramsoak/parser/lex"
@@ -33,23 +33,31 @@ const (
 //	2024/01/01 10:00:01.128, 20 MiB
 //
 // If each poll repeats the header, the header separates the polls. If the rows have no time and
-// the header is not repeated, all rows are of device 0.
-func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) int {
-	number := -1
-	if h.index >= 0 {
+// the header is not repeated, all rows are of device 0. ok is false if the column of the index has
+// no number.
+func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) (number int, ok bool) {
+	number = -1
+	named := h.index >= 0
+	if named {
 		if n, ok := deviceNumber(fields[h.index]); ok && n < maxCSVIDs {
 			number = n
 		}
 	}
 	for _, i := range h.ids {
 		if !isAbsent(fields[i]) {
+			named = true
 			number = t.numberOf(fields[i], number)
 		}
 	}
-	if number >= 0 || h.index >= 0 || len(h.ids) > 0 {
-		return max(number, 0)
+	if named {
+		return number, number >= 0
 	}
-	return h.pollPosition(l, fields)
+	if h.gpu >= 0 {
+		if n, ok := deviceNumber(fields[h.gpu]); ok && n < maxCSVIDs {
+			return n, true
+		}
+	}
+	return h.pollPosition(l, fields), true
 }
 
 // deviceNumber returns the number in the name of a device: "0", "card0", "cuda:0".
@@ -65,22 +73,30 @@ func deviceNumber(f []byte) (n int, ok bool) {
 }
 
 // numberOf returns the number of the device with an id. This is the parameter number, unless
-// number is -1. Then it is the number that the id had before, or else the next free number.
+// number is -1. Then it is the number that the id had before, or else the next free number. It is
+// -1 if the log has too many ids, or if the id is only the beginning of one that was read before.
 func (t *csvTables) numberOf(id []byte, number int) int {
 	kind := 0
 	if len(busID(id)) > 0 {
 		kind = 1
 	}
-	if n, ok := t.ids[string(id)]; ok && number < 0 {
+	n, known := t.ids[string(id)]
+	switch {
+	case known && number < 0:
 		return n
+	case !known && len(t.ids) >= maxCSVIDs:
+		return number
 	}
 	if number < 0 {
+		for other := range t.ids {
+			if strings.HasPrefix(other, string(id)) {
+				return -1
+			}
+		}
 		number = t.next[kind]
 	}
-	if len(t.ids) < maxCSVIDs {
-		t.ids[string(id)] = number
-		t.next[kind] = max(t.next[kind], number+1)
-	}
+	t.ids[string(id)] = number
+	t.next[kind] = max(t.next[kind], number+1)
 	return number
 }
 
@@ -129,11 +145,11 @@ func (h *csvHead) measurePoll(l *scan.Line, fields [][]byte) {
 		if !ok {
 			break
 		}
-		if again = bytes.HasSuffix(text, []byte(h.text)) &&
-			(h.mark != "" || len(text) == len(h.text)); again || len(text) > maxCSVRow {
+		if again = h.isRepeated(text); again || len(text) > maxCSVRow {
 			continue
 		}
-		if fields, ok := h.cut(text, splitCSV(text)); ok {
+		text = h.body(text)
+		if fields, ok := h.cut(csvRow{text, splitCSV(text)}); ok {
 			note(fields)
 		}
 	}

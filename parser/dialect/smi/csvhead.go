@@ -5,17 +5,27 @@ import "bytes"
 // A csvHead is the header of a table of memory readings. It also holds what is known from the
 // rows read so far.
 type csvHead struct {
-	text    string // the header without the text that a wrapper puts before it
+	text   string // the header without the text that a wrapper puts before it
+	prefix []byte // what a logger or a launcher puts before each line
+	// labelled is set if the prefix names the process that prints the lines.
+	labelled bool
+	// blind is set for a table of nvidia-smi without memory. Its rows are known, so that they are
+	// not taken for the rows of another table.
+	blind   bool
 	mark    string // the end of the wrapper's text in every line: ": ", or ""
 	name    string // the name of the readings
 	columns []csvColumn
 	// The index of each of these columns; -1 if the header lacks it.
 	index, time, pid, process int
-	ids                       []int // columns of UUIDs and bus ids
+	// gpu is the index of a column with the name "gpu" that holds the device's number, -1 if none.
+	gpu int
+	ids []int // columns of UUIDs and bus ids
 	// last is the last line of the table: its header or a row. A line that follows it directly is
 	// taken for a row with less evidence.
-	last []byte
-	poll csvPoll
+	last  []byte
+	poll  csvPoll
+	fresh bool // no row has been read since the header
+	bare  bool // the row above lacks a unit, see lacksUnit
 }
 
 // leadsHeader reports whether the needle at the offset `at` is in the first column of memory in
@@ -68,8 +78,8 @@ func newCSVHead(text []byte) *csvHead {
 	if len(spans) == maxCSVFields {
 		return nil
 	}
-	h := &csvHead{name: "nvidia-smi", index: -1, time: -1, pid: -1, process: -1}
-	var gpu, host, dotted bool
+	h := &csvHead{name: "nvidia-smi", index: -1, time: -1, pid: -1, process: -1, gpu: -1}
+	var gpu, host, dotted, busy bool
 	memory := 0
 	for i, span := range spans {
 		field := text[span[0]:span[1]]
@@ -86,6 +96,10 @@ func newCSVHead(text []byte) *csvHead {
 		words := columnWords(name)
 		gpu = gpu || hasWord(words, gpuWords) || c.kind == csvID
 		host = host || hasWord(words, hostWords)
+		busy = busy || hasWord(words, " util utilization utilisation ")
+		if len(words) == 1 && words[0] == "gpu" {
+			h.gpu = i
+		}
 		switch c.kind {
 		case csvMemory:
 			memory++
@@ -105,6 +119,10 @@ func newCSVHead(text []byte) *csvHead {
 		}
 		h.columns = append(h.columns, c)
 	}
+	if memory == 0 && len(spans) > 1 && h.isOther(spans, text) {
+		h.blind = true
+		return h
+	}
 	// A program that watches the whole machine may have host memory in columns with the same names.
 	if memory == 0 || !dotted && (len(spans) < 2 || !gpu && !h.ofProcess() ||
 		host && !h.keepGPUColumns(spans, text)) {
@@ -113,8 +131,28 @@ func newCSVHead(text []byte) *csvHead {
 	if !dotted {
 		h.name = "gpu memory"
 	}
+	if h.gpu > 0 && !busy || host {
+		h.gpu = -1 // this may be how busy the device is: "time,cpu,gpu,gpu_memory_used_mb"
+	}
 	h.markFirstColumns()
 	return h
+}
+
+// isOther reports whether a header without memory is one of nvidia-smi, such as "timestamp, index,
+// utilization.gpu [%]".
+func (h *csvHead) isOther(spans [][2]int, text []byte) bool {
+	if h.time < 0 && h.index < 0 && len(h.ids) == 0 {
+		return false
+	}
+	for _, span := range spans {
+		name := text[span[0]:span[1]]
+		for _, group := range []string{"utilization.", "temperature.", "power.", "clocks.", "fan."} {
+			if bytes.HasPrefix(name, []byte(group)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ofProcess reports whether a row is about one process, as with nvidia-smi's used_gpu_memory.

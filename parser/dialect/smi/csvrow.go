@@ -11,6 +11,7 @@ import (
 // first one of a poll.
 func (h *csvHead) begin(l *scan.Line) {
 	h.noteLast(l)
+	h.fresh, h.bare = true, false
 	h.poll = csvPoll{size: h.poll.size, gap: h.poll.gap}
 }
 
@@ -19,9 +20,8 @@ func (h *csvHead) noteLast(l *scan.Line) { h.last = append(h.last[:0], l.Text...
 
 // fit returns the fields of a row in the order of the header's columns. ok is false if the line
 // is not a row of the table.
-func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
-	text := l.Text
-	if fields, ok = h.cut(text, spans); !ok {
+func (h *csvHead) fit(l *scan.Line, row csvRow) (fields [][]byte, ok bool) {
+	if fields, ok = h.cut(row); !ok {
 		return nil, false
 	}
 	evidence, numbers := len(h.columns) > 2, 0
@@ -42,7 +42,7 @@ func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
 			return nil, false
 		}
 	}
-	if !evidence && numbers > 0 {
+	if !evidence && (numbers > 0 || h.blind) {
 		before, there := l.Previous(1)
 		evidence = there && bytes.Equal(before, h.last)
 	}
@@ -76,7 +76,8 @@ func (c csvColumn) hasForm(f []byte) (ok bool) {
 
 // cut returns the fields of a row. If there are more fields than columns, the name or the time in
 // one column contains commas, and cut joins its pieces.
-func (h *csvHead) cut(text []byte, spans [][2]int) (fields [][]byte, ok bool) {
+func (h *csvHead) cut(row csvRow) (fields [][]byte, ok bool) {
+	text, spans := row.text, row.spans
 	if len(spans) < len(h.columns) {
 		return nil, false
 	}
@@ -149,7 +150,8 @@ func (c csvColumn) holds(f []byte) bool {
 }
 
 // isTornRow reports whether a line begins like a row of the table but does not go on like one.
-func (h *csvHead) isTornRow(text []byte, spans [][2]int) bool {
+func (h *csvHead) isTornRow(row csvRow) bool {
+	text, spans := row.text, row.spans
 	if len(h.columns) < 3 || len(spans) < 2 {
 		return false
 	}

@@ -31,8 +31,7 @@ var Dmon = scan.Dialect{
 
 // A dmonTable holds the index of each column in a header, -1 for a missing column.
 type dmonTable struct {
-	before  int // width of the text that a wrapper puts before each line
-	last    byte
+	prefix  []byte // what a logger or a launcher puts before each line
 	columns int
 	gpu, fb int
 	unit    int64
@@ -54,7 +53,8 @@ func readDMON(l *scan.Line, at int) (end int) {
 		return slices.IndexFunc(words, func(w []byte) bool { return string(w) == name })
 	}
 	t := &dmonTable{
-		before: at, columns: len(words), gpu: place("gpu"), fb: place("fb"), unit: record.MiB,
+		prefix: bytes.Clone(l.Text[:at]), columns: len(words),
+		gpu: place("gpu"), fb: place("fb"), unit: record.MiB,
 		pid:     place("pid"),
 		kind:    place("type"),
 		command: place("command"), date: place("Date"), time: place("Time"),
@@ -62,24 +62,41 @@ func readDMON(l *scan.Line, at int) (end int) {
 	if t.gpu < 0 || t.gpu > 2 || len(words) < 2 {
 		return 0
 	}
-	for _, w := range words { // a sentence, not a header: "# gpu is too hot"
-		if !slices.Contains(dmonColumns, string(w)) {
-			return 0
+	var units [][]byte
+	if below, ok := l.Peek(1); ok && len(below) <= maxRow {
+		if text := t.body(below); len(text) > 0 && text[0] == '#' {
+			t.above = append(t.above, below...)
+			units = dmonWords(text[1:])
 		}
 	}
-	if at > 0 {
-		t.last = l.Text[at-1]
-	}
-	if units, ok := l.Peek(1); ok && len(units) > at && units[at] == '#' {
-		t.above = append(t.above, units...)
-		if words := dmonWords(units[at+1:]); t.fb >= 0 && t.fb < len(words) {
-			if unit, rest := lex.CutUnit(words[t.fb]); unit > 0 && len(rest) == 0 {
-				t.unit = unit
+	// A sentence is no header: "# gpu is too hot". The line of units below shows a header with
+	// columns of newer drivers.
+	if len(units) != len(words) || string(units[t.gpu]) != "Idx" {
+		for _, w := range words {
+			if !slices.Contains(dmonColumns, string(w)) {
+				return 0
 			}
+		}
+	}
+	if t.fb >= 0 && t.fb < len(units) {
+		if unit, rest := lex.CutUnit(units[t.fb]); unit > 0 && len(rest) == 0 {
+			t.unit = unit
 		}
 	}
 	l.Open(t)
 	return len(l.Text)
+}
+
+// body returns a line without the logger's prefix. Of a message with several lines, only the first
+// one has the prefix. The rows and the line of units then begin with a blank or with '#'.
+func (t *dmonTable) body(text []byte) []byte {
+	if rest, ok := cutLike(text, t.prefix); ok {
+		return rest
+	}
+	if len(text) > 0 && (text[0] == ' ' || text[0] == '#' || lex.IsDigit(text[0])) {
+		return text
+	}
+	return nil
 }
 
 // dmonColumns are the columns of dmon and pmon.
@@ -98,12 +115,11 @@ func dmonWords(text []byte) [][]byte {
 
 // Row implements [scan.Table].
 func (t *dmonTable) Row(l *scan.Line) bool {
-	text := l.Text
-	if t.fb < 0 || len(text) <= t.before || len(text) > maxRow ||
-		t.before > 0 && text[t.before-1] != t.last {
+	if t.fb < 0 || len(l.Text) > maxRow {
 		return false
 	}
-	words := dmonWords(text[t.before:])
+	text := t.body(l.Text)
+	words := dmonWords(text)
 	if len(words) <= t.gpu || len(words) > t.columns && t.command < 0 {
 		return false
 	}
@@ -118,19 +134,22 @@ func (t *dmonTable) Row(l *scan.Line) bool {
 	}
 	before, _ := l.Previous(1)
 	follows := bytes.Equal(before, t.above)
-	t.above = append(t.above[:0], text...)
+	t.above = append(t.above[:0], l.Text...)
 	if len(words) < t.columns {
-		if follows {
+		if follows && !l.Unfinished() {
 			l.Bad(0, "a row of "+strconv.Itoa(t.columns)+" columns, as in the header",
 				record.TornAdvice)
 		}
 		return follows
 	}
+	if l.Unfinished() && t.fb == len(words)-1 {
+		return true // the program may still write digits of the number
+	}
 	size, rest, ok := lex.CutSize(words[t.fb], t.unit)
 	if !ok || len(rest) > 0 || size.Bytes < 0 {
 		return true // no process runs there, or the device does not say
 	}
-	c := l.Checkpoint(t.before, "nvidia-smi dmon")
+	c := l.Checkpoint(len(l.Text)-len(text), "nvidia-smi dmon")
 	c.Lane.Device, c.Sampled = device, true
 	if t.pid < 0 {
 		c.Set(record.Used, size)

@@ -32,12 +32,8 @@ func readGPUStat(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	number := cell[:i]
-	open := bytes.IndexByte(number, '[')
-	if open < 0 || !bytes.ContainsAny(number, "%?") {
-		return 0
-	}
-	device, rest, ok := lex.CutInt(number[open+1:])
-	if !ok || len(rest) == 0 || rest[0] != ']' {
+	device, open, ok := bracketed(number)
+	if !ok || !bytes.ContainsAny(number[open:], "%?") {
 		return 0
 	}
 	used, rest, ok := lex.CutSize(cell[i+1:], record.MiB)
@@ -61,4 +57,16 @@ func readGPUStat(l *scan.Line, at int) (end int) {
 		}
 	}
 	return len(l.Text)
+}
+
+// bracketed returns the last number in brackets, and the offset of its bracket. Other brackets may
+// precede it: "[INFO] [0] NVIDIA GeForce RTX 3090 |".
+func bracketed(text []byte) (n, at int, ok bool) {
+	for at = bytes.LastIndexByte(text, '['); at >= 0; at = bytes.LastIndexByte(text[:at], '[') {
+		n, rest, ok := lex.CutInt(text[at+1:])
+		if ok && len(rest) > 0 && rest[0] == ']' {
+			return n, at, true
+		}
+	}
+	return 0, 0, false
 }

@@ -49,8 +49,10 @@ func readSMIQuery(l *scan.Line, at int) (end int) {
 	return readQuerySection(l, at)
 }
 
-// maxQueryDevices is the most devices of a log that get a number of their own.
-const maxQueryDevices = 64
+const (
+	maxQueryDevices = 64 // most devices of a log that get a number of their own
+	maxQueryLines   = 16 // most lines between a section's heading and its last size
+)
 
 // An smiQuery holds what earlier lines of nvidia-smi -q say: the device and the section of the
 // current line.
@@ -72,11 +74,9 @@ func (q *smiQuery) Row(l *scan.Line) bool {
 	if i := bytes.Index(text, []byte("Timestamp  ")); i >= 0 {
 		q.date = findDate(text[i:])
 	}
-	if i := bytes.Index(text, []byte("GPU 0")); i >= 0 {
-		if bus := busID(text[i:]); len(bus) > 0 && i+len("GPU ")+len(bus) == len(text) {
-			q.column, q.inMIG = i, false
-			q.device = q.number(string(bus))
-		}
+	if i, bus := queryDevice(text); len(bus) > 0 {
+		q.column, q.inMIG = i, false
+		q.device = q.number(string(bus))
 	}
 	if bytes.HasSuffix(text, []byte("    MIG Device")) {
 		q.inMIG, q.mig = true, nil
@@ -130,35 +130,19 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 		!bytes.ContainsAny(before[len(before)-1:], ":|") {
 		return 0 // "BAR1 Memory Usage", "Conf Compute Protected Memory Usage"
 	}
-	var reading record.Reading
-	fields := 0
-	for n := 1; n <= 5; n++ {
-		text, ok := l.Peek(n)
-		if !ok {
-			break
-		}
-		key, value, ok := queryField(text)
-		if !ok {
-			break
-		}
-		q, known := map[string]record.Quantity{
-			"Total": record.Total, "Used": record.Used,
-			"Free": record.Free,
-		}[string(key)]
-		if !known && string(key) != "Reserved" {
-			break
-		}
-		if size, rest, ok := lex.CutSize(value, 0); ok && len(rest) == 0 && known {
-			reading.Set(q, size)
-		}
-		fields = n
-	}
+	reading, fields := querySizes(l, heading)
 	if reading.Len() == 0 {
 		return 0
 	}
+	q, ok := queryAt(l, 0)
+	if !ok {
+		l.Bad(at, "above such a section the line that names its device, such as "+
+			"GPU 00000000:01:00.0", deviceAdvice)
+		return len(l.Text)
+	}
 	c := l.Checkpoint(at, "nvidia-smi")
 	c.Sampled, c.Reading = true, reading
-	if q, ok := l.Opened().(*smiQuery); ok {
+	if q != nil {
 		c.Lane.Device = q.device
 		q.date.setTime(c)
 		if q.inMIG && len(heading) >= q.column+8 {
@@ -176,6 +160,93 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
+// querySizes returns the sizes in the lines under a section's heading. The parameter heading is the
+// text before the words of the heading: blanks, and before them what a logger puts there. Other
+// programs may print lines between the sizes. The parameter fields is the number of lines directly
+// under the heading that give a size.
+func querySizes(l *scan.Line, heading []byte) (reading record.Reading, fields int) {
+	prefix := bytes.TrimRight(heading, " \t")
+	for n, found := 1, 0; n <= maxQueryLines && found < 5; n++ {
+		text, ok := l.Peek(n)
+		if !ok {
+			break
+		}
+		rest, isLike := cutLike(text, prefix)
+		isLike = isLike && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\t')
+		key, value, _ := queryField(text)
+		quantity, known := map[string]record.Quantity{
+			"Total": record.Total, "Used": record.Used,
+			"Free": record.Free,
+		}[string(key)]
+		if known || string(key) == "Reserved" {
+			if !isLike && fields < n-1 || known && reading.Has(quantity) {
+				break
+			}
+		} else if isLike {
+			break // the next section
+		} else {
+			continue // a line of another program
+		}
+		if size, rest, ok := lex.CutSize(value, 0); ok && len(rest) == 0 && known {
+			reading.Set(quantity, size)
+		}
+		if found++; fields == n-1 {
+			fields = n
+		}
+	}
+	return reading, fields
+}
+
+// queryAt returns what the lines above say about the device, or nil if the log has only the
+// sections of one device. If the log's beginning is missing, the nearest line above that names a
+// device counts. Without such a line, ok is false if more than `most` sections are just above,
+// because they may be of several devices.
+func queryAt(l *scan.Line, most int) (q *smiQuery, ok bool) {
+	if q, ok = l.Opened().(*smiQuery); ok {
+		return q, true
+	}
+	q = &smiQuery{}
+	var index []byte // of a MIG device
+	lines, sections, near := 0, 0, 0
+	for text := range l.Above() {
+		if lines++; lines > maxApart || sections > maxQueryLines {
+			break
+		}
+		if len(text) > maxRow {
+			continue
+		}
+		text = bytes.TrimRight(text, " ")
+		if i, bus := queryDevice(text); len(bus) > 0 {
+			q.column, q.device = i, q.number(string(bus))
+			l.Open(q)
+			return q, true
+		}
+		key, value, _ := queryField(text)
+		switch {
+		case string(key) == "Index":
+			index = value
+		case bytes.HasSuffix(text, []byte("    MIG Device")) && !q.inMIG:
+			q.inMIG, q.mig = true, bytes.Clone(index)
+		case bytes.HasSuffix(text, []byte("FB "+querySection)):
+			if sections++; lines <= maxQueryLines/2 {
+				near = sections
+			}
+		}
+	}
+	return nil, near <= most
+}
+
+// queryDevice returns the bus id in a line that names a device, and the offset of "GPU" in it.
+func queryDevice(text []byte) (at int, bus []byte) {
+	if at = bytes.Index(text, []byte("GPU 0")); at < 0 {
+		return 0, nil
+	}
+	if bus = busID(text[at:]); at+len("GPU ")+len(bus) != len(text) {
+		return 0, nil
+	}
+	return at, bus
+}
+
 // readQueryProcess reads the memory of a process. The lines above give the process's number and
 // its name.
 func readQueryProcess(l *scan.Line, at int) (end int) {
@@ -188,9 +259,9 @@ func readQueryProcess(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	var pid, name, kind []byte
-	for n := 1; n <= 6 && pid == nil; n++ {
-		text, ok := l.Previous(n)
-		if !ok {
+	lines := 0
+	for text := range l.Above() {
+		if lines++; lines > maxQueryLines || pid != nil {
 			break
 		}
 		key, value, _ := queryField(text)
@@ -206,10 +277,16 @@ func readQueryProcess(l *scan.Line, at int) (end int) {
 	if pid == nil {
 		return 0
 	}
+	q, ok := queryAt(l, 1)
+	if !ok {
+		l.Bad(at, "above such a process the line that names its device, such as "+
+			"GPU 00000000:01:00.0", deviceAdvice)
+		return len(l.Text)
+	}
 	c := l.Checkpoint(at, processName(l, pid, name))
 	c.Sampled, c.PID, c.Graphics = true, processID(pid), string(kind) == "G"
 	c.Set(record.Buffer, size)
-	if q, ok := l.Opened().(*smiQuery); ok {
+	if q != nil {
 		c.Lane.Device = q.device
 		q.date.setTime(c)
 	}

@@ -28,7 +28,7 @@ const (
 // readROCm makes one reading of a device's total and its used memory.
 func readROCm(l *scan.Line, at int) (end int) {
 	q, size, device, end := rocmField(l.Text, at)
-	if end == 0 {
+	if end == 0 || l.Unfinished() && end == len(l.Text) { // the number may go on
 		return 0
 	}
 	c := l.Checkpoint(at, "rocm-smi")
@@ -53,9 +53,11 @@ func readROCm(l *scan.Line, at int) (end int) {
 	if stop == 0 || number != device && (same || number >= 0) {
 		return end
 	}
-	c.Set(record.Used, used)
 	if !same {
 		l.Next()
+	}
+	if !l.Unfinished() || stop < len(text) {
+		c.Set(record.Used, used)
 	}
 	return stop
 }
@@ -92,8 +94,9 @@ func rocmField(text []byte, at int) (q record.Quantity, s record.Size, device, e
 	if !ok {
 		return 0, record.Size{}, 0, 0
 	}
-	n, rest, ok := lex.CutNumber(bytes.TrimLeft(rest[1:], ` "`))
-	if !ok || n.Decimals > 0 || n.Digits < 0 {
+	rest, quoted = lex.CutPrefix(lex.TrimBlanks(rest[1:]), `"`)
+	n, rest, ok := lex.CutNumber(rest)
+	if !ok || n.Decimals > 0 || n.Digits < 0 || quoted && (len(rest) == 0 || rest[0] != '"') {
 		return 0, record.Size{}, 0, 0
 	}
 	return q, record.Exact(n.Digits), device, len(text) - len(rest)

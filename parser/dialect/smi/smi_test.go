@@ -11,114 +11,6 @@ import (
 
 var all = []*scan.Dialect{&smi.CSV, &smi.Table, &smi.Dmon, &smi.Gpustat, &smi.ROCm}
 
-// TestCSV: each number is read with the device, the quantity and the unit that its row, its
-// header or its table gives. A row that was cut off gives an error or no record. The tables of
-// other tools give no record.
-func TestCSV(t *testing.T) {
-	dialecttest.Run(t, all, []dialecttest.Case{
-		{"columns in any order", `
-memory.total [MiB], index, memory.used [MiB]
-8192 MiB, 1, 841 MiB
-8192 MiB, 0, 7 MiB
-`, `
-2 checkpoint "nvidia-smi" gpu1 total=8192MiB used=841MiB
-3 checkpoint "nvidia-smi" total=8192MiB used=7MiB
-`},
-		{"the header's unit", `
-index, memory.used [MiB], memory.total [MiB]
-0, 841, 8192
-`, `
-2 checkpoint "nvidia-smi" total=8192MiB used=841MiB
-`},
-		{"the value's unit comes before the header's", `
-index, memory.used [MiB], memory.total [MiB]
-0, 2 GiB, 8192 MiB
-`, `
-2 checkpoint "nvidia-smi" total=8192MiB used=2048MiB
-`},
-		{"megabytes of a script", `
-timestamp,gpu_util(%),memory_used(MB),memory_total(MB)
-1747068123.41,37,2210.5,15360
-`, `
-2 checkpoint "gpu memory" total=15360MiB used=2317877248B
-`},
-		{"no value", `
-index, memory.used [MiB], memory.total [MiB]
-0, [N/A], 8192 MiB
-1, [Not Supported], [Not Supported]
-`, `
-2 checkpoint "nvidia-smi" total=8192MiB
-`},
-		{"reserved by the driver", `
-index, memory.reserved [MiB], memory.used [MiB]
-0, 569 MiB, 841 MiB
-`, `
-2 checkpoint "nvidia-smi" used=841MiB
-`},
-		{"commas in a name", `
-index, name, memory.used [MiB]
-1, Some GPU, rev. 2, 841 MiB
-`, `
-2 checkpoint "nvidia-smi" gpu1 used=841MiB
-`},
-		{"a torn row", `
-timestamp, index, memory.used [MiB], memory.total [MiB]
-2023/06/22 18:56:56.252, 0, 84
-2023/06/22 18:56:57.252, 0, 841 MiB, 8192 MiB
-`, `
-2 unreadable: expected a row of 4 columns, as in the header, found "2023/06/22 18:56:56.252, 0, 84"
-3 checkpoint "nvidia-smi" total=8192MiB used=841MiB
-`},
-		{"a process", `
-pid, process_name, used_gpu_memory [MiB]
-2123797, /opt/conda/bin/python, 1826 MiB
-`, `
-2 checkpoint "process 2123797 (python)" buffer=1826MiB pid=2123797
-`},
-		{"rows of two devices in turn, told by their times", `
-timestamp, memory.used [MiB]
-2024/01/01 10:00:00.123, 10 MiB
-2024/01/01 10:00:00.125, 20 MiB
-2024/01/01 10:00:01.126, 11 MiB
-2024/01/01 10:00:01.128, 21 MiB
-`, `
-2 checkpoint "nvidia-smi" used=10MiB
-3 checkpoint "nvidia-smi" gpu1 used=20MiB
-4 checkpoint "nvidia-smi" used=11MiB
-5 checkpoint "nvidia-smi" gpu1 used=21MiB
-`},
-		{"no header: used, free or total?", `
-2 %, 588 MiB
-3 %, 589 MiB
-`, `
-1 unreadable: expected the header of such rows before them, with "memory.used [MiB]" in it, found "2 %, 588 MiB"
-`},
-		{"peaks and reserved memory of another tool", `
-step,gpu_mem_peak_used(MB),gpu_mem_used(MB),gpu_mem_reserved_total(MB)
-1,9000,841,9001
-`, `
-2 checkpoint "gpu memory" used=841MiB
-`},
-		{"memory of nobody knows what", `
-time,mem_used,mem_total
-12:00:00,2210,15360
-`, ``},
-		{"host memory of another tool", `
-time,cpu,mem_used,mem_total
-12:00:00,37,2210,15360
-`, ``},
-		{"a sentence about columns", `
-The columns are memory.used [MiB], memory.total [MiB] as always
-1, 2
-`, ``},
-		{"another table behind the header", `
-index, memory.used [MiB], memory.total [MiB]
-epoch, split, accuracy
-3, train, 0.5
-`, ``},
-	})
-}
-
 func TestTable(t *testing.T) {
 	dialecttest.Run(t, all, []dialecttest.Case{
 		{"a table", `
@@ -158,6 +50,71 @@ Sun Jan 25 17:25:39 2026
 		{"not supported", `
 |  0%   35C    P0             99W /  300W |        N/A /  46068MiB |     30%      Default |
 `, ``},
+		{"lines of other programs between the rows of a device", `
+Sun Jan 25 17:25:39 2026
++-----------------------------------------+------------------------+----------------------+
+step 1 loss 3.2
+| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
++-----------------------------------------+------------------------+----------------------+
+|   0  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
+step 2 loss 3.1
+|  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
+|                                         |                        |                  N/A |
++-----------------------------------------+------------------------+----------------------+
+|   1  NVIDIA A40                     On  |   00000000:CB:00.0 Off |                    0 |
++------+------+
+| step | loss |
+|    3 | 3.00 |
++------+------+
+
+|  0%   35C    P0             99W /  300W |    1836MiB /  46068MiB |     30%      Default |
+|                                         |                        |                  N/A |
+`, `
+8 checkpoint "nvidia-smi" total=46068MiB used=1835MiB
+17 checkpoint "nvidia-smi" gpu1 total=46068MiB used=1836MiB
+`},
+		{"the row that names the device is lost", `
+|   0  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
+| N/A   35C    P0             99W /  300W |   N/A          |     30%      Default |
+|                                         |                        |                  N/A |
++-----------------------------------------+------------------------+----------------------+
+|   1  NVIDIA A40             step 3 loss 3.00
+|  0%   35C    P0             99W /  300W |    1836MiB /  46068MiB |     30%      Default |
+|                                         |                        |                  N/A |
++-----------------------------------------+------------------------+----------------------+
+|   2  NVIDIA A40                     On  |   00000000:CC:00.0 Off |                    0 |
+|  0%   35C    P0             99W /  300W |    1837MiB /  46068MiB |     30%      Default |
+|  0%   35C    P0             99W /  300W |    1838MiB /  46068MiB |     30%      Default |
+`, `
+6 unreadable: expected above such memory the row that names its device, such as | 0 NVIDIA A40 On | 00000000:CA:00.0 Off |, found "1836MiB /  46068MiB |     30%      Default |"
+10 checkpoint "nvidia-smi" gpu2 total=46068MiB used=1837MiB
+11 unreadable: expected above such memory the row that names its device, such as | 0 NVIDIA A40 On | 00000000:CA:00.0 Off |, found "1838MiB /  46068MiB |     30%      Default |"
+`},
+		{"rows alone: one device, then two", `
+|  0%   35C    P0             99W /  300W |    1836MiB /  46068MiB |     30%      Default |
+step 1
+|  0%   35C    P0             99W /  300W |    1837MiB /  46068MiB |     30%      Default |
+step 2
+|  0%   35C    P0             99W /  300W |    1838MiB /  46068MiB |     30%      Default |
+|  0%   35C    P0             99W /  300W |    1839MiB /  46068MiB |     30%      Default |
+`, `
+1 checkpoint "nvidia-smi" total=46068MiB used=1836MiB
+3 checkpoint "nvidia-smi" total=46068MiB used=1837MiB
+5 unreadable: expected above such memory the row that names its device, such as | 0 NVIDIA A40 On | 00000000:CA:00.0 Off |, found "1838MiB /  46068MiB |     30%      Default |"
+6 unreadable: expected above such memory the row that names its device, such as | 0 NVIDIA A40 On | 00000000:CA:00.0 Off |, found "1839MiB /  46068MiB |     30%      Default |"
+`},
+		{"tables of two processes of a launcher, and of a logger", `
+0: |   1  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
+1: |   2  NVIDIA A40                     On  |   00000000:CB:00.0 Off |                    0 |
+0: |  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
+1: |  0%   35C    P0             99W /  300W |    1836MiB /  46068MiB |     30%      Default |
+2026-11-20 02:00:03,123 - INFO - |   3  NVIDIA A40          On  |   00000000:CD:00.0 Off |       0 |
+2026-11-20 02:00:03,124 - WARNING - |  0%   35C    P0   99W /  300W |    1837MiB /  46068MiB |  Default |
+`, `
+3 checkpoint "nvidia-smi" gpu1 total=46068MiB used=1835MiB
+4 checkpoint "nvidia-smi" gpu2 rank1 total=46068MiB used=1836MiB
+6 checkpoint "nvidia-smi" gpu3 total=46068MiB used=1837MiB
+`},
 		{"another box", `
 | disk         |  12MiB / 5952MiB  | ok |
 | 3 files      |  12MiB |
@@ -182,6 +139,48 @@ GPU 00000000:02:00.0
 `, `
 3 checkpoint "nvidia-smi" total=49140MiB free=48559MiB used=12MiB
 13 checkpoint "nvidia-smi" gpu1 total=49140MiB used=13MiB
+`},
+	})
+}
+
+// TestQuery: the sizes of nvidia-smi -q belong to the device that is named above them, also among
+// the lines of other programs and if the log's beginning is missing.
+func TestQuery(t *testing.T) {
+	dialecttest.Run(t, all, []dialecttest.Case{
+		{"a line of another program between the sizes", `
+==============NVSMI LOG==============
+GPU 00000000:01:00.0
+    FB Memory Usage
+        Total                             : 49140 MiB
+step 1 loss 3.2
+        Used                              : 12 MiB
+        Free                              : 49128 MiB
+    BAR1 Memory Usage
+        Total                             : 65536 MiB
+`, `
+3 checkpoint "nvidia-smi" total=49140MiB free=49128MiB used=12MiB
+`},
+		{"the beginning is missing", `
+GPU 00000000:01:00.0
+    FB Memory Usage
+        Total                             : 49140 MiB
+        Used                              : 12 MiB
+GPU 00000000:02:00.0
+    FB Memory Usage
+        Total                             : 49140 MiB
+        Used                              : 13 MiB
+`, `
+2 checkpoint "nvidia-smi" total=49140MiB used=12MiB
+6 checkpoint "nvidia-smi" gpu1 total=49140MiB used=13MiB
+`},
+		{"nothing names the devices", `
+    FB Memory Usage
+        Used                              : 12 MiB
+    FB Memory Usage
+        Used                              : 13 MiB
+`, `
+1 checkpoint "nvidia-smi" used=12MiB
+3 unreadable: expected above such a section the line that names its device, such as GPU 00000000:01:00.0, found "Memory Usage"
 `},
 	})
 }
@@ -216,6 +215,29 @@ func TestDmon(t *testing.T) {
 # gpu is too hot
     0    62     7  1234    12
 `, ``},
+		{"behind a logger's prefix, whose length changes", `
+2026-11-20 02:00:03,123 - INFO - # gpu   pwr    sm    fb  bar1
+2026-11-20 02:00:03,123 - INFO - # Idx     W     %    MB    MB
+2026-11-20 02:00:03,124 - INFO -     0    62     7  1234    12
+2026-11-20 02:00:04,124 - WARNING -     1    62     7  1235    12
+`, `
+3 checkpoint "nvidia-smi dmon" used=1234MiB
+4 checkpoint "nvidia-smi dmon" gpu1 used=1235MiB
+`},
+		{"one message of a logger with several lines", `
+2026-11-20 02:00:03,123 - INFO - # gpu   pwr    sm   mem   enc   dec   jpg   ofa    fb  bar1
+# Idx     W     %     %     %     %     %     %    MB    MB
+    1    62     7     8     9    10    11    12  1234    12
+`, `
+3 checkpoint "nvidia-smi dmon" gpu1 used=1234MiB
+`},
+		{"columns that a newer driver adds", `
+# gpu    fb   sma
+# Idx    MB     %
+    1  1234     5
+`, `
+3 checkpoint "nvidia-smi dmon" gpu1 used=1234MiB
+`},
 		{"no column of memory", `
 # gpu   pwr    sm
     0    62     7
@@ -232,6 +254,11 @@ node1  Fri Nov 20 02:00:03 2026  535.54.03
 `, `
 2 checkpoint "gpustat" total=24576MiB used=1234MiB
 3 checkpoint "gpustat" gpu1 total=24576MiB used=1235MiB
+`},
+		{"gpustat behind a logger's brackets", `
+[INFO] [1] NVIDIA GeForce RTX 3090 | 45'C,  12 % |  1234 / 24576 MB |
+`, `
+1 checkpoint "gpustat" gpu1 total=24576MiB used=1234MiB
 `},
 		{"a progress bar is not gpustat", `
 [0] part 1 of 2 | 1234 / 24576 MB | 12 MB/s

@@ -22,7 +22,9 @@ import (
 //	|  0.  7336     ./align                                                 61MB  |
 //
 // A device's row gives the memory in use and the total. The row above names the device, and the
-// line above the table gives the time. The memory of a process or a MIG device is part of its
+// line above the table gives the time. Other programs may print lines between the rows. If no row
+// names the device, the line gives an error, unless it is alone. On a machine with one device,
+// nvidia-smi | grep MiB prints such a line. The memory of a process or a MIG device is part of its
 // device:
 //
 //	|  0    3   0   0  |              12MiB /  5952MiB  | 14      0 |  1   0    1    0    0 |
@@ -32,12 +34,9 @@ import (
 // Supported" give no reading.
 var Table = scan.Dialect{
 	Name:    "nvidia-smi",
-	Needles: append([]string{smiHead, querySection, queryProcess, queryHead}, smiRowNeedles...),
+	Needles: append([]string{querySection, queryProcess, queryHead}, smiRowNeedles...),
 	Read: func(l *scan.Line, at int) int {
-		switch text := l.Text[at:]; {
-		case bytes.HasPrefix(text, []byte(smiHead)):
-			return readSMITable(l, at)
-		case text[0] == 'M' && text[1] != 'e':
+		if text := l.Text[at:]; text[0] == 'M' && text[1] != 'e' {
 			return readSMIRow(l, at)
 		}
 		return readSMIQuery(l, at)
@@ -48,54 +47,13 @@ var Table = scan.Dialect{
 var smiRowNeedles = []string{"MiB /", "MB / ", "MiB |", "MiB  |", "MB  |"}
 
 const (
-	smiHead = "NVIDIA-SMI "
+	smiHead = "| NVIDIA-SMI "
 	maxRow  = 1 << 10 // longest row, in bytes
-	maxSkip = 16      // most lines between two rows of a table
 )
 
-// readSMITable reads a table, beginning at its first line.
-func readSMITable(l *scan.Line, at int) (end int) {
-	if at < 2 || l.Text[at-2] != '|' || !bytes.Contains(l.Text[at:], []byte("Driver Version")) {
-		return 0
-	}
-	var date smiDate
-	for n := 1; n <= 4 && date.t.IsZero(); n++ { // a border lies between the time and the table
-		text, ok := l.Previous(n)
-		if !ok {
-			break
-		}
-		date = findDate(text)
-	}
-	above, skipped := []byte(nil), 0
-	for skipped < maxSkip {
-		text, ok := l.Peek(skipped + 1)
-		if !ok || !isBoxed(text) || bytes.Contains(text, []byte(smiHead)) {
-			break
-		}
-		row := newSMIRow(text, above)
-		above = append(above[:0], text...)
-		if row == nil {
-			skipped++
-			continue
-		}
-		for ; skipped >= 0; skipped-- {
-			l.Next()
-		}
-		skipped = 0
-		row.add(l, date)
-	}
-	return len(l.Text)
-}
-
-// isBoxed reports whether a line may be part of a table: the line is blank, or it ends with the
-// right edge of the box.
-func isBoxed(text []byte) bool {
-	text = bytes.TrimRight(text, " \t")
-	return len(text) <= maxRow && (len(text) == 0 || text[len(text)-1] == '|' ||
-		text[len(text)-1] == '+')
-}
-
-// readSMIRow reads a row without its table, as nvidia-smi | grep MiB prints it.
+// readSMIRow reads a row about memory. Each row is read by itself, because other programs may print
+// lines between the rows of a table. What the row itself does not say is in the rows above, see
+// [smiRow.locate].
 func readSMIRow(l *scan.Line, at int) (end int) {
 	if len(l.Text) > maxRow {
 		return 0
@@ -105,11 +63,10 @@ func readSMIRow(l *scan.Line, at int) (end int) {
 			return 0 // an earlier needle has read this line
 		}
 	}
-	above, _ := l.Previous(1)
-	row := newSMIRow(l.Text, above)
+	row := newSMIRow(l.Text)
 	if row == nil {
 		return 0
 	}
-	row.add(l, smiDate{})
+	row.add(l)
 	return len(l.Text)
 }

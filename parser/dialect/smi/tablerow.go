@@ -11,8 +11,9 @@ import (
 // An smiRow is a row of nvidia-smi's table that gives the memory of a device, a part of it or a
 // process.
 type smiRow struct {
-	at          int // offset of the memory in the line
-	device      int
+	at          int    // offset of the memory in the line
+	edge        int    // offset of the '|' at which the row begins in the line
+	device      int    // -1 if the row does not name its device
 	name        string // the part of the device that the row is about; "" for all of it
 	pid, what   []byte // number and name of the process that the row is about
 	used, total record.Size
@@ -21,8 +22,9 @@ type smiRow struct {
 }
 
 // newSMIRow returns the row in a line, or nil if the line is not about memory.
-func newSMIRow(text, above []byte) *smiRow {
+func newSMIRow(text []byte) *smiRow {
 	var before []byte
+	edge := 0 // offset of the '|' before the cell `before`
 	for from := bytes.IndexByte(text, '|') + 1; from > 0; {
 		end, closed := len(text), false
 		if i := bytes.IndexByte(text[from:], '|'); i >= 0 {
@@ -31,19 +33,21 @@ func newSMIRow(text, above []byte) *smiRow {
 		cell := text[from:end]
 		if row := newDeviceRow(cell, before, closed); row != nil {
 			row.at += from
-			row.locate(text, above, before)
+			row.edge = edge
+			row.readDevice(text, before)
 			return row
 		}
 		if closed {
 			if row := newProcessRow(cell); row != nil {
 				row.at += from
+				row.edge = from - 1
 				return row
 			}
 		}
 		if !closed {
 			return nil
 		}
-		before, from = cell, end+1
+		before, edge, from = cell, from-1, end+1
 	}
 	return nil
 }
@@ -74,22 +78,18 @@ func newDeviceRow(cell, before []byte, closed bool) *smiRow {
 	return row
 }
 
-// locate sets the device of a row. The row above names the device. If two rows were joined into
-// one, the same row names it:
+// readDevice sets the device of a row from the row itself. A row of a MIG device names its device.
+// So does a line in which two rows were joined:
 //
 //	|   0  NVIDIA H800                    On  |   00000000:9D:00.0 Off | ...
-func (r *smiRow) locate(text, above, before []byte) {
+func (r *smiRow) readDevice(text, before []byte) {
+	r.device = -1
 	if isMIG(before) {
 		words := bytes.Fields(before)
 		r.device, _, _ = lex.CutInt(words[0])
 		r.name = "MIG device " + string(words[3])
-		return
-	}
-	for _, line := range [][]byte{text, above} {
-		if n, ok := deviceOfRow(line); ok {
-			r.device = n
-			return
-		}
+	} else if n, edge, ok := deviceOfRow(text); ok {
+		r.device, r.edge = n, edge
 	}
 }
 
@@ -105,19 +105,21 @@ func isMIG(cell []byte) bool {
 }
 
 // deviceOfRow returns the number of the device that a row names. The number is in the cell to the
-// left of the bus id.
-func deviceOfRow(text []byte) (n int, ok bool) {
+// left of the bus id. edge is the offset of the '|' before this cell.
+func deviceOfRow(text []byte) (n, edge int, ok bool) {
 	bus := busID(text)
 	if bus == nil {
-		return 0, false
+		return 0, 0, false
 	}
 	left := bytes.TrimRight(text[:bytes.Index(text, bus)], " ")
 	if len(left) == 0 || left[len(left)-1] != '|' {
-		return 0, false
+		return 0, 0, false
 	}
 	left = left[:len(left)-1]
-	n, rest, ok := lex.CutInt(lex.TrimBlanks(left[bytes.LastIndexByte(left, '|')+1:]))
-	return n, ok && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '.')
+	edge = bytes.LastIndexByte(left, '|')
+	n, rest, ok := lex.CutInt(lex.TrimBlanks(left[edge+1:]))
+	ok = ok && edge >= 0 && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '.')
+	return n, edge, ok
 }
 
 // newProcessRow returns the row of a process. The row gives the device, the MIG instances (in
@@ -186,13 +188,19 @@ func isProcessType(w []byte) bool {
 }
 
 // add adds the reading of the row to the records of the line.
-func (r *smiRow) add(l *scan.Line, date smiDate) {
+func (r *smiRow) add(l *scan.Line) {
 	switch {
 	case r.bar1:
 		return
 	case r.torn:
 		l.Bad(r.at, "used and total memory such as 1835MiB / 46068MiB",
 			record.TornAdvice)
+		return
+	}
+	date, ok := r.locate(l)
+	if !ok {
+		l.Bad(r.at, "above such memory the row that names its device, such as "+
+			"| 0 NVIDIA A40 On | 00000000:CA:00.0 Off |", deviceAdvice)
 		return
 	}
 	name := r.name
