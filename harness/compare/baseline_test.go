@@ -128,7 +128,7 @@ func TestReadBaselineErrors(t *testing.T) {
 		},
 		{
 			"an unknown key of a metric", change(`"rank"`, `"rang"`),
-			`b.json:20:5: expected a metric such as ` +
+			`b.json:19:5: expected a metric such as ` +
 				`{"name":"peak","unit":"bytes","values":[1073741824]}: unknown field "rang"`,
 		},
 		{
