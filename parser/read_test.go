@@ -313,7 +313,7 @@ func TestCheckpointRoundTrip(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", q, g, s)
 		}
 	}
-	want.Dialect = "transcription"
+	want.Dialect, want.Outer = "transcription", true
 	if c.Header != want.Header || c.Name != want.Name || c.Lane != want.Lane ||
 		c.Stream != want.Stream {
 		t.Errorf("got %+v, want %+v", c, want)

@@ -60,3 +60,11 @@ func WriterRank(writer string) (rank int, ok bool) {
 	rank, err := strconv.Atoi(writer[i+len(word):])
 	return max(0, rank), err == nil
 }
+
+// WithoutRank returns a process's name without the rank at its end.
+func WithoutRank(writer string) string {
+	if _, ranked := WriterRank(writer); !ranked {
+		return writer
+	}
+	return strings.TrimSuffix(writer[:strings.LastIndex(writer, "rank ")], " ")
+}

@@ -43,6 +43,9 @@ type Header struct {
 	// Builder of a timeline counts days and years from this date, so that times do not go back at
 	// midnight.
 	Dateless, Yearless bool
+	// Outer is set if the time precedes the line in the form in which containers and CI put it there.
+	// A log may have been wrapped so long after it was written.
+	Outer bool
 	// Dialect is the name of the log format that the line is written in, such as "transcription".
 	Dialect string
 	// Writer names the process that printed the line, as a container, a launcher or a logger gives

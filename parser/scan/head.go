@@ -54,7 +54,9 @@ func (h *Head) fill(to *record.Header) {
 	last := &l.s.stamp
 	to.Writer = h.writer()
 	if line, head, ok := l.s.wrapper(l.start); ok {
-		h.wrappedTime(line, head).Into(to)
+		t, outer := h.wrappedTime(line, head)
+		t.Into(to)
+		to.Outer = outer
 	} else if begin := min(h.at, stamp.SearchLimit); !last.Reuse(l.Text[:begin], to) {
 		h.lineTimes().RecordTime(l.Text, h.at, last).Into(to)
 	}
@@ -67,17 +69,17 @@ func (h *Head) fill(to *record.Header) {
 
 // wrappedTime returns the time of a record in a wrapped line. The parameter head is the number of
 // the line's bytes before the program's text. The wrapper's time counts, unless the program gives
-// one with more detail, such as a year.
-func (h *Head) wrappedTime(line []byte, head int) stamp.Stamp {
+// one with more detail, such as a year. The result outer is set if it is the wrapper's.
+func (h *Head) wrappedTime(line []byte, head int) (t stamp.Stamp, outer bool) {
 	l := h.line
-	outer := new(stamp.Line).RecordTime(line, head, &l.s.stamp)
-	if outer.Detail() == stamp.Full {
-		return outer
+	t = new(stamp.Line).RecordTime(line, head, &l.s.stamp)
+	if t.Detail() == stamp.Full {
+		return t, true
 	}
-	if inner := h.lineTimes().RecordTime(l.Text, h.at, &l.s.stamp); inner.Detail() > outer.Detail() {
-		return inner
+	if inner := h.lineTimes().RecordTime(l.Text, h.at, &l.s.stamp); inner.Detail() > t.Detail() {
+		return inner, false
 	}
-	return outer
+	return t, !t.IsZero()
 }
 
 // lineTimes returns the cache of the times that were found in this line.
@@ -110,12 +112,13 @@ func (h *Head) Rank() int {
 }
 
 // writer returns the name of the process that printed the line, see [record.Header]. The wrapper
-// gives it, else the logger.
+// and the logger give it. If both give a rank, the logger's counts.
 func (h *Head) writer() string {
+	inner := h.line.s.strings.str(source.WriterIn(h.line.Text[:h.at]))
 	if w := h.line.s.writer; w != nil && w.name != "" {
-		return w.name
+		return h.line.s.strings.join(w.name, inner)
 	}
-	return h.line.s.strings.str(source.WriterIn(h.line.Text[:h.at]))
+	return inner
 }
 
 // EndsPrefix reports whether only what precedes a message precedes the record: a logger's prefix, the

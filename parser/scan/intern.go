@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strings"
+
+	"vramsoak/parser/record"
 )
 
 // An interner returns the same string for equal texts, to save memory. Most logs repeat the same
@@ -35,6 +37,21 @@ func (in *interner) str(b []byte) string {
 		in.known[string(b)] = s
 	}
 	return s
+}
+
+// join returns the name of a process that a wrapper and a logger give. The logger's rank replaces
+// that of the wrapper.
+func (in *interner) join(outer, inner string) string {
+	if inner == "" {
+		return outer
+	}
+	if _, ranked := record.WriterRank(inner); ranked {
+		outer = record.WithoutRank(outer)
+	}
+	if outer == "" {
+		return inner
+	}
+	return in.str([]byte(outer + " " + inner))
 }
 
 // slotOf returns the slot of a string in interner.recent. It hashes the first and the last eight

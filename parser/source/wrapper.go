@@ -568,8 +568,7 @@ func isSyslogTime(t []byte) bool {
 }
 
 // unit returns the length of "gpu1 whisper[4711]: ", the host and the process of a line of syslog,
-// or 0. It notes the writer. The host may be missing. A process without a number counts only behind
-// a host.
+// or 0. It notes the writer. The host may be missing.
 func (u *Unwrapper) unit(t []byte) int {
 	head := t[:min(len(t), 2*maxWriter)]
 	colon := bytes.Index(head, []byte(": "))
@@ -581,11 +580,9 @@ func (u *Unwrapper) unit(t []byte) int {
 	if !has {
 		process = name
 	}
-	number := bytes.HasSuffix(process, []byte("]")) && bytes.IndexByte(process, '[') > 0
-	if !number && (!has || !isToken(process)) || has && !isToken(host) {
-		return 0
-	}
-	if number && !isToken(process[:bytes.IndexByte(process, '[')]) {
+	number := bytes.IndexByte(process, '[')
+	if number < 1 || process[len(process)-1] != ']' || !isToken(process[:number]) ||
+		!isToken(process[number+1:len(process)-1]) || has && !isToken(host) {
 		return 0
 	}
 	u.name(name)

@@ -45,12 +45,12 @@ type Builder struct {
 func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.noteLine(c.Pos)
 	if s := b.stream(c.Writer, true); s != b {
-		b.setRank(c.Writer, &c.Lane)
+		b.setRank(c.Writer, &c.Lane, true)
 		s.AddCheckpoint(c)
 		return
 	}
 	if b.root == nil {
-		b.setRank(c.Writer, &c.Lane)
+		b.setRank(c.Writer, &c.Lane, true)
 	}
 	b.checkpoint(c)
 }
@@ -72,6 +72,9 @@ type logState struct {
 	// clock is the last time that the harness gave. Lines of the pipeline without a full time get
 	// this time. It is too early by at most the time between two samples.
 	clock time.Time
+	// wrapped is set if something put times before the lines of the harness, too. They may be times of
+	// reading the log.
+	wrapped bool
 	// calendar completes the times of lines without a date or a year.
 	calendar calendar
 	// failing holds the last failed allocation of each process, until the process does something
@@ -119,7 +122,7 @@ func (b *Builder) noteLine(at record.Position) {
 		}
 		b.log = logState{
 			files: len(b.tl.Files), outside: len(b.tl.Outside), checkpoints: b.tl.Checkpoints,
-			bad: len(b.tl.Bad),
+			bad:   len(b.tl.Bad),
 			paths: map[string]int{},
 		}
 	}
@@ -279,10 +282,11 @@ func (b *Builder) fileEnd(r record.FileEnd) {
 }
 
 // date completes the time of a pipeline's record. In a log with the harness's lines, a record
-// without a full time gets the last time that the harness gave. In other logs the calendar counts
+// without a full time of the pipeline gets the last time that the harness gave. In other logs the calendar counts
 // days and years.
 func (b *Builder) date(h *record.Header) {
-	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless) && !b.log.clock.IsZero() {
+	late := h.Outer && b.log.wrapped
+	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless || late) && !b.log.clock.IsZero() {
 		h.Time, h.Local, h.Dateless, h.Yearless = b.log.clock, false, false, false
 		return
 	}

@@ -147,6 +147,7 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 func (b *Builder) noteHarness(h record.Header) {
 	b.log.supervised = true
 	b.log.harnessLines++
+	b.log.wrapped = b.log.wrapped || h.Outer
 	if !b.log.splitKnown {
 		b.finishSplit()
 	}

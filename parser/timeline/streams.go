@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 
 	"vramsoak/parser/record"
@@ -34,11 +35,11 @@ const maxStreams = 256
 // A numbering counts the runs and processes of all streams and all logs.
 type numbering struct{ run, process int }
 
-// streamName returns the name of the stream that takes the lines of the process with this name. Lines
-// without a name are of rank 0: torch.distributed marks only the lines of an exception.
+// streamName returns the name of the stream that takes the lines of the process with this name.
+// Lines without a rank are of rank 0: torch.distributed marks only the lines of an exception.
 func streamName(writer string) string {
-	if writer == "rank 0" {
-		return ""
+	if rank, _ := record.WriterRank(writer); rank == 0 {
+		return record.WithoutRank(writer)
 	}
 	return writer
 }
@@ -81,13 +82,13 @@ func (b *Builder) route(rec *record.Record) *Builder {
 	writer, begins := (*rec).Head().Writer, false
 	switch r := (*rec).(type) {
 	case record.Checkpoint:
-		b.setRank(writer, &r.Lane)
+		b.setRank(writer, &r.Lane, true)
 		*rec, begins = r, true
 	case record.OutOfMemory:
-		b.setRank(writer, &r.Lane)
+		b.setRank(writer, &r.Lane, false)
 		*rec = r
 	case record.Crash:
-		b.setRank(writer, &r.Lane)
+		b.setRank(writer, &r.Lane, false)
 		*rec = r
 	case record.FileStart:
 		begins = r.Pipeline
@@ -134,30 +135,31 @@ func (b *Builder) main() *Builder {
 
 // setRank sets the rank of a record's lane, if its process has a name and the line gives no rank.
 // The ranks tell the processes apart. A process gets the rank in its name, or else the lowest rank
-// that no other process of the log has.
-func (b *Builder) setRank(writer string, lane *record.Lane) {
-	if writer == "" {
-		return
-	}
+// that no other process of the log has. Set reads if the record is a checkpoint.
+func (b *Builder) setRank(writer string, lane *record.Lane, reads bool) {
 	s := &b.main().log.streams
+	writer = streamName(writer)
 	rank, known := s.ranks[writer]
 	if !known {
+		if writer == "" && (s.ranks == nil || !reads) {
+			return // rank 0, as in logs in which no process has a name
+		}
 		if s.ranks == nil {
 			s.ranks, s.taken = map[string]int{}, map[int]bool{}
-			if s.decided && s.writer == "" || b.tl.Checkpoints > b.log.checkpoints {
-				s.taken[0] = true // lines without a name
+			if s.decided && s.writer == "" {
+				s.ranks[""], s.taken[0] = 0, true // lines without a name came before
 			}
 		}
 		if len(s.ranks) > 4*maxStreams {
 			return
 		}
 		wanted, named := record.WriterRank(writer)
-		for rank = wanted; s.taken[rank] && writer != "rank 0"; rank++ {
+		for rank = wanted; s.taken[rank]; rank++ {
 			named = false
 		}
 		s.ranks[writer], s.taken[rank] = rank, true
 		if !named {
-			b.main().tl.nameRank(rank, writer)
+			b.main().tl.nameRank(rank, cmp.Or(writer, "lines without a name"))
 		}
 	}
 	if own, _ := record.WriterRank(writer); lane.Rank == 0 || lane.Rank == own {

@@ -1,0 +1,101 @@
+package check_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"vramsoak/fixtures/wrapper"
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/parser/timeline"
+)
+
+// A fixtureLog is a log of fixtures/.
+type fixtureLog struct {
+	name string
+	text []byte
+}
+
+// fixtureLogs returns the text logs of fixtures/, apart from those of the given folders.
+func fixtureLogs(t *testing.T) (logs []fixtureLog) {
+	t.Helper()
+	for _, pattern := range []string{"parser/*.txtar", "check/*.txtar", "logs/*/*", "compat/logs/*.log"} {
+		paths, err := filepath.Glob("../../fixtures/" + pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
+		}
+		for _, path := range paths {
+			name := strings.TrimPrefix(path, "../../fixtures/")
+			switch filepath.Ext(path) {
+			case ".txtar":
+				archive, err := txtar.ParseFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range archive.Files {
+					if f.Name == "run.log" {
+						logs = append(logs, fixtureLog{name, f.Data})
+					}
+				}
+			case ".log", ".txt", ".out", ".csv", ".md":
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if filepath.Base(path) != "expected.txt" && !bytes.HasPrefix(text, []byte("\xff\xfe")) {
+					logs = append(logs, fixtureLog{name, text})
+				}
+			}
+		}
+	}
+	return logs
+}
+
+// judged returns the timeline and the report of a log, which may be compressed.
+func judged(t testing.TB, log []byte) (*timeline.Timeline, *check.Report) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.log")
+	if err := os.WriteFile(path, log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	b := &parser.Builder{}
+	if err := b.Read(file, "run.log"); err != nil {
+		t.Fatal(err)
+	}
+	tl := b.Timeline()
+	return tl, check.Of(tl, check.DefaultPolicy())
+}
+
+// TestWrappersChangeNothing: no wrapper changes the number of readings of a log, or its verdict.
+func TestWrappersChangeNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	for _, log := range fixtureLogs(t) {
+		t.Run(log.name, func(t *testing.T) {
+			t.Parallel()
+			tl, report := judged(t, log.text)
+			want := fmt.Sprintf("%s: %d readings, %d failures, %d files", report.Verdict, tl.Checkpoints,
+				tl.Failures, len(tl.Files))
+			for _, w := range wrapper.All {
+				tl, report := judged(t, w.Wrap(log.text))
+				got := fmt.Sprintf("%s: %d readings, %d failures, %d files", report.Verdict, tl.Checkpoints,
+					tl.Failures, len(tl.Files))
+				if got != want {
+					t.Errorf("%s: expected %s, found %s", w.Name, want, got)
+				}
+			}
+		})
+	}
+}
