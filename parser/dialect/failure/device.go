@@ -45,6 +45,10 @@ func locateDevice(text []byte, at int) (start int, ok bool) {
 		if isDevice(word) {
 			return start, true
 		}
+		// loss: 1.2000CUDA error: out of memory
+		if name := bytes.TrimLeft(word, "0123456789"); isDevice(name) {
+			return end - len(name), true
+		}
 		if !isLink(word) {
 			return 0, false
 		}
