@@ -103,7 +103,7 @@ func locateOwnWords(l *scan.Line, at int) (start, stop int, ok bool) {
 		}
 		ok = match != nil && !onHost().Match(match) && !isMovedOut(text[:at])
 		if isLack().Match(match) { // "not enough VRAM" may also explain a decision of the program
-			ok = ok && (hasErrorLevel(text[:start]) || lastWords().Match(text[:start]))
+			ok = ok && (hasErrorLevel(text[:start]) || lastWords().Match(lex.LastBytes(text[:start], 64)))
 		}
 		return start, at + len(match), ok
 	}
@@ -125,7 +125,7 @@ func locateOwnWords(l *scan.Line, at int) (start, stop int, ok bool) {
 	default:
 		ok = len(before) == 0 && where().Match(rest) && !goodLevel().Match(text[:min(start, 256)])
 	}
-	return start, stop, ok || firstWords().Match(rest) || lastWords().Match(before) ||
+	return start, stop, ok || firstWords().Match(rest) || lastWords().Match(lex.LastBytes(before, 64)) ||
 		len(before) == 0 && saysFallback(rest)
 }
 
@@ -207,7 +207,7 @@ var isReport = lex.Expression(
 //
 // A program that skips a file or a batch does not do its work, so that is no fallback.
 func saysFallback(rest []byte) bool {
-	rest = lex.FirstBytes(rest, 2*shapeMax)
+	rest = lex.FirstBytes(rest, shapeMax/2)
 	return goesOn().Match(rest) && !givesUp().Match(rest)
 }
 
@@ -260,10 +260,11 @@ func afterProgress(text []byte) []byte { return text[barEnd(text):] }
 //
 //	45%|████▌     | 105/233 [00:34<00:41,  3.10it/s]WARNING ⚠️ CUDA out of memory
 func barEnd(text []byte) int {
-	if bytes.IndexByte(text, '[') < 0 && !bytes.Contains(text, []byte("━")) {
+	from := max(0, len(text)-512)
+	isPart := func(part string) bool { return bytes.Contains(text[from:], []byte(part)) }
+	if !slices.ContainsFunc([]string{"/s", "s/", "[=", "━"}, isPart) {
 		return 0
 	}
-	from := max(0, len(text)-512)
 	bars := progressBar().FindAllIndex(text[from:], -1)
 	if bars == nil {
 		return 0
