@@ -100,16 +100,16 @@ func isAbout(text []byte, start int, rest []byte) bool {
 var (
 	// aboutBefore matches the text before a failure's words that a remark is about.
 	aboutBefore = lex.Expression(`(?i)(?:^|[^\w-])(?:` +
-		`retr(?:y|ies) (?:on|upon|after)|fallback (?:on|for)|against|handl(?:e|es|ing)|catch(?:es)?|` +
+		`retr(?:y|ies) (?:on|upon|after)|fallback (?:on|for)|against|handles?|catch(?:es)?|` +
 		`(?:simulat|emulat|provok|inject|forc|fak)(?:e|es|ing)|fix(?:e[sd])?|` +
-		`(?:risk|chance|danger|sign|cause|example)s? of|causes?|leads? to|` +
+		`(?:risk|chance|danger|sign|cause|example)s? of|cause|(?:often|usually|sometimes|which|that) causes|leads? to|` +
 		`(?:what (?:does|is)|about|troubleshooting|known issues):?|` +
 		`(?:watch|check|test|look)(?:ing)? for|instead of|rather than|counts?|expect(?:s|ed)?` +
 		`) (?:an? |the |any |every |each )?$|(?:^|[,;(|] ?|: )0 $`)
 	// planBefore matches the text before a failure's words in a plan for it: "will fall back to CPU
 	// upon ".
 	planBefore = lex.Expression(
-		`(?i)\b(?:will|would|should|shall|whether|checking if)\b[^:]{0,64}[^\w-](?:(?:up)?on|after|at|for|is) ` +
+		`(?i)\b(?:will|would|should|shall|whether|checking if)\b[^:]{0,64}[^\w-](?:up)?on ` +
 			`(?:an? |the |any |every |each )?$|(?i)\b(?:whether|checking if)\b[^:]{0,64}$`,
 	)
 	// nounBehind matches a noun behind a failure's words: "CUDA out of memory handler". inUse matches
@@ -136,7 +136,7 @@ var (
 	// lineOfHelp matches the beginning of a line of help, of advice, of a diff, of a list of commits
 	// or of a test's result.
 	lineOfHelp = lex.Expression(`(?i)^\s*(?:-{1,2}[a-z][\w-]*(?:[ =,]|$)|(?:tip|hint|faq|see):? |` +
-		`[+-] {2,}|[0-9a-f]{7,40} [A-Za-z]|\+\+|--- (?:PASS|SKIP)|self-?test|simulat\w+ )`)
+		`[+-] {2,}|[0-9a-f]{7,40} (?:fix|handle|add|avoid|catch|retry|reduce|prevent|document|test|lower)|\+\+|--- (?:PASS|SKIP)|self-?test|simulat\w+ )`)
 	// question matches the beginning of a question.
 	question = lex.Expression(`(?i)(?:^|[^\w-])(?:what|how|why|does|did|is|are) `)
 )

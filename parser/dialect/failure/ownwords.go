@@ -129,8 +129,8 @@ func locateOwnWords(l *scan.Line, at int) (start, stop int, ok bool) {
 		len(before) == 0 && saysFallback(rest)
 }
 
-// loggerName matches the name of a logger between its level and the message: "asr - ".
-var loggerName = lex.Expression(`^[\w.-]{1,64} [-|] `)
+// loggerName matches the name of a logger and a level in lower case: "asr - Warning: ".
+var loggerName = lex.Expression(`^(?:[\w.-]{1,64} [-|] )?(?:(?:[Ww]arning|[Ee]rror): )?`)
 
 // isTag matches the text behind "[OOM" if that tag begins a message about a failure:
 //
@@ -205,7 +205,8 @@ var isReport = lex.Expression(
 //	CUDA OutOfMemoryError in TaskAlignedAssigner, using CPU
 //	CUDA out of memory with batch=16. Reducing to batch=8 and retrying (1/3).
 //
-// A program that skips a file or a batch does not do its work, so that is no fallback.
+// A program that skips a file or a batch does not do its work, so that is no fallback. Advice is none
+// either: "Reducing the batch size may help".
 func saysFallback(rest []byte) bool {
 	rest = lex.FirstBytes(rest, shapeMax/2)
 	return goesOn().Match(rest) && !givesUp().Match(rest)
@@ -217,7 +218,7 @@ var (
 		`trying again|reduc(?:ing|ed)|decreas(?:ing|ed)|halv(?:ing|ed)|lower(?:ing|ed)|splitting|` +
 		`emptying cache|increasing steps|switching to|offloading)\b|batch ?size will be decreased`)
 	givesUp = lex.Expression(`(?i)\b(?:no|not|cannot|can't|without|disabled|gave up|giving up|abort\w*|` +
-		`failed|exiting|irrecoverable)\b`)
+		`failed|exiting|irrecoverable|may|might|could|can|should|consider|please|help|helps)\b`)
 	// movesOn matches the same before a failure's words: "Attempting to copy inputs of <function f at
 	// 0x7f88> to CPU due to ".
 	movesOn = lex.Expression(`(?i)\b(?:attempting to copy inputs|falling back|fell back|retrying|switching|` +
@@ -241,7 +242,7 @@ func wordsBefore(l *scan.Line, at int) []byte {
 	return words
 }
 
-// messageBefore returns wordsBefore without the name of a logger at their beginning: "asr - ".
+// messageBefore returns wordsBefore without what loggerName matches at their beginning.
 func messageBefore(l *scan.Line, at int) []byte {
 	words := wordsBefore(l, at)
 	return words[len(loggerName().Find(words)):]
@@ -250,7 +251,7 @@ func messageBefore(l *scan.Line, at int) []byte {
 // morePrefix matches the prefixes of the container runtime, of syslog, and of loggers that name a
 // function: "stderr F ", "Nov 20 02:00:03 n1 run.sh[4711]: ", "asr.run:main:41 - ".
 var morePrefix = lex.Expression(`^(?:std(?:out|err) [FP] |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: |` +
-	`(?:[\w.<>]+:){1,2}\d+ - |\d\d-\d\d [\d:.]{8,15} |(?:[Ww]arning|[Ee]rror): )`)
+	`(?:[\w.<>]+:){1,2}\d+ - |\d\d-\d\d [\d:.]{8,15} )`)
 
 // afterProgress returns the part of a text behind its last progress bar, see [barEnd].
 func afterProgress(text []byte) []byte { return text[barEnd(text):] }
