@@ -110,6 +110,8 @@ var healthy = []string{
 	"[W] [TRT] Tactic Device request: 2218MB Available: 2189MB. Device memory is insufficient to use tactic.",
 	"[W] [TRT] Skipping tactic 3 due to insufficient memory on requested size of 2218 detected for tactic 4.",
 	"ggml_cuda_host_malloc: failed to allocate 512.00 MiB of pinned memory: out of memory",
+	"ggml_vulkan: Failed to allocate pinned memory.\nggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory",
+	"cudaMalloc failed: no CUDA-capable device is detected",
 	"Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB with freed_by_count=0. The caller indicates that this is not a failure, but this may mean that there could be performance gains",
 	"KV cache pool is full. Retract requests. #retracted_reqs: 1, #new_token_ratio: 0.98",
 	"[NeMo I 2026-11-20 02:00:05 oomptimizer:349] OOMptimizer found batch size 32",

@@ -183,6 +183,8 @@ var sizeWordings = []struct {
 	{requested, "byte size ", ""},
 	{requested, "alloc size: ", ""},
 	{requested, "alloc size:", ""},
+	{requested, ", size:", ""},
+	{requested, "failed, size[", ""},
 	{requested, "amount of GPU memory (", ""},
 	{requested, "Requested : ", ""},
 	{record.Total, "", " total capacity"},
@@ -212,7 +214,7 @@ var sizeWordings = []struct {
 
 // bytesBefore are the endings of the words behind which a number without a unit is in bytes.
 var bytesBefore = []string{
-	" of size ", " bytes of ", "byte size ", "alloc size: ", "alloc size:", "memory of ",
+	" of size ", " bytes of ", "byte size ", "alloc size: ", "alloc size:", "memory of ", ", size:", "size[",
 }
 
 // parseSizes returns a record with the message's sizes. If several sizes have the same meaning,

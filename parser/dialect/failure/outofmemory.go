@@ -162,12 +162,18 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 		for start = at; start > 0 && at-start < 64 && lex.IsWordByte(text[start-1]); {
 			start--
 		}
+		if isRepeatedByVulkan(l, start) {
+			return 0, false
+		}
 		return includeRequest(text, start), true
 	}
 	rest = rest[len("out of memory"):]
 	if begins(" trying to allocate ") {
 		// Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB with freed_by_count=0.
 		// The caller indicates that this is not a failure, ...
+		if bytes.HasSuffix(before, []byte(" Allocator ran ")) {
+			return at, true // Intel's extension for TensorFlow
+		}
 		return at, bytes.HasSuffix(before, []byte("_bfc) ran ")) &&
 			bytes.Contains(before, []byte("(GPU_")) &&
 			!bytes.Contains(rest[:min(len(rest), 512)], []byte("not a failure"))
@@ -245,7 +251,8 @@ func hasReason(l *scan.Line) bool {
 		before = before[:min(len(before), maxMessage)]
 		for _, reason := range []string{
 			"ut of memory", "failed to allocate ", "ErrorOutOfDeviceMemory",
-			"Requested amount of GPU memory (", "can't allocate ",
+			"Requested amount of GPU memory (", "can't allocate ", "Failed to allocate memory.",
+			"lloc device memory failed", "Call rtMalloc fail",
 		} {
 			if bytes.Contains(before, []byte(reason)) {
 				return true
@@ -326,6 +333,21 @@ func isAsyncMessage(rest []byte) bool {
 func isRepeatedByTensorRT(l *scan.Line) bool {
 	text, ok := l.Peek(1)
 	return ok && bytes.Contains(text[:min(len(text), 256)], []byte("Requested amount of GPU memory ("))
+}
+
+// isRepeatedByVulkan reports whether the line before gives the same failure with its size. It also
+// reports this if ggml only failed to pin host memory, because it then goes on without:
+//
+//	ggml_vulkan: Device memory allocation of size 118497280 failed.
+//	ggml_vulkan: Failed to allocate pinned memory.
+//	ggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory
+func isRepeatedByVulkan(l *scan.Line, start int) bool {
+	if !bytes.HasPrefix(l.Text[start:], []byte("ErrorOutOfDeviceMemory")) {
+		return false
+	}
+	before, _ := l.Previous(1)
+	return bytes.Contains(lex.FirstBytes(before, maxMessage), []byte("memory allocation of size ")) ||
+		bytes.Contains(lex.FirstBytes(before, maxMessage), []byte("Failed to allocate pinned memory"))
 }
 
 // includeRequest returns the offset of the requested size if this size comes directly before the

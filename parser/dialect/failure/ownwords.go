@@ -38,7 +38,7 @@ var (
 	// shortage matches the words of a failure at one of ownWords.
 	shortage = lex.Expression(`^(?:(?:ns|ot e)\w+ (?:GPU|CUDA|device|video) memory|(?:ns|ot e)\w+ VRAM|` +
 		`out of (?:CUDA|video) memory|\w+ memory (?:is )?exhausted|VRAM exhausted|` +
-		`\w+(?: not)?(?: to)? allocate \d[\d.,]* ?(?:[KMGTkmgt]i?)?[Bb](?:ytes)?\b[^:;]{0,40}?` +
+		`\w+(?: not)?(?: to)? allocate \d[\d.,]* ?(?:[KMGTkmgt]i?[Bb]?|[Bb](?:ytes)?)\b[^:;]{0,40}?` +
 		` (?:on|from|in) (?:the )?(?:GPU|gpu|device|CUDA|VRAM)\b)`)
 	// isLack matches the beginning of "not enough" and "insufficient".
 	isLack = lex.Expression(`^(?:ns|ot e)`)

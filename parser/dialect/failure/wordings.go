@@ -76,6 +76,27 @@ var wordings = []knownWording{
 		needle: "failed to allocate compute ", follows: true,
 		shape: lex.Expression(`^failed to allocate compute (?:\w+ )?buffers?\b`),
 	},
+	{
+		needle: "Device memory allocation of size ",
+		shape:  lex.Expression(`^Device memory allocation of size \d+ failed\.?\s*$`),
+	},
+	{
+		needle: "Error allocating ",
+		shape:  lex.Expression(`^Error allocating \d+ bytes of device memory`),
+	},
+	{needle: "Failed to allocate memory.", begin: "EL0004: "}, // Ascend
+	{needle: "lloc device memory failed", follows: true},
+	{needle: "Call rtMalloc fail", follows: true},
+	{needle: "GPU memory allocation failed"},
+	{needle: "evice memory allocation failed"},
+	{
+		needle: "emory allocation on ",
+		shape:  lex.Expression(`^emory allocation on (?:the )?(?:device|GPU) failed`),
+	},
+	{
+		needle: "Malloc failed", // of cudaMalloc and hipMalloc, without the reason
+		shape:  lex.Expression(`^Malloc failed(?:!|\.| for [^:]{1,64})?\s*$`), begin: "cuda",
+	},
 	{needle: "GPU OutOfMemory", begin: "OOM: "}, // com.nvidia.spark.rapids.jni.GpuRetryOOM: ...
 }
 

@@ -161,6 +161,22 @@ var failures = []wording{
 	{"RuntimeError: [metal::malloc] Attempting to allocate 14302248960 bytes which is greater than the maximum allowed buffer size of 9534832640 bytes.", "oom 14302248960"},
 	{`time=2026-11-20T02:00:03Z level=ERROR source=sched.go:455 msg="error loading llama server" error="llama runner process has terminated: error loading model: unable to allocate CUDA0 buffer"`, "oom"},
 
+	// Theano/libgpuarray: src/gpuarray_buffer_cuda.c; the CANN runtime of Ascend; intel/
+	// intel-extension-for-tensorflow: itex/core/devices/bfc_allocator.cc; tensorflow/tensorflow:
+	// stream_executor/rocm/rocm_driver.cc; NVIDIA's samples; ExtremeFLOW/neko; ggml-vulkan.cpp.
+	{"Error allocating 33554432 bytes of device memory (out of memory). Driver report 21364736 bytes free and 11715084288 bytes total", "oom 33554432"},
+	{"EL0004: [PID: 553] 2026-11-20-02:00:13.065.712 Failed to allocate memory.", "oom"},
+	{"        alloc device memory failed, runtime result = 207001[FUNC:ReportCallError][FILE:log_inner.cpp][LINE:161]", "oom"},
+	{"ERROR 04-09 21:56:46 [diffusion_worker.py:452]         Call rtMalloc fail, purpose: page caching, type = 2, size:3221291008, device_id:0[FUNC:Alloc][FILE:device_allocator.cc][LINE:72]", "oom 3221291008"},
+	{"2026-11-20 02:00:55.926325: E itex/core/devices/bfc_allocator.cc:98] Allocator ran out of memory trying to allocate 117964800 Bytes (rounded to 117964800 Bytes)", "oom 117964800"},
+	{"2026-11-20 02:00:11.303639: E tensorflow/stream_executor/rocm/rocm_driver.cc:601] failed to allocate 7.50G (8053063680 bytes) from device: hipError_t(1002)", "oom 8053063680"},
+	{"cudaMalloc failed!", "oom"},
+	{"cudaMalloc failed for points", "oom"},
+	{"*** ERROR: Memory allocation on device failed ***", "oom"},
+	{"cuDSS: device memory allocation failed", "oom"},
+	{"permutohedral_lattice/src/DeviceMemoryAllocator.h:68] GPU memory allocation failed (might be due to insufficient memory)", "oom"},
+	{"ggml_vulkan: Device memory allocation of size 118497280 failed.\nggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory", "oom 118497280"},
+
 	// Programs in their own words, as public repositories print them.
 	{"[OOM] skip video due to CUDA OOM: a.mp4", "oom"},
 	{"[OOM Warning] Skipping batch 12 due to CUDA OOM.", "oom"},
