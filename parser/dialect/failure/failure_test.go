@@ -62,8 +62,8 @@ INFO - offloaded the text encoder out of VRAM
 	})
 }
 
-// TestOwnWords: if a program reports a failure in its own words near the allocator's message, the two
-// are one failure. What the own words say about a fallback is kept.
+// TestOwnWords: if a program reports a failure in its own words near the allocator's message, the
+// two are one failure. What the own words say about a fallback is kept.
 func TestOwnWords(t *testing.T) {
 	const allocator = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB\n"
 	dialecttest.Run(t, []*scan.Dialect{&failure.OutOfMemory}, []dialecttest.Case{
@@ -124,6 +124,12 @@ func TestCrash(t *testing.T) {
 			traceback + "KeyboardInterrupt\n" + traceback + "RuntimeError: CUDA out of memory. Tried\n" +
 				"2026-11-20 02:00:03 - ERROR - failed\n" + traceback + "ValueError: no audio\n" +
 				"2026-11-20 02:00:04 - INFO - next file\n", ``,
+		},
+		{
+			"a traceback behind a progress bar",
+			" 45%|████▌     | 105/233 [00:34<00:41,  3.10it/s]" + traceback + "ValueError: no audio\n", `
+1 crash "ValueError: no audio"
+`,
 		},
 		{"signals as shells, make, Slurm and the kernel name them", `
 ./run.sh: line 3:  4711 Segmentation fault      (core dumped) python run.py

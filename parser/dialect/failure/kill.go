@@ -37,24 +37,29 @@ var kills = []kill{
 	},
 	{needle: " invoked oom-killer: ", after: lex.Expression(`^ invoked oom-killer: gfp_mask=`)},
 	{
-		needle: ": Out Of Memory", before: lex.Expression(`(?:^|\s)srun: error: [^\s:]+: tasks? [\d,-]+$`),
-		after: lex.Expression(`^: Out Of Memory\s*$`),
+		needle: ": Out Of Memory",
+		before: lex.Expression(`(?:^|\s)srun: error: [^\s:]+: tasks? [\d,-]+$`),
+		after:  lex.Expression(`^: Out Of Memory\s*$`),
 	},
 	{
-		needle: " memory limit", before: lex.Expression(`(?:^|\s)slurmstepd: error: .{0,64}[Ee]xceeded(?: job| step)?$`),
-		after: lex.Expression(`^ memory limit (?:at some point|\(.*being killed)`),
+		needle: " memory limit",
+		before: lex.Expression(`(?:^|\s)slurmstepd: error: .{0,64}[Ee]xceeded(?: job| step)?$`),
+		after:  lex.Expression(`^ memory limit (?:at some point|\(.*being killed)`),
 	},
 	{
-		needle: "OOMKilled", before: lex.Expression(`(?:(?:^|[\s"{,])[Rr]eason"?: *"?|\s\d+/\d+ +)$`),
-		after: lex.Expression(`^OOMKilled(?:["\s,(}]|$)`),
+		needle: "OOMKilled",
+		before: lex.Expression(`(?:(?:^|[\s"{,])[Rr]eason"?: *"?|\s\d+/\d+ +)$`),
+		after:  lex.Expression(`^OOMKilled(?:["\s,(}]|$)`),
 	},
 	{needle: `"OOMKilled": `, after: lex.Expression(`^"OOMKilled": true\b`)}, // docker inspect
 	{
-		needle: "exited with code 13", before: lex.Expression(`^(?:[\w.-]+|[Cc]ontainer \S+|[Pp]rocess(?: \d+)?) $`),
-		after: lex.Expression(`^exited with code 13[479]\.?\s*$`),
+		needle: "exited with code 13",
+		before: lex.Expression(`^(?:[\w.-]+|[Cc]ontainer \S+|[Pp]rocess(?: \d+)?) $`),
+		after:  lex.Expression(`^exited with code 13[479]\.?\s*$`),
 	},
 	{
-		needle: "exit code 13", before: lex.Expression(`(?:ERROR: Job failed: |command terminated with |` +
+		needle: "exit code 13",
+		before: lex.Expression(`(?:ERROR: Job failed: |command terminated with |` +
 			`^Process completed with |##\[error\]Process completed with )$`),
 		after: lex.Expression(`^exit code 13[479]\.?\s*$`),
 	},
@@ -76,8 +81,9 @@ var kills = []kill{
 		before: lex.Expression(`DataLoader worker \(pid\(?s?\)? [\d, ]+\) $`), after: lex.Expression(`^`),
 	},
 	{
-		needle: "died with <Signals.SIG", inTraceback: true, before: lex.Expression(`CalledProcessError: Command .*$`),
-		after: lex.Expression(`^died with <Signals\.SIG(?:KILL|SEGV|ABRT|BUS|ILL|FPE): \d+>`),
+		needle: "died with <Signals.SIG", inTraceback: true,
+		before: lex.Expression(`CalledProcessError: Command .*$`),
+		after:  lex.Expression(`^died with <Signals\.SIG(?:KILL|SEGV|ABRT|BUS|ILL|FPE): \d+>`),
 	},
 	{
 		needle: "failed (exitcode: ",

@@ -64,7 +64,8 @@ func isMention(text []byte, start, at int) bool {
 		return true
 	}
 	if bytes.IndexByte(words, ' ') < 0 { // the name of an error
-		return isHandled(before) || bytes.HasSuffix(before, []byte("case ")) || codeBehind().Match(rest) && codesBefore().Match(before)
+		return isHandled(before) || bytes.HasSuffix(before, []byte("case ")) ||
+			codeBehind().Match(rest) && codesBefore().Match(before)
 	}
 	return isTopic(before)
 }
@@ -102,7 +103,8 @@ var (
 	aboutBefore = lex.Expression(`(?i)(?:^|[^\w-])(?:` +
 		`retr(?:y|ies) (?:on|upon|after)|fallback (?:on|for)|against|handles?|catch(?:es)?|` +
 		`(?:simulat|emulat|provok|inject|forc|fak)(?:e|es|ing)|fix(?:e[sd])?|` +
-		`(?:risk|chance|danger|sign|cause|example)s? of|cause|(?:often|usually|sometimes|which|that) causes|leads? to|` +
+		`(?:risk|chance|danger|sign|cause|example)s? of|cause|leads? to|` +
+		`(?:often|usually|sometimes|which|that) causes|` +
 		`(?:what (?:does|is)|about|troubleshooting|known issues):?|` +
 		`(?:watch|check|test|look)(?:ing)? for|instead of|rather than|counts?|expect(?:s|ed)?` +
 		`) (?:an? |the |any |every |each )?$|(?:^|[,;(|] ?|: )0 $`)
@@ -110,7 +112,8 @@ var (
 	// upon ".
 	planBefore = lex.Expression(
 		`(?i)\b(?:will|would|should|shall|whether|checking if)\b[^:]{0,64}[^\w-](?:up)?on ` +
-			`(?:an? |the |any |every |each )?$|(?i)\b(?:whether|checking if)\b[^:]{0,64}$`,
+			`(?:an? |the |any |every |each )?$|` +
+			`(?i)\b(?:whether|checking if)\b[^:]{0,64}$`,
 	)
 	// nounBehind matches a noun behind a failure's words: "CUDA out of memory handler". inUse matches
 	// the text behind it if the noun's thing was needed: "CUDA out of memory handler triggered".
@@ -126,17 +129,20 @@ var (
 		`(?:enabled|disabled|on|off|true|false|none|installed|active|ready|configured|\d+)\b`)
 	// valueBehind matches a setting that ends a line or a field: "CUDA out of memory: retry".
 	valueBehind = lex.Expression(`(?i)^["']?\s*[:=]\s*["']?` +
-		`(?:retry|skip|halve|ignore|raise|fail|warn|abort|cpu|on|off|true|false|yes|no|enabled|disabled)` +
+		`(?:retry|skip|halve|ignore|raise|fail|warn|abort|cpu|` +
+		`on|off|true|false|yes|no|enabled|disabled)` +
 		`["']?\s*(?:[,;})\]|]|$)`)
 	// adviceBehind and bulletBefore match an item of a list of advice: "- CUDA out of memory: lower
 	// the batch size".
-	adviceBehind = lex.Expression(`(?i)^(?: errors?)?(?::| ->| =>| -) (?:lower|reduce|use|try|set|decrease|` +
-		`free|close|restart|check|make)\b`)
+	adviceBehind = lex.Expression(`(?i)^(?: errors?)?(?::| ->| =>| -) ` +
+		`(?:lower|reduce|use|try|set|decrease|free|close|restart|check|make)\b`)
 	bulletBefore = lex.Expression(`^\s*(?:[-*•]|\d{1,2}[.)]) ["'` + "`" + `*]{0,2}$`)
 	// lineOfHelp matches the beginning of a line of help, of advice, of a diff, of a list of commits
 	// or of a test's result.
 	lineOfHelp = lex.Expression(`(?i)^\s*(?:-{1,2}[a-z][\w-]*(?:[ =,]|$)|(?:tip|hint|faq|see):? |` +
-		`[+-] {2,}|[0-9a-f]{7,40} (?:fix|handle|add|avoid|catch|retry|reduce|prevent|document|test|lower)|\+\+|--- (?:PASS|SKIP)|self-?test|simulat\w+ )`)
+		`[+-] {2,}|[0-9a-f]{7,40} ` +
+		`(?:fix|handle|add|avoid|catch|retry|reduce|prevent|document|test|lower)|` +
+		`\+\+|--- (?:PASS|SKIP)|self-?test|simulat\w+ )`)
 	// question matches the beginning of a question.
 	question = lex.Expression(`(?i)(?:^|[^\w-])(?:what|how|why|does|did|is|are) `)
 )
@@ -232,8 +238,8 @@ func IsRemark(text []byte, at int) bool {
 	}
 	before = lastClause(before)
 	for _, word := range []string{
-		"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "would ", "can ", "# ",
-		"no ", "without ",
+		"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "would ", "can ",
+		"# ", "no ", "without ",
 	} {
 		i := bytes.Index(before, []byte(word))
 		if i == 0 || i > 0 && !lex.IsWordByte(before[i-1]) {

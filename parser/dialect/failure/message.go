@@ -214,7 +214,8 @@ var sizeWordings = []struct {
 
 // bytesBefore are the endings of the words behind which a number without a unit is in bytes.
 var bytesBefore = []string{
-	" of size ", " bytes of ", "byte size ", "alloc size: ", "alloc size:", "memory of ", ", size:", "size[",
+	" of size ", " bytes of ", "byte size ", "alloc size: ", "alloc size:", "memory of ", ", size:",
+	"size[",
 }
 
 // parseSizes returns a record with the message's sizes. If several sizes have the same meaning,

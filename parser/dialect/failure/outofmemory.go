@@ -358,7 +358,9 @@ func isRepeatedByVulkan(l *scan.Line, start int) bool {
 //	... failed to allocate CUDA memory with byte size 1073741824 on GPU 0: CNMEM_STATUS_OUT_OF_MEMORY, ...
 func includeRequest(text []byte, start int) int {
 	low := max(0, start-96)
-	for _, word := range []string{"allocating ", "failed to allocate ", "allocation of size ", "byte size "} {
+	for _, word := range []string{
+		"allocating ", "failed to allocate ", "allocation of size ", "byte size ",
+	} {
 		i := bytes.LastIndex(text[low:start], []byte(word))
 		if i >= 0 && lex.IsDigit(text[low+i+len(word)]) {
 			return low + i

@@ -31,29 +31,35 @@ var ownWords = []string{
 // isOwnWord reports whether a text begins with one of ownWords. Failed allocations in other words
 // have needles that begin elsewhere.
 func isOwnWord(text []byte) bool {
-	return slices.ContainsFunc(ownWords, func(w string) bool { return bytes.HasPrefix(text, []byte(w)) })
+	begins := func(words string) bool { return bytes.HasPrefix(text, []byte(words)) }
+	return slices.ContainsFunc(ownWords, begins)
 }
 
 var (
 	// shortage matches the words of a failure at one of ownWords.
-	shortage = lex.Expression(`^(?:(?:ns|ot e)\w+ (?:GPU|CUDA|device|video) memory|(?:ns|ot e)\w+ VRAM|` +
+	shortage = lex.Expression(`^(?:(?:ns|ot e)\w+ (?:(?:GPU|CUDA|device|video) memory|VRAM)|` +
 		`out of (?:CUDA|video) memory|\w+ memory (?:is )?exhausted|VRAM exhausted|` +
-		`\w+(?: not)?(?: to)? allocate \d[\d.,]* ?(?:[KMGTkmgt]i?[Bb]?|[Bb](?:ytes)?)\b[^:;]{0,40}?` +
+		`\w+(?: not)?(?: to)? allocate \d[\d.,]* ?(?:[KMGTkmgt]i?[Bb]?|[Bb](?:ytes)?)\b` +
+		`[^:;]{0,40}?` +
 		` (?:on|from|in) (?:the )?(?:GPU|gpu|device|CUDA|VRAM)\b)`)
 	// isLack matches the beginning of "not enough" and "insufficient".
 	isLack = lex.Expression(`^(?:ns|ot e)`)
 	// onHost matches the words of memory that is not on the device.
 	onHost = lex.Expression(`(?i)\b(?:pinned|host|system|shared|cpu)\b`)
 	// lastWords matches the text before "OOM" if it says that one happened: "due to a CUDA OOM".
-	lastWords = lex.Expression(`(?i)(?:^|[^\w-])(?:due to|because of|hit|hits|got|caught|encountered|` +
-		`recover(?:ed|ing)? from|crash(?:ed)? with|failed with|failed:|\w*Error:|error:|\w+Exception:) (?:an? |the |another )?$`)
+	lastWords = lex.Expression(
+		`(?i)(?:^|[^\w-])(?:due to|because of|hit|hits|got|caught|encountered|` +
+			`recover(?:ed|ing)? from|crash(?:ed)? with|failed with|failed:|\w*Error:|\w+Exception:) ` +
+			`(?:an? |the |another )?$`)
 	// firstWords matches the text behind "OOM" if it says that one happened: "OOM detected".
-	firstWords = lex.Expression(`(?i)^(?: error)? (?:detected|caught|encountered|occurred|hit|happened)\b`)
+	firstWords = lex.Expression(
+		`(?i)^(?: error)? (?:detected|caught|encountered|occurred|hit|happened)\b`)
 	// where matches the text behind an "OOM" that begins a message: "OOM at step 12".
-	where = lex.Expression(`(?i)^(?: error)? (?:during|while|on|at|in|for|with|loading|when) |^!`)
+	where = lex.Expression(
+		`(?i)^(?: error)? (?:during|while|on|at|in|for|with|loading|when) |^!`)
 	// otherMessage matches a failure's message that has more details than the program's own words.
-	otherMessage = lex.Expression(`(?i)tried to allocate|out of memory|OutOfMemoryError|ALLOC_FAILED|` +
-		`OUT_OF_MEMORY|RESOURCE_EXHAUSTED`)
+	otherMessage = lex.Expression(`(?i)tried to allocate|out of memory|OutOfMemoryError|` +
+		`ALLOC_FAILED|OUT_OF_MEMORY|RESOURCE_EXHAUSTED`)
 	// allocatorMessage matches the allocator's message in another line.
 	allocatorMessage = lex.Expression(`Tried to allocate|[Oo]utOfMemoryError: |ALLOC_FAILED|` +
 		`RESOURCE_EXHAUSTED|(?:error:|failed:|with error|failure \d+) '?out of memory`)
@@ -66,7 +72,8 @@ func readOwnWords(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	start, stop, ok := locateOwnWords(l, at)
-	if !ok || otherMessage().Match(lex.FirstBytes(l.Text[stop:], shapeMax)) || isOnlyNamed(l, start, stop) {
+	if !ok || otherMessage().Match(lex.FirstBytes(l.Text[stop:], shapeMax)) ||
+		isOnlyNamed(l, start, stop) {
 		return 0
 	}
 	begin := max(start-256, l.Head(start).Message(), len(l.Text[:start])-len(wordsBefore(l, start)))
@@ -103,7 +110,8 @@ func locateOwnWords(l *scan.Line, at int) (start, stop int, ok bool) {
 		}
 		ok = match != nil && !onHost().Match(match) && !isMovedOut(text[:at])
 		if isLack().Match(match) { // "not enough VRAM" may also explain a decision of the program
-			ok = ok && (hasErrorLevel(text[:start]) || lastWords().Match(lex.LastBytes(text[:start], 64)))
+			ok = ok &&
+				(hasErrorLevel(text[:start]) || lastWords().Match(lex.LastBytes(text[:start], 64)))
 		}
 		return start, at + len(match), ok
 	}
@@ -125,18 +133,17 @@ func locateOwnWords(l *scan.Line, at int) (start, stop int, ok bool) {
 	default:
 		ok = len(before) == 0 && where().Match(rest) && !goodLevel().Match(text[:min(start, 256)])
 	}
-	return start, stop, ok || firstWords().Match(rest) || lastWords().Match(lex.LastBytes(before, 64)) ||
+	ok = ok || firstWords().Match(rest) || lastWords().Match(lex.LastBytes(before, 64)) ||
 		len(before) == 0 && saysFallback(rest)
+	return start, stop, ok
 }
-
-// loggerName matches the name of a logger and a level in lower case: "asr - Warning: ".
-var loggerName = lex.Expression(`^(?:[\w.-]{1,64} [-|] )?(?:(?:[Ww]arning|[Ee]rror): )?`)
 
 // isTag matches the text behind "[OOM" if that tag begins a message about a failure:
 //
 //	[OOM] skip video due to CUDA OOM: a.mp4
 //	[OOM Warning] Skipping batch 12 due to CUDA OOM.
-var isTag = lex.Expression(`(?i)^(?: warning| error)?\] .*\b(?:skip|retry|reduc|lower|fail|caught|CUDA|GPU|batch)`)
+var isTag = lex.Expression(`(?i)^(?: warning| error)?\] .*` +
+	`\b(?:skip|retry|reduc|lower|fail|caught|CUDA|GPU|batch)`)
 
 // isEnd reports whether a message ends before a text, or goes on behind a comma or the like.
 func isEnd(text []byte) bool {
@@ -147,7 +154,9 @@ func isEnd(text []byte) bool {
 // isWord reports whether a part of a text is a word of its own. "test_OOM", "OOM-killer" and
 // "/OOM.md" are none.
 func isWord(text []byte, start, stop int) bool {
-	joins := func(c byte) bool { return lex.IsWordByte(c) || bytes.IndexByte([]byte("-/=<"), c) >= 0 }
+	joins := func(c byte) bool {
+		return lex.IsWordByte(c) || bytes.IndexByte([]byte("-/=<"), c) >= 0
+	}
 	if start > 0 && (joins(text[start-1]) || text[start-1] == '.') {
 		return false
 	}
@@ -164,7 +173,8 @@ func isOnlyNamed(l *scan.Line, start, stop int) bool {
 		segmentBefore().Match(before) && segmentTime().Match(lex.FirstBytes(l.Text, 1024))
 }
 
-var canBeAvoided = lex.Expression(`\b(?:may|can|might|could) (?:also )?(?:be|occur|happen)\b|\bis disabled\b`)
+var canBeAvoided = lex.Expression(
+	`\b(?:may|can|might|could) (?:also )?(?:be|occur|happen)\b|\bis disabled\b`)
 
 // isNearAllocator reports whether the allocator's message is in a line before this one, or behind
 // it. Lines of a traceback may come between.
@@ -205,8 +215,8 @@ var isReport = lex.Expression(
 //	CUDA OutOfMemoryError in TaskAlignedAssigner, using CPU
 //	CUDA out of memory with batch=16. Reducing to batch=8 and retrying (1/3).
 //
-// A program that skips a file or a batch does not do its work, so that is no fallback. Advice is none
-// either: "Reducing the batch size may help".
+// A program that skips a file or a batch does not do its work, so that is no fallback. Neither is
+// advice: "Reducing the batch size may help".
 func saysFallback(rest []byte) bool {
 	rest = lex.FirstBytes(rest, shapeMax/2)
 	return goesOn().Match(rest) && !givesUp().Match(rest)
@@ -217,64 +227,10 @@ var (
 		`using (?:the )?(?:cpu|tiled|fallback|smaller)|falling back|fell back|re-?trying|` +
 		`trying again|reduc(?:ing|ed)|decreas(?:ing|ed)|halv(?:ing|ed)|lower(?:ing|ed)|splitting|` +
 		`emptying cache|increasing steps|switching to|offloading)\b|batch ?size will be decreased`)
-	givesUp = lex.Expression(`(?i)\b(?:no|not|cannot|can't|without|disabled|gave up|giving up|abort\w*|` +
-		`failed|exiting|irrecoverable|may|might|could|can|should|consider|please|help|helps)\b`)
-	// movesOn matches the same before a failure's words: "Attempting to copy inputs of <function f at
-	// 0x7f88> to CPU due to ".
-	movesOn = lex.Expression(`(?i)\b(?:attempting to copy inputs|falling back|fell back|retrying|switching|` +
-		`reducing) .*(?:due to|because of|after) (?:an? )?$`)
+	givesUp = lex.Expression(`(?i)\b(?:no|not|cannot|can't|without|disabled|gave up|giving up|` +
+		`abort\w*|failed|exiting|irrecoverable|may|might|could|can|should|consider|please|help|helps)\b`)
+	// movesOn matches the same before a failure's words: "Attempting to copy inputs of <function f
+	// at 0x7f88> to CPU due to ".
+	movesOn = lex.Expression(`(?i)\b(?:attempting to copy inputs|falling back|fell back|` +
+		`retrying|switching|reducing) .*(?:due to|because of|after) (?:an? )?$`)
 )
-
-// wordsBefore returns the part of a message that precedes the offset `at` of a line. It leaves out
-// the prefixes of containers, launchers and loggers, and progress bars, in any order.
-func wordsBefore(l *scan.Line, at int) []byte {
-	words := l.Head(at).Words()
-	for range 4 {
-		rest := words[barEnd(words):]
-		rest = rest[source.MessageStart(rest):]
-		rest = source.WithoutProcess(rest)
-		rest = rest[len(morePrefix().Find(rest)):]
-		if len(rest) == len(words) {
-			break
-		}
-		words = rest
-	}
-	return words
-}
-
-// messageBefore returns wordsBefore without what loggerName matches at their beginning.
-func messageBefore(l *scan.Line, at int) []byte {
-	words := wordsBefore(l, at)
-	return words[len(loggerName().Find(words)):]
-}
-
-// morePrefix matches the prefixes of the container runtime, of syslog, and of loggers that name a
-// function: "stderr F ", "Nov 20 02:00:03 n1 run.sh[4711]: ", "asr.run:main:41 - ".
-var morePrefix = lex.Expression(`^(?:std(?:out|err) [FP] |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: |` +
-	`(?:[\w.<>]+:){1,2}\d+ - |\d\d-\d\d [\d:.]{8,15} )`)
-
-// afterProgress returns the part of a text behind its last progress bar, see [barEnd].
-func afterProgress(text []byte) []byte { return text[barEnd(text):] }
-
-// barEnd returns the offset behind the last progress bar in a text, or 0. A message without a line
-// break before it follows such a bar directly:
-//
-//	45%|████▌     | 105/233 [00:34<00:41,  3.10it/s]WARNING ⚠️ CUDA out of memory
-func barEnd(text []byte) int {
-	from := max(0, len(text)-512)
-	isPart := func(part string) bool { return bytes.Contains(text[from:], []byte(part)) }
-	if !slices.ContainsFunc([]string{"/s", "s/", "[=", "━"}, isPart) {
-		return 0
-	}
-	bars := progressBar().FindAllIndex(text[from:], -1)
-	if bars == nil {
-		return 0
-	}
-	return from + bars[len(bars)-1][1]
-}
-
-// progressBar matches the ends of the progress bars of tqdm, Keras and rich.
-var progressBar = lex.Expression(
-	`(?:\d|it|\?) ?\[\d[\d:]*(?:<[\d:?]+)?, *[\d.?]+ ?[a-zA-Z]*/[a-zA-Z]+[^\]]{0,200}\] ?|` +
-		`\d+/\d+ \[[=>.]{3,64}\](?: - (?:ETA: )?[\d:hms]+)?(?: - \w+: \d+\.\d+(?:e[+-]\d+)?)* ?|` +
-		`[━╸╺]+ +(?:\d+/\d+ +)?(?:\d+%)?(?: +[\d:-]+)*`)
