@@ -22,7 +22,7 @@ var (
 	}
 	links = []string{
 		"error", "failure", "failed", "runtime", "driver", "backend", "api", "with",
-		"retry", "call", "device", "is", "ran", "cu", "cuh", "cpp",
+		"retry", "call", "exception", "device", "is", "ran", "cu", "cuh", "cpp",
 	}
 )
 

@@ -106,8 +106,11 @@ var (
 		`(?:risk|chance|danger|sign|cause|example)s? of|cause|leads? to|` +
 		`(?:often|usually|sometimes|which|that) causes|` +
 		`(?:what (?:does|is)|about|troubleshooting|known issues):?|` +
+		`recover(?:y|s) from|tests?|testing|` +
 		`(?:watch|check|test|look)(?:ing)? for|instead of|rather than|counts?|expect(?:s|ed)?` +
-		`) (?:an? |the |any |every |each )?$|(?:^|[,;(|] ?|: )0 $`)
+		`) (?:an? |the |any |every |each )?$|` +
+		`(?:^|[,;(|] ?|: )(?:0|no) (?:(?:file|batche|job|task|request|sample|run|worker|step|item)s ` +
+		`(?:\w+ ){0,3})?$`)
 	// planBefore matches the text before a failure's words in a plan for it: "will fall back to CPU
 	// upon ".
 	planBefore = lex.Expression(

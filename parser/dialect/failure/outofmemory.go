@@ -8,7 +8,6 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
 	"vramsoak/parser/search"
-	"vramsoak/parser/source"
 )
 
 // OutOfMemory reads the message of an allocation that failed on a device. It knows the words of
@@ -97,8 +96,7 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	m := gatherMessage(l, start)
 	f := m.parseSizes()
 	hasSizes := f.Len() > 0 || f.HasRequested && isDictValue(l.Text[:start])
-	bar := barEnd(l.Text[:start])
-	switch quoted := source.IsQuoted(l.Text[bar:], start-bar); {
+	switch quoted := isQuoted(l.Text, start); {
 	case testNameBefore().Match(l.Text[max(0, start-512):start]):
 		return 0
 	case quoted && !hasSizes && !isErrorValue(l, start) &&
@@ -268,13 +266,19 @@ func hasReason(l *scan.Line) bool {
 //	ERROR - asr - a.wav: torch.OutOfMemoryError
 //	    except torch.cuda.OutOfMemoryError:
 //
-// If the program says where the error occurred, the device must be named:
+// If the program says where the error occurred, or that it did, PyTorch or the device must be
+// named:
 //
 //	WARNING ⚠️ CUDA OutOfMemoryError in TaskAlignedAssigner, using CPU
 func locateErrorName(l *scan.Line, at int) (start int, ok bool) {
 	text := l.Text
 	if inPlace().Match(text[at:min(len(text), at+64)]) {
-		start, ok = locateDevice(text, at)
+		if start, ok = locateDevice(text, at); !ok && bytes.HasSuffix(text[:at], []byte("torch.")) {
+			start, ok = at-len("torch."), true
+		}
+		for start > 0 && at-start < 64 && (lex.IsWordByte(text[start-1]) || text[start-1] == '.') {
+			start-- // torch.cuda.OutOfMemoryError
+		}
 		return start, ok && len(messageBefore(l, start)) == 0
 	}
 	rest := bytes.TrimLeft(text[at+len("OutOfMemoryError"):], "'>)]\"}")
@@ -303,7 +307,8 @@ func locateErrorName(l *scan.Line, at int) (start int, ok bool) {
 		!bytes.HasPrefix(text[start:], []byte("ray.")) // both are out of host memory
 }
 
-var inPlace = lex.Expression(`^OutOfMemoryError (?:in|on|at|during|while) `)
+var inPlace = lex.Expression(
+	`^OutOfMemoryError (?:(?:in|on|at|during|while) |(?:caught|raised|encountered|occurred)\b)`)
 
 // isXLA reports whether the text before a message names an error of XLA or TensorFlow.
 func isXLA(before []byte) bool {

@@ -7,7 +7,6 @@ import (
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
-	"vramsoak/parser/source"
 )
 
 // ownWords are the needles of failures that programs report in their own words:
@@ -21,7 +20,7 @@ var ownWords = []string{
 	"nsufficient GPU memory", "nsufficient CUDA memory", "nsufficient device memory",
 	"nsufficient video memory", "nsufficient VRAM",
 	"ot enough GPU memory", "ot enough CUDA memory", "ot enough device memory",
-	"ot enough video memory", "ot enough VRAM",
+	"ot enough video memory", "ot enough VRAM", "ot enough memory on ", "nsufficient memory on ",
 	"out of CUDA memory", "out of video memory",
 	"GPU memory exhausted", "GPU memory is exhausted", "VRAM exhausted", "CUDA memory exhausted",
 	"evice memory exhausted",
@@ -37,11 +36,14 @@ func isOwnWord(text []byte) bool {
 
 var (
 	// shortage matches the words of a failure at one of ownWords.
-	shortage = lex.Expression(`^(?:(?:ns|ot e)\w+ (?:(?:GPU|CUDA|device|video) memory|VRAM)|` +
+	shortage = lex.Expression(`^(?:(?:ns|ot e)\w+ (?:(?:GPU|CUDA|device|video) memory|VRAM|` +
+		`memory on (?:the )?(?:GPU|device|CUDA))\b|` +
 		`out of (?:CUDA|video) memory|\w+ memory (?:is )?exhausted|VRAM exhausted|` +
 		`\w+(?: not)?(?: to)? allocate \d[\d.,]* ?(?:[KMGTkmgt]i?[Bb]?|[Bb](?:ytes)?)\b` +
 		`[^:;]{0,40}?` +
-		` (?:on|from|in) (?:the )?(?:GPU|gpu|device|CUDA|VRAM)\b)`)
+		` (?:on|from|in|of) (?:the )?(?:GPU|gpu|device|CUDA|VRAM)\b)`)
+	// levelField matches a level in a line of fields or of JSON: level=error, "level": "warn".
+	levelField = lex.Expression(`(?i)\b(?:level|severity)"?[=:] ?"?(?:error|warn|fatal|critical)`)
 	// isLack matches the beginning of "not enough" and "insufficient".
 	isLack = lex.Expression(`^(?:ns|ot e)`)
 	// onHost matches the words of memory that is not on the device.
@@ -110,8 +112,8 @@ func locateOwnWords(l *scan.Line, at int) (start, stop int, ok bool) {
 		}
 		ok = match != nil && !onHost().Match(match) && !isMovedOut(text[:at])
 		if isLack().Match(match) { // "not enough VRAM" may also explain a decision of the program
-			ok = ok &&
-				(hasErrorLevel(text[:start]) || lastWords().Match(lex.LastBytes(text[:start], 64)))
+			ok = ok && (hasErrorLevel(text[:start]) || levelField().Match(lex.FirstBytes(text, 256)) ||
+				lastWords().Match(lex.LastBytes(text[:start], 64)))
 		}
 		return start, at + len(match), ok
 	}
@@ -167,7 +169,7 @@ func isWord(text []byte, start, stop int) bool {
 func isOnlyNamed(l *scan.Line, start, stop int) bool {
 	rest := lex.FirstBytes(l.Text[stop:], 64)
 	before := l.Text[max(0, start-512):start]
-	return l.Head(start).InSource() || source.IsQuoted(l.Text, start) || IsRemark(l.Text, start) ||
+	return l.Head(start).InSource() || isQuoted(l.Text, start) || IsRemark(l.Text, start) ||
 		IsAbout(l.Text, start, stop) || zeroBehind().Match(rest) || testNameBefore().Match(before) ||
 		isTopic(before) || canBeAvoided().Match(rest) ||
 		segmentBefore().Match(before) && segmentTime().Match(lex.FirstBytes(l.Text, 1024))

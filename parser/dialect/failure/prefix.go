@@ -11,8 +11,10 @@ import (
 
 // wordsBefore returns the part of a message that precedes the offset `at` of a line. It leaves out
 // the prefixes of containers, launchers and loggers, and progress bars, in any order.
-func wordsBefore(l *scan.Line, at int) []byte {
-	words := l.Head(at).Words()
+func wordsBefore(l *scan.Line, at int) []byte { return withoutPrefixes(l.Head(at).Words()) }
+
+// withoutPrefixes returns a text without the prefixes and progress bars at its beginning.
+func withoutPrefixes(words []byte) []byte {
 	for range 4 {
 		rest := words[barEnd(words):]
 		rest = rest[source.MessageStart(rest):]
@@ -31,6 +33,26 @@ func messageBefore(l *scan.Line, at int) []byte {
 	words := wordsBefore(l, at)
 	return words[len(loggerName().Find(words)):]
 }
+
+// isQuoted reports whether the byte at an offset of a line is inside quotes, see [source.IsQuoted].
+// Quotes in a line of JSON or of key=value fields do not count, also behind a prefix:
+//
+//	worker-1  | {"level": "error", "msg": "OOM detected"}
+func isQuoted(text []byte, at int) bool {
+	bar := barEnd(text[:at])
+	if !source.IsQuoted(text[bar:], at-bar) {
+		return false
+	}
+	fields := fieldsStart().FindIndex(lex.FirstBytes(text[bar:at], 128))
+	if fields == nil {
+		return true
+	}
+	from := bar + fields[0]
+	return len(withoutPrefixes(text[bar:from])) > 0 || source.IsQuoted(text[from:], at-from)
+}
+
+// fieldsStart matches the beginning of a line of JSON or of key=value fields.
+var fieldsStart = lex.Expression(`\{ ?"\w+" ?:|\b(?:time|ts|level)=`)
 
 // morePrefix matches the prefixes of the container runtime, of syslog, and of loggers that name a
 // function: "stderr F ", "Nov 20 02:00:03 n1 run.sh[4711]: ", "asr.run:main:41 - ".
