@@ -92,7 +92,7 @@ func isAbout(text []byte, start int, rest []byte) bool {
 		return true
 	case adviceBehind().Match(rest):
 		return bulletBefore().Match(before)
-	case bytes.IndexByte(rest, '?') >= 0:
+	case bytes.HasSuffix(bytes.TrimSpace(rest), []byte("?")):
 		return question().Match(lex.LastBytes(head, 96))
 	}
 	return false
@@ -128,8 +128,9 @@ var (
 		`exhausted|exceeded|kick(?:ed|s) in)\b`)
 	// stateBehind matches the state of such a thing: "CUDA out of memory recovery is enabled".
 	stateBehind = lex.Expression(`(?i)^(?:[ -](?:errors?|events?))?` +
-		`(?:[ -](?:recovery|retry|fallback|limit|skipping|during \w+))(?: is| are)?[ :=]+` +
-		`(?:enabled|disabled|on|off|true|false|none|installed|active|ready|configured|\d+)\b`)
+		`[ -](?:recovery|retry|fallback|limit|skipping)(?:` +
+		` (?:is |are )?(?:enabled|disabled|installed|active|ready|configured)| (?:is|are) o(?:n|ff)|` +
+		` ?[:=] ?(?:enabled|disabled|on|off|true|false|none|passed|\d+))\b`)
 	// valueBehind matches a setting that ends a line or a field: "CUDA out of memory: retry".
 	valueBehind = lex.Expression(`(?i)^["']?\s*[:=]\s*["']?` +
 		`(?:retry|skip|halve|ignore|raise|fail|warn|abort|cpu|` +
@@ -145,9 +146,9 @@ var (
 	lineOfHelp = lex.Expression(`(?i)^\s*(?:-{1,2}[a-z][\w-]*(?:[ =,]|$)|(?:tip|hint|faq|see):? |` +
 		`[+-] {2,}|[0-9a-f]{7,40} ` +
 		`(?:fix|handle|add|avoid|catch|retry|reduce|prevent|document|test|lower)|` +
-		`\+\+|--- (?:PASS|SKIP)|self-?test|simulat\w+ )`)
+		`\+\+|--- (?:PASS|SKIP)|self-?test)`)
 	// question matches the beginning of a question.
-	question = lex.Expression(`(?i)(?:^|[^\w-])(?:what|how|why|does|did|is|are) `)
+	question = lex.Expression(`(?i)(?:^|[^\w-])(?:what|how|why|does|did) `)
 )
 
 // isHandled reports whether the text before the name of an error says how the program will handle
