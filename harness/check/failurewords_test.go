@@ -36,6 +36,11 @@ func TestWordsOfAFailure(t *testing.T) {
 		"{'status': 'error', 'error': 'CUDA out of memory. Tried to allocate 20.00 MiB'}",
 		"pyopencl.MemoryError: clEnqueueNDRangeKernel failed: MEM_OBJECT_ALLOCATION_FAILURE",
 		oom + "Falling back to sequential extraction is disabled",
+		"WARNING - asr - OOM on 11.wav, skipping",
+		" 45%|████▌     | 105/233 [00:34<00:41,  3.10it/s]CUDA error: out of memory",
+		"CUDA out of memory! Reducing the batch size may help.",
+		oom + "OOM detected, skipping batch 12",
+		oom + "work\nCUDA OutOfMemoryError in TaskAlignedAssigner, using CPU",
 		oom + "hint: Attempting GPU recovery and retry with smaller batch may help",
 	} {
 		if verdict, _ := outOfMemoryOf(t, log+"\n"); verdict != check.Fail {
@@ -58,6 +63,11 @@ func TestWordsOfAFailure(t *testing.T) {
 		"failed to allocate CPU buffer of size 4096",
 		`raise RuntimeError(error="CUDA error: out of memory")`,
 		oom + "Falling back to sequential extraction",
+		"CUDA OutOfMemoryError in TaskAlignedAssigner, using CPU",
+		"Warning: Ran out of memory when regular VAE decoding, retrying with tiled VAE decoding.",
+		oom + "OOM detected, reducing batch_size to 4",
+		"CUDA out of memory handler installed",
+		"max retries after CUDA out of memory = 3",
 	} {
 		if verdict, _ := outOfMemoryOf(t, log+"\n"); verdict != check.Pass {
 			t.Errorf("got %s, want pass: %q", verdict, log)

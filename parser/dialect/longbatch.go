@@ -252,7 +252,8 @@ func readOOMFallback(l *scan.Line, at int) (end int) {
 	says := func(word string) bool { return bytes.Contains(clause, []byte(word)) }
 	noFallback := !found ||
 		slices.ContainsFunc([]string{"no fallback", "fail", "abort", "giving up", "exit"}, says)
-	remark := failure.IsRemark(l.Text, at) || bytes.HasSuffix(l.Text[:at], []byte("fallback on ")) ||
+	remark := failure.IsRemark(l.Text, at) || failure.IsAbout(l.Text, at, at+len("CUDA OOM")) ||
+		bytes.HasSuffix(l.Text[:at], []byte("fallback on ")) ||
 		bytes.Contains(text[:min(len(text), 200)], []byte(" may be avoided"))
 	if noFallback && bytes.IndexByte(text, ':') < 0 && !remark {
 		l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})

@@ -31,7 +31,7 @@ var Crash = scan.Dialect{
 	Failure: true,
 	Needles: slices.Concat(
 		[]string{string(tracebackWords), "INTERNAL ASSERT FAILED at ", "Detected ", "DUE TO TIME LIMIT"},
-		deathWords, abortWords, deviceErrors),
+		needlesOfKills(), deathWords, abortWords, deviceErrors),
 	Read: func(l *scan.Line, at int) int {
 		text := l.Text[at:]
 		begins := func(word string) bool { return bytes.HasPrefix(text, []byte(word)) }
@@ -46,6 +46,7 @@ var Crash = scan.Dialect{
 			if !bytes.Contains(l.Text[:at], []byte("slurmstepd: ")) {
 				return 0
 			}
+		case isKill(l, at):
 		case slices.ContainsFunc(abortWords, begins):
 			if !beginsMessage(l, at) {
 				return 0
@@ -93,7 +94,7 @@ var (
 
 	// oomKill matches Slurm's "Detected 1 oom-kill event(s) in StepId=7.batch.". Later versions print
 	// "oom_kill event".
-	oomKill = lex.Expression(`^Detected \d+ oom[-_]kill event`)
+	oomKill = lex.Expression(`^Detected [1-9]\d* oom[-_]kill event`)
 	// shellPrefix matches the text that a shell, make or Slurm prints before one of deathWords.
 	shellPrefix = lex.Expression(
 		`^(?:[^\s:]{1,200}: line \d{1,7}: +\d+ +|make(?:\[\d+\])?: \*\*\* \[[^\]]*\] |` +
@@ -105,9 +106,10 @@ var (
 	//	./run.sh: line 12:  4711 Killed                  nvidia-smi dmon -s u > gpu.csv
 	killedMonitor = lex.Expression(`^Killed +` +
 		`(?:nvidia-smi|rocm-smi|dcgmi|gpustat|nvitop|nvtop|vmstat|dstat|tail|sleep) `)
-	// signalEnd matches the text behind one of deathWords, such as "(core dumped)", if the line
-	// ends behind that text.
-	signalEnd = lex.Expression(`^(?:: \d+| \(\d+\))?\s*(?:\(core dumped\))?\s*$`)
+	// signalEnd matches the text of a signal if the line ends behind it. macOS prints the signal's
+	// number: "Killed: 9". Other numbers are counts: "Killed: 0".
+	signalEnd = lex.Expression(`^(?:Segmentation fault(?:: 11| \(11\))?|Killed(?:: 9| \(9\))?|` +
+		`Aborted(?: \(6\))?|Bus error(?:: 10|: 7| \(7\))?)\s*(?:\(core dumped\))?\s*$`)
 )
 
 // addCrash adds the crash c to the line's records, and sets its header and rank. The parameter at
@@ -123,7 +125,7 @@ func beginsMessage(l *scan.Line, at int) bool {
 	if isTranscript(l.Text[:at]) {
 		return false
 	}
-	return len(l.Head(at).Words()) == 0
+	return len(wordsBefore(l, at)) == 0
 }
 
 // isDeath reports whether a line says that a signal killed a process. The parameter at is
@@ -132,20 +134,17 @@ func isDeath(l *scan.Line, at int) bool {
 	if isTranscript(l.Text[:at]) {
 		return false
 	}
-	before, rest := l.Head(at).Words(), l.Text[at:]
+	before, rest := wordsBefore(l, at), l.Text[at:]
 	switch {
 	case bytes.HasPrefix(rest, []byte("Killed process ")):
 		return bytes.HasSuffix(before, []byte("ut of memory: "))
 	case shellPrefix().Match(before):
 		return !killedMonitor().Match(rest)
-	case isIndented(l.Text): // programs print transcripts with blanks before them
+	case barEnd(l.Text[:at]) == 0 && isIndented(l.Text):
+		// Programs print transcripts with blanks before them.
 		return false
 	}
-	word := slices.IndexFunc(
-		deathWords,
-		func(w string) bool { return bytes.HasPrefix(rest, []byte(w)) },
-	)
-	return len(before) == 0 && signalEnd().Match(rest[len(deathWords[word]):])
+	return len(before) == 0 && signalEnd().Match(rest)
 }
 
 // isDeviceError reports whether the one of deviceErrors at an offset of the line is a message
@@ -157,7 +156,7 @@ func isDeviceError(l *scan.Line, at int) bool {
 		return false
 	}
 	if source.IsQuoted(l.Text, at) || l.Head(at).InSource() || IsRemark(l.Text, at) ||
-		isIndented(l.Text) {
+		barEnd(before) == 0 && isIndented(l.Text) {
 		return false
 	}
 	for _, word := range []string{"continuing", "retry"} {

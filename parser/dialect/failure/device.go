@@ -22,7 +22,7 @@ var (
 	}
 	links = []string{
 		"error", "failure", "failed", "runtime", "driver", "backend", "api", "with",
-		"retry", "call", "device", "is", "ran", "cu", "cuh", "cpp",
+		"retry", "call", "exception", "device", "is", "ran", "cu", "cuh", "cpp",
 	}
 )
 
@@ -44,6 +44,10 @@ func locateDevice(text []byte, at int) (start int, ok bool) {
 		word := text[start:end]
 		if isDevice(word) {
 			return start, true
+		}
+		// loss: 1.2000CUDA error: out of memory
+		if name := bytes.TrimLeft(word, "0123456789"); isDevice(name) {
+			return end - len(name), true
 		}
 		if !isLink(word) {
 			return 0, false

@@ -1,6 +1,7 @@
 package failure_test
 
 import (
+	"strings"
 	"testing"
 
 	"vramsoak/parser/dialect/dialecttest"
@@ -61,6 +62,46 @@ INFO - offloaded the text encoder out of VRAM
 	})
 }
 
+// TestOwnWords: if a program reports a failure in its own words near the allocator's message, the
+// two are one failure. What the own words say about a fallback is kept.
+func TestOwnWords(t *testing.T) {
+	const allocator = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB\n"
+	dialecttest.Run(t, []*scan.Dialect{&failure.OutOfMemory}, []dialecttest.Case{
+		{"behind the allocator's message", allocator + "OOM detected, reducing batch_size to 4\n", `
+1 out-of-memory requested=512MiB
+2 event fallback "OOM detected, reducing batch_size to 4"
+`},
+		{"behind it, without a fallback", allocator + "ERROR - OOM at step 12\n", `
+1 out-of-memory requested=512MiB
+`},
+		{"before a traceback with the message", "ERROR - OOM at step 12\n" +
+			"Traceback (most recent call last):\n" + strings.Repeat("  File \"run.py\", line 7\n", 20) +
+			allocator, `
+23 out-of-memory requested=512MiB
+`},
+		{"far from it", allocator + strings.Repeat("step\n", 9) + "ERROR - OOM at step 12\n", `
+1 out-of-memory requested=512MiB
+11 out-of-memory requested=0MiB
+`},
+		{"alone", "GPU OOM on a.wav\n", `
+1 out-of-memory requested=0MiB
+`},
+		{"with the device", "ERROR - not enough GPU memory on device 3\n", `
+1 out-of-memory gpu3 requested=0MiB
+`},
+		{"one failure in several lines", `
+n1:4711:4712 [0] include/alloc.h:185 NCCL WARN Cuda failure 2 'out of memory'
+n1:4711:4712 [0] include/alloc.h:185 NCCL WARN Failed to CUDA calloc 536870912 bytes
+ggml_backend_sycl_buffer_type_alloc_buffer: can't allocate 1073741824 Bytes of memory on device
+ggml_gallocr_reserve_n: failed to allocate SYCL0 buffer of size 1073741824
+llama_model_load: error loading model: unable to allocate SYCL0 buffer
+`, `
+1 out-of-memory requested=0MiB
+3 out-of-memory requested=1024MiB
+`},
+	})
+}
+
 // TestCrash: a program's death in the words of its runtime gives a crash. An error that the
 // program caught or quoted gives no crash. Neither does an end on request, such as Ctrl-C.
 func TestCrash(t *testing.T) {
@@ -83,6 +124,12 @@ func TestCrash(t *testing.T) {
 			traceback + "KeyboardInterrupt\n" + traceback + "RuntimeError: CUDA out of memory. Tried\n" +
 				"2026-11-20 02:00:03 - ERROR - failed\n" + traceback + "ValueError: no audio\n" +
 				"2026-11-20 02:00:04 - INFO - next file\n", ``,
+		},
+		{
+			"a traceback behind a progress bar",
+			" 45%|████▌     | 105/233 [00:34<00:41,  3.10it/s]" + traceback + "ValueError: no audio\n", `
+1 crash "ValueError: no audio"
+`,
 		},
 		{"signals as shells, make, Slurm and the kernel name them", `
 ./run.sh: line 3:  4711 Segmentation fault      (core dumped) python run.py

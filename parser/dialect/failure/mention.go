@@ -29,7 +29,7 @@ var (
 	// of memory: 0". It does not match ": 0 bytes free", because that text reports a failed
 	// allocation.
 	zeroBehind = lex.Expression(
-		`^["'` + "`" + `]?(?: (?:errors?|events?|failures?|count|retries))?` +
+		`^["'` + "`" + `]?(?: (?:errors?|events?|failures?|count|retries|so far))*` +
 			`(?:\s*[:=|]\s*|\s{2,})(?:0|None|null|false|\[\]|\{\})\s*(?:[|,;})\]]|$)`,
 	)
 	// settingBehind matches the text behind "out of memory" in a setting: {"CUDA out of memory":
@@ -58,16 +58,98 @@ func isMention(text []byte, start, at int) bool {
 	rest := text[at+len(words):]
 	rest = rest[:min(len(rest), 64)]
 	switch {
-	case zeroBehind().Match(rest), settingBehind().Match(rest):
+	case zeroBehind().Match(rest), settingBehind().Match(rest), isAbout(text, start, rest):
 		return true
 	case segmentBefore().Match(before) && segmentTime().Match(text[:min(len(text), 1024)]):
 		return true
 	}
 	if bytes.IndexByte(words, ' ') < 0 { // the name of an error
-		return isHandled(before) || codeBehind().Match(rest) && codesBefore().Match(before)
+		return isHandled(before) || bytes.HasSuffix(before, []byte("case ")) ||
+			codeBehind().Match(rest) && codesBefore().Match(before)
 	}
 	return isTopic(before)
 }
+
+// isAbout reports whether a line is about such failures: it sets, describes, tests or counts them.
+// The parameter start is the offset of the failure's words. The parameter rest is the text behind
+// these words:
+//
+//	CUDA out of memory handling: enabled
+//	max retries after CUDA out of memory = 3
+//	0 CUDA out of memory, 60 ok
+//	  --skip-oom            skip files that cause CUDA OOM
+func isAbout(text []byte, start int, rest []byte) bool {
+	before := text[max(0, start-512):start]
+	head := afterProgress(before)
+	switch {
+	case aboutBefore().Match(lex.LastBytes(head, 96)), planBefore().Match(lex.LastBytes(head, 96)):
+		return true
+	case nounBehind().Match(rest) && !inUse().Match(rest), stateBehind().Match(rest):
+		return true
+	case valueBehind().Match(rest):
+		return !hasErrorLevel(before)
+	case start < 512 && lineOfHelp().Match(before):
+		return true
+	case adviceBehind().Match(rest):
+		return bulletBefore().Match(before)
+	case bytes.HasSuffix(bytes.TrimSpace(rest), []byte("?")):
+		return question().Match(lex.LastBytes(head, 96))
+	}
+	return false
+}
+
+var (
+	// aboutBefore matches the text before a failure's words that a remark is about.
+	aboutBefore = lex.Expression(`(?i)(?:^|[^\w-])(?:` +
+		`retr(?:y|ies) (?:on|upon|after)|fallback (?:on|for)|against|handles?|catch(?:es)?|` +
+		`(?:simulat|emulat|provok|inject|forc|fak)(?:e|es|ing)|fix(?:e[sd])?|` +
+		`(?:risk|chance|danger|sign|cause|example)s? of|cause|leads? to|` +
+		`(?:often|usually|sometimes|which|that) causes|` +
+		`(?:what (?:does|is)|about|troubleshooting|known issues):?|` +
+		`recover(?:y|s) from|tests?|testing|` +
+		`(?:watch|check|test|look)(?:ing)? for|instead of|rather than|counts?|expect(?:s|ed)?` +
+		`) (?:an? |the |any |every |each )?$|` +
+		`(?:^|[,;(|] ?|: )(?:0|no) (?:(?:file|batche|job|task|request|sample|run|worker|step|item)s ` +
+		`(?:\w+ ){0,3})?$`)
+	// planBefore matches the text before a failure's words in a plan for it: "will fall back to CPU
+	// upon ".
+	planBefore = lex.Expression(
+		`(?i)\b(?:will|would|should|shall|whether|checking if)\b[^:]{0,64}[^\w-](?:up)?on ` +
+			`(?:an? |the |any |every |each )?$|` +
+			`(?i)\b(?:whether|checking if)\b[^:]{0,64}$`,
+	)
+	// nounBehind matches a noun behind a failure's words: "CUDA out of memory handler". inUse matches
+	// the text behind it if the noun's thing was needed: "CUDA out of memory handler triggered".
+	nounBehind = lex.Expression(`(?i)^(?:[ -](?:errors?|events?|exceptions?))?[ -](?:` +
+		`handlers?|handling|protection|guards?|polic(?:y|ies)|killer|detection|detector|avoidance|` +
+		`prevention|mitigation|counters?|strategy|behaviou?r|simulation|backoff|tests?|checks?|score|` +
+		`retries|threshold|hooks?|callbacks?)(?:[^\w-]|$)`)
+	inUse = lex.Expression(`(?i)\b(?:fail(?:ed|s)|trigger(?:ed|s)|invoked|activated|fired|called|` +
+		`exhausted|exceeded|kick(?:ed|s) in)\b`)
+	// stateBehind matches the state of such a thing: "CUDA out of memory recovery is enabled".
+	stateBehind = lex.Expression(`(?i)^(?:[ -](?:errors?|events?))?` +
+		`[ -](?:recovery|retry|fallback|limit|skipping)(?:` +
+		` (?:is |are )?(?:enabled|disabled|installed|active|ready|configured)| (?:is|are) o(?:n|ff)|` +
+		` ?[:=] ?(?:enabled|disabled|on|off|true|false|none|passed|\d+))\b`)
+	// valueBehind matches a setting that ends a line or a field: "CUDA out of memory: retry".
+	valueBehind = lex.Expression(`(?i)^["']?\s*[:=]\s*["']?` +
+		`(?:retry|skip|halve|ignore|raise|fail|warn|abort|cpu|` +
+		`on|off|true|false|yes|no|enabled|disabled)` +
+		`["']?\s*(?:[,;})\]|]|$)`)
+	// adviceBehind and bulletBefore match an item of a list of advice: "- CUDA out of memory: lower
+	// the batch size".
+	adviceBehind = lex.Expression(`(?i)^(?: errors?)?(?::| ->| =>| -) ` +
+		`(?:lower|reduce|use|try|set|decrease|free|close|restart|check|make)\b`)
+	bulletBefore = lex.Expression(`^\s*(?:[-*•]|\d{1,2}[.)]) ["'` + "`" + `*]{0,2}$`)
+	// lineOfHelp matches the beginning of a line of help, of advice, of a diff, of a list of commits
+	// or of a test's result.
+	lineOfHelp = lex.Expression(`(?i)^\s*(?:-{1,2}[a-z][\w-]*(?:[ =,]|$)|(?:tip|hint|faq|see):? |` +
+		`[+-] {2,}|[0-9a-f]{7,40} ` +
+		`(?:fix|handle|add|avoid|catch|retry|reduce|prevent|document|test|lower)|` +
+		`\+\+|--- (?:PASS|SKIP)|self-?test)`)
+	// question matches the beginning of a question.
+	question = lex.Expression(`(?i)(?:^|[^\w-])(?:what|how|why|does|did) `)
+)
 
 // isHandled reports whether the text before the name of an error says how the program will handle
 // such an error:
@@ -127,7 +209,7 @@ func isMovedOut(before []byte) bool {
 
 var movedOut = lex.Expression(
 	`\b(?:mov|swap|offload|evict|unload|keep|kept|pag|push|copy|copi|flush|` +
-		`spill|remov|transfer|tak|unless|never)`,
+		`spill|remov|transfer|tak|free|clear|drop|releas|unless|never)`,
 )
 
 // isDictValue reports whether the text before a message begins a value in a printed dict:
@@ -152,7 +234,7 @@ var errorKey = lex.Expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\
 // part of a comment, a transcript or advice. Call it only for messages without sizes, because a
 // message with sizes is always a failure.
 func IsRemark(text []byte, at int) bool {
-	before := bytes.ToLower(text[max(0, at-120):at])
+	before := bytes.ToLower(lex.LastBytes(afterProgress(text[max(0, at-512):at]), 120))
 	start := lex.TrimBlanks(text)
 	if isTranscript(text[:at]) || bytes.Contains(before, []byte(" # ")) ||
 		bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
@@ -160,8 +242,8 @@ func IsRemark(text []byte, at int) bool {
 	}
 	before = lastClause(before)
 	for _, word := range []string{
-		"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "can ", "# ", "no ",
-		"without ",
+		"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "would ", "can ",
+		"# ", "no ", "without ",
 	} {
 		i := bytes.Index(before, []byte(word))
 		if i == 0 || i > 0 && !lex.IsWordByte(before[i-1]) {
@@ -197,4 +279,12 @@ func isTranscript(before []byte) bool {
 	i := bytes.Index(before, []byte(arrow))
 	return i > 0 && (lex.IsDigit(before[i-1]) || before[i-1] == 's') && i+len(arrow) < len(before) &&
 		lex.IsDigit(before[i+len(arrow)])
+}
+
+// IsAbout reports whether a line is only about failures: it sets, describes, tests or counts them.
+// The parameters start and stop are the offsets of the failure's words, such as "CUDA OOM". See
+// [IsRemark] for comments, transcripts and advice.
+func IsAbout(text []byte, start, stop int) bool {
+	return isTopic(text[max(0, start-512):start]) ||
+		isAbout(text, start, lex.FirstBytes(text[stop:], 64))
 }

@@ -2,6 +2,7 @@ package failure
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"vramsoak/parser/lex"
@@ -166,10 +167,26 @@ var sizeWordings = []struct {
 	{requested, "tried to allocate ", ""},
 	{requested, "trying to allocate ", ""},
 	{requested, "failed to allocate ", ""},
-	{requested, "Cannot allocate ", ""},
+	{requested, "annot allocate ", ""},
+	{requested, "ould not allocate ", ""},
+	{requested, "nable to allocate ", ""},
 	{requested, "allocating ", ""},
+	{requested, "can't allocate ", ""},
+	{requested, "ttempting to allocate ", ""},
+	{requested, "ttempting to reserve ", ""},
+	{requested, "request for ", ""},
+	{requested, "CUDA calloc ", ""},
+	{requested, "CUDA calloc async ", ""},
+	{requested, "CUDA malloc ", ""},
+	{requested, "Invalid buffer size: ", ""},
 	{requested, "buffer of size ", ""},
 	{requested, "allocation of size ", ""},
+	{requested, "requested bytes of ", ""},
+	{requested, "byte size ", ""},
+	{requested, "alloc size: ", ""},
+	{requested, "alloc size:", ""},
+	{requested, ", size:", ""},
+	{requested, "failed, size[", ""},
 	{requested, "amount of GPU memory (", ""},
 	{requested, "Requested : ", ""},
 	{record.Total, "", " total capacity"},
@@ -181,6 +198,8 @@ var sizeWordings = []struct {
 	{record.Free, "", "is free"},
 	{record.Free, "Free (according to CUDA): ", ""},
 	{record.Free, "available memory is only ", ""},
+	{record.Free, "Available Free mem : ", ""},
+	{record.Free, "Available memory of ", ""},
 	{record.Allocated, "", " already allocated"},
 	{record.Allocated, "", " is allocated"},
 	{record.Allocated, "", " total allocated"},
@@ -195,6 +214,12 @@ var sizeWordings = []struct {
 	{record.Used, "this process has ", ""},
 }
 
+// bytesBefore are the endings of the words behind which a number without a unit is in bytes.
+var bytesBefore = []string{
+	" of size ", " bytes of ", "byte size ", "alloc size: ", "alloc size:", "memory of ", ", size:",
+	"size[",
+}
+
 // parseSizes returns a record with the message's sizes. If several sizes have the same meaning,
 // the first one counts.
 func (m *message) parseSizes() (o record.OutOfMemory) {
@@ -207,12 +232,14 @@ func (m *message) parseSizes() (o record.OutOfMemory) {
 			continue
 		}
 		unit, behind := lex.CutUnit(rest)
+		before := m.text[:i]
 		for _, w := range sizeWordings {
-			if !bytes.HasSuffix(m.text[:i], []byte(w.before)) ||
+			if !bytes.HasSuffix(before, []byte(w.before)) ||
 				!bytes.HasPrefix(behind, []byte(w.after)) {
 				continue
 			}
-			if unit == 0 && strings.HasSuffix(w.before, " of size ") {
+			ends := func(words string) bool { return strings.HasSuffix(w.before, words) }
+			if unit == 0 && slices.ContainsFunc(bytesBefore, ends) {
 				unit = 1
 			}
 			if size, fits := n.Times(unit); fits && unit > 0 {
@@ -253,7 +280,10 @@ func (m *message) device() int {
 			if i < 0 || i+len(word)+1 >= len(rest) {
 				break
 			}
-			rest = rest[i+len(word):]
+			rest = bytes.TrimPrefix(rest[i+len(word):], []byte("(id")) // MindSpore: Device(id:0)
+			if len(rest) < 2 {
+				break
+			}
 			if bytes.IndexByte([]byte(" :=_"), rest[0]) < 0 {
 				continue
 			}

@@ -2,10 +2,12 @@ package failure
 
 import (
 	"bytes"
+	"slices"
 
 	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
-	"vramsoak/parser/source"
+	"vramsoak/parser/search"
 )
 
 // OutOfMemory reads the message of an allocation that failed on a device. It knows the words of
@@ -28,6 +30,11 @@ import (
 //	ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13285000000
 //	ERROR - asr - a.wav: torch.OutOfMemoryError
 //
+// wordings.go lists messages that do not say "out of memory". ownwords.go reads a failure in a
+// program's own words, such as "GPU OOM on a.wav".
+//
+// A message that says how the program goes on, as in "..., using CPU", also gives a fallback.
+//
 // An error that is printed twice gives two records. These give none: a failure of host memory,
 // program source that handles the error, and advice about it:
 //
@@ -36,7 +43,7 @@ import (
 var OutOfMemory = scan.Dialect{
 	Name:    "out-of-memory",
 	Failure: true,
-	Needles: []string{
+	Needles: slices.Concat(needlesOf(wordings), ownWords, []string{
 		"out of memory",
 		"Out of memory",
 		"Out of Memory",
@@ -63,8 +70,19 @@ var OutOfMemory = scan.Dialect{
 		"failed to allocate buffer for kv cache",
 		"failed to allocate buffer, size = ",
 		" buffer of size ",
+		"CNMEM_STATUS_OUT_OF_MEMORY",
+		"STATUS_ALLOCATION_FAILED",
+		"ERROR_DEVICE_ALLOCATION_FAILED",
+		"CallbackErrorOutOfMemory",
+		"miopenStatusAllocFailed",
+		"rocblas_status_memory_error",
+	}),
+	Read: func(l *scan.Line, at int) int {
+		if end := ReadOutOfMemory(l, at); end > 0 {
+			return end
+		}
+		return readOwnWords(l, at)
 	},
-	Read: ReadOutOfMemory,
 }
 
 // ReadOutOfMemory adds a record for a failed allocation. The parameter at is the offset of a
@@ -78,7 +96,7 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	m := gatherMessage(l, start)
 	f := m.parseSizes()
 	hasSizes := f.Len() > 0 || f.HasRequested && isDictValue(l.Text[:start])
-	switch quoted := source.IsQuoted(l.Text, start); {
+	switch quoted := isQuoted(l.Text, start); {
 	case testNameBefore().Match(l.Text[max(0, start-512):start]):
 		return 0
 	case quoted && !hasSizes && !isErrorValue(l, start) &&
@@ -91,6 +109,14 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	f.Header, f.Text = l.Header(start), l.Message(start)
 	f.Lane.Device, f.Lane.Rank = m.device(), l.Head(start).Rank()
 	l.Add(f)
+	wordsEnd := m.wordsEnd
+	if wordsEnd == start || wordsEnd > at+32 { // the message lacks the word "memory"
+		wordsEnd = min(at+search.MinNeedle, len(l.Text))
+	}
+	tried := bytes.Contains(m.text, triedTo) // another process may have written behind its sizes
+	if m.moreLines == 0 && !tried && saysFallback(l.Text[wordsEnd:]) {
+		l.Add(record.Event{Header: f.Header, Kind: record.EventFallback, Text: f.Text})
+	}
 	for range m.moreLines {
 		l.Next()
 	}
@@ -106,7 +132,12 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 	text := l.Text
 	before, rest := text[max(0, at-128):at], text[at:]
 	begins := func(words string) bool { return bytes.HasPrefix(rest, []byte(words)) }
+	if start, known := locateWording(l, at); known {
+		return start, start >= 0
+	}
 	switch {
+	case isOwnWord(rest):
+		return 0, false
 	case begins("Allocation on device"):
 		return at, isAsyncMessage(rest)
 	case begins("OOM when"):
@@ -114,20 +145,23 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 		return at, !bytes.Contains(rest, []byte("by allocator cpu")) &&
 			!bytes.Contains(rest, []byte("by allocator mklcpu"))
 	case begins("bad_alloc"), begins("Failed to"), begins("Requested amount"),
-		begins("No available"), begins("out of device"), begins("Not enough memory. "),
+		begins("No available"), begins("Not enough memory. "),
 		begins("larger than the maximum number of tokens"):
 		return at, true
-	case begins("out of GPU memory"), begins("out of VRAM"):
+	case begins("out of GPU memory"), begins("out of VRAM"), begins("out of device memory"):
 		return at, !isHandled(text[:at]) && !isMovedOut(text[:at])
 	case begins("failed to allocate buffer"), begins(" buffer of size "):
 		return locateGGMLBuffer(l, at)
 	case begins("OutOfMemoryError"):
-		return locateErrorName(text, at)
+		return locateErrorName(l, at)
 	case len(rest) < 13 || rest[3] != ' ':
 		// The message begins with the name of an error, which is one word:
 		// CUBLAS_STATUS_ALLOC_FAILED, vk::Device::allocateMemory: ErrorOutOfDeviceMemory.
 		for start = at; start > 0 && at-start < 64 && lex.IsWordByte(text[start-1]); {
 			start--
+		}
+		if isRepeatedByVulkan(l, start) {
+			return 0, false
 		}
 		return includeRequest(text, start), true
 	}
@@ -135,6 +169,9 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 	if begins(" trying to allocate ") {
 		// Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB with freed_by_count=0.
 		// The caller indicates that this is not a failure, ...
+		if bytes.HasSuffix(before, []byte(" Allocator ran ")) {
+			return at, true // Intel's extension for TensorFlow
+		}
 		return at, bytes.HasSuffix(before, []byte("_bfc) ran ")) &&
 			bytes.Contains(before, []byte("(GPU_")) &&
 			!bytes.Contains(rest[:min(len(rest), 512)], []byte("not a failure"))
@@ -161,12 +198,18 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 		// Error out of memory at line 380 in file
 		// /mmfs1/gscratch/.../bitsandbytes/csrc/pythonInterface.cpp
 		return at, bytes.HasSuffix(before, []byte("Error "))
+	case begins(". Try to lower your batch size"), begins(". Please set a smaller number for"):
+		return at, true // SGLang: its pool of tokens is full
+	case bytes.HasSuffix(before, []byte("): ")):
+		// [TensorRT-LLM][ERROR] CUDA runtime error in ::cudaMallocAsync(ptr, n, ...): out of memory (...)
+		return at, bytes.Contains(text[max(0, at-512):at], []byte("CUDA runtime error in "))
 	case bytes.HasSuffix(before, []byte("reason: ")):
 		// Error while calling cudaMalloc(&data, new_size*sizeof(float)) in file
 		// .../cuda_data_ptr.cpp:28. code: 2, reason: ...
 		return at, bytes.Contains(text[max(0, at-512):at], []byte("cudaMalloc("))
 	}
-	return 0, false
+	// Warning: Ran out of memory when regular VAE decoding, retrying with tiled VAE decoding.
+	return at, saysFallback(rest) && isReport().Match(messageBefore(l, at))
 }
 
 // locateGGMLBuffer returns the offset of a message in which ggml names a buffer and gives no
@@ -192,19 +235,29 @@ func locateGGMLBuffer(l *scan.Line, at int) (start int, ok bool) {
 		}
 		start -= len(failed)
 	}
+	return start, !hasReason(l)
+}
+
+// hasReason reports whether one of the lines before this one gives the reason of a failure. That
+// line has the record of the failure.
+func hasReason(l *scan.Line) bool {
 	for n := 1; n <= 4; n++ {
 		before, ok := l.Previous(n)
 		if !ok {
 			break
 		}
 		before = before[:min(len(before), maxMessage)]
-		for _, reason := range []string{"ut of memory", "failed to allocate ", "ErrorOutOfDeviceMemory"} {
+		for _, reason := range []string{
+			"ut of memory", "failed to allocate ", "ErrorOutOfDeviceMemory",
+			"Requested amount of GPU memory (", "can't allocate ", "Failed to allocate memory.",
+			"lloc device memory failed", "Call rtMalloc fail",
+		} {
 			if bytes.Contains(before, []byte(reason)) {
-				return 0, false
+				return true
 			}
 		}
 	}
-	return start, true
+	return false
 }
 
 // locateErrorName returns the offset of the name of PyTorch's error, if the line does not give
@@ -212,9 +265,25 @@ func locateGGMLBuffer(l *scan.Line, at int) (start int, ok bool) {
 //
 //	ERROR - asr - a.wav: torch.OutOfMemoryError
 //	    except torch.cuda.OutOfMemoryError:
-func locateErrorName(text []byte, at int) (start int, ok bool) {
+//
+// If the program says where the error occurred, or that it did, PyTorch or the device must be
+// named:
+//
+//	WARNING ⚠️ CUDA OutOfMemoryError in TaskAlignedAssigner, using CPU
+func locateErrorName(l *scan.Line, at int) (start int, ok bool) {
+	text := l.Text
+	if inPlace().Match(text[at:min(len(text), at+64)]) {
+		if start, ok = locateDevice(text, at); !ok && bytes.HasSuffix(text[:at], []byte("torch.")) {
+			start, ok = at-len("torch."), true
+		}
+		for start > 0 && at-start < 64 && (lex.IsWordByte(text[start-1]) || text[start-1] == '.') {
+			start-- // torch.cuda.OutOfMemoryError
+		}
+		return start, ok && len(messageBefore(l, start)) == 0
+	}
 	rest := bytes.TrimLeft(text[at+len("OutOfMemoryError"):], "'>)]\"}")
-	indented := len(lex.TrimBlanks(text))+2 < len(text) // a line of program source in a traceback
+	bar := barEnd(text[:at])
+	indented := len(lex.TrimBlanks(text[bar:]))+2 < len(text[bar:]) // source in a traceback
 	if len(bytes.TrimSpace(rest)) > 0 || indented || at > 0 && text[at-1] == '_' {
 		return 0, false
 	}
@@ -228,14 +297,18 @@ func locateErrorName(text []byte, at int) (start int, ok bool) {
 	if isHandled(text[:start]) {
 		return 0, false
 	}
-	before := text[max(0, start-128):start]
+	before := lex.LastBytes(wordsBefore(l, start), 128)
 	for _, word := range []string{"except", "raise ", "import", "isinstance", "(", "="} {
 		if bytes.Contains(before, []byte(word)) {
 			return 0, false
 		}
 	}
-	return start, !bytes.HasPrefix(text[start:], []byte("java"))
+	return start, !bytes.HasPrefix(text[start:], []byte("java")) &&
+		!bytes.HasPrefix(text[start:], []byte("ray.")) // both are out of host memory
 }
+
+var inPlace = lex.Expression(
+	`^OutOfMemoryError (?:(?:in|on|at|during|while) |(?:caught|raised|encountered|occurred)\b)`)
 
 // isXLA reports whether the text before a message names an error of XLA or TensorFlow.
 func isXLA(before []byte) bool {
@@ -267,14 +340,32 @@ func isRepeatedByTensorRT(l *scan.Line) bool {
 	return ok && bytes.Contains(text[:min(len(text), 256)], []byte("Requested amount of GPU memory ("))
 }
 
+// isRepeatedByVulkan reports whether the line before gives the same failure with its size. It also
+// reports this if ggml only failed to pin host memory, because it then goes on without:
+//
+//	ggml_vulkan: Device memory allocation of size 118497280 failed.
+//	ggml_vulkan: Failed to allocate pinned memory.
+//	ggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory
+func isRepeatedByVulkan(l *scan.Line, start int) bool {
+	if !bytes.HasPrefix(l.Text[start:], []byte("ErrorOutOfDeviceMemory")) {
+		return false
+	}
+	before, _ := l.Previous(1)
+	return bytes.Contains(lex.FirstBytes(before, maxMessage), []byte("memory allocation of size ")) ||
+		bytes.Contains(lex.FirstBytes(before, maxMessage), []byte("Failed to allocate pinned memory"))
+}
+
 // includeRequest returns the offset of the requested size if this size comes directly before the
 // message. Otherwise it returns the message's own offset, start.
 //
 //	... allocating 1024.00 MiB on device 0: cudaMalloc failed: out of memory
 //	... failed to allocate 1.50G (1610612736 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory
+//	... failed to allocate CUDA memory with byte size 1073741824 on GPU 0: CNMEM_STATUS_OUT_OF_MEMORY, ...
 func includeRequest(text []byte, start int) int {
 	low := max(0, start-96)
-	for _, word := range []string{"allocating ", "failed to allocate ", "allocation of size "} {
+	for _, word := range []string{
+		"allocating ", "failed to allocate ", "allocation of size ", "byte size ",
+	} {
 		i := bytes.LastIndex(text[low:start], []byte(word))
 		if i >= 0 && lex.IsDigit(text[low+i+len(word)]) {
 			return low + i
