@@ -13,6 +13,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/nearmiss"
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
@@ -42,7 +43,7 @@ func (o readOptions) readLog(path string, yield func(record.Record, error) bool)
 		}
 	}
 	if !found {
-		return yield(nil, explainEmpty(path, log, "readings", o.remark(d, bad), 0))
+		return yield(nil, o.explainEmpty(path, log, "readings", d, bad, 0))
 	}
 	return true
 }
@@ -54,6 +55,7 @@ type sniffer struct {
 	all          io.Reader // the whole log, with the bytes that were read before
 	bytes, lines int
 	nul          int // offset of the first NUL byte, from 1
+	near         nearmiss.Finder
 }
 
 func (s *sniffer) Read(p []byte) (int, error) {
@@ -64,6 +66,7 @@ func (s *sniffer) Read(p []byte) (int, error) {
 			s.nul += s.bytes
 		}
 	}
+	_, _ = s.near.Write(p[:n])
 	s.lines += bytes.Count(p[:n], []byte{'\n'})
 	s.bytes += n
 	return n, err
@@ -79,8 +82,11 @@ func (o readOptions) remark(d dialects, bad *record.SyntaxError) string {
 }
 
 // sniffed is how many bytes of a log without records are searched for a reason. It applies only if
-// the log's lines were counted before.
-const sniffed = 1 << 20
+// the log's lines were counted before. NUL bytes count only among the first sniffedNUL bytes.
+const (
+	sniffed    = 64 << 20
+	sniffedNUL = 1 << 20
+)
 
 // An emptyError says that a log was read and has no record of the expected kind.
 type emptyError string
@@ -88,9 +94,17 @@ type emptyError string
 func (e emptyError) Error() string { return string(e) }
 
 // explainEmpty returns the error for a log in which no record of the kind `what` was found. The
-// error ends with the remark. The parameter lines is the number of lines in the log, or 0 if they
-// were not counted.
-func explainEmpty(path string, log io.Reader, what, remark string, lines int) error {
+// error ends with a hint. If a line looks like a reading, the error quotes it, with a dialect that
+// reads it. The parameter bad is the log's first unreadable line, or nil. lines is the number of
+// lines in the log, or 0 if they were not counted.
+func (o readOptions) explainEmpty(
+	path string,
+	log io.Reader,
+	what string,
+	d dialects,
+	bad *record.SyntaxError,
+	lines int,
+) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
 		again, err := parser.Open(path)
@@ -106,9 +120,11 @@ func explainEmpty(path string, log io.Reader, what, remark string, lines int) er
 		if _, err := io.Copy(io.Discard, part); err != nil {
 			return err
 		}
-		seen.lines = max(seen.lines, lines)
+		if seen.lines = max(seen.lines, lines); lines > 0 && seen.nul > sniffedNUL {
+			seen.nul = 0
+		}
 	}
-	name := displayName(path)
+	name, remark := displayName(path), o.remark(d, bad)
 	switch {
 	case seen.bytes == 0:
 		return emptyError(fmt.Sprintf("%s is empty; %s", name, remark))
@@ -116,6 +132,13 @@ func explainEmpty(path string, log io.Reader, what, remark string, lines int) er
 		return emptyError(
 			fmt.Sprintf("%s has no %s and looks like a binary file (NUL at byte %d); %s", name,
 				what, seen.nul, remark))
+	}
+	if near, ok := seen.near.Line(); ok && o.dialect == "" {
+		if bad == nil {
+			remark = o.nearMiss(path, near)
+		} else if bad.Pos.Line != near.Number {
+			remark += "\n" + o.nearMiss(path, near)
+		}
 	}
 	return emptyError(fmt.Sprintf("%s has no %s (lines read: %d); %s", name, what,
 		seen.lines, remark))
@@ -173,8 +196,8 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	if why := stoppedBy(b.SoFar(), displayName(path)); why != "" {
 		return d, emptyError(fmt.Sprintf("%s has no checkpoints: %s", displayName(path), why))
 	}
-	return d, explainEmpty(path, log, "checkpoints",
-		o.remark(d, firstBad(b.SoFar(), displayName(path))), b.SoFar().Lines-lines)
+	return d, o.explainEmpty(path, log, "checkpoints", d, firstBad(b.SoFar(), displayName(path)),
+		b.SoFar().Lines-lines)
 }
 
 // stoppedBy returns why the run in a log ended early, or "" if the run did not end early or the log
