@@ -2,6 +2,8 @@ package dialect
 
 import (
 	"bytes"
+	"slices"
+
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
@@ -31,13 +33,12 @@ var printDialect = scan.Dialect{
 	Needles: []string{
 		"emory allocated", "emory Allocated", "EMORY ALLOCATED", "emory_allocated", "emoryAllocated",
 		"emory reserved", "emory Reserved", "EMORY RESERVED", "emory_reserved", "emoryReserved",
+		"emory used", "emory Used", "mem_allocated", "mem allocated", "Mem allocated",
 		"llocated memory", "llocated Memory", "LLOCATED MEMORY", "allocated_", "llocatedM",
 		"eserved memory", "eserved Memory", "ESERVED MEMORY", "reserved_",
-		"GPU memory", "GPU Memory", "GPU MEMORY", "gpu memory", "Gpu memory", "Gpu Memory",
-		"GPU mem", "GPU Mem", "GPU MEM", "gpu mem", "gpu_mem", "GPU_mem", "GPU_MEM", "gpuMem",
-		"GPU peak", "GPU Peak", "gpu_peak",
-		"CUDA memory", "CUDA Memory", "CUDA MEMORY", "cuda memory", "CUDA mem", "cuda_mem",
-		"evice memory", "evice Memory", "emory used", "emory Used", "mem_allocated", "mem allocated", "Mem allocated",
+		"GPU mem", "GPU Mem", "GPU MEM", "gpu mem", "Gpu mem", "Gpu Mem", "gpu_mem", "GPU_mem", "GPU_MEM",
+		"gpuMem", "GPU peak", "GPU Peak", "gpu_peak", "evice memory", "evice Memory",
+		"CUDA mem", "CUDA Mem", "CUDA MEM", "cuda mem", "cuda_mem",
 		"VRAM", "Vram", "vram:", "vram ", "vram=", "vram_",
 		"llocated:", "llocated=", "llocated =", `llocated"`, "LLOCATED:", "B allocated", "B Allocated",
 	},
@@ -82,7 +83,7 @@ func readPrint(l *scan.Line, at int) (end int) {
 		if !next.goesOn(items) || source.LauncherRank(text) != h.Rank() {
 			break
 		}
-		items, lines = append(items[:len(items):len(items)], next.items...), lines+1
+		items, lines = append(slices.Clip(items), next.items...), lines+1
 	}
 	own := len(p.items)
 	kept := acceptItems(items, own, p.context, mentionsHost(l.Text[:p.items[0].start]))

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"slices"
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
@@ -311,8 +312,8 @@ func withoutParens(text []byte) []byte {
 // lastBoundary returns the offset behind the last character that ends the text before a label: a
 // bar, a comma, an emoji, the dash in "Loading done - GPU memory".
 func lastBoundary(text []byte) int {
-	for i := len(text) - 1; i >= 0; i-- {
-		switch c := text[i]; {
+	for i, c := range slices.Backward(text) {
+		switch {
 		case c == ':' && i > 0 && i+1 < len(text) && lex.IsDigit(text[i+1]) && isLetter(text[i-1]):
 			if !bytes.HasSuffix(bytes.ToLower(text[:i]), []byte("cuda")) {
 				return i + 1 // "cuda:0" is one word

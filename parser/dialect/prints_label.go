@@ -33,7 +33,8 @@ const (
 
 // printWords are the words of labels, in lower case. A label with any other word is not read.
 var printWords = map[string]printWord{
-	"gpu": saysGPU, "cuda": saysGPU, "torch": saysGPU, "pytorch": saysGPU, "vram": saysGPU | saysMemory,
+	"gpu": saysGPU, "cuda": saysGPU, "torch": saysGPU, "pytorch": saysGPU,
+	"vram":   saysGPU | saysMemory,
 	"device": saysGPU, "hip": saysGPU, "rocm": saysGPU, "xpu": saysGPU, "mps": saysGPU, "npu": saysGPU,
 	"nvidia": saysGPU, "nvml": saysGPU,
 	"memory": saysMemory, "mem": saysMemory,
@@ -102,7 +103,9 @@ func cutWords(text []byte) (words []labelWord, ok bool) {
 			continue
 		}
 		start := i
-		for i++; i < len(text) && sameWord(text, start, i); i++ {
+		i++
+		for i < len(text) && sameWord(text, start, i) {
+			i++
 		}
 		if len(words) == 32 {
 			return nil, false
@@ -182,7 +185,7 @@ func readLabel(text []byte) (label printLabel, ok bool) {
 // words for a quantity yet, they may follow: "After loading GPU memory allocated".
 func (label printLabel) readMoment(text []byte, words []labelWord) (printLabel, bool) {
 	start, end := words[0].start, len(text)
-	if label.words&(saysQuantity) == 0 {
+	if label.words&saysQuantity == 0 {
 		last := len(words)
 		var more printWord
 		for last > 2 && printWords[words[last-1].text] != 0 {

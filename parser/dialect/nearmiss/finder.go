@@ -19,7 +19,7 @@ type Line struct {
 const (
 	sizeMax  = 64 << 20 // bytes of a log
 	lineMax  = 4 << 10  // bytes of a line
-	triesMax = 10_000   // lines with a word for memory
+	triesMax = 2_000    // lines with a word for memory
 )
 
 // words are texts, one of which is in each line that may be a reading. Each has at least

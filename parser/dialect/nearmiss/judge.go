@@ -44,7 +44,9 @@ var wordings = []wording{
 		"памяти", "内存", "內存", "記憶體", "メモリ", "메모리", "显存", "顯存", "vram",
 	}, 2},
 	{[]string{"before", "after", "之前", "之后", "之後"}, 1},
-	{[]string{"total", "limit", "required", "estimated", "estimate", "expected", "capacity", "总", "総"}, -3},
+	{[]string{
+		"total", "limit", "required", "estimated", "estimate", "expected", "capacity", "总", "総",
+	}, -3},
 	{[]string{
 		"ram", "cpu", "rss", "host", "disk", "swap", "heap", "jvm", "size", "file", "download",
 		"downloading", "downloaded", "saved", "bandwidth",
@@ -184,7 +186,8 @@ type unit struct {
 	known  bool   // each dialect reads this unit behind a number
 }
 
-// unitAt returns the unit at the beginning of the text behind a number. "GB/s" is no unit of memory.
+// unitAt returns the unit at the beginning of the text behind a number. "GB/s" is no unit of
+// memory.
 func unitAt(rest []byte) (u unit) {
 	text := bytes.TrimLeft(rest, " \t")
 	blanks := len(rest) - len(text)
@@ -224,7 +227,8 @@ func labelStart(text []byte, number int) int {
 		from++
 	}
 	start := from
-	if message := source.MessageStart(text[:number]); message > start && hasLetter(text[message:number]) {
+	message := source.MessageStart(text[:number])
+	if message > start && hasLetter(text[message:number]) {
 		start = message
 	}
 	for i := start; i < number; i++ {
