@@ -41,6 +41,7 @@ var printDialect = scan.Dialect{
 		"CUDA mem", "CUDA Mem", "CUDA MEM", "cuda mem", "cuda_mem",
 		"VRAM", "Vram", "vram:", "vram ", "vram=", "vram_",
 		"llocated:", "llocated=", "llocated =", `llocated"`, "LLOCATED:", "B allocated", "B Allocated",
+		"B used", "B reserved",
 	},
 	Last: true,
 	Read: readPrint,
@@ -61,10 +62,10 @@ const (
 //	GPU memory reserved: 2.00 GB
 func readPrint(l *scan.Line, at int) (end int) {
 	h := l.Head(at)
-	from := max(h.Message(), l.Read)
+	from := max(at-len(h.Words()), l.Read)
 	p := parsePrint(l.Text, from)
-	if len(p.items) == 0 || isCode(l, at, p.items[0].start) || mentionsPlan(p.before) ||
-		p.items[0].isSizeOfCard(l.Text) {
+	if len(p.items) == 0 || isCode(l, at, p.items[0].start) || p.items[0].isSizeOfCard(l.Text) ||
+		!startsMoment(p.before) && mentionsPlan(p.before) {
 		return 0
 	}
 	title := printTitle(l, p.before)
@@ -79,8 +80,12 @@ func readPrint(l *scan.Line, at int) (end int) {
 		if titled == 0 && p.items[0].label.words&(saysGPU|saysMemory) == 0 {
 			break // another dialect may know the block
 		}
-		next := parsePrint(text, messageStart(text))
-		if !next.goesOn(items) || source.LauncherRank(text) != h.Rank() {
+		start := messageStart(text)
+		if !samePrefix(l.Text[:from], text[:start]) {
+			break
+		}
+		next := parsePrint(text, start)
+		if !next.goesOn(items) || next.lane != p.lane || source.LauncherRank(text) != h.Rank() {
 			break
 		}
 		items, lines = append(slices.Clip(items), next.items...), lines+1
@@ -137,6 +142,22 @@ func isField(text []byte, at int) bool {
 
 // isKeyByte reports whether a byte may be part of the key of a field.
 func isKeyByte(c byte) bool { return lex.IsWordByte(c) || c == '.' || c == '-' || c == '/' }
+
+// samePrefix reports whether a logger has put the same text before two messages. Their times may
+// differ in the decimals of a second.
+func samePrefix(a, b []byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	decimals := false
+	for i := range a {
+		decimals = decimals || i > 0 && (a[i] == ',' || a[i] == '.') && lex.IsDigit(a[i-1])
+		if a[i] != b[i] && (!decimals || !lex.IsDigit(a[i]) || !lex.IsDigit(b[i])) {
+			return false
+		}
+	}
+	return true
+}
 
 // goesOn reports whether a line has only sizes, with labels that name no moment, and none of the
 // quantities of the items.

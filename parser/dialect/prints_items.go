@@ -16,6 +16,7 @@ type printItem struct {
 	size       record.Size
 	bad        bool // the label or the text behind the size has an unknown word
 	bare       bool // the size has no label
+	part       bool // the size follows "/" or "of"
 }
 
 // A printLine holds the sizes of a line.
@@ -24,7 +25,7 @@ type printLine struct {
 	before  []byte    // the text of the message before the first label
 	behind  []byte    // the text behind the last size: " after epoch 3"
 	context printWord // the words GPU and memory in the text before the first label
-	device  int       // the device that this text names, or -1
+	lane    printLane // the device and the rank that this text names
 	end     int       // offset behind the last size
 	alone   bool      // the line has nothing else than sizes, up to its end
 }
@@ -73,7 +74,10 @@ func parsePrint(text []byte, from int) (p printLine) {
 	p.end = p.items[len(p.items)-1].end
 	p.behind = text[p.end:stop]
 	start := p.items[0].start
-	p.context, p.device = contextOf(text[max(0, start-printLabelMax):start])
+	p.context, p.lane = contextOf(text[max(0, start-printLabelMax):start])
+	for i := range p.items {
+		p.lane.add(p.items[i].label.lane)
+	}
 	p.before = bytes.TrimFunc(p.before, isOrnament)
 	p.alone = p.alone && stop == len(text) && len(bytes.TrimFunc(p.behind, isOrnament)) == 0
 	return p
@@ -200,7 +204,7 @@ func isTorchCall(label []byte) bool {
 
 // cutLabel reads the label in a text that ends at an offset of the line, before the size.
 func (item *printItem) cutLabel(before []byte, end int) {
-	item.label.device = -1
+	item.label.lane = noLane
 	text := bytes.TrimRight(before, " \t\"'")
 	separated, glued := false, false
 	for _, sep := range []string{"：", ":", "="} {
@@ -221,7 +225,7 @@ func (item *printItem) cutLabel(before []byte, end int) {
 		item.bare = true
 		return
 	case "/", "of", "out of":
-		item.label.words = saysTotal
+		item.label.words, item.part = saysTotal, true
 		return
 	}
 	label, ok := readLabel(segment)
@@ -232,7 +236,7 @@ func (item *printItem) cutLabel(before []byte, end int) {
 			item.start += len(segment) - len(key)
 		}
 	}
-	label.isKey = isKey && label.unit > 0
+	label.isKey = isKey && (label.unit > 0 || bytes.IndexByte(segment, '_') >= 0)
 	item.label = label
 	item.bad = !ok || !separated && label.words&saysQuantity == 0
 	if !ok && !separated && len(segment) == 1 {
@@ -242,7 +246,7 @@ func (item *printItem) cutLabel(before []byte, end int) {
 
 // readBehind reads the words behind the size: "1.25GB allocated". Then it sets the quantity.
 func (item *printItem) readBehind(text []byte) {
-	named := item.label.words&saysQuantity != 0
+	named := item.label.words&saysQuantity != 0 && !item.part
 	rest := text[item.end:min(len(text), item.end+printLabelMax)]
 	for range 4 {
 		blanks := len(rest) - len(lex.TrimBlanks(rest))
@@ -251,7 +255,7 @@ func (item *printItem) readBehind(text []byte) {
 		next := lex.TrimBlanks(rest[blanks+len(word):])
 		isLabel := len(next) > 0 && (next[0] == ':' || next[0] == '=')
 		if len(word) == 0 || isLabel || known != 0 && named || known != 0 && lex.BeginsWithNumber(next) &&
-			item.label.words&saysQuantity != 0 {
+			item.label.words&saysQuantity != 0 && !item.part {
 			break
 		}
 		if known == 0 {
@@ -259,6 +263,9 @@ func (item *printItem) readBehind(text []byte) {
 				item.bad = true
 			}
 			break
+		}
+		if item.part && known&saysQuantity != 0 { // "1.2GB allocated / 2.0GB reserved"
+			item.label.words, item.part = 0, false
 		}
 		item.label.words |= known
 		item.bare = item.bare && known&saysQuantity == 0

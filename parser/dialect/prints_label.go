@@ -71,14 +71,19 @@ var printUnits = map[string]int64{
 	"gb": record.GiB, "gib": record.GiB,
 }
 
+// A printLane is the device and the rank that a label names, each -1 if it names none.
+type printLane struct{ device, rank int }
+
+var noLane = printLane{-1, -1}
+
 // A printLabel is the label before a size.
 type printLabel struct {
 	words  printWord
 	unit   int64  // the unit in the label, or 0
 	moment []byte // "before training" in the label, or nil
 	step   []byte // "epoch" in "epoch 3 GPU memory", or nil
-	device int    // the device that the label names, or -1
-	isKey  bool   // the label is the key of a field, and has a unit: gpu_mem_gb
+	lane   printLane
+	isKey  bool // the label is the key of a field, and has a unit: gpu_mem_gb
 }
 
 // A labelWord is a word of a label, at an offset.
@@ -139,7 +144,7 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 // readLabel reads a label: "GPU memory allocated", "GPU Memory Before A", "After A GPU memory". ok
 // is false if the label has an unknown word.
 func readLabel(text []byte) (label printLabel, ok bool) {
-	label.device = -1
+	label.lane = noLane
 	words, ok := cutWords(text)
 	if !ok || len(words) == 0 {
 		return label, false
@@ -160,10 +165,14 @@ func readLabel(text []byte) (label printLabel, ok bool) {
 		case known != 0:
 			label.words |= known
 		case lex.IsDigit(word[0]) && i > 0 && printWords[words[i-1].text] == saysGPU:
-			label.device, _, ok = lex.CutInt([]byte(word))
-			if !ok {
+			if label.lane.device, _, ok = lex.CutInt([]byte(word)); !ok {
 				return label, false
 			}
+		case word == "rank" && i+1 < len(words) && lex.IsDigit(words[i+1].text[0]):
+			if label.lane.rank, _, ok = lex.CutInt([]byte(words[i+1].text)); !ok {
+				return label, false
+			}
+			i++
 		case printSteps[word] && i == 0 && len(words) > 1 && lex.IsDigit(words[1].text[0]):
 			label.step = text[:len(word)]
 			if words[0].start != 0 {

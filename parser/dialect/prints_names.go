@@ -78,7 +78,7 @@ func startsMoment(text []byte) bool {
 // stepOf returns the word "epoch" of a text that begins like "Epoch 3/10", or nil.
 func stepOf(text []byte) []byte {
 	word := text[:countLetters(text)]
-	rest := bytes.TrimLeft(text[len(word):], " \t:#=_-")
+	rest := bytes.TrimLeft(text[len(word):], " \t:#=_-[(")
 	if printSteps[lower(word)] && len(rest) > 0 && lex.IsDigit(rest[0]) {
 		return word
 	}
@@ -250,14 +250,12 @@ func setLane(lane *record.Lane, p *printLine, text []byte) {
 	first := &p.items[0]
 	from := max(0, first.start-scan.Near)
 	fields := text[from:min(len(text), first.start+scan.Near)]
-	for i := range p.items {
-		if p.items[i].label.device >= 0 {
-			lane.Device = p.items[i].label.device
-			return
-		}
+	if p.lane.rank >= 0 {
+		lane.Rank = p.lane.rank
 	}
-	if p.device >= 0 {
-		lane.Device = p.device
+	if p.lane.device >= 0 {
+		lane.Device = p.lane.device
+		return
 	}
 	for _, key := range []string{"device", "gpu", "gpu_id", "device_id", "gpu_index"} {
 		if value, ok := fieldValue(fields, key, -1); ok {
@@ -290,39 +288,47 @@ func printTitle(l *scan.Line, before []byte) []byte {
 }
 
 // contextOf returns the words GPU and memory in the parts of a text that consist of known words, as
-// in "[GPU] " or "CUDA memory | ". It also returns the device that such a part names, or -1.
-func contextOf(text []byte) (words printWord, device int) {
-	device = -1
+// in "[GPU] " or "CUDA memory | ". It also returns the device and
+// the rank that such a part names.
+func contextOf(text []byte) (words printWord, lane printLane) {
+	lane = noLane
 	for range 8 {
 		i := lastBoundary(text)
 		if label, ok := readLabel(bytes.TrimSpace(text[i:])); ok {
 			words |= label.words & (saysGPU | saysMemory)
-			if device < 0 {
-				device = label.device
-			}
+			lane.add(label.lane)
 		}
 		if i == 0 {
 			break
 		}
 		text = text[:i-1]
 	}
-	return words, device
+	return words, lane
+}
+
+// add sets the numbers that the lane lacks.
+func (lane *printLane) add(more printLane) {
+	if lane.device < 0 {
+		lane.device = more.device
+	}
+	if lane.rank < 0 {
+		lane.rank = more.rank
+	}
 }
 
 // hostWords are words for memory that is not the GPU's, and for programs that print such memory.
 var hostWords = map[string]bool{
 	"cpu": true, "ram": true, "host": true, "system": true, "sys": true, "heap": true, "jvm": true,
-	"java": true, "rss": true, "swap": true, "disk": true, "storage": true, "volume": true,
-	"filesystem": true, "shared": true, "shm": true, "pinned": true, "process": true, "kernel": true,
-	"container": true, "executor": true, "yarn": true, "spark": true, "redis": true, "cgroup": true,
-	"pod": true, "slurm": true, "job": true, "virtual": true, "physical": true, "node": true,
-	"database": true, "buffer": true, "quota": true, "partition": true, "file": true, "network": true,
+	"java": true, "rss": true, "swap": true, "disk": true, "storage": true, "filesystem": true,
+	"shared": true, "shm": true, "pinned": true, "container": true, "executor": true, "yarn": true,
+	"spark": true, "redis": true, "cgroup": true, "pod": true, "slurm": true, "docker": true,
+	"kubernetes": true, "vm": true, "virtual": true, "physical": true, "quota": true,
 }
 
 // plannedWords begin the words for memory that nobody has measured.
 var plannedWords = []string{
 	"estimat", "expect", "predict", "requir", "need", "limit", "budget", "recommend", "minimum",
-	"target", "threshold", "would", "should", "config", "theoretical", "planned", "capacity",
+	"theoretical", "planned",
 }
 
 // mentionsHost reports whether a text has one of the host's words.
@@ -367,5 +373,6 @@ func messageStart(text []byte) int {
 	if last := bytes.LastIndexAny(lex.FirstBytes(text, printLabelMax), ":="); last > end {
 		end = last
 	}
-	return source.MessageStart(text[:end])
+	start := source.MessageStart(text[:end])
+	return end - len(source.WithoutProcess(text[start:end]))
 }

@@ -1,9 +1,12 @@
 package dialect
 
 import (
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"vramsoak/parser/dialect/dialecttest"
+	"vramsoak/parser/record"
 )
 
 // TestPrints: prints that are common in people's own scripts are read.
@@ -80,6 +83,11 @@ cuda:2 memory used: 1.5 GB / 24 GB
 VRAM used: 9.25/16.0GB
 RAM: 12.0 GB | VRAM used: 1.5 GB | Disk: 20 GB
 GPU memory - used: 1.25 GB, reserved: 2.00 GB
+CUDA Memory: 1.25GB allocated / 2.0GB reserved
+GPU 3 memory: 1.25 GB used, 22.75 GB free
+rank 2: GPU memory allocated: 1.25 GB
+Epoch [1/10] GPU memory allocated: 1.25 GB
+step 100: loss=0.5, gpu_mem=1.25GB
 `, `
 1 checkpoint "GPU memory" allocated=1280MiB reserved=2048MiB
 2 checkpoint "After A" allocated=1280MiB peak=1536MiB
@@ -90,6 +98,11 @@ GPU memory - used: 1.25 GB, reserved: 2.00 GB
 7 checkpoint "GPU memory" total=16384MiB used=9472MiB
 8 checkpoint "GPU memory" used=1536MiB
 9 checkpoint "GPU memory" allocated=1280MiB reserved=2048MiB
+10 checkpoint "GPU memory" allocated=1280MiB reserved=2048MiB
+11 checkpoint "GPU memory" gpu3 free=23296MiB used=1280MiB
+12 checkpoint "GPU memory" rank2 allocated=1280MiB
+13 checkpoint "Epoch" allocated=1280MiB
+14 checkpoint "step" allocated=1280MiB
 `},
 		{"a block of lines", `
 GPU memory allocated: 1.25 GB
@@ -110,6 +123,8 @@ GPU memory after loading:
 GPU memory allocated before training: 1.25 GB
 GPU memory allocated: 1.25 GB after epoch 3
 After loading the model, GPU memory allocated: 1.25 GB
+File 3 (of 8) done - Max memory allocated: 1.25 GB
+After the expected warm-up - GPU memory allocated: 1.25 GB
 Peak GPU memory during training: 3.25 GB
 GPU memory after cleanup: 0.25 GB
 VRAM before load = 512 MiB
@@ -118,17 +133,20 @@ Epoch 3/10 | loss: 0.5 | GPU memory allocated: 1.25 GB
 1 checkpoint "before training" allocated=1280MiB
 2 checkpoint "after epoch 3" allocated=1280MiB
 3 checkpoint "After loading the model" allocated=1280MiB
-4 checkpoint "during training" peak=3328MiB
-5 checkpoint "after cleanup" allocated=256MiB
-6 checkpoint "before load" allocated=512MiB
-7 checkpoint "Epoch" allocated=1280MiB
+4 checkpoint "File 3 (of 8) done" peak=1280MiB
+5 checkpoint "After the expected warm-up" allocated=1280MiB
+6 checkpoint "during training" peak=3328MiB
+7 checkpoint "after cleanup" allocated=256MiB
+8 checkpoint "before load" allocated=512MiB
+9 checkpoint "Epoch" allocated=1280MiB
 `},
 		{"calls of PyTorch", `
 torch.cuda.memory_allocated()=1342177280
 torch.cuda.max_memory_allocated(0): 1342177280
 torch.cuda.memory_reserved: 1.25 GB
 `, `
-1 checkpoint "GPU memory" allocated=1280MiB reserved=1280MiB peak=1280MiB
+1 checkpoint "GPU memory" allocated=1280MiB
+2 checkpoint "GPU memory" reserved=1280MiB peak=1280MiB
 `},
 		{"a failure in the line", `
 GPU memory allocated: 1.25 GB CUDA out of memory. Tried to allocate 2.00 GiB.
@@ -280,7 +298,62 @@ num_gpus=8 vram_gb=80
 pod memory reserved: 2 GB
 Allocated 12 GB of 64 GB
 [gpu-node-3] memory used: 12 GB
+VRAM available: 22 GB
+This model requires 8GB VRAM
+Loaded model in 2.3 GB of VRAM
+Set vram state to: NORMAL_VRAM
+Low VRAM mode: offloads 3 GB
+VRAM=24GB
+Free GPU memory: 20.0 GB
+Freed GPU memory: 1.25 GB
+GPU memory allocated: 5%
+GPU memory allocated: ~1.25 GB
+GPU memory for activations: 3 GB reserved for peak
+Swap used: 1 GB, memory used: 2 GB
+docker: memory reserved: 2GB
+container memory reserved: 2GB
+torch 2.6.0 allocated 3 streams
 image tokens: 512 allocated_slots=3
 allocated_blocks=512 reserved_blocks=3
 `, ``}})
+}
+
+// TestPrintHostile: lines of random pieces of prints are read without a panic, and each checkpoint
+// has a size that is not negative.
+func TestPrintHostile(t *testing.T) {
+	pieces := []string{
+		"GPU memory", "allocated", "reserved", "VRAM", "Peak ", "Before ", "After A", ": ", "=", " - ",
+		"1.25", "2", " GB", "MB", "(", ")", "[", "]", "(GB)", "_mb", "allocated_mb", `"`, "'", "{", "}",
+		"checkpoint", "event=", ",", "|", "/", " of ", "cuda:0", "gpu 1", "🧹", "：", "\xff", "\t", "\r",
+		"-", "~", "1,234,567", "999999999999999999999", "step 3", "rank 1", "memory_allocated()", "\n",
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	var log strings.Builder
+	for range 20_000 {
+		for range 1 + random.IntN(12) {
+			log.WriteString(pieces[random.IntN(len(pieces))])
+		}
+		log.WriteByte('\n')
+	}
+	read := 0
+	for batch, err := range dialecttest.Batches(log.String(), BuiltIn()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range batch.Entries {
+			c, ok := batch.Entries[i].Record(0).(record.Checkpoint)
+			if !ok || c.Dialect != "print" {
+				continue
+			}
+			read++
+			for q, s := range c.All() {
+				if s.Bytes < 0 {
+					t.Errorf("line %d: %s=%d", c.Pos.Line, q, s.Bytes)
+				}
+			}
+		}
+	}
+	if read < 100 {
+		t.Errorf("%d checkpoints were read, which is too few for this test", read)
+	}
 }
