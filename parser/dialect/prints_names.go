@@ -93,7 +93,12 @@ func nameBefore(before []byte) (name []byte, sampled bool) {
 		before = before[:bytes.LastIndexAny(before, " \t|,")+1]
 	}
 	for rest := trimOrnaments(before); len(rest) > 0; rest = trimOrnaments(before) {
-		segment := trimOrnaments(rest[lastBoundary(rest):])
+		open := len(rest)
+		if rest[open-1] == ')' { // "Model loaded (fp16)"
+			open = bytes.LastIndexByte(rest, '(')
+		}
+		start := lastBoundary(rest[:open])
+		segment := trimOrnaments(rest[start:])
 		if startsMoment(segment) {
 			return lex.FirstBytes(segment, printNameMax), false
 		}
@@ -109,7 +114,7 @@ func nameBefore(before []byte) (name []byte, sampled bool) {
 			}
 			return rest, false
 		}
-		before = rest[:lastBoundary(rest)]
+		before = rest[:max(0, start-1)]
 	}
 	return nil, true
 }

@@ -125,6 +125,7 @@ GPU memory allocated: 1.25 GB after epoch 3
 After loading the model, GPU memory allocated: 1.25 GB
 File 3 (of 8) done - Max memory allocated: 1.25 GB
 After the expected warm-up - GPU memory allocated: 1.25 GB
+Model loaded (fp16) - GPU 1 - GPU memory allocated: 1.25 GB
 Peak GPU memory during training: 3.25 GB
 GPU memory after cleanup: 0.25 GB
 VRAM before load = 512 MiB
@@ -135,10 +136,11 @@ Epoch 3/10 | loss: 0.5 | GPU memory allocated: 1.25 GB
 3 checkpoint "After loading the model" allocated=1280MiB
 4 checkpoint "File 3 (of 8) done" peak=1280MiB
 5 checkpoint "After the expected warm-up" allocated=1280MiB
-6 checkpoint "during training" peak=3328MiB
-7 checkpoint "after cleanup" allocated=256MiB
-8 checkpoint "before load" allocated=512MiB
-9 checkpoint "Epoch" allocated=1280MiB
+6 checkpoint "Model loaded (fp16)" gpu1 allocated=1280MiB
+7 checkpoint "during training" peak=3328MiB
+8 checkpoint "after cleanup" allocated=256MiB
+9 checkpoint "before load" allocated=512MiB
+10 checkpoint "Epoch" allocated=1280MiB
 `},
 		{"calls of PyTorch", `
 torch.cuda.memory_allocated()=1342177280
@@ -329,7 +331,7 @@ func TestPrintHostile(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(5, 6))
 	var log strings.Builder
-	for range 20_000 {
+	for range 100_000 {
 		for range 1 + random.IntN(12) {
 			log.WriteString(pieces[random.IntN(len(pieces))])
 		}
