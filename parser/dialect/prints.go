@@ -120,7 +120,11 @@ func isCode(l *scan.Line, at, start int) bool {
 	if source.HasPlaceholder(text) || source.InSource(l.Text[:at]) {
 		return true
 	}
-	return !isField(l.Text, at) && source.IsQuoted(l.Text, at)
+	if isField(l.Text, at) {
+		return false
+	}
+	return source.IsQuoted(l.Text, at) ||
+		bytes.Count(lex.LastBytes(l.Text[:at], printMax), []byte("`"))%2 == 1 // Markdown
 }
 
 // isField reports whether the word at an offset is the quoted key of a field, in JSON or in a

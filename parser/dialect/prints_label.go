@@ -49,7 +49,7 @@ var printWords = map[string]printWord{
 	"active":  saysActive,
 	"current": saysFiller, "currently": saysFiller, "curr": saysFiller, "now": saysFiller,
 	"in": saysFiller, "is": saysFiller, "on": saysFiller, "the": saysFiller, "and": saysFiller,
-	"so": saysFiller, "far": saysFiller,
+	"initial": saysFiller, "final": saysFiller, "so": saysFiller, "far": saysFiller,
 }
 
 // printMoments are the words with which the name of a moment begins: "before training". Those with

@@ -52,11 +52,11 @@ func (p *printLine) name(text []byte, at int, title []byte) (name []byte, sample
 			return name, false
 		}
 	}
-	if label, ok := readLabel(title); ok && label.moment != nil {
-		return label.moment, false
-	}
-	if startsMoment(title) {
-		return title, false
+	for rest := title; len(rest) > 0; { // "Memory status after cleanup"
+		if startsMoment(rest) {
+			return rest, false
+		}
+		_, rest, _ = bytes.Cut(rest, []byte(" "))
 	}
 	for _, key := range []string{"step", "global_step", "epoch", "iter", "iteration", "batch"} {
 		if _, ok := fieldValue(fields, key, -1); ok {
@@ -112,11 +112,23 @@ func nameBefore(before []byte) (name []byte, sampled bool) {
 			if len(rest) > printNameMax || bytes.IndexByte(rest, '|') >= 0 || hasValue(rest) {
 				return nil, true
 			}
-			return rest, false
+			return withoutSubject(rest), false
 		}
 		before = rest[:max(0, start-1)]
 	}
 	return nil, true
+}
+
+// withoutSubject returns a name without words such as "VRAM" in the brackets before it: the text
+// "VRAM][Whisper" of "[VRAM][Whisper] alloc=1.25GB" gives "Whisper".
+func withoutSubject(name []byte) []byte {
+	if i := bytes.IndexByte(name, ']'); i > 0 {
+		rest := trimOrnaments(name[i:])
+		if _, ok := readLabel(name[:i]); ok && len(rest) > 0 {
+			return rest
+		}
+	}
+	return name
 }
 
 // hasValue reports whether a text has a label with a number, as in "loss: 0.1".

@@ -88,6 +88,9 @@ GPU 3 memory: 1.25 GB used, 22.75 GB free
 rank 2: GPU memory allocated: 1.25 GB
 Epoch [1/10] GPU memory allocated: 1.25 GB
 step 100: loss=0.5, gpu_mem=1.25GB
+[VRAM][load] alloc=1280MB, reserved=2048MB, peak=3072MB
+         After forward: allocated  1280.00 MiB, reserved  2048.00 MiB, total VRAM 24576.00 MiB
+-> Initial GPU memory allocated: 1.25 GB
 `, `
 1 checkpoint "GPU memory" allocated=1280MiB reserved=2048MiB
 2 checkpoint "After A" allocated=1280MiB peak=1536MiB
@@ -103,6 +106,9 @@ step 100: loss=0.5, gpu_mem=1.25GB
 12 checkpoint "GPU memory" rank2 allocated=1280MiB
 13 checkpoint "Epoch" allocated=1280MiB
 14 checkpoint "step" allocated=1280MiB
+15 checkpoint "load" allocated=1280MiB reserved=2048MiB peak=3072MiB
+16 checkpoint "After forward" allocated=1280MiB reserved=2048MiB total=24576MiB
+17 checkpoint "GPU memory" allocated=1280MiB
 `},
 		{"a block of lines", `
 GPU memory allocated: 1.25 GB
@@ -114,10 +120,14 @@ loss 0.1
 GPU memory after loading:
   Allocated: 0.25 GB
   Reserved: 0.5 GB
+Memory status after cleanup:
+GPU memory allocated: 0.25 GB
+GPU memory cached: 0.5 GB
 `, `
 1 checkpoint "GPU memory" allocated=1280MiB reserved=2048MiB peak=1536MiB
 4 checkpoint "GPU memory" allocated=1024MiB reserved=2048MiB
 8 checkpoint "after loading" allocated=256MiB reserved=512MiB
+11 checkpoint "after cleanup" allocated=256MiB reserved=512MiB
 `},
 		{"the moment", `
 GPU memory allocated before training: 1.25 GB
@@ -317,7 +327,7 @@ container memory reserved: 2GB
 torch 2.6.0 allocated 3 streams
 image tokens: 512 allocated_slots=3
 allocated_blocks=512 reserved_blocks=3
-`, ``}})
+`, ``}, {"Markdown", "It prints `GPU memory allocated: 1.25 GB`.\n", ""}})
 }
 
 // TestPrintHostile: lines of random pieces of prints are read without a panic, and each checkpoint
