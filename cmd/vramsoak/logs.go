@@ -13,6 +13,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/nearmiss"
 	"vramsoak/parser/filetype"
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
@@ -56,6 +57,7 @@ type sniffer struct {
 	nul          int    // offset of the first NUL byte, from 1
 	known        bool   // the file has a type of its own, see package filetype
 	head         []byte // the first bytes, up to sniffedHead
+	near         nearmiss.Finder
 }
 
 // sniffedHead is how many bytes of a log without records are searched for the rows of a table
@@ -74,6 +76,7 @@ func (s *sniffer) Read(p []byte) (int, error) {
 		}
 	}
 	s.head = append(s.head, p[:min(n, sniffedHead-len(s.head))]...)
+	_, _ = s.near.Write(p[:n])
 	s.lines += bytes.Count(p[:n], []byte{'\n'})
 	s.bytes += n
 	return n, err
@@ -109,8 +112,11 @@ func (r *reason) remark() string {
 }
 
 // sniffed is how many bytes of a log without records are searched for a reason. It applies only if
-// the log's lines were counted before.
-const sniffed = 1 << 20
+// the log's lines were counted before. NUL bytes count only among the first sniffedNUL bytes.
+const (
+	sniffed    = 64 << 20
+	sniffedNUL = 1 << 20
+)
 
 // An emptyError says that a log was read and has no record of the expected kind.
 type emptyError string
@@ -119,8 +125,9 @@ func (e emptyError) Error() string { return string(e) }
 
 // explainEmpty returns the error for a log in which no record of the kind `what` was found. The
 // error says why: the first line that cannot be read, or else a row of a table without its header,
-// or else what the user expected. The parameter lines is the number of lines in the log, or 0 if
-// they were not counted.
+// or else what the user expected. If a line looks like a reading, the error quotes it, with a dialect
+// that reads it. The parameter lines is the number of lines in the log, or 0 if they were not
+// counted.
 func (o readOptions) explainEmpty(path string, log io.Reader, what string, why reason, lines int,
 ) error {
 	seen, streamed := log.(*sniffer)
@@ -138,7 +145,9 @@ func (o readOptions) explainEmpty(path string, log io.Reader, what string, why r
 		if _, err := io.Copy(io.Discard, part); err != nil {
 			return err
 		}
-		seen.lines = max(seen.lines, lines)
+		if seen.lines = max(seen.lines, lines); lines > 0 && seen.nul > sniffedNUL {
+			seen.nul = 0
+		}
 	}
 	name := displayName(path)
 	if why.bad == nil {
@@ -159,6 +168,13 @@ func (o readOptions) explainEmpty(path string, log io.Reader, what string, why r
 		return emptyError(
 			fmt.Sprintf("%s has no %s and looks like a binary file (NUL at byte %d); %s", name,
 				what, seen.nul, remark))
+	}
+	if near, ok := seen.near.Line(); ok && o.dialect == "" {
+		if why.bad == nil {
+			remark = o.nearMiss(path, near)
+		} else if why.bad.Pos.Line != near.Number {
+			remark += "\n" + o.nearMiss(path, near)
+		}
 	}
 	return emptyError(fmt.Sprintf("%s has no %s (lines read: %d); %s", name, what,
 		seen.lines, remark))

@@ -66,12 +66,17 @@ const (
 	needleWorkspace      = "Free memory : "
 )
 
+// betweenMA are the characters between the readings of see_memory_usage. Forks print bars:
+//
+//	MA 3.73 GiB | Max_MA 3.80 GiB | CA 4.0 GiB | Max_CA 4 GiB
+const betweenMA = " \t\\|"
+
 // readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". The parameter at
 // is the offset of "Max_MA ". The first three sizes are rounded to two decimals, and Python drops
 // zeros at their ends. The size Max_CA is rounded to a whole number.
 func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 	start := max(0, at-nearby)
-	text := bytes.TrimRight(l.Text[start:at], " \t\\")
+	text := bytes.TrimRight(l.Text[start:at], betweenMA)
 	from := bytes.LastIndex(text, []byte("MA "))
 	if from < 0 || from > 0 && lex.IsWordByte(text[from-1]) || source.IsTemplate(text[from:]) {
 		return 0
@@ -87,7 +92,8 @@ func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 	var sizes [3]record.Size
 	rest = l.Text[at:]
 	for i, label := range []string{"Max_MA ", "CA ", "Max_CA "} {
-		after, known := lex.CutPrefix(bytes.TrimLeft(rest, " \t\\"), label)
+		rest = bytes.TrimLeft(rest, betweenMA)
+		after, known := lex.CutPrefix(rest, label)
 		if known {
 			sizes[i], after, known = lex.CutRounded(after, 2*(1-i/2))
 		}

@@ -52,6 +52,7 @@ var written = []*scan.Dialect{
 	&axolotlDialect,
 	&torchtuneDialect,
 	&composerDialect,
+	&printDialect,
 }
 
 // BuiltIn returns the built-in dialects: first those written in Go, then one dialect for each line

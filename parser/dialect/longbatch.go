@@ -109,6 +109,9 @@ func readErrorMemory(l *scan.Line, at int) (end int) {
 func readVRAMUsage(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len("VRAM usage: "):]
 	before := l.Text[:at]
+	if bytes.HasSuffix(before, []byte("💾 Peak ")) {
+		return len(l.Text) // other programs measure what they print with these words
+	}
 	if bytes.HasSuffix(before, []byte("Peak ")) || bytes.HasSuffix(before, []byte("Expected ")) {
 		return 0
 	}

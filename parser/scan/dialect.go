@@ -20,6 +20,9 @@ type Dialect struct {
 	Spans bool
 	// Failure is set for the dialects of failed allocations and crashes, see Spans.
 	Failure bool
+	// Last is set for a dialect that knows no program, only words that many programs use. It is
+	// offered a line after all other dialects, and only if they read no memory in the line.
+	Last bool
 }
 
 // A Table is a part of a log whose lines mean nothing without the lines at its head, such as the

@@ -107,8 +107,10 @@ type Scanner struct {
 	strings interner
 	found   search.Candidates // needles that may be at the offset where the search stopped
 	hits    []search.Hit      // needles in the line that no dialect has read yet
+	later   []search.Hit      // needles in the line to offer to the dialects with Last
 	stamp   stamp.Last
-	last    place // the last line of the window that was looked at
+	looked  place // the last line of the window that was looked at
+	last    bool  // the dialects with Last are reading
 	// unwrapper takes the wrappers off lines. writer is the writer whose lines are read now, or nil
 	// if no wrappers were taken off.
 	unwrapper source.Unwrapper
@@ -151,7 +153,7 @@ func (s *Scanner) scanPlain(win source.Window, state State, out *Batch) bool {
 	if !ok {
 		return false
 	}
-	out.Lines = s.last.number + bytes.Count(win.Buf[s.last.start:win.To], source.Newline)
+	out.Lines = s.looked.number + bytes.Count(win.Buf[s.looked.start:win.To], source.Newline)
 	out.State = nil
 	if len(s.tables) > 0 || end > win.To {
 		out.State = State{{tables: s.tables, end: win.Offset + int64(end)}}
@@ -176,7 +178,7 @@ func (s *Scanner) scanLines(
 	}
 	pos := max(win.From, skip)
 	number := bytes.Count(win.Buf[win.From:min(pos, win.To)], source.Newline) // of the line at pos
-	s.last = place{win.From, 0}
+	s.looked = place{win.From, 0}
 	for pos < win.To {
 		hit, start := -1, pos
 		if len(s.tables) == 0 && !win.Wrapped && len(s.dialects.each) == 0 {
@@ -185,7 +187,7 @@ func (s *Scanner) scanLines(
 			text := win.Buf[:min(len(win.Buf), win.To+search.MaxNeedle)]
 			var lines int
 			if hit, lines, s.found = s.dialects.needles.Next(text, pos); hit < 0 {
-				s.last = place{win.To, number + lines - bytes.Count(text[win.To:], source.Newline)}
+				s.looked = place{win.To, number + lines - bytes.Count(text[win.To:], source.Newline)}
 				break
 			}
 			if start = max(win.LineStart(hit), pos); start >= win.To {
@@ -200,7 +202,7 @@ func (s *Scanner) scanLines(
 			}
 		}
 		hit -= start
-		s.last = place{start, number}
+		s.looked = place{start, number}
 		s.line.set(start, end, number, escaped)
 		if escaped {
 			s.openScreen(win.Buf[start:end])
@@ -242,7 +244,8 @@ func (s *Scanner) after(end int) int { return max(s.win.SkipBreak(end), end) }
 // the needles. A dialect may read the next lines too.
 func (s *Scanner) read(at int) {
 	l := &s.line
-	s.hits = s.hits[:0]
+	s.hits, s.later = s.hits[:0], s.later[:0]
+	entries := len(s.out.Entries)
 	from := at // where to search on
 	// Needles before the offset read are skipped: they are in records, or were offered already. Of the
 	// needles before the offset spanned, only those of failures count, see [Dialect.Spans].
@@ -260,6 +263,7 @@ func (s *Scanner) read(at int) {
 			at, from = -1, at+1
 		}
 		if len(s.hits) == 0 {
+			s.readLast(s.out.Entries[entries:])
 			return
 		}
 		first := s.hits[0]
@@ -273,7 +277,7 @@ func (s *Scanner) read(at int) {
 		case end == 0:
 		case l.start != start:
 			read, spanned = end, 0
-			s.hits, from = s.hits[:0], end
+			s.hits, s.later, from = s.hits[:0], s.later[:0], end
 		case spans && s.dialects.mayFail(l.Text[first.Start:end]):
 			spanned = max(spanned, end)
 		default:
@@ -293,6 +297,12 @@ func (s *Scanner) try(h search.Hit, failures bool) (end int, spans bool) {
 		if failures && !d.Failure {
 			continue
 		}
+		if d.Last != s.last {
+			if d.Last && len(s.later) < laterMax {
+				s.later = append(s.later, h)
+			}
+			continue
+		}
 		s.reading, l.first = d.Name, l.start
 		if end = d.Read(l, h.Start); end > 0 {
 			return end, d.Spans
@@ -303,6 +313,42 @@ func (s *Scanner) try(h search.Hit, failures bool) (end int, spans bool) {
 		}
 	}
 	return 0, false
+}
+
+// laterMax is the most needles of a line that are offered to the dialects with Last. A line of
+// needles only must not take time for each of them.
+const laterMax = 64
+
+// readLast offers the line to the dialects with Last, unless another dialect has read memory in it.
+// The parameter read holds the records of the line. Records that give no memory, such as events and
+// failures, may share the line.
+func (s *Scanner) readLast(read []Entry) {
+	if len(s.later) == 0 || s.line.IsOwn() {
+		return
+	}
+	for i := range read {
+		switch read[i].Other.(type) {
+		case record.Event, record.OutOfMemory, record.Crash, record.FileStart, record.FileEnd,
+			record.Quoted:
+		default:
+			return
+		}
+	}
+	s.last = true
+	defer func() { s.last = false }()
+	start, end := s.line.start, 0
+	for _, h := range s.later {
+		if h.Start < end {
+			continue
+		}
+		s.line.Read = end
+		if next, _ := s.try(h, false); next > 0 {
+			end = next
+		}
+		if s.line.start != start {
+			return // the dialect has read the next lines too
+		}
+	}
 }
 
 // row offers the line to the open tables. It reports whether one of them read the line.

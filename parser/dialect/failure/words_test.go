@@ -79,8 +79,12 @@ func TestPrefixes(t *testing.T) {
 		"\x1b[31m", "\x1b[1;31m\x1b[0m\x1b[36m[rank0]:\x1b[0m ",
 	} {
 		for _, f := range failures {
-			if got := summary(t, prefix+f.text); got != f.want {
-				t.Errorf("got %q, want %q: %q", got, f.want, prefix+f.text)
+			text := prefix + f.text
+			if !strings.ContainsAny(prefix, "%|") || strings.HasPrefix(prefix, "worker") {
+				text = prefix + strings.ReplaceAll(f.text, "\n", "\n"+prefix)
+			}
+			if got := summary(t, text); got != f.want {
+				t.Errorf("got %q, want %q: %q", got, f.want, text)
 			}
 		}
 	}
@@ -94,8 +98,12 @@ func TestPrefixes(t *testing.T) {
 			if f.want == "crash" || hasLogger.MatchString(f.text) {
 				continue
 			}
-			if got := summary(t, prefix+f.text); got != f.want {
-				t.Errorf("got %q, want %q: %q", got, f.want, prefix+f.text)
+			text := prefix + f.text
+			if strings.HasPrefix(prefix, "(") {
+				text = prefix + strings.ReplaceAll(f.text, "\n", "\n"+prefix)
+			}
+			if got := summary(t, text); got != f.want {
+				t.Errorf("got %q, want %q: %q", got, f.want, text)
 			}
 		}
 	}

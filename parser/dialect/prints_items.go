@@ -1,0 +1,335 @@
+package dialect
+
+import (
+	"bytes"
+	"slices"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+)
+
+// A printItem is a size in a line, with its label.
+type printItem struct {
+	start, end int // offsets in the line: of the label, and behind the size
+	label      printLabel
+	q          record.Quantity
+	size       record.Size
+	bad        bool // the label or the text behind the size has an unknown word
+	bare       bool // the size has no label
+	part       bool // the size follows "/" or "of"
+}
+
+// A printLine holds the sizes of a line.
+type printLine struct {
+	items   []printItem
+	before  []byte    // the text of the message before the first label
+	behind  []byte    // the text behind the last size: " after epoch 3"
+	context printWord // the words GPU and memory in the text before the first label
+	lane    printLane // the device and the rank that this text names
+	end     int       // offset behind the last size
+	alone   bool      // the line has nothing else than sizes, up to its end
+}
+
+// parsePrint reads the sizes of a line, from the offset at which its message begins. It stops at
+// a quantity that it has read already, because another record begins there.
+func parsePrint(text []byte, from int) (p printLine) {
+	stop := min(len(text), from+printMax)
+	p.alone = true
+	last := from // end of the size before
+	for i := from; i < stop && len(p.items) < printItemsMax; {
+		if !lex.IsDigit(text[i]) {
+			i++
+			continue
+		}
+		if i > from && isInWord(text, i) {
+			for i < stop && (lex.IsWordByte(text[i]) || text[i] == '.') {
+				i++
+			}
+			continue
+		}
+		item, ok := cutItem(text, last, i)
+		if !ok {
+			for i < stop && (lex.IsDigit(text[i]) || text[i] == '.') {
+				i++
+			}
+			continue
+		}
+		item.readBehind(text)
+		if p.has(&item) {
+			p.alone = false
+			break
+		}
+		last, i = item.end, item.end
+		if item.bare || len(p.items) == 0 && item.bad { // the size of something else
+			continue
+		}
+		if len(p.items) == 0 {
+			p.before = text[from:item.start]
+		}
+		p.items = append(p.items, item)
+	}
+	if len(p.items) == 0 {
+		return p
+	}
+	p.end = p.items[len(p.items)-1].end
+	p.behind = text[p.end:stop]
+	start := p.items[0].start
+	p.context, p.lane = contextOf(text[max(0, start-printLabelMax):start])
+	for i := range p.items {
+		p.lane.add(p.items[i].label.lane)
+	}
+	p.before = bytes.TrimFunc(p.before, isOrnament)
+	p.alone = p.alone && stop == len(text) && len(bytes.TrimFunc(p.behind, isOrnament)) == 0
+	return p
+}
+
+// isOrnament reports whether a character only decorates a line: a blank, a bar, an emoji, a sign of
+// a percentage.
+func isOrnament(r rune) bool {
+	return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < '_' || r > 'z' && r < 0xc0 ||
+		r >= 0x2000 && r < 0x2e80 || r >= 0xfe00 && r < 0xff00 || r > 0xffff
+}
+
+// isInWord reports whether the digit at an offset goes on with a word or a number, or is negative:
+// "A100", "1,5", "-3".
+func isInWord(text []byte, i int) bool {
+	switch before := text[i-1]; before {
+	case '.', ',':
+		return i > 1 && lex.IsDigit(text[i-2])
+	case '-', '+':
+		return true
+	default:
+		return lex.IsWordByte(before)
+	}
+}
+
+// has reports whether the line has the quantity of an item already.
+func (p *printLine) has(item *printItem) bool {
+	for i := range p.items {
+		if !item.bad && !p.items[i].bad && p.items[i].q == item.q {
+			return true
+		}
+	}
+	return false
+}
+
+// cutItem reads the size at an offset of the line and the label before it. The parameter last is
+// the end of the size before. ok is false if the number has no unit.
+func cutItem(text []byte, last, i int) (item printItem, ok bool) {
+	n, rest, ok := cutAmount(text[i:])
+	if !ok {
+		return item, false
+	}
+	before := text[max(last, i-printLabelMax):i]
+	item.cutLabel(before, i)
+	unit, behind := cutPrintUnit(rest)
+	if unit == 0 {
+		unit, behind = unitOfTotal(rest), rest
+	}
+	if unit == 0 && len(rest) > 0 && (lex.IsWordByte(rest[0]) || rest[0] == '%') {
+		return item, false
+	}
+	if unit == 0 {
+		unit, behind = item.label.unit, rest
+	}
+	if unit == 0 && n.Decimals == 0 && isTorchCall(before) {
+		unit = 1
+	}
+	if unit == 0 {
+		return item, false
+	}
+	item.size, ok = n.Times(unit)
+	item.end = len(text) - len(behind)
+	return item, ok && n.Digits >= 0
+}
+
+// cutAmount cuts a number off the text. It may have commas before every three digits.
+func cutAmount(text []byte) (n lex.Decimal, rest []byte, ok bool) {
+	if digits := lex.CountDigits(text); digits <= 3 && len(text) > digits+3 && text[digits] == ',' &&
+		lex.CountDigits(text[digits+1:]) == 3 {
+		whole, rest, ok := lex.CutGrouped(text)
+		if ok && (len(rest) == 0 || rest[0] != '.' && rest[0] != ',') {
+			return lex.Decimal{Digits: whole}, rest, true
+		}
+		return n, text, false
+	}
+	n, rest, ok = lex.CutNumber(text)
+	if ok && len(rest) > 1 && (rest[0] == ',' || rest[0] == '.') && lex.IsDigit(rest[1]) {
+		return n, text, false // "1,23 GB", "1.2.3"
+	}
+	return n, rest, ok
+}
+
+// cutPrintUnit cuts a unit off the text behind a number. A unit of one letter must be a capital:
+// "4.1G". "GB/s" is no unit of memory.
+func cutPrintUnit(text []byte) (unit int64, rest []byte) {
+	unit, rest = lex.CutUnit(text)
+	word := bytes.TrimSpace(text[:len(text)-len(rest)])
+	switch {
+	case unit == 0, len(word) == 1 && (word[0] >= 'a' || word[0] != 'B' && word[0] != text[0]):
+		return 0, text
+	case len(rest) > 0 && (lex.IsTextByte(rest[0]) || rest[0] == '-'),
+		len(rest) > 1 && rest[0] == '/' && isLetter(rest[1]):
+		return 0, text
+	}
+	return unit, rest
+}
+
+// unitOfTotal returns the unit of the second number in "9.2/15.9GB", or 0.
+func unitOfTotal(text []byte) int64 {
+	rest, ok := lex.CutPrefix(lex.TrimBlanks(text), "/")
+	if !ok {
+		return 0
+	}
+	_, rest, ok = cutAmount(lex.TrimBlanks(rest))
+	if !ok {
+		return 0
+	}
+	unit, _ := cutPrintUnit(rest)
+	return unit
+}
+
+// isTorchCall reports whether a label is a call of PyTorch that returns bytes, as Python's
+// f"{torch.cuda.memory_allocated()=}" prints it.
+func isTorchCall(label []byte) bool {
+	label = bytes.TrimRight(label, " \t:=")
+	i := bytes.LastIndexByte(label, '(')
+	if i < 0 || label[len(label)-1] != ')' {
+		return false
+	}
+	call := label[:i]
+	return bytes.HasSuffix(call, []byte("memory_allocated")) ||
+		bytes.HasSuffix(call, []byte("memory_reserved"))
+}
+
+// cutLabel reads the label in a text that ends at an offset of the line, before the size.
+func (item *printItem) cutLabel(before []byte, end int) {
+	item.label.lane = noLane
+	text := bytes.TrimRight(before, " \t\"'")
+	separated, glued := false, false
+	for _, sep := range []string{"：", ":", "="} {
+		if rest, ok := bytes.CutSuffix(text, []byte(sep)); ok {
+			text = bytes.TrimRight(rest, " \t\"'")
+			separated, glued = true, sep == "=" && len(text) == len(rest)
+			break
+		}
+	}
+	quoted := len(text) < len(before) && (before[len(text)] == '"' || before[len(text)] == '\'')
+	text = withoutParens(text)
+	segment := text[lastBoundary(text):]
+	trimmed := bytes.TrimLeft(segment, " \t")
+	item.start = end - len(before) + lastBoundary(text) + len(segment) - len(trimmed)
+	segment = trimmed
+	switch string(segment) {
+	case "":
+		item.bare = true
+		return
+	case "/", "of", "out of":
+		item.label.words, item.part = saysTotal, true
+		return
+	}
+	label, ok := readLabel(segment)
+	isKey := separated && (glued || quoted)
+	if isKey && !ok { // the text before a field is not a part of its key: "After A  allocated_mb=1"
+		key := segment[bytes.LastIndexAny(segment, " \t")+1:]
+		if label, ok = readLabel(key[bytes.LastIndexByte(key, '/')+1:]); ok {
+			item.start += len(segment) - len(key)
+		}
+	}
+	label.isKey = isKey && (label.unit > 0 || bytes.IndexByte(segment, '_') >= 0)
+	item.label = label
+	item.bad = !ok || !separated && label.words&saysQuantity == 0
+	if !ok && !separated && len(segment) == 1 {
+		item.bare = true
+	}
+}
+
+// readBehind reads the words behind the size: "1.25GB allocated". Then it sets the quantity.
+func (item *printItem) readBehind(text []byte) {
+	named := item.label.words&saysQuantity != 0 && !item.part
+	rest := text[item.end:min(len(text), item.end+printLabelMax)]
+	for range 4 {
+		blanks := len(rest) - len(lex.TrimBlanks(rest))
+		word := rest[blanks : blanks+countLetters(rest[blanks:])]
+		known := printWords[lower(word)]
+		next := lex.TrimBlanks(rest[blanks+len(word):])
+		isLabel := len(next) > 0 && (next[0] == ':' || next[0] == '=')
+		if len(word) == 0 || isLabel || known != 0 && named || known != 0 && lex.BeginsWithNumber(next) &&
+			item.label.words&saysQuantity != 0 && !item.part {
+			break
+		}
+		if known == 0 {
+			if !printBehind[lower(word)] {
+				item.bad = true
+			}
+			break
+		}
+		if item.part && known&saysQuantity != 0 { // "1.2GB allocated / 2.0GB reserved"
+			item.label.words, item.part = 0, false
+		}
+		item.label.words |= known
+		item.bare = item.bare && known&saysQuantity == 0
+		item.end += blanks + len(word)
+		rest = rest[blanks+len(word):]
+	}
+	if item.bare {
+		return
+	}
+	q, ok := item.label.quantity()
+	item.q, item.bad = q, item.bad || !ok
+}
+
+// printBehind are the words that may follow a size and its quantity: "1.2 GB after epoch 3". Other
+// words say what the size is of: "1.2 GB required".
+var printBehind = map[string]bool{
+	"after": true, "before": true, "at": true, "during": true, "of": true, "out": true, "over": true,
+	"rank": true, "epoch": true, "step": true, "iter": true, "iteration": true, "batch": true,
+	"when": true, "while": true, "since": true,
+}
+
+// countLetters returns the number of ASCII letters with which the text begins.
+func countLetters(text []byte) (n int) {
+	for n < len(text) && isLetter(text[n]) {
+		n++
+	}
+	return n
+}
+
+// lower returns a word in lower case.
+func lower(word []byte) string { return string(bytes.ToLower(lex.FirstBytes(word, 16))) }
+
+// withoutParens returns a label without the parentheses of a call at its end, and with a unit in
+// parentheses as a word: "GPU memory (GB)".
+func withoutParens(text []byte) []byte {
+	open := bytes.LastIndexAny(text, "([")
+	if open <= 0 || len(text) == 0 || text[len(text)-1] != ')' && text[len(text)-1] != ']' {
+		return text
+	}
+	inside := bytes.ToLower(bytes.TrimSpace(text[open+1 : len(text)-1]))
+	if printUnits[string(inside)] > 0 {
+		joined := append(bytes.TrimRight(bytes.Clone(text[:open]), " \t"), '_')
+		return append(joined, inside...)
+	}
+	if text[open] == '(' && len(inside) <= 16 && !bytes.ContainsAny(inside, " %") {
+		return text[:open] // "torch.cuda.memory_allocated(device)"
+	}
+	return text
+}
+
+// lastBoundary returns the offset behind the last character that ends the text before a label: a
+// bar, a comma, an emoji, the dash in "Loading done - GPU memory".
+func lastBoundary(text []byte) int {
+	for i, c := range slices.Backward(text) {
+		switch {
+		case c == ':' && i > 0 && i+1 < len(text) && lex.IsDigit(text[i+1]) && isLetter(text[i-1]):
+			if !bytes.HasSuffix(bytes.ToLower(text[:i]), []byte("cuda")) {
+				return i + 1 // "cuda:0" is one word
+			}
+		case c >= 0x80, bytes.IndexByte([]byte("|,;:()[]{}<>\"'=!?`+&"), c) >= 0:
+			return i + 1
+		case c == '-' && i > 0 && text[i-1] == ' ' && (i+1 == len(text) || text[i+1] == ' '):
+			return i + 1
+		}
+	}
+	return 0
+}
