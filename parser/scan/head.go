@@ -121,10 +121,10 @@ func (h *Head) writer() string {
 	return inner
 }
 
-// EndsPrefix reports whether only what precedes a message precedes the record: a logger's prefix, the
-// name of a process, or the state of a progress bar.
+// EndsPrefix reports whether only what precedes a message precedes the record: a logger's prefix or
+// the name of a process.
 func (h *Head) EndsPrefix() bool {
-	return len(bytes.TrimSpace(h.Words())) == 0 || source.EndsBar(h.line.Text[:h.at])
+	return len(bytes.TrimSpace(h.Words())) == 0
 }
 
 // InSource reports whether the record is a string in program source, see [source.InSource].

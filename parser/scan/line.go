@@ -56,13 +56,45 @@ func (l *Line) lineNumber() int {
 	return l.number
 }
 
+// lineAfter returns the offsets of the line behind the line that ends at an offset of the window, as
+// [source.Window.LineAfter] does. Behind a line that ends with '\n', it passes over texts that end
+// with '\r', because the next text is drawn over them:
+//
+//	| Allocated memory      |   5624 MiB |
+//	transcribing:  50%|█████     | 5/10\r|       from large pool |   5543 MiB |
+func (s *Scanner) lineAfter(end int) (start, stop int, ok bool) {
+	over := !s.drawnOver(end)
+	for start, stop, ok = s.win.LineAfter(end); ok && over && s.drawnOver(stop); {
+		start, stop, ok = s.win.LineAfter(stop)
+	}
+	return start, stop, ok
+}
+
+// lineBefore is lineAfter for the line before a line that begins at an offset.
+func (s *Scanner) lineBefore(start int) (from, end int, ok bool) {
+	from, end, ok = s.win.LineBefore(start)
+	if end, _ := s.win.LineEnd(start); !ok || s.drawnOver(end) {
+		return from, end, ok
+	}
+	for ok && s.drawnOver(end) {
+		from, end, ok = s.win.LineBefore(from)
+	}
+	return from, end, ok
+}
+
+// drawnOver reports whether a text ends with '\r' at an offset of the window, and not with "\r\n".
+func (s *Scanner) drawnOver(end int) bool {
+	buf := s.win.Buf
+	return end < len(buf) && buf[end] == '\r' && (end+1 == len(buf) || buf[end+1] != '\n')
+}
+
 // Peek returns the text of the n-th line after this one, from 1. ok is false if the log ends before
 // that line, or if the line lies beyond the margin of the window. ok is also false if a line of the
 // harness comes first, because a block of the pipeline's lines ends there.
 func (l *Line) Peek(n int) (text []byte, ok bool) {
 	end := l.End
 	for range n {
-		start, stop, ok := l.s.win.LineAfter(end)
+		start, stop, ok := l.s.lineAfter(end)
 		if !ok {
 			return nil, false
 		}
@@ -76,7 +108,7 @@ func (l *Line) Peek(n int) (text []byte, ok bool) {
 
 // Next makes l the next line, if the window has one. Call [Line.Peek] first.
 func (l *Line) Next() {
-	start, end, ok := l.s.win.LineAfter(l.End)
+	start, end, ok := l.s.lineAfter(l.End)
 	if ok {
 		l.set(start, end, l.number+bytes.Count(l.s.win.Buf[l.End:start], source.Newline), true)
 	}
@@ -86,7 +118,7 @@ func (l *Line) Next() {
 func (l *Line) Previous(n int) (text []byte, ok bool) {
 	start, end := l.start, l.start
 	for range n {
-		if start, end, ok = l.s.win.LineBefore(start); !ok {
+		if start, end, ok = l.s.lineBefore(start); !ok {
 			return nil, false
 		}
 	}
@@ -216,7 +248,7 @@ func (l *Line) Written() []byte { return l.written }
 // Below returns the line that follows the line ending at an offset of the window: its text and its
 // offsets. ok is false if the log ends first, or if the line lies beyond the margin.
 func (l *Line) Below(end int) (text []byte, start, stop int, ok bool) {
-	start, stop, ok = l.s.win.LineAfter(end)
+	start, stop, ok = l.s.lineAfter(end)
 	if !ok {
 		return nil, 0, 0, false
 	}

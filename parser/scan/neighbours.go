@@ -11,7 +11,7 @@ import (
 func (l *Line) Above() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for from := l.start; ; {
-			start, end, ok := l.s.win.LineBefore(from)
+			start, end, ok := l.s.lineBefore(from)
 			if !ok || !yield(source.PlainText(l.s.win.Buf[start:end])) {
 				return
 			}

@@ -197,7 +197,8 @@ func (s *Scanner) scanLines(
 		} // else the line may be a row, or of a dialect without needles
 		end, escaped := win.LineEnd(max(start, hit))
 		if s.writer == nil {
-			if _, wrapped := s.unwrapper.Unwrap(win.Buf[start:end]); wrapped {
+			_, wrapped := s.unwrapper.Unwrap(win.Buf[start:end])
+			if wrapped || source.BarEnd(win.Buf[start:end]) > 0 {
 				return 0, false
 			}
 		}

@@ -34,7 +34,7 @@ func (l *Line) offset(message string) int {
 //	During handling of the above exception, another exception occurred:
 func (l *Line) TracebackAbove() (lines int, before []byte) {
 	for end, n := l.start, 0; n < TracebackMax; n++ {
-		from, stop, ok := l.s.win.LineBefore(end)
+		from, stop, ok := l.s.lineBefore(end)
 		if !ok || l.start-from > source.Margin/2 {
 			return 0, nil
 		}
@@ -48,7 +48,7 @@ func (l *Line) TracebackAbove() (lines int, before []byte) {
 		}
 		lines = l.LineEnds(from, l.start)
 		for len(lex.TrimBlanks(before)) == 0 {
-			if from, stop, ok = l.s.win.LineBefore(from); !ok || l.start-from > source.Margin/2 {
+			if from, stop, ok = l.s.lineBefore(from); !ok || l.start-from > source.Margin/2 {
 				return lines, nil
 			}
 			before = source.PlainText(l.s.win.Buf[from:stop])

@@ -158,6 +158,7 @@ func (b *splitter) writer(name string) *writer {
 
 // line adds the line win.Buf[start:end], with its line end, to its writer. A '\r' in the line
 // divides it. The parts belong to the writer of the part before, unless they are wrapped themselves.
+// The end of a progress bar divides a line too, as if a '\r' were there, see [source.BarEnd].
 func (b *splitter) line(start, end, number int) {
 	text := b.win.Buf[start:end]
 	ending := len(text) - len(bytes.TrimRight(text, "\r\n"))
@@ -173,6 +174,12 @@ func (b *splitter) line(start, end, number int) {
 		}
 		raw := b.win.Buf[start:stop]
 		wrapping, ok := b.s.unwrapper.Unwrap(raw)
+		bar := 0
+		if ok {
+			bar = source.BarEnd(wrapping.Text)
+		} else {
+			bar = source.BarEnd(raw)
+		}
 		switch {
 		case ok && (w == nil || len(wrapping.Writer) > 0):
 			w = b.writer(b.s.strings.str(wrapping.Writer))
@@ -188,6 +195,11 @@ func (b *splitter) line(start, end, number int) {
 			p.head, p.kind, raw = wrapping.Head, wrapping.Kind, wrapping.Text
 		}
 		w.pieces = append(w.pieces, p)
+		if bar > 0 {
+			w.buf = append(append(w.buf, raw[:bar]...), '\r')
+			p.at, raw = len(w.buf), raw[bar:]
+			w.pieces = append(w.pieces, p)
+		}
 		w.buf = append(w.buf, raw...)
 		if !wrapping.Partial || !ok {
 			w.buf = append(w.buf, b.win.Buf[stop:next]...)

@@ -25,12 +25,30 @@ func MessageStart(text []byte) int {
 	from := max(0, len(text)-MessageMax)
 	text = text[from:]
 	start := bytes.LastIndexByte(text, '"') + 1
-	start += len(loggerStart().Find(text[start:]))
-	if m := loggerLevel().FindIndex(text[start:]); m != nil {
-		start += m[1]
-		start += len(loggerModule().Find(text[start:]))
+	for range 2 { // a logger may print the line of another logger
+		next := start + prefixEnd(text[start:])
+		if next == start {
+			break
+		}
+		start = next
 	}
 	return from + start
+}
+
+// prefixEnd returns the length of the prefix of a logger at the beginning of a text.
+func prefixEnd(text []byte) int {
+	if m := glogPrefix().FindIndex(text); m != nil {
+		return m[1]
+	}
+	start := len(loggerStart().Find(text))
+	if m := loggerLevel().FindIndex(text[start:]); m != nil {
+		start += m[1]
+		if m := abseilPlace().FindIndex(text[start:]); m != nil {
+			return start + m[1]
+		}
+		start += len(loggerModule().Find(text[start:]))
+	}
+	return start
 }
 
 // MessageMax is how many bytes before a record [MessageStart] looks at.
@@ -41,6 +59,10 @@ var (
 	loggerStart = lex.Expression(
 		`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`,
 	)
+	// I1120 02:00:03.123456    4711 run.cc:41]
+	glogPrefix = lex.Expression(`^[IWEF]\d{4} [\d:.]+\s+\d+ [\w./-]+:\d+\]\s?`)
+	// INFO 2026-11-20 02:00:03.123 run.py:41]
+	abseilPlace = lex.Expression(`^[\d-]{10} [\d:.,]{8,15} [\w./-]+:\d+\]\s?`)
 	loggerLevel = lex.Expression(
 		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)` +
 			`(?:[\s:|\])>-]|[^\x00-\x7f])+`,
@@ -93,18 +115,6 @@ func WithoutCaller(message []byte) []byte {
 }
 
 var callerBehind = lex.Expression(`\s+[(\[]?[\w./-]+\.(?:py|go|cc|cpp|cu):\d+[)\]]?\s*$`)
-
-// EndsBar reports whether a text ends with the state of a progress bar. A program that then prints
-// a line without a '\r' before it prints it behind the bar:
-//
-//	 40%|████      | 4/10 [00:03<00:05,  1.1it/s]            tqdm
-//	Working... ━━━━━━━━━━╺━━━━━━━━━  50% 0:00:03             Rich
-func EndsBar(text []byte) bool {
-	return progressBar().Match(text[max(0, len(text)-512):])
-}
-
-var progressBar = lex.Expression(`(?:\d+%\|[^|]*\|\s*[\d.,kMG]+/[\d.,kMG]+\s\[[^\]]*\]|` +
-	`[━╸╺─█]\s+\d+(?:\.\d+)?%(?:\s+[\d:./-]+)*|\d+(?:it|s|B|batch)?\s\[[\d:]+,[^\]]*\])\s*$`)
 
 // IsTemplate reports whether a text has a brace. Such a text counts as program source, for
 // example an f-string, and not as output.

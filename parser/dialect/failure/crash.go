@@ -55,7 +55,7 @@ var Crash = scan.Dialect{
 			if !isDeath(l, at) {
 				return 0
 			}
-		case !slices.ContainsFunc(deviceErrors, begins) || !isDeviceError(l, at):
+		case slices.ContainsFunc(needlesOfKills(), begins), !isDeviceError(l, at):
 			return 0
 		}
 		addCrash(l, at, record.Crash{Text: l.Message(l.Head(at).Message())})
