@@ -1,0 +1,461 @@
+package check_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"vramsoak/fixtures/wrapper"
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
+
+var mutateAll = flag.Bool("mutate.all", false, "try every log with every wrapper and every fault")
+
+// A program is a file of fixtures/batches: what a program prints at its start (head), for each file
+// or step (file), and when an allocation fails (failure). In the lines of a file, {busy GiB 2} stands
+// for the memory that the program holds in the middle of a file, in GiB with two decimals; idle is
+// what it holds between two files, rest what its cleanup leaves, and total the size of the card.
+// {idle.reserved MiB 0} is what its allocator holds then, .used what the driver counts, .free the rest
+// of the card, .percent the part of the card. {n} is the file's number. "after> " marks the line that
+// ends a cleanup.
+type program struct {
+	name                string
+	head, file, failure []string
+}
+
+// batchFiles is the number of files of a batch, and mutatedFile the file in which a fault lies.
+const (
+	batchFiles  = 60
+	mutatedFile = 30
+	cardBytes   = 24 << 30
+)
+
+// levels holds what a program holds of the card in one file, in bytes.
+type levels struct{ idle, busy, rest int64 }
+
+// cleanLevels are the levels of a program that gives everything back.
+func cleanLevels(int) levels { return levels{1 << 30, 9 << 30, 1 << 30} }
+
+var placeholder = regexp.MustCompile(`\{([a-z]+)(?:\.([a-z]+))?(?: ([A-Za-z]+) (\d))?\}`)
+
+// print returns the line of a program in the file number n, from 1.
+func (l levels) print(line string, n int) string {
+	return placeholder.ReplaceAllStringFunc(line, func(p string) string {
+		m := placeholder.FindStringSubmatch(p)
+		bytes := map[string]int64{"idle": l.idle, "busy": l.busy, "rest": l.rest, "total": cardBytes}[m[1]]
+		reserved := min(cardBytes-64<<20, bytes+512<<20)
+		switch m[2] {
+		case "reserved":
+			bytes = reserved
+		case "used":
+			bytes = min(cardBytes, reserved+32<<20)
+		case "free":
+			bytes = cardBytes - min(cardBytes, reserved+32<<20)
+		case "percent":
+			return strconv.FormatFloat(100*float64(bytes)/cardBytes, 'f', 1, 64)
+		}
+		if m[1] == "n" {
+			return strconv.Itoa(n)
+		}
+		unit := map[string]float64{
+			"B": 1, "MiB": 1 << 20, "GiB": 1 << 30, "MB": 1e6, "GB": 1e9,
+		}[m[3]]
+		if unit == 0 {
+			return p // braces of the program's own
+		}
+		decimals, _ := strconv.Atoi(m[4]) // the expression matches a digit
+		return strconv.FormatFloat(float64(bytes)/unit, 'f', decimals, 64)
+	})
+}
+
+// programs returns the programs of fixtures/batches.
+func programs(t *testing.T) (all []program) {
+	t.Helper()
+	paths, err := filepath.Glob("../../fixtures/batches/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d files, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := program{name: strings.TrimSuffix(filepath.Base(path), ".txtar")}
+		for _, f := range archive.Files {
+			lines := strings.Split(strings.TrimSuffix(string(f.Data), "\n"), "\n")
+			switch f.Name {
+			case "head":
+				p.head = lines
+			case "file":
+				p.file = lines
+			case "failure":
+				p.failure = lines
+			default:
+				t.Fatalf("%s: expected head, file or failure, found %s", path, f.Name)
+			}
+		}
+		if !strings.Contains(strings.Join(append(p.head, p.file...), "\n"), "{total") {
+			p.head = append([]string{
+				"|   0  NVIDIA GeForce RTX 3090   On  |   00000000:01:00.0 Off |                  N/A |",
+				"|  0%   35C    P8    20W / 350W |       1MiB / 24576MiB |      0%      Default |",
+			}, p.head...)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// A mutation changes what a program prints.
+type mutation struct {
+	levels func(n int) levels
+	// lines, if it is set, replaces the lines of the file number n.
+	lines func(p *program, n int, lines []string) []string
+}
+
+// print returns the lines of a batch.
+func (p *program) print(m mutation) (lines []string) {
+	for _, line := range p.head {
+		lines = append(lines, cleanLevels(0).print(line, 0))
+	}
+	for n := 1; n <= batchFiles; n++ {
+		file := p.file
+		if m.lines != nil {
+			file = m.lines(p, n, file)
+		}
+		for _, line := range file {
+			lines = append(lines, m.levels(n).print(strings.TrimPrefix(line, "after> "), n))
+		}
+	}
+	return lines
+}
+
+// A fault is one thing that goes wrong in a batch.
+type fault struct {
+	name string
+	mutation
+	// cannot returns why a program cannot have the fault, or "".
+	cannot func(p *program, facts facts) string
+}
+
+// facts say what the clean batch of a program gives.
+type facts struct {
+	level, current, pairs, sampled bool
+}
+
+func factsOf(tl *timeline.Timeline) (f facts) {
+	f.sampled = true
+	for _, c := range tl.All() {
+		own := c.Has(record.Allocated) || c.Has(record.Used) && c.Bytes(record.Used) > 64<<20 ||
+			c.Has(record.Reserved)
+		f.current = f.current || own
+		f.level = f.level || own || c.Has(record.Peak) || c.Has(record.PeakReserved)
+		f.sampled = f.sampled && c.Sampled
+	}
+	for _, file := range tl.Files {
+		f.pairs = f.pairs || len(file.Cleanups) > 0
+	}
+	return f
+}
+
+// raise returns levels that change in one file.
+func inOneFile(change func(l *levels)) func(n int) levels {
+	return func(n int) levels {
+		l := cleanLevels(n)
+		if n == mutatedFile {
+			change(&l)
+		}
+		return l
+	}
+}
+
+// grows returns levels that grow by 4 MiB from file to file.
+func grows(n int) levels {
+	l, more := cleanLevels(n), int64(n)*4<<20
+	return levels{l.idle + more, l.busy + more, l.rest + more}
+}
+
+// insert returns a mutation that prints lines in the middle of one file.
+func insert(lines func(p *program) []string) mutation {
+	return mutation{cleanLevels, func(p *program, n int, file []string) []string {
+		if n != mutatedFile {
+			return file
+		}
+		return slices.Concat(file, lines(p))
+	}}
+}
+
+const onlyMaximum = "it prints no current level: only a maximum, a part of the memory, or what is free"
+
+var faults = []fault{
+	{
+		name:     "its own out-of-memory message",
+		mutation: insert(func(p *program) []string { return p.failure }),
+	},
+	{
+		name: "a file marked failed",
+		mutation: insert(func(*program) []string {
+			return []string{"[pipeline] file-end path=0030.wav status=failed"}
+		}),
+	},
+	{
+		name:     "a level raised to 97 % of the card",
+		mutation: mutation{levels: inOneFile(func(l *levels) { l.busy = cardBytes / 100 * 97 })},
+		cannot: func(p *program, f facts) string {
+			if !f.level {
+				return "it prints no level"
+			}
+			if !strings.Contains(strings.Join(p.file, "\n"), "{busy") {
+				return "it prints no level while it works"
+			}
+			return ""
+		},
+	},
+	{
+		name: "an After removed",
+		mutation: mutation{cleanLevels, func(_ *program, n int, file []string) []string {
+			if n != mutatedFile {
+				return file
+			}
+			return slices.DeleteFunc(slices.Clone(file), func(line string) bool {
+				return strings.HasPrefix(line, "after> ")
+			})
+		}},
+		cannot: needsPairs,
+	},
+	{
+		name: "a cleanup that frees half",
+		mutation: mutation{levels: inOneFile(func(l *levels) {
+			l.rest = l.idle + (l.busy-l.idle)/2
+		})},
+		cannot: needsPairs,
+	},
+	{
+		name: "a leak of 4 MiB a file", mutation: mutation{levels: grows},
+		cannot: func(_ *program, f facts) string {
+			switch {
+			case !f.current:
+				return onlyMaximum
+			case f.sampled:
+				return "its readings are sampled: see the growth in these"
+			}
+			return ""
+		},
+	},
+	{
+		name: "growth in sampled readings", mutation: mutation{levels: grows},
+		cannot: func(_ *program, f facts) string {
+			switch {
+			case !f.sampled:
+				return "its readings are not sampled"
+			case !f.current:
+				return onlyMaximum
+			}
+			return ""
+		},
+	},
+}
+
+func needsPairs(_ *program, f facts) string {
+	if !f.pairs {
+		return "it prints no cleanup"
+	}
+	return ""
+}
+
+// wrapAll returns the log of several ranks in a wrapper. The lines come in turns.
+func wrapAll(w *wrapper.Wrapper, ranks ...[]string) []byte {
+	var b bytes.Buffer
+	at, most := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC), 0
+	for _, lines := range ranks {
+		most = max(most, len(lines))
+	}
+	for n := range most {
+		for rank, lines := range ranks {
+			if n >= len(lines) {
+				continue
+			}
+			line := lines[n]
+			if at = at.Add(time.Millisecond); w.Line != nil {
+				line = w.Line(line, n, at, rank)
+			}
+			b.WriteString(line + "\n")
+		}
+	}
+	if w.Log != nil {
+		return w.Log(b.Bytes())
+	}
+	return b.Bytes()
+}
+
+// verdict returns the verdict on a log.
+func verdict(t *testing.T, w *wrapper.Wrapper, log []byte) (*timeline.Timeline, *check.Report) {
+	t.Helper()
+	if w.Log != nil { // it may be compressed
+		return judged(t, log)
+	}
+	b := &parser.Builder{}
+	if err := b.Read(bytes.NewReader(log), "run.log"); err != nil {
+		t.Fatal(err)
+	}
+	tl := b.Timeline()
+	return tl, check.Of(tl, check.DefaultPolicy())
+}
+
+// A injections counts the logs and wrappers that a fault was injected into, and the reasons why not.
+type injections struct {
+	sync.Mutex
+	injected map[string]map[string]int // for each fault, the wrappers of each program
+	wrappers map[string]map[string]int // for each fault, the programs in each wrapper
+	left     map[string][]string       // for each fault, the programs it was not injected into, and why
+}
+
+func (c *injections) add(fault, program, wrapper string) {
+	c.Lock()
+	defer c.Unlock()
+	if c.injected[fault] == nil {
+		c.injected[fault], c.wrappers[fault] = map[string]int{}, map[string]int{}
+	}
+	c.injected[fault][program]++
+	c.wrappers[fault][wrapper]++
+}
+
+func (c *injections) leave(fault, program, why string) {
+	c.Lock()
+	defer c.Unlock()
+	c.left[fault] = append(c.left[fault], program+": "+why)
+}
+
+// chosen reports whether a case belongs to the sample that the test tries without -mutate.all.
+func chosen(parts ...string) bool {
+	h := fnv.New32a()
+	for _, p := range parts {
+		_, _ = h.Write([]byte(p)) // never fails
+	}
+	return *mutateAll || h.Sum32()%sample == 0
+}
+
+// sample is the part of the product that is tried without -mutate.all: 1/sample.
+const sample = 16
+
+// TestMutatedBatches: one fault at a time is injected into the batch of each program, in each wrapper.
+// No such log may pass. Without a fault, each passes in each wrapper.
+func TestMutatedBatches(t *testing.T) {
+	counts := &injections{
+		injected: map[string]map[string]int{}, wrappers: map[string]map[string]int{},
+		left: map[string][]string{},
+	}
+	t.Run("programs", func(t *testing.T) {
+		for _, p := range programs(t) {
+			t.Run(p.name, func(t *testing.T) {
+				t.Parallel()
+				mutate(t, &p, counts)
+			})
+		}
+	})
+	for _, f := range slices.Sorted(maps.Keys(counts.injected)) {
+		runs := 0
+		for _, n := range counts.injected[f] {
+			runs += n
+		}
+		t.Logf("%s: injected into %d programs and %d wrappers, %d logs", f, len(counts.injected[f]),
+			len(counts.wrappers[f]), runs)
+		for _, why := range slices.Sorted(slices.Values(counts.left[f])) {
+			t.Logf("    not into %s", why)
+		}
+	}
+	for fault, least := range map[string]int{
+		faults[0].name: 40, faults[1].name: 40, faults[2].name: 20, faults[3].name: 3, faults[4].name: 3,
+		faults[5].name: 5, faults[6].name: 5, twoRanks: 15,
+	} {
+		if got := len(counts.injected[fault]); got < least {
+			t.Errorf("%s: injected into %d programs, expected at least %d", fault, got, least)
+		}
+		wrappers := len(wrapper.All)
+		if fault == twoRanks {
+			wrappers = len(slices.DeleteFunc(slices.Clone(wrapper.All),
+				func(w wrapper.Wrapper) bool { return !w.Ranked }))
+		}
+		if got := len(counts.wrappers[fault]); *mutateAll && got < wrappers {
+			t.Errorf("%s: injected into %d wrappers, expected %d", fault, got, wrappers)
+		}
+	}
+}
+
+const twoRanks = "two ranks of which one leaks"
+
+// mutate tries the wrappers and faults of one program.
+func mutate(t *testing.T, p *program, counts *injections) {
+	clean := p.print(mutation{levels: cleanLevels})
+	tl, report := verdict(t, &wrapper.All[0], wrapAll(&wrapper.All[0], clean))
+	f, want := factsOf(tl), tl.Checkpoints
+	if report.Verdict != check.Pass {
+		t.Errorf("the clean batch is %s: %s", report.Verdict, firstOf(report, report.Verdict))
+		return
+	}
+	for i := range wrapper.All {
+		w := &wrapper.All[i]
+		if w.Inside && p.name == "rmm" {
+			continue // RMM's CSV is a file, and no program logs it
+		}
+		if chosen(p.name, w.Name) {
+			tl, report := verdict(t, w, wrapAll(w, clean))
+			if report.Verdict != check.Pass || tl.Checkpoints != want {
+				t.Errorf("%s: the clean batch is %s with %d readings, expected pass with %d: %s", w.Name,
+					report.Verdict, tl.Checkpoints, want, firstOf(report, report.Verdict))
+			}
+		}
+		for _, fault := range faults {
+			if fault.cannot != nil && fault.cannot(p, f) != "" {
+				if i == 0 {
+					counts.leave(fault.name, p.name, fault.cannot(p, f))
+				}
+				continue
+			}
+			if i > 0 && !chosen(p.name, w.Name, fault.name) {
+				continue
+			}
+			counts.add(fault.name, p.name, w.Name)
+			if _, report := verdict(t, w, wrapAll(w, p.print(fault.mutation))); report.Verdict == check.Pass {
+				t.Errorf("%s: %s passes", w.Name, fault.name)
+			}
+		}
+		if !w.Ranked || !f.current {
+			if i == 0 && !f.current {
+				counts.leave(twoRanks, p.name, onlyMaximum)
+			}
+			continue
+		}
+		if chosen(p.name, w.Name, twoRanks) {
+			counts.add(twoRanks, p.name, w.Name)
+			log := wrapAll(w, clean, p.print(mutation{levels: grows}))
+			if _, report := verdict(t, w, log); report.Verdict == check.Pass {
+				t.Errorf("%s: %s passes", w.Name, twoRanks)
+			}
+		}
+	}
+}
+
+// firstOf returns the first finding of a report with a verdict, as text.
+func firstOf(r *check.Report, verdict check.Verdict) string {
+	for _, f := range r.Findings {
+		if f.Verdict == verdict && verdict != check.Pass {
+			return fmt.Sprintf("%s, %s: %s", f.Check, f.Subject, f.Message)
+		}
+	}
+	return ""
+}
