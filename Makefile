@@ -106,6 +106,14 @@ test-race:
 	@$(with_native)
 	go test -race -count=1 -timeout 60m $$tags ./...
 
+# Injects each fault into the batch of each program, and into each log of fixtures/ that passes, in
+# every wrapper (fixtures/wrapper). None may pass, and no wrapper may change a clean log. make test
+# tries a fixed sample of this.
+.PHONY: test-mutated
+test-mutated:
+	go test -count=1 -v -run 'Mutated|WrappersChangeNothing' ./harness/check -mutate.all | \
+		grep -Ev '^ *(=== |--- PASS)'
+
 # Breaks the code on purpose, one way at a time (ci/breaks.txt), and shows which test catches each
 # break. At the sizes of make test, a test must catch every one.
 .PHONY: test-breaks

@@ -25,6 +25,7 @@ part test
 if [ ! -x bin/gpupipeline ]; then without short-soak "no whisper.cpp here; make native says why"; fi
 part test-race
 part test-breaks
+part test-mutated
 part test-kill
 part bench-verdicts
 part bench-history

@@ -24,9 +24,9 @@ type idle struct {
 
 // noteIdle records the file's idle level.
 func (j *Judge) noteIdle(l *lane, f *timeline.File, n int32) {
-	c := l.last
-	if c == nil {
-		c = l.lowest
+	c := l.lowest
+	if l.last != nil {
+		c = l.lastLevel(f)
 	}
 	if c == nil {
 		return

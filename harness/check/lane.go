@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"vramsoak/harness/check/peak"
 	"vramsoak/harness/check/readings"
 	"vramsoak/parser/record"
@@ -174,7 +176,7 @@ func (l *lane) endFile(f *timeline.File, n int32) {
 		if Ledgers[i].level == nil {
 			continue
 		}
-		if level, ok := Ledgers[i].level(l.last); ok {
+		if level, ok := Ledgers[i].level(l.lastLevel(f)); ok {
 			if l.ledgers == nil {
 				l.ledgers = make([]ledgerColumn, len(Ledgers))
 			}
@@ -183,6 +185,22 @@ func (l *lane) endFile(f *timeline.File, n int32) {
 		}
 	}
 	l.noteDark(f, n)
+}
+
+// lastLevel returns the file's last checkpoint that gives a current level of memory, and is no
+// sample. If there is none, it returns the last checkpoint. Some programs print a high-water mark
+// behind the level, which hides what the file leaves behind.
+func (l *lane) lastLevel(f *timeline.File) *record.Checkpoint {
+	if _, ok := l.get(l.last); ok {
+		return l.last
+	}
+	for i := range slices.Backward(f.Checkpoints) {
+		c := &f.Checkpoints[i]
+		if c.Lane == l.id && !c.Sampled && slices.ContainsFunc(levels[:], c.Has) {
+			return c
+		}
+	}
+	return l.last
 }
 
 // column returns the levels of the ledger with this name at the ends of files. It returns an empty

@@ -36,6 +36,7 @@ var mutateAll = flag.Bool("mutate.all", false, "try every log with every wrapper
 type program struct {
 	name                string
 	head, file, failure []string
+	never               string // why a clean log of the program never passes, or ""
 }
 
 // batchFiles is the number of files of a batch, and mutatedFile the file in which a fault lies.
@@ -46,12 +47,15 @@ const (
 )
 
 // levels holds what a program holds of the card in one file, in bytes.
-type levels struct{ idle, busy, rest int64 }
+type levels struct {
+	idle, busy, rest int64
+	more             int64 // how much idle is above that of the file before
+}
 
 // cleanLevels are the levels of a program that gives everything back.
-func cleanLevels(int) levels { return levels{1 << 30, 9 << 30, 1 << 30} }
+func cleanLevels(int) levels { return levels{idle: 256 << 20, busy: 9 << 30, rest: 256 << 20} }
 
-var placeholder = regexp.MustCompile(`\{([a-z]+)(?:\.([a-z]+))?(?: ([A-Za-z]+) (\d))?\}`)
+var placeholder = regexp.MustCompile(`\{([a-z]+)(?:\.([a-z]+))?(?: ([A-Za-z]+) (\d)(e?))?\}`)
 
 // print returns the line of a program in the file number n, from 1.
 func (l levels) print(line string, n int) string {
@@ -66,6 +70,8 @@ func (l levels) print(line string, n int) string {
 			bytes = min(cardBytes, reserved+32<<20)
 		case "free":
 			bytes = cardBytes - min(cardBytes, reserved+32<<20)
+		case "more":
+			bytes = l.more
 		case "percent":
 			return strconv.FormatFloat(100*float64(bytes)/cardBytes, 'f', 1, 64)
 		}
@@ -79,7 +85,11 @@ func (l levels) print(line string, n int) string {
 			return p // braces of the program's own
 		}
 		decimals, _ := strconv.Atoi(m[4]) // the expression matches a digit
-		return strconv.FormatFloat(float64(bytes)/unit, 'f', decimals, 64)
+		form := byte('f')
+		if m[5] != "" {
+			form = 'e'
+		}
+		return strconv.FormatFloat(float64(bytes)/unit, form, decimals, 64)
 	})
 }
 
@@ -105,6 +115,8 @@ func programs(t *testing.T) (all []program) {
 				p.file = lines
 			case "failure":
 				p.failure = lines
+			case "never passes":
+				p.never = lines[0]
 			default:
 				t.Fatalf("%s: expected head, file or failure, found %s", path, f.Name)
 			}
@@ -186,7 +198,7 @@ func inOneFile(change func(l *levels)) func(n int) levels {
 // grows returns levels that grow by 4 MiB from file to file.
 func grows(n int) levels {
 	l, more := cleanLevels(n), int64(n)*4<<20
-	return levels{l.idle + more, l.busy + more, l.rest + more}
+	return levels{l.idle + more, l.busy + more, l.rest + more, 4 << 20}
 }
 
 // insert returns a mutation that prints lines in the middle of one file.
@@ -340,6 +352,34 @@ func (c *injections) leave(fault, program, why string) {
 	c.left[fault] = append(c.left[fault], program+": "+why)
 }
 
+// report prints the counts. It fails if a fault was injected into fewer of the things that the
+// parameter into names, or, with -mutate.all, into fewer wrappers than there are.
+func (c *injections) report(t *testing.T, into string, least map[string]int) {
+	for _, fault := range slices.Sorted(maps.Keys(least)) {
+		logs := 0
+		for _, n := range c.injected[fault] {
+			logs += n
+		}
+		t.Logf("%s: injected into %d %s and %d wrappers: %d logs", fault, len(c.injected[fault]), into,
+			len(c.wrappers[fault]), logs)
+		for _, why := range slices.Sorted(slices.Values(c.left[fault])) {
+			t.Logf("    not into %s", why)
+		}
+		if got := len(c.injected[fault]); got < least[fault] {
+			t.Errorf("%s: injected into %d %s, expected at least %d", fault, got, into, least[fault])
+		}
+		wrappers := 0
+		for i := range wrapper.All {
+			if fault != twoRanks || wrapper.All[i].Ranked {
+				wrappers++
+			}
+		}
+		if got := len(c.wrappers[fault]); *mutateAll && got < wrappers {
+			t.Errorf("%s: injected into %d wrappers, expected %d", fault, got, wrappers)
+		}
+	}
+}
+
 // chosen reports whether a case belongs to the sample that the test tries without -mutate.all.
 func chosen(parts ...string) bool {
 	h := fnv.New32a()
@@ -350,7 +390,7 @@ func chosen(parts ...string) bool {
 }
 
 // sample is the part of the product that is tried without -mutate.all: 1/sample.
-const sample = 16
+const sample = 8
 
 // TestMutatedBatches: one fault at a time is injected into the batch of each program, in each wrapper.
 // No such log may pass. Without a fault, each passes in each wrapper.
@@ -367,33 +407,10 @@ func TestMutatedBatches(t *testing.T) {
 			})
 		}
 	})
-	for _, f := range slices.Sorted(maps.Keys(counts.injected)) {
-		runs := 0
-		for _, n := range counts.injected[f] {
-			runs += n
-		}
-		t.Logf("%s: injected into %d programs and %d wrappers, %d logs", f, len(counts.injected[f]),
-			len(counts.wrappers[f]), runs)
-		for _, why := range slices.Sorted(slices.Values(counts.left[f])) {
-			t.Logf("    not into %s", why)
-		}
-	}
-	for fault, least := range map[string]int{
-		faults[0].name: 40, faults[1].name: 40, faults[2].name: 20, faults[3].name: 3, faults[4].name: 3,
-		faults[5].name: 5, faults[6].name: 5, twoRanks: 15,
-	} {
-		if got := len(counts.injected[fault]); got < least {
-			t.Errorf("%s: injected into %d programs, expected at least %d", fault, got, least)
-		}
-		wrappers := len(wrapper.All)
-		if fault == twoRanks {
-			wrappers = len(slices.DeleteFunc(slices.Clone(wrapper.All),
-				func(w wrapper.Wrapper) bool { return !w.Ranked }))
-		}
-		if got := len(counts.wrappers[fault]); *mutateAll && got < wrappers {
-			t.Errorf("%s: injected into %d wrappers, expected %d", fault, got, wrappers)
-		}
-	}
+	counts.report(t, "programs", map[string]int{
+		faults[0].name: 45, faults[1].name: 45, faults[2].name: 38, faults[3].name: 5, faults[4].name: 5,
+		faults[5].name: 7, faults[6].name: 19, twoRanks: 24,
+	})
 }
 
 const twoRanks = "two ranks of which one leaks"
@@ -403,8 +420,14 @@ func mutate(t *testing.T, p *program, counts *injections) {
 	clean := p.print(mutation{levels: cleanLevels})
 	tl, report := verdict(t, &wrapper.All[0], wrapAll(&wrapper.All[0], clean))
 	f, want := factsOf(tl), tl.Checkpoints
+	if p.never != "" {
+		for _, f := range faults {
+			counts.leave(f.name, p.name, p.never)
+		}
+		return
+	}
 	if report.Verdict != check.Pass {
-		t.Errorf("the clean batch is %s: %s", report.Verdict, firstOf(report, report.Verdict))
+		t.Errorf("%s: the clean batch is %s: %s", p.name, report.Verdict, firstOf(report, report.Verdict))
 		return
 	}
 	for i := range wrapper.All {
@@ -415,7 +438,7 @@ func mutate(t *testing.T, p *program, counts *injections) {
 		if chosen(p.name, w.Name) {
 			tl, report := verdict(t, w, wrapAll(w, clean))
 			if report.Verdict != check.Pass || tl.Checkpoints != want {
-				t.Errorf("%s: the clean batch is %s with %d readings, expected pass with %d: %s", w.Name,
+				t.Errorf("%s: %s: the clean batch is %s with %d readings, expected pass with %d: %s", p.name, w.Name,
 					report.Verdict, tl.Checkpoints, want, firstOf(report, report.Verdict))
 			}
 		}
@@ -431,7 +454,7 @@ func mutate(t *testing.T, p *program, counts *injections) {
 			}
 			counts.add(fault.name, p.name, w.Name)
 			if _, report := verdict(t, w, wrapAll(w, p.print(fault.mutation))); report.Verdict == check.Pass {
-				t.Errorf("%s: %s passes", w.Name, fault.name)
+				t.Errorf("%s: %s: %s passes", p.name, w.Name, fault.name)
 			}
 		}
 		if !w.Ranked || !f.current {
@@ -440,11 +463,11 @@ func mutate(t *testing.T, p *program, counts *injections) {
 			}
 			continue
 		}
-		if chosen(p.name, w.Name, twoRanks) {
+		if w.Name == "torch.distributed" || chosen(p.name, w.Name, twoRanks) {
 			counts.add(twoRanks, p.name, w.Name)
 			log := wrapAll(w, clean, p.print(mutation{levels: grows}))
 			if _, report := verdict(t, w, log); report.Verdict == check.Pass {
-				t.Errorf("%s: %s passes", w.Name, twoRanks)
+				t.Errorf("%s: %s: %s passes", p.name, w.Name, twoRanks)
 			}
 		}
 	}
@@ -458,4 +481,76 @@ func firstOf(r *check.Report, verdict check.Verdict) string {
 		}
 	}
 	return ""
+}
+
+// allocatorMessage is PyTorch's message for an allocation that failed.
+const allocatorMessage = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. " +
+	"GPU 0 has a total capacity of 24.00 GiB of which 1.20 GiB is free."
+
+// TestMutatedFixtures: into each log of fixtures/ that passes, in each wrapper, the message of a failed
+// allocation is inserted, or a file is marked as failed. No such log may pass.
+func TestMutatedFixtures(t *testing.T) {
+	counts := &injections{
+		injected: map[string]map[string]int{}, wrappers: map[string]map[string]int{},
+		left: map[string][]string{},
+	}
+	t.Run("logs", func(t *testing.T) {
+		for _, log := range fixtureLogs(t) {
+			t.Run(log.name, func(t *testing.T) {
+				t.Parallel()
+				log.mutate(t, counts)
+			})
+		}
+	})
+	t.Logf("%d logs do not pass as they are", len(counts.left[""]))
+	counts.report(t, "logs that pass", map[string]int{faults[0].name: 40, faults[1].name: 70})
+}
+
+func (l *fixtureLog) mutate(t *testing.T, counts *injections) {
+	if _, report := judged(t, l.text); report.Verdict != check.Pass {
+		counts.leave("", l.name, string(report.Verdict))
+		return
+	}
+	lines := bytes.SplitAfter(bytes.TrimSuffix(l.text, []byte("\n")), []byte("\n"))
+	// The last line of the pipeline in the first half, so that work follows the fault.
+	at := len(lines) / 2
+	for at > 0 && bytes.HasPrefix(lines[at], []byte("[vramsoak]")) {
+		at--
+	}
+	if last := lines[at]; !bytes.HasSuffix(last, []byte("\n")) {
+		lines[at] = append(slices.Clip(last), '\n')
+	}
+	inserted := func(line string) []byte {
+		return bytes.Join(slices.Insert(slices.Clone(lines), at+1, []byte(line+"\n")), nil)
+	}
+	failedFile := inserted("[pipeline] file-end path=0030.wav status=failed")
+	if i := bytes.LastIndex(l.text, []byte("status=ok")); l.soak() && i >= 0 {
+		failedFile = slices.Concat(l.text[:i], []byte("status=failed"), l.text[i+len("status=ok"):])
+	}
+	for _, fault := range []struct {
+		name string
+		log  []byte
+	}{
+		{faults[0].name, inserted(allocatorMessage)},
+		{faults[1].name, failedFile},
+	} {
+		if l.soak() && fault.name == faults[0].name {
+			counts.leave(fault.name, l.name, "its harness says that the file ended ok: the pipeline recovered")
+			continue
+		}
+		for i := range wrapper.All {
+			w := &wrapper.All[i]
+			if l.cannot(w) != "" && !l.soak() || i > 0 && !chosen(l.name, w.Name, fault.name) {
+				continue
+			}
+			wrapped := w.Wrap
+			if l.cannot(w) != "" {
+				wrapped = w.WrapPipeline
+			}
+			counts.add(fault.name, l.name, w.Name)
+			if _, report := judged(t, wrapped(fault.log)); report.Verdict == check.Pass {
+				t.Errorf("%s: %s: %s passes", l.name, w.Name, fault.name)
+			}
+		}
+	}
 }

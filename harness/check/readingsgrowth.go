@@ -48,19 +48,24 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 				continue
 			}
 			switch v := j.readingsVerdict(l, s, r); {
-			case s.Steps && v.finding.Verdict != Fail:
+			case (s.Steps || s.Allocations) && v.finding.Verdict != Fail:
 			case !readings.IsLargestSoFar(s.Level) || v.finding.Verdict == Fail:
 				if s.Steps {
 					v.finding.Verdict = Undecided
 					v.finding.Message += "; the log does not say whether these are files or parts of one file, " +
 						"which may grow; print [pipeline] file-start and file-end"
 				}
+				if s.Allocations {
+					v.finding.Verdict = Undecided
+					v.finding.Message += "; the lines are of single allocations, and do not say where a file " +
+						"ends; print [pipeline] file-start and file-end"
+				}
 				all = append(all, v)
 			default:
 				peaks = s
 			}
 		}
-		if !s.Steps && s.Now.Readings > 1 && (most == nil || s.Now.Readings > most.Now.Readings) {
+		if !s.Steps && !s.Allocations && s.Now.Readings > 1 && (most == nil || s.Now.Readings > most.Now.Readings) {
 			most = s
 		}
 	}

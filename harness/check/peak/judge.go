@@ -137,7 +137,11 @@ func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 				"print a checkpoint after it", r.mostLine))
 		}
 	}
-	if reserved != nil {
+	switch {
+	case reserved != nil && mayExceed(r.of[Reserved]):
+		return reserved.as(Unsure, "this is what the allocator holds, and the log does not say how much "+
+			"of it is in use; print what is allocated")
+	case reserved != nil:
 		return reserved.as(Fits, "")
 	}
 	return r.byDevice(whole, own, of, facts)

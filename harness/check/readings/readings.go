@@ -34,6 +34,10 @@ type Series struct {
 	// start", in a file without a path. The numbers may count files, or parts of one file.
 	Steps bool
 
+	// Allocations is set if each line is about one allocation, as in RMM's log. Such levels rise while a
+	// program begins, and the lines do not say when it is done with a file.
+	Allocations bool
+
 	Now   Run
 	Worst *Run // the earlier process whose level rose the most, or nil
 
@@ -61,12 +65,11 @@ func IsLargestSoFar(q record.Quantity) bool { return q == record.Peak || q == re
 
 // Add adds the next reading to the series of its kind. It ignores readings in files that the log
 // names, because a reading in the middle of a file does not show what the file leaves behind. In
-// files without a name, it adds samples, and checkpoints whose names have numbers. It also ignores
-// RMM, which prints a line for each allocation.
+// files without a name, it adds samples, and checkpoints whose names have numbers.
 func (k *Kinds) Add(f *timeline.File, c *record.Checkpoint) {
 	known := !f.Outside && (f.Supervised || f.Path != "")
 	steps := !c.Sampled && !f.Outside
-	if known || steps && timeline.WithoutNumbers(c.Name) == c.Name || c.Dialect == "rmm" {
+	if known || steps && timeline.WithoutNumbers(c.Name) == c.Name {
 		return
 	}
 	for _, q := range Levels {
@@ -74,7 +77,10 @@ func (k *Kinds) Add(f *timeline.File, c *record.Checkpoint) {
 		if !ok {
 			continue
 		}
-		of := Series{full: c.Name, Level: q, Resolution: size.Resolution, Steps: steps}
+		of := Series{
+			full: c.Name, Level: q, Resolution: size.Resolution, Steps: steps,
+			Allocations: c.Dialect == "rmm",
+		}
 		if s := k.find(of); s != nil {
 			s.add(f, c, size)
 		}
@@ -93,7 +99,7 @@ func (k *Kinds) Add(f *timeline.File, c *record.Checkpoint) {
 func (k *Kinds) find(of Series) *Series {
 	alike := func(s *Series) bool {
 		return s.Level == of.Level && s.Resolution == of.Resolution && s.OfReserve == of.OfReserve &&
-			s.Steps == of.Steps
+			s.Steps == of.Steps && s.Allocations == of.Allocations
 	}
 	for _, s := range *k {
 		if s.full == of.full && alike(s) {
