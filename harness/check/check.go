@@ -130,7 +130,7 @@ func (j *Judge) Add(f *timeline.File) []Recovered {
 		}
 		l.add(f, n, c)
 		if !f.Outside {
-			l.mix.add(c, j.naming(c).after)
+			l.mix.add(c)
 		}
 		j.highWater.add(&c.Reading)
 	}

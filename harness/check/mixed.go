@@ -42,11 +42,11 @@ const (
 )
 
 // add adds the next checkpoint of a file.
-func (m *mixMark) add(c *record.Checkpoint, after bool) {
+func (m *mixMark) add(c *record.Checkpoint) {
 	if c.Sampled {
 		return
 	}
-	if after {
+	if c.IsAfter() {
 		m.afters++
 	}
 	if m.last != nil && m.last.Name == c.Name {

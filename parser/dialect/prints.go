@@ -61,6 +61,9 @@ const (
 //	GPU memory allocated: 1.23 GB
 //	GPU memory reserved: 2.00 GB
 func readPrint(l *scan.Line, at int) (end int) {
+	if near := l.Text[max(0, at-24):min(len(l.Text), at+128)]; !bytes.ContainsAny(near, "0123456789") {
+		return 0 // words in a sentence
+	}
 	h := l.Head(at)
 	from := max(at-len(h.Words()), l.Read)
 	p := parsePrint(l.Text, from)

@@ -52,6 +52,10 @@ func (h *Head) fill(to *record.Header) {
 	// The number counts from the window's first line, see [Batch].
 	to.Pos.Path, to.Pos.Line, to.Dialect = l.s.path, l.lineNumber()+1, l.s.reading
 	last := &l.s.stamp
+	if l.s.writer == nil && h.at <= stamp.SearchLimit && last.Reuse(l.Text[:h.at], to) {
+		to.Writer = l.s.reused // only the seconds differ from the head of an earlier line
+		return
+	}
 	to.Writer = h.writer()
 	if line, head, ok := l.s.wrapper(l.start); ok {
 		t, outer := h.wrappedTime(line, head)
@@ -59,6 +63,7 @@ func (h *Head) fill(to *record.Header) {
 		to.Outer = outer
 	} else if begin := min(h.at, stamp.SearchLimit); !last.Reuse(l.Text[:begin], to) {
 		h.lineTimes().RecordTime(l.Text, h.at, last).Into(to)
+		l.s.reused = to.Writer
 	}
 	if to.Time.IsZero() && l.first < l.start {
 		end, _ := l.s.win.LineEnd(l.first)

@@ -109,6 +109,7 @@ type Scanner struct {
 	hits    []search.Hit      // needles in the line that no dialect has read yet
 	later   []search.Hit      // needles in the line to offer to the dialects with Last
 	stamp   stamp.Last
+	reused  string // the writer in the head that stamp remembers
 	looked  place // the last line of the window that was looked at
 	last    bool  // the dialects with Last are reading
 	// unwrapper takes the wrappers off lines. writer is the writer whose lines are read now, or nil

@@ -3,6 +3,7 @@ package search
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // chooseFingerprints chooses four bytes of each needle, its fingerprint. The fewer different
@@ -64,6 +65,12 @@ func chooseFingerprints(needles []*needle) {
 	}
 }
 
+// commonWords are parts of words that nearly every sentence has. In logs with transcripts, the search
+// would stop at each of them.
+var commonWords = []string{
+	" of ", " the", "the ", " and", "and ", " to ", " in ", " is ", "ing ", "tion", "ion ", " for", "for ",
+}
+
 // rarity returns how rare four bytes are in logs, in bits: -log2 of their probability. It computes
 // the probability from the frequency of each byte. This is wrong for parts of words: "ing " and
 // "tep:" are far more frequent than their bytes suggest. So rarity divides the result by eight if
@@ -76,7 +83,10 @@ func rarity(word [MinNeedle]byte) (bits float64) {
 		spoken = spoken && (isSpoken(c) || c == ':' || c == '(')
 	}
 	bits = -math.Log2(chance)
-	if spoken {
+	switch {
+	case slices.Contains(commonWords, string(word[:])):
+		return bits / 64
+	case spoken:
 		return bits / 8
 	}
 	return bits

@@ -13,27 +13,22 @@ import (
 //	 40%|████      | 4/10 [00:03<00:05,  1.10it/s]CUDA error: out of memory         tqdm
 //	Working... ━━━━━━━━━━╺━━━━━━━━━  50% 0:00:03[pipeline] file-start path=a.wav       Rich
 func BarEnd(line []byte) int {
-	for _, mark := range barMarks {
-		if !bytes.Contains(line, mark) {
-			continue
-		}
-		head := line[:min(len(line), barMax)]
+	head := line[:min(len(line), barMax)]
+	if bytes.IndexByte(head, '<') >= 0 || bytes.Contains(head, []byte("it [")) {
 		if m := tqdmBar().FindIndex(head); m != nil && m[1] < len(head) {
 			return m[1]
 		}
+	}
+	if bytes.IndexByte(head, "━"[0]) >= 0 && bytes.Contains(head, []byte("━")) {
 		if m := richBar().FindIndex(head); m != nil && m[1] < len(head) {
 			return m[1]
 		}
-		return 0
 	}
 	return 0
 }
 
 // barMax is how many bytes of a line are searched for a bar.
 const barMax = 1 << 10
-
-// barMarks are texts that every bar has.
-var barMarks = [][]byte{[]byte("it/s]"), []byte("s/it]"), []byte("/s]"), []byte(", ?"), []byte("━")}
 
 var (
 	// The rate and what follows it may be longer: "[00:03<00:05,  1.10it/s, loss=0.3]". Behind the bar,

@@ -334,6 +334,9 @@ func (u *Unwrapper) bracket(t []byte) (n int, kind WrapKind) {
 		return 0, 0
 	}
 	inside, behind := t[1:end], t[end+1:]
+	if len(behind) > 0 && behind[0] != ' ' && behind[0] != ':' && behind[0] != '<' {
+		return 0, 0
+	}
 	if k := outputStream(behind); k > 0 { // [1,3]<stdout>:
 		_, rank, _ := bytes.Cut(inside, []byte{','})
 		if len(rank) == 0 {
@@ -382,6 +385,9 @@ func (u *Unwrapper) bracket(t []byte) (n int, kind WrapKind) {
 // outputStream returns the length of "<stdout>:" or "<stderr>:", with a blank behind it, at the
 // beginning of a text.
 func outputStream(t []byte) int {
+	if len(t) == 0 || t[0] != '<' {
+		return 0
+	}
 	for _, name := range []string{"<stdout>:", "<stderr>:", "<stddiag>:"} {
 		if rest, ok := lex.CutPrefix(t, name); ok {
 			if len(rest) > 0 && rest[0] == ' ' {

@@ -44,13 +44,13 @@ type Builder struct {
 // AddCheckpoint is [Builder.Add] for a checkpoint.
 func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.noteLine(c.Pos)
-	if s := b.stream(c.Writer, true); s != b {
+	if b.root == nil && (c.Writer != "" || !b.log.streams.unnamed()) {
+		s := b.stream(c.Writer, true)
 		b.setRank(c.Writer, &c.Lane, true)
-		s.AddCheckpoint(c)
-		return
-	}
-	if b.root == nil {
-		b.setRank(c.Writer, &c.Lane, true)
+		if s != b {
+			s.AddCheckpoint(c)
+			return
+		}
 	}
 	b.checkpoint(c)
 }

@@ -29,6 +29,11 @@ type streams struct {
 	taken map[int]bool   // these ranks
 }
 
+// unnamed reports whether no process of the log had a name so far.
+func (s *streams) unnamed() bool {
+	return s.decided && s.writer == "" && s.byName == nil && s.ranks == nil
+}
+
 // maxStreams is the most streams of a log. Further processes share the last stream.
 const maxStreams = 256
 

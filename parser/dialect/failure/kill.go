@@ -42,9 +42,9 @@ var kills = []kill{
 		after:  lex.Expression(`^: Out Of Memory\s*$`),
 	},
 	{
-		needle: " memory limit",
-		before: lex.Expression(`(?:^|\s)slurmstepd: error: .{0,64}[Ee]xceeded(?: job| step)?$`),
-		after:  lex.Expression(`^ memory limit (?:at some point|\(.*being killed)`),
+		needle: "mory limit",
+		before: lex.Expression(`(?:^|\s)slurmstepd: error: .{0,64}[Ee]xceeded(?: job| step)? me$`),
+		after:  lex.Expression(`^mory limit (?:at some point|\(.*being killed)`),
 	},
 	{
 		needle: "OOMKilled",

@@ -22,6 +22,9 @@ type csvRow struct {
 //	2026-11-20 02:00:03,123 - INFO - index, memory.used [MiB]
 //	INFO:root:index, memory.used [MiB]
 func loggedHead(l *scan.Line, at int) *csvHead {
+	if bytes.IndexByte(l.Text[at:], ',') < 0 && bytes.IndexByte(l.Text[:at], ',') < 0 {
+		return newCSVHead(l.Text) // one column, or a sentence
+	}
 	from := l.Head(at).Message()
 	if from += sourcePlace(l.Text[from:at]); from > 0 && l.Text[from-1] != '"' {
 		if h := newCSVHead(l.Text[from:]); h != nil {
