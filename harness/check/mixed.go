@@ -25,13 +25,24 @@ type mixMark struct {
 	first        *record.Checkpoint
 	unpaired     int // Befores without an After in the last file
 
+	// stages and cleanups are those of the last file. Files with the same checkpoints share them.
+	stages   []timeline.Stage
+	cleanups []timeline.Cleanup
+	signs    pairSigns // of these
+
 	// The following fields are about the current file.
 
 	last    *record.Checkpoint
 	row     int // how often its name came in a row
 	names   int // rows so far
 	singles int // rows with one checkpoint only
-	afters  int
+}
+
+// pairSigns says how many stages and cleanups a file has, and how many of them lie inside another of
+// their name.
+type pairSigns struct {
+	pairs, inside int
+	first         int // index of the checkpoint that begins the first of these
 }
 
 // mixLeast is the least number of signs that count, and mixShare the least part of the pairs or
@@ -45,9 +56,6 @@ const (
 func (m *mixMark) add(c *record.Checkpoint) {
 	if c.Sampled {
 		return
-	}
-	if c.IsAfter() {
-		m.afters++
 	}
 	if m.last != nil && m.last.Name == c.Name {
 		m.row++
@@ -70,12 +78,46 @@ func (m *mixMark) endRow() {
 // endFile ends the file f for one lane.
 func (m *mixMark) endFile(f *timeline.File, id record.Lane) {
 	m.endRow()
-	pairs, unpaired := 0, 0
-	cross := func(at int) {
-		if m.crossed++; m.first == nil {
-			m.first = new(f.Checkpoints[at])
+	if !same(m.stages, f.Stages) || !same(m.cleanups, f.Cleanups) {
+		m.stages, m.cleanups, m.signs = f.Stages, f.Cleanups, signsOf(f, id)
+	}
+	if m.crossed += m.signs.inside; m.signs.inside > 0 && m.first == nil {
+		m.first = new(f.Checkpoints[m.signs.first])
+	}
+	pairs, unpaired := m.signs.pairs, 0
+	for _, at := range f.Unpaired {
+		if f.Checkpoints[at].Lane == id {
+			unpaired++
 		}
 	}
+	if m.unpaired > 0 && !f.Supervised {
+		afters := 0
+		for i := range f.Checkpoints {
+			if c := &f.Checkpoints[i]; c.Lane == id && !c.Sampled && c.IsAfter() {
+				afters++
+			}
+		}
+		if late := min(afters-pairs, m.unpaired); late > 0 {
+			if m.crossed += late; m.first == nil && m.last != nil {
+				m.first = new(*m.last)
+			}
+		}
+	}
+	m.pairs += pairs
+	if m.names > 2 {
+		m.files++
+		if m.singles == 0 {
+			if m.doubled++; m.first == nil {
+				m.first = new(*m.last)
+			}
+		}
+	}
+	m.unpaired = unpaired
+	m.last, m.row, m.names, m.singles = nil, 0, 0, 0
+}
+
+// signsOf returns the signs in the stages and cleanups of a file, for one lane.
+func signsOf(f *timeline.File, id record.Lane) (signs pairSigns) {
 	inside := func(p pair) bool {
 		for o := range pairsOf(f) {
 			if o.before < p.before && p.after < o.after && o.name == p.name &&
@@ -89,32 +131,13 @@ func (m *mixMark) endFile(f *timeline.File, id record.Lane) {
 		if f.Checkpoints[p.before].Lane != id {
 			continue
 		}
-		if pairs++; pairs <= pairsMost && inside(p) {
-			cross(p.before)
-		}
-	}
-	for _, at := range f.Unpaired {
-		if f.Checkpoints[at].Lane == id {
-			unpaired++
-		}
-	}
-	if late := m.afters - pairs; late > 0 && m.unpaired > 0 && !f.Supervised {
-		m.crossed += min(late, m.unpaired)
-		if m.first == nil && m.last != nil {
-			m.first = new(*m.last)
-		}
-	}
-	m.pairs += pairs
-	if m.names > 2 {
-		m.files++
-		if m.singles == 0 {
-			if m.doubled++; m.first == nil {
-				m.first = new(*m.last)
+		if signs.pairs++; signs.pairs <= pairsMost && inside(p) {
+			if signs.inside++; signs.inside == 1 {
+				signs.first = p.before
 			}
 		}
 	}
-	m.unpaired = unpaired
-	m.last, m.row, m.names, m.singles, m.afters = nil, 0, 0, 0, 0
+	return signs
 }
 
 // pairsMost is how many pairs of a file are compared with each other.
