@@ -110,8 +110,8 @@ type Scanner struct {
 	later   []search.Hit      // needles in the line to offer to the dialects with Last
 	stamp   stamp.Last
 	reused  string // the writer in the head that stamp remembers
-	looked  place // the last line of the window that was looked at
-	last    bool  // the dialects with Last are reading
+	looked  place  // the last line of the window that was looked at
+	last    bool   // the dialects with Last are reading
 	// unwrapper takes the wrappers off lines. writer is the writer whose lines are read now, or nil
 	// if no wrappers were taken off.
 	unwrapper source.Unwrapper

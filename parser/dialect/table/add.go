@@ -2,7 +2,6 @@ package table
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 
@@ -31,9 +30,6 @@ func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
 		name := r.named
 		if m.name != nil {
 			name = l.Str(m.name)
-		}
-		if r.LauncherRank {
-			m.lane.Rank = cmp.Or(m.lane.Rank, l.Head(m.value).Rank())
 		}
 		if r.Change {
 			l.Add(record.Change{Header: header(), Name: name, Lane: m.lane, Reading: m.Reading})

@@ -44,7 +44,8 @@ type Line struct {
 	Decimals int
 	// Change says that the numbers are differences. They may be negative.
 	Change bool
-	// LauncherRank says that a launcher puts the rank before the line: "[rank3]:".
+	// LauncherRank has no effect: the rank of a launcher, as in "[rank3]:", counts in every dialect.
+	// Files from before that may set it.
 	LauncherRank bool
 	// KeepTorn says that a torn line gives the readings before the tear. See the group begun.
 	KeepTorn bool
