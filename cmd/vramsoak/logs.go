@@ -125,9 +125,9 @@ func (e emptyError) Error() string { return string(e) }
 
 // explainEmpty returns the error for a log in which no record of the kind `what` was found. The
 // error says why: the first line that cannot be read, or else a row of a table without its header,
-// or else what the user expected. If a line looks like a reading, the error quotes it, with a dialect
-// that reads it. The parameter lines is the number of lines in the log, or 0 if they were not
-// counted.
+// or else what the user expected. If a line looks like a reading, the error quotes it, with a
+// dialect that reads it. The parameter lines is the number of lines in the log, or 0 if they were
+// not counted.
 func (o readOptions) explainEmpty(path string, log io.Reader, what string, why reason, lines int,
 ) error {
 	seen, streamed := log.(*sniffer)

@@ -15,10 +15,10 @@ type column struct {
 	files      []int32         // indices into Timeline.Files
 	values     []float64
 	resolution float64 // the largest rounding error of all values
-	// most is the largest number of files that the column keeps; 0 keeps all. When the column is full,
-	// it keeps every second value, then every fourth, and so on. skip is a bit mask that says which:
-	// the column drops a value whose number has any of the mask's bits. seen is the number of values so
-	// far.
+	// most is the largest number of files that the column keeps; 0 keeps all. When the column is
+	// full, it keeps every second value, then every fourth, and so on. skip is a bit mask that says
+	// which: the column drops a value whose number has any of the mask's bits. seen is the number
+	// of values so far.
 	most int
 	skip int32
 	seen int32

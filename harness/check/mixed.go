@@ -38,8 +38,8 @@ type mixMark struct {
 	singles int // rows with one checkpoint only
 }
 
-// pairSigns says how many stages and cleanups a file has, and how many of them lie inside another of
-// their name.
+// pairSigns says how many stages and cleanups a file has, and how many of them lie inside another
+// of their name.
 type pairSigns struct {
 	pairs, inside int
 	first         int // index of the checkpoint that begins the first of these

@@ -27,12 +27,12 @@ import (
 var mutateAll = flag.Bool("mutate.all", false, "try every log with every wrapper and every fault")
 
 // A program is a file of fixtures/batches: what a program prints at its start (head), for each file
-// or step (file), and when an allocation fails (failure). In the lines of a file, {busy GiB 2} stands
-// for the memory that the program holds in the middle of a file, in GiB with two decimals; idle is
-// what it holds between two files, rest what its cleanup leaves, and total the size of the card.
-// {idle.reserved MiB 0} is what its allocator holds then, .used what the driver counts, .free the rest
-// of the card, .percent the part of the card. {n} is the file's number. "after> " marks the line that
-// ends a cleanup.
+// or step (file), and when an allocation fails (failure). In the lines of a file, {busy GiB 2}
+// stands for the memory that the program holds in the middle of a file, in GiB with two decimals;
+// idle is what it holds between two files, rest what its cleanup leaves, and total the size of the
+// card. {idle.reserved MiB 0} is what its allocator holds then, .used what the driver counts, .free
+// the rest of the card, .percent the part of the card. {n} is the file's number. "after> " marks
+// the line that ends a cleanup.
 type program struct {
 	name                string
 	head, file, failure []string
@@ -328,7 +328,8 @@ func verdict(t *testing.T, w *wrapper.Wrapper, log []byte) (*timeline.Timeline, 
 	return tl, check.Of(tl, check.DefaultPolicy())
 }
 
-// A injections counts the logs and wrappers that a fault was injected into, and the reasons why not.
+// A injections counts the logs and wrappers that a fault was injected into, and the reasons why
+// not.
 type injections struct {
 	sync.Mutex
 	injected map[string]map[string]int // for each fault, the wrappers of each program
@@ -392,8 +393,8 @@ func chosen(parts ...string) bool {
 // sample is the part of the product that is tried without -mutate.all: 1/sample.
 const sample = 8
 
-// TestMutatedBatches: one fault at a time is injected into the batch of each program, in each wrapper.
-// No such log may pass. Without a fault, each passes in each wrapper.
+// TestMutatedBatches: one fault at a time is injected into the batch of each program, in each
+// wrapper. No such log may pass. Without a fault, each passes in each wrapper.
 func TestMutatedBatches(t *testing.T) {
 	counts := &injections{
 		injected: map[string]map[string]int{}, wrappers: map[string]map[string]int{},
@@ -438,7 +439,8 @@ func mutate(t *testing.T, p *program, counts *injections) {
 		if chosen(p.name, w.Name) {
 			tl, report := verdict(t, w, wrapAll(w, clean))
 			if report.Verdict != check.Pass || tl.Checkpoints != want {
-				t.Errorf("%s: %s: the clean batch is %s with %d readings, expected pass with %d: %s", p.name, w.Name,
+				t.Errorf("%s: %s: the clean batch is %s with %d readings, expected pass with %d: %s",
+					p.name, w.Name,
 					report.Verdict, tl.Checkpoints, want, firstOf(report, report.Verdict))
 			}
 		}
@@ -487,8 +489,8 @@ func firstOf(r *check.Report, verdict check.Verdict) string {
 const allocatorMessage = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. " +
 	"GPU 0 has a total capacity of 24.00 GiB of which 1.20 GiB is free."
 
-// TestMutatedFixtures: into each log of fixtures/ that passes, in each wrapper, the message of a failed
-// allocation is inserted, or a file is marked as failed. No such log may pass.
+// TestMutatedFixtures: into each log of fixtures/ that passes, in each wrapper, the message of a
+// failed allocation is inserted, or a file is marked as failed. No such log may pass.
 func TestMutatedFixtures(t *testing.T) {
 	counts := &injections{
 		injected: map[string]map[string]int{}, wrappers: map[string]map[string]int{},

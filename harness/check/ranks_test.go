@@ -58,9 +58,9 @@ func verdictOf(t *testing.T, log string) *check.Report {
 	return check.Of(b.Timeline(), check.DefaultPolicy())
 }
 
-// TestALeakInOneOfTwoRanks: two processes print into one log, and each line names its process. If one
-// of them leaks 4 MiB a file, the log fails, and the finding is of that process alone. If none leaks,
-// the log passes.
+// TestALeakInOneOfTwoRanks: two processes print into one log, and each line names its process. If
+// one of them leaks 4 MiB a file, the log fails, and the finding is of that process alone. If none
+// leaks, the log passes.
 func TestALeakInOneOfTwoRanks(t *testing.T) {
 	t.Parallel()
 	for _, p := range [][2]string{
@@ -75,10 +75,16 @@ func TestALeakInOneOfTwoRanks(t *testing.T) {
 		{"(train pid=7) ", "(train pid=8) "},
 		{"(train pid=7, ip=10.0.0.3) ", "(train pid=7, ip=10.0.0.4) "},
 		{"[pod/asr-0/main] ", "[pod/asr-1/main] "},
-		{"[pod/asr-0/main] 2026-11-20T02:00:03Z [rank0]: ", "[pod/asr-1/main] 2026-11-20T02:00:03Z [rank0]: "},
+		{
+			"[pod/asr-0/main] 2026-11-20T02:00:03Z [rank0]: ",
+			"[pod/asr-1/main] 2026-11-20T02:00:03Z [rank0]: ",
+		},
 		{"worker-1  | ", "worker-2  | "},
 		{"2026-11-20 02:00:03,123 | rank0 | INFO | ", "2026-11-20 02:00:03,123 | rank1 | INFO | "},
-		{"2026-11-20 02:00:03,123 - ForkPoolWorker-1 - INFO - ", "2026-11-20 02:00:03,123 - ForkPoolWorker-2 - INFO - "},
+		{
+			"2026-11-20 02:00:03,123 - ForkPoolWorker-1 - INFO - ",
+			"2026-11-20 02:00:03,123 - ForkPoolWorker-2 - INFO - ",
+		},
 		{"Nov 20 02:00:03 gpu1 asr[47]: ", "Nov 20 02:00:03 gpu1 asr[48]: "},
 	} {
 		for _, random := range []bool{false, true} {
@@ -90,7 +96,8 @@ func TestALeakInOneOfTwoRanks(t *testing.T) {
 						failed = append(failed, f.Check+" "+f.Subject)
 					}
 				}
-				want, found := leak > 0, len(failed) == 1 && strings.Contains(failed[0], "leak idle level (rank 1,")
+				want := leak > 0
+				found := len(failed) == 1 && strings.Contains(failed[0], "leak idle level (rank 1,")
 				if report.Files != 120 || want != found || !want && report.Verdict != check.Pass {
 					t.Errorf("%q and %q, random %v, leak %d: %s over %d files, failed %q", p[0], p[1], random, leak,
 						report.Verdict, report.Files, failed)
@@ -100,8 +107,8 @@ func TestALeakInOneOfTwoRanks(t *testing.T) {
 	}
 }
 
-// TestRanksWithoutAPrefix: two processes print into one log and nothing tells them apart. The log is
-// undecided, and the report says why.
+// TestRanksWithoutAPrefix: two processes print into one log and nothing tells them apart. The log
+// is undecided, and the report says why.
 func TestRanksWithoutAPrefix(t *testing.T) {
 	t.Parallel()
 	for _, random := range []bool{false, true} {
@@ -109,10 +116,12 @@ func TestRanksWithoutAPrefix(t *testing.T) {
 			report := verdictOf(t, merge(rankLines("", 0), rankLines("", leak), random))
 			said := false
 			for _, f := range report.Findings {
-				said = said || f.Subject == "one process" && strings.Contains(f.Message, "nothing tells them apart")
+				said = said || f.Subject == "one process" &&
+					strings.Contains(f.Message, "nothing tells them apart")
 			}
 			if report.Verdict != check.Undecided || !said {
-				t.Errorf("random %v, leak %d: %s, and the reason is given: %v", random, leak, report.Verdict, said)
+				t.Errorf("random %v, leak %d: %s, and the reason is given: %v", random, leak,
+					report.Verdict, said)
 			}
 		}
 	}

@@ -65,7 +65,8 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 				peaks = s
 			}
 		}
-		if !s.Steps && !s.Allocations && s.Now.Readings > 1 && (most == nil || s.Now.Readings > most.Now.Readings) {
+		if !s.Steps && !s.Allocations && s.Now.Readings > 1 &&
+			(most == nil || s.Now.Readings > most.Now.Readings) {
 			most = s
 		}
 	}
@@ -249,7 +250,8 @@ func (v *readingsVerdict) doubt(series int) string {
 	noise := 2 * r.Sigma
 	half := r.Slope.Estimate * float64(v.Each) / 2 // half of the growth in a block
 	n := max(2, len(grow)/8)
-	// Growth that began late may only mean that the garbage collection pauses for longer than before.
+	// Growth that began late may only mean that the garbage collection pauses for longer than
+	// before.
 	times := 2.0
 	if r.From > 0 {
 		times = 6

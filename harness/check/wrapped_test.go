@@ -26,7 +26,9 @@ type fixtureLog struct {
 // fixtureLogs returns the text logs of fixtures/, apart from those of the given folders.
 func fixtureLogs(t *testing.T) (logs []fixtureLog) {
 	t.Helper()
-	for _, pattern := range []string{"parser/*.txtar", "check/*.txtar", "logs/*/*", "compat/logs/*.log"} {
+	for _, pattern := range []string{
+		"parser/*.txtar", "check/*.txtar", "logs/*/*", "compat/logs/*.log",
+	} {
 		paths, err := filepath.Glob("../../fixtures/" + pattern)
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
@@ -58,8 +60,8 @@ func fixtureLogs(t *testing.T) (logs []fixtureLog) {
 	return logs
 }
 
-// screen reports whether a log is a notebook or the recording of a screen, which nobody wraps line by
-// line.
+// screen reports whether a log is a notebook or the recording of a screen, which nobody wraps line
+// by line.
 func (l *fixtureLog) screen() bool {
 	return bytes.HasPrefix(bytes.TrimSpace(l.text), []byte("{\n")) ||
 		bytes.HasPrefix(l.text, []byte(`{"cells"`)) || strings.Contains(l.name, "notebook") ||
@@ -100,7 +102,7 @@ func judged(t testing.TB, log []byte) (*timeline.Timeline, *check.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // only read
 	b := &parser.Builder{}
 	if err := b.Read(file, "run.log"); err != nil {
 		t.Fatal(err)

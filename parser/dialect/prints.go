@@ -88,7 +88,8 @@ func readPrint(l *scan.Line, at int) (end int) {
 			break
 		}
 		next := parsePrint(text, start)
-		if !next.goesOn(items) || next.lane != p.lane || !bytes.Equal(source.WriterIn(text[:start]), source.WriterIn(l.Text[:from])) {
+		if !next.goesOn(items) || next.lane != p.lane ||
+			!bytes.Equal(source.WriterIn(text[:start]), source.WriterIn(l.Text[:from])) {
 			break
 		}
 		items, lines = append(slices.Clip(items), next.items...), lines+1
@@ -266,8 +267,8 @@ func (item *printItem) isSizeOfCard(text []byte) bool {
 	return false
 }
 
-// givesLevel reports whether the items give a level of memory, and not only the size of the card and
-// what is free.
+// givesLevel reports whether the items give a level of memory, and not only the size of the card
+// and what is free.
 func givesLevel(items []printItem) bool {
 	for i := range items {
 		if items[i].q != record.Total && items[i].q != record.Free {

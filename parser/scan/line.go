@@ -16,8 +16,8 @@ import (
 // and after, and to add records.
 type Line struct {
 	Text []byte
-	// Serial numbers the texts that the scanner gives to dialects, from 1. No two texts have the same
-	// number.
+	// Serial numbers the texts that the scanner gives to dialects, from 1. No two texts have the
+	// same number.
 	Serial uint64
 	// Read is the end of the last record that was read in this text, or 0.
 	Read int
@@ -56,9 +56,9 @@ func (l *Line) lineNumber() int {
 	return l.number
 }
 
-// lineAfter returns the offsets of the line behind the line that ends at an offset of the window, as
-// [source.Window.LineAfter] does. Behind a line that ends with '\n', it passes over texts that end
-// with '\r', because the next text is drawn over them:
+// lineAfter returns the offsets of the line behind the line that ends at an offset of the window,
+// as [source.Window.LineAfter] does. Behind a line that ends with '\n', it passes over texts that
+// end with '\r', because the next text is drawn over them:
 //
 //	| Allocated memory      |   5624 MiB |
 //	transcribing:  50%|█████     | 5/10\r|       from large pool |   5543 MiB |

@@ -11,8 +11,8 @@ import (
 )
 
 // A writer holds the lines of a window that one process printed, without their wrappers. Wrappers
-// name the process, see [source.Wrapping]. So a dialect that reads a block of lines sees the lines of
-// one process only, even if several processes print into one log at the same time.
+// name the process, see [source.Wrapping]. So a dialect that reads a block of lines sees the lines
+// of one process only, even if several processes print into one log at the same time.
 type writer struct {
 	name string // as in [record.Header]
 	// buf holds the lines. Those that the window owns begin in buf[from:to].
@@ -157,8 +157,9 @@ func (b *splitter) writer(name string) *writer {
 }
 
 // line adds the line win.Buf[start:end], with its line end, to its writer. A '\r' in the line
-// divides it. The parts belong to the writer of the part before, unless they are wrapped themselves.
-// The end of a progress bar divides a line too, as if a '\r' were there, see [source.BarEnd].
+// divides it. The parts belong to the writer of the part before, unless they are wrapped
+// themselves. The end of a progress bar divides a line too, as if a '\r' were there, see
+// [source.BarEnd].
 func (b *splitter) line(start, end, number int) {
 	text := b.win.Buf[start:end]
 	ending := len(text) - len(bytes.TrimRight(text, "\r\n"))

@@ -56,8 +56,8 @@ func chooseFingerprints(needles []*needle) {
 			of[n] = nil
 		}
 	}
-	// If a needle has several chosen words, the first becomes its fingerprint, because the search then
-	// finds the needle's beginning soonest.
+	// If a needle has several chosen words, the first becomes its fingerprint, because the search
+	// then finds the needle's beginning soonest.
 	for _, n := range needles {
 		for !chosen[[MinNeedle]byte(n.text[n.at:])] {
 			n.at++
@@ -65,10 +65,11 @@ func chooseFingerprints(needles []*needle) {
 	}
 }
 
-// commonWords are parts of words that nearly every sentence has. In logs with transcripts, the search
-// would stop at each of them.
+// commonWords are parts of words that nearly every sentence has. In logs with transcripts, the
+// search would stop at each of them.
 var commonWords = []string{
-	" of ", " the", "the ", " and", "and ", " to ", " in ", " is ", "ing ", "tion", "ion ", " for", "for ",
+	" of ", " the", "the ", " and", "and ", " to ", " in ", " is ", "ing ", "tion", "ion ", " for",
+	"for ",
 }
 
 // rarity returns how rare four bytes are in logs, in bits: -log2 of their probability. It computes

@@ -31,8 +31,8 @@ func BarEnd(line []byte) int {
 const barMax = 1 << 10
 
 var (
-	// The rate and what follows it may be longer: "[00:03<00:05,  1.10it/s, loss=0.3]". Behind the bar,
-	// only a text that begins at once counts. A blank belongs to the bar's padding.
+	// The rate and what follows it may be longer: "[00:03<00:05,  1.10it/s, loss=0.3]". Behind the
+	// bar, only a text that begins at once counts. A blank belongs to the bar's padding.
 	tqdmBar = lex.Expression(`(?:\d+%\|[^|\r]{0,200}\||\d+it) ?(?:[\d.,kMG?]+/[\d.,kMG?]+ )?` +
 		`\[[\d:?]{1,16}(?:<[\d:?]{1,16})?, [^\[\]\r]{1,200}\]`)
 	richBar = lex.Expression(`[━╸╺] +\d+(?:\.\d+)?%(?: +(?:\d+/\d+|\d+:\d\d:\d\d|-:--:--))+`)

@@ -59,9 +59,9 @@ var (
 	loggerStart = lex.Expression(
 		`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`,
 	)
-	// I1120 02:00:03.123456    4711 run.cc:41]
+	// "I1120 02:00:03.123456    4711 run.cc:41] ".
 	glogPrefix = lex.Expression(`^[IWEF]\d{4} [\d:.]+\s+\d+ [\w./-]+:\d+\]\s?`)
-	// INFO 2026-11-20 02:00:03.123 run.py:41]
+	// "2026-11-20 02:00:03.123 run.py:41] " of Abseil, behind the level.
 	abseilPlace = lex.Expression(`^[\d-]{10} [\d:.,]{8,15} [\w./-]+:\d+\]\s?`)
 	loggerLevel = lex.Expression(
 		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)` +

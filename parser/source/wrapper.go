@@ -11,15 +11,15 @@ import (
 
 // A Wrapping is a line of a program, taken out of what other programs put around it.
 type Wrapping struct {
-	// Text is the program's text. It may have several lines, if a log driver stored several lines as
-	// one. It may still have escape sequences.
+	// Text is the program's text. It may have several lines, if a log driver stored several lines
+	// as one. It may still have escape sequences.
 	Text []byte
 	// Head is the number of bytes of the whole line before Text. These bytes, or a key behind Text,
 	// may give the time.
 	Head int
 	// Writer names the process that printed the line, as the wrapper gives it:
-	// "pod/whisper-3/main", "train pid=7". If the wrapper gives a rank, Writer ends with it: "rank 3".
-	// Writer is empty if the wrapper names no process. It is valid until the next call.
+	// "pod/whisper-3/main", "train pid=7". If the wrapper gives a rank, Writer ends with it: "rank
+	// 3". Writer is empty if the wrapper names no process. It is valid until the next call.
 	Writer []byte
 	// Kind tells apart the ways in which a line was wrapped. 0 means that it was not.
 	Kind WrapKind

@@ -72,8 +72,8 @@ type logState struct {
 	// clock is the last time that the harness gave. Lines of the pipeline without a full time get
 	// this time. It is too early by at most the time between two samples.
 	clock time.Time
-	// wrapped is set if something put times before the lines of the harness, too. They may be times of
-	// reading the log.
+	// wrapped is set if something put times before the lines of the harness, too. They may be times
+	// of reading the log.
 	wrapped bool
 	// calendar completes the times of lines without a date or a year.
 	calendar calendar
@@ -282,8 +282,8 @@ func (b *Builder) fileEnd(r record.FileEnd) {
 }
 
 // date completes the time of a pipeline's record. In a log with the harness's lines, a record
-// without a full time of the pipeline gets the last time that the harness gave. In other logs the calendar counts
-// days and years.
+// without a full time of the pipeline gets the last time that the harness gave. In other logs the
+// calendar counts days and years.
 func (b *Builder) date(h *record.Header) {
 	late := h.Outer && b.log.wrapped
 	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless || late) && !b.log.clock.IsZero() {

@@ -10,9 +10,9 @@ import (
 // Several processes may print into one log, each behind a prefix with its name, see
 // [record.Header]. Each of them works on files of its own. So a log without the harness's lines has
 // a stream for each process. A stream has a builder, with files and a batch of its own, as if its
-// lines were a log of their own. A process has a stream once it prints a checkpoint or names a file;
-// its failures before that go to the log's own builder. In a log with the harness's lines, these lines say where files
-// begin, and the ranks of the readings tell the processes apart.
+// lines were a log of their own. A process has a stream once it prints a checkpoint or names a
+// file; its failures before that go to the log's own builder. In a log with the harness's lines,
+// these lines say where files begin, and the ranks of the readings tell the processes apart.
 
 // streams holds the streams of a log, apart from the builder's own.
 type streams struct {
@@ -22,8 +22,8 @@ type streams struct {
 	decided bool
 	byName  map[string]*Builder
 	all     []*Builder
-	// ended lists the files of all streams in the order in which they ended. It is kept once there is
-	// a second stream.
+	// ended lists the files of all streams in the order in which they ended. It is kept once there
+	// is a second stream.
 	ended []*File
 	ranks map[string]int // the rank of each process that has a name
 	taken map[int]bool   // these ranks

@@ -36,7 +36,9 @@ func flatten(rec record.Record) flat {
 			r.more = append(r.more, field{"writer", w})
 		}
 	}
-	device := func(l record.Lane) { r.more = append(r.more, field{"device", l.Device}) } // without a rank
+	device := func(l record.Lane) { // of the harness, which knows no ranks
+		r.more = append(r.more, field{"device", l.Device})
+	}
 	add := func(key string, value any) { r.more = append(r.more, field{key, value}) }
 	switch v := rec.(type) {
 	case record.Checkpoint:

@@ -30,12 +30,12 @@ type Series struct {
 	// OfReserve is set if the levels are the reserved memory in lines that also print allocated
 	// memory.
 	OfReserve bool
-	// Steps is set if the lines are checkpoints whose names differ only in numbers, such as "Epoch 3
-	// start", in a file without a path. The numbers may count files, or parts of one file.
+	// Steps is set if the lines are checkpoints whose names differ only in numbers, such as "Epoch
+	// 3 start", in a file without a path. The numbers may count files, or parts of one file.
 	Steps bool
 
-	// Allocations is set if each line is about one allocation, as in RMM's log. Such levels rise while a
-	// program begins, and the lines do not say when it is done with a file.
+	// Allocations is set if each line is about one allocation, as in RMM's log. Such levels rise
+	// while a program begins, and the lines do not say when it is done with a file.
 	Allocations bool
 
 	Now   Run

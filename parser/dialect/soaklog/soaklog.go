@@ -91,7 +91,8 @@ func namesFile(rec record.Record) bool {
 func addMisplacedEnd(l *scan.Line, at int) (end int) {
 	const head = record.ProtocolPrefix + " file-end"
 	text := l.Text[at:min(len(l.Text), at+scan.Near)]
-	if !bytes.HasPrefix(text, []byte(head+" path=")) || bytes.HasPrefix(text, []byte(head+" path=<")) ||
+	if !bytes.HasPrefix(text, []byte(head+" path=")) ||
+		bytes.HasPrefix(text, []byte(head+" path=<")) ||
 		!bytes.Contains(text, []byte("status=failed")) && !bytes.Contains(text, []byte("status=oom")) {
 		return 0
 	}
