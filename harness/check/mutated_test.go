@@ -61,7 +61,9 @@ var placeholder = regexp.MustCompile(`\{([a-z]+)(?:\.([a-z]+))?(?: ([A-Za-z]+) (
 func (l levels) print(line string, n int) string {
 	return placeholder.ReplaceAllStringFunc(line, func(p string) string {
 		m := placeholder.FindStringSubmatch(p)
-		bytes := map[string]int64{"idle": l.idle, "busy": l.busy, "rest": l.rest, "total": cardBytes}[m[1]]
+		bytes := map[string]int64{
+			"idle": l.idle, "busy": l.busy, "rest": l.rest, "total": cardBytes,
+		}[m[1]]
 		reserved := min(cardBytes-64<<20, bytes+512<<20)
 		switch m[2] {
 		case "reserved":
@@ -211,7 +213,8 @@ func insert(lines func(p *program) []string) mutation {
 	}}
 }
 
-const onlyMaximum = "it prints no current level: only a maximum, a part of the memory, or what is free"
+const onlyMaximum = "it prints no current level: only a maximum, a part of the memory, or what " +
+	"is free"
 
 var faults = []fault{
 	{
@@ -334,7 +337,7 @@ type injections struct {
 	sync.Mutex
 	injected map[string]map[string]int // for each fault, the wrappers of each program
 	wrappers map[string]map[string]int // for each fault, the programs in each wrapper
-	left     map[string][]string       // for each fault, the programs it was not injected into, and why
+	left     map[string][]string       // for each fault, the programs that it does not fit, and why
 }
 
 func (c *injections) add(fault, program, wrapper string) {
@@ -537,7 +540,8 @@ func (l *fixtureLog) mutate(t *testing.T, counts *injections) {
 		{faults[1].name, failedFile},
 	} {
 		if l.soak() && fault.name == faults[0].name {
-			counts.leave(fault.name, l.name, "its harness says that the file ended ok: the pipeline recovered")
+			counts.leave(fault.name, l.name,
+				"its harness says that the file ended ok: the pipeline recovered")
 			continue
 		}
 		for i := range wrapper.All {

@@ -667,7 +667,9 @@ func isCounter(name []byte) bool {
 
 // hostName returns the length of "node1: ", the name of a host that pdsh and clush print, or 0.
 func hostName(t []byte) int {
-	for _, kind := range []string{"node", "host", "worker", "compute", "ip-", "task", "server", "vm-"} {
+	for _, kind := range []string{
+		"node", "host", "worker", "compute", "ip-", "task", "server", "vm-",
+	} {
 		if !bytes.HasPrefix(t, []byte(kind)) {
 			continue
 		}
