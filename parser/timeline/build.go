@@ -45,8 +45,9 @@ type Builder struct {
 func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.noteLine(c.Pos)
 	if b.root == nil && (c.Writer != "" || !b.log.streams.unnamed()) {
-		s := b.stream(c.Writer, true)
-		b.setRank(c.Writer, &c.Lane, true)
+		reads := ofProcess(c)
+		s := b.stream(c.Writer, reads)
+		b.setRank(c.Writer, &c.Lane, reads)
 		if s != b {
 			s.AddCheckpoint(c)
 			return

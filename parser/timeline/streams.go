@@ -87,8 +87,9 @@ func (b *Builder) route(rec *record.Record) *Builder {
 	writer, begins := (*rec).Head().Writer, false
 	switch r := (*rec).(type) {
 	case record.Checkpoint:
-		b.setRank(writer, &r.Lane, true)
-		*rec, begins = r, true
+		begins = ofProcess(&r)
+		b.setRank(writer, &r.Lane, begins)
+		*rec = r
 	case record.OutOfMemory:
 		b.setRank(writer, &r.Lane, false)
 		*rec = r
@@ -101,6 +102,13 @@ func (b *Builder) route(rec *record.Record) *Builder {
 		begins = r.Pipeline
 	}
 	return b.stream(writer, begins)
+}
+
+// ofProcess reports whether a checkpoint shows that the process that printed its line uses a
+// device. The readings of a whole device, such as those of nvidia-smi at the beginning of a job, do
+// not, unless the line names the process.
+func ofProcess(c *record.Checkpoint) bool {
+	return c.Writer != "" || c.Own || !c.Sampled || !c.Has(record.Used)
 }
 
 // endedFiles returns the log's files, and parts between files, that have ended.

@@ -61,7 +61,9 @@ func AddFacts(all map[int]*Facts, id record.Lane, p *Marks) {
 				f.devices[id.Device] = true
 			}
 		}
-		f.ranks[id.Rank] = true
+		if r.levelLine > 0 { // not of the driver's readings only
+			f.ranks[id.Rank] = true
+		}
 		f.grownLine = max(f.grownLine, r.failedLine)
 		f.holds = f.holds || r.failedLine > 0
 		if r.most > idleMax {
@@ -94,7 +96,8 @@ func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 	several := id.Rank == 0 && len(facts.devices) > 0 && len(facts.ranks) > len(facts.devices)
 	of := findTotal(r.totals, facts.totals, several)
 	if len(r.totals) == 0 {
-		of = totalOfRanks(facts.byDevice[id.Device], facts.totals)
+		several = len(facts.devices) > 0 && len(facts.ranks) > len(facts.devices)
+		of = totalOfRanks(facts.byDevice[id.Device], facts.totals, several)
 	}
 	r.joinTotal(of)
 	own, whole := []Ground{Allocated, Process, Buffers}, []Ground{device, only}

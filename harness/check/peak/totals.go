@@ -103,15 +103,15 @@ func findTotal(totals, all []total, several bool) (of ownTotal) {
 }
 
 // totalOfRanks returns the total of a device for a rank whose readings print none. The parameter
-// totals holds those that other ranks print for the device of this number. They may be of other
-// machines, so they count only if they agree.
-func totalOfRanks(totals, all []total) (of ownTotal) {
+// totals holds those that other ranks, or the driver, print for the device of this number. They may
+// be of other machines, so they count only if they agree. For all and several see findTotal.
+func totalOfRanks(totals, all []total, several bool) (of ownTotal) {
 	if a, b, one := oneDevice(totals); !one {
 		of.why = fmt.Sprintf("it prints no total, and those of other ranks differ (%s in line %d, "+
 			"%s in line %d)", a.size, a.pos.Line, b.size, b.pos.Line)
 		return of
 	}
-	return findTotal(totals, all, false)
+	return findTotal(totals, all, several)
 }
 
 // Total returns the device's total in bytes in the run with this number, or 0 if the readings do
