@@ -458,7 +458,8 @@ func mutate(t *testing.T, p *program, counts *injections) {
 				continue
 			}
 			counts.add(fault.name, p.name, w.Name)
-			if _, report := verdict(t, w, wrapAll(w, p.print(fault.mutation))); report.Verdict == check.Pass {
+			log := wrapAll(w, p.print(fault.mutation))
+			if _, report := verdict(t, w, log); report.Verdict == check.Pass {
 				t.Errorf("%s: %s: %s passes", p.name, w.Name, fault.name)
 			}
 		}
@@ -489,8 +490,8 @@ func firstOf(r *check.Report, verdict check.Verdict) string {
 }
 
 // allocatorMessage is PyTorch's message for an allocation that failed.
-const allocatorMessage = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. " +
-	"GPU 0 has a total capacity of 24.00 GiB of which 1.20 GiB is free."
+const allocatorMessage = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " +
+	"2.00 GiB. GPU 0 has a total capacity of 24.00 GiB of which 1.20 GiB is free."
 
 // TestMutatedFixtures: into each log of fixtures/ that passes, in each wrapper, the message of a
 // failed allocation is inserted, or a file is marked as failed. No such log may pass.

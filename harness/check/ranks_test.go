@@ -99,8 +99,8 @@ func TestALeakInOneOfTwoRanks(t *testing.T) {
 				want := leak > 0
 				found := len(failed) == 1 && strings.Contains(failed[0], "leak idle level (rank 1,")
 				if report.Files != 120 || want != found || !want && report.Verdict != check.Pass {
-					t.Errorf("%q and %q, random %v, leak %d: %s over %d files, failed %q", p[0], p[1], random, leak,
-						report.Verdict, report.Files, failed)
+					t.Errorf("%q and %q, random %v, leak %d: %s over %d files, failed %q", p[0], p[1],
+						random, leak, report.Verdict, report.Files, failed)
 				}
 			}
 		}
