@@ -105,6 +105,17 @@ func IsFieldValue(before []byte) bool {
 // quotes.
 func FieldValue(text []byte) []byte { return appendUnquoted(nil, text) }
 
+// QuotedText returns the beginning of a text, up to the end of the quotes that it is in. The quotes
+// begin in the text before.
+func QuotedText(before, text []byte) []byte {
+	quote := bytes.LastIndexAny(before, "\"'`")
+	if quote < 0 || before[quote] == '"' {
+		return FieldValue(text)
+	}
+	text, _, _ = bytes.Cut(text, before[quote:quote+1])
+	return bytes.TrimSuffix(text, []byte(`\n`))
+}
+
 // WithoutCaller returns a message without the place in the program that some loggers put behind it:
 // "    run.py:41", " (run.py:41)".
 func WithoutCaller(message []byte) []byte {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
 )
 
@@ -212,12 +213,25 @@ var movedOut = lex.Expression(
 		`spill|remov|transfer|tak|free|clear|drop|releas|unless|never)`,
 )
 
-// isDictValue reports whether the text before a message begins a value in a printed dict:
+// isLogged reports whether a message in quotes, with the size of the request, is the output of a
+// program, and not program source. Collectors of logs quote whole lines, and Python quotes the
+// message of an error that it prints:
 //
+//	2026-11-20 02:00:03,"CUDA out of memory. Tried to allocate 20.00 MiB"
 //	{'status': 'error', 'error': 'CUDA out of memory. Tried to allocate 20.00 MiB'}
-func isDictValue(before []byte) bool {
-	return bytes.HasSuffix(before, []byte(`': '`)) || bytes.HasSuffix(before, []byte(`': "`))
+//	Error processing 0030.wav: OutOfMemoryError('CUDA out of memory. Tried to allocate 20.00 MiB')
+func isLogged(l *scan.Line, at int) bool {
+	before := l.Text[max(0, at-256):at]
+	if bytes.HasPrefix(lex.TrimBlanks(l.Text), record.HarnessPrefixBytes) {
+		return false // the harness quotes what the pipeline printed
+	}
+	return !l.Head(at).InSource() || errorRepr().Match(before) && !raised().Match(before)
 }
+
+var (
+	errorRepr = lex.Expression(`(?:Error|Exception)\(["'](?:[\w.]+: )?$`)
+	raised    = lex.Expression(`\braise\s+[\w.]+\(["'](?:[\w.]+: )?$`)
+)
 
 // isErrorValue reports whether a message is the error of a result that is printed as a dict:
 //

@@ -95,7 +95,7 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	}
 	m := gatherMessage(l, start)
 	f := m.parseSizes()
-	hasSizes := f.Len() > 0 || f.HasRequested && isDictValue(l.Text[:start])
+	hasSizes := f.Len() > 0 || f.HasRequested && isLogged(l, start)
 	switch quoted := isQuoted(l.Text, start); {
 	case testNameBefore().Match(l.Text[max(0, start-512):start]):
 		return 0

@@ -42,8 +42,8 @@ var Pipeline = scan.Dialect{
 //	2026-11-20 02:00:00,123 INFO asr: [pipeline] file-end path=a.wav status=failed
 //	{"level": "info", "message": "[pipeline] file-end path=a.wav status=failed"}
 //
-// Behind other text, the line counts only if it is whole and names a file. Otherwise it may be a
-// mention, as in a sentence.
+// Behind other text, or in the quotes of a collector of logs, the line counts only if it is whole and
+// names a file. Otherwise it may be a mention, as in a sentence.
 func readPipeline(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len(record.ProtocolPrefix):]
 	switch {
@@ -56,7 +56,7 @@ func readPipeline(l *scan.Line, at int) (end int) {
 	case source.IsFieldValue(l.Text[:at]):
 		text = source.FieldValue(text)
 	case source.IsQuoted(l.Text, at):
-		return 0
+		text = source.QuotedText(l.Text[:at], text)
 	default:
 		text = source.WithoutCaller(text)
 	}

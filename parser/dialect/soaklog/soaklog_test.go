@@ -166,6 +166,19 @@ asr> [pipeline] file-end path=10.wav status=failed
 3 file-end pipeline=true "3.wav" failed
 4 file-end pipeline=true "4.wav" failed
 `},
+		{"the pipeline's lines in quotes", `
+1795688786000,"[pipeline] file-end path=1.wav status=failed"
+[1] "[pipeline] file-end path=2.wav status=failed"
+b'[pipeline] file-end path=3.wav status=failed\n'
+[19.654, "o", "[pipeline] file-end path=\"4 a.wav\" status=failed\r\n"]
+        "[pipeline] file-end path=5.wav status=failed",
+`, `
+1 file-end pipeline=true "1.wav" failed
+2 file-end pipeline=true "2.wav" failed
+3 file-end pipeline=true "3.wav" failed
+4 file-end pipeline=true "4 a.wav" failed
+5 file-end pipeline=true "5.wav" failed
+`},
 		{"mentions of the pipeline's lines", `
 print("[pipeline] file-end path=a.wav status=failed")
 Print [pipeline] file-end path=<file> status=failed
