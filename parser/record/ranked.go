@@ -8,7 +8,8 @@ import (
 // A Ranked record belongs to a rank. [Checkpoint] has a rank too, but the parser sets it in place.
 type Ranked interface {
 	Record
-	// OfRank returns a copy of the record with the given rank, unless the record has a rank already.
+	// OfRank returns a copy of the record with the given rank, unless the record has a rank
+	// already.
 	OfRank(rank int) Record
 }
 
@@ -67,4 +68,13 @@ func WithoutRank(writer string) string {
 		return writer
 	}
 	return strings.TrimSuffix(writer[:strings.LastIndex(writer, "rank ")], " ")
+}
+
+// ProcessOf returns the name of the process that printed a line: the writer that a wrapper or a
+// logger gives, with the rank that the line itself gives. The rank 0 counts as none.
+func ProcessOf(writer string, rank int) string {
+	if named, ok := WriterRank(writer); rank == 0 || ok && named == rank {
+		return writer
+	}
+	return strings.TrimSpace(WithoutRank(writer) + " rank " + strconv.Itoa(rank))
 }

@@ -44,10 +44,10 @@ type Builder struct {
 // AddCheckpoint is [Builder.Add] for a checkpoint.
 func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.noteLine(c.Pos)
-	if b.root == nil && (c.Writer != "" || !b.log.streams.unnamed()) {
-		reads := ofProcess(c)
-		s := b.stream(c.Writer, reads)
-		b.setRank(c.Writer, &c.Lane, reads)
+	if b.root == nil && (c.Writer != "" || c.Lane.Rank != 0 || !b.log.streams.unnamed()) {
+		reads, process := ofProcess(c), record.ProcessOf(c.Writer, c.Lane.Rank)
+		s := b.stream(process, reads)
+		b.setRank(process, &c.Lane, reads)
 		if s != b {
 			s.AddCheckpoint(c)
 			return

@@ -87,13 +87,15 @@ func (b *Builder) route(rec *record.Record) *Builder {
 	writer, begins := (*rec).Head().Writer, false
 	switch r := (*rec).(type) {
 	case record.Checkpoint:
-		begins = ofProcess(&r)
+		begins, writer = ofProcess(&r), record.ProcessOf(writer, r.Lane.Rank)
 		b.setRank(writer, &r.Lane, begins)
 		*rec = r
 	case record.OutOfMemory:
+		writer = record.ProcessOf(writer, r.Lane.Rank)
 		b.setRank(writer, &r.Lane, false)
 		*rec = r
 	case record.Crash:
+		writer = record.ProcessOf(writer, r.Lane.Rank)
 		b.setRank(writer, &r.Lane, false)
 		*rec = r
 	case record.FileStart:

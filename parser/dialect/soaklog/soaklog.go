@@ -129,8 +129,12 @@ func parseRecord(text []byte, head record.Header, pipeline bool) record.Record {
 }
 
 // recordOf returns the record of a kind such as "file-start" with the fields in f. known is false
-// if there is no record of this kind.
+// if there is no record of this kind. A pipeline gives its rank if several of its processes print
+// into one log.
 func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, known bool) {
+	if rank := f.Count("rank"); pipeline && rank > 0 && kind != "segments" {
+		f.Head.Writer = record.ProcessOf(f.Head.Writer, rank)
+	}
 	switch kind {
 	case "file-start":
 		return record.FileStart{
