@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -85,8 +86,29 @@ func (l *fixtureLog) cannot(w *wrapper.Wrapper) string {
 		return "RMM's CSV is a file, and no program logs it"
 	case w.Inside && bytes.Contains(l.text, []byte(`{"log":"`)):
 		return "a log driver wraps a logger, not the other way round"
+	case w.Name == "a tqdm bar glued before" && l.name == "parser/nvidia-smi-dmon.txtar":
+		return "a launcher's prefix begins a line, and no progress bar precedes it"
+	case isLogger(w) && noLogger[l.name] != "":
+		return noLogger[l.name]
+	case w.Ranked && l.name == "parser/yolo-without-version.txtar":
+		return "its last row is of another process than its header, and the wrapper makes them one process"
 	}
 	return ""
+}
+
+// isLogger reports whether a wrapper is a logger of the program. Its other wrappers draw on a screen.
+func isLogger(w *wrapper.Wrapper) bool {
+	return w.Inside && !strings.ContainsAny(w.Line("text", 0, time.Time{}, 0), "\x1b\r█")
+}
+
+// noLogger says why the lines of some fixtures cannot be those of a program with one logger. These
+// fixtures put the lines of several programs together, to show how each of them is read.
+var noLogger = map[string]string{
+	"parser/new-year.txtar": "the times of its four loggers are the point, and an outer logger's would count",
+	"parser/nvidia-smi-csv.txtar": "a row of another task fits the header of a table above, once one logger " +
+		"has put its prefix before both",
+	"parser/prints.txtar": "two prints of different seconds are one reading if an outer logger's time is " +
+		"that of one moment",
 }
 
 // judged returns the timeline and the report of a log, which may be compressed.

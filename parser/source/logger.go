@@ -15,6 +15,7 @@ import (
 //
 //	2025-09-01 12:00:00,123 - shared_libs.utils.gpu_memory - DEBUG - Epoch 3 start
 //	12:00:00,123 | DEBUG   | [gpu_memory] Epoch 3 start
+//	2025-09-01 12:00:00.123 | DEBUG    | __main__:run:41 - Epoch 3 start
 //	: 2025-09-01 12:00:00,123 DEBUG Epoch 3 start
 //	DEBUG:shared_libs.utils.gpu_memory:Epoch 3 start
 //	{"severity": "DEBUG", "logger": "shared_libs.utils.gpu_memory", "message": "Epoch 3 start
@@ -46,9 +47,27 @@ func prefixEnd(text []byte) int {
 		if m := abseilPlace().FindIndex(text[start:]); m != nil {
 			return start + m[1]
 		}
-		start += len(loggerModule().Find(text[start:]))
+		// The message may be the line of another logger: "INFO:root:" begins with no module.
+		if module := loggerModule().Find(text[start:]); levelAt(module) == 0 {
+			start += len(module)
+		}
 	}
 	return start
+}
+
+// levels are the names of a logger's levels. If one begins with another, the longer one is first.
+var levels = []string{
+	"DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "TRACE", "SUCCESS",
+}
+
+// levelAt returns the length of a logger's level at the beginning of a text, or 0.
+func levelAt(text []byte) int {
+	for _, level := range levels {
+		if rest, ok := lex.CutPrefix(text, level); ok && (len(rest) == 0 || !lex.IsWordByte(rest[0])) {
+			return len(level)
+		}
+	}
+	return 0
 }
 
 // MessageMax is how many bytes before a record [MessageStart] looks at.
@@ -64,12 +83,12 @@ var (
 	// INFO 2026-11-20 02:00:03.123 run.py:41]
 	abseilPlace = lex.Expression(`^[\d-]{10} [\d:.,]{8,15} [\w./-]+:\d+\]\s?`)
 	loggerLevel = lex.Expression(
-		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)` +
+		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|SUCCESS)` +
 			`(?:[\s:|\])>-]|[^\x00-\x7f])+`,
 	)
 	// The name of a module may follow the level, as in "scripts.common.enhanced_asr - ", "root:",
-	// "gpu_memory.py:41 " or "[gpu_memory] ". Emoji may follow the name.
-	loggerModule = lex.Expression(`^(?:\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
+	// "gpu_memory.py:41 ", "[gpu_memory] " or Loguru's "__main__:run:41 - ". Emoji may follow the name.
+	loggerModule = lex.Expression(`^(?:[\w.]{1,80}:(?:\w{1,80}|<\w{1,40}>):\d{1,6} - |\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
 		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
 )
 
@@ -201,7 +220,12 @@ func SpeakerOf(text []byte, at int) string {
 func SpeakerIn(head, before []byte) string {
 	marks := speakerMark().FindAll(head, 4)
 	if marks == nil { // docker compose prints a name before a logger's prefix
-		if first := speakerFirst().Find(before[:min(len(before), 64)]); first != nil {
+		before = before[:min(len(before), loggerHeadMax)]
+		first := speakerFirst().Find(before[:min(len(before), 64)])
+		if end := LoggerEnd(before); first == nil && end > 0 { // a launcher's behind a logger's prefix
+			first = speakerFirst().Find(before[end:])
+		}
+		if first != nil {
 			marks = [][]byte{first}
 		}
 	}
@@ -227,23 +251,41 @@ func WithoutProcess(message []byte) []byte {
 //	[Rank 7]                                                          "rank 7"
 //	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              "ForkPoolWorker-3"
 //	INFO [pid=4711]                                                   "pid=4711"
+//	INFO:run:[default3]:                                              "rank 3"
+//	INFO:run:[1,3]<stdout>:                                           "rank 3"
 func WriterIn(before []byte) []byte {
 	before = before[:min(len(before), 256)]
 	if !bytes.Contains(before, []byte("ank")) && !bytes.Contains(before, []byte("RANK")) &&
 		!bytes.Contains(before, []byte("pid")) && !bytes.Contains(before, []byte("ocess-")) &&
-		!bytes.Contains(before, []byte("orker-")) {
+		!bytes.Contains(before, []byte("orker-")) && !bytes.Contains(before, []byte("[default")) &&
+		!bytes.Contains(before, []byte("]<std")) {
 		return nil
 	}
 	all := loggerWriter().FindAllSubmatch(before[:MessageStart(before)], -1)
-	if all == nil {
-		return nil
-	}
 	for _, m := range slices.Backward(all) { // the nearest to the record counts: [default3]:[Rank 11]
 		if n, _, ok := lex.CutInt(m[1]); ok {
 			return fmt.Appendf(nil, "rank %d", n)
 		}
 	}
+	if name := writerBehind(before); len(name) > 0 {
+		return name
+	}
+	if all == nil {
+		return nil
+	}
 	return all[len(all)-1][0]
+}
+
+// writerBehind returns the name that a launcher put behind a logger's prefix, or nil. A program may
+// log the lines of another one.
+func writerBehind(before []byte) []byte {
+	end := LoggerEnd(before)
+	if end == 0 || end == len(before) || before[end] != '[' && before[end] != '(' {
+		return nil
+	}
+	var u Unwrapper
+	w, _ := u.Unwrap(before[end:])
+	return w.Writer
 }
 
 var loggerWriter = lex.Expression(

@@ -65,7 +65,7 @@ func isMention(text []byte, start, at int) bool {
 	}
 	if bytes.IndexByte(words, ' ') < 0 { // the name of an error
 		return isHandled(before) || bytes.HasSuffix(before, []byte("case ")) ||
-			codeBehind().Match(rest) && codesBefore().Match(before)
+			codeBehind().Match(rest) && codesBefore().Match(withoutLogger(before))
 	}
 	return isTopic(before)
 }
@@ -88,10 +88,10 @@ func isAbout(text []byte, start int, rest []byte) bool {
 		return true
 	case valueBehind().Match(rest):
 		return !hasErrorLevel(before)
-	case start < 512 && lineOfHelp().Match(before):
+	case start < 512 && (lineOfHelp().Match(before) || lineOfHelp().Match(withoutLogger(before))):
 		return true
 	case adviceBehind().Match(rest):
-		return bulletBefore().Match(before)
+		return bulletBefore().Match(withoutLogger(before))
 	case bytes.HasSuffix(bytes.TrimSpace(rest), []byte("?")):
 		return question().Match(lex.LastBytes(head, 96))
 	}
@@ -235,7 +235,7 @@ var errorKey = lex.Expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\
 // message with sizes is always a failure.
 func IsRemark(text []byte, at int) bool {
 	before := bytes.ToLower(lex.LastBytes(afterProgress(text[max(0, at-512):at]), 120))
-	start := lex.TrimBlanks(text)
+	start := lex.TrimBlanks(withoutLogger(text[:at]))
 	if isTranscript(text[:at]) || bytes.Contains(before, []byte(" # ")) ||
 		bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
 		return true
