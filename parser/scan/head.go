@@ -187,7 +187,11 @@ func (h *Head) EndsPrefix() bool {
 }
 
 // InSource reports whether the record is a string in program source, see [source.InSource].
-func (h *Head) InSource() bool { return source.InSource(h.line.Text[:h.at]) }
+func (h *Head) InSource() bool {
+	before := h.line.Text[:h.at]
+	return source.InSource(before) || bytes.IndexAny(lex.LastBytes(before, 32), `"'`) >= 0 &&
+		source.InSource(before[min(h.line.Logger(), h.at):])
+}
 
 // speaker returns the name of the process that printed the message at an offset, as the wrapper and
 // the head give it, or "".

@@ -220,12 +220,7 @@ func SpeakerOf(text []byte, at int) string {
 func SpeakerIn(head, before []byte) string {
 	marks := speakerMark().FindAll(head, 4)
 	if marks == nil { // docker compose prints a name before a logger's prefix
-		before = before[:min(len(before), loggerHeadMax)]
-		first := speakerFirst().Find(before[:min(len(before), 64)])
-		if end := LoggerEnd(before); first == nil && end > 0 { // a launcher's behind a logger's prefix
-			first = speakerFirst().Find(before[end:])
-		}
-		if first != nil {
+		if first := speakerFirst().Find(before[:min(len(before), 64)]); first != nil {
 			marks = [][]byte{first}
 		}
 	}

@@ -51,6 +51,10 @@ func loggerEnd(text []byte) int {
 	behind := text[at+n : min(len(text), at+n+2*loggerHeadMax)]
 	end := markEnd(text[:at], behind)
 	place := len(loggerPlace().Find(behind[end:]))
+	if next := behind[end+place:]; place > 0 && len(next) > 0 && behind[end+place-1] == ']' &&
+		(next[0] == ':' || next[0] == '<') {
+		place = 0 // a launcher's prefix: "[default3]:", "[1,3]<stdout>:"
+	}
 	if place == 0 && end == 1 && behind[0] == ':' { // INFO:root:
 		place = len(loggerName().Find(behind[end:]))
 	}
@@ -124,7 +128,7 @@ var (
 	loggerPlace = lex.Expression(`^(?:` + loguru + ` - ` +
 		`|[\d-]{5,10} [\d:.,]{8,15} \[?[\w./-]+:\d+\] ?` + // Abseil, vLLM
 		`|[\w./-]+:\d+\] [\d-]{10} [\d:.,]{8,15} >> ?` + // Transformers
-		`|\[[\w.:-]{1,64}\][ \t]*` +
+		`|\[[\w.:-]{1,64}\](?: -)?[ \t]*` +
 		`|\w[\w.]{0,80}\.py(?::\d+)? +` +
 		`|\w{1,80}\.[\w.]{1,80}:[ \t]+` +
 		`|\w{1,80}[._][\w.]{0,80}[ \t]+[|:-][ \t]+)`)

@@ -247,6 +247,11 @@ func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, en
 		m.value = min(m.value, start)
 		m.kept = max(m.kept, end)
 	case kindName:
+		if logger := l.Logger(); start < logger && logger < end {
+			start, group = logger, l.Text[logger:end]
+		} else if g.name == groupCheckpoint && end <= logger && source.EndsInLogger(group) {
+			return // [INFO] is no name
+		}
 		group = bytes.TrimSpace(group)
 		if len(lex.TrimBlanks(l.Text[:start])) == 0 || start == l.Logger() {
 			group = withoutPrefix(group)
