@@ -47,12 +47,19 @@ func prefixEnd(text []byte) int {
 		if m := abseilPlace().FindIndex(text[start:]); m != nil {
 			return start + m[1]
 		}
-		// The message may be the line of another logger: "INFO:root:" begins with no module.
-		if module := loggerModule().Find(text[start:]); levelAt(module) == 0 {
+		if module := loggerModule().Find(text[start:]); !beginsMessage(module) {
 			start += len(module)
 		}
 	}
 	return start
+}
+
+// beginsMessage reports whether a text that looks like the name of a module begins a message. It
+// may be the level of another logger, or the name of an error: "INFO:root:", "RuntimeError: ".
+func beginsMessage(module []byte) bool {
+	name, _, _ := bytes.Cut(module, []byte{':'})
+	return levelAt(module) > 0 || bytes.HasSuffix(name, []byte("Error")) ||
+		bytes.HasSuffix(name, []byte("Exception"))
 }
 
 // levels are the names of a logger's levels. If one begins with another, the longer one is first.
@@ -80,8 +87,8 @@ var (
 	)
 	// I1120 02:00:03.123456    4711 run.cc:41]
 	glogPrefix = lex.Expression(`^[IWEF]\d{4} [\d:.]+\s+\d+ [\w./-]+:\d+\]\s?`)
-	// INFO 2026-11-20 02:00:03.123 run.py:41]
-	abseilPlace = lex.Expression(`^[\d-]{10} [\d:.,]{8,15} [\w./-]+:\d+\]\s?`)
+	// Behind the level: "2026-11-20 02:00:03.123 run.py:41]", "11-20 02:00:03 [core.py:708]".
+	abseilPlace = lex.Expression(`^[\d-]{5,10} [\d:.,]{8,15} \[?[\w./-]+:\d+\]\s?`)
 	loggerLevel = lex.Expression(
 		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|SUCCESS)` +
 			`(?:[\s:|\])>-]|[^\x00-\x7f])+`,

@@ -34,16 +34,6 @@ func messageBefore(l *scan.Line, at int) []byte {
 	return words[len(loggerName().Find(words)):]
 }
 
-// withoutLogger returns the beginning of a line without the prefix of a logger, if it has only one.
-// It leaves the blanks behind the prefix.
-func withoutLogger(before []byte) []byte {
-	end := source.LoggerEnd(before)
-	for end > 0 && before[end-1] == ' ' {
-		end--
-	}
-	return before[end:]
-}
-
 // isQuoted reports whether the byte at an offset of a line is inside quotes, see [source.IsQuoted].
 // Quotes in a line of JSON or of key=value fields do not count, also behind a prefix:
 //
