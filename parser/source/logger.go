@@ -67,8 +67,14 @@ var levels = []string{
 	"DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "TRACE", "SUCCESS",
 }
 
+// levelLetters are the first letters of the levels.
+const levelLetters = "DINWECFTS"
+
 // levelAt returns the length of a logger's level at the beginning of a text, or 0.
 func levelAt(text []byte) int {
+	if len(text) == 0 || strings.IndexByte(levelLetters, text[0]) < 0 {
+		return 0
+	}
 	for _, level := range levels {
 		if rest, ok := lex.CutPrefix(text, level); ok && (len(rest) == 0 || !lex.IsWordByte(rest[0])) {
 			return len(level)

@@ -42,3 +42,59 @@ func TestLoggerEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestMessageStart: the message begins behind the prefix of a logger, "^". The text ends before a
+// record.
+func TestMessageStart(t *testing.T) {
+	for _, line := range []string{
+		"2026-11-20 02:00:03.123 | INFO     | __main__:run:41 - ^Epoch 3 start",
+		"2026-11-20 02:00:03.123 | SUCCESS  | asr.run:<module>:41 - ^Epoch 3 start",
+		"INFO:asr.run:DEBUG:root:^Epoch 3 start",
+		"2026-11-20 02:00:03,123 - asr.run - INFO - DEBUG:gpu_memory:^Epoch 3 start",
+		"INFO 11-20 02:00:03 [core.py:708] ^Epoch 3 start",
+		"INFO:root:^RuntimeError: the worker died",
+		"2026-11-20 02:00:03,123 - ERROR - ^KeyError: the worker died",
+	} {
+		before, message, _ := strings.Cut(line, "^")
+		if n := MessageStart([]byte(before + message)); n != len(before) {
+			t.Errorf("%s: expected %d, found %d", line, len(before), n)
+		}
+	}
+}
+
+// TestEndsInLogger: a text that ends in a level, or in Loguru's place, is a logger's and no name.
+func TestEndsInLogger(t *testing.T) {
+	for text, want := range map[string]bool{
+		"2026-11-20 02:00:03,123 - asr.run - INFO":                 true,
+		"[2026-11-20 02:00:03,123] [INFO]":                         true,
+		"2026-11-20 02:00:03.123 | INFO     | __main__:run:41":     true,
+		"INFO     | asr.run:<module>:41 ":                          true,
+		"2026-11-20 02:00:03,123 - asr.run - INFO - Epoch 3 start": false,
+		"INFORMATION": false,
+		"stage:2":     false,
+		"":            false,
+	} {
+		if got := EndsInLogger([]byte(text)); got != want {
+			t.Errorf("%s: expected %t, found %t", text, want, got)
+		}
+	}
+}
+
+// TestWriterIn: the name of a process counts before and behind a logger's prefix.
+func TestWriterIn(t *testing.T) {
+	for before, want := range map[string]string{
+		"[Rank 7] ": "rank 7",
+		"2026-11-20 02:00:03,123 | rank1 | INFO | ":                  "rank 1",
+		"INFO:asr.run:[rank3]: ":                                     "rank 3",
+		"INFO:asr.run:[default3]:":                                   "rank 3",
+		"2026-11-20 02:00:03,123 - asr.run - INFO - [default3]:":     "rank 3",
+		"2026-11-20 02:00:03,123 - asr.run - INFO - [1,3]<stdout>:":  "rank 3",
+		"2026-11-20 02:00:03.123 | INFO     | a:b:41 - [rank1]: ":    "rank 1",
+		"INFO:asr.run:(EngineCore pid=5) ":                           "EngineCore pid=5",
+		"2026-11-20 02:00:03,123 - asr.run - INFO - no process pid ": "",
+	} {
+		if got := string(WriterIn([]byte(before))); got != want {
+			t.Errorf("%s: expected %q, found %q", before, want, got)
+		}
+	}
+}

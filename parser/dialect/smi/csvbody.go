@@ -34,7 +34,7 @@ func loggedHead(l *scan.Line, at int) *csvHead {
 
 // setPrefix sets what a logger or a launcher puts before the lines of the table.
 func (h *csvHead) setPrefix(text []byte) {
-	h.prefix, h.speaker = bytes.Clone(text), source.SpeakerOf(text, len(text))
+	h.prefix, h.labelled = bytes.Clone(text), source.SpeakerOf(text, len(text)) != ""
 }
 
 // isSame reports whether two headers are equal, and behind prefixes of the same logger.
@@ -46,16 +46,13 @@ func (h *csvHead) isSame(o *csvHead) bool {
 // body returns a line without the logger's prefix, if it has one. Of a message with several lines,
 // only the first one has the prefix.
 func (h *csvHead) body(text []byte) []byte {
-	rest, ok := cutLike(text, h.prefix)
-	switch {
-	case h.speaker == "" && ok:
-		return rest
-	case h.speaker == "":
-		return text
-	case ok && source.SpeakerOf(text, len(text)-len(rest)) == h.speaker:
+	if rest, ok := cutLike(text, h.prefix); ok {
 		return rest
 	}
-	return nil // another process printed the line
+	if h.labelled { // another process printed the line
+		return nil
+	}
+	return text
 }
 
 // behindLogger returns the row behind a logger's prefix, if the header had another prefix or none.

@@ -7,8 +7,8 @@ import "bytes"
 type csvHead struct {
 	text   string // the header without the text that a wrapper puts before it
 	prefix []byte // what a logger or a launcher puts before each line
-	// speaker is the process that prints the lines, if the prefix names it, see [source.SpeakerOf].
-	speaker string
+	// labelled is set if the prefix names the process that prints the lines.
+	labelled bool
 	// blind is set for a table of nvidia-smi without memory. Its rows are known, so that they are
 	// not taken for the rows of another table.
 	blind   bool
