@@ -29,7 +29,9 @@ type fixtureLog struct {
 // fixtureLogs returns the text logs of fixtures/, apart from those of the given folders.
 func fixtureLogs(t *testing.T) (logs []fixtureLog) {
 	t.Helper()
-	for _, pattern := range []string{"parser/*.txtar", "check/*.txtar", "logs/*/*", "compat/logs/*.log"} {
+	for _, pattern := range []string{
+		"parser/*.txtar", "check/*.txtar", "logs/*/*", "compat/logs/*.log",
+	} {
 		paths, err := filepath.Glob("../../fixtures/" + pattern)
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
@@ -106,15 +108,16 @@ func isLogger(w *wrapper.Wrapper) bool {
 // noLogger says why the lines of some fixtures cannot be those of a program with one logger. These
 // fixtures put the lines of several programs together, to show how each of them is read.
 var noLogger = map[string]string{
-	"parser/new-year.txtar": "the times of its four loggers are the point, and an outer logger's would count",
-	"parser/nvidia-smi-csv.txtar": "a row of another task fits the header of a table above, once one logger " +
-		"has put its prefix before both",
+	"parser/new-year.txtar": "the times of its four loggers are the point, and an outer logger's " +
+		"would count",
+	"parser/nvidia-smi-csv.txtar": "a row of another task fits the header of a table above, once one " +
+		"logger has put its prefix before both",
 	"parser/nvidia-smi-dmon.txtar": "a launcher numbers the tasks of some of its lines, and no logger " +
 		"precedes such a number",
 	"parser/prints.txtar": "two prints of different seconds are one reading if an outer logger's time is " +
 		"that of one moment",
-	"parser/spellings.txtar": "most of its lines have no time, and the files of processes are one file once an " +
-		"outer logger's times show that they overlap",
+	"parser/spellings.txtar": "most of its lines have no time, and the files of processes are one " +
+		"file once an outer logger's times show that they overlap",
 }
 
 // judged returns the timeline and the report of a log, which may be compressed.
@@ -128,7 +131,11 @@ func judged(t testing.TB, log []byte) (*timeline.Timeline, *check.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() {
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	b := &parser.Builder{}
 	if err := b.Read(file, "run.log"); err != nil {
 		t.Fatal(err)

@@ -189,7 +189,7 @@ func (h *Head) EndsPrefix() bool {
 // InSource reports whether the record is a string in program source, see [source.InSource].
 func (h *Head) InSource() bool {
 	before := h.line.Text[:h.at]
-	return source.InSource(before) || bytes.IndexAny(lex.LastBytes(before, 32), `"'`) >= 0 &&
+	return source.InSource(before) || bytes.ContainsAny(lex.LastBytes(before, 32), `"'`) &&
 		source.InSource(before[min(h.line.Logger(), h.at):])
 }
 

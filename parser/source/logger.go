@@ -91,9 +91,10 @@ var (
 	loggerStart = lex.Expression(
 		`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`,
 	)
-	// I1120 02:00:03.123456    4711 run.cc:41]
+	// glog prints "I1120 02:00:03.123456    4711 run.cc:41] ".
 	glogPrefix = lex.Expression(`^[IWEF]\d{4} [\d:.]+\s+\d+ [\w./-]+:\d+\]\s?`)
-	// Behind the level: "2026-11-20 02:00:03.123 run.py:41]", "11-20 02:00:03 [core.py:708]".
+	// Abseil prints "2026-11-20 02:00:03.123 run.py:41] " behind the level, and vLLM "11-20 02:00:03
+	// [core.py:708] ".
 	abseilPlace = lex.Expression(`^[\d-]{5,10} [\d:.,]{8,15} \[?[\w./-]+:\d+\]\s?`)
 	loggerLevel = lex.Expression(
 		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|SUCCESS)` +
@@ -101,7 +102,7 @@ var (
 	)
 	// The name of a module may follow the level, as in "scripts.common.enhanced_asr - ", "root:",
 	// "gpu_memory.py:41 ", "[gpu_memory] " or Loguru's "__main__:run:41 - ". Emoji may follow the name.
-	loggerModule = lex.Expression(`^(?:[\w.]{1,80}:(?:\w{1,80}|<\w{1,40}>):\d{1,6} - |\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
+	loggerModule = lex.Expression(`^(?:` + loguru + ` - |\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
 		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
 )
 

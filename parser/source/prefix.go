@@ -58,7 +58,7 @@ func loggerEnd(text []byte) int {
 	if place == 0 && end == 1 && behind[0] == ':' { // INFO:root:
 		place = len(loggerName().Find(behind[end:]))
 	}
-	if at == 0 && place == 0 && bytes.IndexAny(behind[:end], ":|-") < 0 {
+	if at == 0 && place == 0 && !bytes.ContainsAny(behind[:end], ":|-") {
 		return 0 // a sentence that begins with such a word
 	}
 	end += place

@@ -89,7 +89,7 @@ func isAbout(text []byte, start int, rest []byte) bool {
 		return true
 	case valueBehind().Match(rest):
 		return !hasErrorLevel(before)
-	case start < 512 && (lineOfHelp().Match(before) || lineOfHelp().Match(source.WithoutLogger(before))):
+	case start < 512 && lineOfHelp().Match(source.WithoutLogger(before)):
 		return true
 	case adviceBehind().Match(rest):
 		return bulletBefore().Match(source.WithoutLogger(before))

@@ -115,11 +115,12 @@ func TestHealthyBehindLoggers(t *testing.T) {
 		"2026-11-20 02:00:03,123 - asr.worker - INFO - ", "INFO:asr.run:", "INFO: ",
 		"2026-11-20 02:00:03.123 | INFO     | asr.run:main:41 - ", "[2026-11-20 02:00:03] [INFO] ",
 		"I1120 02:00:03.123456    4711 run.cc:41] ", "INFO 2026-11-20 02:00:03.123 run.py:41] ",
-		"11/20/2026 02:00:03 - INFO - __main__ -   ", "(EngineCore pid=7) INFO 11-20 02:00:03 [core.py:8] ",
+		"11/20/2026 02:00:03 - INFO - __main__ -   ",
+		"(EngineCore pid=7) INFO 11-20 02:00:03 [core.py:8] ",
 	} {
 		for _, w := range wordings(t, "healthy.txt") {
-			if hasLogger.MatchString(w.text) || strings.HasPrefix(w.text, "- ") { // "[INFO] - " is a prefix
-				continue
+			if hasLogger.MatchString(w.text) || strings.HasPrefix(w.text, "- ") {
+				continue // "[INFO] - " is a prefix
 			}
 			text := prefix + strings.ReplaceAll(w.text, "\n", "\n"+prefix)
 			if got := summary(t, text); got != w.want {
