@@ -101,8 +101,10 @@ var (
 			`(?:[\s:|\])>-]|[^\x00-\x7f])+`,
 	)
 	// The name of a module may follow the level, as in "scripts.common.enhanced_asr - ", "root:",
-	// "gpu_memory.py:41 ", "[gpu_memory] " or Loguru's "__main__:run:41 - ". Emoji may follow the name.
-	loggerModule = lex.Expression(`^(?:` + loguru + ` - |\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
+	// "gpu_memory.py:41 ", "[gpu_memory] " or Loguru's "__main__:run:41 - ". Emoji may follow the
+	// name.
+	loggerModule = lex.Expression(`^(?:` + loguru + ` - ` +
+		`|\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
 		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
 )
 
