@@ -8,12 +8,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"vramsoak/fixtures/wrapper"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
 
@@ -87,8 +90,34 @@ func (l *fixtureLog) cannot(w *wrapper.Wrapper) string {
 		return "RMM's CSV is a file, and no program logs it"
 	case w.Inside && bytes.Contains(l.text, []byte(`{"log":"`)):
 		return "a log driver wraps a logger, not the other way round"
+	case w.Name == "a tqdm bar glued before" && l.name == "parser/nvidia-smi-dmon.txtar":
+		return "a launcher's prefix begins a line, and no progress bar precedes it"
+	case isLogger(w) && noLogger[l.name] != "":
+		return noLogger[l.name]
+	case w.Ranked && l.name == "parser/yolo-without-version.txtar":
+		return "its last row is of another process than its header, and the wrapper makes them one process"
 	}
 	return ""
+}
+
+// isLogger reports whether a wrapper is a logger of the program. Its other wrappers draw on a screen.
+func isLogger(w *wrapper.Wrapper) bool {
+	return w.Inside && !strings.ContainsAny(w.Line("text", 0, time.Time{}, 0), "\x1b\r█")
+}
+
+// noLogger says why the lines of some fixtures cannot be those of a program with one logger. These
+// fixtures put the lines of several programs together, to show how each of them is read.
+var noLogger = map[string]string{
+	"parser/new-year.txtar": "the times of its four loggers are the point, and an outer logger's " +
+		"would count",
+	"parser/nvidia-smi-csv.txtar": "a row of another task fits the header of a table above, once one " +
+		"logger has put its prefix before both",
+	"parser/nvidia-smi-dmon.txtar": "a launcher numbers the tasks of some of its lines, and no logger " +
+		"precedes such a number",
+	"parser/prints.txtar": "two prints of different seconds are one reading if an outer logger's time is " +
+		"that of one moment",
+	"parser/spellings.txtar": "most of its lines have no time, and the files of processes are one " +
+		"file once an outer logger's times show that they overlap",
 }
 
 // judged returns the timeline and the report of a log, which may be compressed.
@@ -141,4 +170,47 @@ func TestWrappersChangeNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLoggersKeepNames: the prefix of a logger changes no name, device, rank or size of a reading.
+func TestLoggersKeepNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	for _, log := range fixtureLogs(t) {
+		t.Run(log.name, func(t *testing.T) {
+			t.Parallel()
+			want := named(t, log.text)
+			for i := range wrapper.All {
+				w := &wrapper.All[i]
+				if !w.Inside || log.cannot(w) != "" {
+					continue
+				}
+				if diff := cmp.Diff(want, named(t, w.Wrap(log.text))); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", w.Name, diff)
+				}
+			}
+		})
+	}
+}
+
+// named returns a line for each reading of a log: the number of its line, its name, its lane and its
+// sizes.
+func named(t *testing.T, log []byte) (list []string) {
+	t.Helper()
+	for rec, err := range parser.Read(bytes.NewReader(log), "run.log") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, ok := rec.(record.Checkpoint)
+		if !ok {
+			continue
+		}
+		text := fmt.Sprintf("%d %q %v", c.Pos.Line, c.Name, c.Lane)
+		for q, size := range c.All() {
+			text += fmt.Sprintf(" %s=%d", q, size.Bytes)
+		}
+		list = append(list, text)
+	}
+	return list
 }

@@ -94,7 +94,7 @@ func readAxolotl(l *scan.Line, at int) (end int) {
 	if len(rest) == 0 || rest[0] != ')' {
 		return 0
 	}
-	message := bytes.TrimRight(l.Text[:from], " ")
+	message := bytes.TrimRight(l.Text[min(l.Logger(), from):from], " ")
 	if i := bytes.LastIndex(message, []byte("] ")); i >= 0 {
 		message = message[i+2:]
 	}

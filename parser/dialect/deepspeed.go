@@ -118,6 +118,7 @@ func readSeeMemoryUsage(l *scan.Line, at int) (end int) {
 func messageBefore(l *scan.Line, at int) string {
 	const marker, unnamed = "see_memory_usage] ", "see_memory_usage"
 	prefix := bytes.TrimSpace(lex.LastBytes(l.Text[:at], nearby))
+	own := bytes.TrimSpace(lex.LastBytes(l.Text[min(l.Logger(), at):at], nearby))
 	marked := bytes.HasSuffix(prefix, []byte(marker[:len(marker)-1]))
 	for n := 1; n <= 16; n++ {
 		text, ok := l.Previous(n)
@@ -131,11 +132,14 @@ func messageBefore(l *scan.Line, at int) string {
 		case marked || bytes.Contains(text, []byte("Warning")) ||
 			bytes.HasPrefix(bytes.TrimSpace(text), []byte("warnings.warn")):
 			continue
-		case len(prefix) > 0:
+		default:
 			// The same prefix of a launcher or logger precedes the message and the readings: "0:
-			// MA 1.69 GB", "... INFO - MA 1.69 GB". The last word of the prefix shows where the
-			// message begins.
-			word := prefix[bytes.LastIndexByte(prefix, ' ')+1:]
+			// MA 1.69 GB", "... INFO - MA 1.69 GB". If a logger's prefix is not known, its last word
+			// shows where the message begins.
+			if text = source.WithoutLogger(text); len(own) == 0 {
+				break
+			}
+			word := own[bytes.LastIndexByte(own, ' ')+1:]
 			before, after, ok := bytes.Cut(text, append(bytes.Clone(word), ' '))
 			if ok && (len(before) == 0 || before[len(before)-1] == ' ') {
 				text = after

@@ -174,6 +174,7 @@ func readOOMError(l *scan.Line, at int) (end int) {
 // readDeviceMemory reads the device's total memory in decimal GB, on the line after its name.
 func readDeviceMemory(l *scan.Line, at int) (end int) {
 	before, there := l.Previous(1)
+	before = source.WithoutLogger(before)
 	if !there || !bytes.Contains(before[:min(len(before), 64)], []byte("GPU: ")) {
 		return 0
 	}

@@ -6,6 +6,7 @@ import (
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 	"vramsoak/parser/stamp"
 )
 
@@ -79,7 +80,7 @@ func readMemorySummary(l *scan.Line, at int) (end int) {
 		} else {
 			text, ok = l.Peek(1)
 		}
-		text = text[:min(len(text), 512)]
+		text = source.WithoutLogger(text[:min(len(text), 512)])
 		bar := bytes.IndexByte(text, '|')
 		if !ok || bar < 0 || bytes.Contains(text, []byte(" memory summary, ")) ||
 			rows > 0 && bytes.Contains(text[bar:], []byte("|====")) {

@@ -6,6 +6,7 @@ import (
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 )
 
 // torchPrintDialect reads the prints of torch.cuda.memory_allocated that tutorials and forums pass
@@ -71,16 +72,17 @@ func readTorchPrint(l *scan.Line, at int) (end int) {
 	if bytes.HasPrefix(l.Text[at:], []byte("Memory Usage:")) {
 		return readForumPrint(l, at)
 	}
-	if _, _, ok := cutTorchPrint(l.Text); !ok {
+	if _, _, ok := cutTorchPrint(l.Logged()); !ok {
 		return 0
 	}
 	name, sampled := []byte("GPU memory"), true
 	device := 0
 	if text, ok := l.Previous(1); ok {
-		if n, ok := cutGPU(text); ok {
+		if n, ok := cutGPU(source.WithoutLogger(text)); ok {
 			device = n
 			text, _ = l.Previous(2)
 		}
+		text = source.WithoutLogger(text)
 		title, ok := bytes.CutSuffix(bytes.TrimSpace(text[:min(len(text), 256)]), []byte(":"))
 		if ok && bytes.Contains(title, []byte("emory")) && len(title) < 64 {
 			name, sampled = bytes.Clone(title), false
@@ -91,7 +93,7 @@ func readTorchPrint(l *scan.Line, at int) (end int) {
 		c.Lane.Device, c.Sampled = device, sampled
 		at = 0
 		for {
-			q, size, ok := cutTorchPrint(l.Text)
+			q, size, ok := cutTorchPrint(l.Logged())
 			if _, has := c.Get(q); ok && !has {
 				c.Set(q, size)
 			}
@@ -99,7 +101,7 @@ func readTorchPrint(l *scan.Line, at int) (end int) {
 			if !more {
 				break
 			}
-			if q, _, ok = cutTorchPrint(text); !ok {
+			if q, _, ok = cutTorchPrint(source.WithoutLogger(text)); !ok {
 				break
 			}
 			if _, has := c.Get(q); has {
@@ -117,7 +119,7 @@ func readTorchPrint(l *scan.Line, at int) (end int) {
 			}
 		}
 		text, _ := l.Peek(1)
-		next, ok := cutGPU(text)
+		next, ok := cutGPU(source.WithoutLogger(text))
 		if !ok {
 			break
 		}
@@ -125,7 +127,7 @@ func readTorchPrint(l *scan.Line, at int) (end int) {
 		if text, ok = l.Peek(2); !ok {
 			break
 		}
-		if _, _, ok = cutTorchPrint(text); !ok {
+		if _, _, ok = cutTorchPrint(source.WithoutLogger(text)); !ok {
 			break
 		}
 		l.Next()
@@ -169,7 +171,7 @@ func readForumPrint(l *scan.Line, at int) (end int) {
 		if !ok {
 			break
 		}
-		text = lex.TrimBlanks(text)
+		text = lex.TrimBlanks(source.WithoutLogger(text))
 		found := false
 		for _, p := range forumPrintLabels {
 			rest, ok := lex.CutPrefix(text, p.label)

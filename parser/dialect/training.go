@@ -62,7 +62,8 @@ var trainingDialect = scan.Dialect{
 	},
 }
 
-const cachedLine = "  Cached:    "
+// cachedLine is the label of a line that begins with two blanks. A launcher may take one of them.
+const cachedLine = " Cached:    "
 
 var trainingEvents = []scan.EventWording{
 	{Text: "GPU cache cleared (", Kind: record.EventCacheCleared},
@@ -86,7 +87,7 @@ func readTraining(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len(" - "):]
 	value := text[len("Allocated: "):]
 	if len(name) == 0 || len(name) > scan.NameMax || source.IsTemplate(name) ||
-		len(value) > 0 && !lex.BeginsWithNumber(value) {
+		len(value) > 0 && !lex.BeginsWithNumber(value) || source.EndsInLogger(l.Text[:at]) {
 		return 0
 	}
 	list, rest, bad := lex.CutSizes(text, "Allocated", "Cached", "Reserved", "Max", "Total")
@@ -203,19 +204,19 @@ func readMemoryStats(l *scan.Line, at int) (end int) {
 // readStatistics reads the three lines of "Detailed Statistics", whose bytes are exact. The line
 // l is the second of them.
 func readStatistics(l *scan.Line, at int) (end int) {
-	reserved, ok := exactGB(l.Text[at:], "  Cached:")
+	reserved, ok := exactGB(l.Text[at:], " Cached:")
 	if !ok {
 		return 0
 	}
 	c := l.Checkpoint(at, "Detailed Statistics")
 	c.Set(record.Reserved, reserved)
 	if before, there := l.Previous(1); there {
-		if s, ok := exactGB(before, "  Allocated:"); ok {
+		if s, ok := exactGB(before, " Allocated:"); ok {
 			c.Set(record.Allocated, s)
 		}
 	}
 	if after, there := l.Peek(1); there {
-		if s, ok := exactGB(after, "  Peak:"); ok {
+		if s, ok := exactGB(after, " Peak:"); ok {
 			c.Set(record.Peak, s)
 			l.Next()
 		}

@@ -177,24 +177,7 @@ func yoloRow(line []byte) (n lex.Decimal, at int, ok bool) {
 
 // isYoloPrefix reports whether the text before a row or a header is that of a notebook or a logger.
 func isYoloPrefix(text []byte) bool {
-	if len(trimNotebook(text)) == 0 {
-		return true
-	}
-	for i := range text {
-		if (i == 0 || !lex.IsWordByte(text[i-1])) && isLevel(text[i:]) {
-			// Loguru prints the place in program source behind the level: "train:log:12 - ".
-			rest := bytes.TrimSpace(text[source.MessageStart(text):])
-			return len(rest) == 0 ||
-				bytes.HasSuffix(rest, []byte(" -")) && len(bytes.Fields(rest)) == 2
-		}
-	}
-	return false
-}
-
-// isLevel reports whether a text begins with the level of a logger.
-func isLevel(text []byte) bool {
-	return slices.ContainsFunc([]string{"DEBUG", "INFO", "WARN", "ERROR", "CRITICAL"},
-		func(level string) bool { return bytes.HasPrefix(text, []byte(level)) })
+	return len(trimNotebook(text)) == 0 || len(trimNotebook(source.WithoutLogger(text))) == 0
 }
 
 // yoloLosses reports whether at least two numbers follow the memory of a row, as the losses do.

@@ -2,7 +2,9 @@ package scan
 
 import (
 	"bytes"
+	"time"
 
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
 	"vramsoak/parser/stamp"
@@ -22,12 +24,26 @@ type Head struct {
 	at   int // offset of the record in the line; -1 if no head is cached
 	// message is the result of [source.MessageStart], or -1 if no dialect asked for it yet.
 	message int
-	times   stamp.Line // the times found in the line, for all records of the line
-	timed   bool       // times is of this line
+	// prefix is the result of [source.LoggerEnd], or -1 if no dialect asked for it yet.
+	prefix int
+	times  stamp.Line // the times found in the line, for all records of the line
+	timed  bool       // times is of this line
 }
 
 // forget drops the cached head, because the scanner goes on to another line.
-func (h *Head) forget() { h.at, h.timed = -1, false }
+func (h *Head) forget() { h.at, h.prefix, h.timed = -1, -1, false }
+
+// Logger returns the length of the prefix that a logger put before the line, see
+// [source.LoggerEnd]. Dialects that expect their text at the line's beginning look for it there.
+func (l *Line) Logger() int {
+	if h := &l.head; h.prefix < 0 {
+		h.prefix = source.LoggerEnd(l.Text)
+	}
+	return l.head.prefix
+}
+
+// Logged returns the line without the prefix of a logger.
+func (l *Line) Logged() []byte { return l.Text[l.Logger():] }
 
 // Head returns the head of the line for a record that begins at an offset of the text. The head is
 // valid until Head is called with another offset or on another line.
@@ -74,17 +90,60 @@ func (h *Head) fill(to *record.Header) {
 
 // wrappedTime returns the time of a record in a wrapped line. The parameter head is the number of
 // the line's bytes before the program's text. The wrapper's time counts, unless the program gives
-// one with more detail, such as a year. The result outer is set if it is the wrapper's.
+// one with more detail, such as a year. If the wrapper gives whole seconds, the program's fraction
+// of a second is added. The result outer is set if the time is the wrapper's.
 func (h *Head) wrappedTime(line []byte, head int) (t stamp.Stamp, outer bool) {
 	l := h.line
-	t = new(stamp.Line).RecordTime(line, head, &l.s.stamp)
-	if t.Detail() == stamp.Full {
+	inner, from := lastTime(line[:head])
+	t = new(stamp.Line).RecordTime(line, from, &l.s.stamp)
+	switch {
+	case t.IsZero() && !inner.IsZero(): // it is the wrapper's
+		t, inner = inner, stamp.Stamp{}
+	case t.Detail() == stamp.Full && t.Nanosecond() != 0:
 		return t, true
 	}
-	if inner := h.lineTimes().RecordTime(l.Text, h.at, &l.s.stamp); inner.Detail() > t.Detail() {
+	if inner.IsZero() && (t.Detail() < stamp.Full || t.Nanosecond() == 0) {
+		inner = h.lineTimes().RecordTime(l.Text, h.at, &l.s.stamp)
+	}
+	if inner.Detail() > t.Detail() {
 		return inner, false
 	}
+	if t.Detail() == stamp.Full && t.Nanosecond() == 0 && inner.Nanosecond() != 0 {
+		t.Time = t.Add(clockApart(inner.Time, t.Time))
+	}
 	return t, !t.IsZero()
+}
+
+// lastTime returns the time that ends a text, and the offset at which it begins. The text is what
+// precedes the program's text in a wrapped line. The program's own time may be its last word,
+// because it looks like a wrapper's:
+//
+//	Nov 20 02:00:03 gpu1 asr[4711]: 2026-11-20T02:00:03.123Z
+//
+// If the last word is not a time with a date and a zone, the offset is that of the text's end.
+func lastTime(before []byte) (t stamp.Stamp, from int) {
+	text := bytes.TrimRight(before, " \t")
+	from = bytes.LastIndexByte(text, ' ') + 1
+	if word := text[from:]; len(word) >= len("2026-11-20T02:00:03") && lex.IsDigit(word[0]) {
+		if t = stamp.Parse(word); t.Detail() == stamp.Full {
+			return t, from
+		}
+	}
+	return stamp.Stamp{}, len(before)
+}
+
+// clockApart returns how much later the time a is than b, if their clocks agree but for the zone.
+// Otherwise it returns 0. Zones differ by quarters of an hour.
+func clockApart(a, b time.Time) time.Duration {
+	const zone, most = 15 * time.Minute, 2 * time.Second
+	apart := time.Duration(a.Minute()-b.Minute())*time.Minute +
+		time.Duration(a.Second()-b.Second())*time.Second +
+		time.Duration(a.Nanosecond()-b.Nanosecond())
+	apart -= apart.Round(zone)
+	if apart.Abs() >= most {
+		return 0
+	}
+	return apart
 }
 
 // lineTimes returns the cache of the times that were found in this line.
@@ -133,7 +192,11 @@ func (h *Head) EndsPrefix() bool {
 }
 
 // InSource reports whether the record is a string in program source, see [source.InSource].
-func (h *Head) InSource() bool { return source.InSource(h.line.Text[:h.at]) }
+func (h *Head) InSource() bool {
+	before := h.line.Text[:h.at]
+	return source.InSource(before) || bytes.ContainsAny(lex.LastBytes(before, 32), `"'`) &&
+		source.InSource(before[min(h.line.Logger(), h.at):])
+}
 
 // speaker returns the name of the process that printed the message at an offset, as the wrapper and
 // the head give it, or "".

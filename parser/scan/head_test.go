@@ -25,6 +25,20 @@ func TestHead(t *testing.T) {
 		"worker-1  | CUDA error":                   {speaker: "worker-1"},
 		"(EngineCore_DP0 pid=964370) CUDA error":   {speaker: "rank 0"},
 		"12:00:00 | WARNING | [rank12] CUDA error": {time: "12:00:00.000", rank: 12, speaker: "rank 12"},
+		// A wrapper's whole second gets the fraction of the program's time, whatever its zone.
+		"Nov 20 02:00:03 2026-11-20T02:00:03.123Z CUDA error": {time: "2026-11-20T02:00:03.123Z"},
+		"2026-11-20T02:00:03+0000 gpu1 asr[7]: 2026-11-20T02:00:03.123Z CUDA error": {
+			time: "2026-11-20T02:00:03.123Z", speaker: "gpu1 asr[7]",
+		},
+		"2026-11-20T02:00:04Z 2026-11-20 04:00:03,900 - INFO - CUDA error": {
+			time: "2026-11-20T02:00:03.900Z",
+		},
+		"2026-11-20T02:00:04Z 2026-11-20 04:00:33,900 - INFO - CUDA error": {
+			time: "2026-11-20T02:00:04.000Z",
+		},
+		"2026-11-20T02:00:04.5Z 2026-11-20 04:00:03,900 - INFO - CUDA error": {
+			time: "2026-11-20T02:00:04.500Z",
+		},
 		`{"log":"[rank1]: CUDA error\n","time":"2026-11-20T02:00:03Z"}`: {
 			time: "2026-11-20T02:00:03.000Z", rank: 1, speaker: "rank 1",
 		},

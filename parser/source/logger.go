@@ -15,6 +15,7 @@ import (
 //
 //	2025-09-01 12:00:00,123 - shared_libs.utils.gpu_memory - DEBUG - Epoch 3 start
 //	12:00:00,123 | DEBUG   | [gpu_memory] Epoch 3 start
+//	2025-09-01 12:00:00.123 | DEBUG    | __main__:run:41 - Epoch 3 start
 //	: 2025-09-01 12:00:00,123 DEBUG Epoch 3 start
 //	DEBUG:shared_libs.utils.gpu_memory:Epoch 3 start
 //	{"severity": "DEBUG", "logger": "shared_libs.utils.gpu_memory", "message": "Epoch 3 start
@@ -46,9 +47,40 @@ func prefixEnd(text []byte) int {
 		if m := abseilPlace().FindIndex(text[start:]); m != nil {
 			return start + m[1]
 		}
-		start += len(loggerModule().Find(text[start:]))
+		if module := loggerModule().Find(text[start:]); !beginsMessage(module) {
+			start += len(module)
+		}
 	}
 	return start
+}
+
+// beginsMessage reports whether a text that looks like the name of a module begins a message. It
+// may be the level of another logger, or the name of an error: "INFO:root:", "RuntimeError: ".
+func beginsMessage(module []byte) bool {
+	name, _, _ := bytes.Cut(module, []byte{':'})
+	return levelAt(module) > 0 || bytes.HasSuffix(name, []byte("Error")) ||
+		bytes.HasSuffix(name, []byte("Exception"))
+}
+
+// levels are the names of a logger's levels. If one begins with another, the longer one is first.
+var levels = []string{
+	"DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "TRACE", "SUCCESS",
+}
+
+// levelLetters are the first letters of the levels.
+const levelLetters = "DINWECFTS"
+
+// levelAt returns the length of a logger's level at the beginning of a text, or 0.
+func levelAt(text []byte) int {
+	if len(text) == 0 || strings.IndexByte(levelLetters, text[0]) < 0 {
+		return 0
+	}
+	for _, level := range levels {
+		if rest, ok := lex.CutPrefix(text, level); ok && (len(rest) == 0 || !lex.IsWordByte(rest[0])) {
+			return len(level)
+		}
+	}
+	return 0
 }
 
 // MessageMax is how many bytes before a record [MessageStart] looks at.
@@ -59,17 +91,20 @@ var (
 	loggerStart = lex.Expression(
 		`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`,
 	)
-	// "I1120 02:00:03.123456    4711 run.cc:41] ".
+	// glog prints "I1120 02:00:03.123456    4711 run.cc:41] ".
 	glogPrefix = lex.Expression(`^[IWEF]\d{4} [\d:.]+\s+\d+ [\w./-]+:\d+\]\s?`)
-	// "2026-11-20 02:00:03.123 run.py:41] " of Abseil, behind the level.
-	abseilPlace = lex.Expression(`^[\d-]{10} [\d:.,]{8,15} [\w./-]+:\d+\]\s?`)
+	// Abseil prints "2026-11-20 02:00:03.123 run.py:41] " behind the level, and vLLM "11-20 02:00:03
+	// [core.py:708] ".
+	abseilPlace = lex.Expression(`^[\d-]{5,10} [\d:.,]{8,15} \[?[\w./-]+:\d+\]\s?`)
 	loggerLevel = lex.Expression(
-		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)` +
+		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|SUCCESS)` +
 			`(?:[\s:|\])>-]|[^\x00-\x7f])+`,
 	)
 	// The name of a module may follow the level, as in "scripts.common.enhanced_asr - ", "root:",
-	// "gpu_memory.py:41 " or "[gpu_memory] ". Emoji may follow the name.
-	loggerModule = lex.Expression(`^(?:\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
+	// "gpu_memory.py:41 ", "[gpu_memory] " or Loguru's "__main__:run:41 - ". Emoji may follow the
+	// name.
+	loggerModule = lex.Expression(`^(?:` + loguru + ` - ` +
+		`|\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
 		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
 )
 
@@ -238,23 +273,41 @@ func WithoutProcess(message []byte) []byte {
 //	[Rank 7]                                                          "rank 7"
 //	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              "ForkPoolWorker-3"
 //	INFO [pid=4711]                                                   "pid=4711"
+//	INFO:run:[default3]:                                              "rank 3"
+//	INFO:run:[1,3]<stdout>:                                           "rank 3"
 func WriterIn(before []byte) []byte {
 	before = before[:min(len(before), 256)]
 	if !bytes.Contains(before, []byte("ank")) && !bytes.Contains(before, []byte("RANK")) &&
 		!bytes.Contains(before, []byte("pid")) && !bytes.Contains(before, []byte("ocess-")) &&
-		!bytes.Contains(before, []byte("orker-")) {
+		!bytes.Contains(before, []byte("orker-")) && !bytes.Contains(before, []byte("[default")) &&
+		!bytes.Contains(before, []byte("]<std")) {
 		return nil
 	}
 	all := loggerWriter().FindAllSubmatch(before[:MessageStart(before)], -1)
-	if all == nil {
-		return nil
-	}
 	for _, m := range slices.Backward(all) { // the nearest to the record counts: [default3]:[Rank 11]
 		if n, _, ok := lex.CutInt(m[1]); ok {
 			return fmt.Appendf(nil, "rank %d", n)
 		}
 	}
+	if name := writerBehind(before); len(name) > 0 {
+		return name
+	}
+	if all == nil {
+		return nil
+	}
 	return all[len(all)-1][0]
+}
+
+// writerBehind returns the name that a launcher put behind a logger's prefix, or nil. A program may
+// log the lines of another one.
+func writerBehind(before []byte) []byte {
+	end := LoggerEnd(before)
+	if end == 0 || end == len(before) || before[end] != '[' && before[end] != '(' {
+		return nil
+	}
+	var u Unwrapper
+	w, _ := u.Unwrap(before[end:])
+	return w.Writer
 }
 
 var loggerWriter = lex.Expression(

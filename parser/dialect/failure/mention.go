@@ -8,6 +8,7 @@ import (
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 )
 
 // A mention is a text that has the words of a failed allocation, such as "CUDA out of memory",
@@ -66,7 +67,7 @@ func isMention(text []byte, start, at int) bool {
 	}
 	if bytes.IndexByte(words, ' ') < 0 { // the name of an error
 		return isHandled(before) || bytes.HasSuffix(before, []byte("case ")) ||
-			codeBehind().Match(rest) && codesBefore().Match(before)
+			codeBehind().Match(rest) && codesBefore().Match(source.WithoutLogger(before))
 	}
 	return isTopic(before)
 }
@@ -81,7 +82,7 @@ func isMention(text []byte, start, at int) bool {
 //	  --skip-oom            skip files that cause CUDA OOM
 func isAbout(text []byte, start int, rest []byte) bool {
 	before := text[max(0, start-512):start]
-	head := afterProgress(before)
+	head := source.WithoutLogger(afterProgress(before))
 	switch {
 	case aboutBefore().Match(lex.LastBytes(head, 96)), planBefore().Match(lex.LastBytes(head, 96)):
 		return true
@@ -89,10 +90,10 @@ func isAbout(text []byte, start int, rest []byte) bool {
 		return true
 	case valueBehind().Match(rest):
 		return !hasErrorLevel(before)
-	case start < 512 && lineOfHelp().Match(before):
+	case start < 512 && lineOfHelp().Match(source.WithoutLogger(before)):
 		return true
 	case adviceBehind().Match(rest):
-		return bulletBefore().Match(before)
+		return bulletBefore().Match(source.WithoutLogger(before))
 	case bytes.HasSuffix(bytes.TrimSpace(rest), []byte("?")):
 		return question().Match(lex.LastBytes(head, 96))
 	}
@@ -249,7 +250,7 @@ var errorKey = lex.Expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\
 // message with sizes is always a failure.
 func IsRemark(text []byte, at int) bool {
 	before := bytes.ToLower(lex.LastBytes(afterProgress(text[max(0, at-512):at]), 120))
-	start := lex.TrimBlanks(text)
+	start := lex.TrimBlanks(source.WithoutLogger(text[:at]))
 	if isTranscript(text[:at]) || bytes.Contains(before, []byte(" # ")) ||
 		bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
 		return true

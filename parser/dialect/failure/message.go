@@ -8,6 +8,7 @@ import (
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 )
 
 // A message is the text of a failed allocation in a form that is easy to search: with single
@@ -53,7 +54,7 @@ func gatherMessage(l *scan.Line, start int) message {
 		if !ok {
 			break
 		}
-		next = bytes.Trim(next[:min(len(next), maxMessage)], " \t|│")
+		next = bytes.Trim(source.WithoutLogger(next[:min(len(next), maxMessage)]), " \t|│")
 		if async && !isAsyncLine(next) || !async && !m.continuesIn(next) {
 			break
 		}

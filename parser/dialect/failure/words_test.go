@@ -109,6 +109,27 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
+// TestHealthyBehindLoggers: a logger's prefix makes no mention of a failure a failure.
+func TestHealthyBehindLoggers(t *testing.T) {
+	for _, prefix := range []string{
+		"2026-11-20 02:00:03,123 - asr.worker - INFO - ", "INFO:asr.run:", "INFO: ",
+		"2026-11-20 02:00:03.123 | INFO     | asr.run:main:41 - ", "[2026-11-20 02:00:03] [INFO] ",
+		"I1120 02:00:03.123456    4711 run.cc:41] ", "INFO 2026-11-20 02:00:03.123 run.py:41] ",
+		"11/20/2026 02:00:03 - INFO - __main__ -   ",
+		"(EngineCore pid=7) INFO 11-20 02:00:03 [core.py:8] ",
+	} {
+		for _, w := range wordings(t, "healthy.txt") {
+			if hasLogger.MatchString(w.text) || strings.HasPrefix(w.text, "- ") {
+				continue // "[INFO] - " is a prefix
+			}
+			text := prefix + strings.ReplaceAll(w.text, "\n", "\n"+prefix)
+			if got := summary(t, text); got != w.want {
+				t.Errorf("got %q, want %q: %q", got, w.want, text)
+			}
+		}
+	}
+}
+
 // hasLogger matches the lines of failures that have a logger's prefix of their own.
 var hasLogger = regexp.MustCompile(
 	`^(?:WARN|ERROR|W\d|time=|\S+ \S+ \| |\| |\[\d|\[E|\(|\d{4}-|.{0,9}:\d)`)

@@ -84,7 +84,7 @@ func readComfy(l *scan.Line, at int) (end int) {
 // addComfyEvent adds a cleanup. The parameter at is the offset of the needle. The event's text
 // begins with the word before the needle, such as "2" in "2 models unloaded.".
 func addComfyEvent(l *scan.Line, at int) {
-	from := at - len(lastWord(l.Text[:at]))
+	from := max(at-len(lastWord(l.Text[:at])), min(l.Logger(), at))
 	l.Add(record.Event{
 		Header: l.Header(at),
 		Kind:   record.EventCleanup,

@@ -103,7 +103,7 @@ func readMemUsage(l *scan.Line, at int) (end int) {
 		var joined []byte
 		if at+len(text) == len(l.Text) {
 			next, _ := l.Peek(1)
-			next = lex.TrimBlanks(next[:min(len(next), memUsageMax)])
+			next = lex.TrimBlanks(source.WithoutLogger(next[:min(len(next), memUsageMax)]))
 			joined = slices.Concat(first, []byte{' '}, next)
 			m = memUsage().FindSubmatchIndex(joined)
 		}
@@ -116,7 +116,7 @@ func readMemUsage(l *scan.Line, at int) (end int) {
 		}
 		text, h = joined, trtHeader(l, at)
 		l.Next()
-		end = len(l.Text) - len(lex.TrimBlanks(l.Text)) - len(first) - 1
+		end = len(l.Text) - len(lex.TrimBlanks(l.Logged())) - len(first) - 1
 	}
 	end += m[1]
 	group := func(i int) (s record.Size, ok bool) {

@@ -127,7 +127,7 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	if before := bytes.TrimRight(heading, " "); len(before) > 0 &&
-		!bytes.ContainsAny(before[len(before)-1:], ":|") {
+		!bytes.ContainsAny(before[len(before)-1:], ":|") && l.Logger() < len(before) {
 		return 0 // "BAR1 Memory Usage", "Conf Compute Protected Memory Usage"
 	}
 	reading, fields := querySizes(l, heading)

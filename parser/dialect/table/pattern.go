@@ -21,6 +21,7 @@ import (
 type pattern struct {
 	names   []string // of the groups; names[0] is the whole match
 	whole   int      // index of the group whole, see tornTree; -1 without it
+	begins  bool     // the pattern has ^
 	machine *machine // nil if the pattern needs regexp
 	regexp  func() *regexp.Regexp
 }
@@ -41,9 +42,16 @@ func compile(text string, keep bool) (*pattern, error) {
 		return nil, err
 	}
 	p := &pattern{names: re.CapNames(), whole: slices.Index(re.CapNames(), groupWhole)}
+	p.begins = hasBegin(re)
 	p.regexp = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(re.String()) })
 	p.machine = newMachine(re)
 	return p, nil
+}
+
+// hasBegin reports whether a pattern has ^.
+func hasBegin(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpBeginText || re.Op == syntax.OpBeginLine ||
+		slices.ContainsFunc(re.Sub, hasBegin)
 }
 
 // tornTree makes the part of a pattern that follows the group begun optional. It puts an empty
@@ -155,6 +163,46 @@ type finder struct {
 	found [][]int            // the matches that regexp found
 	slow  bool               // regexp finds the matches, not the machine
 	room  [2 * groupsMax]int // memory for slots
+}
+
+// A loggedFinder yields the matches of a pattern in a line that may have the prefix of a logger. ^
+// matches behind this prefix. If the pattern matches nothing there, ^ matches at the line's
+// beginning, for a pattern that has the prefix itself.
+type loggedFinder struct {
+	finder
+	line   []byte
+	prefix int  // length of the logger's prefix that the finder passes over
+	any    bool // the pattern has matched
+}
+
+// begin makes f the finder of the matches of p in a line. The function logger returns the length of
+// the logger's prefix.
+func (f *loggedFinder) begin(p *pattern, line []byte, logger func() int) {
+	f.line, f.prefix, f.any = line, 0, false
+	if p.begins {
+		f.prefix = logger()
+	}
+	f.finder.begin(p, line[f.prefix:])
+}
+
+// next goes to the next match, and reports whether there is one. The slots are offsets in the whole
+// line.
+func (f *loggedFinder) next() bool {
+	if f.finder.next() {
+		f.any = true
+		for i := range f.slots {
+			if f.slots[i] >= 0 {
+				f.slots[i] += f.prefix
+			}
+		}
+		return true
+	}
+	if f.prefix == 0 || f.any {
+		return false
+	}
+	f.prefix = 0
+	f.finder.begin(f.pattern, f.line)
+	return f.next()
 }
 
 // groupsMax is the most groups that a pattern may have. The whole match counts as one.

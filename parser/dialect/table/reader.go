@@ -155,7 +155,7 @@ func (r *reader) groupsEnd(slots []int) int {
 
 // A lineFinder is the finder of a reader in a line.
 type lineFinder struct {
-	finder
+	loggedFinder
 	reader *reader
 	line   uint64 // the line's Serial
 	unread bool   // the finder's match was not read yet
@@ -179,7 +179,7 @@ func (r *reader) finder(l *scan.Line) *lineFinder {
 	(*all)[i], (*all)[0] = (*all)[0], f
 	if f.line != l.Serial {
 		f.line, f.unread, f.done = l.Serial, false, false
-		f.begin(r.pattern, l.Text)
+		f.begin(r.pattern, l.Text, l.Logger)
 	}
 	return f
 }
@@ -247,7 +247,13 @@ func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, en
 		m.value = min(m.value, start)
 		m.kept = max(m.kept, end)
 	case kindName:
-		if group = bytes.TrimSpace(group); len(lex.TrimBlanks(l.Text[:start])) == 0 {
+		if logger := l.Logger(); start < logger && logger < end {
+			start, group = logger, l.Text[logger:end]
+		} else if g.name == groupCheckpoint && end <= logger && source.EndsInLogger(group) {
+			return // [INFO] is no name
+		}
+		group = bytes.TrimSpace(group)
+		if len(lex.TrimBlanks(l.Text[:start])) == 0 || start == l.Logger() {
 			group = withoutPrefix(group)
 		}
 		if len(group) > 0 && len(group) <= scan.NameMax {

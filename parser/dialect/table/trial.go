@@ -94,8 +94,9 @@ func (t *try) line(l logPiece) (trial Trial, ok bool) {
 	}
 	trial = Trial{Pos: l.pos, Dialect: t.name, Text: string(l.text)}
 	for _, r := range t.readers {
-		var f finder
-		for f.begin(r.pattern, l.text); f.next(); {
+		var f loggedFinder
+		logger := func() int { return source.LoggerEnd(l.text) }
+		for f.begin(r.pattern, l.text, logger); f.next(); {
 			for _, g := range r.groups {
 				if start, end := f.slots[g.start], f.slots[g.end]; start >= 0 && g.kind != kindBegun {
 					trial.Groups = append(trial.Groups, Group{g.name, start, end})
