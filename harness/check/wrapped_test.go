@@ -114,6 +114,8 @@ var noLogger = map[string]string{
 		"logger has put its prefix before both",
 	"parser/nvidia-smi-dmon.txtar": "a launcher numbers the tasks of some of its lines, and no logger " +
 		"precedes such a number",
+	"parser/prefixes.txtar": "each of its lines has another prefix, and the processes are told apart by " +
+		"them",
 	"parser/prints.txtar": "two prints of different seconds are one reading if an outer logger's time is " +
 		"that of one moment",
 	"parser/spellings.txtar": "most of its lines have no time, and the files of processes are one " +

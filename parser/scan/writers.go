@@ -19,6 +19,7 @@ type writer struct {
 	buf      []byte
 	from, to int
 	pieces   []piece
+	parts    [source.Streams]linePart
 	last     int // index of the piece that was asked for last
 	state    writerState
 }
@@ -125,6 +126,15 @@ func (s *Scanner) split(win source.Window, state State) []*writer {
 
 // bound sets the part of the writer's buffer that the window owns.
 func (w *writer) bound(win source.Window) {
+	for i := range w.parts {
+		if part := &w.parts[i]; part.text != nil { // the log, or the buffer, ends behind it
+			p := part.first
+			if n := len(w.pieces); n > 0 { // the pieces are in the order of the window
+				p.start = max(p.start, w.pieces[n-1].start)
+			}
+			w.add(p, part.text, nil, false)
+		}
+	}
 	w.from, w.to = w.offsetOf(int64(win.From)), w.offsetOf(int64(win.To))
 	if len(w.pieces) == 0 { // the writer has a state, but no lines
 		w.pieces = append(w.pieces, piece{start: win.To, end: win.To})
@@ -167,46 +177,69 @@ func (b *splitter) line(start, end, number int) {
 		ending = 0
 	}
 	var w *writer
-	for start < end {
+	cut := start > 0 && b.win.Buf[start-1] != '\n'
+	for ; start < end; cut = false {
 		stop := end - ending
 		next := end
 		if i := bytes.IndexByte(b.win.Buf[start:stop], '\r'); i >= 0 {
 			stop, next = start+i, start+i+1
 		}
-		raw := b.win.Buf[start:stop]
-		wrapping, ok := b.s.unwrapper.Unwrap(raw)
-		bar := 0
-		if ok {
-			bar = source.BarEnd(wrapping.Text)
-		} else {
-			bar = source.BarEnd(raw)
+		raw, newline := b.win.Buf[start:stop], b.win.Buf[stop:next]
+		if bar := source.BarEnd(raw); bar > 0 && raw[0] != '{' {
+			raw, next, newline = raw[:bar], start+bar, carriageReturn
 		}
+		wrapping, ok := b.s.unwrapper.Unwrap(raw)
 		switch {
 		case ok && (w == nil || len(wrapping.Writer) > 0):
 			w = b.writer(b.s.strings.str(wrapping.Writer))
 		case w == nil:
 			w = b.writer("")
 		}
-		p := piece{at: len(w.buf), start: start, end: next, number: number}
-		if len(w.buf) == 0 && start > 0 && b.win.Buf[start-1] != '\n' && b.win.Buf[start-1] != '\r' {
-			w.buf = append(w.buf, 'x') // so that the line counts as cut
-			p.at++
-		}
+		p := piece{start: start, end: next, number: number}
 		if ok {
 			p.head, p.kind, raw = wrapping.Head, wrapping.Kind, wrapping.Text
 		}
-		w.pieces = append(w.pieces, p)
-		if bar > 0 {
-			w.buf = append(append(w.buf, raw[:bar]...), '\r')
-			p.at, raw = len(w.buf), raw[bar:]
-			w.pieces = append(w.pieces, p)
-		}
-		w.buf = append(w.buf, raw...)
-		if !wrapping.Partial || !ok {
-			w.buf = append(w.buf, b.win.Buf[stop:next]...)
+		part := &w.parts[wrapping.Stream]
+		switch {
+		case ok && wrapping.Partial:
+			if part.text == nil {
+				part.first = p
+			}
+			part.text = append(part.text, raw...)
+		default:
+			if ok && part.text != nil {
+				p.number, p.head, p.kind = part.first.number, part.first.head, part.first.kind
+				raw, part.text = append(part.text, raw...), nil
+			}
+			w.add(p, raw, newline, cut)
 		}
 		start = next
 	}
+}
+
+var carriageReturn = []byte{'\r'}
+
+// add adds a piece with its text and its line end. Set cut if the text lacks the line's beginning. The
+// state of a progress bar in the text is a piece of its own.
+func (w *writer) add(p piece, text, newline []byte, cut bool) {
+	if len(w.buf) == 0 && cut {
+		w.buf = append(w.buf, 'x') // so that the line counts as cut
+	}
+	if bar := source.BarEnd(text); bar > 0 {
+		p.at = len(w.buf)
+		w.pieces = append(w.pieces, p)
+		w.buf = append(append(w.buf, text[:bar]...), '\r')
+		text = text[bar:]
+	}
+	p.at = len(w.buf)
+	w.pieces = append(w.pieces, p)
+	w.buf = append(append(w.buf, text...), newline...)
+}
+
+// A linePart is the beginning of a line that a log driver stored in several parts.
+type linePart struct {
+	first piece
+	text  []byte
 }
 
 // wrapper returns the wrapped line around an offset of the text that is read, and the number of

@@ -23,9 +23,15 @@ type Wrapping struct {
 	Writer []byte
 	// Kind tells apart the ways in which a line was wrapped. 0 means that it was not.
 	Kind WrapKind
-	// Partial is set if the next line of the same writer continues this one.
+	// Partial is set if the next line of the same writer and the same stream continues this one.
 	Partial bool
+	// Stream numbers the program's output streams, if the wrapper names them: 1 for stdout, 2 for
+	// stderr, else 0.
+	Stream int
 }
+
+// Streams is the number of values of [Wrapping].Stream.
+const Streams = 3
 
 // A WrapKind is a set of the kinds of wrappers around a line.
 type WrapKind uint8
@@ -255,10 +261,10 @@ func (u *Unwrapper) prefix(t []byte, w *Wrapping) (n int, kind WrapKind) {
 // GitLab, or the process of journald. The time ends at t[n].
 func (u *Unwrapper) behindTime(t []byte, n int, w *Wrapping) (end int, kind WrapKind) {
 	rest := t[n:]
-	for _, stream := range []string{"stdout ", "stderr "} { // CRI
+	for i, stream := range []string{"stdout ", "stderr "} { // CRI
 		if tag, ok := lex.CutPrefix(rest, stream); ok && len(tag) > 1 && tag[1] == ' ' &&
 			(tag[0] == 'F' || tag[0] == 'P') {
-			w.Partial = tag[0] == 'P'
+			w.Partial, w.Stream = tag[0] == 'P', i+1
 			return n + len(stream) + 2, wrapTime
 		}
 	}
