@@ -239,7 +239,7 @@ func ended(s record.Status) string {
 	return string(s)
 }
 
-// crashed adds a finding if the log ends in a crash. The log does not show whether all work was
+// crashed adds a finding if the log, or the lines of one of its processes, end in a crash. The log does not show whether all work was
 // done before the crash, so the finding is undecided and never fails. It leaves out crashes that
 // other findings explain, because memory ran out or because a file has no end.
 func (j *Judge) crashed() {
@@ -257,6 +257,9 @@ func (j *Judge) crashed() {
 	}
 	first := crashes[0]
 	said := fmt.Sprintf("the log ends in a crash (%s)", first.First.Text)
+	if name := first.First.Writer; name != "" {
+		said = fmt.Sprintf("%s crashed (%s)", name, first.First.Text)
+	}
 	if first.Last.Text != first.First.Text {
 		said += fmt.Sprintf(", with the last words %q in line %d", first.Last.Text,
 			first.Last.Line().Line)

@@ -353,6 +353,10 @@ func (u *Unwrapper) bracket(t []byte) (n int, kind WrapKind) {
 		if !ok || len(rest) > 0 && rest[0] != ',' {
 			return 0, 0
 		}
+		if job, _, ok := bytes.Cut(inside, []byte{','}); ok && string(job) != "1" &&
+			lex.CountDigits(job) == len(job) {
+			u.name(append([]byte("job "), job...))
+		}
 		u.rank = r
 		return end + 1 + k, wrapLauncher
 	}
@@ -663,7 +667,7 @@ func serviceName(t []byte) int {
 func isCounter(name []byte) bool {
 	letters := bytes.ToLower(bytes.TrimRight(name, "0123456789-_.:"))
 	switch string(letters) {
-	case "gpu", "cuda", "device", "dev", "epoch", "step", "iter", "iteration", "batch", "layer",
+	case "gpu", "cuda", "device", "dev", "l", "line", "row", "epoch", "step", "iter", "iteration", "batch", "layer",
 		"rank", "train", "val", "eval", "test", "loss", "total", "stage", "phase", "file", "name",
 		"info", "debug", "warning", "error", "critical", "notice", "warn", "fatal", "trace", "level":
 		return true

@@ -48,7 +48,11 @@ func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 		reads, process := ofProcess(c), record.ProcessOf(c.Writer, c.Lane.Rank)
 		s := b.stream(process, reads)
 		b.setRank(process, &c.Lane, reads)
-		if s != b {
+		switch s {
+		case nil:
+			return
+		case b:
+		default:
 			s.AddCheckpoint(c)
 			return
 		}
@@ -94,6 +98,7 @@ type logState struct {
 	// files, outside, checkpoints and bad are the numbers of these items in the timeline at the
 	// beginning of the log.
 	files, outside, checkpoints, bad int
+	refused                          bool // the log has more processes than maxStreams
 	// streams holds the processes that print into the log, apart from the builder's own.
 	streams streams
 	// splitKnown is set when the builder has decided where files begin in this log. From then on,
@@ -163,7 +168,11 @@ func (b *Builder) checkpoint(c *record.Checkpoint) {
 func (b *Builder) Add(rec record.Record) {
 	b.noteLine(rec.At())
 	if b.root == nil {
-		if s := b.route(&rec); s != b {
+		switch s := b.route(&rec); s {
+		case nil:
+			return
+		case b:
+		default:
 			s.Add(rec)
 			return
 		}

@@ -78,6 +78,12 @@ func (b *Builder) dropMemoryCrash(r *record.OutOfMemory) {
 	}
 }
 
+// isOneOfSeveral reports whether the builder takes the lines of one process of several that the log
+// names.
+func (b *Builder) isOneOfSeveral() bool {
+	return b.root != nil || len(b.log.streams.all) > 0 && b.log.streams.writer != ""
+}
+
 // EndCrashes adds the crashes near the end of a log to the timeline. Call it after the whole log
 // was read. The parameter lines is the log's number of lines. If the log has the harness's lines,
 // EndCrashes adds nothing, because these lines say how each process ended.
@@ -86,7 +92,9 @@ func (b *Builder) EndCrashes(lines int) {
 		other.EndCrashes(lines)
 	}
 	for _, end := range b.log.crashes {
-		if !b.log.supervised && lines <= end.Last.Line().Line+crashRange {
+		// The lines that follow may be of other processes, if the log tells them apart.
+		near := lines <= end.Last.Line().Line+crashRange || b.isOneOfSeveral()
+		if !b.main().log.supervised && near {
 			b.tl.Crashes = append(b.tl.Crashes, end)
 		}
 	}

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"vramsoak/parser/record"
@@ -34,8 +35,9 @@ func (s *streams) unnamed() bool {
 	return s.decided && s.writer == "" && s.byName == nil && s.ranks == nil
 }
 
-// maxStreams is the most streams of a log. Further processes share the last stream.
-const maxStreams = 256
+// maxStreams is the most streams of a log. The records of further processes are not used, and the
+// log is not judged as a whole.
+const maxStreams = 4096
 
 // A numbering counts the runs and processes of all streams and all logs.
 type numbering struct{ run, process int }
@@ -58,7 +60,7 @@ func (b *Builder) stream(writer string, begins bool) *Builder {
 	s := &b.log.streams
 	writer = streamName(writer)
 	switch {
-	case !begins && s.byName[writer] == nil: // the process has printed no readings yet
+	case !begins && s.byName[writer] == nil: // nothing to judge yet
 		return b
 	case !s.decided:
 		s.writer, s.decided = writer, true
@@ -70,7 +72,8 @@ func (b *Builder) stream(writer string, begins bool) *Builder {
 		return other
 	}
 	if len(s.all) == maxStreams {
-		return s.all[maxStreams-1]
+		b.refuse(writer)
+		return nil
 	}
 	if s.byName == nil {
 		s.byName = map[string]*Builder{}
@@ -93,11 +96,11 @@ func (b *Builder) route(rec *record.Record) *Builder {
 	case record.OutOfMemory:
 		writer = record.ProcessOf(writer, r.Lane.Rank)
 		b.setRank(writer, &r.Lane, false)
-		*rec = r
+		*rec, begins = r, streamName(writer) != ""
 	case record.Crash:
 		writer = record.ProcessOf(writer, r.Lane.Rank)
 		b.setRank(writer, &r.Lane, false)
-		*rec = r
+		*rec, begins = r, streamName(writer) != ""
 	case record.FileStart:
 		begins = r.Pipeline
 	case record.FileEnd:
@@ -111,6 +114,20 @@ func (b *Builder) route(rec *record.Record) *Builder {
 // not, unless the line names the process.
 func ofProcess(c *record.Checkpoint) bool {
 	return c.Writer != "" || c.Own || !c.Sampled || !c.Has(record.Used)
+}
+
+// refuse notes that a log has too many processes.
+func (b *Builder) refuse(writer string) {
+	if b.log.refused {
+		return
+	}
+	b.log.refused = true
+	b.tl.Bad = append(b.tl.Bad, record.SyntaxError{
+		Header:   record.Header{Pos: b.log.last},
+		Expected: fmt.Sprintf("at most %d processes in one log", maxStreams+1), Found: writer,
+		Advice: "the records of further processes are left out; give each its own log, or take the " +
+			"numbers of lines off",
+	})
 }
 
 // endedFiles returns the log's files, and parts between files, that have ended.
@@ -165,7 +182,7 @@ func (b *Builder) setRank(writer string, lane *record.Lane, reads bool) {
 				s.ranks[""], s.taken[0] = 0, true // lines without a name came before
 			}
 		}
-		if len(s.ranks) > 4*maxStreams {
+		if len(s.ranks) > 2*maxStreams {
 			return
 		}
 		wanted, named := record.WriterRank(writer)
