@@ -205,6 +205,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 		j.drift(l)
 		j.consistency(l)
 	}
+	j.successive()
 	j.throughput()
 	j.outOfMemory()
 	j.completeness()

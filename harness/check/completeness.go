@@ -239,9 +239,10 @@ func ended(s record.Status) string {
 	return string(s)
 }
 
-// crashed adds a finding if the log, or the lines of one of its processes, end in a crash. The log does not show whether all work was
-// done before the crash, so the finding is undecided and never fails. It leaves out crashes that
-// other findings explain, because memory ran out or because a file has no end.
+// crashed adds a finding if the log, or the lines of one of its processes, end in a crash. The log
+// does not show whether all work was done before the crash, so the finding is undecided and never
+// fails. It leaves out crashes that other findings explain, because memory ran out or because a
+// file has no end.
 func (j *Judge) crashed() {
 	cut := map[int]bool{} // processes with a file that did not end ok
 	for _, f := range j.tl.Files {

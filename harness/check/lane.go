@@ -28,19 +28,21 @@ type lane struct {
 	// reading. It stays empty if the process's first checkpoint is in a cleanup or ends something,
 	// because that reading does not show what the process began with.
 
-	process  int
-	begun    bool
-	atBirth  record.Reading
-	sums     []*recoverySum          // one for each cleanup and stage, in the order of the log
-	byName   map[string]*recoverySum // finds the later sums; nil if there are few
-	named    bool                    // some reading is not a sample
-	peak     peak.Marks
-	reserve  reserveMark
-	idles    []idle
-	points   points
-	order    orderMark
-	mix      mixMark
-	readings readings.Kinds // of samples, and of lines outside of files
+	process int
+	begun   bool
+	atBirth record.Reading
+	sums    []*recoverySum          // one for each cleanup and stage, in the order of the log
+	byName  map[string]*recoverySum // finds the later sums; nil if there are few
+	named   bool                    // some reading is not a sample
+	peak    peak.Marks
+	reserve reserveMark
+	idles   []idle
+	points  points
+	order   orderMark
+	mix     mixMark
+	// firstLine and lastLine are the lines of the lane's first and last checkpoint.
+	firstLine, lastLine int
+	readings            readings.Kinds // of samples, and of lines outside of files
 
 	// The following columns have a value for each file: its highest level, its largest reserved
 	// memory, the peaks of its stages, and its ledgers. The field sums holds the recovered ratios.
@@ -229,6 +231,9 @@ func (l *lane) stagePeak(name string) *stagePeak {
 
 // add adds the next reading of file n to what is kept of the device.
 func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
+	if l.lastLine = c.Pos.Line; l.firstLine == 0 {
+		l.firstLine = c.Pos.Line
+	}
 	if size, ok := l.get(c); ok {
 		if size.Bytes > l.highest.Bytes {
 			l.highest = size

@@ -177,3 +177,73 @@ func TestARankThatFailsItsFile(t *testing.T) {
 		}
 	}
 }
+
+// TestANumberBeforeEachLine: the text before a line counts files, readings or lines, and is no
+// process. Growth from one to the next does not pass, and line numbers change nothing.
+func TestANumberBeforeEachLine(t *testing.T) {
+	t.Parallel()
+	for prefix, leaks := range map[string]check.Verdict{
+		"task%d: ": check.Undecided, "worker-%d  | ": check.Undecided, "(asr pid=%d) ": check.Undecided,
+		"%d: ": check.Undecided,
+	} {
+		for leak, want := range map[int]check.Verdict{0: check.Pass, 4: leaks} {
+			var log strings.Builder
+			for i, line := range rankLines("", leak) {
+				log.WriteString(fmt.Sprintf(prefix, i/5) + line + "\n") // five lines a file
+			}
+			if report := verdictOf(t, log.String()); report.Verdict != want {
+				t.Errorf("%q, leak %d: got %s, want %s", prefix, leak, report.Verdict, want)
+			}
+		}
+	}
+	for leak, want := range map[int]check.Verdict{0: check.Pass, 4: check.Fail} {
+		var log strings.Builder
+		for i, line := range rankLines("", leak) {
+			fmt.Fprintf(&log, "%6d: %s\n", i+1, line)
+		}
+		if report := verdictOf(t, log.String()); report.Verdict != want || report.Files != 60 {
+			t.Errorf("line numbers, leak %d: got %s over %d files, want %s over 60", leak, report.Verdict,
+				report.Files, want)
+		}
+	}
+}
+
+// TestAFailureOfARankWithoutReadings: another rank's files ended ok. That says nothing about the
+// rank whose allocation failed, or that crashed.
+func TestAFailureOfARankWithoutReadings(t *testing.T) {
+	t.Parallel()
+	for end, want := range map[string]check.Verdict{
+		"[rank1]: CUDA error: out of memory\n": check.Fail,
+		"[rank1]: Segmentation fault\n":        check.Undecided,
+		"worker-1  | Killed\n":                 check.Undecided,
+	} {
+		var log strings.Builder
+		for i := range 300 {
+			fmt.Fprintf(&log, "[pipeline] file-start path=%d.wav\n[GPU Memory] Init: Allocated: 1.00GB | "+
+				"Total: 24.00GB\n[pipeline] file-end path=%d.wav status=ok\n", i, i)
+			if i == 10 {
+				log.WriteString(end)
+			}
+		}
+		if report := verdictOf(t, log.String()); report.Verdict != want {
+			t.Errorf("%q: got %s, want %s", end, report.Verdict, want)
+		}
+	}
+}
+
+// TestMoreProcessesThanAreKept: a log of more processes than are judged does not pass.
+func TestMoreProcessesThanAreKept(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&log, "(asr pid=%d) [GPU Memory] Init: Allocated: 1.00GB | Total: 24.00GB\n", 7*i)
+	}
+	report := verdictOf(t, log.String())
+	said := false
+	for _, f := range report.Findings {
+		said = said || strings.Contains(f.Message, "at most 4097 processes in one log")
+	}
+	if report.Verdict != check.Undecided || !said {
+		t.Errorf("got %s, and the reason is given: %v", report.Verdict, said)
+	}
+}

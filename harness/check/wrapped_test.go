@@ -95,12 +95,14 @@ func (l *fixtureLog) cannot(w *wrapper.Wrapper) string {
 	case isLogger(w) && noLogger[l.name] != "":
 		return noLogger[l.name]
 	case w.Ranked && l.name == "parser/yolo-without-version.txtar":
-		return "its last row is of another process than its header, and the wrapper makes them one process"
+		return "its last row is of another process than its header, and the wrapper makes them one " +
+			"process"
 	}
 	return ""
 }
 
-// isLogger reports whether a wrapper is a logger of the program. Its other wrappers draw on a screen.
+// isLogger reports whether a wrapper is a logger of the program. Its other wrappers draw on a
+// screen.
 func isLogger(w *wrapper.Wrapper) bool {
 	return w.Inside && !strings.ContainsAny(w.Line("text", 0, time.Time{}, 0), "\x1b\r█")
 }
@@ -108,18 +110,18 @@ func isLogger(w *wrapper.Wrapper) bool {
 // noLogger says why the lines of some fixtures cannot be those of a program with one logger. These
 // fixtures put the lines of several programs together, to show how each of them is read.
 var noLogger = map[string]string{
-	"parser/new-year.txtar": "the times of its four loggers are the point, and an outer logger's " +
-		"would count",
-	"parser/nvidia-smi-csv.txtar": "a row of another task fits the header of a table above, once one " +
-		"logger has put its prefix before both",
-	"parser/nvidia-smi-dmon.txtar": "a launcher numbers the tasks of some of its lines, and no logger " +
-		"precedes such a number",
-	"parser/prefixes.txtar": "each of its lines has another prefix, and the processes are told apart by " +
-		"them",
-	"parser/prints.txtar": "two prints of different seconds are one reading if an outer logger's time is " +
-		"that of one moment",
-	"parser/spellings.txtar": "most of its lines have no time, and the files of processes are one " +
-		"file once an outer logger's times show that they overlap",
+	"parser/new-year.txtar": "the times of its four loggers are the point, and an outer " +
+		"logger's would count",
+	"parser/nvidia-smi-csv.txtar": "a row of another task fits the header of a table above, " +
+		"once one logger has put its prefix before both",
+	"parser/nvidia-smi-dmon.txtar": "a launcher numbers the tasks of some of its lines, and no " +
+		"logger precedes such a number",
+	"parser/prefixes.txtar": "each of its lines has another prefix, and the processes are told " +
+		"apart by them",
+	"parser/prints.txtar": "two prints of different seconds are one reading if an outer " +
+		"logger's time is that of one moment",
+	"parser/spellings.txtar": "most of its lines have no time, and the files of processes are " +
+		"one file once an outer logger's times show that they overlap",
 }
 
 // judged returns the timeline and the report of a log, which may be compressed.
@@ -196,8 +198,8 @@ func TestLoggersKeepNames(t *testing.T) {
 	}
 }
 
-// named returns a line for each reading of a log: the number of its line, its name, its lane and its
-// sizes.
+// named returns a line for each reading of a log: the number of its line, its name, its lane and
+// its sizes.
 func named(t *testing.T, log []byte) (list []string) {
 	t.Helper()
 	for rec, err := range parser.Read(bytes.NewReader(log), "run.log") {

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/dialect/dialecttest"
 )
 
-// TestBehindLoggers: a program may print its lines through a logger. Dialects that expect their text
-// at the beginning of a line find it behind the logger's prefix, and the prefix is in no name.
+// TestBehindLoggers: a program may print its lines through a logger. Dialects that expect their
+// text at the beginning of a line find it behind the logger's prefix, and the prefix is in no name.
 func TestBehindLoggers(t *testing.T) {
 	for _, prefix := range []string{
 		"",

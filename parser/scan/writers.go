@@ -108,6 +108,7 @@ func (s *Scanner) split(win source.Window, state State) []*writer {
 			pos = win.From
 		}
 	}
+	s.unwrapper.Numbered = source.HasLineNumbers(win.Buf[pos:])
 	number := -bytes.Count(win.Buf[min(pos, win.From):win.From], source.Newline)
 	for pos < len(win.Buf) {
 		end := len(win.Buf)
@@ -219,8 +220,8 @@ func (b *splitter) line(start, end, number int) {
 
 var carriageReturn = []byte{'\r'}
 
-// add adds a piece with its text and its line end. Set cut if the text lacks the line's beginning. The
-// state of a progress bar in the text is a piece of its own.
+// add adds a piece with its text and its line end. Set cut if the text lacks the line's beginning.
+// The state of a progress bar in the text is a piece of its own.
 func (w *writer) add(p piece, text, newline []byte, cut bool) {
 	if len(w.buf) == 0 && cut {
 		w.buf = append(w.buf, 'x') // so that the line counts as cut

@@ -51,6 +51,9 @@ const maxWrappers = 8
 type Unwrapper struct {
 	text, spare, writer []byte
 	rank                int // -1 for none
+	// Numbered is set if a number before a line, as in "12: ", is that of the line, and no rank.
+	// See [HasLineNumbers].
+	Numbered bool
 }
 
 // Unwrap takes everything off a line that containers, launchers, schedulers and CI put around it:
@@ -109,6 +112,10 @@ func (u *Unwrapper) Unwrap(line []byte) (w Wrapping, ok bool) {
 			w.Head = len(line) - len(t)
 		}
 	}
+	if r, ok := loggedRank(t); ok {
+		u.rank = r
+		w.Kind |= wrapLauncher
+	}
 	if w.Kind == 0 {
 		return w, false
 	}
@@ -118,6 +125,17 @@ func (u *Unwrapper) Unwrap(line []byte) (w Wrapping, ok bool) {
 	}
 	w.Text, w.Writer = t, u.writer
 	return w, true
+}
+
+// loggedRank returns the rank that a program prints at the beginning of its lines, as Megatron
+// does: "[Rank 3] ". It stays in the text, because dialects may need it.
+func loggedRank(t []byte) (rank int, ok bool) {
+	rest, ok := lex.CutPrefix(t, "[Rank ")
+	if !ok {
+		return 0, false
+	}
+	rank, rest, ok = lex.CutInt(rest)
+	return rank, ok && bytes.HasPrefix(rest, []byte("] "))
 }
 
 // Unwrapped returns the program's text of a line, see [Unwrapper.Unwrap], without escape
@@ -141,7 +159,7 @@ func mayBeWrapped(line []byte) bool {
 		return true
 	case '[':
 		switch c = line[1]; c {
-		case 'p', 'r', 'd', 't', 'w', 'a', 'l', 'n', 'g', search.Escape:
+		case 'p', 'r', 'd', 't', 'w', 'a', 'l', 'n', 'g', 'R', search.Escape:
 			return true
 		}
 		return lex.IsDigit(c)
@@ -322,9 +340,35 @@ func (u *Unwrapper) task(t []byte) (n int, kind WrapKind) {
 	if k == 0 || k > 5 || n+1 >= len(t) || t[n] != ':' || t[n+1] != ' ' {
 		return 0, 0
 	}
+	if u.Numbered {
+		return n + 2, wrapTime
+	}
 	u.rank = lex.ParseDigits(digits[:k])
 	return n + 2, wrapLauncher
 }
+
+// HasLineNumbers reports whether the lines of a text are numbered, as by nl: the numbers before
+// them rise by one from line to line. The ranks that srun puts there recur.
+func HasLineNumbers(text []byte) bool {
+	u := Unwrapper{rank: -1}
+	rises, last := 0, 0
+	for line := range bytes.Lines(text) {
+		n, _ := u.task(line)
+		switch {
+		case n == 0:
+			return false
+		case rises > 0 && u.rank != last+1:
+			return false
+		case rises == numberedLines:
+			return true
+		}
+		rises, last = rises+1, u.rank
+	}
+	return rises > numberedLines/2
+}
+
+// numberedLines is how many lines must be numbered one after another.
+const numberedLines = 32
 
 // launcherRoles are the names that launchers put before the number of a process: "[default3]:".
 // Of torchrun, they are the values of --role.
@@ -667,7 +711,8 @@ func serviceName(t []byte) int {
 func isCounter(name []byte) bool {
 	letters := bytes.ToLower(bytes.TrimRight(name, "0123456789-_.:"))
 	switch string(letters) {
-	case "gpu", "cuda", "device", "dev", "l", "line", "row", "epoch", "step", "iter", "iteration", "batch", "layer",
+	case "gpu", "cuda", "device", "dev", "l", "line", "row", "epoch",
+		"step", "iter", "iteration", "batch", "layer",
 		"rank", "train", "val", "eval", "test", "loss", "total", "stage", "phase", "file", "name",
 		"info", "debug", "warning", "error", "critical", "notice", "warn", "fatal", "trace", "level":
 		return true

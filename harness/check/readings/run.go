@@ -76,6 +76,16 @@ func (s *Series) add(f *timeline.File, c *record.Checkpoint, size record.Size) {
 	r.blocks = append(r.blocks, next)
 }
 
+// Lowest returns the lowest reading of the run, in bytes.
+func (r *Run) Lowest() (bytes int64) {
+	for i, b := range r.blocks {
+		if i == 0 || b.Least < bytes {
+			bytes = b.Least
+		}
+	}
+	return bytes
+}
+
 // join adds the readings of the block next to b.
 func (b *Block) join(next Block) {
 	b.n, b.sum = b.n+next.n, b.sum+next.sum

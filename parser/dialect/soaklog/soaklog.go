@@ -42,8 +42,8 @@ var Pipeline = scan.Dialect{
 //	2026-11-20 02:00:00,123 INFO asr: [pipeline] file-end path=a.wav status=failed
 //	{"level": "info", "message": "[pipeline] file-end path=a.wav status=failed"}
 //
-// Behind other text, or in the quotes of a collector of logs, the line counts only if it is whole and
-// names a file. Otherwise it may be a mention, as in a sentence.
+// Behind other text, or in the quotes of a collector of logs, the line counts only if it is whole
+// and names a file. Otherwise it may be a mention, as in a sentence.
 func readPipeline(l *scan.Line, at int) (end int) {
 	text := l.Text[at+len(record.ProtocolPrefix):]
 	switch {
