@@ -14,10 +14,8 @@ import (
 //	Working... ━━━━━━━━━━╺━━━━━━━━━  50% 0:00:03[pipeline] file-start path=a.wav       Rich
 func BarEnd(line []byte) int {
 	head := line[:min(len(line), barMax)]
-	if bytes.IndexByte(head, '<') >= 0 || bytes.Contains(head, []byte("it [")) {
-		if m := tqdmBar().FindIndex(head); m != nil && m[1] < len(head) {
-			return m[1]
-		}
+	if end := tqdmEnd(head); end > 0 {
+		return end
 	}
 	if bytes.IndexByte(head, "━"[0]) >= 0 && bytes.Contains(head, []byte("━")) {
 		if m := richBar().FindIndex(head); m != nil && m[1] < len(head) {
@@ -30,10 +28,61 @@ func BarEnd(line []byte) int {
 // barMax is how many bytes of a line are searched for a bar.
 const barMax = 1 << 10
 
-var (
-	// The rate and what follows it may be longer: "[00:03<00:05,  1.10it/s, loss=0.3]". Behind the
-	// bar, only a text that begins at once counts. A blank belongs to the bar's padding.
-	tqdmBar = lex.Expression(`(?:\d+%\|[^|\r]{0,200}\||\d+it) ?(?:[\d.,kMG?]+/[\d.,kMG?]+ )?` +
-		`\[[\d:?]{1,16}(?:<[\d:?]{1,16})?, [^\[\]\r]{1,200}\]`)
-	richBar = lex.Expression(`[━╸╺] +\d+(?:\.\d+)?%(?: +(?:\d+/\d+|\d+:\d\d:\d\d|-:--:--))+`)
+var richBar = lex.Expression(
+	`[━╸╺] +(?:\d+/\d+ +)?\d+(?:\.\d+)?%(?: +(?:\d+/\d+|\d+:\d\d:\d\d|-:--:--))+`,
 )
+
+// tqdmEnd returns the offset behind a bar of tqdm if a text follows, or 0. The rate may have more
+// behind it, as in "[00:03<00:05,  1.10it/s, loss=0.3]".
+func tqdmEnd(line []byte) int {
+	for from := 0; ; {
+		open := bytes.IndexByte(line[from:], '[')
+		if open < 0 {
+			return 0
+		}
+		open += from
+		from = open + 1
+		if !endsCount(line[:open]) {
+			continue
+		}
+		rest := line[from:]
+		n := countClock(rest)
+		if n > 0 && n < len(rest) && rest[n] == '<' {
+			left := countClock(rest[n+1:])
+			n += 1 + left
+		}
+		end := bytes.IndexByte(rest, ']')
+		if n == 0 || end < n || !bytes.HasPrefix(rest[n:], []byte(", ")) ||
+			bytes.IndexByte(rest[:end], '[') >= 0 {
+			continue
+		}
+		if end++; len(lex.TrimBlanks(rest[end:])) > 0 {
+			return from + end
+		}
+		return 0
+	}
+}
+
+// endsCount reports whether a text ends like a bar before its times: "40%|████      | 4/10 ",
+// "105it ".
+func endsCount(text []byte) bool {
+	text = bytes.TrimRight(text, " ")
+	n := len(text)
+	switch {
+	case n < 3:
+		return false
+	case bytes.HasSuffix(text, []byte("it")):
+		return lex.IsDigit(text[n-3])
+	}
+	c := text[n-1]
+	isCount := lex.IsDigit(c) || c == '?' || c == 'k' || c == 'M' || c == 'G'
+	return isCount && bytes.IndexByte(text[max(0, n-24):], '/') >= 0 && bytes.IndexByte(text, '|') >= 0
+}
+
+// countClock returns the length of a duration such as "00:03" or "?" at the beginning of a text.
+func countClock(text []byte) (n int) {
+	for n < len(text) && n < 16 && (lex.IsDigit(text[n]) || text[n] == ':' || text[n] == '?') {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,35 @@
+package source
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestBarEnd: the mark ¦ stands where a text follows the state of a bar.
+func TestBarEnd(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		" 40%|████      | 4/10 [00:03<00:05,  1.10it/s]¦CUDA error: out of memory",
+		"transcribing:  40%|████      | 4/10 [00:03<00:05,  1.10s/it, loss=0.3]¦[pipeline] file-end",
+		"  0%|          | 0/1000 [00:00<?, ? examples/s]¦text",
+		"105it [00:34,  3.10it/s]¦text",
+		" 40%|####      | 1.2k/10.0k [1:00:03<2:00:05,  1.10it/s] ¦text",
+		"Working... ━━━━━━━━━━╺━━━━━━━━━  50% 0:00:03¦text",
+		"Training ━━━━━━━━━━╸━━━━━━━━━ 105/233  45% 0:00:41¦ text",
+		" 40%|████      | 4/10 [00:03<00:05,  1.10it/s]",
+		" 40%|████      | 4/10 [00:03<00:05,  1.10it/s]   ",
+		"[2026-11-20 02:00:03] [INFO] text",
+		"iteration 4/10 [00:03<00:05] text",
+		"| 3/7 [text] <b>",
+		"a | 4/10 [00:03<",
+	} {
+		want := strings.Index(line, "¦")
+		text := strings.Replace(line, "¦", "", 1)
+		got := BarEnd([]byte(text))
+		// A blank behind the bar may belong to either.
+		if want < 0 && got != 0 ||
+			want > 0 && strings.TrimSpace(text[got:]) != strings.TrimSpace(text[want:]) {
+			t.Errorf("%q: expected %d, found %d", line, want, got)
+		}
+	}
+}
