@@ -247,3 +247,38 @@ func TestMoreProcessesThanAreKept(t *testing.T) {
 		t.Errorf("got %s, and the reason is given: %v", report.Verdict, said)
 	}
 }
+
+// TestARankOnlyBeforeATraceback checks a process whose lines have no rank, or the number that a
+// launcher gives, while torch.distributed puts its global rank before the lines of an exception.
+func TestARankOnlyBeforeATraceback(t *testing.T) {
+	const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a " +
+		"total capacity of 23.69 GiB of which 1.00 GiB is free."
+	for _, c := range []struct {
+		name, lines, traceback string
+	}{
+		{"one process", "", "[rank2]: "},
+		{"one pod", "[pod/whisper-3/main] ", "[pod/whisper-3/main] [rank2]: "},
+		{"torchrun --tee", "[default1]:", "[default1]:[rank9]: "},
+		{"rank 0 of torchrun --tee", "[default0]:", "[default0]:[rank8]: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			lines := rankLines(c.lines, 0)
+			log := strings.Join(append(lines[:len(lines)-2],
+				c.traceback+"Traceback (most recent call last):", c.traceback+oom), "\n") + "\n"
+			report := verdictOf(t, log)
+			found := false
+			for _, f := range report.Findings {
+				if f.Check != check.OutOfMemory || f.Verdict != check.Fail {
+					continue
+				}
+				found = true
+				if f.File != 60 || strings.Contains(f.Message, "rank 2") {
+					t.Errorf("got %+v, want the file in which the process failed", f)
+				}
+			}
+			if !found {
+				t.Errorf("got %s without the failed allocation", report.Verdict)
+			}
+		})
+	}
+}

@@ -411,7 +411,7 @@ func (u *Unwrapper) bracket(t []byte) (n int, kind WrapKind) {
 				continue
 			}
 			if r, rest, ok := lex.CutInt(number); ok && len(rest) == 0 {
-				u.rank = r
+				u.innerRank(r)
 				return end + 2 + min(1, len(behind[1:])-len(bytes.TrimPrefix(behind[1:], []byte(" ")))),
 					wrapLauncher
 			}
@@ -434,6 +434,15 @@ func (u *Unwrapper) bracket(t []byte) (n int, kind WrapKind) {
 		}
 	}
 	return 0, 0
+}
+
+// innerRank notes the rank of a process. If a launcher around it gave another number already, as
+// srun does for each task, that number becomes a part of the process's name: "task 1 rank 3".
+func (u *Unwrapper) innerRank(rank int) {
+	if u.rank >= 0 && u.rank != rank {
+		u.name(strconv.AppendInt([]byte("task "), int64(u.rank), 10))
+	}
+	u.rank = rank
 }
 
 // outputStream returns the length of "<stdout>:" or "<stderr>:", with a blank behind it, at the

@@ -46,6 +46,9 @@ func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.noteLine(c.Pos)
 	if b.root == nil && (c.Writer != "" || c.Lane.Rank != 0 || !b.log.streams.unnamed()) {
 		reads, process := ofProcess(c), record.ProcessOf(c.Writer, c.Lane.Rank)
+		if len(b.log.streams.held) > 0 {
+			b.hold(*c)
+		}
 		s := b.stream(process, reads)
 		b.setRank(process, &c.Lane, reads)
 		switch s {
@@ -167,16 +170,16 @@ func (b *Builder) checkpoint(c *record.Checkpoint) {
 // Add adds the next record of a log.
 func (b *Builder) Add(rec record.Record) {
 	b.noteLine(rec.At())
-	if b.root == nil {
-		switch s := b.route(&rec); s {
-		case nil:
-			return
-		case b:
-		default:
-			s.Add(rec)
-			return
-		}
+	switch {
+	case b.root != nil:
+		b.add(rec)
+	case !b.hold(rec):
+		b.deliver(rec)
 	}
+}
+
+// add is [Builder.Add] for a record of the builder's own stream.
+func (b *Builder) add(rec record.Record) {
 	if b.addMap(rec) {
 		return
 	}

@@ -88,6 +88,7 @@ func (b *Builder) isOneOfSeveral() bool {
 // was read. The parameter lines is the log's number of lines. If the log has the harness's lines,
 // EndCrashes adds nothing, because these lines say how each process ended.
 func (b *Builder) EndCrashes(lines int) {
+	b.settle()
 	for _, other := range b.log.streams.all {
 		other.EndCrashes(lines)
 	}

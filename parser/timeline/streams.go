@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"vramsoak/parser/record"
 )
@@ -28,11 +29,17 @@ type streams struct {
 	ended []*File
 	ranks map[string]int // the rank of each process that has a name
 	taken map[int]bool   // these ranks
+	held  []heldFailures
 }
 
 // unnamed reports whether no process of the log had a name so far.
 func (s *streams) unnamed() bool {
-	return s.decided && s.writer == "" && s.byName == nil && s.ranks == nil
+	return s.decided && s.writer == "" && s.byName == nil && s.ranks == nil && len(s.held) == 0
+}
+
+// has reports whether there is a stream for the process.
+func (s *streams) has(writer string) bool {
+	return s.decided && s.writer == writer || s.byName[writer] != nil
 }
 
 // maxStreams is the most streams of a log. The records of further processes are not used, and the
@@ -83,6 +90,139 @@ func (b *Builder) stream(writer string, begins bool) *Builder {
 	other.run, other.process, other.batch = b.run, b.nextProcess(), b.nextRun()
 	s.byName[writer], s.all = other, append(s.all, other)
 	return other
+}
+
+// baseOf returns the name of the process that may have printed the lines of another name, see
+// [heldFailures]. A launcher may have numbered the lines, so that "task 1 rank 3" is of "rank 1". If
+// there is no such process, the name itself is returned.
+func (s *streams) baseOf(writer string) string {
+	base := record.WithoutRank(writer)
+	if base != writer && s.has(base) {
+		return base
+	}
+	const word = "task "
+	if i := strings.LastIndex(base, word); i >= 0 {
+		if base = streamName(base[:i] + "rank " + base[i+len(word):]); s.has(base) {
+			return base
+		}
+	}
+	return writer
+}
+
+// heldFailures are the failures of a process whose name has a rank, and which did nothing else so
+// far. torch.distributed puts the rank before the lines of an exception alone. So this may be the
+// process that prints the lines without the rank. The log shows it at its end: that process did no
+// more work after the failures, and no other rank failed in this way.
+type heldFailures struct {
+	writer, base string // the name with the rank and without it
+	records      []record.Record
+}
+
+// maxHeld is the most records of a process that are held.
+const maxHeld = 64
+
+// hold keeps a record until the log shows which process it belongs to, and reports whether it did
+// so. It lets go of what the record shows to be of two processes.
+func (b *Builder) hold(rec record.Record) bool {
+	if b.log.supervised {
+		return false
+	}
+	s, writer := &b.log.streams, rec.Head().Writer
+	fails, works := false, false
+	switch r := rec.(type) {
+	case record.OutOfMemory:
+		writer, fails = record.ProcessOf(writer, r.Lane.Rank), true
+	case record.Crash:
+		writer, fails = record.ProcessOf(writer, r.Lane.Rank), true
+	case record.Checkpoint:
+		writer, works = record.ProcessOf(writer, r.Lane.Rank), ofProcess(&r)
+	case record.FileStart:
+		works = r.Pipeline
+	case record.FileEnd:
+		works = r.Pipeline
+	}
+	if !fails && len(s.held) == 0 {
+		return false
+	}
+	writer = streamName(writer)
+	if works {
+		b.letGo(func(h heldFailures) bool { return h.writer == writer || h.base == writer })
+		return false
+	}
+	i := slices.IndexFunc(s.held, func(h heldFailures) bool { return h.writer == writer })
+	if i < 0 {
+		base := s.baseOf(writer)
+		if !fails || base == writer || s.has(writer) {
+			return false
+		}
+		i = len(s.held)
+		s.held = append(s.held, heldFailures{writer: writer, base: base})
+	}
+	h := &s.held[i]
+	if h.records = append(h.records, rec); len(h.records) > maxHeld || len(s.held) > maxHeld {
+		b.letGo(func(heldFailures) bool { return true })
+	}
+	return true
+}
+
+// letGo gives failures that were held to streams of their own.
+func (b *Builder) letGo(which func(heldFailures) bool) {
+	s := &b.log.streams
+	for i := 0; i < len(s.held); {
+		h := s.held[i]
+		if !which(h) {
+			i++
+			continue
+		}
+		s.held = slices.Delete(s.held, i, i+1)
+		for _, rec := range h.records {
+			b.deliver(rec)
+		}
+	}
+}
+
+// settle gives the failures that are still held at the end of a log to the process that printed
+// the lines without the rank, unless several ranks failed.
+func (b *Builder) settle() {
+	s := &b.log.streams
+	for i := 0; i < len(s.held); {
+		h := s.held[i]
+		if slices.ContainsFunc(s.held, func(other heldFailures) bool {
+			return other.base == h.base && other.writer != h.writer
+		}) {
+			i++
+			continue
+		}
+		s.held = slices.Delete(s.held, i, i+1)
+		to := b
+		if h.base != s.writer {
+			to = s.byName[h.base]
+		}
+		for _, rec := range h.records {
+			switch r := rec.(type) {
+			case record.OutOfMemory:
+				r.Writer, r.Lane.Rank = h.base, 0
+				rec = r
+			case record.Crash:
+				r.Writer, r.Lane.Rank = h.base, 0
+				rec = r
+			}
+			b.route(&rec)
+			to.add(rec)
+		}
+	}
+	b.letGo(func(heldFailures) bool { return true })
+}
+
+// deliver gives a record to the builder of its stream.
+func (b *Builder) deliver(rec record.Record) {
+	switch s := b.route(&rec); {
+	case s == nil:
+	case s == b || rec.At().Line < s.log.last.Line:
+		s.add(rec)
+	default:
+		s.Add(rec)
+	}
 }
 
 // route sets the rank of a record and returns the builder of its stream.
