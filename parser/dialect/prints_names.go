@@ -274,8 +274,8 @@ func setLane(lane *record.Lane, p *printLine) {
 	}
 }
 
-// deviceFields are the keys of fields that give the number of a device. The last one does so only in
-// a list: {"gpus": [{"index": 0, "gpu_memory_used_mb": 8294}, {"index": 1, ...
+// deviceFields are the keys of fields that give the number of a device. The last one does so only
+// in a list: {"gpus": [{"index": 0, "gpu_memory_used_mb": 8294}, {"index": 1, ...
 var deviceFields = []string{"device", "gpu", "gpu_id", "device_id", "gpu_index", "index"}
 
 // fieldLane returns the device and the rank in the fields of a text: "device=cuda:1 rank=3". If
