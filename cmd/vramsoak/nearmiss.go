@@ -21,8 +21,8 @@ func (o readOptions) nearMiss(path string, near nearmiss.Line) string {
 	text := fmt.Sprintf("the line most like a reading is %s:%d: %q", displayName(path), near.Number,
 		lex.Shorten(source.Shown(near.Text), quotedBytes))
 	if near.Unclear != "" {
-		return fmt.Sprintf("%s; no dialect is suggested, because %s; if it is a reading, write a dialect "+
-			"for it (docs/how-to/log-format.md)", text, near.Unclear)
+		return fmt.Sprintf("%s; no dialect is suggested, because %s; if it is a reading, write a "+
+			"dialect for it (docs/how-to/log-format.md)", text, near.Unclear)
 	}
 	if near.YAML == "" || !pastable(near.YAML) {
 		return text

@@ -110,7 +110,7 @@ func readPrint(l *scan.Line, at int) (end int) {
 	for i := range devices {
 		next := &devices[i]
 		end = next.end
-		context := p.context | next.context
+		context := p.context | next.context | p.items[0].label.words
 		kept = acceptItems(next.items, len(next.items), context, mentionsHost(next.before))
 		if len(kept) == 0 {
 			continue

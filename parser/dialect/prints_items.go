@@ -115,12 +115,14 @@ func parseFrom(text []byte, from, read int, indexed bool) (p printLine) {
 
 // endsAt reports whether another record begins with an item. The parameter between is the text
 // before the item's label, from the offset last on, at which the size before ends. If the other
-// record is of another device, more is the offset behind which its text begins. Else it is 0.
+// record is of another device or another moment, more is the offset behind which its text begins.
+// Else it is 0.
 //
 // The name of a device may precede the sizes or follow them:
 //
 //	GPU 0: 7.23 GB allocated | GPU 1: 0.50 GB allocated
 //	allocated_mb=512 gpu=0 allocated_mb=256 gpu=1
+//	GPU memory before=3.2GB after=1.1GB
 func (p *printLine) endsAt(item *printItem, between []byte, last int) (ends bool, more int) {
 	if len(p.items) == 0 || item.bare {
 		return false, 0
@@ -134,7 +136,8 @@ func (p *printLine) endsAt(item *printItem, between []byte, last int) (ends bool
 		return true, item.start
 	}
 	own.add(lane)
-	if own.differs(p.lane) || again && own != noLane && p.lane == noLane {
+	isNamed := item.label.moment != nil || own != noLane && p.lane == noLane
+	if own.differs(p.lane) || again && isNamed {
 		return true, last
 	}
 	return again, 0

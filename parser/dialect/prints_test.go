@@ -174,6 +174,7 @@ allocated_mb=512 gpu=0 allocated_mb=100 gpu=1
 {"index": 7, "gpu_memory_used_mb": 512}
 rank 0: GPU memory allocated: 1 GB | rank 1: GPU memory allocated: 2 GB
 GPU 0: 1 GB allocated | GPU 1: 2 GB allocated | GPU 2: 3 GB allocated
+gpu mem usage before=3GB after=1GB
 `, `
 1 checkpoint "GPU memory" allocated=7424MiB
 1 checkpoint "GPU memory" gpu1 allocated=512MiB
@@ -201,6 +202,8 @@ GPU 0: 1 GB allocated | GPU 1: 2 GB allocated | GPU 2: 3 GB allocated
 13 checkpoint "GPU memory" allocated=1024MiB
 13 checkpoint "GPU memory" gpu1 allocated=2048MiB
 13 checkpoint "GPU memory" gpu2 allocated=3072MiB
+14 checkpoint "before" allocated=3072MiB
+14 checkpoint "after" allocated=1024MiB
 `},
 		{"words behind a total", `
 VRAM before unload: 8.25 GB of 24.00 GB used

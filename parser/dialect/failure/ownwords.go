@@ -157,7 +157,8 @@ func locateOwnWords(l *scan.Line, at int) (start, stop int, ok bool) {
 // level, unless the level says that all is well.
 func saysSizes(l *scan.Line, start, at int) bool {
 	return len(messageBefore(l, start)) == 0 &&
-		lackSizes().Match(lex.FirstBytes(l.Text[at:], shapeMax)) && !goodLevel().Match(l.Text[:min(start, 256)])
+		lackSizes().Match(lex.FirstBytes(l.Text[at:], shapeMax)) &&
+		!goodLevel().Match(l.Text[:min(start, 256)])
 }
 
 // neededSize returns the size that is needed, if a text says which one of the lack of memory.

@@ -33,7 +33,7 @@ var words = []string{
 	"emory", "EMORY", "memor", "MEMOR", "Memor", "VRAM", "vram", "Vram",
 	"lloc", "LLOC", "gpu_mem", "GPU_", "GPU ", "GPU:", "GPU=", "gpu ", "gpu:", "gpu_", "gpu=",
 	"cuda", "CUDA", "mem_", "mem:", "mem=", "mem ", "MEM:", "Mem:", "_mem",
-	`mem"`, `gpu"`, "gpu]", "GPU]", "B free",
+	`mem"`, `gpu"`, "gpu]", "GPU]", "GPU0", "gpu0", "GPU[", "gpu[", "B free",
 	"显存", "顯存", "显卡", "内存", "內存", "記憶體", "メモリ", "메모리", "амят", "peicher", "émoire",
 }
 

@@ -1,6 +1,7 @@
 package nearmiss
 
 import (
+	"slices"
 	"strings"
 
 	"vramsoak/parser/source"
@@ -104,12 +105,20 @@ func (c *candidate) explain() (unclear string) {
 		}
 	}
 	switch {
-	case first != "" && (first != noLevel || sure == 0):
+	case first != "" && (first != noLevel || sure == 0 || c.isRange()):
 		return first
 	case sure == 0:
 		return c.chooseDefault()
 	}
 	return c.isSure()
+}
+
+// isRange reports whether the only quantity of the line is a peak, and another number is no level:
+// "min 3 GB, max 5 GB".
+func (c *candidate) isRange() bool {
+	return !slices.ContainsFunc(c.numbers, func(n number) bool {
+		return n.quantity != "" && n.quantity != "peak"
+	})
 }
 
 // unclearNumber returns why the amount of a number is not sure, or "". It sets the unit of a number
@@ -155,6 +164,9 @@ func (c *candidate) isSure() (unclear string) {
 	seen := map[place]bool{}
 	for i := range c.numbers {
 		n := &c.numbers[i]
+		if n.quantity == "" && !n.host && n.unclear == "" && c.hasOther(n.device) {
+			return whichNumber // "GPU0: 7 GB, GPU1: 1 GB used"
+		}
 		at := place{n.quantity, c.text[n.device[0]:n.device[1]]}
 		if n.quantity != "" && seen[at] {
 			return whichNumber
@@ -173,4 +185,11 @@ func (c *candidate) isSure() (unclear string) {
 		}
 	}
 	return ""
+}
+
+// hasOther reports whether the line has the quantity of another device.
+func (c *candidate) hasOther(device [2]int) bool {
+	return device[1] > 0 && slices.ContainsFunc(c.numbers, func(n number) bool {
+		return n.quantity != "" && n.device != device
+	})
 }

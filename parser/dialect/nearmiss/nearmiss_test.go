@@ -163,21 +163,21 @@ func TestQuantities(t *testing.T) {
 	half := fmt.Sprintf("±%d", gib/2)
 	size := func(q string, n int) string { return fmt.Sprintf(" %s=%d%s", q, n*gib, half) }
 	exact := func(q string, n int) string { return fmt.Sprintf(" %s=%d", q, n*gib) }
-	const any, cleanup = `"GPU memory" sampled`, `"Before cleanup"`
+	const sampled, cleanup = `"GPU memory" sampled`, `"Before cleanup"`
 	for _, c := range []struct{ line, gives string }{
-		{"24 GB total, 16 GB free GPU memory", any + size("total", 24) + size("free", 16)},
-		{"gpu mem: used=8GiB free=16GiB", any + size("free", 16) + size("used", 8)},
-		{"GPU mem held: free=16GiB used=8GiB", any + size("free", 16) + size("used", 8)},
+		{"24 GB total, 16 GB free GPU memory", sampled + size("total", 24) + size("free", 16)},
+		{"gpu mem: used=8GiB free=16GiB", sampled + size("free", 16) + size("used", 8)},
+		{"GPU mem held: free=16GiB used=8GiB", sampled + size("free", 16) + size("used", 8)},
 		{
 			"gpu.mem.allocated=1073741824 gpu.mem.reserved=2147483648",
-			any + exact("allocated", 1) + exact("reserved", 2),
+			sampled + exact("allocated", 1) + exact("reserved", 2),
 		},
-		{"→ GPU 8 GB (reserved 9 GB)", any + size("reserved", 9)},
-		{"GPU memory current: 7 GB peak: 8 GB", any + size("allocated", 7) + size("peak", 8)},
-		{"peak_mem=8GiB cur_mem=7GiB", any + size("allocated", 7) + size("peak", 8)},
-		{"GPU memory (allocated/reserved): 7/8 GB", any + size("allocated", 7) + size("reserved", 8)},
-		{"GPU mem used/total: 7/24 GB", any + size("total", 24) + size("used", 7)},
-		{"cuda mem (peak reserved): 8 GB", any + size("peak_reserved", 8)},
+		{"→ GPU 8 GB (reserved 9 GB)", sampled + size("reserved", 9)},
+		{"GPU memory current: 7 GB peak: 8 GB", sampled + size("allocated", 7) + size("peak", 8)},
+		{"peak_mem=8GiB cur_mem=7GiB", sampled + size("allocated", 7) + size("peak", 8)},
+		{"GPU memory (allocated/reserved): 7/8 GB", sampled + size("allocated", 7) + size("reserved", 8)},
+		{"GPU mem used/total: 7/24 GB", sampled + size("total", 24) + size("used", 7)},
+		{"cuda mem (peak reserved): 8 GB", sampled + size("peak_reserved", 8)},
 		{
 			"Before cleanup: 7 GB allocated of 24 GB total",
 			cleanup + size("allocated", 7) + size("total", 24),
@@ -186,26 +186,30 @@ func TestQuantities(t *testing.T) {
 			"Before cleanup: reserved 8 GB, allocated 7 GB",
 			cleanup + size("allocated", 7) + size("reserved", 8),
 		},
-		{"Using 8 GB of 24 GB VRAM", any + size("total", 24) + size("used", 8)},
-		{"显存占用: 8 GB / 24 GB", any + size("total", 24) + size("used", 8)},
-		{"GPU memory: 16 GB free of 24 GB", any + size("total", 24) + size("free", 16)},
-		{"Memory: CPU 12 GB, GPU 7 GB", any + size("allocated", 7)},
-		{"Memory: GPU 7 GB, CPU 12 GB", any + size("allocated", 7)},
-		{"RAM: 12 GB | VRAM: 8 GB", any + size("allocated", 8)},
-		{"GPU memory: 7 GB (+2 GB)", any + size("allocated", 7)},
-		{"Freed 7 GB of GPU memory (1 GB still allocated)", any + size("allocated", 1)},
-		{"[gpu] used: 8 GB (16 GB free)", any + size("free", 16) + size("used", 8)},
+		{"Using 8 GB of 24 GB VRAM", sampled + size("total", 24) + size("used", 8)},
+		{"显存占用: 8 GB / 24 GB", sampled + size("total", 24) + size("used", 8)},
+		{"GPU memory: 16 GB free of 24 GB", sampled + size("total", 24) + size("free", 16)},
+		{"Memory: CPU 12 GB, GPU 7 GB", sampled + size("allocated", 7)},
+		{"Memory: GPU 7 GB, CPU 12 GB", sampled + size("allocated", 7)},
+		{"RAM: 12 GB | VRAM: 8 GB", sampled + size("allocated", 8)},
+		{"GPU memory: 7 GB (+2 GB)", sampled + size("allocated", 7)},
+		{"Freed 7 GB of GPU memory (1 GB still allocated)", sampled + size("allocated", 1)},
+		{"[gpu] used: 8 GB (16 GB free)", sampled + size("free", 16) + size("used", 8)},
 		{
 			"GPU0 memory: 8 GB, GPU1 memory: 1 GB",
-			any + size("allocated", 8) + `; "GPU memory" sampled device=1` + size("allocated", 1),
+			sampled + size("allocated", 8) + `; "GPU memory" sampled device=1` + size("allocated", 1),
 		},
+		{"GPU[1] mem held 8 GB", `"GPU memory" sampled device=1` + size("allocated", 8)},
 		{"cuda:1 mem held 8 GB", `"GPU memory" sampled device=1` + size("allocated", 8)},
-		{"cudaMemGetInfo: free=17179869184 total=25769803776", any + exact("total", 24) + exact("free", 16)},
+		{
+			"cudaMemGetInfo: free=17179869184 total=25769803776",
+			sampled + exact("total", 24) + exact("free", 16),
+		},
 		{
 			`{"gpu": {"allocated": 1073741824, "reserved": 2147483648}}`,
-			any + exact("allocated", 1) + exact("reserved", 2),
+			sampled + exact("allocated", 1) + exact("reserved", 2),
 		},
-		{"memory_allocated: 2147483648", any + exact("allocated", 2)},
+		{"memory_allocated: 2147483648", sampled + exact("allocated", 2)},
 		{
 			"before cleanup allocated=1073741824 reserved=2147483648",
 			`"before cleanup"` + exact("allocated", 1) + exact("reserved", 2),
@@ -216,7 +220,7 @@ func TestQuantities(t *testing.T) {
 		},
 		{
 			"cuda:0 bytes_in_use=1073741824 peak_bytes_in_use=2147483648 bytes_limit=25769803776",
-			any + exact("peak", 2) + exact("used", 1),
+			sampled + exact("peak", 2) + exact("used", 1),
 		},
 	} {
 		found, ok := find(c.line + "\n")
@@ -231,17 +235,17 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// TestUnits: the unit is behind the number, or in its label, or in an expression that divides bytes.
+// TestUnits: the unit is behind the number, in its label, or in an expression that divides bytes.
 func TestUnits(t *testing.T) {
-	const any = `"GPU memory" sampled allocated=`
+	const sampled = `"GPU memory" sampled allocated=`
 	for _, c := range []struct{ line, gives string }{
-		{"GPU memory [MB]: 512", any + "536870912±524288"},
-		{"GPU memory in GB: 2", any + "2147483648±536870912"},
-		{"torch.cuda.memory_allocated()/1024**3=2", any + "2147483648±536870912"},
-		{"torch.cuda.memory_allocated() / (1024 * 1024): 512", any + "536870912±524288"},
-		{"torch.cuda.memory_allocated()/1e9=2.5", any + "2500000000±50000000"},
-		{"GPU mem held: 5.12e+02 MB", any + "536870912±524288"},
-		{"GPU mem held: 5.12e+09 bytes", any + "5120000000±5000000"},
+		{"GPU memory [MB]: 512", sampled + "536870912±524288"},
+		{"GPU memory in GB: 2", sampled + "2147483648±536870912"},
+		{"torch.cuda.memory_allocated()/1024**3=2", sampled + "2147483648±536870912"},
+		{"torch.cuda.memory_allocated() / (1024 * 1024): 512", sampled + "536870912±524288"},
+		{"torch.cuda.memory_allocated()/1e9=2.5", sampled + "2500000000±50000000"},
+		{"GPU mem held: 5.12e+02 MB", sampled + "536870912±524288"},
+		{"GPU mem held: 5.12e+09 bytes", sampled + "5120000000±5000000"},
 	} {
 		found, ok := find(c.line + "\n")
 		if !ok || found.YAML == "" {
@@ -279,9 +283,11 @@ func TestUnclear(t *testing.T) {
 		{"GPU memory freed: 7.05 GB", noLevel},
 		{"GPU mem 7.23 -> 0.18 GB after gc.collect()", noLevel},
 		{"GPU mem 7.23 GB to 0.18 GB", noLevel},
+		{"GPU memory: min 3 GB max 5 GB", noLevel},
 		{"16282 MB free of 24576 MB", noGPU},
 		{"mem_get_info: (17072914432, 25769803776)", whichNumber},
 		{"GPU mem 7 GB, then 8 GB", whichNumber},
+		{"GPU0: 7.23 GB, GPU1: 0.50 GB used", whichNumber},
 		{"GPU mem used: 7 GB free", whichWord},
 	} {
 		found, ok := find("epoch 1\n" + c.line + "\n")

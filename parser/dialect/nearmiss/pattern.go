@@ -53,8 +53,8 @@ func (c *candidate) cut() (k cut) {
 	return k
 }
 
-// startOf returns the offset at which the pattern begins that covers a number: its first known word,
-// or a word for the GPU shortly before.
+// startOf returns the offset at which the pattern begins that covers a number. This is the number's
+// first known word, or a word for the GPU shortly before.
 func (c *candidate) startOf(n *number) int {
 	start := n.start
 	const known = saysGPU | saysMemory | saysQuantity | saysCurrent
@@ -88,7 +88,8 @@ var moment = lex.Expression(`(?i)\b(?:before|after)\b[ \t]+` +
 // momentAbove matches such words before a label: "Before cleanup: ", "[MEM] before_asr: ",
 // "stage=before ", `"stage": "before", `.
 var momentAbove = lex.Expression(
-	`(?i)(=|"|'|\b)((?:before|after)(?:[ \t_-][^:=|,;()\[\]{}"'<>→]{1,63}?)?)(["' \t]*[:=|,;()\[\]{}"'<>→]|[ \t]+)`)
+	`(?i)(=|"|'|\b)((?:before|after)(?:[ \t_-][^:=|,;()\[\]{}"'<>→]{1,63}?)?)` +
+		`(["' \t]*[:=|,;()\[\]{}"'<>→]|[ \t]+)`)
 
 // patternOf returns a regular expression that matches the numbers of all lines, with their labels
 // and units. A part that differs from line to line may be anything. With a name, the words that say

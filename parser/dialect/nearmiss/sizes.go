@@ -81,7 +81,8 @@ func (c *candidate) isBare(n *number) bool {
 func (c *candidate) isBytes(n *number) bool {
 	size, err := strconv.ParseUint(strings.ReplaceAll(c.text[n.start:n.end], ",", ""), 10, 64)
 	label := strings.ToLower(c.text[n.label:n.start])
-	return err == nil && (c.inBytes || size >= 1_000_000_000 || strings.Contains(label, "memory_allocated") ||
+	return err == nil && (c.inBytes || size >= 1_000_000_000 ||
+		strings.Contains(label, "memory_allocated") ||
 		strings.Contains(label, "memory_reserved") || strings.Contains(label, "bytes"))
 }
 
@@ -118,7 +119,7 @@ func (c *candidate) readWords(n *number) {
 	if back != 0 && before&saysQuantity == 0 {
 		n.sense = back
 	}
-	sure := true
+	var sure bool
 	n.quantity, sure = n.sense.quantity()
 	switch {
 	case (said|sensesOf(behind))&saysNoLevel != 0:
@@ -152,7 +153,8 @@ func (c *candidate) readWords(n *number) {
 	n.rate(sensesOf(wordsBetween(c.words, n.label, n.start)), c.text)
 }
 
-// arrow matches the text before the second one of two numbers that show a change: "7.23 -> 0.18 GB".
+// arrow matches the text before the second one of two numbers that show a change, as in
+// "7.23 -> 0.18 GB".
 var arrow = lex.Expression(`\d[A-Za-z ]{0,4}(?:->|=>|→|\bto) ?$`)
 
 // rate sets the score of a number. The parameter said is what its label says.

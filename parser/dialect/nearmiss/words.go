@@ -1,6 +1,7 @@
 package nearmiss
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,7 +47,8 @@ var senses = map[string]sense{
 	"total": saysTotal, "capacity": saysTotal,
 	"current": saysCurrent, "cur": saysCurrent, "curr": saysCurrent, "now": saysCurrent,
 	"currently": saysCurrent,
-	"in":        saysFiller, "is": saysFiller, "bytes": saysFiller, "byte": saysFiller, "mb": saysFiller,
+	"in":        saysFiller, "is": saysFiller, "bytes": saysFiller, "byte": saysFiller,
+	"mb":  saysFiller,
 	"mib": saysFiller, "gb": saysFiller, "gib": saysFiller, "kb": saysFiller, "kib": saysFiller,
 	"so": saysFiller, "far": saysFiller, "at": saysFiller, "on": saysFiller, "the": saysFiller,
 	"increased": saysNoLevel, "increase": saysNoLevel, "decreased": saysNoLevel,
@@ -58,7 +60,8 @@ var senses = map[string]sense{
 	"estimate": saysNoLevel, "expected": saysNoLevel, "predicted": saysNoLevel,
 	"needed": saysNoLevel, "needs": saysNoLevel, "need": saysNoLevel, "budget": saysNoLevel,
 	"threshold": saysNoLevel, "target": saysNoLevel, "reduced": saysNoLevel,
-	"minimum": saysNoLevel, "min": saysNoLevel, "leaked": saysNoLevel, "dropped": saysNoLevel,
+	"minimum": saysNoLevel, "min": saysNoLevel, "avg": saysNoLevel, "average": saysNoLevel,
+	"mean": saysNoLevel, "leaked": saysNoLevel, "dropped": saysNoLevel,
 	"quota": saysNoLevel, "cap": saysNoLevel, "gained": saysNoLevel, "lost": saysNoLevel,
 }
 
@@ -67,19 +70,54 @@ var otherSenses = []struct {
 	part string
 	sense
 }{
-	{"显存", saysGPU | saysMemory}, {"顯存", saysGPU | saysMemory}, {"显卡", saysGPU},
-	{"グラフィック", saysGPU}, {"그래픽", saysGPU}, {"видео", saysGPU},
-	{"内存", saysMemory}, {"內存", saysMemory}, {"記憶體", saysMemory}, {"メモリ", saysMemory},
-	{"메모리", saysMemory}, {"память", saysMemory}, {"памяти", saysMemory}, {"mémoire", saysMemory},
-	{"预留", saysReserved}, {"保留", saysReserved}, {"缓存", saysReserved}, {"予約", saysReserved},
-	{"예약", saysReserved}, {"峰值", saysPeak}, {"最大", saysPeak}, {"ピーク", saysPeak},
-	{"최대", saysPeak}, {"пик", saysPeak}, {"剩余", saysFree}, {"剩餘", saysFree},
-	{"可用", saysFree}, {"空き", saysFree}, {"여유", saysFree}, {"свободно", saysFree},
-	{"分配", saysAllocated}, {"割り当て", saysAllocated}, {"할당", saysAllocated},
-	{"占用", saysUsed}, {"已用", saysUsed}, {"使用", saysUsed}, {"사용", saysUsed},
-	{"занято", saysUsed}, {"总", saysTotal}, {"總", saysTotal}, {"合計", saysTotal},
-	{"총", saysTotal}, {"释放", saysNoLevel}, {"釋放", saysNoLevel}, {"解放", saysNoLevel},
-	{"限制", saysNoLevel}, {"增加", saysNoLevel}, {"减少", saysNoLevel},
+	{"显存", saysGPU | saysMemory},
+	{"顯存", saysGPU | saysMemory},
+	{"显卡", saysGPU},
+	{"グラフィック", saysGPU},
+	{"그래픽", saysGPU},
+	{"видео", saysGPU},
+	{"内存", saysMemory},
+	{"內存", saysMemory},
+	{"記憶體", saysMemory},
+	{"メモリ", saysMemory},
+	{"메모리", saysMemory},
+	{"память", saysMemory},
+	{"памяти", saysMemory},
+	{"mémoire", saysMemory},
+	{"预留", saysReserved},
+	{"保留", saysReserved},
+	{"缓存", saysReserved},
+	{"予約", saysReserved},
+	{"예약", saysReserved},
+	{"峰值", saysPeak},
+	{"最大", saysPeak},
+	{"ピーク", saysPeak},
+	{"최대", saysPeak},
+	{"пик", saysPeak},
+	{"剩余", saysFree},
+	{"剩餘", saysFree},
+	{"可用", saysFree},
+	{"空き", saysFree},
+	{"여유", saysFree},
+	{"свободно", saysFree},
+	{"分配", saysAllocated},
+	{"割り当て", saysAllocated},
+	{"할당", saysAllocated},
+	{"占用", saysUsed},
+	{"已用", saysUsed},
+	{"使用", saysUsed},
+	{"사용", saysUsed},
+	{"занято", saysUsed},
+	{"总", saysTotal},
+	{"總", saysTotal},
+	{"合計", saysTotal},
+	{"총", saysTotal},
+	{"释放", saysNoLevel},
+	{"釋放", saysNoLevel},
+	{"解放", saysNoLevel},
+	{"限制", saysNoLevel},
+	{"增加", saysNoLevel},
+	{"减少", saysNoLevel},
 }
 
 // A word is a word of a line.
@@ -145,8 +183,8 @@ func sensesOf(words []word) (all sense) {
 // lastQuantity returns the words for a quantity that are nearest to the end. Known words may come
 // between them: "peak GPU memory reserved".
 func lastQuantity(words []word) (found sense) {
-	for i := len(words) - 1; i >= 0; i-- {
-		s := words[i].sense
+	for _, w := range slices.Backward(words) {
+		s := w.sense
 		if found != 0 && s == 0 {
 			break
 		}
@@ -185,4 +223,4 @@ func (s sense) quantity() (name string, sure bool) {
 
 // deviceNumber matches the number of a device, which is a group: "GPU 0", "cuda:1", "gpu=2".
 var deviceNumber = lex.Expression(
-	`(?i)(?:\b|_)(?:gpu|cuda|device)(?:_?id|_index)?["']?[ :=#_-]{0,3}(?:cuda:)?(\d{1,3})`)
+	`(?i)(?:\b|_)(?:gpu|cuda|device)(?:_?id|_index)?["']?[ :=#_\[-]{0,3}(?:cuda:)?(\d{1,3})`)
