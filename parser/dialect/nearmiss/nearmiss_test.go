@@ -347,3 +347,39 @@ func TestTable(t *testing.T) {
 		t.Errorf("found %+v", found)
 	}
 }
+
+// TestRandom: logs of random pieces are searched without a panic. An offered dialect reads the line
+// that was found, with at least one size, and no size is negative or unreadable.
+func TestRandom(t *testing.T) {
+	pieces := []string{
+		"GPU memory", "gpu", "allocated", "reserved", "VRAM", "peak ", "Before ", "after A", ": ", "=",
+		" - ", "1.25", "2", " GB", "MB", "(", ")", "[", "]", "(GB)", "_mb", "alloc_mb", `"`, "'", "{", "}",
+		",", "|", "/", " of ", "cuda:0", "GPU 1", "gpu2", "🧹", "：", "\xff", "\t", "\r", "-", "~", "+",
+		"1,234,567", "999999999999999999999", "1e9", "7_763", "memory_allocated()", "/1024**3", "显存",
+		"占用", "->", "RAM", "cpu", "free", "used", "total", "limit", "4294967296", " ", " ", "\n",
+	}
+	random := rand.New(rand.NewPCG(7, 8))
+	offered := 0
+	for range 2_000 {
+		var log strings.Builder
+		for range 1 + random.IntN(24) {
+			log.WriteString(pieces[random.IntN(len(pieces))])
+		}
+		found, ok := find(log.String())
+		if !ok || found.YAML == "" {
+			if ok && found.Unclear == "" {
+				t.Errorf("%q: found %+v without a reason", log.String(), found)
+			}
+			continue
+		}
+		offered++
+		p := load(t, found.YAML)
+		gives := p.Lines[0].Read(p.Name, found.Text)
+		if gives == "" || strings.Contains(gives, "=-") || strings.Contains(gives, "torn") {
+			t.Errorf("%q: read %s by\n%s", found.Text, gives, found.YAML)
+		}
+	}
+	if offered < 20 {
+		t.Errorf("%d dialects were offered, which is too few for this test", offered)
+	}
+}

@@ -38,7 +38,9 @@ func (c *candidate) cut() (k cut) {
 				break
 			}
 		}
-		k.device = [2]int{first.device[0] - k.start, first.device[1] - k.start}
+		if k.start <= first.device[0] {
+			k.device = [2]int{first.device[0] - k.start, first.device[1] - k.start}
+		}
 	}
 	at := k.start
 	for i := range k.numbers {
