@@ -353,8 +353,8 @@ func TestTable(t *testing.T) {
 func TestRandom(t *testing.T) {
 	pieces := []string{
 		"GPU memory", "gpu", "allocated", "reserved", "VRAM", "peak ", "Before ", "after A", ": ", "=",
-		" - ", "1.25", "2", " GB", "MB", "(", ")", "[", "]", "(GB)", "_mb", "alloc_mb", `"`, "'", "{", "}",
-		",", "|", "/", " of ", "cuda:0", "GPU 1", "gpu2", "🧹", "：", "\xff", "\t", "\r", "-", "~", "+",
+		" - ", "1.25", "2", " GB", "MB", "(", ")", "[", "]", "(GB)", "_mb", "alloc_mb", `"`, "'", "{",
+		"}", ",", "|", "/", " of ", "cuda:0", "GPU 1", "gpu2", "🧹", "：", "\xff", "\t", "\r", "-", "~", "+",
 		"1,234,567", "999999999999999999999", "1e9", "7_763", "memory_allocated()", "/1024**3", "显存",
 		"占用", "->", "RAM", "cpu", "free", "used", "total", "limit", "4294967296", " ", " ", "\n",
 	}
