@@ -174,6 +174,7 @@ func TestQuantities(t *testing.T) {
 		},
 		{"→ GPU 8 GB (reserved 9 GB)", sampled + size("reserved", 9)},
 		{"GPU memory current: 7 GB peak: 8 GB", sampled + size("allocated", 7) + size("peak", 8)},
+		{"gpu memory left: 16 GB", sampled + size("free", 16)},
 		{"peak_mem=8GiB cur_mem=7GiB", sampled + size("allocated", 7) + size("peak", 8)},
 		{"GPU memory (allocated/reserved): 7/8 GB", sampled + size("allocated", 7) + size("reserved", 8)},
 		{"GPU mem used/total: 7/24 GB", sampled + size("total", 24) + size("used", 7)},
@@ -284,6 +285,7 @@ func TestUnclear(t *testing.T) {
 		{"GPU mem 7.23 -> 0.18 GB after gc.collect()", noLevel},
 		{"GPU mem 7.23 GB to 0.18 GB", noLevel},
 		{"GPU memory: min 3 GB max 5 GB", noLevel},
+		{"GPU memory pool size: 8 GB", noLevel},
 		{"16282 MB free of 24576 MB", noGPU},
 		{"mem_get_info: (17072914432, 25769803776)", whichNumber},
 		{"GPU mem 7 GB, then 8 GB", whichNumber},
@@ -354,7 +356,8 @@ func TestRandom(t *testing.T) {
 	pieces := []string{
 		"GPU memory", "gpu", "allocated", "reserved", "VRAM", "peak ", "Before ", "after A", ": ", "=",
 		" - ", "1.25", "2", " GB", "MB", "(", ")", "[", "]", "(GB)", "_mb", "alloc_mb", `"`, "'", "{",
-		"}", ",", "|", "/", " of ", "cuda:0", "GPU 1", "gpu2", "🧹", "：", "\xff", "\t", "\r", "-", "~", "+",
+		"}", ",", "|", "/", " of ", "cuda:0", "GPU 1", "gpu2", "🧹", "：", "\xff", "\t", "\r", "-", "~",
+		"+",
 		"1,234,567", "999999999999999999999", "1e9", "7_763", "memory_allocated()", "/1024**3", "显存",
 		"占用", "->", "RAM", "cpu", "free", "used", "total", "limit", "4294967296", " ", " ", "\n",
 	}

@@ -42,6 +42,7 @@ var senses = map[string]sense{
 	"reserved": saysReserved, "cached": saysReserved, "rsvd": saysReserved, "resv": saysReserved,
 	"peak": saysPeak, "max": saysPeak, "maximum": saysPeak,
 	"free": saysFree, "available": saysFree, "avail": saysFree,
+	"left": saysFree, "remaining": saysFree, "unused": saysFree, "spare": saysFree,
 	"used": saysUsed, "use": saysUsed, "using": saysUsed, "occupied": saysUsed, "belegt": saysUsed,
 	"usage": saysUsage,
 	"total": saysTotal, "capacity": saysTotal,
@@ -61,7 +62,11 @@ var senses = map[string]sense{
 	"needed": saysNoLevel, "needs": saysNoLevel, "need": saysNoLevel, "budget": saysNoLevel,
 	"threshold": saysNoLevel, "target": saysNoLevel, "reduced": saysNoLevel,
 	"minimum": saysNoLevel, "min": saysNoLevel, "avg": saysNoLevel, "average": saysNoLevel,
-	"mean": saysNoLevel, "leaked": saysNoLevel, "dropped": saysNoLevel,
+	"mean": saysNoLevel, "size": saysNoLevel, "bandwidth": saysNoLevel, "requested": saysNoLevel,
+	"headroom": saysNoLevel, "weights": saysNoLevel, "cache": saysNoLevel, "kv": saysNoLevel,
+	"overhead": saysNoLevel, "wasted": saysNoLevel, "extra": saysNoLevel, "additional": saysNoLevel,
+	"more": saysNoLevel, "less": saysNoLevel, "spec": saysNoLevel,
+	"leaked": saysNoLevel, "dropped": saysNoLevel,
 	"quota": saysNoLevel, "cap": saysNoLevel, "gained": saysNoLevel, "lost": saysNoLevel,
 }
 
