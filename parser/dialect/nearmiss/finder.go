@@ -24,7 +24,7 @@ const (
 	sizeMax  = 64 << 20 // bytes of a log
 	lineMax  = 4 << 10  // bytes of a line
 	triesMax = 2_000    // lines with a word for memory
-	alikeMax = 500      // lines that look alike
+	alikeMax = 500      // lines that may be readings and are kept
 )
 
 // words are texts, one of which is in each line that may be a reading. Each has at least
