@@ -15,10 +15,15 @@ import (
 const nearMissFile = "my-log.yaml"
 
 // nearMiss returns the lines of a message that quote the line of a log that looks most like a
-// reading. They give a dialect that reads the line, and the command that uses it.
+// reading. They give a dialect that reads the line, and the command that uses it. If no dialect is
+// sure to read it, they say why.
 func (o readOptions) nearMiss(path string, near nearmiss.Line) string {
 	text := fmt.Sprintf("the line most like a reading is %s:%d: %q", displayName(path), near.Number,
 		lex.Shorten(source.Shown(near.Text), quotedBytes))
+	if near.Unclear != "" {
+		return fmt.Sprintf("%s; no dialect is suggested, because %s; if it is a reading, write a "+
+			"dialect for it (docs/how-to/log-format.md)", text, near.Unclear)
+	}
 	if near.YAML == "" || !pastable(near.YAML) {
 		return text
 	}

@@ -49,10 +49,11 @@ var printDialect = scan.Dialect{
 
 // Limits of the reader. A line may be long and full of needles.
 const (
-	printMax      = 2 << 10 // bytes of a line, from the message on
-	printLabelMax = 256     // bytes of a label
-	printItemsMax = 16      // sizes in a line
-	printLinesMax = 8       // lines of a block
+	printMax        = 2 << 10 // bytes of a line, from the message on
+	printLabelMax   = 256     // bytes of a label
+	printItemsMax   = 16      // sizes in a line
+	printLinesMax   = 8       // lines of a block
+	printDevicesMax = 64      // devices of a line
 )
 
 // readPrint reads the sizes of a line, and those of the lines below it that go on with other
@@ -66,7 +67,7 @@ func readPrint(l *scan.Line, at int) (end int) {
 	}
 	h := l.Head(at)
 	from := max(at-len(h.Words()), l.Read)
-	p := parsePrint(l.Text, from)
+	p := parsePrint(l.Text, from, l.Read)
 	if len(p.items) == 0 || isCode(l, at, p.items[0].start) || p.items[0].isSizeOfCard(l.Text) ||
 		!startsMoment(p.before) && mentionsPlan(p.before) {
 		return 0
@@ -87,7 +88,7 @@ func readPrint(l *scan.Line, at int) (end int) {
 		if !samePrefix(l.Text[:from], text[:start]) {
 			break
 		}
-		next := parsePrint(text, start)
+		next := parsePrint(text, start, 0)
 		if !next.goesOn(items) || next.lane != p.lane ||
 			!bytes.Equal(source.WriterIn(text[:start]), source.WriterIn(l.Text[:from])) {
 			break
@@ -99,22 +100,60 @@ func readPrint(l *scan.Line, at int) (end int) {
 	if len(kept) == 0 {
 		return 0
 	}
-	c := l.Checkpoint(at, "GPU memory")
-	c.Sampled, c.Lane.Rank = true, l.Head(at).Rank()
-	if name, sampled := p.name(l.Text, at, title); len(name) > 0 {
-		c.Name, c.Sampled = l.Str(name), sampled
+	devices := parseDevices(l.Text, &p)
+	if n := len(devices); n > 0 {
+		p.behind = devices[n-1].behind
 	}
-	setLane(&c.Lane, &p, l.Text)
-	for i := range kept {
-		c.Set(kept[i].q, kept[i].size)
+	name, sampled := p.name(l.Text, at, title)
+	addPrint(l, at, &p, kept, name, sampled)
+	end = p.end
+	for i := range devices {
+		next := &devices[i]
+		end = next.end
+		context := p.context | next.context | p.items[0].label.words
+		kept = acceptItems(next.items, len(next.items), context, mentionsHost(next.before))
+		if len(kept) == 0 {
+			continue
+		}
+		named, ofStep := name, sampled
+		if moment := next.items[0].label.moment; moment != nil {
+			named, ofStep = moment, false
+		}
+		addPrint(l, at, next, kept, named, ofStep)
 	}
 	if lines == 0 {
-		return p.end
+		return end
 	}
 	for range lines {
 		l.Next()
 	}
 	return len(l.Text)
+}
+
+// parseDevices returns the sizes of the line's other devices, behind those of p.
+func parseDevices(text []byte, p *printLine) (devices []printLine) {
+	for more := p.more; more > 0 && len(devices) < printDevicesMax; {
+		next := parseFrom(text, more, more, p.indexed)
+		if len(next.items) == 0 {
+			break
+		}
+		devices = append(devices, next)
+		more = next.more
+	}
+	return devices
+}
+
+// addPrint adds the checkpoint of the items of a line.
+func addPrint(l *scan.Line, at int, p *printLine, kept []printItem, name []byte, sampled bool) {
+	c := l.Checkpoint(at, "GPU memory")
+	c.Sampled, c.Lane.Rank = true, l.Head(at).Rank()
+	if len(name) > 0 {
+		c.Name, c.Sampled = l.Str(name), sampled
+	}
+	setLane(&c.Lane, p)
+	for i := range kept {
+		c.Set(kept[i].q, kept[i].size)
+	}
 }
 
 // isCode reports whether the label at an offset of a line is program source, or a text that a
@@ -211,7 +250,7 @@ func acceptItems(items []printItem, own int, context printWord, host bool) (kept
 		case subject == 0 && i > 0 && i < own:
 			subject = last
 		case i >= own && subject == 0:
-			subject = context & (saysGPU | saysMemory)
+			subject = (context | last) & (saysGPU | saysMemory)
 		}
 		if subject == 0 || subject == saysMemory && context&saysGPU != 0 {
 			subject |= context & (saysGPU | saysMemory)

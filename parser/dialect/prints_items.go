@@ -6,6 +6,7 @@ import (
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
 )
 
 // A printItem is a size in a line, with its label.
@@ -25,17 +26,30 @@ type printLine struct {
 	before  []byte    // the text of the message before the first label
 	behind  []byte    // the text behind the last size: " after epoch 3"
 	context printWord // the words GPU and memory in the text before the first label
-	lane    printLane // the device and the rank that this text names
+	lane    printLane // the device and the rank that this text or a label names
 	end     int       // offset behind the last size
 	alone   bool      // the line has nothing else than sizes, up to its end
+	fields  []byte    // the text around the sizes, which may have fields: "gpu=1"
+	more    int       // offset behind which the line goes on with another device, or 0
+	indexed bool      // the line has a list in which "index" is the number of a device
 }
 
-// parsePrint reads the sizes of a line, from the offset at which its message begins. It stops at
-// a quantity that it has read already, because another record begins there.
-func parsePrint(text []byte, from int) (p printLine) {
+// parsePrint reads the sizes of a line, from the offset at which its message begins. Another record
+// of the line ends at the offset read. parsePrint stops where another record begins: at a quantity
+// that it has read already, and at another device.
+func parsePrint(text []byte, from, read int) (p printLine) {
+	near := text[max(0, read, from-scan.Near):min(len(text), from+printMax)]
+	return parseFrom(text, from, read, bytes.Count(near, []byte(`"index":`)) > 1)
+}
+
+// parseFrom is [parsePrint] of a line with or without a list in which "index" is the number of a
+// device.
+func parseFrom(text []byte, from, read int, indexed bool) (p printLine) {
 	stop := min(len(text), from+printMax)
-	p.alone = true
+	p.alone, p.lane, p.indexed = true, noLane, indexed
 	last := from // end of the size before
+	fieldsEnd := len(text)
+	var before printItem // the size before, which may be none of the items
 	for i := from; i < stop && len(p.items) < printItemsMax; {
 		if !lex.IsDigit(text[i]) {
 			i++
@@ -54,33 +68,85 @@ func parsePrint(text []byte, from int) (p printLine) {
 			}
 			continue
 		}
-		item.readBehind(text)
-		if p.has(&item) {
-			p.alone = false
+		kept := len(p.items) > 0 && before.end == p.items[len(p.items)-1].end
+		wasBare := before.bare
+		item.readBehind(text, &before)
+		switch {
+		case kept:
+			p.items[len(p.items)-1] = before
+		case wasBare && !before.bare && len(p.items) == 0: // "8 GB of 24 GB VRAM used"
+			p.before = text[from:before.start]
+			p.context, p.lane = contextOf(text[max(0, before.start-printLabelMax, read):before.start])
+			p.items = append(p.items, before)
+		case item.part:
+			item.bad = true // the total of something else
+		}
+		if ends, more := p.endsAt(&item, text[last:item.start], last); ends {
+			p.alone, p.more, fieldsEnd = false, more, max(more, last)
 			break
 		}
+		before = item
 		last, i = item.end, item.end
 		if item.bare || len(p.items) == 0 && item.bad { // the size of something else
 			continue
 		}
 		if len(p.items) == 0 {
 			p.before = text[from:item.start]
+			above := text[max(0, item.start-printLabelMax, read):item.start]
+			context, lane := contextOf(above)
+			p.context, p.lane = context, item.label.lane
+			p.lane.add(lane)
+			p.lane.add(fieldLane(above, p.indexed))
 		}
+		p.lane.add(item.label.lane)
 		p.items = append(p.items, item)
 	}
 	if len(p.items) == 0 {
 		return p
 	}
+	start := p.items[0].start
+	p.fields = text[max(0, start-scan.Near, read):min(fieldsEnd, start+scan.Near)]
 	p.end = p.items[len(p.items)-1].end
 	p.behind = text[p.end:stop]
-	start := p.items[0].start
-	p.context, p.lane = contextOf(text[max(0, start-printLabelMax):start])
-	for i := range p.items {
-		p.lane.add(p.items[i].label.lane)
-	}
 	p.before = bytes.TrimFunc(p.before, isOrnament)
 	p.alone = p.alone && stop == len(text) && len(bytes.TrimFunc(p.behind, isOrnament)) == 0
 	return p
+}
+
+// endsAt reports whether another record begins with an item. The parameter between is the text
+// before the item's label, from the offset last on, at which the size before ends. If the other
+// record is of another device or another moment, more is the offset behind which its text begins.
+// Else it is 0.
+//
+// The name of a device may precede the sizes or follow them:
+//
+//	GPU 0: 7.23 GB allocated | GPU 1: 0.50 GB allocated
+//	allocated_mb=512 gpu=0 allocated_mb=256 gpu=1
+//	GPU memory before=3.2GB after=1.1GB
+func (p *printLine) endsAt(item *printItem, between []byte, last int) (ends bool, more int) {
+	if len(p.items) == 0 || item.bare {
+		return false, 0
+	}
+	_, lane := contextOf(between)
+	lane.add(fieldLane(between, p.indexed))
+	again := p.has(item)
+	own := item.label.lane
+	if own == noLane && again && p.lane == noLane && lane != noLane { // it follows the sizes
+		p.lane = lane
+		return true, item.start
+	}
+	own.add(lane)
+	isNamed := item.label.moment != nil || own != noLane && p.lane == noLane
+	if own.differs(p.lane) || again && isNamed {
+		return true, last
+	}
+	return again, 0
+}
+
+// differs reports whether two lanes name different devices or ranks.
+func (lane printLane) differs(o printLane) bool {
+	return lane.device >= 0 && o.device >= 0 && lane.device != o.device ||
+		lane.rank >= 0 && o.rank >= 0 && lane.rank != o.rank
 }
 
 // isOrnament reports whether a character only decorates a line: a blank, a bar, an emoji, a sign of
@@ -216,9 +282,11 @@ func (item *printItem) cutLabel(before []byte, end int) {
 	}
 	quoted := len(text) < len(before) && (before[len(text)] == '"' || before[len(text)] == '\'')
 	text = withoutParens(text)
-	segment := text[lastBoundary(text):]
+	boundary := lastBoundary(text)
+	boundary += endOfValue(text, boundary)
+	segment := text[boundary:]
 	trimmed := bytes.TrimLeft(segment, " \t")
-	item.start = end - len(before) + lastBoundary(text) + len(segment) - len(trimmed)
+	item.start = end - len(before) + boundary + len(segment) - len(trimmed)
 	segment = trimmed
 	switch string(segment) {
 	case "":
@@ -244,8 +312,18 @@ func (item *printItem) cutLabel(before []byte, end int) {
 	}
 }
 
-// readBehind reads the words behind the size: "1.25GB allocated". Then it sets the quantity.
-func (item *printItem) readBehind(text []byte) {
+// endOfValue returns the length of the value of a field, if it begins at an offset of a text. The
+// value ends at a blank: in "stage=before allocated_mb", the label is "allocated_mb".
+func endOfValue(text []byte, at int) int {
+	if at < 2 || text[at-1] != '=' || at == len(text) || !lex.IsWordByte(text[at-2]) {
+		return 0
+	}
+	return max(0, bytes.IndexAny(text[at:], " \t"))
+}
+
+// readBehind reads the words behind the size: "1.25GB allocated". Then it sets the quantity. The
+// item before is the size before, to which the words belong in "8 GB of 24 GB used".
+func (item *printItem) readBehind(text []byte, before *printItem) {
 	named := item.label.words&saysQuantity != 0 && !item.part
 	rest := text[item.end:min(len(text), item.end+printLabelMax)]
 	for range 4 {
@@ -264,19 +342,49 @@ func (item *printItem) readBehind(text []byte) {
 			}
 			break
 		}
-		if item.part && known&saysQuantity != 0 { // "1.2GB allocated / 2.0GB reserved"
+		if item.part && before.takes(known&saysQuantity) {
+			known &^= saysQuantity
+		}
+		if item.part && known&saysQuantity&^saysTotal != 0 { // "1.2GB allocated / 2.0GB reserved"
 			item.label.words, item.part = 0, false
 		}
 		item.label.words |= known
+		if item.part && before.bare && known&(saysGPU|saysMemory) != 0 {
+			before.label.words |= known & (saysGPU | saysMemory)
+		}
 		item.bare = item.bare && known&saysQuantity == 0
 		item.end += blanks + len(word)
 		rest = rest[blanks+len(word):]
 	}
-	if item.bare {
-		return
+	if !item.bare {
+		item.setQuantity()
 	}
+}
+
+// setQuantity sets the quantity by the words of the label.
+func (item *printItem) setQuantity() {
 	q, ok := item.label.quantity()
 	item.q, item.bad = q, item.bad || !ok
+}
+
+// takes reports whether the words behind a total are about the size before the total, which is
+// item. It then adds the words to this item.
+//
+//	VRAM: 8.10 GB of 24.00 GB used
+//	VRAM used: 8.10 GB of 24.00 GB used
+//
+// "7.2 GB / 8.1 GB reserved" gives two sizes.
+func (item *printItem) takes(words printWord) bool {
+	if words == 0 || words&(saysTotal|saysReserved|saysCached) != 0 || item.end == 0 || item.bad {
+		return false
+	}
+	if own := item.label.words & saysQuantity; own != 0 && !item.bare {
+		return own&words != 0
+	}
+	item.label.words |= words
+	item.bare = false
+	item.setQuantity()
+	return !item.bad
 }
 
 // printBehind are the words that may follow a size and its quantity: "1.2 GB after epoch 3". Other

@@ -263,31 +263,44 @@ func cutField(text []byte) (value []byte, length int) {
 }
 
 // setLane sets the device and the rank that the line names.
-func setLane(lane *record.Lane, p *printLine, text []byte) {
-	first := &p.items[0]
-	from := max(0, first.start-scan.Near)
-	fields := text[from:min(len(text), first.start+scan.Near)]
-	if p.lane.rank >= 0 {
-		lane.Rank = p.lane.rank
+func setLane(lane *record.Lane, p *printLine) {
+	named := p.lane
+	named.add(fieldLane(p.fields, p.indexed))
+	if named.device >= 0 {
+		lane.Device = named.device
 	}
-	if p.lane.device >= 0 {
-		lane.Device = p.lane.device
-		return
+	if named.rank >= 0 {
+		lane.Rank = named.rank
 	}
-	for _, key := range []string{"device", "gpu", "gpu_id", "device_id", "gpu_index"} {
-		if value, ok := fieldValue(fields, key, -1); ok {
+}
+
+// deviceFields are the keys of fields that give the number of a device. The last one does so only
+// in a list: {"gpus": [{"index": 0, "gpu_memory_used_mb": 8294}, {"index": 1, ...
+var deviceFields = []string{"device", "gpu", "gpu_id", "device_id", "gpu_index", "index"}
+
+// fieldLane returns the device and the rank in the fields of a text: "device=cuda:1 rank=3". If
+// indexed is set, a field "index" gives the device too.
+func fieldLane(text []byte, indexed bool) printLane {
+	lane := noLane
+	keys := deviceFields
+	if !indexed {
+		keys = keys[:len(keys)-1]
+	}
+	for _, key := range keys {
+		if value, ok := fieldValue(text, key, -1); ok {
 			value, _ = lex.CutPrefix(value, "cuda:")
 			if n, rest, ok := lex.CutInt(value); ok && len(rest) == 0 {
-				lane.Device = n
+				lane.device = n
 				break
 			}
 		}
 	}
-	if value, ok := fieldValue(fields, "rank", -1); ok {
+	if value, ok := fieldValue(text, "rank", -1); ok {
 		if n, rest, ok := lex.CutInt(value); ok && len(rest) == 0 {
-			lane.Rank = n
+			lane.rank = n
 		}
 	}
+	return lane
 }
 
 // printTitle returns the line above, without its colon, if it is a title, and if the line itself

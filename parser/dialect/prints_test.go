@@ -160,6 +160,71 @@ torch.cuda.memory_reserved: 1.25 GB
 1 checkpoint "GPU memory" allocated=1280MiB
 2 checkpoint "GPU memory" reserved=1280MiB peak=1280MiB
 `},
+		{"several devices in a line", `
+GPU 0: 7.25 GB allocated | GPU 1: 0.50 GB allocated
+Before A: GPU 0: 7.25 GB allocated | GPU 1: 0.50 GB allocated
+GPU 0: 7.25 GB allocated, 8 GB reserved | GPU 1: 0.50 GB allocated, 1 GB reserved
+cuda:0 memory used=1.25GB cuda:1 memory used=2.50GB
+GPU 2 memory allocated: 1.25 GB, GPU 3 memory allocated: 2.5 GB after cleanup
+GPU 0: 7.25/24.00 GB used, GPU 1: 0.50/24.00 GB used
+GPU 1: 7.25 GB allocated | GPU 2: 0.50 GB reserved
+gpu=0 allocated_mb=512 gpu=1 allocated_mb=100
+allocated_mb=512 gpu=0 allocated_mb=100 gpu=1
+{"gpus": [{"index": 0, "gpu_memory_used_mb": 512}, {"index": 1, "gpu_memory_used_mb": 100}]}
+{"index": 7, "gpu_memory_used_mb": 512}
+rank 0: GPU memory allocated: 1 GB | rank 1: GPU memory allocated: 2 GB
+GPU 0: 1 GB allocated | GPU 1: 2 GB allocated | GPU 2: 3 GB allocated
+gpu mem usage before=3GB after=1GB
+`, `
+1 checkpoint "GPU memory" allocated=7424MiB
+1 checkpoint "GPU memory" gpu1 allocated=512MiB
+2 checkpoint "Before A" allocated=7424MiB
+2 checkpoint "Before A" gpu1 allocated=512MiB
+3 checkpoint "GPU memory" allocated=7424MiB reserved=8192MiB
+3 checkpoint "GPU memory" gpu1 allocated=512MiB reserved=1024MiB
+4 checkpoint "GPU memory" used=1280MiB
+4 checkpoint "GPU memory" gpu1 used=2560MiB
+5 checkpoint "after cleanup" gpu2 allocated=1280MiB
+5 checkpoint "after cleanup" gpu3 allocated=2560MiB
+6 checkpoint "GPU memory" total=24576MiB used=7424MiB
+6 checkpoint "GPU memory" gpu1 total=24576MiB used=512MiB
+7 checkpoint "GPU memory" gpu1 allocated=7424MiB
+7 checkpoint "GPU memory" gpu2 reserved=512MiB
+8 checkpoint "GPU memory" allocated=512MiB
+8 checkpoint "GPU memory" gpu1 allocated=100MiB
+9 checkpoint "GPU memory" allocated=512MiB
+9 checkpoint "GPU memory" gpu1 allocated=100MiB
+10 checkpoint "GPU memory" used=512MiB
+10 checkpoint "GPU memory" gpu1 used=100MiB
+11 checkpoint "GPU memory" used=512MiB
+12 checkpoint "GPU memory" allocated=1024MiB
+12 checkpoint "GPU memory" rank1 allocated=2048MiB
+13 checkpoint "GPU memory" allocated=1024MiB
+13 checkpoint "GPU memory" gpu1 allocated=2048MiB
+13 checkpoint "GPU memory" gpu2 allocated=3072MiB
+14 checkpoint "before" allocated=3072MiB
+14 checkpoint "after" allocated=1024MiB
+`},
+		{"words behind a total", `
+VRAM before unload: 8.25 GB of 24.00 GB used
+VRAM: 8.25 GB / 24.00 GB used
+VRAM after load: 8.25/24.00 GB in use
+VRAM used: 8.25 GB of 24.00 GB used
+GPU memory: 8.25 GB allocated of 24.00 GB total
+GPU memory: 15 GB of 24.00 GB free, 9 GB used
+8.25 GB of 24.00 GB VRAM used
+epoch
+GPU memory: 1.5 GB allocated of 2 GB reserved
+`, `
+1 checkpoint "before unload" total=24576MiB used=8448MiB
+2 checkpoint "GPU memory" total=24576MiB used=8448MiB
+3 checkpoint "after load" total=24576MiB used=8448MiB
+4 checkpoint "GPU memory" total=24576MiB used=8448MiB
+5 checkpoint "GPU memory" allocated=8448MiB total=24576MiB
+6 checkpoint "GPU memory" total=24576MiB free=15360MiB used=9216MiB
+7 checkpoint "GPU memory" total=24576MiB used=8448MiB
+9 checkpoint "GPU memory" allocated=1536MiB reserved=2048MiB
+`},
 		{"a failure in the line", `
 GPU memory allocated: 1.25 GB CUDA out of memory. Tried to allocate 2.00 GiB.
 `, `
@@ -227,6 +292,9 @@ allocated_mb=512 checkpoint="After D"
 2026-01-10 02:14:07 [info     ] Model loaded                   step=3 allocated_mb=512
 checkpoint=After_E allocated_mb=512 device=cuda:1
 step=7 allocated_mb=512
+level=info msg="gpu memory" stage=before allocated_bytes=1342177280 reserved_bytes=2147483648
+stage=after_x allocated_mb=512.0 reserved_mb=1024.0
+mode=peak allocated_mb=512
 `, `
 1 checkpoint "After A" allocated=512MiB reserved=1024MiB
 2 checkpoint "After B" allocated=512MiB reserved=1024MiB
@@ -235,6 +303,9 @@ step=7 allocated_mb=512
 5 checkpoint "Model loaded" allocated=512MiB
 6 checkpoint "After_E" gpu1 allocated=512MiB
 7 checkpoint "step" allocated=512MiB
+8 checkpoint "before" allocated=1280MiB reserved=2048MiB
+9 checkpoint "after_x" allocated=512MiB reserved=1024MiB
+10 checkpoint "GPU memory" allocated=512MiB
 `},
 	})
 }

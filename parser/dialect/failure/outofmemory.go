@@ -64,6 +64,7 @@ var OutOfMemory = scan.Dialect{
 		"OutOfMemoryError",
 		"MEM_OBJECT_ALLOCATION_FAILURE",
 		"out of GPU memory",
+		"Out of GPU memory", // CUDA.jl
 		"out of VRAM",
 		"Not enough memory. Please try to increase --mem-fraction-static",
 		"larger than the maximum number of tokens that can be stored in KV cache",
@@ -148,7 +149,8 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 		begins("No available"), begins("Not enough memory. "),
 		begins("larger than the maximum number of tokens"):
 		return at, true
-	case begins("out of GPU memory"), begins("out of VRAM"), begins("out of device memory"):
+	case begins("out of GPU memory"), begins("Out of GPU memory"), begins("out of VRAM"),
+		begins("out of device memory"):
 		return at, !isHandled(text[:at]) && !isMovedOut(text[:at])
 	case begins("failed to allocate buffer"), begins(" buffer of size "):
 		return locateGGMLBuffer(l, at)

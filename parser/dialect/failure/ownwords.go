@@ -15,8 +15,10 @@ import (
 //	Attempting to copy inputs of <function pairwise_iou at 0x7f88> to CPU due to CUDA OOM
 //	Executor creation failed due to insufficient GPU memory.
 //	ERROR - asr - failed to allocate 2.00 GiB on the GPU
+//	OOM! Skipping 0030.wav
+//	Not enough GPU memory: 2.00 GiB needed, 0.50 GiB free
 var ownWords = []string{
-	" OOM", "OOM ", "OOM:", "OOM,", "[OOM",
+	" OOM", "OOM ", "OOM:", "OOM,", "OOM!", "[OOM",
 	"nsufficient GPU memory", "nsufficient CUDA memory", "nsufficient device memory",
 	"nsufficient video memory", "nsufficient VRAM",
 	"ot enough GPU memory", "ot enough CUDA memory", "ot enough device memory",
@@ -46,6 +48,13 @@ var (
 	levelField = lex.Expression(`(?i)\b(?:level|severity)"?[=:] ?"?(?:error|warn|fatal|critical)`)
 	// isLack matches the beginning of "not enough" and "insufficient".
 	isLack = lex.Expression(`^(?:ns|ot e)`)
+	// lackSizes matches "not enough GPU memory" with the size that is needed, which is a group, and
+	// the size that is free: ": 2.00 GiB needed, 0.50 GiB free", "! Need 2048 MB, have 512 MB free".
+	lackSizes = lex.Expression(`(?i)^(?:ns|ot e)\w+ (?:(?:GPU|CUDA|device|video) memory|VRAM)\W{1,3}` +
+		`(?:(?P<needed>\d[\d.]* ?[KMGT]i?B) (?:is |are )?(?:needed|required|requested)|` +
+		`(?:need(?:s|ed)?|requires?|required|requested):? (?:at least )?` +
+		`(?P<needed>\d[\d.]* ?[KMGT]i?B))\b[^;\d]{1,48}\d[\d.]* ?[KMGT]i?B\b(?: is)?` +
+		`(?: free| available|\W|$)`)
 	// onHost matches the words of memory that is not on the device.
 	onHost = lex.Expression(`(?i)\b(?:pinned|host|system|shared|cpu)\b`)
 	// lastWords matches the text before "OOM" if it says that one happened: "due to a CUDA OOM".
@@ -91,6 +100,9 @@ func readOwnWords(l *scan.Line, at int) (end int) {
 	}
 	m := gatherMessage(l, start)
 	f := m.parseSizes()
+	if !f.HasRequested {
+		f.Requested, f.HasRequested = neededSize(l.Text[at:])
+	}
 	f.Header, f.Text = header, text
 	f.Lane.Device, f.Lane.Rank = m.device(), l.Head(start).Rank()
 	l.Add(f)
@@ -113,7 +125,7 @@ func locateOwnWords(l *scan.Line, at int) (start, stop int, ok bool) {
 		ok = match != nil && !onHost().Match(match) && !isMovedOut(text[:at])
 		if isLack().Match(match) { // "not enough VRAM" may also explain a decision of the program
 			ok = ok && (hasErrorLevel(text[:start]) || levelField().Match(lex.FirstBytes(text, 256)) ||
-				lastWords().Match(lex.LastBytes(text[:start], 64)))
+				lastWords().Match(lex.LastBytes(text[:start], 64)) || saysSizes(l, start, at))
 		}
 		return start, at + len(match), ok
 	}
@@ -138,6 +150,25 @@ func locateOwnWords(l *scan.Line, at int) (start, stop int, ok bool) {
 	ok = ok || firstWords().Match(rest) || lastWords().Match(lex.LastBytes(before, 64)) ||
 		len(before) == 0 && saysFallback(rest)
 	return start, stop, ok
+}
+
+// saysSizes reports whether the lack of memory at an offset begins a message, which starts at
+// another offset, and gives the sizes that are needed and free. It is then a failure without a
+// level, unless the level says that all is well.
+func saysSizes(l *scan.Line, start, at int) bool {
+	return len(messageBefore(l, start)) == 0 &&
+		lackSizes().Match(lex.FirstBytes(l.Text[at:], shapeMax)) &&
+		!goodLevel().Match(l.Text[:min(start, 256)])
+}
+
+// neededSize returns the size that is needed, if a text says which one of the lack of memory.
+func neededSize(text []byte) (s record.Size, ok bool) {
+	m := lackSizes().FindSubmatch(lex.FirstBytes(text, shapeMax))
+	if m == nil {
+		return s, false
+	}
+	s, _, ok = lex.CutSize(append(m[1], m[2]...), 0)
+	return s, ok
 }
 
 // isTag matches the text behind "[OOM" if that tag begins a message about a failure:

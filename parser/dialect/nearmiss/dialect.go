@@ -1,45 +1,157 @@
 package nearmiss
 
 import (
-	"regexp"
 	"strings"
-	"unicode"
 
 	"vramsoak/parser/dialect/table"
 	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
 )
 
 // name is the name of the dialect that is written.
 const name = "my-log"
 
-// moment matches the words in a line that say when the memory was measured.
-var moment = lex.Expression(`(?i)\b(?:before|after)\b[ \t]+` +
-	`(?:[^:=|,;()\[\]{}<>"'\x00-\x1f-]|-[^ ]){1,64}`)
-
-// usualUnit matches a unit as most programs print it: "GB", " MiB".
-var usualUnit = lex.Expression(`^ ?[KMGT]?i?B$`)
-
-// dialect returns a file with a dialect that reads the candidate's line, or "" if none does.
-func (c *candidate) dialect(text string) string {
-	for _, withMoment := range []bool{true, false} {
-		p, ok := c.pattern(text, withMoment)
+// dialect returns a file with a dialect that reads the candidate's line and those of the log that
+// look alike. It returns why there is none, if no dialect is sure to read them.
+func (c *candidate) dialect(likely []candidate) (file, unclear string) {
+	if c.unclear != "" && c.unclear != noUnit {
+		return "", c.unclear
+	}
+	own := judgeAs([]byte(c.text), true)
+	alike, others := []candidate{own}, []candidate(nil)
+	key, inBytes := own.key(), c.unclear == ""
+	for i := range likely {
+		o := judgeAs([]byte(likely[i].text), true)
+		switch {
+		case o.text == c.text:
+		case o.unclear == "" && o.key() == key:
+			alike = append(alike, o)
+			inBytes = inBytes || likely[i].unclear == ""
+		default:
+			others = append(others, likely[i])
+		}
+	}
+	if !inBytes {
+		return "", noUnit
+	}
+	if own.unclear != "" {
+		return "", own.unclear
+	}
+	unit, decimal, ok := unitOf(alike)
+	if !ok {
+		return "", "its numbers have several units, which a dialect does not read"
+	}
+	for _, withName := range []bool{true, false} {
+		p, ok := patternOf(alike, withName)
 		if !ok {
 			continue
 		}
-		line := table.Line{Pattern: p, Unit: c.unit, Step: "GPU memory"}
-		if withMoment {
+		line := table.Line{Pattern: p, Unit: unit, Decimal: decimal, Step: "GPU memory"}
+		if withName {
 			line.Step = ""
 		}
-		program := table.Program{Name: name, Lines: []table.Line{line}}
-		if len(program.Mistakes()) > 0 {
-			continue
+		if reads(&line, alike, others) {
+			return asYAML(&line), ""
 		}
-		if gives := line.Read(name, text); gives == "" || strings.Contains(gives, "torn") {
-			continue
-		}
-		return asYAML(&line)
 	}
-	return ""
+	return "", noPattern
+}
+
+// key returns what a line has in common with the lines that look like it: the quantities, and the
+// known words of their labels.
+func (c *candidate) key() string {
+	var b strings.Builder
+	for i := range c.numbers {
+		n := &c.numbers[i]
+		if n.quantity == "" {
+			continue
+		}
+		b.WriteString(n.quantity + " ")
+		for _, w := range wordsBetween(c.words, c.clause(n), n.start) {
+			if w.sense&^(saysNoLevel|saysFiller) != 0 {
+				b.WriteString(strings.ToLower(c.text[w.start:w.end]) + " ")
+			}
+		}
+		if !n.unit.known {
+			b.WriteString(n.unit.name + n.keyUnit)
+		}
+		b.WriteByte('|')
+	}
+	return b.String()
+}
+
+// unitOf returns the unit of the numbers that have none that a dialect reads. ok is false if they
+// have several.
+func unitOf(alike []candidate) (unit string, decimal, ok bool) {
+	for i := range alike {
+		for _, n := range alike[i].numbers {
+			if n.quantity == "" || n.unit.known {
+				continue
+			}
+			own := n.unit.name + n.keyUnit
+			if unit != "" && own != unit {
+				return "", false, false
+			}
+			unit, decimal = own, n.decimal
+		}
+	}
+	return unit, decimal, true
+}
+
+// reads reports whether a dialect reads each of the lines that look alike, and of the others only
+// what they say.
+func reads(line *table.Line, alike, others []candidate) bool {
+	program := table.Program{Name: name, Lines: []table.Line{*line}}
+	if len(program.Mistakes()) > 0 {
+		return false
+	}
+	for i := range alike {
+		if all, only := readsOf(program, &alike[i]); !all || !only {
+			return false
+		}
+	}
+	for i := range others {
+		if _, only := readsOf(program, &others[i]); !only {
+			return false
+		}
+	}
+	return true
+}
+
+// readsOf reports whether a dialect reads all numbers of a line that have a quantity, and whether
+// it reads only these, as this quantity.
+func readsOf(program table.Program, c *candidate) (all, only bool) {
+	type place struct {
+		quantity   string
+		start, end int
+	}
+	want := map[place]bool{}
+	for _, n := range c.numbers {
+		if n.quantity != "" {
+			want[place{n.quantity, n.start, n.end}] = true
+		}
+	}
+	for trial, err := range table.Try(strings.NewReader(c.text), name, []table.Program{program}) {
+		if err != nil || trial.Text != c.text {
+			return false, false
+		}
+		for _, rec := range trial.Records {
+			if _, isReading := rec.(record.Checkpoint); !isReading {
+				return false, false
+			}
+		}
+		for _, g := range trial.Groups {
+			if g.Name == "checkpoint" || g.Name == "device" {
+				continue
+			}
+			at := place{g.Name, g.Start, g.End}
+			if !want[at] {
+				return false, false
+			}
+			delete(want, at)
+		}
+	}
+	return len(want) == 0, true
 }
 
 // asYAML returns a file with a dialect of one line.
@@ -50,60 +162,13 @@ func asYAML(line *table.Line) string {
 	if line.Unit != "" {
 		b.WriteString("    unit: " + line.Unit + "\n")
 	}
+	if line.Decimal {
+		b.WriteString("    decimal: true\n")
+	}
 	if line.Step != "" {
 		b.WriteString("    step: " + line.Step + "\n")
 	}
 	return b.String()
-}
-
-// pattern returns a regular expression that matches the label, the number and the unit. With a
-// moment, such as "before training", the moment is a group, so that it may be any other. ok is
-// false if the line has no moment.
-func (c *candidate) pattern(text string, withMoment bool) (pattern string, ok bool) {
-	label := text[c.label:c.start]
-	behind := ""
-	rest := text[c.end:]
-	if c.behind {
-		behind = ` ?[A-Za-z]*[Bb](?:ytes)?\b`
-		if u := unitAt([]byte(firstRunes(rest, labelMax))); usualUnit().MatchString(rest[:u.length]) {
-			behind = ` ?[KMGT]?i?B\b`
-		} else if !strings.ContainsAny(rest[:u.length], "bB") {
-			behind = ` ?[KMGT]\b`
-		}
-	}
-	number := `(?P<` + c.quantity + `>\d[\d.,]*)` + behind
-	switch {
-	case !hasLetter([]byte(label)): // "1.2 GB VRAM in use"
-		unit := rest[:unitAt([]byte(firstRunes(rest, labelMax))).length]
-		rest = firstRunes(rest[len(unit):], labelMax)
-		if !hasLetter([]byte(rest)) {
-			return "", false
-		}
-		if behind == "" {
-			number += literal(unit)
-		}
-		number += literal(rest)
-	case !withMoment:
-		return literal(label) + number, true
-	}
-	if !withMoment {
-		return number, true
-	}
-	at := moment().FindStringIndex(label)
-	if at != nil {
-		words := label[at[0]:at[1]]
-		if trimmed := strings.TrimRight(words, " \t-"); trimmed != "" {
-			at[1] = at[0] + len(trimmed)
-		}
-		group := `(?P<checkpoint>(?i:before|after)[ \t][^:=|,;]{1,64}?)`
-		return literal(label[:at[0]]) + group + literal(label[at[1]:]) + number, true
-	}
-	at = moment().FindStringIndex(text[:c.label])
-	if at == nil {
-		return "", false
-	}
-	group := `(?P<checkpoint>(?i:before|after)[ \t][^:=|,;()\[\]{}"]{0,63}[^ \t:=|,;()\[\]{}"-]).*?`
-	return group + literal(label) + number, true
 }
 
 // firstRunes returns at most the first n runes of a text.
@@ -117,30 +182,5 @@ func firstRunes(text string, n int) string {
 	return text
 }
 
-// numbers matches the numbers and the blanks of a label, which differ from line to line.
-var numbers = lex.Expression(`\d+(?:\.\d+)?|[ \t]+|[^\d \t]+`)
-
-// literal returns a pattern for a text. It leaves open which numbers and how many blanks the text
-// has, and what its unprintable characters are.
-func literal(text string) string {
-	var b strings.Builder
-	for _, part := range numbers().FindAllString(text, -1) {
-		switch {
-		case lex.IsDigit(part[0]):
-			b.WriteString(`\d[\d.]*`)
-		case strings.Contains(part, "\t"):
-			b.WriteString(`[ \t]+`)
-		case part[0] == ' ':
-			b.WriteString(` +`)
-		default:
-			for _, r := range part {
-				if unicode.IsPrint(r) {
-					b.WriteString(regexp.QuoteMeta(string(r)))
-				} else {
-					b.WriteByte('.')
-				}
-			}
-		}
-	}
-	return b.String()
-}
+// usualUnit matches a unit as most programs print it: "GB", " MiB".
+var usualUnit = lex.Expression(`^ ?[KMGT]?i?B$`)

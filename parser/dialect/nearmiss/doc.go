@@ -5,5 +5,6 @@
 //	io.Copy(&f, log)
 //	line, ok := f.Line() // 17, "显存占用: 1.23 GB", "dialects:\n  - name: my-log\n ..."
 //
-// The dialect was tried on the line, so it reads it.
+// The dialect was tried on the line and on all lines that look like it, so it reads them. If the
+// meaning of a number is not sure, there is no dialect, and Line.Unclear says why.
 package nearmiss
