@@ -89,7 +89,7 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 func (set *Set) ParseLine(line []byte, pos record.Position) []record.Record {
 	s := scan.NewScanner(pos.Path, set.dialects())
 	var out, rest scan.Batch
-	win := source.Window{Buf: line, To: len(line), Wrapped: source.BeginsWithJSON(line)}
+	win := source.OneLine(line)
 	s.Scan(win, nil, &out)
 	s.Finish(out.State, &rest)
 	new(soaklog.Quotes).Resolve(&out)

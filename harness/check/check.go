@@ -268,16 +268,15 @@ func (j *Judge) subject(name string, id record.Lane) string {
 	return name + j.laneMark(id, j.ranks)
 }
 
-// laneMark returns the end of a subject: the device and, if ranks is set, the rank. If the log
-// tells the ranks apart only by the names of processes, the name follows:
+// laneMark returns the end of a subject: the device and, if ranks is set, the rank or the name of
+// the process, if it is more than a rank:
 //
-//	idle level (rank 1, device 0; train pid=7)
+//	idle level (train pid=7, device 0)
 func (j *Judge) laneMark(id record.Lane, ranks bool) string {
-	mark := " (" + id.Name(ranks)
 	if name := j.tl.Writers[id.Rank]; name != "" && ranks {
-		mark += "; " + name
+		return " (" + name + ", " + id.Name(false) + ")"
 	}
-	return mark + ")"
+	return " (" + id.Name(ranks) + ")"
 }
 
 // fileName returns a file as messages name it: "file 12 (0012.wav)".

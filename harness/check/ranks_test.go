@@ -63,29 +63,32 @@ func verdictOf(t *testing.T, log string) *check.Report {
 // leaks, the log passes.
 func TestALeakInOneOfTwoRanks(t *testing.T) {
 	t.Parallel()
-	for _, p := range [][2]string{
-		{"[rank0]: ", "[rank1]: "},
-		{"", "[rank1]: "},
-		{"[default0]:", "[default1]:"},
-		{"0: ", "1: "},
-		{"[1,0]<stdout>:", "[1,1]<stdout>:"},
-		{"(Worker_TP0 pid=7) ", "(Worker_TP1 pid=8) "},
-		{"(Worker_DP0_TP0 pid=7) ", "(Worker_DP1_TP0 pid=8) "},
-		{"[2026-11-20 02:00:03 DP0 TP0 EP0] ", "[2026-11-20 02:00:03 DP0 TP1 EP1] "},
-		{"(train pid=7) ", "(train pid=8) "},
-		{"(train pid=7, ip=10.0.0.3) ", "(train pid=7, ip=10.0.0.4) "},
-		{"[pod/asr-0/main] ", "[pod/asr-1/main] "},
+	for _, p := range [][3]string{
+		{"[rank0]: ", "[rank1]: ", "rank 1"},
+		{"", "[rank1]: ", "rank 1"},
+		{"[default0]:", "[default1]:", "rank 1"},
+		{"0: ", "1: ", "rank 1"},
+		{"[1,0]<stdout>:", "[1,1]<stdout>:", "rank 1"},
+		{"(Worker_TP0 pid=7) ", "(Worker_TP1 pid=8) ", "rank 1"},
+		{"(Worker_DP0_TP0 pid=7) ", "(Worker_DP1_TP0 pid=8) ", "DP1 TP0"},
+		{"[2026-11-20 02:00:03 DP0 TP0 EP0] ", "[2026-11-20 02:00:03 DP0 TP1 EP1] ", "DP0 TP1"},
+		{"(train pid=7) ", "(train pid=8) ", "train pid=8"},
+		{"(train pid=7, ip=10.0.0.3) ", "(train pid=7, ip=10.0.0.4) ", "train pid=7 ip=10.0.0.4"},
+		{"[pod/asr-0/main] ", "[pod/asr-1/main] ", "pod/asr-1/main"},
 		{
 			"[pod/asr-0/main] 2026-11-20T02:00:03Z [rank0]: ",
-			"[pod/asr-1/main] 2026-11-20T02:00:03Z [rank0]: ",
+			"[pod/asr-1/main] 2026-11-20T02:00:03Z [rank0]: ", "pod/asr-1/main",
 		},
-		{"worker-1  | ", "worker-2  | "},
-		{"2026-11-20 02:00:03,123 | rank0 | INFO | ", "2026-11-20 02:00:03,123 | rank1 | INFO | "},
+		{"worker-1  | ", "worker-2  | ", "worker-2"},
+		{
+			"2026-11-20 02:00:03,123 | rank0 | INFO | ",
+			"2026-11-20 02:00:03,123 | rank1 | INFO | ", "rank 1",
+		},
 		{
 			"2026-11-20 02:00:03,123 - ForkPoolWorker-1 - INFO - ",
-			"2026-11-20 02:00:03,123 - ForkPoolWorker-2 - INFO - ",
+			"2026-11-20 02:00:03,123 - ForkPoolWorker-2 - INFO - ", "ForkPoolWorker-2",
 		},
-		{"Nov 20 02:00:03 gpu1 asr[47]: ", "Nov 20 02:00:03 gpu1 asr[48]: "},
+		{"Nov 20 02:00:03 gpu1 asr[47]: ", "Nov 20 02:00:03 gpu1 asr[48]: ", "gpu1 asr[48]"},
 	} {
 		for _, random := range []bool{false, true} {
 			for _, leak := range []int{0, 4} {
@@ -97,7 +100,7 @@ func TestALeakInOneOfTwoRanks(t *testing.T) {
 					}
 				}
 				want := leak > 0
-				found := len(failed) == 1 && strings.Contains(failed[0], "leak idle level (rank 1,")
+				found := len(failed) == 1 && strings.Contains(failed[0], "leak idle level ("+p[2]+", ")
 				if report.Files != 120 || want != found || !want && report.Verdict != check.Pass {
 					t.Errorf("%q and %q, random %v, leak %d: %s over %d files, failed %q", p[0], p[1],
 						random, leak, report.Verdict, report.Files, failed)
@@ -200,12 +203,37 @@ func TestANumberBeforeEachLine(t *testing.T) {
 		var log strings.Builder
 		for i, line := range rankLines("", leak) {
 			fmt.Fprintf(&log, "%6d: %s\n", i+1, line)
+			if i%7 == 0 {
+				log.WriteString("\n") // nl does not number blank lines
+			}
 		}
 		if report := verdictOf(t, log.String()); report.Verdict != want || report.Files != 60 {
 			t.Errorf("line numbers, leak %d: got %s over %d files, want %s over 60", leak, report.Verdict,
 				report.Files, want)
 		}
 	}
+}
+
+// TestRanksInOrder checks that ranks which print one after another are not taken for line numbers.
+func TestRanksInOrder(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	for file := range 60 {
+		for rank := range 40 {
+			mib := 1024
+			if rank == 20 {
+				mib += 8 * file
+			}
+			fmt.Fprintf(&log, "%d: [GPU Memory] After File: Allocated: %.2fGB | allocated=%d\n", rank,
+				float64(mib)/1024, mib<<20)
+		}
+	}
+	for _, f := range verdictOf(t, log.String()).Findings {
+		if f.Verdict == check.Fail && f.Check == check.Leak && strings.Contains(f.Subject, "rank 20") {
+			return
+		}
+	}
+	t.Error("the leak of rank 20 is not found")
 }
 
 // TestAFailureOfARankWithoutReadings: another rank's files ended ok. That says nothing about the

@@ -49,8 +49,7 @@ func TestHead(t *testing.T) {
 			found = head{l.Header(at).FormatTime(), h.Rank(), string(h.Words()), h.speaker(at)}
 			return at + 1
 		}}
-		text := []byte(line)
-		win := source.Window{Buf: text, To: len(text), Wrapped: source.BeginsWithJSON(text)}
+		win := source.OneLine([]byte(line))
 		NewScanner("log", NewDialects([]*Dialect{&d})).Scan(win, nil, &Batch{})
 		if found != want {
 			t.Errorf("%s: expected %+v, found %+v", line, want, found)

@@ -108,7 +108,7 @@ func (s *Scanner) split(win source.Window, state State) []*writer {
 			pos = win.From
 		}
 	}
-	s.unwrapper.Numbered = source.HasLineNumbers(win.Buf[pos:])
+	s.unwrapper.LineNumbers = win.Numbered
 	number := -bytes.Count(win.Buf[min(pos, win.From):win.From], source.Newline)
 	for pos < len(win.Buf) {
 		end := len(win.Buf)

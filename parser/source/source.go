@@ -39,18 +39,18 @@ func File(file *os.File, size, chunk int64) Source {
 type fileSource struct {
 	file            *os.File
 	size, chunk, at int64
-	wrapped         bool
+	form            form
 }
 
 func (f *fileSource) Next(w *Window) (last bool) {
 	if f.at == 0 {
-		var head [jsonHead]byte
-		n, _ := f.file.ReadAt(head[:], 0) // Load reads these bytes again and reports the error
-		f.wrapped = BeginsWithJSON(head[:n])
+		head := make([]byte, min(f.size, Margin))
+		n, _ := f.file.ReadAt(head, 0) // Load reads these bytes again and reports the error
+		f.form = formOf(head[:n])
 	}
 	from, to := f.at, f.at+f.chunk
 	f.at = to
-	w.Offset, w.Wrapped = max(0, from-Margin), f.wrapped
+	w.Offset, w.form = max(0, from-Margin), f.form
 	w.read = func(w *Window, buf *[]byte) {
 		want := min(f.size, to+Margin) - w.Offset
 		if int64(cap(*buf)) < want {
@@ -75,10 +75,10 @@ type streamSource struct {
 	chunk int
 	// rest holds the bytes that were read already but belong to the next window, and the margin
 	// before these bytes.
-	rest    []byte
-	from    int   // where the next window begins in rest
-	pos     int64 // offset of rest in the log
-	wrapped bool
+	rest []byte
+	from int   // where the next window begins in rest
+	pos  int64 // offset of rest in the log
+	form form
 }
 
 func (s *streamSource) Next(w *Window) (last bool) {
@@ -99,9 +99,9 @@ func (s *streamSource) Next(w *Window) (last bool) {
 		}
 	}
 	if s.pos == 0 && s.from == 0 {
-		s.wrapped = BeginsWithJSON(buf[:n])
+		s.form = formOf(buf[:min(n, Margin)])
 	}
-	w.Buf, w.From, w.To, w.Wrapped, w.Err = buf[:n], s.from, n, s.wrapped, err
+	w.Buf, w.From, w.To, w.form, w.Err = buf[:n], s.from, n, s.form, err
 	switch {
 	case err != nil:
 		return true

@@ -15,11 +15,27 @@ var Newline = []byte{'\n'}
 type Window struct {
 	Buf      []byte
 	From, To int
-	Wrapped  bool  // the log begins with a log driver's JSON, in which needles may be escaped
+	form
 	Offset   int64 // Offset is the offset of Buf in the log, in bytes
 	Err      error // the error that ended reading the log; io.EOF for the last window
 	// read, if it is set, reads the window into a buffer. It enlarges a buffer that is too small.
 	read func(w *Window, buf *[]byte)
+}
+
+// A form is what the beginning of a log tells about all its lines.
+type form struct {
+	Wrapped  bool // the log begins with a log driver's JSON, in which needles may be escaped
+	Numbered bool // the numbers before the lines are line numbers, see [HasLineNumbers]
+}
+
+// formOf returns the form of a log that begins with a text.
+func formOf(head []byte) form {
+	return form{Wrapped: BeginsWithJSON(head), Numbered: HasLineNumbers(head)}
+}
+
+// OneLine returns the window of a line that is a log of its own.
+func OneLine(line []byte) Window {
+	return Window{Buf: line, To: len(line), form: formOf(line)}
 }
 
 const (

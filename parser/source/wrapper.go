@@ -33,8 +33,11 @@ type Wrapping struct {
 // Streams is the number of values of [Wrapping].Stream.
 const Streams = 3
 
-// A WrapKind is a set of the kinds of wrappers around a line.
-type WrapKind uint8
+// A WrapKind is a set of the kinds of wrappers around a line, and their number in the upper bits.
+type WrapKind uint16
+
+// oneWrapper adds a wrapper to the number of wrappers.
+const oneWrapper WrapKind = 1 << 8
 
 const (
 	wrapTime     WrapKind = 1 << iota // a time alone: docker logs -t, GitHub, GitLab, ts, CRI
@@ -51,9 +54,9 @@ const maxWrappers = 8
 type Unwrapper struct {
 	text, spare, writer []byte
 	rank                int // -1 for none
-	// Numbered is set if a number before a line, as in "12: ", is that of the line, and no rank.
-	// See [HasLineNumbers].
-	Numbered bool
+	// LineNumbers is set if the text "12: " before a line is its number, not a rank. See
+	// [HasLineNumbers].
+	LineNumbers bool
 }
 
 // Unwrap takes everything off a line that containers, launchers, schedulers and CI put around it:
@@ -94,7 +97,7 @@ func (u *Unwrapper) Unwrap(line []byte) (w Wrapping, ok bool) {
 				w.Head = len(line) - len(t) + len(DockerLog)
 			}
 			w.Partial, inJSON = partial, true
-			w.Kind |= wrapJSON
+			w.Kind = (w.Kind | wrapJSON) + oneWrapper
 			t = text
 			escaped = bytes.IndexByte(t, search.Escape) >= 0
 			continue
@@ -103,7 +106,7 @@ func (u *Unwrapper) Unwrap(line []byte) (w Wrapping, ok bool) {
 		if n == 0 {
 			break
 		}
-		w.Kind |= kind
+		w.Kind = (w.Kind | kind) + oneWrapper
 		t = inner[n:]
 		if escaped {
 			t = skipReset(t)
@@ -340,35 +343,32 @@ func (u *Unwrapper) task(t []byte) (n int, kind WrapKind) {
 	if k == 0 || k > 5 || n+1 >= len(t) || t[n] != ':' || t[n+1] != ' ' {
 		return 0, 0
 	}
-	if u.Numbered {
+	if u.LineNumbers {
 		return n + 2, wrapTime
 	}
 	u.rank = lex.ParseDigits(digits[:k])
 	return n + 2, wrapLauncher
 }
 
-// HasLineNumbers reports whether the lines of a text are numbered, as by nl: the numbers before
-// them rise by one from line to line. The ranks that srun puts there recur.
-func HasLineNumbers(text []byte) bool {
-	u := Unwrapper{rank: -1}
-	rises, last := 0, 0
-	for line := range bytes.Lines(text) {
-		n, _ := u.task(line)
-		switch {
-		case n == 0:
+// HasLineNumbers reports whether the lines of a log that begins with a text are numbered, as by
+// nl. Line numbers begin with 1, and each is one more than the last. Blank lines may have none. The
+// ranks of srun begin with 0 and recur.
+func HasLineNumbers(head []byte) bool {
+	u := Unwrapper{}
+	last := 0
+	for line := range bytes.Lines(head) {
+		switch n, _ := u.task(line); {
+		case n > 0 && u.rank == last+1:
+			last++
+		case n > 0 || len(bytes.TrimSpace(line)) > 0 && line[len(line)-1] == '\n':
 			return false
-		case rises > 0 && u.rank != last+1:
-			return false
-		case rises == numberedLines:
-			return true
 		}
-		rises, last = rises+1, u.rank
 	}
-	return rises > numberedLines/2
+	return last >= numberedLines
 }
 
-// numberedLines is how many lines must be numbered one after another.
-const numberedLines = 32
+// numberedLines is how many numbered lines a log must have at its beginning.
+const numberedLines = 16
 
 // launcherRoles are the names that launchers put before the number of a process: "[default3]:".
 // Of torchrun, they are the values of --role.

@@ -1,9 +1,9 @@
 package timeline
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"vramsoak/parser/record"
@@ -325,13 +325,16 @@ func (b *Builder) setRank(writer string, lane *record.Lane, reads bool) {
 		if len(s.ranks) > 2*maxStreams {
 			return
 		}
-		wanted, named := record.WriterRank(writer)
-		for rank = wanted; s.taken[rank]; rank++ {
-			named = false
+		for rank, _ = record.WriterRank(writer); s.taken[rank]; rank++ {
 		}
 		s.ranks[writer], s.taken[rank] = rank, true
-		if !named {
-			b.main().tl.nameRank(rank, cmp.Or(writer, "lines without a name"))
+		switch {
+		case writer == "" && rank > 0:
+			b.main().tl.nameRank(rank, "lines without a name")
+		case writer == "" || writer == "rank "+strconv.Itoa(rank):
+			b.main().tl.nameRank(rank, "") // the number says it all
+		default:
+			b.main().tl.nameRank(rank, writer)
 		}
 	}
 	if own, _ := record.WriterRank(writer); lane.Rank == 0 || lane.Rank == own {

@@ -37,8 +37,8 @@ type Timeline struct {
 	// write. These lines have no effect. FirstQuoted is the position of the first of them.
 	Quoted      int
 	FirstQuoted record.Position
-	// Writers names the processes that have a rank only because they print into one log, with
-	// different names. The keys are the ranks. A rank that the log itself gives has no entry.
+	// Writers names the processes whose names say more than a rank, as in "pod/asr-1/main rank 1".
+	// The keys are their ranks. The name is "" if the processes of a rank have several names.
 	Writers map[int]string
 	// Checkpoints is the number of checkpoints in files and outside of files.
 	Checkpoints int

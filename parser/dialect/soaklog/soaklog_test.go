@@ -84,6 +84,15 @@ INFO - [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
 3 Quoted
 4 unreadable: expected [vramsoak] file-end at the beginning of its line; elsewhere it is not read, found "[vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed"
 `},
+		{"a line with one wrapper more: a failed file is an error, a good one is not", `
+2026-11-20T02:00:00Z [vramsoak] run-start time=2026-11-20T02:00:00Z files=2
+2026-11-20T02:00:00Z 2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=ok
+2026-11-20T02:00:00Z 2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
+`, `
+1 RunStart
+2 Quoted
+3 unreadable: expected [vramsoak] file-end at the beginning of its line; elsewhere it is not read, found "[vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed"
+`},
 		{"lines without the wrapper of the lines before them", `
 2026-11-20T02:00:00Z [vramsoak] run-start time=2026-11-20T02:00:00Z files=2
 [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=ok
