@@ -279,17 +279,22 @@ func (j *Judge) laneMark(id record.Lane, ranks bool) string {
 	return " (" + id.Name(ranks) + ")"
 }
 
-// fileName returns a file as messages name it: "file 12 (0012.wav)".
+// fileName returns a file as messages name it: "file 12 (0012.wav)" or, if the log is of several
+// processes, "file 12 (0012.wav) of rank 1".
 func fileName(f *timeline.File) string {
+	name, of := fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path)), " of "+f.Writer
 	switch {
 	case f.Outside:
-		return "outside of files"
+		name, of = "outside of files", " ("+f.Writer+")"
 	case f.Path == "":
-		return f.Name()
+		name = f.Name()
 	case f.Index == 0:
-		return filepath.Base(f.Path) + " (which was not fed)"
+		name = filepath.Base(f.Path) + " (which was not fed)"
 	}
-	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
+	if f.Writer == "" {
+		return name
+	}
+	return name + of
 }
 
 // inFile returns where something happened, as messages say it: "in file 12 (0012.wav)" or "outside

@@ -279,8 +279,8 @@ func TestMoreProcessesThanAreKept(t *testing.T) {
 // TestARankOnlyBeforeATraceback checks a process whose lines have no rank, or the number that a
 // launcher gives, while torch.distributed puts its global rank before the lines of an exception.
 func TestARankOnlyBeforeATraceback(t *testing.T) {
-	const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a " +
-		"total capacity of 23.69 GiB of which 1.00 GiB is free."
+	const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has " +
+		"a total capacity of 23.69 GiB of which 1.00 GiB is free."
 	for _, c := range []struct {
 		name, lines, traceback string
 	}{

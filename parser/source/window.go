@@ -16,8 +16,8 @@ type Window struct {
 	Buf      []byte
 	From, To int
 	form
-	Offset   int64 // Offset is the offset of Buf in the log, in bytes
-	Err      error // the error that ended reading the log; io.EOF for the last window
+	Offset int64 // Offset is the offset of Buf in the log, in bytes
+	Err    error // the error that ended reading the log; io.EOF for the last window
 	// read, if it is set, reads the window into a buffer. It enlarges a buffer that is too small.
 	read func(w *Window, buf *[]byte)
 }

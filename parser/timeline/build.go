@@ -30,6 +30,7 @@ type Builder struct {
 	process int
 	log     logState
 	root    *Builder  // for a stream: the builder of the log, see streams; else nil
+	writer  string    // for a stream: the name of its process
 	numbers numbering // the last run and the last process, in all streams
 	// resumed is set if the last record was a Resume, or an orphan that the harness found when it
 	// resumed the run.
@@ -328,8 +329,7 @@ func (b *Builder) finishSplit() {
 		b.resplit()
 	}
 	b.log.splitKnown = true
-	closed := Timeline{Files: b.tl.Files[b.log.files:], Outside: b.tl.Outside[b.log.outside:]}
-	for f := range closed.InOrder() {
+	for f := range b.logSoFar().InOrder() {
 		if f != b.file && f != b.outside {
 			b.finish(f)
 		}

@@ -27,7 +27,8 @@ func (b *Builder) currentFile(h *record.Header) *File {
 		return b.file
 	case b.outside == nil:
 		b.outside = b.newFile(File{
-			Outside: true, Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
+			Outside: true, Writer: b.writer, Supervised: b.log.supervised,
+			Run: b.run, Batch: b.batch, Process: b.process,
 			Pos: h.Pos, EndPos: h.Pos, Start: h.Time, End: h.Time,
 		})
 		b.tl.Outside = append(b.tl.Outside, b.outside)
@@ -40,7 +41,7 @@ func (b *Builder) currentFile(h *record.Header) *File {
 func (b *Builder) open(start record.FileStart) {
 	b.close()
 	b.file = b.newFile(File{
-		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
+		Index: start.Index, Path: start.Path, Writer: b.writer, AudioSeconds: start.AudioSeconds,
 		Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
 		Pos: start.Pos, EndPos: start.Pos, Start: start.Time, End: start.Time,
 	})

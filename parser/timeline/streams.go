@@ -37,7 +37,7 @@ func (s *streams) unnamed() bool {
 	return s.decided && s.writer == "" && s.byName == nil && s.ranks == nil && len(s.held) == 0
 }
 
-// has reports whether there is a stream for the process.
+// has reports whether the process has a stream.
 func (s *streams) has(writer string) bool {
 	return s.decided && s.writer == writer || s.byName[writer] != nil
 }
@@ -86,15 +86,15 @@ func (b *Builder) stream(writer string, begins bool) *Builder {
 		s.byName = map[string]*Builder{}
 		s.ended = b.endedFiles()
 	}
-	other := &Builder{Done: b.Done, root: b}
+	other := &Builder{Done: b.Done, root: b, writer: writer}
 	other.run, other.process, other.batch = b.run, b.nextProcess(), b.nextRun()
 	s.byName[writer], s.all = other, append(s.all, other)
 	return other
 }
 
 // baseOf returns the name of the process that may have printed the lines of another name, see
-// [heldFailures]. A launcher may have numbered the lines, so that "task 1 rank 3" is of "rank 1". If
-// there is no such process, the name itself is returned.
+// [heldFailures]. A launcher may have numbered the lines, so that "task 1 rank 3" is of "rank 1".
+// If there is no such process, the name itself is returned.
 func (s *streams) baseOf(writer string) string {
 	base := record.WithoutRank(writer)
 	if base != writer && s.has(base) {
@@ -275,13 +275,17 @@ func (b *Builder) endedFiles() (ended []*File) {
 	if !b.log.splitKnown {
 		return nil
 	}
-	soFar := Timeline{Files: b.tl.Files[b.log.files:], Outside: b.tl.Outside[b.log.outside:]}
-	for f := range soFar.InOrder() {
+	for f := range b.logSoFar().InOrder() {
 		if f != b.file && f != b.outside {
 			ended = append(ended, f)
 		}
 	}
 	return ended
+}
+
+// logSoFar returns a timeline of the current log's files, and parts between files, of this stream.
+func (b *Builder) logSoFar() *Timeline {
+	return &Timeline{Files: b.tl.Files[b.log.files:], Outside: b.tl.Outside[b.log.outside:]}
 }
 
 // nextRun returns the number of the next run, and nextProcess that of the next process.
@@ -325,7 +329,9 @@ func (b *Builder) setRank(writer string, lane *record.Lane, reads bool) {
 		if len(s.ranks) > 2*maxStreams {
 			return
 		}
-		for rank, _ = record.WriterRank(writer); s.taken[rank]; rank++ {
+		rank, _ = record.WriterRank(writer)
+		for s.taken[rank] {
+			rank++
 		}
 		s.ranks[writer], s.taken[rank] = rank, true
 		switch {
@@ -359,6 +365,9 @@ func (b *Builder) joinStreams() {
 	s := &b.log.streams
 	if len(s.all) == 0 {
 		return
+	}
+	for f := range b.logSoFar().InOrder() {
+		f.Writer = s.writer
 	}
 	for _, other := range s.all {
 		other.endLog()

@@ -76,6 +76,9 @@ type File struct {
 	Status       record.Status
 	Error        string  // why the file failed, if the pipeline said so
 	Seconds      float64 // wall time from start to end; 0 if unknown
+	// Writer is the name of the process that worked on the file, if the log is of several, see
+	// [record.Header]. It is "" for rank 0, and in logs with the harness's lines.
+	Writer string
 	// Supervised is set if the log has the harness's lines. These lines say where files begin and
 	// end, so the builder need not infer it.
 	Supervised bool

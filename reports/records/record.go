@@ -32,14 +32,14 @@ func flatten(rec record.Record) flat {
 	r := flat{Record: rec}
 	lane := func(l record.Lane) {
 		r.more = append(r.more, field{"device", l.Device}, field{"rank", l.Rank})
-		if w := rec.Head().Writer; w != "" {
-			r.more = append(r.more, field{"writer", w})
-		}
 	}
 	device := func(l record.Lane) { // of the harness, which knows no ranks
 		r.more = append(r.more, field{"device", l.Device})
 	}
 	add := func(key string, value any) { r.more = append(r.more, field{key, value}) }
+	if w := rec.Head().Writer; w != "" {
+		add("writer", w)
+	}
 	switch v := rec.(type) {
 	case record.Checkpoint:
 		r.kind, r.name, r.reading, r.sampled = "checkpoint", v.Name, v.Reading, v.Sampled
