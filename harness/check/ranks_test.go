@@ -3,6 +3,7 @@ package check_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,15 +169,18 @@ func TestATotalOfAnotherRank(t *testing.T) {
 // prefix.
 func TestARankThatFailsItsFile(t *testing.T) {
 	t.Parallel()
-	for _, prefix := range []string{
-		"[rank1]: ", "worker-2  | INFO:root:", "2026-11-20T02:00:03Z ", "(train pid=7) ",
-		"2026-11-20 02:00:03,123 INFO asr: ",
+	for prefix, process := range map[string]string{
+		"[rank1]: ": " of rank 1", "worker-2  | INFO:root:": " of worker-2", "2026-11-20T02:00:03Z ": "",
+		"(train pid=7) ": " of train pid=7", "2026-11-20 02:00:03,123 INFO asr: ": "",
 	} {
 		log := "[rank0]: [pipeline] file-start path=a.wav\n[rank0]: [GPU Memory] After A: Allocated: 1.00GB\n" +
 			"[rank0]: [pipeline] file-end path=a.wav status=ok\n" +
 			prefix + "[pipeline] file-start path=b.wav\n" + prefix + "[pipeline] file-end path=b.wav status=failed\n"
-		if report := verdictOf(t, log); report.Verdict != check.Fail {
-			t.Errorf("%q: got %s", prefix, report.Verdict)
+		report, want := verdictOf(t, log), "(b.wav)"+process+" failed"
+		if !slices.ContainsFunc(report.Findings, func(f check.Finding) bool {
+			return f.Verdict == check.Fail && strings.Contains(f.Message, want)
+		}) {
+			t.Errorf("%q: got %s without %q", prefix, report.Verdict, want)
 		}
 	}
 }
