@@ -118,20 +118,19 @@ func (m *mixMark) endFile(f *timeline.File, id record.Lane) {
 
 // signsOf returns the signs in the stages and cleanups of a file, for one lane.
 func signsOf(f *timeline.File, id record.Lane) (signs pairSigns) {
-	inside := func(p pair) bool {
-		for o := range pairsOf(f) {
-			if o.before < p.before && p.after < o.after && o.name == p.name &&
-				f.Checkpoints[o.before].Lane == id {
-				return true
-			}
-		}
-		return false
-	}
+	var own []pair // the first of them
 	for p := range pairsOf(f) {
 		if f.Checkpoints[p.before].Lane != id {
 			continue
 		}
-		if signs.pairs++; signs.pairs <= pairsMost && inside(p) {
+		if signs.pairs++; signs.pairs <= pairsMost {
+			own = append(own, p)
+		}
+	}
+	for _, p := range own {
+		if slices.ContainsFunc(own, func(o pair) bool {
+			return o.before < p.before && p.after < o.after && o.name == p.name
+		}) {
 			if signs.inside++; signs.inside == 1 {
 				signs.first = p.before
 			}
