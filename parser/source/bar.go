@@ -18,11 +18,23 @@ func BarEnd(line []byte) int {
 		return end
 	}
 	if bytes.IndexByte(head, "━"[0]) >= 0 && bytes.Contains(head, []byte("━")) {
-		if m := richBar().FindIndex(head); m != nil && m[1] < len(head) {
-			return m[1]
+		if m := richBar().FindIndex(head); m != nil {
+			return textBehind(head, m[1])
 		}
 	}
 	return 0
+}
+
+// textBehind returns the offset of the text behind a bar that ends at an offset, or 0 if there is
+// only white space. One blank belongs to the bar.
+func textBehind(line []byte, end int) int {
+	if len(lex.TrimBlanks(line[end:])) == 0 {
+		return 0
+	}
+	if line[end] == ' ' {
+		end++
+	}
+	return end
 }
 
 // barMax is how many bytes of a line are searched for a bar.
@@ -56,10 +68,7 @@ func tqdmEnd(line []byte) int {
 			bytes.IndexByte(rest[:end], '[') >= 0 {
 			continue
 		}
-		if end++; len(lex.TrimBlanks(rest[end:])) > 0 {
-			return from + end
-		}
-		return 0
+		return textBehind(line, from+end+1)
 	}
 }
 
