@@ -12,9 +12,10 @@ import (
 //
 //	 40%|████      | 4/10 [00:03<00:05,  1.10it/s]CUDA error: out of memory         tqdm
 //	Working... ━━━━━━━━━━╺━━━━━━━━━  50% 0:00:03[pipeline] file-start path=a.wav       Rich
+//	105/233 [=====>......] - ETA: 41s - loss: 1.2000 CUDA error: out of memory         Keras
 func BarEnd(line []byte) int {
 	head := line[:min(len(line), barMax)]
-	if end := tqdmEnd(head); end > 0 {
+	if end := bracketEnd(head); end > 0 {
 		return end
 	}
 	if bytes.IndexByte(head, "━"[0]) >= 0 && bytes.Contains(head, []byte("━")) {
@@ -40,13 +41,21 @@ func textBehind(line []byte, end int) int {
 // barMax is how many bytes of a line are searched for a bar.
 const barMax = 1 << 10
 
-var richBar = lex.Expression(
-	`[━╸╺] +(?:\d+/\d+ +)?\d+(?:\.\d+)?%(?: +(?:\d+/\d+|\d+:\d\d:\d\d|-:--:--))+`,
+var (
+	// richBar matches a bar of Rich, or of Keras 3: "━━━━ 41s 320ms/step - loss: 1.2000".
+	richBar = lex.Expression(`[━╸╺] +(?:(?:\d+/\d+ +)?\d+(?:\.\d+)?%` +
+		`(?: +(?:\d+/\d+|\d+:\d\d:\d\d|-:--:--))+|[\d:hms]+ \d+[mu]?s/step` + metrics + `)`)
+	// kerasBar matches a bar of Keras from the '[' on.
+	kerasBar = lex.Expression(
+		`^\[[=>.]{3,64}\](?: - (?:ETA: )?[\d:hms]+(?: \d+[mu]?s/\w+)?)?` + metrics)
 )
 
-// tqdmEnd returns the offset behind a bar of tqdm if a text follows, or 0. The rate may have more
-// behind it, as in "[00:03<00:05,  1.10it/s, loss=0.3]".
-func tqdmEnd(line []byte) int {
+// metrics matches what Keras prints behind a bar.
+const metrics = `(?: - \w+: (?:\d+(?:\.\d+)?(?:e[+-]\d+)?|nan|inf))*`
+
+// bracketEnd returns the offset behind a bar of tqdm or Keras if a text follows, or 0. The rate of
+// tqdm may have more behind it, as in "[00:03<00:05,  1.10it/s, loss=0.3]".
+func bracketEnd(line []byte) int {
 	for from := 0; ; {
 		open := bytes.IndexByte(line[from:], '[')
 		if open < 0 {
@@ -54,6 +63,13 @@ func tqdmEnd(line []byte) int {
 		}
 		open += from
 		from = open + 1
+		if from < len(line) && bytes.IndexByte([]byte("=>."), line[from]) >= 0 {
+			if n := len(kerasBar().Find(line[open:])); n > 0 && open > 1 && line[open-1] == ' ' &&
+				lex.IsDigit(line[open-2]) && bytes.IndexByte(line[max(0, open-24):open], '/') >= 0 {
+				return textBehind(line, open+n)
+			}
+			continue
+		}
 		if !endsCount(line[:open]) {
 			continue
 		}
