@@ -8,9 +8,9 @@ import (
 
 // LoggerEnd returns the length of the prefix that a logger put before a line, with the blanks
 // behind it, or 0. [MessageStart] does the same for the text before a record. LoggerEnd knows the
-// whole line and no record. A message may look like a prefix. So LoggerEnd accepts only these forms:
-// a time and a level, a level and the name of a logger, a level in brackets. In these lines, the
-// message is "memory: 3 GB":
+// whole line and no record. A message may look like a prefix. So LoggerEnd accepts only these
+// forms: a time and a level, a level and the name of a logger, a level in brackets. In these lines,
+// the message is "memory: 3 GB":
 //
 //	2026-11-20 02:00:03,123 - asr.run - INFO - memory: 3 GB
 //	2026-11-20 02:00:03.123 | INFO     | __main__:run:41 - memory: 3 GB

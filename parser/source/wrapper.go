@@ -755,7 +755,7 @@ func serviceName(t []byte) int {
 //	resnet50  | Conv2d | 97 MiB
 //
 // A message may have bars too. It counts as one if it has a logger's prefix, or begins with a bar,
-// or if the name ends with the number of a container: "worker-1  | step 3 | 97 MiB".
+// or if the name is that of a container, "worker-1" or "asr.1.x2k4@gpu1".
 func isTableRow(t []byte, n int) bool {
 	name, _, _ := bytes.Cut(t[:n], []byte{' '})
 	text := bytes.TrimSpace(skipEscapes(t[n:]))
@@ -764,7 +764,7 @@ func isTableRow(t []byte, n int) bool {
 	}
 	first, _, ok := bytes.Cut(text, []byte(" | "))
 	if !ok || lex.LevelAt(text) > 0 || LoggerEnd(text) > 0 || bytes.Contains(first, []byte("%|")) ||
-		bytes.IndexByte([]byte("|+[{"), text[0]) >= 0 {
+		bytes.IndexByte([]byte("|+[{"), text[0]) >= 0 || bytes.IndexByte(name, '@') >= 0 {
 		return false
 	}
 	if before := bytes.TrimRight(name, "0123456789"); len(before) < len(name) &&

@@ -76,6 +76,7 @@ func TestUnwrap(t *testing.T) {
 		{"asr       | ¦2026-11-20 02:00:03.123 | INFO     | asr:run:41 - hello", "asr"},
 		{"asr       | ¦INFO | asr.run | hello", "asr"},
 		{"worker-1  | ¦step 3 | 97 MiB", "worker-1"},
+		{"asr.1.x2k4@gpu1    | ¦step 3 | 97 MiB", "asr.1.x2k4@gpu1"},
 		{"asr       | ¦step 3 | loss 0.1", "asr"},
 		{"asr       | ¦ 40%|████      | 4/10 [00:03<00:05,  1.10it/s]", "asr"},
 		{"asr       | ¦| N/A   30C    P0    61W / 300W |   1234MiB / 24576MiB |", "asr"},
