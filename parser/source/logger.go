@@ -58,29 +58,8 @@ func prefixEnd(text []byte) int {
 // may be the level of another logger, or the name of an error: "INFO:root:", "RuntimeError: ".
 func beginsMessage(module []byte) bool {
 	name, _, _ := bytes.Cut(module, []byte{':'})
-	return levelAt(module) > 0 || bytes.HasSuffix(name, []byte("Error")) ||
+	return lex.LevelAt(module) > 0 || bytes.HasSuffix(name, []byte("Error")) ||
 		bytes.HasSuffix(name, []byte("Exception"))
-}
-
-// levels are the names of a logger's levels. If one begins with another, the longer one is first.
-var levels = []string{
-	"DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "TRACE", "SUCCESS",
-}
-
-// levelLetters are the first letters of the levels.
-const levelLetters = "DINWECFTS"
-
-// levelAt returns the length of a logger's level at the beginning of a text, or 0.
-func levelAt(text []byte) int {
-	if len(text) == 0 || strings.IndexByte(levelLetters, text[0]) < 0 {
-		return 0
-	}
-	for _, level := range levels {
-		if rest, ok := lex.CutPrefix(text, level); ok && (len(rest) == 0 || !lex.IsWordByte(rest[0])) {
-			return len(level)
-		}
-	}
-	return 0
 }
 
 // MessageMax is how many bytes before a record [MessageStart] looks at.
@@ -97,8 +76,7 @@ var (
 	// [core.py:708] ".
 	abseilPlace = lex.Expression(`^[\d-]{5,10} [\d:.,]{8,15} \[?[\w./-]+:\d+\]\s?`)
 	loggerLevel = lex.Expression(
-		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|SUCCESS)` +
-			`(?:[\s:|\])>-]|[^\x00-\x7f])+`,
+		`^.{0,128}?(?:^|[^\w-])(?:` + lex.Levels + `)(?:[\s:|\])>-]|[^\x00-\x7f])+`,
 	)
 	// The name of a module may follow the level, as in "scripts.common.enhanced_asr - ", "root:",
 	// "gpu_memory.py:41 ", "[gpu_memory] " or Loguru's "__main__:run:41 - ". Emoji may follow the

@@ -8,9 +8,9 @@ import (
 
 // LoggerEnd returns the length of the prefix that a logger put before a line, with the blanks
 // behind it, or 0. [MessageStart] does the same for the text before a record. LoggerEnd knows the
-// whole line and no record. So it accepts only prefixes that no message looks like: a time and a
-// level, a level and the name of a logger, a level in brackets. In these lines, the message is
-// "memory: 3 GB":
+// whole line and no record. A message may look like a prefix. So LoggerEnd accepts only these
+// forms: a time and a level, a level and the name of a logger, a level in brackets. In these lines,
+// the message is "memory: 3 GB":
 //
 //	2026-11-20 02:00:03,123 - asr.run - INFO - memory: 3 GB
 //	2026-11-20 02:00:03.123 | INFO     | __main__:run:41 - memory: 3 GB
@@ -89,7 +89,7 @@ func markEnd(before, behind []byte) (end int) {
 func findLevel(text []byte) (at, n int) {
 	for i, c := range text {
 		if c >= 'A' && c <= 'Z' && (i == 0 || !lex.IsWordByte(text[i-1])) {
-			if n = levelAt(text[i:]); n > 0 {
+			if n = lex.LevelAt(text[i:]); n > 0 {
 				return i, n
 			}
 		}
@@ -109,7 +109,7 @@ func EndsInLogger(text []byte) bool {
 		last--
 	}
 	word := bytes.TrimLeft(text[last:], "[(")
-	if n := levelAt(word); n > 0 {
+	if n := lex.LevelAt(word); n > 0 {
 		return len(bytes.TrimRight(word[n:], ")]:")) == 0
 	}
 	return len(word) > 0 && lex.IsDigit(word[len(word)-1]) && loguruPlace().Match(word)

@@ -3,6 +3,8 @@ package source
 import (
 	"strings"
 	"testing"
+
+	"vramsoak/parser/lex"
 )
 
 // TestLoggerEnd: a line is cut where a logger's prefix ends and the message begins, "^".
@@ -76,6 +78,22 @@ func TestEndsInLogger(t *testing.T) {
 	} {
 		if got := EndsInLogger([]byte(text)); got != want {
 			t.Errorf("%s: expected %t, found %t", text, want, got)
+		}
+	}
+}
+
+// TestLevels: each level is read in prefixes, and none is the name of a process.
+func TestLevels(t *testing.T) {
+	for level := range strings.SplitSeq(lex.Levels, "|") {
+		prefix := "2026-11-20 02:00:03,123 - asr - " + level + " - "
+		if n := LoggerEnd([]byte(prefix + "hello")); n != len(prefix) {
+			t.Errorf("LoggerEnd %s: expected %d, found %d", level, len(prefix), n)
+		}
+		if n := MessageStart([]byte(prefix + "hello")); n != len(prefix) {
+			t.Errorf("MessageStart %s: expected %d, found %d", level, len(prefix), n)
+		}
+		if isToken([]byte(level)) || !isCounter([]byte(strings.ToLower(level)+"1")) {
+			t.Errorf("%s is no name of a process", level)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"path"
 	"slices"
 	"strconv"
 
@@ -15,13 +16,13 @@ type Wrapping struct {
 	// as one. It may still have escape sequences.
 	Text []byte
 	// Head is the number of bytes of the whole line before Text. These bytes, or a key behind Text,
-	// may give the time.
+	// may give the time. In a log driver's JSON, Head ends where the JSON text begins.
 	Head int
 	// Writer names the process that printed the line, as the wrapper gives it:
 	// "pod/whisper-3/main", "train pid=7". If the wrapper gives a rank, Writer ends with it: "rank
 	// 3". Writer is empty if the wrapper names no process. It is valid until the next call.
 	Writer []byte
-	// Kind tells apart the ways in which a line was wrapped. 0 means that it was not.
+	// Kind is the set of wrappers around the line, 0 if it has none.
 	Kind WrapKind
 	// Partial is set if the next line of the same writer and the same stream continues this one.
 	Partial bool
@@ -162,7 +163,7 @@ func mayBeWrapped(line []byte) bool {
 		return true
 	case '[':
 		switch c = line[1]; c {
-		case 'p', 'r', 'd', 't', 'w', 'a', 'l', 'n', 'g', 'R', search.Escape:
+		case 'p', 'r', 'd', 't', 'w', 'a', 'l', 'n', 'R', search.Escape:
 			return true
 		}
 		return lex.IsDigit(c)
@@ -254,7 +255,7 @@ func (u *Unwrapper) prefix(t []byte, w *Wrapping) (n int, kind WrapKind) {
 	case c == ' ':
 		return u.task(t)
 	}
-	if n, kind = u.syslog(t); n > 0 {
+	if n, kind = u.syslog(t, false); n > 0 {
 		return n, kind
 	}
 	if n = githubStep(t); n > 0 {
@@ -262,7 +263,7 @@ func (u *Unwrapper) prefix(t []byte, w *Wrapping) (n int, kind WrapKind) {
 		u.name(job)
 		return n, wrapName
 	}
-	if n = serviceName(t); n > 0 {
+	if n = serviceName(t); n > 0 && !isTableRow(t, n) {
 		name, _, _ := bytes.Cut(t[:n], []byte{' '})
 		u.name(name)
 		return n, wrapName
@@ -374,7 +375,7 @@ const numberedLines = 16
 // Of torchrun, they are the values of --role.
 var launcherRoles = []string{
 	"rank", "default", "trainer", "worker", "actor", "learner", "local_rank", "node", "task", "proc",
-	"process", "gpu",
+	"process",
 }
 
 // bracket reads a wrapper that begins with '['.
@@ -578,16 +579,17 @@ func (u *Unwrapper) angle(t []byte) (n int, kind WrapKind) {
 		u.name(bytes.Join(fields[:3], []byte{' '}))
 		return at, wrapSyslog
 	}
-	if k, kind := u.syslog(t[n:]); k > 0 {
+	if k, kind := u.syslog(t[n:], true); k > 0 {
 		return n + k, kind
 	}
 	return 0, 0
 }
 
 // syslog reads the time of syslog with the process behind it: "Nov 20 02:00:03 gpu1 asr[47]: ".
-// The process may be missing, as in the output of ts. With a weekday and a year, the time is that
-// of mpirun --timestamp-output, which has no blank behind it.
-func (u *Unwrapper) syslog(t []byte) (n int, kind WrapKind) {
+// The process may be missing, as in the output of ts. Its number may be missing too, see
+// [Unwrapper.tag]. With a weekday and a year, the time is that of mpirun --timestamp-output, which
+// has no blank behind it. Set priority if a priority such as "<13>" precedes the time.
+func (u *Unwrapper) syslog(t []byte, priority bool) (n int, kind WrapKind) {
 	if isWeekday(t) {
 		const form = "Fri Nov 20 02:00:03 2026"
 		if len(t) > len(form) && isSyslogTime(t[4:]) && lex.CountDigits(t[20:]) == 4 &&
@@ -609,6 +611,9 @@ func (u *Unwrapper) syslog(t []byte) (n int, kind WrapKind) {
 	}
 	n++
 	if k := u.unit(t[n:]); k > 0 {
+		return n + k, wrapSyslog
+	}
+	if k := u.tag(t[n:], priority); k > 0 {
 		return n + k, wrapSyslog
 	}
 	return n, wrapTime
@@ -658,19 +663,45 @@ func (u *Unwrapper) unit(t []byte) int {
 	return colon + 2
 }
 
-// isToken reports whether a text is the name of a host or of a program. A level of a logger is not.
+// tag returns the length of "n1 run.sh: ", the host and the program of a line of syslog without the
+// process's number, or 0. It notes the writer, unless that is the kernel, which writes about other
+// processes. A message may look like this: ts prints "Nov 20 02:00:03 Peak memory: 3 GB". So only
+// the names of known programs and of scripts count, or any name if a priority precedes the time.
+func (u *Unwrapper) tag(t []byte, priority bool) int {
+	name, _, ok := bytes.Cut(t[:min(len(t), 2*maxWriter)], []byte(": "))
+	host, program, has := bytes.Cut(name, []byte{' '})
+	if !ok || !has || !isToken(host) || !isToken(program) || !priority && !isProgram(program) {
+		return 0
+	}
+	if string(program) != "kernel" {
+		u.name(name)
+	}
+	return len(name) + 2
+}
+
+// isProgram reports whether a name can only be that of a program: "run.sh", "/opt/asr/run",
+// "python3.11".
+func isProgram(name []byte) bool {
+	switch string(bytes.TrimRight(name, ".0123456789")) {
+	case "kernel", "python", "bash", "sh", "torchrun", "srun", "slurmstepd":
+		return true
+	}
+	switch path.Ext(string(name)) {
+	case ".sh", ".py", ".pl", ".rb", ".jl", ".R", ".js":
+		return true
+	}
+	return name[0] == '/'
+}
+
+// isToken reports whether a text is the name of a host or of a program. It returns false for the
+// level of a logger.
 func isToken(b []byte) bool {
 	for _, c := range b {
 		if !lex.IsWordByte(c) && c != '-' && c != '.' && c != '/' && c != '@' {
 			return false
 		}
 	}
-	return len(b) > 0 && !loggerLevels[string(bytes.ToUpper(b))]
-}
-
-var loggerLevels = map[string]bool{
-	"DEBUG": true, "INFO": true, "NOTICE": true, "WARNING": true, "WARN": true, "ERROR": true,
-	"CRITICAL": true, "FATAL": true, "TRACE": true,
+	return len(b) > 0 && !lex.IsLevel(b)
 }
 
 // foremanName returns the length of "02:00:03 web.1  | ", which foreman and honcho print, or 0.
@@ -686,8 +717,8 @@ func foremanName(t []byte) int {
 }
 
 // serviceName returns the length of "worker-1  | ", the name of a service of docker compose, or 0.
-// Of other texts before a bar, such as the first column of a table, only those count that end with
-// a digit, or have two blanks before the bar. The names of devices and counters do not count.
+// A name counts only if it ends with a digit or two blanks precede the bar. Otherwise it may be the
+// first column of a table. The names of devices, counters and levels do not count.
 func serviceName(t []byte) int {
 	n := 0
 	for n < len(t) && n < maxWriter && (lex.IsWordByte(t[n]) || t[n] == '-' || t[n] == '.' ||
@@ -716,17 +747,56 @@ func serviceName(t []byte) int {
 	return end + min(1, len(after))
 }
 
-// isCounter reports whether a name is that of a device or of a counter, such as "gpu0" or "epoch3".
+// isTableRow reports whether a line that begins like one of docker compose is the row of a table.
+// The parameter n is the length of serviceName. In a row, only a size follows the name, or several
+// cells do, one of which is a size or one word:
+//
+//	conv1     | 3 MB
+//	resnet50  | Conv2d | 97 MiB
+//
+// A message may have bars too. It counts as one if it has a logger's prefix, or begins with a bar,
+// or if the name is that of a container, "worker-1" or "asr.1.x2k4@gpu1".
+func isTableRow(t []byte, n int) bool {
+	name, _, _ := bytes.Cut(t[:n], []byte{' '})
+	text := bytes.TrimSpace(skipEscapes(t[n:]))
+	if isSize(text) {
+		return true
+	}
+	first, _, ok := bytes.Cut(text, []byte(" | "))
+	if !ok || lex.LevelAt(text) > 0 || LoggerEnd(text) > 0 || bytes.Contains(first, []byte("%|")) ||
+		bytes.IndexByte([]byte("|+[{"), text[0]) >= 0 || bytes.IndexByte(name, '@') >= 0 {
+		return false
+	}
+	if before := bytes.TrimRight(name, "0123456789"); len(before) < len(name) &&
+		(bytes.HasSuffix(before, []byte{'-'}) || bytes.HasSuffix(before, []byte{'_'})) {
+		return false
+	}
+	for cell := range bytes.SplitSeq(text, []byte{'|'}) {
+		if cell = bytes.TrimSpace(cell); bytes.IndexByte(cell, ' ') < 0 || isSize(cell) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSize reports whether a text is a size and nothing else.
+func isSize(text []byte) bool {
+	_, rest, ok := lex.CutSize(text, 0)
+	return ok && len(rest) == 0
+}
+
+// isCounter reports whether a name is that of a device, a counter or a level, such as "gpu0" or
+// "epoch3".
 func isCounter(name []byte) bool {
 	letters := bytes.ToLower(bytes.TrimRight(name, "0123456789-_.:"))
 	switch string(letters) {
 	case "gpu", "cuda", "device", "dev", "l", "line", "row", "epoch",
 		"step", "iter", "iteration", "batch", "layer",
 		"rank", "train", "val", "eval", "test", "loss", "total", "stage", "phase", "file", "name",
-		"info", "debug", "warning", "error", "critical", "notice", "warn", "fatal", "trace", "level":
+		"level":
 		return true
 	}
-	return false
+	return lex.IsLevel(letters)
 }
 
 // hostName returns the length of "node1: ", the name of a host that pdsh and clush print, or 0.
@@ -754,13 +824,18 @@ func sternName(t []byte) int {
 	if !ok || n < 16 || pod[n-6] != '-' || bytes.ContainsAny(pod, "_.@/") || !isToken(pod) {
 		return 0
 	}
-	hash := n - 7 - bytes.LastIndexByte(pod[:n-6], '-') // the length of the ReplicaSet's hash
+	hash := pod[bytes.LastIndexByte(pod[:n-6], '-')+1 : n-6] // of the ReplicaSet
 	container, _, ok := bytes.Cut(rest, []byte{' '})
-	if !ok || hash < 8 || hash > 10 || !isToken(container) || len(container) > 63 {
+	if !ok || len(hash) < 8 || len(hash) > 10 || len(bytes.Trim(hash, podLetters)) > 0 ||
+		len(bytes.Trim(pod[n-5:], podLetters)) > 0 || !isToken(container) || len(container) > 63 {
 		return 0
 	}
 	return n + len(container) + 2
 }
+
+// podLetters are the letters of the random parts of a pod's name. Source: the constant alphanums in
+// kubernetes/apimachinery, pkg/util/rand/rand.go.
+const podLetters = "bcdfghjklmnpqrstvwxz2456789"
 
 // githubStep returns the length of the names of a job and a step that "gh run view --log" prints
 // before a time, or 0. Tabs separate them.

@@ -317,12 +317,7 @@ func trailingWord(b []byte) (n int) {
 	return n
 }
 
+// isLevel reports whether a word is a logger's level, or glog's letter for one.
 func isLevel(word []byte) bool {
-	switch string(word) {
-	case "INFO", "DEBUG", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "TRACE", "NOTICE", "I",
-		"W", "E", "D",
-		"info", "debug", "warning", "warn", "error", "critical", "fatal", "trace", "notice":
-		return true
-	}
-	return false
+	return len(word) == 1 && bytes.IndexByte([]byte("IWED"), word[0]) >= 0 || lex.IsLevel(word)
 }

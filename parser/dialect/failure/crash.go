@@ -140,7 +140,7 @@ func isDeath(l *scan.Line, at int) bool {
 		return bytes.HasSuffix(before, []byte("ut of memory: "))
 	case shellPrefix().Match(before):
 		return !killedMonitor().Match(rest)
-	case barEnd(l.Text[:at]) == 0 && isIndented(l.Text):
+	case source.LastBarEnd(l.Text[:at]) == 0 && isIndented(l.Text):
 		// Programs print transcripts with blanks before them.
 		return false
 	}
@@ -156,7 +156,7 @@ func isDeviceError(l *scan.Line, at int) bool {
 		return false
 	}
 	if source.IsQuoted(l.Text, at) || l.Head(at).InSource() || IsRemark(l.Text, at) ||
-		barEnd(before) == 0 && isIndented(l.Text) {
+		source.LastBarEnd(before) == 0 && isIndented(l.Text) {
 		return false
 	}
 	for _, word := range []string{"continuing", "retry"} {

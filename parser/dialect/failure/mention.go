@@ -25,8 +25,10 @@ import (
 //	{"text": " CUDA out of memory", "start": 0.0, "end": 2.0}
 
 var (
-	// failureWords matches a failure's words from "out of memory" on, or the name of an error.
-	failureWords = lex.Expression(`^(?i:out of (?:GPU |device )?(?:memory|VRAM)|\w+)`)
+	// failureWords matches a failure's words from "out of memory" on, or those of a failed
+	// allocation, or the name of an error.
+	failureWords = lex.Expression(`^(?i:out of (?:GPU |device )?(?:memory|VRAM)|` +
+		`(?:\w+ m)?emory allocation (?:on (?:the )?\w+ )?failed|\w+)`)
 	// zeroBehind matches the text behind "out of memory" if it is a count of 0, as in "CUDA out
 	// of memory: 0". It does not match ": 0 bytes free", because that text reports a failed
 	// allocation.
@@ -86,6 +88,10 @@ func isAbout(text []byte, start int, rest []byte) bool {
 	switch {
 	case aboutBefore().Match(lex.LastBytes(head, 96)), planBefore().Match(lex.LastBytes(head, 96)):
 		return true
+	case deniedBehind().Match(rest):
+		return true
+	case settledBehind().Match(rest):
+		return !hasErrorLevel(before)
 	case nounBehind().Match(rest) && !inUse().Match(rest), stateBehind().Match(rest):
 		return true
 	case valueBehind().Match(rest):
@@ -111,8 +117,21 @@ var (
 		`recover(?:y|s) from|tests?|testing|` +
 		`(?:watch|check|test|look)(?:ing)? for|instead of|rather than|counts?|expect(?:s|ed)?` +
 		`) (?:an? |the |any |every |each )?$|` +
-		`(?:^|[,;(|] ?|: )(?:0|no) (?:(?:file|batche|job|task|request|sample|run|worker|step|item)s ` +
-		`(?:\w+ ){0,3})?$`)
+		`^(?:0|no) (?:out )?of (?:the )?\d+ ` + workItem + `: $|` +
+		`(?:^|[,;(|] ?|: )(?:0|no) (?:` + workItem + ` (?:\w+ ){0,3})?$`)
+	// deniedBehind matches the text behind a failure's words if it says that none occurred:
+	// "OOM detected: False", "OOM in 0 of 60 files". It does not match "OOM detected: 0 MiB free".
+	deniedBehind = lex.Expression(`(?i)^(?: errors?)?(?:` +
+		` (?:(?:was|were) )?(?:detected|caught|encountered|occurred|hit|happened)` +
+		`["'` + "`" + `]?\s*[:=?]\s*["']?(?:0|no|none|never|false)` +
+		`(?:\s*[|,;})\]"'(]|\.?\s*$| (?:of|in|times|so far|yet)\b)|` +
+		`(?: (?:detected|caught|encountered|occurred|happened))? (?:in|for|on) ` +
+		`(?:0|no|none|zero)(?:/\d| (?:out )?of\b| (?:\w+ )?` + workItem + `?\b))`)
+	// settledBehind matches the text behind a failure's words if the failure is expected or mended:
+	// "OOM with batch size 8 is expected", "OOM at startup was fixed".
+	settledBehind = lex.Expression(`(?i)^(?: errors?)?` +
+		`(?: (?:during|while|on|at|in|for|with|when) (?:[^:;,!?(.]|\.\w){1,48}?)? ` +
+		`(?:(?:is|are) (?:not )?|(?:was|were|has been|have been) )(?:expected|fixed|handled)\b`)
 	// planBefore matches the text before a failure's words in a plan for it: "will fall back to CPU
 	// upon ".
 	planBefore = lex.Expression(
@@ -152,6 +171,9 @@ var (
 	// question matches the beginning of a question.
 	question = lex.Expression(`(?i)(?:^|[^\w-])(?:what|how|why|does|did) `)
 )
+
+// workItem matches what a pipeline counts.
+const workItem = `(?:file|batche|job|task|request|sample|run|worker|step|item)s`
 
 // isHandled reports whether the text before the name of an error says how the program will handle
 // such an error:

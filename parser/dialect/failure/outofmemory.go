@@ -8,6 +8,7 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
 	"vramsoak/parser/search"
+	"vramsoak/parser/source"
 )
 
 // OutOfMemory reads the message of an allocation that failed on a device. It knows the words of
@@ -284,7 +285,7 @@ func locateErrorName(l *scan.Line, at int) (start int, ok bool) {
 		return start, ok && len(messageBefore(l, start)) == 0
 	}
 	rest := bytes.TrimLeft(text[at+len("OutOfMemoryError"):], "'>)]\"}")
-	bar := barEnd(text[:at])
+	bar := source.LastBarEnd(text[:at])
 	indented := len(lex.TrimBlanks(text[bar:]))+2 < len(text[bar:]) // source in a traceback
 	if len(bytes.TrimSpace(rest)) > 0 || indented || at > 0 && text[at-1] == '_' {
 		return 0, false

@@ -184,8 +184,8 @@ func isEnd(text []byte) bool {
 	return len(text) == 0 || bytes.IndexByte([]byte("!,;.("), text[0]) >= 0
 }
 
-// isWord reports whether a part of a text is a word of its own. "test_OOM", "OOM-killer" and
-// "/OOM.md" are none.
+// isWord reports whether a part of a text is a word of its own. For "OOM", isWord returns false in
+// "test_OOM", "OOM-killer" and "/OOM.md".
 func isWord(text []byte, start, stop int) bool {
 	joins := func(c byte) bool {
 		return lex.IsWordByte(c) || bytes.IndexByte([]byte("-/=<"), c) >= 0

@@ -1,9 +1,6 @@
 package failure
 
 import (
-	"bytes"
-	"slices"
-
 	"vramsoak/parser/lex"
 	"vramsoak/parser/scan"
 	"vramsoak/parser/source"
@@ -16,7 +13,7 @@ func wordsBefore(l *scan.Line, at int) []byte { return withoutPrefixes(l.Head(at
 // withoutPrefixes returns a text without the prefixes and progress bars at its beginning.
 func withoutPrefixes(words []byte) []byte {
 	for range 4 {
-		rest := words[barEnd(words):]
+		rest := words[source.LastBarEnd(words):]
 		rest = rest[source.MessageStart(rest):]
 		rest = source.WithoutProcess(rest)
 		rest = rest[len(morePrefix().Find(rest)):]
@@ -28,10 +25,10 @@ func withoutPrefixes(words []byte) []byte {
 	return words
 }
 
-// messageBefore returns wordsBefore without what loggerName matches at their beginning.
+// messageBefore returns wordsBefore without what nameAndLevel matches at their beginning.
 func messageBefore(l *scan.Line, at int) []byte {
 	words := wordsBefore(l, at)
-	return words[len(loggerName().Find(words)):]
+	return words[len(nameAndLevel().Find(words)):]
 }
 
 // isQuoted reports whether the byte at an offset of a line is inside quotes, see [source.IsQuoted].
@@ -39,7 +36,7 @@ func messageBefore(l *scan.Line, at int) []byte {
 //
 //	worker-1  | {"level": "error", "msg": "OOM detected"}
 func isQuoted(text []byte, at int) bool {
-	bar := barEnd(text[:at])
+	bar := source.LastBarEnd(text[:at])
 	if !source.IsQuoted(text[bar:], at-bar) {
 		return false
 	}
@@ -54,37 +51,12 @@ func isQuoted(text []byte, at int) bool {
 // fieldsStart matches the beginning of a line of JSON or of key=value fields.
 var fieldsStart = lex.Expression(`\{ ?"\w+" ?:|\b(?:time|ts|level)=`)
 
-// morePrefix matches the prefixes of the container runtime, of syslog, and of loggers that name a
-// function: "stderr F ", "Nov 20 02:00:03 n1 run.sh[4711]: ", "asr.run:main:41 - ".
-var morePrefix = lex.Expression(`^(?:std(?:out|err) [FP] |` +
-	`[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: |` +
-	`(?:[\w.<>]+:){1,2}\d+ - |\d\d-\d\d [\d:.]{8,15} )`)
+// morePrefix matches the prefix of a logger that names a function, and a time without a year:
+// "asr.run:main:41 - ", "11-20 02:00:03 ".
+var morePrefix = lex.Expression(`^(?:(?:[\w.<>]+:){1,2}\d+ - |\d\d-\d\d [\d:.]{8,15} )`)
 
-// afterProgress returns the part of a text behind its last progress bar, see [barEnd].
-func afterProgress(text []byte) []byte { return text[barEnd(text):] }
+// afterProgress returns the part of a text behind its last progress bar.
+func afterProgress(text []byte) []byte { return text[source.LastBarEnd(text):] }
 
-// barEnd returns the offset behind the last progress bar in a text, or 0. A message without a line
-// break before it follows such a bar directly:
-//
-//	45%|████▌     | 105/233 [00:34<00:41,  3.10it/s]WARNING ⚠️ CUDA out of memory
-func barEnd(text []byte) int {
-	from := max(0, len(text)-512)
-	isPart := func(part string) bool { return bytes.Contains(text[from:], []byte(part)) }
-	if !slices.ContainsFunc([]string{"/s", "s/", "[=", "━"}, isPart) {
-		return 0
-	}
-	bars := progressBar().FindAllIndex(text[from:], -1)
-	if bars == nil {
-		return 0
-	}
-	return from + bars[len(bars)-1][1]
-}
-
-// progressBar matches the ends of the progress bars of tqdm, Keras and rich.
-var progressBar = lex.Expression(
-	`(?:\d|it|\?) ?\[\d[\d:]*(?:<[\d:?]+)?, *[\d.?]+ ?[a-zA-Z]*/[a-zA-Z]+[^\]]{0,200}\] ?|` +
-		`\d+/\d+ \[[=>.]{3,64}\](?: - (?:ETA: )?[\d:hms]+)?(?: - \w+: \d+\.\d+(?:e[+-]\d+)?)* ?|` +
-		`[━╸╺]+ +(?:\d+/\d+ +)?(?:\d+%)?(?: +[\d:-]+)*`)
-
-// loggerName matches the name of a logger and a level in lower case: "asr - Warning: ".
-var loggerName = lex.Expression(`^(?:[\w.-]{1,64} [-|] )?(?:(?:[Ww]arning|[Ee]rror): )?`)
+// nameAndLevel matches the name of a logger and a level in lower case: "asr - Warning: ".
+var nameAndLevel = lex.Expression(`^(?:[\w.-]{1,64} [-|] )?(?:(?:[Ww]arning|[Ee]rror): )?`)

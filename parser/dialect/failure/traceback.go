@@ -154,7 +154,7 @@ func isChained(l *scan.Line, end int) bool {
 //
 //	I1120 02:00:04.123456 4711 run.py:12] done
 //	[NeMo I 2026-11-20 02:00:05 asr:349] Finished transcribing 2 files
-var goodLevel = lex.Expression(`(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|SUCCESS)(?:[\s:|\])>-]|$)|` +
+var goodLevel = lex.Expression(`(?:^|[^\w-])(?:` + lex.GoodLevels + `)(?:[\s:|\])>-]|$)|` +
 	`^[DI]\d{4} \d\d:\d\d:|^\[NeMo [DI] \d`)
 
 // recovers reports whether the program caught an error: after the error, it logged a line with a
@@ -184,6 +184,6 @@ func anyBehind(l *scan.Line, end, lines int, wanted func(text []byte) bool) bool
 func hasErrorLevel(text []byte) bool { return errorLevel().Match(text[:min(len(text), 256)]) }
 
 var errorLevel = lex.Expression(
-	`(?:^|[^\w-])(?:WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|$)|` +
+	`(?:^|[^\w-])(?:` + lex.ErrorLevels + `)(?:[\s:|\])>-]|$)|` +
 		`^[WEF]\d{4} \d\d:\d\d:|^\[NeMo [WE] \d`,
 )

@@ -41,7 +41,10 @@ var wordings = []knownWording{
 		needle: "HSA_STATUS_ERROR_OUT_OF_RESOURCES",
 		shape:  lex.Expression(`^HSA_STATUS_ERROR_OUT_OF_RESOURCES.*Available Free mem : `),
 	},
-	{needle: "No executable batch size found"},
+	{
+		needle: "No executable batch size found",
+		shape:  lex.Expression(`^No executable batch size found, reached zero`),
+	},
 	{
 		needle: "Attempting to allocate ",
 		shape: lex.Expression(`^Attempting to allocate \d[\d.]* ?\w*(?:\. That was not possible|` +
@@ -87,18 +90,21 @@ var wordings = []knownWording{
 	{needle: "Failed to allocate memory.", begin: "EL0004: "}, // Ascend
 	{needle: "lloc device memory failed", follows: true},
 	{needle: "Call rtMalloc fail", follows: true},
-	{needle: "GPU memory allocation failed"},
-	{needle: "evice memory allocation failed"},
-	{
-		needle: "emory allocation on ",
-		shape:  lex.Expression(`^emory allocation on (?:the )?(?:device|GPU) failed`),
-	},
+	{needle: "GPU memory allocation failed", shape: allocationFailed},
+	{needle: "evice memory allocation failed", shape: allocationFailed},
+	{needle: "emory allocation on ", shape: allocationFailed},
 	{
 		needle: "Malloc failed", // of cudaMalloc and hipMalloc, without the reason
 		shape:  lex.Expression(`^Malloc failed(?:!|\.| for [^:]{1,64})?\s*$`), begin: "cuda",
 	},
 	{needle: "GPU OutOfMemory", begin: "OOM: "}, // com.nvidia.spark.rapids.jni.GpuRetryOOM: ...
 }
+
+// allocationFailed matches the words of a failed allocation up to their end. It does not match
+// "GPU memory allocation failed to be profiled".
+var allocationFailed = lex.Expression(
+	`^(?:\w+ m)?emory allocation (?:on (?:the )?(?:device|GPU) )?failed` +
+		`(?:\s*$|[.!:,;"'\\)]| [(*-]| (?:for|on|at|with|in|during|while|when) )`)
 
 // needlesOf returns the needles of a list of wordings.
 func needlesOf(list []knownWording) (needles []string) {

@@ -150,6 +150,14 @@ INFO:root:2, 842 MiB
 `, `
 2 checkpoint "nvidia-smi" gpu3 used=7MiB
 `},
+		{"behind other levels of Loguru", `
+2026-01-25 17:25:40.123 | INFO     | smi:log:12 - index, memory.used [MiB]
+2026-01-25 17:25:40.124 | SUCCESS  | smi:log:12 - 3, 7 MiB
+2026-01-25 17:25:40.125 | TRACE    | smi:log:12 - 3, 8 MiB
+`, `
+2 checkpoint "nvidia-smi" gpu3 used=7MiB
+3 checkpoint "nvidia-smi" gpu3 used=8MiB
+`},
 		{"only the rows are behind Loguru's prefix", `
 index, memory.used [MiB]
 2026-01-25 17:25:40.124 | INFO     | smi:log:12 - 3, 7 MiB

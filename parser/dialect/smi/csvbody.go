@@ -80,7 +80,7 @@ func (h *csvHead) behindLogger(l *scan.Line, spans [][2]int) (row csvRow, ok boo
 	}
 	from := rowStart(l.Text, at)
 	for i := range from {
-		if levelWord(l.Text[i:from]) > 0 {
+		if lex.LevelAt(l.Text[i:from]) > 0 {
 			text := l.Text[from:]
 			return csvRow{text, splitCSV(text)}, true
 		}

@@ -28,8 +28,8 @@ func cutLike(text, prefix []byte) (rest []byte, ok bool) {
 		case p == ' ' || p == '\t':
 			n = len(prefix) - len(lex.TrimBlanks(prefix))
 			m = len(text) - len(lex.TrimBlanks(text))
-		case !word && levelWord(prefix) > 0:
-			n, m = levelWord(prefix), levelWord(text)
+		case !word && lex.LevelAt(prefix) > 0:
+			n, m = lex.LevelAt(prefix), lex.LevelAt(text)
 		case p != text[0]:
 			m = 0
 		}
@@ -50,16 +50,4 @@ func isLike(a, b []byte) bool {
 	}
 	rest, ok := cutLike(a, b)
 	return ok && len(rest) == 0 && source.SpeakerOf(a, len(a)) == source.SpeakerOf(b, len(b))
-}
-
-// levelWord returns the length of the level of a logger at the beginning of the text, or 0.
-func levelWord(text []byte) int {
-	for _, level := range []string{
-		"DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL",
-	} {
-		if _, ok := lex.CutPrefix(text, level); ok {
-			return len(level)
-		}
-	}
-	return 0
 }

@@ -300,5 +300,4 @@ func withoutPrefix(name []byte) []byte {
 }
 
 // prefixOfWords matches a prefix that begins with a letter: "INFO:root:", "web-1  | ".
-var prefixOfWords = lex.Expression(`^(?:(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)` +
-	`\s*[:|-]|[a-z][\w.-]*\d\s+\|)`)
+var prefixOfWords = lex.Expression(`^(?:(?:` + lex.Levels + `)\s*[:|-]|[a-z][\w.-]*\d\s+\|)`)
