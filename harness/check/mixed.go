@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A mixMark counts the signs that several processes print a lane's checkpoints, without anything
-// that tells them apart. In the log of one process, a stage ends before the stage of the same name
+// A mixMark counts signs that several processes print the checkpoints of one lane. The log does not
+// name these processes. In the log of one process, a stage ends before the stage of the same name
 // begins again, and before the next file begins. Two processes that print line by line give
 //
 //	Before Transcription, Before Transcription, After Transcription, After Transcription
@@ -25,7 +25,7 @@ type mixMark struct {
 	first        *record.Checkpoint
 	unpaired     int // Befores without an After in the last file
 
-	// stages and cleanups are those of the last file. Files with the same checkpoints share them.
+	// stages and cleanups belong to the last file. Files with the same checkpoints share them.
 	stages   []timeline.Stage
 	cleanups []timeline.Cleanup
 	signs    pairSigns // of these
@@ -185,13 +185,13 @@ func (j *Judge) mixedWriters() {
 			f := &j.findings[i]
 			// Pairs of checkpoints are counted over all processes.
 			ofLane := strings.HasSuffix(f.Subject, mark) || f.Check == Completeness
-			if f.Verdict == Fail && ofLane && slices.Contains(ofOneWriter, f.Check) {
+			if f.Verdict == Fail && ofLane && slices.Contains(checksOfOneProcess, f.Check) {
 				f.Verdict = Undecided
 				f.Message += "; several processes seem to print into this log"
 			}
 		}
-		sign := fmt.Sprintf("%d of %d stages and cleanups lie in others of the same name or end in the "+
-			"next file", l.mix.crossed, l.mix.pairs)
+		sign := fmt.Sprintf("%d stages or cleanups lie inside another of the same name, or end in the "+
+			"next file (%d begin and end in one file)", l.mix.crossed, l.mix.pairs)
 		if l.mix.crossed == 0 {
 			sign = fmt.Sprintf("in %s each name comes several times in a row",
 				Plural(l.mix.doubled, "file"))
@@ -206,7 +206,8 @@ func (j *Judge) mixedWriters() {
 	}
 }
 
-// ofOneWriter lists the checks that compare readings of one process.
-var ofOneWriter = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
+// checksOfOneProcess lists the checks that compare the readings of one process with each other. If
+// several processes print the readings, these checks cannot fail a log.
+var checksOfOneProcess = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
 	Drift, Completeness, Consistency,
 })

@@ -154,13 +154,18 @@ func TestATotalOfAnotherRank(t *testing.T) {
 			check.Skipped, "the log gives no total of the device",
 		},
 	} {
+		found := 0
 		for _, f := range verdictOf(t, c.log).Findings {
 			if f.Check != check.Peak || !strings.Contains(f.Subject, "rank 1") && name != "no total" {
 				continue
 			}
+			found++
 			if f.Verdict != c.want || !strings.Contains(f.Message, c.says) {
 				t.Errorf("%s: expected %s and %q, found %s: %s", name, c.want, c.says, f.Verdict, f.Message)
 			}
+		}
+		if found != 1 {
+			t.Errorf("%s: expected 1 finding on the peak, found %d", name, found)
 		}
 	}
 }

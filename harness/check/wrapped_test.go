@@ -3,6 +3,7 @@ package check_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -124,8 +125,8 @@ var noLogger = map[string]string{
 		"one file once an outer logger's times show that they overlap",
 }
 
-// judged returns the timeline and the report of a log, which may be compressed.
-func judged(t testing.TB, log []byte) (*timeline.Timeline, *check.Report) {
+// opened returns a reader of a log, which may be compressed.
+func opened(t testing.TB, log []byte) io.Reader {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.log")
 	if err := os.WriteFile(path, log, 0o600); err != nil {
@@ -135,16 +136,40 @@ func judged(t testing.TB, log []byte) (*timeline.Timeline, *check.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }() // only read
+	t.Cleanup(func() { _ = file.Close() }) // only read
+	return file
+}
+
+// judged returns the timeline and the report of a log, which may be compressed.
+func judged(t testing.TB, log []byte) (*timeline.Timeline, *check.Report) {
+	t.Helper()
 	b := &parser.Builder{}
-	if err := b.Read(file, "run.log"); err != nil {
+	if err := b.Read(opened(t, log), "run.log"); err != nil {
 		t.Fatal(err)
 	}
 	tl := b.Timeline()
 	return tl, check.Of(tl, check.DefaultPolicy())
 }
 
-// TestWrappersChangeNothing: no wrapper changes the number of readings of a log, or its verdict.
+// misread lists the logs that are read wrongly in a wrapper. Remove an entry once it is mended.
+//
+// After a line with two records behind a logger's prefix, as a torn line of Megatron, the rank in
+// that line is taken for the rank of later lines. And behind a prefix without a blank of its own,
+// one blank of a line's indentation is lost, so that the memory of a MIG device is taken for that of
+// the whole device.
+var misread = map[string]bool{
+	"parser/megatron.txtar in Python's logging":            true,
+	"parser/megatron.txtar in Loguru":                      true,
+	"parser/megatron.txtar in brackets":                    true,
+	"parser/megatron.txtar in Hugging Face":                true,
+	"parser/megatron.txtar in Abseil":                      true,
+	"parser/nvidia-smi-query.txtar in torchrun --tee":      true,
+	"parser/nvidia-smi-query.txtar in mpirun --tag-output": true,
+}
+
+// TestWrappersChangeNothing: no wrapper changes a log's verdict, or the name, the device or a size
+// of a reading. Only wrappers that name a process change the rank and the writer of a reading. A
+// logger's prefix may hide a writer whose name is no rank.
 func TestWrappersChangeNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -155,54 +180,67 @@ func TestWrappersChangeNothing(t *testing.T) {
 			tl, report := judged(t, log.text)
 			want := fmt.Sprintf("%s: %d readings, %d failures, %d files", report.Verdict, tl.Checkpoints,
 				tl.Failures, len(tl.Files))
-			try := func(name string, wrapped []byte) {
+			readings := map[naming][]string{}
+			for _, n := range []naming{rankAndWriter, rankOnly, neither} {
+				readings[n] = named(t, log.text, 0, n)
+			}
+			try := func(name string, w *wrapper.Wrapper, wrapped []byte) {
 				tl, report := judged(t, wrapped)
 				got := fmt.Sprintf("%s: %d readings, %d failures, %d files", report.Verdict, tl.Checkpoints,
 					tl.Failures, len(tl.Files))
 				if got != want {
 					t.Errorf("%s: expected %s, found %s", name, want, got)
 				}
+				n, before := namingOf(w), 0
+				if w.Name == "nohup" { // it prints a line of its own
+					before = 1
+				}
+				diff := cmp.Diff(readings[n], named(t, wrapped, before, n))
+				switch wrong := misread[log.name+" in "+name]; {
+				case diff != "" && !wrong:
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				case diff == "" && wrong:
+					t.Errorf("%s: remove this log from misread: its readings are right now", name)
+				}
 			}
 			for i := range wrapper.All {
 				w := &wrapper.All[i]
 				if log.cannot(w) == "" {
-					try(w.Name, w.Wrap(log.text))
+					try(w.Name, w, w.Wrap(log.text))
 				}
 				if w.Line != nil && log.soak() && !log.screen() {
-					try(w.Name+" around the pipeline", w.WrapPipeline(log.text))
+					try(w.Name+" around the pipeline", w, w.WrapPipeline(log.text))
 				}
 			}
 		})
 	}
 }
 
-// TestLoggersKeepNames: the prefix of a logger changes no name, device, rank or size of a reading.
-func TestLoggersKeepNames(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute")
+// A naming says what is compared of the process that printed a reading.
+type naming int
+
+const (
+	rankAndWriter naming = iota
+	rankOnly
+	neither
+)
+
+// namingOf returns what a wrapper does not change.
+func namingOf(w *wrapper.Wrapper) naming {
+	switch {
+	case w.Ranked, w.Name == "gh run view --log": // which names the job
+		return neither
+	case isLogger(w): // a launcher's prefix behind that of a logger only gives the rank
+		return rankOnly
 	}
-	for _, log := range fixtureLogs(t) {
-		t.Run(log.name, func(t *testing.T) {
-			t.Parallel()
-			want := named(t, log.text)
-			for i := range wrapper.All {
-				w := &wrapper.All[i]
-				if !w.Inside || log.cannot(w) != "" {
-					continue
-				}
-				if diff := cmp.Diff(want, named(t, w.Wrap(log.text))); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", w.Name, diff)
-				}
-			}
-		})
-	}
+	return rankAndWriter
 }
 
-// named returns a line for each reading of a log: the number of its line, its name, its lane and
-// its sizes.
-func named(t *testing.T, log []byte) (list []string) {
+// named returns a line for each reading of a log, which may be compressed: the number of its line,
+// its name, its device, its sizes, and its process. A wrapper may have put lines before the log.
+func named(t *testing.T, log []byte, before int, n naming) (list []string) {
 	t.Helper()
-	for rec, err := range parser.Read(bytes.NewReader(log), "run.log") {
+	for rec, err := range parser.Read(opened(t, log), "run.log") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,9 +248,15 @@ func named(t *testing.T, log []byte) (list []string) {
 		if !ok {
 			continue
 		}
-		text := fmt.Sprintf("%d %q %v", c.Pos.Line, c.Name, c.Lane)
+		text := fmt.Sprintf("%d %q device %d", c.Pos.Line-before, c.Name, c.Lane.Device)
 		for q, size := range c.All() {
 			text += fmt.Sprintf(" %s=%d", q, size.Bytes)
+		}
+		if n != neither {
+			text += fmt.Sprintf(" rank %d", c.Lane.Rank)
+		}
+		if n == rankAndWriter {
+			text += fmt.Sprintf(" %q", c.Writer)
 		}
 		list = append(list, text)
 	}

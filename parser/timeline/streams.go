@@ -32,7 +32,7 @@ type streams struct {
 	held  []heldFailures
 }
 
-// unnamed reports whether no process of the log had a name so far.
+// unnamed reports whether all lines so far came without the name of a process.
 func (s *streams) unnamed() bool {
 	return s.decided && s.writer == "" && s.byName == nil && s.ranks == nil && len(s.held) == 0
 }
@@ -311,7 +311,8 @@ func (b *Builder) main() *Builder {
 
 // setRank sets the rank of a record's lane, if its process has a name and the line gives no rank.
 // The ranks tell the processes apart. A process gets the rank in its name, or else the lowest rank
-// that no other process of the log has. Set reads if the record is a checkpoint.
+// that no other process of the log has. The parameter reads is set if the record shows that its
+// process uses a device.
 func (b *Builder) setRank(writer string, lane *record.Lane, reads bool) {
 	s := &b.main().log.streams
 	writer = streamName(writer)

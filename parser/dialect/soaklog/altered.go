@@ -38,8 +38,8 @@ func (c alteredLine) Moved(lines int) record.Record {
 
 // A wrappedLine is the record of a line of the harness behind the prefix of a container or the
 // like, see [source.Unwrapper]. It is kept until [Quotes.Resolve] knows how the log's other lines
-// of the harness are wrapped. wrong is the error if they are wrapped otherwise. Its Expected is ""
-// if no failing log can pass without the line.
+// of the harness are wrapped. wrong is the error if the harness's other lines have different
+// wrappers. Its Expected is "" if no failing log can pass without the line.
 type wrappedLine struct {
 	record.Record
 	wrong record.SyntaxError

@@ -126,7 +126,7 @@ func (q *Quotes) unwrap(e *scan.Entry) {
 				Header:   e.Other.Head(),
 				Expected: "a line of vramsoak behind the same prefix as the lines of vramsoak before it",
 				Found:    record.HarnessPrefix,
-				Advice:   "the log was put together from several; check each soak.log itself",
+				Advice:   "this file joins several logs; run vramsoak check on each soak.log",
 			}
 		}
 	}
