@@ -151,22 +151,6 @@ func judged(t testing.TB, log []byte) (*timeline.Timeline, *check.Report) {
 	return tl, check.Of(tl, check.DefaultPolicy())
 }
 
-// misread lists the logs that are read wrongly in a wrapper. Remove an entry once it is mended.
-//
-// After a line with two records behind a logger's prefix, as a torn line of Megatron, the rank in
-// that line is taken for the rank of later lines. And behind a prefix without a blank of its own,
-// one blank of a line's indentation is lost, so that the memory of a MIG device is taken for that of
-// the whole device.
-var misread = map[string]bool{
-	"parser/megatron.txtar in Python's logging":            true,
-	"parser/megatron.txtar in Loguru":                      true,
-	"parser/megatron.txtar in brackets":                    true,
-	"parser/megatron.txtar in Hugging Face":                true,
-	"parser/megatron.txtar in Abseil":                      true,
-	"parser/nvidia-smi-query.txtar in torchrun --tee":      true,
-	"parser/nvidia-smi-query.txtar in mpirun --tag-output": true,
-}
-
 // TestWrappersChangeNothing: no wrapper changes a log's verdict, or the name, the device or a size
 // of a reading. Only wrappers that name a process change the rank and the writer of a reading. A
 // logger's prefix may hide a writer whose name is no rank.
@@ -196,11 +180,8 @@ func TestWrappersChangeNothing(t *testing.T) {
 					before = 1
 				}
 				diff := cmp.Diff(readings[n], named(t, wrapped, before, n))
-				switch wrong := misread[log.name+" in "+name]; {
-				case diff != "" && !wrong:
+				if diff != "" {
 					t.Errorf("%s (-want +got):\n%s", name, diff)
-				case diff == "" && wrong:
-					t.Errorf("%s: remove this log from misread: its readings are right now", name)
 				}
 			}
 			for i := range wrapper.All {

@@ -79,7 +79,9 @@ func (h *Head) fill(to *record.Header) {
 		to.Outer = outer
 	} else if begin := min(h.at, stamp.SearchLimit); !last.Reuse(l.Text[:begin], to) {
 		h.lineTimes().RecordTime(l.Text, h.at, last).Into(to)
-		l.s.reused = to.Writer
+		if last.Holds(l.Text[:begin]) {
+			l.s.reused = to.Writer
+		}
 	}
 	if to.Time.IsZero() && l.first < l.start {
 		end, _ := l.s.win.LineEnd(l.first)

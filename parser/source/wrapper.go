@@ -413,8 +413,7 @@ func (u *Unwrapper) bracket(t []byte) (n int, kind WrapKind) {
 			}
 			if r, rest, ok := lex.CutInt(number); ok && len(rest) == 0 {
 				u.innerRank(r)
-				return end + 2 + min(1, len(behind[1:])-len(bytes.TrimPrefix(behind[1:], []byte(" ")))),
-					wrapLauncher
+				return end + 2 + ownBlank(behind[1:]), wrapLauncher
 			}
 		}
 		return 0, 0
@@ -454,13 +453,16 @@ func outputStream(t []byte) int {
 	}
 	for _, name := range []string{"<stdout>:", "<stderr>:", "<stddiag>:"} {
 		if rest, ok := lex.CutPrefix(t, name); ok {
-			if len(rest) > 0 && rest[0] == ' ' {
-				return len(name) + 1
-			}
-			return len(name)
+			return len(name) + ownBlank(rest)
 		}
 	}
 	return 0
+}
+
+// ownBlank returns 1 if the launcher put a blank before the program's text, else 0. Some versions of
+// mpirun do, and torchrun does not. The indentation of programs has an even number of blanks.
+func ownBlank(t []byte) int {
+	return (len(t) - len(bytes.TrimLeft(t, " "))) % 2
 }
 
 // parallelAt returns the offset in "2026-11-20 02:00:03 DP0 TP3 EP0" behind the time, or 0.
@@ -748,10 +750,9 @@ func serviceName(t []byte) int {
 }
 
 // isTableRow reports whether a line that begins like one of docker compose is the row of a table.
-// The parameter n is the length of serviceName. In a row, only a size follows the name, or several
-// cells do, one of which is a size or one word:
+// The parameter n is the length of serviceName. In a row, several cells follow the name, and one of
+// them is a size or one word:
 //
-//	conv1     | 3 MB
 //	resnet50  | Conv2d | 97 MiB
 //
 // A message may have bars too. It counts as one if it has a logger's prefix, or begins with a bar,
@@ -759,9 +760,6 @@ func serviceName(t []byte) int {
 func isTableRow(t []byte, n int) bool {
 	name, _, _ := bytes.Cut(t[:n], []byte{' '})
 	text := bytes.TrimSpace(skipEscapes(t[n:]))
-	if isSize(text) {
-		return true
-	}
 	first, _, ok := bytes.Cut(text, []byte(" | "))
 	if !ok || lex.LevelAt(text) > 0 || LoggerEnd(text) > 0 || bytes.Contains(first, []byte("%|")) ||
 		bytes.IndexByte([]byte("|+[{"), text[0]) >= 0 || bytes.IndexByte(name, '@') >= 0 {

@@ -135,8 +135,6 @@ func TestNotWrapped(t *testing.T) {
 		"step 3 | loss 0.1",
 		"epoch1 | loss 0.1",
 		"success1 | loss 0.1",
-		"conv1  | 3 MB",
-		"block4.1 | 12 MiB",
 		"resnet50  | 97 MiB | x",
 		"resnet50  | Conv2d | 97 MiB",
 		"model  | 97 MiB | x",

@@ -134,6 +134,9 @@ func (l *Last) Reuse(head []byte, h *record.Header) bool {
 	return true
 }
 
+// Holds reports whether this text before a record is the one that [Last.Reuse] compares with.
+func (l *Last) Holds(head []byte) bool { return string(l.head) == string(head) }
+
 // secondsOf reads "03", or "03.123" with one to nine decimals. Any byte may replace the point.
 func secondsOf(b []byte) (second, nanos int, ok bool) {
 	second, ok = lex.ParseDigits(b[:2]), lex.IsDigit(b[0]) && lex.IsDigit(b[1])
