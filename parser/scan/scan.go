@@ -118,6 +118,8 @@ type Scanner struct {
 	reused  string // the writer in the head that stamp remembers
 	looked  place  // the last line of the window that was looked at
 	last    bool   // the dialects with Last are reading
+	// unordered is set if a record is of a line above the record before it.
+	unordered bool
 	// unwrapper takes the wrappers off lines. writer is the writer whose lines are read now, or nil
 	// if no wrappers were taken off.
 	unwrapper source.Unwrapper
@@ -157,11 +159,15 @@ func (s *Scanner) scanPlain(win source.Window, state State, out *Batch) bool {
 		carried = state[0]
 	}
 	skip := int(max(0, carried.end-win.Offset))
+	s.unordered = false
 	end, ok := s.scanLines(win, skip, carried.tables, out)
 	if !ok {
 		return false
 	}
 	out.Lines = s.looked.number + bytes.Count(win.Buf[s.looked.start:win.To], source.Newline)
+	if s.unordered {
+		sortByLine(out.Entries)
+	}
 	out.State = nil
 	if len(s.tables) > 0 || end > win.To {
 		out.State = State{{tables: s.tables, end: win.Offset + int64(end)}}
