@@ -83,6 +83,31 @@ func TestPartsOfALine(t *testing.T) {
 	}
 }
 
+// TestPartsInJSON: Docker stored a long line of stdout in two parts, and a line of stderr between
+// them. Blanks behind the colons do not matter.
+func TestPartsInJSON(t *testing.T) {
+	t.Parallel()
+	const end = "[GPU Memory] After Whisper Cleanup: Allo"
+	log := `{"log":"` + strings.Repeat(".", 16<<10-len(end)-2) + `\r\n` + end +
+		`","stream":"stdout","time":"2026-11-20T02:00:03.1Z"}
+{"log":"[GPU Memory] After F: Allocated: 0.20GB\n","stream":"stderr","time":"2026-11-20T02:00:04Z"}
+{"log":"cated: 0.18GB\n","stream":"stdout","time":"2026-11-20T02:00:05Z"}
+`
+	const want = "2 After F 02:00:04, 3 After Whisper Cleanup 02:00:05"
+	blanks := strings.NewReplacer(`":"`, `": "`, `","`, `", "`)
+	for _, text := range []string{log, blanks.Replace(log)} {
+		var got []string
+		for rec := range records(t, text) {
+			if c, ok := rec.(record.Checkpoint); ok {
+				got = append(got, fmt.Sprintf("%d %s %s", c.Pos.Line, c.Name, c.Time.Format("15:04:05")))
+			}
+		}
+		if found := strings.Join(got, ", "); found != want {
+			t.Errorf("got %s, want %s", found, want)
+		}
+	}
+}
+
 // TestBarsInParts: a log driver stored a line with several states of a bar in two parts. Only the
 // last state goes on in the second part.
 func TestBarsInParts(t *testing.T) {
