@@ -2,6 +2,8 @@ package parser_test
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 	"testing"
 
 	"vramsoak/parser/dialect"
@@ -39,4 +41,35 @@ func FuzzCSV(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestRowsAboveTheirHeader: the error for rows without a header has the number of the row, and
+// comes before the records of the lines between the row and the header.
+func TestRowsAboveTheirHeader(t *testing.T) {
+	t.Parallel()
+	const header = "timestamp, index, memory.used [MiB], memory.total [MiB]\n"
+	for _, c := range []struct{ log, want string }{
+		{
+			"2026/11/20 02:00:01.123, 0, 1024, 24576\n[GPU Memory] After A: Allocated: 1.00GB\n" + header,
+			"1 unreadable, 2 After A",
+		},
+		{
+			"[rank0]: 2026/11/20 02:00:01.123, 0, 1024, 24576\n" +
+				strings.Repeat("[rank1]: [GPU Memory] After A: Allocated: 1.00GB\n", 3) +
+				"[rank0]: " + header,
+			"1 unreadable, 2 After A, 3 After A, 4 After A",
+		},
+	} {
+		var got []string
+		for rec := range records(t, c.log) {
+			name := "unreadable"
+			if checkpoint, ok := rec.(record.Checkpoint); ok {
+				name = checkpoint.Name
+			}
+			got = append(got, fmt.Sprintf("%d %s", rec.At().Line, name))
+		}
+		if found := strings.Join(got, ", "); found != c.want {
+			t.Errorf("got %s, want %s", found, c.want)
+		}
+	}
 }

@@ -59,7 +59,7 @@ func records(t *testing.T, log string) iter.Seq[record.Record] {
 }
 
 // TestPartsOfALine: a log driver stored a line in several parts, and lines of the other stream
-// between them.
+// between them. The line has the number of its last part.
 func TestPartsOfALine(t *testing.T) {
 	t.Parallel()
 	const log = `2026-11-20T02:00:03.1Z stdout P [GPU Memory] After Whi
@@ -77,37 +77,103 @@ func TestPartsOfALine(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d %s", r.Pos.Line, r.Text))
 		}
 	}
-	want := "1 After Whisper Cleanup, 2 Segmentation fault (core dumped), 5 After File"
+	want := "2 Segmentation fault (core dumped), 4 After Whisper Cleanup, 5 After File"
 	if found := strings.Join(got, ", "); found != want {
 		t.Errorf("got %s, want %s", found, want)
 	}
 }
 
-// TestWritersInSmallWindows: the records of a log of several processes are the same if it is read
-// in windows of any size.
-func TestWritersInSmallWindows(t *testing.T) {
+// TestPartsInJSON: Docker stored a long line of stdout in two parts, and a line of stderr between
+// them. Blanks behind the colons do not matter.
+func TestPartsInJSON(t *testing.T) {
 	t.Parallel()
-	var log strings.Builder
-	for i := range 3000 {
-		fmt.Fprintf(&log, "[rank%d]: [GPU Memory] After File: Allocated: %d.25GB\n%s", i%3, i%7,
-			strings.Repeat("noise without a prefix\n", i%5))
-	}
-	want := 0
-	for range 4 {
-		n := 0
-		for rec := range records(t, log.String()) {
+	const end = "[GPU Memory] After Whisper Cleanup: Allo"
+	log := `{"log":"` + strings.Repeat(".", 16<<10-len(end)-2) + `\r\n` + end +
+		`","stream":"stdout","time":"2026-11-20T02:00:03.1Z"}
+{"log":"[GPU Memory] After F: Allocated: 0.20GB\n","stream":"stderr","time":"2026-11-20T02:00:04Z"}
+{"log":"cated: 0.18GB\n","stream":"stdout","time":"2026-11-20T02:00:05Z"}
+`
+	const want = "2 After F 02:00:04, 3 After Whisper Cleanup 02:00:05"
+	blanks := strings.NewReplacer(`":"`, `": "`, `","`, `", "`)
+	for _, text := range []string{log, blanks.Replace(log)} {
+		var got []string
+		for rec := range records(t, text) {
 			if c, ok := rec.(record.Checkpoint); ok {
-				if n++; c.Lane.Rank != (n-1)%3 {
-					t.Fatalf("reading %d is of rank %d", n, c.Lane.Rank)
-				}
+				got = append(got, fmt.Sprintf("%d %s %s", c.Pos.Line, c.Name, c.Time.Format("15:04:05")))
 			}
 		}
-		if want == 0 {
-			want = n
+		if found := strings.Join(got, ", "); found != want {
+			t.Errorf("got %s, want %s", found, want)
 		}
-		if n != 3000 || n != want {
-			t.Errorf("got %d readings, want 3000", n)
+	}
+}
+
+// TestBarsInParts: a log driver stored a line with several states of a bar in two parts. Only the
+// last state goes on in the second part.
+func TestBarsInParts(t *testing.T) {
+	t.Parallel()
+	const log = "2026-11-20T02:00:03.1Z stderr F hello\n" +
+		"2026-11-20T02:00:03.1Z stderr P  0%|  | 0/10 [00:00<?, ?it/s]\r 10%|# | 1/10 " +
+		"[00:01<00:05,  1.1it/s]\r[GPU Memory] After A: Allo\n" +
+		"2026-11-20T02:00:03.1Z stderr F cated: 0.18GB | Reserved: 0.50GB\r[GPU Memory] After B: " +
+		"Allocated: 0.20GB\n"
+	var got []string
+	for rec := range records(t, log) {
+		if c, ok := rec.(record.Checkpoint); ok {
+			got = append(got, fmt.Sprintf("%d %s", c.Pos.Line, c.Name))
+		} else {
+			got = append(got, fmt.Sprintf("%+v", rec))
 		}
-		log.WriteString(strings.Repeat("more noise\n", 20_000))
+	}
+	if found := strings.Join(got, ", "); found != "3 After A, 3 After B" {
+		t.Errorf("got %s", found)
+	}
+}
+
+// TestTableOfManyWriters: more processes have a table than are kept from window to window. The
+// process that still prints rows keeps its header.
+func TestTableOfManyWriters(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	const header = "index, memory.used [MiB], memory.total [MiB]"
+	rows := 0
+	for i := range 300 {
+		fmt.Fprintf(&log, "[pod/a-%d/b] %s\n[pod/a-%[1]d/b] 0, 7 MiB, 8192 MiB\n", i, header)
+	}
+	for rows = 300; log.Len() < 1200_000; rows++ {
+		fmt.Fprintf(&log, "[pod/a-0/b] 0, %d MiB, 8192 MiB\n%s", rows, strings.Repeat("noise\n", 300))
+	}
+	got := 0
+	for rec := range records(t, log.String()) {
+		if _, ok := rec.(record.Checkpoint); ok {
+			got++
+		}
+	}
+	if got != rows {
+		t.Errorf("got %d readings, want %d", got, rows)
+	}
+}
+
+// TestWrappedLineBehindATable: a wrapped line in the middle of a window changes no reading of the
+// rows before it.
+func TestWrappedLineBehindATable(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	log.WriteString("timestamp, memory.used [MiB], memory.total [MiB]\n")
+	for i := 0; log.Len() < 800_000; i++ {
+		if log.Len() > 700_000 && log.Len() < 700_100 {
+			log.WriteString("1: [GPU Memory] After A: Allocated: 0.18GB\n")
+		}
+		for d := range 2 {
+			fmt.Fprintf(&log, "2026/11/20 02:%02d:%02d.%d, %d MiB, 24000 MiB\n", i/60%60, i%60, 100+2*d,
+				1000+8000*d)
+		}
+	}
+	for rec := range records(t, log.String()) {
+		c, ok := rec.(record.Checkpoint)
+		if ok && c.Lane.Rank == 0 && c.Bytes(record.Used)>>20 != int64(1000+8000*c.Lane.Device) {
+			t.Fatalf("line %d: device %d has %d MiB", c.Pos.Line, c.Lane.Device,
+				c.Bytes(record.Used)>>20)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package scan
 import (
 	"iter"
 
+	"vramsoak/parser/record"
 	"vramsoak/parser/source"
 )
 
@@ -18,6 +19,25 @@ func (l *Line) Above() iter.Seq[[]byte] {
 			from = start
 		}
 	}
+}
+
+// HeaderAbove returns the header for a record in the n-th line before this one, from 1. It has the
+// time of this line. The scanner puts the record in the order of its line. If an earlier window has
+// that line, the header has the number of this window's first line, because the records of the
+// earlier window are out already.
+func (l *Line) HeaderAbove(n int) record.Header {
+	h := l.Header(0)
+	start := l.start
+	for range n {
+		from, _, ok := l.s.lineBefore(start)
+		if !ok {
+			break
+		}
+		start = from
+	}
+	h.Pos.Line = max(1, h.Pos.Line-l.LineEnds(start, l.start))
+	l.s.unordered = true
+	return h
 }
 
 // Unfinished reports whether the log ends in this line, without a line end. The program then still

@@ -65,16 +65,22 @@ type writerState struct {
 	name   string // as in [source.Wrapping]
 	tables OpenTables
 	end    int64 // offset in the log up to which the writer's lines were read
+	// parts are parts of lines that the next window continues.
+	parts   lineParts
+	printed int64 // offset in the log of the writer's last line
+	ended   bool  // the last window ends with a line end
 }
 
 // plain reports whether the state is only of lines without a wrapper.
-func (st State) plain() bool { return len(st) == 0 || len(st) == 1 && st[0].name == "" }
+func (st State) plain() bool {
+	return len(st) == 0 || len(st) == 1 && st[0].name == "" && !st[0].parts.any()
+}
 
 // concerns reports whether a window that begins at an offset of the log must be read with this
 // state.
 func (st State) concerns(from int64) bool {
 	for i := range st {
-		if len(st[i].tables) > 0 || st[i].end > from {
+		if len(st[i].tables) > 0 || st[i].end > from || st[i].parts.any() {
 			return true
 		}
 	}
@@ -112,6 +118,8 @@ type Scanner struct {
 	reused  string // the writer in the head that stamp remembers
 	looked  place  // the last line of the window that was looked at
 	last    bool   // the dialects with Last are reading
+	// unordered is set if a record is of a line above the record before it.
+	unordered bool
 	// unwrapper takes the wrappers off lines. writer is the writer whose lines are read now, or nil
 	// if no wrappers were taken off.
 	unwrapper source.Unwrapper
@@ -131,10 +139,11 @@ func NewScanner(path string, m *Dialects) *Scanner {
 // Scan reads the lines that begin in win.Buf[win.From:win.To] and adds their records to out. The
 // parameter state is the State of the window before, see [Batch]. If a line that may have a record
 // is wrapped (see [source.Unwrapper]), Scan takes the wrappers off all lines of the window, and
-// reads the lines of each writer on their own.
+// reads the lines of each writer on their own. It also does so if a line may have been stored in
+// parts, because a needle may be in two of them.
 func (s *Scanner) Scan(win source.Window, state State, out *Batch) {
 	entries := len(out.Entries)
-	if !win.Wrapped && state.plain() && s.scanPlain(win, state, out) {
+	if !win.Wrapped && state.plain() && !s.hasParts(win) && s.scanPlain(win, state, out) {
 		return
 	}
 	clear(out.Entries[entries:])
@@ -150,11 +159,15 @@ func (s *Scanner) scanPlain(win source.Window, state State, out *Batch) bool {
 		carried = state[0]
 	}
 	skip := int(max(0, carried.end-win.Offset))
+	s.unordered = false
 	end, ok := s.scanLines(win, skip, carried.tables, out)
 	if !ok {
 		return false
 	}
 	out.Lines = s.looked.number + bytes.Count(win.Buf[s.looked.start:win.To], source.Newline)
+	if s.unordered {
+		sortByLine(out.Entries)
+	}
 	out.State = nil
 	if len(s.tables) > 0 || end > win.To {
 		out.State = State{{tables: s.tables, end: win.Offset + int64(end)}}
@@ -172,14 +185,19 @@ func (s *Scanner) scanLines(
 	win source.Window, skip int, tables OpenTables, out *Batch,
 ) (end int, ok bool) {
 	s.win, s.out, s.tables = win, out, tables
+	pos := max(win.From, skip)
+	looked := s.writer == nil && len(tables) > 0
+	if looked && s.wrapped(win, pos) { // the rows before that line must not change the tables
+		return 0, false
+	}
 	for _, t := range tables {
 		if sc, ok := t.table.(*screen); ok {
 			sc.enter(win)
 		}
 	}
-	pos := max(win.From, skip)
 	number := bytes.Count(win.Buf[win.From:min(pos, win.To)], source.Newline) // of the line at pos
 	s.looked = place{win.From, 0}
+	known := 0 // for isWrapped
 	for pos < win.To {
 		hit, start := -1, pos
 		if len(s.tables) == 0 && !win.Wrapped && len(s.dialects.each) == 0 {
@@ -197,11 +215,11 @@ func (s *Scanner) scanLines(
 			number += lines
 		} // else the line may be a row, or of a dialect without needles
 		end, escaped := win.LineEnd(max(start, hit))
-		if s.writer == nil {
-			_, wrapped := s.unwrapper.Unwrap(win.Buf[start:end])
-			if wrapped || source.BarEnd(win.Buf[start:end]) > 0 {
+		if s.writer == nil && !looked {
+			if s.isWrapped(win, known, start, end) {
 				return 0, false
 			}
+			known = start
 		}
 		hit -= start
 		s.looked = place{start, number}
@@ -227,6 +245,38 @@ func (s *Scanner) scanLines(
 		}
 	}
 	return max(pos, win.To), true
+}
+
+// wrapped reports whether a line that begins in win.Buf[pos:win.To] is wrapped.
+func (s *Scanner) wrapped(win source.Window, pos int) bool {
+	for known := 0; pos < win.To; {
+		end, _ := win.LineEnd(pos)
+		if s.isWrapped(win, known, pos, end) {
+			return true
+		}
+		known, pos = pos, max(win.SkipBreak(end), end)
+	}
+	return false
+}
+
+// isWrapped reports whether the line win.Buf[start:end] must be taken out of a wrapper or divided
+// at a progress bar. If a '\r' precedes the line, the wrapper may be before the texts that end with
+// '\r'. The parameter known is the start of the line that isWrapped was called with before, or 0.
+func (s *Scanner) isWrapped(win source.Window, known, start, end int) bool {
+	if _, ok := s.unwrapper.Unwrap(win.Buf[start:end]); ok || source.BarEnd(win.Buf[start:end]) > 0 {
+		return true
+	}
+	if start == 0 || win.Buf[start-1] == '\n' {
+		return false
+	}
+	begin := max(known, start-source.Margin)
+	i := bytes.LastIndexByte(win.Buf[begin:start], '\n')
+	if begin += i + 1; i < 0 && (begin > 0 || win.Offset > 0) {
+		return false // the line before has the same beginning, or it is too far away
+	}
+	end, _ = win.LineEnd(begin)
+	_, ok := s.unwrapper.Unwrap(win.Buf[begin:end])
+	return ok
 }
 
 // leaveScreens tells the open screens that the window ends. The parameter lines is the window's
@@ -387,16 +437,19 @@ func (s *Scanner) each() bool {
 	return false
 }
 
-// Finish adds the records that the open tables still hold at the end of the log.
+// Finish adds the records that the open tables still hold at the end of the log, and those of lines
+// that end with a part.
 func (s *Scanner) Finish(state State, out *Batch) {
 	s.out = out
 	for i := range state {
+		s.finishParts(&state[i], out)
 		for _, t := range state[i].tables {
 			if sc, ok := t.table.(*screen); ok {
 				sc.end(s)
 			}
 		}
 	}
+	sortByLine(out.Entries)
 }
 
 // closeTable closes the table of the dialect with this name.

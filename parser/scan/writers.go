@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"sort"
 
@@ -19,15 +20,17 @@ type writer struct {
 	buf      []byte
 	from, to int
 	pieces   []piece
-	parts    [source.Streams]linePart
-	last     int // index of the piece that was asked for last
+	parts    lineParts // of the line that is open now
+	open     lineParts // parts at the end of the window
+	printed  int64     // offset in the log of the last line up to the end of the window
+	last     int       // index of the piece that was asked for last
 	state    writerState
 }
 
 // A piece is a line of a writer, or a part of it that ends with '\r'.
 type piece struct {
 	at         int // offset in the writer's buffer
-	start, end int // offsets in the window of the whole line, with its wrapper
+	start, end int // offsets in the window of the line, or of its last part, with its wrapper
 	head       int // number of bytes of the wrapper before the text
 	number     int // number of the line in the window, from 0
 	kind       source.WrapKind
@@ -53,26 +56,37 @@ func (s *Scanner) scanWriters(win source.Window, state State, out *Batch) {
 	writers := s.split(win, state)
 	out.State = nil
 	out.Lines = bytes.Count(win.Buf[win.From:win.To], source.Newline)
+	ended := win.To > 0 && win.Buf[win.To-1] == '\n'
 	for _, w := range writers {
-		if w.from == w.to && len(w.state.tables) == 0 {
-			if w.state.end > win.Offset+int64(win.To) { // a block of its lines goes on behind the window
-				out.State = append(out.State, w.state)
+		next := writerState{name: w.name, parts: w.open, printed: w.printed, ended: ended}
+		if w.from < w.to || len(w.state.tables) > 0 {
+			sub := source.Window{Buf: w.buf, From: w.from, To: w.to, Offset: win.Offset}
+			s.writer, s.around = w, win.Buf
+			end, _ := s.scanLines(sub, w.offsetOf(w.state.end-win.Offset), w.state.tables, out)
+			s.leaveScreens(out.Lines, out)
+			s.writer = nil
+			if next.tables = s.tables; len(s.tables) > 0 || end > w.to {
+				next.end = win.Offset + w.startOf(end)
 			}
-			continue
+		} else if w.state.end > win.Offset+int64(win.To) { // a block goes on behind the window
+			next.end = w.state.end
 		}
-		sub := source.Window{Buf: w.buf, From: w.from, To: w.to, Offset: win.Offset}
-		s.writer, s.around = w, win.Buf
-		end, _ := s.scanLines(sub, w.offsetOf(w.state.end-win.Offset), w.state.tables, out)
-		s.leaveScreens(out.Lines, out)
-		s.writer = nil
-		if len(s.tables) > 0 || end > w.to {
-			out.State = append(out.State, writerState{w.name, s.tables, win.Offset + w.startOf(end)})
+		if next.end > 0 || next.parts.any() {
+			out.State = append(out.State, next)
 		}
 	}
-	if extra := len(out.State) - maxStates; extra > 0 {
+	if extra := len(out.State) - maxStates; extra > 0 { // keep those that printed last
+		slices.SortStableFunc(out.State, func(a, b writerState) int {
+			return cmp.Compare(a.printed, b.printed)
+		})
 		out.State = slices.Delete(out.State, 0, extra)
 	}
-	slices.SortStableFunc(out.Entries[entries:], func(a, b Entry) int { return a.line() - b.line() })
+	sortByLine(out.Entries[entries:])
+}
+
+// sortByLine puts entries in the order of their lines.
+func sortByLine(entries []Entry) {
+	slices.SortStableFunc(entries, func(a, b Entry) int { return a.line() - b.line() })
 }
 
 // offsetOf returns the offset in the writer's buffer of the first line that begins at or after an
@@ -99,7 +113,8 @@ func (s *Scanner) split(win source.Window, state State) []*writer {
 	b := splitter{s: s, win: win, known: map[string]*writer{}}
 	s.writers, b.spare = nil, s.writers
 	for i := range state {
-		b.writer(state[i].name).state = state[i]
+		w := b.writer(state[i].name)
+		w.state, w.printed = state[i], state[i].printed
 	}
 	// The buffer may begin in the middle of a line.
 	pos := 0
@@ -110,7 +125,16 @@ func (s *Scanner) split(win source.Window, state State) []*writer {
 	}
 	s.unwrapper.LineNumbers = win.Numbered
 	number := -bytes.Count(win.Buf[min(pos, win.From):win.From], source.Newline)
+	entered, left := false, false
 	for pos < len(win.Buf) {
+		if !entered && pos >= win.From {
+			entered = true
+			b.enter()
+		}
+		if !left && pos >= win.To {
+			left = true
+			b.leave()
+		}
 		end := len(win.Buf)
 		if i := bytes.IndexByte(win.Buf[pos:], '\n'); i >= 0 {
 			end = pos + i + 1
@@ -119,23 +143,47 @@ func (s *Scanner) split(win source.Window, state State) []*writer {
 		pos = end
 		number++
 	}
+	if !entered {
+		b.enter()
+	}
+	if !left {
+		b.leave()
+	}
 	for _, w := range s.writers {
 		w.bound(win)
 	}
 	return s.writers
 }
 
-// bound sets the part of the writer's buffer that the window owns.
-func (w *writer) bound(win source.Window) {
-	for i := range w.parts {
-		if part := &w.parts[i]; part.text != nil { // the log, or the buffer, ends behind it
-			p := part.first
-			if n := len(w.pieces); n > 0 { // the pieces are in the order of the window
-				p.start = max(p.start, w.pieces[n-1].start)
-			}
-			w.add(p, part.text, nil, false)
+// enter is called before the window's first line. The window before knows the parts that are open
+// there. The lines in the margin may lack some of them.
+func (b *splitter) enter() {
+	for _, w := range b.s.writers {
+		w.parts = w.state.parts
+		for i := range w.parts {
+			w.parts[i].text = slices.Clip(w.parts[i].text)
 		}
 	}
+}
+
+// leave is called behind the window's last line. It notes the parts that are open there. On a
+// screen the next window shows the same lines again, so they are not kept.
+func (b *splitter) leave() {
+	if b.s.Printed {
+		return
+	}
+	for _, w := range b.s.writers {
+		for i, part := range w.parts {
+			if part.open {
+				part.text, part.line = slices.Clone(part.text), slices.Clone(part.line)
+				w.open[i] = part
+			}
+		}
+	}
+}
+
+// bound sets the part of the writer's buffer that the window owns.
+func (w *writer) bound(win source.Window) {
 	w.from, w.to = w.offsetOf(int64(win.From)), w.offsetOf(int64(win.To))
 	if len(w.pieces) == 0 { // the writer has a state, but no lines
 		w.pieces = append(w.pieces, piece{start: win.To, end: win.To})
@@ -177,41 +225,53 @@ func (b *splitter) line(start, end, number int) {
 	if b.win.Buf[end-1] != '\n' { // a log that ends, or a line that crosses the buffer's end
 		ending = 0
 	}
+	whole := start
 	var w *writer
+	var wrapping source.Wrapping // of the whole line
 	cut := start > 0 && b.win.Buf[start-1] != '\n'
 	for ; start < end; cut = false {
-		stop := end - ending
-		next := end
+		stop, next, last := end-ending, end, true
 		if i := bytes.IndexByte(b.win.Buf[start:stop], '\r'); i >= 0 {
-			stop, next = start+i, start+i+1
+			stop, next, last = start+i, start+i+1, false
 		}
 		raw, newline := b.win.Buf[start:stop], b.win.Buf[stop:next]
 		if bar := source.BarEnd(raw); bar > 0 && raw[0] != '{' {
-			raw, next, newline = raw[:bar], start+bar, carriageReturn
+			raw, next, newline, last = raw[:bar], start+bar, carriageReturn, false
 		}
-		wrapping, ok := b.s.unwrapper.Unwrap(raw)
+		inner, ok := b.s.unwrapper.Unwrap(raw)
 		switch {
-		case ok && (w == nil || len(wrapping.Writer) > 0):
-			w = b.writer(b.s.strings.str(wrapping.Writer))
+		case ok && (w == nil || len(inner.Writer) > 0):
+			w = b.writer(b.s.strings.str(inner.Writer))
 		case w == nil:
 			w = b.writer("")
 		}
 		p := piece{start: start, end: next, number: number}
 		if ok {
-			p.head, p.kind, raw = wrapping.Head, wrapping.Kind, wrapping.Text
+			p.head, p.kind, raw = inner.Head, inner.Kind, inner.Text
 		}
-		part := &w.parts[wrapping.Stream]
-		switch {
-		case ok && wrapping.Partial:
-			if part.text == nil {
-				part.first = p
+		if start == whole && ok {
+			wrapping = inner
+			if part := &w.parts[inner.Stream]; part.open { // the line goes on
+				raw = append(part.text, raw...)
+				*part = linePart{}
 			}
-			part.text = append(part.text, raw...)
-		default:
-			if ok && part.text != nil {
-				p.number, p.head, p.kind = part.first.number, part.first.head, part.first.kind
-				raw, part.text = append(part.text, raw...), nil
+		}
+		if start < b.win.To {
+			w.printed = max(w.printed, b.win.Offset+int64(start))
+		}
+		if last && wrapping.Partial {
+			if i := bytes.LastIndexByte(raw, '\r') + 1; i > 0 {
+				w.add(p, raw[:i], nil, cut)
+				raw = raw[i:]
 			}
+			if len(raw) > source.Margin { // longer than a line that is read as a whole
+				w.add(p, raw, carriageReturn, cut)
+				raw = nil
+			}
+			w.parts[wrapping.Stream] = linePart{
+				open: true, text: slices.Clone(raw), line: b.win.Buf[start:next], head: p.head, kind: p.kind,
+			}
+		} else {
 			w.add(p, raw, newline, cut)
 		}
 		start = next
@@ -237,10 +297,65 @@ func (w *writer) add(p piece, text, newline []byte, cut bool) {
 	w.buf = append(append(w.buf, text...), newline...)
 }
 
-// A linePart is the beginning of a line that a log driver stored in several parts.
+// A linePart is the beginning of a line that a log driver stored in several parts. The line has the
+// number of its last part, so that the numbers of a log's records never go back.
 type linePart struct {
-	first piece
-	text  []byte
+	open bool
+	text []byte
+	line []byte // the last of the parts, with its wrapper
+	head int    // number of bytes of its wrapper before the text
+	kind source.WrapKind
+}
+
+// lineParts holds the open part of each of a writer's streams.
+type lineParts [source.Streams]linePart
+
+// any reports whether a part is open.
+func (parts *lineParts) any() bool {
+	for i := range parts {
+		if parts[i].open {
+			return true
+		}
+	}
+	return false
+}
+
+// hasParts reports whether the window may have a part of a line, as the files of Kubernetes store
+// it.
+func (s *Scanner) hasParts(win source.Window) bool {
+	lines := win.Buf[win.From:win.To]
+	first, _, _ := bytes.Cut(lines, source.Newline)
+	last := bytes.TrimRight(lines, "\r\n")
+	last = last[bytes.LastIndexByte(last, '\n')+1:]
+	for _, line := range [][]byte{first, last} {
+		if w, ok := s.unwrapper.Unwrap(line); ok && w.Stream > 0 {
+			return bytes.Contains(lines, []byte(" stdout P ")) ||
+				bytes.Contains(lines, []byte(" stderr P "))
+		}
+	}
+	return false
+}
+
+// finishParts reads the open parts of a writer's lines at the end of the log.
+func (s *Scanner) finishParts(state *writerState, out *Batch) {
+	number := 0 // the log ends in this line, counted from the end of the last window
+	if state.ended {
+		number = -1
+	}
+	for i := range state.parts {
+		part := &state.parts[i]
+		if len(part.text) == 0 {
+			continue
+		}
+		w := &writer{name: state.name}
+		w.add(
+			piece{end: len(part.line), head: part.head, number: number, kind: part.kind},
+			part.text, nil, false,
+		)
+		s.writer, s.around = w, part.line
+		s.scanLines(source.Window{Buf: w.buf, To: len(w.buf)}, 0, state.tables, out)
+		s.writer, state.tables = nil, s.tables
+	}
 }
 
 // wrapper returns the wrapped line around an offset of the text that is read, and the number of

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"vramsoak/parser/lex"
 )
 
 // DockerLog is the beginning of each line that Docker's json-file driver writes. The program's
@@ -15,9 +17,12 @@ import (
 // Dialects see only the program's line. The records in this line get the time that Docker gives.
 const DockerLog = `{"log":"`
 
-// IsDocker reports whether a text begins like a line of Docker's json-file driver.
+// IsDocker reports whether a text begins like a line of Docker's json-file driver. Blanks behind the
+// colon do not matter.
 func IsDocker(text []byte) bool {
-	return len(text) > 0 && text[0] == '{' && bytes.HasPrefix(text, []byte(DockerLog))
+	rest, ok := lex.CutPrefix(text, DockerLog[:len(DockerLog)-1])
+	rest = lex.TrimBlanks(rest)
+	return ok && len(rest) > 0 && rest[0] == '"'
 }
 
 // jsonHead is how many bytes at a log's beginning are searched for a log driver's JSON.

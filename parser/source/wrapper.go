@@ -93,11 +93,11 @@ func (u *Unwrapper) Unwrap(line []byte) (w Wrapping, ok bool) {
 			inner = skipEscapes(t)
 		}
 		inner = bytes.TrimPrefix(WithoutHole(inner), []byte("\ufeff"))
-		if text, partial, is := u.json(inner); is {
+		if text, head, is := u.json(inner, &w); is {
 			if !inJSON {
-				w.Head = len(line) - len(t) + len(DockerLog)
+				w.Head = len(line) - len(t) + head
 			}
-			w.Partial, inJSON = partial, true
+			inJSON = true
 			w.Kind = (w.Kind | wrapJSON) + oneWrapper
 			t = text
 			escaped = bytes.IndexByte(t, search.Escape) >= 0
@@ -189,44 +189,78 @@ func (u *Unwrapper) name(part []byte) {
 // maxWriter is the most bytes of one part of a writer's name.
 const maxWriter = 128
 
-// json returns the program's text in a log driver's JSON.
-func (u *Unwrapper) json(line []byte) (text []byte, partial, ok bool) {
-	at := jsonText(line)
+// json returns the program's text in a log driver's JSON, and the length of its head. It sets the
+// stream of w, and whether the next line continues this one. Only Docker's json-file driver divides
+// lines: a long line without "\n" at its end goes on.
+func (u *Unwrapper) json(line []byte, w *Wrapping) (text []byte, head int, ok bool) {
+	at, docker := jsonText(line)
 	if at < 0 {
-		return nil, false, false
+		return nil, 0, false
+	}
+	w.Partial, head = false, len(DockerLog)
+	if docker {
+		head = at
+	}
+	if i := jsonValue(line, `"stream"`); i >= 0 {
+		switch stream := line[i:]; {
+		case bytes.HasPrefix(stream, []byte(`stdout"`)):
+			w.Stream = 1
+		case bytes.HasPrefix(stream, []byte(`stderr"`)):
+			w.Stream = 2
+		}
 	}
 	// The line may already be in one of the two buffers.
 	u.text, u.spare = u.spare, u.text
 	u.text = appendUnquoted(u.text[:0], line[at:])
 	text = u.text
 	if n := len(text); n > 0 && text[n-1] == '\n' {
-		return text[:n-1], false, true
+		return text[:n-1], head, true
 	}
-	return text, len(text) >= dockerLine, true
+	w.Partial = docker && len(text) >= dockerLine
+	return text, head, true
 }
 
 // dockerLine is the length of a line at which Docker begins a new one. Source: the constant
 // defaultBufSize in moby/moby, daemon/logger/copier.go.
 const dockerLine = 16 << 10
 
-// jsonText returns the offset of the program's text in a log driver's JSON, or -1.
-func jsonText(line []byte) int {
+// jsonText returns the offset of the program's text in a log driver's JSON, or -1. docker is set if
+// the JSON has the form of Docker's json-file driver.
+func jsonText(line []byte) (at int, docker bool) {
 	if len(line) == 0 || line[0] != '{' {
-		return -1
+		return -1, false
 	}
 	if IsDocker(line) {
-		return len(DockerLog)
+		return jsonValue(line, `"log"`), true
 	}
-	for _, form := range []struct{ key, with string }{
-		{`"log":"`, `"stream":"std`},                // fluentd, Fluent Bit
-		{`"MESSAGE":"`, `"__REALTIME_TIMESTAMP":"`}, // journalctl -o json
+	for _, form := range []struct{ key, with, begin string }{
+		{`"log"`, `"stream"`, "std"},                // fluentd, Fluent Bit
+		{`"MESSAGE"`, `"__REALTIME_TIMESTAMP"`, ""}, // journalctl -o json
 	} {
-		if i := bytes.Index(line, []byte(form.key)); i > 0 && (line[i-1] == ',' || line[i-1] == '{' ||
-			line[i-1] == ' ') && bytes.Contains(line, []byte(form.with)) {
-			return i + len(form.key)
+		at = jsonValue(line, form.key)
+		with := jsonValue(line, form.with)
+		if at >= 0 && with >= 0 && bytes.HasPrefix(line[with:], []byte(form.begin)) {
+			return at, false
 		}
 	}
-	return -1
+	return -1, false
+}
+
+// jsonValue returns the offset of the string that a key has in JSON, behind its first quote, or -1.
+// The key must be given with its quotes. A key inside a string is not found, because its quotes
+// have backslashes before them.
+func jsonValue(line []byte, key string) int {
+	for at := 0; ; {
+		i := bytes.Index(line[at:], []byte(key))
+		if i < 0 {
+			return -1
+		}
+		at += i + len(key)
+		value, ok := bytes.CutPrefix(lex.TrimBlanks(line[at:]), []byte{':'})
+		if value = lex.TrimBlanks(value); ok && len(value) > 0 && value[0] == '"' {
+			return len(line) - len(value) + 1
+		}
+	}
 }
 
 // prefix returns the length of the one wrapper at the beginning of a text, or 0. It notes the

@@ -86,6 +86,9 @@ func TestUnwrap(t *testing.T) {
 			"rank 1",
 		},
 		{`{"stream":"stderr","log":"hello\n","docker":{"container_id":"7"}}`, ""},
+		{`{"log": "hello\n", "stream": "stderr", "time": "2026-11-20T02:00:03.1Z"}`, ""},
+		{`{"stream": "stderr", "log": "hello\n"}`, ""},
+		{`{"__REALTIME_TIMESTAMP" : "1763604003123456", "MESSAGE" : "hello"}`, ""},
 		{`{"__REALTIME_TIMESTAMP":"1763604003123456","_PID":"7","MESSAGE":"hello"}`, ""},
 		{
 			`[pod/asr-3/main] {"log":"hello\n","stream":"stderr","time":"2026-11-20T02:00:03.1Z"}`,
@@ -112,6 +115,34 @@ func TestUnwrap(t *testing.T) {
 		}
 		if !ok || string(w.Text) != want || string(w.Writer) != writer {
 			t.Errorf("%q: expected %q of %q, found %v %q of %q", line, want, writer, ok, w.Text, w.Writer)
+		}
+	}
+}
+
+// TestJSON: a log driver's JSON gives the stream. Only Docker's own form says that the next line
+// goes on with this one.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", dockerLine)
+	for _, c := range []struct {
+		line    string
+		partial bool
+		stream  int
+	}{
+		{`{"log":"` + long + `","stream":"stdout","time":"2026-11-20T02:00:03.1Z"}`, true, 1},
+		{`{"log":"` + long + `\n","stream":"stderr","time":"2026-11-20T02:00:03.1Z"}`, false, 2},
+		{`{"log": "` + long + `", "stream": "stderr", "time": "2026-11-20T02:00:03.1Z"}`, true, 2},
+		{`{"log":"x","time":"2026-11-20T02:00:03.1Z"}`, false, 0},
+		{`{"log":"\"stream\":\"stdout\"\n","stream":"stderr","time":"x"}`, false, 2},
+		{`{"stream":"stdout","log":"` + long + `","docker":{"container_id":"7"}}`, false, 1},
+		{`{"stream": "stdout", "log": "` + long + `"}`, false, 1},
+		{`{"__REALTIME_TIMESTAMP":"1763604003123456","MESSAGE":"` + long + `"}`, false, 0},
+	} {
+		var u Unwrapper
+		w, ok := u.Unwrap([]byte(c.line))
+		if !ok || w.Partial != c.partial || w.Stream != c.stream {
+			t.Errorf("%.40s...%s: got %v, partial %v, stream %d", c.line,
+				c.line[max(0, len(c.line)-60):], ok, w.Partial, w.Stream)
 		}
 	}
 }

@@ -203,11 +203,9 @@ func (t *csvTables) noteHeadless(l *scan.Line, h *csvHead) {
 		}
 		if _, ok := h.cut(csvRow{row, splitCSV(row)}); ok {
 			t.headless = true
-			bad := record.SyntaxError{
-				Header: l.Header(0), Expected: headExpected, Found: found(row), Advice: headAdvice,
-			}
-			bad.Pos.Line -= n
-			l.Add(bad)
+			l.Add(record.SyntaxError{
+				Header: l.HeaderAbove(n), Expected: headExpected, Found: found(row), Advice: headAdvice,
+			})
 			return
 		}
 	}
