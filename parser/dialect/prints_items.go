@@ -410,30 +410,58 @@ func (item *printItem) readBehind(text []byte, before *printItem) {
 		item.end += blanks + len(word)
 		rest = rest[blanks+len(word):]
 	}
-	lane, n := laneBehind(rest)
+	lane, n := laneBehind(rest, bytes.HasSuffix(text[:item.end], []byte(" on")))
 	item.label.lane.add(lane)
 	item.end += n
 	if !item.bare {
 		item.setQuantity()
 	}
+	if item.part && item.q == record.Total && item.size.High() < before.size.Low() {
+		item.bad, before.bad = true, true // "used (before/after): 1.2 GB / 0.3 GB"
+	}
+	if isChanged(rest) {
+		item.bad = true
+	}
+}
+
+// isChanged reports whether an arrow to another number begins a text: the line
+// "GPU memory used: 1.2 GB -> 0.3 GB" gives a change, and no level.
+func isChanged(text []byte) bool {
+	text = lex.TrimBlanks(text)
+	for _, arrow := range []string{"->", "→", "=>"} {
+		if rest, ok := lex.CutPrefix(text, arrow); ok {
+			return lex.BeginsWithNumber(lex.TrimBlanks(rest))
+		}
+	}
+	return false
 }
 
 // laneBehind returns the device or the rank in the brackets with which a text begins, and the length
-// of the text with them: " (GPU 1), 2 GB".
-func laneBehind(text []byte) (lane printLane, n int) {
+// of the text with them: " (GPU 1), 2 GB". Behind the word "on", which may precede the text,
+// there need not be brackets: "on GPU 1".
+func laneBehind(text []byte, on bool) (lane printLane, n int) {
 	rest := lex.TrimBlanks(text)
-	if len(rest) == 0 || rest[0] != '(' && rest[0] != '[' {
+	if behind, ok := lex.CutPrefix(rest, "on "); ok {
+		rest, on = behind, true
+	}
+	start, end := 0, 0
+	switch {
+	case len(rest) > 0 && (rest[0] == '(' || rest[0] == '['):
+		start, end = 1, bytes.IndexAny(rest, ")]")
+		n = end + 1
+	case on:
+		end = max(0, bytes.IndexAny(rest, "0123456789"))
+		end += lex.CountDigits(rest[end:])
+		n = end
+	}
+	if end <= start {
 		return noLane, 0
 	}
-	end := bytes.IndexAny(rest, ")]")
-	if end < 0 {
-		return noLane, 0
-	}
-	label, ok := readLabel(rest[1:end])
+	label, ok := readLabel(rest[start:end])
 	if !ok || label.lane == noLane || label.words&^saysGPU != 0 || label.unit > 0 {
 		return noLane, 0
 	}
-	return label.lane, len(text) - len(rest) + end + 1
+	return label.lane, len(text) - len(rest) + n
 }
 
 // setQuantity sets the quantity by the words of the label.

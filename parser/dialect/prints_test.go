@@ -225,6 +225,9 @@ GPU memory allocated: 1GB (GPU 0), 2GB (GPU 1)
 GPU memory: 1 GB allocated (GPU 0), 2 GB allocated (GPU 1)
 After A: GPU memory allocated: 1 GB [cuda:2]
 GPU memory allocated: 1 GB (rank 1), 2 GB (rank 2), 3 GB (rank 3)
+GPU memory allocated: 1 GB on GPU 1
+GPU memory allocated: 1 GB on cuda:1 after A
+GPU memory: 1 GB allocated on GPU 1
 `, `
 1 checkpoint "GPU memory" allocated=1024MiB
 1 checkpoint "GPU memory" gpu1 allocated=2048MiB
@@ -234,6 +237,9 @@ GPU memory allocated: 1 GB (rank 1), 2 GB (rank 2), 3 GB (rank 3)
 4 checkpoint "GPU memory" rank1 allocated=1024MiB
 4 checkpoint "GPU memory" rank2 allocated=2048MiB
 4 checkpoint "GPU memory" rank3 allocated=3072MiB
+5 checkpoint "GPU memory" gpu1 allocated=1024MiB
+6 checkpoint "after A" gpu1 allocated=1024MiB
+7 checkpoint "GPU memory" gpu1 allocated=1024MiB
 `},
 		{"the level of a logger is no name", `
 [2026-11-20 02:00:03,123] [gpu_memory] [INFO] - allocated: 1.25 GB
@@ -436,6 +442,9 @@ Free GPU memory: 20.0 GB
 Freed GPU memory: 1.25 GB
 GPU memory allocated: 5%
 GPU memory allocated: ~1.25 GB
+GPU memory used: 1.5 GB -> 0.5 GB
+GPU memory used: 1.5 GB → 0.5 GB
+GPU memory used (before/after): 1.5 GB / 0.5 GB
 GPU memory for activations: 3 GB reserved for peak
 Swap used: 1 GB, memory used: 2 GB
 docker: memory reserved: 2GB

@@ -81,8 +81,8 @@ func judgeAs(line []byte, inBytes bool) (c candidate) {
 	return c
 }
 
-// explain sets the quantity of each number that a dialect may read. If no number is sure, it returns
-// why. Otherwise it returns "".
+// explain sets the quantity of each number that a dialect may read. If no number is sure, it
+// returns why. Otherwise it returns "".
 func (c *candidate) explain() (unclear string) {
 	sure, first := 0, ""
 	for i := range c.numbers {

@@ -17,8 +17,8 @@ type cut struct {
 	start   int    // offset in the line
 }
 
-// cut returns the part of the line that a pattern must cover. If the line has several devices, it covers the
-// numbers of the first one.
+// cut returns the part of the line that a pattern must cover. If the line has several devices, the
+// part covers the numbers of the first one.
 func (c *candidate) cut() (k cut) {
 	for _, n := range c.numbers {
 		if n.quantity == "" {
