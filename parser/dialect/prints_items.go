@@ -436,8 +436,8 @@ func isChanged(text []byte) bool {
 	return false
 }
 
-// laneBehind returns the device or the rank in the brackets with which a text begins, and the length
-// of the text with them: " (GPU 1), 2 GB". Behind the word "on", which may precede the text,
+// laneBehind returns the device or the rank in the brackets with which a text begins, and the
+// length of the text with them: " (GPU 1), 2 GB". Behind the word "on", which may precede the text,
 // there need not be brackets: "on GPU 1".
 func laneBehind(text []byte, on bool) (lane printLane, n int) {
 	rest := lex.TrimBlanks(text)

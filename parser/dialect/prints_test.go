@@ -8,6 +8,7 @@ import (
 
 	"vramsoak/parser/dialect/dialecttest"
 	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
 )
 
 // TestPrints: prints that are common in people's own scripts are read.
@@ -457,7 +458,7 @@ allocated_blocks=512 reserved_blocks=3
 
 // TestPrintNumbers: the numbers of a line that are no sizes take no time for their labels.
 func TestPrintNumbers(t *testing.T) {
-	line := []byte("<div>GPU memory allocated 0 it </div>" + strings.Repeat(" 1it 2it 3it [0:0", 120))
+	line := []byte("<div>GPU memory allocated </div>" + strings.Repeat(" 1it 2it 3it [0:0", 120))
 	allocations := testing.AllocsPerRun(10, func() { parsePrint(line, 0, 5, 0) })
 	if allocations > 20 {
 		t.Errorf("%v allocations for numbers without a unit", allocations)
@@ -470,6 +471,24 @@ func TestPrintNumbers(t *testing.T) {
 	fields := []byte(strings.Repeat("loss=0.1 ", 60) + "gpu_memory_allocated_mb=512")
 	if p := parsePrint(fields, 0, bytes.IndexByte(fields, 0x67), 0); len(p.items) != 1 {
 		t.Errorf("a size behind many fields is not read: %v", p.items)
+	}
+}
+
+// TestPrintNeedles: the many needles of a line without a size of its own are not read one by one.
+func TestPrintNeedles(t *testing.T) {
+	calls, counted := 0, printDialect
+	counted.Read = func(l *scan.Line, at int) int {
+		calls++
+		return readPrint(l, at)
+	}
+	log := strings.Repeat("VRAM 1 GB x", 180) + "\n"
+	for _, err := range dialecttest.Batches(log, []*scan.Dialect{&counted}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls == 0 || calls > 8 {
+		t.Errorf("the line was read %d times", calls)
 	}
 }
 
