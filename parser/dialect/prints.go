@@ -52,6 +52,7 @@ const (
 	printMax        = 2 << 10 // bytes of a line, from the message on
 	printLabelMax   = 256     // bytes of a label
 	printItemsMax   = 16      // sizes in a line
+	printNumbersMax = 16      // numbers in a row that are no sizes, behind the needle
 	printLinesMax   = 8       // lines of a block
 	printDevicesMax = 64      // devices of a line
 )
@@ -61,14 +62,20 @@ const (
 //
 //	GPU memory allocated: 1.23 GB
 //	GPU memory reserved: 2.00 GB
+//
+// If it finds no size, it returns the offset up to which it looked. So a line with many needles
+// takes no time for each of them.
 func readPrint(l *scan.Line, at int) (end int) {
 	if near := l.Text[max(0, at-24):min(len(l.Text), at+128)]; !bytes.ContainsAny(near, "0123456789") {
 		return 0 // words in a sentence
 	}
 	h := l.Head(at)
 	from := max(at-len(h.Words()), l.Read)
-	p := parsePrint(l.Text, from, l.Read)
-	if len(p.items) == 0 || isCode(l, at, p.items[0].start) || p.items[0].isSizeOfCard(l.Text) ||
+	p := parsePrint(l.Text, from, at, l.Read)
+	if len(p.items) == 0 {
+		return p.seen
+	}
+	if isCode(l, at, p.items[0].start) || p.items[0].isSizeOfCard(l.Text) ||
 		!startsMoment(p.before) && mentionsPlan(p.before) {
 		return 0
 	}
@@ -88,7 +95,7 @@ func readPrint(l *scan.Line, at int) (end int) {
 		if !samePrefix(l.Text[:from], text[:start]) {
 			break
 		}
-		next := parsePrint(text, start, 0)
+		next := parsePrint(text, start, start, 0)
 		if !next.goesOn(items) || next.lane != p.lane ||
 			!bytes.Equal(source.WriterIn(text[:start]), source.WriterIn(l.Text[:from])) {
 			break
@@ -133,7 +140,8 @@ func readPrint(l *scan.Line, at int) (end int) {
 // parseDevices returns the sizes of the line's other devices, behind those of p.
 func parseDevices(text []byte, p *printLine) (devices []printLine) {
 	for more := p.more; more > 0 && len(devices) < printDevicesMax; {
-		next := parseFrom(text, more, more, p.indexed)
+		next := printLine{indexed: p.indexed, first: p.first}
+		next.parse(text, more, more, more)
 		if len(next.items) == 0 {
 			break
 		}

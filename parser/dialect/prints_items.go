@@ -23,34 +23,39 @@ type printItem struct {
 // A printLine holds the sizes of a line.
 type printLine struct {
 	items   []printItem
-	before  []byte    // the text of the message before the first label
-	behind  []byte    // the text behind the last size: " after epoch 3"
-	context printWord // the words GPU and memory in the text before the first label
-	lane    printLane // the device and the rank that this text or a label names
-	end     int       // offset behind the last size
-	alone   bool      // the line has nothing else than sizes, up to its end
-	fields  []byte    // the text around the sizes, which may have fields: "gpu=1"
-	more    int       // offset behind which the line goes on with another device, or 0
-	indexed bool      // the line has a list in which "index" is the number of a device
+	before  []byte     // the text of the message before the first label
+	behind  []byte     // the text behind the last size: " after epoch 3"
+	context printWord  // the words GPU and memory in the text before the first label
+	lane    printLane  // the device and the rank that this text or a label names
+	end     int        // offset behind the last size
+	alone   bool       // the line has nothing else than sizes, up to its end
+	fields  []byte     // the text around the sizes, which may have fields: "gpu=1"
+	more    int        // offset behind which the line goes on with another device, or 0
+	indexed bool       // the line has a list in which "index" is the number of a device
+	first   *printItem // the first size of the line, maybe of another device
+	seen    int        // offset behind the last number that was looked at, or 0
 }
 
-// parsePrint reads the sizes of a line, from the offset at which its message begins. Another record
-// of the line ends at the offset read. parsePrint stops where another record begins: at a quantity
-// that it has read already, and at another device.
-func parsePrint(text []byte, from, read int) (p printLine) {
+// parsePrint reads the sizes of a line, from the offset at which its message begins. The parameter
+// at is the offset of the needle. Another record of the line ends at the offset read. parsePrint
+// stops where another record begins: at a quantity that it has read already, at another device and
+// at another moment.
+func parsePrint(text []byte, from, at, read int) (p printLine) {
 	near := text[max(0, read, from-scan.Near):min(len(text), from+printMax)]
-	return parseFrom(text, from, read, bytes.Count(near, []byte(`"index":`)) > 1)
+	p.indexed = bytes.Count(near, []byte(`"index":`)) > 1
+	p.parse(text, from, at, read)
+	return p
 }
 
-// parseFrom is [parsePrint] of a line with or without a list in which "index" is the number of a
-// device.
-func parseFrom(text []byte, from, read int, indexed bool) (p printLine) {
+// parse is [parsePrint] of a line whose fields indexed and first are set.
+func (p *printLine) parse(text []byte, from, at, read int) {
 	stop := min(len(text), from+printMax)
-	p.alone, p.lane, p.indexed = true, noLane, indexed
+	p.alone, p.lane = true, noLane
+	others := 0  // numbers behind the needle and the last item that are no items
 	last := from // end of the size before
 	fieldsEnd := len(text)
 	var before printItem // the size before, which may be none of the items
-	for i := from; i < stop && len(p.items) < printItemsMax; {
+	for i := from; i < stop && len(p.items) < printItemsMax && others < printNumbersMax; {
 		if !lex.IsDigit(text[i]) {
 			i++
 			continue
@@ -61,6 +66,10 @@ func parseFrom(text []byte, from, read int, indexed bool) (p printLine) {
 			}
 			continue
 		}
+		if i > at {
+			others++
+		}
+		p.seen = i + 1
 		item, ok := cutItem(text, last, i)
 		if !ok {
 			for i < stop && (lex.IsDigit(text[i]) || text[i] == '.') {
@@ -71,6 +80,9 @@ func parseFrom(text []byte, from, read int, indexed bool) (p printLine) {
 		kept := len(p.items) > 0 && before.end == p.items[len(p.items)-1].end
 		wasBare := before.bare
 		item.readBehind(text, &before)
+		if item.bare || item.label.words&saysQuantity == 0 {
+			item.takeFrom(p.first)
+		}
 		switch {
 		case kept:
 			p.items[len(p.items)-1] = before
@@ -100,9 +112,13 @@ func parseFrom(text []byte, from, read int, indexed bool) (p printLine) {
 		}
 		p.lane.add(item.label.lane)
 		p.items = append(p.items, item)
+		others = 0
+		if p.first == nil {
+			p.first = &item
+		}
 	}
 	if len(p.items) == 0 {
-		return p
+		return
 	}
 	start := p.items[0].start
 	p.fields = text[max(0, start-scan.Near, read):min(fieldsEnd, start+scan.Near)]
@@ -110,7 +126,28 @@ func parseFrom(text []byte, from, read int, indexed bool) (p printLine) {
 	p.behind = text[p.end:stop]
 	p.before = bytes.TrimFunc(p.before, isOrnament)
 	p.alone = p.alone && stop == len(text) && len(bytes.TrimFunc(p.behind, isOrnament)) == 0
-	return p
+}
+
+// takeFrom gives an item without a word for its quantity the quantity of the line's first item. It
+// does so if the item names another moment or another device:
+//
+//	GPU memory used before: 1.2 GB, after: 0.3 GB
+//	GPU memory allocated: 1 GB (GPU 0), 2 GB (GPU 1)
+func (item *printItem) takeFrom(first *printItem) {
+	if first == nil || item.part || item.bad || !item.isMoved(first) &&
+		(!item.bare || item.label.lane == noLane || first.label.lane == noLane) {
+		return
+	}
+	item.label.words |= first.label.words
+	item.bare = false
+	item.setQuantity()
+}
+
+// isMoved reports whether the item's label names a moment with "before" or "after", and the first
+// item of the line is of another moment.
+func (item *printItem) isMoved(first *printItem) bool {
+	return startsMoment(append(bytes.Clone(item.label.moment), ' ')) &&
+		!bytes.Equal(item.label.moment, first.label.moment)
 }
 
 // endsAt reports whether another record begins with an item. The parameter between is the text
@@ -137,7 +174,7 @@ func (p *printLine) endsAt(item *printItem, between []byte, last int) (ends bool
 	}
 	own.add(lane)
 	isNamed := item.label.moment != nil || own != noLane && p.lane == noLane
-	if own.differs(p.lane) || again && isNamed {
+	if own.differs(p.lane) || again && isNamed || item.isMoved(&p.items[0]) {
 		return true, last
 	}
 	return again, 0
@@ -186,8 +223,6 @@ func cutItem(text []byte, last, i int) (item printItem, ok bool) {
 	if !ok {
 		return item, false
 	}
-	before := text[max(last, i-printLabelMax):i]
-	item.cutLabel(before, i)
 	unit, behind := cutPrintUnit(rest)
 	if unit == 0 {
 		unit, behind = unitOfTotal(rest), rest
@@ -195,6 +230,11 @@ func cutItem(text []byte, last, i int) (item printItem, ok bool) {
 	if unit == 0 && len(rest) > 0 && (lex.IsWordByte(rest[0]) || rest[0] == '%') {
 		return item, false
 	}
+	before := text[max(last, i-printLabelMax):i]
+	if unit == 0 && !mayEndInUnit(before) && !isTorchCall(before) {
+		return item, false // reading the label takes time
+	}
+	item.cutLabel(before, i)
 	if unit == 0 {
 		unit, behind = item.label.unit, rest
 	}
@@ -253,6 +293,17 @@ func unitOfTotal(text []byte) int64 {
 	}
 	unit, _ := cutPrintUnit(rest)
 	return unit
+}
+
+// mayEndInUnit reports whether the last letter of a label ends a unit in [printUnits]. A digit must
+// not follow it.
+func mayEndInUnit(label []byte) bool {
+	for _, c := range slices.Backward(label) {
+		if isLetter(c) || lex.IsDigit(c) {
+			return bytes.IndexByte([]byte("bes"), c|0x20) >= 0
+		}
+	}
+	return false
 }
 
 // isTorchCall reports whether a label is a call of PyTorch that returns bytes, as Python's
@@ -326,6 +377,9 @@ func endOfValue(text []byte, at int) int {
 func (item *printItem) readBehind(text []byte, before *printItem) {
 	named := item.label.words&saysQuantity != 0 && !item.part
 	rest := text[item.end:min(len(text), item.end+printLabelMax)]
+	if item.part && item.start > 0 && text[item.start-1] == '(' && len(rest) > 0 && rest[0] == ')' {
+		item.end, rest = item.end+1, rest[1:] // "8.1 GB (of 24 GB) used"
+	}
 	for range 4 {
 		blanks := len(rest) - len(lex.TrimBlanks(rest))
 		word := rest[blanks : blanks+countLetters(rest[blanks:])]
@@ -333,7 +387,7 @@ func (item *printItem) readBehind(text []byte, before *printItem) {
 		next := lex.TrimBlanks(rest[blanks+len(word):])
 		isLabel := len(next) > 0 && (next[0] == ':' || next[0] == '=')
 		if len(word) == 0 || isLabel || known != 0 && named || known != 0 && lex.BeginsWithNumber(next) &&
-			item.label.words&saysQuantity != 0 && !item.part {
+			item.label.words&saysQuantity != 0 {
 			break
 		}
 		if known == 0 {
@@ -356,9 +410,58 @@ func (item *printItem) readBehind(text []byte, before *printItem) {
 		item.end += blanks + len(word)
 		rest = rest[blanks+len(word):]
 	}
+	lane, n := laneBehind(rest, bytes.HasSuffix(text[:item.end], []byte(" on")))
+	item.label.lane.add(lane)
+	item.end += n
 	if !item.bare {
 		item.setQuantity()
 	}
+	if item.part && item.q == record.Total && item.size.High() < before.size.Low() {
+		item.bad, before.bad = true, true // "used (before/after): 1.2 GB / 0.3 GB"
+	}
+	if isChanged(rest) {
+		item.bad = true
+	}
+}
+
+// isChanged reports whether an arrow to another number begins a text: the line
+// "GPU memory used: 1.2 GB -> 0.3 GB" gives a change, and no level.
+func isChanged(text []byte) bool {
+	text = lex.TrimBlanks(text)
+	for _, arrow := range []string{"->", "→", "=>"} {
+		if rest, ok := lex.CutPrefix(text, arrow); ok {
+			return lex.BeginsWithNumber(lex.TrimBlanks(rest))
+		}
+	}
+	return false
+}
+
+// laneBehind returns the device or the rank in the brackets with which a text begins, and the
+// length of the text with them: " (GPU 1), 2 GB". Behind the word "on", which may precede the text,
+// there need not be brackets: "on GPU 1".
+func laneBehind(text []byte, on bool) (lane printLane, n int) {
+	rest := lex.TrimBlanks(text)
+	if behind, ok := lex.CutPrefix(rest, "on "); ok {
+		rest, on = behind, true
+	}
+	start, end := 0, 0
+	switch {
+	case len(rest) > 0 && (rest[0] == '(' || rest[0] == '['):
+		start, end = 1, bytes.IndexAny(rest, ")]")
+		n = end + 1
+	case on:
+		end = max(0, bytes.IndexAny(rest, "0123456789"))
+		end += lex.CountDigits(rest[end:])
+		n = end
+	}
+	if end <= start {
+		return noLane, 0
+	}
+	label, ok := readLabel(rest[start:end])
+	if !ok || label.lane == noLane || label.words&^saysGPU != 0 || label.unit > 0 {
+		return noLane, 0
+	}
+	return label.lane, len(text) - len(rest) + n
 }
 
 // setQuantity sets the quantity by the words of the label.

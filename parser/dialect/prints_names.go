@@ -109,7 +109,8 @@ func nameBefore(before []byte) (name []byte, sampled bool) {
 		case stepOf(rest) != nil:
 			return stepOf(rest), true
 		case !ok && len(segment) > 0:
-			if len(rest) > printNameMax || bytes.IndexByte(rest, '|') >= 0 || hasValue(rest) {
+			if len(rest) > printNameMax || bytes.IndexByte(rest, '|') >= 0 || hasValue(rest) ||
+				source.EndsInLogger(rest) {
 				return nil, true
 			}
 			return withoutSubject(rest), false

@@ -1,12 +1,14 @@
 package dialect
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"vramsoak/parser/dialect/dialecttest"
 	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
 )
 
 // TestPrints: prints that are common in people's own scripts are read.
@@ -205,11 +207,59 @@ gpu mem usage before=3GB after=1GB
 14 checkpoint "before" allocated=3072MiB
 14 checkpoint "after" allocated=1024MiB
 `},
+		{"several moments in a line", `
+GPU memory used before: 1.5 GB, after: 0.5 GB
+GPU memory: 1.5 GB used, after cleanup: 0.5 GB
+GPU memory before: 1.5 GB used, 2 GB reserved, after: 0.5 GB used, 1 GB reserved
+GPU memory allocated before: 1.5 GB, reserved before: 2 GB
+`, `
+1 checkpoint "before" used=1536MiB
+1 checkpoint "after" used=512MiB
+2 checkpoint "GPU memory" used=1536MiB
+2 checkpoint "after cleanup" used=512MiB
+3 checkpoint "before" allocated=1536MiB reserved=2048MiB
+3 checkpoint "after" allocated=512MiB reserved=1024MiB
+4 checkpoint "before" allocated=1536MiB reserved=2048MiB
+`},
+		{"the device in brackets behind the size", `
+GPU memory allocated: 1GB (GPU 0), 2GB (GPU 1)
+GPU memory: 1 GB allocated (GPU 0), 2 GB allocated (GPU 1)
+After A: GPU memory allocated: 1 GB [cuda:2]
+GPU memory allocated: 1 GB (rank 1), 2 GB (rank 2), 3 GB (rank 3)
+GPU memory allocated: 1 GB on GPU 1
+GPU memory allocated: 1 GB on cuda:1 after A
+GPU memory: 1 GB allocated on GPU 1
+`, `
+1 checkpoint "GPU memory" allocated=1024MiB
+1 checkpoint "GPU memory" gpu1 allocated=2048MiB
+2 checkpoint "GPU memory" allocated=1024MiB
+2 checkpoint "GPU memory" gpu1 allocated=2048MiB
+3 checkpoint "After A" gpu2 allocated=1024MiB
+4 checkpoint "GPU memory" rank1 allocated=1024MiB
+4 checkpoint "GPU memory" rank2 allocated=2048MiB
+4 checkpoint "GPU memory" rank3 allocated=3072MiB
+5 checkpoint "GPU memory" gpu1 allocated=1024MiB
+6 checkpoint "after A" gpu1 allocated=1024MiB
+7 checkpoint "GPU memory" gpu1 allocated=1024MiB
+`},
+		{"the level of a logger is no name", `
+[2026-11-20 02:00:03,123] [gpu_memory] [INFO] - allocated: 1.25 GB
+gpu_memory - INFO - allocated: 1.25 GB
+2026-11-20 02:00:03,123 - gpu_memory - INFO - allocated: 1.25 GB
+[gpu_memory] [INFO] - After X - allocated: 1.25 GB
+`, `
+1 checkpoint "GPU memory" allocated=1280MiB
+2 checkpoint "GPU memory" allocated=1280MiB
+3 checkpoint "GPU memory" allocated=1280MiB
+4 checkpoint "After X" allocated=1280MiB
+`},
 		{"words behind a total", `
 VRAM before unload: 8.25 GB of 24.00 GB used
 VRAM: 8.25 GB / 24.00 GB used
 VRAM after load: 8.25/24.00 GB in use
 VRAM used: 8.25 GB of 24.00 GB used
+VRAM after load: 8.25GB (of 24GB) used
+VRAM used: 8.25 GB / 24 GB peak 9 GB
 GPU memory: 8.25 GB allocated of 24.00 GB total
 GPU memory: 15 GB of 24.00 GB free, 9 GB used
 8.25 GB of 24.00 GB VRAM used
@@ -220,10 +270,12 @@ GPU memory: 1.5 GB allocated of 2 GB reserved
 2 checkpoint "GPU memory" total=24576MiB used=8448MiB
 3 checkpoint "after load" total=24576MiB used=8448MiB
 4 checkpoint "GPU memory" total=24576MiB used=8448MiB
-5 checkpoint "GPU memory" allocated=8448MiB total=24576MiB
-6 checkpoint "GPU memory" total=24576MiB free=15360MiB used=9216MiB
-7 checkpoint "GPU memory" total=24576MiB used=8448MiB
-9 checkpoint "GPU memory" allocated=1536MiB reserved=2048MiB
+5 checkpoint "after load" total=24576MiB used=8448MiB
+6 checkpoint "GPU memory" total=24576MiB peak=9216MiB used=8448MiB
+7 checkpoint "GPU memory" allocated=8448MiB total=24576MiB
+8 checkpoint "GPU memory" total=24576MiB free=15360MiB used=9216MiB
+9 checkpoint "GPU memory" total=24576MiB used=8448MiB
+11 checkpoint "GPU memory" allocated=1536MiB reserved=2048MiB
 `},
 		{"a failure in the line", `
 GPU memory allocated: 1.25 GB CUDA out of memory. Tried to allocate 2.00 GiB.
@@ -391,6 +443,9 @@ Free GPU memory: 20.0 GB
 Freed GPU memory: 1.25 GB
 GPU memory allocated: 5%
 GPU memory allocated: ~1.25 GB
+GPU memory used: 1.5 GB -> 0.5 GB
+GPU memory used: 1.5 GB → 0.5 GB
+GPU memory used (before/after): 1.5 GB / 0.5 GB
 GPU memory for activations: 3 GB reserved for peak
 Swap used: 1 GB, memory used: 2 GB
 docker: memory reserved: 2GB
@@ -399,6 +454,42 @@ torch 2.6.0 allocated 3 streams
 image tokens: 512 allocated_slots=3
 allocated_blocks=512 reserved_blocks=3
 `, ``}, {"Markdown", "It prints `GPU memory allocated: 1.25 GB`.\n", ""}})
+}
+
+// TestPrintNumbers: the numbers of a line that are no sizes take no time for their labels.
+func TestPrintNumbers(t *testing.T) {
+	line := []byte("<div>GPU memory allocated </div>" + strings.Repeat(" 1it 2it 3it [0:0", 120))
+	allocations := testing.AllocsPerRun(10, func() { parsePrint(line, 0, 5, 0) })
+	if allocations > 20 {
+		t.Errorf("%v allocations for numbers without a unit", allocations)
+	}
+	line = []byte("GPU memory allocated" + strings.Repeat(" 10 GB of files,", 120))
+	allocations = testing.AllocsPerRun(10, func() { parsePrint(line, 0, 5, 0) })
+	if allocations > 500 {
+		t.Errorf("%v allocations for sizes of something else", allocations)
+	}
+	fields := []byte(strings.Repeat("loss=0.1 ", 60) + "gpu_memory_allocated_mb=512")
+	if p := parsePrint(fields, 0, bytes.IndexByte(fields, 0x67), 0); len(p.items) != 1 {
+		t.Errorf("a size behind many fields is not read: %v", p.items)
+	}
+}
+
+// TestPrintNeedles: the many needles of a line without a size of its own are not read one by one.
+func TestPrintNeedles(t *testing.T) {
+	calls, counted := 0, printDialect
+	counted.Read = func(l *scan.Line, at int) int {
+		calls++
+		return readPrint(l, at)
+	}
+	log := strings.Repeat("VRAM 1 GB x", 180) + "\n"
+	for _, err := range dialecttest.Batches(log, []*scan.Dialect{&counted}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls == 0 || calls > 8 {
+		t.Errorf("the line was read %d times", calls)
+	}
 }
 
 // TestPrintHostile: lines of random pieces of prints are read without a panic, and each checkpoint

@@ -90,6 +90,13 @@ func (f *Finder) end() {
 	f.number++
 	line := f.line
 	f.line = f.line[:0]
+	if len(line) == lineMax { // the limit may have cut a character
+		for range utf8.UTFMax - 1 {
+			if r, n := utf8.DecodeLastRune(line); r == utf8.RuneError && n == 1 {
+				line = line[:len(line)-1]
+			}
+		}
+	}
 	f.endHeader(line)
 	if at, _, _ := f.set.Next(line, 0); at < 0 {
 		return

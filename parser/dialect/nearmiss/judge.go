@@ -17,8 +17,8 @@ type candidate struct {
 	inBytes bool     // whole numbers without a unit are of bytes
 }
 
-// labelMax is the most bytes of a label. A line with a lower score than scoreMin is no reading:
-// 3 is the score of a unit, and any word for memory raises it.
+// labelMax is the most bytes of a label. A unit scores 3. A line needs scoreMin, so it also needs a
+// word for memory.
 const (
 	labelMax = 64
 	scoreMin = 5
@@ -81,8 +81,8 @@ func judgeAs(line []byte, inBytes bool) (c candidate) {
 	return c
 }
 
-// explain settles the quantity of each number that a dialect may read. It returns why none can be
-// read for sure, or "".
+// explain sets the quantity of each number that a dialect may read. If no number is sure, it
+// returns why. Otherwise it returns "".
 func (c *candidate) explain() (unclear string) {
 	sure, first := 0, ""
 	for i := range c.numbers {

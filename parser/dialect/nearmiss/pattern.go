@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// A cut is what a pattern covers of a line: texts, and the numbers between them.
+// A cut is the part of a line that a pattern covers: texts, and the numbers between them.
 type cut struct {
 	texts   []string // one more than numbers
 	numbers []number
@@ -17,8 +17,8 @@ type cut struct {
 	start   int    // offset in the line
 }
 
-// cut returns what a pattern must cover of the line. If the line has several devices, it covers the
-// numbers of the first one.
+// cut returns the part of the line that a pattern must cover. If the line has several devices, the
+// part covers the numbers of the first one.
 func (c *candidate) cut() (k cut) {
 	for _, n := range c.numbers {
 		if n.quantity == "" {
@@ -55,8 +55,8 @@ func (c *candidate) cut() (k cut) {
 	return k
 }
 
-// startOf returns the offset at which the pattern begins that covers a number. This is the number's
-// first known word, or a word for the GPU shortly before.
+// startOf returns the offset at which the pattern of a number begins. It is the offset of the
+// number's first known word, or of a word for the GPU shortly before it.
 func (c *candidate) startOf(n *number) int {
 	start := n.start
 	const known = saysGPU | saysMemory | saysQuantity | saysCurrent

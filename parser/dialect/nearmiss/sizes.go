@@ -177,8 +177,8 @@ func (n *number) rate(said sense, text string) {
 	}
 }
 
-// wordsBehind returns the words directly behind a size that say what it is of, and the offset at
-// which they end. It returns none if they are the label of the next number. The parameter before
+// wordsBehind returns the words directly behind a size that name its quantity, and their
+// end. It returns no words if they are the label of the next number. The parameter before
 // holds the words for a quantity that precede the size.
 func (c *candidate) wordsBehind(at int, before sense) (behind []word, end int) {
 	end = at

@@ -6,8 +6,8 @@ type wording struct {
 	score int
 }
 
-// wordings judge a line, beside its words for the GPU and for memory. The words of memory that is
-// not the GPU's, and of memory that nobody has measured, make other lines more likely.
+// wordings judge a line, beside its words for the GPU and for memory. Words for host
+// memory, and for estimates, lower the score.
 var wordings = []wording{
 	{[]string{"before", "after", "之前", "之后", "之後"}, 1},
 	{[]string{
