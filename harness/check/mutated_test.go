@@ -345,8 +345,8 @@ func verdict(t *testing.T, w *wrapper.Wrapper, log []byte) (*timeline.Timeline, 
 	return tl, check.Of(tl, check.DefaultPolicy())
 }
 
-// An injections value counts the logs and wrappers that a fault was injected into, and the reasons why
-// not.
+// An injections value counts the logs and wrappers that a fault was injected into, and the reasons
+// why not.
 type injections struct {
 	sync.Mutex
 	injected map[string]map[string]int // for each fault, the wrappers of each program
@@ -544,8 +544,8 @@ func judgement(tl *timeline.Timeline, r *check.Report) []string {
 			len(tl.Files)),
 	}
 	for _, f := range r.Findings {
-		// The times of a wrapper decide how long a file took. A second process that a wrapper names may
-		// only have checks that are skipped.
+		// The times of a wrapper decide how long a file took. A second process that a wrapper names
+		// may only have checks that are skipped.
 		if f.Check != check.Throughput && f.Verdict != check.Skipped {
 			list = append(list, f.Check+": "+string(f.Verdict))
 		}
@@ -569,8 +569,8 @@ const allocatorMessage = "torch.OutOfMemoryError: CUDA out of memory. Tried to a
 	"2.00 GiB. GPU 0 has a total capacity of 24.00 GiB of which 1.20 GiB is free."
 
 // TestMutatedFixtures: into each log of fixtures/ that passes, in each wrapper, the message of a
-// failed allocation is inserted, or a file is marked as failed. No such log may pass, and no wrapper
-// may change its verdict.
+// failed allocation is inserted, or a file is marked as failed. No such log may pass, and no
+// wrapper may change its verdict.
 func TestMutatedFixtures(t *testing.T) {
 	counts := &injections{
 		injected: map[string]map[string]int{}, wrappers: map[string]map[string]int{},
@@ -585,8 +585,8 @@ func TestMutatedFixtures(t *testing.T) {
 		}
 	})
 	t.Logf("%d logs do not pass as they are", len(counts.left[""]))
-	// 55 and 79 logs when this was written. A fixture that no longer passes is left out, which other
-	// tests notice; so these numbers only show that most of the logs were tried.
+	// 55 and 79 logs when this was written. A fixture that no longer passes is left out, which
+	// other tests notice; so these numbers only show that most of the logs were tried.
 	counts.report(t, "logs that pass", map[string]int{faults[0].name: 40, faults[1].name: 70})
 }
 

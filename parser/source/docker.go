@@ -17,8 +17,8 @@ import (
 // Dialects see only the program's line. The records in this line get the time that Docker gives.
 const DockerLog = `{"log":"`
 
-// IsDocker reports whether a text begins like a line of Docker's json-file driver. Blanks behind the
-// colon do not matter.
+// IsDocker reports whether a text begins like a line of Docker's json-file driver. Blanks behind
+// the colon do not matter.
 func IsDocker(text []byte) bool {
 	rest, ok := lex.CutPrefix(text, DockerLog[:len(DockerLog)-1])
 	rest = lex.TrimBlanks(rest)

@@ -493,8 +493,8 @@ func outputStream(t []byte) int {
 	return 0
 }
 
-// ownBlank returns 1 if the launcher put a blank before the program's text, else 0. Some versions of
-// mpirun do, and torchrun does not. The indentation of programs has an even number of blanks.
+// ownBlank returns 1 if the launcher put a blank before the program's text, else 0. Some versions
+// of mpirun do, and torchrun does not. The indentation of programs has an even number of blanks.
 func ownBlank(t []byte) int {
 	return (len(t) - len(bytes.TrimLeft(t, " "))) % 2
 }
