@@ -154,7 +154,7 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 
 // measure returns the measurements of the run. It takes values from the files that ended well.
 func (j *Judge) measure() *Measurements {
-	m := &Measurements{}
+	m := &Measurements{Metrics: make([]Metric, 0, 4*len(j.lanes))} // a log may have many lanes
 	var sound []int32
 	places := make([]int32, len(j.tl.Files)) // index in m.Files, or -1
 	for i, f := range j.tl.Files {

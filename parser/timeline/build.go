@@ -37,9 +37,9 @@ type Builder struct {
 	resumed bool
 
 	keptCheckpoints  int                 // number of checkpoints in the finished files so far
-	lastPaired       File                // the last file whose checkpoints were paired
-	spareCheckpoints []record.Checkpoint // a reused array for the next file's checkpoints
-	spareFiles       []File              // memory for the next files, see newFile
+	lastPaired       *File               // the last file whose checkpoints were paired, or nil
+	spareCheckpoints []record.Checkpoint // a reused array for the checkpoints of any stream's next file
+	spareFiles       []File              // memory for the next files of all streams, see newFile
 }
 
 // AddCheckpoint is [Builder.Add] for a checkpoint.
@@ -132,8 +132,7 @@ func (b *Builder) noteLine(at record.Position) {
 		}
 		b.log = logState{
 			files: len(b.tl.Files), outside: len(b.tl.Outside), checkpoints: b.tl.Checkpoints,
-			bad:   len(b.tl.Bad),
-			paths: map[string]int{},
+			bad: len(b.tl.Bad),
 		}
 	}
 	b.log.last = at
@@ -154,7 +153,8 @@ func (b *Builder) checkpoint(c *record.Checkpoint) {
 	b.tl.Checkpoints++
 	f := b.currentFile(&c.Header)
 	if f.Checkpoints == nil {
-		f.Checkpoints, b.spareCheckpoints = b.spareCheckpoints[:0], nil
+		all := b.main()
+		f.Checkpoints, all.spareCheckpoints = all.spareCheckpoints[:0], nil
 	}
 	f.Checkpoints = append(grow(f.Checkpoints), *c)
 	f.extend(&c.Header)

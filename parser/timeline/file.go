@@ -47,6 +47,9 @@ func (b *Builder) open(start record.FileStart) {
 	})
 	b.tl.Files = append(b.tl.Files, b.file)
 	if start.Path != "" {
+		if b.log.paths == nil {
+			b.log.paths = map[string]int{}
+		}
 		b.log.paths[start.Path] = len(b.tl.Files) - 1
 	}
 }
@@ -63,6 +66,7 @@ func (b *Builder) noteAudioLength(r record.FileStart) {
 // newFile returns a pointer to a copy of f. It allocates 64 files at a time, because a log may
 // have a hundred thousand files and allocating each alone would be slow.
 func (b *Builder) newFile(f File) *File {
+	b = b.main()
 	if len(b.spareFiles) == 0 {
 		b.spareFiles = make([]File, 64)
 	}

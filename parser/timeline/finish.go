@@ -9,12 +9,15 @@ func (b *Builder) finish(f *File) {
 	if !b.log.splitKnown {
 		return // finishSplit may still split the file
 	}
-	if f.sameCheckpoints(&b.lastPaired) {
+	if b.lastPaired != nil && f.sameCheckpoints(b.lastPaired) {
 		f.Stages, f.Cleanups, f.Unpaired = b.lastPaired.Stages, b.lastPaired.Cleanups,
 			b.lastPaired.Unpaired
 	} else {
 		f.pair()
-		b.lastPaired = *f
+		if b.lastPaired == nil {
+			b.lastPaired = &File{}
+		}
+		*b.lastPaired = *f
 		if b.Done != nil && len(f.Checkpoints) <= KeptCheckpoints { // the array may be reused
 			b.lastPaired.Checkpoints = slices.Clone(f.Checkpoints)
 		}
@@ -26,10 +29,10 @@ func (b *Builder) finish(f *File) {
 		return
 	}
 	b.Done(f)
-	kept := &b.main().keptCheckpoints
-	if *kept += len(f.Checkpoints); *kept > KeptCheckpoints {
+	all := b.main()
+	if all.keptCheckpoints += len(f.Checkpoints); all.keptCheckpoints > KeptCheckpoints {
 		if len(f.Checkpoints) <= KeptCheckpoints || &f.Checkpoints[0] != &b.lastPaired.Checkpoints[0] {
-			b.spareCheckpoints = f.Checkpoints[:0]
+			all.spareCheckpoints = f.Checkpoints[:0]
 		}
 		f.Checkpoints, f.Stages, f.Cleanups, f.Unpaired = nil, nil, nil, nil
 	}

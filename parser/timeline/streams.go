@@ -44,7 +44,7 @@ func (s *streams) has(writer string) bool {
 
 // maxStreams is the most streams of a log. The records of further processes are not used, and the
 // log is not judged as a whole.
-const maxStreams = 4096
+const maxStreams = 1 << 15
 
 // A numbering counts the runs and processes of all streams and all logs.
 type numbering struct{ run, process int }
@@ -370,9 +370,11 @@ func (b *Builder) joinStreams() {
 	for f := range b.logSoFar().InOrder() {
 		f.Writer = s.writer
 	}
-	for _, other := range s.all {
+	s.byName = nil
+	for i, other := range s.all {
 		other.endLog()
 		b.tl.add(&other.tl)
+		s.all[i] = nil // its memory is free from here on
 	}
 	files, outside := b.tl.Files[:b.log.files], b.tl.Outside[:b.log.outside]
 	for _, f := range s.ended {
