@@ -38,7 +38,7 @@ type Builder struct {
 
 	keptCheckpoints  int                 // number of checkpoints in the finished files so far
 	lastPaired       *File               // the last file whose checkpoints were paired, or nil
-	spareCheckpoints []record.Checkpoint // a reused array for the checkpoints of any stream's next file
+	spareCheckpoints []record.Checkpoint // reused for the next file of any stream
 	spareFiles       []File              // memory for the next files of all streams, see newFile
 }
 
