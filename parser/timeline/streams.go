@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"vramsoak/parser/record"
 )
@@ -12,9 +11,9 @@ import (
 // Several processes may print into one log, each behind a prefix with its name, see
 // [record.Header]. Each of them works on files of its own. So a log without the harness's lines has
 // a stream for each process. A stream has a builder, with files and a batch of its own, as if its
-// lines were a log of their own. A process has a stream once it prints a checkpoint or names a
-// file; its failures before that go to the log's own builder. In a log with the harness's lines,
-// these lines say where files begin, and the ranks of the readings tell the processes apart.
+// lines were a log of their own. A process has a stream once it prints a checkpoint, names a file
+// or, if it has a name, fails; see [heldFailures]. In a log with the harness's lines, these lines
+// say where files begin, and the ranks of the readings tell the processes apart.
 
 // streams holds the streams of a log, apart from the builder's own.
 type streams struct {
@@ -92,128 +91,6 @@ func (b *Builder) stream(writer string, begins bool) *Builder {
 	return other
 }
 
-// baseOf returns the name of the process that may have printed the lines of another name, see
-// [heldFailures]. A launcher may have numbered the lines, so that "task 1 rank 3" is of "rank 1".
-// If there is no such process, the name itself is returned.
-func (s *streams) baseOf(writer string) string {
-	base := record.WithoutRank(writer)
-	if base != writer && s.has(base) {
-		return base
-	}
-	const word = "task "
-	if i := strings.LastIndex(base, word); i >= 0 {
-		if base = streamName(base[:i] + "rank " + base[i+len(word):]); s.has(base) {
-			return base
-		}
-	}
-	return writer
-}
-
-// heldFailures are the failures of a process whose name has a rank, and which did nothing else so
-// far. torch.distributed puts the rank before the lines of an exception alone. So this may be the
-// process that prints the lines without the rank. The log shows it at its end: that process did no
-// more work after the failures, and no other rank failed in this way.
-type heldFailures struct {
-	writer, base string // the name with the rank and without it
-	records      []record.Record
-}
-
-// maxHeld is the most records of a process that are held.
-const maxHeld = 64
-
-// hold keeps a record until the log shows which process it belongs to, and reports whether it did
-// so. It lets go of what the record shows to be of two processes.
-func (b *Builder) hold(rec record.Record) bool {
-	if b.log.supervised {
-		return false
-	}
-	s, writer := &b.log.streams, rec.Head().Writer
-	fails, works := false, false
-	switch r := rec.(type) {
-	case record.OutOfMemory:
-		writer, fails = record.ProcessOf(writer, r.Lane.Rank), true
-	case record.Crash:
-		writer, fails = record.ProcessOf(writer, r.Lane.Rank), true
-	case record.Checkpoint:
-		writer, works = record.ProcessOf(writer, r.Lane.Rank), ofProcess(&r)
-	case record.FileStart:
-		works = r.Pipeline
-	case record.FileEnd:
-		works = r.Pipeline
-	}
-	if !fails && len(s.held) == 0 {
-		return false
-	}
-	writer = streamName(writer)
-	if works {
-		b.letGo(func(h heldFailures) bool { return h.writer == writer || h.base == writer })
-		return false
-	}
-	i := slices.IndexFunc(s.held, func(h heldFailures) bool { return h.writer == writer })
-	if i < 0 {
-		base := s.baseOf(writer)
-		if !fails || base == writer || s.has(writer) {
-			return false
-		}
-		i = len(s.held)
-		s.held = append(s.held, heldFailures{writer: writer, base: base})
-	}
-	h := &s.held[i]
-	if h.records = append(h.records, rec); len(h.records) > maxHeld || len(s.held) > maxHeld {
-		b.letGo(func(heldFailures) bool { return true })
-	}
-	return true
-}
-
-// letGo gives failures that were held to streams of their own.
-func (b *Builder) letGo(which func(heldFailures) bool) {
-	s := &b.log.streams
-	for i := 0; i < len(s.held); {
-		h := s.held[i]
-		if !which(h) {
-			i++
-			continue
-		}
-		s.held = slices.Delete(s.held, i, i+1)
-		for _, rec := range h.records {
-			b.deliver(rec)
-		}
-	}
-}
-
-// settle gives the failures that are still held at the end of a log to the process that printed
-// the lines without the rank, unless several ranks failed.
-func (b *Builder) settle() {
-	s := &b.log.streams
-	for i := 0; i < len(s.held); {
-		h := s.held[i]
-		if slices.ContainsFunc(s.held, func(other heldFailures) bool {
-			return other.base == h.base && other.writer != h.writer
-		}) {
-			i++
-			continue
-		}
-		s.held = slices.Delete(s.held, i, i+1)
-		to := b
-		if h.base != s.writer {
-			to = s.byName[h.base]
-		}
-		for _, rec := range h.records {
-			switch r := rec.(type) {
-			case record.OutOfMemory:
-				r.Writer, r.Lane.Rank = h.base, 0
-				rec = r
-			case record.Crash:
-				r.Writer, r.Lane.Rank = h.base, 0
-				rec = r
-			}
-			b.route(&rec)
-			to.add(rec)
-		}
-	}
-	b.letGo(func(heldFailures) bool { return true })
-}
-
 // deliver gives a record to the builder of its stream.
 func (b *Builder) deliver(rec record.Record) {
 	switch s := b.route(&rec); {
@@ -225,28 +102,40 @@ func (b *Builder) deliver(rec record.Record) {
 	}
 }
 
+// shownBy returns what a record shows of the process that printed it: the name of its stream, and
+// whether it fails or works on a file.
+func shownBy(rec record.Record) (writer string, fails, works bool) {
+	writer = rec.Head().Writer
+	switch r := rec.(type) {
+	case record.Checkpoint:
+		writer, works = record.ProcessOf(writer, r.Lane.Rank), ofProcess(&r)
+	case record.OutOfMemory:
+		writer, fails = record.ProcessOf(writer, r.Lane.Rank), true
+	case record.Crash:
+		writer, fails = record.ProcessOf(writer, r.Lane.Rank), true
+	case record.FileStart:
+		works = r.Pipeline
+	case record.FileEnd:
+		works = r.Pipeline
+	}
+	return streamName(writer), fails, works
+}
+
 // route sets the rank of a record and returns the builder of its stream.
 func (b *Builder) route(rec *record.Record) *Builder {
-	writer, begins := (*rec).Head().Writer, false
+	writer, fails, works := shownBy(*rec)
 	switch r := (*rec).(type) {
 	case record.Checkpoint:
-		begins, writer = ofProcess(&r), record.ProcessOf(writer, r.Lane.Rank)
-		b.setRank(writer, &r.Lane, begins)
+		b.setRank(writer, &r.Lane, works)
 		*rec = r
 	case record.OutOfMemory:
-		writer = record.ProcessOf(writer, r.Lane.Rank)
 		b.setRank(writer, &r.Lane, false)
-		*rec, begins = r, streamName(writer) != ""
+		*rec = r
 	case record.Crash:
-		writer = record.ProcessOf(writer, r.Lane.Rank)
 		b.setRank(writer, &r.Lane, false)
-		*rec, begins = r, streamName(writer) != ""
-	case record.FileStart:
-		begins = r.Pipeline
-	case record.FileEnd:
-		begins = r.Pipeline
+		*rec = r
 	}
-	return b.stream(writer, begins)
+	return b.stream(writer, works || fails && writer != "")
 }
 
 // ofProcess reports whether a checkpoint shows that the process that printed its line uses a
