@@ -197,7 +197,7 @@ func TestWrappersChangeNothing(t *testing.T) {
 	}
 }
 
-// A naming says what is compared of the process that printed a reading.
+// A naming says whether the rank and the writer of a reading are compared.
 type naming int
 
 const (

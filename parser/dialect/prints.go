@@ -314,8 +314,8 @@ func (item *printItem) isSizeOfCard(text []byte) bool {
 	return false
 }
 
-// givesLevel reports whether the items give a level of memory, and not only the size of the card
-// and what is free.
+// givesLevel reports whether the items give a level of memory. The size of the card and the free
+// memory are no levels.
 func givesLevel(items []printItem) bool {
 	for i := range items {
 		if items[i].q != record.Total && items[i].q != record.Free {

@@ -12,7 +12,7 @@ import (
 const name = "my-log"
 
 // dialect returns a file with a dialect that reads the candidate's line and those of the log that
-// look alike. It returns why there is none, if no dialect is sure to read them.
+// look alike. If no dialect is sure to read them, it returns the reason.
 func (c *candidate) dialect(likely []candidate) (file, unclear string) {
 	if c.unclear != "" && c.unclear != noUnit {
 		return "", c.unclear

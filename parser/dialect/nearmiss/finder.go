@@ -27,7 +27,7 @@ const (
 	alikeMax = 500      // lines that may be readings and are kept
 )
 
-// words are texts, one of which is in each line that may be a reading. Each has at least
+// words are texts. A line that may be a reading has at least one of them. Each text has at least
 // [search.MinNeedle] bytes.
 var words = []string{
 	"emory", "EMORY", "memor", "MEMOR", "Memor", "VRAM", "vram", "Vram",
