@@ -13,6 +13,7 @@ import (
 	"vramsoak/harness/sample"
 	"vramsoak/harness/supervise"
 	"vramsoak/parser/record"
+	"vramsoak/pipeline/meter"
 )
 
 // These are the reasons why a run ended, as the run-end line of the log names them.
@@ -55,7 +56,9 @@ type run struct {
 	sampler    *sample.Sampler
 	guard      sample.Guard
 	out        *output.Stream
-	reporter   *reporter
+	// fileEnds has the files that have just ended, for the sampler.
+	fileEnds chan record.FileEnd
+	reporter *reporter
 	// kill is Config.Kill, or nil once something was received from it.
 	kill <-chan struct{}
 
@@ -113,6 +116,7 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 	r := &run{
 		cfg: cfg, log: log, batch: queue.NewBatch(cfg.Files), reporter: newReporter(cfg.Progress),
 		kill: cfg.Kill, started: time.Now(), stuck: map[int]bool{},
+		fileEnds: make(chan record.FileEnd, 8),
 		restarts: restarts{max: cfg.MaxRestarts, first: cfg.BackOff},
 		rescue:   journal.NewRescueFolder(filepath.Clean(cfg.Dir) + RescuedSuffix),
 	}
@@ -121,7 +125,8 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 		Kill: cfg.kill,
 	})
 	r.sampler = &sample.Sampler{
-		Every: cfg.SampleEvery, Device: cfg.Device, Head: log.Head, Logger: cfg.Logger,
+		Every: cfg.SampleEvery, Device: cfg.Device, Shared: meter.OpenShared(), Head: log.Head,
+		Logger: cfg.Logger,
 	}
 	r.guard = sample.NewGuard(cfg.MaxDeviceUsed, cfg.Device != nil, cfg.gpu, cfg.Logger)
 	feeding := queue.Options{PerProcess: cfg.perProcess(), Retries: cfg.RetryFailed, More: cfg.More}
@@ -135,6 +140,12 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 		SoakOver: r.feeder.SoakOver,
 		OnReading: func(reading *record.Reading, lane record.Lane) {
 			r.overuse = r.overuse.Worse(r.guard.Reading(reading, lane))
+		},
+		OnEnd: func(ended record.FileEnd) {
+			select {
+			case r.fileEnds <- ended:
+			default: // the sampler is busy, and would come too late
+			}
 		},
 	})
 	return r, nil
@@ -154,6 +165,7 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 		err = moved
 	}
 	if !ended {
+		r.logLeftovers(now)
 		r.log.Add(record.RunEnd{
 			Header: r.log.Head(now), Files: r.feeder.Worked(), Reason: d.reason,
 			Seconds: now.Sub(r.started).Seconds(),
@@ -186,6 +198,21 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 		Diagnostic: d.diagnostic(), Rescued: rescued,
 	}, err
 }
+
+// logLeftovers writes a leftover line to the log for each file in /dev/shm that the pipeline has left
+// behind.
+func (r *run) logLeftovers(now time.Time) {
+	if r.sampler.Shared == nil || r.processes == 0 {
+		return
+	}
+	left := r.sampler.Shared.Left()
+	for _, f := range left[:min(len(left), leftoversMax)] {
+		r.log.Add(record.Leftover{Header: r.log.Head(now), Path: f.Path, Bytes: f.Bytes})
+	}
+}
+
+// leftoversMax is the largest number of leftover lines. The largest files are written first.
+const leftoversMax = 1000
 
 // subfolder returns the name of the worker's folder in the run folder, or "" for a run without
 // workers.

@@ -6,7 +6,6 @@ import (
 
 	"vramsoak/harness/sample"
 	"vramsoak/harness/supervise"
-	"vramsoak/parser/record"
 )
 
 // heartbeat is how often Config.Progress is called while nothing changes.
@@ -48,7 +47,10 @@ func (r *run) watch(ctx context.Context, p *supervise.Process) supervise.End {
 func (w *watch) loop(ctx context.Context) {
 	stop := make(chan struct{})
 	defer close(stop)
-	samples := w.sampler.Watch(w.p, stop)
+	for len(w.fileEnds) > 0 { // of the process before
+		<-w.fileEnds
+	}
+	moments := w.sampler.Watch(w.p, w.fileEnds, stop)
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	limit := newAlarm(w.cfg.Timeout)
@@ -79,8 +81,8 @@ func (w *watch) loop(ctx context.Context) {
 			w.end.At = time.Now()
 		case <-exited:
 			exited = nil
-		case now := <-samples:
-			w.sampled(now)
+		case now := <-moments:
+			w.read(now)
 		case <-limit.rings:
 			w.timeout()
 		case <-done:
@@ -135,13 +137,18 @@ func (w *watch) interrupt(end func()) {
 	}
 }
 
-// sampled logs samples that were taken at the same time, and compares them with
-// Config.MaxDeviceUsed.
-func (w *watch) sampled(samples []record.Sample) {
-	for _, s := range samples {
-		w.log.AddSample(s)
+// read logs what the sampler read, and compares samples with Config.MaxDeviceUsed.
+func (w *watch) read(now sample.Moment) {
+	if now.Limits != nil {
+		w.log.AddReading(*now.Limits)
 	}
-	w.overuse = w.overuse.Worse(w.guard.Samples(samples))
+	for _, s := range now.Samples {
+		w.log.AddReading(s)
+	}
+	if now.Holding != nil {
+		w.log.AddReading(*now.Holding)
+	}
+	w.overuse = w.overuse.Worse(w.guard.Samples(now.Samples))
 }
 
 // timeout ends a process that took longer than Config.Timeout for a file, or for the wait before

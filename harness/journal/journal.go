@@ -10,7 +10,7 @@ import (
 )
 
 // pendingMax limits the harness's lines that wait while the pipeline prints a long line, in bytes.
-// When that many bytes wait, AddSample drops samples.
+// When that many bytes wait, AddReading drops readings.
 const pendingMax = 1 << 20
 
 // A Journal writes soak.log: the pipeline's output byte for byte and, between the pipeline's lines,
@@ -74,11 +74,11 @@ func (j *Journal) Add(l Line) {
 	j.out = append(l.AppendLine(j.out), '\n')
 }
 
-// AddSample adds a sample line. It drops the sample if lines of pendingMax bytes already wait for
-// the end of a long line of the pipeline.
-func (j *Journal) AddSample(s record.Sample) {
+// AddReading adds a line with a reading of the pipeline's processes. It drops the line if lines of
+// pendingMax bytes already wait for the end of a long line of the pipeline.
+func (j *Journal) AddReading(l Line) {
 	if len(j.pending) < pendingMax {
-		j.Add(s)
+		j.Add(l)
 	}
 }
 

@@ -181,10 +181,14 @@ func (t *Tracker) end(status record.Status, reason string, now time.Time) {
 	if status == record.StatusFailed && w.oom {
 		status = record.StatusOOM
 	}
-	t.log.Add(record.FileEnd{
+	ended := record.FileEnd{
 		Header: t.log.Head(now), Index: w.index + 1, Path: w.path, Status: status,
 		Seconds: now.Sub(w.began).Seconds(), Error: reason,
-	})
+	}
+	t.log.Add(ended)
+	if t.opts.OnEnd != nil {
+		t.opts.OnEnd(ended)
+	}
 	if w.index != queue.None {
 		t.batch.End(w.index, status)
 	}

@@ -31,6 +31,8 @@ type Options struct {
 	// OnReading is called for each checkpoint, with its reading, its device and its rank; it may be
 	// nil.
 	OnReading func(*record.Reading, record.Lane)
+	// OnEnd is called when a file has ended, with the record that the log gets; it may be nil.
+	OnEnd func(record.FileEnd)
 }
 
 // A Stream reads the output of the processes of a run, one process after the other.

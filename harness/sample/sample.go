@@ -9,45 +9,76 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Sampler samples the memory of processes.
+// A Sampler reads what processes hold: of the devices, and of the machine.
 type Sampler struct {
 	Every time.Duration // between two samples
 	// Device returns how much memory the processes with these PIDs use on each device, as
 	// [meter.View.Use] does; nil if there is no device.
 	Device func(pids []int) ([]meter.Use, error)
+	// Shared watches /dev/shm; nil if there is no such folder.
+	Shared *meter.Shared
 	// Head returns the header of a log line that is written at the time now.
 	Head   func(now time.Time) record.Header
 	Logger *slog.Logger
+
+	holdings budget
 }
 
-// Watch samples a process until stop is closed. It sends the samples of each moment to the channel
-// that it returns. It samples in a goroutine of its own, so that a driver that answers late does
-// not delay the caller.
-func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []record.Sample {
-	samples := make(chan []record.Sample)
+// A Moment holds what was read of a process at one time. It has samples, or a holding, and with the
+// first samples the limits of the process.
+type Moment struct {
+	Samples []record.Sample
+	Limits  *record.Limits
+	Holding *record.Holding
+}
+
+// Watch samples a process until stop is closed, and takes a holding after each file that it
+// receives from ended. It sends what it reads to the channel that it returns. It reads in a goroutine
+// of its own, so that a driver that answers late does not delay the caller.
+func (s *Sampler) Watch(
+	p *supervise.Process, ended <-chan record.FileEnd, stop <-chan struct{},
+) <-chan Moment {
+	moments := make(chan Moment)
 	go func() {
 		tick := time.NewTicker(s.Every)
 		defer tick.Stop()
-		warned := false
-		for {
+		send := func(m Moment) (goOn bool) {
+			select {
+			case moments <- m:
+				return true
+			case <-stop:
+				return false
+			}
+		}
+		warned, limited := false, false
+		sampled := func() Moment {
 			now, err := s.look(p)
 			if err != nil && !warned {
 				s.Logger.Warn("no device samples", "error", err)
 				warned = true
 			}
-			select {
-			case samples <- now:
-			case <-stop:
-				return
+			m := Moment{Samples: now}
+			if len(now) > 0 && !limited {
+				limits := meter.LimitsOf(p.PID())
+				limits.Header = now[0].Header
+				m.Limits, limited = &limits, true
 			}
+			return m
+		}
+		for goOn := send(sampled()); goOn; {
 			select {
 			case <-tick.C:
+				goOn = send(sampled())
+			case file := <-ended:
+				if h, ok := s.holding(p, file); ok {
+					goOn = send(Moment{Holding: &h})
+				}
 			case <-stop:
 				return
 			}
 		}
 	}()
-	return samples
+	return moments
 }
 
 // look returns samples taken now for the process and its descendants together: one sample for each
@@ -68,13 +99,18 @@ func (s *Sampler) look(p *supervise.Process) ([]record.Sample, error) {
 	if s.Device != nil {
 		uses, err = s.Device(pids)
 	}
-	plain := record.Sample{Header: s.Head(time.Now()), PID: p.PID(), RSS: rss}
+	plain := record.Sample{
+		Header: s.Head(time.Now()), PID: p.PID(), RSS: rss, Held: meter.Resources(pids),
+	}
 	var samples []record.Sample
 	for _, use := range uses {
 		if use.Source == record.SourceProcess && use.Used == 0 {
 			continue // the process does not use this device
 		}
 		s := plain
+		if len(samples) > 0 { // the log need not repeat it for each device
+			s.Held = record.Resources{}
+		}
 		s.Lane.Device, s.Source = use.Device, use.Source
 		s.Set(record.Used, record.Exact(use.Used))
 		s.Set(record.Total, record.Exact(use.Total))

@@ -86,7 +86,10 @@ type Sample struct {
 	// processes, or 0 if the driver names no other process.
 	DeviceUsed, Others int64
 	RSS                int64 // resident bytes of the process and its descendants, from /proc
-	Run                int   // the run's number, as in timeline.File; only a timeline sets it
+	// Held is what the process and its descendants hold of the machine. A page that several of them
+	// share counts once for each of them.
+	Held Resources
+	Run  int // the run's number, as in timeline.File; only a timeline sets it
 	// Cached is the part of Used, in bytes, that the allocator certainly held as a cache (reserved
 	// minus allocated). It is the smaller of the two caches at the checkpoints before and after
 	// the sample, or 0 if these checkpoints do not give the size of the cache. Only a timeline

@@ -153,7 +153,8 @@ func (r Sample) AppendLine(b []byte) []byte {
 			b = AppendField(b, "others", strconv.FormatInt(r.Others, 10))
 		}
 	}
-	return AppendField(b, "rss", strconv.FormatInt(r.RSS, 10))
+	b = AppendField(b, "rss", strconv.FormatInt(r.RSS, 10))
+	return r.Held.appendFields(b)
 }
 
 // AppendLine appends the record as a line of the harness.

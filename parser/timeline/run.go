@@ -113,6 +113,16 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 			r.Process--
 		}
 		b.tl.Orphans = append(b.tl.Orphans, r)
+	case record.Holding:
+		b.noteHarness(r.Header)
+		b.noteHolding(&r)
+	case record.Limits:
+		b.noteHarness(r.Header)
+		b.tl.Limits = append(b.tl.Limits, r)
+	case record.Leftover:
+		b.noteHarness(r.Header)
+		r.Run = b.run
+		b.tl.Leftovers = append(b.tl.Leftovers, r)
 	case record.Idle:
 		b.noteHarness(r.Header)
 		b.log.renumber(&r.Lane)
@@ -139,6 +149,23 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 		b.close()
 		b.noteHarness(r.Header)
 		b.currentRun().End = &r
+	}
+}
+
+// nearFiles is how many of the last files noteHolding looks at. The harness takes a holding within
+// milliseconds after a file has ended, and short files may have begun and ended since.
+const nearFiles = 64
+
+// noteHolding gives a holding to the file after which the harness took it.
+func (b *Builder) noteHolding(h *record.Holding) {
+	files := b.tl.Files
+	for i := len(files) - 1; i >= max(0, len(files)-nearFiles); i-- {
+		f := files[i]
+		if f.Run == b.run && f.Process == b.process && f.Index == h.Index &&
+			(h.Index != 0 || f.Path == h.Path) {
+			f.Holding = h
+			return
+		}
 	}
 }
 

@@ -21,6 +21,10 @@ type Timeline struct {
 	Outside []*File
 	// Samples are the memory readings that the harness took while the pipeline was running.
 	Samples []record.Sample
+	// Limits are the limits of the pipeline's processes.
+	Limits []record.Limits
+	// Leftovers are the files in /dev/shm that the runs left behind.
+	Leftovers []record.Leftover
 	// Idles are the readings of the devices before the first process of a run and after its last one.
 	Idles []record.Idle
 	// Warnings are the pipeline's own warnings.
@@ -103,6 +107,9 @@ type File struct {
 	Unpaired []int
 	// OOMs are the out-of-memory messages during this file.
 	OOMs []record.OutOfMemory
+	// Holding is what the pipeline's processes held when the file had ended, or nil if the log does
+	// not say.
+	Holding *record.Holding
 }
 
 // A Stage is the work between a Before and an After checkpoint. Before and After are indices into

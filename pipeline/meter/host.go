@@ -19,9 +19,8 @@ import "C"
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -152,42 +151,53 @@ func HostMemory() (int64, error) { return hostTotal("/proc", "/sys/fs/cgroup") }
 // hostTotal returns MemTotal in bytes, or the lowest memory.max of the process's control group
 // (version 2) and the groups above it. proc and cgroups are the folders /proc and /sys/fs/cgroup.
 func hostTotal(proc, cgroups string) (int64, error) {
-	data, err := os.ReadFile(filepath.Join(proc, "meminfo"))
+	total, err := fileKiB(filepath.Join(proc, "meminfo"), "MemTotal:")
 	if err != nil {
 		return 0, err
 	}
-	kib, err := fieldKiB(data, "MemTotal:")
-	if err != nil {
-		return 0, fmt.Errorf("%s/meminfo: %w", proc, err)
-	}
-	total := kib * record.KiB
-	membership, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return total, nil
-	} else if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(membership)) {
-		// Version 2 has one line, "0::/user.slice/...".
-		group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")
-		if !ok {
-			continue
-		}
-		for group = filepath.Clean("/" + group); ; group = filepath.Dir(group) {
-			// The root group has no limit file. Inside a container, the files of groups outside the
-			// container are not visible.
-			if data, err := os.ReadFile(filepath.Join(cgroups, group, "memory.max")); err == nil {
-				if limit, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10,
-					64); err == nil {
-					total = min(total, limit) // "max" means no limit
-				}
-			}
-			if group == "/" {
-				break
-			}
-		}
+	if limit := lowest(proc, cgroups, "memory.max"); limit > 0 {
+		total = min(total, limit)
 	}
 	return total, nil
+}
+
+// groups ranges over the folders of the process's control group (version 2) and of the groups above
+// it. Inside a container, the groups outside the container are not visible.
+func groups(proc, cgroups string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		membership, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
+		if err != nil {
+			return
+		}
+		for line := range strings.Lines(string(membership)) {
+			// Version 2 has one line, "0::/user.slice/...".
+			group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")
+			if !ok {
+				continue
+			}
+			for group = filepath.Clean("/" + group); ; group = filepath.Dir(group) {
+				if !yield(filepath.Join(cgroups, group)) {
+					return
+				}
+				if group == "/" {
+					break
+				}
+			}
+		}
+	}
+}
+
+// fileKiB returns the bytes in a line of a file such as "MemTotal: 24612345 kB".
+func fileKiB(path, name string) (int64, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	kib, err := fieldKiB(data, name)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return kib * record.KiB, nil
 }
 
 // fieldKiB returns the number in a line such as "MemTotal: 24612345 kB".

@@ -94,6 +94,26 @@ func flatten(rec record.Record) flat {
 		if v.Others > 0 {
 			add("others", v.Others)
 		}
+		addResources(add, &v.Held)
+	case record.Holding:
+		r.kind, r.name = "holding", v.Path
+		add("pid", v.PID)
+		add("index", v.Index)
+		addResources(add, &v.Resources)
+		add("most_fds", v.MostFiles)
+		add("available", v.Available)
+		add("shm_free", v.SharedFree)
+	case record.Limits:
+		r.kind = "limits"
+		add("pid", v.PID)
+		add("memory", v.Memory)
+		add("group", v.Group)
+		add("fds", v.Files)
+		add("tasks", v.Tasks)
+		add("shm", v.Shared)
+	case record.Leftover:
+		r.kind, r.name = "leftover", v.Path
+		add("bytes", v.Bytes)
 	case record.Idle:
 		r.kind, r.reading = "idle", v.Reading
 		device(v.Lane)
@@ -164,6 +184,13 @@ func flatten(rec record.Record) flat {
 		r.name = fmt.Sprintf("expected %s, found %q; %s", v.Expected, v.Found, v.Advice)
 	}
 	return r
+}
+
+// addResources adds a field for each resource that is known.
+func addResources(add func(key string, value any), r *record.Resources) {
+	for kind, amount := range r.All() {
+		add(kind.String(), amount)
+	}
 }
 
 // fields returns the record as a JSON object.

@@ -182,6 +182,15 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 			Header: f.Head, PID: f.Count("pid"), Command: f.Values["command"], RSS: f.Bytes("rss"),
 			Ended: f.Values["ended"] == "true",
 		}, true
+	case "holding":
+		return holdingOf(f), true
+	case "limits":
+		return record.Limits{
+			Header: f.Head, PID: f.Count("pid"), Memory: f.Bytes("memory"), Group: f.Flag("group"),
+			Files: f.Count("fds"), Tasks: f.Count("tasks"), Shared: f.Bytes("shm"),
+		}, true
+	case "leftover":
+		return record.Leftover{Header: f.Head, Path: f.Values["path"], Bytes: f.Bytes("bytes")}, true
 	case "idle":
 		return idleOf(f), true
 	case "holder":
@@ -214,7 +223,27 @@ func sampleOf(f *lex.Fields) record.Sample {
 		DeviceUsed: f.Bytes("device_used"), Others: f.Bytes("others"), RSS: f.Bytes("rss"),
 	}
 	f.Sizes(&s.Reading, record.Used, record.Total)
+	resources(f, &s.Held)
 	return s
+}
+
+func holdingOf(f *lex.Fields) record.Holding {
+	h := record.Holding{
+		Header: f.Head, PID: f.Count("pid"), Index: f.Count("index"), Path: f.Values["path"],
+		MostFiles: f.Count("most_fds"), Available: f.Bytes("available"),
+		SharedFree: f.Bytes("shm_free"),
+	}
+	resources(f, &h.Resources)
+	return h
+}
+
+// resources sets in r each resource that the line has.
+func resources(f *lex.Fields, r *record.Resources) {
+	for kind := range record.ResourceKinds {
+		if _, ok := f.Values[kind.String()]; ok {
+			r.Set(kind, f.Bytes(kind.String()))
+		}
+	}
 }
 
 func idleOf(f *lex.Fields) record.Idle {

@@ -1,0 +1,203 @@
+package meter
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// sharedMemory is the folder whose files are memory that processes share: POSIX shared memory
+// (shm_open), and with it the tensors that the workers of a PyTorch DataLoader return.
+const sharedMemory = "/dev/shm"
+
+// A Shared watches the files in /dev/shm for one run. It tells the run's files from those of other
+// programs in three ways. A file that existed before the run is not the run's. A file that a process
+// of the run has open or mapped is the run's, also after that process has ended. Of the other files
+// it counts those of this user that no process outside of the run has open or mapped.
+//
+// Several goroutines may use it at once.
+type Shared struct {
+	dir    string
+	device uint64
+
+	mu     sync.Mutex
+	before map[uint64]bool // inodes of files that existed before the run
+	ours   map[uint64]bool
+	others map[uint64]bool // of programs outside of the run
+}
+
+// OpenShared notes which files are in /dev/shm now. It returns nil if there is no such folder.
+func OpenShared() *Shared { return openShared(sharedMemory) }
+
+func openShared(dir string) *Shared {
+	var stat unix.Stat_t
+	if unix.Stat(dir, &stat) != nil {
+		return nil
+	}
+	s := &Shared{
+		dir: dir, device: stat.Dev, before: map[uint64]bool{}, ours: map[uint64]bool{},
+		others: map[uint64]bool{},
+	}
+	for _, f := range s.files() {
+		s.before[f.inode] = true
+	}
+	return s
+}
+
+// A sharedFile is a file in /dev/shm.
+type sharedFile struct {
+	path  string
+	inode uint64
+	bytes int64 // of memory
+	own   bool  // it belongs to this user
+}
+
+// files returns the files in the folder and the folders in it.
+func (s *Shared) files() (all []sharedFile) {
+	_ = filepath.WalkDir(s.dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil //nolint:nilerr // a folder that cannot be read belongs to others
+		}
+		if info, err := entry.Info(); err == nil {
+			if stat, ok := info.Sys().(*syscall.Stat_t); ok && uint64(stat.Dev) == s.device {
+				all = append(all, sharedFile{
+					path, stat.Ino, stat.Blocks * 512, int(stat.Uid) == os.Geteuid(),
+				})
+			}
+		}
+		return nil
+	})
+	return all
+}
+
+// Held returns how many bytes of /dev/shm the processes with these PIDs hold, and what earlier
+// processes of the run left there. A file without a name counts too, as long as a process has it
+// open or mapped: PyTorch removes the names of its files at once.
+func (s *Shared) Held(pids []int) (bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := map[uint64]int64{}
+	for _, pid := range pids {
+		s.holds(pid, held)
+	}
+	for inode := range held {
+		if !s.before[inode] {
+			s.ours[inode] = true
+		}
+	}
+	for _, f := range s.files() {
+		if s.isOurs(f, pids) {
+			held[f.inode] = f.bytes // more exact than the length of a mapping
+		} else if !s.before[f.inode] {
+			delete(held, f.inode)
+		}
+	}
+	for _, n := range held {
+		bytes += n
+	}
+	return bytes
+}
+
+// isOurs reports whether a file belongs to the run. The parameter pids holds the processes of the
+// run.
+func (s *Shared) isOurs(f sharedFile, pids []int) bool {
+	switch {
+	case s.ours[f.inode]:
+		return true
+	case s.before[f.inode] || s.others[f.inode] || !f.own:
+		return false
+	case s.heldOutside(f.inode, pids):
+		s.others[f.inode] = true
+		return false
+	}
+	s.ours[f.inode] = true
+	return true
+}
+
+// heldOutside reports whether a process outside of the run has the file open or mapped.
+func (s *Shared) heldOutside(inode uint64, pids []int) bool {
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || slices.Contains(pids, pid) {
+			continue
+		}
+		held := map[uint64]int64{}
+		if s.holds(pid, held); held[inode] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// A SharedFile is a file in /dev/shm and the memory that it holds, in bytes.
+type SharedFile struct {
+	Path  string
+	Bytes int64
+}
+
+// Left returns the files that the run has left behind, the largest first. Call it when the last
+// process of the run has ended.
+func (s *Shared) Left() (left []SharedFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.files() {
+		if s.isOurs(f, nil) && !s.heldOutside(f.inode, nil) {
+			left = append(left, SharedFile{f.path, f.bytes})
+		}
+	}
+	slices.SortStableFunc(left, func(a, b SharedFile) int { return int(b.Bytes>>10 - a.Bytes>>10) })
+	return left
+}
+
+// holds adds the files in the folder that a process has open or mapped to held, with their bytes.
+// For a file that is only mapped and has no name, the bytes are the length of the mapping.
+func (s *Shared) holds(pid int, held map[uint64]int64) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	if fds, err := os.ReadDir(dir + "fd"); err == nil {
+		for _, fd := range fds {
+			var stat unix.Stat_t
+			if unix.Stat(dir+"fd/"+fd.Name(), &stat) == nil && stat.Dev == s.device &&
+				stat.Mode&unix.S_IFMT == unix.S_IFREG {
+				held[stat.Ino] = max(1, stat.Blocks*512)
+			}
+		}
+	}
+	maps, err := os.Open(dir + "maps")
+	if err != nil {
+		return
+	}
+	defer func() { _ = maps.Close() }()
+	lengths := map[uint64]int64{}
+	for lines := bufio.NewScanner(maps); lines.Scan(); {
+		if inode, length, ok := s.mapping(lines.Text()); ok {
+			lengths[inode] += length
+		}
+	}
+	for inode, length := range lengths {
+		if held[inode] == 0 {
+			held[inode] = length
+		}
+	}
+}
+
+// mapping reads a line of /proc/PID/maps, and reports whether it maps a file in the folder:
+//
+//	7f169a000000-7f169e000000 rw-s 00000000 00:1a 2053    /dev/shm/psm_5f2c (deleted)
+func (s *Shared) mapping(line string) (inode uint64, length int64, ok bool) {
+	if !strings.Contains(line, s.dir) {
+		return 0, 0, false
+	}
+	var from, to uint64
+	var mode, offset, device, name string
+	_, err := fmt.Sscanf(line, "%x-%x %s %s %s %d %s", &from, &to, &mode, &offset, &device, &inode, &name)
+	return inode, int64(to - from), err == nil && strings.HasPrefix(name, s.dir+"/")
+}
