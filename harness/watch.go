@@ -72,6 +72,7 @@ func (w *watch) loop(ctx context.Context) {
 			}
 			w.out.Take(chunk)
 			w.p.Release(chunk)
+			w.look()
 			if w.ended == nil {
 				w.end.At = time.Now()
 			}
@@ -149,6 +150,17 @@ func (w *watch) read(now sample.Moment) {
 		w.log.AddReading(*now.Holding)
 	}
 	w.overuse = w.overuse.Worse(w.guard.Samples(now.Samples))
+}
+
+// look logs what the processes hold if the pipeline's last line is a checkpoint.
+func (w *watch) look() {
+	if !w.out.AtCheckpoint || w.ended == nil {
+		return
+	}
+	w.out.AtCheckpoint = false
+	if h, ok := w.sampler.AtCheckpoint(w.p); ok {
+		w.log.AddReading(h)
+	}
 }
 
 // timeout ends a process that took longer than Config.Timeout for a file, or for the wait before

@@ -26,14 +26,21 @@ const (
 	Leak          = "leak"
 	Fragmentation = "fragmentation"
 	DarkGrowth    = "dark-memory"
-	Drift         = "drift"
-	Throughput    = "throughput"
-	Peak          = "peak"
-	OutOfMemory   = "out-of-memory"
-	Completeness  = "completeness"
-	Regression    = "regression" // added by package compare: see Report.Join
-	Consistency   = "consistency"
-	CleanStart    = "clean-start"
+	// The following checks are on ledgers of the machine.
+	HostGrowth       = "host-memory"
+	SharedGrowth     = "shared-memory"
+	DescriptorGrowth = "file-descriptors"
+	ThreadGrowth     = "threads"
+	ProcessGrowth    = "processes"
+
+	Drift        = "drift"
+	Throughput   = "throughput"
+	Peak         = "peak"
+	OutOfMemory  = "out-of-memory"
+	Completeness = "completeness"
+	Regression   = "regression" // added by package compare: see Report.Join
+	Consistency  = "consistency"
+	CleanStart   = "clean-start"
 )
 
 // Checks lists the names of the checks, which a policy may gate on or require, in the order of a
@@ -91,7 +98,9 @@ type Judge struct {
 	failedAt map[*timeline.File]failedPlace
 
 	gathering
-	trends []Trend
+	trends  []Trend
+	growths []grownLedger
+	held    *held // nil if the log does not say what the processes held of the machine
 }
 
 // New returns a judge without any files.
@@ -199,12 +208,16 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	for _, l := range j.lanes {
 		j.recovery(l)
 		for i := range Ledgers {
-			j.growth(l, &Ledgers[i])
+			if !Ledgers[i].machine {
+				j.growth(l, &Ledgers[i])
+			}
 		}
 		j.neverUsed(l)
 		j.drift(l)
 		j.consistency(l)
 	}
+	j.resources()
+	j.together()
 	j.successive()
 	j.throughput()
 	j.outOfMemory()
@@ -233,6 +246,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 // begin stores the timeline, and what can be known only from the whole timeline.
 func (j *Judge) begin(tl *timeline.Timeline) {
 	j.tl, j.gathering, j.trends, j.longest = tl, newGathering(), nil, -1
+	j.growths = nil
 	j.tells, j.named = map[int]bool{}, map[int]bool{}
 	for _, f := range tl.Files {
 		if f.Supervised || f.Status != record.StatusUnknown {

@@ -43,7 +43,7 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 		w.finding.Message += "; the driver does not list processes here, so another process may " +
 			"have grown: soak where nothing else runs on the device, or outside of the container"
 	}
-	j.add(of.advise(w.finding))
+	j.growths = append(j.growths, grownLedger{of, l, w})
 }
 
 // advise returns a finding with the ledger's advice appended to its message, if the finding fails.
@@ -236,8 +236,9 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 		p := &all[i]
 		skip := min(j.policy.Leak.WarmUp, len(p.files))
 		p.files, p.values = p.files[skip:], p.values[skip:]
-		longest = max(longest, len(p.files))
-		if len(p.files) < least {
+		known := len(p.values) - missing(p.values)
+		longest = max(longest, known)
+		if known < least {
 			continue
 		}
 		r := j.shape(s, p)
@@ -269,6 +270,16 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 		}
 	}
 	return worst
+}
+
+// missing returns the number of values that are not known.
+func missing(values []float64) (n int) {
+	for _, v := range values {
+		if math.IsNaN(v) {
+			n++
+		}
+	}
+	return n
 }
 
 // noteTrend adds to the worst finding the file at which growth begins, and keeps the series for the

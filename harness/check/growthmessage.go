@@ -185,12 +185,12 @@ func (j *Judge) explainLeak(l *lane, w *worstProcess) {
 	if w.finding.Verdict == Fail {
 		shown = l.idleOf(w.of, w.from())
 		var taken string
-		taken, w.finding.Stage = j.takenAt(l, w, "allocated", func(p *point) *column {
+		taken, w.finding.Stage = takenAt(w, "allocated", l.levelsAt(w, func(p *point) *column {
 			if p.level.of != l.level {
 				return nil
 			}
 			return &p.level
-		})
+		}))
 		for _, more := range []string{taken, j.runsOut(l, w, end), j.lengthsUnknown(w)} {
 			if more != "" {
 				w.finding.Message += "; " + more
@@ -209,89 +209,12 @@ func (j *Judge) explainUnused(l *lane, w *worstProcess) {
 		return
 	}
 	var taken string
-	taken, w.finding.Stage = j.takenAt(l, w, "reserved", func(p *point) *column { return &p.unused })
+	taken, w.finding.Stage = takenAt(w, "reserved", l.levelsAt(w, func(p *point) *column {
+		return &p.unused
+	}))
 	if taken != "" {
 		w.finding.Message += "; " + taken
 	}
-}
-
-// takenAt returns in words between which two checkpoints the leaked memory is allocated: "it is
-// allocated between Before Whisper and After Whisper". From the second of the two to the end of the
-// file, the level stays above the idle level of the file before. While the file is worked on, the
-// level may be higher still; takenAt then also names the checkpoint from which on only the leaked
-// memory is held. The result stage is the innermost stage or cleanup in which the memory is
-// allocated. The parameter how is the word for "allocated". levels returns the column of a point
-// that is compared with the values of w, or nil if the point has none.
-func (j *Judge) takenAt(l *lane, w *worstProcess, how string, levels func(*point) *column) (
-	taken, stage string,
-) {
-	from := w.result.From
-	files, before := w.of.files[from:], w.of.values[from:]
-	slope := *w.finding.Measured
-	// above[i] is how far the level at point i lies above the idle level of the file before, as the
-	// mean over the files.
-	var above []float64
-	var names []string
-	for _, p := range l.points.all {
-		column := levels(p)
-		if column == nil {
-			continue
-		}
-		values := column.over(files)
-		sum, n := 0.0, 0
-		for i := 1; i < len(files); i++ {
-			if !math.IsNaN(values[i]) {
-				sum += values[i] - before[i-1]
-				n++
-			}
-		}
-		if n*int(column.skip+1) > len(files)/2 {
-			above, names = append(above, sum/float64(n)), append(names, p.name)
-		}
-	}
-	first := len(above)
-	for first > 0 && above[first-1] > slope/2 {
-		first--
-	}
-	if first == len(above) {
-		return "", "" // the leak is not between checkpoints that the files have in common
-	}
-	after := "the end of the previous file"
-	if first > 0 {
-		after = names[first-1]
-	}
-	taken = fmt.Sprintf("it is %s between %s and %s", how, after, names[first])
-	stage = openStage(names[:first])
-	least := slices.Min(above[first:])
-	for i := first; ; i++ {
-		switch {
-		case above[i] > least+slope/2:
-		case i == first:
-			return taken, stage
-		default:
-			return fmt.Sprintf("%s, and still held at %s", taken, names[i]), stage
-		}
-	}
-}
-
-// openStage returns the innermost stage or cleanup that has begun and not ended after checkpoints
-// with these names, or "".
-func openStage(names []string) string {
-	var open []string
-	for _, name := range names {
-		c := record.Checkpoint{Name: name}
-		of, begins, ends := c.Pair()
-		switch at := slices.Index(open, of); {
-		case begins:
-			open = append(open, of)
-		case ends && at >= 0:
-			open = open[:at]
-		}
-	}
-	if len(open) == 0 {
-		return ""
-	}
-	return open[len(open)-1]
 }
 
 // cards lists common sizes of GPU memory, in GiB.

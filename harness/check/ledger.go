@@ -29,6 +29,11 @@ type Ledger struct {
 	// advice is appended to the message if the ledger grows too much.
 	advice string
 
+	// machine is set if the ledger is not of a device but of the machine. Its levels are then those of
+	// resource.
+	machine  bool
+	resource record.Resource
+
 	// The following fields are for special ledgers. Each may be nil.
 
 	// levels returns the levels over the files, in place of level.
@@ -71,6 +76,33 @@ var Ledgers = []Ledger{
 		missing: "no file ends with a checkpoint that has both device used (used=) and reserved",
 		levels:  darkLevels, explain: (*Judge).explainDark, shared: (*lane).darkIsShared,
 	},
+	machine(record.HostMemory, Ledger{
+		Check: HostGrowth, Name: "host memory", Key: "host_memory", Unit: Bytes,
+		MaxGrowth: 512 << 10, Gates: true,
+	}),
+	machine(record.SharedMemory, Ledger{
+		Check: SharedGrowth, Name: "shared memory", Key: "shared_memory", Unit: Bytes,
+		MaxGrowth: 512 << 10, Gates: true,
+		advice: "close and unlink what each file creates in /dev/shm",
+	}),
+	machine(record.FileDescriptors, Ledger{
+		Check: DescriptorGrowth, Name: "file descriptors", Key: "file_descriptors", Unit: Count,
+		MaxGrowth: 0.1, Gates: true,
+		advice: "ls -l /proc/PID/fd shows what stays open",
+	}),
+	machine(record.Threads, Ledger{
+		Check: ThreadGrowth, Name: "threads", Key: "threads", Unit: Count, MaxGrowth: 0.1,
+	}),
+	machine(record.Processes, Ledger{
+		Check: ProcessGrowth, Name: "processes", Key: "processes", Unit: Count, MaxGrowth: 0.1,
+	}),
+}
+
+// machine returns the ledger of a resource of the machine.
+func machine(of record.Resource, l Ledger) Ledger {
+	l.machine, l.resource = true, of
+	l.missing = "the harness did not look at the pipeline's processes when a file ended"
+	return l
 }
 
 // difference returns the quantity of minus the quantity less at a checkpoint. The second result is

@@ -196,6 +196,16 @@ func (j *Judge) measure() *Measurements {
 			add("recovery of "+s.name, Ratio, &s.shares, true)
 		}
 	}
+	for i := range Ledgers {
+		if of := &Ledgers[i]; of.machine && j.held != nil {
+			c := j.held.column(of.resource)
+			if at, values := c.measured(places, len(sound)); len(values) > 0 {
+				m.Metrics = append(m.Metrics, Metric{
+					Name: of.Name, Unit: of.Unit, Places: at, Values: values,
+				})
+			}
+		}
+	}
 	if speed, ok := j.speed(sound); ok {
 		m.Metrics = append(m.Metrics, speed)
 	}

@@ -44,6 +44,7 @@ type Policy struct {
 	MaxGrowth     map[string]float64
 	Leak          LeakPolicy
 	Fragmentation FragmentationPolicy
+	SharedMemory  SharedMemoryPolicy
 	Drift         DriftPolicy
 	CleanStart    CleanStartPolicy
 	// Regression holds the limits for the comparison with earlier runs.
@@ -77,6 +78,11 @@ type FragmentationPolicy struct {
 	// MaxShare is the part of a process's largest reserved memory that may stay unused for the whole
 	// process. The default 0 sets no limit, because an allocator may keep a cache.
 	MaxShare Share
+}
+
+// SharedMemoryPolicy limits what a run leaves behind in /dev/shm.
+type SharedMemoryPolicy struct {
+	MaxLeft Amount // after the last process
 }
 
 // DriftPolicy limits how much the peaks of stages, the recovered ratios and the speed may change.
@@ -123,12 +129,13 @@ func DefaultPolicy() Policy {
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
 			return check == Drift || check == Throughput || check == CleanStart
 		}),
-		Recovery:   RecoveryPolicy{Min: 0.95, Floor: Amount{record.MiB}},
-		Peak:       PeakPolicy{Notice: 0.70, Max: 0.85},
-		MaxGrowth:  map[string]float64{},
-		Leak:       LeakPolicy{MinFiles: shape.LeastFiles},
-		Drift:      DriftPolicy{MaxChange: 0.05},
-		CleanStart: CleanStartPolicy{MaxUsed: Amount{512 * record.MiB}, MaxLeft: Amount{64 * record.MiB}},
+		Recovery:     RecoveryPolicy{Min: 0.95, Floor: Amount{record.MiB}},
+		Peak:         PeakPolicy{Notice: 0.70, Max: 0.85},
+		MaxGrowth:    map[string]float64{},
+		Leak:         LeakPolicy{MinFiles: shape.LeastFiles},
+		SharedMemory: SharedMemoryPolicy{MaxLeft: Amount{record.MiB}},
+		Drift:        DriftPolicy{MaxChange: 0.05},
+		CleanStart:   CleanStartPolicy{MaxUsed: Amount{512 * record.MiB}, MaxLeft: Amount{64 * record.MiB}},
 		Regression: RegressionPolicy{
 			MinEffect: 0.01, MinBytes: Amount{8 * record.MiB}, MinSlowdown: 0.05, FalseAlarms: 0.001,
 		},
@@ -187,6 +194,7 @@ func (r policyReader) policy(p *Policy) strictyaml.Fields {
 			"warm_up":   r.Integer(&p.Leak.WarmUp, 0),
 		},
 		"fragmentation": {"max_share": strictyaml.Share(r.Reader, &p.Fragmentation.MaxShare)},
+		"shared_memory": {"max_left": r.Bytes(&p.SharedMemory.MaxLeft.Bytes, "an amount")},
 		"drift":         {"max_change": strictyaml.Share(r.Reader, &p.Drift.MaxChange)},
 		"clean_start": {
 			"max_used": r.Bytes(&p.CleanStart.MaxUsed.Bytes, "an amount"),

@@ -148,7 +148,7 @@ func whole(findings []Finding) Verdict {
 // have no data in the log. A check with a judgement on any subject has data.
 func required(checks []string, findings []Finding) []Finding {
 	for _, check := range checks {
-		of := func(f Finding) bool { return f.Check == check }
+		of := func(f Finding) bool { return f.Check == check || slices.Contains(f.Also, check) }
 		if !slices.ContainsFunc(findings, of) {
 			f := Finding{
 				Check: check, Verdict: Undecided, Subject: "the log", Gates: true,

@@ -49,6 +49,9 @@ type Finding struct {
 	Quantity string `json:"quantity,omitempty"`
 	// Message is one sentence for people: what was found, where, and what would decide or fix it.
 	Message string `json:"message"`
+	// Also lists the checks of further ledgers that grow together with this one. The finding is theirs
+	// too.
+	Also []string `json:"also,omitempty"`
 	// At is the line of the log that shows the finding; for growth, the first line with a higher
 	// level. It is nil if the finding is about the whole log.
 	At *record.Position `json:"at,omitempty"`

@@ -45,6 +45,8 @@ type Tracker struct {
 	read    bool // the current line is a checkpoint
 
 	LastEnd time.Time // when a file ended last
+	// AtCheckpoint is true if the last line was a checkpoint of the pipeline. The caller may reset it.
+	AtCheckpoint bool
 	// Changed is true after a checkpoint, or after the beginning or end of a file. The caller resets
 	// Changed when it has shown the progress.
 	Changed bool
@@ -126,9 +128,11 @@ func (t *Tracker) parse(line []byte, now time.Time) {
 	if record.NeedsQuote(line) { // parse the line as readers of the log will
 		line = slices.Concat([]byte(record.QuoteLine+"\n"), line)
 	}
+	t.AtCheckpoint = false
 	for _, rec := range t.opts.Dialects.ParseLine(line, record.Position{}) {
 		switch rec := rec.(type) {
 		case record.Checkpoint:
+			t.AtCheckpoint = !rec.Sampled
 			t.Reading, t.lane, t.read, t.Changed = rec.Reading, rec.Lane, true, true
 			if !t.opts.FilePerProcess && !rec.Sampled {
 				t.checkpoint(rec, now)

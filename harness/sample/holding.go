@@ -1,8 +1,11 @@
 package sample
 
 import (
+	"runtime"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"vramsoak/harness/supervise"
 	"vramsoak/parser/record"
@@ -16,25 +19,36 @@ const lateHolding = 100 * time.Millisecond
 // holding returns what the process and its descendants hold, right after a file has ended. ok is
 // false if the process has ended too, if it is too late, or if the budget for holdings is used up.
 func (s *Sampler) holding(p *supervise.Process, file record.FileEnd) (h record.Holding, ok bool) {
-	began := time.Now()
-	h = record.Holding{Header: s.Head(began), PID: p.PID(), Index: file.Index, Path: file.Path}
-	if h.Time.Sub(file.Time) > lateHolding || !s.holdings.allows(began) {
+	h = record.Holding{Header: s.Head(time.Now()), PID: p.PID(), Index: file.Index, Path: file.Path}
+	if h.Time.Sub(file.Time) > lateHolding {
 		return h, false
 	}
-	pids := p.Members()
-	h.Resources, h.MostFiles = meter.Holding(pids)
-	if _, alive := h.Get(record.Processes); alive {
+	s.holdings.spend(func() {
+		pids := p.Members()
+		h.Resources, h.MostFiles = meter.Holding(pids)
+		if _, ok = h.Get(record.Processes); !ok {
+			return
+		}
 		if s.Shared != nil {
 			h.Set(record.SharedMemory, s.Shared.Held(pids))
 		}
 		h.Available, h.SharedFree = meter.Available(), meter.SharedFree()
-		ok = true
-	}
-	s.holdings.spend(began, time.Since(began))
+	})
 	return h, ok
 }
 
-// A budget limits the time that a task takes, to a share of the time that passes.
+// AtCheckpoint returns what the process and its descendants hold, right after it has printed a
+// checkpoint. ok is false if the process has ended, or if the budget for such readings is used up.
+func (s *Sampler) AtCheckpoint(p *supervise.Process) (h record.Holding, ok bool) {
+	h = record.Holding{Header: s.Head(time.Now()), PID: p.PID()}
+	s.looks.spend(func() {
+		h.Resources = meter.Resources(p.Members())
+		_, ok = h.Get(record.Processes)
+	})
+	return h, ok
+}
+
+// A budget limits the processor time of a task to a share of the time that passes.
 type budget struct {
 	mu    sync.Mutex
 	first time.Time
@@ -43,25 +57,34 @@ type budget struct {
 
 const (
 	// budgetShare is the part of a core that the task may take in the long run.
-	budgetShare = 0.005
+	budgetShare = 0.003
 	// budgetFirst is the time that it may take at once, so that a short run is not cut.
 	budgetFirst = 250 * time.Millisecond
 )
 
-// allows reports whether the task may run now.
-func (b *budget) allows(now time.Time) bool {
+// spend does the task, unless the budget is used up.
+func (b *budget) spend(task func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	passed := budgetShare * float64(now.Sub(b.first))
-	return b.first.IsZero() || float64(b.spent) < float64(budgetFirst)+passed
+	now := time.Now()
+	if b.first.IsZero() {
+		b.first = now
+	}
+	if float64(b.spent) >= float64(budgetFirst)+budgetShare*float64(now.Sub(b.first)) {
+		return
+	}
+	runtime.LockOSThread() // the processor time is that of a thread
+	defer runtime.UnlockOSThread()
+	began := threadTime()
+	task()
+	b.spent += threadTime() - began
 }
 
-// spend notes that the task began at a time and took so long.
-func (b *budget) spend(began time.Time, took time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.first.IsZero() {
-		b.first = began
+// threadTime returns the processor time that this thread has used.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
+		return 0
 	}
-	b.spent += took
+	return time.Duration(t.Nano())
 }

@@ -21,7 +21,7 @@ type Sampler struct {
 	Head   func(now time.Time) record.Header
 	Logger *slog.Logger
 
-	holdings budget
+	holdings, looks budget // for the ends of files, and for checkpoints
 }
 
 // A Moment holds what was read of a process at one time. It has samples, or a holding, and with the

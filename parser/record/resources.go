@@ -66,13 +66,15 @@ func appendNumber(b []byte, key string, n int64) []byte {
 	return AppendField(b, key, strconv.FormatInt(n, 10))
 }
 
-// A Holding says what the pipeline's processes held when a file had just ended. The harness takes
-// it within milliseconds after the file's last line. It is more exact than a [Sample]: memory that
-// several processes share counts once.
+// A Holding says what the pipeline's processes held at a moment: when a file had just ended, or
+// when the pipeline had just printed a checkpoint. The harness takes it within milliseconds after
+// that line. When a file has ended it is more exact than a [Sample]: memory that several processes
+// share counts once.
 type Holding struct {
 	Header
 	PID int
-	// Index and Path name the file that ended, as in [FileEnd].
+	// Index and Path name the file that ended, as in [FileEnd]. Index is 0 and Path is "" if the line
+	// before this one is a checkpoint.
 	Index int
 	Path  string
 	Resources
@@ -90,7 +92,7 @@ func (r Holding) AppendLine(b []byte) []byte {
 	b = appendNumber(b, "pid", int64(r.PID))
 	if r.Index != 0 {
 		b = appendNumber(b, "index", int64(r.Index))
-	} else {
+	} else if r.Path != "" {
 		b = AppendField(b, "path", r.Path)
 	}
 	b = r.appendFields(b)

@@ -156,8 +156,14 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 // milliseconds after a file has ended, and short files may have begun and ended since.
 const nearFiles = 64
 
-// noteHolding gives a holding to the file after which the harness took it.
+// noteHolding gives a holding to the file after which the harness took it, or to the last checkpoint.
 func (b *Builder) noteHolding(h *record.Holding) {
+	if h.Index == 0 && h.Path == "" {
+		if f := b.file; f != nil && len(f.Checkpoints) > 0 {
+			f.Held = append(f.Held, HeldAt{len(f.Checkpoints) - 1, h.Resources})
+		}
+		return
+	}
 	files := b.tl.Files
 	for i := len(files) - 1; i >= max(0, len(files)-nearFiles); i-- {
 		f := files[i]

@@ -110,6 +110,15 @@ type File struct {
 	// Holding is what the pipeline's processes held when the file had ended, or nil if the log does
 	// not say.
 	Holding *record.Holding
+	// Held is what the pipeline's processes held at checkpoints, as far as the log says.
+	Held []HeldAt
+}
+
+// A HeldAt says what the pipeline's processes held at a checkpoint. Checkpoint is an index into the
+// file's Checkpoints.
+type HeldAt struct {
+	Checkpoint int
+	record.Resources
 }
 
 // A Stage is the work between a Before and an After checkpoint. Before and After are indices into

@@ -1,0 +1,253 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
+
+// held holds what the processes of a log held of the machine at different times: the harness's
+// samples and holdings.
+type held struct {
+	tl *timeline.Timeline
+	// looks holds the readings of each run, by time.
+	looks   map[int][]look
+	columns map[record.Resource]*column
+}
+
+// A look is one reading of the resources.
+type look struct {
+	time time.Time
+	record.Resources
+}
+
+// single reports whether the resources are those of a single process.
+func single(r *record.Resources) bool {
+	n, _ := r.Get(record.Processes)
+	return n == 1
+}
+
+// newHeld returns nil if the log says nothing about resources: no harness wrote it, or an older one.
+func newHeld(tl *timeline.Timeline) *held {
+	if len(tl.Limits) == 0 {
+		return nil
+	}
+	h := &held{tl: tl, looks: map[int][]look{}, columns: map[record.Resource]*column{}}
+	for i := range tl.Samples {
+		s := &tl.Samples[i]
+		if _, ok := s.Held.Get(record.Processes); ok {
+			h.looks[s.Run] = append(h.looks[s.Run], look{s.Time, s.Held})
+		}
+	}
+	for _, f := range tl.Files {
+		// A sample counts a page once for each process that shares it, a holding counts it once. They
+		// can be compared only for a single process.
+		if f.Holding != nil && single(&f.Holding.Resources) {
+			h.looks[f.Run] = append(h.looks[f.Run],
+				look{f.Holding.Time, f.Holding.Resources})
+		}
+	}
+	for _, looks := range h.looks {
+		slices.SortStableFunc(looks, func(a, b look) int { return a.time.Compare(b.time) })
+	}
+	return h
+}
+
+// column returns the levels of a resource over the files: how much was held when the file had ended.
+// If the harness looked again while the next file was worked on, and found less, that counts: what
+// the processes held between the two files cannot have been more, except for a moment. A file without
+// a reading has the value NaN.
+func (h *held) column(of record.Resource) *column {
+	if c := h.columns[of]; c != nil {
+		return c
+	}
+	c := &column{}
+	h.columns[of] = c
+	for i, f := range h.tl.Files {
+		level, ok := int64(0), false
+		if f.Holding != nil {
+			level, ok = f.Holding.Get(of)
+		}
+		if i+1 < len(h.tl.Files) && of != record.SharedMemory {
+			if least, has := h.least(f, h.tl.Files[i+1], of); has && (!ok || least < level) {
+				level, ok = least, true
+			}
+		}
+		value := math.NaN()
+		if ok {
+			value = float64(level)
+		}
+		c.add(int32(i), value, 0)
+	}
+	return c
+}
+
+// least returns the smallest amount of a resource while the file next, which follows f, was worked
+// on.
+func (h *held) least(f, next *timeline.File, of record.Resource) (least int64, ok bool) {
+	if next.Run != f.Run || next.Process != f.Process || next.End.IsZero() || next.Start.Before(f.End) {
+		return 0, false
+	}
+	looks := h.looks[f.Run]
+	from := sort.Search(len(looks), func(i int) bool { return looks[i].time.After(next.Start) })
+	for _, l := range looks[from:] {
+		if l.time.After(next.End) {
+			break
+		}
+		amount, has := l.Get(of)
+		if has && (of != record.HostMemory || single(&l.Resources)) && (!ok || amount < least) {
+			least, ok = amount, true
+		}
+	}
+	return least, ok
+}
+
+// resources judges whether the ledgers of the machine grow: host memory, file descriptors and so on.
+// The processes of the pipeline count together.
+func (j *Judge) resources() {
+	if j.held = newHeld(j.tl); j.held == nil {
+		return
+	}
+	for i := range Ledgers {
+		of := &Ledgers[i]
+		if !of.machine {
+			continue
+		}
+		s := series{
+			check: of.Check, subject: of.Name, unit: of.Unit, limit: j.policy.MaxGrowth[of.Name],
+			missing: of.missing,
+		}
+		w := j.worst(&s, j.processes(j.held.column(of.resource)))
+		j.explainResource(of, &w)
+		j.growths = append(j.growths, grownLedger{of: of, w: w})
+	}
+	j.leftovers()
+}
+
+// explainResource adds to a finding that fails between which checkpoints the resource is taken, and
+// when its limit is reached.
+func (j *Judge) explainResource(of *Ledger, w *worstProcess) {
+	if w.of == nil || w.finding.Verdict != Fail {
+		return
+	}
+	var taken string
+	taken, w.finding.Stage = takenAt(w, "taken", j.heldAt(of, w))
+	for _, more := range []string{taken, j.lasts(of, w), j.lengthsUnknown(w)} {
+		if more != "" {
+			w.finding.Message += "; " + more
+		}
+	}
+}
+
+// heldAt returns the amounts of a resource at the checkpoints that recur in each file.
+func (j *Judge) heldAt(of *Ledger, w *worstProcess) []pointLevels {
+	files := w.of.files[w.result.From:]
+	var all []pointLevels
+	places := map[string]int{}
+	for i, n := range files {
+		f := j.tl.Files[n]
+		for k := range f.Held {
+			c := &f.Checkpoints[f.Held[k].Checkpoint]
+			amount, ok := f.Held[k].Get(of.resource)
+			if !ok || c.Lane != f.Checkpoints[0].Lane {
+				continue
+			}
+			name := j.naming(c).uncounted
+			at, known := places[name]
+			if !known {
+				if len(all) == pointsMax {
+					continue
+				}
+				at = len(all)
+				places[name] = at
+				unknown := slices.Repeat([]float64{math.NaN()}, len(files))
+				all = append(all, pointLevels{name, unknown, len(files)/2 + 1})
+			}
+			all[at].values[i] = float64(amount)
+		}
+	}
+	return all
+}
+
+// lasts returns, for a message, after how many more files the limit of a resource is reached at this
+// rate. It returns "" if the limit is not known.
+func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
+	var last *record.Holding
+	for _, n := range slices.Backward(w.of.files) {
+		if last = j.tl.Files[n].Holding; last != nil {
+			break
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	at := slices.IndexFunc(j.tl.Limits, func(l record.Limits) bool { return l.PID == last.PID })
+	if at < 0 {
+		return ""
+	}
+	limits, room, limit := j.tl.Limits[at], int64(0), ""
+	switch of.resource {
+	case record.HostMemory:
+		room, limit = last.Available, "the memory of the machine ("+record.FormatBytes(limits.Memory)+")"
+		if limits.Group {
+			limit = "the memory limit of the container or control group (" +
+				record.FormatBytes(limits.Memory) + ")"
+		}
+	case record.SharedMemory:
+		room, limit = last.SharedFree, "/dev/shm ("+record.FormatBytes(limits.Shared)+")"
+	case record.FileDescriptors:
+		room = int64(limits.Files - last.MostFiles)
+		limit = fmt.Sprintf("the limit of open files (ulimit -n %d)", limits.Files)
+	case record.Threads, record.Processes:
+		threads, _ := last.Get(record.Threads)
+		room = int64(limits.Tasks) - threads
+		limit = fmt.Sprintf("the limit of threads and processes (%d)", limits.Tasks)
+	}
+	if room <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is reached after about %s more", limit,
+		files(int64(float64(room) / *w.finding.Measured)))
+}
+
+// files returns a number of files for a message: "1 file" or "11,000 files".
+func files(n int64) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return Grouped(fmt.Sprint(n)) + " files"
+}
+
+// leftovers adds a finding if the run left files in /dev/shm behind.
+func (j *Judge) leftovers() {
+	left := j.tl.Leftovers
+	if len(left) == 0 {
+		return
+	}
+	bytes, largest := int64(0), left[0]
+	for _, l := range left {
+		bytes += l.Bytes
+		largest = slices.MaxFunc([]record.Leftover{largest, l}, func(a, b record.Leftover) int {
+			return cmp.Compare(a.Bytes, b.Bytes)
+		})
+	}
+	f := Finding{
+		Check: SharedGrowth, Verdict: Pass, Subject: "left in /dev/shm", Unit: Bytes,
+		Measured: new(float64(bytes)), Limit: new(float64(j.policy.SharedMemory.MaxLeft.Bytes)),
+		At: &left[0].Pos,
+		Message: fmt.Sprintf("%s with %s stayed in /dev/shm after the last process had ended, the "+
+			"largest %s (%s)", Plural(len(left), "file"), record.FormatBytes(bytes), largest.Path,
+			record.FormatBytes(largest.Bytes)),
+	}
+	if bytes > j.policy.SharedMemory.MaxLeft.Bytes {
+		f.Verdict = Fail
+		f.Message += "; unlink them when the program ends, also after an error"
+	}
+	j.add(f)
+}

@@ -1,0 +1,101 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"vramsoak/parser/record"
+)
+
+// A pointLevels holds the levels of a ledger at a checkpoint that recurs in each file. It has a value
+// for each file from the one on at which the ledger begins to grow, and NaN where the level is not
+// known.
+type pointLevels struct {
+	name   string
+	values Values
+	// least is how many values must be known for the point to count.
+	least int
+}
+
+// levelsAt returns the levels at the points of a lane. The function column returns the column of a
+// point that is compared with the values of w, or nil if the point has none.
+func (l *lane) levelsAt(w *worstProcess, column func(*point) *column) (all []pointLevels) {
+	files := w.of.files[w.result.From:]
+	for _, p := range l.points.all {
+		if c := column(p); c != nil {
+			all = append(all, pointLevels{p.name, c.over(files), len(files)/2/int(c.skip+1) + 1})
+		}
+	}
+	return all
+}
+
+// takenAt returns in words between which two checkpoints the leaked memory is allocated: "it is
+// allocated between Before Whisper and After Whisper". From the second of the two to the end of the
+// file, the level stays above the idle level of the file before. While the file is worked on, the
+// level may be higher still; takenAt then also names the checkpoint from which on only the leaked
+// memory is held. The result stage is the innermost stage or cleanup in which the memory is
+// allocated. The parameter how is the word for "allocated".
+func takenAt(w *worstProcess, how string, points []pointLevels) (taken, stage string) {
+	before := w.of.values[w.result.From:]
+	slope := *w.finding.Measured
+	// above[i] is how far the level at point i lies above the idle level of the file before, as the
+	// mean over the files.
+	var above []float64
+	var names []string
+	for _, p := range points {
+		sum, n := 0.0, 0
+		for i := 1; i < len(p.values); i++ {
+			if !math.IsNaN(p.values[i] - before[i-1]) {
+				sum += p.values[i] - before[i-1]
+				n++
+			}
+		}
+		if n > 0 && n >= p.least {
+			above, names = append(above, sum/float64(n)), append(names, p.name)
+		}
+	}
+	first := len(above)
+	for first > 0 && above[first-1] > slope/2 {
+		first--
+	}
+	if first == len(above) {
+		return "", "" // the leak is not between checkpoints that the files have in common
+	}
+	after := "the end of the previous file"
+	if first > 0 {
+		after = names[first-1]
+	}
+	taken = fmt.Sprintf("it is %s between %s and %s", how, after, names[first])
+	stage = openStage(names[:first])
+	least := slices.Min(above[first:])
+	for i := first; ; i++ {
+		switch {
+		case above[i] > least+slope/2:
+		case i == first:
+			return taken, stage
+		default:
+			return fmt.Sprintf("%s, and still held at %s", taken, names[i]), stage
+		}
+	}
+}
+
+// openStage returns the innermost stage or cleanup that has begun and not ended after checkpoints
+// with these names, or "".
+func openStage(names []string) string {
+	var open []string
+	for _, name := range names {
+		c := record.Checkpoint{Name: name}
+		of, begins, ends := c.Pair()
+		switch at := slices.Index(open, of); {
+		case begins:
+			open = append(open, of)
+		case ends && at >= 0:
+			open = open[:at]
+		}
+	}
+	if len(open) == 0 {
+		return ""
+	}
+	return open[len(open)-1]
+}
