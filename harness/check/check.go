@@ -206,18 +206,20 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	}
 	j.peaks(driver)
 	for _, l := range j.lanes {
-		j.recovery(l)
 		for i := range Ledgers {
 			if !Ledgers[i].machine {
 				j.growth(l, &Ledgers[i])
 			}
 		}
+	}
+	j.resources()
+	j.together()
+	for _, l := range j.lanes {
+		j.recovery(l)
 		j.neverUsed(l)
 		j.drift(l)
 		j.consistency(l)
 	}
-	j.resources()
-	j.together()
 	j.successive()
 	j.throughput()
 	j.outOfMemory()

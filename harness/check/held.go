@@ -212,16 +212,8 @@ func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
 	if room <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s is reached after about %s more", limit,
-		files(int64(float64(room) / *w.finding.Measured)))
-}
-
-// files returns a number of files for a message: "1 file" or "11,000 files".
-func files(n int64) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return Grouped(fmt.Sprint(n)) + " files"
+	more := int64(float64(room) / *w.finding.Measured)
+	return fmt.Sprintf("%s is used up after about %s more files", limit, Grouped(fmt.Sprint(more)))
 }
 
 // leftovers adds a finding if the run left files in /dev/shm behind.

@@ -15,11 +15,11 @@ func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 	ledgers, checks := Ledgers, Checks
 	defer func() { Ledgers, Checks = ledgers, checks }()
 	Ledgers = append(slices.Clip(ledgers), Ledger{
-		Check: "file-descriptors", Name: "open files", Key: "file_descriptors", Unit: Count,
-		MaxGrowth: 0.5, Gates: true, missing: "no file ends with a number of open files",
+		Check: "semaphores", Name: "open semaphores", Key: "semaphores", Unit: Count,
+		MaxGrowth: 0.5, Gates: true, missing: "no file ends with a number of semaphores",
 		level: func(c *record.Checkpoint) (record.Size, bool) { return c.Get(record.Holds) },
 	})
-	Checks = append(slices.Clip(checks), "file-descriptors")
+	Checks = append(slices.Clip(checks), "semaphores")
 
 	tl := &timeline.Timeline{Checkpoints: 12}
 	for i := range 12 {
@@ -31,7 +31,7 @@ func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 			Checkpoints: []record.Checkpoint{c},
 		})
 	}
-	wide, err := ParsePolicy([]byte("file_descriptors: {max_growth: 2}"), "p.yaml")
+	wide, err := ParsePolicy([]byte("semaphores: {max_growth: 2}"), "p.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +44,12 @@ func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 		{wide, Pass, "grows by 1 a file (95 %: 1 to 1), which is allowed"},
 	} {
 		report := Of(tl, c.policy)
-		i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Subject == "open files" })
+		i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Subject == "open semaphores" })
 		if i < 0 {
 			t.Fatal("the new ledger has no finding")
 		}
 		f := report.Findings[i]
-		if f.Check != "file-descriptors" || f.Verdict != c.verdict || !f.Gates ||
+		if f.Check != "semaphores" || f.Verdict != c.verdict || !f.Gates ||
 			f.Message != c.message || f.Unit != Count+PerFile {
 			t.Errorf("got %+v", f)
 		}
@@ -57,7 +57,7 @@ func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 			t.Errorf("the report's verdict is %s, want %s", report.Verdict, c.verdict)
 		}
 		if !slices.ContainsFunc(report.Measured.Metrics, func(m Metric) bool {
-			return m.Name == "open files" && m.Unit == Count && len(m.Values) == 12 && m.Values[11] == 41
+			return m.Name == "open semaphores" && m.Unit == Count && len(m.Values) == 12 && m.Values[11] == 41
 		}) {
 			t.Error("the new ledger has no metric")
 		}

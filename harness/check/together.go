@@ -104,16 +104,24 @@ func (j *Judge) joined(group []*grownLedger) Finding {
 		}
 		f.Stage = cmp.Or(f.Stage, other.Stage)
 	}
-	where := "from the first file on"
-	if first.w.from() > 0 {
-		where = "from " + fileName(j.tl.Files[first.firstFile()]) + " on"
-	}
+	where := j.since(group)
 	if f.Stage != "" {
 		where += ", in " + f.Stage
 	}
 	f.Message = fmt.Sprintf("%s grow together %s: %s %s; %s", listed(names), where, f.Subject,
 		f.Message, strings.Join(others, ", "))
 	return f
+}
+
+// since returns from which file on the ledgers of a group grow, in words.
+func (j *Judge) since(group []*grownLedger) string {
+	first := group[0].w.of.files[0]
+	for _, g := range group {
+		if from, to := g.begins(); from == to && from > first {
+			return "from " + fileName(j.tl.Files[from]) + " on"
+		}
+	}
+	return "from the first file on"
 }
 
 // rank orders the ledgers of a group: those that gate come first.

@@ -96,7 +96,7 @@ func (s *Shared) Held(pids []int) (bytes int64) {
 	for _, f := range s.files() {
 		if s.isOurs(f, pids) {
 			held[f.inode] = f.bytes // more exact than the length of a mapping
-		} else if !s.before[f.inode] {
+		} else {
 			delete(held, f.inode)
 		}
 	}

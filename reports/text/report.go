@@ -23,7 +23,7 @@ import (
 func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options) error {
 	t := newWriter(opts)
 	findings := wording.Sorted(rep)
-	t.headline(rep.Verdict, string(rep.Verdict), wording.Headline(rep), "")
+	t.headline(rep.Verdict, string(rep.Verdict), sink.Line(wording.Headline(rep)), "")
 	if err := t.findings(findings); err != nil {
 		return err
 	}

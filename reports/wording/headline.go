@@ -9,10 +9,21 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Headline returns the summary of a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB
-// allocated (31.3 % of 24.0 GiB)". If checks fail without gating, it adds "; noted: throughput from
-// file 21 on". If the log has no data for some checks, it adds "; not judged: leak, peak".
+// Headline returns the summary of a run in one line. If the report fails, the line begins with the
+// cause: "host memory grows by 2.00 MiB a file; 60 files, 1,140 checkpoints, ...". The rest is what
+// [Facts] returns.
 func Headline(rep *check.Report) string {
+	if cause := Cause(rep); cause != "" {
+		return cause + "; " + Facts(rep)
+	}
+	return Facts(rep)
+}
+
+// Facts returns the size of a run and what was judged, in one line: "60 files, 1,140 checkpoints,
+// peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". If checks fail without gating, it adds "; noted:
+// throughput from file 21 on". If the log has no data for some checks, it adds "; not judged: leak,
+// peak".
+func Facts(rep *check.Report) string {
 	s := Extent(rep)
 	if noted := notedChecks(rep); len(noted) > 0 {
 		s += "; noted: " + strings.Join(noted, ", ")
@@ -21,6 +32,42 @@ func Headline(rep *check.Report) string {
 		s += "; not judged: " + strings.Join(missing, ", ")
 	}
 	return s
+}
+
+// Cause returns the first finding for which the report fails, in a few words, and how many more there
+// are: "host memory grows by 2.00 MiB a file, and 1 more finding". It returns "" if the report does
+// not fail.
+func Cause(rep *check.Report) string {
+	var failed []check.Finding
+	for _, f := range rep.Findings {
+		if f.Verdict == check.Fail && f.Gates {
+			failed = append(failed, f)
+		}
+	}
+	if len(failed) == 0 {
+		return ""
+	}
+	cause := Brief(failed[0])
+	if more := len(failed) - 1; more > 0 {
+		cause += ", and " + Plural(more, "more finding")
+	}
+	return cause
+}
+
+// Brief returns a finding in a few words: its subject, and the first clause of its message without
+// the confidence interval.
+func Brief(f check.Finding) string {
+	clause, _, _ := strings.Cut(f.Message, "; ")
+	clause, _, _ = strings.Cut(clause, " (95 %")
+	if before, _, together := strings.Cut(clause, ": "); together && len(f.Also) > 0 {
+		clause = before
+	} else if f.Check != check.Completeness && f.Check != check.OutOfMemory {
+		clause = f.Subject + ": " + clause
+	}
+	if strings.HasSuffix(f.Subject, "s") { // "file descriptors"
+		return strings.Replace(clause, ": grows by ", " grow by ", 1)
+	}
+	return strings.Replace(clause, ": grows by ", " grows by ", 1)
 }
 
 // lastingChecks are the checks that, after failing in one file, also fail in all later files.
@@ -54,7 +101,7 @@ func notedChecks(rep *check.Report) []string {
 	return noted
 }
 
-// Extent returns the summary of a run in one line, like [Headline] but without the checks.
+// Extent returns the size of a run in one line, like [Facts] but without the checks.
 func Extent(rep *check.Report) string {
 	s := Plural(rep.Files, "file") + ", " + Plural(rep.Checkpoints, "checkpoint")
 	switch peak := peakText(rep); {

@@ -82,7 +82,7 @@ func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Posi
 // takeVerdict sets the title and the subtitle from the report.
 func (c *Chart) takeVerdict(rep *check.Report) {
 	c.title, c.titleInk, c.subtitle = verdictLine(rep), plots.VerdictInk(rep.Verdict),
-		wording.Headline(rep)
+		wording.Facts(rep)
 	if n := len(wording.WithVerdict(rep.Findings, check.Fail)); n > 1 {
 		c.subtitle += "; " + wording.Count(n) + " findings failed"
 	}
