@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"time"
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -15,22 +14,9 @@ import (
 // held holds what the processes of a log held of the machine at different times: the harness's
 // samples and holdings.
 type held struct {
-	tl *timeline.Timeline
-	// looks holds the readings of each run, by time.
-	looks   map[int][]look
+	tl      *timeline.Timeline
+	samples map[int][]*record.Sample // of each run
 	columns map[record.Resource]*column
-}
-
-// A look is one reading of the resources.
-type look struct {
-	time time.Time
-	record.Resources
-}
-
-// single reports whether the resources are those of a single process.
-func single(r *record.Resources) bool {
-	n, _ := r.Get(record.Processes)
-	return n == 1
 }
 
 // newHeld returns nil if the log says nothing about resources: no harness wrote it, or an older one.
@@ -38,31 +24,19 @@ func newHeld(tl *timeline.Timeline) *held {
 	if len(tl.Limits) == 0 {
 		return nil
 	}
-	h := &held{tl: tl, looks: map[int][]look{}, columns: map[record.Resource]*column{}}
+	h := &held{tl: tl, samples: map[int][]*record.Sample{}, columns: map[record.Resource]*column{}}
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
 		if _, ok := s.Held.Get(record.Processes); ok {
-			h.looks[s.Run] = append(h.looks[s.Run], look{s.Time, s.Held})
+			h.samples[s.Run] = append(h.samples[s.Run], s)
 		}
-	}
-	for _, f := range tl.Files {
-		// A sample counts a page once for each process that shares it, a holding counts it once. They
-		// can be compared only for a single process.
-		if f.Holding != nil && single(&f.Holding.Resources) {
-			h.looks[f.Run] = append(h.looks[f.Run],
-				look{f.Holding.Time, f.Holding.Resources})
-		}
-	}
-	for _, looks := range h.looks {
-		slices.SortStableFunc(looks, func(a, b look) int { return a.time.Compare(b.time) })
 	}
 	return h
 }
 
-// column returns the levels of a resource over the files: how much was held when the file had ended.
-// If the harness looked again while the next file was worked on, and found less, that counts: what
-// the processes held between the two files cannot have been more, except for a moment. A file without
-// a reading has the value NaN.
+// column returns the levels of a resource over the files, see [held.level]. A file without a level
+// has the value NaN. The last file of a process has none, because no later reading can confirm its
+// own.
 func (h *held) column(of record.Resource) *column {
 	if c := h.columns[of]; c != nil {
 		return c
@@ -70,38 +44,48 @@ func (h *held) column(of record.Resource) *column {
 	c := &column{}
 	h.columns[of] = c
 	for i, f := range h.tl.Files {
-		level, ok := int64(0), false
-		if f.Holding != nil {
-			level, ok = f.Holding.Get(of)
-		}
-		if i+1 < len(h.tl.Files) && of != record.SharedMemory {
-			if least, has := h.least(f, h.tl.Files[i+1], of); has && (!ok || least < level) {
-				level, ok = least, true
-			}
-		}
 		value := math.NaN()
-		if ok {
-			value = float64(level)
+		if i+1 < len(h.tl.Files) && h.tl.Files[i+1].Process == f.Process {
+			value = h.level(f, h.tl.Files[i+1], of)
 		}
 		c.add(int32(i), value, 0)
 	}
 	return c
 }
 
+// level returns how much of a resource was held when a file had ended, or NaN if that is not known. If
+// the harness looked again while the next file was worked on, and found less, that counts: between the
+// two files the processes cannot have held more, except for a moment.
+func (h *held) level(f, next *timeline.File, of record.Resource) float64 {
+	level, ok := int64(0), false
+	if f.Holding != nil {
+		level, ok = f.Holding.Get(of)
+	}
+	if of != record.SharedMemory {
+		if least, has := h.least(f, next, of); has && (!ok || least < level) {
+			level, ok = least, true
+		}
+	}
+	if !ok {
+		return math.NaN()
+	}
+	return float64(level)
+}
+
 // least returns the smallest amount of a resource while the file next, which follows f, was worked
 // on.
 func (h *held) least(f, next *timeline.File, of record.Resource) (least int64, ok bool) {
-	if next.Run != f.Run || next.Process != f.Process || next.End.IsZero() || next.Start.Before(f.End) {
+	if next.End.IsZero() || next.Start.Before(f.End) {
 		return 0, false
 	}
-	looks := h.looks[f.Run]
-	from := sort.Search(len(looks), func(i int) bool { return looks[i].time.After(next.Start) })
-	for _, l := range looks[from:] {
-		if l.time.After(next.End) {
+	least, ok = next.Least.Get(of)
+	samples := h.samples[f.Run]
+	from := sort.Search(len(samples), func(i int) bool { return samples[i].Time.After(next.Start) })
+	for _, s := range samples[from:] {
+		if s.Time.After(next.End) {
 			break
 		}
-		amount, has := l.Get(of)
-		if has && (of != record.HostMemory || single(&l.Resources)) && (!ok || amount < least) {
+		if amount, has := s.Held.Comparable().Get(of); has && (!ok || amount < least) {
 			least, ok = amount, true
 		}
 	}

@@ -55,6 +55,17 @@ func (r *Resources) All() iter.Seq2[Resource, int64] {
 	}
 }
 
+// Comparable returns the resources of a sample that can be compared with those of a holding. A
+// sample counts a page of memory once for each process that shares it, and a holding counts it once.
+// So the host memory can be compared only for a single process.
+func (r *Resources) Comparable() *Resources {
+	c := *r
+	if n, _ := r.Get(Processes); n != 1 {
+		c.known &^= 1 << HostMemory
+	}
+	return &c
+}
+
 func (r *Resources) appendFields(b []byte) []byte {
 	for kind, amount := range r.All() {
 		b = appendNumber(b, kind.String(), amount)

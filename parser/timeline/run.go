@@ -161,6 +161,11 @@ func (b *Builder) noteHolding(h *record.Holding) {
 	if h.Index == 0 && h.Path == "" {
 		if f := b.file; f != nil && len(f.Checkpoints) > 0 {
 			f.Held = append(f.Held, HeldAt{len(f.Checkpoints) - 1, h.Resources})
+			for kind, amount := range h.Comparable().All() {
+				if least, ok := f.Least.Get(kind); !ok || amount < least {
+					f.Least.Set(kind, amount)
+				}
+			}
 		}
 		return
 	}

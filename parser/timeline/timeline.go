@@ -110,8 +110,10 @@ type File struct {
 	// Holding is what the pipeline's processes held when the file had ended, or nil if the log does
 	// not say.
 	Holding *record.Holding
-	// Held is what the pipeline's processes held at checkpoints, as far as the log says.
-	Held []HeldAt
+	// Held is what the pipeline's processes held at checkpoints, as far as the log says. Least has the
+	// smallest amount of each resource at these checkpoints.
+	Held  []HeldAt
+	Least record.Resources
 }
 
 // A HeldAt says what the pipeline's processes held at a checkpoint. Checkpoint is an index into the
