@@ -98,6 +98,11 @@ var Ledgers = []Ledger{
 	}),
 }
 
+// OfMachine reports whether the metric with this name is a ledger of the machine.
+func OfMachine(name string) bool {
+	return slices.ContainsFunc(Ledgers, func(l Ledger) bool { return l.machine && l.Name == name })
+}
+
 // machine returns the ledger of a resource of the machine.
 func machine(of record.Resource, l Ledger) Ledger {
 	l.machine, l.resource = true, of
