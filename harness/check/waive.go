@@ -43,7 +43,7 @@ func (p *Policy) waive(findings []Finding, at time.Time) (notes []string) {
 		if f.Verdict != Fail && f.Verdict != Undecided || f.noData {
 			continue
 		}
-		var refused []string
+		var said []string
 		for n := range p.Waive {
 			w := &p.Waive[n]
 			if !w.names(f) {
@@ -52,13 +52,13 @@ func (p *Policy) waive(findings []Finding, at time.Time) (notes []string) {
 			met[n] = true
 			reason := w.refusal(f, at)
 			if reason == "" {
-				f.Waived, f.Gates, refused = &w.Waiver, false, []string{w.String()}
+				f.Waived, f.Gates, said = &w.Waiver, false, []string{w.String()}
 				break
 			}
-			refused = append(refused, reason)
+			said = append(said, reason)
 		}
-		for _, said := range refused {
-			f.Message += "; " + said
+		if len(said) > 0 { // before the message, of which a summary may cut the end off
+			f.Message = strings.Join(said, "; ") + ": " + f.Message
 		}
 	}
 	for n := range p.Waive {
@@ -109,10 +109,10 @@ func (w *WaivePolicy) refusal(f *Finding, at time.Time) string {
 	}
 	switch worst := cmp.Or(f.worst, f.Measured); {
 	case worst == nil:
-		return fmt.Sprintf("its waiver covers only %s%s, and nothing was measured", bound,
+		return fmt.Sprintf("the waiver covers only %s%s, and nothing was measured", bound,
 			Quantity(*w.UpTo, w.Unit))
 	case f.worse(*worst, *w.UpTo):
-		return fmt.Sprintf("its waiver covers only %s%s, and there is %s", bound,
+		return fmt.Sprintf("the waiver covers only %s%s, and there is %s", bound,
 			Quantity(*w.UpTo, f.Unit), Quantity(*worst, f.Unit))
 	}
 	return ""

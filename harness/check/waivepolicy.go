@@ -17,7 +17,7 @@ import (
 func (r policyReader) waive(p *Policy) func(ast.Node) {
 	return func(n ast.Node) {
 		for _, item := range r.List(n) {
-			w := WaivePolicy{}
+			w, before := WaivePolicy{}, len(r.Mistakes)
 			found := r.Mapping(item, strictyaml.Fields{
 				"check":   strictyaml.OneOf(r.Reader, &w.Check, Checks...),
 				"subject": r.Text(&w.Subject, "the subject of a finding"),
@@ -26,10 +26,8 @@ func (r policyReader) waive(p *Policy) func(ast.Node) {
 				"until": strictyaml.Value(r.Reader, &w.Until, "the last day of the waiver, such as "+
 					"2027-01-31", waiver.ParseDay),
 			})
-			for _, key := range []string{"check", "reason", "until"} {
-				if found[key] == nil && len(found) > 0 {
-					r.Fail(item, "the key "+key, "every waiver has a check, a reason and a last day")
-				}
+			if len(r.Mistakes) == before && (w.Check == "" || w.Reason == "" || w.Until == "") {
+				r.Fail(item, "the keys check, reason and until", "")
 			}
 			if limit := found["up_to"]; limit != nil && w.Check != "" {
 				r.upTo(limit, &w)

@@ -4,7 +4,7 @@
 //
 //	w := waiver.Waiver{Reason: "torch 2.4 keeps a buffer", Until: "2027-01-31"}
 //	if w.Holds(endOfRun) {
-//		message += "; " + w.String()
+//		message = w.String() + ": " + message
 //	}
 package waiver
 
@@ -42,9 +42,9 @@ func (w Waiver) String() string {
 	return s + w.reason()
 }
 
-// Ended returns for a message that the waiver has ended: "its waiver ended on 2027-01-31 (torch 2.4
+// Ended returns for a message that the waiver has ended: "the waiver ended on 2027-01-31 (torch 2.4
 // keeps a buffer)".
-func (w Waiver) Ended() string { return "its waiver ended on " + w.Until + w.reason() }
+func (w Waiver) Ended() string { return "the waiver ended on " + w.Until + w.reason() }
 
 func (w Waiver) reason() string {
 	if w.Reason == "" {

@@ -46,9 +46,9 @@ func TestString(t *testing.T) {
 	w := waiver.Waiver{Reason: "a larger model", Until: "2027-01-31"}
 	for got, want := range map[string]string{
 		w.String():                            "waived until 2027-01-31 (a larger model)",
-		w.Ended():                             "its waiver ended on 2027-01-31 (a larger model)",
+		w.Ended():                             "the waiver ended on 2027-01-31 (a larger model)",
 		waiver.Waiver{}.String():              "waived",
-		waiver.Waiver{Until: w.Until}.Ended(): "its waiver ended on 2027-01-31",
+		waiver.Waiver{Until: w.Until}.Ended(): "the waiver ended on 2027-01-31",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

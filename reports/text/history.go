@@ -68,7 +68,7 @@ func HistoryRun(
 	}
 	for _, f := range run.Findings {
 		t.WriteByte('\n')
-		t.judged(f.Verdict, t.signedVerdict(f.Verdict), f.Check+", "+f.Subject, f.Message)
+		t.judged(f.Verdict, t.verdictWord(f), f.Check+", "+f.Subject, f.Message)
 	}
 	return t.flush(w)
 }
