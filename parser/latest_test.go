@@ -35,7 +35,10 @@ func TestLatest(t *testing.T) {
 		{"a run that ended", run + fileEnd + exit + runEnd, "2026-11-21T02:00:11Z"},
 		{"a run that was cut short", run + fileEnd + exit, "2026-11-20T02:00:10Z"},
 		{"a run that goes on", run, "2026-11-20T02:00:01Z"},
-		{"times that the pipeline prints", run + forged + fileEnd + forged + exit, "2026-11-20T02:00:10Z"},
+		{
+			"times that the pipeline prints", run + forged + fileEnd + forged + exit,
+			"2026-11-20T02:00:10Z",
+		},
 	} {
 		tl, err := Build(Read(strings.NewReader(c.log), "run.log"))
 		if err != nil {

@@ -166,8 +166,8 @@ func shortened(subject string) []string {
 	return all
 }
 
-// worse reports whether a value in the finding's unit is worse than another. A recovery is better if
-// it is larger; everything else is better if it is smaller.
+// worse reports whether a value in the finding's unit is worse than another. For a recovery this is
+// a smaller value, for everything else a larger one.
 func (f *Finding) worse(value, than float64) bool {
 	if f.Check == Recovery {
 		return value < than

@@ -44,7 +44,8 @@ func leaking(perFile int, day string) string {
 			bytes int
 		}{
 			{"Pipeline Initialization", level},
-			{"Before Whisper Cleanup", level + 1<<30}, {"After Whisper Cleanup", level + perFile},
+			{"Before Whisper Cleanup", level + 1<<30},
+			{"After Whisper Cleanup", level + perFile},
 		} {
 			say("[GPU Memory] %s: Allocated: %.2fGB | allocated=%d total=25769803776",
 				c.name, float64(c.bytes)/(1<<30), c.bytes)
@@ -210,7 +211,8 @@ func TestWaiveWorst(t *testing.T) {
 		{"60%", check.Undecided, "waived"}, // nothing else is judged
 		{"50%", check.Undecided, "waived"},
 	} {
-		policy := policyOf(t, "gate: [recovery]\nwaive: [{check: recovery, up_to: "+c.upTo+", "+always+"}]")
+		policy := policyOf(t, "gate: [recovery]\nwaive: [{check: recovery, up_to: "+c.upTo+", "+
+			always+"}]")
 		r := check.Of(build(t, log), policy)
 		if r.Verdict != c.want || !strings.Contains(r.Findings[0].Message, c.says) {
 			t.Errorf("up to %s: the verdict is %s, want %s with %q: %+v", c.upTo, r.Verdict, c.want,
@@ -319,7 +321,7 @@ func TestWaiversHideNothing(t *testing.T) {
 	unitsAreRead(t, units)
 }
 
-// sameFindings fails the test if a waiver of a check changed another finding, or the verdict of any.
+// sameFindings fails the test if a waiver of a check changed another finding, or any verdict.
 // The finding that a log has no reading is skipped beside a failure, and undecided if that is
 // waived.
 func sameFindings(t *testing.T, what, waived string, before, after *check.Report) {
@@ -369,7 +371,8 @@ func TestSlowWithoutReadings(t *testing.T) {
 			seconds *= 3
 		}
 		start := fmt.Sprintf("2026-11-20T%02d:00:00.000Z index=%d path=%d.wav", file-1, file, file)
-		end := fmt.Sprintf("2026-11-20T%02d:00:%02d.000Z index=%d path=%d.wav", file-1, seconds, file, file)
+		end := fmt.Sprintf("2026-11-20T%02d:00:%02d.000Z index=%d path=%d.wav", file-1, seconds,
+			file, file)
 		fmt.Fprintf(&b, "[vramsoak] file-start time=%s\n[vramsoak] file-end time=%s status=ok "+
 			"seconds=%d.000\n", start, end, seconds)
 	}

@@ -56,7 +56,7 @@ func (k SeriesKey) String() string {
 	return s
 }
 
-// An Acceptance records that a person accepted a regression: it is the waiver of a known regression.
+// An Acceptance records that a person accepted a regression: it is the waiver of that regression.
 type Acceptance struct {
 	SeriesKey
 	Run  int64   // the first bad run

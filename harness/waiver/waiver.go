@@ -1,6 +1,6 @@
-// Package waiver holds what all waivers of known findings have in common: a reason, and the last day
-// on which the waiver holds. The policy file has waivers of findings (package check), and a history
-// has waivers of regressions (package history).
+// Package waiver holds what all waivers of known findings have in common: a reason, and the last
+// day on which the waiver holds. The policy file has waivers of findings (package check), and a
+// history has waivers of regressions (package history).
 //
 //	w := waiver.Waiver{Reason: "torch 2.4 keeps a buffer", Until: "2027-01-31"}
 //	if w.Holds(endOfRun) {

@@ -23,8 +23,8 @@ import (
 // files, a second suite has a test case for each file.
 //
 // A finding that fails becomes a failure, an undecided finding an error, and a skipped or waived
-// finding a skipped test. A finding that does not gate passes, with its message in system-out. So the XML has
-// failures or errors exactly if the verdict is not pass.
+// finding a skipped test. A finding that does not gate passes, with its message in system-out. So
+// the XML has failures or errors exactly if the verdict is not pass.
 func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	stamp := timestamp(tl)
 	checks := suite{Name: "vramsoak checks", Timestamp: stamp}

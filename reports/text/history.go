@@ -179,10 +179,10 @@ func regression(h *history.History, c history.Change) string {
 func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) error {
 	t := newWriter(opts)
 	s := t.paint(o.Verdict, strings.ToUpper(string(o.Verdict))) + ": "
-	switch {
-	case o.Verdict == check.Undecided:
+	switch o.Verdict {
+	case check.Undecided:
 		s += sink.Line(o.Reason)
-	case o.Verdict == check.Fail:
+	case check.Fail:
 		var failing []string
 		if n := len(o.New); n > 0 {
 			failing = append(failing, wording.Plural(n, "new regression"))

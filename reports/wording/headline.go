@@ -14,16 +14,16 @@ import (
 // If checks fail without gating, it adds "; noted: throughput from file 21 on". If the log has no
 // data for some checks, it adds "; not judged: leak, peak".
 func Headline(rep *check.Report) string {
-	s := Extent(rep)
-	for _, word := range []string{"waived", "noted"} {
-		if checks := checksThat(rep, word); len(checks) > 0 {
-			s += "; " + word + ": " + strings.Join(checks, ", ")
+	parts := []string{Extent(rep)}
+	add := func(word string, checks []string) {
+		if len(checks) > 0 {
+			parts = append(parts, word+": "+strings.Join(checks, ", "))
 		}
 	}
-	if missing := notJudged(rep); len(missing) > 0 {
-		s += "; not judged: " + strings.Join(missing, ", ")
-	}
-	return s
+	add("waived", checksThat(rep, "waived"))
+	add("noted", checksThat(rep, "noted"))
+	add("not judged", notJudged(rep))
+	return strings.Join(parts, "; ")
 }
 
 // lastingChecks are the checks that, after failing in one file, also fail in all later files.
