@@ -75,7 +75,8 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 		report = &check.Report{Files: len(run.Files), Policy: policy}
 	}
 	policy := report.Policy
-	policy.Gate, policy.Require = []string{check.Regression}, nil
+	// Compare shows every difference, so it applies no waivers.
+	policy.Gate, policy.Require, policy.Waive = []string{check.Regression}, nil, nil
 	policy.Regression.Exact = policy.Regression.Exact || opts.exact
 	only := &check.Report{
 		Schema: check.Schema, Files: report.Files, Checkpoints: report.Checkpoints,

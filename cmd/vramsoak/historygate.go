@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
+	"vramsoak/harness/waiver"
 	"vramsoak/reports/text"
 )
 
@@ -18,7 +19,7 @@ type historyGateOptions struct {
 	*historyOptions
 	policy string
 	accept bool
-	note   string
+	waiver waiver.Waiver
 }
 
 func newHistoryGateCommand(shared *historyOptions) *cobra.Command {
@@ -28,14 +29,17 @@ func newHistoryGateCommand(shared *historyOptions) *cobra.Command {
 		Short: "Fail if the newest runs are worse than earlier ones, unless that was accepted",
 		Long: fmt.Sprintf(`Gate judges the newest run of a suite, or the run with the given number,
 against all earlier runs. It fails if a level got worse, in that run or in an earlier one, and did
-not come back. It fails until the regression is mended or accepted. gate --accept stores the present
-regressions as known; from then on gate only notes them.
+not come back. It fails until the regression is mended or accepted. gate --accept waives the present
+regressions: from then on gate only notes them. With --until it fails again for runs after that day.
 
 A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 		Example: `  vramsoak history gate --suite nightly
 
   # A larger model needs more memory, as intended
-  vramsoak history gate --suite nightly --accept --note "whisper large-v3"`,
+  vramsoak history gate --suite nightly --accept --note "whisper large-v3"
+
+  # A regression that is to be mended by then
+  vramsoak history gate --suite nightly --accept --note "torch 2.4" --until 2027-01-31`,
 		Args: wants(0, 1, "one run at most, by its number in the history"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runHistoryGate(cmd.Context(), cmd.OutOrStdout(), args, opts)
@@ -45,15 +49,22 @@ A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 		"policy `file` (YAML): how large a change must be, under regression")
 	cmd.Flags().BoolVar(&opts.accept, "accept", false,
 		"store the present regressions as known, and pass")
-	cmd.Flags().StringVar(&opts.note, "note", "", "why the regressions are accepted")
+	cmd.Flags().StringVar(&opts.waiver.Reason, "note", "", "why the regressions are accepted")
+	cmd.Flags().StringVar(&opts.waiver.Until, "until", "",
+		"last `day` on which they are accepted, as 2027-01-31; the default is no end")
 	return cmd
 }
 
 func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 	opts historyGateOptions,
 ) error {
-	if opts.note != "" && !opts.accept {
+	switch _, valid := waiver.ParseDay(opts.waiver.Until); {
+	case opts.waiver.Reason != "" && !opts.accept:
 		return errors.New("--note says why a regression is accepted; give it with --accept")
+	case opts.waiver.Until != "" && !opts.accept:
+		return errors.New("--until says how long a regression is accepted; give it with --accept")
+	case opts.waiver.Until != "" && !valid:
+		return fmt.Errorf("expected --until as 2027-01-31, found %q", opts.waiver.Until)
 	}
 	policy, _, err := policyFor(opts.policy, nil)
 	if err != nil {
@@ -78,8 +89,12 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 			}
 		}
 		o := h.Gate(policy.Regression)
-		if opts.accept && len(o.New) > 0 {
-			accepted := o.Acceptances(h, time.Now(), opts.note)
+		if !opts.waiver.Holds(o.Newest.Started) {
+			return fmt.Errorf("expected --until on %s or later, because the newest run is of that "+
+				"day, found %s", waiver.Day(o.Newest.Started), opts.waiver.Until)
+		}
+		if opts.accept && len(o.New)+len(o.Ended) > 0 {
+			accepted := o.Acceptances(h, time.Now(), opts.waiver)
 			if err := s.Accept(ctx, accepted); err != nil {
 				return err
 			}

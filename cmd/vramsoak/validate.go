@@ -216,6 +216,7 @@ func readValidated(path string, opts validateOptions) (*validation.Batch, error)
 	if err != nil {
 		return nil, err
 	}
+	policy.Waive = nil // whether a batch fits does not depend on what is known
 	b := &validation.Batch{
 		Scenario: read, Source: src, Files: read.Files.Count, Card: opts.gpu,
 		Policy: policy,

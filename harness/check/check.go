@@ -236,7 +236,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	report := &Report{
 		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark,
 		PeakBy: j.deciding.by, Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends,
-		Notes: j.notes(), Unread: unread,
+		Notes: j.notes(), Unread: unread, ended: tl.Latest(),
 	}
 	if j.Measures {
 		report.Measured = j.measure()

@@ -23,9 +23,12 @@ func (j *Judge) completeness() {
 	}
 }
 
+// Files is the subject of the finding that every file ended ok.
+const Files = "files"
+
 // filesEnded judges whether every file of the batch ended ok.
 func (j *Judge) filesEnded() {
-	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
+	f := Finding{Check: Completeness, Subject: Files, Unit: Count, Limit: new(0.0)}
 	// A file may be tried several times; its last attempt counts.
 	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *timeline.File) bool {
 		return !j.tells[f.Batch]

@@ -225,7 +225,11 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 	cut := j.cutShort(all)
 	short := make([]worstProcess, 0, len(cut)) // undecided processes that were cut short
 	passed := 0                                // number of files in the longest process that passes
+	unfit := Finding{Check: s.check}           // includes the processes that do not pass
 	take := func(w worstProcess) {
+		if w.finding.Verdict != Pass {
+			unfit.includes(*w.finding.Measured)
+		}
 		if worst.of == nil || cmp.Or(
 			slices.Index(order, w.finding.Verdict)-slices.Index(order, worst.finding.Verdict),
 			cmp.Compare(*w.finding.Measured, *worst.finding.Measured)) > 0 {
@@ -258,6 +262,7 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 			take(w)
 		}
 	}
+	worst.finding.worst = unfit.worst
 	if worst.of != nil {
 		j.noteTrend(s, &worst)
 	} else if len(all) > 0 {

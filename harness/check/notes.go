@@ -97,12 +97,16 @@ func (j *Judge) noReadings() []string {
 			gating = append(gating, check)
 		}
 	}
-	f := Finding{Check: Recovery, Verdict: Undecided, Subject: "memory readings"}
+	f := Finding{Check: Recovery, Verdict: Undecided, Subject: "memory readings", noData: true}
 	what := memoryChecks
 	if len(gating) > 0 {
 		f.Check, what = gating[0], gating
 	}
-	failed := func(f Finding) bool { return f.Verdict == Fail }
+	failed := func(f Finding) bool {
+		named := func(w WaivePolicy) bool { return w.names(&f) } // may be waived
+		return f.Verdict == Fail && slices.Contains(j.policy.Gate, f.Check) &&
+			!slices.ContainsFunc(j.policy.Waive, named)
+	}
 	if len(gating) == 0 || slices.ContainsFunc(j.findings, failed) {
 		f.Verdict = Skipped // the finding would not change the verdict
 	}

@@ -24,6 +24,7 @@ func (j *Judge) outOfMemory() {
 		}
 	}
 	f.Measured = new(float64(count[Fail]))
+	f.includes(float64(count[Fail] + count[Undecided]))
 	switch {
 	case count[Fail] > 0:
 		f.Verdict, f.Message = Fail, fmt.Sprintf("fatal in %d places", count[Fail])

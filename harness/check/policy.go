@@ -29,6 +29,8 @@ import (
 //	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 5%, false_alarms: 0.1%, exact: false}
 //	expect:
 //	  checkpoints: [Before Whisper Cleanup, After Whisper Cleanup]
+//	waive:                      # known findings, which do not fail the run
+//	  - {check: leak, up_to: 2MiB, until: 2027-01-31, reason: the cache of torch 2.4}
 //	dialects:                   # lines of your own, see dialect.User
 //	  - {name: ours, pattern: 'VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)', unit: MiB}
 type Policy struct {
@@ -50,6 +52,7 @@ type Policy struct {
 	// Regression holds the limits for the comparison with earlier runs.
 	Regression RegressionPolicy
 	Expect     ExpectPolicy
+	Waive      []WaivePolicy
 	// Dialects are log formats that the user describes. Logs are read in them and in the built-in
 	// ones.
 	Dialects []dialect.User
@@ -217,7 +220,7 @@ func (r policyReader) policy(p *Policy) strictyaml.Fields {
 		parts[of.Key]["max_growth"] = r.maxGrowth(p, of)
 	}
 	all := strictyaml.Fields{
-		"gate": checks(&p.Gate), "require": checks(&p.Require),
+		"gate": checks(&p.Gate), "require": checks(&p.Require), "waive": r.waive(p),
 		"dialects": func(n ast.Node) { p.Dialects = table.Load(r.Reader, n, dialect.Names()) },
 	}
 	for key, fields := range parts {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/waiver"
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
 	"vramsoak/parser/dialect/table"
@@ -29,6 +30,13 @@ regression: {min_effect: 2%, min_bytes: 16MiB, min_slowdown: 10%, false_alarms: 
 expect:
   checkpoints:
     - After Transcription (post-cleanup)
+waive:
+  - {check: leak, subject: idle level, up_to: 2MiB, until: 2027-01-31, reason: torch 2.4 keeps it}
+  - check: recovery
+    until: "2026-12-31"
+    reason: the cache of the model
+  - {check: peak, up_to: 92.5%, until: 2027-02-01, reason: r}
+  - {check: completeness, up_to: 3, until: 2027-02-02, reason: r}
 dialects:
   - name: ours
     pattern: 'VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)'
@@ -50,6 +58,24 @@ dialects:
 		Exact: true,
 	}
 	want.Expect.Checkpoints = []string{"After Transcription (post-cleanup)"}
+	want.Waive = []check.WaivePolicy{
+		{
+			Waiver: waiver.Waiver{Reason: "torch 2.4 keeps it", Until: "2027-01-31"}, Check: "leak",
+			Subject: "idle level", UpTo: new(2.0 * (1 << 20)), Unit: check.Bytes,
+		},
+		{
+			Waiver: waiver.Waiver{Reason: "the cache of the model", Until: "2026-12-31"},
+			Check:  "recovery",
+		},
+		{
+			Waiver: waiver.Waiver{Reason: "r", Until: "2027-02-01"}, Check: "peak",
+			UpTo: new(0.925), Unit: check.Ratio,
+		},
+		{
+			Waiver: waiver.Waiver{Reason: "r", Until: "2027-02-02"}, Check: "completeness",
+			UpTo: new(3.0), Unit: check.Count,
+		},
+	}
 	want.Dialects = []dialect.User{
 		{
 			Name:  "ours",
@@ -95,6 +121,35 @@ p.yaml:6:36: expected an amount such as 512MiB, found "1 parsec"
 p.yaml:8:16: expected a list, found "After Whisper Cleanup"; put it in [brackets]
 p.yaml:10:14: expected a share such as 95% or 0.95, above 0 and up to 1, found "0"
 p.yaml:11:3: expected one of the keys max_growth, max_share (did you mean "max_share"?), found "max_shrae"`},
+		{
+			"waivers", `waive:
+  - {check: leek, up_to: 2MiB, until: 2027-01-31, reason: r}
+  - {check: leak, up_to: 95%, until: 2027-02-29, reason: ""}
+  - {check: recovery, up_to: 0.95, until: soon, reason: [r]}
+  - {check: fragmentation, up_to: 2, until: 2027-01-31, reason: r}
+  - {check: completeness, up_to: 2MiB, until: 2027-01-31, reason: r}
+  - {check: dark-memory, up_to: -1MiB, until: 2027-01-31, reason: r}
+  - check: drift
+    untill: 2027-01-31
+  - check: drift
+    until: 2027-01-31
+  - {}
+  - leak
+`, `p.yaml:2:13: expected one of recovery, leak, fragmentation, dark-memory, drift, throughput, peak, out-of-memory, completeness, regression, consistency, clean-start (did you mean "leak"?), found "leek"
+p.yaml:3:26: expected a size such as 2MiB, as leak measures it, found "95%"
+p.yaml:3:38: expected the last day of the waiver, such as 2027-01-31, found "2027-02-29"
+p.yaml:3:58: expected a reason, found ""
+p.yaml:4:30: expected a share such as 90%, as recovery measures it, found "0.95"
+p.yaml:4:43: expected the last day of the waiver, such as 2027-01-31, found "soon"
+p.yaml:4:57: expected a reason, found "[r]"
+p.yaml:5:35: expected a size such as 2MiB or a share such as 90%, as fragmentation measures it, found "2"
+p.yaml:6:34: expected a number such as 3, as completeness measures it, found "2MiB"
+p.yaml:7:33: expected a size such as 2MiB, as dark-memory measures it, found "-1MiB"
+p.yaml:9:5: expected one of the keys check, reason, subject, until, up_to (did you mean "until"?), found "untill"
+p.yaml:10:5: expected the keys check, reason and until, found "check: drift ..."
+p.yaml:12:5: expected the keys check, reason and until, found "{}"
+p.yaml:13:5: expected key: value, found "leak"`,
+		},
 		{
 			"dialects", `dialects:
   - name: transcription

@@ -93,6 +93,11 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 		return cmp.Or(slices.Index(order, a.finding.Verdict)-slices.Index(order, b.finding.Verdict),
 			cmp.Compare(*a.finding.Measured, *b.finding.Measured))
 	})
+	for _, v := range all {
+		if v.finding.Verdict != Pass {
+			worst.finding.includes(*v.finding.Measured)
+		}
+	}
 	j.noteReadings(&worst)
 	return worst.finding, "", true
 }

@@ -25,6 +25,7 @@ type recoveryCount struct {
 	n       int
 	decided Recovered // the first that fails; for other verdicts the one with the lowest share
 	at      record.Position
+	least   float64 // the lowest share
 }
 
 // sum returns the recoverySum of the device's cleanup or stage with this name. It adds one if there
@@ -60,6 +61,9 @@ func (s *recoverySum) add(r *Recovered) {
 		s.of[of] = c
 	}
 	d := &c.decided
+	if c.n == 0 || r.Share < c.least {
+		c.least = r.Share
+	}
 	if c.n++; c.n == 1 || r.Verdict != Fail && !r.Nothing && (d.Nothing || r.Share < d.Share) {
 		*d = *r
 		c.at = r.File.Checkpoints[r.After].Pos
@@ -96,6 +100,11 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	of := slices.IndexFunc(s.of[:], func(c *recoveryCount) bool { return c != nil })
 	c := s.of[of]
 	f.Verdict = recoveryVerdicts[of]
+	for of, c := range s.of {
+		if v := recoveryVerdicts[of]; c != nil && (v == Fail || v == Undecided) {
+			f.includes(c.least)
+		}
+	}
 	r, file := &c.decided, c.decided.File
 	f.in(file)
 	f.At, f.Measured, f.Stage = new(c.at), new(r.Share), r.Name

@@ -6,8 +6,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"vramsoak/harness/shape"
+	"vramsoak/harness/waiver"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
@@ -42,8 +44,12 @@ type Report struct {
 	Trends []Trend `json:"-"`
 	// Measured holds what the run measured, file by file. It is nil unless [Judge.Measures] was set.
 	Measured *Measurements `json:"-"`
-	// found holds the findings before [Policy.Require] is applied.
+	// found holds the findings before [Policy.Waive] and [Policy.Require] are applied.
 	found []Finding
+	// ended is when the run ended, by its log; zero if the log does not say it.
+	ended time.Time
+	// waiving holds those of Notes that are about waivers.
+	waiving []string
 }
 
 // HighWater holds, for each quantity, the largest reading in the log, in bytes. It is 0 if the log
@@ -93,7 +99,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 }
 
 // Join adds findings to the report and updates the verdict. If a finding has Gates set, it decides
-// the verdict even if the policy does not gate on its check.
+// the verdict even if the policy does not gate on its check, unless the policy waives it.
 func (r *Report) Join(findings ...Finding) {
 	r.found = append(r.found, findings...)
 	slices.SortStableFunc(r.found, byCheck)
@@ -102,8 +108,10 @@ func (r *Report) Join(findings ...Finding) {
 		f := &r.Findings[i]
 		f.Gates = f.Gates || slices.Contains(r.Policy.Gate, f.Check)
 	}
+	unused := r.Policy.waive(r.Findings, r.ended)
 	r.Findings = summed(required(r.Policy.Require, r.Findings))
 	r.Verdict = whole(r.Findings)
+	r.noteWaivers(unused)
 }
 
 // Revise calls change for each finding, which may change it, and updates the verdict. It is for
@@ -151,7 +159,7 @@ func required(checks []string, findings []Finding) []Finding {
 		of := func(f Finding) bool { return f.Check == check || slices.Contains(f.Also, check) }
 		if !slices.ContainsFunc(findings, of) {
 			f := Finding{
-				Check: check, Verdict: Undecided, Subject: "the log", Gates: true,
+				Check: check, Verdict: Undecided, Subject: "the log", Gates: true, noData: true,
 				Message: "required by the policy, and the log has nothing to judge it by",
 			}
 			if check == Regression {
@@ -212,6 +220,7 @@ type kind struct {
 	verdict Verdict
 	gates   bool
 	absent  bool
+	waived  *waiver.Waiver
 }
 
 func newGathering() gathering {
@@ -235,7 +244,7 @@ func (g *gathering) add(f Finding) {
 		g.findings[first.at].Subject = fmt.Sprintf("%s (%d alike)", subject, first.count)
 		return
 	}
-	of := kind{f.Check, f.Verdict, f.Gates, f.absent}
+	of := kind{f.Check, f.Verdict, f.Gates, f.absent, f.Waived}
 	k := g.kinds[of]
 	if k == nil {
 		k = &group{}

@@ -49,6 +49,9 @@ func (j *Judge) together() {
 // joins reports whether the ledger g grows together with those of a group.
 func (j *Judge) joins(group []*grownLedger, g *grownLedger) bool {
 	first := group[0]
+	if j.waives(first) || j.waives(g) {
+		return false // a waiver covers one ledger, and must not hide another
+	}
 	if first.w.finding.Verdict != Fail || first.w.of == nil || first.w.of.process != g.w.of.process {
 		return false
 	}
@@ -58,6 +61,11 @@ func (j *Judge) joins(group []*grownLedger, g *grownLedger) bool {
 	fromA, toA := first.begins()
 	fromB, toB := g.begins()
 	return fromA <= toB+togetherWithin && fromB <= toA+togetherWithin
+}
+
+// waives reports whether a waiver of the policy names the check of a ledger.
+func (j *Judge) waives(g *grownLedger) bool {
+	return slices.ContainsFunc(j.policy.Waive, func(w WaivePolicy) bool { return w.Check == g.of.Check })
 }
 
 // growing reports whether a ledger of a device other than that of the lane grows too.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"vramsoak/harness/waiver"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
@@ -57,10 +58,17 @@ type Finding struct {
 	At *record.Position `json:"at,omitempty"`
 	// Gates is set if this finding takes part in the verdict of the report.
 	Gates bool `json:"gates"`
+	// Waived is set if the policy waives the finding, which then keeps its verdict and does not gate.
+	Waived *waiver.Waiver `json:"waived,omitempty"`
 	// absent is set if the finding passes only because nothing speaks against it, such as the finding
 	// of a log without an out-of-memory message.
 	absent bool
 	count  int // number of findings that this finding sums up; 0 if it sums up none
+	// noData is set if the finding says that a check has no data. Such a finding cannot be waived.
+	noData bool
+	// worst is the worst value of what the finding sums up, apart from what passes. It is nil if that
+	// is Measured. See includes.
+	worst *float64
 }
 
 // A FirstFile identifies a file.

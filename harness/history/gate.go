@@ -1,12 +1,14 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/history/changepoint"
+	"vramsoak/harness/waiver"
 )
 
 // MinRuns is the smallest number of runs that a suite needs to be judged.
@@ -23,8 +25,8 @@ const (
 	sameStep   = 1.5
 )
 
-// An Outcome is the judgement of a suite. It fails if a regression lasts until the newest run and
-// no person accepted it.
+// An Outcome is the judgement of a suite. It fails if a regression lasts until the newest run, and
+// no person accepted it or the acceptance has ended.
 type Outcome struct {
 	Verdict check.Verdict
 	Reason  string // why the verdict is undecided
@@ -32,6 +34,7 @@ type Outcome struct {
 	Judged  int    // number of series that were judged
 	New     []Change
 	Known   []Known
+	Ended   []Known // regressions that were accepted, and whose acceptance ended before the newest run
 }
 
 // A Known is a regression that a person accepted.
@@ -71,16 +74,35 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 		if !c.Lasting {
 			continue
 		}
-		if i := slices.IndexFunc(h.Accepted, func(a Acceptance) bool { return h.same(c, a) }); i >= 0 {
-			o.Known = append(o.Known, Known{c, h.Accepted[i]})
-		} else {
+		switch a, holds := h.acceptanceOf(c, o.Newest.Started); {
+		case a == nil:
 			o.New = append(o.New, c)
+		case holds:
+			o.Known = append(o.Known, Known{c, *a})
+		default:
+			o.Ended = append(o.Ended, Known{c, *a})
 		}
 	}
-	if len(o.New) > 0 {
+	if len(o.New)+len(o.Ended) > 0 {
 		o.Verdict, o.Reason = check.Fail, ""
 	}
 	return o
+}
+
+// acceptanceOf returns an acceptance that covers the regression c, and whether it holds at this
+// time. It returns nil if there is none. If there are several, one that holds comes first.
+func (h *History) acceptanceOf(c Change, at time.Time) (a *Acceptance, holds bool) {
+	for i := range h.Accepted {
+		of := &h.Accepted[i]
+		if !h.same(c, *of) {
+			continue
+		}
+		if of.Waiver.Holds(at) {
+			return of, true
+		}
+		a = cmp.Or(a, of)
+	}
+	return a, false
 }
 
 // same reports whether the acceptance a covers the regression c.
@@ -91,14 +113,17 @@ func (h *History) same(c Change, a Acceptance) bool {
 		c.Step() <= sameStep*a.Step
 }
 
-// Acceptances returns what must be stored if a person accepts the new regressions of the outcome.
-// The parameters at and note are the time and the person's remark.
-func (o Outcome) Acceptances(h *History, at time.Time, note string) []Acceptance {
+// Acceptances returns what must be stored if a person accepts the regressions for which the outcome
+// fails. The parameter at is when the person accepts them.
+func (o Outcome) Acceptances(h *History, at time.Time, w waiver.Waiver) []Acceptance {
+	failing := slices.Clone(o.New)
+	for _, k := range o.Ended {
+		failing = append(failing, k.Change)
+	}
 	var out []Acceptance
-	for _, c := range o.New {
+	for _, c := range failing {
 		out = append(out, Acceptance{
-			SeriesKey: c.Series.SeriesKey, Run: h.Runs[c.Bad].ID, Step: c.Step(),
-			At: at, Note: note,
+			SeriesKey: c.Series.SeriesKey, Run: h.Runs[c.Bad].ID, Step: c.Step(), At: at, Waiver: w,
 		})
 	}
 	return out

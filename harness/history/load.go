@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/waiver"
 )
 
 // A History holds the measurements of a suite's runs, in the order of their start. A judgement uses
@@ -55,13 +56,15 @@ func (k SeriesKey) String() string {
 	return s
 }
 
-// An Acceptance records that a person accepted a regression.
+// An Acceptance records that a person accepted a regression: it is the waiver of that regression.
 type Acceptance struct {
 	SeriesKey
 	Run  int64   // the first bad run
 	Step float64 // how much worse the runs got, in the series' unit
 	At   time.Time
-	Note string
+	// Waiver has the person's reason, which may be "", and the last day. A run that started on a
+	// later day fails again.
+	Waiver waiver.Waiver
 }
 
 // Load returns the history of a suite: its runs, the series of its metrics, and the accepted
@@ -138,26 +141,30 @@ func importance(metric string) int {
 func (s *Store) accepted(ctx context.Context, suite string) ([]Acceptance, error) {
 	return query(ctx, s, func(rows *sql.Rows) (a Acceptance, err error) {
 		at := int64(0)
-		err = rows.Scan(&a.Run, &a.Metric, &a.Statistic, &a.Rank, &a.Device, &a.Step, &at, &a.Note)
+		err = rows.Scan(&a.Run, &a.Metric, &a.Statistic, &a.Rank, &a.Device, &a.Step, &at,
+			&a.Waiver.Reason, &a.Waiver.Until)
 		a.At = time.UnixMicro(at).UTC()
 		return a, err
-	}, `SELECT a.run_id, a.metric, a.statistic, a.rank, a.device, a.step, a.accepted, a.note
+	}, `SELECT a.run_id, a.metric, a.statistic, a.rank, a.device, a.step, a.accepted, a.note, a.until
 		FROM vramsoak_accepted a JOIN vramsoak_runs r ON r.id = a.run_id
 		WHERE r.suite = $1 ORDER BY a.id`, text(suite))
 }
 
 // Accept stores acceptances: all of them or, after an error, none. If a regression was accepted
-// before, Accept keeps the acceptance with the larger step.
+// before, Accept replaces that acceptance by one with a larger step, or by one that ends later.
 func (s *Store) Accept(ctx context.Context, all []Acceptance) error {
 	err := inTransaction(ctx, s.db, s.backend, func(tx *sql.Tx) error {
 		for _, a := range all {
 			_, err := tx.ExecContext(ctx, `INSERT INTO vramsoak_accepted
-				(run_id, metric, statistic, rank, device, step, accepted, note)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+				(run_id, metric, statistic, rank, device, step, accepted, note, until)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 				ON CONFLICT (run_id, metric, statistic, rank, device)
-				DO UPDATE SET step = excluded.step, accepted = excluded.accepted, note = excluded.note
-				WHERE excluded.step > vramsoak_accepted.step`,
-				a.Run, a.Metric, a.Statistic, a.Rank, a.Device, a.Step, a.At.UnixMicro(), text(a.Note))
+				DO UPDATE SET step = excluded.step, accepted = excluded.accepted, note = excluded.note,
+					until = excluded.until
+				WHERE excluded.step > vramsoak_accepted.step OR vramsoak_accepted.until <> '' AND
+					(excluded.until = '' OR excluded.until > vramsoak_accepted.until)`,
+				a.Run, a.Metric, a.Statistic, a.Rank, a.Device, a.Step, a.At.UnixMicro(),
+				text(a.Waiver.Reason), a.Waiver.Until)
 			if err != nil {
 				return err
 			}

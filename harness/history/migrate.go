@@ -56,6 +56,9 @@ var migrations = []migration{
 			UNIQUE (run_id, metric, statistic, rank, device)
 		)`,
 	},
+	{ // the last day of an acceptance, as 2027-01-31; '' without an end
+		`ALTER TABLE vramsoak_accepted ADD COLUMN until TEXT NOT NULL DEFAULT ''`,
+	},
 }
 
 // A NewerError reports that a newer vramsoak made the database.

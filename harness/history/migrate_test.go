@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/harness/history"
+	"vramsoak/harness/waiver"
 )
 
 // TestVersion1 opens a database with version 1 of the schema.
@@ -44,7 +45,7 @@ func TestVersion1(t *testing.T) {
 			}},
 			Accepted: []history.Acceptance{{
 				SeriesKey: history.SeriesKey{Metric: "peak", Statistic: "worst"}, Run: 1, Step: 50, At: began,
-				Note: "a larger model",
+				Waiver: waiver.Waiver{Reason: "a larger model"},
 			}},
 		}
 		if diff := cmp.Diff(want, h); diff != "" {

@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
+	"vramsoak/harness/waiver"
 )
 
 // nights returns a history with one series, which has one of the values for each night.
@@ -212,8 +213,9 @@ func TestAccept(t *testing.T) {
 			t.Fatalf("a rise tonight: %+v", o)
 		}
 		at := time.Date(2026, 10, 11, 9, 0, 0, 0, time.UTC)
+		larger := waiver.Waiver{Reason: "a larger model"}
 		for range 2 { // accepting twice changes nothing
-			if err := s.Accept(t.Context(), o.Acceptances(h, at, "a larger model")); err != nil {
+			if err := s.Accept(t.Context(), o.Acceptances(h, at, larger)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -225,7 +227,7 @@ func TestAccept(t *testing.T) {
 		if o.Verdict != check.Pass || len(o.Known) != 1 || len(h.Accepted) != 1 {
 			t.Fatalf("after it was accepted: %+v", o)
 		}
-		if k := o.Known[0]; k.Note != "a larger model" || !k.At.Equal(at) || k.Bad != 40 || k.Young {
+		if k := o.Known[0]; k.Waiver != larger || !k.At.Equal(at) || k.Bad != 40 || k.Young {
 			t.Errorf("the known one: %+v", k)
 		}
 	})

@@ -6,11 +6,13 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/waiver"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/sink"
@@ -20,9 +22,9 @@ import (
 // Write writes a judged run as JUnit XML. A suite has a test case for each finding. If the log has
 // files, a second suite has a test case for each file.
 //
-// A finding that fails becomes a failure, an undecided finding an error, and a skipped finding a
-// skipped test. A finding that does not gate passes, with its message in system-out. So the XML has
-// failures or errors exactly if the verdict is not pass.
+// A finding that fails becomes a failure, an undecided finding an error, and a skipped or waived
+// finding a skipped test. A finding that does not gate passes, with its message in system-out. So
+// the XML has failures or errors exactly if the verdict is not pass.
 func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	stamp := timestamp(tl)
 	checks := suite{Name: "vramsoak checks", Timestamp: stamp}
@@ -30,21 +32,23 @@ func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 		checks.add(findingCase(f))
 	}
 	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // nothing was judged
+		why := "no check that gates could be judged"
+		if slices.ContainsFunc(rep.Findings, func(f check.Finding) bool { return f.Waived != nil }) {
+			why = "all that could decide the verdict is waived"
+		}
 		checks.add(testCase{
 			Name: "verdict", Classname: "vramsoak", Time: inSeconds(0),
-			Error: &result{
-				Message: "no check that gates could be judged", Type: string(rep.Verdict),
-			},
+			Error: &result{Message: why, Type: string(rep.Verdict)},
 		})
 	}
 	suites := suites{Name: "vramsoak", Suites: []suite{checks.done(0)}}
 	if last := tl.LastAttempts(); len(last) > 0 {
 		files := suite{Name: "vramsoak files", Timestamp: stamp}
-		gates := filesGate(rep)
+		gates, waived := filesGate(rep)
 		var sum float64
 		times := map[string]int{}
 		for _, f := range last {
-			c := fileCase(f, gates)
+			c := fileCase(f, gates, waived)
 			if times[c.Name]++; times[c.Name] > 1 { // CI systems merge cases of one name
 				c.Name = fmt.Sprintf("%s (%d)", c.Name, times[c.Name])
 			}
@@ -76,7 +80,7 @@ func findingCase(f check.Finding) testCase {
 	}
 	outcome := &result{Message: sink.Line(f.Message), Type: sink.Line(f.Check), Body: evidence(f)}
 	switch {
-	case f.Verdict == check.Skipped:
+	case f.Verdict == check.Skipped, f.Waived != nil:
 		c.Skipped = &result{Message: outcome.Message}
 	case f.Verdict == check.Pass:
 		c.SystemOut = outcome.Body
@@ -121,22 +125,24 @@ func evidence(f check.Finding) string {
 }
 
 // filesGate reports whether a file that did not end well counts as a failure. It does not if the
-// policy says that the check completeness does not gate.
-func filesGate(rep *check.Report) bool {
+// policy says that the check completeness does not gate, or waives the finding on the files; waived
+// is then that waiver.
+func filesGate(rep *check.Report) (gates bool, waived *waiver.Waiver) {
 	judged := false
 	for _, f := range rep.Findings {
-		if f.Check == check.Completeness {
-			if f.Gates {
-				return true
-			}
-			judged = true
+		if f.Check != check.Completeness {
+			continue
 		}
+		if f.Waived != nil && f.Subject == check.Files {
+			return false, f.Waived
+		}
+		gates, judged = gates || f.Gates, true
 	}
-	return !judged
+	return gates || !judged, nil
 }
 
-// fileCase returns the test case of a file.
-func fileCase(f *timeline.File, gates bool) testCase {
+// fileCase returns the test case of a file. For gates and waived see filesGate.
+func fileCase(f *timeline.File, gates bool, waived *waiver.Waiver) testCase {
 	c := testCase{Name: sink.Line(f.Name()), Classname: "vramsoak.file", Time: inSeconds(f.Seconds)}
 	status := sink.Line(string(f.Status))
 	switch {
@@ -153,9 +159,12 @@ func fileCase(f *timeline.File, gates bool) testCase {
 		message += ": " + sink.Line(f.Error)
 	}
 	body := fmt.Sprintf("%s\nat %s to line %d", message, sink.Line(f.Pos.String()), f.EndPos.Line)
-	if gates {
+	switch {
+	case waived != nil:
+		c.Skipped = &result{Message: message + "; " + sink.Line(waived.String())}
+	case gates:
 		c.Failure = &result{Message: message, Type: status, Body: body}
-	} else {
+	default:
 		c.SystemOut = "does not gate: " + body
 	}
 	return c

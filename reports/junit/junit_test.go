@@ -7,6 +7,7 @@ import (
 
 	"vramsoak/fixtures/timelines"
 	"vramsoak/harness/check"
+	"vramsoak/harness/waiver"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
@@ -26,6 +27,13 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 	lenient, strict := policy, policy
 	lenient.Gate = []string{check.Recovery, check.Peak, check.Consistency}
 	strict.Require = []string{check.Leak}
+	waiving, only := policy, policy
+	for _, name := range []string{check.Completeness, check.Recovery} {
+		waiving.Waive = append(waiving.Waive, check.WaivePolicy{
+			Check: name, Waiver: waiver.Waiver{Reason: "known", Until: "9999-12-31"},
+		})
+	}
+	only.Gate, only.Waive = []string{check.Completeness}, waiving.Waive[:1]
 
 	// Thirteen findings: recovery of two cleanups and a stage, leak, fragmentation, dark memory,
 	// drift, throughput, peak, out of memory, two on completeness, consistency.
@@ -51,6 +59,13 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 		},
 		{"no gating check has data", &timeline.Timeline{}, lenient, check.Undecided, 4 + 1, 0, 1},
 		{"a run cut short", cut, policy, check.Fail, 13 + 2, 2, 0},
+		{"a crash that is waived", crash, waiving, check.Pass, 13 + 3, 0, 0},
+		{
+			"a cleanup and its stage that are waived",
+			timelines.Batch{Files: 3, KeepFrom: 2}.Timeline(), waiving, check.Pass, 13 + 3, 0, 0,
+		},
+		{"a run cut short that is waived", cut, waiving, check.Pass, 13 + 2, 0, 0},
+		{"a crash in the only check", crash, only, check.Pass, 13 + 3, 0, 0},
 	} {
 		rep := check.Of(c.tl, c.policy)
 		if rep.Verdict != c.verdict {

@@ -10,6 +10,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
+	"vramsoak/harness/waiver"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
 )
@@ -68,7 +69,7 @@ func HistoryRun(
 	}
 	for _, f := range run.Findings {
 		t.WriteByte('\n')
-		t.judged(f.Verdict, t.signedVerdict(f.Verdict), f.Check+", "+f.Subject, f.Message)
+		t.judged(f.Verdict, t.verdictWord(f), f.Check+", "+f.Subject, f.Message)
 	}
 	return t.flush(w)
 }
@@ -173,31 +174,47 @@ func regression(h *history.History, c history.Change) string {
 	return strings.Join(sentences, " ")
 }
 
-// Gate writes the judgement on a suite: new regressions, and those that were accepted.
+// Gate writes the judgement on a suite: new regressions, those whose waiver ended, and those that
+// are waived because a person accepted them.
 func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) error {
 	t := newWriter(opts)
 	s := t.paint(o.Verdict, strings.ToUpper(string(o.Verdict))) + ": "
-	switch {
-	case o.Verdict == check.Undecided:
+	switch o.Verdict {
+	case check.Undecided:
 		s += sink.Line(o.Reason)
-	case len(o.New) > 0:
-		s += wording.Plural(len(o.New), "new regression") + " up to " + entryName(o.Newest)
+	case check.Fail:
+		var failing []string
+		if n := len(o.New); n > 0 {
+			failing = append(failing, wording.Plural(n, "new regression"))
+		}
+		if n := len(o.Ended); n > 0 {
+			failing = append(failing, wording.Plural(n, "regression")+" with a waiver that ended")
+		}
+		s += strings.Join(failing, " and ") + " up to " + entryName(o.Newest)
 	default:
 		s += fmt.Sprintf("no new regression up to %s, %d series judged", entryName(o.Newest),
 			o.Judged)
+	}
+	if len(o.Known) > 0 {
+		var known []string
+		for _, k := range o.Known {
+			known = append(known, wording.Series(k.Series.SeriesKey, true))
+		}
+		s += "; waived: " + strings.Join(known, "; ")
 	}
 	t.wrap(s, "")
 	for _, c := range o.New {
 		t.WriteByte('\n')
 		t.wrap("new: "+regression(h, c), "  ")
 	}
+	for _, k := range o.Ended {
+		t.WriteByte('\n')
+		t.wrap(sink.Line(k.Waiver.Ended())+": "+regression(h, k.Change), "  ")
+	}
 	for _, k := range o.Known {
 		t.WriteByte('\n')
-		s := "known, accepted on " + k.At.Format("2006-01-02")
-		if k.Note != "" {
-			s += " (" + sink.Line(k.Note) + ")"
-		}
-		t.wrap(s+": "+regression(h, k.Change), "  ")
+		t.wrap(fmt.Sprintf("%s, accepted on %s: %s", sink.Line(k.Waiver.String()),
+			waiver.Day(k.At), regression(h, k.Change)), "  ")
 	}
 	return t.flush(w)
 }

@@ -25,13 +25,14 @@ func (t *writer) verdictCell(f check.Finding) string {
 
 // verdictWord returns a finding's verdict. On a terminal a sign precedes the word.
 func (t *writer) verdictWord(f check.Finding) string {
-	if f.Verdict != check.Fail || f.Gates {
+	word := wording.Verdict(f)
+	switch {
+	case word == string(f.Verdict):
 		return t.signedVerdict(f.Verdict)
+	case !t.Terminal:
+		return word
 	}
-	if !t.Terminal {
-		return wording.Verdict(f)
-	}
-	return "! " + wording.Verdict(f)
+	return "! " + word
 }
 
 func (t *writer) signedVerdict(v check.Verdict) string {

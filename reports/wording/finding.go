@@ -47,10 +47,13 @@ func WithVerdict(findings []check.Finding, verdicts ...check.Verdict) []check.Fi
 	return out
 }
 
-// Verdict returns a finding's verdict for tables. If a finding fails but does not gate, this is
-// "noted".
+// Verdict returns a finding's verdict for tables. If the policy waives the finding, this is
+// "waived". If a finding fails but does not gate, this is "noted".
 func Verdict(f check.Finding) string {
-	if f.Verdict == check.Fail && !f.Gates {
+	switch {
+	case f.Waived != nil:
+		return "waived"
+	case f.Verdict == check.Fail && !f.Gates:
 		return "noted"
 	}
 	return string(f.Verdict)

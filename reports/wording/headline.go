@@ -20,18 +20,20 @@ func Headline(rep *check.Report) string {
 }
 
 // Facts returns the size of a run and what was judged, in one line: "60 files, 1,140 checkpoints,
-// peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". If checks fail without gating, it adds "; noted:
-// throughput from file 21 on". If the log has no data for some checks, it adds "; not judged: leak,
-// peak".
+// peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". If findings are waived, it adds "; waived: leak from
+// file 9 on". If checks fail without gating, it adds "; noted: throughput from file 21 on". If the
+// log has no data for some checks, it adds "; not judged: leak, peak".
 func Facts(rep *check.Report) string {
-	s := Extent(rep)
-	if noted := notedChecks(rep); len(noted) > 0 {
-		s += "; noted: " + strings.Join(noted, ", ")
+	parts := []string{Extent(rep)}
+	add := func(word string, checks []string) {
+		if len(checks) > 0 {
+			parts = append(parts, word+": "+strings.Join(checks, ", "))
+		}
 	}
-	if missing := notJudged(rep); len(missing) > 0 {
-		s += "; not judged: " + strings.Join(missing, ", ")
-	}
-	return s
+	add("waived", checksThat(rep, "waived"))
+	add("noted", checksThat(rep, "noted"))
+	add("not judged", notJudged(rep))
+	return strings.Join(parts, "; ")
 }
 
 // Cause returns the first finding for which the report fails, in a few words, and how many more there
@@ -40,7 +42,7 @@ func Facts(rep *check.Report) string {
 func Cause(rep *check.Report) string {
 	var failed []check.Finding
 	for _, f := range rep.Findings {
-		if f.Verdict == check.Fail && f.Gates {
+		if f.Verdict == check.Fail && f.Gates && f.Waived == nil {
 			failed = append(failed, f)
 		}
 	}
@@ -76,29 +78,32 @@ var lastingChecks = []string{
 	check.DescriptorGrowth, check.ThreadGrowth, check.ProcessGrowth, check.Drift, check.Throughput,
 }
 
-// notedChecks returns the checks that fail without gating. Each is given with the first file in
-// which it fails, such as "throughput from file 21 on".
-func notedChecks(rep *check.Report) []string {
-	var noted []string
+// checksThat returns the checks with a finding whose [Verdict] is this word, "noted" or "waived".
+// Each is given with the first file in which it fails, such as "throughput from file 21 on".
+func checksThat(rep *check.Report, word string) []string {
+	var named []string
 	for _, name := range check.Checks {
 		first, file := true, 0
 		for _, f := range rep.Findings {
-			if f.Check == name && f.Verdict == check.Fail && !f.Gates &&
-				(first || f.File > 0 && f.File < file) {
-				first, file = false, f.File
+			at := f.File
+			if f.Verdict != check.Fail { // the file is only the worst one
+				at = 0
+			}
+			if f.Check == name && Verdict(f) == word && (first || at > 0 && (at < file || file == 0)) {
+				first, file = false, at
 			}
 		}
 		switch {
 		case first:
 		case file > 0 && slices.Contains(lastingChecks, name):
-			noted = append(noted, fmt.Sprintf("%s from file %s on", name, Count(file)))
+			named = append(named, fmt.Sprintf("%s from file %s on", name, Count(file)))
 		case file > 0:
-			noted = append(noted, fmt.Sprintf("%s in file %s", name, Count(file)))
+			named = append(named, fmt.Sprintf("%s in file %s", name, Count(file)))
 		default:
-			noted = append(noted, name)
+			named = append(named, name)
 		}
 	}
-	return noted
+	return named
 }
 
 // Extent returns the size of a run in one line, like [Facts] but without the checks.
@@ -122,7 +127,9 @@ func notJudged(rep *check.Report) []string {
 			missing = append(missing, name)
 			continue
 		}
-		judged := func(f check.Finding) bool { return of(f) && f.Verdict != check.Skipped }
+		judged := func(f check.Finding) bool {
+			return (of(f) || f.Check == name && f.Waived != nil) && f.Verdict != check.Skipped
+		}
 		if slices.ContainsFunc(rep.Findings, of) && !slices.ContainsFunc(rep.Findings, judged) {
 			missing = append(missing, name)
 		}

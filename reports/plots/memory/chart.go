@@ -83,7 +83,9 @@ func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Posi
 func (c *Chart) takeVerdict(rep *check.Report) {
 	c.title, c.titleInk, c.subtitle = verdictLine(rep), plots.VerdictInk(rep.Verdict),
 		wording.Facts(rep)
-	if n := len(wording.WithVerdict(rep.Findings, check.Fail)); n > 1 {
+	failed := slices.DeleteFunc(wording.WithVerdict(rep.Findings, check.Fail),
+		func(f check.Finding) bool { return f.Waived != nil })
+	if n := len(failed); n > 1 {
 		c.subtitle += "; " + wording.Count(n) + " findings failed"
 	}
 }

@@ -25,7 +25,7 @@ func Plot(w io.Writer, format string, rep *check.Report, opts plots.Options) err
 	p := &picture{}
 	for i := range rep.Trends {
 		t := &rep.Trends[i]
-		p.panels = append(p.panels, newPanel(t, slices.Contains(rep.Policy.Gate, t.Finding.Check)))
+		p.panels = append(p.panels, newPanel(t, reported(rep, t.Finding)))
 	}
 	slices.SortStableFunc(p.panels, func(a, b *panel) int {
 		return wording.CompareVerdicts(a.finding, b.finding)
@@ -36,6 +36,18 @@ func Plot(w io.Writer, format string, rep *check.Report, opts plots.Options) err
 		p.draw(c, rep)
 		return nil
 	})
+}
+
+// reported returns the finding on a series as the report has it, with what the policy says of it.
+// A report does not list more than [check.MostAlike] findings of a kind.
+func reported(rep *check.Report, of check.Finding) check.Finding {
+	for _, f := range rep.Findings {
+		if f.Check == of.Check && f.Subject == of.Subject {
+			return f
+		}
+	}
+	of.Gates = slices.Contains(rep.Policy.Gate, of.Check)
+	return of
 }
 
 // noSeries returns the error for a report without series. It quotes the finding of the leak check,

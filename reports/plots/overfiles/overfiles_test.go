@@ -182,7 +182,8 @@ func TestFilesPanelFalls(t *testing.T) {
 	for i := range 20 {
 		values = append(values, float64(timelines.MiB(100-2*float64(i))))
 	}
-	p := newPanel(trendOf(true, values...), true)
+	trend := trendOf(true, values...)
+	p := newPanel(trend, trend.Finding)
 	for i, v := range values {
 		if math.Abs(p.fitted[i].Y-v) > 1 || p.low[i].Y > v+1 || p.high[i].Y < v-1 {
 			t.Fatalf("file %d has %.0f; drawn are %.0f and %.0f to %.0f", i+1, v, p.fitted[i].Y,
@@ -199,7 +200,8 @@ func TestFilesPanelScale(t *testing.T) {
 		values = append(values, float64(timelines.MiB(1+float64(i%2))))
 	}
 	values[77] = float64(timelines.GiB(5))
-	p := newPanel(trendOf(false, values...), true)
+	trend := trendOf(false, values...)
+	p := newPanel(trend, trend.Finding)
 	if span := p.top - p.bottom; span != float64(timelines.MiB(4)) || p.bottom != 0 {
 		t.Errorf("got an axis from %.0f to %.0f, want 0 to 4 MiB", p.bottom, p.top)
 	}

@@ -28,12 +28,11 @@ type panel struct {
 	bottom, top float64
 }
 
-func newPanel(t *check.Trend, gates bool) *panel {
-	p := &panel{finding: t.Finding, unit: t.Unit, each: "file"}
+func newPanel(t *check.Trend, finding check.Finding) *panel {
+	p := &panel{finding: finding, unit: t.Unit, each: "file"}
 	if t.Every > 0 {
 		p.each = "reading"
 	}
-	p.finding.Gates = gates
 	sign := 1.0
 	if t.Falls {
 		sign = -1

@@ -213,10 +213,10 @@ func wrapped(sty text.Style, s string, width vg.Length) []string {
 	return append(lines, line)
 }
 
-// ink returns the colour of a panel's title. A finding that fails without gating does not get the
-// colour of a failure.
+// ink returns the colour of a panel's title. A finding that is waived, or fails without gating,
+// does not get the colour of its verdict.
 func (p *panel) ink() color.Color {
-	if p.finding.Verdict == check.Fail && !p.finding.Gates {
+	if p.finding.Waived != nil || p.finding.Verdict == check.Fail && !p.finding.Gates {
 		return plots.Ink
 	}
 	return plots.VerdictInk(p.finding.Verdict)
