@@ -26,20 +26,24 @@ const (
 	Leak          = "leak"
 	Fragmentation = "fragmentation"
 	DarkGrowth    = "dark-memory"
-	Drift         = "drift"
-	Throughput    = "throughput"
-	Peak          = "peak"
-	OutOfMemory   = "out-of-memory"
-	Completeness  = "completeness"
-	Regression    = "regression" // added by package compare: see Report.Join
-	Consistency   = "consistency"
-	CleanStart    = "clean-start"
+	DeviceGrowth  = "device-used"
+	PinnedGrowth  = "pinned-memory"
+	// DeviceRecovery shows how much of the device a file gives back, in a log without an allocator.
+	DeviceRecovery = "device-recovery"
+	Drift          = "drift"
+	Throughput     = "throughput"
+	Peak           = "peak"
+	OutOfMemory    = "out-of-memory"
+	Completeness   = "completeness"
+	Regression     = "regression" // added by package compare: see Report.Join
+	Consistency    = "consistency"
+	CleanStart     = "clean-start"
 )
 
 // Checks lists the names of the checks, which a policy may gate on or require, in the order of a
 // report.
 var Checks = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
-	Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency, CleanStart,
+	DeviceRecovery, Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency, CleanStart,
 })
 
 // Of returns the report on a timeline, to which it applies every check.
@@ -87,6 +91,7 @@ type Judge struct {
 	longest int          // cache of longestProcess; -1 before its first call
 	named   map[int]bool // processes with files that the log names
 	failed  []*lane      // lanes of devices that have no checkpoint: see addFailures
+	sampled []*lane      // lanes of devices that have only samples: see readDeviceSamples
 	// failedAt holds the places of the failed allocations that decide the verdicts on files.
 	failedAt map[*timeline.File]failedPlace
 
@@ -191,6 +196,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.addFailures()
 	driver := j.driver()
 	j.readDarkSamples(driver)
+	j.readDeviceSamples(driver)
 	j.addSamples(driver)
 	for _, l := range j.lanes {
 		j.marks[j.laneMark(l.id, j.ranks)] = true
@@ -204,6 +210,10 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 		j.neverUsed(l)
 		j.drift(l)
 		j.consistency(l)
+	}
+	for _, l := range j.sampled {
+		j.growth(l, ledgerOf(DeviceUsed))
+		j.deviceRecovery(l)
 	}
 	j.successive()
 	j.throughput()
@@ -266,6 +276,19 @@ func (j *Judge) subject(name string, id record.Lane) string {
 		return name
 	}
 	return name + j.laneMark(id, j.ranks)
+}
+
+// subjectOf returns the subject of a ledger's findings.
+func (j *Judge) subjectOf(of *Ledger, l *lane) string {
+	switch {
+	case of.ofProcess && j.ranks:
+		return of.Name + " (" + cmp.Or(j.tl.Writers[l.id.Rank], fmt.Sprintf("rank %d", l.id.Rank)) + ")"
+	case of.ofProcess:
+		return of.Name
+	case len(j.lanes) == 0 && len(j.sampled) > 1, len(j.lanes) > 0 && slices.Contains(j.sampled, l):
+		return of.Name + j.laneMark(l.id, j.ranks)
+	}
+	return j.subject(of.Name, l.id)
 }
 
 // laneMark returns the end of a subject: the device and, if ranks is set, the rank or the name of

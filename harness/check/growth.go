@@ -14,20 +14,33 @@ import (
 // Package shape distinguishes growth from noise, warm-up, steps and periodic freeing;
 // [GrowthVerdict] compares the growth with the policy.
 func (j *Judge) growth(l *lane, of *Ledger) {
+	levels := j.levelsOf(l, of)
+	if of.extra && len(levels.files) == 0 {
+		return
+	}
 	s := series{
-		check: of.Check, subject: j.subject(of.Name, l.id), unit: of.Unit,
+		check: of.Check, subject: j.subjectOf(of, l), unit: of.Unit,
 		limit: j.policy.MaxGrowth[of.Name], missing: of.missing,
 	}
 	if !l.named && of.missingSampled != "" {
 		s.missing = of.missingSampled
 	}
-	overFiles := j.processes(j.levelsOf(l, of))
+	if of.contains != nil {
+		if part := of.contains(l); part != "" {
+			j.add(Finding{
+				Check: of.Check, Verdict: Skipped, Subject: s.subject,
+				Message: fmt.Sprintf("it contains %s, which grows: see there", part),
+			})
+			return
+		}
+	}
+	overFiles := j.processes(levels)
 	w := j.worst(&s, overFiles)
 	if of.readings != nil {
 		f, tooFew, ok := of.readings(j, l, overFiles)
 		switch {
 		case ok:
-			j.add(of.advise(f))
+			j.addGrowth(l, of, f)
 			if w.of == nil {
 				return
 			}
@@ -43,15 +56,19 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 		w.finding.Message += "; the driver does not list processes here, so another process may " +
 			"have grown: soak where nothing else runs on the device, or outside of the container"
 	}
-	j.add(of.advise(w.finding))
+	j.addGrowth(l, of, w.finding)
 }
 
-// advise returns a finding with the ledger's advice appended to its message, if the finding fails.
-func (of *Ledger) advise(f Finding) Finding {
-	if f.Verdict == Fail && of.advice != "" {
-		f.Message += "; " + of.advice
+// addGrowth adds a finding on a ledger. If the finding fails, addGrowth appends the ledger's advice
+// to its message.
+func (j *Judge) addGrowth(l *lane, of *Ledger, f Finding) {
+	if f.Verdict == Fail {
+		l.growing = append(l.growing, of.Name)
+		if of.advice != "" {
+			f.Message += "; " + of.advice
+		}
 	}
-	return f
+	j.add(f)
 }
 
 // A series holds the values over the files, or over the readings, that are judged for growth.

@@ -25,8 +25,8 @@ func Headline(rep *check.Report) string {
 
 // lastingChecks are the checks that, after failing in one file, also fail in all later files.
 var lastingChecks = []string{
-	check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift,
-	check.Throughput,
+	check.Leak, check.Fragmentation, check.DarkGrowth, check.DeviceGrowth, check.PinnedGrowth,
+	check.Drift, check.Throughput,
 }
 
 // notedChecks returns the checks that fail without gating. Each is given with the first file in
