@@ -29,12 +29,12 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 		if part := of.contains(l); part != "" {
 			j.add(Finding{
 				Check: of.Check, Verdict: Skipped, Subject: s.subject,
-				Message: fmt.Sprintf("it contains %s, which grows: see there", part),
+				Message: fmt.Sprintf("the %s is a part of it and grows: see the finding on the %s", part, part),
 			})
 			return
 		}
 	}
-	overFiles := j.processes(levels)
+	overFiles, trends := j.processes(levels), len(j.trends)
 	w := j.worst(&s, overFiles)
 	if of.readings != nil {
 		f, tooFew, ok := of.readings(j, l, overFiles)
@@ -48,15 +48,52 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 			w.finding.Message += "; " + tooFew
 		}
 	}
+	if of.caches && w.finding.Verdict == Fail && !keepsRising(w.of.values[w.from():]) {
+		w.unsettle("; but not throughout: a cache that fills looks the same; more files in one process " +
+			"would decide it")
+	}
 	if of.explain != nil {
 		of.explain(j, l, &w)
 	}
 	if w.finding.Verdict == Fail && of.shared != nil && of.shared(l) {
-		w.finding.Verdict = Undecided
-		w.finding.Message += "; the driver does not list processes here, so another process may " +
-			"have grown: soak where nothing else runs on the device, or outside of the container"
+		w.unsettle("; the driver does not list processes here, so another process may " +
+			"have grown: soak where nothing else runs on the device, or outside of the container")
+	}
+	if w.of != nil && j.Trends {
+		j.trends[trends].Finding.Verdict = w.finding.Verdict
 	}
 	j.addGrowth(l, of, w.finding)
+}
+
+// unsettle makes a finding that fails undecided. The parameter why is appended to its message.
+func (w *worstProcess) unsettle(why string) {
+	w.finding.Verdict, w.finding.FirstFile = Undecided, nil
+	w.finding.Message += why
+}
+
+// risingBlocks is about how many blocks of consecutive files keepsRising compares.
+const risingBlocks = 16
+
+// keepsRising reports whether growth continues in its second half. The files are put into blocks,
+// and at least three in four blocks must be higher than the block before. A cache that keeps what
+// it took rises too, but more and more rarely: the n-th file is the largest so far with a
+// probability of 1/n. A block counts by its lowest value.
+func keepsRising(values []float64) bool {
+	size := max(1, len(values)/risingBlocks)
+	var lowest []float64
+	for block := range slices.Chunk(values, size) {
+		if len(block) == size {
+			lowest = append(lowest, slices.Min(block))
+		}
+	}
+	second := lowest[len(lowest)/2:]
+	rises := 0
+	for i := range second[1:] {
+		if second[i+1] > second[i] {
+			rises++
+		}
+	}
+	return 4*rises >= 3*(len(second)-1)
 }
 
 // addGrowth adds a finding on a ledger. If the finding fails, addGrowth appends the ledger's advice

@@ -44,6 +44,9 @@ type Ledger struct {
 	extra bool
 	// ofProcess is set if the levels belong to the process and not to one of its devices.
 	ofProcess bool
+	// caches is set if the levels include a cache that never shrinks. They then fail only if they keep
+	// rising: see [keepsRising].
+	caches bool
 	// contains names a ledger that fails and is a part of this one, or is "". The part has the
 	// finding, because the cause is the same.
 	contains func(l *lane) string
@@ -84,11 +87,11 @@ var Ledgers = []Ledger{
 		MaxGrowth: 1 << 20, Gates: true, extra: true,
 		level:  func(c *record.Checkpoint) (record.Size, bool) { return c.Get(record.Used) },
 		levels: deviceLevels, explain: (*Judge).explainDevice, shared: (*lane).deviceIsShared,
-		contains: (*lane).growingPart,
+		caches: true, contains: (*lane).growingPart,
 	},
-	{
+	{ // It does not gate, because a pool of sizes that vary rises in steps: see docs/explanation/growth.md.
 		Check: PinnedGrowth, Name: PinnedMemory, Key: "pinned_memory", Unit: Bytes,
-		MaxGrowth: 1 << 20, Gates: true, extra: true, ofProcess: true,
+		MaxGrowth: 1 << 20, extra: true, ofProcess: true, caches: true,
 		level:  func(c *record.Checkpoint) (record.Size, bool) { return c.Get(record.Pinned) },
 		levels: pinnedLevels, explain: (*Judge).explainPinned, advice: pinnedAdvice,
 	},

@@ -16,8 +16,8 @@ import (
 // A Policy is what a user demands of a run. Every part of the policy file (vramsoak.yaml) may be
 // left out:
 //
-//	gate: [recovery, leak, fragmentation, dark-memory, device-used, pinned-memory, peak,
-//	  out-of-memory, completeness, regression, consistency]
+//	gate: [recovery, leak, fragmentation, dark-memory, device-used, peak, out-of-memory, completeness,
+//	  regression, consistency]
 //	require: [recovery]         # skipped then counts as undecided
 //	recovery: {min: 95%, floor: 1MiB}
 //	peak: {notice: 70%, max: 85%}
@@ -119,8 +119,8 @@ type Amount struct{ Bytes int64 }
 
 // DefaultPolicy returns the policy that applies without a policy file, with the limits that the
 // documentation gives. It gates on every check except drift, throughput and clean start: if these
-// fail, the cause is often not the pipeline's use of memory. It does not gate on device recovery
-// either, because an allocator may keep a cache.
+// fail, the cause is often not the pipeline's use of memory. It does not gate on device recovery and
+// pinned memory either, because an allocator may keep a cache: see the ledgers.
 func DefaultPolicy() Policy {
 	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {

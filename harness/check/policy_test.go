@@ -86,7 +86,7 @@ expect:
 fragmentation:
   max_share: 0
   max_shrae: 20%
-`, `p.yaml:1:18: expected one of recovery, leak, fragmentation, dark-memory, drift, throughput, peak, out-of-memory, completeness, regression, consistency, clean-start (did you mean "leak"?), found "leaks"
+`, `p.yaml:1:18: expected one of recovery, leak, fragmentation, dark-memory, device-used, pinned-memory, device-recovery, drift, throughput, peak, out-of-memory, completeness, regression, consistency, clean-start (did you mean "leak"?), found "leaks"
 p.yaml:3:8: expected a share such as 95% or 0.95, above 0 and up to 1, found "150%"
 p.yaml:4:3: expected one of the keys floor, min (did you mean "floor"?), found "flor"
 p.yaml:5:7: expected key: value, found "3"
