@@ -40,7 +40,7 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 		f, tooFew, ok := of.readings(j, l, overFiles)
 		switch {
 		case ok:
-			j.addGrowth(l, of, f)
+			j.add(of.advise(f))
 			if w.of == nil {
 				return
 			}
@@ -62,7 +62,10 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 	if w.of != nil && j.Trends {
 		j.trends[trends].Finding.Verdict = w.finding.Verdict
 	}
-	j.addGrowth(l, of, w.finding)
+	if w.finding.Verdict == Fail {
+		l.growing = append(l.growing, of.Name)
+	}
+	j.add(of.advise(w.finding))
 }
 
 // unsettle makes a finding that fails undecided. The parameter why is appended to its message.
@@ -71,41 +74,12 @@ func (w *worstProcess) unsettle(why string) {
 	w.finding.Message += why
 }
 
-// risingBlocks is about how many blocks of consecutive files keepsRising compares.
-const risingBlocks = 16
-
-// keepsRising reports whether growth continues in its second half. The files are put into blocks,
-// and at least three in four blocks must be higher than the block before. A cache that keeps what
-// it took rises too, but more and more rarely: the n-th file is the largest so far with a
-// probability of 1/n. A block counts by its lowest value.
-func keepsRising(values []float64) bool {
-	size := max(1, len(values)/risingBlocks)
-	var lowest []float64
-	for block := range slices.Chunk(values, size) {
-		if len(block) == size {
-			lowest = append(lowest, slices.Min(block))
-		}
+// advise returns a finding with the ledger's advice appended to its message, if the finding fails.
+func (of *Ledger) advise(f Finding) Finding {
+	if f.Verdict == Fail && of.advice != "" {
+		f.Message += "; " + of.advice
 	}
-	second := lowest[len(lowest)/2:]
-	rises := 0
-	for i := range second[1:] {
-		if second[i+1] > second[i] {
-			rises++
-		}
-	}
-	return 4*rises >= 3*(len(second)-1)
-}
-
-// addGrowth adds a finding on a ledger. If the finding fails, addGrowth appends the ledger's advice
-// to its message.
-func (j *Judge) addGrowth(l *lane, of *Ledger, f Finding) {
-	if f.Verdict == Fail {
-		l.growing = append(l.growing, of.Name)
-		if of.advice != "" {
-			f.Message += "; " + of.advice
-		}
-	}
-	j.add(f)
+	return f
 }
 
 // A series holds the values over the files, or over the readings, that are judged for growth.
