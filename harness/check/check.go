@@ -43,7 +43,8 @@ const (
 // Checks lists the names of the checks, which a policy may gate on or require, in the order of a
 // report.
 var Checks = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
-	DeviceRecovery, Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency, CleanStart,
+	DeviceRecovery, Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency,
+	CleanStart,
 })
 
 // Of returns the report on a timeline, to which it applies every check.

@@ -89,7 +89,7 @@ var Ledgers = []Ledger{
 		levels: deviceLevels, explain: (*Judge).explainDevice, shared: (*lane).deviceIsShared,
 		caches: true, contains: (*lane).growingPart,
 	},
-	{ // It does not gate, because a pool of sizes that vary rises in steps: see docs/explanation/growth.md.
+	{ // It does not gate, because a pool of varying sizes rises in steps: docs/explanation/growth.md.
 		Check: PinnedGrowth, Name: PinnedMemory, Key: "pinned_memory", Unit: Bytes,
 		MaxGrowth: 1 << 20, extra: true, ofProcess: true, caches: true,
 		level:  func(c *record.Checkpoint) (record.Size, bool) { return c.Get(record.Pinned) },

@@ -12,7 +12,7 @@ import (
 // vllm#48165.
 const pinnedAdvice = "either tensors made with pin_memory stay alive, or sizes differ from file to " +
 	"file, and the allocator keeps a block for each power of two: reuse one pinned buffer; " +
-	"torch.accelerator.empty_host_cache() gives the cache back (before PyTorch 2.12 " +
+	"torch.accelerator.empty_host_cache() gives the cache back (in older versions " +
 	"torch._C._host_emptyCache())"
 
 // pinnedLevels returns the pinned memory of a process at the ends of files. The figure belongs to

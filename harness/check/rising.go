@@ -6,7 +6,7 @@ import "slices"
 const risingBlocks = 16
 
 // keepsRising reports whether growth continues in its second half. The files are put into blocks,
-// and at least three in four blocks must be higher than the block before. A cache that keeps what
+// and at least five in six blocks must be higher than the block before. A cache that keeps what
 // it took rises too, but more and more rarely: the n-th file is the largest so far with a
 // probability of 1/n. A block counts by its lowest value.
 func keepsRising(values []float64) bool {
@@ -24,5 +24,5 @@ func keepsRising(values []float64) bool {
 			rises++
 		}
 	}
-	return 4*rises >= 3*(len(second)-1)
+	return 6*rises >= 5*(len(second)-1)
 }
