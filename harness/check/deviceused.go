@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -118,8 +117,12 @@ func (j *Judge) addDeviceSamples(l *lane, files []int32, of *timeline.DriverLedg
 			if process != f.Process {
 				before = -1
 			}
-			before, process = d.addFile(n, samples[:within], before), f.Process
-			l.peaks.addLevel(record.Used, n, record.Exact(before+d.workOf(samples[:within], before)))
+			var top int64
+			before, top = d.addFile(n, samples[:within], before)
+			process = f.Process
+			if l.isSampled() {
+				l.peaks.addLevel(record.Used, n, record.Exact(top))
+			}
 		}
 		samples = samples[within:]
 	}
@@ -127,47 +130,36 @@ func (j *Judge) addDeviceSamples(l *lane, files []int32, of *timeline.DriverLedg
 
 func usedOf(s *record.Sample) int64 { return s.Bytes(record.Used) }
 
-// workOf returns how far the samples rise above a level.
-func (d *deviceSamples) workOf(samples []*record.Sample, level int64) int64 {
-	highest := slices.MaxFunc(samples, func(a, b *record.Sample) int {
-		return cmp.Compare(usedOf(a), usedOf(b))
-	})
-	return usedOf(highest) - level
-}
-
-// addFile adds file n with its samples, and returns its level. The parameter before is the level of
-// the process's previous file, or -1 if the file is its first.
-func (d *deviceSamples) addFile(n int32, samples []*record.Sample, before int64) (level int64) {
-	top := 0 // index of the first of the highest samples
-	level = math.MaxInt64
-	for i, s := range samples {
-		if usedOf(s) > usedOf(samples[top]) {
-			top = i
-		}
-		level = min(level, usedOf(s))
-	}
+// addFile adds file n with its samples, and returns the lowest and the highest of them. The
+// parameter before is the level of the process's previous file, or -1 if the file is its first.
+func (d *deviceSamples) addFile(n int32, samples []*record.Sample, before int64) (
+	level, top int64,
+) {
+	left := int64(0) // the lowest sample since the first of the highest ones
+	var highest *record.Sample
 	last := samples[len(samples)-1]
+	level = math.MaxInt64
+	for _, s := range samples {
+		used := usedOf(s)
+		level, left = min(level, used), min(left, used)
+		if used > top {
+			top, left, highest = used, used, s
+		}
+	}
 	d.levels.add(n, float64(level), 0)
-	d.work = max(d.work, usedOf(samples[top])-level)
+	d.work = max(d.work, top-level)
 	d.total, d.end = last.Bytes(record.Total), usedOf(last)
-	took := usedOf(samples[top]) - before
 	switch {
 	case before < 0:
-		return level
-	case took <= 0:
+	case top <= before:
 		d.after++
-		return level
-	case top == len(samples)-1: // what the file gave back after its highest sample is unknown
-		return level
+	case highest == last: // what the file gave back after its highest sample is unknown
+	default:
+		d.after++
+		d.took = append(d.took, top-before)
+		d.shares.add(n, float64(top-left)/float64(top-before), 0)
 	}
-	d.after++
-	left := usedOf(samples[top])
-	for _, s := range samples[top:] {
-		left = min(left, usedOf(s))
-	}
-	d.took = append(d.took, took)
-	d.shares.add(n, float64(usedOf(samples[top])-left)/float64(took), 0)
-	return level
+	return level, top
 }
 
 // deviceLevels returns the device used between files. It returns no levels where another ledger has
@@ -193,6 +185,9 @@ func (j *Judge) canJudge(c *column) bool {
 		return len(p.files)-j.policy.Leak.WarmUp >= j.policy.Leak.MinFiles
 	})
 }
+
+// isSampled reports whether the lane has samples only.
+func (l *lane) isSampled() bool { return l.device != nil && l.lastLine == 0 }
 
 // deviceIsShared reports whether the device used includes the memory of other processes.
 func (l *lane) deviceIsShared() bool {
@@ -220,8 +215,8 @@ func (j *Judge) explainDevice(l *lane, w *worstProcess) {
 		return
 	}
 	f := &w.finding
-	if l.lastLine > 0 && f.Verdict == Undecided {
-		f.Verdict = Skipped
+	if !l.isSampled() && f.Verdict == Undecided {
+		f.Verdict, f.Measured, f.Limit, f.Unit = Skipped, nil, nil, ""
 	}
 	f.Message += fmt.Sprintf("; a file's level is the lowest of the driver's samples until the next "+
 		"file starts, which %d of %s have", len(d.levels.files), Plural(d.known, "file"))

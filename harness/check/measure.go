@@ -198,7 +198,7 @@ func (j *Judge) measure() *Measurements {
 		for _, s := range l.sums {
 			add("recovery of "+s.name, Ratio, &s.shares, true)
 		}
-		if l.device != nil && !l.deviceIsShared() {
+		if l.isSampled() && !l.deviceIsShared() {
 			add("recovery of "+DeviceUsed, Ratio, &l.device.shares, true)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -156,8 +157,9 @@ var cacheKinds = []struct {
 	}},
 }
 
-// TestCaches: a cache that fills never fails, and a leak beside it is found. With -v it prints how
-// often each kind fails, is undecided, and passes. A leak must be found in 9 of 10 runs of 50 files.
+// TestCaches: a cache that fills does not fail, and a leak beside it is found. With -v it prints how
+// often each kind fails, is undecided, and passes. A check that gates may fail in 0.1 % of the clean
+// runs, the other one in 0.5 %. A leak must be found in 9 of 10 runs of 50 files.
 func TestCaches(t *testing.T) {
 	t.Parallel()
 	for _, kind := range cacheKinds {
@@ -181,8 +183,12 @@ func TestCaches(t *testing.T) {
 			share := func(v check.Verdict) float64 { return 100 * float64(count[v]) / float64(*cacheRuns) }
 			t.Logf("%-52s %d files: fail %5.2f %%, undecided %5.2f %%, pass %5.2f %%", kind.name, files,
 				share(check.Fail), share(check.Undecided), share(check.Pass))
+			oneIn := 200
+			if slices.Contains(check.DefaultPolicy().Gate, kind.check) {
+				oneIn = 1000
+			}
 			if n := count[check.Fail]; kind.leaks && files == 50 && 10*n < 9**cacheRuns ||
-				!kind.leaks && 1000*n > *cacheRuns {
+				!kind.leaks && oneIn*n > *cacheRuns {
 				t.Errorf("%s: %d of %d runs fail", kind.name, n, *cacheRuns)
 			}
 			if sum := share(check.Fail) + share(check.Undecided) + share(check.Pass); sum < 99.9 {
