@@ -206,9 +206,9 @@ func (l *lane) growingPart() string {
 	return l.growing[0]
 }
 
-// explainDevice adds to the finding where its levels come from, and when memory runs out. Samples are
-// less exact than checkpoints. So where the allocator's ledgers are judged too, an undecided finding
-// is skipped.
+// explainDevice adds to the finding where its levels come from, and when memory runs out. Samples
+// are less exact than checkpoints. So where the allocator's ledgers are judged too, an undecided
+// finding is skipped.
 func (j *Judge) explainDevice(l *lane, w *worstProcess) {
 	d := l.device
 	if d == nil || len(l.column(DeviceUsed).files) > 0 {

@@ -10,8 +10,8 @@ import (
 // up to a power of two, keeps freed blocks, and uses a block only for requests of its own size
 // (CachingHostAllocator.h). So sizes that differ from file to file also make it grow; see
 // vllm#48165.
-const pinnedAdvice = "either tensors made with pin_memory stay alive, or sizes differ from file to " +
-	"file, and the allocator keeps a block for each power of two: reuse one pinned buffer; " +
+const pinnedAdvice = "either tensors made with pin_memory stay alive, or sizes differ from file " +
+	"to file, and the allocator keeps a block for each power of two: reuse one pinned buffer; " +
 	"torch.accelerator.empty_host_cache() gives the cache back (in older versions " +
 	"torch._C._host_emptyCache())"
 

@@ -119,8 +119,8 @@ type Amount struct{ Bytes int64 }
 
 // DefaultPolicy returns the policy that applies without a policy file, with the limits that the
 // documentation gives. It gates on every check except drift, throughput and clean start: if these
-// fail, the cause is often not the pipeline's use of memory. It does not gate on device recovery and
-// pinned memory either, because an allocator may keep a cache: see the ledgers.
+// fail, the cause is often not the pipeline's use of memory. It does not gate on device recovery
+// and pinned memory either, because an allocator may keep a cache: see the ledgers.
 func DefaultPolicy() Policy {
 	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {

@@ -109,17 +109,21 @@ func (r *ledgerRun) sampledFile(spans ...span) {
 func (r *ledgerRun) idleFile(idle, leaves float64) {
 	level := 700*mib + leaves*float64(len(r.tl.Files))
 	work := 0.4 + 1.5*r.rand.ExpFloat64()
-	r.sampledFile(span{idle / 2, level}, span{work / 2, level + 200*mib}, span{work / 2, level + 400*mib},
-		span{idle / 2, level + leaves})
+	r.sampledFile(
+		span{idle / 2, level}, span{work / 2, level + 200*mib}, span{work / 2, level + 400*mib},
+		span{idle / 2, level + leaves},
+	)
 }
 
-// cacheKinds are the kinds of runs. The files of a kind that leaks keep more and more.
-var cacheKinds = []struct {
+// A cacheKind is a kind of run. If it leaks, its files keep more and more.
+type cacheKind struct {
 	name  string
 	check string
 	leaks bool
 	file  func(r *ledgerRun)
-}{
+}
+
+var cacheKinds = []cacheKind{
 	{"pinned: one buffer of 8 MB, sd 0.5", check.PinnedGrowth, false, func(r *ledgerRun) {
 		for range 20 {
 			r.burst(1, r.sizes(1, 8e6, 0.5)...)
@@ -132,11 +136,11 @@ var cacheKinds = []struct {
 		}
 		r.file(r.held())
 	}},
-	{"pinned: up to 8 buffers of 2 MB, sd 1, once a file", check.PinnedGrowth, false, func(r *ledgerRun) {
+	{"pinned: up to 8 buffers of 2 MB, sd 1, once", check.PinnedGrowth, false, func(r *ledgerRun) {
 		r.burst(1, r.sizes(1+r.rand.IntN(8), 2e6, 1)...)
 		r.file(r.held())
 	}},
-	{"pinned: about 16 images of 1 MB, sd 1, once a file", check.PinnedGrowth, false, func(r *ledgerRun) {
+	{"pinned: about 16 images of 1 MB, sd 1, once", check.PinnedGrowth, false, func(r *ledgerRun) {
 		r.burst(1, r.sizes(max(1, int(16+4*r.rand.NormFloat64())), 1e6, 1)...)
 		r.file(r.held())
 	}},
@@ -157,43 +161,50 @@ var cacheKinds = []struct {
 	}},
 }
 
-// TestCaches: a cache that fills does not fail, and a leak beside it is found. With -v it prints how
-// often each kind fails, is undecided, and passes. A check that gates may fail in 0.1 % of the clean
-// runs, the other one in 0.5 %. A leak must be found in 9 of 10 runs of 50 files.
+// TestCaches: a cache that fills does not fail, and a leak beside it is found. With -v it prints
+// how often each kind fails, is undecided, and passes. A check that gates may fail in 0.1 % of the
+// clean runs, the other one in 0.5 %. A leak must be found in 9 of 10 runs of 50 files.
 func TestCaches(t *testing.T) {
 	t.Parallel()
 	for _, kind := range cacheKinds {
-		for _, files := range []int{12, 50} {
-			count := map[check.Verdict]int{}
-			for seed := range *cacheRuns {
-				r := ledgerRun{
-					rand: rand.New(rand.NewPCG(uint64(seed), uint64(files))),
-					tl:   &timeline.Timeline{Runs: make([]timeline.Run, 1)},
-				}
-				r.next = 0.1 * r.rand.Float64()
-				for range files {
-					kind.file(&r)
-				}
-				for _, f := range check.Of(r.tl, check.DefaultPolicy()).Findings {
-					if f.Check == kind.check {
-						count[f.Verdict]++
-					}
-				}
+		t.Run(kind.name, func(t *testing.T) {
+			for _, files := range []int{12, 50} {
+				tryCache(t, kind, files)
 			}
-			share := func(v check.Verdict) float64 { return 100 * float64(count[v]) / float64(*cacheRuns) }
-			t.Logf("%-52s %d files: fail %5.2f %%, undecided %5.2f %%, pass %5.2f %%", kind.name, files,
-				share(check.Fail), share(check.Undecided), share(check.Pass))
-			oneIn := 200
-			if slices.Contains(check.DefaultPolicy().Gate, kind.check) {
-				oneIn = 1000
-			}
-			if n := count[check.Fail]; kind.leaks && files == 50 && 10*n < 9**cacheRuns ||
-				!kind.leaks && oneIn*n > *cacheRuns {
-				t.Errorf("%s: %d of %d runs fail", kind.name, n, *cacheRuns)
-			}
-			if sum := share(check.Fail) + share(check.Undecided) + share(check.Pass); sum < 99.9 {
-				t.Errorf("%s: only %.1f %% of the runs have a verdict", kind.name, sum)
+		})
+	}
+}
+
+// tryCache judges runs of one kind, each of this many files.
+func tryCache(t *testing.T, kind cacheKind, files int) {
+	count := map[check.Verdict]int{}
+	for seed := range *cacheRuns {
+		r := ledgerRun{
+			rand: rand.New(rand.NewPCG(uint64(seed), uint64(files))),
+			tl:   &timeline.Timeline{Runs: make([]timeline.Run, 1)},
+		}
+		r.next = 0.1 * r.rand.Float64()
+		for range files {
+			kind.file(&r)
+		}
+		for _, f := range check.Of(r.tl, check.DefaultPolicy()).Findings {
+			if f.Check == kind.check {
+				count[f.Verdict]++
 			}
 		}
+	}
+	share := func(v check.Verdict) float64 { return 100 * float64(count[v]) / float64(*cacheRuns) }
+	t.Logf("%d files: fail %.2f %%, undecided %.2f %%, pass %.2f %%", files,
+		share(check.Fail), share(check.Undecided), share(check.Pass))
+	oneIn := 200
+	if slices.Contains(check.DefaultPolicy().Gate, kind.check) {
+		oneIn = 1000
+	}
+	if n := count[check.Fail]; kind.leaks && files == 50 && 10*n < 9**cacheRuns ||
+		!kind.leaks && oneIn*n > *cacheRuns {
+		t.Errorf("%d of %d runs of %d files fail", n, *cacheRuns, files)
+	}
+	if sum := share(check.Fail) + share(check.Undecided) + share(check.Pass); sum < 99.9 {
+		t.Errorf("only %.1f %% of the runs of %d files have a verdict", sum, files)
 	}
 }

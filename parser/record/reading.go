@@ -22,7 +22,7 @@ const (
 	Used                          // bytes in use according to the driver (NVML)
 	Holds                         // bytes that the next cleanup should free
 	Buffer                        // bytes of one buffer or model, which are only a part of allocated
-	Pinned                        // bytes of page-locked host memory that the process holds; not on a device
+	Pinned                        // page-locked host memory of the process, in bytes
 	Quantities                    // the number of quantities
 )
 
