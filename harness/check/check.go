@@ -26,12 +26,16 @@ const (
 	Leak          = "leak"
 	Fragmentation = "fragmentation"
 	DarkGrowth    = "dark-memory"
+	DeviceGrowth  = "device-used"
+	PinnedGrowth  = "pinned-memory"
 	// The following checks are on ledgers of the machine.
 	HostGrowth       = "host-memory"
 	SharedGrowth     = "shared-memory"
 	DescriptorGrowth = "file-descriptors"
 	ThreadGrowth     = "threads"
 	ProcessGrowth    = "processes"
+	// DeviceRecovery shows how much of the device a file gives back, in a log without an allocator.
+	DeviceRecovery = "device-recovery"
 
 	Drift        = "drift"
 	Throughput   = "throughput"
@@ -46,7 +50,8 @@ const (
 // Checks lists the names of the checks, which a policy may gate on or require, in the order of a
 // report.
 var Checks = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
-	Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency, CleanStart,
+	DeviceRecovery, Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency,
+	CleanStart,
 })
 
 // Of returns the report on a timeline, to which it applies every check.
@@ -94,6 +99,7 @@ type Judge struct {
 	longest int          // cache of longestProcess; -1 before its first call
 	named   map[int]bool // processes with files that the log names
 	failed  []*lane      // lanes of devices that have no checkpoint: see addFailures
+	sampled []*lane      // lanes of devices that have only samples: see readDeviceSamples
 	// failedAt holds the places of the failed allocations that decide the verdicts on files.
 	failedAt map[*timeline.File]failedPlace
 
@@ -200,6 +206,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.addFailures()
 	driver := j.driver()
 	j.readDarkSamples(driver)
+	j.readDeviceSamples(driver)
 	j.addSamples(driver)
 	for _, l := range j.lanes {
 		j.marks[j.laneMark(l.id, j.ranks)] = true
@@ -212,6 +219,9 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 			}
 		}
 	}
+	for _, l := range j.sampled {
+		j.growth(l, ledgerOf(DeviceUsed))
+	}
 	j.resources()
 	j.together()
 	for _, l := range j.lanes {
@@ -219,6 +229,9 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 		j.neverUsed(l)
 		j.drift(l)
 		j.consistency(l)
+	}
+	for _, l := range j.sampled {
+		j.deviceRecovery(l)
 	}
 	j.successive()
 	j.throughput()
@@ -282,6 +295,19 @@ func (j *Judge) subject(name string, id record.Lane) string {
 		return name
 	}
 	return name + j.laneMark(id, j.ranks)
+}
+
+// subjectOf returns the subject of a ledger's findings.
+func (j *Judge) subjectOf(of *Ledger, l *lane) string {
+	switch {
+	case of.ofProcess && j.ranks:
+		return of.Name + " (" + cmp.Or(j.tl.Writers[l.id.Rank], fmt.Sprintf("rank %d", l.id.Rank)) + ")"
+	case of.ofProcess:
+		return of.Name
+	case len(j.lanes) == 0 && len(j.sampled) > 1, len(j.lanes) > 0 && slices.Contains(j.sampled, l):
+		return of.Name + j.laneMark(l.id, j.ranks)
+	}
+	return j.subject(of.Name, l.id)
 }
 
 // laneMark returns the end of a subject: the device and, if ranks is set, the rank or the name of

@@ -106,6 +106,7 @@ type point struct {
 	level column
 	// unused holds the memory that is reserved and not allocated, where the checkpoint has both.
 	unused column
+	pinned column
 }
 
 // pointFiles is the number of files for which the levels of a point are kept.
@@ -155,6 +156,7 @@ func (p *points) at(full string) *point {
 		at = p.next
 		p.all = slices.Insert(p.all, at, &point{
 			name: name, level: column{most: pointFiles}, unused: column{most: pointFiles},
+			pinned: column{most: pointFiles},
 		})
 	}
 	p.next = at + 1

@@ -14,14 +14,27 @@ import (
 // Package shape distinguishes growth from noise, warm-up, steps and periodic freeing;
 // [GrowthVerdict] compares the growth with the policy.
 func (j *Judge) growth(l *lane, of *Ledger) {
+	levels := j.levelsOf(l, of)
+	if of.extra && len(levels.files) == 0 {
+		return
+	}
 	s := series{
-		check: of.Check, subject: j.subject(of.Name, l.id), unit: of.Unit,
+		check: of.Check, subject: j.subjectOf(of, l), unit: of.Unit,
 		limit: j.policy.MaxGrowth[of.Name], missing: of.missing,
 	}
 	if !l.named && of.missingSampled != "" {
 		s.missing = of.missingSampled
 	}
-	overFiles := j.processes(j.levelsOf(l, of))
+	if of.contains != nil {
+		if part := of.contains(l); part != "" {
+			j.add(Finding{
+				Check: of.Check, Verdict: Skipped, Subject: s.subject,
+				Message: fmt.Sprintf("the %s is a part of it and grows: see the finding on the %s", part, part),
+			})
+			return
+		}
+	}
+	overFiles, trends := j.processes(levels), len(j.trends)
 	w := j.worst(&s, overFiles)
 	if of.readings != nil {
 		f, tooFew, ok := of.readings(j, l, overFiles)
@@ -35,15 +48,30 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 			w.finding.Message += "; " + tooFew
 		}
 	}
+	if of.caches && w.finding.Verdict == Fail && !keepsRising(w.of.values[w.from():]) {
+		w.unsettle("; but not throughout: a cache that fills looks the same; more files in one process " +
+			"would decide it")
+	}
 	if of.explain != nil {
 		of.explain(j, l, &w)
 	}
 	if w.finding.Verdict == Fail && of.shared != nil && of.shared(l) {
-		w.finding.Verdict = Undecided
-		w.finding.Message += "; the driver does not list processes here, so another process may " +
-			"have grown: soak where nothing else runs on the device, or outside of the container"
+		w.unsettle("; the driver does not list processes here, so another process may " +
+			"have grown: soak where nothing else runs on the device, or outside of the container")
+	}
+	if w.of != nil && j.Trends {
+		j.trends[trends].Finding.Verdict = w.finding.Verdict
+	}
+	if w.finding.Verdict == Fail {
+		l.growing = append(l.growing, of.Name)
 	}
 	j.growths = append(j.growths, grownLedger{of, l, w})
+}
+
+// unsettle makes a finding that fails undecided. The parameter why is appended to its message.
+func (w *worstProcess) unsettle(why string) {
+	w.finding.Verdict, w.finding.FirstFile = Undecided, nil
+	w.finding.Message += why
 }
 
 // advise returns a finding with the ledger's advice appended to its message, if the finding fails.

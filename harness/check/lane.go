@@ -21,6 +21,8 @@ type lane struct {
 	last    *record.Checkpoint // the last checkpoint that is not a sample
 	highest record.Size        // the file's highest level
 	lowest  *record.Checkpoint // the sample with the lowest level
+	// lastPinned is the last checkpoint that is not a sample and gives pinned memory.
+	lastPinned *record.Checkpoint
 	// highestReserved is the largest reserved memory in the file.
 	highestReserved record.Size
 
@@ -50,6 +52,10 @@ type lane struct {
 	stagePeaks      []*stagePeak
 	ledgers         []ledgerColumn // levels at the ends of files; nil if there are none
 	dark            *darkSamples   // nil if samples cannot supply dark memory
+	device          *deviceSamples // nil if no samples are of the device
+	// wholeDevice is set if a checkpoint's used= counts the memory of all processes on the device.
+	wholeDevice bool
+	growing     []string // names of the ledgers that fail
 }
 
 // A ledgerColumn holds the levels of the [Ledger] with this name over the files.
@@ -124,7 +130,7 @@ func (j *Judge) lane(id record.Lane) *lane {
 }
 
 func (l *lane) beginFile() {
-	l.open, l.last, l.lowest, l.points.next = true, nil, nil, 0
+	l.open, l.last, l.lastPinned, l.lowest, l.points.next = true, nil, nil, nil, 0
 	l.highest, l.highestReserved, l.count = record.Size{}, record.Size{}, [len(levels)]int{}
 }
 
@@ -174,11 +180,17 @@ func (l *lane) endFile(f *timeline.File, n int32) {
 	if l.last == nil {
 		return
 	}
+	last := l.lastLevel(f)
+	l.wholeDevice = l.wholeDevice || last.Has(record.Used) && !last.Own
 	for i := range Ledgers {
-		if Ledgers[i].level == nil {
+		c := last
+		if Ledgers[i].ofProcess {
+			c = l.lastPinned
+		}
+		if Ledgers[i].level == nil || c == nil {
 			continue
 		}
-		if level, ok := Ledgers[i].level(l.lastLevel(f)); ok {
+		if level, ok := Ledgers[i].level(c); ok {
 			if l.ledgers == nil {
 				l.ledgers = make([]ledgerColumn, len(Ledgers))
 			}
@@ -247,6 +259,9 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 			if unused, ok := difference(c, record.Reserved, record.Allocated); ok {
 				p.unused.add(n, float64(unused.Bytes), float64(unused.Resolution))
 			}
+			if pinned, ok := c.Get(record.Pinned); ok {
+				p.pinned.add(n, float64(pinned.Bytes), float64(pinned.Resolution))
+			}
 		}
 	}
 	for _, q := range [...]record.Quantity{record.Reserved, record.PeakReserved} {
@@ -256,6 +271,9 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 	}
 	if !c.Sampled {
 		l.last, l.named = c, true
+		if c.Has(record.Pinned) {
+			l.lastPinned = c
+		}
 	}
 	l.readings.Add(f, c)
 	l.peak.Add(f, c)

@@ -44,6 +44,17 @@ type Ledger struct {
 	explain func(j *Judge, l *lane, w *worstProcess)
 	// shared reports whether the levels include the memory of other processes.
 	shared func(l *lane) bool
+	// extra is set if a log need not say anything about the ledger. A log that does not say anything
+	// gets no finding.
+	extra bool
+	// ofProcess is set if the levels belong to the process and not to one of its devices.
+	ofProcess bool
+	// caches is set if the levels include a cache that never shrinks. They then fail only if they keep
+	// rising: see [keepsRising].
+	caches bool
+	// contains names a ledger that fails and is a part of this one, or is "". The part has the
+	// finding, because the cause is the same.
+	contains func(l *lane) string
 }
 
 // Ledgers lists all ledgers, in the order of their checks in a report.
@@ -75,6 +86,19 @@ var Ledgers = []Ledger{
 		},
 		missing: "no file ends with a checkpoint that has both device used (used=) and reserved",
 		levels:  darkLevels, explain: (*Judge).explainDark, shared: (*lane).darkIsShared,
+	},
+	{
+		Check: DeviceGrowth, Name: DeviceUsed, Key: "device_used", Unit: Bytes,
+		MaxGrowth: 1 << 20, Gates: true, extra: true,
+		level:  func(c *record.Checkpoint) (record.Size, bool) { return c.Get(record.Used) },
+		levels: deviceLevels, explain: (*Judge).explainDevice, shared: (*lane).deviceIsShared,
+		caches: true, contains: (*lane).growingPart,
+	},
+	{ // It does not gate, because a pool of varying sizes rises in steps: docs/explanation/growth.md.
+		Check: PinnedGrowth, Name: PinnedMemory, Key: "pinned_memory", Unit: Bytes,
+		MaxGrowth: 1 << 20, extra: true, ofProcess: true, caches: true,
+		level:  func(c *record.Checkpoint) (record.Size, bool) { return c.Get(record.Pinned) },
+		levels: pinnedLevels, explain: (*Judge).explainPinned, advice: pinnedAdvice,
 	},
 	machine(record.HostMemory, Ledger{
 		Check: HostGrowth, Name: "host memory", Key: "host_memory", Unit: Bytes,
@@ -124,6 +148,11 @@ func (j *Judge) levelsOf(l *lane, of *Ledger) *column {
 		return of.levels(j, l)
 	}
 	return l.column(of.Name)
+}
+
+// ledgerOf returns the ledger with this name.
+func ledgerOf(name string) *Ledger {
+	return &Ledgers[slices.IndexFunc(Ledgers, func(l Ledger) bool { return l.Name == name })]
 }
 
 // ledgerChecks returns the checks of the ledgers, without duplicates.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -32,8 +33,8 @@ type MeasuredFile struct {
 
 // A Metric is one quantity over the files of a run, on one device of one rank.
 type Metric struct {
-	// Name is "idle level", "reserved - allocated", "dark memory", "peak", "peak reserved",
-	// "peak of Transcription", "recovery of Whisper Cleanup", "throughput" or "seconds a file".
+	// Name is the name of one of the [Ledgers], "peak", "peak reserved", "peak of Transcription",
+	// "recovery of Whisper Cleanup", "recovery of device used", "throughput" or "seconds a file".
 	Name   string `json:"name"`
 	Unit   string `json:"unit"` // Bytes, Ratio, TimesRealTime or Seconds
 	Rank   int    `json:"rank"`
@@ -110,6 +111,8 @@ const (
 	UnusedReserve = "reserved - allocated" // at a file's last checkpoint
 	PeakReserved  = "peak reserved"        // the largest reading in a file
 	DarkMemory    = "dark memory"          // device used - reserved, at a file's last checkpoint
+	DeviceUsed    = "device used"          // between two files, if the allocator does not give it
+	PinnedMemory  = "pinned memory"        // of the process, at a file's last checkpoint
 )
 
 // NeverUsed is the subject of findings on memory that a process reserved and never handed out.
@@ -171,7 +174,7 @@ func (j *Judge) measure() *Measurements {
 		}
 		m.Failed = append(m.Failed, measuredFile(f))
 	}
-	for _, l := range j.lanes {
+	for _, l := range slices.Concat(j.lanes, j.sampled) {
 		add := func(name, unit string, c *column, higherIsBetter bool) {
 			if at, values := c.measured(places, len(sound)); len(values) > 0 {
 				m.Metrics = append(m.Metrics, Metric{
@@ -194,6 +197,9 @@ func (j *Judge) measure() *Measurements {
 		}
 		for _, s := range l.sums {
 			add("recovery of "+s.name, Ratio, &s.shares, true)
+		}
+		if l.isSampled() && !l.deviceIsShared() {
+			add("recovery of "+DeviceUsed, Ratio, &l.device.shares, true)
 		}
 	}
 	for i := range Ledgers {

@@ -83,7 +83,8 @@ var memoryChecks = []string{Recovery, Leak, Fragmentation, DarkGrowth, Peak}
 
 // noReadings adds a finding if the log has no memory reading, and returns the gating checks that
 // need one. The files and the failed allocations of such a log are judged as usual, but the log
-// does not pass if a memory check gates.
+// does not pass if a memory check gates, unless the driver's samples show whether the device used
+// grows.
 func (j *Judge) noReadings() []string {
 	if j.tl.Checkpoints > 0 {
 		return nil
@@ -102,12 +103,12 @@ func (j *Judge) noReadings() []string {
 	if len(gating) > 0 {
 		f.Check, what = gating[0], gating
 	}
-	failed := func(f Finding) bool {
+	decides := func(f Finding) bool {
 		named := func(w WaivePolicy) bool { return w.names(&f) } // may be waived
-		return f.Verdict == Fail && slices.Contains(j.policy.Gate, f.Check) &&
-			!slices.ContainsFunc(j.policy.Waive, named)
+		return (f.Verdict == Fail || f.Check == DeviceGrowth && f.Verdict != Skipped) &&
+			slices.Contains(j.policy.Gate, f.Check) && !slices.ContainsFunc(j.policy.Waive, named)
 	}
-	if len(gating) == 0 || slices.ContainsFunc(j.findings, failed) {
+	if len(gating) == 0 || slices.ContainsFunc(j.findings, decides) {
 		f.Verdict = Skipped // the finding would not change the verdict
 	}
 	f.Message = fmt.Sprintf("the log has no memory reading: %s are not judged; "+

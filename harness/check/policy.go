@@ -16,14 +16,16 @@ import (
 // A Policy is what a user demands of a run. Every part of the policy file (vramsoak.yaml) may be
 // left out:
 //
-//	gate: [recovery, leak, fragmentation, dark-memory, peak, out-of-memory, completeness, regression,
-//	  consistency]
+//	gate: [recovery, leak, fragmentation, dark-memory, device-used, peak, out-of-memory, completeness,
+//	  regression, consistency]
 //	require: [recovery]         # skipped then counts as undecided
 //	recovery: {min: 95%, floor: 1MiB}
 //	peak: {notice: 70%, max: 85%}
 //	leak: {max_growth: 192KiB, min_files: 8, warm_up: 0}
 //	fragmentation: {max_growth: 1MiB, max_share: 20%}
 //	dark_memory: {max_growth: 1MiB}
+//	device_used: {max_growth: 1MiB}
+//	pinned_memory: {max_growth: 1MiB}
 //	drift: {max_change: 5%}
 //	clean_start: {max_used: 512MiB, max_left: 64MiB}
 //	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 5%, false_alarms: 0.1%, exact: false}
@@ -126,11 +128,12 @@ type Amount struct{ Bytes int64 }
 
 // DefaultPolicy returns the policy that applies without a policy file, with the limits that the
 // documentation gives. It gates on every check except drift, throughput and clean start: if these
-// fail, the cause is often not the pipeline's use of memory.
+// fail, the cause is often not the pipeline's use of memory. It does not gate on device recovery
+// and pinned memory either, because an allocator may keep a cache: see the ledgers.
 func DefaultPolicy() Policy {
 	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
-			return check == Drift || check == Throughput || check == CleanStart
+			return check == DeviceRecovery || check == Drift || check == Throughput || check == CleanStart
 		}),
 		Recovery:     RecoveryPolicy{Min: 0.95, Floor: Amount{record.MiB}},
 		Peak:         PeakPolicy{Notice: 0.70, Max: 0.85},

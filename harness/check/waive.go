@@ -104,7 +104,7 @@ func (w *WaivePolicy) refusal(f *Finding, at time.Time) string {
 		return ""
 	}
 	bound := "up to "
-	if f.Check == Recovery {
+	if f.Check == Recovery || f.Check == DeviceRecovery {
 		bound = "at least "
 	}
 	switch worst := cmp.Or(f.worst, f.Measured); {
@@ -169,7 +169,7 @@ func shortened(subject string) []string {
 // worse reports whether a value in the finding's unit is worse than another. For a recovery this is
 // a smaller value, for everything else a larger one.
 func (f *Finding) worse(value, than float64) bool {
-	if f.Check == Recovery {
+	if f.Check == Recovery || f.Check == DeviceRecovery {
 		return value < than
 	}
 	return value > than

@@ -77,7 +77,7 @@ func amount(text string) (value float64, unit string, ok bool) {
 // is neither bytes nor a ratio.
 func unitsOf(check string) []string {
 	switch check {
-	case Recovery, Peak:
+	case Recovery, DeviceRecovery, Peak:
 		return []string{Ratio}
 	case CleanStart:
 		return []string{Bytes}

@@ -22,13 +22,14 @@ const (
 	Used                          // bytes in use according to the driver (NVML)
 	Holds                         // bytes that the next cleanup should free
 	Buffer                        // bytes of one buffer or model, which are only a part of allocated
+	Pinned                        // page-locked host memory of the process, in bytes
 	Quantities                    // the number of quantities
 )
 
 // QuantityKeys holds the key of each quantity in the lines that vramsoak writes.
 var QuantityKeys = [Quantities]string{
 	"allocated", "reserved", "total", "free", "peak", "peak_reserved", "active", "inactive_split",
-	"used", "holds", "buffer",
+	"used", "holds", "buffer", "pinned",
 }
 
 // String returns the quantity's key: "inactive_split".

@@ -230,7 +230,7 @@ func (r flat) fields() map[string]any {
 var csvQuantities = []record.Quantity{
 	record.Allocated, record.Reserved, record.Free, record.Total, record.Peak, record.PeakReserved,
 	record.Active,
-	record.InactiveSplit, record.Used, record.Buffer, record.Holds,
+	record.InactiveSplit, record.Used, record.Buffer, record.Holds, record.Pinned,
 }
 
 func csvHeader() []string {

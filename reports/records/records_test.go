@@ -59,13 +59,13 @@ func TestRecords(t *testing.T) {
       5                vramsoak        sample         pid=7 rss=1048576
       6                vramsoak        sample         pid=7 rss=1048576 source=process
 `,
-		"csv": `path,line,time,dialect,kind,name,sampled,allocated,reserved,free,total,peak,peak_reserved,active,inactive_split,used,buffer,holds,more
-run.log,1,02:00:03.000,trainer,checkpoint,step,true,,,1073741824,,3221225472,4294967296,,,,,,device=1
-run.log,2,--11-20T02:00:03.005Z,laxai,change,Memory freed,,-1073741824,1048576,,,,,,,,,,
-run.log,3,,ggml,checkpoint,CUDA0 KV\x1b[0m buffer,,,,,,,,,,,2097152,,
-run.log,4,,laxai,event,CLEANUP: GPU memory cleared,,,,,,,,,,,,,event=cache-cleared
-run.log,5,,vramsoak,sample,,,,,,,,,,,,,,pid=7 rss=1048576
-run.log,6,,vramsoak,sample,,,,,,,,,,,5,,,pid=7 rss=1048576 source=process
+		"csv": `path,line,time,dialect,kind,name,sampled,allocated,reserved,free,total,peak,peak_reserved,active,inactive_split,used,buffer,holds,pinned,more
+run.log,1,02:00:03.000,trainer,checkpoint,step,true,,,1073741824,,3221225472,4294967296,,,,,,,device=1
+run.log,2,--11-20T02:00:03.005Z,laxai,change,Memory freed,,-1073741824,1048576,,,,,,,,,,,
+run.log,3,,ggml,checkpoint,CUDA0 KV\x1b[0m buffer,,,,,,,,,,,2097152,,,
+run.log,4,,laxai,event,CLEANUP: GPU memory cleared,,,,,,,,,,,,,,event=cache-cleared
+run.log,5,,vramsoak,sample,,,,,,,,,,,,,,,pid=7 rss=1048576
+run.log,6,,vramsoak,sample,,,,,,,,,,,5,,,,pid=7 rss=1048576 source=process
 `,
 		"jsonl": `{"device":1,"dialect":"trainer","free":1073741824,"kind":"checkpoint","line":1,"name":"step","path":"run.log","peak":3221225472,"peak_reserved":4294967296,"rank":0,"sampled":true,"time":"02:00:03.000"}
 {"allocated":-1073741824,"allocated_resolution":5,"device":0,"dialect":"laxai","kind":"change","line":2,"name":"Memory freed","path":"run.log","rank":0,"reserved":1048576,"time":"--11-20T02:00:03.005Z"}

@@ -74,8 +74,9 @@ func Brief(f check.Finding) string {
 
 // lastingChecks are the checks that, after failing in one file, also fail in all later files.
 var lastingChecks = []string{
-	check.Leak, check.Fragmentation, check.DarkGrowth, check.HostGrowth, check.SharedGrowth,
-	check.DescriptorGrowth, check.ThreadGrowth, check.ProcessGrowth, check.Drift, check.Throughput,
+	check.Leak, check.Fragmentation, check.DarkGrowth, check.DeviceGrowth, check.PinnedGrowth,
+	check.HostGrowth, check.SharedGrowth, check.DescriptorGrowth, check.ThreadGrowth,
+	check.ProcessGrowth, check.Drift, check.Throughput,
 }
 
 // checksThat returns the checks with a finding whose [Verdict] is this word, "noted" or "waived".
