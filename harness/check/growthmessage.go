@@ -34,6 +34,18 @@ func (s *series) grows(r *shape.Result) string {
 	return "grows by " + s.rate(r)
 }
 
+// ruledOut returns what a series that passes does not do: "no growth above 214 KiB a file".
+func (s *series) ruledOut(r *shape.Result) string {
+	growth := "no growth"
+	if s.falls {
+		growth = "no fall"
+	}
+	if most := s.amount(max(0, r.Slope.High)); most != s.amount(0) {
+		return fmt.Sprintf("%s above %s a %s", growth, most, s.each())
+	}
+	return growth
+}
+
 // growthFinding returns the finding on one process, or on one series of readings.
 func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Finding {
 	f := Finding{
@@ -52,7 +64,7 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 	case f.Verdict == Pass && r.Growing:
 		f.Message = fmt.Sprintf("%s, which is allowed%s", s.grows(r), besides)
 	case f.Verdict == Pass:
-		f.Message = fmt.Sprintf("no significant growth: %s%s", s.rate(r), besides)
+		f.Message = fmt.Sprintf("%s: %s%s", s.ruledOut(r), s.rate(r), besides)
 	case r.Growing:
 		f.Message = fmt.Sprintf("%s, which may exceed the allowed %s%s; %s", s.grows(r),
 			s.amount(s.limit), besides, s.wouldDecide(r))
@@ -60,7 +72,7 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 		f.Message = fmt.Sprintf("two steps up look like growth in leaps: %s in sum, the first at %s%s; "+
 			"more %ss in one process would decide it", Quantity(r.Size, s.unit), j.nameAt(s, p, r.From),
 			s.followsAudio(r), s.each())
-	case r.Ends > s.limit:
+	case endsHigh(r, s.limit):
 		f.Message = fmt.Sprintf("ends %s above the level of the %ss before%s; more %ss in one process "+
 			"would show whether it stays there or grows",
 			Quantity(r.Ends, s.unit), s.each(), besides, s.each())

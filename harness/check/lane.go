@@ -284,3 +284,14 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 // get returns the level at a checkpoint: the quantity l.level of its reading. ok is false if the
 // checkpoint does not have it.
 func (l *lane) get(c *record.Checkpoint) (record.Size, bool) { return c.Get(l.level) }
+
+// mostHeld returns the most memory of the device that the run held, as far as its files show.
+func (l *lane) mostHeld() float64 {
+	most := 0.0
+	for _, c := range []*column{&l.peaks, &l.reserves} {
+		for _, v := range c.values {
+			most = max(most, v)
+		}
+	}
+	return most
+}

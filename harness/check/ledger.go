@@ -60,7 +60,7 @@ type Ledger struct {
 // Ledgers lists all ledgers, in the order of their checks in a report.
 var Ledgers = []Ledger{
 	{
-		Check: Leak, Name: IdleLevel, Key: "leak", Unit: Bytes, MaxGrowth: 192 << 10, Gates: true,
+		Check: Leak, Name: IdleLevel, Key: "leak", Unit: Bytes, MaxGrowth: 256 << 10, Gates: true,
 		levels:  idleLevels,
 		missing: "no file has an idle level: the reading at its last checkpoint",
 		missingSampled: "all readings are samples, and none shows what a file leaves behind; " +

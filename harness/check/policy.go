@@ -21,7 +21,7 @@ import (
 //	require: [recovery]         # skipped then counts as undecided
 //	recovery: {min: 95%, floor: 1MiB}
 //	peak: {notice: 70%, max: 85%}
-//	leak: {max_growth: 192KiB, min_files: 8, warm_up: 0}
+//	leak: {max_growth: 256KiB, min_files: 8, warm_up: 0}
 //	fragmentation: {max_growth: 1MiB, max_share: 20%}
 //	dark_memory: {max_growth: 1MiB}
 //	device_used: {max_growth: 1MiB}

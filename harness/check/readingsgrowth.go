@@ -202,7 +202,7 @@ func (j *Judge) readingsVerdict(l *lane, s *readings.Series, r *readings.Run) re
 		v.series.limit *= j.policy.MaxGrowth[UnusedReserve] / leak
 	}
 	grows := &v.Result
-	ignoreSmall(grows, v.series.limit)
+	ignoreSmall(grows, v.series.limit, 0)
 	if v.Swings() {
 		grows.Ends = 0
 	}

@@ -21,9 +21,12 @@ func (b *fitter) certain(growing, clean *model, resolution float64) bool {
 	if growing.evidence == clean.evidence {
 		better -= favour
 	}
-	t := (growing.slope() - b.rounding(growing, resolution)) / b.se(growing)
-	rise := growing.slope() * b.files(growing)
-	return better > -favour && t > b.needed(growing) && rise > 6*resolution && b.goesOn(growing)
+	least, _ := b.unrounded(growing, growing.slope(), resolution)
+	if rise := growing.slope() * b.files(growing); rise <= 6*resolution &&
+		b.hidden(growing, resolution) == resolution {
+		return false
+	}
+	return better > -favour && least/b.se(growing) > b.needed(growing) && b.goesOn(growing)
 }
 
 // files returns the number of files over which a model grows: those after its last break.
@@ -63,7 +66,7 @@ func (b *fitter) needed(m *model) float64 {
 	if len(b.fixed) > 1 {
 		t += criticalAudio
 	}
-	return t
+	return t * rarer(len(b.y), b.level)
 }
 
 // se returns the standard error of a model's slope. Some values replace outliers. They make the
@@ -91,51 +94,4 @@ func (b *fitter) goesOn(growing *model) bool {
 	slope := s.beta[len(r.columns)-1]
 	se := growing.noise * math.Sqrt(s.last) / b.trust
 	return slope > criticalT(len(r.y), growing.phi)*se || slope > growing.slope()/2-2*se
-}
-
-// rounding returns how far the slope may be off, in either direction, because the values are
-// rounded. There are two cases. If a straight line passes within half a digit of every value, there
-// is practically no noise. The slope may then be that of the steepest or of the flattest such line.
-// Otherwise noise carries some values across the edges between two printed values, and the error of
-// a mean is small (see hidden). In the worst case the means of the two halves are off in opposite
-// directions. That changes the slope by 3 times the error, divided by the number of files.
-func (b *fitter) rounding(m *model, resolution float64) float64 {
-	if resolution == 0 {
-		return 0
-	}
-	if len(m.columns) == 2 && m.shape == Flat && m.searched == 0 {
-		low, high := math.Inf(-1), math.Inf(1)
-		for j := range b.y {
-			for i := range j {
-				rise, files := b.y[j]-b.y[i], b.x[j]-b.x[i]
-				low, high = max(low, (rise-2*resolution)/files), min(high, (rise+2*resolution)/files)
-			}
-		}
-		if low <= high {
-			return max(high-m.slope(), m.slope()-low)
-		}
-	}
-	return 3 * hidden(resolution, m.sigma) / b.files(m)
-}
-
-// hidden returns how far the mean of rounded readings may be off. The parameter resolution is half
-// a digit, and sigma is the standard deviation of the rounded values. The variance before rounding
-// is smaller than sigma squared by a twelfth of the digit squared. With much noise, the result is
-// the first term of the Fourier series of the error (Widrow and Kollár, Quantization Noise, 2008).
-// With little noise, the other terms matter. The result is then computed from the fraction of
-// readings that noise carries across the nearest edge between two printed values.
-func hidden(resolution, sigma float64) float64 {
-	digit := 2 * resolution
-	before := math.Sqrt(max(0, sigma*sigma-digit*digit/12)) / digit
-	if before == 0 {
-		return resolution
-	}
-	off := math.Exp(-2*math.Pi*math.Pi*before*before) / math.Pi
-	if density := before * math.Sqrt(2*math.Pi); density < 1 {
-		// At a distance d from the edge, the mean is off by 1/2 - d, minus the fraction of the readings
-		// beyond the edge. The error is largest at the d at which the density of the noise is 1.
-		d := before * math.Sqrt(-2*math.Log(density))
-		off = max(off, 0.5-d-0.5*math.Erfc(d/before/math.Sqrt2))
-	}
-	return digit * off
 }

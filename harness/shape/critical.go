@@ -1,6 +1,13 @@
 package shape
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// usualLevel is the probability of a false alarm for which the table below was made.
+const usualLevel = 0.001
 
 // criticalFiles labels the rows of the table below, and criticalPhi labels its columns. Values
 // between the labels are interpolated.
@@ -42,6 +49,29 @@ const criticalBreak = 4.5
 // criticalAudio is added to the table's threshold if the fit includes the length of the audio,
 // because the effect of a second of audio, and the outliers, are estimated from the same values.
 const criticalAudio = 0.2
+
+// The table holds for usualLevel. For a smaller level, all thresholds are multiplied by a factor:
+// the quantile of a t distribution at that level, divided by its quantile at usualLevel. The tails
+// are those of a t distribution with few degrees of freedom, because the estimated phi is sometimes
+// far too small. Simulations give 5 degrees up to 50 values, and more from there on. In each of
+// them, the factor keeps the rate of false alarms in proportion to the level down to 0.001/1024,
+// for a phi from 0 to 0.6. TestCriticalLevel repeats them.
+const (
+	tailDegrees = 5
+	tailFiles   = 50
+)
+
+// rarer returns the factor for a level. A level of 0 counts as usualLevel.
+func rarer(files int, level float64) float64 {
+	if level == 0 || level >= usualLevel {
+		return 1
+	}
+	t := distuv.StudentsT{
+		Sigma: 1,
+		Nu:    tailDegrees * math.Pow(max(1, float64(files)/tailFiles), 1.5),
+	}
+	return t.Quantile(level) / t.Quantile(usualLevel)
+}
 
 // criticalT returns the table's threshold for a number of values and a phi.
 func criticalT(files int, phi float64) float64 {

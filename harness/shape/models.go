@@ -56,6 +56,7 @@ type fitter struct {
 	grain float64
 	// trust is the fraction of the values that were measured. The other values replace outliers.
 	trust float64
+	level float64 // see [Series.Level]
 	all   []model
 }
 
