@@ -54,8 +54,8 @@ func months() *history.History {
 func TestTrend(t *testing.T) {
 	h := months()
 	var out strings.Builder
-	changes := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
-	if err := text.Trend(&out, h, h.Judged(), changes, text.Options{}); err != nil {
+	changes, withdrawn := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
+	if err := text.Trend(&out, h, h.Judged(), changes, withdrawn, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -70,7 +70,7 @@ func TestTrend(t *testing.T) {
 	}
 	h.Runs[40].Commit = h.Runs[39].Commit
 	out.Reset()
-	if err := text.Trend(&out, h, h.Judged(), changes,
+	if err := text.Trend(&out, h, h.Judged(), changes, withdrawn,
 		text.Options{Terminal: true, Width: 70}); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestTrend(t *testing.T) {
 
 func TestTrendPlot(t *testing.T) {
 	h := months()
-	changes := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
+	changes, _ := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
 	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
 		for _, w := range []*bytes.Buffer{&first, &second} {

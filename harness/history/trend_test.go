@@ -118,8 +118,9 @@ func TestChanges(t *testing.T) {
 			for i := range tt.want {
 				tt.want[i].Series = &tt.h.Series[0]
 			}
-			if diff := cmp.Diff(tt.want, tt.h.Changes(tt.h.Judged(), policy), cmpopts.EquateEmpty(),
-				cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			got, _ := tt.h.Changes(tt.h.Judged(), policy)
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-9, 0),
+				cmpopts.IgnoreUnexported(history.Change{})); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
