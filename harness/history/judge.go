@@ -16,7 +16,8 @@ type judge struct {
 	series   *Series
 	policy   check.RegressionPolicy
 	detector *changepoint.Detector
-	levels   []level // one more than the detector has changes
+	levels   []level   // one more than the detector has changes
+	newest   []float64 // the values of the newest level, sorted
 	// reported holds the changes that are reported, by [changepoint.Change.Seen].
 	reported  map[int]Change
 	withdrawn []Withdrawn
@@ -28,31 +29,31 @@ type level struct {
 	median   float64
 }
 
-// follow returns the judge of a series after its last run.
-func (s *Series) follow(policy check.RegressionPolicy, alarms float64) *judge {
-	j := &judge{
+// newJudge returns a judge of a series, before its first run. The parameter alarms is the
+// probability that a change is ever reported if there is none.
+func newJudge(s *Series, policy check.RegressionPolicy, alarms float64) *judge {
+	return &judge{
 		series: s, policy: policy, detector: changepoint.NewDetector(alarms, s.Resolution),
 		reported: map[int]Change{},
 	}
-	var sorted []float64 // the values of the newest level
-	for i, v := range s.Values {
-		gone := len(j.detector.Gone)
-		j.detector.Add(v)
-		if len(j.detector.Changes) == 0 && len(j.detector.Gone) == gone {
-			continue
-		}
-		sorted = j.measure(i+1, sorted)
-		for _, g := range j.detector.Gone[gone:] {
-			j.withdraw(g.Seen, i, g.Back)
-		}
-		j.report(i + 1)
-	}
-	return j
 }
 
-// measure updates the medians of the levels after n values. The parameter sorted holds the sorted
-// values of the newest level; measure returns the new ones.
-func (j *judge) measure(n int, sorted []float64) []float64 {
+// add judges the first n values, after the first n-1.
+func (j *judge) add(n int) {
+	gone := len(j.detector.Gone)
+	j.detector.Add(j.series.Values[n-1])
+	if len(j.detector.Changes) == 0 && len(j.detector.Gone) == gone {
+		return
+	}
+	j.measure(n)
+	for _, g := range j.detector.Gone[gone:] {
+		j.withdraw(g.Seen, n-1, g.Back)
+	}
+	j.report(n)
+}
+
+// measure updates the medians of the levels after n values.
+func (j *judge) measure(n int) {
 	values := j.series.Values
 	bounds := []int{0}
 	for _, c := range j.detector.Changes {
@@ -66,12 +67,13 @@ func (j *judge) measure(n int, sorted []float64) []float64 {
 		switch {
 		case i == len(j.levels)-1:
 			if i == len(old)-1 && old[i].from == l.from && old[i].to == n-1 {
-				at, _ := slices.BinarySearch(sorted, values[n-1])
-				sorted = slices.Insert(sorted, at, values[n-1])
+				at, _ := slices.BinarySearch(j.newest, values[n-1])
+				j.newest = slices.Insert(j.newest, at, values[n-1])
 			} else {
-				sorted = slices.Sorted(slices.Values(values[l.from:n]))
+				j.newest = slices.Sorted(slices.Values(values[l.from:n]))
 			}
-			l.median = (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+			size := len(j.newest)
+			l.median = (j.newest[(size-1)/2] + j.newest[size/2]) / 2
 		case i < len(old) && old[i].from == l.from && old[i].to == l.to:
 			l.median = old[i].median
 		default:
@@ -79,7 +81,6 @@ func (j *judge) measure(n int, sorted []float64) []float64 {
 		}
 		j.levels[i] = l
 	}
-	return sorted
 }
 
 // report decides which changes are reported after n values. A change is reported if the level
@@ -106,7 +107,7 @@ func (j *judge) report(n int) {
 		}
 		change := Change{
 			Series: j.series, Good: j.series.Runs[c.At-1], Bad: j.series.Runs[c.At],
-			Before: before, After: after, Young: c.Young, level: i + 1,
+			Before: before, After: after, Young: c.Young, level: i + 1, seen: c.Seen,
 		}
 		change.Worse = change.Step() > 0
 		j.reported[c.Seen] = change
@@ -122,7 +123,7 @@ func (j *judge) withdraw(seen, last, back int) {
 		return
 	}
 	delete(j.reported, seen)
-	w := Withdrawn{Change: c, Until: j.series.Runs[last], Back: back, seen: seen}
+	w := Withdrawn{Change: c, Until: j.series.Runs[last], Back: back}
 	start := slices.Index(j.series.Runs, c.Bad)
 	w.Runs = last + 1 - start
 	w.Now = shape.Median(j.series.Values[start : last+1])

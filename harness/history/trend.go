@@ -36,6 +36,7 @@ type Change struct {
 	Young bool
 
 	level int // index of the new level among those of the series
+	seen  int // see [changepoint.Change]
 }
 
 // A Withdrawn is a change that was reported after an earlier run, and that the runs after it took
@@ -51,8 +52,6 @@ type Withdrawn struct {
 	// Small is set if the reason is that the levels differ by less than half of what matters. If Back
 	// is 0 and Small is not set, the difference is not larger than the scatter of the runs explains.
 	Small bool
-
-	seen int // see [changepoint.Change]
 }
 
 // Step returns how much worse the new level is. It is negative for an improvement.
@@ -96,7 +95,10 @@ func (h *History) Changes(series []*Series, policy check.RegressionPolicy) ([]Ch
 	for i, s := range series {
 		work.Go(func() {
 			slots <- struct{}{}
-			j := s.follow(policy, alarms)
+			j := newJudge(s, policy, alarms)
+			for n := range s.Values {
+				j.add(n + 1)
+			}
 			found[i], withdrawn[i] = j.changes(), j.taken()
 			<-slots
 		})

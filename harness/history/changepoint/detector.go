@@ -13,7 +13,7 @@ const (
 	// each night resembles the night before it.
 	window = 40
 	// memory is the number of values that show the noise of a candidate, if the series has as many.
-	memory = 2 * window
+	memory = 3 * window
 	// reach is the number of values on each side of a change that show its noise in hindsight.
 	reach = 4 * window
 )
@@ -97,7 +97,7 @@ func (d *Detector) Add(value float64) {
 // calibrated: with it, histories of normal noise of 20 to 1,000 nights keep the level. See
 // TestFalseAlarms.
 func (d *Detector) nightly() float64 {
-	const part = 0.3
+	const part = 0.4
 	t := float64(max(MinRuns, len(d.values)-d.start()))
 	log := math.Log(t)
 	return part * d.level / (t * log * log)

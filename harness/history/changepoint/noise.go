@@ -14,7 +14,7 @@ import (
 type noise struct {
 	variance    float64
 	correlation float64 // of neighbouring nights, 0 to mostCorrelated
-	free        float64 // degrees of freedom of the variance
+	free        float64 // degrees of freedom of the variance; infinite if it is taken as known
 	// jump is the largest deviation if the noise is of rare jumps: at least half of the values are
 	// equal. Otherwise it is 0.
 	jump float64
@@ -83,12 +83,21 @@ func (e noise) p(step float64, b, a int) float64 {
 	}
 	t := math.Abs(step) / math.Sqrt(variance)
 	if e.jump > 0 {
-		// No normal noise: the bound of Bernstein for values that deviate by at most jump.
+		// Means of rare jumps are not normal. Bernstein's inequality holds for any noise that deviates by
+		// at most jump (Bernstein 1924; Hoeffding 1963, "Probability inequalities for sums of bounded
+		// random variables", JASA 58).
 		far := e.jump / math.Sqrt(variance) / float64(min(b, a))
 		return min(1, 2*math.Exp(-t*t/2/(1+t*far/3)))
 	}
+	if math.IsInf(e.free, 1) {
+		return 2 * distuv.UnitNormal.Survival(t)
+	}
 	return 2 * distuv.StudentsT{Sigma: 1, Nu: e.free}.Survival(t)
 }
+
+// minRobust is the smallest number of values that tell a wild night from the noise. With fewer, the
+// median distance may be small by chance, and all large deviations would count as wild.
+const minRobust = 20
 
 // robust returns the noise of values around their levels, and the mean of each level. Values far
 // from the median of their level are pulled towards it, as in [scores]. The parameter bounds holds
@@ -107,6 +116,9 @@ func robust(values []float64, bounds []int, resolution float64) (means []float64
 	largest := slices.Max(distances)
 	scale, rare := spread(distances)
 	limit := farthest * scale
+	if len(distances) < minRobust {
+		limit = largest
+	}
 	squares, neighbours := 0.0, 0.0
 	means = make([]float64, len(medians))
 	for i, middle := range medians {

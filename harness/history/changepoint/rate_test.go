@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", 200, "clean histories of each kind in TestFalseAlarms")
-	tries     = flag.Int("tries", 6, "histories with a step of each kind in TestPower")
+	histories = flag.Int("histories", 60, "clean histories of each kind in TestFalseAlarms")
+	tries     = flag.Int("tries", 4, "histories with a step of each kind in TestPower")
 )
 
 // A noise returns a history of n nights without change.

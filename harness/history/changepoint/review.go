@@ -62,10 +62,13 @@ func (d *Detector) review(newest bool) {
 }
 
 // hindsight returns the p value of the change i, from all values of the levels before and after it.
+// It takes the variance as known. The search has allowed for the error of its estimate already, and
+// that error alone must not take back a change.
 func (d *Detector) hindsight(i int) float64 {
 	from, at, to := d.before(i), d.Changes[i].At, d.end(i)
 	bounds, level := d.bounds(min(from, at-reach), at, min(len(d.values), max(to, at+reach)))
 	means, e := robust(d.values, bounds, d.resolution)
+	e.free = math.Inf(1)
 	return e.p(means[level]-means[level-1], at-from, to-at)
 }
 
