@@ -12,7 +12,7 @@ import (
 	"vramsoak/harness/shape"
 )
 
-var nightlyTries = flag.Int("nightly.tries", 3, "histories of each kind in TestNightByNight")
+var nightlyTries = flag.Int("nightly.tries", 2, "histories of each kind in TestNightByNight")
 
 // scatter returns noise of n nights: AR(1), with a standard deviation of 1.
 func scatter(r *rand.Rand, n int, correlation float64) []float64 {
@@ -60,8 +60,8 @@ func TestNightByNight(t *testing.T) {
 						// With strong correlation, a small step found in fewer than 40 nights is not credible later:
 						// the report says so. Otherwise a rate of 2 % is exceeded with a probability of about 1e-4.
 						n := float64(failed)
-						clear := correlation < 0.5 && step >= 2 || step >= 5
-						if clear && float64(again) > 1+0.02*n+3.7*math.Sqrt(0.02*n) {
+						plain := correlation < 0.5 && step >= 2 || step >= 5
+						if plain && float64(again) > 1+0.02*n+3.7*math.Sqrt(0.02*n) {
 							t.Errorf("of %d regressions, %d were lost", failed, again)
 						}
 					})
@@ -72,7 +72,9 @@ func TestNightByNight(t *testing.T) {
 
 // followGate judges a series night by night. It returns 1 if the gate failed after the regression
 // began, and 1 if it passed later.
-func followGate(t *testing.T, s *Series, policy check.RegressionPolicy, since int) (failed, again int) {
+func followGate(
+	t *testing.T, s *Series, policy check.RegressionPolicy, since int,
+) (failed, again int) {
 	t.Helper()
 	j := newJudge(s, policy, float64(policy.FalseAlarms))
 	var lasting []Change

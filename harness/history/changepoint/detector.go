@@ -32,8 +32,8 @@ type Change struct {
 type Gone struct {
 	Change
 	Until int // number of values when it was taken back
-	// Back is the number of newest values that lie at the old level again. It is 0 if the change is not
-	// credible in hindsight.
+	// Back is the number of newest values that lie at the old level again. It is 0 if the change is
+	// not credible in hindsight.
 	Back int
 }
 
@@ -78,7 +78,9 @@ func (d *Detector) Add(value float64) {
 	if len(d.values) < MinRuns {
 		return
 	}
-	d.takeBack()
+	if d.takeBack() {
+		return // the same values must not make the same change again tonight
+	}
 	d.settle()
 	best := candidate{p: d.nightly()}
 	d.young(&best)

@@ -23,8 +23,8 @@
 //     other give more false alarms.
 //   - Each night is one more chance of a false alarm. So the p value that a change must reach falls
 //     with the age of the level. The usual t test of the split that looks best gives a false alarm
-//     in several of a hundred clean series, even if one in a thousand was asked for. TestFalseAlarms
-//     shows both.
+//     in several of a hundred clean series, even if one in a thousand was asked for. The test
+//     TestFalseAlarms shows both.
 //
 // The detector takes a change back in two cases only, and names it in [Detector.Gone]: the values
 // return to the old level at once, or the values after the change show that the levels do not

@@ -144,8 +144,8 @@ func robust(values []float64, bounds []int, resolution float64) (means []float64
 }
 
 // spread returns the standard deviation of normal noise that has these distances from its median.
-// It is the median distance times 1.4826. If at least half of the values are equal, spread takes the
-// median of the other distances, and reports rare jumps.
+// It is the median distance times 1.4826. If at least half of the values are equal, spread takes
+// the median of the other distances, and reports rare jumps.
 func spread(distances []float64) (deviation float64, rare bool) {
 	const normal = 1.4826
 	if scale := shape.Median(distances); scale > 0 {

@@ -62,6 +62,10 @@ type alarms struct {
 	plain int // by the usual practice, after the last night
 }
 
+// quadratic is the largest number of nights that the usual practice judges here. Its time grows
+// with the square of that number.
+const quadratic = 200
+
 // countAlarms judges histories of n nights without change, each night in turn.
 func countAlarms(n, histories int, night noise, level float64) (a alarms) {
 	r := rand.New(rand.NewPCG(2026, uint64(n)))
@@ -77,7 +81,7 @@ func countAlarms(n, histories int, night noise, level float64) (a alarms) {
 		if len(d.Changes)+len(d.Gone) > 0 {
 			a.night++
 		}
-		if n <= 200 && plainEDivisive(x, level) { // the time grows with the square of n
+		if n <= quadratic && plainEDivisive(x, level) {
 			a.plain++
 		}
 	}
@@ -123,7 +127,8 @@ func TestFalseAlarms(t *testing.T) {
 					t.Errorf("%d nights: a false alarm in %.2f %% of the histories, want at most %.2f %%",
 						nights, 100*share(a.night), 100*most)
 				}
-				if kind.normal && nights >= 50 && nights <= 200 && share(a.plain) < 5*level {
+				if kind.normal && level == 0.01 && nights >= 50 && nights <= quadratic &&
+					share(a.plain) < 3*level {
 					t.Errorf("%d nights: the plain test gives a false alarm in %.2f %% only, so that there was "+
 						"nothing to mend", nights, 100*share(a.plain))
 				}

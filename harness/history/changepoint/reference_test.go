@@ -239,7 +239,8 @@ func list(t *testing.T, source, begin string) (out []float64) {
 	}
 	open := at[0] + strings.IndexByte(source[at[0]:], '[') + 1
 	body, _, _ := strings.Cut(source[open:], "]")
-	for field := range strings.FieldsFuncSeq(body, func(r rune) bool { return strings.ContainsRune(", \n", r) }) {
+	separator := func(r rune) bool { return strings.ContainsRune(", \n", r) }
+	for field := range strings.FieldsFuncSeq(body, separator) {
 		v, err := strconv.ParseFloat(field, 64)
 		if err != nil || math.IsNaN(v) {
 			t.Fatalf("expected a number, found %q", field)

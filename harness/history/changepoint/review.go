@@ -6,12 +6,12 @@ import (
 )
 
 // takeBack removes the newest change if the values have returned to the old level at once, as after
-// a single wild night. At least half of the values since the change must lie at the old level, and
+// a single wild night, and reports whether it did. At least half of the values since the change must lie at the old level, and
 // clearly not at the new one. A later return is a change of its own.
-func (d *Detector) takeBack() {
+func (d *Detector) takeBack() bool {
 	last := len(d.Changes) - 1
 	if last < 0 || len(d.values)-d.Changes[last].At > 2*maxYoung {
-		return
+		return false
 	}
 	c := d.Changes[last]
 	bounds, level := d.bounds(c.At-memory, c.At-1, c.At)
@@ -31,9 +31,10 @@ func (d *Detector) takeBack() {
 		deviation := math.Sqrt(e.meanVariance(n))
 		if away <= 2*deviation && away <= math.Abs(c.Step)/2-3*deviation {
 			d.remove(last, n)
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // confirmed is the largest p value of a change in hindsight. It is much larger than the one that

@@ -46,15 +46,7 @@ func (r *running) add(value float64) {
 	r.products = append(r.products, r.products[n]+product)
 }
 
-// extremes returns the smallest and the largest of the first n values.
-func (r *running) extremes(n int) (least, most float64) { return r.least[n-1], r.most[n-1] }
-
-// piece returns the scatter of the first n values.
-func (r *running) piece(n int) piece { return r.between(0, n) }
-
-// rest returns the scatter of the values after the first n.
-func (r *running) rest(n int) piece { return r.between(n, len(r.x)) }
-
+// between returns the scatter of the values between two indexes.
 func (r *running) between(from, to int) piece {
 	n := float64(to - from)
 	sum := r.sum[to] - r.sum[from]
