@@ -6,8 +6,8 @@ import (
 )
 
 // takeBack removes the newest change if the values have returned to the old level at once, as after
-// a single wild night, and reports whether it did. At least half of the values since the change must lie at the old level, and
-// clearly not at the new one. A later return is a change of its own.
+// a single wild night, and reports whether it did. At least half of the values since the change
+// must lie at the old level, and clearly not at the new one. A later return is a change of its own.
 func (d *Detector) takeBack() bool {
 	last := len(d.Changes) - 1
 	if last < 0 || len(d.values)-d.Changes[last].At > 2*maxYoung {
@@ -37,9 +37,9 @@ func (d *Detector) takeBack() bool {
 	return false
 }
 
-// confirmed is the largest p value of a change in hindsight. It is much larger than the one that
-// [Detector.nightly] asks for, so chance hardly ever takes back a real change.
-const confirmed = 0.001
+// confirmed is the largest p value of a change in hindsight. It is at least ten times as large as
+// the one that [Detector.nightly] asks for, so chance hardly ever takes back a real change.
+const confirmed = 0.0001
 
 // review removes the changes that are not credible, now that the values after them are known: first
 // the least credible one, until each of the others differs from the level before it. It looks at
