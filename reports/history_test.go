@@ -91,11 +91,13 @@ func TestWithdrawnChanges(t *testing.T) {
 		want  string
 	}{
 		{[]float64{2600, 2049}, "no longer a change: peak, worst, device 1: +551 MiB (+26.9 %) since " +
-			"run 39 (2026-10-09, c391234). Run 40 (2026-10-10, c401234) is back at the old level, 2.00 GiB."},
+			"run 39 (2026-10-09, c391234). Run 40 (2026-10-10, c401234) is back at the old level, " +
+			"2.00 GiB."},
 		{[]float64{2600, 2601, 2050, 2049}, "The newest 2 runs up to run 40 (2026-10-10, c401234) are " +
 			"back at the old level, 2.00 GiB."},
 		{[]float64{2073, 2058, 2059}, "With 3 runs at the new level, up to run 40 (2026-10-10, " +
-			"c401234), the difference is +10.0 MiB (+0.5 %). That is less than half of what the policy reports."},
+			"c401234), the difference is +10.0 MiB (+0.5 %). That is less than half of " +
+			"what the policy reports."},
 	} {
 		h := months()
 		h, err := h.Until(40)
