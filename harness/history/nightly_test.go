@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/history/changepoint"
 	"vramsoak/harness/shape"
 )
 
@@ -103,6 +104,13 @@ func followGate(
 	return failed, again
 }
 
+func mean(values []float64) (mean float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	return mean
+}
+
 // explained fails the test unless the judge says why the regression c of the night before is none
 // after all values, and the values agree.
 func explained(t *testing.T, j *judge, values []float64, c Change) {
@@ -114,10 +122,12 @@ func explained(t *testing.T, j *judge, values []float64, c Change) {
 			continue
 		}
 		after := values[c.Bad:]
-		switch back := shape.Median(values[len(values)-w.Back:]); {
-		case w.Back > 0 && math.Abs(back-c.Before) > math.Abs(back-c.After):
-			t.Errorf("night %d: %d runs are said to be back at %g, but are at %g", len(values), w.Back,
-				c.Before, back)
+		found := slices.IndexFunc(j.detector.Gone,
+			func(g changepoint.Gone) bool { return g.Seen == c.seen })
+		switch back := mean(values[len(values)-w.Back:]) - c.Before; {
+		case w.Back > 0 && math.Abs(back) > math.Abs(back-j.detector.Gone[found].Step):
+			t.Errorf("night %d: %d runs are said to be back at %g, but are %g above it", len(values),
+				w.Back, c.Before, back)
 		case w.Back == 0 && w.Small && math.Abs(shape.Median(after)-c.Before) > least/2+1e-9:
 			t.Errorf("night %d: the difference is said to be small, but is from %g to %g", len(values),
 				c.Before, shape.Median(after))
