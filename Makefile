@@ -214,7 +214,18 @@ docs-pictures:
 # the tables of docs/explanation/change-points.md.
 .PHONY: bench-history
 bench-history:
-	go test -run 'TestFalseAlarms|TestPower' -bench Find -benchtime 2x -v ./harness/history/changepoint -args -histories 2000 -tries 100
+	nice go test -timeout 60m -run 'TestFalseAlarms|TestPower' -bench Find -benchtime 2x -v ./harness/history/changepoint -args -histories 2000 -tries 100
+	nice go test -timeout 60m -run TestNightByNight -v ./harness/history -args -nightly.tries 40
+
+# Labelled series of other projects, which this one does not have. Check out into REFERENCE, a folder each:
+#   TCPD                          https://github.com/alan-turing-institute/TCPD
+#   signal-processing-algorithms  https://github.com/mongodb/signal-processing-algorithms
+#   otava                         https://github.com/apache/otava
+# The target downloads nothing. It says NOT RUN for what is not there.
+REFERENCE ?= .build/reference
+.PHONY: bench-reference
+bench-reference:
+	VRAMSOAK_REFERENCE=$(abspath $(REFERENCE)) go test -count=1 -run 'TestTuring|TestMongoDB|TestOtava' -v ./harness/history/changepoint
 
 # Judges a labelled corpus of clean and leaking runs, 10,000 of each clean kind. Prints the tables
 # of docs/explanation/false-alarms.md.

@@ -54,8 +54,8 @@ func months() *history.History {
 func TestTrend(t *testing.T) {
 	h := months()
 	var out strings.Builder
-	changes := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
-	if err := text.Trend(&out, h, h.Judged(), changes, text.Options{}); err != nil {
+	changes, withdrawn := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
+	if err := text.Trend(&out, h, h.Judged(), changes, withdrawn, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -70,7 +70,7 @@ func TestTrend(t *testing.T) {
 	}
 	h.Runs[40].Commit = h.Runs[39].Commit
 	out.Reset()
-	if err := text.Trend(&out, h, h.Judged(), changes,
+	if err := text.Trend(&out, h, h.Judged(), changes, withdrawn,
 		text.Options{Terminal: true, Width: 70}); err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +84,50 @@ func TestTrend(t *testing.T) {
 	}
 }
 
+// TestWithdrawnChanges: trend and gate say why a change is none any more.
+func TestWithdrawnChanges(t *testing.T) {
+	for _, tt := range []struct {
+		after []float64 // the last nights' peaks, in MiB
+		want  string
+	}{
+		{[]float64{2600, 2049}, "no longer a change: peak, worst, device 1: +551 MiB (+26.9 %) since " +
+			"run 39 (2026-10-09, c391234). Run 40 (2026-10-10, c401234) is back at the old level, " +
+			"2.00 GiB."},
+		{[]float64{2600, 2601, 2050, 2049}, "The newest 2 runs up to run 40 (2026-10-10, c401234) are " +
+			"back at the old level, 2.00 GiB."},
+		{[]float64{2073, 2058, 2059}, "With 3 runs at the new level, up to run 40 (2026-10-10, " +
+			"c401234), the difference is +10.0 MiB (+0.5 %). That is less than half of " +
+			"what the policy reports."},
+	} {
+		h := months()
+		h, err := h.Until(40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		peaks := h.Series[0].Values
+		for i, v := range tt.after {
+			peaks[len(peaks)-len(tt.after)+i] = v * MiB
+		}
+		policy := check.DefaultPolicy().Regression
+		changes, withdrawn := h.Changes(h.Judged(), policy)
+		var trend, gate strings.Builder
+		if err := text.Trend(&trend, h, h.Judged(), changes, withdrawn, text.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := text.Gate(&gate, h, h.Gate(policy), text.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range []string{trend.String(), gate.String()} {
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("expected %q in:\n%s", tt.want, got)
+			}
+		}
+	}
+}
+
 func TestTrendPlot(t *testing.T) {
 	h := months()
-	changes := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
+	changes, _ := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
 	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
 		for _, w := range []*bytes.Buffer{&first, &second} {

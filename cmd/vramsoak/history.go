@@ -201,7 +201,7 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 	if err != nil {
 		return err
 	}
-	changes := h.Changes(series, policy.Regression)
+	changes, withdrawn := h.Changes(series, policy.Regression)
 	if opts.output != "" {
 		format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
 		err := writeFile(opts.output, func(w io.Writer) error {
@@ -211,7 +211,7 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 			return err
 		}
 	}
-	return text.Trend(out, h, series, changes, textOptions(out))
+	return text.Trend(out, h, series, changes, withdrawn, textOptions(out))
 }
 
 // series returns the series that the user's flags select.

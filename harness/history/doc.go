@@ -4,7 +4,7 @@
 //	store, err := history.Create(ctx, "runs/history.db") // or postgres://host/database
 //	id, added, err := store.Add(ctx, history.NewRun("nightly", digest, baseline, report))
 //	h, err := store.Load(ctx, "nightly")
-//	changes := h.Changes(h.Judged(), policy.Regression)
+//	changes, withdrawn := h.Changes(h.Judged(), policy.Regression)
 //	outcome := h.Gate(policy.Regression)
 //
 // When Add returns without an error, the run is on the disk. A killed writer, a power failure or a

@@ -12,7 +12,7 @@ import (
 )
 
 // MinRuns is the smallest number of runs that a suite needs to be judged.
-const MinRuns = changepoint.MinBefore + 1
+const MinRuns = changepoint.MinRuns
 
 // A regression counts as accepted if a stored acceptance matches it in three ways:
 //
@@ -35,6 +35,8 @@ type Outcome struct {
 	New     []Change
 	Known   []Known
 	Ended   []Known // regressions that were accepted, and whose acceptance ended before the newest run
+	// Withdrawn are the regressions that were reported until the run before the newest one.
+	Withdrawn []Withdrawn
 }
 
 // A Known is a regression that a person accepted.
@@ -70,7 +72,13 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 		o.Verdict, o.Reason = check.Undecided, fmt.Sprintf(
 			"suite %s has %d comparable runs; at least %d are needed", h.Suite, most, MinRuns)
 	}
-	for _, c := range h.Changes(h.Judged(), policy) {
+	changes, withdrawn := h.Changes(h.Judged(), policy)
+	for _, w := range withdrawn {
+		if w.Worse && w.Until == len(h.Runs)-1 {
+			o.Withdrawn = append(o.Withdrawn, w)
+		}
+	}
+	for _, c := range changes {
 		if !c.Lasting {
 			continue
 		}

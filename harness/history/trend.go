@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"vramsoak/harness/check"
-	"vramsoak/harness/history/changepoint"
 	"vramsoak/harness/shape"
 )
 
@@ -32,9 +31,27 @@ type Change struct {
 	// Off is by how many runs the position may be wrong. It is above 0 only if the step is not much
 	// larger than the noise.
 	Off int
-	// Young is set if the t test of [changepoint.Recent] found the change. The new level then has too
-	// few runs for the test of [changepoint.Find].
+	// Young is set while the new level has so few runs that only the size of the step distinguishes it
+	// from noise.
 	Young bool
+
+	level int // index of the new level among those of the series
+	seen  int // see [changepoint.Change]
+}
+
+// A Withdrawn is a change that was reported after an earlier run, and that the runs after it took
+// back. The Change is as it was last reported, but Runs counts the runs up to Until.
+type Withdrawn struct {
+	Change
+	// Until is the run after which the change is no longer reported: an index in History.Runs.
+	Until int
+	// Now is the median of the runs since the change, up to Until.
+	Now float64
+	// Back is the number of newest runs that were at the old level again, if that is the reason.
+	Back int
+	// Small is set if the reason is that the levels differ by less than half of what matters. If Back
+	// is 0 and Small is not set, the difference is not larger than the scatter of the runs explains.
+	Small bool
 }
 
 // Step returns how much worse the new level is. It is negative for an improvement.
@@ -64,62 +81,30 @@ func (h *History) Judged() []*Series {
 	return out
 }
 
-// Changes returns the changes of some series, sorted by series and then by time. It leaves out
-// changes that are smaller than the limits that the policy sets for a comparison of two runs. The
-// policy's FalseAlarms limits the probability that a change is reported in a suite without changes,
-// for each of the two tests of [changepoint]. Each series gets an equal part of this probability
-// (Bonferroni). So the limit holds for all series together, even if they depend on each other.
-func (h *History) Changes(series []*Series, policy check.RegressionPolicy) []Change {
-	const least = 1e-6 // a smaller probability would take more than a million random orders
-	level := max(least, float64(policy.FalseAlarms)/float64(len(series)))
-	found := make([][]Change, len(series))
+// Changes returns the changes of some series, and the changes that were reported after an earlier
+// run and are not reported any more. Both are sorted by series and then by time. Changes leaves out
+// what is smaller than the limits that the policy sets for a comparison of two runs. The policy's
+// FalseAlarms limits the probability that a change is ever reported in a suite without changes.
+// Each series gets an equal part of this probability (Bonferroni). So the limit holds for all
+// series together, even if they depend on each other.
+func (h *History) Changes(series []*Series, policy check.RegressionPolicy) ([]Change, []Withdrawn) {
+	alarms := float64(policy.FalseAlarms) / float64(len(series))
+	found, withdrawn := make([][]Change, len(series)), make([][]Withdrawn, len(series))
 	var work sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, s := range series {
 		work.Go(func() {
 			slots <- struct{}{}
-			found[i] = s.changes(policy, level)
+			j := newJudge(s, policy, alarms)
+			for n := range s.Values {
+				j.add(n + 1)
+			}
+			found[i], withdrawn[i] = j.changes(), j.taken()
 			<-slots
 		})
 	}
 	work.Wait()
-	return slices.Concat(found...)
-}
-
-func (s *Series) changes(policy check.RegressionPolicy, level float64) []Change {
-	bounds := s.merge(policy, changepoint.Find(s.Values, level))
-	last := bounds[len(bounds)-2]
-	young, found := changepoint.Recent(s.Values[last:], s.Resolution, level)
-	if found && s.matters(policy, shape.Median(s.Values[last:last+young]),
-		shape.Median(s.Values[last+young:])) {
-		bounds = slices.Insert(bounds, len(bounds)-1, last+young)
-	} else {
-		found = false
-	}
-	levels := make([]float64, len(bounds)-1)
-	for i := range levels {
-		levels[i] = shape.Median(s.Values[bounds[i]:bounds[i+1]])
-	}
-	var out []Change
-	for i := 1; i < len(levels); i++ {
-		at := bounds[i]
-		c := Change{
-			Series: s, Good: s.Runs[at-1], Bad: s.Runs[at], Before: levels[i-1], After: levels[i],
-			Runs:  bounds[i+1] - at,
-			Young: found && i == len(levels)-1,
-		}
-		c.Worse = c.Step() > 0
-		c.Off = off(s.Values[bounds[i-1]:at], s.Values[at:bounds[i+1]])
-		lasting := true
-		for _, later := range levels[i:] {
-			now := c
-			now.After = later
-			lasting = lasting && now.Step() > 0 && s.matters(policy, c.Before, later)
-		}
-		c.Lasting = c.Worse && lasting
-		out = append(out, c)
-	}
-	return out
+	return slices.Concat(found...), slices.Concat(withdrawn...)
 }
 
 // off returns by how many runs the position of a change may be wrong: half the width of a 95 %
@@ -137,32 +122,6 @@ func off(before, after []float64) int {
 	// The factor turns a median distance into the standard deviation of normal noise.
 	noise := 1.4826 * shape.Median(distances)
 	return int(min(11*noise*noise/((a-b)*(a-b)), float64(min(len(before), len(after)))))
-}
-
-// merge joins neighbouring levels whose difference is too small to matter, beginning with the
-// smallest difference. The parameter changes holds the indexes at which levels begin. merge returns
-// the bounds of the levels that are left, from 0 to the number of values.
-func (s *Series) merge(policy check.RegressionPolicy, changes []int) []int {
-	bounds := slices.Concat([]int{0}, changes, []int{len(s.Values)})
-	for {
-		closest, least := 0, 1.0
-		for i := 1; i+1 < len(bounds); i++ {
-			before := shape.Median(s.Values[bounds[i-1]:bounds[i]])
-			after := shape.Median(s.Values[bounds[i]:bounds[i+1]])
-			if size := math.Abs(after-before) / s.least(policy, before); size < least {
-				closest, least = i, size
-			}
-		}
-		if closest == 0 {
-			return bounds
-		}
-		bounds = slices.Delete(bounds, closest, closest+1)
-	}
-}
-
-// matters reports whether the change from before to after is large enough to be reported.
-func (s *Series) matters(policy check.RegressionPolicy, before, after float64) bool {
-	return math.Abs(after-before) >= s.least(policy, before)
 }
 
 // least returns the smallest change from the level before that matters. It is at least as large as

@@ -98,6 +98,26 @@ func TestChanges(t *testing.T) {
 				},
 			},
 		},
+		// 505 MiB is too near to both of its neighbours to matter. It must not hide that these differ.
+		{
+			"in two small steps", nights("peak", check.Bytes, false,
+				around(mib/10.0, 30, 5000, 30, 5050, 30, 5100)...), []history.Change{{
+				Good: 59, Bad: 60, Before: 500 * mib, After: 510 * mib, Worse: true, Lasting: true, Runs: 30,
+			}},
+		},
+		// The level before the rise is 501 MiB, and not the mean with the 508 MiB before it.
+		{
+			"a rise after a small fall", nights("peak", check.Bytes, false,
+				around(mib/10.0, 20, 5070, 26, 5010, 30, 5095)...), []history.Change{{
+				Good: 45, Bad: 46, Before: 501 * mib, After: 509.5 * mib, Worse: true, Lasting: true, Runs: 30,
+			}},
+		},
+		{
+			"halved after six of ten runs", nights("throughput", check.TimesRealTime, true,
+				around(1, 6, 100, 4, 50)...), []history.Change{{
+				Good: 5, Bad: 6, Before: 100, After: 50, Worse: true, Lasting: true, Runs: 4, Young: true,
+			}},
+		},
 		{"less than 8 MiB", nights("peak", check.Bytes, false, around(mib/10, 30, 500, 30, 560)...), nil},
 		{"less than 1 %", nights("peak", check.Bytes, false, around(mib, 30, 5000, 30, 5040)...), nil},
 		{
@@ -119,9 +139,49 @@ func TestChanges(t *testing.T) {
 			for i := range tt.want {
 				tt.want[i].Series = &tt.h.Series[0]
 			}
-			if diff := cmp.Diff(tt.want, tt.h.Changes(tt.h.Judged(), policy), cmpopts.EquateEmpty(),
-				cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			got, _ := tt.h.Changes(tt.h.Judged(), policy)
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-9, 0),
+				cmpopts.IgnoreUnexported(history.Change{})); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestWithdrawn: a change that was reported is named when it is reported no more, with the reason.
+func TestWithdrawn(t *testing.T) {
+	ends := func(values ...float64) []float64 {
+		out := around(mib, 30, 500)
+		for _, v := range values {
+			out = append(out, v*mib)
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name         string
+		values       []float64
+		back, runs   int
+		small, gates bool
+	}{
+		{"one wild night", ends(600, 500), 1, 2, false, true},
+		{"one wild night, a while ago", append(ends(600), around(mib, 30, 500)...), 1, 2, false, false},
+		{"two wild nights", ends(600, 601, 500, 501), 2, 4, false, true},
+		// The step is 9 MiB in the first night. From the third run on it is 3 MiB, by their median.
+		{"smaller than it seemed", ends(509, 503, 503, 503, 503), 0, 3, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := nights("peak", check.Bytes, false, tt.values...)
+			changes, withdrawn := h.Changes(h.Judged(), policy)
+			if len(changes) != 0 || len(withdrawn) != 1 {
+				t.Fatalf("changes %+v, withdrawn %+v, want one withdrawn", changes, withdrawn)
+			}
+			w := withdrawn[0]
+			if w.Bad != 30 || w.Back != tt.back || w.Runs != tt.runs || w.Small != tt.small {
+				t.Errorf("found %+v", w)
+			}
+			o := h.Gate(policy)
+			if o.Verdict != check.Pass || len(o.Withdrawn) > 0 != tt.gates {
+				t.Errorf("Gate = %s, %+v", o.Verdict, o.Withdrawn)
 			}
 		})
 	}

@@ -74,11 +74,11 @@ func HistoryRun(
 	return t.flush(w)
 }
 
-// Trend writes the changes in a suite's history. For each lasting change for the worse it also
-// writes a sentence.
+// Trend writes the changes in a suite's history. For each lasting change for the worse, and for
+// each change that was reported earlier and is not reported any more, it also writes a sentence.
 func Trend(
 	w io.Writer, h *history.History, series []*history.Series, changes []history.Change,
-	opts Options,
+	withdrawn []history.Withdrawn, opts Options,
 ) error {
 	t := newWriter(opts)
 	t.wrap(wording.HistoryHeadline(h, series, changes), "")
@@ -114,7 +114,39 @@ func Trend(
 			t.wrap(regression(h, c), "  ")
 		}
 	}
+	t.withdrawn(h, withdrawn)
 	return t.flush(w)
+}
+
+// withdrawn writes a sentence for each change that is not reported any more.
+func (t *writer) withdrawn(h *history.History, all []history.Withdrawn) {
+	for _, w := range all {
+		t.WriteByte('\n')
+		t.wrap("no longer a change: "+withdrawal(h, w), "  ")
+	}
+}
+
+// withdrawal says which change is not reported any more, and why.
+func withdrawal(h *history.History, w history.Withdrawn) string {
+	s := fmt.Sprintf("%s: %s since %s. ", wording.Series(w.Series.SeriesKey, true),
+		wording.ChangeSize(w.Change), entryName(h.Runs[w.Bad]))
+	until := entryName(h.Runs[w.Until])
+	w.After = w.Now
+	switch {
+	case w.Back == 1:
+		return s + fmt.Sprintf("%s is back at the old level, %s.",
+			strings.ToUpper(until[:1])+until[1:], check.Quantity(w.Before, w.Series.Unit))
+	case w.Back > 1:
+		return s + fmt.Sprintf("The newest %s up to %s are back at the old level, %s.",
+			wording.Plural(w.Back, "run"), until, check.Quantity(w.Before, w.Series.Unit))
+	case w.Small:
+		return s + fmt.Sprintf("With %s at the new level, up to %s, the difference is %s. "+
+			"That is less than half of what the policy reports.",
+			wording.Plural(w.Runs, "run"), until, wording.ChangeSize(w.Change))
+	}
+	return s + fmt.Sprintf("With %s at the new level, up to %s, the difference is %s. "+
+		"The scatter of the runs explains that.",
+		wording.Plural(w.Runs, "run"), until, wording.ChangeSize(w.Change))
 }
 
 // direction returns "worse" for a lasting change for the worse, "worse, mended" if a later run
@@ -216,5 +248,6 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 		t.wrap(fmt.Sprintf("%s, accepted on %s: %s", sink.Line(k.Waiver.String()),
 			waiver.Day(k.At), regression(h, k.Change)), "  ")
 	}
+	t.withdrawn(h, o.Withdrawn)
 	return t.flush(w)
 }

@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 		{"huge", levels(30, 1e15, 30, 2e15), []int{30}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := changepoint.Find(tt.values, 0.001)
+			got := changepoint.Find(tt.values, 0, 0.001)
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
@@ -58,39 +58,41 @@ func TestFind(t *testing.T) {
 // other unit.
 func TestFindIsOfNoUnit(t *testing.T) {
 	values := levels(40, 100, 20, 103, 40, 100)
-	want := changepoint.Find(values, 0.001)
+	want := changepoint.Find(values, 0, 0.001)
 	for _, unit := range []float64{1e-12, 1024, -1, 1e12} {
 		scaled := make([]float64, len(values))
 		for i, v := range values {
 			scaled[i] = 7*unit + v*unit
 		}
-		if diff := cmp.Diff(want, changepoint.Find(scaled, 0.001)); diff != "" {
+		if diff := cmp.Diff(want, changepoint.Find(scaled, 0, 0.001)); diff != "" {
 			t.Errorf("in units of %g (-want +got):\n%s", unit, diff)
 		}
 	}
 }
 
-func TestRecent(t *testing.T) {
+// TestNewest: the first values of a new level are enough if the step is large beside the noise.
+func TestNewest(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		values     []float64
 		resolution float64
-		want       int // 0 for no change
+		want       []int
 	}{
-		{"too few before", levels(7, 100, 3, 500), 0, 0},
-		{"level", levels(30, 100), 0, 0},
-		{"one night", levels(30, 100, 1, 120), 0, 30},
-		{"one night, lower", levels(30, 100, 1, 80), 0, 30},
-		{"four nights", levels(30, 100, 4, 120), 0, 30},
-		{"within the noise", levels(30, 100, 1, 102), 0, 0},
-		{"no noise", append(make([]float64, 10), 5), 0, 10},
-		{"only rounding noise", append(make([]float64, 10), 5), 3, 0},
-		{"longer ago", levels(30, 100, 12, 120), 0, 0},
+		{"too few before", levels(3, 100, 6, 500), 0, []int{3}},
+		{"level", levels(30, 100), 0, nil},
+		{"one night", levels(30, 100, 1, 120), 0, []int{30}},
+		{"one night, lower", levels(30, 100, 1, 80), 0, []int{30}},
+		{"four nights", levels(30, 100, 4, 120), 0, []int{30}},
+		{"within the noise", levels(30, 100, 1, 102), 0, nil},
+		{"no noise", append(make([]float64, 10), 5), 0, []int{10}},
+		{"only rounding noise", append(make([]float64, 10), 5), 3, nil},
+		{"longer ago", levels(30, 100, 12, 120), 0, []int{30}},
+		{"halved after six of ten runs", levels(6, 100, 4, 50), 0, []int{6}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			at, found := changepoint.Recent(tt.values, tt.resolution, 0.001)
-			if at != tt.want || found != (tt.want > 0) {
-				t.Errorf("Recent = %d, %v, want %d", at, found, tt.want)
+			got := changepoint.Find(tt.values, tt.resolution, 0.001)
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
 	}

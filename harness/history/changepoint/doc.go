@@ -1,27 +1,32 @@
 // Package changepoint finds where the level of a series changed. A series has one value for each
 // nightly run, in the order of the nights.
 //
-//	changepoint.Find([]float64{5, 6, 5, 5, 6, 5, 6, 5, 9, 8, 9, 9, 8, 9, 8, 9}, 0.001)  // [8]
+//	changepoint.Find([]float64{5, 6, 5, 5, 6, 5, 6, 5, 9, 8, 9, 9, 8, 9, 8, 9}, 0, 0.001)  // [8]
 //
-// [Find] uses binary segmentation, as E-divisive does (Matteson and James 2014, "A nonparametric
-// approach for multiple change point analysis of multivariate data", JASA 109). It tests the best
-// split of a series. If the split is significant, Find searches the two parts in the same way. Find
-// differs from the usual practice in performance tests in three ways.
+// A [Detector] judges every night in turn, as a gate does. So what it says about a night depends on
+// no later night, and a change that it has found stays found. Each night it asks two questions:
 //
-//   - Find compares the best of all splits with the best of all splits of the same values in random
-//     order. The usual practice compares it with one split that was fixed in advance. A t test of
-//     the split that looks best gives false alarms in several of a hundred clean series, even if
-//     one in a thousand was asked for. TestFalseAlarms shows both.
-//   - Find searches for splits in the whole series and in seeded intervals of it (Kovács, Bühlmann,
-//     Li and Munk 2023, "Seeded binary segmentation", Biometrika 110). Thus it finds a rise that
-//     was fixed later. In the whole series the rise and the fall hide each other.
-//   - Find pulls values far from the median towards it, so that one wild night hides nothing.
+//   - Do the newest 1 to 8 values lie outside of all earlier values of the level, and farther away
+//     than their scatter explains? This finds a large step in the first night.
+//   - Does any split of the newest 40, 80, 160 ... values differ in its two means by more than the
+//     scatter explains? This finds a small step, once the new level has enough values. Values far
+//     from the median are pulled towards it, so that one wild night neither makes nor hides a
+//     change.
 //
-// The seed of the random orders is computed from the values, so the same values give the same
-// changes. The test assumes only that noise comes in no particular order. If each night resembles
-// the night before it, the test shuffles blocks of nights instead of single nights. Blocks need at
-// least 100 nights. Shorter series in which nights resemble each other give more false alarms.
+// Both are t tests. They differ from the usual practice in performance tests in three ways.
 //
-// A test by random orders needs more than one or two nights at the new level. [Recent] therefore
-// tests the end of a series with a t test, which needs fewer values but assumes normal noise.
+//   - The scatter is that of the values around the two levels, not around their common mean. So a
+//     change does not hide itself, however long the series is.
+//   - If each night resembles the night before it, the means of two spans differ more than those of
+//     independent nights. The detector estimates that correlation from the values around their
+//     levels, and allows for it. That needs 40 values. Shorter series in which nights resemble each
+//     other give more false alarms.
+//   - Each night is one more chance of a false alarm. So the p value that a change must reach falls
+//     with the age of the level. The usual t test of the split that looks best gives a false alarm
+//     in several of a hundred clean series, even if one in a thousand was asked for. The test
+//     TestFalseAlarms shows both.
+//
+// The detector takes a change back in two cases only, and names it in [Detector.Gone]: the values
+// return to the old level at once, or the values after the change show that the levels do not
+// differ by more than the scatter.
 package changepoint

@@ -1,0 +1,87 @@
+package changepoint
+
+import (
+	"math"
+	"slices"
+)
+
+// takeBack removes the newest change if the values have returned to the old level at once, as after
+// a single wild night, and reports whether it did. At least half of the values since the change
+// must lie at the old level, and clearly not at the new one. A later return is a change of its own.
+func (d *Detector) takeBack() bool {
+	last := len(d.Changes) - 1
+	if last < 0 || len(d.values)-d.Changes[last].At > 2*maxYoung {
+		return false
+	}
+	c := d.Changes[last]
+	bounds, level := d.bounds(c.At-memory, c.At-1, c.At)
+	means, e := robust(d.values, bounds, d.resolution)
+	sum := 0.0
+	since := len(d.values) - c.At
+	for n := 1; n < since; n++ {
+		sum += d.values[len(d.values)-n]
+		if 2*n < since {
+			continue
+		}
+		away := sum/float64(n) - means[level]
+		if c.Step < 0 {
+			away = -away
+		}
+		// Two deviations are the range of the old level. Three exclude a level halfway to the new one.
+		deviation := math.Sqrt(e.meanVariance(n))
+		if away <= 2*deviation && away <= math.Abs(c.Step)/2-3*deviation {
+			d.remove(last, n)
+			return true
+		}
+	}
+	return false
+}
+
+// confirmed is the largest p value of a change in hindsight. It is at least ten times as large as
+// the one that [Detector.nightly] asks for, so chance hardly ever takes back a real change.
+const confirmed = 0.0001
+
+// review removes the changes that are not credible, now that the values after them are known: first
+// the least credible one, until each of the others differs from the level before it. It looks at
+// the changes near the end of the series and, if newest is set, at the newest one in any case.
+func (d *Detector) review(newest bool) {
+	for {
+		worst, at := confirmed, -1
+		for i, c := range d.Changes {
+			if c.At < len(d.values)-2*reach && (!newest || i < len(d.Changes)-1) {
+				continue
+			}
+			if p := d.hindsight(i); p > worst {
+				worst, at = p, i
+			}
+		}
+		if at < 0 {
+			return
+		}
+		d.remove(at, 0)
+	}
+}
+
+// hindsight returns the p value of the change i, from all values of the levels before and after it.
+// It takes the variance as known. The search has allowed for the error of its estimate already, and
+// that error alone must not take back a change.
+func (d *Detector) hindsight(i int) float64 {
+	from, at, to := d.before(i), d.Changes[i].At, d.end(i)
+	bounds, level := d.bounds(min(from, at-reach), at, min(len(d.values), max(to, at+reach)))
+	means, e := robust(d.values, bounds, d.resolution)
+	e.free = math.Inf(1)
+	return e.p(means[level]-means[level-1], at-from, to-at)
+}
+
+// remove takes back the change i. The parameter back is the number of newest values at the old
+// level.
+func (d *Detector) remove(i, back int) {
+	d.Gone = append(d.Gone, Gone{Change: d.Changes[i], Until: len(d.values), Back: back})
+	d.Changes = slices.Delete(d.Changes, i, i+1)
+	d.done = slices.Delete(d.done, i, i+1)
+	if i < len(d.done) {
+		d.done[i] = d.pieceOf(d.before(i), d.Changes[i].At)
+	} else {
+		d.now = newRunning(d.values[d.start():])
+	}
+}
