@@ -78,7 +78,7 @@ func Limit(f check.Finding) string {
 		return "0"
 	}
 	text := strings.Replace(quantity(*f.Limit, math.NaN(), f.Unit), ".0 %", " %", 1)
-	if f.Check == check.Recovery {
+	if f.Check == check.Recovery || f.Check == check.DeviceRecovery {
 		return "≥ " + text
 	}
 	return "≤ " + text
