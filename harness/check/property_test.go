@@ -101,7 +101,7 @@ func TestMeasuredAgreesWithVerdict(t *testing.T) {
 					continue
 				}
 				within := *f.Measured <= *f.Limit
-				if f.Check == check.Recovery {
+				if f.Check == check.Recovery || f.Check == check.DeviceRecovery {
 					within = *f.Measured >= *f.Limit
 				}
 				if within != (f.Verdict == check.Pass) {
