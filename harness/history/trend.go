@@ -11,7 +11,7 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// minGrowth is the smallest change in growth that is reported, in bytes a file. It is a third of
+// minGrowth is the smallest change in growth that is reported, in bytes a file. It is a quarter of
 // the leak check's default limit.
 const minGrowth = 64 << 10
 

@@ -21,7 +21,7 @@ type Sampler struct {
 	Head   func(now time.Time) record.Header
 	Logger *slog.Logger
 
-	holdings, looks budget // for the ends of files, and for checkpoints
+	holdings, looks, ends budget // for the ends of files, for checkpoints, for the driver
 }
 
 // A Moment holds what was read of a process at one time. It has samples, or a holding, and with the
@@ -72,6 +72,9 @@ func (s *Sampler) Watch(
 			case file := <-ended:
 				if h, ok := s.holding(p, file); ok {
 					goOn = send(Moment{Holding: &h})
+				}
+				if s.Device != nil && goOn { // a level of the device between two files
+					s.ends.spend(func() { goOn = send(sampled()) })
 				}
 			case <-stop:
 				return
