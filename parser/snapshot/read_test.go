@@ -124,7 +124,7 @@ func TestH100(t *testing.T) {
 	}
 	a := snap.Devices[0].Analyze(snap.Annotations)
 	if diff := cmp.Diff(Totals{
-		Segments: 3, Blocks: 6, Reserved: 56623104, Allocated: 42991616, Active: 42991616,
+		Segments: 3, Blocks: 4, Reserved: 56623104, Allocated: 42991616, Active: 42991616,
 		Requested: 42991616,
 	}, a.Totals); diff != "" {
 		t.Errorf("totals (-want +got):\n%s", diff)
