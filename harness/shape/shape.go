@@ -223,7 +223,8 @@ func judge(s Series, index []int) Result {
 	}
 	m, growth, grows := b.chosen(s.Resolution)
 	r := Result{
-		Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends}
+		Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends,
+	}
 	slope, se := b.slope(growth, grows)
 	least, most := b.unrounded(growth, slope, s.Resolution)
 	r.Rounding = max(slope-least, most-slope)
