@@ -236,8 +236,9 @@ bench-verdicts:
 	go test ./harness/shape -count=1 -run TestFrontier -v -frontier.runs=400000 | grep 'the best rule'
 	go test ./harness/compare -count=1 -run TestFalseAlarms -timeout 60m -alarms.runs=$(RUNS)
 	go test ./harness/shape -count=1 -run TestCritical -timeout 60m -critical.runs=100000
-	go test ./harness/check -count=1 -run 'Verdicts$$' -timeout 60m -verdicts.runs=$(RUNS) -verdicts.table=$$PWD/.build/verdicts.md
-	cat .build/verdicts.md .build/verdicts-readings.md .build/verdicts-slowdowns.md
+	go test ./harness/check -count=1 -run 'Verdicts$$' -timeout 150m -verdicts.runs=$(RUNS) -family.runs=3000 -verdicts.table=$$PWD/.build/verdicts.md
+	cat .build/verdicts.md .build/verdicts-printed.md .build/verdicts-resources.md .build/verdicts-families.md \
+		.build/verdicts-readings.md .build/verdicts-slowdowns.md
 
 .PHONY: clean
 clean:

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"vramsoak/fixtures"
 	"vramsoak/harness/check"
 	"vramsoak/harness/shape"
@@ -280,14 +282,16 @@ func mostByChance(n int, p float64) int {
 // mostOfKind returns the number that chance exceeds in one of 10,000 cases, for any n. It is for a
 // single kind of runs, whose true probability may be p itself.
 func mostOfKind(n int, p float64) int {
-	term := math.Pow(1-p, float64(n))
-	sum := term
 	k := 0
-	for ; sum < 0.9999; k++ {
-		term *= p / (1 - p) * float64(n-k) / float64(k+1)
-		sum += term
+	for atMost(k, n, p) < 0.9999 {
+		k++
 	}
 	return k
+}
+
+// atMost returns the probability that at most k of n runs fail if each fails with the probability p.
+func atMost(k, n int, p float64) float64 {
+	return distuv.Binomial{N: float64(n), P: p}.CDF(float64(k))
 }
 
 // A demand says how often the check must find a kind of leak.

@@ -76,7 +76,8 @@ func (b *fitter) se(m *model) float64 { return m.se() / b.trust }
 
 // goesOn reports whether the second half of the series agrees with the growth. The slope of the
 // second half must be certain by itself, or at least half of the growth, less two standard errors.
-// This excludes warm-ups whose form no model has.
+// This excludes warm-ups whose form no model has. The noise is that of the second half: if a shape
+// does not fit the first half, what is left there looks like autocorrelated noise.
 func (b *fitter) goesOn(growing *model) bool {
 	half := len(b.y) / 2
 	r := regression{y: b.y[half:], columns: [][]float64{b.fixed[0][half:], b.line[half:]}}
@@ -87,11 +88,11 @@ func (b *fitter) goesOn(growing *model) bool {
 			r = with
 		}
 	}
-	s, ok := r.solve(growing.phi)
+	f, ok := r.fit(b.floor, b.grain)
 	if !ok {
 		return true
 	}
-	slope := s.beta[len(r.columns)-1]
-	se := growing.noise * math.Sqrt(s.last) / b.trust
-	return slope > criticalT(len(r.y), growing.phi)*se || slope > growing.slope()/2-2*se
+	slope := f.beta[len(r.columns)-1]
+	se := f.noise * math.Sqrt(f.last) / b.trust
+	return slope > criticalT(len(r.y), f.phi)*se || slope > growing.slope()/2-2*se
 }

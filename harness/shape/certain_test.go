@@ -21,7 +21,6 @@ func TestGoesOnWithoutAudio(t *testing.T) {
 	if !ok || len(growing.columns) != 3 {
 		t.Fatalf("%d columns", len(growing.columns))
 	}
-	growing.noise = mib / 100
 	if b.goesOn(&growing) {
 		t.Error("goes on in a half that is flat")
 	}

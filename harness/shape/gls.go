@@ -147,6 +147,9 @@ func (r *regression) fit(floor, grain float64) (f fit, ok bool) {
 		}
 		weight := math.Exp((l - restricted) / 2)
 		likely, squares = likely+weight, squares+weight*variance*s.last
+		if step == 0 && s.rss <= n*grain*grain {
+			break // there is no noise that could be autocorrelated
+		}
 	}
 	f.evidence, f.error = plain, math.Sqrt(squares/likely)
 	return f, true

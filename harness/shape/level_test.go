@@ -7,13 +7,13 @@ import (
 )
 
 // TestCriticalLevel computes how often the slope of a line in noise exceeds the threshold for small
-// levels. A count would need millions of series for each level. But the best slope of a series whose
-// phi is known is independent of all that the residuals show, so also of the estimated phi and of
-// the standard error (Basu 1955). So each series gives the probability that its slope
-// would exceed the threshold, given its residuals, and the test takes the mean. The table
-// itself allows up to twice its level for lines with a phi of 0.15 to 0.45, and the simulation has a
-// standard error of a fifth. The whole method, of which a line is a part, gives fewer alarms:
-// TestFamily in harness/check counts them.
+// levels. A count would need millions of series for each level. But the best slope of a series
+// whose phi is known is independent of all that the residuals show, so also of the estimated phi
+// and of the standard error (Basu 1955). So each series gives the probability that its slope would
+// exceed the threshold, given its residuals, and the test takes the mean. The table itself allows
+// up to twice its level for lines with a phi of 0.15 to 0.45, and the simulation has a standard
+// error of a fifth. The whole method, of which a line is a part, gives fewer alarms:
+// TestFamilyVerdicts in harness/check counts them.
 func TestCriticalLevel(t *testing.T) {
 	series := 1500
 	if testing.Short() {
@@ -49,8 +49,8 @@ func TestCriticalLevel(t *testing.T) {
 	}
 }
 
-// TestRarer: for many values the distribution is normal, and its quantiles are 4.318 for 0.001/128 and
-// 3.090 for 0.001.
+// TestRarer: for many values the distribution is normal, and its quantiles are 4.318 for 0.001/128
+// and 3.090 for 0.001.
 func TestRarer(t *testing.T) {
 	for _, c := range []struct {
 		files       int

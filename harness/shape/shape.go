@@ -70,7 +70,7 @@ type Result struct {
 	Phi, Sigma float64
 	// Ends is how far the last value lies above the values before it, if the fit left the last value
 	// out as an outlier. It may be an outlier or the beginning of a step. Ends is 0 if an earlier
-	// outlier was at least as high and came back: then the last one is more likely to be another.
+	// outlier was at least half as high and came back: then the last one is probably another.
 	Ends float64
 	// Outliers are the indexes of the values that the fit left out.
 	Outliers []int
@@ -211,7 +211,9 @@ func judge(s Series, index []int) Result {
 	y, outliers := a.cleaned(y, max(normalMAD*s.Resolution, grain))
 	ends := endsAbove(raw, y, outliers)
 	trust := float64(len(y)-len(outliers)) / float64(len(y))
-	grain = max(grain, 1e-10*largest(y)) // sums of squares have still fewer digits
+	// Values that are multiples of the grain hide noise below this. Sums of squares have still fewer
+	// digits than the values.
+	grain = max(grain/math.Sqrt(12), 1e-10*largest(y))
 	y, x, a.seconds = blocks(y), blocks(x), blocks(a.seconds)
 
 	b := newFitter(y, x, &a, max(deviation, grain), grain)
@@ -221,7 +223,8 @@ func judge(s Series, index []int) Result {
 	}
 	m, growth, grows := b.chosen(s.Resolution)
 	r := Result{
-		Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends}
+		Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends,
+	}
 	slope, se := b.slope(growth, grows)
 	least, most := b.unrounded(growth, slope, s.Resolution)
 	r.Rounding = max(slope-least, most-slope)
@@ -256,7 +259,7 @@ func endsAbove(raw, clean []float64, outliers []int) float64 {
 	last := len(raw) - 1
 	ends := raw[last] - clean[last]
 	for _, i := range outliers {
-		if i < last-1 && raw[i]-clean[i] >= ends {
+		if i < last-1 && raw[i]-clean[i] >= ends/2 {
 			return 0
 		}
 	}
