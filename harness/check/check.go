@@ -106,6 +106,7 @@ type Judge struct {
 	gathering
 	trends  []Trend
 	growths []grownLedger
+	series  int   // number of series that may fail the run: see countSeries
 	held    *held // nil if the log does not say what the processes held of the machine
 }
 
@@ -212,6 +213,8 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 		j.marks[j.laneMark(l.id, j.ranks)] = true
 	}
 	j.peaks(driver)
+	j.held = newHeld(tl)
+	j.countSeries()
 	for _, l := range j.lanes {
 		for i := range Ledgers {
 			if !Ledgers[i].machine {

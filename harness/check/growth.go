@@ -173,7 +173,9 @@ func (p *processValues) at(i int) int32 { return p.files[i/p.stride] }
 
 // shape returns the shape of the series in the process: growth, steps, warm-up and so on.
 func (j *Judge) shape(s *series, p *processValues) shape.Result {
-	in := shape.Series{Values: p.values, Resolution: p.resolution, Grain: Grain(s.unit)}
+	in := shape.Series{
+		Values: p.values, Resolution: p.resolution, Grain: Grain(s.unit), Level: j.level(s.check),
+	}
 	if s.falls {
 		in.Values = make([]float64, len(p.values))
 		for i, v := range p.values {

@@ -95,7 +95,7 @@ func (h *held) least(f, next *timeline.File, of record.Resource) (least int64, o
 // resources judges whether the ledgers of the machine grow: host memory, file descriptors and so on.
 // The processes of the pipeline count together.
 func (j *Judge) resources() {
-	if j.held = newHeld(j.tl); j.held == nil {
+	if j.held == nil {
 		return
 	}
 	for i := range Ledgers {

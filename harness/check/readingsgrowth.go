@@ -190,7 +190,7 @@ func (j *Judge) judgedReadings() int {
 // it looks for reasons to doubt that in the other readings. If they are undecided, the highest
 // readings may show that nothing grows.
 func (j *Judge) readingsVerdict(l *lane, s *readings.Series, r *readings.Run) readingsVerdict {
-	v := readingsVerdict{Growth: readings.Of(s, r, Grain(Bytes))}
+	v := readingsVerdict{Growth: readings.Of(s, r, Grain(Bytes), j.level(Leak))}
 	leak := j.policy.MaxGrowth[IdleLevel]
 	v.series = series{
 		check: Leak, subject: j.subject(fmt.Sprintf("%s at %s", s.Level, s.Name), l.id), unit: Bytes,
@@ -212,7 +212,7 @@ func (j *Judge) readingsVerdict(l *lane, s *readings.Series, r *readings.Run) re
 		doubt = v.doubt(j.judgedReadings())
 		grows.Growing = doubt == ""
 	case Undecided: // a leak raises the highest readings too
-		high := v.Shape(readings.Most, Grain(Bytes))
+		high := v.Shape(readings.Most)
 		if !grows.Growing && grows.Slope.Estimate <= v.series.limit &&
 			GrowthVerdict(&high, v.series.limit) == Pass {
 			*grows = high

@@ -18,12 +18,14 @@ type Growth struct {
 	Blocks []Block
 	Each   int          // number of readings in a block
 	Result shape.Result // shape of the blocks' lowest readings, with rates per reading
+
+	grain, level float64 // of the series of blocks
 }
 
 // Of cuts the readings of a process into blocks and finds the shape of the blocks' lowest readings.
-// The parameter grain is that of [shape.Series].
-func Of(s *Series, r *Run, grain float64) *Growth {
-	g := &Growth{Series: s, Run: r, Blocks: r.blocks}
+// The parameters grain and level are those of [shape.Series].
+func Of(s *Series, r *Run, grain, level float64) *Growth {
+	g := &Growth{Series: s, Run: r, Blocks: r.blocks, grain: grain, level: level}
 	group := max(1, len(r.blocks)/lowBlocks)
 	if g.Each = group * r.size; group > 1 {
 		g.Blocks = joined(r.blocks, group)
@@ -31,15 +33,16 @@ func Of(s *Series, r *Run, grain float64) *Growth {
 	if last := len(g.Blocks) - 1; g.Blocks[last].n < g.Each {
 		g.Blocks = g.Blocks[:last] // drop a short last block: its lowest reading is often higher
 	}
-	g.Result = g.Shape(Least, grain)
+	g.Result = g.Shape(Least)
 	return g
 }
 
 // Shape returns the shape of the series that has one value for each block. Its rates are per
 // reading instead of per block. The function value returns the value of a block.
-func (g *Growth) Shape(value func(Block) float64, grain float64) shape.Result {
+func (g *Growth) Shape(value func(Block) float64) shape.Result {
 	r := shape.Of(shape.Series{
-		Values: valuesOf(g.Blocks, value), Resolution: float64(g.Series.Resolution), Grain: grain,
+		Values: valuesOf(g.Blocks, value), Resolution: float64(g.Series.Resolution), Grain: g.grain,
+		Level: g.level,
 	})
 	each := float64(g.Each)
 	for _, rate := range []*float64{

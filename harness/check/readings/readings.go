@@ -3,7 +3,7 @@
 //
 //	var kinds readings.Kinds      // of one device of one rank
 //	kinds.Add(file, checkpoint)   // for each checkpoint
-//	for _, s := range kinds { growth := readings.Of(s, &s.Now, grain) }
+//	for _, s := range kinds { growth := readings.Of(s, &s.Now, grain, 0.001) }
 //
 // Its memory is bounded, however long the log is. It makes no finding: package check turns growth
 // over readings into a verdict under a policy.
