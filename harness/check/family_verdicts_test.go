@@ -94,7 +94,7 @@ func inFamily(spec fixtures.LevelSpec, seed uint64, family int) *shape.Result {
 	spec.Files, spec.Seed = 50, seed
 	levels := fixtures.Levels(spec)
 	s := seriesOf(&levels)
-	s.Grain, s.Level = levels.Grain, 0.001/float64(family)
+	s.Grain, s.Level = grainOf(spec.Kind), 0.001/float64(family)
 	r := shape.Of(s)
 	return &r
 }

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -44,16 +45,16 @@ func TestResourceVerdicts(t *testing.T) {
 		t.Fatalf("no recorded series: %v", err)
 	}
 	for _, path := range paths {
-		s, limit := recorded(t, path)
+		s, unit, limit := recorded(t, path)
 		found := shape.Of(s)
-		growth := 1.0
-		if s.Grain > 1 {
-			growth = 0.5 * mib
+		growth, step := 1.0, 1.0
+		if unit == check.Bytes {
+			growth, step = 0.5*mib, 4096
 		}
 		fmt.Fprintf(out, "| %s |", strings.TrimSuffix(filepath.Base(path), ".txt"))
 		for _, growth := range []float64{0, growth} {
 			resourceCell(t, out, path, limit, runs, growth, func(r *rand.Rand) shape.Series {
-				drawn := resampled(r, s, &found)
+				drawn := resampled(r, s, &found, step)
 				for i := range drawn.Values {
 					drawn.Values[i] += growth * float64(i)
 				}
@@ -78,7 +79,7 @@ func resourceRow(
 			s.Files, s.Growth, s.Seed = 50, growth, r.Uint64()
 			levels := fixtures.Levels(s)
 			series := seriesOf(&levels)
-			series.Grain, series.Audio = levels.Grain, nil
+			series.Grain, series.Audio = grainOf(spec.Kind), nil
 			return series
 		})
 	}
@@ -121,18 +122,27 @@ func inParallel[T comparable](runs int, judge func(seed uint64) T) map[T]int {
 	return count
 }
 
-// recorded reads a series of fixtures/series: a first line "# grain G limit L: what it is", then a
+// grainOf returns the grain with which the program judges a kind of series.
+func grainOf(kind string) float64 {
+	if slices.Contains(fixtures.CountKinds, kind) {
+		return check.Grain(check.Count)
+	}
+	return check.Grain(check.Bytes)
+}
+
+// recorded reads a series of fixtures/series: a first line "# bytes limit L: what it is", then a
 // value for each file. The limit is in the unit of the values.
-func recorded(t *testing.T, path string) (s shape.Series, limit float64) {
+func recorded(t *testing.T, path string) (s shape.Series, unit string, limit float64) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if _, err := fmt.Sscanf(lines[0], "# grain %g limit %g:", &s.Grain, &limit); err != nil {
-		t.Fatalf("%s: the first line must be \"# grain G limit L: what it is\": %v", path, err)
+	if _, err := fmt.Sscanf(lines[0], "# %s limit %g:", &unit, &limit); err != nil {
+		t.Fatalf("%s: the first line must be \"# bytes limit L: what it is\": %v", path, err)
 	}
+	s.Grain = check.Grain(unit)
 	for i, line := range lines[1:] {
 		v, err := strconv.ParseFloat(line, 64)
 		if err != nil {
@@ -140,13 +150,13 @@ func recorded(t *testing.T, path string) (s shape.Series, limit float64) {
 		}
 		s.Values = append(s.Values, v)
 	}
-	return s, limit
+	return s, unit, limit
 }
 
 // resampled returns a series like s: the shape that was found in s, without growth, and the
 // residuals in blocks of eight files that are drawn at random (Künsch 1989). Blocks keep the
-// autocorrelation of near values.
-func resampled(r *rand.Rand, s shape.Series, found *shape.Result) shape.Series {
+// autocorrelation of near values. The values are multiples of step, as those of s are.
+func resampled(r *rand.Rand, s shape.Series, found *shape.Result, step float64) shape.Series {
 	const block = 8
 	drawn := s
 	drawn.Values = make([]float64, len(s.Values))
@@ -158,7 +168,7 @@ func resampled(r *rand.Rand, s shape.Series, found *shape.Result) shape.Series {
 		at := from + i%block
 		level := found.Fitted[i] - max(0, found.Slope.Estimate)*float64(i)
 		v := level + s.Values[at] - found.Fitted[at]
-		drawn.Values[i] = s.Grain * float64(int64(v/s.Grain+0.5))
+		drawn.Values[i] = step * math.Round(v/step)
 	}
 	return drawn
 }
