@@ -102,11 +102,11 @@ var Ledgers = []Ledger{
 	},
 	machine(record.HostMemory, Ledger{
 		Check: HostGrowth, Name: "host memory", Key: "host_memory", Unit: Bytes,
-		MaxGrowth: 256 << 10, Gates: true,
+		MaxGrowth: 1 << 20, Gates: true,
 	}),
 	machine(record.SharedMemory, Ledger{
 		Check: SharedGrowth, Name: "shared memory", Key: "shared_memory", Unit: Bytes,
-		MaxGrowth: 256 << 10, Gates: true,
+		MaxGrowth: 1 << 20, Gates: true,
 		advice: "close and unlink what each file creates in /dev/shm",
 	}),
 	machine(record.FileDescriptors, Ledger{

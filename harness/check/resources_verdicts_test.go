@@ -18,7 +18,7 @@ import (
 
 // These are the limits, a file, by which the series of this test are judged.
 const (
-	hostLimit  = 256 << 10
+	hostLimit  = 1 << 20
 	countLimit = 0.1
 )
 
@@ -39,7 +39,7 @@ func TestResourceVerdicts(t *testing.T) {
 		resourceRow(t, out, fixtures.LevelSpec{Kind: kind}, countLimit, runs, 0.2, 1)
 	}
 	fmt.Fprintf(out, "\nRecorded series, resampled, %% of %d runs that fail / are undecided:\n\n"+
-		"| series | clean | 0.5 MiB or 1 a file |\n|---|--:|--:|\n", runs)
+		"| series | clean | 4 MiB or 1 a file |\n|---|--:|--:|\n", runs)
 	paths, err := filepath.Glob("../../fixtures/series/*.txt")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no recorded series: %v", err)
@@ -49,7 +49,7 @@ func TestResourceVerdicts(t *testing.T) {
 		found := shape.Of(s)
 		growth, step := 1.0, 1.0
 		if unit == check.Bytes {
-			growth, step = 0.5*mib, 4096
+			growth, step = 4*mib, 4096
 		}
 		fmt.Fprintf(out, "| %s |", strings.TrimSuffix(filepath.Base(path), ".txt"))
 		for _, growth := range []float64{0, growth} {
