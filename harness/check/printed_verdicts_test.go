@@ -45,7 +45,8 @@ func TestPrintedVerdicts(t *testing.T) {
 			t.Errorf("%+v: %d of %d clean runs fail, want at most %d", c.spec, tally.failed, runs, most)
 		}
 		if most := mostOfKind(runs, c.most/100); tally.undecided > most {
-			t.Errorf("%+v: %d of %d runs are undecided, want at most %d", c.spec, tally.undecided, runs, most)
+			t.Errorf("%+v: %d of %d runs are undecided, want at most %d", c.spec, tally.undecided, runs,
+				most)
 		}
 	}
 	fmt.Fprintf(out, "\nLeaks, %% of %d runs of 50 files:\n\n"+

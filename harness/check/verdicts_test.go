@@ -289,7 +289,7 @@ func mostOfKind(n int, p float64) int {
 	return k
 }
 
-// atMost returns the probability that at most k of n runs fail if each fails with the probability p.
+// atMost returns the probability that at most k of n runs fail, if each fails with probability p.
 func atMost(k, n int, p float64) float64 {
 	return distuv.Binomial{N: float64(n), P: p}.CDF(float64(k))
 }
@@ -356,7 +356,7 @@ func demands(t *testing.T, out *strings.Builder, runs int) {
 		},
 		{name: "4 MiB a file from file 25 on, noise 5 MiB, exact", spec: late, demanded: 95, found: 95},
 		{name: "0.5 MiB a file, no noise, 0.01 GB", spec: white(0, 0.5, 10.24)},
-		{name: "0.2 MiB a file, no noise, 0.01 GB", spec: white(0, 0.2, 10.24)},
+		{name: "0.3 MiB a file, no noise, 0.01 GB", spec: white(0, 0.3, 10.24)},
 	} {
 		tally := judgeAll(d.spec, runs, func(*shape.Result) bool { return true })
 		demanded, best, covers := "", "", ""

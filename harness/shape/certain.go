@@ -14,7 +14,8 @@ const favour = 2
 //     fits explain all that the printed digits show, the shape without growth must not be better at
 //     all.
 //   - The slope is far enough above 0: see needed.
-//   - The rise is larger than three units of the last digit. A smaller rise may be a step.
+//   - The rise is larger than three units of the last digit, unless noise carries values from digit
+//     to digit. Without noise, a smaller rise may be a few steps.
 //   - The second half of the series grows too: see goesOn.
 func (b *fitter) certain(growing, clean *model, resolution float64) bool {
 	better := growing.bic() - clean.bic()

@@ -62,9 +62,9 @@ func TestFlattest(t *testing.T) {
 	}
 }
 
-// TestRoundedCovers judges rounded series whose noise is small, becomes smaller, is a pattern or has
-// only two values. The interval of the slope must contain the true slope in 93 % at least, and a
-// series must not pass whose growth hides behind its digits. Amounts are in digits.
+// TestRoundedCovers judges rounded series whose noise is small, becomes smaller, is a pattern or
+// has only two values. The interval of the slope must contain the true slope in 93 % at least.
+// Amounts are in digits.
 func TestRoundedCovers(t *testing.T) {
 	const n = 50
 	series := 60

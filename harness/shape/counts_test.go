@@ -1,0 +1,68 @@
+package shape
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestCounts judges whole numbers, such as file descriptors. Their noise may be smaller than their
+// grain. That must not look like noise with a high autocorrelation.
+func TestCounts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 22))
+	blips := made(50, func(int) float64 { return float64(max(0, r.IntN(6)-4)) }) // 1 in one of six
+	for _, c := range []struct {
+		name    string
+		level   func(i int) float64
+		growing bool
+		slope   float64
+	}{
+		{"12, and sometimes 13", func(int) float64 { return 12 }, false, 0},
+		{"one a file", func(i int) float64 { return 12 + float64(i) }, true, 1},
+		{"one in five files", func(i int) float64 { return 12 + float64(i/5) }, true, 0.2},
+		{"a pool of 20 that starts within 10 files", func(i int) float64 {
+			return 4 + float64(min(16, 2*i*8/10))
+		}, false, 0},
+	} {
+		s := Series{Grain: 1, Values: made(50, func(i int) float64 { return c.level(i) + blips[i] })}
+		got := Of(s)
+		invariants(t, got, s)
+		if got.Growing != c.growing || got.Slope.Low > c.slope || got.Slope.High < c.slope ||
+			got.Slope.High-got.Slope.Low > 0.15 {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+// TestEnds: a last value above the others is no sign of growth if an outlier at least half as high
+// came back before.
+func TestEnds(t *testing.T) {
+	flat := made(40, func(i int) float64 { return 100 + float64(i%2) })
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   float64
+	}{
+		{"none", flat, 0},
+		{"the last", with(flat, map[int]float64{39: 900}), 800},
+		{"a small one before", with(flat, map[int]float64{10: 400, 39: 900}), 800},
+		{"one as high before", with(flat, map[int]float64{10: 600, 39: 900}), 0},
+		{"two at the end", with(flat, map[int]float64{38: 900, 39: 900}), 800},
+	} {
+		if got := Of(Series{Values: c.values, Grain: 1}).Ends; !near(got, c.want, 0.01) {
+			t.Errorf("%s: %g, want %g", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLevel: growth of 6 standard errors is certain at a level of 0.1 %, and not at a level of that
+// divided by 128.
+func TestLevel(t *testing.T) {
+	noise := autoregressive(rand.New(rand.NewPCG(2, 22)), 50, 0)
+	s := Series{Values: made(50, func(i int) float64 { return 6*float64(i)/102 + noise[i] })}
+	if !Of(s).Growing {
+		t.Error("not certain at 0.1 %")
+	}
+	if s.Level = 0.001 / 128; Of(s).Growing {
+		t.Error("certain at 0.1 % / 128")
+	}
+}
