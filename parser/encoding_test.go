@@ -76,7 +76,7 @@ func TestOpenEncodings(t *testing.T) {
 		if diff := cmp.Diff(
 			want,
 			got,
-			cmp.AllowUnexported(record.Reading{}),
+			cmp.AllowUnexported(record.Reading{}, record.Resources{}),
 			cmpopts.EquateEmpty(),
 		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

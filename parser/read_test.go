@@ -413,7 +413,7 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(
 			record.Record(want),
 			got[0],
-			cmp.AllowUnexported(record.Reading{}),
+			cmp.AllowUnexported(record.Reading{}, record.Resources{}),
 			sameDialect,
 		); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)

@@ -142,7 +142,7 @@ func TestReadBaselineErrors(t *testing.T) {
 		},
 		{
 			"an unknown unit", change(`"seconds",`, `"fortnights",`),
-			`b.json:21:5: expected a metric with the unit bytes, ratio, seconds or x real time, ` +
+			`b.json:21:5: expected a metric with the unit bytes, count, ratio, seconds or x real time, ` +
 				`found "fortnights"`,
 		},
 		{

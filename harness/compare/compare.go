@@ -264,7 +264,7 @@ func (c *Change) finding(reference string) check.Finding {
 		// The throughput check does not gate by default, because few machines are steady enough to decide
 		// it.
 		f.Check = check.Throughput
-	case c.Unit == check.BytesPerFile:
+	case strings.HasSuffix(c.Unit, check.PerFile):
 		// The drift check does not gate by default either, because most runs are too short to separate
 		// small growth from noise.
 		f.Check = check.Drift

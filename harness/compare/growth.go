@@ -32,11 +32,11 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 	for _, m := range both {
 		of := cmp.Or(m.new, m.base)
 		limit, isLedger := policy.MaxGrowth[of.Name]
-		if !isLedger || of.Unit != check.Bytes {
+		if !isLedger {
 			continue
 		}
 		g := growth{Change: Change{
-			Name: GrowthOf + of.Name, Unit: check.BytesPerFile, Limit: limit,
+			Name: GrowthOf + of.Name, Unit: of.Unit + check.PerFile, Limit: limit,
 			Rank: of.Rank, Device: of.Device, lanes: lanes,
 		}}
 		if m.base == nil || m.new == nil {
@@ -104,14 +104,18 @@ func trendOf(m *check.Metric, files []check.MeasuredFile, in order,
 	policy check.LeakPolicy,
 ) trend {
 	c := trend{}
-	s := shape.Series{Resolution: m.Resolution, Grain: check.Grain(check.Bytes)}
-	process := int32(-1)
+	s := shape.Series{Resolution: m.Resolution, Grain: check.Grain(m.Unit)}
+	process, last := int32(-1), int32(0) // of the last value
 	for i, v := range m.All() {
 		if in[i].process != process {
 			c.add(s, policy)
 			process, s.Values, s.Audio = in[i].process, nil, nil
 		}
 		if int(in[i].nth) >= policy.WarmUp {
+			for at := last + 1; len(s.Values) > 0 && at < in[i].nth; at++ { // files without a value
+				s.Values, s.Audio = append(s.Values, math.NaN()), append(s.Audio, files[i].AudioSeconds)
+			}
+			last = in[i].nth
 			s.Values, s.Audio = append(s.Values, v), append(s.Audio, files[i].AudioSeconds)
 		}
 	}
@@ -125,8 +129,14 @@ func (c *trend) add(s shape.Series, policy check.LeakPolicy) {
 	if slices.Contains(s.Audio, 0) { // use lengths only if all are known
 		s.Audio = nil
 	}
-	c.files = max(c.files, len(s.Values))
-	if len(s.Values) < max(policy.MinFiles, shape.LeastFiles) {
+	known := 0
+	for _, v := range s.Values {
+		if !math.IsNaN(v) {
+			known++
+		}
+	}
+	c.files = max(c.files, known)
+	if known < max(policy.MinFiles, shape.LeastFiles) {
 		return
 	}
 	r := shape.Of(s)

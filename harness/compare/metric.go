@@ -66,6 +66,8 @@ func (t *test) sample(base, now *check.Metric, p *pairing) {
 	switch t.Unit {
 	case check.Bytes:
 		t.Limit = max(t.Limit, float64(t.policy.MinBytes.Bytes))
+	case check.Count:
+		t.Limit = max(t.Limit, 1)
 	case check.Seconds, check.TimesRealTime:
 		t.Limit = float64(t.policy.MinSlowdown) * math.Abs(t.Base)
 		t.logarithm = positive(t.base, t.baseDigits) && positive(t.new, t.newDigits)

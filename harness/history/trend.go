@@ -133,6 +133,8 @@ func (s *Series) least(policy check.RegressionPolicy, before float64) float64 {
 		least = max(least, float64(policy.MinBytes.Bytes))
 	case check.BytesPerFile:
 		least = max(least, minGrowth)
+	case check.Count:
+		least = max(least, 1)
 	case check.Seconds, check.TimesRealTime:
 		least = float64(policy.MinSlowdown) * math.Abs(before)
 	}

@@ -80,7 +80,7 @@ func ChangeCells(c compare.Change) []string {
 // relative returns a difference as a percentage of the base. If the base is 0, or the metric is a
 // growth, it returns the difference itself.
 func relative(difference float64, c compare.Change) string {
-	if c.Base == 0 || c.Unit == check.BytesPerFile {
+	if c.Base == 0 || strings.HasSuffix(c.Unit, check.PerFile) {
 		return check.Quantity(difference, c.Unit)
 	}
 	if difference == 0 {
