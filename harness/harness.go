@@ -199,8 +199,8 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 	}, err
 }
 
-// logLeftovers writes a leftover line to the log for each file in /dev/shm that the pipeline has left
-// behind.
+// logLeftovers writes a leftover line to the log for each file in /dev/shm that the pipeline has
+// left behind.
 func (r *run) logLeftovers(now time.Time) {
 	if r.sampler.Shared == nil || r.processes == 0 {
 		return

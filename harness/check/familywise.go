@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// runLevel is the probability with which a clean run may fail because noise looks like growth, over
-// all its ledgers, devices, ranks and processes.
+// runLevel is the probability with which a clean run may fail because noise looks like growth,
+// over all its ledgers, devices, ranks and processes.
 const runLevel = 0.001
 
-// countSeries sets j.series, the number of series that may fail the run: a ledger of one process, on
-// one device of one rank. Each of them gets an equal part of runLevel, so that their sum stays below
-// it (Bonferroni), also if they depend on each other. Three kinds of series do not count:
+// countSeries sets j.series, the number of series that may fail the run: a ledger of one process,
+// on one device of one rank. Each of them gets an equal part of runLevel, so that their sum stays
+// below it (Bonferroni), also if they depend on each other. Three kinds of series do not count:
 //
 //   - those of checks that do not gate, because they do not fail the run;
 //   - those with too few files to be judged;

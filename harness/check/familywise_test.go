@@ -27,8 +27,9 @@ func TestCountSeries(t *testing.T) {
 		{"all but threads and processes", func(_ record.Resource, files int, _ bool) int64 {
 			return wobble(files)
 		}, "", 3},
-		{"one gates", func(_ record.Resource, files int, _ bool) int64 { return wobble(files) },
-			"gate: [file-descriptors]", 1},
+		{"one gates", func(_ record.Resource, files int, _ bool) int64 {
+			return wobble(files)
+		}, "gate: [file-descriptors]", 1},
 	} {
 		policy, err := ParsePolicy([]byte(c.gate), "p.yaml")
 		if err != nil {

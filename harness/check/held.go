@@ -19,7 +19,8 @@ type held struct {
 	columns map[record.Resource]*column
 }
 
-// newHeld returns nil if the log says nothing about resources: no harness wrote it, or an older one.
+// newHeld returns nil if the log says nothing about resources: no harness wrote it, or an older
+// one.
 func newHeld(tl *timeline.Timeline) *held {
 	if len(tl.Limits) == 0 {
 		return nil
@@ -34,9 +35,9 @@ func newHeld(tl *timeline.Timeline) *held {
 	return h
 }
 
-// column returns the levels of a resource over the files, see [held.level]. A file without a level
-// has the value NaN. The last file of a process has none, because no later reading can confirm its
-// own.
+// column returns the levels of a resource over the files, see [held.level]. A file without a
+// level has the value NaN. The last file of a process has none, because no later reading can
+// confirm its own.
 func (h *held) column(of record.Resource) *column {
 	if c := h.columns[of]; c != nil {
 		return c
@@ -53,9 +54,9 @@ func (h *held) column(of record.Resource) *column {
 	return c
 }
 
-// level returns how much of a resource was held when a file had ended, or NaN if that is not known. If
-// the harness looked again while the next file was worked on, and found less, that counts: between the
-// two files the processes cannot have held more, except for a moment.
+// level returns how much of a resource was held when a file had ended, or NaN if that is not
+// known. If the harness looked again while the next file was worked on, and found less, that
+// counts: between the two files the processes cannot have held more, except for a moment.
 func (h *held) level(f, next *timeline.File, of record.Resource) float64 {
 	level, ok := int64(0), false
 	if f.Holding != nil {
@@ -72,8 +73,8 @@ func (h *held) level(f, next *timeline.File, of record.Resource) float64 {
 	return float64(level)
 }
 
-// least returns the smallest amount of a resource while the file next, which follows f, was worked
-// on.
+// least returns the smallest amount of a resource while the file next, which follows f, was
+// worked on.
 func (h *held) least(f, next *timeline.File, of record.Resource) (least int64, ok bool) {
 	if next.End.IsZero() || next.Start.Before(f.End) {
 		return 0, false
@@ -92,8 +93,8 @@ func (h *held) least(f, next *timeline.File, of record.Resource) (least int64, o
 	return least, ok
 }
 
-// resources judges whether the ledgers of the machine grow: host memory, file descriptors and so on.
-// The processes of the pipeline count together.
+// resources judges whether the ledgers of the machine grow: host memory, file descriptors and so
+// on. The processes of the pipeline count together.
 func (j *Judge) resources() {
 	if j.held == nil {
 		return
@@ -114,8 +115,8 @@ func (j *Judge) resources() {
 	j.leftovers()
 }
 
-// explainResource adds to a finding that fails between which checkpoints the resource is taken, and
-// when its limit is reached.
+// explainResource adds to a finding that fails between which checkpoints the resource is taken,
+// and when its limit is reached.
 func (j *Judge) explainResource(of *Ledger, w *worstProcess) {
 	if w.of == nil || w.finding.Verdict != Fail {
 		return
@@ -159,8 +160,8 @@ func (j *Judge) heldAt(of *Ledger, w *worstProcess) []pointLevels {
 	return all
 }
 
-// lasts returns, for a message, after how many more files the limit of a resource is reached at this
-// rate. It returns "" if the limit is not known.
+// lasts returns, for a message, after how many more files the limit of a resource is reached at
+// this rate. It returns "" if the limit is not known.
 func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
 	var last *record.Holding
 	for _, n := range slices.Backward(w.of.files) {

@@ -97,7 +97,8 @@ func TestMachineLedgers(t *testing.T) {
 	}{
 		{
 			record.HostMemory, HostGrowth, 2 << 20,
-			"the memory limit of the container or control group (16.0 GiB) is used up after about 512 more files",
+			"the memory limit of the container or control group (16.0 GiB) is used up after about " +
+				"512 more files",
 		},
 		{record.SharedMemory, SharedGrowth, 1 << 20, "is used up after about 64 more files"},
 		{
@@ -126,7 +127,9 @@ func TestMachineLedgers(t *testing.T) {
 		}
 	}
 	rep := Of(resourceRun{files: 60, held: steady}.timeline(), DefaultPolicy())
-	for _, name := range []string{HostGrowth, SharedGrowth, DescriptorGrowth, ThreadGrowth, ProcessGrowth} {
+	for _, name := range []string{
+		HostGrowth, SharedGrowth, DescriptorGrowth, ThreadGrowth, ProcessGrowth,
+	} {
 		if f := findingOf(t, rep, name); f.Verdict != Pass {
 			t.Errorf("steady: %s is %s: %s", name, f.Verdict, f.Message)
 		}
@@ -137,13 +140,16 @@ func TestMachineLedgers(t *testing.T) {
 // first one whose check gates, and names the checks of the others.
 func TestLedgersGrowTogether(t *testing.T) {
 	t.Parallel()
-	by := map[record.Resource]int64{record.HostMemory: 2 << 20, record.FileDescriptors: 1, record.Threads: 1}
+	by := map[record.Resource]int64{
+		record.HostMemory: 2 << 20, record.FileDescriptors: 1, record.Threads: 1,
+	}
 	run := resourceRun{files: 60, held: leaking(21, by)}
 	rep := Of(run.timeline(), DefaultPolicy())
 	f := findingOf(t, rep, HostGrowth)
 	const want = "host memory, file descriptors and threads grow together from file 21 (a.wav) on, " +
 		"in Diarization: host memory grows by 2.00 MiB a file"
-	if !strings.HasPrefix(f.Message, want) || !slices.Equal(f.Also, []string{DescriptorGrowth, ThreadGrowth}) {
+	if !strings.HasPrefix(f.Message, want) ||
+		!slices.Equal(f.Also, []string{DescriptorGrowth, ThreadGrowth}) {
 		t.Errorf("%v: %s", f.Also, f.Message)
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(rep.Findings), func(f Finding) bool {
@@ -217,7 +223,9 @@ func TestTransientHoldings(t *testing.T) {
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	tl := resourceRun{files: 60, held: steady}.timeline()
-	tl.Leftovers = []record.Leftover{{Path: "/dev/shm/a", Bytes: 1 << 20}, {Path: "/dev/shm/b", Bytes: 2 << 20}}
+	tl.Leftovers = []record.Leftover{
+		{Path: "/dev/shm/a", Bytes: 1 << 20}, {Path: "/dev/shm/b", Bytes: 2 << 20},
+	}
 	rep := Of(tl, DefaultPolicy())
 	i := slices.IndexFunc(rep.Findings, func(f Finding) bool { return f.Subject == "left in /dev/shm" })
 	if rep.Verdict != Fail || i < 0 ||

@@ -44,7 +44,9 @@ func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 		{wide, Pass, "grows by 1 a file (95 %: 1 to 1), which is allowed"},
 	} {
 		report := Of(tl, c.policy)
-		i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Subject == "open semaphores" })
+		i := slices.IndexFunc(report.Findings, func(f Finding) bool {
+			return f.Subject == "open semaphores"
+		})
 		if i < 0 {
 			t.Fatal("the new ledger has no finding")
 		}

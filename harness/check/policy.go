@@ -141,7 +141,9 @@ func DefaultPolicy() Policy {
 		Leak:         LeakPolicy{MinFiles: shape.LeastFiles},
 		SharedMemory: SharedMemoryPolicy{MaxLeft: Amount{record.MiB}},
 		Drift:        DriftPolicy{MaxChange: 0.05},
-		CleanStart:   CleanStartPolicy{MaxUsed: Amount{512 * record.MiB}, MaxLeft: Amount{64 * record.MiB}},
+		CleanStart: CleanStartPolicy{
+			MaxUsed: Amount{512 * record.MiB}, MaxLeft: Amount{64 * record.MiB},
+		},
 		Regression: RegressionPolicy{
 			MinEffect: 0.01, MinBytes: Amount{8 * record.MiB}, MinSlowdown: 0.05, FalseAlarms: 0.001,
 		},

@@ -8,9 +8,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A pointLevels holds the levels of a ledger at a checkpoint that recurs in each file. It has a value
-// for each file from the one on at which the ledger begins to grow, and NaN where the level is not
-// known.
+// A pointLevels holds the levels of a ledger at a checkpoint that recurs in each file. It has a
+// value for each file from the one on at which the ledger begins to grow, and NaN where the level
+// is not known.
 type pointLevels struct {
 	name   string
 	values Values
@@ -18,8 +18,8 @@ type pointLevels struct {
 	least int
 }
 
-// levelsAt returns the levels at the points of a lane. The function column returns the column of a
-// point that is compared with the values of w, or nil if the point has none.
+// levelsAt returns the levels at the points of a lane. The function column returns the column of
+// a point that is compared with the values of w, or nil if the point has none.
 func (l *lane) levelsAt(w *worstProcess, column func(*point) *column) (all []pointLevels) {
 	files := w.of.files[w.result.From:]
 	for _, p := range l.points.all {
@@ -31,11 +31,11 @@ func (l *lane) levelsAt(w *worstProcess, column func(*point) *column) (all []poi
 }
 
 // takenAt returns in words between which two checkpoints the leaked memory is allocated: "it is
-// allocated between Before Whisper and After Whisper". From the second of the two to the end of the
-// file, the level stays above the idle level of the file before. While the file is worked on, the
-// level may be higher still; takenAt then also names the checkpoint from which on only the leaked
-// memory is held. The result stage is the innermost stage or cleanup in which the memory is
-// allocated. The parameter how is the word for "allocated".
+// allocated between Before Whisper and After Whisper". From the second of the two to the end of
+// the file, the level stays above the idle level of the file before. While the file is worked on,
+// the level may be higher still; takenAt then also names the checkpoint from which on only the
+// leaked memory is held. The result stage is the innermost stage or cleanup in which the memory
+// is allocated. The parameter how is the word for "allocated".
 func takenAt(w *worstProcess, how string, points []pointLevels) (taken, stage string) {
 	before := w.of.values[w.result.From:]
 	slope := *w.finding.Measured

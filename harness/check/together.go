@@ -16,17 +16,18 @@ type grownLedger struct {
 	w    worstProcess
 }
 
-// togetherWithin is how many files apart two ledgers may begin to grow to count as growing together.
+// togetherWithin is how many files apart two ledgers may begin to grow to count as growing
+// together.
 const togetherWithin = 2
 
-// together adds the findings on growth. Ledgers that grow together have one cause, so they get one
-// finding:
+// together adds the findings on growth. Ledgers that grow together have one cause, so they get
+// one finding:
 //
 //	host memory and file descriptors grow together from file 21 (0021.wav), in Diarization: ...
 //
 // Ledgers grow together if they grow in the same process from about the same file on. A ledger of
-// one device never joins that of another device. A ledger of the machine joins that of a device only
-// if no other device grows.
+// one device never joins that of another device. A ledger of the machine joins that of a device
+// only if no other device grows.
 func (j *Judge) together() {
 	var groups [][]*grownLedger
 	for i := range j.growths {
@@ -76,7 +77,8 @@ func (j *Judge) growing(l *lane) bool {
 }
 
 // begins returns the first and the last file at which the growth may have begun, as indices in
-// Timeline.Files. Growth that a warm-up, a step or a sawtooth hides may have begun at any file before.
+// Timeline.Files. Growth that a warm-up, a step or a sawtooth hides may have begun at any file
+// before.
 func (g *grownLedger) begins() (from, to int32) {
 	from, to = g.w.of.files[0], g.firstFile()
 	if g.w.result.Shape == shape.Flat {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,15 +62,11 @@ type sharedFile struct {
 // files returns the files in the folder and the folders in it.
 func (s *Shared) files() (all []sharedFile) {
 	_ = filepath.WalkDir(s.dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return nil //nolint:nilerr // a folder that cannot be read belongs to others
-		}
-		if info, err := entry.Info(); err == nil {
-			if stat, ok := info.Sys().(*syscall.Stat_t); ok && uint64(stat.Dev) == s.device {
-				all = append(all, sharedFile{
-					path, stat.Ino, stat.Blocks * 512, int(stat.Uid) == os.Geteuid(),
-				})
-			}
+		var stat unix.Stat_t // a folder that cannot be read belongs to others
+		if err == nil && !entry.IsDir() && unix.Lstat(path, &stat) == nil && stat.Dev == s.device {
+			all = append(all, sharedFile{
+				path, stat.Ino, stat.Blocks * 512, int(stat.Uid) == os.Geteuid(),
+			})
 		}
 		return nil
 	})
@@ -198,6 +193,7 @@ func (s *Shared) mapping(line string) (inode uint64, length int64, ok bool) {
 	}
 	var from, to uint64
 	var mode, offset, device, name string
-	_, err := fmt.Sscanf(line, "%x-%x %s %s %s %d %s", &from, &to, &mode, &offset, &device, &inode, &name)
+	_, err := fmt.Sscanf(line, "%x-%x %s %s %s %d %s", &from, &to, &mode, &offset, &device, &inode,
+		&name)
 	return inode, int64(to - from), err == nil && strings.HasPrefix(name, s.dir+"/")
 }
