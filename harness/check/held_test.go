@@ -136,8 +136,8 @@ func TestMachineLedgers(t *testing.T) {
 	}
 }
 
-// TestLedgersGrowTogether: ledgers that begin to grow at the same file have one finding. It is of the
-// first one whose check gates, and names the checks of the others.
+// TestLedgersGrowTogether: ledgers that begin to grow at the same file have one finding. It is of
+// the first one whose check gates, and names the checks of the others.
 func TestLedgersGrowTogether(t *testing.T) {
 	t.Parallel()
 	by := map[record.Resource]int64{

@@ -66,7 +66,9 @@ func (j *Judge) joins(group []*grownLedger, g *grownLedger) bool {
 
 // waives reports whether a waiver of the policy names the check of a ledger.
 func (j *Judge) waives(g *grownLedger) bool {
-	return slices.ContainsFunc(j.policy.Waive, func(w WaivePolicy) bool { return w.Check == g.of.Check })
+	return slices.ContainsFunc(j.policy.Waive, func(w WaivePolicy) bool {
+		return w.Check == g.of.Check
+	})
 }
 
 // growing reports whether a ledger of a device other than that of the lane grows too.

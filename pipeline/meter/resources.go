@@ -15,9 +15,9 @@ import (
 
 // Resources returns what the processes with these PIDs hold of the machine together: memory, file
 // descriptors and threads. Processes that have ended do not count. Resources reads only counters
-// that the kernel keeps, so it takes some tens of microseconds for each process. The host memory is
-// the sum over the processes, so a page that a forked process still shares with its parent counts
-// twice; see [Holding].
+// that the kernel keeps, so it takes some tens of microseconds for each process. The host memory
+// is the sum over the processes, so a page that a forked process still shares with its parent
+// counts twice; see [Holding].
 func Resources(pids []int) (r record.Resources) {
 	var total record.Resources
 	alive := int64(0)
@@ -98,8 +98,8 @@ func parseStatus(text []byte) (s status) {
 }
 
 // proportional returns the anonymous and shared memory of a process from the text of its
-// smaps_rollup. If n processes have a page, it counts for one n-th in each of them. ok is false on a
-// kernel without these fields (before Linux 5.4).
+// smaps_rollup. If n processes have a page, it counts for one n-th in each of them. ok is false
+// on a kernel without these fields (before Linux 5.4).
 func proportional(text []byte) (host int64, ok bool) {
 	for line := range bytes.Lines(text) {
 		key, value, _ := bytes.Cut(line, []byte{':'})
@@ -124,8 +124,9 @@ func number(value []byte) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// openFiles returns the number of file descriptors that a process has open. Since Linux 6.2 the size
-// of /proc/PID/fd is that number. On older kernels the size is 0, and openFiles lists the folder.
+// openFiles returns the number of file descriptors that a process has open. Since Linux 6.2 the
+// size of /proc/PID/fd is that number. On older kernels the size is 0, and openFiles lists the
+// folder.
 func openFiles(pid int) (n int64, ok bool) {
 	path := fmt.Sprintf("/proc/%d/fd", pid)
 	var stat unix.Stat_t
@@ -178,9 +179,9 @@ func softLimit(text []byte, name string) int {
 	return 0
 }
 
-// Available returns how many more bytes of memory a process can take: MemAvailable of the machine,
-// or what is left of the lowest limit of its control groups. Pages of files that the kernel can drop
-// count as free. It returns 0 if this is not known.
+// Available returns how many more bytes of memory a process can take: MemAvailable of the
+// machine, or what is left of the lowest limit of its control groups. Pages of files that the
+// kernel can drop count as free. It returns 0 if this is not known.
 func Available() int64 { return available("/proc", "/sys/fs/cgroup") }
 
 func available(proc, cgroups string) int64 {
