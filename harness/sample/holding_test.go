@@ -22,7 +22,8 @@ func TestBudget(t *testing.T) {
 	if ran < 4 || ran > 5 {
 		t.Errorf("the task ran %d times within its first share, want 4 or 5", ran)
 	}
-	b.first = b.first.Add(-time.Duration(float64(budgetFirst) / budgetShare))
+	share := budgetShare
+	b.first = b.first.Add(-time.Duration(float64(budgetFirst) / share))
 	before := ran
 	if b.spend(busy); ran != before+1 {
 		t.Error("the task does not run again after enough time")
