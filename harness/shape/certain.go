@@ -7,27 +7,45 @@ import "math"
 // (Kass and Raftery 1995).
 const favour = 2
 
+// These are how many units of the last digit a rise must exceed to be growth. A smaller rise may be
+// a step or a few: the digits hide its form. If noise carries values from digit to digit, it shows
+// more of the form. A rise of fewer than riseQuiet digits must then fit clearly better as growth
+// than as any shape without: a difference above 6 is strong evidence (Kass and Raftery 1995).
+const (
+	riseQuiet = 3
+	riseNoisy = 1.75
+	strong    = 6
+)
+
 // certain reports whether growth is certain. The parameter growing is the best fit with growth, and
 // clean the best without. Four things must hold:
 //
 //   - No shape without growth explains the series clearly better than the best with growth. If both
 //     fits explain all that the printed digits show, the shape without growth must not be better at
 //     all.
-//   - The slope is far enough above 0: see needed.
-//   - The rise is larger than three units of the last digit, unless noise carries values from digit
-//     to digit. Without noise, a smaller rise may be a few steps.
+//   - The slope is far enough above 0: see needed. Rounding may have tilted it. A staircase is no
+//     bound here, because the series may be no line, but a warm-up of few digits.
+//   - The rise is large enough in digits: see riseQuiet.
 //   - The second half of the series grows too: see goesOn.
 func (b *fitter) certain(growing, clean *model, resolution float64) bool {
 	better := growing.bic() - clean.bic()
 	if growing.evidence == clean.evidence {
 		better -= favour
 	}
-	least, _ := b.unrounded(growing, growing.slope(), resolution)
-	if rise := growing.slope() * b.files(growing); rise <= 6*resolution &&
-		b.hidden(growing, resolution) == resolution {
+	hidden := 0.0
+	if resolution > 0 {
+		hidden = b.hidden(growing, resolution)
+	}
+	least := riseNoisy
+	if hidden == resolution {
+		least = riseQuiet
+	}
+	rise := growing.slope() * b.files(growing)
+	if rise <= 2*least*resolution || rise <= 2*riseQuiet*resolution && better < strong {
 		return false
 	}
-	return better > -favour && least/b.se(growing) > b.needed(growing) && b.goesOn(growing)
+	t := (growing.slope() - b.tilt(growing, hidden)) / b.se(growing)
+	return better > -favour && t > b.needed(growing) && b.goesOn(growing)
 }
 
 // files returns the number of files over which a model grows: those after its last break.

@@ -14,8 +14,8 @@ func (b *fitter) unrounded(m *model, slope, resolution float64) (low, high float
 	if resolution == 0 {
 		return slope, slope
 	}
-	n, hidden := max(2, b.files(m)), b.hidden(m, resolution)
-	off := 3 * n / (n*n - 1) * hidden
+	hidden := b.hidden(m, resolution)
+	off := b.tilt(m, hidden)
 	low, high = slope-off, slope+off
 	if len(m.columns) == 2 && m.shape == Flat && m.searched == 0 {
 		steeper := b.staircase
@@ -27,6 +27,13 @@ func (b *fitter) unrounded(m *model, slope, resolution float64) (low, high float
 		low, high = max(low, -steeper(-slope, resolution)), min(high, steeper(slope, resolution))
 	}
 	return low, high
+}
+
+// tilt returns how far the slope of a model is off if the means of the two halves are off by hidden
+// in opposite directions.
+func (b *fitter) tilt(m *model, hidden float64) float64 {
+	n := max(2, b.files(m))
+	return 3 * n / (n*n - 1) * hidden
 }
 
 // These are how finely staircase tries slopes and levels, in parts of a digit over the whole
