@@ -68,7 +68,7 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 	if w.finding.Verdict == Fail {
 		l.growing = append(l.growing, of.Name)
 	}
-	j.growths = append(j.growths, grownLedger{of, l, w})
+	j.addGrowth(grownLedger{of, l, w})
 }
 
 // unsettle makes a finding that fails undecided. The parameter why is appended to its message.

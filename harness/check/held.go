@@ -59,8 +59,8 @@ func (h *held) column(of record.Resource) *column {
 // counts: between the two files the processes cannot have held more, except for a moment.
 func (h *held) level(f, next *timeline.File, of record.Resource) float64 {
 	level, ok := int64(0), false
-	if f.Holding != nil {
-		level, ok = f.Holding.Get(of)
+	if f.Held != nil && f.Held.AtEnd != nil {
+		level, ok = f.Held.AtEnd.Get(of)
 	}
 	if of != record.SharedMemory {
 		if least, has := h.least(f, next, of); has && (!ok || least < level) {
@@ -79,7 +79,9 @@ func (h *held) least(f, next *timeline.File, of record.Resource) (least int64, o
 	if next.End.IsZero() || next.Start.Before(f.End) {
 		return 0, false
 	}
-	least, ok = next.Least.Get(of)
+	if next.Held != nil {
+		least, ok = next.Held.Least.Get(of)
+	}
 	samples := h.samples[f.Run]
 	from := sort.Search(len(samples), func(i int) bool { return samples[i].Time.After(next.Start) })
 	for _, s := range samples[from:] {
@@ -110,7 +112,7 @@ func (j *Judge) resources() {
 		}
 		w := j.worst(&s, j.processes(j.held.column(of.resource)))
 		j.explainResource(of, &w)
-		j.growths = append(j.growths, grownLedger{of: of, w: w})
+		j.addGrowth(grownLedger{of: of, w: w})
 	}
 	j.leftovers()
 }
@@ -137,9 +139,12 @@ func (j *Judge) heldAt(of *Ledger, w *worstProcess) []pointLevels {
 	places := map[string]int{}
 	for i, n := range files {
 		f := j.tl.Files[n]
-		for k := range f.Held {
-			c := &f.Checkpoints[f.Held[k].Checkpoint]
-			amount, ok := f.Held[k].Get(of.resource)
+		if f.Held == nil {
+			continue
+		}
+		for k := range f.Held.At {
+			c := &f.Checkpoints[f.Held.At[k].Checkpoint]
+			amount, ok := f.Held.At[k].Get(of.resource)
 			if !ok || c.Lane != f.Checkpoints[0].Lane {
 				continue
 			}
@@ -165,7 +170,8 @@ func (j *Judge) heldAt(of *Ledger, w *worstProcess) []pointLevels {
 func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
 	var last *record.Holding
 	for _, n := range slices.Backward(w.of.files) {
-		if last = j.tl.Files[n].Holding; last != nil {
+		if held := j.tl.Files[n].Held; held != nil && held.AtEnd != nil {
+			last = held.AtEnd
 			break
 		}
 	}

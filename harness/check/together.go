@@ -9,11 +9,21 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A grownLedger is the finding on the growth of a ledger.
+// A grownLedger is a finding that a ledger grows.
 type grownLedger struct {
 	of   *Ledger
 	lane *lane // nil for a ledger of the machine
 	w    worstProcess
+}
+
+// addGrowth adds the finding on a ledger. A finding that fails waits for [Judge.together]. The others
+// do not wait, because a log may have 20,000 ranks.
+func (j *Judge) addGrowth(g grownLedger) {
+	if g.w.finding.Verdict == Fail && g.w.of != nil {
+		j.growths = append(j.growths, g)
+	} else {
+		j.add(g.of.advise(g.w.finding))
+	}
 }
 
 // togetherWithin is how many files apart two ledgers may begin to grow to count as growing
@@ -32,10 +42,7 @@ func (j *Judge) together() {
 	var groups [][]*grownLedger
 	for i := range j.growths {
 		g := &j.growths[i]
-		at := -1
-		if g.w.finding.Verdict == Fail && g.w.of != nil {
-			at = slices.IndexFunc(groups, func(group []*grownLedger) bool { return j.joins(group, g) })
-		}
+		at := slices.IndexFunc(groups, func(group []*grownLedger) bool { return j.joins(group, g) })
 		if at >= 0 {
 			groups[at] = append(groups[at], g)
 		} else {
@@ -53,7 +60,7 @@ func (j *Judge) joins(group []*grownLedger, g *grownLedger) bool {
 	if j.waives(first) || j.waives(g) {
 		return false // a waiver covers one ledger, and must not hide another
 	}
-	if first.w.finding.Verdict != Fail || first.w.of == nil || first.w.of.process != g.w.of.process {
+	if first.w.of.process != g.w.of.process {
 		return false
 	}
 	if g.lane != first.lane && (g.lane != nil || j.growing(first.lane)) {
@@ -74,7 +81,7 @@ func (j *Judge) waives(g *grownLedger) bool {
 // growing reports whether a ledger of a device other than that of the lane grows too.
 func (j *Judge) growing(l *lane) bool {
 	return slices.ContainsFunc(j.growths, func(g grownLedger) bool {
-		return g.lane != nil && g.lane != l && g.w.finding.Verdict == Fail
+		return g.lane != nil && g.lane != l
 	})
 }
 

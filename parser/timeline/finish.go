@@ -34,7 +34,10 @@ func (b *Builder) finish(f *File) {
 		if len(f.Checkpoints) <= KeptCheckpoints || &f.Checkpoints[0] != &b.lastPaired.Checkpoints[0] {
 			all.spareCheckpoints = f.Checkpoints[:0]
 		}
-		f.Checkpoints, f.Stages, f.Cleanups, f.Unpaired, f.Held = nil, nil, nil, nil, nil
+		f.Checkpoints, f.Stages, f.Cleanups, f.Unpaired = nil, nil, nil, nil
+		if f.Held != nil {
+			f.Held.At = nil
+		}
 	}
 }
 

@@ -160,10 +160,11 @@ const nearFiles = 64
 func (b *Builder) noteHolding(h *record.Holding) {
 	if h.Index == 0 && h.Path == "" {
 		if f := b.file; f != nil && len(f.Checkpoints) > 0 {
-			f.Held = append(f.Held, HeldAt{len(f.Checkpoints) - 1, h.Resources})
+			held := f.held()
+			held.At = append(held.At, HeldAt{len(f.Checkpoints) - 1, h.Resources})
 			for kind, amount := range h.Comparable().All() {
-				if least, ok := f.Least.Get(kind); !ok || amount < least {
-					f.Least.Set(kind, amount)
+				if least, ok := held.Least.Get(kind); !ok || amount < least {
+					held.Least.Set(kind, amount)
 				}
 			}
 		}
@@ -174,10 +175,18 @@ func (b *Builder) noteHolding(h *record.Holding) {
 		f := files[i]
 		if f.Run == b.run && f.Process == b.process && f.Index == h.Index &&
 			(h.Index != 0 || f.Path == h.Path) {
-			f.Holding = h
+			f.held().AtEnd = h
 			return
 		}
 	}
+}
+
+// held returns f.Held, and creates it if it is nil.
+func (f *File) held() *Held {
+	if f.Held == nil {
+		f.Held = &Held{}
+	}
+	return f.Held
 }
 
 // noteHarness notes that the log has lines of the harness, and remembers the time in this line's

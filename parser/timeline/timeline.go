@@ -107,12 +107,16 @@ type File struct {
 	Unpaired []int
 	// OOMs are the out-of-memory messages during this file.
 	OOMs []record.OutOfMemory
-	// Holding is what the pipeline's processes held when the file had ended, or nil if the log does
-	// not say.
-	Holding *record.Holding
-	// Held is what the pipeline's processes held at checkpoints, as far as the log says. Least has the
-	// smallest amount of each resource at these checkpoints.
-	Held  []HeldAt
+	// Held is what the pipeline's processes held of the machine, or nil if the log does not say.
+	Held *Held
+}
+
+// A Held says what the pipeline's processes held of the machine around a file.
+type Held struct {
+	AtEnd *record.Holding // when the file had ended; nil if the log does not say
+	// At is what they held at checkpoints, as far as the log says. Least has the smallest amount of
+	// each resource at these checkpoints.
+	At    []HeldAt
 	Least record.Resources
 }
 
