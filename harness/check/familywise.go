@@ -15,8 +15,8 @@ const runLevel = 0.001
 //
 //   - those of checks that do not gate, because they do not fail the run;
 //   - those with too few files to be judged;
-//   - those that never change: a constant cannot look like growth. Most runs have many of them, such
-//     as the number of file descriptors, and would otherwise find smaller leaks less often.
+//   - those that never change: a constant cannot look like growth. Most runs have many of them,
+//     such as the number of file descriptors, and would otherwise find smaller leaks less often.
 func (j *Judge) countSeries() {
 	j.series = 0
 	add := func(of *Ledger, c *column) {

@@ -229,7 +229,9 @@ func TestLeftovers(t *testing.T) {
 		{Path: "/dev/shm/a", Bytes: 1 << 20}, {Path: "/dev/shm/b", Bytes: 2 << 20},
 	}
 	rep := Of(tl, DefaultPolicy())
-	i := slices.IndexFunc(rep.Findings, func(f Finding) bool { return f.Subject == "left in /dev/shm" })
+	i := slices.IndexFunc(rep.Findings, func(f Finding) bool {
+		return f.Subject == "left in /dev/shm"
+	})
 	if rep.Verdict != Fail || i < 0 ||
 		!strings.Contains(rep.Findings[i].Message, "2 files with 3.00 MiB stayed in /dev/shm") ||
 		!strings.Contains(rep.Findings[i].Message, "the largest /dev/shm/b (2.00 MiB)") {

@@ -59,7 +59,8 @@ func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 			t.Errorf("the report's verdict is %s, want %s", report.Verdict, c.verdict)
 		}
 		if !slices.ContainsFunc(report.Measured.Metrics, func(m Metric) bool {
-			return m.Name == "open semaphores" && m.Unit == Count && len(m.Values) == 12 && m.Values[11] == 41
+			return m.Name == "open semaphores" && m.Unit == Count && len(m.Values) == 12 &&
+				m.Values[11] == 41
 		}) {
 			t.Error("the new ledger has no metric")
 		}

@@ -16,8 +16,8 @@ type grownLedger struct {
 	w    worstProcess
 }
 
-// addGrowth adds the finding on a ledger. A finding that fails waits for [Judge.together]. The others
-// do not wait, because a log may have 20,000 ranks.
+// addGrowth adds the finding on a ledger. A finding that fails waits for [Judge.together]. The
+// others do not wait, because a log may have 20,000 ranks.
 func (j *Judge) addGrowth(g grownLedger) {
 	if g.w.finding.Verdict == Fail && g.w.of != nil {
 		j.growths = append(j.growths, g)

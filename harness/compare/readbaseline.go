@@ -185,8 +185,8 @@ func (d *baselineReader) metrics(b *Baseline) error {
 		switch m.Unit {
 		case check.Bytes, check.Count, check.Ratio, check.Seconds, check.TimesRealTime:
 		default:
-			return d.fail(offset, fmt.Sprintf("expected a metric with the unit %s, %s, %s, %s or %s, found %q",
-				check.Bytes, check.Count, check.Ratio, check.Seconds, check.TimesRealTime, m.Unit))
+			return d.fail(offset, fmt.Sprintf("expected a metric with the unit %s, %s, %s, %s or %s, "+
+				"found %q", check.Bytes, check.Count, check.Ratio, check.Seconds, check.TimesRealTime, m.Unit))
 		}
 		if m.Name == "" || m.Resolution < 0 {
 			return d.fail(offset, "expected a metric with a name and a resolution of 0 or more")

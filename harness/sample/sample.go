@@ -33,8 +33,8 @@ type Moment struct {
 }
 
 // Watch samples a process until stop is closed, and takes a holding after each file that it
-// receives from ended. It sends what it reads to the channel that it returns. It reads in a goroutine
-// of its own, so that a driver that answers late does not delay the caller.
+// receives from ended. It sends what it reads to the channel that it returns. It reads in a
+// goroutine of its own, so that a driver that answers late does not delay the caller.
 func (s *Sampler) Watch(
 	p *supervise.Process, ended <-chan record.FileEnd, stop <-chan struct{},
 ) <-chan Moment {
