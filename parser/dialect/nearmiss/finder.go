@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"vramsoak/parser/record"
 	"vramsoak/parser/search"
 	"vramsoak/parser/source"
 )
@@ -98,8 +99,8 @@ func (f *Finder) end() {
 		}
 	}
 	f.endHeader(line)
-	if at, _, _ := f.set.Next(line, 0); at < 0 {
-		return
+	if at, _, _ := f.set.Next(line, 0); at < 0 || bytes.HasPrefix(line, record.HarnessPrefixBytes) {
+		return // it has no word of a reading, or the harness wrote it
 	}
 	for piece := range bytes.FieldsFuncSeq(line, func(r rune) bool { return r == '\r' }) {
 		text := source.Unwrapped(piece)
