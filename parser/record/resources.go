@@ -56,8 +56,8 @@ func (r *Resources) All() iter.Seq2[Resource, int64] {
 }
 
 // Comparable returns the resources of a sample that can be compared with those of a holding. A
-// sample counts a page of memory once for each process that shares it, and a holding counts it once.
-// So the host memory can be compared only for a single process.
+// sample counts a page of memory once for each process that shares it, and a holding counts it
+// once. So the host memory can be compared only for a single process.
 func (r *Resources) Comparable() *Resources {
 	c := *r
 	if n, _ := r.Get(Processes); n != 1 {
@@ -79,13 +79,13 @@ func appendNumber(b []byte, key string, n int64) []byte {
 
 // A Holding says what the pipeline's processes held at a moment: when a file had just ended, or
 // when the pipeline had just printed a checkpoint. The harness takes it within milliseconds after
-// that line. When a file has ended it is more exact than a [Sample]: memory that several processes
-// share counts once.
+// that line. When a file has ended it is more exact than a [Sample]: memory that several
+// processes share counts once.
 type Holding struct {
 	Header
 	PID int
-	// Index and Path name the file that ended, as in [FileEnd]. Index is 0 and Path is "" if the line
-	// before this one is a checkpoint.
+	// Index and Path name the file that ended, as in [FileEnd]. Index is 0 and Path is "" if the
+	// line before this one is a checkpoint.
 	Index int
 	Path  string
 	Resources
@@ -119,8 +119,8 @@ func (r Holding) AppendLine(b []byte) []byte {
 	return b
 }
 
-// Limits are the limits of a process of the pipeline, read when it starts. A limit that is not known
-// or not set is 0.
+// Limits are the limits of a process of the pipeline, read when it starts. A limit that is not
+// known or not set is 0.
 type Limits struct {
 	Header
 	PID int

@@ -152,11 +152,12 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	}
 }
 
-// nearFiles is how many of the last files noteHolding looks at. The harness takes a holding within
-// milliseconds after a file has ended, and short files may have begun and ended since.
+// nearFiles is how many of the last files noteHolding looks at. The harness takes a holding
+// within milliseconds after a file has ended, and short files may have begun and ended since.
 const nearFiles = 64
 
-// noteHolding gives a holding to the file after which the harness took it, or to the last checkpoint.
+// noteHolding gives a holding to the file after which the harness took it, or to the last
+// checkpoint.
 func (b *Builder) noteHolding(h *record.Holding) {
 	if h.Index == 0 && h.Path == "" {
 		if f := b.file; f != nil && len(f.Checkpoints) > 0 {
