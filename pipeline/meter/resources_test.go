@@ -54,8 +54,9 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestHoldingCountsForksOnce: a process writes 64 MiB and then forks twice. The children share the
-// memory with it, so a holding counts it once, and the sum over the processes counts it three times.
+// TestHoldingCountsForksOnce: a process writes 64 MiB and then forks twice. The children share
+// the memory with it, so a holding counts it once, and the sum over the processes counts it three
+// times.
 func TestHoldingCountsForksOnce(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -102,8 +103,8 @@ sys.stdin.read()
 	_ = cmd.Wait()
 }
 
-// TestLimits reads the limits in a text of the kernel, and those of control groups: the lowest of a
-// group and the groups above it counts.
+// TestLimits reads the limits in a text of the kernel, and those of control groups: the lowest of
+// a group and the groups above it counts.
 func TestLimits(t *testing.T) {
 	text := "Limit                     Soft Limit           Hard Limit           Units     \n" +
 		"Max processes             unlimited            96364                processes \n" +

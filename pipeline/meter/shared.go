@@ -17,10 +17,10 @@ import (
 // (shm_open), and with it the tensors that the workers of a PyTorch DataLoader return.
 const sharedMemory = "/dev/shm"
 
-// A Shared watches the files in /dev/shm for one run. It tells the run's files from those of other
-// programs in three ways. A file that existed before the run is not the run's. A file that a process
-// of the run has open or mapped is the run's, also after that process has ended. Of the other files
-// it counts those of this user that no process outside of the run has open or mapped.
+// A Shared watches the files in /dev/shm for one run. It tells the run's files from those of
+// other programs in three ways. A file that existed before the run is not the run's. A file that
+// a process of the run has open or mapped is the run's, also after that process has ended. Of the
+// other files it counts those of this user that no process outside of the run has open or mapped.
 //
 // Several goroutines may use it at once.
 type Shared struct {

@@ -9,9 +9,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Headline returns the summary of a run in one line. If the report fails, the line begins with the
-// cause: "host memory grows by 2.00 MiB a file; 60 files, 1,140 checkpoints, ...". The rest is what
-// [Facts] returns.
+// Headline returns the summary of a run in one line. If the report fails, the line begins with
+// the cause: "host memory grows by 2.00 MiB a file; 60 files, 1,140 checkpoints, ...". The rest
+// is what [Facts] returns.
 func Headline(rep *check.Report) string {
 	if cause := Cause(rep); cause != "" {
 		return cause + "; " + Facts(rep)
@@ -20,9 +20,9 @@ func Headline(rep *check.Report) string {
 }
 
 // Facts returns the size of a run and what was judged, in one line: "60 files, 1,140 checkpoints,
-// peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". If findings are waived, it adds "; waived: leak from
-// file 9 on". If checks fail without gating, it adds "; noted: throughput from file 21 on". If the
-// log has no data for some checks, it adds "; not judged: leak, peak".
+// peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". If findings are waived, it adds "; waived: leak
+// from file 9 on". If checks fail without gating, it adds "; noted: throughput from file 21 on".
+// If the log has no data for some checks, it adds "; not judged: leak, peak".
 func Facts(rep *check.Report) string {
 	parts := []string{Extent(rep)}
 	add := func(word string, checks []string) {
@@ -36,9 +36,9 @@ func Facts(rep *check.Report) string {
 	return strings.Join(parts, "; ")
 }
 
-// Cause returns the first finding for which the report fails, in a few words, and how many more there
-// are: "host memory grows by 2.00 MiB a file, and 1 more finding". It returns "" if the report does
-// not fail.
+// Cause returns the first finding for which the report fails, in a few words, and how many more
+// there are: "host memory grows by 2.00 MiB a file, and 1 more finding". It returns "" if the
+// report does not fail.
 func Cause(rep *check.Report) string {
 	var failed []check.Finding
 	for _, f := range rep.Findings {
@@ -56,8 +56,8 @@ func Cause(rep *check.Report) string {
 	return cause
 }
 
-// Brief returns a finding in a few words: its subject, and the first clause of its message without
-// the confidence interval.
+// Brief returns a finding in a few words: its subject, and the first clause of its message
+// without the confidence interval.
 func Brief(f check.Finding) string {
 	clause, _, _ := strings.Cut(f.Message, "; ")
 	clause, _, _ = strings.Cut(clause, " (95 %")
