@@ -11,7 +11,7 @@ import (
 	"vramsoak/harness/shape"
 )
 
-var familyRuns = flag.Int("family.runs", 30, "runs of each kind and size in TestFamilyVerdicts")
+var familyRuns = flag.Int("family.runs", 10, "runs of each kind and size in TestFamilyVerdicts")
 
 // familyKinds are the series of which a family consists, in turn.
 var familyKinds = []struct {

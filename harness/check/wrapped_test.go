@@ -125,13 +125,17 @@ var noLogger = map[string]string{
 		"one file once an outer logger's times show that they overlap",
 }
 
-// opened returns a reader of a log, which may be compressed.
-func opened(t testing.TB, log []byte) io.Reader {
+// write writes a log into the file at path, which may exist.
+func write(t testing.TB, path string, log []byte) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "run.log")
 	if err := os.WriteFile(path, log, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// opened returns a reader of the log at path, which may be compressed.
+func opened(t testing.TB, path string) io.Reader {
+	t.Helper()
 	file, err := parser.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -143,8 +147,16 @@ func opened(t testing.TB, log []byte) io.Reader {
 // judged returns the timeline and the report of a log, which may be compressed.
 func judged(t testing.TB, log []byte) (*timeline.Timeline, *check.Report) {
 	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.log")
+	write(t, path, log)
+	return judgedFile(t, path)
+}
+
+// judgedFile returns the timeline and the report of the log at path, which may be compressed.
+func judgedFile(t testing.TB, path string) (*timeline.Timeline, *check.Report) {
+	t.Helper()
 	b := &parser.Builder{}
-	if err := b.Read(opened(t, log), "run.log"); err != nil {
+	if err := b.Read(opened(t, path), "run.log"); err != nil {
 		t.Fatal(err)
 	}
 	tl := b.Timeline()
@@ -161,15 +173,19 @@ func TestWrappersChangeNothing(t *testing.T) {
 	for _, log := range fixtureLogs(t) {
 		t.Run(log.name, func(t *testing.T) {
 			t.Parallel()
-			tl, report := judged(t, log.text)
+			// One file for all wrapped logs: to create a file takes longer than to judge it.
+			path := filepath.Join(t.TempDir(), "run.log")
+			write(t, path, log.text)
+			tl, report := judgedFile(t, path)
 			want := fmt.Sprintf("%s: %d readings, %d failures, %d files", report.Verdict, tl.Checkpoints,
 				tl.Failures, len(tl.Files))
 			readings := map[naming][]string{}
 			for _, n := range []naming{rankAndWriter, rankOnly, neither} {
-				readings[n] = named(t, log.text, 0, n)
+				readings[n] = named(t, path, 0, n)
 			}
 			try := func(name string, w *wrapper.Wrapper, wrapped []byte) {
-				tl, report := judged(t, wrapped)
+				write(t, path, wrapped)
+				tl, report := judgedFile(t, path)
 				got := fmt.Sprintf("%s: %d readings, %d failures, %d files", report.Verdict, tl.Checkpoints,
 					tl.Failures, len(tl.Files))
 				if got != want {
@@ -179,7 +195,7 @@ func TestWrappersChangeNothing(t *testing.T) {
 				if w.Name == "nohup" { // it prints a line of its own
 					before = 1
 				}
-				diff := cmp.Diff(readings[n], named(t, wrapped, before, n))
+				diff := cmp.Diff(readings[n], named(t, path, before, n))
 				if diff != "" {
 					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
@@ -217,11 +233,11 @@ func namingOf(w *wrapper.Wrapper) naming {
 	return rankAndWriter
 }
 
-// named returns a line for each reading of a log, which may be compressed: the number of its line,
+// named returns a line for each reading of the log at path: the number of its line,
 // its name, its device, its sizes, and its process. A wrapper may have put lines before the log.
-func named(t *testing.T, log []byte, before int, n naming) (list []string) {
+func named(t *testing.T, path string, before int, n naming) (list []string) {
 	t.Helper()
-	for rec, err := range parser.Read(opened(t, log), "run.log") {
+	for rec, err := range parser.Read(opened(t, path), "run.log") {
 		if err != nil {
 			t.Fatal(err)
 		}

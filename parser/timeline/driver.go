@@ -73,13 +73,13 @@ func (b *DriverLedgers) DeviceNumber(run int, lane record.Lane) (device int, ok 
 	if b.ledgers[ledgerKey{run, lane.Device}] != nil {
 		return lane.Device, true
 	}
-	several := slices.ContainsFunc(b.lanes, func(l record.Lane) bool {
+	seen := b.devices[run]
+	if len(seen) != 1 || slices.ContainsFunc(b.lanes, func(l record.Lane) bool {
 		return l.Device != lane.Device
-	})
-	if seen := b.devices[run]; len(seen) == 1 && !several {
-		return seen[0], true
+	}) {
+		return 0, false
 	}
-	return 0, false
+	return seen[0], true
 }
 
 // DeviceNumbers returns the driver's numbers of the devices that have samples in a run, in the

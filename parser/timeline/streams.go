@@ -28,6 +28,7 @@ type streams struct {
 	ended []*File
 	ranks map[string]int // the rank of each process that has a name
 	taken map[int]bool   // these ranks
+	free  int            // every rank below is taken
 	held  []heldFailures
 }
 
@@ -220,10 +221,14 @@ func (b *Builder) setRank(writer string, lane *record.Lane, reads bool) {
 			return
 		}
 		rank, _ = record.WriterRank(writer)
+		rank = max(rank, s.free)
 		for s.taken[rank] {
 			rank++
 		}
 		s.ranks[writer], s.taken[rank] = rank, true
+		for s.taken[s.free] {
+			s.free++
+		}
 		switch {
 		case writer == "" && rank > 0:
 			b.main().tl.nameRank(rank, "lines without a name")
