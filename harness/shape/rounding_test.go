@@ -77,25 +77,28 @@ func TestRoundedCovers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		noise func(r *rand.Rand, i int) float64
+		audio float64 // how far the level follows the lengths of files: a standard deviation
 	}{
-		{"none", normal(0)},
-		{"0.05", normal(0.05)},
-		{"0.1", normal(0.1)},
-		{"0.2", normal(0.2)},
-		{"0.3", normal(0.3)},
-		{"0.5", normal(0.5)},
-		{"1", normal(1)},
+		{"none", normal(0), 0},
+		{"0.05", normal(0.05), 0},
+		{"0.1", normal(0.1), 0},
+		{"0.2", normal(0.2), 0},
+		{"0.3", normal(0.3), 0},
+		{"0.5", normal(0.5), 0},
+		{"1", normal(1), 0},
 		{"that shrinks from 1", func(r *rand.Rand, i int) float64 {
 			return r.NormFloat64() * float64(n-i) / n
-		}},
+		}, 0},
 		{"that ends", func(r *rand.Rand, i int) float64 {
 			return r.NormFloat64() * float64(min(1, max(0, n/2-i)))
-		}},
-		{"two values in turn", func(_ *rand.Rand, i int) float64 { return float64(i%2) - 0.5 }},
-		{"two far values in turn", func(_ *rand.Rand, i int) float64 { return float64(2*(i%2)) - 1 }},
-		{"four values in turn", func(_ *rand.Rand, i int) float64 { return float64(i % 4 / 2) }},
-		{"two values at random", func(r *rand.Rand, _ int) float64 { return float64(r.IntN(2)) - 0.5 }},
-		{"a small dither", func(_ *rand.Rand, i int) float64 { return 0.3 * math.Sin(float64(i)) }},
+		}, 0},
+		{"two values in turn", func(_ *rand.Rand, i int) float64 { return float64(i%2) - 0.5 }, 0},
+		{"two far values in turn", func(_ *rand.Rand, i int) float64 { return float64(2*(i%2)) - 1 }, 0},
+		{"four values in turn", func(_ *rand.Rand, i int) float64 { return float64(i % 4 / 2) }, 0},
+		{"two values at random", func(r *rand.Rand, _ int) float64 { return float64(r.IntN(2)) - 0.5 }, 0},
+		{"none, beside audio", normal(0), 0.5},
+		{"0.3, beside audio", normal(0.3), 0.3},
+		{"a small dither", func(_ *rand.Rand, i int) float64 { return 0.3 * math.Sin(float64(i)) }, 0},
 	} {
 		for _, rise := range []float64{0, 0.5, 1, 1.5, 3} {
 			slope := rise / (n - 1)
@@ -106,9 +109,14 @@ func TestRoundedCovers(t *testing.T) {
 				if seed%3 == 0 {
 					level = 0.5 // at the edge between two digits
 				}
-				got := Of(Series{Resolution: 0.5, Grain: 1e-4, Values: made(n, func(i int) float64 {
-					return math.Round(100 + level + slope*float64(i) + c.noise(r, i))
-				})})
+				audio := made(n, func(int) float64 { return 5 + 15*r.Float64() })
+				got := Of(Series{
+					Resolution: 0.5, Grain: 1e-4, Audio: audio,
+					Values: made(n, func(i int) float64 {
+						longer := c.audio * (audio[i] - 12.5) / (15 / math.Sqrt(12))
+						return math.Round(100 + level + slope*float64(i) + longer + c.noise(r, i))
+					}),
+				})
 				if got.Slope.Low > slope+0.05/(n-1) { // a step shows that the level rises, if only a little
 					low++
 				}
