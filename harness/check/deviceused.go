@@ -197,15 +197,6 @@ func (l *lane) deviceIsShared() bool {
 	return l.device != nil && l.device.wholeDevice
 }
 
-// growingPart returns the name of a ledger that fails and whose memory is a part of device used, or
-// "".
-func (l *lane) growingPart() string {
-	if len(l.growing) == 0 {
-		return ""
-	}
-	return l.growing[0]
-}
-
 // explainDevice adds to the finding where its levels come from, and when memory runs out. Samples
 // are less exact than checkpoints. So where the allocator's ledgers are judged too, an undecided
 // finding is skipped.

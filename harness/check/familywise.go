@@ -11,16 +11,19 @@ const runLevel = 0.001
 
 // countSeries sets j.series, the number of series that may fail the run: a ledger of one process,
 // on one device of one rank. Each of them gets an equal part of runLevel, so that their sum stays
-// below it (Bonferroni), also if they depend on each other. Three kinds of series do not count:
+// below it (Bonferroni), also if they depend on each other. Four kinds of series do not count:
 //
 //   - those of checks that do not gate, because they do not fail the run;
 //   - those with too few files to be judged;
 //   - those that never change: a constant cannot look like growth. Most runs have many of them,
-//     such as the number of file descriptors, and would otherwise find smaller leaks less often.
+//     such as the number of file descriptors, and would otherwise find smaller leaks less often;
+//   - those of drift and throughput, which the default policy only shows. A policy that gates on
+//     them has more false alarms.
 func (j *Judge) countSeries() {
 	j.series = 0
+	gates := func(check string) bool { return slices.Contains(j.policy.Gate, check) }
 	add := func(of *Ledger, c *column) {
-		if !slices.Contains(j.policy.Gate, of.Check) {
+		if !gates(of.Check) {
 			return
 		}
 		all := j.processes(c)
@@ -32,8 +35,10 @@ func (j *Judge) countSeries() {
 			}
 		}
 	}
-	for _, l := range j.lanes { // of lines that belong to no file
-		j.series += len(l.readings)
+	if gates(Leak) || gates(Fragmentation) {
+		for _, l := range j.lanes { // of lines that belong to no file
+			j.series += len(l.readings)
+		}
 	}
 	for i := range Ledgers {
 		of := &Ledgers[i]

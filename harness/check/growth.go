@@ -28,15 +28,6 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 	if !l.named && of.missingSampled != "" {
 		s.missing = of.missingSampled
 	}
-	if of.contains != nil {
-		if part := of.contains(l); part != "" {
-			j.add(Finding{
-				Check: of.Check, Verdict: Skipped, Subject: s.subject,
-				Message: fmt.Sprintf("the %s is a part of it and grows: see the finding on the %s", part, part),
-			})
-			return
-		}
-	}
 	overFiles, trends := j.processes(levels), len(j.trends)
 	w := j.worst(&s, overFiles)
 	if of.readings != nil {
@@ -65,10 +56,38 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 	if w.of != nil && j.Trends {
 		j.trends[trends].Finding.Verdict = w.finding.Verdict
 	}
-	if w.finding.Verdict == Fail {
-		l.growing = append(l.growing, of.Name)
+	g := grownLedger{of, l, w}
+	if of.containsOthers && len(l.growing) > 0 {
+		if !g.growsMore(l.growing, s.limit) {
+			part := l.growing[0].of.Name
+			j.trends = j.trends[:trends]
+			j.add(Finding{
+				Check: of.Check, Verdict: Skipped, Subject: s.subject,
+				Message: fmt.Sprintf("it grows no faster than the %s, which is a part of it: see the finding "+
+					"on the %s", part, part),
+			})
+			return
+		}
+		g.w.finding.Message += "; this is more than the " + l.growing[0].of.Name + " grows, which is a " +
+			"part of it"
 	}
-	j.addGrowth(grownLedger{of, l, w})
+	if w.finding.Verdict == Fail {
+		l.growing = append(l.growing, g)
+	}
+	j.addGrowth(g)
+}
+
+// growsMore reports whether a ledger that fails grows faster than those that are parts of it, by
+// more than the limit.
+func (g *grownLedger) growsMore(parts []grownLedger, limit float64) bool {
+	if g.w.finding.Verdict != Fail {
+		return false
+	}
+	more := g.w.result.Slope.Estimate
+	for i := range parts {
+		more -= parts[i].w.result.Slope.Estimate
+	}
+	return more > limit
 }
 
 // unsettle makes a finding that fails undecided. The parameter why is appended to its message.

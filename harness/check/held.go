@@ -62,7 +62,7 @@ func (h *held) level(f, next *timeline.File, of record.Resource) float64 {
 	if f.Held != nil && f.Held.AtEnd != nil {
 		level, ok = f.Held.AtEnd.Get(of)
 	}
-	if of != record.SharedMemory {
+	if of != record.SharedMemory { // only looks at the ends of files count it
 		if least, has := h.least(f, next, of); has && (!ok || least < level) {
 			level, ok = least, true
 		}
@@ -168,43 +168,55 @@ func (j *Judge) heldAt(of *Ledger, w *worstProcess) []pointLevels {
 // lasts returns, for a message, after how many more files the limit of a resource is reached at
 // this rate. It returns "" if the limit is not known.
 func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
-	var last *record.Holding
-	for _, n := range slices.Backward(w.of.files) {
-		if held := j.tl.Files[n].Held; held != nil && held.AtEnd != nil {
-			last = held.AtEnd
-			break
-		}
-	}
-	if last == nil {
+	last, limits := j.lastHolding(w.of)
+	if limits == nil {
 		return ""
 	}
-	at := slices.IndexFunc(j.tl.Limits, func(l record.Limits) bool { return l.PID == last.PID })
-	if at < 0 {
-		return ""
-	}
-	limits, room, limit := j.tl.Limits[at], int64(0), ""
+	room, limit, reached := int64(0), "", "reached"
 	switch of.resource {
 	case record.HostMemory:
+		if limits.Memory == 0 {
+			return ""
+		}
 		room, limit = last.Available, "the memory of the machine ("+record.FormatBytes(limits.Memory)+")"
 		if limits.Group {
 			limit = "the memory limit of the container or control group (" +
 				record.FormatBytes(limits.Memory) + ")"
 		}
 	case record.SharedMemory:
-		room, limit = last.SharedFree, "/dev/shm ("+record.FormatBytes(limits.Shared)+")"
+		room, limit, reached = last.SharedFree, "/dev/shm ("+record.FormatBytes(limits.Shared)+")", "full"
 	case record.FileDescriptors:
 		room = int64(limits.Files - last.MostFiles)
 		limit = fmt.Sprintf("the limit of open files (ulimit -n %d)", limits.Files)
-	case record.Threads, record.Processes:
+	case record.Threads: // the limit counts threads, of which a process may have several
 		threads, _ := last.Get(record.Threads)
 		room = int64(limits.Tasks) - threads
-		limit = fmt.Sprintf("the limit of threads and processes (%d)", limits.Tasks)
+		limit = fmt.Sprintf("the limit of threads (%d)", limits.Tasks)
 	}
 	if room <= 0 {
 		return ""
 	}
 	more := int64(float64(room) / *w.finding.Measured)
-	return fmt.Sprintf("%s is used up after about %s more files", limit, Grouped(fmt.Sprint(more)))
+	return fmt.Sprintf("%s is %s after about %s more files", limit, reached, Grouped(fmt.Sprint(more)))
+}
+
+// lastHolding returns the last holding at the end of a file of a process, and the limits of that
+// process, or nil if the log does not have them.
+func (j *Judge) lastHolding(p *processValues) (*record.Holding, *record.Limits) {
+	for _, n := range slices.Backward(p.files) {
+		f := j.tl.Files[n]
+		if f.Held == nil || f.Held.AtEnd == nil {
+			continue
+		}
+		for i := range slices.Backward(j.tl.Limits) { // the kernel may give a PID again
+			l := &j.tl.Limits[i]
+			if l.Run == f.Run && l.PID == f.Held.AtEnd.PID && !l.Time.After(f.Held.AtEnd.Time) {
+				return f.Held.AtEnd, l
+			}
+		}
+		break
+	}
+	return nil, nil
 }
 
 // leftovers adds a finding if the run left files in /dev/shm behind.

@@ -26,7 +26,7 @@ func (r resourceRun) timeline() *timeline.Timeline {
 	tl := &timeline.Timeline{
 		Runs:        []timeline.Run{{End: &record.RunEnd{Reason: "done"}}},
 		Checkpoints: 2 * r.files,
-		Limits:      []record.Limits{{PID: 7, Memory: 16 << 30, Group: true, Files: 1024, Tasks: 5000}},
+		Limits:      []record.Limits{{PID: 7, Memory: 16 << 30, Group: true, Files: 1024, Tasks: 5000, Shared: 64 << 20}},
 	}
 	resources := func(files int, taken bool) (all record.Resources) {
 		for of := range record.ResourceKinds {
@@ -99,13 +99,13 @@ func TestMachineLedgers(t *testing.T) {
 	}{
 		{
 			record.HostMemory, HostGrowth, 2 << 20,
-			"the memory limit of the container or control group (16.0 GiB) is used up after about " +
+			"the memory limit of the container or control group (16.0 GiB) is reached after about " +
 				"512 more files",
 		},
-		{record.SharedMemory, SharedGrowth, 2 << 20, "is used up after about 32 more files"},
+		{record.SharedMemory, SharedGrowth, 2 << 20, "/dev/shm (64.0 MiB) is full after about 32 more files"},
 		{
 			record.FileDescriptors, DescriptorGrowth, 1,
-			"the limit of open files (ulimit -n 1024) is used up after about 924 more files",
+			"the limit of open files (ulimit -n 1024) is reached after about 924 more files",
 		},
 	} {
 		run := resourceRun{files: 60, held: leaking(21, map[record.Resource]int64{c.resource: c.by})}

@@ -55,7 +55,7 @@ type lane struct {
 	device          *deviceSamples // nil if no samples are of the device
 	// wholeDevice is set if a checkpoint's used= counts the memory of all processes on the device.
 	wholeDevice bool
-	growing     []string // names of the ledgers that fail
+	growing     []grownLedger // those that fail
 }
 
 // A ledgerColumn holds the levels of the [Ledger] with this name over the files.

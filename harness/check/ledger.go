@@ -52,9 +52,9 @@ type Ledger struct {
 	// caches is set if the levels include a cache that never shrinks. They then fail only if they keep
 	// rising: see [keepsRising].
 	caches bool
-	// contains names a ledger that fails and is a part of this one, or is "". The part has the
-	// finding, because the cause is the same.
-	contains func(l *lane) string
+	// containsOthers is set if the ledgers before it are parts of this one. If a part grows just as
+	// fast, only the part has a finding, because the cause is the same.
+	containsOthers bool
 }
 
 // Ledgers lists all ledgers, in the order of their checks in a report.
@@ -92,7 +92,7 @@ var Ledgers = []Ledger{
 		MaxGrowth: 1 << 20, Gates: true, extra: true,
 		level:  func(c *record.Checkpoint) (record.Size, bool) { return c.Get(record.Used) },
 		levels: deviceLevels, explain: (*Judge).explainDevice, shared: (*lane).deviceIsShared,
-		caches: true, contains: (*lane).growingPart,
+		caches: true, containsOthers: true,
 	},
 	{ // It does not gate, because a pool of varying sizes rises in steps: docs/explanation/growth.md.
 		Check: PinnedGrowth, Name: PinnedMemory, Key: "pinned_memory", Unit: Bytes,

@@ -109,7 +109,7 @@ func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bo
 		}
 		logs[i] = math.Log(took[i])
 	}
-	shift, _ := shape.Shifted(logs, 0)
+	shift, _ := shape.Shifted(logs)
 	s.more = math.Exp(shift.After-shift.Before) - 1
 	if !trend && !(shift.Sure && s.more > float64(j.policy.Drift.MaxChange)) {
 		return s, false

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+
 	"vramsoak/harness/waiver"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -66,10 +68,19 @@ type Finding struct {
 	count  int // number of findings that this finding sums up; 0 if it sums up none
 	// noData is set if the finding says that a check has no data. Such a finding cannot be waived.
 	noData bool
-	// worst is the worst value of what the finding sums up, apart from what passes. It is nil if that
-	// is Measured. See includes.
+	// worst is the worst value among the files or processes that do not pass, which a waiver must
+	// cover. It is nil if that is Measured. See includes.
 	worst *float64
+	// found is the message without what it says about waivers. It is "" if Message says nothing about
+	// them.
+	found string
 }
+
+// Found returns the message without what it says about waivers.
+func (f *Finding) Found() string { return cmp.Or(f.found, f.Message) }
+
+// HigherIsBetter reports whether a smaller value is worse: a share that is given back.
+func (f *Finding) HigherIsBetter() bool { return f.Check == Recovery || f.Check == DeviceRecovery }
 
 // A FirstFile identifies a file.
 type FirstFile struct {

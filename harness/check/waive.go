@@ -57,7 +57,8 @@ func (p *Policy) waive(findings []Finding, at time.Time) (notes []string) {
 			}
 			said = append(said, reason)
 		}
-		if len(said) > 0 { // before the message, of which a summary may cut the end off
+		if len(said) > 0 { // first, because a report may cut off the end of a message
+			f.found = f.Message
 			f.Message = strings.Join(said, "; ") + ": " + f.Message
 		}
 	}
@@ -69,14 +70,14 @@ func (p *Policy) waive(findings []Finding, at time.Time) (notes []string) {
 	return notes
 }
 
-// noteWaivers replaces the report's notes on waivers. It adds a note if all that could decide the
-// verdict is waived.
+// noteWaivers replaces the report's notes on waivers. It adds a note if every finding that could
+// decide the verdict is waived.
 func (r *Report) noteWaivers(notes []string) {
 	waived := func(f Finding) bool { return f.Waived != nil }
 	undecided := func(f Finding) bool { return f.Verdict == Undecided && f.Gates }
 	if r.Verdict == Undecided && slices.ContainsFunc(r.Findings, waived) &&
 		!slices.ContainsFunc(r.Findings, undecided) {
-		notes = append(notes, "all that could decide the verdict is waived, so it is undecided")
+		notes = append(notes, "every finding that could decide the verdict is waived, so the verdict is undecided")
 	}
 	r.Notes = slices.DeleteFunc(r.Notes, func(note string) bool {
 		return slices.Contains(r.waiving, note)
@@ -104,7 +105,7 @@ func (w *WaivePolicy) refusal(f *Finding, at time.Time) string {
 		return ""
 	}
 	bound := "up to "
-	if f.Check == Recovery || f.Check == DeviceRecovery {
+	if f.HigherIsBetter() {
 		bound = "at least "
 	}
 	switch worst := cmp.Or(f.worst, f.Measured); {
@@ -145,8 +146,8 @@ func (w *WaivePolicy) unused(findings []Finding, at time.Time) string {
 		"it out of the policy"
 }
 
-// laneMark matches the device and the rank at the end of a subject: see [Judge.laneMark].
-var laneMark = regexp.MustCompile(` \([^()]*\bdevice \d+\)$`)
+// deviceMark matches the device and the rank at the end of a subject: see [Judge.laneMark].
+var deviceMark = regexp.MustCompile(` \([^()]*\bdevice \d+\)$`)
 
 // shortened returns a subject as a waiver may name it: in full, without the reference of a
 // comparison, and without the device and the rank:
@@ -160,7 +161,13 @@ func shortened(subject string) []string {
 		subject = metric
 		all = append(all, subject)
 	}
-	if short := laneMark.ReplaceAllString(subject, ""); short != subject {
+	short := deviceMark.ReplaceAllString(subject, "")
+	for i := range Ledgers { // of which some have only the rank at the end, or a process's name
+		if name := Ledgers[i].Name; strings.HasPrefix(subject, name+" (") {
+			short = name
+		}
+	}
+	if short != subject {
 		all = append(all, short)
 	}
 	return all
@@ -169,7 +176,7 @@ func shortened(subject string) []string {
 // worse reports whether a value in the finding's unit is worse than another. For a recovery this is
 // a smaller value, for everything else a larger one.
 func (f *Finding) worse(value, than float64) bool {
-	if f.Check == Recovery || f.Check == DeviceRecovery {
+	if f.HigherIsBetter() {
 		return value < than
 	}
 	return value > than

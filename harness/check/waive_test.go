@@ -133,7 +133,7 @@ func TestWaive(t *testing.T) {
 		{
 			"all that gates", "gate: [leak]\nwaive: [{check: leak, " + always + `}]`,
 			check.Undecided, true, "waived",
-			"all that could decide the verdict is waived, so it is undecided",
+			"every finding that could decide the verdict is waived, so the verdict is undecided",
 		},
 		{
 			"a required check without data",

@@ -32,7 +32,7 @@ func (s *Sampler) holding(p *supervise.Process, file record.FileEnd) (h record.H
 		if s.Shared != nil {
 			h.Set(record.SharedMemory, s.Shared.Held(pids))
 		}
-		h.Available, h.SharedFree = meter.Available(), meter.SharedFree()
+		h.Available, h.SharedFree = meter.Available(p.PID()), meter.SharedFree()
 	})
 	return h, ok
 }

@@ -28,9 +28,8 @@ const shiftSide = neighbours
 // The step is sure if it passes the test for growth: fitted with autocorrelated noise, its height
 // must be as many standard errors above 0 as a slope whose break was searched. If the step is not
 // sure, the series may have several steps. Shifted then also tries the best step among the values
-// before it, and the best among the values after it. The parameter level is that of
-// [Series.Level].
-func Shifted(values []float64, level float64) (s Shift, ok bool) {
+// before it, and the best among the values after it.
+func Shifted(values []float64) (s Shift, ok bool) {
 	if len(values) < 2*shiftSide {
 		return s, false
 	}
@@ -42,13 +41,13 @@ func Shifted(values []float64, level float64) (s Shift, ok bool) {
 	if at == 0 || !lasts(y, at) {
 		return s, false
 	}
-	sure := stepIsSure(y, at, floor, trust, level)
+	sure := stepIsSure(y, at, floor, trust)
 	for _, part := range [][2]int{{0, at}, {at, len(y)}} {
 		if sure {
 			break
 		}
 		if k := risesAt(y[part[0]:part[1]]); k > 0 && lasts(y, part[0]+k) &&
-			stepIsSure(y[part[0]:part[1]], k, floor, trust, level) {
+			stepIsSure(y[part[0]:part[1]], k, floor, trust) {
 			at, sure = part[0]+k, true
 		}
 	}
@@ -71,9 +70,9 @@ func lasts(y []float64, at int) bool {
 
 // stepIsSure reports whether a step at the index at is more than noise. The parameter trust is the
 // fraction of the values that are not replaced outliers.
-func stepIsSure(y []float64, at int, floor, trust, level float64) bool {
+func stepIsSure(y []float64, at int, floor, trust float64) bool {
 	b := numbered(y, floor)
-	b.trust, b.level = trust, level
+	b.trust = trust
 	m, fitted := b.model(model{shape: Step, searched: 1}, b.step(b.x[at]))
 	return fitted && m.slope()/(m.error/trust) > b.needed(&m)
 }

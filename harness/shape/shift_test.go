@@ -29,7 +29,7 @@ func TestShifted(t *testing.T) {
 			true,
 		},
 	} {
-		got, ok := Shifted(c.values, 0)
+		got, ok := Shifted(c.values)
 		if got != c.want || ok != c.ok {
 			t.Errorf("%s: %+v, %v; want %+v, %v", c.name, got, ok, c.want, c.ok)
 		}

@@ -78,14 +78,14 @@ func appendNumber(b []byte, key string, n int64) []byte {
 }
 
 // A Holding says what the pipeline's processes held at a moment: when a file had just ended, or
-// when the pipeline had just printed a checkpoint. The harness takes it within milliseconds after
-// that line. When a file has ended it is more exact than a [Sample]: memory that several
+// when the pipeline had just printed a checkpoint. The harness takes it within 100 ms after that
+// line. When a file has ended it is more exact than a [Sample]: memory that several
 // processes share counts once.
 type Holding struct {
 	Header
 	PID int
-	// Index and Path name the file that ended, as in [FileEnd]. Index is 0 and Path is "" if the
-	// line before this one is a checkpoint.
+	// Index is the number in the batch of the file that ended. If the file was not fed, it is 0 and
+	// Path names the file. Both are empty if the line before this one is a checkpoint.
 	Index int
 	Path  string
 	Resources
@@ -93,7 +93,7 @@ type Holding struct {
 	// limit of descriptors (ulimit -n) applies to each process.
 	MostFiles int
 	// Available is how many more bytes of memory the processes can take, until the machine or their
-	// control group has none left. SharedFree is the free memory of /dev/shm in bytes.
+	// control group has none left. SharedFree is the free memory of /dev/shm in bytes. 0 means unknown.
 	Available, SharedFree int64
 }
 
@@ -134,6 +134,7 @@ type Limits struct {
 	Tasks int
 	// Shared is the size of /dev/shm in bytes.
 	Shared int64
+	Run    int // the run's number, as in timeline.File; only a timeline sets it
 }
 
 // AppendLine appends the record as a line of the harness.

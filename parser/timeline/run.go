@@ -118,6 +118,7 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 		b.noteHolding(&r)
 	case record.Limits:
 		b.noteHarness(r.Header)
+		r.Run = b.run
 		b.tl.Limits = append(b.tl.Limits, r)
 	case record.Leftover:
 		b.noteHarness(r.Header)

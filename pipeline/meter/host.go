@@ -144,28 +144,35 @@ func (b *Block) Free() {
 	b.p, b.n = nil, 0
 }
 
-// HostMemory returns the machine's memory in bytes, or the limit of the process's control group if
+// HostMemory returns the machine's memory in bytes, or the limit of this process's control group if
 // that is lower.
-func HostMemory() (int64, error) { return hostTotal("/proc", "/sys/fs/cgroup") }
+func HostMemory() (int64, error) { return hostTotal(procFolder, cgroupFolder, "self") }
 
-// hostTotal returns MemTotal in bytes, or the lowest memory.max of the process's control group
-// (version 2) and the groups above it. proc and cgroups are the folders /proc and /sys/fs/cgroup.
-func hostTotal(proc, cgroups string) (int64, error) {
+// procFolder and cgroupFolder are where the kernel shows processes and control groups.
+const (
+	procFolder   = "/proc"
+	cgroupFolder = "/sys/fs/cgroup"
+)
+
+// hostTotal returns MemTotal in bytes, or the lowest memory.max of a process's control group
+// (version 2) and the groups above it. proc and cgroups are the folders [procFolder] and
+// [cgroupFolder], and of is the process's folder in proc.
+func hostTotal(proc, cgroups, of string) (int64, error) {
 	total, err := fileKiB(filepath.Join(proc, "meminfo"), "MemTotal:")
 	if err != nil {
 		return 0, err
 	}
-	if limit := lowest(proc, cgroups, "memory.max"); limit > 0 {
+	if limit := lowest(proc, cgroups, of, "memory.max"); limit > 0 {
 		total = min(total, limit)
 	}
 	return total, nil
 }
 
-// groups ranges over the folders of the process's control group (version 2) and of the groups above
+// groups ranges over the folders of a process's control group (version 2) and of the groups above
 // it. Inside a container, the groups outside the container are not visible.
-func groups(proc, cgroups string) iter.Seq[string] {
+func groups(proc, cgroups, of string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		membership, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
+		membership, err := os.ReadFile(filepath.Join(proc, of, "cgroup"))
 		if err != nil {
 			return
 		}

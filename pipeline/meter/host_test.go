@@ -202,13 +202,13 @@ func TestHostTotalIsTheLeastLimit(t *testing.T) {
 			for group, limit := range test.limits {
 				put(filepath.Join(groups, group, "memory.max"), limit)
 			}
-			got, err := hostTotal(proc, groups)
+			got, err := hostTotal(proc, groups, "self")
 			if err != nil || got != test.want {
 				t.Errorf("expected %d, found %d, %v", test.want, got, err)
 			}
 		})
 	}
-	if _, err := hostTotal(t.TempDir(), t.TempDir()); err == nil {
+	if _, err := hostTotal(t.TempDir(), t.TempDir(), "self"); err == nil {
 		t.Error("no meminfo: expected an error")
 	}
 }

@@ -18,8 +18,7 @@ import (
 // that the kernel keeps, so it takes some tens of microseconds for each process. The host memory
 // is the sum over the processes, so a page that a forked process still shares with its parent
 // counts twice; see [Holding].
-func Resources(pids []int) (r record.Resources) {
-	var total record.Resources
+func Resources(pids []int) (total record.Resources) {
 	alive := int64(0)
 	for _, pid := range pids {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -33,10 +32,9 @@ func Resources(pids []int) (r record.Resources) {
 		n, ok := openFiles(pid)
 		add(&total, record.FileDescriptors, n, ok)
 	}
-	if alive == 0 {
-		return r
+	if alive > 0 {
+		total.Set(record.Processes, alive)
 	}
-	total.Set(record.Processes, alive)
 	return total
 }
 
@@ -55,7 +53,7 @@ func Holding(pids []int) (r record.Resources, mostFiles int) {
 		if err != nil {
 			// A process that has ended, or a zombie, holds nothing. The memory of a process of another
 			// user cannot be read.
-			exact = exact && (os.IsNotExist(err) || !os.IsPermission(err))
+			exact = exact && !os.IsPermission(err)
 			continue
 		}
 		share, ok := proportional(rollup)
@@ -145,16 +143,16 @@ func openFiles(pid int) (n int64, ok bool) {
 // LimitsOf returns the limits under which a process runs, as [record.Limits] describes them.
 func LimitsOf(pid int) (l record.Limits) {
 	l.PID = pid
-	proc, cgroups := "/proc", "/sys/fs/cgroup"
-	total, _ := fileKiB(filepath.Join(proc, "meminfo"), "MemTotal:")
+	of := strconv.Itoa(pid)
+	total, _ := fileKiB(filepath.Join(procFolder, "meminfo"), "MemTotal:")
 	l.Memory = total
-	if limit, err := hostTotal(proc, cgroups); err == nil && limit < total {
+	if limit, err := hostTotal(procFolder, cgroupFolder, of); err == nil && limit < total {
 		l.Memory, l.Group = limit, true
 	}
-	if text, err := os.ReadFile(fmt.Sprintf("%s/%d/limits", proc, pid)); err == nil {
+	if text, err := os.ReadFile(filepath.Join(procFolder, of, "limits")); err == nil {
 		l.Files, l.Tasks = softLimit(text, "Max open files"), softLimit(text, "Max processes")
 	}
-	if pidsMax := lowest(proc, cgroups, "pids.max"); pidsMax > 0 && (l.Tasks == 0 ||
+	if pidsMax := lowest(procFolder, cgroupFolder, of, "pids.max"); pidsMax > 0 && (l.Tasks == 0 ||
 		pidsMax < int64(l.Tasks)) {
 		l.Tasks = int(pidsMax)
 	}
@@ -179,17 +177,19 @@ func softLimit(text []byte, name string) int {
 	return 0
 }
 
-// Available returns how many more bytes of memory a process can take: MemAvailable of the
-// machine, or what is left of the lowest limit of its control groups. Pages of files that the
-// kernel can drop count as free. It returns 0 if this is not known.
-func Available() int64 { return available("/proc", "/sys/fs/cgroup") }
+// Available returns how many more bytes of memory the process with this PID can take: MemAvailable
+// of the machine, or what is left of the lowest limit of its control groups. Pages of files that
+// the kernel can drop count as free. It returns 0 if this is not known.
+func Available(pid int) int64 {
+	return available(procFolder, cgroupFolder, strconv.Itoa(pid))
+}
 
-func available(proc, cgroups string) int64 {
+func available(proc, cgroups, of string) int64 {
 	left, err := fileKiB(filepath.Join(proc, "meminfo"), "MemAvailable:")
 	if err != nil {
 		return 0
 	}
-	for group := range groups(proc, cgroups) {
+	for group := range groups(proc, cgroups, of) {
 		limit, hasLimit := fileNumber(filepath.Join(group, "memory.max"))
 		used, hasUsed := fileNumber(filepath.Join(group, "memory.current"))
 		if hasLimit && hasUsed {
@@ -212,10 +212,10 @@ func SharedFree() int64 {
 	return int64(fs.Bavail) * fs.Bsize
 }
 
-// lowest returns the lowest number in the file with this name of the process's control group and
-// the groups above it, or 0 if none has a number.
-func lowest(proc, cgroups, name string) (least int64) {
-	for group := range groups(proc, cgroups) {
+// lowest returns the lowest number in the file with this name of a process's control group and the
+// groups above it, or 0 if none has a number.
+func lowest(proc, cgroups, of, name string) (least int64) {
+	for group := range groups(proc, cgroups, of) {
 		if n, ok := fileNumber(filepath.Join(group, name)); ok && (least == 0 || n < least) {
 			least = n
 		}

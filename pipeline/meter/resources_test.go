@@ -134,10 +134,10 @@ func TestLimits(t *testing.T) {
 	write(filepath.Join(groups, "job/pids.max"), "100\n")
 	write(filepath.Join(groups, "job/step/pids.max"), "max\n")
 	// 4 GiB are allowed, 2 GiB are in use, and 0.5 GiB of them are pages of files.
-	if left := available(proc, groups); left != 5<<29 {
+	if left := available(proc, groups, "self"); left != 5<<29 {
 		t.Errorf("%d bytes are available", left)
 	}
-	if n := lowest(proc, groups, "pids.max"); n != 100 {
+	if n := lowest(proc, groups, "self", "pids.max"); n != 100 {
 		t.Errorf("the limit of tasks is %d", n)
 	}
 	if s := parseStatus([]byte("RssAnon:\t 100 kB\nRssFile: 7 kB\nRssShmem: 20 kB\nVmSwap: 3 kB\n" +

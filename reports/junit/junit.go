@@ -34,7 +34,7 @@ func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // nothing was judged
 		why := "no check that gates could be judged"
 		if slices.ContainsFunc(rep.Findings, func(f check.Finding) bool { return f.Waived != nil }) {
-			why = "all that could decide the verdict is waived"
+			why = "every finding that could decide the verdict is waived"
 		}
 		checks.add(testCase{
 			Name: "verdict", Classname: "vramsoak", Time: inSeconds(0),

@@ -81,7 +81,7 @@ func Limit(f check.Finding) string {
 		return "0"
 	}
 	text := strings.Replace(quantity(*f.Limit, math.NaN(), f.Unit), ".0 %", " %", 1)
-	if f.Check == check.Recovery || f.Check == check.DeviceRecovery {
+	if f.HigherIsBetter() {
 		return "≥ " + text
 	}
 	return "≤ " + text

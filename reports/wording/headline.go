@@ -59,7 +59,7 @@ func Cause(rep *check.Report) string {
 // Brief returns a finding in a few words: its subject, and the first clause of its message
 // without the confidence interval.
 func Brief(f check.Finding) string {
-	clause, _, _ := strings.Cut(f.Message, "; ")
+	clause, _, _ := strings.Cut(f.Found(), "; ")
 	clause, _, _ = strings.Cut(clause, " (95 %")
 	if before, _, together := strings.Cut(clause, ": "); together && len(f.Also) > 0 {
 		clause = before
