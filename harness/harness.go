@@ -207,7 +207,9 @@ func (r *run) logLeftovers(now time.Time) {
 	}
 	left := r.sampler.Shared.Left()
 	for _, f := range left[:min(len(left), leftoversMax)] {
-		r.log.Add(record.Leftover{Header: r.log.Head(now), Path: f.Path, Bytes: f.Bytes})
+		r.log.Add(record.Leftover{
+			Header: r.log.Head(now), Path: f.Path, Bytes: f.Bytes, Seen: f.Seen,
+		})
 	}
 }
 

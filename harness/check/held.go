@@ -44,10 +44,14 @@ func (h *held) column(of record.Resource) *column {
 	}
 	c := &column{}
 	h.columns[of] = c
-	for i, f := range h.tl.Files {
+	files := h.tl.Files
+	follows := func(i int) bool { // whether file i is of the same process as the file before it
+		return i < len(files) && files[i].Process == files[i-1].Process
+	}
+	for i, f := range files {
 		value := math.NaN()
-		if i+1 < len(h.tl.Files) && h.tl.Files[i+1].Process == f.Process {
-			value = h.level(f, h.tl.Files[i+1], of)
+		if follows(i + 1) {
+			value = h.level(f, files[i+1], !follows(i+2), of)
 		}
 		c.add(int32(i), value, 0)
 	}
@@ -56,15 +60,19 @@ func (h *held) column(of record.Resource) *column {
 
 // level returns how much of a resource was held when a file had ended, or NaN if that is not
 // known. If the harness looked again while the next file was worked on, and found less, that
-// counts: between the two files the processes cannot have held more, except for a moment.
-func (h *held) level(f, next *timeline.File, of record.Resource) float64 {
+// counts: between the two files the processes cannot have held more, except for a moment. The
+// parameter last says whether next is the last file of the process.
+func (h *held) level(f, next *timeline.File, last bool, of record.Resource) float64 {
 	level, ok := int64(0), false
 	if f.Held != nil && f.Held.AtEnd != nil {
 		level, ok = f.Held.AtEnd.Get(of)
 	}
 	if of != record.SharedMemory { // only looks at the ends of files count it
-		if least, has := h.least(f, next, of); has && (!ok || least < level) {
+		switch least, has := h.least(f, next, last, of); {
+		case has && (!ok || least < level):
 			level, ok = least, true
+		case !has && last:
+			ok = false // nothing confirms what was read when the file had ended
 		}
 	}
 	if !ok {
@@ -74,18 +82,34 @@ func (h *held) level(f, next *timeline.File, of record.Resource) float64 {
 }
 
 // least returns the smallest amount of a resource while the file next, which follows f, was
-// worked on.
-func (h *held) least(f, next *timeline.File, of record.Resource) (least int64, ok bool) {
+// worked on. If next is the last file of the process, only what was read before its last
+// checkpoint counts: many pipelines do not say when a file ends, and afterwards the process may
+// give back its memory because it exits.
+func (h *held) least(f, next *timeline.File, last bool, of record.Resource) (least int64, ok bool) {
 	if next.End.IsZero() || next.Start.Before(f.End) {
 		return 0, false
 	}
-	if next.Held != nil {
+	end := math.MaxInt
+	switch {
+	case last && len(next.Checkpoints) == 0:
+		return 0, false
+	case last:
+		end = next.Checkpoints[len(next.Checkpoints)-1].Pos.Line
+		if next.Held != nil {
+			for _, at := range next.Held.At {
+				amount, has := at.Comparable().Get(of)
+				if has && at.Checkpoint+1 < len(next.Checkpoints) && (!ok || amount < least) {
+					least, ok = amount, true
+				}
+			}
+		}
+	case next.Held != nil:
 		least, ok = next.Held.Least.Get(of)
 	}
 	samples := h.samples[f.Run]
 	from := sort.Search(len(samples), func(i int) bool { return samples[i].Time.After(next.Start) })
 	for _, s := range samples[from:] {
-		if s.Time.After(next.End) {
+		if s.Time.After(next.End) || s.Pos.Line > end {
 			break
 		}
 		if amount, has := s.Held.Comparable().Get(of); has && (!ok || amount < least) {
@@ -112,6 +136,7 @@ func (j *Judge) resources() {
 		}
 		w := j.worst(&s, j.processes(j.held.column(of.resource)))
 		j.explainResource(of, &w)
+		w.sayUnread()
 		j.addGrowth(grownLedger{of: of, w: w})
 	}
 	j.leftovers()
@@ -129,6 +154,39 @@ func (j *Judge) explainResource(of *Ledger, w *worstProcess) {
 		if more != "" {
 			w.finding.Message += "; " + more
 		}
+	}
+}
+
+// sayUnread adds to the finding how many files were read, if that is not nearly all of them. A
+// finding does not pass if less than half of them were read, or if none of a quarter in a row was:
+// growth in the others does not show.
+func (w *worstProcess) sayUnread() {
+	if w.of == nil {
+		return
+	}
+	values := w.of.values
+	for range 2 { // the last files never have a level: see [held.level]
+		if last := len(values) - 1; math.IsNaN(values[last]) {
+			values = values[:last]
+		}
+	}
+	n, unread, inRow, gap := len(values), missing(values), 0, 0
+	if 10*unread <= n {
+		return
+	}
+	for _, v := range values {
+		inRow++
+		if !math.IsNaN(v) {
+			inRow = 0
+		}
+		gap = max(gap, inRow)
+	}
+	said := fmt.Sprintf("; %d of %s could be read in the processor time that the harness may take",
+		n-unread, Plural(n, "file"))
+	if w.finding.Verdict == Pass && (2*unread > n || 4*gap > n) {
+		w.unsettle(said + ", which is too few")
+	} else {
+		w.finding.Message += said
 	}
 }
 
@@ -168,55 +226,63 @@ func (j *Judge) heldAt(of *Ledger, w *worstProcess) []pointLevels {
 // lasts returns, for a message, after how many more files the limit of a resource is reached at
 // this rate. It returns "" if the limit is not known.
 func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
-	last, limits := j.lastHolding(w.of)
+	first, last, limits := j.holdings(w.of)
 	if limits == nil {
 		return ""
 	}
-	room, limit, reached := int64(0), "", "reached"
+	room, size, limit, reached := int64(0), int64(0), "", "reached"
 	switch of.resource {
 	case record.HostMemory:
-		if limits.Memory == 0 {
-			return ""
-		}
-		room, limit = last.Available, "the memory of the machine ("+record.FormatBytes(limits.Memory)+")"
+		room, size, reached = last.Available, min(limits.Memory, last.Available), "used up"
+		limit = "the memory of the machine (" + record.FormatBytes(limits.Memory) + ")"
 		if limits.Group {
 			limit = "the memory limit of the container or control group (" +
 				record.FormatBytes(limits.Memory) + ")"
 		}
 	case record.SharedMemory:
-		room, limit, reached = last.SharedFree, "/dev/shm ("+record.FormatBytes(limits.Shared)+")", "full"
+		room, size, reached = last.SharedFree, limits.Shared, "full"
+		limit = "/dev/shm (" + record.FormatBytes(limits.Shared) + ")"
 	case record.FileDescriptors:
-		room = int64(limits.Files - last.MostFiles)
+		if last.MostFiles <= first.MostFiles { // the limit is one of each process
+			return fmt.Sprintf("no process has more than %d of them open: there are more and more processes",
+				last.MostFiles)
+		}
+		room, size = int64(limits.Files-last.MostFiles), int64(limits.Files)
 		limit = fmt.Sprintf("the limit of open files (ulimit -n %d)", limits.Files)
 	case record.Threads: // the limit counts threads, of which a process may have several
 		threads, _ := last.Get(record.Threads)
-		room = int64(limits.Tasks) - threads
+		room, size = int64(limits.Tasks)-threads, int64(limits.Tasks)
 		limit = fmt.Sprintf("the limit of threads (%d)", limits.Tasks)
 	}
-	if room <= 0 {
+	if size == 0 { // not known, or there is none
 		return ""
 	}
 	more := int64(float64(room) / *w.finding.Measured)
+	if more <= 0 {
+		return limit + " is " + reached
+	}
 	return fmt.Sprintf("%s is %s after about %s more files", limit, reached, Grouped(fmt.Sprint(more)))
 }
 
-// lastHolding returns the last holding at the end of a file of a process, and the limits of that
-// process, or nil if the log does not have them.
-func (j *Judge) lastHolding(p *processValues) (*record.Holding, *record.Limits) {
-	for _, n := range slices.Backward(p.files) {
-		f := j.tl.Files[n]
-		if f.Held == nil || f.Held.AtEnd == nil {
-			continue
+// holdings returns the first and the last holding at the end of a file of a process, and the limits
+// of that process. They are nil if the log does not have them.
+func (j *Judge) holdings(p *processValues) (first, last *record.Holding, limits *record.Limits) {
+	run := 0
+	for _, n := range p.files {
+		if f := j.tl.Files[n]; f.Held != nil && f.Held.AtEnd != nil {
+			first, last, run = cmp.Or(first, f.Held.AtEnd), f.Held.AtEnd, f.Run
 		}
-		for i := range slices.Backward(j.tl.Limits) { // the kernel may give a PID again
-			l := &j.tl.Limits[i]
-			if l.Run == f.Run && l.PID == f.Held.AtEnd.PID && !l.Time.After(f.Held.AtEnd.Time) {
-				return f.Held.AtEnd, l
-			}
-		}
-		break
 	}
-	return nil, nil
+	if last == nil {
+		return nil, nil, nil
+	}
+	for i := range slices.Backward(j.tl.Limits) { // the kernel may give a PID again
+		l := &j.tl.Limits[i]
+		if l.Run == run && l.PID == last.PID && !l.Time.After(last.Time) {
+			return first, last, l
+		}
+	}
+	return first, last, nil
 }
 
 // leftovers adds a finding if the run left files in /dev/shm behind.
@@ -225,9 +291,12 @@ func (j *Judge) leftovers() {
 	if len(left) == 0 {
 		return
 	}
-	bytes, largest := int64(0), left[0]
+	bytes, largest, unseen := int64(0), left[0], 0
 	for _, l := range left {
 		bytes += l.Bytes
+		if !l.Seen {
+			unseen++
+		}
 		largest = slices.MaxFunc([]record.Leftover{largest, l}, func(a, b record.Leftover) int {
 			return cmp.Compare(a.Bytes, b.Bytes)
 		})
@@ -242,6 +311,10 @@ func (j *Judge) leftovers() {
 	}
 	if bytes > j.policy.SharedMemory.MaxLeft.Bytes {
 		f.Verdict = Fail
+		if unseen > 0 {
+			f.Message += fmt.Sprintf("; no process of the run was seen with %d of them: another program of "+
+				"this user may have made them", unseen)
+		}
 		f.Message += "; unlink them when the program ends, also after an error"
 	}
 	j.add(f)

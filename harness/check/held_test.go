@@ -26,7 +26,9 @@ func (r resourceRun) timeline() *timeline.Timeline {
 	tl := &timeline.Timeline{
 		Runs:        []timeline.Run{{End: &record.RunEnd{Reason: "done"}}},
 		Checkpoints: 2 * r.files,
-		Limits:      []record.Limits{{PID: 7, Memory: 16 << 30, Group: true, Files: 1024, Tasks: 5000, Shared: 64 << 20}},
+		Limits: []record.Limits{{
+			PID: 7, Memory: 16 << 30, Group: true, Files: 1024, Tasks: 5000, Shared: 64 << 20,
+		}},
 	}
 	resources := func(files int, taken bool) (all record.Resources) {
 		for of := range record.ResourceKinds {
@@ -55,7 +57,7 @@ func (r resourceRun) timeline() *timeline.Timeline {
 		f.Stages = []timeline.Stage{{Name: "Diarization", Before: 0, After: 1}}
 		if r.known == nil || r.known(i) {
 			f.Held.AtEnd = &record.Holding{
-				PID: 7, Index: i + 1, Resources: resources(i, true), MostFiles: 100, Available: 1 << 30,
+				PID: 7, Index: i + 1, Resources: resources(i, true), MostFiles: 101 + i - r.files, Available: 1 << 30,
 				SharedFree: 64 << 20,
 			}
 			f.Held.AtEnd.Time = f.End
@@ -99,7 +101,7 @@ func TestMachineLedgers(t *testing.T) {
 	}{
 		{
 			record.HostMemory, HostGrowth, 2 << 20,
-			"the memory limit of the container or control group (16.0 GiB) is reached after about " +
+			"the memory limit of the container or control group (16.0 GiB) is used up after about " +
 				"512 more files",
 		},
 		{record.SharedMemory, SharedGrowth, 2 << 20, "/dev/shm (64.0 MiB) is full after about 32 more files"},
@@ -243,5 +245,34 @@ func TestLeftovers(t *testing.T) {
 	}
 	if rep := Of(tl, policy); rep.Verdict != Pass {
 		t.Errorf("with 4 MiB allowed: %s", rep.Verdict)
+	}
+}
+
+// TestFilesThatWereNotRead: if the harness could not look at the ends of many files, growth in them
+// does not show, so the ledger does not pass.
+func TestFilesThatWereNotRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		known func(i int) bool
+		want  Verdict
+		says  string
+	}{
+		{"all", func(int) bool { return true }, Pass, ""},
+		{"two of three", func(i int) bool { return i%3 > 0 }, Pass, "; 39 of 59 files could be read"},
+		{"one of three", func(i int) bool { return i%3 == 0 }, Undecided, "; 20 of 58 files could be read"},
+		{"the first 30", func(i int) bool { return i < 30 }, Undecided, "; 30 of 58 files could be read"},
+	} {
+		run := resourceRun{files: 60, held: steady, known: c.known}
+		tl := run.timeline()
+		for i, f := range tl.Files {
+			if i > 0 && !c.known(i-1) { // nor at the checkpoints
+				f.Held.Least, f.Held.At = record.Resources{}, nil
+			}
+		}
+		f := findingOf(t, Of(tl, DefaultPolicy()), HostGrowth)
+		if f.Verdict != c.want || !strings.Contains(f.Message, c.says) {
+			t.Errorf("%s: %s, want %s: %s", c.name, f.Verdict, c.want, f.Message)
+		}
 	}
 }

@@ -58,8 +58,9 @@ type budget struct {
 const (
 	// budgetShare is the part of a core that the task may take in the long run.
 	budgetShare = 0.003
-	// budgetFirst is the time that it may take at once, so that a short run is not cut.
-	budgetFirst = 250 * time.Millisecond
+	// budgetFirst is the time that it may take at once, so that a short run is read at all its files:
+	// 60 files of a pipeline with 12 processes need about 0.8 s.
+	budgetFirst = time.Second
 )
 
 // spend does the task, unless the budget is used up.

@@ -163,6 +163,9 @@ type Leftover struct {
 	Header
 	Path  string
 	Bytes int64 // memory that the file holds
+	// Seen is set if a process of the pipeline was seen with the file. If not, another program of the
+	// same user may have made it.
+	Seen bool
 	Run   int   // the run's number, as in timeline.File; only a timeline sets it
 }
 
@@ -170,7 +173,11 @@ type Leftover struct {
 func (r Leftover) AppendLine(b []byte) []byte {
 	b = AppendHead(b, r.Header, false, "leftover")
 	b = AppendField(b, "path", r.Path)
-	return appendNumber(b, "bytes", r.Bytes)
+	b = appendNumber(b, "bytes", r.Bytes)
+	if r.Seen {
+		b = AppendField(b, "seen", "true")
+	}
+	return b
 }
 
 // Moved implements [Record].

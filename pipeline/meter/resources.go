@@ -65,6 +65,16 @@ func Holding(pids []int) (r record.Resources, mostFiles int) {
 	return r, mostFiles
 }
 
+// sharedPages returns the shared memory that a process has touched, in bytes: its RssShmem.
+func sharedPages(pid int) (bytes int64, ok bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, false
+	}
+	kib, err := fieldKiB(text, "RssShmem:")
+	return kib * record.KiB, err == nil
+}
+
 func add(to *record.Resources, kind record.Resource, n int64, ok bool) {
 	if sum, _ := to.Get(kind); ok {
 		to.Set(kind, sum+n)

@@ -185,7 +185,7 @@ func TestShared(t *testing.T) {
 	if n := s.Held(pids); n != 1<<20 {
 		t.Errorf("after all files are closed, the one with a name holds %d bytes", n)
 	}
-	if left := s.Left(); len(left) != 1 || left[0] != (SharedFile{named.Name(), 1 << 20}) {
+	if left := s.Left(); len(left) != 1 || left[0] != (SharedFile{named.Name(), 1 << 20, true}) {
 		t.Errorf("left behind: %v", left)
 	}
 	// A file that another program has open is not the run's.

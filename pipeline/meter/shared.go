@@ -2,6 +2,7 @@ package meter
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,10 +18,13 @@ import (
 // (shm_open), and with it the tensors that the workers of a PyTorch DataLoader return.
 const sharedMemory = "/dev/shm"
 
-// A Shared watches the files in /dev/shm for one run. It tells the run's files from those of
-// other programs in three ways. A file that existed before the run is not the run's. A file that
-// a process of the run has open or mapped is the run's, also after that process has ended. Of the
-// other files it counts those of this user that no process outside of the run has open or mapped.
+// A Shared watches the files in /dev/shm for one run. Three rules decide which files are the run's:
+//
+//   - A file that existed before the run is not the run's.
+//   - A file that was seen open or mapped in a process of the run is the run's, also after that
+//     process has ended.
+//   - Of the others, those of this user count that were never seen open or mapped in a process
+//     outside of the run. A program that writes a file and closes it at once is not seen with it.
 //
 // Several goroutines may use it at once.
 type Shared struct {
@@ -29,7 +33,7 @@ type Shared struct {
 
 	mu     sync.Mutex
 	before map[uint64]bool // inodes of files that existed before the run
-	ours   map[uint64]bool
+	ours   map[uint64]bool // true if a process of the run was seen with the file
 	others map[uint64]bool // of programs outside of the run
 }
 
@@ -101,11 +105,12 @@ func (s *Shared) Held(pids []int) (bytes int64) {
 	return bytes
 }
 
-// isOurs reports whether a file belongs to the run. The parameter pids holds the processes of the
-// run.
+// isOurs reports whether a file belongs to the run, and remembers it. The parameter pids holds the
+// processes of the run.
 func (s *Shared) isOurs(f sharedFile, pids []int) bool {
+	_, ours := s.ours[f.inode]
 	switch {
-	case s.ours[f.inode]:
+	case ours:
 		return true
 	case s.before[f.inode] || s.others[f.inode] || !f.own:
 		return false
@@ -113,7 +118,7 @@ func (s *Shared) isOurs(f sharedFile, pids []int) bool {
 		s.others[f.inode] = true
 		return false
 	}
-	s.ours[f.inode] = true
+	s.ours[f.inode] = false
 	return true
 }
 
@@ -133,10 +138,12 @@ func (s *Shared) heldOutside(inode uint64, pids []int) bool {
 	return false
 }
 
-// A SharedFile is a file in /dev/shm and the memory that it holds, in bytes.
+// A SharedFile is a file in /dev/shm and the memory that it holds, in bytes. Seen is set if a
+// process of the run was seen with it.
 type SharedFile struct {
 	Path  string
 	Bytes int64
+	Seen  bool
 }
 
 // Left returns the files that the run has left behind, the largest first. Call it when the last
@@ -146,12 +153,16 @@ func (s *Shared) Left() (left []SharedFile) {
 	defer s.mu.Unlock()
 	for _, f := range s.files() {
 		if s.isOurs(f, nil) && !s.heldOutside(f.inode, nil) {
-			left = append(left, SharedFile{f.path, f.bytes})
+			left = append(left, SharedFile{f.path, f.bytes, s.ours[f.inode]})
 		}
 	}
-	slices.SortStableFunc(left, func(a, b SharedFile) int { return int(b.Bytes>>10 - a.Bytes>>10) })
+	slices.SortStableFunc(left, func(a, b SharedFile) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return left
 }
+
+// mappedMin is the shared memory that a process must have touched for its mappings to be read. The
+// semaphores of Python's multiprocessing take a page each.
+const mappedMin = 64 << 10
 
 // holds adds the files in the folder that a process has open or mapped to held, with their bytes.
 // For a file that is only mapped and has no name, the bytes are the length of the mapping.
@@ -165,6 +176,9 @@ func (s *Shared) holds(pid int, held map[uint64]int64) {
 				held[stat.Ino] = max(1, stat.Blocks*512)
 			}
 		}
+	}
+	if touched, ok := sharedPages(pid); ok && touched < mappedMin {
+		return // to read the mappings takes most of the time
 	}
 	maps, err := os.Open(dir + "maps")
 	if err != nil {

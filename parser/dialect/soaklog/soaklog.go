@@ -190,7 +190,9 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 			Files: f.Count("fds"), Tasks: f.Count("tasks"), Shared: f.Bytes("shm"),
 		}, true
 	case "leftover":
-		return record.Leftover{Header: f.Head, Path: f.Values["path"], Bytes: f.Bytes("bytes")}, true
+		return record.Leftover{
+			Header: f.Head, Path: f.Values["path"], Bytes: f.Bytes("bytes"), Seen: f.Flag("seen"),
+		}, true
 	case "idle":
 		return idleOf(f), true
 	case "holder":
