@@ -71,6 +71,52 @@ func TestNightByNight(t *testing.T) {
 	}
 }
 
+// TestGateOfDrift: along a slow drift each night resembles the night before it, so scatter would
+// explain any difference. And a step may return for a single night. In both, the gate must fail on
+// every night from the first failure on while the level is up.
+func TestGateOfDrift(t *testing.T) {
+	policy := check.DefaultPolicy().Regression
+	for _, c := range []struct {
+		name  string
+		noise float64
+		level func(night int) float64 // above 500, in percent of which 1 matters
+	}{
+		{"a drift", 0.5, func(i int) float64 { return float64(i) }},
+		{"a drift that begins late", 0.5, func(i int) float64 { return 3 * float64(max(0, i-60)) }},
+		{"a slow drift in much noise", 5, func(i int) float64 { return float64(max(0, i-60)) }},
+		{"a step", 0, func(i int) float64 { return 100 * float64(min(1, i/20)) }},
+		{"a step that was back once", 0, func(i int) float64 {
+			if i == 25 {
+				return 0
+			}
+			return 100 * float64(min(1, i/20))
+		}},
+	} {
+		for seed := range uint64(5) {
+			r := rand.New(rand.NewPCG(seed, 7))
+			s := &Series{Unit: check.Bytes}
+			for i := range 400 {
+				s.Runs = append(s.Runs, i)
+				s.Values = append(s.Values, (500+c.level(i)+c.noise*r.NormFloat64())*1e6)
+			}
+			j := newJudge(s, policy, float64(policy.FalseAlarms))
+			failed := false
+			for n := 1; n <= len(s.Values); n++ {
+				j.add(n)
+				fails := slices.ContainsFunc(j.changes(), func(c Change) bool { return c.Lasting })
+				if failed && !fails && c.level(n-1) > 0 {
+					t.Errorf("%s: night %d passes at %.0f", c.name, n, s.Values[n-1]/1e6)
+					break
+				}
+				failed = failed || fails
+			}
+			if !failed {
+				t.Errorf("%s: no night fails", c.name)
+			}
+		}
+	}
+}
+
 // followGate judges a series night by night. It returns 1 if the gate failed after the regression
 // began, and 1 if it passed later.
 func followGate(

@@ -51,7 +51,7 @@ func (d *Detector) review(newest bool) {
 			if c.At < len(d.values)-2*reach && (!newest || i < len(d.Changes)-1) {
 				continue
 			}
-			if p := d.hindsight(i); p > worst {
+			if p := d.hindsight(i); p > worst && d.overlaps(i) {
 				worst, at = p, i
 			}
 		}
@@ -71,6 +71,38 @@ func (d *Detector) hindsight(i int) float64 {
 	means, e := robust(d.values, bounds, d.resolution)
 	e.free = math.Inf(1)
 	return e.p(means[level]-means[level-1], at-from, to-at)
+}
+
+// minOverlap is the smallest share of the values after a change that must lie in the range of the
+// values before it, so that scatter may explain the change. Without a change it is 0.9, because
+// the range ends at the quantile of 0.9.
+const minOverlap = 0.25
+
+// overlaps reports whether values at the level of the change i lie in the range of the level
+// before it. If they do not, the change is no scatter, whatever the p value says. Along a slow
+// drift each night resembles the night before it, and such scatter would explain any difference.
+func (d *Detector) overlaps(i int) bool {
+	at := d.Changes[i].At
+	before := slices.Clone(d.values[max(d.before(i), at-reach):at])
+	after := d.values[at:min(d.end(i), at+reach)]
+	if d.Changes[i].Step < 0 {
+		after = slices.Clone(after)
+		for k := range before {
+			before[k] = -before[k]
+		}
+		for k := range after {
+			after[k] = -after[k]
+		}
+	}
+	slices.Sort(before)
+	end := before[(9*len(before)-1)/10]
+	within := 0
+	for _, v := range after {
+		if v <= end {
+			within++
+		}
+	}
+	return float64(within) >= minOverlap*float64(len(after))
 }
 
 // remove takes back the change i. The parameter back is the number of newest values at the old
