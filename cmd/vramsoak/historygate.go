@@ -93,7 +93,8 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 			return fmt.Errorf("expected --until on %s or later, because the newest run is of that "+
 				"day, found %s", waiver.Day(o.Newest.Started), opts.waiver.Until)
 		}
-		if opts.accept && len(o.New)+len(o.Ended) > 0 {
+		nothing := opts.accept && len(o.New)+len(o.Ended) == 0
+		if opts.accept && !nothing {
 			accepted := o.Acceptances(h, time.Now(), opts.waiver)
 			if err := s.Accept(ctx, accepted); err != nil {
 				return err
@@ -103,6 +104,11 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 		}
 		if err := text.Gate(out, h, o, textOptions(out)); err != nil {
 			return err
+		}
+		if nothing {
+			if _, err := fmt.Fprintln(out, "note: --accept changed nothing, because no regression fails"); err != nil {
+				return err
+			}
 		}
 		if o.Verdict == check.Pass {
 			return nil

@@ -87,3 +87,38 @@ func TestAcceptUntil(t *testing.T) {
 		expect(45, check.Pass, 1, 0, endless)
 	})
 }
+
+// TestAcceptOneOfTwo accepts a regression. Another one three nights later is not accepted with it,
+// although the first bad run of an accepted regression may move as far.
+func TestAcceptOneOfTwo(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, name string) {
+		s := create(t, name)
+		for n := range 60 {
+			level := 500.0 + float64(n%2)
+			if n >= 20 {
+				level += 100
+			}
+			if n >= 23 {
+				level += 60
+			}
+			add(t, s, night(n, level, level-10, level-20))
+		}
+		h, err := s.Load(t.Context(), "nightly")
+		if err != nil {
+			t.Fatal(err)
+		}
+		then, err := h.Until(h.Runs[21].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := then.Gate(policy).Acceptances(then, time.Now(), waiver.Waiver{})
+		if len(accepted) != 1 {
+			t.Fatalf("expected one regression to accept, found %+v", accepted)
+		}
+		h.Accepted = accepted
+		if o := h.Gate(policy); o.Verdict != check.Fail || len(o.Known) != 1 || len(o.New) != 1 {
+			t.Errorf("got %s, known %+v, new %+v", o.Verdict, o.Known, o.New)
+		}
+	})
+}

@@ -20,6 +20,8 @@ const MinRuns = changepoint.MinRuns
 //   - Their first bad runs are at most sameWithin runs apart, or [Change.Off] runs if that is more.
 //     The first bad run may move, because more runs show its position more exactly.
 //   - The step is at most sameStep times as large as the accepted step.
+//
+// Of two regressions that match, only the nearest was accepted.
 const (
 	sameWithin = 3
 	sameStep   = 1.5
@@ -82,7 +84,7 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 		if !c.Lasting {
 			continue
 		}
-		switch a, holds := h.acceptanceOf(c, o.Newest.Started); {
+		switch a, holds := h.acceptanceOf(c, changes, o.Newest.Started); {
 		case a == nil:
 			o.New = append(o.New, c)
 		case holds:
@@ -97,12 +99,19 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	return o
 }
 
-// acceptanceOf returns an acceptance that covers the regression c, and whether it holds at this
-// time. It returns nil if there is none. If there are several, one that holds comes first.
-func (h *History) acceptanceOf(c Change, at time.Time) (a *Acceptance, holds bool) {
+// acceptanceOf returns an acceptance that covers the regression c, which is one of changes, and
+// whether it holds at this time. It returns nil if there is none. If there are several, one that
+// holds comes first.
+func (h *History) acceptanceOf(
+	c Change, changes []Change, at time.Time,
+) (a *Acceptance, holds bool) {
 	for i := range h.Accepted {
 		of := &h.Accepted[i]
-		if !h.same(c, *of) {
+		away, same := h.same(c, *of)
+		if !same || slices.ContainsFunc(changes, func(other Change) bool {
+			nearer, same := h.same(other, *of)
+			return same && other.Lasting && nearer < away
+		}) {
 			continue
 		}
 		if of.Waiver.Holds(at) {
@@ -113,11 +122,12 @@ func (h *History) acceptanceOf(c Change, at time.Time) (a *Acceptance, holds boo
 	return a, false
 }
 
-// same reports whether the acceptance a covers the regression c.
-func (h *History) same(c Change, a Acceptance) bool {
+// same reports whether the acceptance a may be of the regression c, and how many runs away c is from
+// the run at which a was given.
+func (h *History) same(c Change, a Acceptance) (away int, same bool) {
 	first := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == a.Run })
-	away := max(c.Bad-first, first-c.Bad)
-	return first >= 0 && c.Series.SeriesKey == a.SeriesKey && away <= max(sameWithin, c.Off) &&
+	away = max(c.Bad-first, first-c.Bad)
+	return away, first >= 0 && c.Series.SeriesKey == a.SeriesKey && away <= max(sameWithin, c.Off) &&
 		c.Step() <= sameStep*a.Step
 }
 
