@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"vramsoak/harness/shape"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
@@ -20,9 +21,11 @@ type held struct {
 }
 
 // newHeld returns nil if the log says nothing about resources: no harness wrote it, or an older
-// one.
+// one. The beginning of a log, with the limits, may be missing.
 func newHeld(tl *timeline.Timeline) *held {
-	if len(tl.Limits) == 0 {
+	if len(tl.Limits) == 0 && !slices.ContainsFunc(tl.Files, func(f *timeline.File) bool {
+		return f.Held != nil
+	}) {
 		return nil
 	}
 	h := &held{tl: tl, samples: map[int][]*record.Sample{}, columns: map[record.Resource]*column{}}
@@ -63,16 +66,15 @@ func (h *held) column(of record.Resource) *column {
 // counts: between the two files the processes cannot have held more, except for a moment. The
 // parameter last says whether next is the last file of the process.
 func (h *held) level(f, next *timeline.File, last bool, of record.Resource) float64 {
-	level, ok := int64(0), false
-	if f.Held != nil && f.Held.AtEnd != nil {
-		level, ok = f.Held.AtEnd.Get(of)
+	if f.Held == nil || f.Held.AtEnd == nil {
+		return math.NaN()
 	}
+	level, ok := f.Held.AtEnd.Get(of)
 	if of != record.SharedMemory { // only looks at the ends of files count it
-		switch least, has := h.least(f, next, last, of); {
-		case has && (!ok || least < level):
-			level, ok = least, true
-		case !has && last:
-			ok = false // nothing confirms what was read when the file had ended
+		least, has := h.least(f, next, last, of)
+		ok = ok && (has || !last) // the process may have exited when it was read
+		if has {
+			level = min(level, least)
 		}
 	}
 	if !ok {
@@ -106,6 +108,9 @@ func (h *held) least(f, next *timeline.File, last bool, of record.Resource) (lea
 	case next.Held != nil:
 		least, ok = next.Held.Least.Get(of)
 	}
+	if ok { // a sample may miss processes that started in the last seconds
+		return least, true
+	}
 	samples := h.samples[f.Run]
 	from := sort.Search(len(samples), func(i int) bool { return samples[i].Time.After(next.Start) })
 	for _, s := range samples[from:] {
@@ -135,6 +140,10 @@ func (j *Judge) resources() {
 			missing: of.missing,
 		}
 		w := j.worst(&s, j.processes(j.held.column(of.resource)))
+		if of.fills && w.finding.Verdict == Fail && shape.Slows(w.of.values[w.from():]) {
+			w.unsettle("; but it slows down: a cache or a pool that fills looks the same; more files in " +
+				"one process would decide it")
+		}
 		j.explainResource(of, &w)
 		w.sayUnread()
 		j.addGrowth(grownLedger{of: of, w: w})

@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A resourceRun makes a timeline of files of a second each, with what the processes held when each
-// file had ended and at its two checkpoints.
+// A resourceRun makes a timeline of files of a second each, with what the processes held when
+// each file had ended and at its two checkpoints.
 type resourceRun struct {
 	files int
 	// held returns the amount of a resource after so many files, and taken is set if the growth of
@@ -70,7 +70,8 @@ func (r resourceRun) timeline() *timeline.Timeline {
 // steady returns the same amount of each resource at any time.
 func steady(record.Resource, int, bool) int64 { return 100 << 20 }
 
-// leaking returns amounts of which some resources grow by so much in each file from file `from` on.
+// leaking returns amounts of which some resources grow by so much in each file from file `from`
+// on.
 func leaking(from int, by map[record.Resource]int64) func(record.Resource, int, bool) int64 {
 	return func(of record.Resource, files int, taken bool) int64 {
 		if taken {
@@ -89,8 +90,8 @@ func findingOf(t *testing.T, rep *Report, check string) Finding {
 	return rep.Findings[i]
 }
 
-// TestMachineLedgers: a ledger of the machine that grows fails. The message says since which file,
-// between which checkpoints, and when the limit is reached.
+// TestMachineLedgers: a ledger of the machine that grows fails. The message says since which
+// file, between which checkpoints, and when the limit is reached.
 func TestMachineLedgers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -209,8 +210,8 @@ func TestUnknownHoldings(t *testing.T) {
 	}
 }
 
-// TestTransientHoldings: when the harness looks, the next file may already hold memory of its own.
-// The level is then what is seen later.
+// TestTransientHoldings: when the harness looks, the next file may already hold memory of its
+// own. The level is then what is seen later.
 func TestTransientHoldings(t *testing.T) {
 	t.Parallel()
 	run := resourceRun{files: 60, held: steady}
@@ -248,8 +249,36 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestFilesThatWereNotRead: if the harness could not look at the ends of many files, growth in them
-// does not show, so the ledger does not pass.
+// TestCacheThatFills: host memory that grows until a cache is full is no leak for certain, and a
+// leak in every fifth file is one.
+func TestCacheThatFills(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		holds   func(files int) int64
+		verdict Verdict
+	}{
+		{"a cache that is full after 42 files", func(files int) int64 { return 2 * int64(min(files, 42)) }, Undecided},
+		{"a leak in every fifth file", func(files int) int64 { return 10 * int64(files/5) }, Fail},
+		{"a leak", func(files int) int64 { return 2 * int64(files) }, Fail},
+	} {
+		run := resourceRun{files: 60, held: func(of record.Resource, files int, taken bool) int64 {
+			if taken {
+				files++
+			}
+			if of != record.HostMemory {
+				files = 0
+			}
+			return (100 + c.holds(files)) << 20
+		}}
+		if f := findingOf(t, Of(run.timeline(), DefaultPolicy()), HostGrowth); f.Verdict != c.verdict {
+			t.Errorf("%s: %s, want %s: %s", c.name, f.Verdict, c.verdict, f.Message)
+		}
+	}
+}
+
+// TestFilesThatWereNotRead: if the harness could not look at the ends of many files, growth in
+// them does not show, so the ledger does not pass.
 func TestFilesThatWereNotRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

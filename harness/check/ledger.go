@@ -52,6 +52,9 @@ type Ledger struct {
 	// caches is set if the levels include a cache that never shrinks. They then fail only if they keep
 	// rising: see [keepsRising].
 	caches bool
+	// fills is set if the levels include pools that fill: arenas of an allocator, caches. They then fail
+	// only if the growth does not slow down: see [shape.Slows].
+	fills bool
 	// containsOthers is set if the ledgers before it are parts of this one. If a part grows just as
 	// fast, only the part has a finding, because the cause is the same.
 	containsOthers bool
@@ -102,7 +105,7 @@ var Ledgers = []Ledger{
 	},
 	machine(record.HostMemory, Ledger{
 		Check: HostGrowth, Name: "host memory", Key: "host_memory", Unit: Bytes,
-		MaxGrowth: 1 << 20, Gates: true,
+		MaxGrowth: 1 << 20, Gates: true, fills: true,
 	}),
 	machine(record.SharedMemory, Ledger{
 		Check: SharedGrowth, Name: "shared memory", Key: "shared_memory", Unit: Bytes,

@@ -28,7 +28,7 @@ func Quantity(value float64, unit string) string {
 	case TimesRealTime:
 		return significant(value) + " " + TimesRealTime
 	}
-	return strconv.FormatFloat(value, 'f', -1, 64)
+	return strconv.FormatFloat(math.Round(value*1e3)/1e3+0, 'f', -1, 64)
 }
 
 // rateOf returns the growth of a value from one file, or one reading, to the next, with its unit.

@@ -94,8 +94,13 @@ func resourceCell(
 ) {
 	t.Helper()
 	results := inParallel(runs, func(seed uint64) check.Verdict {
-		r := shape.Of(draw(rand.New(rand.NewPCG(seed, 0x686f7374))))
-		return check.GrowthVerdict(&r, limit)
+		s := draw(rand.New(rand.NewPCG(seed, 0x686f7374)))
+		r := shape.Of(s)
+		verdict := check.GrowthVerdict(&r, limit)
+		if verdict == check.Fail && limit == hostLimit && shape.Slows(s.Values[r.From:]) {
+			return check.Undecided // as of host memory
+		}
+		return verdict
 	})
 	failed, undecided := results[check.Fail], results[check.Undecided]
 	fmt.Fprintf(out, " %.2f / %.1f |", share(failed, runs), share(undecided, runs))

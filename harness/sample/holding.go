@@ -24,7 +24,7 @@ func (s *Sampler) holding(p *supervise.Process, file record.FileEnd) (h record.H
 		return h, false
 	}
 	s.holdings.spend(func() {
-		pids := p.Members()
+		pids := p.MembersNow()
 		h.Resources, h.MostFiles = meter.Holding(pids)
 		if _, ok = h.Get(record.Processes); !ok {
 			return
@@ -42,7 +42,7 @@ func (s *Sampler) holding(p *supervise.Process, file record.FileEnd) (h record.H
 func (s *Sampler) AtCheckpoint(p *supervise.Process) (h record.Holding, ok bool) {
 	h = record.Holding{Header: s.Head(time.Now()), PID: p.PID()}
 	s.looks.spend(func() {
-		h.Resources = meter.Resources(p.Members())
+		h.Resources = meter.Resources(p.MembersNow())
 		_, ok = h.Get(record.Processes)
 	})
 	return h, ok

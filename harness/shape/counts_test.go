@@ -1,12 +1,13 @@
 package shape
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
 
-// TestCounts judges whole numbers, such as file descriptors. Their noise may be smaller than their
-// grain. That must not look like noise with a high autocorrelation.
+// TestCounts judges whole numbers, such as file descriptors. Their noise may be smaller than
+// their grain. That must not look like noise with a high autocorrelation.
 func TestCounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 22))
 	blips := made(50, func(int) float64 { return float64(max(0, r.IntN(6)-4)) }) // 1 in one of six
@@ -33,8 +34,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestEnds: a last value above the others is no sign of growth if an outlier at least half as high
-// came back before.
+// TestEnds: a last value above the others is no sign of growth if an outlier at least half as
+// high came back before. Several last values are one, and so are stairs up to the end.
 func TestEnds(t *testing.T) {
 	flat := made(40, func(i int) float64 { return 100 + float64(i%2) })
 	for _, c := range []struct {
@@ -47,15 +48,20 @@ func TestEnds(t *testing.T) {
 		{"a small one before", with(flat, map[int]float64{10: 400, 39: 900}), 800},
 		{"one as high before", with(flat, map[int]float64{10: 600, 39: 900}), 0},
 		{"two at the end", with(flat, map[int]float64{38: 900, 39: 900}), 800},
+		{"two at the end, one before", with(flat, map[int]float64{10: 900, 38: 900, 39: 900}), 800},
+		{"four that rise", with(flat, map[int]float64{36: 300, 37: 500, 38: 700, 39: 900}), 800},
+		{"late stairs", made(200, func(i int) float64 { return 100 + math.Floor(float64(max(0, i-160))/8) }), 4},
+		{"stairs that end", made(200, func(i int) float64 { return 100 + math.Floor(float64(min(i, 140))/8) }), 0},
 	} {
-		if got := Of(Series{Values: c.values, Grain: 1}).Ends; !near(got, c.want, 0.01) {
+		got := Of(Series{Values: c.values, Resolution: 0.5, Grain: 1e-3}).Ends
+		if math.Abs(got-c.want) > 1 {
 			t.Errorf("%s: %g, want %g", c.name, got, c.want)
 		}
 	}
 }
 
-// TestLevel: growth of 6 standard errors is certain at a level of 0.1 %, and not at a level of that
-// divided by 128.
+// TestLevel: growth of 6 standard errors is certain at a level of 0.1 %, and not at a level of
+// that divided by 128.
 func TestLevel(t *testing.T) {
 	noise := autoregressive(rand.New(rand.NewPCG(2, 22)), 50, 0)
 	s := Series{Values: made(50, func(i int) float64 { return 6*float64(i)/102 + noise[i] })}

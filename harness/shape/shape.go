@@ -68,9 +68,10 @@ type Result struct {
 	// Phi is the autocorrelation of the noise, and Sigma its standard deviation. In a series of more
 	// than 256 values, they describe the means of blocks of consecutive values.
 	Phi, Sigma float64
-	// Ends is how far the last value lies above the values before it, if the fit left the last value
-	// out as an outlier. It may be an outlier or the beginning of a step. Ends is 0 if an earlier
-	// outlier was at least half as high and came back: then the last one is probably another.
+	// Ends is how far the last values lie above the values before them, if the fit left them out as
+	// outliers, or took stairs up to the end for noise. They may be outliers, or the beginning of a
+	// step or of growth. Ends is 0 for a single last value if an earlier outlier was at least half as
+	// high and came back: then the last one is probably another.
 	Ends float64
 	// Outliers are the indexes of the values that the fit left out.
 	Outliers []int
@@ -223,6 +224,9 @@ func judge(s Series, index []int) Result {
 		b.width = (x[last] - x[0]) / float64(last)
 	}
 	m, growth, grows := b.chosen(s.Resolution)
+	if m.shape == Flat && !grows {
+		ends = max(ends, stairs(raw))
+	}
 	r := Result{
 		Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends,
 	}
@@ -255,16 +259,44 @@ func judge(s Series, index []int) Result {
 	return r
 }
 
-// endsAbove returns [Result.Ends]. The parameter clean holds the values of raw without outliers.
+// endsAbove returns [Result.Ends]. The parameter clean holds the values of raw without outliers. A
+// single last value is probably one more outlier if an earlier one was at least half as high and
+// the level came back. Several high values at the end may be growth.
 func endsAbove(raw, clean []float64, outliers []int) float64 {
 	last := len(raw) - 1
 	ends := raw[last] - clean[last]
+	if slices.Contains(outliers, last-1) {
+		return ends
+	}
 	for _, i := range outliers {
 		if i < last-1 && raw[i]-clean[i] >= ends/2 {
 			return 0
 		}
 	}
 	return ends
+}
+
+// stairsMin is the number of rises at the end of a series that are no accident.
+const stairsMin = 3
+
+// stairs returns how far the last quarter of the values rises, if it rises at least stairsMin times
+// and never falls. Growth that began late looks so if only few digits are printed. The fit takes it
+// for noise in which each value resembles the one before it, because nearly all are equal.
+func stairs(values []float64) float64 {
+	end := values[len(values)*3/4:]
+	rises := 0
+	for i := 1; i < len(end); i++ {
+		if end[i] < end[i-1] {
+			return 0
+		}
+		if end[i] > end[i-1] {
+			rises++
+		}
+	}
+	if rises < stairsMin {
+		return 0
+	}
+	return end[len(end)-1] - end[0]
 }
 
 // centred returns the values minus their median, and the median. Smaller numbers lose fewer digits

@@ -89,12 +89,26 @@ const (
 func (f *family) members(leader int) []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if began := time.Now(); began.After(f.next) {
-		f.alive = f.search(leader)
-		now := time.Now()
-		f.next = now.Add(min(searchPause*now.Sub(began), searchMax))
+	if time.Now().After(f.next) {
+		f.searchAgain(leader)
 	}
 	return f.alive
+}
+
+// membersNow returns what members returns, but never an old result.
+func (f *family) membersNow(leader int) []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.searchAgain(leader)
+	return f.alive
+}
+
+// searchAgain sets f.alive and f.next.
+func (f *family) searchAgain(leader int) {
+	began := time.Now()
+	f.alive = f.search(leader)
+	now := time.Now()
+	f.next = now.Add(min(searchPause*now.Sub(began), searchMax))
 }
 
 // search returns the PIDs of the process with the PID leader and of its descendants, as /proc shows

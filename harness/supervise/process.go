@@ -81,6 +81,9 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // up to searchMax old, because the search takes time.
 func (p *Process) Members() []int { return p.family.members(p.pid) }
 
+// MembersNow returns what Members returns, but always searches. The caller must limit how often.
+func (p *Process) MembersNow() []int { return p.family.membersNow(p.pid) }
+
 // Reap waits for ended processes that became children of the harness when their parent ended. Until
 // then they stay in the kernel's process table.
 func (p *Process) Reap() { p.family.reap() }

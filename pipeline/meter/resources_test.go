@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"vramsoak/parser/record"
 )
 
@@ -188,6 +190,18 @@ func TestShared(t *testing.T) {
 	if left := s.Left(); len(left) != 1 || left[0] != (SharedFile{named.Name(), 1 << 20, true}) {
 		t.Errorf("left behind: %v", left)
 	}
+	fd, err := unix.MemfdCreate("test", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memfd := os.NewFile(uintptr(fd), "memfd")
+	if _, err := memfd.WriteString(strings.Repeat("x", 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Held(pids); n != 2<<20 {
+		t.Errorf("with a memfd of 1 MiB, %d bytes are held", n)
+	}
+	_ = memfd.Close()
 	// A file that another program has open is not the run's.
 	other := create("other")
 	if n := s.Held([]int{1 << 30}); n != 1<<20 {

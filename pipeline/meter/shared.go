@@ -29,12 +29,13 @@ const sharedMemory = "/dev/shm"
 // Several goroutines may use it at once.
 type Shared struct {
 	dir    string
-	device uint64
+	device uint64 // of dir
+	memfds uint64 // the device of files without a name (memfd_create), or that of dir
 
 	mu     sync.Mutex
-	before map[uint64]bool // inodes of files that existed before the run
-	ours   map[uint64]bool // true if a process of the run was seen with the file
-	others map[uint64]bool // of programs outside of the run
+	before map[fileID]bool // files that existed before the run
+	ours   map[fileID]bool // true if a process of the run was seen with the file
+	others map[fileID]bool // of programs outside of the run
 }
 
 // OpenShared notes which files are in /dev/shm now. It returns nil if there is no such folder.
@@ -46,19 +47,28 @@ func openShared(dir string) *Shared {
 		return nil
 	}
 	s := &Shared{
-		dir: dir, device: stat.Dev, before: map[uint64]bool{}, ours: map[uint64]bool{},
-		others: map[uint64]bool{},
+		dir: dir, device: stat.Dev, memfds: stat.Dev, before: map[fileID]bool{}, ours: map[fileID]bool{},
+		others: map[fileID]bool{},
+	}
+	if fd, err := unix.MemfdCreate("vramsoak", unix.MFD_CLOEXEC); err == nil {
+		if unix.Fstat(fd, &stat) == nil {
+			s.memfds = stat.Dev
+		}
+		_ = unix.Close(fd)
 	}
 	for _, f := range s.files() {
-		s.before[f.inode] = true
+		s.before[f.id] = true
 	}
 	return s
 }
 
+// A fileID identifies a file, also without a name.
+type fileID struct{ device, inode uint64 }
+
 // A sharedFile is a file in /dev/shm.
 type sharedFile struct {
 	path  string
-	inode uint64
+	id    fileID
 	bytes int64 // of memory
 	own   bool  // it belongs to this user
 }
@@ -69,7 +79,7 @@ func (s *Shared) files() (all []sharedFile) {
 		var stat unix.Stat_t // a folder that cannot be read belongs to others
 		if err == nil && !entry.IsDir() && unix.Lstat(path, &stat) == nil && stat.Dev == s.device {
 			all = append(all, sharedFile{
-				path, stat.Ino, stat.Blocks * 512, int(stat.Uid) == os.Geteuid(),
+				path, fileID{stat.Dev, stat.Ino}, stat.Blocks * 512, int(stat.Uid) == os.Geteuid(),
 			})
 		}
 		return nil
@@ -79,24 +89,24 @@ func (s *Shared) files() (all []sharedFile) {
 
 // Held returns how many bytes of /dev/shm the processes with these PIDs hold, and what earlier
 // processes of the run left there. A file without a name counts too, as long as a process has it
-// open or mapped: PyTorch removes the names of its files at once.
+// open or mapped: PyTorch removes the names of its files at once, and a memfd never had one.
 func (s *Shared) Held(pids []int) (bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held := map[uint64]int64{}
+	held := map[fileID]int64{}
 	for _, pid := range pids {
 		s.holds(pid, held)
 	}
-	for inode := range held {
-		if !s.before[inode] {
-			s.ours[inode] = true
+	for id := range held {
+		if !s.before[id] {
+			s.ours[id] = true
 		}
 	}
 	for _, f := range s.files() {
 		if s.isOurs(f, pids) {
-			held[f.inode] = f.bytes // more exact than the length of a mapping
+			held[f.id] = f.bytes // more exact than the length of a mapping
 		} else {
-			delete(held, f.inode)
+			delete(held, f.id)
 		}
 	}
 	for _, n := range held {
@@ -108,30 +118,30 @@ func (s *Shared) Held(pids []int) (bytes int64) {
 // isOurs reports whether a file belongs to the run, and remembers it. The parameter pids holds the
 // processes of the run.
 func (s *Shared) isOurs(f sharedFile, pids []int) bool {
-	_, ours := s.ours[f.inode]
+	_, ours := s.ours[f.id]
 	switch {
 	case ours:
 		return true
-	case s.before[f.inode] || s.others[f.inode] || !f.own:
+	case s.before[f.id] || s.others[f.id] || !f.own:
 		return false
-	case s.heldOutside(f.inode, pids):
-		s.others[f.inode] = true
+	case s.heldOutside(f.id, pids):
+		s.others[f.id] = true
 		return false
 	}
-	s.ours[f.inode] = false
+	s.ours[f.id] = false
 	return true
 }
 
 // heldOutside reports whether a process outside of the run has the file open or mapped.
-func (s *Shared) heldOutside(inode uint64, pids []int) bool {
+func (s *Shared) heldOutside(id fileID, pids []int) bool {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil || slices.Contains(pids, pid) {
 			continue
 		}
-		held := map[uint64]int64{}
-		if s.holds(pid, held); held[inode] > 0 {
+		held := map[fileID]int64{}
+		if s.holds(pid, held); held[id] > 0 {
 			return true
 		}
 	}
@@ -152,8 +162,8 @@ func (s *Shared) Left() (left []SharedFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.files() {
-		if s.isOurs(f, nil) && !s.heldOutside(f.inode, nil) {
-			left = append(left, SharedFile{f.path, f.bytes, s.ours[f.inode]})
+		if s.isOurs(f, nil) && !s.heldOutside(f.id, nil) {
+			left = append(left, SharedFile{f.path, f.bytes, s.ours[f.id]})
 		}
 	}
 	slices.SortStableFunc(left, func(a, b SharedFile) int { return cmp.Compare(b.Bytes, a.Bytes) })
@@ -166,14 +176,14 @@ const mappedMin = 64 << 10
 
 // holds adds the files in the folder that a process has open or mapped to held, with their bytes.
 // For a file that is only mapped and has no name, the bytes are the length of the mapping.
-func (s *Shared) holds(pid int, held map[uint64]int64) {
+func (s *Shared) holds(pid int, held map[fileID]int64) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	if fds, err := os.ReadDir(dir + "fd"); err == nil {
 		for _, fd := range fds {
 			var stat unix.Stat_t
-			if unix.Stat(dir+"fd/"+fd.Name(), &stat) == nil && stat.Dev == s.device &&
-				stat.Mode&unix.S_IFMT == unix.S_IFREG {
-				held[stat.Ino] = max(1, stat.Blocks*512)
+			if unix.Stat(dir+"fd/"+fd.Name(), &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFREG &&
+				(stat.Dev == s.device || stat.Dev == s.memfds) {
+				held[fileID{stat.Dev, stat.Ino}] = max(1, stat.Blocks*512)
 			}
 		}
 	}
@@ -185,15 +195,15 @@ func (s *Shared) holds(pid int, held map[uint64]int64) {
 		return
 	}
 	defer func() { _ = maps.Close() }()
-	lengths := map[uint64]int64{}
+	lengths := map[fileID]int64{}
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		if inode, length, ok := s.mapping(lines.Text()); ok {
-			lengths[inode] += length
+			lengths[fileID{s.device, inode}] += length
 		}
 	}
-	for inode, length := range lengths {
-		if held[inode] == 0 {
-			held[inode] = length
+	for id, length := range lengths {
+		if held[id] == 0 {
+			held[id] = length
 		}
 	}
 }
