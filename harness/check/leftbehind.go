@@ -46,19 +46,14 @@ func (j *Judge) leftBehind() {
 	switch {
 	case running > 0:
 		f.At = new(stuck.Pos)
-		f.Message = fmt.Sprintf("%s does not end, not even after SIGKILL, and the device lacks the "+
+		f.Message = fmt.Sprintf("%s %s not end, not even after SIGKILL, and the device lacks the "+
 			"memory that it holds; see its state in /proc: the machine may need a restart",
-			orphan(stuck))
-		if running > 1 {
-			f.Message += fmt.Sprintf(", and %d more", running-1)
-		}
+			orphans(stuck, running), map[bool]string{true: "does", false: "do"}[running == 1])
 	case bad > 0:
 		f.At = new(first.Pos)
-		f.Message = fmt.Sprintf("%s outlived process %d, and was ended; let the pipeline end the "+
-			"processes that it starts, or they keep their memory", orphan(first), orderly[first.Process].PID)
-		if bad > 1 {
-			f.Message += fmt.Sprintf(", and %d more", bad-1)
-		}
+		f.Message = fmt.Sprintf("%s outlived process %d, and %s ended; let the pipeline end the "+
+			"processes that it starts, or they keep their memory", orphans(first, bad),
+			orderly[first.Process].PID, map[bool]string{true: "was", false: "were"}[bad == 1])
 	default:
 		f.Verdict = Pass
 		f.Message = fmt.Sprintf("%d, of processes that crashed or were ended; they were ended too",
@@ -67,7 +62,11 @@ func (j *Judge) leftBehind() {
 	j.add(f)
 }
 
-// orphan returns an orphan process as messages name it.
-func orphan(o *record.Orphan) string {
-	return fmt.Sprintf("process %d (%s; %s resident)", o.PID, o.Command, record.FormatBytes(o.RSS))
+// orphans returns so many orphan processes as messages name them. The first of them is o.
+func orphans(o *record.Orphan, many int) string {
+	name := fmt.Sprintf("process %d (%s; %s resident)", o.PID, o.Command, record.FormatBytes(o.RSS))
+	if many > 1 {
+		name += fmt.Sprintf(" and %d more", many-1)
+	}
+	return name
 }

@@ -146,8 +146,8 @@ p.yaml:5:35: expected a size such as 2MiB or a share such as 90%, as fragmentati
 p.yaml:6:34: expected a number such as 3, as completeness measures it, found "2MiB"
 p.yaml:7:33: expected a size such as 2MiB, as dark-memory measures it, found "-1MiB"
 p.yaml:9:5: expected one of the keys check, reason, subject, until, up_to (did you mean "until"?), found "untill"
-p.yaml:10:5: expected the keys check, reason and until, found "check: drift ..."
-p.yaml:12:5: expected the keys check, reason and until, found "{}"
+p.yaml:10:5: expected the key reason: a waiver needs check, reason and until, found "check: drift ..."
+p.yaml:12:5: expected the key check: a waiver needs check, reason and until, found "{}"
 p.yaml:13:5: expected key: value, found "leak"`,
 		},
 		{

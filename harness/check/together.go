@@ -127,9 +127,18 @@ func (j *Judge) joined(group []*grownLedger) Finding {
 	if f.Stage != "" {
 		where += ", in " + f.Stage
 	}
-	f.Message = fmt.Sprintf("%s grow together %s: %s %s; %s", listed(names), where, f.Subject,
-		f.Message, strings.Join(others, ", "))
+	f.Message = fmt.Sprintf("%s grow together %s: %s; %s", listed(names), where,
+		sentence(f.Subject, f.Message), strings.Join(others, ", "))
 	return f
+}
+
+// sentence puts a subject before a message that begins with "grows by". Some subjects are plural:
+// file descriptors.
+func sentence(subject, message string) string {
+	if strings.HasSuffix(subject, "s") {
+		message = strings.Replace(message, "grows by", "grow by", 1)
+	}
+	return subject + " " + message
 }
 
 // since returns from which file on the ledgers of a group grow, in words.

@@ -26,8 +26,10 @@ func (r policyReader) waive(p *Policy) func(ast.Node) {
 				"until": strictyaml.Value(r.Reader, &w.Until, "the last day of the waiver, such as "+
 					"2027-01-31", waiver.ParseDay),
 			})
-			if len(r.Mistakes) == before && (w.Check == "" || w.Reason == "" || w.Until == "") {
-				r.Fail(item, "the keys check, reason and until", "")
+			for _, key := range []string{"check", "reason", "until"} {
+				if len(r.Mistakes) == before && found[key] == nil {
+					r.Fail(item, "the key "+key+": a waiver needs check, reason and until", "")
+				}
 			}
 			if limit := found["up_to"]; limit != nil && w.Check != "" {
 				r.upTo(limit, &w)

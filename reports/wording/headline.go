@@ -59,7 +59,7 @@ func Cause(rep *check.Report) string {
 // Brief returns a finding in a few words: its subject, and the first clause of its message
 // without the confidence interval.
 func Brief(f check.Finding) string {
-	clause, _, _ := strings.Cut(f.Found(), "; ")
+	clause := firstClause(f.Found())
 	clause, _, _ = strings.Cut(clause, " (95 %")
 	if before, _, together := strings.Cut(clause, ": "); together && len(f.Also) > 0 {
 		clause = before
@@ -70,6 +70,23 @@ func Brief(f check.Finding) string {
 		return strings.Replace(clause, ": grows by ", " grow by ", 1)
 	}
 	return strings.Replace(clause, ": grows by ", " grows by ", 1)
+}
+
+// firstClause returns a message up to its first semicolon that is not in parentheses: a command in
+// parentheses may contain some.
+func firstClause(message string) string {
+	depth := 0
+	for i, c := range message {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ';' && depth == 0:
+			return message[:i]
+		}
+	}
+	return message
 }
 
 // lastingChecks are the checks that, after failing in one file, also fail in all later files.

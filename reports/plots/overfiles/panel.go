@@ -44,9 +44,11 @@ func newPanel(t *check.Trend, finding check.Finding) *panel {
 		outlier[i] = true
 	}
 	for i, v := range t.Values {
-		if outlier[i] {
+		switch {
+		case math.IsNaN(v): // not known, as that of the last file of a process
+		case outlier[i]:
 			p.outside = append(p.outside, plots.Point{X: x[i], Y: v})
-		} else {
+		default:
 			p.files = append(p.files, plots.Point{X: x[i], Y: v})
 		}
 		if fit := sign * r.Fitted[i]; !math.IsNaN(fit) {
