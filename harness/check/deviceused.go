@@ -17,7 +17,8 @@ import (
 //
 // A file's level is its lowest sample, from the file's start to the start of the next file. Memory
 // that the file uses for a moment does not count in it. Memory that it leaves behind does, and
-// stays in the levels of all later files.
+// stays in the levels of all later files. The last file of a process has no level: many pipelines
+// do not say when it ends, and the process gives back all memory when it exits.
 type deviceSamples struct {
 	levels column
 	shares column  // of the memory that a file took above the level before it: what it gave back
@@ -102,7 +103,8 @@ func (j *Judge) addDeviceSamples(l *lane, files []int32, of *timeline.DriverLedg
 	for i, n := range files {
 		f := j.tl.Files[n]
 		end := f.EndPos.Line
-		if i+1 < len(files) && j.tl.Files[files[i+1]].Process == f.Process {
+		followed := i+1 < len(files) && j.tl.Files[files[i+1]].Process == f.Process
+		if followed {
 			end = j.tl.Files[files[i+1]].Pos.Line
 		}
 		for len(samples) > 0 && samples[0].Pos.Line <= f.Pos.Line {
@@ -119,6 +121,9 @@ func (j *Judge) addDeviceSamples(l *lane, files []int32, of *timeline.DriverLedg
 			}
 			var top int64
 			before, top = d.addFile(n, samples[:within], before)
+			if followed {
+				d.levels.add(n, float64(before), 0)
+			}
 			process = f.Process
 			if l.isSampled() {
 				l.peaks.addLevel(record.Used, n, record.Exact(top))
@@ -146,7 +151,6 @@ func (d *deviceSamples) addFile(n int32, samples []*record.Sample, before int64)
 			top, left, highest = used, used, s
 		}
 	}
-	d.levels.add(n, float64(level), 0)
 	d.work = max(d.work, top-level)
 	d.total, d.end = last.Bytes(record.Total), usedOf(last)
 	switch {
