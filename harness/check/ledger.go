@@ -8,7 +8,8 @@ import (
 
 // A Ledger is one amount of memory, or of another resource, that is followed from file to file. A
 // check judges whether it grows over the files of a process. To add a ledger, add an entry to
-// [Ledgers]: its check, its key in the policy file and its metric follow from the entry.
+// [Ledgers]: its check, its key in the policy file and its metric follow from the entry. The
+// schemas, and the order of metrics in package history, name the ledgers too.
 type Ledger struct {
 	Check string // name of its check, as in [Policy.Gate]
 	Name  string // subject of its findings and name of its metric
@@ -23,14 +24,14 @@ type Ledger struct {
 	// level returns the ledger's level at a checkpoint. It is called with a file's last checkpoint
 	// that is not a sample.
 	level func(c *record.Checkpoint) (level record.Size, ok bool)
-	// missing is the message for a log in which no file has a level of the ledger. If missingSampled
-	// is set, it is the message for such a log that has only samples.
+	// missing is the message for a log in which no file has a level of the ledger. If
+	// missingSampled is set, it is the message for such a log that has only samples.
 	missing, missingSampled string
 	// advice is appended to the message if the ledger grows too much.
 	advice string
 
-	// machine is set if the ledger is not of a device but of the machine. Its levels are then those of
-	// resource.
+	// machine is set if the ledger is not of a device but of the machine. Its levels are then those
+	// of resource.
 	machine  bool
 	resource record.Resource
 
@@ -44,16 +45,16 @@ type Ledger struct {
 	explain func(j *Judge, l *lane, w *worstProcess)
 	// shared reports whether the levels include the memory of other processes.
 	shared func(l *lane) bool
-	// extra is set if a log need not say anything about the ledger. A log that does not say anything
-	// gets no finding.
+	// extra is set if a log need not say anything about the ledger. A log that does not say
+	// anything gets no finding.
 	extra bool
 	// ofProcess is set if the levels belong to the process and not to one of its devices.
 	ofProcess bool
-	// caches is set if the levels include a cache that never shrinks. They then fail only if they keep
-	// rising: see [keepsRising].
+	// caches is set if the levels include a cache that never shrinks. They then fail only if they
+	// keep rising: see [keepsRising].
 	caches bool
-	// fills is set if the levels include pools that fill: arenas of an allocator, caches. They then fail
-	// only if the growth does not slow down: see [shape.Slows].
+	// fills is set if the levels include pools that fill: arenas of an allocator, caches. They then
+	// fail only if the growth does not slow down: see [shape.Slows].
 	fills bool
 	// containsOthers is set if the ledgers before it are parts of this one. If a part grows just as
 	// fast, only the part has a finding, because the cause is the same.
@@ -137,8 +138,8 @@ func machine(of record.Resource, l Ledger) Ledger {
 	return l
 }
 
-// difference returns the quantity of minus the quantity less at a checkpoint. The second result is
-// false if the checkpoint does not have both.
+// difference returns the quantity of minus the quantity less at a checkpoint. The second result
+// is false if the checkpoint does not have both.
 func difference(c *record.Checkpoint, of, less record.Quantity) (record.Size, bool) {
 	a, hasA := c.Get(of)
 	b, hasB := c.Get(less)

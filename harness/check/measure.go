@@ -36,7 +36,7 @@ type Metric struct {
 	// Name is the name of one of the [Ledgers], "peak", "peak reserved", "peak of Transcription",
 	// "recovery of Whisper Cleanup", "recovery of device used", "throughput" or "seconds a file".
 	Name   string `json:"name"`
-	Unit   string `json:"unit"` // Bytes, Ratio, TimesRealTime or Seconds
+	Unit   string `json:"unit"` // Bytes, Ratio, Count, TimesRealTime or Seconds
 	Rank   int    `json:"rank"`
 	Device int    `json:"device"`
 	// HigherIsBetter is set for recovery and throughput.

@@ -16,8 +16,8 @@ import (
 // A Policy is what a user demands of a run. Every part of the policy file (vramsoak.yaml) may be
 // left out:
 //
-//	gate: [recovery, leak, fragmentation, dark-memory, device-used, peak, out-of-memory, completeness,
-//	  regression, consistency]
+//	gate: [recovery, leak, fragmentation, dark-memory, device-used, host-memory, shared-memory,
+//	  file-descriptors, peak, out-of-memory, completeness, regression, consistency]
 //	require: [recovery]         # skipped then counts as undecided
 //	recovery: {min: 95%, floor: 1MiB}
 //	peak: {notice: 70%, max: 85%}
@@ -26,6 +26,11 @@ import (
 //	dark_memory: {max_growth: 1MiB}
 //	device_used: {max_growth: 1MiB}
 //	pinned_memory: {max_growth: 1MiB}
+//	host_memory: {max_growth: 1MiB}
+//	shared_memory: {max_growth: 1MiB, max_left: 1MiB}
+//	file_descriptors: {max_growth: 0.1}
+//	threads: {max_growth: 0.1}
+//	processes: {max_growth: 0.1}
 //	drift: {max_change: 5%}
 //	clean_start: {max_used: 512MiB, max_left: 64MiB}
 //	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 5%, false_alarms: 0.1%, exact: false}
@@ -127,9 +132,9 @@ type Share float64
 type Amount struct{ Bytes int64 }
 
 // DefaultPolicy returns the policy that applies without a policy file, with the limits that the
-// documentation gives. It gates on every check except drift, throughput and clean start: if these
-// fail, the cause is often not the pipeline's use of memory. It does not gate on device recovery
-// and pinned memory either, because an allocator may keep a cache: see the ledgers.
+// documentation gives. It does not gate on drift, throughput and clean start, because the cause is
+// often not the pipeline's use of memory. Nor does it gate on pinned memory, device recovery,
+// threads and processes, because caches and pools grow in sound pipelines.
 func DefaultPolicy() Policy {
 	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {

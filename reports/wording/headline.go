@@ -89,11 +89,10 @@ func firstClause(message string) string {
 	return message
 }
 
-// lastingChecks are the checks that, after failing in one file, also fail in all later files.
-var lastingChecks = []string{
-	check.Leak, check.Fragmentation, check.DarkGrowth, check.DeviceGrowth, check.PinnedGrowth,
-	check.HostGrowth, check.SharedGrowth, check.DescriptorGrowth, check.ThreadGrowth,
-	check.ProcessGrowth, check.Drift, check.Throughput,
+// lasts reports whether a check that fails in one file also fails in all later files.
+func lasts(name string) bool {
+	return name == check.Drift || name == check.Throughput ||
+		slices.ContainsFunc(check.Ledgers, func(l check.Ledger) bool { return l.Check == name })
 }
 
 // checksThat returns the checks with a finding whose [Verdict] is this word, "noted" or "waived".
@@ -113,7 +112,7 @@ func checksThat(rep *check.Report, word string) []string {
 		}
 		switch {
 		case first:
-		case file > 0 && slices.Contains(lastingChecks, name):
+		case file > 0 && lasts(name):
 			named = append(named, fmt.Sprintf("%s from file %s on", name, Count(file)))
 		case file > 0:
 			named = append(named, fmt.Sprintf("%s in file %s", name, Count(file)))

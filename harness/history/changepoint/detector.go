@@ -99,10 +99,15 @@ func (d *Detector) Add(value float64) {
 // calibrated: with it, histories of normal noise of 20 to 1,000 nights keep the level. See
 // TestFalseAlarms.
 func (d *Detector) nightly() float64 {
+	return nightlyAt(max(MinRuns, len(d.values)-d.start()), d.level)
+}
+
+// nightlyAt returns what [Detector.nightly] returns at an age of the current level.
+func nightlyAt(age int, level float64) float64 {
 	const part = 0.4
-	t := float64(max(MinRuns, len(d.values)-d.start()))
+	t := float64(age)
 	log := math.Log(t)
-	return part * d.level / (t * log * log)
+	return part * level / (t * log * log)
 }
 
 // settle moves the newest change to its best position, each time that the number of values at the

@@ -37,16 +37,20 @@ func (d *Detector) takeBack() bool {
 	return false
 }
 
-// confirmed is the largest p value of a change in hindsight. It is at least ten times as large as
-// the one that [Detector.nightly] asks for, so chance hardly ever takes back a real change.
+// confirmed is the largest p value of a change in hindsight, if the one that [Detector.nightly] asks
+// for is small. It is ten times as large as that at the default level, so chance hardly ever takes
+// back a real change. At larger levels, [Detector.confirmed] is larger too.
 const confirmed = 0.0001
+
+// confirmed returns the largest p value of a change in hindsight.
+func (d *Detector) confirmed() float64 { return max(confirmed, 10*nightlyAt(MinRuns, d.level)) }
 
 // review removes the changes that are not credible, now that the values after them are known: first
 // the least credible one, until each of the others differs from the level before it. It looks at
 // the changes near the end of the series and, if newest is set, at the newest one in any case.
 func (d *Detector) review(newest bool) {
 	for {
-		worst, at := confirmed, -1
+		worst, at := d.confirmed(), -1
 		for i, c := range d.Changes {
 			if c.At < len(d.values)-2*reach && (!newest || i < len(d.Changes)-1) {
 				continue
