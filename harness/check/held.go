@@ -140,6 +140,10 @@ func (j *Judge) resources() {
 			missing: of.missing,
 		}
 		w := j.worst(&s, j.processes(j.held.column(of.resource)))
+		if w.of == nil && j.longestProcess() == 1 && len(j.tl.Files) >= j.policy.Leak.MinFiles {
+			w.finding.Message = "each file had a process of its own, which gave everything back when it " +
+				"ended; a pipeline that takes {list} or --feed stdin keeps one process, which can be judged"
+		}
 		if of.fills && w.finding.Verdict == Fail && shape.Slows(w.of.values[w.from():]) {
 			w.unsettle("; but it slows down: a cache or a pool that fills looks the same; more files in " +
 				"one process would decide it")
