@@ -81,6 +81,9 @@ func (r *run) resume(ctx context.Context, s journal.State, torn int64) (ended bo
 		r.processes, r.restarts.n = s.Processes, s.Restarts
 		r.out.NamesFiles, r.out.EndsFiles = s.NamesFiles, s.EndsFiles
 		r.started = r.started.Add(-s.Spent)
+		if r.sampler.Shared != nil {
+			r.sampler.Shared.Since(s.Start.Time)
+		}
 		resume.Index = s.First
 		if s.End != nil {
 			resume.Reason = s.End.Reason

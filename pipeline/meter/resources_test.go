@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -208,6 +209,34 @@ func TestShared(t *testing.T) {
 		t.Errorf("with a file of another program, the run holds %d bytes", n)
 	}
 	_ = other.Close()
+}
+
+// TestSharedSince: a run that is resumed counts the files that it made before.
+func TestSharedSince(t *testing.T) {
+	dir := "/dev/shm"
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip(err)
+	}
+	f, err := os.CreateTemp(dir, "vramsoak-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	born := time.Now()
+	if _, err := f.WriteString(strings.Repeat("x", 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		start time.Time
+		want  int64
+	}{{born.Add(time.Hour), 0}, {born.Add(-time.Second), 1 << 20}} {
+		s := OpenShared()
+		s.Since(c.start)
+		if n := s.Held([]int{os.Getpid()}); n < c.want || c.want == 0 && n >= 1<<20 {
+			t.Errorf("since %s: %d bytes held, want %d", c.start, n, c.want)
+		}
+	}
+	_ = f.Close()
 }
 
 // TestSharedMapping reads a line of /proc/PID/maps.

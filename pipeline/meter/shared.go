@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,6 +61,21 @@ func openShared(dir string) *Shared {
 		s.before[f.id] = true
 	}
 	return s
+}
+
+// Since tells that the run began earlier, before a resume. Files that were created since then are not
+// from before the run.
+func (s *Shared) Since(start time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.files() {
+		var stat unix.Statx_t
+		if unix.Statx(unix.AT_FDCWD, f.path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &stat) == nil &&
+			stat.Mask&unix.STATX_BTIME != 0 &&
+			!time.Unix(stat.Btime.Sec, int64(stat.Btime.Nsec)).Before(start) {
+			delete(s.before, f.id)
+		}
+	}
 }
 
 // A fileID identifies a file, also without a name.
