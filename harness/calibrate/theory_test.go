@@ -65,7 +65,7 @@ func TestWhiteNoise(t *testing.T) {
 		}
 		return fraction
 	}
-	if d := decided(g.FilesToPass, g.Limit); d < 0.8 || d > 0.97 {
+	if d := decided(g.FilesToPass, g.Limit); d < 0.8 || d > 0.98 {
 		t.Errorf("of runs of %d files %g are decided, expected 0.9", g.FilesToPass, d)
 	}
 	if d := decided(files, *g.Enough); d < 0.8 {
