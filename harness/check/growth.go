@@ -258,13 +258,25 @@ func leaps(few int, size float64, files int) float64 {
 // as many files again would add 0.36 % of the peak. The regression check ignores less than 1 %.
 const smallShare = 0.001
 
-// ignoreSmall makes the shape flat if its steps, its warm-up or its teeth are smaller than the
-// limit, or small beside the run's peak. It also ignores such a last value.
-func ignoreSmall(r *shape.Result, limit, peak float64) {
-	if r.Ends <= smallShare*peak {
+// fewCounts is the number of descriptors, threads or processes that decide nothing if they are all
+// that a run gains. A shell has a few more or less open from one moment to the next.
+const fewCounts = 4
+
+// small returns the change of the level below which it decides nothing.
+func (s *series) small() float64 {
+	if s.unit == Count {
+		return fewCounts
+	}
+	return smallShare * s.peak
+}
+
+// ignoreSmall makes the shape flat if its steps, its warm-up or its teeth are smaller than the limit
+// or than small. It also ignores such a last value.
+func ignoreSmall(r *shape.Result, limit, small float64) {
+	if r.Ends <= small {
 		r.Ends = 0
 	}
-	if math.Abs(r.Size) >= max(limit, smallShare*peak) {
+	if math.Abs(r.Size) >= max(limit, small) {
 		return
 	}
 	if r.Shape != shape.Flat {
@@ -321,7 +333,7 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 			continue
 		}
 		r := j.shape(s, p)
-		ignoreSmall(&r, s.limit, s.peak)
+		ignoreSmall(&r, s.limit, s.small())
 		w := worstProcess{finding: j.growthFinding(s, p, &r), of: p, result: r}
 		switch {
 		case w.finding.Verdict == Pass:

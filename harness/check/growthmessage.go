@@ -46,10 +46,20 @@ func (s *series) ruledOut(r *shape.Result) string {
 	return growth
 }
 
+// verdict returns [GrowthVerdict]. If the values are counts, a run passes too if all of its growth
+// is at most fewCounts: one of few files cannot rule out less.
+func (s *series) verdict(r *shape.Result) Verdict {
+	v := GrowthVerdict(r, s.limit)
+	if v == Undecided && s.unit == Count && r.Shape != "" {
+		return GrowthVerdict(r, max(s.limit, fewCounts/float64(r.Files)))
+	}
+	return v
+}
+
 // growthFinding returns the finding on one process, or on one series of readings.
 func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Finding {
 	f := Finding{
-		Check: s.check, Subject: s.subject, Verdict: GrowthVerdict(r, s.limit),
+		Check: s.check, Subject: s.subject, Verdict: s.verdict(r),
 		Measured: new(rounded(r.Slope.Estimate, s.unit)), Limit: new(s.limit),
 		Unit: s.unit + "/" + s.each(),
 	}
