@@ -140,6 +140,10 @@ func (j *Judge) resources() {
 			missing: of.missing,
 		}
 		w := j.worst(&s, j.processes(j.held.column(of.resource)))
+		if w.of == nil && w.longest > 0 && j.longestProcess() > j.policy.Leak.MinFiles {
+			w.finding.Verdict = Undecided
+			w.finding.Message += "; in short files, the harness cannot look at all processes in time"
+		}
 		if w.of == nil && j.longestProcess() == 1 && len(j.tl.Files) >= j.policy.Leak.MinFiles {
 			w.finding.Message = "each file had a process of its own, which gave everything back when it " +
 				"ended; a pipeline that takes {list} or --feed stdin keeps one process, which can be judged"
@@ -304,10 +308,12 @@ func (j *Judge) leftovers() {
 	if len(left) == 0 {
 		return
 	}
-	bytes, largest, unseen := int64(0), left[0], 0
+	bytes, seen, largest, unseen := int64(0), int64(0), left[0], 0
 	for _, l := range left {
 		bytes += l.Bytes
-		if !l.Seen {
+		if l.Seen {
+			seen += l.Bytes
+		} else {
 			unseen++
 		}
 		largest = slices.MaxFunc([]record.Leftover{largest, l}, func(a, b record.Leftover) int {
@@ -322,8 +328,11 @@ func (j *Judge) leftovers() {
 			"largest %s (%s)", Plural(len(left), "file"), record.FormatBytes(bytes), largest.Path,
 			record.FormatBytes(largest.Bytes)),
 	}
-	if bytes > j.policy.SharedMemory.MaxLeft.Bytes {
+	if most := j.policy.SharedMemory.MaxLeft.Bytes; bytes > most {
 		f.Verdict = Fail
+		if seen <= most {
+			f.Verdict = Undecided
+		}
 		if unseen > 0 {
 			f.Message += fmt.Sprintf("; no process of the run was seen with %d of them: another program of "+
 				"this user may have made them", unseen)

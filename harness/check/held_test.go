@@ -229,7 +229,7 @@ func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	tl := resourceRun{files: 60, held: steady}.timeline()
 	tl.Leftovers = []record.Leftover{
-		{Path: "/dev/shm/a", Bytes: 1 << 20}, {Path: "/dev/shm/b", Bytes: 2 << 20},
+		{Path: "/dev/shm/a", Bytes: 1 << 20}, {Path: "/dev/shm/b", Bytes: 2 << 20, Seen: true},
 	}
 	rep := Of(tl, DefaultPolicy())
 	i := slices.IndexFunc(rep.Findings, func(f Finding) bool {
@@ -239,6 +239,11 @@ func TestLeftovers(t *testing.T) {
 		!strings.Contains(rep.Findings[i].Message, "2 files with 3.00 MiB stayed in /dev/shm") ||
 		!strings.Contains(rep.Findings[i].Message, "the largest /dev/shm/b (2.00 MiB)") {
 		t.Errorf("%s: %+v", rep.Verdict, rep.Findings)
+	}
+	tl.Leftovers[1].Seen = false
+	if rep := Of(tl, DefaultPolicy()); rep.Verdict != Undecided ||
+		!strings.Contains(rep.Findings[i].Message, "no process of the run was seen with 2 of them") {
+		t.Errorf("of files that may be another program's: %s", rep.Verdict)
 	}
 	policy, err := ParsePolicy([]byte("shared_memory: {max_left: 4MiB}"), "p.yaml")
 	if err != nil {
@@ -290,6 +295,7 @@ func TestFilesThatWereNotRead(t *testing.T) {
 		{"all", func(int) bool { return true }, Pass, ""},
 		{"two of three", func(i int) bool { return i%3 > 0 }, Pass, "; 39 of 59 files could be read"},
 		{"one of three", func(i int) bool { return i%3 == 0 }, Undecided, "; 20 of 58 files could be read"},
+		{"six", func(i int) bool { return i < 6 }, Undecided, "here 6 of 60 have one"},
 		{"the first 30", func(i int) bool { return i < 30 }, Undecided, "; 30 of 58 files could be read"},
 	} {
 		run := resourceRun{files: 60, held: steady, known: c.known}

@@ -21,7 +21,9 @@ type Sampler struct {
 	Head   func(now time.Time) record.Header
 	Logger *slog.Logger
 
-	holdings, looks, ends budget // for the ends of files, for checkpoints, for the driver
+	// These limit the time for the ends of files, for checkpoints, for the driver at the ends of files,
+	// and for new files in /dev/shm.
+	holdings, looks, ends, files budget
 }
 
 // A Moment holds what was read of a process at one time. It has samples, or a holding, and with the
@@ -39,6 +41,18 @@ func (s *Sampler) Watch(
 	p *supervise.Process, ended <-chan record.FileEnd, stop <-chan struct{},
 ) <-chan Moment {
 	moments := make(chan Moment)
+	if s.Shared != nil {
+		look := func(by func(pids []int) bool) {
+			s.files.spend(func() { // the file may be closed soon
+				if !by(p.Members()) {
+					by(p.MembersNow())
+				}
+			})
+		}
+		if err := s.Shared.Watch(look, stop); err != nil {
+			s.Logger.Warn("new files in /dev/shm are not watched", "error", err)
+		}
+	}
 	go func() {
 		tick := time.NewTicker(s.Every)
 		defer tick.Stop()

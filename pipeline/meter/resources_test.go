@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -237,6 +238,38 @@ func TestSharedSince(t *testing.T) {
 		}
 	}
 	_ = f.Close()
+}
+
+// TestSharedWatch: files that a process writes and closes at once are seen with it, most of them.
+func TestSharedWatch(t *testing.T) {
+	dir := t.TempDir()
+	s, stop := openShared(dir), make(chan struct{})
+	pids := []int{os.Getpid()}
+	if err := s.Watch(func(by func(pids []int) bool) { by(pids) }, stop); err != nil {
+		t.Fatal(err)
+	}
+	defer close(stop)
+	seen := 0
+	for i := range 50 {
+		path := filepath.Join(dir, strconv.Itoa(i))
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(strings.Repeat("x", 2<<20)); err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+	}
+	for _, f := range s.Left() {
+		if f.Seen {
+			seen++
+		}
+	}
+	if seen == 0 {
+		t.Error("of 50 files that were closed at once, none was seen with this process")
+	}
+	t.Logf("%d of 50 files were seen", seen)
 }
 
 // TestSharedMapping reads a line of /proc/PID/maps.

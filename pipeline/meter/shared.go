@@ -24,8 +24,9 @@ const sharedMemory = "/dev/shm"
 //   - A file that existed before the run is not the run's.
 //   - A file that was seen open or mapped in a process of the run is the run's, also after that
 //     process has ended.
-//   - Of the others, those of this user count that were never seen open or mapped in a process
-//     outside of the run. A program that writes a file and closes it at once is not seen with it.
+//   - Of the others, those of this user that were never seen open or mapped in a process outside of
+//     the run may be the run's. A program that writes a file and closes it at once may not be seen
+//     with it. They do not count in [Shared.Held]; [Shared.Left] lists them, not as seen.
 //
 // Several goroutines may use it at once.
 type Shared struct {
@@ -119,7 +120,7 @@ func (s *Shared) Held(pids []int) (bytes int64) {
 		}
 	}
 	for _, f := range s.files() {
-		if s.isOurs(f, pids) {
+		if s.isOurs(f, pids) && s.ours[f.id] {
 			held[f.id] = f.bytes // more exact than the length of a mapping
 		} else {
 			delete(held, f.id)
@@ -131,7 +132,7 @@ func (s *Shared) Held(pids []int) (bytes int64) {
 	return bytes
 }
 
-// isOurs reports whether a file belongs to the run, and remembers it. The parameter pids holds the
+// isOurs reports whether a file is or may be the run's, and remembers it. The parameter pids holds the
 // processes of the run.
 func (s *Shared) isOurs(f sharedFile, pids []int) bool {
 	_, ours := s.ours[f.id]
