@@ -3,9 +3,9 @@
 //
 //	changepoint.Find([]float64{5, 6, 5, 5, 6, 5, 6, 5, 9, 8, 9, 9, 8, 9, 8, 9}, 0, 0.001)  // [8]
 //
-// A [Detector] judges every night in turn, as a gate does. What it says after a night depends only on
-// the values up to that night. A change that it has found stays, unless later values take it back;
-// they may also move its start a little. Each night it asks two questions:
+// A [Detector] judges every night in turn, as a gate does. What it says after a night depends
+// only on the values up to that night. A change that it has found stays, unless later values take
+// it back; they may also move its start a little. Each night it asks two questions:
 //
 //   - Do the newest 1 to 8 values lie outside of all earlier values of the level, and farther away
 //     than their scatter explains? This finds a large step in the first night.
@@ -28,6 +28,6 @@
 //     TestFalseAlarms shows both.
 //
 // The detector takes a change back in two cases only, and names it in [Detector.Gone]: the values
-// return to the old level at once, or the values after the change overlap those before it, and the
-// levels do not differ by more than the scatter.
+// return to the old level at once, or the values after the change show that the levels do not
+// differ by more than the scatter.
 package changepoint
