@@ -1,10 +1,9 @@
 package changepoint
 
 import (
+	"cmp"
 	"math"
 	"slices"
-
-	"vramsoak/harness/shape"
 )
 
 // takeBack removes the newest change if the values have returned to the old level at once, as after
@@ -85,26 +84,18 @@ func (d *Detector) hindsight(i int) float64 {
 const (
 	minOverlap = 0.25 // the smallest share of the newest values in the old range; without a change 0.9
 	minDrift   = 21   // the smallest number of values that show a drift
-	driftsBy   = 1.5  // how many times as far away the last third of them lies, at least
+	driftTau   = 0.6  // Kendall's rank correlation of these values with the nights, at least
 )
 
 // mayBeScatter reports whether scatter may explain the change i. It may not if fewer than minOverlap
 // of the newest values lie in the range of the level before the change, and one of two is true:
 //
-//   - The values drift away: the last third of them is driftsBy times as far from the old level as
-//     the first third. Along a slow drift each night resembles the night before it, and such scatter
-//     would explain any difference.
+//   - The values drift away. Along a slow drift each night resembles the night before it, and such
+//     scatter would explain any difference. One change along the drift must stay.
 //   - At least half of the values before the change are equal. The bound for noise of rare jumps
 //     needs many values, and a few nights that were back would take back the change.
 func (d *Detector) mayBeScatter(i int) bool {
-	at := d.Changes[i].At
-	before := slices.Clone(d.values[max(d.before(i), at-reach):at])
-	newest := slices.Clone(d.values[max(at, len(d.values)-reach):])
-	if d.Changes[i].Step < 0 {
-		negate(before)
-		negate(newest)
-	}
-	slices.Sort(before)
+	before, newest := d.around(i)
 	end := before[(9*len(before)-1)/10]
 	within := 0
 	for _, v := range newest {
@@ -115,24 +106,53 @@ func (d *Detector) mayBeScatter(i int) bool {
 	if float64(within) >= minOverlap*float64(len(newest)) {
 		return true
 	}
-	quiet := 0
-	middle := before[len(before)/2]
+	quiet, middle := 0, before[len(before)/2]
 	for _, v := range before {
 		if v == middle {
 			quiet++
 		}
 	}
-	third := len(newest) / 3
-	away := func(values []float64) float64 { return shape.Median(values) - middle }
-	drifts := len(newest) >= minDrift &&
-		away(newest[len(newest)-third:]) >= driftsBy*away(newest[:third])
-	return 2*quiet < len(before) && !drifts
+	return 2*quiet < len(before) && (!d.drifts(i) || d.stays(i, i-1) || d.stays(i, i+1))
 }
 
-func negate(values []float64) {
-	for i := range values {
-		values[i] = -values[i]
+// around returns the values of the level before the change i, sorted, and the newest values since
+// the change. If the change goes down, all are negated.
+func (d *Detector) around(i int) (before, newest []float64) {
+	at := d.Changes[i].At
+	before = slices.Clone(d.values[max(d.before(i), at-reach):at])
+	newest = slices.Clone(d.values[max(at, len(d.values)-reach):])
+	if d.Changes[i].Step < 0 {
+		for k := range before {
+			before[k] = -before[k]
+		}
+		for k := range newest {
+			newest[k] = -newest[k]
+		}
 	}
+	slices.Sort(before)
+	return before, newest
+}
+
+// drifts reports whether the newest values since the change i drift away from the level before it:
+// whether most later ones are farther away than most earlier ones (Kendall 1938, "A new measure of
+// rank correlation", Biometrika 30).
+func (d *Detector) drifts(i int) bool {
+	_, newest := d.around(i)
+	farther := 0
+	for k, v := range newest {
+		for _, earlier := range newest[:k] {
+			farther += cmp.Compare(v, earlier)
+		}
+	}
+	n := float64(len(newest))
+	return len(newest) >= minDrift && float64(farther) >= driftTau*n*(n-1)/2
+}
+
+// stays reports whether there is a change k in the direction of the change i from which the values
+// drift too.
+func (d *Detector) stays(i, k int) bool {
+	return k >= 0 && k < len(d.Changes) && (d.Changes[k].Step < 0) == (d.Changes[i].Step < 0) &&
+		d.drifts(k)
 }
 
 // remove takes back the change i. The parameter back is the number of newest values at the old
