@@ -217,7 +217,7 @@ bench-history:
 	nice go test -timeout 60m -run 'TestFalseAlarms|TestPower' -bench Find -benchtime 2x -v ./harness/history/changepoint -args -histories 2000 -tries 100
 	nice go test -timeout 60m -run TestNightByNight -v ./harness/history -args -nightly.tries 40
 
-# Labelled series of other projects, which this one does not have. Check out into REFERENCE, a folder each:
+# Judges labelled series of other projects. Clone each into a folder of REFERENCE:
 #   TCPD                          https://github.com/alan-turing-institute/TCPD
 #   signal-processing-algorithms  https://github.com/mongodb/signal-processing-algorithms
 #   otava                         https://github.com/apache/otava

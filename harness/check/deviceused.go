@@ -63,7 +63,7 @@ func (j *Judge) readDeviceSamples(driver *timeline.DriverLedgers) {
 }
 
 // sampledLane returns the lane in j.sampled for a device, or nil if the device gets none in this
-// run. If checkpoints are of the device, it has another lane. If the driver does not list the
+// run. A device with checkpoints already has a lane, in j.lanes. If the driver does not list the
 // pipeline on the device, the pipeline may not use it at all. Such a device gets a lane only if no
 // reading says that the pipeline uses another device.
 func (j *Judge) sampledLane(driver *timeline.DriverLedgers, run, device int) *lane {

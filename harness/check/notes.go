@@ -32,8 +32,8 @@ func (j *Judge) notes() []string {
 	return notes
 }
 
-// otherNotes returns notes on the memory that other processes held on the devices of the run. Such
-// memory is never counted as the pipeline's.
+// otherNotes returns notes on the memory that other processes held on the devices of the run.
+// Such memory is never counted as the pipeline's.
 func otherNotes(tl *timeline.Timeline) []string {
 	type key struct{ run, device int }
 	type others struct {
@@ -103,12 +103,7 @@ func (j *Judge) noReadings() []string {
 	if len(gating) > 0 {
 		f.Check, what = gating[0], gating
 	}
-	decides := func(f Finding) bool {
-		named := func(w WaivePolicy) bool { return w.names(&f) } // may be waived
-		return (f.Verdict == Fail || f.Check == DeviceGrowth && f.Verdict != Skipped) &&
-			slices.Contains(j.policy.Gate, f.Check) && !slices.ContainsFunc(j.policy.Waive, named)
-	}
-	if len(gating) == 0 || slices.ContainsFunc(j.findings, decides) {
+	if len(gating) == 0 || slices.ContainsFunc(j.findings, j.decidesAlone) {
 		f.Verdict = Skipped // the finding would not change the verdict
 	}
 	f.Message = fmt.Sprintf("the log has no memory reading: %s are not judged; "+
@@ -116,4 +111,12 @@ func (j *Judge) noReadings() []string {
 		strings.Join(what, ", "))
 	j.add(f)
 	return gating
+}
+
+// decidesAlone reports whether a finding decides the verdict by itself: it fails, or is of the
+// device used, its check gates, and no waiver names it.
+func (j *Judge) decidesAlone(f Finding) bool {
+	named := func(w WaivePolicy) bool { return w.names(&f) }
+	return (f.Verdict == Fail || f.Check == DeviceGrowth && f.Verdict != Skipped) &&
+		slices.Contains(j.policy.Gate, f.Check) && !slices.ContainsFunc(j.policy.Waive, named)
 }

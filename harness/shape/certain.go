@@ -2,29 +2,31 @@ package shape
 
 import "math"
 
-// favour is how much better a shape without growth must fit to be preferred, as a difference of the
-// Bayesian information criterion. A difference below 2 is "not worth more than a bare mention"
-// (Kass and Raftery 1995).
+// favour is how much better a shape without growth must fit to be preferred, as a difference of
+// the Bayesian information criterion. A difference below 2 is "not worth more than a bare
+// mention" (Kass and Raftery 1995).
 const favour = 2
 
-// These are how many units of the last digit a rise must exceed to be growth. A smaller rise may be
-// a step or a few: the digits hide its form. If noise carries values from digit to digit, it shows
-// more of the form. A rise of fewer than riseQuiet digits must then fit clearly better as growth
-// than as any shape without: a difference above 6 is strong evidence (Kass and Raftery 1995).
+// A rise is growth only if it exceeds this many units of the last digit. A smaller rise may be
+// one step or a few, which rounding hides. The number is riseNoisy if noise carries values to
+// other digits, because rounding then hides less. Such a rise below riseQuiet must also fit
+// better as growth than as any shape without, by strong: a difference above 6 of the Bayesian
+// information criterion is strong evidence (Kass and Raftery 1995).
 const (
 	riseQuiet = 3
 	riseNoisy = 1.75
 	strong    = 6
 )
 
-// certain reports whether growth is certain. The parameter growing is the best fit with growth, and
-// clean the best without. Four things must hold:
+// certain reports whether growth is certain. The parameter growing is the best fit with growth,
+// and clean the best without. Four things must hold:
 //
 //   - No shape without growth explains the series clearly better than the best with growth. If both
 //     fits explain all that the printed digits show, the shape without growth must not be better at
 //     all.
-//   - The slope is far enough above 0: see needed. Rounding may have tilted it. A staircase is no
-//     bound here, because the series may be no line, but a warm-up of few digits.
+//   - The slope is far enough above 0: see needed. Rounding may have tilted it. The bound of
+//     [fitter.staircase] does not apply: it assumes a straight line, and the series may be a small
+//     warm-up.
 //   - The rise is large enough in digits: see riseQuiet.
 //   - The second half of the series grows too: see goesOn.
 func (b *fitter) certain(growing, clean *model, resolution float64) bool {
@@ -58,8 +60,9 @@ func (b *fitter) files(m *model) float64 {
 }
 
 // chosen returns the model m that describes the series, and the model growth whose slope is the
-// growth. Usually both are the same model. They differ if each file's audio is longer, or shorter,
-// than the last by the same amount, because the effect of the audio then looks exactly like growth.
+// growth. Usually both are the same model. They differ if each file's audio is longer, or
+// shorter, than the last by the same amount, because the effect of the audio then looks exactly
+// like growth.
 func (b *fitter) chosen(resolution float64) (m, growth *model, grows bool) {
 	clean, growing := b.best()
 	if growing != nil && b.certain(growing, clean, resolution) {
@@ -94,9 +97,9 @@ func (b *fitter) needed(m *model) float64 {
 func (b *fitter) se(m *model) float64 { return m.se() / b.trust }
 
 // goesOn reports whether the second half of the series agrees with the growth. The slope of the
-// second half must be certain by itself, or at least half of the growth, less two standard errors.
-// This excludes warm-ups whose form no model has. The noise is that of the second half: if a shape
-// does not fit the first half, what is left there looks like autocorrelated noise.
+// second half must be certain by itself, or at least half of the growth, less two standard
+// errors. This excludes warm-ups whose form no model has. The noise is that of the second half:
+// if a shape does not fit the first half, what is left there looks like autocorrelated noise.
 func (b *fitter) goesOn(growing *model) bool {
 	half := len(b.y) / 2
 	r := regression{y: b.y[half:], columns: [][]float64{b.fixed[0][half:], b.line[half:]}}

@@ -158,8 +158,8 @@ func (d *Detector) end(i int) int {
 	return len(d.values)
 }
 
-// bounds returns the bounds of the levels from one index to another, and where the level that
-// contains or begins at the index at is among them.
+// bounds returns the first index of each level between from and to, and then to itself. The result
+// where is the index in bounds of the level that contains at.
 func (d *Detector) bounds(from, at, to int) (bounds []int, where int) {
 	from = max(0, from)
 	bounds = []int{from}
