@@ -106,7 +106,8 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 			return err
 		}
 		if nothing {
-			if _, err := fmt.Fprintln(out, "note: --accept changed nothing, because no regression fails"); err != nil {
+			_, err := fmt.Fprintln(out, "note: --accept changed nothing, because no regression fails")
+			if err != nil {
 				return err
 			}
 		}

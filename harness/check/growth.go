@@ -96,7 +96,8 @@ func (w *worstProcess) unsettle(why string) {
 	w.finding.Message += why
 }
 
-// advise returns a finding with the ledger's advice appended to its message, if the finding fails.
+// advise returns a finding with the ledger's advice appended to its message, if the finding
+// fails.
 func (of *Ledger) advise(f Finding) Finding {
 	if f.Verdict == Fail && of.advice != "" {
 		f.Message += "; " + of.advice
@@ -113,8 +114,8 @@ type series struct {
 	falls          bool    // set if a fall is bad, as a fall of throughput is
 	missing        string  // message if the series has no values at all
 	stage          string  // the stage or cleanup to which the values belong
-	// per is the noun for one value: "reading", or "" for a file. nameAt returns the name of the value
-	// with index i.
+	// per is the noun for one value: "reading", or "" for a file. nameAt returns the name of the
+	// value with index i.
 	per    string
 	nameAt func(i int) string
 }
@@ -173,8 +174,8 @@ func (p *processValues) span() int {
 	return (len(p.files)-1)*p.stride + 1
 }
 
-// spread returns the values with one entry for each file of the span, and NaN for a value that the
-// column dropped.
+// spread returns the values with one entry for each file of the span, and NaN for a value that
+// the column dropped.
 func (p *processValues) spread(values []float64) []float64 {
 	if p.stride == 1 {
 		return values
@@ -244,10 +245,10 @@ func stepsUp(r *shape.Result, limit float64) bool {
 // endsHigh reports whether the last value may be the first leap of growth that exceeds the limit.
 func endsHigh(r *shape.Result, limit float64) bool { return leaps(1, r.Ends, r.Files) > limit }
 
-// leaps returns the most growth per file that may show as few leaps, 1 or 2, of together this size
-// in a series of so many files. If leaps come at random, their number has a Poisson distribution.
-// Its mean is at most 5.57 if 1 leap was seen, and at most 7.22 if 2 were seen, with the confidence
-// of a bound of a 95 % interval (Garwood 1936).
+// leaps returns the most growth per file that may show as few leaps, 1 or 2, of together this
+// size in a series of so many files. If leaps come at random, their number has a Poisson
+// distribution. Its mean is at most 5.57 if 1 leap was seen, and at most 7.22 if 2 were seen,
+// with the confidence of a bound of a 95 % interval (Garwood 1936).
 func leaps(few int, size float64, files int) float64 {
 	most := [...]float64{1: 5.572, 2: 7.225}[few]
 	return most * size / float64(few) / float64(max(1, files))
@@ -258,8 +259,8 @@ func leaps(few int, size float64, files int) float64 {
 // as many files again would add 0.36 % of the peak. The regression check ignores less than 1 %.
 const smallShare = 0.001
 
-// fewCounts is the number of descriptors, threads or processes that decide nothing if they are all
-// that a run gains. A shell has a few more or less open from one moment to the next.
+// fewCounts is the number of descriptors, threads or processes that decide nothing if they are
+// all that a run gains. A shell has a few more or less open from one moment to the next.
 const fewCounts = 4
 
 // small returns the change of the level below which it decides nothing.
@@ -270,8 +271,8 @@ func (s *series) small() float64 {
 	return smallShare * s.peak
 }
 
-// ignoreSmall makes the shape flat if its steps, its warm-up or its teeth are smaller than the limit
-// or than small. It also ignores such a last value.
+// ignoreSmall makes the shape flat if its steps, its warm-up or its teeth are smaller than the
+// limit or than small. It also ignores such a last value.
 func ignoreSmall(r *shape.Result, limit, small float64) {
 	if r.Ends <= small {
 		r.Ends = 0
@@ -300,8 +301,8 @@ func (w *worstProcess) from() int {
 	return min(at, len(w.of.files)-1)
 }
 
-// worst judges each process and returns the worst. An interruption may have cut a process short, so
-// that it is undecided. Such a process is ignored if a longer process passes.
+// worst judges each process and returns the worst. An interruption may have cut a process short,
+// so that it is undecided. Such a process is ignored if a longer process passes.
 func (j *Judge) worst(s *series, all []processValues) worstProcess {
 	least := j.policy.Leak.MinFiles
 	order := []Verdict{Pass, Undecided, Fail}
@@ -374,8 +375,8 @@ func missing(values []float64) (n int) {
 	return n
 }
 
-// noteTrend adds to the worst finding the file at which growth begins, and keeps the series for the
-// report.
+// noteTrend adds to the worst finding the file at which growth begins, and keeps the series for
+// the report.
 func (j *Judge) noteTrend(s *series, w *worstProcess) {
 	if w.finding.Verdict == Fail {
 		first := j.tl.Files[w.of.files[w.from()]]

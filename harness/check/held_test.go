@@ -57,8 +57,8 @@ func (r resourceRun) timeline() *timeline.Timeline {
 		f.Stages = []timeline.Stage{{Name: "Diarization", Before: 0, After: 1}}
 		if r.known == nil || r.known(i) {
 			f.Held.AtEnd = &record.Holding{
-				PID: 7, Index: i + 1, Resources: resources(i, true), MostFiles: 101 + i - r.files, Available: 1 << 30,
-				SharedFree: 64 << 20,
+				PID: 7, Index: i + 1, Resources: resources(i, true), MostFiles: 101 + i - r.files,
+				Available: 1 << 30, SharedFree: 64 << 20,
 			}
 			f.Held.AtEnd.Time = f.End
 		}
@@ -105,7 +105,10 @@ func TestMachineLedgers(t *testing.T) {
 			"the memory limit of the container or control group (16.0 GiB) is used up after about " +
 				"512 more files",
 		},
-		{record.SharedMemory, SharedGrowth, 2 << 20, "/dev/shm (64.0 MiB) is full after about 32 more files"},
+		{
+			record.SharedMemory, SharedGrowth, 2 << 20,
+			"/dev/shm (64.0 MiB) is full after about 32 more files",
+		},
 		{
 			record.FileDescriptors, DescriptorGrowth, 1,
 			"the limit of open files (ulimit -n 1024) is reached after about 924 more files",
@@ -263,7 +266,10 @@ func TestCacheThatFills(t *testing.T) {
 		holds   func(files int) int64
 		verdict Verdict
 	}{
-		{"a cache that is full after 42 files", func(files int) int64 { return 2 * int64(min(files, 42)) }, Undecided},
+		{
+			"a cache that is full after 42 files",
+			func(files int) int64 { return 2 * int64(min(files, 42)) }, Undecided,
+		},
 		{"a leak in every fifth file", func(files int) int64 { return 10 * int64(files/5) }, Fail},
 		{"a leak", func(files int) int64 { return 2 * int64(files) }, Fail},
 	} {
@@ -294,7 +300,10 @@ func TestFilesThatWereNotRead(t *testing.T) {
 	}{
 		{"all", func(int) bool { return true }, Pass, ""},
 		{"two of three", func(i int) bool { return i%3 > 0 }, Pass, "; 39 of 59 files could be read"},
-		{"one of three", func(i int) bool { return i%3 == 0 }, Undecided, "; 20 of 58 files could be read"},
+		{
+			"one of three", func(i int) bool { return i%3 == 0 }, Undecided,
+			"; 20 of 58 files could be read",
+		},
 		{"six", func(i int) bool { return i < 6 }, Undecided, "here 6 of 60 have one"},
 		{"the first 30", func(i int) bool { return i < 30 }, Undecided, "; 30 of 58 files could be read"},
 	} {

@@ -14,9 +14,9 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// TestPrintedVerdicts judges runs of 50 files whose levels are printed in GB with two decimals, and
-// some with exact bytes. Beside each figure it writes what is possible at best, for a judge that
-// knows the noise and the shape: see bestDecided.
+// TestPrintedVerdicts judges runs of 50 files whose levels are printed in GB with two decimals,
+// and some with exact bytes. Beside each figure it writes what is possible at best, for a judge
+// that knows the noise and the shape: see bestDecided.
 func TestPrintedVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns
@@ -89,12 +89,13 @@ func printedAs(digit float64) string {
 	})].name
 }
 
-// bestDecided returns how many runs of 50 files a judge finds, and how many it leaves undecided, if
-// it knows the standard deviation of the noise, that the noise is white, and the columns of the
-// shape. It fits by ordinary least squares. Rounding is one more independent noise, of a twelfth of
-// the squared digit (Sheppard). It finds growth of more than 3.09 standard errors, for 0.1 % false
-// alarms, whose estimate is above the limit. It passes a run whose one-sided 95 % bound is within
-// the limit. Without noise, only the digits count: they hide a digit over the 49 files after the first.
+// bestDecided returns how many runs of 50 files a judge finds, and how many it leaves undecided,
+// if it knows the standard deviation of the noise, that the noise is white, and the columns of
+// the shape. It fits by ordinary least squares. Rounding is one more independent noise, of a
+// twelfth of the squared digit (Sheppard). It finds growth of more than 3.09 standard errors, for
+// 0.1 % false alarms, whose estimate is above the limit. It passes a run whose one-sided 95 %
+// bound is within the limit. Without noise, only the digits count: they hide a digit over the 49
+// files after the first.
 func bestDecided(spec fixtures.LevelSpec) (found, undecided float64) {
 	const n = 50
 	limit := check.DefaultPolicy().MaxGrowth[check.IdleLevel] / mib
@@ -161,8 +162,8 @@ func TestFlagshipCase(t *testing.T) {
 	}
 }
 
-// TestLeaps judges two steps up and a high last value by what they may amount to. Two steps of 1.21
-// MiB in sum, over 60 files, are at most 7.225/2 * 1.21/60 = 0.073 MiB a file.
+// TestLeaps judges two steps up and a high last value by what they may amount to. Two steps of
+// 1.21 MiB in sum, over 60 files, are at most 7.225/2 * 1.21/60 = 0.073 MiB a file.
 func TestLeaps(t *testing.T) {
 	steps := func(size float64) shape.Result {
 		return shape.Result{Shape: shape.Steps, Size: size * mib, Files: 60}

@@ -77,7 +77,8 @@ func (r *Report) noteWaivers(notes []string) {
 	undecided := func(f Finding) bool { return f.Verdict == Undecided && f.Gates }
 	if r.Verdict == Undecided && slices.ContainsFunc(r.Findings, waived) &&
 		!slices.ContainsFunc(r.Findings, undecided) {
-		notes = append(notes, "every finding that could decide the verdict is waived, so the verdict is undecided")
+		notes = append(notes,
+			"every finding that could decide the verdict is waived, so the verdict is undecided")
 	}
 	r.Notes = slices.DeleteFunc(r.Notes, func(note string) bool {
 		return slices.Contains(r.waiving, note)

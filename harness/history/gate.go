@@ -27,8 +27,8 @@ const (
 	sameStep   = 1.5
 )
 
-// An Outcome is the judgement of a suite. It fails if a regression lasts until the newest run, and
-// no person accepted it or the acceptance has ended.
+// An Outcome is the judgement of a suite. It fails if a regression lasts until the newest run,
+// and no person accepted it or the acceptance has ended.
 type Outcome struct {
 	Verdict check.Verdict
 	Reason  string // why the verdict is undecided
@@ -47,8 +47,8 @@ type Known struct {
 	Acceptance
 }
 
-// Gate judges the newest run of the suite against the runs before it. A regression that a later run
-// fixed does not fail the suite.
+// Gate judges the newest run of the suite against the runs before it. A regression that a later
+// run fixed does not fail the suite.
 func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	o := Outcome{Verdict: check.Pass}
 	if len(h.Runs) == 0 {
@@ -122,8 +122,8 @@ func (h *History) acceptanceOf(
 	return a, false
 }
 
-// same reports whether the acceptance a may be of the regression c, and how many runs away c is from
-// the run at which a was given.
+// same reports whether the acceptance a may be of the regression c, and how many runs away c is
+// from the run at which a was given.
 func (h *History) same(c Change, a Acceptance) (away int, same bool) {
 	first := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == a.Run })
 	away = max(c.Bad-first, first-c.Bad)
@@ -131,8 +131,8 @@ func (h *History) same(c Change, a Acceptance) (away int, same bool) {
 		c.Step() <= sameStep*a.Step
 }
 
-// Acceptances returns what must be stored if a person accepts the regressions for which the outcome
-// fails. The parameter at is when the person accepts them.
+// Acceptances returns what must be stored if a person accepts the regressions for which the
+// outcome fails. The parameter at is when the person accepts them.
 func (o Outcome) Acceptances(h *History, at time.Time, w waiver.Waiver) []Acceptance {
 	failing := slices.Clone(o.New)
 	for _, k := range o.Ended {

@@ -21,13 +21,13 @@ type Sampler struct {
 	Head   func(now time.Time) record.Header
 	Logger *slog.Logger
 
-	// These limit the time for the ends of files, for checkpoints, for the driver at the ends of files,
-	// and for new files in /dev/shm.
+	// These limit the time for the ends of files, for checkpoints, for the driver at the ends of
+	// files, and for new files in /dev/shm.
 	holdings, looks, ends, files budget
 }
 
-// A Moment holds what was read of a process at one time. It has samples, or a holding, and with the
-// first samples the limits of the process.
+// A Moment holds what was read of a process at one time. It has samples, or a holding, and with
+// the first samples the limits of the process.
 type Moment struct {
 	Samples []record.Sample
 	Limits  *record.Limits
@@ -98,9 +98,9 @@ func (s *Sampler) Watch(
 	return moments
 }
 
-// look returns samples taken now for the process and its descendants together: one sample for each
-// device that they use, or one sample without a device if they use none. If the process has ended,
-// look returns no samples.
+// look returns samples taken now for the process and its descendants together: one sample for
+// each device that they use, or one sample without a device if they use none. If the process has
+// ended, look returns no samples.
 func (s *Sampler) look(p *supervise.Process) ([]record.Sample, error) {
 	pids := p.Members()
 	var rss int64

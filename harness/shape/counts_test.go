@@ -38,6 +38,11 @@ func TestCounts(t *testing.T) {
 // high came back before. Several last values are one, and so are stairs up to the end.
 func TestEnds(t *testing.T) {
 	flat := made(40, func(i int) float64 { return 100 + float64(i%2) })
+	stairs := func(from, to int) []float64 {
+		return made(200, func(i int) float64 {
+			return 100 + math.Floor(float64(min(max(i, from), to)-from)/8)
+		})
+	}
 	for _, c := range []struct {
 		name   string
 		values []float64
@@ -50,8 +55,8 @@ func TestEnds(t *testing.T) {
 		{"two at the end", with(flat, map[int]float64{38: 900, 39: 900}), 800},
 		{"two at the end, one before", with(flat, map[int]float64{10: 900, 38: 900, 39: 900}), 800},
 		{"four that rise", with(flat, map[int]float64{36: 300, 37: 500, 38: 700, 39: 900}), 800},
-		{"late stairs", made(200, func(i int) float64 { return 100 + math.Floor(float64(max(0, i-160))/8) }), 4},
-		{"stairs that end", made(200, func(i int) float64 { return 100 + math.Floor(float64(min(i, 140))/8) }), 0},
+		{"late stairs", stairs(160, 200), 4},
+		{"stairs that end", stairs(0, 140), 0},
 	} {
 		got := Of(Series{Values: c.values, Resolution: 0.5, Grain: 1e-3}).Ends
 		if math.Abs(got-c.want) > 1 {

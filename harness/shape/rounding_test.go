@@ -16,15 +16,15 @@ func flatOf(y []float64, slope float64) (*fitter, *model) {
 	return b, &m
 }
 
-// TestRounding has expected values that were worked out by hand, for printed values that are whole
-// numbers.
+// TestRounding has expected values that were worked out by hand, for printed values that are
+// whole numbers.
 func TestRounding(t *testing.T) {
 	constant, flat := flatOf(make([]float64, 10), 0)
 	// Lines that stay within half a digit of 0, 0, 1, 1 have slopes from 0 (0.5 everywhere) to 2/3
 	// (from -0.5 to 1.5). The slope by least squares is 0.4.
 	stairs, line := flatOf([]float64{0, 0, 1, 1}, 0.4)
-	// The mean of the first half may be off by half a digit, because nothing shows noise there. In the
-	// second half the noise is larger than the digits. That is 0.25 digits on average.
+	// The mean of the first half may be off by half a digit, because nothing shows noise there. In
+	// the second half the noise is larger than the digits. That is 0.25 digits on average.
 	rough, noisy := flatOf([]float64{0, 5, 0}, 0)
 	late := *noisy
 	late.breaks, late.searched = []float64{1}, 1
@@ -49,8 +49,8 @@ func TestRounding(t *testing.T) {
 
 // TestFlattest was worked out by hand. A step at the part s of a series, counted from its middle,
 // has the slope 6(1/4 - s²) over the series. A rise of 0.9 digits may be hidden completely. The
-// flattest staircase of 1.2 digits has one step, a whole digit after the beginning, so at s = 1/3:
-// that is a slope of 0.833. That of 1.5 digits has it at s = 1/6: 1.333.
+// flattest staircase of 1.2 digits has one step, a whole digit after the beginning, so at s =
+// 1/3: that is a slope of 0.833. That of 1.5 digits has it at s = 1/6: 1.333.
 func TestFlattest(t *testing.T) {
 	const n = 1001
 	b, _ := flatOf(make([]float64, n), 0)
@@ -93,9 +93,13 @@ func TestRoundedCovers(t *testing.T) {
 			return r.NormFloat64() * float64(min(1, max(0, n/2-i)))
 		}, 0},
 		{"two values in turn", func(_ *rand.Rand, i int) float64 { return float64(i%2) - 0.5 }, 0},
-		{"two far values in turn", func(_ *rand.Rand, i int) float64 { return float64(2*(i%2)) - 1 }, 0},
+		{"two far values in turn", func(_ *rand.Rand, i int) float64 {
+			return float64(2*(i%2)) - 1
+		}, 0},
 		{"four values in turn", func(_ *rand.Rand, i int) float64 { return float64(i % 4 / 2) }, 0},
-		{"two values at random", func(r *rand.Rand, _ int) float64 { return float64(r.IntN(2)) - 0.5 }, 0},
+		{"two values at random", func(r *rand.Rand, _ int) float64 {
+			return float64(r.IntN(2)) - 0.5
+		}, 0},
 		{"none, beside audio", normal(0), 0.5},
 		{"0.3, beside audio", normal(0.3), 0.3},
 		{"a small dither", func(_ *rand.Rand, i int) float64 { return 0.3 * math.Sin(float64(i)) }, 0},

@@ -6,8 +6,8 @@ import (
 )
 
 // slowsBy is the share of the growth before it that the growth at the end must reach, if it does
-// not slow down. It lies between 1, of a leak, and what fills: the largest of n random values so far
-// has ln(55/40)/15 : ln(40/20)/20 = 0.61 in 60 files, and a full cache has 0.
+// not slow down. It lies between 1, of a leak, and what fills: the largest of n random values so
+// far has ln(55/40)/15 : ln(40/20)/20 = 0.61 in 60 files, and a full cache has 0.
 const slowsBy = 0.65
 
 // Slows reports whether growth slows down: whether the last third of the values rises less than
@@ -25,8 +25,8 @@ func Slows(values []float64) bool {
 		return Median(values[max(0, i-around):min(len(values), i+around)])
 	}
 	end := Median(values[len(values)-around:])
-	// From the middle of the second third to that of the last one, and from there to the end, are not
-	// the same number of values. So both are rises per value.
+	// From the middle of the second third to that of the last one, and from there to the end, are
+	// not the same number of values. So both are rises per value.
 	middle, late := len(values)-2*third, len(values)-third
 	before := (at(late) - at(middle)) / float64(third)
 	after := (end - at(late)) / (float64(third) - float64(around)/2)

@@ -93,7 +93,8 @@ type Holding struct {
 	// limit of descriptors (ulimit -n) applies to each process.
 	MostFiles int
 	// Available is how many more bytes of memory the processes can take, until the machine or their
-	// control group has none left. SharedFree is the free memory of /dev/shm in bytes. 0 means unknown.
+	// control group has none left. SharedFree is the free memory of /dev/shm in bytes. 0 means
+	// unknown.
 	Available, SharedFree int64
 }
 
@@ -163,10 +164,10 @@ type Leftover struct {
 	Header
 	Path  string
 	Bytes int64 // memory that the file holds
-	// Seen is set if a process of the pipeline was seen with the file. If not, another program of the
-	// same user may have made it.
+	// Seen is set if a process of the pipeline was seen with the file. If not, another program of
+	// the same user may have made it.
 	Seen bool
-	Run   int   // the run's number, as in timeline.File; only a timeline sets it
+	Run  int // the run's number, as in timeline.File; only a timeline sets it
 }
 
 // AppendLine appends the record as a line of the harness.

@@ -19,7 +19,8 @@ import (
 // (shm_open), and with it the tensors that the workers of a PyTorch DataLoader return.
 const sharedMemory = "/dev/shm"
 
-// A Shared watches the files in /dev/shm for one run. Three rules decide which files are the run's:
+// A Shared watches the files in /dev/shm for one run. Three rules decide which files are the
+// run's:
 //
 //   - A file that existed before the run is not the run's.
 //   - A file that was seen open or mapped in a process of the run is the run's, also after that
@@ -64,8 +65,8 @@ func openShared(dir string) *Shared {
 	return s
 }
 
-// Since tells that the run began earlier, before a resume. Files that were created since then are not
-// from before the run.
+// Since tells that the run began earlier, before a resume. Files that were created since then are
+// not from before the run.
 func (s *Shared) Since(start time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,8 +133,8 @@ func (s *Shared) Held(pids []int) (bytes int64) {
 	return bytes
 }
 
-// isOurs reports whether a file is or may be the run's, and remembers it. The parameter pids holds the
-// processes of the run.
+// isOurs reports whether a file is or may be the run's, and remembers it. The parameter pids
+// holds the processes of the run.
 func (s *Shared) isOurs(f sharedFile, pids []int) bool {
 	_, ours := s.ours[f.id]
 	switch {
@@ -187,8 +188,8 @@ func (s *Shared) Left() (left []SharedFile) {
 	return left
 }
 
-// mappedMin is the shared memory that a process must have touched for its mappings to be read. The
-// semaphores of Python's multiprocessing take a page each.
+// mappedMin is the shared memory that a process must have touched for its mappings to be read.
+// The semaphores of Python's multiprocessing take a page each.
 const mappedMin = 64 << 10
 
 // holds adds the files in the folder that a process has open or mapped to held, with their bytes.

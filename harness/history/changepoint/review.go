@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// takeBack removes the newest change if the values have returned to the old level at once, as after
-// a single wild night, and reports whether it did. At least half of the values since the change
-// must lie at the old level, and clearly not at the new one. A later return is a change of its own.
+// takeBack removes the newest change if the values have returned to the old level at once, as
+// after a single wild night, and reports whether it did. At least half of the values since the
+// change must lie at the old level, and clearly not at the new one. A later return is a change of
+// its own.
 func (d *Detector) takeBack() bool {
 	last := len(d.Changes) - 1
 	if last < 0 || len(d.values)-d.Changes[last].At > 2*maxYoung {
@@ -28,7 +29,8 @@ func (d *Detector) takeBack() bool {
 		if c.Step < 0 {
 			away = -away
 		}
-		// Two deviations are the range of the old level. Three exclude a level halfway to the new one.
+		// Two deviations are the range of the old level. Three exclude a level halfway to the new
+		// one.
 		deviation := math.Sqrt(e.meanVariance(n))
 		if away <= 2*deviation && away <= math.Abs(c.Step)/2-3*deviation {
 			d.remove(last, n)
@@ -38,17 +40,18 @@ func (d *Detector) takeBack() bool {
 	return false
 }
 
-// confirmed is the largest p value of a change in hindsight, if the one that [Detector.nightly] asks
-// for is small. It is ten times as large as that at the default level, so chance hardly ever takes
-// back a real change. At larger levels, [Detector.confirmed] is larger too.
+// confirmed is the largest p value of a change in hindsight, if the one that [Detector.nightly]
+// asks for is small. It is ten times as large as that at the default level, so chance hardly ever
+// takes back a real change. At larger levels, [Detector.confirmed] is larger too.
 const confirmed = 0.0001
 
 // confirmed returns the largest p value of a change in hindsight.
 func (d *Detector) confirmed() float64 { return max(confirmed, 10*nightlyAt(MinRuns, d.level)) }
 
-// review removes the changes that are not credible, now that the values after them are known: first
-// the least credible one, until each of the others differs from the level before it. It looks at
-// the changes near the end of the series and, if newest is set, at the newest one in any case.
+// review removes the changes that are not credible, now that the values after them are known:
+// first the least credible one, until each of the others differs from the level before it. It
+// looks at the changes near the end of the series and, if newest is set, at the newest one in any
+// case.
 func (d *Detector) review(newest bool) {
 	for {
 		worst, at := d.confirmed(), -1
@@ -67,9 +70,9 @@ func (d *Detector) review(newest bool) {
 	}
 }
 
-// hindsight returns the p value of the change i, from all values of the levels before and after it.
-// It takes the variance as known. The search has allowed for the error of its estimate already, and
-// that error alone must not take back a change.
+// hindsight returns the p value of the change i, from all values of the levels before and after
+// it. It takes the variance as known. The search has allowed for the error of its estimate
+// already, and that error alone must not take back a change.
 func (d *Detector) hindsight(i int) float64 {
 	from, at, to := d.before(i), d.Changes[i].At, d.end(i)
 	bounds, level := d.bounds(min(from, at-reach), at, min(len(d.values), max(to, at+reach)))
@@ -79,16 +82,17 @@ func (d *Detector) hindsight(i int) float64 {
 }
 
 // These decide whether scatter may explain a change, whatever its p value is; see
-// [Detector.mayBeScatter]. They were chosen so that TestGateOfDrift passes and that correlated noise
-// gives hardly more false alarms (TestFalseAlarms).
+// [Detector.mayBeScatter]. They were chosen so that TestGateOfDrift passes and that correlated
+// noise gives hardly more false alarms (TestFalseAlarms).
 const (
 	minOverlap = 0.25 // the smallest share of the newest values in the old range; without a change 0.9
 	minDrift   = 21   // the smallest number of values that show a drift
 	driftTau   = 0.6  // Kendall's rank correlation of these values with the nights, at least
 )
 
-// mayBeScatter reports whether scatter may explain the change i. It may not if fewer than minOverlap
-// of the newest values lie in the range of the level before the change, and one of two is true:
+// mayBeScatter reports whether scatter may explain the change i. It may not if fewer than
+// minOverlap of the newest values lie in the range of the level before the change, and one of two
+// is true:
 //
 //   - The values drift away. Along a slow drift each night resembles the night before it, and such
 //     scatter would explain any difference. One change along the drift must stay.
@@ -133,9 +137,9 @@ func (d *Detector) around(i int) (before, newest []float64) {
 	return before, newest
 }
 
-// drifts reports whether the newest values since the change i drift away from the level before it:
-// whether most later ones are farther away than most earlier ones (Kendall 1938, "A new measure of
-// rank correlation", Biometrika 30).
+// drifts reports whether the newest values since the change i drift away from the level before
+// it: whether most later ones are farther away than most earlier ones (Kendall 1938, "A new
+// measure of rank correlation", Biometrika 30).
 func (d *Detector) drifts(i int) bool {
 	_, newest := d.around(i)
 	farther := 0
@@ -148,8 +152,8 @@ func (d *Detector) drifts(i int) bool {
 	return len(newest) >= minDrift && float64(farther) >= driftTau*n*(n-1)/2
 }
 
-// stays reports whether there is a change k in the direction of the change i from which the values
-// drift too.
+// stays reports whether there is a change k in the direction of the change i from which the
+// values drift too.
 func (d *Detector) stays(i, k int) bool {
 	return k >= 0 && k < len(d.Changes) && (d.Changes[k].Step < 0) == (d.Changes[i].Step < 0) &&
 		d.drifts(k)
