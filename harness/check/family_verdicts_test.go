@@ -66,7 +66,8 @@ func TestFamilyVerdicts(t *testing.T) {
 		}
 		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "\nLeaks found in one of so many series, at a limit of 1 MiB a file, %% of %d runs:\n\n"+
+	fmt.Fprintf(out, "\nLeaks found in one of so many series, at a limit of 1 MiB a file, "+
+		"%% of %d runs:\n\n"+
 		"| leak | 1 | 16 | 128 |\n|---|--:|--:|--:|\n", runs)
 	for _, spec := range []fixtures.LevelSpec{
 		white(20, 2, 0), white(20, 4, 0), white(20, 4, 10.24),
