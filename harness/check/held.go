@@ -333,15 +333,19 @@ func (j *Judge) leftovers() {
 			record.FormatBytes(largest.Bytes)),
 	}
 	if most := j.policy.SharedMemory.MaxLeft.Bytes; bytes > most {
-		f.Verdict = Fail
-		if seen <= most {
+		switch {
+		case seen > most:
+			f.Verdict = Fail
+		case seen > 0: // so the others may be the run's too
 			f.Verdict = Undecided
 		}
 		if unseen > 0 {
 			f.Message += fmt.Sprintf("; no process of the run was seen with %d of them: another program of "+
 				"this user may have made them", unseen)
 		}
-		f.Message += "; unlink them when the program ends, also after an error"
+		if seen > 0 {
+			f.Message += "; unlink them when the program ends, also after an error"
+		}
 	}
 	j.add(f)
 }

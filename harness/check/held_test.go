@@ -243,8 +243,13 @@ func TestLeftovers(t *testing.T) {
 		!strings.Contains(rep.Findings[i].Message, "the largest /dev/shm/b (2.00 MiB)") {
 		t.Errorf("%s: %+v", rep.Verdict, rep.Findings)
 	}
-	tl.Leftovers[1].Seen = false
+	tl.Leftovers[0].Seen, tl.Leftovers[1].Seen = true, false
 	if rep := Of(tl, DefaultPolicy()); rep.Verdict != Undecided ||
+		!strings.Contains(rep.Findings[i].Message, "no process of the run was seen with 1 of them") {
+		t.Errorf("1 MiB is the run's, and 2 MiB may be another program's: %s", rep.Verdict)
+	}
+	tl.Leftovers[0].Seen = false
+	if rep := Of(tl, DefaultPolicy()); rep.Verdict != Pass ||
 		!strings.Contains(rep.Findings[i].Message, "no process of the run was seen with 2 of them") {
 		t.Errorf("of files that may be another program's: %s", rep.Verdict)
 	}
