@@ -216,7 +216,7 @@ func readValidated(path string, opts validateOptions) (*validation.Batch, error)
 	if err != nil {
 		return nil, err
 	}
-	policy.Waive = nil // whether a batch fits does not depend on what is known
+	policy.Waive = nil // a batch that does not fit does not fit, waiver or not
 	b := &validation.Batch{
 		Scenario: read, Source: src, Files: read.Files.Count, Card: opts.gpu,
 		Policy: policy,

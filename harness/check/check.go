@@ -217,7 +217,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.countSeries()
 	for _, l := range j.lanes {
 		for i := range Ledgers {
-			if !Ledgers[i].machine {
+			if !Ledgers[i].Machine {
 				j.growth(l, &Ledgers[i])
 			}
 		}
@@ -265,6 +265,9 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 func (j *Judge) begin(tl *timeline.Timeline) {
 	j.tl, j.gathering, j.trends, j.longest = tl, newGathering(), nil, -1
 	j.growths = nil
+	for _, l := range j.lanes {
+		l.growing = nil
+	}
 	j.tells, j.named = map[int]bool{}, map[int]bool{}
 	for _, f := range tl.Files {
 		if f.Supervised || f.Status != record.StatusUnknown {

@@ -42,7 +42,7 @@ func (j *Judge) readDeviceSamples(driver *timeline.DriverLedgers) {
 		}
 	}
 	for _, l := range j.lanes {
-		l.device, l.growing = nil, nil
+		l.device = nil
 		for run := range j.tl.Runs {
 			number := j.tl.Runs[run].Number
 			if of := driver.OfLane(number, l.id); of != nil {

@@ -43,7 +43,7 @@ func (j *Judge) countSeries() {
 	for i := range Ledgers {
 		of := &Ledgers[i]
 		switch {
-		case !of.machine:
+		case !of.Machine:
 			for _, l := range slices.Concat(j.lanes, j.sampled) {
 				add(of, j.levelsOf(l, of))
 			}

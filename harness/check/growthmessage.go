@@ -61,7 +61,7 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 	f := Finding{
 		Check: s.check, Subject: s.subject, Verdict: s.verdict(r),
 		Measured: new(rounded(r.Slope.Estimate, s.unit)), Limit: new(s.limit),
-		Unit: s.unit + "/" + s.each(),
+		Unit: s.unit + "/" + s.each(), rate: s.rate(r),
 	}
 	besides := j.besides(s, p, r)
 	switch {

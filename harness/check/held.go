@@ -84,37 +84,27 @@ func (h *held) level(f, next *timeline.File, last bool, of record.Resource) floa
 }
 
 // least returns the smallest amount of a resource while the file next, which follows f, was
-// worked on. If next is the last file of the process, only what was read before its last
-// checkpoint counts: many pipelines do not say when a file ends, and afterwards the process may
-// give back its memory because it exits.
+// worked on. If next is the last file of the process, only the checkpoints before its last one
+// count: many pipelines do not say when a file ends, and afterwards the process may give back its
+// memory because it exits.
 func (h *held) least(f, next *timeline.File, last bool, of record.Resource) (least int64, ok bool) {
 	if next.End.IsZero() || next.Start.Before(f.End) {
 		return 0, false
 	}
-	end := math.MaxInt
-	switch {
-	case last && len(next.Checkpoints) == 0:
-		return 0, false
-	case last:
-		end = next.Checkpoints[len(next.Checkpoints)-1].Pos.Line
-		if next.Held != nil {
-			for _, at := range next.Held.At {
-				amount, has := at.Comparable().Get(of)
-				if has && at.Checkpoint+1 < len(next.Checkpoints) && (!ok || amount < least) {
-					least, ok = amount, true
-				}
-			}
+	if next.Held != nil {
+		seen := &next.Held.Least
+		if last {
+			seen = &next.Held.Early
 		}
-	case next.Held != nil:
-		least, ok = next.Held.Least.Get(of)
+		least, ok = seen.Get(of)
 	}
-	if ok { // a sample may miss processes that started in the last seconds
-		return least, true
+	if ok || last { // a sample may miss processes that started in the last seconds
+		return least, ok
 	}
 	samples := h.samples[f.Run]
 	from := sort.Search(len(samples), func(i int) bool { return samples[i].Time.After(next.Start) })
 	for _, s := range samples[from:] {
-		if s.Time.After(next.End) || s.Pos.Line > end {
+		if s.Time.After(next.End) {
 			break
 		}
 		if amount, has := s.Held.Comparable().Get(of); has && (!ok || amount < least) {
@@ -132,7 +122,7 @@ func (j *Judge) resources() {
 	}
 	for i := range Ledgers {
 		of := &Ledgers[i]
-		if !of.machine {
+		if !of.Machine {
 			continue
 		}
 		s := series{
@@ -140,29 +130,38 @@ func (j *Judge) resources() {
 			missing: of.missing,
 		}
 		w := j.worst(&s, j.processes(j.held.column(of.resource)))
-		if w.of == nil && w.longest > 0 && j.longestProcess() >= manyFiles {
-			w.finding.Verdict = Undecided
-			w.finding.Message += "; in short files, the harness cannot look at all processes in time"
+		if w.of == nil {
+			j.sayTooFew(&w)
+		} else {
+			if of.fills && w.finding.Verdict == Fail && shape.Slows(w.of.values[w.from():]) {
+				w.unsettle("; but it slows down: a cache or a pool that fills looks the same; more files in " +
+					"one process would decide it")
+			}
+			j.explainResource(of, &w)
+			w.sayUnread()
 		}
-		if w.of == nil && j.longestProcess() == 1 && len(j.tl.Files) >= j.policy.Leak.MinFiles {
-			w.finding.Message = "each file had a process of its own, which gave everything back when it " +
-				"ended; a pipeline that takes {list} or --feed stdin keeps one process, which can be judged"
-		}
-		if of.fills && w.finding.Verdict == Fail && shape.Slows(w.of.values[w.from():]) {
-			w.unsettle("; but it slows down: a cache or a pool that fills looks the same; more files in " +
-				"one process would decide it")
-		}
-		j.explainResource(of, &w)
-		w.sayUnread()
 		j.addGrowth(grownLedger{of: of, w: w})
 	}
 	j.leftovers()
 }
 
+// sayTooFew says why no process has enough files that were read.
+func (j *Judge) sayTooFew(w *worstProcess) {
+	longest := j.longestProcess()
+	switch {
+	case w.longest > 0 && longest >= manyFiles:
+		w.finding.Verdict = Undecided
+		w.finding.Message += "; in short files, the harness cannot look at all processes in time"
+	case longest == 1 && len(j.tl.Files) >= j.policy.Leak.MinFiles:
+		w.finding.Message = "each file had a process of its own, which gave everything back when it " +
+			"ended; a pipeline that takes {list} or --feed stdin keeps one process, which can be judged"
+	}
+}
+
 // explainResource adds to a finding that fails between which checkpoints the resource is taken,
 // and when its limit is reached.
 func (j *Judge) explainResource(of *Ledger, w *worstProcess) {
-	if w.of == nil || w.finding.Verdict != Fail {
+	if w.finding.Verdict != Fail {
 		return
 	}
 	var taken string
@@ -182,9 +181,6 @@ const manyFiles = 20
 // finding on many files does not pass if less than half of them were read, or if none of a quarter
 // in a row was: growth in the others does not show.
 func (w *worstProcess) sayUnread() {
-	if w.of == nil {
-		return
-	}
 	values := w.of.values
 	for range 2 { // the last files never have a level: see [held.level]
 		if last := len(values) - 1; math.IsNaN(values[last]) {
@@ -270,12 +266,12 @@ func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
 		}
 		room, size = int64(limits.Files-last.MostFiles), int64(limits.Files)
 		limit = fmt.Sprintf("the limit of open files (ulimit -n %d)", limits.Files)
-	case record.Threads: // the limit counts threads, of which a process may have several
+	case record.Threads: // the limit counts threads, so there is none for processes
 		threads, _ := last.Get(record.Threads)
 		room, size = int64(limits.Tasks)-threads, int64(limits.Tasks)
 		limit = fmt.Sprintf("the limit of threads (%d)", limits.Tasks)
 	}
-	if size == 0 { // not known, or there is none
+	if size == 0 { // no limit is known
 		return ""
 	}
 	more := int64(float64(room) / *w.finding.Measured)

@@ -53,7 +53,7 @@ func (r resourceRun) timeline() *timeline.Timeline {
 			at := timeline.HeldAt{Checkpoint: k, Resources: resources(i, k == 1)}
 			f.Held.At = append(f.Held.At, at)
 		}
-		f.Held.Least = f.Held.At[0].Resources
+		f.Held.Least, f.Held.Early = f.Held.At[0].Resources, f.Held.At[0].Resources
 		f.Stages = []timeline.Stage{{Name: "Diarization", Before: 0, After: 1}}
 		if r.known == nil || r.known(i) {
 			f.Held.AtEnd = &record.Holding{
@@ -70,8 +70,8 @@ func (r resourceRun) timeline() *timeline.Timeline {
 // steady returns the same amount of each resource at any time.
 func steady(record.Resource, int, bool) int64 { return 100 << 20 }
 
-// leaking returns amounts of which some resources grow by so much in each file from file `from`
-// on.
+// leaking returns a function for [resourceRun].held. Each resource in by grows by that amount with
+// each file from the file `from` on.
 func leaking(from int, by map[record.Resource]int64) func(record.Resource, int, bool) int64 {
 	return func(of record.Resource, files int, taken bool) int64 {
 		if taken {
@@ -214,7 +214,7 @@ func TestUnknownHoldings(t *testing.T) {
 }
 
 // TestTransientHoldings: when the harness looks, the next file may already hold memory of its
-// own. The level is then what is seen later.
+// own. Later it holds less, and that is the level.
 func TestTransientHoldings(t *testing.T) {
 	t.Parallel()
 	run := resourceRun{files: 60, held: steady}
@@ -316,7 +316,7 @@ func TestFilesThatWereNotRead(t *testing.T) {
 		tl := run.timeline()
 		for i, f := range tl.Files {
 			if i > 0 && !c.known(i-1) { // nor at the checkpoints
-				f.Held.Least, f.Held.At = record.Resources{}, nil
+				f.Held.Least, f.Held.Early, f.Held.At = record.Resources{}, record.Resources{}, nil
 			}
 		}
 		f := findingOf(t, Of(tl, DefaultPolicy()), HostGrowth)

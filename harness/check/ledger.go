@@ -30,9 +30,9 @@ type Ledger struct {
 	// advice is appended to the message if the ledger grows too much.
 	advice string
 
-	// machine is set if the ledger is not of a device but of the machine. Its levels are then those
+	// Machine is set if the ledger is not of a device but of the machine. Its levels are then those
 	// of resource.
-	machine  bool
+	Machine  bool
 	resource record.Resource
 
 	// The following fields are for special ledgers. Each may be nil.
@@ -126,14 +126,9 @@ var Ledgers = []Ledger{
 	}),
 }
 
-// OfMachine reports whether the metric with this name is a ledger of the machine.
-func OfMachine(name string) bool {
-	return slices.ContainsFunc(Ledgers, func(l Ledger) bool { return l.machine && l.Name == name })
-}
-
 // machine returns the ledger of a resource of the machine.
 func machine(of record.Resource, l Ledger) Ledger {
-	l.machine, l.resource = true, of
+	l.Machine, l.resource = true, of
 	l.missing = "the harness did not look at the pipeline's processes when a file ended"
 	return l
 }

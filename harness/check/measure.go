@@ -203,7 +203,7 @@ func (j *Judge) measure() *Measurements {
 		}
 	}
 	for i := range Ledgers {
-		if of := &Ledgers[i]; of.machine && j.held != nil {
+		if of := &Ledgers[i]; of.Machine && j.held != nil {
 			c := j.held.column(of.resource)
 			if at, values := c.measured(places, len(sound)); len(values) > 0 {
 				m.Metrics = append(m.Metrics, Metric{

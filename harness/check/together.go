@@ -115,8 +115,7 @@ func (j *Judge) joined(group []*grownLedger) Finding {
 		other := g.w.finding
 		names = append(names, other.Subject)
 		if g != first {
-			others = append(others, fmt.Sprintf("%s by %s", other.Subject,
-				strings.TrimPrefix(growthOf(other.Message), "grows by ")))
+			others = append(others, other.Subject+" by "+other.rate)
 			if other.Check != f.Check && !slices.Contains(f.Also, other.Check) {
 				f.Also = append(f.Also, other.Check)
 			}
@@ -128,13 +127,13 @@ func (j *Judge) joined(group []*grownLedger) Finding {
 		where += ", in " + f.Stage
 	}
 	f.Message = fmt.Sprintf("%s grow together %s: %s; %s", listed(names), where,
-		sentence(f.Subject, f.Message), strings.Join(others, ", "))
+		Sentence(f.Subject, f.Message), strings.Join(others, ", "))
 	return f
 }
 
-// sentence puts a subject before a message that begins with "grows by". Some subjects are plural:
+// Sentence puts a subject before a message that begins with "grows by". Some subjects are plural:
 // file descriptors.
-func sentence(subject, message string) string {
+func Sentence(subject, message string) string {
 	if strings.HasSuffix(subject, "s") {
 		message = strings.Replace(message, "grows by", "grow by", 1)
 	}
@@ -158,15 +157,6 @@ func (j *Judge) rank(g *grownLedger) int {
 		return 0
 	}
 	return 1
-}
-
-// growthOf returns the beginning of a message on growth, up to the confidence interval: "grows by
-// 4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
-func growthOf(message string) string {
-	if i := strings.IndexByte(message, ')'); i >= 0 {
-		return message[:i+1]
-	}
-	return message
 }
 
 // listed returns names as a sentence has them: "a", "a and b", "a, b and c".

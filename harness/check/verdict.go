@@ -71,6 +71,9 @@ type Finding struct {
 	// worst is the worst value among the files or processes that do not pass, which a waiver must
 	// cover. It is nil if that is Measured. See includes.
 	worst *float64
+	// rate is the growth with its interval, in words, if the finding is on growth: "4.00 MiB a file
+	// (95 %: 3.86 MiB to 4.12 MiB)".
+	rate string
 	// found is the message without what it says about waivers. It is "" if Message says nothing about
 	// them.
 	found string

@@ -119,8 +119,7 @@ func off(before, after []float64) int {
 	for _, v := range after {
 		distances = append(distances, math.Abs(v-a))
 	}
-	// The factor turns a median distance into the standard deviation of normal noise.
-	noise := 1.4826 * shape.Median(distances)
+	noise := shape.NormalMAD * shape.Median(distances)
 	return int(min(11*noise*noise/((a-b)*(a-b)), float64(min(len(before), len(after)))))
 }
 

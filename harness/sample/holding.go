@@ -63,8 +63,8 @@ const (
 	budgetFirst = time.Second
 )
 
-// spend does the task, unless the budget is used up.
-func (b *budget) spend(task func()) {
+// spend does the task, unless the budget is used up, and reports whether it did.
+func (b *budget) spend(task func()) (done bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -72,13 +72,14 @@ func (b *budget) spend(task func()) {
 		b.first = now
 	}
 	if float64(b.spent) >= float64(budgetFirst)+budgetShare*float64(now.Sub(b.first)) {
-		return
+		return false
 	}
 	runtime.LockOSThread() // the processor time is that of a thread
 	defer runtime.UnlockOSThread()
 	began := threadTime()
 	task()
 	b.spent += threadTime() - began
+	return true
 }
 
 // threadTime returns the processor time that this thread has used.

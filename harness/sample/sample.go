@@ -88,7 +88,10 @@ func (s *Sampler) Watch(
 					goOn = send(Moment{Holding: &h})
 				}
 				if s.Device != nil && goOn { // a level of the device between two files
-					s.ends.spend(func() { goOn = send(sampled()) })
+					var m Moment
+					if s.ends.spend(func() { m = sampled() }) {
+						goOn = send(m)
+					}
 				}
 			case <-stop:
 				return

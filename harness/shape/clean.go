@@ -12,9 +12,9 @@ const (
 	// outlierLimit is how far an outlier lies, in standard deviations, from the values before it and
 	// from those after it.
 	outlierLimit = 5
-	// normalMAD converts a median absolute deviation to the standard deviation of a normal
+	// NormalMAD converts a median absolute deviation to the standard deviation of a normal
 	// distribution.
-	normalMAD = 1.4826
+	NormalMAD = 1.4826
 )
 
 // cleaned returns a copy of y in which outliers are replaced by the median of the values next to
@@ -37,7 +37,7 @@ func cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	for round := range neighbours {
 		off, level, typical := apart(clean)
 		if round == 0 {
-			limit = outlierLimit * max(floor, normalMAD*typical)
+			limit = outlierLimit * max(floor, NormalMAD*typical)
 		}
 		found := false
 		for i := range clean {

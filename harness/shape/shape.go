@@ -210,7 +210,7 @@ func judge(s Series, index []int) Result {
 	deviation := s.Resolution / math.Sqrt(3) // the standard deviation of rounding errors
 	raw := slices.Clone(y)
 	// If more than half of the values print alike, noise may still be as large as a digit.
-	y, outliers := a.cleaned(y, max(normalMAD*s.Resolution, grain))
+	y, outliers := a.cleaned(y, max(NormalMAD*s.Resolution, grain))
 	ends := endsAbove(raw, y, outliers)
 	trust := float64(len(y)-len(outliers)) / float64(len(y))
 	// Values that are multiples of the grain hide noise below this. Sums of squares have still fewer

@@ -66,6 +66,15 @@ func (r *Resources) Comparable() *Resources {
 	return &c
 }
 
+// Lower sets each resource that other has to the smaller of the two amounts.
+func (r *Resources) Lower(other *Resources) {
+	for kind, amount := range other.All() {
+		if least, ok := r.Get(kind); !ok || amount < least {
+			r.Set(kind, amount)
+		}
+	}
+}
+
 func (r *Resources) appendFields(b []byte) []byte {
 	for kind, amount := range r.All() {
 		b = appendNumber(b, kind.String(), amount)

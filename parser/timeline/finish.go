@@ -22,6 +22,13 @@ func (b *Builder) finish(f *File) {
 			b.lastPaired.Checkpoints = slices.Clone(f.Checkpoints)
 		}
 	}
+	if f.Held != nil {
+		for i := range f.Held.At {
+			if at := &f.Held.At[i]; at.Checkpoint+1 < len(f.Checkpoints) {
+				f.Held.Early.Lower(at.Comparable())
+			}
+		}
+	}
 	if s := &b.main().log.streams; len(s.all) > 0 {
 		s.ended = append(s.ended, f)
 	}

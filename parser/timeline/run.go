@@ -153,8 +153,8 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	}
 }
 
-// nearFiles is how many of the last files noteHolding looks at. The harness takes a holding
-// within milliseconds after a file has ended, and short files may have begun and ended since.
+// nearFiles is how many of the last files noteHolding looks at. The harness takes a holding within
+// 100 ms after a file has ended, and short files may have begun and ended since.
 const nearFiles = 64
 
 // noteHolding gives a holding to the file after which the harness took it, or to the last
@@ -162,13 +162,9 @@ const nearFiles = 64
 func (b *Builder) noteHolding(h *record.Holding) {
 	if h.Index == 0 && h.Path == "" {
 		if f := b.file; f != nil && len(f.Checkpoints) > 0 {
-			held := f.held()
+			held := f.ensureHeld()
 			held.At = append(held.At, HeldAt{len(f.Checkpoints) - 1, h.Resources})
-			for kind, amount := range h.Comparable().All() {
-				if least, ok := held.Least.Get(kind); !ok || amount < least {
-					held.Least.Set(kind, amount)
-				}
-			}
+			held.Least.Lower(h.Comparable())
 		}
 		return
 	}
@@ -177,14 +173,14 @@ func (b *Builder) noteHolding(h *record.Holding) {
 		f := files[i]
 		if f.Run == b.run && f.Process == b.process && f.Index == h.Index &&
 			(h.Index != 0 || f.Path == h.Path) {
-			f.held().AtEnd = h
+			f.ensureHeld().AtEnd = h
 			return
 		}
 	}
 }
 
-// held returns f.Held, and creates it if it is nil.
-func (f *File) held() *Held {
+// ensureHeld returns f.Held, and creates it if it is nil.
+func (f *File) ensureHeld() *Held {
 	if f.Held == nil {
 		f.Held = &Held{}
 	}

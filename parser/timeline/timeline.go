@@ -115,9 +115,9 @@ type File struct {
 type Held struct {
 	AtEnd *record.Holding // when the file had ended; nil if the log does not say
 	// At is what they held at checkpoints, as far as the log says. Least has the smallest amount of
-	// each resource at these checkpoints.
-	At    []HeldAt
-	Least record.Resources
+	// each resource at these checkpoints, and Early that at those before the file's last checkpoint.
+	At           []HeldAt
+	Least, Early record.Resources
 }
 
 // A HeldAt says what the pipeline's processes held at a checkpoint. Checkpoint is an index into the

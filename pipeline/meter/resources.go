@@ -2,7 +2,6 @@ package meter
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,7 +20,7 @@ import (
 func Resources(pids []int) (total record.Resources) {
 	alive := int64(0)
 	for _, pid := range pids {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		status, err := os.ReadFile(procFile(pid, "status"))
 		if err != nil {
 			continue // it has ended
 		}
@@ -49,7 +48,7 @@ func Holding(pids []int) (r record.Resources, mostFiles int) {
 		if n, ok := openFiles(pid); ok {
 			mostFiles = max(mostFiles, int(n))
 		}
-		rollup, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+		rollup, err := os.ReadFile(procFile(pid, "smaps_rollup"))
 		if err != nil {
 			// A process that has ended, or a zombie, holds nothing. The memory of a process of another
 			// user cannot be read.
@@ -65,14 +64,9 @@ func Holding(pids []int) (r record.Resources, mostFiles int) {
 	return r, mostFiles
 }
 
-// sharedPages returns the shared memory that a process has touched, in bytes: its RssShmem.
-func sharedPages(pid int) (bytes int64, ok bool) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, false
-	}
-	kib, err := fieldKiB(text, "RssShmem:")
-	return kib * record.KiB, err == nil
+// procFile returns the path of a file of a process in /proc.
+func procFile(pid int, name string) string {
+	return filepath.Join(procFolder, strconv.Itoa(pid), name)
 }
 
 func add(to *record.Resources, kind record.Resource, n int64, ok bool) {
@@ -85,6 +79,7 @@ func add(to *record.Resources, kind record.Resource, n int64, ok bool) {
 type status struct {
 	host    int64
 	hasHost bool
+	shared  int64 // shared memory that the process has touched; a part of host
 	threads int64
 }
 
@@ -97,6 +92,9 @@ func parseStatus(text []byte) (s status) {
 		case "RssAnon", "RssShmem", "VmSwap":
 			if kib, ok := number(value); ok {
 				s.host, s.hasHost = s.host+kib*record.KiB, true
+				if string(key) == "RssShmem" {
+					s.shared = kib * record.KiB
+				}
 			}
 		case "Threads":
 			s.threads, _ = number(value)
@@ -136,7 +134,7 @@ func number(value []byte) (n int64, ok bool) {
 // size of /proc/PID/fd is that number. On older kernels the size is 0, and openFiles lists the
 // folder.
 func openFiles(pid int) (n int64, ok bool) {
-	path := fmt.Sprintf("/proc/%d/fd", pid)
+	path := procFile(pid, "fd")
 	var stat unix.Stat_t
 	if unix.Stat(path, &stat) == nil && stat.Size > 0 {
 		return stat.Size, true
@@ -159,7 +157,7 @@ func LimitsOf(pid int) (l record.Limits) {
 	if limit, err := hostTotal(procFolder, cgroupFolder, of); err == nil && limit < total {
 		l.Memory, l.Group = limit, true
 	}
-	if text, err := os.ReadFile(filepath.Join(procFolder, of, "limits")); err == nil {
+	if text, err := os.ReadFile(procFile(pid, "limits")); err == nil {
 		l.Files, l.Tasks = softLimit(text, "Max open files"), softLimit(text, "Max processes")
 	}
 	if pidsMax := lowest(procFolder, cgroupFolder, of, "pids.max"); pidsMax > 0 && (l.Tasks == 0 ||

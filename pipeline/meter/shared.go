@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,7 +153,7 @@ func (s *Shared) isOurs(f sharedFile, pids []int) bool {
 
 // heldOutside reports whether a process outside of the run has the file open or mapped.
 func (s *Shared) heldOutside(id fileID, pids []int) bool {
-	entries, _ := os.ReadDir("/proc")
+	entries, _ := os.ReadDir(procFolder)
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil || slices.Contains(pids, pid) {
@@ -195,20 +196,16 @@ const mappedMin = 64 << 10
 // holds adds the files in the folder that a process has open or mapped to held, with their bytes.
 // For a file that is only mapped and has no name, the bytes are the length of the mapping.
 func (s *Shared) holds(pid int, held map[fileID]int64) {
-	dir := fmt.Sprintf("/proc/%d/", pid)
-	if fds, err := os.ReadDir(dir + "fd"); err == nil {
-		for _, fd := range fds {
-			var stat unix.Stat_t
-			if unix.Stat(dir+"fd/"+fd.Name(), &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFREG &&
-				(stat.Dev == s.device || stat.Dev == s.memfds) {
-				held[fileID{stat.Dev, stat.Ino}] = max(1, stat.Blocks*512)
-			}
+	for stat := range openBy(pid) {
+		if stat.Mode&unix.S_IFMT == unix.S_IFREG && (stat.Dev == s.device || stat.Dev == s.memfds) {
+			held[fileID{stat.Dev, stat.Ino}] = max(1, stat.Blocks*512)
 		}
 	}
-	if touched, ok := sharedPages(pid); ok && touched < mappedMin {
+	text, err := os.ReadFile(procFile(pid, "status"))
+	if err == nil && parseStatus(text).shared < mappedMin {
 		return // to read the mappings takes most of the time
 	}
-	maps, err := os.Open(dir + "maps")
+	maps, err := os.Open(procFile(pid, "maps"))
 	if err != nil {
 		return
 	}
@@ -222,6 +219,20 @@ func (s *Shared) holds(pid int, held map[fileID]int64) {
 	for id, length := range lengths {
 		if held[id] == 0 {
 			held[id] = length
+		}
+	}
+}
+
+// openBy ranges over the files that a process has open.
+func openBy(pid int) iter.Seq[unix.Stat_t] {
+	return func(yield func(unix.Stat_t) bool) {
+		dir := procFile(pid, "fd")
+		entries, _ := os.ReadDir(dir) // it has ended, or belongs to another user
+		for _, entry := range entries {
+			var stat unix.Stat_t
+			if unix.Stat(filepath.Join(dir, entry.Name()), &stat) == nil && !yield(stat) {
+				return
+			}
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -70,25 +69,13 @@ func (s *Shared) created(path string, pids []int) bool {
 	}
 	id := fileID{stat.Dev, stat.Ino}
 	for _, pid := range pids {
-		if hasOpen(pid, id) {
-			s.mu.Lock()
-			s.ours[id] = true
-			s.mu.Unlock()
-			return true
-		}
-	}
-	return false
-}
-
-// hasOpen reports whether a process has a file open.
-func hasOpen(pid int, id fileID) bool {
-	dir := filepath.Join(procFolder, strconv.Itoa(pid), "fd")
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		var stat unix.Stat_t
-		if unix.Stat(filepath.Join(dir, entry.Name()), &stat) == nil &&
-			id == (fileID{stat.Dev, stat.Ino}) {
-			return true
+		for open := range openBy(pid) {
+			if id == (fileID{open.Dev, open.Ino}) {
+				s.mu.Lock()
+				s.ours[id] = true
+				s.mu.Unlock()
+				return true
+			}
 		}
 	}
 	return false

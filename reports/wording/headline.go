@@ -61,15 +61,16 @@ func Cause(rep *check.Report) string {
 func Brief(f check.Finding) string {
 	clause := firstClause(f.Found())
 	clause, _, _ = strings.Cut(clause, " (95 %")
-	if before, _, together := strings.Cut(clause, ": "); together && len(f.Also) > 0 {
-		clause = before
-	} else if f.Check != check.Completeness && f.Check != check.OutOfMemory {
-		clause = f.Subject + ": " + clause
+	before, _, together := strings.Cut(clause, ": ")
+	switch {
+	case together && len(f.Also) > 0:
+		return before
+	case f.Check == check.Completeness || f.Check == check.OutOfMemory:
+		return clause
+	case strings.HasPrefix(clause, "grows by "):
+		return check.Sentence(f.Subject, clause)
 	}
-	if strings.HasSuffix(f.Subject, "s") { // "file descriptors"
-		return strings.Replace(clause, ": grows by ", " grow by ", 1)
-	}
-	return strings.Replace(clause, ": grows by ", " grows by ", 1)
+	return f.Subject + ": " + clause
 }
 
 // firstClause returns a message up to its first semicolon that is not in parentheses: a command in

@@ -1,6 +1,7 @@
 package changepoint_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -21,6 +22,32 @@ func levels(pairs ...float64) []float64 {
 		}
 	}
 	return out
+}
+
+// find returns the indexes at which a new level begins, in ascending order, after all values. The
+// parameters resolution and level are those of [changepoint.NewDetector].
+func find(values []float64, resolution, level float64) []int {
+	d := changepoint.NewDetector(level, resolution)
+	for _, v := range values {
+		d.Add(v)
+	}
+	var found []int
+	for _, c := range d.Changes {
+		found = append(found, c.At)
+	}
+	return found
+}
+
+// ExampleDetector follows a metric whose level rises in the ninth night.
+func ExampleDetector() {
+	d := changepoint.NewDetector(0.001, 0)
+	for _, v := range []float64{5, 6, 5, 5, 6, 5, 6, 5, 9, 8, 9, 9, 8, 9, 8, 9} {
+		d.Add(v)
+	}
+	for _, c := range d.Changes {
+		fmt.Println(c.At)
+	}
+	// Output: 8
 }
 
 func TestFind(t *testing.T) {
@@ -46,7 +73,7 @@ func TestFind(t *testing.T) {
 		{"huge", levels(30, 1e15, 30, 2e15), []int{30}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := changepoint.Find(tt.values, 0, 0.001)
+			got := find(tt.values, 0, 0.001)
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
@@ -58,13 +85,13 @@ func TestFind(t *testing.T) {
 // other unit.
 func TestFindIsOfNoUnit(t *testing.T) {
 	values := levels(40, 100, 20, 103, 40, 100)
-	want := changepoint.Find(values, 0, 0.001)
+	want := find(values, 0, 0.001)
 	for _, unit := range []float64{1e-12, 1024, -1, 1e12} {
 		scaled := make([]float64, len(values))
 		for i, v := range values {
 			scaled[i] = 7*unit + v*unit
 		}
-		if diff := cmp.Diff(want, changepoint.Find(scaled, 0, 0.001)); diff != "" {
+		if diff := cmp.Diff(want, find(scaled, 0, 0.001)); diff != "" {
 			t.Errorf("in units of %g (-want +got):\n%s", unit, diff)
 		}
 	}
@@ -90,7 +117,7 @@ func TestNewest(t *testing.T) {
 		{"halved after six of ten runs", levels(6, 100, 4, 50), 0, []int{6}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := changepoint.Find(tt.values, tt.resolution, 0.001)
+			got := find(tt.values, tt.resolution, 0.001)
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}

@@ -57,20 +57,6 @@ func NewDetector(level, resolution float64) *Detector {
 	return &Detector{level: level, resolution: resolution}
 }
 
-// Find returns the indexes at which a new level begins, in ascending order, after all values. The
-// parameters resolution and level are those of [NewDetector].
-func Find(values []float64, resolution, level float64) []int {
-	d := NewDetector(level, resolution)
-	for _, v := range values {
-		d.Add(v)
-	}
-	var found []int
-	for _, c := range d.Changes {
-		found = append(found, c.At)
-	}
-	return found
-}
-
 // Add judges the next value, which must be finite.
 func (d *Detector) Add(value float64) {
 	d.values = append(d.values, value)

@@ -1,8 +1,6 @@
 // Package changepoint finds where the level of a series changed. A series has one value for each
 // nightly run, in the order of the nights.
 //
-//	changepoint.Find([]float64{5, 6, 5, 5, 6, 5, 6, 5, 9, 8, 9, 9, 8, 9, 8, 9}, 0, 0.001)  // [8]
-//
 // A [Detector] judges every night in turn, as a gate does. What it says after a night depends
 // only on the values up to that night. A change that it has found stays, unless later values take
 // it back; they may also move its start a little. Each night it asks two questions:

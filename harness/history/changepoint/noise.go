@@ -29,9 +29,9 @@ const mostCorrelated = 0.99
 // window values, correlation cannot be told from a change, and newNoise assumes none.
 //
 // Deviations from an estimated level look less correlated than they are, and smaller. Both are
-// corrected (Marriott and Pope 1954, "Bias in the estimation of autocorrelations", Biometrika 41).
-// The degrees of freedom follow Bayley and Hammersley 1946, "The effective number of independent
-// observations in an autocorrelated time series", J. R. Stat. Soc. Suppl. 8.
+// corrected (Marriott and Pope 1954, "Bias in the estimation of autocorrelations", Biometrika
+// 41). The degrees of freedom follow Bayley and Hammersley 1946, "The effective number of
+// independent observations in an autocorrelated time series", J. R. Stat. Soc. Suppl. 8.
 func newNoise(squares, neighbours float64, lengths []int, resolution float64) noise {
 	n, k := 0.0, float64(len(lengths))
 	for _, length := range lengths {
@@ -71,8 +71,8 @@ func (e noise) meanVariance(n int) float64 {
 	return e.variance * inflation(e.correlation, n) / float64(n)
 }
 
-// p returns the two-sided p value of the difference step between the means of b and of a values, by
-// Student's t test.
+// p returns the two-sided p value of the difference step between the means of b and of a values,
+// by Student's t test.
 func (e noise) p(step float64, b, a int) float64 {
 	variance := e.meanVariance(b) + e.meanVariance(a)
 	if variance == 0 {
@@ -83,9 +83,9 @@ func (e noise) p(step float64, b, a int) float64 {
 	}
 	t := math.Abs(step) / math.Sqrt(variance)
 	if e.jump > 0 {
-		// Means of rare jumps are not normal. Bernstein's inequality holds for any noise that deviates by
-		// at most jump (Bernstein 1924; Hoeffding 1963, "Probability inequalities for sums of bounded
-		// random variables", JASA 58).
+		// Means of rare jumps are not normal. Bernstein's inequality holds for any noise that
+		// deviates by at most jump (Bernstein 1924; Hoeffding 1963, "Probability inequalities for
+		// sums of bounded random variables", JASA 58).
 		far := e.jump / math.Sqrt(variance) / float64(min(b, a))
 		return min(1, 2*math.Exp(-t*t/2/(1+t*far/3)))
 	}
@@ -95,13 +95,13 @@ func (e noise) p(step float64, b, a int) float64 {
 	return 2 * distuv.StudentsT{Sigma: 1, Nu: e.free}.Survival(t)
 }
 
-// minRobust is the smallest number of values that tell a wild night from the noise. With fewer, the
-// median distance may be small by chance, and all large deviations would count as wild.
+// minRobust is the smallest number of values that tell a wild night from the noise. With fewer,
+// the median distance may be small by chance, and all large deviations would count as wild.
 const minRobust = 20
 
 // robust returns the noise of values around their levels, and the mean of each level. Values far
-// from the median of their level are pulled towards it, as in [scores]. The parameter bounds holds
-// the first index of each level, and the end of the last one.
+// from the median of their level are pulled towards it, as in [scores]. The parameter bounds
+// holds the first index of each level, and the end of the last one.
 func robust(values []float64, bounds []int, resolution float64) (means []float64, e noise) {
 	distances := make([]float64, 0, bounds[len(bounds)-1]-bounds[0])
 	medians := make([]float64, len(bounds)-1)
@@ -144,16 +144,15 @@ func robust(values []float64, bounds []int, resolution float64) (means []float64
 }
 
 // spread returns the standard deviation of normal noise that has these distances from its median.
-// It is the median distance times 1.4826. If at least half of the values are equal, spread takes
-// the median of the other distances, and reports rare jumps.
+// It is the median distance times [shape.NormalMAD]. If at least half of the values are equal,
+// spread takes the median of the other distances, and reports rare jumps.
 func spread(distances []float64) (deviation float64, rare bool) {
-	const normal = 1.4826
 	if scale := shape.Median(distances); scale > 0 {
-		return normal * scale, false
+		return shape.NormalMAD * scale, false
 	}
 	jumps := slices.DeleteFunc(slices.Clone(distances), func(d float64) bool { return d == 0 })
 	if len(jumps) == 0 {
 		return 0, true
 	}
-	return normal * shape.Median(jumps), true
+	return shape.NormalMAD * shape.Median(jumps), true
 }

@@ -127,6 +127,12 @@ func TestFalseAlarms(t *testing.T) {
 					t.Errorf("%d nights: a false alarm in %.2f %% of the histories, want at most %.2f %%",
 						nights, 100*share(a.night), 100*most)
 				}
+				// Whatever the noise, not more changes stay than the plain test gives.
+				plain := float64(a.plain)
+				if nights <= quadratic && float64(a.last) > plain+3.7*math.Sqrt(plain+1)+1 {
+					t.Errorf("%s, %d nights: %d histories end with a change, and %d by the plain test", kind.name,
+						nights, a.last, a.plain)
+				}
 				if kind.normal && level == 0.01 && nights >= 50 && nights <= quadratic &&
 					share(a.plain) < 3*level {
 					t.Errorf("%d nights: the plain test gives a false alarm in %.2f %% only, so that there was "+
@@ -233,7 +239,7 @@ func TestPower(t *testing.T) {
 			tries = max(tries, 20)
 		}
 		for range tries {
-			changes := changepoint.Find(stepAt(r, c.nights, c.since, c.correlation, c.step), 0, c.level)
+			changes := find(stepAt(r, c.nights, c.since, c.correlation, c.step), 0, c.level)
 			if len(changes) > 0 {
 				found++
 			}
@@ -263,7 +269,7 @@ func BenchmarkFind(b *testing.B) {
 		}
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				changepoint.Find(x, 0, 0.001)
+				find(x, 0, 0.001)
 			}
 		})
 	}

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"vramsoak/harness/history/changepoint"
 )
 
 // reference returns the folder with the checkouts of other projects, and skips the test if none is
@@ -42,8 +40,6 @@ func readJSON(t *testing.T, path string, into any) {
 }
 
 // find judges a series as `vramsoak history` does by default.
-func find(values []float64) []int { return changepoint.Find(values, 0, 0.001) }
-
 // TestTuring compares the changes with those that people marked in the Turing Change Point Dataset
 // (van den Burg and Williams 2020, "An evaluation of change point detection algorithms",
 // arXiv:2003.06222).
@@ -74,7 +70,7 @@ func TestTuring(t *testing.T) {
 		for _, v := range data.Series[0].Raw {
 			values = append(values, *v)
 		}
-		found := find(values)
+		found := find(values, 0, 0.001)
 		var people [][]int
 		clean := true
 		for _, p := range marked[name] {
@@ -179,7 +175,7 @@ func TestMongoDB(t *testing.T) {
 
 func compareCount(t *testing.T, name string, values []float64, expected int) {
 	t.Helper()
-	found := find(values)
+	found := find(values, 0, 0.001)
 	t.Logf("| %s | %d | %d | %d | %v |", name, len(values), expected, len(found), found)
 	if len(found) < expected {
 		t.Errorf("%s: %d changes, want at least %d", name, len(found), expected)
@@ -196,13 +192,19 @@ func TestOtava(t *testing.T) {
 		}
 		return string(raw)
 	}
+	// Series so short that no change in them is certain: docs/explanation/change-points.md.
+	missed := []string{"division by zero", "sample.csv metric2"}
 	t.Logf("| series | values | expected by its tests | found |")
 	judge := func(name string, values []float64, expected ...int) {
-		found := find(values)
+		found := find(values, 0, 0.001)
 		t.Logf("| %s | %d | %v | %v |", name, len(values), expected, found)
 		for _, e := range expected {
 			if !slices.ContainsFunc(found, func(f int) bool { return max(e-f, f-e) <= 1 }) {
-				t.Logf("%s: the change at %d is not found", name, e)
+				if slices.Contains(missed, name) {
+					t.Logf("%s: the change at %d is not found", name, e)
+				} else {
+					t.Errorf("%s: the change at %d is not found", name, e)
+				}
 			}
 		}
 	}
