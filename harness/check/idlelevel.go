@@ -18,7 +18,7 @@ type idle struct {
 	line    int    // line of the checkpoint
 	name    string // name of the checkpoint, with its numbers replaced
 	size    record.Size
-	highest int64 // the file's highest level, in bytes
+	highest int64 // the file's highest level or peak, in bytes
 	total   int64
 }
 
@@ -36,9 +36,13 @@ func (j *Judge) noteIdle(l *lane, f *timeline.File, n int32) {
 		if !c.Sampled {
 			name = j.naming(c).uncounted
 		}
+		highest := l.highest.Bytes
+		if l.level == record.Allocated {
+			highest = max(highest, l.toldPeak)
+		}
 		l.idles = append(room(l.idles), idle{
 			file: f, n: n, of: l.level, line: c.Pos.Line, name: name, size: size,
-			highest: l.highest.Bytes, total: c.Bytes(record.Total), sampled: c.Sampled,
+			highest: highest, total: c.Bytes(record.Total), sampled: c.Sampled,
 		})
 	}
 }

@@ -178,8 +178,13 @@ func describe(o *record.OutOfMemory) string {
 		return o.Text
 	}
 	parts := []string{"asked for " + o.Requested.String()}
-	if free, ok := o.Get(record.Free); ok {
+	room, capped := allowedRoom(o)
+	if free, ok := o.Get(record.Free); ok && !capped {
 		parts = append(parts, free.String()+" were free")
+	}
+	if capped {
+		parts = append(parts, fmt.Sprintf("%s of the allowed %s were not reserved",
+			record.FormatBytes(room), o.Allowed))
 	}
 	reserved, hasReserved := o.Get(record.Reserved)
 	allocated, hasAllocated := o.Get(record.Allocated)
@@ -193,11 +198,28 @@ func describe(o *record.OutOfMemory) string {
 	return strings.Join(parts, ", ")
 }
 
+// allowedRoom returns how many bytes the allocator might still reserve, if the program limits it
+// (torch.cuda.set_per_process_memory_fraction) and less than that was free on the device. PyTorch
+// compares what it has reserved with the limit (c10/cuda/CUDACachingAllocator.cpp:
+// allowed_memory_maximum).
+func allowedRoom(o *record.OutOfMemory) (room int64, capped bool) {
+	reserved, ok := o.Get(record.Reserved)
+	if o.Allowed.Bytes == 0 || !ok {
+		return 0, false
+	}
+	room = max(0, o.Allowed.Bytes-reserved.Bytes)
+	free, known := o.Get(record.Free)
+	return room, !known || room < free.Bytes
+}
+
 // inOnePiece returns, for a message, the size of the largest free block. If the free blocks
 // together were large enough but none of them was, it says that memory was fragmented.
 func inOnePiece(o *record.OutOfMemory) string {
 	largest := "the largest free block had " + record.FormatBytes(o.Held.LargestFree)
 	free, _ := o.Get(record.Free)
+	if room, capped := allowedRoom(o); capped {
+		free.Bytes = room
+	}
 	if sum := o.Held.Free + free.Bytes; sum >= o.Requested.Bytes &&
 		o.Held.LargestFree < o.Requested.Bytes {
 		return largest + ": " + record.FormatBytes(sum) + " were free in sum, but not in one piece " +

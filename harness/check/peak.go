@@ -140,7 +140,11 @@ func (j *Judge) peakFinding(f Finding, o *peak.Outcome) Finding {
 	}
 	used := top.Part()
 	f.Unit, f.Measured, f.Limit = Ratio, new(used), new(float64(j.policy.Peak.Max))
-	found := fmt.Sprintf("%s, of %s (%s) at %s", amount, top.Total, percent(used), where)
+	total := top.Total.String()
+	if top.Capped {
+		total = "the " + total + " that the program allows its allocator"
+	}
+	found := fmt.Sprintf("%s, of %s (%s) at %s", amount, total, percent(used), where)
 	if top.Told {
 		found += " (peak=)"
 	}

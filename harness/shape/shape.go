@@ -313,7 +313,14 @@ func centred(v []float64) (less []float64, middle float64) {
 // largest returns the largest absolute value.
 func largest(v []float64) float64 { return max(slices.Max(v), -slices.Min(v)) }
 
-// describe sets in r where the shape changes (From), and by how much (Size).
+// unevenShare is how much faster or slower, as a share of its rate, growth may be at first without
+// being a warm-up. A leak of what each file happens to need is never even: its sum wanders around a
+// line, and for a while looks like one that is steeper or flatter. If the amounts vary by a factor
+// of 2, this is so in 11, 14 and 29 % of leaks over 50, 90 and 200 files (200 simulated each).
+const unevenShare = 0.5
+
+// describe sets in r where the shape changes (From), and by how much (Size). Growth with a warm-up
+// that is small beside it has no such place: it grows from the first file on.
 func (r *Result) describe(m *model, b *fitter, index []int) {
 	at := 0.0
 	shape := m.beta[len(b.fixed):]
@@ -330,6 +337,10 @@ func (r *Result) describe(m *model, b *fitter, index []int) {
 		r.Period, r.Size = m.period, shape[0]*float64(m.period-1)
 	case len(m.breaks) > 0:
 		at = m.breaks[0] + 1 // the first higher value
+	}
+	if r.Shape == WarmUp && r.Growing &&
+		math.Abs(r.Size) < unevenShare*r.Slope.Estimate*(at-b.x[0]) {
+		r.Shape, r.Size, at = Flat, 0, 0
 	}
 	for r.From < len(index)-1 && float64(index[r.From]) < at {
 		r.From++

@@ -516,3 +516,33 @@ func BenchmarkOf(b *testing.B) {
 		})
 	}
 }
+
+// TestUnevenLeak: a leak of what each file happens to need begins with the first file, also if it
+// is faster or slower for a while. With a large warm-up before it, it begins when the warm-up ends.
+func TestUnevenLeak(t *testing.T) {
+	const tries = 100
+	for _, files := range []int{50, 90, 200} {
+		for _, warmUp := range []float64{0, 4000} {
+			first, last := 0, 0
+			if warmUp > 0 {
+				first, last = 8, 12
+			}
+			right := 0
+			for seed := range uint64(tries) {
+				r := rand.New(rand.NewPCG(seed, 7))
+				kept := 0.0
+				result := Of(bytes(files, func(i int) float64 {
+					kept += 3.6 + 3.6*r.Float64()
+					return mib * (1000 + warmUp*float64(min(i, 10))/10 + kept)
+				}))
+				if result.Growing && result.From >= first && result.From <= last {
+					right++
+				}
+			}
+			if right < tries*95/100 {
+				t.Errorf("%d files, a warm-up of %.0f MiB: %d of %d leaks begin at the right file",
+					files, warmUp, right, tries)
+			}
+		}
+	}
+}

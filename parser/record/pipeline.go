@@ -103,6 +103,9 @@ type OutOfMemory struct {
 	// Requested is the size of the failed request. It is valid only if HasRequested is set.
 	Requested    Size
 	HasRequested bool
+	// Allowed is the most that the program's allocator may reserve, if the program limits it:
+	// torch.cuda.set_per_process_memory_fraction. 0 bytes means that the message gives no limit.
+	Allowed Size
 	// Reading holds the quantities that the message gives. They may be Total, Free, Allocated,
 	// Reserved, Active and Used. Here Used is the memory of this process.
 	Reading

@@ -19,7 +19,7 @@ import (
 // as the real allocator. Every cudaMalloc and cudaFree must come at the same event with the same
 // size. In the end all segments must be the same, block by block.
 //
-// Only one recording begins with an empty allocator, the one with held: 0. For the others, the test
+// Three recordings begin with an empty allocator, those without held. For the others, the test
 // first makes the blocks that were held at the beginning (see [snapshot.Device.Ops]). Two
 // recordings (yiyi-*.pickle) have no allocations, and test only this step.
 func TestRecorded(t *testing.T) {
@@ -51,6 +51,8 @@ func TestRecorded(t *testing.T) {
 		},
 		{"yiyi-philosophy-llm-inference-1.3b-snapshot.pickle", recorded{held: 257, frees: 1}},
 		{"yiyi-philosophy-llm-inference-oom-snapshot.pickle", recorded{held: 176}},
+		{"../../h100/snapshot.pickle.gz", recorded{driver: 119, allocations: 7502, frees: 7498}},
+		{"../../h200/batch-32.pickle.gz", recorded{driver: 261, allocations: 31949, frees: 30628}},
 	}
 	for _, r := range recordings {
 		t.Run(r.file, func(t *testing.T) {
@@ -115,6 +117,8 @@ func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
 			if op.Event >= 0 {
 				n.frees++
 			}
+		case 'e':
+			model.EmptyCache()
 		case 'c':
 			if err := model.Configure(op.Text); err != nil {
 				t.Fatal(err)

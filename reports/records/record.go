@@ -64,6 +64,9 @@ func flatten(rec record.Record) flat {
 		if v.HasRequested {
 			add("requested", v.Requested.Bytes)
 		}
+		if v.Allowed.Bytes > 0 {
+			add("allowed", v.Allowed.Bytes)
+		}
 	case record.Crash:
 		r.kind, r.name = "crash", v.Text
 		lane(v.Lane)

@@ -57,6 +57,7 @@ type Mark struct {
 	Pos         record.Position
 	File        *timeline.File // nil for samples, whose file is found by their line
 	Told        bool           // Size is from peak=, which the program measured between checkpoints
+	Capped      bool           // Total is what the program lets its allocator reserve
 
 	seen     bool
 	maybe    int64  // bytes that may have been in use in addition to Size

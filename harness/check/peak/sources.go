@@ -43,6 +43,9 @@ func (p *Marks) AddFailure(f *timeline.File, o *record.OutOfMemory) {
 		r.note(total{size: size, pos: o.Pos})
 	}
 	m := Mark{seen: true, Total: size, Name: "the failed allocation", Pos: o.Pos, File: f}
+	if o.Allowed.Bytes > 0 && (!hasTotal || o.Allowed.Bytes < size.Bytes) {
+		m.Total, m.Capped = o.Allowed, true // the allocator's memory has this limit instead
+	}
 	level := false
 	if allocated, ok := o.Get(record.Allocated); ok {
 		m.Size, level = allocated, true
@@ -52,6 +55,7 @@ func (p *Marks) AddFailure(f *timeline.File, o *record.OutOfMemory) {
 		m.Size = reserved
 		r.take(Reserved, &m)
 	}
+	m.Total, m.Capped = size, false
 	m.Cached, _ = o.Cache()
 	free, hasFree := o.Get(record.Free)
 	if used, ok := o.Get(record.Used); ok {

@@ -141,11 +141,13 @@ func (m *message) continuesIn(next []byte) bool {
 	return false
 }
 
-// Numbers for the two sizes of a message that are not quantities of a reading: the requested
-// size, and the memory that is reserved but not allocated. PyTorch 1.0 to 1.3 called this memory
-// "cached" (c10/cuda/CUDACachingAllocator.cpp: amount_cached - amount_allocated).
+// Numbers for the three sizes of a message that are not quantities of a reading: the requested
+// size, the most that the program lets its allocator reserve, and the memory that is reserved but
+// not allocated. PyTorch 1.0 to 1.3 called this memory "cached" (c10/cuda/CUDACachingAllocator.cpp:
+// amount_cached - amount_allocated).
 const (
 	requested = record.Quantities + iota
+	allowed
 	unallocated
 )
 
@@ -194,6 +196,8 @@ var sizeWordings = []struct {
 	{record.Total, "total capacity of ", ""},
 	{record.Total, "total capacty of ", ""},
 	{record.Total, "Device limit : ", ""},
+	{allowed, "", " allowed"},
+	{allowed, "max allowed: ", ""},
 	{record.Free, "", " free"},
 	{record.Free, "", " is free"},
 	{record.Free, "", "is free"},
@@ -259,6 +263,10 @@ func setSize(o *record.OutOfMemory, q record.Quantity, s record.Size) {
 	case requested:
 		if !o.HasRequested {
 			o.Requested, o.HasRequested = s, true
+		}
+	case allowed:
+		if o.Allowed.Bytes == 0 {
+			o.Allowed = s
 		}
 	case unallocated:
 		allocated, _ := o.Get(record.Allocated)
