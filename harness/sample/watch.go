@@ -1,0 +1,108 @@
+package sample
+
+import (
+	"time"
+
+	"vramsoak/harness/supervise"
+	"vramsoak/parser/record"
+	"vramsoak/pipeline/meter"
+)
+
+// A Moment holds what was read of a process at one time. It has samples, or a holding, and with
+// the first samples the limits of the process.
+type Moment struct {
+	Samples []record.Sample
+	Limits  *record.Limits
+	Holding *record.Holding
+}
+
+// Watch samples a process until stop is closed, and takes a holding after each file that it
+// receives from ended. It sends what it reads to the channel that it returns. It reads in a
+// goroutine of its own, so that a driver that answers late does not delay the caller.
+func (s *Sampler) Watch(
+	p *supervise.Process, ended <-chan record.FileEnd, stop <-chan struct{},
+) <-chan Moment {
+	w := &watch{sampler: s, process: p, moments: make(chan Moment), stop: stop}
+	if s.Shared != nil {
+		if err := s.Shared.Watch(w.newFile, stop); err != nil {
+			s.Logger.Warn("new files in /dev/shm are not watched", "error", err)
+		}
+	}
+	go w.run(ended)
+	return w.moments
+}
+
+// A watch samples one process.
+type watch struct {
+	sampler *Sampler
+	process *supervise.Process
+	moments chan Moment
+	stop    <-chan struct{}
+	warned  bool // of a device that gives no samples
+	limited bool // the limits were sent
+}
+
+// run samples the process at each tick and after each file that ends.
+func (w *watch) run(ended <-chan record.FileEnd) {
+	tick := time.NewTicker(w.sampler.Every)
+	defer tick.Stop()
+	for goOn := w.send(w.sampled()); goOn; {
+		select {
+		case <-tick.C:
+			goOn = w.send(w.sampled())
+		case file := <-ended:
+			goOn = w.afterFile(file)
+		case <-w.stop:
+			return
+		}
+	}
+}
+
+// afterFile sends a holding and, if there is a device, a sample: its level between two files.
+func (w *watch) afterFile(file record.FileEnd) (goOn bool) {
+	if h, ok := w.sampler.holding(w.process, file); ok && !w.send(Moment{Holding: &h}) {
+		return false
+	}
+	if w.sampler.Device == nil {
+		return true
+	}
+	var m Moment
+	return !w.sampler.ends.spend(func() { m = w.sampled() }) || w.send(m)
+}
+
+// send sends a moment. It reports false if the watch has been stopped instead.
+func (w *watch) send(m Moment) (goOn bool) {
+	select {
+	case w.moments <- m:
+		return true
+	case <-w.stop:
+		return false
+	}
+}
+
+// sampled returns a moment with samples taken now, and with the limits of the process if it is the
+// first one.
+func (w *watch) sampled() Moment {
+	samples, err := w.sampler.look(w.process)
+	if err != nil && !w.warned {
+		w.sampler.Logger.Warn("no device samples", "error", err)
+		w.warned = true
+	}
+	m := Moment{Samples: samples}
+	if len(samples) > 0 && !w.limited {
+		limits := meter.LimitsOf(w.process.PID())
+		limits.Header = samples[0].Header
+		m.Limits, w.limited = &limits, true
+	}
+	return m
+}
+
+// newFile is called when a file has appeared in /dev/shm. The parameter by looks for the processes
+// that hold it, at once, because they may close it soon.
+func (w *watch) newFile(by func(pids []int) bool) {
+	w.sampler.files.spend(func() {
+		if !by(w.process.Members()) {
+			by(w.process.MembersNow())
+		}
+	})
+}
