@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"vramsoak/parser/record"
 )
 
@@ -37,24 +39,8 @@ func (l *lane) levelsAt(w *worstProcess, column func(*point) *column) (all []poi
 // leaked memory is held. The result stage is the innermost stage or cleanup in which the memory
 // is allocated. The parameter how is the word for "allocated".
 func takenAt(w *worstProcess, how string, points []pointLevels) (taken, stage string) {
-	before := w.of.values[w.result.From:]
 	slope := *w.finding.Measured
-	// above[i] is how far the level at point i lies above the idle level of the file before, as the
-	// mean over the files.
-	var above []float64
-	var names []string
-	for _, p := range points {
-		sum, n := 0.0, 0
-		for i := 1; i < len(p.values); i++ {
-			if !math.IsNaN(p.values[i] - before[i-1]) {
-				sum += p.values[i] - before[i-1]
-				n++
-			}
-		}
-		if n > 0 && n >= p.least {
-			above, names = append(above, sum/float64(n)), append(names, p.name)
-		}
-	}
+	names, above := levelsAbove(w.of.values[w.result.From:], slope, points)
 	first := len(above)
 	for first > 0 && above[first-1] > slope/2 {
 		first--
@@ -78,6 +64,35 @@ func takenAt(w *worstProcess, how string, points []pointLevels) (taken, stage st
 			return fmt.Sprintf("%s, and still held at %s", taken, names[i]), stage
 		}
 	}
+}
+
+// levelsAbove returns how far the level at each point lies above the idle level of the file before,
+// as the lower quartile over the files. What the machine gives is read while the process goes on,
+// so that many levels already have what the next stage takes for a while. If the lower quartile
+// does not show the leak, because it is not in all files or the levels are noisy, levelsAbove
+// returns means.
+func levelsAbove(before []float64, slope float64, points []pointLevels) (
+	names []string, above []float64,
+) {
+	var means []float64
+	for _, p := range points {
+		var steps []float64
+		for i := 1; i < len(p.values); i++ {
+			if step := p.values[i] - before[i-1]; !math.IsNaN(step) {
+				steps = append(steps, step)
+			}
+		}
+		if len(steps) > 0 && len(steps) >= p.least {
+			slices.Sort(steps)
+			names = append(names, p.name)
+			above = append(above, stat.Quantile(0.25, stat.Empirical, steps, nil))
+			means = append(means, stat.Mean(steps, nil))
+		}
+	}
+	if n := len(above); n > 0 && above[n-1] <= slope/2 {
+		return names, means
+	}
+	return names, above
 }
 
 // openStage returns the innermost stage or cleanup that has begun and not ended after checkpoints
