@@ -128,6 +128,9 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 		Every: cfg.SampleEvery, Device: cfg.Device, Shared: meter.OpenShared(), Head: log.Head,
 		Logger: cfg.Logger,
 	}
+	if cfg.Until == 0 {
+		r.sampler.Files = len(cfg.Files) / max(1, cfg.workers)
+	}
 	r.guard = sample.NewGuard(cfg.MaxDeviceUsed, cfg.Device != nil, cfg.gpu, cfg.Logger)
 	feeding := queue.Options{PerProcess: cfg.perProcess(), Retries: cfg.RetryFailed, More: cfg.More}
 	if cfg.Until > 0 {

@@ -28,6 +28,10 @@ type deviceSamples struct {
 	known  int     // number of files in runs that have samples
 	total  int64   // memory of the device
 	end    int64   // the last sample in a file
+	// pool names a library that hands out the memory itself, and pooled is the device used when it
+	// had taken the memory. See record.Sample.
+	pool   string
+	pooled int64
 	// wholeDevice is set if the samples count the memory of all processes on the device.
 	wholeDevice bool
 }
@@ -99,6 +103,11 @@ func (j *Judge) addDeviceSamples(l *lane, files []int32, of *timeline.DriverLedg
 	}
 	d, samples := l.device, of.Samples()
 	d.wholeDevice = d.wholeDevice || of.Source == record.SourceDevice
+	for _, s := range samples {
+		if s.Pool != "" {
+			d.pool, d.pooled = s.Pool, usedOf(s)
+		}
+	}
 	before, process := int64(-1), -1 // level of the previous file with samples, and its process
 	for i, n := range files {
 		f := j.tl.Files[n]
@@ -213,6 +222,12 @@ func (j *Judge) explainDevice(l *lane, w *worstProcess) {
 	if !l.isSampled() && f.Verdict == Undecided {
 		f.Verdict, f.Measured, f.Limit, f.Unit = Skipped, nil, nil, ""
 	}
+	if d.pool != "" && f.Verdict == Pass {
+		w.unsettle("")
+		f.Message = fmt.Sprintf("%s took %s at once and hands them out itself, so that growth inside of "+
+			"them does not show; %s", d.pool, record.FormatBytes(d.pooled), poolAdvice(d.pool))
+		return
+	}
 	f.Message += fmt.Sprintf("; a file's level is the lowest of the driver's samples until the next "+
 		"file starts, which %d of %s have", len(d.levels.files), Plural(d.known, "file"))
 	if f.Verdict == Fail && d.total > 0 {
@@ -225,12 +240,23 @@ func (j *Judge) explainDevice(l *lane, w *worstProcess) {
 	}
 }
 
+// poolAdvice returns what decides a run whose device memory a library hands out itself.
+func poolAdvice(pool string) string {
+	settings := map[string]string{
+		"JAX": "XLA_PYTHON_CLIENT_ALLOCATOR=platform", "TensorFlow": "TF_FORCE_GPU_ALLOW_GROWTH=true",
+	}
+	if s := settings[pool]; s != "" {
+		return "soak with " + s + " in the environment, or print checkpoints"
+	}
+	return "print checkpoints"
+}
+
 // deviceRecovery judges how much of the memory that a file takes above the level before it is given
 // back by its end. The median over the files decides, because samples miss short peaks, and an
 // allocator with a cache takes more only for its largest files.
 func (j *Judge) deviceRecovery(l *lane) {
 	d := l.device
-	if d.after == 0 {
+	if d.after == 0 || d.pool != "" {
 		return
 	}
 	var shares, took []float64

@@ -178,8 +178,8 @@ func (j *Judge) explainResource(of *Ledger, w *worstProcess) {
 const manyFiles = 20
 
 // sayUnread adds to the finding how many files were read, if that is not nearly all of them. The
-// finding on many files does not pass if less than half of them were read, or if none of a quarter
-// in a row was: growth in the others does not show.
+// finding on many files does not pass if less than manyFiles of them were read, or if none of a
+// quarter in a row was: growth in the others does not show.
 func (w *worstProcess) sayUnread() {
 	values := w.of.values
 	for range 2 { // the last files never have a level: see [held.level]
@@ -200,7 +200,7 @@ func (w *worstProcess) sayUnread() {
 	}
 	said := fmt.Sprintf("; %d of %s could be read in the processor time that the harness may take",
 		n-unread, Plural(n, "file"))
-	if w.finding.Verdict == Pass && n >= manyFiles && (2*unread > n || 4*gap > n) {
+	if w.finding.Verdict == Pass && n >= manyFiles && (n-unread < manyFiles || 4*gap > n) {
 		w.unsettle(said + ", which is too few")
 	} else {
 		w.finding.Message += said

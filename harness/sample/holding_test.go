@@ -38,3 +38,37 @@ func TestBudget(t *testing.T) {
 		t.Errorf("three tasks that wait used %v", b.spent)
 	}
 }
+
+// TestSpread: a task that the budget allows after 40 files only runs after files of the whole
+// batch, whether its length is known or not.
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		planned, files int
+		most           int // files in turn that may be left out
+	}{
+		{30, 30, 0},
+		{60, 60, 2},
+		{200, 200, 8},
+		{1000, 1000, 35},
+		{0, 30, 3},
+		{0, 60, 7},
+		{0, 200, 25},
+		{0, 1000, 250},
+	} {
+		var s spread
+		missed, worst := 0, 0
+		for range c.files {
+			missed++
+			if s.after(c.planned, func() {}) {
+				missed = 0
+				s.spent += budgetFirst / 40
+			}
+			worst = max(worst, missed)
+		}
+		if worst > c.most || s.spent > budgetFirst+budgetFirst/40 {
+			t.Errorf("%d files of %d planned: %d in turn are left out, want at most %d; it took %v",
+				c.files, c.planned, worst, c.most, s.spent)
+		}
+	}
+}

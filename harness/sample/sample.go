@@ -12,6 +12,7 @@ import (
 // A Sampler reads what processes hold: of the devices, and of the machine.
 type Sampler struct {
 	Every time.Duration // between two samples
+	Files int           // number of files that will end, or 0 if it is not known
 	// Device returns how much memory the processes with these PIDs use on each device, as
 	// [meter.View.Use] does; nil if there is no device.
 	Device func(pids []int) ([]meter.Use, error)
@@ -21,9 +22,10 @@ type Sampler struct {
 	Head   func(now time.Time) record.Header
 	Logger *slog.Logger
 
-	// These limit the time for the ends of files, for checkpoints, for the driver at the ends of
-	// files, and for new files in /dev/shm.
-	holdings, looks, ends, files budget
+	// These limit the time for the ends of files, for the driver at the ends of files, for
+	// checkpoints, and for new files in /dev/shm.
+	holdings, ends spread
+	looks, files   budget
 }
 
 // look returns samples taken now for the process and its descendants together: one sample for

@@ -22,7 +22,9 @@ type Moment struct {
 func (s *Sampler) Watch(
 	p *supervise.Process, ended <-chan record.FileEnd, stop <-chan struct{},
 ) <-chan Moment {
-	w := &watch{sampler: s, process: p, moments: make(chan Moment), stop: stop}
+	w := &watch{
+		sampler: s, process: p, moments: make(chan Moment), stop: stop, used: map[int]int64{},
+	}
 	if s.Shared != nil {
 		if err := s.Shared.Watch(w.newFile, stop); err != nil {
 			s.Logger.Warn("new files in /dev/shm are not watched", "error", err)
@@ -38,8 +40,9 @@ type watch struct {
 	process *supervise.Process
 	moments chan Moment
 	stop    <-chan struct{}
-	warned  bool // of a device that gives no samples
-	limited bool // the limits were sent
+	warned  bool          // of a device that gives no samples
+	limited bool          // the limits were sent
+	used    map[int]int64 // what the last sample of each device gave
 }
 
 // run samples the process at each tick and after each file that ends.
@@ -67,7 +70,7 @@ func (w *watch) afterFile(file record.FileEnd) (goOn bool) {
 		return true
 	}
 	var m Moment
-	return !w.sampler.ends.spend(func() { m = w.sampled() }) || w.send(m)
+	return !w.sampler.ends.after(w.sampler.Files, func() { m = w.sampled() }) || w.send(m)
 }
 
 // send sends a moment. It reports false if the watch has been stopped instead.
@@ -88,6 +91,7 @@ func (w *watch) sampled() Moment {
 		w.sampler.Logger.Warn("no device samples", "error", err)
 		w.warned = true
 	}
+	w.notePool(samples, func() string { return meter.Pool(w.process.Members()) })
 	m := Moment{Samples: samples}
 	if len(samples) > 0 && !w.limited {
 		limits := meter.LimitsOf(w.process.PID())
@@ -95,6 +99,28 @@ func (w *watch) sampled() Moment {
 		m.Limits, w.limited = &limits, true
 	}
 	return m
+}
+
+// atOnce is the least part of a device's memory that a library's allocator takes at once, to hand
+// it out itself. JAX takes 75 % by default, TensorFlow nearly all. A lower part also occurs if a
+// program loads a model.
+const atOnce = 0.25
+
+// notePool sets Pool in the samples of devices whose memory such a library took since the last
+// samples. The function pool returns the name of the library that the process has loaded, or "".
+func (w *watch) notePool(samples []record.Sample, pool func() string) {
+	for i := range samples {
+		s := &samples[i]
+		used, ok := s.Get(record.Used)
+		if !ok {
+			continue
+		}
+		before, known := w.used[s.Lane.Device]
+		w.used[s.Lane.Device] = used.Bytes
+		if known && float64(used.Bytes-before) >= atOnce*float64(s.Bytes(record.Total)) {
+			s.Pool = pool()
+		}
+	}
 }
 
 // newFile is called when a file has appeared in /dev/shm. The parameter by looks for the processes

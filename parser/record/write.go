@@ -152,6 +152,9 @@ func (r Sample) AppendLine(b []byte) []byte {
 		if r.Others > 0 {
 			b = AppendField(b, "others", strconv.FormatInt(r.Others, 10))
 		}
+		if r.Pool != "" {
+			b = AppendField(b, "pool", r.Pool)
+		}
 	}
 	b = AppendField(b, "rss", strconv.FormatInt(r.RSS, 10))
 	return r.Held.appendFields(b)

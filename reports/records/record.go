@@ -97,6 +97,9 @@ func flatten(rec record.Record) flat {
 		if v.Others > 0 {
 			add("others", v.Others)
 		}
+		if v.Pool != "" {
+			add("pool", v.Pool)
+		}
 		addResources(add, &v.Held)
 	case record.Holding:
 		r.kind, r.name = "holding", v.Path

@@ -1,6 +1,8 @@
 package peak
 
 import (
+	"slices"
+
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
@@ -110,7 +112,11 @@ func (r *run) samples(driver *timeline.DriverLedger) {
 	} else {
 		r.of[device], r.of[only] = nil, nil
 	}
-	for _, s := range driver.Samples() {
+	samples := driver.Samples()
+	if slices.ContainsFunc(samples, func(s *record.Sample) bool { return s.Pool != "" }) {
+		by, notKnown = Reserved, "" // a library's allocator holds the memory, and hands it out itself
+	}
+	for _, s := range samples {
 		m := Mark{
 			seen: true, Cached: record.Exact(s.Cached), Name: "a sample of the driver", Pos: s.Pos,
 			notKnown: notKnown,

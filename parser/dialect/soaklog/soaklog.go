@@ -223,6 +223,7 @@ func sampleOf(f *lex.Fields) record.Sample {
 		Header: f.Head, PID: f.Count("pid"), Lane: record.Lane{Device: f.Count("device")},
 		Source:     f.Values["source"],
 		DeviceUsed: f.Bytes("device_used"), Others: f.Bytes("others"), RSS: f.Bytes("rss"),
+		Pool: f.Values["pool"],
 	}
 	f.Sizes(&s.Reading, record.Used, record.Total)
 	resources(f, &s.Held)
