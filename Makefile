@@ -175,7 +175,7 @@ bench-harness: bin/vramsoak
 
 # Compares the model of PyTorch's allocator with PyTorch's own, built by ci/oracle: on TRACES random
 # traces of EVENTS operations over all settings, on the fuzzer's findings, and on recorded programs
-# (the snapshots in fixtures/logs/torch_snapshot). It takes some minutes.
+# (the snapshots in fixtures/logs/torch_snapshot, h100 and h200). It takes some minutes.
 TRACES ?= 200
 EVENTS ?= 100000
 .PHONY: oracle

@@ -101,9 +101,18 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 		r.discard()
 		return nil, err
 	case err == nil:
+		r.sampler.Files = r.filesAhead()
 		d, err = r.soak(ctx)
 	}
 	return r.finish(d, ended, err)
+}
+
+// filesAhead returns how many files this harness will feed, or 0 if that is not known.
+func (r *run) filesAhead() int {
+	if r.cfg.Until > 0 || r.cfg.More != nil {
+		return 0
+	}
+	return r.batch.Left() / max(1, r.cfg.workers)
 }
 
 // newRun opens and locks the log, and returns a run with this id. The parameter files is the queue
@@ -127,9 +136,6 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 	r.sampler = &sample.Sampler{
 		Every: cfg.SampleEvery, Device: cfg.Device, Shared: meter.OpenShared(), Head: log.Head,
 		Logger: cfg.Logger,
-	}
-	if cfg.Until == 0 {
-		r.sampler.Files = len(cfg.Files) / max(1, cfg.workers)
 	}
 	r.guard = sample.NewGuard(cfg.MaxDeviceUsed, cfg.Device != nil, cfg.gpu, cfg.Logger)
 	feeding := queue.Options{PerProcess: cfg.perProcess(), Retries: cfg.RetryFailed, More: cfg.More}

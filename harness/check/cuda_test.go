@@ -42,8 +42,8 @@ func TestCUDA(t *testing.T) {
 		},
 		{
 			"h200/jax-default-leak", "", Undecided, DeviceGrowth,
-			"JAX took 105 GiB at once and hands them out itself, so that growth inside of them does not " +
-				"show; soak with XLA_PYTHON_CLIENT_ALLOCATOR=platform in the environment",
+			"JAX took 105 GiB at once and hands it out itself, so the driver does not see a leak; soak " +
+				"with XLA_PYTHON_CLIENT_ALLOCATOR=platform in the environment",
 		},
 		{"h200/jax-growing-leak", "", Undecided, DeviceGrowth, "growth of up to 14.4 MiB a file"},
 		{"h200/jax-platform-leak", "", Fail, DeviceGrowth, "grows by 4.00 MiB a file"},
@@ -57,7 +57,7 @@ func TestCUDA(t *testing.T) {
 		},
 		{
 			"h200/batch-32-waves", "", Fail, OutOfMemory,
-			"asked for 450 MiB, 317 MiB of the allowed 16.0 GiB were not reserved",
+			"asked for 450 MiB, 317 MiB were left of the 16.0 GiB that the program allows its allocator",
 		},
 		{
 			"h200/batch-32-waves", "", Fail, Peak,

@@ -28,8 +28,8 @@ type deviceSamples struct {
 	known  int     // number of files in runs that have samples
 	total  int64   // memory of the device
 	end    int64   // the last sample in a file
-	// pool names a library that hands out the memory itself, and pooled is the device used when it
-	// had taken the memory. See record.Sample.
+	// pool names a library that hands out the memory itself, and pooled is how much it took at once.
+	// See record.Sample.
 	pool   string
 	pooled int64
 	// wholeDevice is set if the samples count the memory of all processes on the device.
@@ -103,9 +103,12 @@ func (j *Judge) addDeviceSamples(l *lane, files []int32, of *timeline.DriverLedg
 	}
 	d, samples := l.device, of.Samples()
 	d.wholeDevice = d.wholeDevice || of.Source == record.SourceDevice
-	for _, s := range samples {
+	for i, s := range samples {
 		if s.Pool != "" {
 			d.pool, d.pooled = s.Pool, usedOf(s)
+			if i > 0 && samples[i-1].PID == s.PID && samples[i-1].Source == s.Source {
+				d.pooled -= usedOf(samples[i-1])
+			}
 		}
 	}
 	before, process := int64(-1), -1 // level of the previous file with samples, and its process
@@ -219,13 +222,16 @@ func (j *Judge) explainDevice(l *lane, w *worstProcess) {
 		return
 	}
 	f := &w.finding
+	pooled := d.pool != "" && f.Verdict == Pass
+	if pooled {
+		f.Verdict = Undecided
+		f.Message = fmt.Sprintf("%s took %s at once and hands it out itself, so the driver does not see "+
+			"a leak; %s", d.pool, record.FormatBytes(d.pooled), poolAdvice(d.pool))
+	}
 	if !l.isSampled() && f.Verdict == Undecided {
 		f.Verdict, f.Measured, f.Limit, f.Unit = Skipped, nil, nil, ""
 	}
-	if d.pool != "" && f.Verdict == Pass {
-		w.unsettle("")
-		f.Message = fmt.Sprintf("%s took %s at once and hands them out itself, so that growth inside of "+
-			"them does not show; %s", d.pool, record.FormatBytes(d.pooled), poolAdvice(d.pool))
+	if pooled {
 		return
 	}
 	f.Message += fmt.Sprintf("; a file's level is the lowest of the driver's samples until the next "+
@@ -240,13 +246,15 @@ func (j *Judge) explainDevice(l *lane, w *worstProcess) {
 	}
 }
 
-// poolAdvice returns what decides a run whose device memory a library hands out itself.
+// poolAdvice returns, for a message, how a leak shows if a library hands out the device's memory
+// itself. With XLA_PYTHON_CLIENT_PREALLOCATE=false or TF_FORCE_GPU_ALLOW_GROWTH=true, the libraries
+// take larger and larger regions, in which a small leak does not show either.
 func poolAdvice(pool string) string {
-	settings := map[string]string{
-		"JAX": "XLA_PYTHON_CLIENT_ALLOCATOR=platform", "TensorFlow": "TF_FORCE_GPU_ALLOW_GROWTH=true",
-	}
-	if s := settings[pool]; s != "" {
-		return "soak with " + s + " in the environment, or print checkpoints"
+	switch pool {
+	case "JAX":
+		return "soak with XLA_PYTHON_CLIENT_ALLOCATOR=platform in the environment, or print checkpoints"
+	case "TensorFlow":
+		return "print checkpoints of tf.config.experimental.get_memory_info"
 	}
 	return "print checkpoints"
 }

@@ -178,8 +178,8 @@ func (j *Judge) explainResource(of *Ledger, w *worstProcess) {
 const manyFiles = 20
 
 // sayUnread adds to the finding how many files were read, if that is not nearly all of them. The
-// finding on many files does not pass if less than manyFiles of them were read, or if none of a
-// quarter in a row was: growth in the others does not show.
+// finding on many files does not pass if fewer than half of them and fewer than manyFiles were
+// read, or if none of a quarter in a row was: growth in the others does not show.
 func (w *worstProcess) sayUnread() {
 	values := w.of.values
 	for range 2 { // the last files never have a level: see [held.level]
@@ -200,7 +200,8 @@ func (w *worstProcess) sayUnread() {
 	}
 	said := fmt.Sprintf("; %d of %s could be read in the processor time that the harness may take",
 		n-unread, Plural(n, "file"))
-	if w.finding.Verdict == Pass && n >= manyFiles && (n-unread < manyFiles || 4*gap > n) {
+	tooFew := n-unread < min(manyFiles, (n+1)/2) || 4*gap > n
+	if w.finding.Verdict == Pass && n >= manyFiles && tooFew {
 		w.unsettle(said + ", which is too few")
 	} else {
 		w.finding.Message += said
@@ -281,8 +282,8 @@ func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
 	return fmt.Sprintf("%s is %s after about %s more files", limit, reached, Grouped(fmt.Sprint(more)))
 }
 
-// holdings returns the first and the last holding at the end of a file of a process, and the limits
-// of that process. They are nil if the log does not have them.
+// holdings returns the first and the last holding at the end of a file of a process, and the
+// limits of that process. They are nil if the log does not have them.
 func (j *Judge) holdings(p *processValues) (first, last *record.Holding, limits *record.Limits) {
 	run := 0
 	for _, n := range p.files {

@@ -38,7 +38,7 @@ func (j *Judge) noteIdle(l *lane, f *timeline.File, n int32) {
 		}
 		highest := l.highest.Bytes
 		if l.level == record.Allocated {
-			highest = max(highest, l.toldPeak)
+			highest = max(highest, l.printedPeak)
 		}
 		l.idles = append(room(l.idles), idle{
 			file: f, n: n, of: l.level, line: c.Pos.Line, name: name, size: size,

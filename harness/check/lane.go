@@ -25,9 +25,8 @@ type lane struct {
 	lastPinned *record.Checkpoint
 	// highestReserved is the largest reserved memory in the file.
 	highestReserved record.Size
-	// toldPeak is the largest peak of allocated memory that the program told and that the file
-	// reached, in bytes. 0 means that it told none.
-	toldPeak int64
+	// printedPeak is the largest peak= that the file reached, in bytes, or 0.
+	printedPeak int64
 
 	// The following fields are the state of the current process. atBirth is the process's first
 	// reading. It stays empty if the process's first checkpoint is in a cleanup or ends something,
@@ -36,7 +35,7 @@ type lane struct {
 	process int
 	begun   bool
 	atBirth record.Reading
-	told    int64                   // the last peak of allocated memory that the program told
+	printed int64                   // the last peak= of the process
 	sums    []*recoverySum          // one for each cleanup and stage, in the order of the log
 	byName  map[string]*recoverySum // finds the later sums; nil if there are few
 	named   bool                    // some reading is not a sample
@@ -136,7 +135,7 @@ func (j *Judge) lane(id record.Lane) *lane {
 func (l *lane) beginFile() {
 	l.open, l.last, l.lastPinned, l.lowest, l.points.next = true, nil, nil, nil, 0
 	l.highest, l.highestReserved, l.count = record.Size{}, record.Size{}, [len(levels)]int{}
-	l.toldPeak = 0
+	l.printedPeak = 0
 }
 
 // noteFirstReading records the first reading of a process. It records nothing if the process's
@@ -146,7 +145,7 @@ func (j *Judge) noteFirstReading(l *lane, f *timeline.File, c *record.Checkpoint
 	if l.begun && l.process == f.Process || c.Sampled && !hasLevel { // a sample without a level
 		return
 	}
-	l.begun, l.process, l.atBirth, l.told = true, f.Process, record.Reading{}, 0
+	l.begun, l.process, l.atBirth, l.printed = true, f.Process, record.Reading{}, 0
 	if n := j.naming(c); !n.cleanup && !n.after {
 		l.atBirth = c.Reading
 	}
@@ -246,18 +245,18 @@ func (l *lane) stagePeak(name string) *stagePeak {
 	return p
 }
 
-// notePeak records a peak that the program told, if the file reached it. A peak may be that of the
-// whole process so far. So it is the file's only if it is higher than the one told before, or
-// lower, which shows that the program has reset it in between.
+// notePeak records a printed peak, if the file reached it. The peak may be the process's since its
+// start. It is this file's only if it changed: a higher one was reached now, and a lower one shows
+// that the program reset it. An equal peak is not recorded.
 func (l *lane) notePeak(c *record.Checkpoint) {
 	peak, ok := c.Get(record.Peak)
 	if !ok {
 		return
 	}
-	if l.told > 0 && peak.Bytes != l.told {
-		l.toldPeak = max(l.toldPeak, peak.Bytes)
+	if l.printed > 0 && peak.Bytes != l.printed {
+		l.printedPeak = max(l.printedPeak, peak.Bytes)
 	}
-	l.told = peak.Bytes
+	l.printed = peak.Bytes
 }
 
 // add adds the next reading of file n to what is kept of the device.

@@ -10,10 +10,10 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// outOfMemory judges the failed allocations of each file. A failure is recovered if the file ended
-// ok after all. It is undecided if the log does not say how files ended, and a checkpoint outside
-// of cleanups follows the failure: that checkpoint may come from a fallback, or from error
-// handling. Any other failure is fatal.
+// outOfMemory judges the failed allocations of each file. A failure is recovered if the file
+// ended ok after all. It is undecided if the log does not say how files ended, and a checkpoint
+// outside of cleanups follows the failure: that checkpoint may come from a fallback, or from
+// error handling. Any other failure is fatal.
 func (j *Judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
 	count := map[Verdict]int{} // number of files, and of stretches between files
@@ -95,14 +95,14 @@ type failure struct {
 	oom     *record.OutOfMemory
 }
 
-// failures returns one failure for each file with failed allocations, and for each part of the log
-// between two files, in the order of the log.
+// failures returns one failure for each file with failed allocations, and for each part of the
+// log between two files, in the order of the log.
 func (j *Judge) failures() []failure {
 	var all []failure
 	for i := range j.tl.Outside {
 		if f := j.tl.Outside[i]; len(f.OOMs) > 0 {
-			// No file shows by its end whether the pipeline recovered, so the failure is fatal unless the
-			// work goes on after it.
+			// No file shows by its end whether the pipeline recovered, so the failure is fatal unless
+			// the work goes on after it.
 			verdict := Fail
 			switch {
 			case fellBack(f):
@@ -164,15 +164,15 @@ func fellBack(f *timeline.File) bool {
 	return !slices.ContainsFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 }
 
-// decisive returns the first failed allocation for which the pipeline announced no fallback. If it
-// announced one for each, decisive returns the first failed allocation.
+// decisive returns the first failed allocation for which the pipeline announced no fallback. If
+// it announced one for each, decisive returns the first failed allocation.
 func decisive(f *timeline.File) *record.OutOfMemory {
 	i := slices.IndexFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 	return &f.OOMs[max(i, 0)]
 }
 
-// describe returns, for a message, how much memory the failed allocation asked for and how much was
-// free.
+// describe returns, for a message, how much memory the failed allocation asked for and how much
+// was free.
 func describe(o *record.OutOfMemory) string {
 	if !o.HasRequested {
 		return o.Text
@@ -183,7 +183,7 @@ func describe(o *record.OutOfMemory) string {
 		parts = append(parts, free.String()+" were free")
 	}
 	if capped {
-		parts = append(parts, fmt.Sprintf("%s of the allowed %s were not reserved",
+		parts = append(parts, fmt.Sprintf("%s were left of the %s that the program allows its allocator",
 			record.FormatBytes(room), o.Allowed))
 	}
 	reserved, hasReserved := o.Get(record.Reserved)
@@ -198,10 +198,10 @@ func describe(o *record.OutOfMemory) string {
 	return strings.Join(parts, ", ")
 }
 
-// allowedRoom returns how many bytes the allocator might still reserve, if the program limits it
-// (torch.cuda.set_per_process_memory_fraction) and less than that was free on the device. PyTorch
-// compares what it has reserved with the limit (c10/cuda/CUDACachingAllocator.cpp:
-// allowed_memory_maximum).
+// allowedRoom returns how many more bytes the allocator could reserve under the program's limit
+// (torch.cuda.set_per_process_memory_fraction). PyTorch compares what it has reserved with the
+// limit (allowed_memory_maximum in c10/cuda/CUDACachingAllocator.cpp). capped reports whether the
+// limit leaves less than the device has free.
 func allowedRoom(o *record.OutOfMemory) (room int64, capped bool) {
 	reserved, ok := o.Get(record.Reserved)
 	if o.Allowed.Bytes == 0 || !ok {
@@ -228,8 +228,8 @@ func inOnePiece(o *record.OutOfMemory) string {
 	return largest
 }
 
-// starved returns the failed allocation after which a process did no more work before it ended, or
-// nil.
+// starved returns the failed allocation after which a process did no more work before it ended,
+// or nil.
 func (j *Judge) starved(process int) *record.OutOfMemory {
 	var last *record.OutOfMemory
 	work := 0 // line

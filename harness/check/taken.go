@@ -66,11 +66,11 @@ func takenAt(w *worstProcess, how string, points []pointLevels) (taken, stage st
 	}
 }
 
-// levelsAbove returns how far the level at each point lies above the idle level of the file before,
-// as the lower quartile over the files. What the machine gives is read while the process goes on,
-// so that many levels already have what the next stage takes for a while. If the lower quartile
-// does not show the leak, because it is not in all files or the levels are noisy, levelsAbove
-// returns means.
+// levelsAbove returns, for each point, how far its level lies above the idle level of the file
+// before. It takes the lower quartile over the files: the harness reads the ledgers of the machine a
+// little late, and the next stage may already hold more. If the lower quartile at the last point
+// does not show the leak, levelsAbove returns the means: the leak may be in few files, or noise may
+// hide it.
 func levelsAbove(before []float64, slope float64, points []pointLevels) (
 	names []string, above []float64,
 ) {

@@ -18,6 +18,7 @@ const lateHolding = 100 * time.Millisecond
 func (s *Sampler) holding(p *supervise.Process, file record.FileEnd) (h record.Holding, ok bool) {
 	h = record.Holding{Header: s.Head(time.Now()), PID: p.PID(), Index: file.Index, Path: file.Path}
 	if h.Time.Sub(file.Time) > lateHolding {
+		s.holdings.skip()
 		return h, false
 	}
 	s.holdings.after(s.Files, func() {

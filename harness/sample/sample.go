@@ -12,7 +12,7 @@ import (
 // A Sampler reads what processes hold: of the devices, and of the machine.
 type Sampler struct {
 	Every time.Duration // between two samples
-	Files int           // number of files that will end, or 0 if it is not known
+	Files int           // number of files that will be fed, or 0 if it is not known
 	// Device returns how much memory the processes with these PIDs use on each device, as
 	// [meter.View.Use] does; nil if there is no device.
 	Device func(pids []int) ([]meter.Use, error)

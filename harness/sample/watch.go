@@ -23,7 +23,7 @@ func (s *Sampler) Watch(
 	p *supervise.Process, ended <-chan record.FileEnd, stop <-chan struct{},
 ) <-chan Moment {
 	w := &watch{
-		sampler: s, process: p, moments: make(chan Moment), stop: stop, used: map[int]int64{},
+		sampler: s, process: p, moments: make(chan Moment), stop: stop, last: map[int]record.Sample{},
 	}
 	if s.Shared != nil {
 		if err := s.Shared.Watch(w.newFile, stop); err != nil {
@@ -40,9 +40,9 @@ type watch struct {
 	process *supervise.Process
 	moments chan Moment
 	stop    <-chan struct{}
-	warned  bool          // of a device that gives no samples
-	limited bool          // the limits were sent
-	used    map[int]int64 // what the last sample of each device gave
+	warned  bool                  // that a device gives no samples
+	limited bool                  // the limits were sent
+	last    map[int]record.Sample // of each device
 }
 
 // run samples the process at each tick and after each file that ends.
@@ -70,7 +70,10 @@ func (w *watch) afterFile(file record.FileEnd) (goOn bool) {
 		return true
 	}
 	var m Moment
-	return !w.sampler.ends.after(w.sampler.Files, func() { m = w.sampled() }) || w.send(m)
+	if !w.sampler.ends.after(w.sampler.Files, func() { m = w.sampled() }) {
+		return true
+	}
+	return w.send(m)
 }
 
 // send sends a moment. It reports false if the watch has been stopped instead.
@@ -101,13 +104,14 @@ func (w *watch) sampled() Moment {
 	return m
 }
 
-// atOnce is the least part of a device's memory that a library's allocator takes at once, to hand
-// it out itself. JAX takes 75 % by default, TensorFlow nearly all. A lower part also occurs if a
-// program loads a model.
+// atOnce is the smallest share of a device's memory that counts as taken at once. JAX takes 75 % by
+// default, TensorFlow nearly all. A program that loads a model usually takes less between two
+// samples.
 const atOnce = 0.25
 
-// notePool sets Pool in the samples of devices whose memory such a library took since the last
-// samples. The function pool returns the name of the library that the process has loaded, or "".
+// notePool sets Pool in the samples of devices whose use rose by at least atOnce since the sample
+// before. The function pool returns the name of the library that the process has loaded and that
+// takes memory in this way, or "".
 func (w *watch) notePool(samples []record.Sample, pool func() string) {
 	for i := range samples {
 		s := &samples[i]
@@ -115,16 +119,23 @@ func (w *watch) notePool(samples []record.Sample, pool func() string) {
 		if !ok {
 			continue
 		}
-		before, known := w.used[s.Lane.Device]
-		w.used[s.Lane.Device] = used.Bytes
-		if known && float64(used.Bytes-before) >= atOnce*float64(s.Bytes(record.Total)) {
+		last, known := w.last[s.Lane.Device]
+		w.last[s.Lane.Device] = *s
+		before := last.Bytes(record.Used)
+		switch {
+		case s.Source == record.SourceProcess && last.Source != record.SourceProcess:
+			before = 0 // the driver did not list the process, which held nothing
+		case !known || s.Source != last.Source:
+			continue // the sample is of all processes, and the one before is not
+		}
+		if float64(used.Bytes-before) >= atOnce*float64(s.Bytes(record.Total)) {
 			s.Pool = pool()
 		}
 	}
 }
 
-// newFile is called when a file has appeared in /dev/shm. The parameter by looks for the processes
-// that hold it, at once, because they may close it soon.
+// newFile looks for the process that has a new file in /dev/shm open. It looks at the known
+// processes first, because the file may soon be closed.
 func (w *watch) newFile(by func(pids []int) bool) {
 	w.sampler.files.spend(func() {
 		if !by(w.process.Members()) {

@@ -19,7 +19,8 @@ const (
 
 // A Series holds one reading for each file.
 type Series struct {
-	// Values has a finite value for each file, in the order of the files, or NaN for a missing value.
+	// Values has a finite value for each file, in the order of the files, or NaN for a missing
+	// value.
 	Values []float64
 	// Audio is the length of each file's audio in seconds, or nil if unknown.
 	Audio []float64
@@ -28,9 +29,9 @@ type Series struct {
 	// Grain is the smallest difference that means anything. For memory it is 512 bytes, because
 	// allocations are rounded up to a multiple of that.
 	Grain float64
-	// Level is the probability with which noise alone may make the series look growing. 0 means 0.001.
-	// If a run has several series, a level of 0.001 divided by their number for each keeps the run's
-	// false alarms at 0.1 %.
+	// Level is the probability with which noise alone may make the series look growing. 0 means
+	// 0.001. If a run has several series, a level of 0.001 divided by their number for each keeps
+	// the run's false alarms at 0.1 %.
 	Level float64
 }
 
@@ -43,8 +44,8 @@ type Result struct {
 	// Growing is set if the series grows and continues to grow. Noise alone makes a series without
 	// growth look so with a probability of at most [Series.Level].
 	Growing bool
-	// Slope is the growth per file at the end of the series. Its bounds allow for the rounding of the
-	// printed digits.
+	// Slope is the growth per file at the end of the series. Its bounds allow for the rounding of
+	// the printed digits.
 	Slope Interval
 	// Rounding is how much growth per file the rounding of the printed digits may hide or feign.
 	Rounding float64
@@ -58,20 +59,20 @@ type Result struct {
 	Size float64
 	// Period is the length of a sawtooth in files.
 	Period int
-	// FollowsAudio is set if the values depend on the length of the audio. Each second of audio then
-	// adds PerSecond to a value.
+	// FollowsAudio is set if the values depend on the length of the audio. Each second of audio
+	// then adds PerSecond to a value.
 	FollowsAudio bool
 	PerSecond    float64
-	// Ordered is set if the files are sorted by the length of their audio, more or less. The effect of
-	// the length then looks like growth.
+	// Ordered is set if the files are sorted by the length of their audio, more or less. The effect
+	// of the length then looks like growth.
 	Ordered bool
-	// Phi is the autocorrelation of the noise, and Sigma its standard deviation. In a series of more
-	// than 256 values, they describe the means of blocks of consecutive values.
+	// Phi is the autocorrelation of the noise, and Sigma its standard deviation. In a series of
+	// more than 256 values, they describe the means of blocks of consecutive values.
 	Phi, Sigma float64
 	// Ends is how far the last values lie above the values before them, if the fit left them out as
 	// outliers, or took stairs up to the end for noise. They may be outliers, or the beginning of a
-	// step or of growth. Ends is 0 for a single last value if an earlier outlier was at least half as
-	// high and came back: then the last one is probably another.
+	// step or of growth. Ends is 0 for a single last value if an earlier outlier was at least half
+	// as high and came back: then the last one is probably another.
 	Ends float64
 	// Outliers are the indexes of the values that the fit left out.
 	Outliers []int
@@ -95,9 +96,10 @@ const (
 // These are how far the bounds of an interval lie from the estimate, in standard errors. The
 // standard errors already allow for an uncertain phi, so intervals from a t distribution would be
 // no wider. The interval of growth has a confidence of 95 %. If a series does not grow, only its
-// upper bound decides, so the bound is one-sided: at most 5 % of series exceed it, as in a test of
-// equivalence (Schuirmann 1987). Of 50 values with a phi of 0, 0.3 and 0.6, the true slope exceeds
-// it in 3.0, 4.4 and 4.4 %; of 100 values in 3.8, 5.0 and 4.7 % (simulation of 4,000 series each).
+// upper bound decides, so the bound is one-sided: at most 5 % of series exceed it, as in a test
+// of equivalence (Schuirmann 1987). Of 50 values with a phi of 0, 0.3 and 0.6, the true slope
+// exceeds it in 3.0, 4.4 and 4.4 %; of 100 values in 3.8, 5.0 and 4.7 % (simulation of 4,000
+// series each).
 const (
 	normal95 = 1.96
 	upper95  = 1.645
@@ -131,8 +133,8 @@ func Of(s Series) Result {
 			last.Audio = s.Audio[n-blocksMax:]
 		}
 		tail := judge(last, index[n-blocksMax:])
-		// Growth that began late ends higher than everything before it. The rise of a long sawtooth does
-		// not.
+		// Growth that began late ends higher than everything before it. The rise of a long sawtooth
+		// does not.
 		higher := tail.Fitted != nil &&
 			tail.Fitted[blocksMax-1] > slices.Max(blocks(s.Values[:n-blocksMax]))
 		if tail.Growing && higher && (!r.Growing || tail.Slope.Low > r.Slope.High) {
@@ -196,8 +198,8 @@ func every(step int, s Series, index []int) (Series, []int) {
 	return some, at
 }
 
-// judge returns the shape of a series without missing values. The parameter index holds the indexes
-// that the values had before missing values were removed.
+// judge returns the shape of a series without missing values. The parameter index holds the
+// indexes that the values had before missing values were removed.
 func judge(s Series, index []int) Result {
 	x := make([]float64, len(index))
 	for i := range index {
@@ -213,8 +215,8 @@ func judge(s Series, index []int) Result {
 	y, outliers := a.cleaned(y, max(NormalMAD*s.Resolution, grain))
 	ends := endsAbove(raw, y, outliers)
 	trust := float64(len(y)-len(outliers)) / float64(len(y))
-	// Values that are multiples of the grain hide noise below this. Sums of squares have still fewer
-	// digits than the values.
+	// Values that are multiples of the grain hide noise below this. Sums of squares have still
+	// fewer digits than the values.
 	grain = max(grain/math.Sqrt(12), 1e-10*largest(y))
 	y, x, a.seconds = blocks(y), blocks(x), blocks(a.seconds)
 
@@ -259,9 +261,9 @@ func judge(s Series, index []int) Result {
 	return r
 }
 
-// endsAbove returns [Result.Ends]. The parameter clean holds the values of raw without outliers. A
-// single last value is probably one more outlier if an earlier one was at least half as high and
-// the level came back. Several high values at the end may be growth.
+// endsAbove returns [Result.Ends]. The parameter clean holds the values of raw without outliers.
+// A single last value is probably one more outlier if an earlier one was at least half as high
+// and the level came back. Several high values at the end may be growth.
 func endsAbove(raw, clean []float64, outliers []int) float64 {
 	last := len(raw) - 1
 	ends := raw[last] - clean[last]
@@ -279,9 +281,10 @@ func endsAbove(raw, clean []float64, outliers []int) float64 {
 // stairsMin is the number of rises at the end of a series that are no accident.
 const stairsMin = 3
 
-// stairs returns how far the last quarter of the values rises, if it rises at least stairsMin times
-// and never falls. Growth that began late looks so if only few digits are printed. The fit takes it
-// for noise in which each value resembles the one before it, because nearly all are equal.
+// stairs returns how far the last quarter of the values rises, if it rises at least stairsMin
+// times and never falls. Growth that began late looks so if only few digits are printed. The fit
+// takes it for noise in which each value resembles the one before it, because nearly all are
+// equal.
 func stairs(values []float64) float64 {
 	end := values[len(values)*3/4:]
 	rises := 0
@@ -299,8 +302,8 @@ func stairs(values []float64) float64 {
 	return end[len(end)-1] - end[0]
 }
 
-// centred returns the values minus their median, and the median. Smaller numbers lose fewer digits
-// when they are squared.
+// centred returns the values minus their median, and the median. Smaller numbers lose fewer
+// digits when they are squared.
 func centred(v []float64) (less []float64, middle float64) {
 	less = slices.Clone(v)
 	middle = median(slices.Clone(v))
@@ -313,14 +316,15 @@ func centred(v []float64) (less []float64, middle float64) {
 // largest returns the largest absolute value.
 func largest(v []float64) float64 { return max(slices.Max(v), -slices.Min(v)) }
 
-// unevenShare is how much faster or slower, as a share of its rate, growth may be at first without
-// being a warm-up. A leak of what each file happens to need is never even: its sum wanders around a
-// line, and for a while looks like one that is steeper or flatter. If the amounts vary by a factor
-// of 2, this is so in 11, 14 and 29 % of leaks over 50, 90 and 200 files (200 simulated each).
+// unevenShare is how much faster or slower, as a share of its rate, growth may be at first
+// without being a warm-up. A leak of what each file happens to need is never even: its sum
+// wanders around a line, and for a while looks like one that is steeper or flatter. If the
+// amounts vary by a factor of 2, the fit finds such a false warm-up in 11, 14 and 29 % of leaks
+// over 50, 90 and 200 files (200 simulated each).
 const unevenShare = 0.5
 
-// describe sets in r where the shape changes (From), and by how much (Size). Growth with a warm-up
-// that is small beside it has no such place: it grows from the first file on.
+// describe sets in r where the shape changes (From), and by how much (Size). Growth with a
+// warm-up that is small beside it has no such place: it grows from the first file on.
 func (r *Result) describe(m *model, b *fitter, index []int) {
 	at := 0.0
 	shape := m.beta[len(b.fixed):]
@@ -357,8 +361,8 @@ func blockSize(n int) int {
 	return (n + blocksMax - 1) / blocksMax
 }
 
-// blocks returns the means of the blocks of a series, or the series itself if it is not split into
-// blocks.
+// blocks returns the means of the blocks of a series, or the series itself if it is not split
+// into blocks.
 func blocks(v []float64) []float64 {
 	size := blockSize(len(v))
 	if size == 1 {

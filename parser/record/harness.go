@@ -85,9 +85,9 @@ type Sample struct {
 	// Otherwise it is 0. Others is the part of DeviceUsed that the driver assigns to other
 	// processes, or 0 if the driver names no other process.
 	DeviceUsed, Others int64
-	// Pool names a library that took most of the device's memory since the sample before and hands
-	// it out itself: "JAX". From then on, Used does not show what the program holds. Pool is "" in all
-	// other samples.
+	// Pool names a library whose allocator took at least a quarter of the device's memory since the
+	// sample before: "JAX". The library hands this memory out itself, so later samples do not show
+	// what the program holds. Pool is set in that sample only.
 	Pool string
 	RSS  int64 // resident bytes of the process and its descendants, from /proc
 	// Held is what the process and its descendants hold of the machine. A page that several of them

@@ -9,16 +9,18 @@ import (
 )
 
 // pools lists the libraries whose allocator takes most of a GPU's memory at its first use and hands
-// it out itself. Each has parts of the paths of its shared objects, and the environment with which
-// it takes memory only as it needs it.
+// it out itself. Each has parts of the paths of its shared objects for GPUs, and the settings in
+// the environment with which it takes memory only as it needs it. What a program sets later, in
+// os.environ or by a function of the library, is not known.
 var pools = []struct {
 	name    string
 	objects []string
 	grows   []string
 }{
 	// https://docs.jax.dev/en/latest/gpu_memory_allocation.html
-	{"JAX", []string{"/jaxlib/", "/xla_cuda", "/xla_rocm"}, []string{
-		"XLA_PYTHON_CLIENT_PREALLOCATE=false", "XLA_PYTHON_CLIENT_ALLOCATOR=platform",
+	{"JAX", []string{"/xla_cuda", "/xla_rocm"}, []string{
+		"XLA_PYTHON_CLIENT_PREALLOCATE=false", "XLA_PYTHON_CLIENT_PREALLOCATE=0",
+		"XLA_PYTHON_CLIENT_ALLOCATOR=platform",
 	}},
 	// https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth
 	{"TensorFlow", []string{"/libtensorflow"}, []string{"TF_FORCE_GPU_ALLOW_GROWTH=true"}},
@@ -31,7 +33,7 @@ func Pool(pids []int) string {
 	for _, pid := range pids {
 		maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 		if err != nil {
-			continue // the process has ended
+			continue // the process has ended, or may not be read
 		}
 		name, grows := "", []string(nil)
 		for lines := bufio.NewScanner(maps); name == "" && lines.Scan(); {

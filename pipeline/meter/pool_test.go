@@ -27,11 +27,11 @@ func TestPool(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	folder := filepath.Join(t.TempDir(), "site-packages", "jaxlib")
+	folder := filepath.Join(t.TempDir(), "site-packages", "jax_plugins", "xla_cuda13")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(folder, "libjax_common.so")
+	path := filepath.Join(folder, "xla_cuda_plugin.so")
 	if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +42,7 @@ func TestPool(t *testing.T) {
 		{"", "JAX"},
 		{"XLA_PYTHON_CLIENT_PREALLOCATE=true", "JAX"},
 		{"XLA_PYTHON_CLIENT_PREALLOCATE=False", ""},
+		{"XLA_PYTHON_CLIENT_PREALLOCATE=0", ""},
 		{"XLA_PYTHON_CLIENT_ALLOCATOR=platform", ""},
 	} {
 		child := exec.Command(os.Args[0], "-test.run=^TestPool$")

@@ -45,19 +45,19 @@ func (p *Marks) AddFailure(f *timeline.File, o *record.OutOfMemory) {
 		r.note(total{size: size, pos: o.Pos})
 	}
 	m := Mark{seen: true, Total: size, Name: "the failed allocation", Pos: o.Pos, File: f}
-	if o.Allowed.Bytes > 0 && (!hasTotal || o.Allowed.Bytes < size.Bytes) {
-		m.Total, m.Capped = o.Allowed, true // the allocator's memory has this limit instead
+	own := m // of the allocator's memory, which may have a lower limit
+	if o.Allowed.Bytes > 0 && o.Allowed.Bytes < size.Bytes {
+		own.Total, own.Capped = o.Allowed, true
 	}
 	level := false
 	if allocated, ok := o.Get(record.Allocated); ok {
-		m.Size, level = allocated, true
-		r.take(Allocated, &m)
+		own.Size, level = allocated, true
+		r.take(Allocated, &own)
 	}
 	if reserved, ok := o.Get(record.Reserved); ok {
-		m.Size = reserved
-		r.take(Reserved, &m)
+		own.Size = reserved
+		r.take(Reserved, &own)
 	}
-	m.Total, m.Capped = size, false
 	m.Cached, _ = o.Cache()
 	free, hasFree := o.Get(record.Free)
 	if used, ok := o.Get(record.Used); ok {

@@ -197,7 +197,7 @@ var sizeWordings = []struct {
 	{record.Total, "total capacty of ", ""},
 	{record.Total, "Device limit : ", ""},
 	{allowed, "", " allowed"},
-	{allowed, "max allowed: ", ""},
+	{allowed, "memory fraction) : ", ""},
 	{record.Free, "", " free"},
 	{record.Free, "", " is free"},
 	{record.Free, "", "is free"},
