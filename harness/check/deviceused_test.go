@@ -62,3 +62,30 @@ func TestDeviceUsedContainsTheLeak(t *testing.T) {
 		}
 	}
 }
+
+// TestPoolBesideCheckpoints: if a library hands out the device's memory itself, the driver's samples
+// decide nothing where checkpoints show what the program holds.
+func TestPoolBesideCheckpoints(t *testing.T) {
+	t.Parallel()
+	archive, err := txtar.ParseFile("../../fixtures/check/device-used-contains-the-leak.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := ParsePolicy([]byte("leak: {max_growth: 10MiB}"), "p.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pool, want := range map[string]Verdict{"": Pass, "JAX": Skipped} {
+		tl, err := parser.Build(parser.Read(strings.NewReader(string(archive.Files[0].Data)), "run.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range tl.Samples {
+			tl.Samples[i].Set(record.Used, record.Exact(20<<30))
+		}
+		tl.Samples[0].Pool = pool
+		if f := findingOf(t, Of(tl, policy), DeviceGrowth); f.Verdict != want {
+			t.Errorf("with %q: %s, want %s: %s", pool, f.Verdict, want, f.Message)
+		}
+	}
+}

@@ -67,10 +67,10 @@ func takenAt(w *worstProcess, how string, points []pointLevels) (taken, stage st
 }
 
 // levelsAbove returns, for each point, how far its level lies above the idle level of the file
-// before. It takes the lower quartile over the files: the harness reads the ledgers of the machine a
-// little late, and the next stage may already hold more. If the lower quartile at the last point
-// does not show the leak, levelsAbove returns the means: the leak may be in few files, or noise may
-// hide it.
+// before. It takes the lower quartile over the files: the harness reads the ledgers of the
+// machine a little late, and the next stage may already hold more. If the lower quartile at the
+// last point does not show the leak, levelsAbove returns the means: the leak may be in few files,
+// or noise may hide it.
 func levelsAbove(before []float64, slope float64, points []pointLevels) (
 	names []string, above []float64,
 ) {

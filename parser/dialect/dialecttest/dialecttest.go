@@ -97,6 +97,9 @@ func Line(rec record.Record) string {
 		fmt.Fprintf(&b, "event %s%s %q", r.Kind, lane(r.Lane), r.Text)
 	case record.OutOfMemory:
 		fmt.Fprintf(&b, "out-of-memory%s requested=%s", lane(r.Lane), size(r.Requested))
+		if r.Allowed.Bytes > 0 {
+			fmt.Fprintf(&b, " allowed=%s", size(r.Allowed))
+		}
 		b.WriteString(sizes(&r.Reading))
 	case record.Crash:
 		fmt.Fprintf(&b, "crash%s %q", lane(r.Lane), r.Text)

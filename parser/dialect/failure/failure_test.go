@@ -18,6 +18,33 @@ func TestOutOfMemory(t *testing.T) {
 `, `
 1 out-of-memory gpu1 rank3 requested=512MiB allocated=1536MiB reserved=1792MiB total=65024MiB free=19398656B
 `},
+		{"the program's own limit", `
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 450.00 MiB. GPU 0 has a total capacity of 140.00 GiB of which 81.00 GiB is free. Including non-PyTorch memory, this process has 16.50 GiB memory in use. 16.00 GiB allowed; Of the allocated memory 14.00 GiB is allocated by PyTorch, and 1.50 GiB is reserved by PyTorch but unallocated.
+`, `
+1 out-of-memory requested=450MiB allowed=16384MiB allocated=14336MiB reserved=15872MiB total=143360MiB free=82944MiB used=16896MiB
+`},
+		{"the program's own limit, of cudaMallocAsync", `
+Allocation on device 0 would exceed allowed memory. (out of memory)
+Currently allocated     : 4.50 GiB
+Requested               : 160.00 MiB
+Device limit            : 6.00 GiB
+Free (according to CUDA): 512.00 MiB
+PyTorch limit (set by user-supplied memory fraction)
+                        : 4.00 GiB
+`, `
+1 out-of-memory requested=160MiB allowed=4096MiB allocated=4608MiB total=6144MiB free=512MiB
+`},
+		{"no limit, of cudaMallocAsync", `
+Allocation on device 0 would exceed allowed memory. (out of memory)
+Currently allocated     : 4.50 GiB
+Requested               : 160.00 MiB
+Device limit            : 6.00 GiB
+Free (according to CUDA): 512.00 MiB
+PyTorch limit (set by user-supplied memory fraction)
+                        : 17179869184.00 GiB
+`, `
+1 out-of-memory requested=160MiB allocated=4608MiB total=6144MiB free=512MiB
+`},
 		{"a message that a terminal broke", `
 CUDA out of memory. Tried to allocate 226.00 MiB (GPU 1; 2.00 GiB total capacity;
 838.00 MiB already allocated; 122.00 MiB free; 944.00 MiB reserved in total by PyTorch)
