@@ -63,8 +63,8 @@ func TestDeviceUsedContainsTheLeak(t *testing.T) {
 	}
 }
 
-// TestPoolBesideCheckpoints: if a library hands out the device's memory itself, the driver's samples
-// decide nothing where checkpoints show what the program holds.
+// TestPoolBesideCheckpoints: if a library hands out the device's memory itself, the driver's
+// samples decide nothing where checkpoints show what the program holds.
 func TestPoolBesideCheckpoints(t *testing.T) {
 	t.Parallel()
 	archive, err := txtar.ParseFile("../../fixtures/check/device-used-contains-the-leak.txtar")
