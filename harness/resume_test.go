@@ -88,7 +88,7 @@ func TestSecondHarness(t *testing.T) {
 func TestResumeUntil(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 3, "LINES=both")
-	cfg.Until, cfg.Resume = 5*time.Second, true
+	cfg.Until, cfg.Resume, cfg.Grace = 5*time.Second, true, time.Minute
 	cfg.More = func() []queue.Input { return inputs(3) }
 	head := cfg.runStart(record.Header{Time: time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)})
 	log := string(head.AppendLine(nil)) + "\n"
