@@ -267,7 +267,7 @@ func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
 		}
 		room, size = int64(limits.Files-last.MostFiles), int64(limits.Files)
 		limit = fmt.Sprintf("the limit of open files (ulimit -n %d)", limits.Files)
-	case record.Threads: // the limit counts threads, so there is none for processes
+	case record.Threads: // the system limits threads. It has no limit of processes alone
 		threads, _ := last.Get(record.Threads)
 		room, size = int64(limits.Tasks)-threads, int64(limits.Tasks)
 		limit = fmt.Sprintf("the limit of threads (%d)", limits.Tasks)

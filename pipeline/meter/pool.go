@@ -3,20 +3,23 @@ package meter
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
-// pools lists the libraries whose allocator takes most of a GPU's memory at its first use and hands
-// it out itself. Each has parts of the paths of its shared objects for GPUs, and the settings in
-// the environment with which it takes memory only as it needs it. What a program sets later, in
-// os.environ or by a function of the library, is not known.
-var pools = []struct {
+// A poolingLibrary takes most of a GPU's memory at its first use. After that it hands the memory
+// out itself.
+type poolingLibrary struct {
 	name    string
-	objects []string
-	grows   []string
-}{
+	objects []string // parts of the paths of its shared objects for GPUs
+	// grows holds the settings in the environment with which the library takes memory only as it
+	// needs it. What a program sets later, in os.environ or by a function of the library, is not
+	// known.
+	grows []string
+}
+
+var pools = []poolingLibrary{
 	// https://docs.jax.dev/en/latest/gpu_memory_allocation.html
 	{"JAX", []string{"/xla_cuda", "/xla_rocm"}, []string{
 		"XLA_PYTHON_CLIENT_PREALLOCATE=false", "XLA_PYTHON_CLIENT_PREALLOCATE=0",
@@ -26,45 +29,50 @@ var pools = []struct {
 	{"TensorFlow", []string{"/libtensorflow"}, []string{"TF_FORCE_GPU_ALLOW_GROWTH=true"}},
 }
 
-// Pool returns the name of a library that one of the processes has loaded and that takes most of a
-// GPU's memory at once, to hand it out itself: "JAX". It returns "" if there is none, or if the
-// process's environment makes the library take memory as it needs it.
+// Pool returns the name of a pooling library that one of the processes has loaded, such as "JAX".
+// It leaves out a process whose environment makes the library take memory only as it needs it. It
+// returns "" if no process is left.
 func Pool(pids []int) string {
 	for _, pid := range pids {
-		maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
-		if err != nil {
-			continue // the process has ended, or may not be read
-		}
-		name, grows := "", []string(nil)
-		for lines := bufio.NewScanner(maps); name == "" && lines.Scan(); {
-			for _, p := range pools {
-				for _, object := range p.objects {
-					if bytes.Contains(lines.Bytes(), []byte(object)) {
-						name, grows = p.name, p.grows
-					}
-				}
-			}
-		}
-		_ = maps.Close()
-		if name != "" && !hasSetting(pid, grows) {
-			return name
+		if library := poolOf(pid); library != nil && !hasSetting(pid, library.grows) {
+			return library.name
 		}
 	}
 	return ""
 }
 
+// poolOf returns the pooling library that a process has loaded. It returns nil if there is none, if
+// the process has ended, or if it may not be read.
+func poolOf(pid int) *poolingLibrary {
+	maps, err := os.Open(procFile(pid, "maps"))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = maps.Close() }()
+	for lines := bufio.NewScanner(maps); lines.Scan(); {
+		for i := range pools {
+			if slices.ContainsFunc(pools[i].objects, func(object string) bool {
+				return bytes.Contains(lines.Bytes(), []byte(object))
+			}) {
+				return &pools[i]
+			}
+		}
+	}
+	return nil
+}
+
 // hasSetting reports whether the environment of a process, as it was when the process began, has
 // one of the settings NAME=VALUE. Case does not matter.
 func hasSetting(pid int, settings []string) bool {
-	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	environ, err := os.ReadFile(procFile(pid, "environ"))
 	if err != nil {
 		return false
 	}
 	for entry := range bytes.SplitSeq(environ, []byte{0}) {
-		for _, s := range settings {
-			if strings.EqualFold(string(entry), s) {
-				return true
-			}
+		if slices.ContainsFunc(settings, func(setting string) bool {
+			return strings.EqualFold(string(entry), setting)
+		}) {
+			return true
 		}
 	}
 	return false

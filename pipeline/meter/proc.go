@@ -15,7 +15,7 @@ import (
 // RSS returns the resident memory of a process in bytes, from /proc/PID/statm. If the process has
 // ended, the error is fs.ErrNotExist or syscall.ESRCH. For a zombie process it returns 0.
 func RSS(pid int) (int64, error) {
-	path := fmt.Sprintf("/proc/%d/statm", pid)
+	path := procFile(pid, "statm")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
@@ -52,7 +52,7 @@ func Children(pid int) []int {
 	// The system lists children by the thread that started them, in one file for each thread. A
 	// process may have hundreds of threads. So Children uses system calls, which cost less than the
 	// functions of package os.
-	task, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
+	task, err := os.Open(procFile(pid, "task"))
 	if err != nil {
 		return nil // the process has ended
 	}
