@@ -57,8 +57,10 @@
 //     with the activations that package models computes.
 //   - tensors: further allocations, with a size or a shape. each says whether a tensor is allocated
 //     in each pass or once in the stage. until says whether it lives until the end of the pass,
-//     stage, file or run; a cleanup may free it earlier. count is the number of such tensors at
-//     once.
+//     stage, file or run; a cleanup may free it earlier. With until: next it lives as a variable of
+//     a loop does: until the next file has allocated its own. count is the number of such tensors at
+//     once. kept says how many of them live until the end of the run instead, because something
+//     still refers to them: a list, or a view of a part, which keeps the whole tensor.
 //   - stream, of a stage or a tensor: the CUDA stream on which its kernels run, or on which the
 //     tensor is allocated; 0 is the default stream.
 //   - cleanups: log Before and After NAME Cleanup. frees names models and tensors. Without frees,
@@ -68,7 +70,8 @@
 //   - restart_every: the number of files after which a new process starts.
 //   - on_oom: fail (the file fails, and the next one begins), halve (the batch, for good; the pass
 //     is repeated) or skip (the stage is abandoned, and the file goes on).
-//   - costs: malloc, free and synchronize are seconds per call; load is seconds per GiB of weights.
+//   - costs: malloc, free, failed_malloc and synchronize are seconds per call, malloc_per_gib and
+//     free_per_gib are added for each GiB of a call; load is seconds per GiB of weights.
 //   - faults: {keep: the model or tensor that is not freed, share: the part of it that stays,
 //     from_file}, {leak: bytes per file, stage}, {crash: file, stage}. A share consists of whole
 //     allocations, at least one. If several faults keep the same model or tensor, the largest share
@@ -77,10 +80,11 @@
 //     profile measures it. It replaces models and tensors.
 //
 // The numbers of stages and tensors are sizes (1.5GiB) or expressions. Variables: seconds, items,
-// batch, pass, file, files, total, free (bytes of the card). Constants: KiB, MiB, GiB. The
-// operators are those of arithmetic (+ - * / % **), comparisons and a ? b : c. Functions: ceil,
-// floor, round, min, max, abs and random(low, high), which draws the same number for the same file
-// and seed. Inside {braces} and [brackets], quote an expression that has a comma.
+// batch, pass, item_seconds (the length of the items of this pass), index (the number of a tensor
+// among its count, from 1), file, files, total, free (bytes of the card). Constants: KiB, MiB, GiB.
+// The operators are those of arithmetic (+ - * / % **), comparisons and a ? b : c. Functions: ceil,
+// floor, round, min, max, abs and random(low, high), which draws the same number for the same file,
+// pass, index and seed. Inside {braces} and [brackets], quote an expression that has a comma.
 //
 // # Errors and warnings
 //

@@ -37,32 +37,41 @@ type Vars struct {
 	Items   int     // items: of the file in this stage
 	Batch   int     // batch: items of this pass
 	Pass    int     // pass: from 1, within the stage
-	File    int     // file: from 1
-	Files   int     // files: of the run
-	Total   int64   // total: of the card, bytes
-	Free    int64   // free: on the card at the stage's start, bytes
-	Seed    uint64  // seed of random(low, high)
+	// ItemSeconds is item_seconds: the length of an item of this pass, padded to the longest.
+	ItemSeconds float64
+	Index       int    // index: of a tensor among its count, from 1; 0 in other expressions
+	File        int    // file: from 1
+	Files       int    // files: of the run
+	Total       int64  // total: of the card, bytes
+	Free        int64  // free: on the card at the stage's start, bytes
+	Seed        uint64 // seed of random(low, high)
 }
 
 // env holds the variables in the form in which package expr reads them. All are float64, so that
 // nothing overflows.
 type env struct {
-	Seconds float64                         `expr:"seconds"`
-	Items   float64                         `expr:"items"`
-	Batch   float64                         `expr:"batch"`
-	Pass    float64                         `expr:"pass"`
-	File    float64                         `expr:"file"`
-	Files   float64                         `expr:"files"`
-	Total   float64                         `expr:"total"`
-	Free    float64                         `expr:"free"`
-	Random  func(low, high float64) float64 `expr:"random"`
-	Mod     func(a, b float64) float64      `expr:"mod"`
+	Seconds     float64                         `expr:"seconds"`
+	Items       float64                         `expr:"items"`
+	Batch       float64                         `expr:"batch"`
+	Pass        float64                         `expr:"pass"`
+	ItemSeconds float64                         `expr:"item_seconds"`
+	Index       float64                         `expr:"index"`
+	File        float64                         `expr:"file"`
+	Files       float64                         `expr:"files"`
+	Total       float64                         `expr:"total"`
+	Free        float64                         `expr:"free"`
+	Random      func(low, high float64) float64 `expr:"random"`
+	Mod         func(a, b float64) float64      `expr:"mod"`
 }
 
 // names are the variables that expressions may use. constants and functions are the other names
 // that they may use.
 var (
-	names     = []string{"seconds", "items", "batch", "pass", "file", "files", "total", "free"}
+	names = []string{
+		"seconds", "items", "batch", "pass", "item_seconds", "index", "file", "files", "total",
+		"free",
+	}
+
 	constants = map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 	functions = []string{"ceil", "floor", "round", "min", "max", "abs"}
 )
@@ -75,6 +84,9 @@ const (
 
 // rounding is the largest rounding error of a whole number: 0.3 / 0.1 is 2.9999999999999996.
 const rounding = 1e-9
+
+// golden is 2^64 divided by the golden ratio. Its multiples spread small numbers over 64 bits.
+const golden = 0x9e3779b97f4a7c15
 
 // Constant returns a number as an expression.
 func Constant(f float64) Expr {
@@ -227,11 +239,12 @@ func (e Expr) Eval(v Vars) (float64, error) {
 	defer machines.Put(machine)
 	out, err := machine.Run(e.program, env{
 		Seconds: v.Seconds, Items: float64(v.Items), Batch: float64(v.Batch), Pass: float64(v.Pass),
-		File: float64(v.File), Files: float64(v.Files), Total: float64(v.Total),
+		ItemSeconds: v.ItemSeconds, Index: float64(v.Index), File: float64(v.File), Files: float64(v.Files), Total: float64(v.Total),
 		Free: float64(v.Free),
 		Random: func(low, high float64) float64 {
 			draws++
-			r := rand.New(rand.NewPCG(v.Seed^e.salt, uint64(v.File)<<40|uint64(v.Pass)<<8|draws))
+			r := rand.New(rand.NewPCG(v.Seed^e.salt^uint64(max(0, v.Index-1))*golden,
+				uint64(v.File)<<40|uint64(v.Pass)<<8|draws))
 			return low + (high-low)*r.Float64()
 		},
 		Mod: math.Mod,

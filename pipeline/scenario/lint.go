@@ -128,22 +128,48 @@ func (l *linter) stages() {
 	for i := range l.s.Stages {
 		st := &l.s.Stages[i]
 		path := fmt.Sprintf("stages.%d", i)
-		if st.Items.Uses("items", "batch", "pass") {
+		if st.Items.Uses("items", "batch", "pass", "item_seconds") {
 			l.fail("expression", path+".items", "items by seconds, file, files, total and free",
 				quoted(st.Items), "items come first, then the batch")
 			continue
 		}
-		if st.Batch.Uses("batch", "pass") {
+		if st.Batch.Uses("batch", "pass", "item_seconds") {
 			l.fail("expression", path+".batch",
 				"a batch by seconds, items, file, files, total and free", quoted(st.Batch), "")
 			continue
 		}
+		if st.ItemSeconds.Uses("item_seconds") {
+			l.fail("expression", path+".item_seconds",
+				"item_seconds by seconds, items, batch, pass, file, files, total and free",
+				quoted(st.ItemSeconds), "it cannot use its own value")
+			continue
+		}
+		l.onlyTensorsUseIndex(st, path)
 		l.batch(st, path)
 		for _, v := range l.tried(st) {
 			if !l.evaluates(st, path, v) {
 				break
 			}
 		}
+	}
+}
+
+// onlyTensorsUseIndex adds a mistake for each expression of a stage that uses index, which is the
+// number of a tensor among its count.
+func (l *linter) onlyTensorsUseIndex(st *Stage, path string) {
+	check := func(at string, e Expr) {
+		if e.Uses("index") {
+			l.fail("expression", path+at, "index only in the size or the shape of a tensor", quoted(e),
+				"it is the number of a tensor among its count")
+		}
+	}
+	check(".items", st.Items)
+	check(".batch", st.Batch)
+	check(".item_seconds", st.ItemSeconds)
+	check(".seconds", st.Seconds)
+	for i, t := range st.Tensors {
+		check(fmt.Sprintf(".tensors.%d.count", i), t.Count)
+		check(fmt.Sprintf(".tensors.%d.kept", i), t.Kept)
 	}
 }
 
@@ -239,23 +265,34 @@ func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 			"each is simulated")
 		return false
 	}
-	try(".item_seconds", st.ItemSeconds)
+	if try(".item_seconds", st.ItemSeconds) {
+		v.ItemSeconds, _ = st.ItemSeconds.Eval(v) // no error: it was tried
+	}
 	try(".seconds", st.Seconds)
 	for i, t := range st.Tensors {
 		at := fmt.Sprintf(".tensors.%d", i)
-		sound := true
-		for _, e := range t.Shape {
-			sound = try(at+".shape", e) && sound
-		}
-		if len(t.Shape) == 0 {
-			sound = try(at+".size", t.Size)
-		}
-		if _, err := t.Bytes(v); err != nil && sound {
-			l.fail("expression", path+at+".shape", "a tensor of fewer elements",
-				fmt.Sprintf("%v %s", err, inFile(v)), "")
-		}
+		v.Index = 0
 		if try(at+".count", t.Count) {
 			l.bounded(t, path+at, path, passes, v)
+		}
+		try(at+".kept", t.Kept)
+		count, _ := t.Count.Int(v) // an error was reported before
+		for _, v.Index = range []int{1, max(1, count)} {
+			sound := true
+			for _, e := range t.Shape {
+				sound = sound && try(at+".shape", e)
+			}
+			if len(t.Shape) == 0 {
+				sound = try(at+".size", t.Size)
+			}
+			if _, err := t.Bytes(v); err != nil && sound {
+				sound = false
+				l.fail("expression", path+at+".shape", "a tensor of fewer elements",
+					fmt.Sprintf("%v %s", err, inFile(v)), "")
+			}
+			if !sound {
+				break
+			}
 		}
 	}
 	return len(l.found) == before

@@ -84,6 +84,22 @@ var lintCases = []struct{ rule, src, want string }{
 		`1:27: expected items by seconds, file, files, total and free, found "10 / batch"; items come first, then the batch`,
 	},
 	{
+		"expression", stage("items: item_seconds"),
+		`1:27: expected items by seconds, file, files, total and free, found "item_seconds"; items come first, then the batch`,
+	},
+	{
+		"expression", stage("item_seconds: 2 * item_seconds"),
+		`1:34: expected item_seconds by seconds, items, batch, pass, file, files, total and free, found "2 * item_seconds"; it cannot use its own value`,
+	},
+	{
+		"expression", stage("tensors: [{name: t, size: 1MiB, kept: index}]"),
+		`1:58: expected index only in the size or the shape of a tensor, found "index"; it is the number of a tensor among its count`,
+	},
+	{
+		"expression", stage("tensors: [{name: t, size: (3 - index) * MiB, count: 4}]"),
+		`1:46: expected a number of 0 or more for every file, found (3 - index) * MiB = -1.049e+06 in a file of 300 s`,
+	},
+	{
 		"expression", "files: {count: 3}\n" +
 			stage(`tensors: [{name: t, size: "file > 2 ? 0-1 : GiB"}]`),
 		`2:47: expected a number of 0 or more for every file, found file > 2 ? 0-1 : GiB = -1 in file 3, of 300 s`,

@@ -81,10 +81,13 @@ func (r *reader) scenario(body ast.Node, s *Scenario) {
 		"restart_every": r.marked("restart_every", r.Integer(&s.RestartEvery, 0)),
 		"costs": func(n ast.Node) {
 			r.Mapping(n, strictyaml.Fields{
-				"malloc":      r.Seconds(&s.Costs.Malloc, "the time of a cudaMalloc"),
-				"free":        r.Seconds(&s.Costs.Free, "the time of a cudaFree"),
-				"synchronize": r.Seconds(&s.Costs.Synchronize, "the time of a synchronize"),
-				"load":        r.Seconds(&s.Costs.Load, "the time of loading a GiB"),
+				"malloc":         r.Seconds(&s.Costs.Malloc, "the time of a cudaMalloc"),
+				"malloc_per_gib": r.Seconds(&s.Costs.MallocPerGiB, "its time for each GiB"),
+				"free":           r.Seconds(&s.Costs.Free, "the time of a cudaFree"),
+				"free_per_gib":   r.Seconds(&s.Costs.FreePerGiB, "its time for each GiB"),
+				"failed_malloc":  r.Seconds(&s.Costs.FailedMalloc, "the time of a cudaMalloc that fails"),
+				"synchronize":    r.Seconds(&s.Costs.Synchronize, "the time of a synchronize"),
+				"load":           r.Seconds(&s.Costs.Load, "the time of loading a GiB"),
 			})
 		},
 		"faults": func(n ast.Node) { s.Faults = r.faults(n, s, &references) },

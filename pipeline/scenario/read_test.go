@@ -132,7 +132,7 @@ p.yaml:11:19: expected the id of a model, found "vad"; there are asr
 p.yaml:12:17: expected a number, a size or an expression (unknown name second, did you mean seconds?), found "ceil(second / 30)"
 p.yaml:13:12: expected a batch of 1 or more, found "0"
 p.yaml:15:27: expected a size with its unit, found "4"; write 4MiB, or 4B if it is so few bytes
-p.yaml:15:42: expected one of the keys count, dtype, each, name, shape, size, stream, until (did you mean "until"?), found "untill"
+p.yaml:15:42: expected one of the keys count, dtype, each, kept, name, shape, size, stream, until (did you mean "until"?), found "untill"
 p.yaml:17:38: expected what this stage or one before it loads or allocates, found "waveform"; there are asr, mel, vad
 p.yaml:18:28: expected the name of a stage (did you mean "Transcription"?), found "Transcripton"; there are Transcription
 p.yaml:19:16: expected a whole number of 0 or more, found "-1"`},
@@ -155,11 +155,11 @@ p.yaml:3:57: expected key: value, found "three"
 p.yaml:5:21: expected true or false, found "maybe"
 p.yaml:5:36: expected one of fail, halve, skip, found "retry"
 p.yaml:5:57: expected a number, a size or an expression (unexpected token EOF), found "items *"
-p.yaml:5:71: expected a number, a size or an expression (unknown name soon; known are KiB, MiB, GiB, random, seconds, items, batch, pass, file, files, total, free, ceil, floor, round, min, max, abs), found "soon"
+p.yaml:5:71: expected a number, a size or an expression (unknown name soon; known are KiB, MiB, GiB, random, seconds, items, batch, pass, item_seconds, index, file, files, total, free, ceil, floor, round, min, max, abs), found "soon"
 p.yaml:6:12: expected a name that no other stage has, found "A"; give each its own name
 p.yaml:6:25: expected a name for the tensor, found "{size: 1MiB}"
 p.yaml:6:39: expected either a size or a shape, found "{name: t}"
-p.yaml:6:79: expected until: stage, file or run for what is allocated once a stage, found "pass"; or add each: pass
+p.yaml:6:79: expected until: stage, file, next or run for what is allocated once a stage, found "pass"; or add each: pass
 p.yaml:6:93: expected a name that no other tensor of the stage has, found "u"; give each its own name
 p.yaml:6:104: expected a dimension above 0, found "0"
 p.yaml:7:5: expected a name for the stage, found "{batch: 2}"; add name: "Transcription"

@@ -175,6 +175,7 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 func (t Tensor) salted(stage string) Tensor {
 	at := stage + "." + t.Name
 	t.Size, t.Count = t.Size.salted(at+".size"), t.Count.salted(at+".count")
+	t.Kept = t.Kept.salted(at + ".kept")
 	for i := range t.Shape {
 		t.Shape[i] = t.Shape[i].salted(at + "." + strconv.Itoa(i))
 	}
@@ -241,9 +242,11 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 			}),
 			"dtype": strictyaml.OneOf(r.Reader, &t.DType,
 				slices.Sorted(maps.Keys(elementBytes))...),
-			"each":   strictyaml.OneOf(r.Reader, &t.Each, Pass, WithStage),
-			"until":  strictyaml.OneOf(r.Reader, &t.Until, Pass, WithStage, WithFile, WithRun),
+			"each": strictyaml.OneOf(r.Reader, &t.Each, Pass, WithStage),
+			"until": strictyaml.OneOf(r.Reader, &t.Until, Pass, WithStage, WithFile, UntilNext,
+				WithRun),
 			"count":  r.marked(path+".count", r.expression(&t.Count)),
+			"kept":   r.marked(path+".kept", r.expression(&t.Kept)),
 			"stream": r.Integer(&t.Stream, 0),
 		})
 		if t.Until == "" {
@@ -258,7 +261,10 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 			r.Fail(item, "either a size or a shape", "")
 		case t.Until == Pass && t.Each != Pass:
 			r.Fail(cmp.Or(found["until"], item),
-				"until: stage, file or run for what is allocated once a stage", "or add each: pass")
+				"until: stage, file, next or run for what is allocated once a stage", "or add each: pass")
+		case t.Until == WithRun && found["kept"] != nil:
+			r.Fail(found["kept"], "kept beside an until that is shorter than run",
+				"with until: run all of them are kept")
 		}
 		if t.Name != "" && slices.ContainsFunc(all, func(other Tensor) bool {
 			return other.Name == t.Name

@@ -114,15 +114,6 @@ type Clear struct {
 	Cleanups bool     // at each cleanup
 }
 
-// Costs are the seconds that calls of the driver take. They slow down a pipeline that empties the
-// cache often.
-type Costs struct {
-	Malloc      float64 // of a cudaMalloc
-	Free        float64 // of a cudaFree
-	Synchronize float64 // of a device synchronize, before cached blocks are released
-	Load        float64 // of loading a GiB of weights
-}
-
 // A Fault is a mistake of a pipeline that the simulation makes on purpose. Exactly one of Keep,
 // Leak and Crash is set.
 type Fault struct {

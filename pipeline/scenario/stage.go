@@ -45,7 +45,7 @@ func Passes(items, batch int) int { return (items + batch - 1) / max(1, batch) }
 func (s *Stage) expressions() []Expr {
 	all := []Expr{s.Items, s.Batch, s.ItemSeconds, s.Seconds}
 	for _, t := range s.Tensors {
-		all = append(append(all, t.Size, t.Count), t.Shape...)
+		all = append(append(all, t.Size, t.Count, t.Kept), t.Shape...)
 	}
 	return all
 }
@@ -61,7 +61,7 @@ func (s *Scenario) frees(name string) bool {
 		}
 		cleanups = append(cleanups, st.Cleanups...)
 		if slices.ContainsFunc(st.Tensors, func(t Tensor) bool {
-			return t.Name == name && t.Until != WithRun
+			return t.Name == name && !t.Until.Outlives(WithFile)
 		}) {
 			return true
 		}
@@ -134,6 +134,9 @@ type Tensor struct {
 	Each  Span // Pass or WithStage: how often it is allocated
 	Until Span // lives until the end of the pass, stage, file or run, or until a cleanup frees it
 	Count Expr // how many are allocated at once; 1 by default
+	// Kept is how many of them live until the end of the run instead, because something still refers
+	// to them, such as a list, or a view of a part of the tensor; 0 by default.
+	Kept Expr
 	// Stream is the CUDA stream on which the tensor is allocated; 0 is the default stream.
 	Stream int
 }
@@ -146,12 +149,15 @@ const (
 	Pass      Span = "pass"
 	WithStage Span = "stage"
 	WithFile  Span = "file"
+	// UntilNext is the life of a variable that the next file overwrites: the old tensors are freed
+	// after the new ones are allocated.
+	UntilNext Span = "next"
 	WithRun   Span = "run"
 )
 
 // Outlives reports whether the span is longer than other.
 func (s Span) Outlives(other Span) bool {
-	spans := []Span{Pass, WithStage, WithFile, WithRun}
+	spans := []Span{Pass, WithStage, WithFile, UntilNext, WithRun}
 	return slices.Index(spans, s) > slices.Index(spans, other)
 }
 

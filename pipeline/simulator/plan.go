@@ -59,12 +59,18 @@ type stage struct {
 type tensor struct {
 	*scenario.Tensor
 	holding
-	mark int // number of allocations when the current pass began
+	// stays has the allocations that live until the end of the run; see [scenario.Tensor.Kept].
+	stays holding
+	// began and staysBegan are the numbers of allocations when the current pass began or, if the
+	// tensor is allocated once in a stage, when the stage began.
+	began, staysBegan int
 }
 
-// isResult reports whether the tensor outlives the pass or stage that allocates it. Such a tensor
-// is allocated at the end of the pass or stage.
-func (t *tensor) isResult() bool { return t.Until.Outlives(t.Each) }
+// isResult reports whether the tensor is a result of the pass or stage that allocates it, because
+// it outlives the pass or stage. A result is allocated at the end of the pass or stage.
+func (t *tensor) isResult() bool {
+	return t.Until.Outlives(t.Each) && t.Until != scenario.UntilNext
+}
 
 // A cleanup frees holdings between its two checkpoints.
 type cleanup struct {
@@ -110,6 +116,9 @@ func newPlan(s *scenario.Scenario) (*plan, error) {
 		for k := range st.Tensors {
 			t := &tensor{Tensor: &st.Tensors[k]}
 			t.holding = holding{name: t.Name, part: p.tensorPart(t.Name)}
+			if t.Kept.String() != "" {
+				t.stays = holding{name: t.Name, part: p.ledger.part(Kept, t.Name)}
+			}
 			st.tensors = append(st.tensors, t)
 			p.named[t.Name] = append(p.named[t.Name], &t.holding)
 		}
@@ -244,7 +253,7 @@ func (p *plan) holdings(yield func(*holding) bool) {
 	}
 	for _, st := range p.all {
 		for _, t := range st.tensors {
-			if !yield(&t.holding) {
+			if !yield(&t.holding) || !yield(&t.stays) {
 				return
 			}
 		}

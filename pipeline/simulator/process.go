@@ -22,8 +22,9 @@ type process struct {
 	capacity int64 // of the device, in bytes
 	occupied int64 // by other processes, in bytes
 	now      float64
-	events   int64           // segments taken from the driver or given back
-	charged  allocator.Stats // statistics when charge last moved the clock
+	events   int64   // segments taken from the driver or given back
+	driver   float64 // seconds of the driver's calls that charge did not yet add to the clock
+	charged  int64   // retries when charge last moved the clock
 	clears   int64
 	passes   int // since clear.every last emptied the cache
 	// repeats is true if the simulator may skip passes that repeat earlier ones.
@@ -59,8 +60,8 @@ func (p *process) start() error {
 		p.called = p.trace(conf, card)
 	}
 	p.alloc = allocator.New(p.device, p.config)
-	p.charged = allocator.Stats{}
-	p.alloc.OnSegment(func(allocator.SegmentEvent) { p.events++ })
+	p.charged, p.driver = 0, 0
+	p.alloc.OnSegment(p.onSegment)
 	p.ledger.reset()
 	for h := range p.holdings {
 		h.blocks, h.bytes = h.blocks[:0], 0
@@ -159,6 +160,15 @@ func (p *process) dropFrom(h *holding, n int) {
 	h.blocks = h.blocks[:n]
 }
 
+// dropFirst frees the first n allocations of a holding.
+func (p *process) dropFirst(h *holding, n int) {
+	for _, m := range h.blocks[:n] {
+		p.free(h.part, m)
+		h.bytes -= m.bytes
+	}
+	h.blocks = append(h.blocks[:0], h.blocks[n:]...)
+}
+
 // release frees a holding at a cleanup, or at the end of a stage or file. If a fault keeps a share
 // of the holding, that share stays allocated.
 func (p *process) release(h *holding, file int) {
@@ -216,13 +226,24 @@ func (p *process) emptyCache() {
 	p.now += p.scenario.Costs.Synchronize
 }
 
+// onSegment counts a call of the driver, and adds its time to the time that charge adds to the
+// clock.
+func (p *process) onSegment(e allocator.SegmentEvent) {
+	p.events++
+	switch e.Kind {
+	case allocator.SegmentAlloc, allocator.SegmentMap:
+		p.driver += p.scenario.Costs.MallocTime(e.Size)
+	case allocator.SegmentFree, allocator.SegmentUnmap:
+		p.driver += p.scenario.Costs.FreeTime(e.Size)
+	case allocator.OOM: // a retry comes first, and counts there
+	}
+}
+
 // charge moves the clock forward by the time of the driver calls since it was last called.
 func (p *process) charge() {
-	is, was, cost := p.alloc.Stats(), &p.charged, &p.scenario.Costs
-	p.now += float64(is.DeviceMallocs-was.DeviceMallocs)*cost.Malloc +
-		float64(is.DeviceFrees-was.DeviceFrees)*cost.Free +
-		float64(is.Retries-was.Retries)*cost.Synchronize
-	p.charged = *is
+	retries, cost := p.alloc.Stats().Retries, &p.scenario.Costs
+	p.now += p.driver + float64(retries-p.charged)*(cost.FailedMalloc+cost.Synchronize)
+	p.driver, p.charged = 0, retries
 }
 
 // level returns how much memory is in use now.

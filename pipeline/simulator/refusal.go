@@ -7,7 +7,6 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/models"
-	"vramsoak/pipeline/scenario"
 )
 
 // A refusal describes the memory at the moment at which an allocation failed, before the failed
@@ -85,15 +84,19 @@ func (p *process) stageWants(st *stage) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		bytes, err := t.Bytes(v)
-		if err != nil {
-			return 0, err
-		}
-		missing := int64(count)*bytes - t.bytes
-		if t.Each == scenario.Pass {
-			for _, h := range t.blocks[:min(t.mark, len(t.blocks))] {
-				missing += h.bytes
+		missing := int64(0)
+		for v.Index = 1; v.Index <= count; v.Index++ {
+			bytes, err := t.Bytes(v)
+			if err != nil {
+				return 0, err
 			}
+			missing += bytes
+		}
+		for _, h := range t.blocks[min(t.began, len(t.blocks)):] {
+			missing -= h.bytes
+		}
+		for _, h := range t.stays.blocks[min(t.staysBegan, len(t.stays.blocks)):] {
+			missing -= h.bytes
 		}
 		if t.isResult() {
 			results += max(0, missing)

@@ -221,7 +221,7 @@ func (p *process) files(o Options, first int) iter.Seq2[File, error] {
 // file processes file number n and logs its beginning and end.
 func (p *process) file(f File, n int, o Options) error {
 	p.charge()
-	began, retries, skipped := p.now, p.charged.Retries, p.outcome.Skipped
+	began, retries, skipped := p.now, p.charged, p.outcome.Skipped
 	p.outcome.Files++
 	p.log.write(func(b []byte) []byte {
 		return record.FileStart{
@@ -238,7 +238,7 @@ func (p *process) file(f File, n int, o Options) error {
 	done := FileOutcome{
 		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(),
 		LargestFree: p.alloc.LargestFree(),
-		Retries:     p.charged.Retries - retries, Failed: err != nil,
+		Retries:     p.charged - retries, Failed: err != nil,
 		Skipped: p.outcome.Skipped - skipped,
 	}
 	if done.Retries > 0 && p.outcome.FirstPressure == 0 {
@@ -311,7 +311,7 @@ func (p *process) ofFile(yield func(*holding) bool) {
 	}
 	for _, st := range p.stages {
 		for _, t := range st.tensors {
-			if t.Until != scenario.WithRun && !yield(&t.holding) {
+			if !t.Until.Outlives(scenario.WithFile) && !yield(&t.holding) {
 				return
 			}
 		}

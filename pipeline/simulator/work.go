@@ -74,12 +74,23 @@ func (st *stage) own(yield func(*holding) bool, all bool) {
 	}
 }
 
+// begin notes the present allocations of the tensors that are allocated in each pass, or once in a
+// stage.
+func (st *stage) begin(each scenario.Span) {
+	for _, t := range st.tensors {
+		if t.Each == each {
+			t.began, t.staysBegan = len(t.blocks), len(t.stays.blocks)
+		}
+	}
+}
+
 // rewind frees the tensors that the unfinished pass allocated. The rest of the stage's memory stays
 // until the stage ends.
 func (p *process) rewind(st *stage) {
 	for _, t := range st.tensors {
 		if t.Each == scenario.Pass {
-			p.dropFrom(&t.holding, min(t.mark, len(t.blocks)))
+			p.dropFrom(&t.holding, min(t.began, len(t.blocks)))
+			p.dropFrom(&t.stays, min(t.staysBegan, len(t.stays.blocks)))
 		}
 	}
 }
@@ -151,6 +162,10 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 			return err
 		}
 	}
+	if v.ItemSeconds, err = itemSeconds(st, v); err != nil {
+		return p.scenario.BadValue(st.ItemSeconds, v, err)
+	}
+	st.begin(scenario.WithStage)
 	if err := p.allocate(st, scenario.WithStage, false, v); err != nil {
 		return err
 	}
@@ -201,11 +216,12 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 	p.rep.n = 0
 	for done, n := 0, 1; done < items; n++ {
 		v.Batch, v.Pass = min(batch, items-done), n
-		p.working = v
 		itemSeconds, err := itemSeconds(st, v)
 		if err != nil {
 			return p.scenario.BadValue(st.ItemSeconds, v, err)
 		}
+		v.ItemSeconds = itemSeconds
+		p.working = v
 		err = p.onePass(st, itemSeconds, v)
 		if err != nil && st.OnOOM == scenario.OOMHalves && v.Batch > 1 {
 			f := p.failed(v.File, st.Name, err, func() (int64, error) { return p.stageWants(st) })
@@ -274,9 +290,7 @@ func (p *process) outputsOf(st *stage) iter.Seq[uint64] {
 
 // onePass makes one pass: it allocates the pass's tensors, runs the models and frees the tensors.
 func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error {
-	for _, t := range st.tensors {
-		t.mark = len(t.blocks)
-	}
+	st.begin(scenario.Pass)
 	if err := p.allocate(st, scenario.Pass, false, v); err != nil {
 		return err
 	}
@@ -314,14 +328,27 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 		if p.allocations += count; p.allocations > scenario.MaxAllocations {
 			return p.scenario.TooMany(t.Count, v)
 		}
-		for range count {
+		kept, err := t.Kept.Int(v)
+		if err != nil {
+			return p.scenario.BadValue(t.Kept, v, err)
+		}
+		old := len(t.blocks)
+		for i := range count {
+			v.Index = i + 1
 			bytes, err := t.Bytes(v)
 			if err != nil {
 				return p.scenario.BadTensor(*t.Tensor, v, err)
 			}
-			if err := p.take(&t.holding, bytes, t.Stream); err != nil {
+			to := &t.holding
+			if i < kept {
+				to = &t.stays
+			}
+			if err := p.take(to, bytes, t.Stream); err != nil {
 				return err
 			}
+		}
+		if t.Until == scenario.UntilNext {
+			p.dropFirst(&t.holding, old)
 		}
 	}
 	return nil

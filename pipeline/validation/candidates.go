@@ -225,7 +225,11 @@ func codeChanges(d *document, s *scenario.Scenario) []candidates {
 				one := d.edit(1, "stages", i, "tensors", k, "count")
 				out = append(out, candidatesOf(Code, true, []Edit{one}))
 			}
-			if t.Each != scenario.Pass {
+			if t.Kept.String() != "" {
+				none := d.edit(0, "stages", i, "tensors", k, "kept")
+				out = append(out, candidatesOf(Code, true, []Edit{none}))
+			}
+			if t.Each != scenario.Pass && t.Until != scenario.UntilNext {
 				continue
 			}
 			var changes [][]Edit
@@ -233,7 +237,7 @@ func codeChanges(d *document, s *scenario.Scenario) []candidates {
 				scenario.WithFile, scenario.WithStage,
 				scenario.Pass,
 			} {
-				if t.Until.Outlives(span) {
+				if t.Until.Outlives(span) && (span != scenario.Pass || t.Each == scenario.Pass) {
 					until := d.edit(string(span), "stages", i, "tensors", k, "until")
 					changes = append(changes, []Edit{until})
 				}

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ func partsOf(parts []simulator.Part) []Part {
 // partName returns the name of a part for a report, such as "weights of asr", "mel" or "context".
 func partName(p simulator.Part) string {
 	switch {
+	case p.Kind == simulator.Kept && p.Name != "":
+		return "kept " + p.Name
 	case p.Kind == simulator.Kept:
 		return "kept after use"
 	case p.Kind == simulator.Others:
@@ -46,12 +49,40 @@ func refusalOf(f *simulator.Failure) *Refusal {
 	if f.Of.Name != "" {
 		r.What = partName(f.Of)
 	}
+	for _, p := range f.Parts {
+		if p.Kind == simulator.Kept {
+			r.Kept = append(r.Kept, Part{What: cmp.Or(p.Name, "memory that leaked"), Bytes: p.Bytes})
+		}
+	}
 	if o := f.OOM; o != nil {
 		r.Requested, r.FreeInSum, r.LargestFree = o.Requested, f.Free(), f.LargestFree()
 		r.Missing, r.Fragmentation = f.Missing(), f.Fragmented()
 		r.Message = o.Error()
 	}
 	return r
+}
+
+// retriesOf counts the retries in each quarter of the files up to the first failure.
+func retriesOf(o *simulator.Outcome) []Retries {
+	files := len(o.PerFile)
+	if f := o.FirstFailure; f != nil && f.File > 0 {
+		files = min(files, f.File)
+	}
+	if o.FirstPressure == 0 || o.FirstPressure > files {
+		return nil
+	}
+	var all []Retries
+	const parts = 4
+	for i := range parts {
+		r := Retries{From: files*i/parts + 1, To: files * (i + 1) / parts}
+		for n := r.From; n <= r.To; n++ {
+			r.Count += int(o.PerFile[n-1].Retries)
+		}
+		if r.From <= r.To {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // why returns the reason for an answer other than fits in one clause: the checks that fail or are
@@ -94,6 +125,7 @@ func (s *simulation) describe(r *Report) {
 		}
 	}
 	r.Retry = s.outcome.FirstPressure
+	r.Retries = retriesOf(s.outcome)
 	if f := s.outcome.FirstFailure; f != nil {
 		r.Failure = refusalOf(f)
 	}

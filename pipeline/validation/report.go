@@ -32,8 +32,11 @@ type Report struct {
 	Larger        *LargerCard    `json:"larger_card,omitempty"`
 	Fragmentation *FragmentedEnd `json:"fragmentation,omitempty"`
 	// Retry is the first file (from 1) in which the allocator had to release its cache and try again;
-	// 0 if it never had to. Failure is the first allocation that failed; nil if none did.
-	Retry   int      `json:"first_retry,omitempty"`
+	// 0 if it never had to. Retries counts how often it had to, in each quarter of the files up to the
+	// first failure; empty if it never had to.
+	Retry   int       `json:"first_retry,omitempty"`
+	Retries []Retries `json:"retries,omitempty"`
+	// Failure is the first allocation that failed; nil if none did.
 	Failure *Refusal `json:"first_failure,omitempty"`
 
 	// Smallest is the cheapest change that makes the batch fit. Others are the cheapest changes of
@@ -115,10 +118,19 @@ type Refusal struct {
 	// Fragmentation is true if enough memory was free for the rest of the work, but not in one piece.
 	Fragmentation bool   `json:"fragmentation,omitempty"`
 	Parts         []Part `json:"parts,omitempty"`   // the memory in use at that time
+	Kept          []Part `json:"kept,omitempty"`    // the part of it that is kept after use
 	Picture       string `json:"picture,omitempty"` // the command line that draws the memory
 	Message       string `json:"message,omitempty"` // PyTorch's error message
 	// Recovered is true if the pipeline went on with the file.
 	Recovered bool `json:"recovered,omitempty"`
+}
+
+// Retries counts the allocations that failed at first in some consecutive files. For each, the
+// allocator released its cache and tried again.
+type Retries struct {
+	From  int `json:"from"` // files, from 1
+	To    int `json:"to"`
+	Count int `json:"count"`
 }
 
 // A LiveFailure is a file of the real command that failed, or in which memory ran out.

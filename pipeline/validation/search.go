@@ -213,40 +213,54 @@ type attempts struct {
 	tried  []Change // the candidates tried on the sample, the cheapest first
 }
 
-// findCheapest finds the cheapest candidate at index from or later that fits on the sample. It puts
-// the results of all candidates that it tried into group.tried.
+// worthProving returns the tried candidates that may be the best of their kind. Of graded ones this
+// is the cheapest of those with the best answer.
+func (a *attempts) worthProving() []Change {
+	if !a.graded || len(a.tried) == 0 {
+		return a.tried
+	}
+	return []Change{slices.MinFunc(a.tried, func(x, y Change) int {
+		return cmp.Compare(x.Answer, y.Answer)
+	})}
+}
+
+// findCheapest finds the cheapest candidate at index from or later that fits on the sample. If no
+// graded candidate fits because a check fails, it finds the cheapest for which memory is enough. If
+// all are tight, it tries only the last one, which needs least. It puts the results of all
+// candidates that it tried into group.tried.
 func (e *explorer) findCheapest(group *attempts, from int) error {
 	group.tried = nil
-	try := func(step int) (bool, error) {
+	try := func(step int) (Answer, error) {
 		change := newChange(slices.Concat(group.with, group.edits(step)), group.kind)
 		change.step = step
 		c, err := e.try(change, group.sample)
 		group.tried = append(group.tried, c)
-		return c.Answer == Fits, err
+		return c.Answer, err
 	}
 	if from >= group.steps {
 		return nil
 	}
 	if !group.graded {
 		for step := from; step < group.steps; step++ {
-			if fits, err := try(step); fits || err != nil {
+			if answer, err := try(step); answer == Fits || err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	// If the last graded candidate does not fit, no other candidate does.
-	low, high := from-1, group.steps-1 // candidate low does not fit, candidate high does
-	if fits, err := try(high); !fits || err != nil {
+	// No graded candidate is better than the last. Candidate high is as good, candidate low is not.
+	low, high := from-1, group.steps-1
+	best, err := try(high)
+	if best >= e.now.Answer || best == Tight || err != nil {
 		return err
 	}
 	for high-low > 1 {
 		middle := (low + high) / 2
-		fits, err := try(middle)
+		answer, err := try(middle)
 		if err != nil {
 			return err
 		}
-		if fits {
+		if answer <= best {
 			high = middle
 		} else {
 			low = middle
@@ -291,7 +305,7 @@ func (e *explorer) proveFirst(groups []*attempts) (proved, run []Change, err err
 	for range most {
 		best, at := Change{}, (*attempts)(nil)
 		for _, c := range groups {
-			for _, t := range c.tried {
+			for _, t := range c.worthProving() {
 				if t.Answer < e.now.Answer && (at == nil ||
 					cmp.Or(cmp.Compare(t.Answer, best.Answer), compareCost(t, best)) < 0) {
 					best, at = t, c

@@ -170,6 +170,21 @@ func TestSearchTight(t *testing.T) {
 	}
 }
 
+// TestSearchFails: with a batch of 10 or less the memory is enough, but a leak fails the check. The
+// search reports the largest such batch, not the smallest.
+func TestSearchFails(t *testing.T) {
+	found := searched(t, func(s *scenario.Scenario, files int) (Result, error) {
+		r := sized(gib(s), files)
+		if r.Answer == Fits && files == 100 {
+			r.Answer = Fails
+		}
+		return r, nil
+	})
+	if c := found.Smallest; c == nil || c.Answer != Fails || c.Text() != "stages[0].batch: 10" {
+		t.Errorf("got %+v, want a batch of 10 with which a check fails", c)
+	}
+}
+
 func TestSearchNothing(t *testing.T) {
 	found := searched(t, func(_ *scenario.Scenario, files int) (Result, error) {
 		return sized(20<<30, files), nil

@@ -127,13 +127,32 @@ func (t *writer) headroom(v *validation.Report) {
 		write(text + "; " + trend + "; then the largest free block is " +
 			record.FormatBytes(f.LargestFree))
 	}
-	if v.Retry > 0 && (v.Failure == nil || v.Retry < v.Failure.File) {
-		write(fmt.Sprintf("pressure: from file %s on the allocator gives its cache back to make "+
-			"room", wording.Count(v.Retry)))
+	if len(v.Retries) > 0 {
+		write(pressure(v))
 	}
 	for _, note := range v.Notes {
 		write("note: " + sink.Line(note))
 	}
+}
+
+// pressure says how often the allocator had to release its cache, and when.
+func pressure(v *validation.Report) string {
+	var in []string
+	all := 0
+	for _, r := range v.Retries {
+		files := "files " + wording.Count(r.From) + " to " + wording.Count(r.To)
+		if r.From == r.To {
+			files = "file " + wording.Count(r.From)
+		}
+		in = append(in, fmt.Sprintf("%s in %s", wording.Count(r.Count), files))
+		all += r.Count
+	}
+	times := wording.Count(all) + " times"
+	if all == 1 {
+		times = "once"
+	}
+	return fmt.Sprintf("pressure: %s an allocation failed at first, and the allocator released its "+
+		"cache and tried again: %s", times, strings.Join(in, ", "))
 }
 
 // otherFindings writes the findings that the text above does not mention. If the answer depends on

@@ -47,9 +47,14 @@ func aValidation() *validation.Report {
 			LargestFree: timelines.MiB(700),
 		},
 		Retry: 21,
+		Retries: []validation.Retries{
+			{From: 1, To: 13}, {From: 14, To: 26, Count: 3}, {From: 27, To: 39, Count: 20},
+			{From: 40, To: 53, Count: 41},
+		},
 		Failure: &validation.Refusal{
 			File: 53, Stage: "Enrollment", What: "tensors: buffers", Requested: timelines.GiB(2),
 			FreeInSum: timelines.GiB(3), LargestFree: timelines.MiB(1200),
+			Kept:          []validation.Part{{What: "clips", Bytes: timelines.MiB(1500)}},
 			Fragmentation: true, Picture: "vramsoak simulate long.yaml | vramsoak plot " +
 				"--fragmentation - -o map.png", Message: "CUDA out of memory. Tried to allocate " +
 				"2.00 GiB.",
@@ -137,7 +142,7 @@ func TestValidation(t *testing.T) {
 	v := aValidation()
 	fits := *v
 	fits.Checks = &check.Report{Verdict: check.Pass}
-	fits.Answer, fits.Failed, fits.Retry = validation.Fits, 0, 0
+	fits.Answer, fits.Failed, fits.Retry, fits.Retries = validation.Fits, 0, 0, nil
 	fits.Failure, fits.Smallest, fits.Others, fits.Footprints, fits.Live = nil, nil, nil, nil, nil
 	none := *v
 	none.Smallest, none.Others = nil, nil

@@ -66,6 +66,7 @@ func (t *writer) firstFailure(v *validation.Report) {
 			record.FormatBytes(r.FreeInSum), record.FormatBytes(r.LargestFree))
 	}
 	t.wrap(text, "  ")
+	defer t.kept(r.Kept)
 	switch {
 	case r.Requested == 0:
 		if r.Message != "" {
@@ -86,6 +87,18 @@ func (t *writer) firstFailure(v *validation.Report) {
 		t.continuation(fmt.Sprintf("Too little is free: %s are missing",
 			record.FormatBytes(r.Missing)) + holding(r.Parts))
 	}
+}
+
+// kept writes how much memory was kept after use when an allocation failed.
+func (t *writer) kept(parts []validation.Part) {
+	if len(parts) == 0 {
+		return
+	}
+	var all []string
+	for _, p := range largestFirst(parts) {
+		all = append(all, sink.Line(p.What)+" "+record.FormatBytes(p.Bytes))
+	}
+	t.continuation("Kept after use by then: " + strings.Join(all, ", "))
 }
 
 // holding returns what holds most memory, as a phrase: "; what holds most: data 13.0 GiB".
