@@ -80,7 +80,7 @@ func (s *Scenario) modelBytes(st *Stage, v Vars) (weights, pass int64, err error
 			own = known.Weights(d)
 			pass = max(pass, models.Peak(known.Forward(m.Input(v.Batch, item), d)))
 			if m.Train {
-				weights += models.Peak(models.AdamStates(known, d))
+				weights += models.Peak(models.AdamStates(known.Parameters, d))
 			}
 		}
 		if !m.Resident {

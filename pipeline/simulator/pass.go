@@ -117,9 +117,9 @@ func (p *process) optimize(m *model, stream int) error {
 	all := []struct {
 		of   *holding
 		list []models.Activation
-	}{{&m.optimizer, nil}, {&m.step, models.AdamStep(m.passes.of, m.passes.dtype)}}
+	}{{&m.optimizer, nil}, {&m.step, models.AdamStep(m.passes.of.Parameters, m.passes.dtype)}}
 	if len(m.optimizer.blocks) == 0 {
-		all[0].list = models.AdamStates(m.passes.of, m.passes.dtype)
+		all[0].list = models.AdamStates(m.passes.of.Parameters, m.passes.dtype)
 	}
 	for _, part := range all {
 		for _, a := range part.list {

@@ -124,9 +124,9 @@ func (p *process) stageWants(st *stage) (int64, error) {
 			sum -= m.outputs.bytes
 			continue
 		}
-		step := models.Peak(models.AdamStep(m.passes.of, m.passes.dtype))
+		step := models.Peak(models.AdamStep(m.passes.of.Parameters, m.passes.dtype))
 		if len(m.optimizer.blocks) == 0 {
-			sum += models.Peak(models.AdamStates(m.passes.of, m.passes.dtype))
+			sum += models.Peak(models.AdamStates(m.passes.of.Parameters, m.passes.dtype))
 		}
 		most = max(most, sum+step)
 	}
