@@ -38,7 +38,18 @@ type Activation struct {
 	Name     string
 	Bytes    int64
 	From, To int
+	Kind     ActivationKind
 }
+
+// An ActivationKind says what a tensor of a training step is.
+type ActivationKind uint8
+
+// The kinds of activations.
+const (
+	Ordinary ActivationKind = iota
+	Saved                   // by autograd, from the forward pass to the backward pass
+	Gradient                // of a weight
+)
 
 // Forward returns the tensors of one pass in the order of their allocation. The sizes are those
 // that PyTorch requests from the allocator, before rounding.

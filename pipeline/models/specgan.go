@@ -123,6 +123,11 @@ func (p *pass) discriminate(batch int, x ref) critique {
 	}
 	c.out = p.op("output", batch, x)
 	p.weight(specFlat)
+	if p.train {
+		for i := range specLayers {
+			p.list[c.conv[i]].Kind, p.list[c.leaky[i]].Kind = Saved, Saved
+		}
+	}
 	return c
 }
 
@@ -139,8 +144,8 @@ func (c *critique) input(i int) ref {
 func (p *pass) gradients(layer string, weights, biases int, first bool, reads ...ref) {
 	p.step++
 	p.hold(reads...)
-	w := p.with(layer+".weight.grad", p.d.WeightBytes(weights))
-	b := p.with(layer+".bias.grad", p.d.WeightBytes(biases))
+	w := p.weightGradient(layer+".weight", p.d.WeightBytes(weights))
+	b := p.weightGradient(layer+".bias", p.d.WeightBytes(biases))
 	if first && !p.adds {
 		p.result(w, b)
 	}
@@ -210,7 +215,7 @@ func (p *pass) penalty(batch int, c critique, slopes [specLayers]ref, slope ref)
 			p.with("copy of the gradient", p.list[g].Bytes)
 		}
 		p.with("copy of the slope", p.list[slopes[i]].Bytes)
-		p.with("downconv.weight.grad", p.d.WeightBytes(specConv(i)))
+		p.weightGradient("downconv.weight", p.d.WeightBytes(specConv(i)))
 		p.hold(g, slopes[i])
 		g = p.op("gradient of slope of leaky_relu", n, up, c.conv[i])
 		zeros[i] = p.op("zero gradient", n, up)

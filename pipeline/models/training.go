@@ -54,7 +54,7 @@ func (p *pass) backward(segments []segment, in Input) {
 	p.step++
 	for _, r := range append(b.input, b.first-1) {
 		if r >= 0 && p.list[r].To != Output {
-			p.list[r].To = p.step
+			p.list[r].To, p.list[r].Kind = p.step, Saved
 		}
 	}
 }
@@ -100,6 +100,7 @@ func (b *backwardPass) save(s segment, checkpoint bool) {
 		if a.To != Output && !slices.Contains(b.spare, ref(i)) &&
 			(!checkpoint || !s.layer || a.To > last) {
 			b.saved[ref(i)] = true
+			a.Kind = Saved
 		}
 	}
 }
@@ -151,12 +152,19 @@ func (b *backwardPass) segment(s segment, checkpoint bool) {
 		b.hold(b.waiting[i]...)
 		for before := max(0, int(i)-s.begin-1); left > 0 && left*n > len(s.parameters)*before; left-- {
 			t := s.parameters[left-1]
-			g := b.with(t.Name+".grad", t.Bytes(b.d))
+			g := b.weightGradient(t.Name, t.Bytes(b.d))
 			if !b.adds {
 				b.result(g)
 			}
 		}
 	}
+}
+
+// weightGradient adds the gradient of a weight to the last step.
+func (p *pass) weightGradient(name string, bytes int64) ref {
+	g := p.with(name+".grad", bytes)
+	p.list[g].Kind = Gradient
+	return g
 }
 
 // again adds the tensors of a segment a second time, and returns a function that returns the new
@@ -165,7 +173,7 @@ func (b *backwardPass) again(s segment) func(ref) ref {
 	copied, shift := ref(len(b.list)-s.begin), b.step+1-b.list[s.begin].From
 	for i := s.begin; i < s.end; i++ {
 		a := b.list[i]
-		a.Name = "again " + a.Name
+		a.Name, a.Kind = "again "+a.Name, Ordinary
 		a.From, a.To = a.From+shift, min(a.To, b.list[s.end-1].From)+shift
 		if !slices.Contains(b.spare, ref(i)) {
 			b.saved[ref(i)+copied] = true

@@ -29,6 +29,8 @@ type process struct {
 	// repeats is true if the simulator may skip passes that repeat earlier ones.
 	repeats bool
 	slots   []held
+	step    step
+	pinned  map[pinnedSize]int64 // pinned host memory in bytes
 	rep     repetition
 	high    Level // highest memory of the current stage
 	refused refusal
@@ -48,6 +50,13 @@ func (p *process) call(op trace.Op) {
 	}
 }
 
+// vars returns the values of variables before the first file.
+func (p *process) vars() scenario.Vars {
+	return scenario.Vars{
+		Files: p.count, Seed: p.scenario.Files.Seed, Parameters: p.scenario.Values(),
+	}
+}
+
 // start begins the process: it takes the memory of the context, makes an empty allocator and sets
 // the memory fraction.
 func (p *process) start() error {
@@ -59,7 +68,7 @@ func (p *process) start() error {
 		p.called = p.trace(conf, card)
 	}
 	p.alloc = allocator.New(p.device, p.config)
-	p.charged = allocator.Stats{}
+	p.charged, p.pinned = allocator.Stats{}, nil
 	p.alloc.OnSegment(func(allocator.SegmentEvent) { p.events++ })
 	p.ledger.reset()
 	for h := range p.holdings {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"vramsoak/parser/segments"
 	"vramsoak/pipeline/allocator"
@@ -59,7 +60,7 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 // stage.
 func (st *stage) own(yield func(*holding) bool, all bool) {
 	for _, m := range st.models {
-		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) &&
+		if !yield(&m.outputs) || !yield(&m.gradients) || !m.Resident && (all || !m.weights.cleaned) &&
 			(!yield(&m.weights) || !yield(&m.optimizer)) {
 			return
 		}
@@ -126,7 +127,7 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 	if err != nil {
 		return p.scenario.BadValue(st.Batch, v, err)
 	}
-	batch = max(1, batch)
+	batch = st.OfPass(max(1, batch))
 	if st.limit > 0 {
 		batch = min(batch, st.limit)
 	}
@@ -194,9 +195,15 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 		p.now += seconds
 		return nil
 	}
+	slowdown := p.slowdown(st)
+	seconds *= slowdown
+	p.step = step{}
 	repeats := p.repeats && p.scenario.Clear.Every == 0
 	for _, t := range st.tensors {
 		repeats = repeats && t.Each != scenario.Pass
+	}
+	for _, m := range st.models {
+		repeats = repeats && !m.keepsGraph(v.File)
 	}
 	p.rep.n = 0
 	for done, n := 0, 1; done < items; n++ {
@@ -206,6 +213,7 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 		if err != nil {
 			return p.scenario.BadValue(st.ItemSeconds, v, err)
 		}
+		p.step.begin(st, done+v.Batch >= items)
 		err = p.onePass(st, itemSeconds, v)
 		if err != nil && st.OnOOM == scenario.OOMHalves && v.Batch > 1 {
 			f := p.failed(v.File, st.Name, err, func() (int64, error) { return p.stageWants(st) })
@@ -224,17 +232,19 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 			if seconds, err = st.Seconds.Eval(v); err != nil {
 				return p.scenario.BadValue(st.Seconds, v, err)
 			}
-			p.rep.n = 0
+			seconds *= slowdown
+			p.rep.n, p.step.made = 0, 0
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		made := 1
-		if repeats {
+		if stepped := p.step.end(); repeats && stepped {
 			if period := p.rep.add(v.Batch, itemSeconds, p.events, p.outputsOf(st)); period > 0 {
-				rest := (items - done) / v.Batch
-				made = 1 + (rest-1)/period*period
+				// Whole steps are left out: each has as many passes as this one.
+				steps := (items - done - v.Batch) / (v.Batch * st.Accumulate)
+				made = 1 + steps/period*period*st.Accumulate
 				n += made - 1
 			}
 		}
@@ -263,7 +273,7 @@ func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
 func (p *process) outputsOf(st *stage) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for _, m := range st.models {
-			for _, h := range m.outputs.blocks {
+			for _, h := range slices.Concat(m.outputs.blocks, m.gradients.blocks) {
 				if !yield(p.alloc.Address(h.block)) {
 					return
 				}
@@ -284,7 +294,7 @@ func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error
 		if m.passes.of == nil {
 			continue
 		}
-		if err := p.forward(m, m.Input(v.Batch, itemSeconds), st.Stream); err != nil {
+		if err := p.forward(m, m.Input(v.Batch, itemSeconds), st.Stream, v); err != nil {
 			return err
 		}
 	}
@@ -319,6 +329,7 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 			if err != nil {
 				return p.scenario.BadTensor(*t.Tensor, v, err)
 			}
+			p.pin(t.Tensor, bytes)
 			if err := p.take(&t.holding, bytes, t.Stream); err != nil {
 				return err
 			}
