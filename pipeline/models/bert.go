@@ -1,7 +1,5 @@
 package models
 
-import "fmt"
-
 // bertDims are the dimensions in BERT's config.json.
 type bertDims struct {
 	name, id string
@@ -24,13 +22,13 @@ func (b bertDims) model() *Model {
 		Name: b.name, ID: b.id, Family: "bge", Source: "huggingface.co/" + b.id + ", config.json",
 		multiplies: true, usual: Input{Batch: 32, Tokens: positions},
 	}
-	s := module{m, ""}
+	s := module{m: m}
 	s.in("embeddings.word_embeddings").parameter("weight", vocab, b.state)
 	s.in("embeddings.position_embeddings").parameter("weight", positions, b.state)
 	s.in("embeddings.token_type_embeddings").parameter("weight", types, b.state)
 	s.norm("embeddings.LayerNorm", b.state)
 	for i := range b.layers {
-		layer := s.in(fmt.Sprintf("encoder.layer.%d", i))
+		layer := s.layer("encoder.layer", i)
 		for _, name := range []string{
 			"attention.self.query", "attention.self.key",
 			"attention.self.value", "attention.output.dense",
@@ -42,7 +40,7 @@ func (b bertDims) model() *Model {
 		layer.linear("output.dense", b.inner, b.state, true)
 		layer.norm("output.LayerNorm", b.state)
 	}
-	s.linear("pooler.dense", b.state, b.state, true)
+	s.head().linear("pooler.dense", b.state, b.state, true)
 	for _, name := range []string{"position_ids", "token_type_ids"} {
 		m.Buffers = append(m.Buffers, Tensor{
 			Name: "embeddings." + name, Shape: []int{1, positions},
@@ -60,12 +58,14 @@ func (b bertDims) model() *Model {
 		embeddings := p.op("embeddings.LayerNorm", n, x)
 		x = embeddings
 		for range p.layers(b.layers) {
+			p.layer()
 			x = p.postNorm(x, block{
 				tokens: tokens, state: b.state, heads: b.heads,
 				length: in.Tokens, inner: b.inner,
 			})
 		}
 		p.hold(ids, embeddings)
+		p.head()
 		p.result(x, p.op("pooler", in.Batch*b.state, x))
 	}
 	return m

@@ -12,6 +12,14 @@
 // variable (pass.hold) or autograd (training.go) holds it longer. The peak is the largest sum of
 // live tensors at one operation. pass_test.go compares the peaks with PyTorch's: they differ by at
 // most 0.2 % for inference, where most are equal to the byte, and by at most 6 % for training.
+// training_test.go compares training steps with those of an H200: 0.8 % from the recorded peaks
+// without workspaces, up to 8 % below the measured peaks with them.
+//
+// In training, the layers of a model that has repeated layers can be frozen or checkpointed (see
+// [Layered]). What is frozen has no gradients and no states of the optimizer, and saves no
+// activations. What is checkpointed saves only its input and is computed again for the backward
+// pass. A pass of SpecGAN's discriminator is a step of WGAN-GP, with the graph of the gradient
+// penalty (specgan.go). GradScaler's scalars are left out.
 //
 // A pass leaves out cuDNN's workspace (it depends on the card, and cuDNN does not say which
 // algorithm it will use), the CUDA context, the statistics of norms, and the small tensors of a
@@ -33,7 +41,9 @@
 //     in-place operations make none. If a variable stays in scope (an argument of the caller, a
 //     residual), p.hold it at the end of its scope. The result is p.result. For training, mark with
 //     p.unsaved what no backward formula needs, and with p.joined what shares its gradient with a
-//     sum or a concatenation.
+//     sum or a concatenation. If the model has repeated layers, name their weights with module's
+//     layer, last and head, and call p.layer before each layer and p.head after the last: then the
+//     layers can be frozen and checkpointed.
 //  4. usual holds the defaults for the zero fields of [Input]; multiplies says whether there is a
 //     matrix multiplication. Models of one Family do the same work, so a smaller one can be
 //     suggested for a larger one.

@@ -43,7 +43,7 @@ func (e ecapaDims) model() *Model {
 		multiplies: true, usual: Input{Batch: 1, Seconds: 10},
 	}
 	const c, part, wide = ecapaWidth, ecapaWidth / ecapaScale, 3 * ecapaWidth
-	s := module{m, "embedding_model."}
+	s := module{m: m, prefix: "embedding_model."}
 	tdnn := func(s module, name string, in, out, kernel int) {
 		s = s.in(name)
 		s.conv("conv.conv", true, out, in, kernel)
@@ -65,7 +65,7 @@ func (e ecapaDims) model() *Model {
 	s.conv("asp.conv.conv", true, wide, ecapaAttention, 1)
 	s.batchNorm("asp_bn.norm", 2*wide)
 	s.conv("fc.conv", true, e.dimension, 2*wide, 1)
-	e.classifier(module{m, "classifier."})
+	e.classifier(module{m: m, prefix: "classifier."})
 	m.forward = e.forward
 	return m
 }

@@ -7,12 +7,26 @@ import "fmt"
 type module struct {
 	m      *Model
 	prefix string
+	part   int // see Tensor.part
 }
 
-func (s module) in(name string) module { return module{s.m, s.prefix + name + "."} }
+func (s module) in(name string) module { return module{s.m, s.prefix + name + ".", s.part} }
+
+// layer returns the module of repeated layer i, counted from 0.
+func (s module) layer(name string, i int) module {
+	s.m.layers = max(s.m.layers, i+1)
+	return module{s.m, fmt.Sprintf("%s%s.%d.", s.prefix, name, i), i + 1}
+}
+
+// last returns the module for what belongs to the last repeated layer, such as the final norm.
+// head returns the module for what comes after that.
+func (s module) last() module { return module{s.m, s.prefix, s.m.layers} }
+func (s module) head() module { return module{s.m, s.prefix, s.m.layers + 1} }
 
 func (s module) parameter(name string, shape ...int) {
-	s.m.Parameters = append(s.m.Parameters, Tensor{Name: s.prefix + name, Shape: shape})
+	s.m.Parameters = append(s.m.Parameters, Tensor{
+		Name: s.prefix + name, Shape: shape, part: s.part,
+	})
 }
 
 // linear adds the weights of an nn.Linear: weight has the shape [out, in].

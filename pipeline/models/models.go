@@ -27,11 +27,41 @@ type Model struct {
 	// filters.
 	Parameters, Buffers []Tensor
 
+	// layers is the number of repeated layers, such as the encoder layers of a ViT, or 0 if the model
+	// has none whose passes are modelled one by one. Only models with such layers can be checkpointed
+	// or frozen in part.
+	layers int
 	// multiplies is true if a pass multiplies matrices with cuBLAS, and so needs cuBLAS' workspace.
 	// Convolutions use cuDNN instead.
 	multiplies bool
 	usual      Input                   // defaults for the zero fields of an Input
 	forward    func(p *pass, in Input) // writes one pass
+	// step writes a whole training step. It is nil for models whose step is the forward pass and its
+	// backward pass.
+	step func(p *pass, in Input)
+}
+
+// Layers returns the number of repeated layers of a model that can train in part and with gradient
+// checkpointing. It returns 0 for a model that cannot.
+func (m *Model) Layers() int { return m.layers }
+
+// Layered returns the names of the models that can train in part and with gradient checkpointing,
+// sorted.
+func Layered() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool {
+		return catalogue()[strings.ToLower(name)].layers == 0
+	})
+}
+
+// Trained returns the parameters that train if the first `frozen` repeated layers, and all
+// parameters before them, are frozen. 0 means that all train.
+func (m *Model) Trained(frozen int) []Tensor {
+	if frozen <= 0 {
+		return m.Parameters
+	}
+	return slices.DeleteFunc(slices.Clone(m.Parameters), func(t Tensor) bool {
+		return t.part <= min(frozen, m.layers)
+	})
 }
 
 // A Tensor is a weight with its name in the model's state_dict.
@@ -41,6 +71,9 @@ type Tensor struct {
 	// Element is the size of one element in bytes, if this size does not depend on the model's
 	// number format; otherwise 0.
 	Element int64
+	// part is the part of the model that has the tensor: 0 is what comes before the repeated layers,
+	// 1 to n are the layers, and n+1 is the head.
+	part int
 }
 
 // Elements returns the number of elements, the product of the shape. A scalar has one element.
@@ -92,7 +125,7 @@ var catalogue = sync.OnceValue(func() map[string]*Model {
 	all := map[string]*Model{}
 	for _, family := range [][]*Model{
 		whisper(), pyannote(), ecapa(), wav2vec2(), qwen2(), bert(),
-		vit(), pix2pix(),
+		vit(), vitModel(), pix2pix(), specGAN(),
 	} {
 		for _, m := range family {
 			all[strings.ToLower(m.Name)] = m

@@ -25,6 +25,14 @@ func TestCounts(t *testing.T) {
 		"wav2vec2-large-xlsr-53": 315_472_545,
 		"vit-b-16":               86_567_656,  // T: ViT_B_16_Weights
 		"vit-l-16":               304_326_632, // T: ViT_L_16_Weights
+		// H: ViTModel, less its pooler (768 x 769), and with a classifier of 2 labels.
+		in21k: 86_389_248 - 768*769 + 2*769,
+		// Sums of the weights that specgan.py prints with dim=64 and kernel_len=5: z_project, then the
+		// transposed convolutions; the convolutions, then the output.
+		"specgan-generator": 101*16_384 + 25*(1024*512+512*256+256*128+128*64+64) +
+			512 + 256 + 128 + 64 + 1,
+		"specgan-discriminator": 25*(64+64*128+128*256+256*512+512*1024) +
+			64 + 128 + 256 + 512 + 1024 + 16_384 + 1,
 		// T: ResNet34(80, 256, two_emb_layer=False).
 		"wespeaker-voxceleb-resnet34-LM": 6_634_336,
 		// T: SincNet 42,602, nn.LSTM(60, 128, 4, bidirectional=True) 1,380,352, linears 32,896 +

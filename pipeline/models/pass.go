@@ -9,6 +9,15 @@ type Input struct {
 	Beams   int     // sequences decoded for each item
 	Tokens  int     // text length of one item, if the model reads or writes text
 	Train   bool    // a training step: forward and backward pass
+	// Frozen is the number of repeated layers, from the first on, that do not train. What comes before
+	// the layers is then frozen too. 0 means that everything trains.
+	Frozen int
+	// Checkpoint keeps only the inputs of the repeated layers for the backward pass, which computes
+	// one layer at a time again (torch.utils.checkpoint).
+	Checkpoint bool
+	// Adds is true if gradients of an earlier pass exist, to which the pass adds its own (gradient
+	// accumulation).
+	Adds bool
 	// Eager makes attention compute the matrix of scores in memory (attn_implementation="eager"),
 	// instead of calling scaled_dot_product_attention.
 	Eager bool
@@ -29,7 +38,18 @@ type Activation struct {
 	Name     string
 	Bytes    int64
 	From, To int
+	Kind     ActivationKind
 }
+
+// An ActivationKind says what a tensor of a training step is.
+type ActivationKind uint8
+
+// The kinds of activations.
+const (
+	Ordinary ActivationKind = iota
+	Saved                   // by autograd, from the forward pass to the backward pass
+	Gradient                // of a weight
+)
 
 // Forward returns the tensors of one pass in the order of their allocation. The sizes are those
 // that PyTorch requests from the allocator, before rounding.
@@ -54,9 +74,15 @@ func (m *Model) AppendForward(dst []Activation, in Input, d DType) []Activation 
 		p.list = append(p.list, Activation{Name: "cuBLAS workspace", Bytes: cublasWorkspace})
 	}
 	first := len(p.list)
-	m.forward(&p, in)
-	if in.Train {
-		p.backward(first, m.Parameters)
+	switch {
+	case in.Train && m.step != nil:
+		p.adds = in.Adds
+		m.step(&p, in)
+	case in.Train:
+		m.forward(&p, in)
+		p.backward(p.segments(first, m), in)
+	default:
+		m.forward(&p, in)
 	}
 	if m.multiplies {
 		p.list[len(dst)].To = p.step
@@ -96,9 +122,16 @@ type pass struct {
 	spare []ref  // tensors that autograd does not save
 	joins []join // sums and their operands, see joined
 	tied  tie
+	parts []int // index in list at which each part of the model begins, see Tensor.part
+	adds  bool  // as Input.Adds, for a model that writes its own training step
 	list  []Activation
 	step  int
 }
+
+// layer marks the beginning of a repeated layer, and head the end of the last one. Everything
+// before the first layer is part 0.
+func (p *pass) layer() { p.parts = append(p.parts, len(p.list)) }
+func (p *pass) head()  { p.layer() }
 
 // A ref names a tensor of a pass: it is the tensor's index in the pass's list.
 type ref int

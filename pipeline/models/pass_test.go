@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -32,6 +33,8 @@ func lookup(t interface {
 	return m
 }
 
+const in21k = "google/vit-base-patch16-224-in21k"
+
 // TestPeaksArePyTorchs compares peaks with those of PyTorch 2.6.0, which testdata/peaks.py
 // measures. The script does not measure the cuBLAS workspace. A pass here leaves out the statistics
 // of norms, dropout's masks and a decoder's small tensors of a single token; the tolerance `within`
@@ -47,6 +50,21 @@ func TestPeaksArePyTorchs(t *testing.T) {
 		{"vit-b-16", Input{Batch: 2}, Float32, 16_939_008, 0},
 		{"vit-b-16", Input{Batch: 1, Train: true}, Float32, 348_137_848, 0.02},
 		{"vit-b-16", Input{Batch: 8, Train: true}, Float32, 1_030_449_384, 0.03},
+		{in21k, Input{Batch: 2}, Float32, 15_728_640, 0.001},
+		{in21k, Input{Batch: 1, Train: true}, Float32, 344_458_824, 0.02},
+		{in21k, Input{Batch: 8, Train: true}, Float32, 969_249_936, 0.03},
+		{in21k, Input{Batch: 16, Train: true}, Float32, 1_929_047_312, 0.03},
+		{in21k, Input{Batch: 16, Train: true, Checkpoint: true}, Float32, 534_496_528, 0.08},
+		{in21k, Input{Batch: 16, Train: true, Frozen: 12}, Float32, 125_829_120, 0.01},
+		{in21k, Input{Batch: 16, Train: true, Frozen: 8}, Float32, 688_016_656, 0.05},
+		{in21k, Input{Batch: 16, Train: true, Frozen: 1}, Float32, 1_773_918_480, 0.03},
+		{"specgan-generator", Input{Batch: 24}, Float32, 62_924_160, 0.001},
+		{"specgan-discriminator", Input{Batch: 24}, Float32, 51_904_512, 0.001},
+		{"specgan-discriminator", Input{Batch: 24, Train: true}, Float32, 419_940_748, 0.02},
+		{"specgan-discriminator", Input{Batch: 64, Train: true}, Float32, 988_355_596, 0.02},
+		{"specgan-generator", Input{Batch: 8, Train: true}, Float32, 102_243_464, 0.02},
+		{"specgan-generator", Input{Batch: 24, Train: true}, Float32, 201_864_584, 0.02},
+		{"specgan-generator", Input{Batch: 64, Train: true}, Float32, 450_917_384, 0.02},
 		{"pix2pix-generator", Input{Batch: 8}, Float32, 140_509_184, 0},
 		{"pix2pix-generator", Input{Batch: 1, Train: true}, Float32, 243_857_940, 0.02},
 		{"pix2pix-generator", Input{Batch: 8, Train: true}, Float32, 445_708_820, 0.03},
@@ -205,7 +223,7 @@ func TestAdam(t *testing.T) {
 	for _, c := range []struct {
 		list []Activation
 		want int64
-	}{{AdamStates(m, Float32), 2 * 4 * 86_567_656}, {AdamStep(m, Float32), 4 * 86_567_656}} {
+	}{{AdamStates(m.Parameters, Float32), 2 * 4 * 86_567_656}, {AdamStep(m.Parameters, Float32), 4 * 86_567_656}} {
 		if got := Peak(c.list); got != c.want {
 			t.Errorf("%d bytes, expected %d", got, c.want)
 		}
@@ -229,8 +247,48 @@ var anyInput = rapid.Custom(func(t *rapid.T) Input {
 		Tokens:  rapid.IntRange(0, 512).Draw(t, "tokens"),
 		Train:   rapid.Bool().Draw(t, "train"),
 		Eager:   rapid.Bool().Draw(t, "eager"),
+		Frozen:  rapid.IntRange(0, 30).Draw(t, "frozen"),
+		Adds:    rapid.Bool().Draw(t, "adds"),
+		// Models without repeated layers cannot be checkpointed, and ignore it.
+		Checkpoint: rapid.Bool().Draw(t, "checkpoint"),
 	}
 })
+
+// TestFewerLayers: a training step needs less memory the more layers are frozen, and less with
+// checkpointing than without. Only the gradients of weights that train live on.
+func TestFewerLayers(t *testing.T) {
+	for _, name := range Layered() {
+		m := lookup(t, name)
+		in := Input{Batch: 4, Train: true}
+		whole := peakOf(m, in, Float32)
+		in.Checkpoint = true
+		if p := peakOf(m, in, Float32); p >= whole {
+			t.Errorf("%s: with checkpointing %d bytes, without %d", name, p, whole)
+		}
+		in.Checkpoint = false
+		for in.Frozen = range m.Layers() + 1 {
+			list := m.Forward(in, Float32)
+			p := Peak(list)
+			if p > whole {
+				t.Errorf("%s: %d bytes with %d frozen layers, %d with one less", name, p, in.Frozen, whole)
+			}
+			whole = p
+			var got, want int64
+			for _, a := range list {
+				if strings.HasSuffix(a.Name, ".grad") && a.To == Output {
+					got += a.Bytes
+				}
+			}
+			for _, w := range m.Trained(in.Frozen) {
+				want += w.Bytes(Float32)
+			}
+			if got != want {
+				t.Errorf("%s: %d bytes of gradients with %d frozen layers, want %d", name, got, in.Frozen,
+					want)
+			}
+		}
+	}
+}
 
 func TestPasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

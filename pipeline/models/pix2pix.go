@@ -14,7 +14,7 @@ func pix2pix() []*Model {
 		Name: "pix2pix-generator", Family: "pix2pix-generator", Source: source,
 		usual: Input{Batch: 1}, forward: unet,
 	}
-	s := module{g, ""}
+	s := module{m: g}
 	for i, out := range unetWidths {
 		in := 3
 		if i > 0 {
@@ -46,7 +46,7 @@ func pix2pix() []*Model {
 		Name: "pix2pix-discriminator", Family: "pix2pix-discriminator", Source: source,
 		usual: Input{Batch: 1}, forward: patchGAN,
 	}
-	s = module{d, ""}
+	s = module{m: d}
 	in := 6 // the condition and the image
 	for i, out := range patchWidths {
 		ends := i == 0 || i == len(patchWidths)-1

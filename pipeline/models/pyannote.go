@@ -77,7 +77,7 @@ func segmentation(name, id string, classes int) *Model {
 			", config.yaml",
 		multiplies: true, usual: Input{Batch: 32, Seconds: 10},
 	}
-	s := module{m, ""}
+	s := module{m: m}
 	sincnet(s.in("sincnet"))
 	s.lstm("lstm", 60, hidden, layers)
 	s.linear("linear.0", 2*hidden, hidden, true)

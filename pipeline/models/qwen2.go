@@ -27,7 +27,7 @@ func (q qwen2Dims) model() *Model {
 		multiplies: true, usual: Input{Batch: 1, Tokens: q.length},
 	}
 	kv := q.state / q.heads * q.groups
-	s := module{m, ""}
+	s := module{m: m}
 	s.in("embed_tokens").parameter("weight", q.vocab, q.state)
 	for i := range q.layers {
 		layer := s.in(fmt.Sprintf("layers.%d", i))

@@ -18,7 +18,7 @@ func wespeaker() *Model {
 		// The batch is embedding_batch_size: 32 in the config.yaml of speaker-diarization-3.1.
 		multiplies: true, usual: Input{Batch: 32, Seconds: 10},
 	}
-	s := module{m, "resnet."}
+	s := module{m: m, prefix: "resnet."}
 	s.conv("conv1", false, width, 1, 3, 3)
 	s.batchNorm("bn1", width)
 	in, out := width, width

@@ -1,7 +1,5 @@
 package models
 
-import "fmt"
-
 // vitDims are the arguments of torchvision's vit_b_16 and vit_l_16. The models read images of 224 x
 // 224, here spectrograms drawn as images.
 type vitDims struct {
@@ -28,12 +26,12 @@ func (v vitDims) model() *Model {
 		Source:     "arXiv:2010.11929, table 1; torchvision/models/vision_transformer.py",
 		multiplies: true, usual: Input{Batch: 32},
 	}
-	s := module{m, ""}
+	s := module{m: m}
 	s.parameter("class_token", 1, 1, v.state)
 	s.conv("conv_proj", true, v.state, 3, vitPatch, vitPatch)
 	s.parameter("encoder.pos_embedding", 1, vitTokens, v.state)
 	for i := range v.layers {
-		layer := s.in(fmt.Sprintf("encoder.layers.encoder_layer_%d", i))
+		layer := s.layer("encoder.layers", i)
 		layer.norm("ln_1", v.state)
 		layer.parameter("self_attention.in_proj_weight", 3*v.state, v.state)
 		layer.parameter("self_attention.in_proj_bias", 3*v.state)
@@ -42,8 +40,8 @@ func (v vitDims) model() *Model {
 		layer.linear("mlp.0", v.state, v.inner, true)
 		layer.linear("mlp.3", v.inner, v.state, true)
 	}
-	s.norm("encoder.ln", v.state)
-	s.linear("heads.head", v.state, vitClasses, true)
+	s.last().norm("encoder.ln", v.state)
+	s.head().linear("heads.head", v.state, vitClasses, true)
 	m.forward = func(p *pass, in Input) {
 		tokens := in.Batch * vitTokens
 		n := tokens * v.state
@@ -53,6 +51,7 @@ func (v vitDims) model() *Model {
 		input := p.op("encoder.pos_embedding", n, cat)
 		x = input
 		for range p.layers(v.layers) {
+			p.layer()
 			x = p.vitLayer(x, block{
 				tokens: tokens, state: v.state, heads: v.heads,
 				length: vitTokens, inner: v.inner,
@@ -61,6 +60,7 @@ func (v vitDims) model() *Model {
 		x = p.op("encoder.ln", n, x)
 		p.hold(images, cat, input) // variables of VisionTransformer.forward and Encoder.forward
 		p.unsaved(cat)
+		p.head()
 		p.result(p.op("heads.head", in.Batch*vitClasses, x))
 	}
 	return m

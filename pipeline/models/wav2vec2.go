@@ -49,7 +49,7 @@ func (w wav2vec2Dims) model() *Model {
 		Name: w.name, ID: w.id, Family: "wav2vec2", Source: "arXiv:2006.11477; " + w.source,
 		multiplies: true, usual: Input{Batch: 1, Seconds: 30},
 	}
-	s := module{m, "wav2vec2."}
+	s := module{m: m, prefix: "wav2vec2."}
 	if w.masked {
 		s.parameter("masked_spec_embed", w.state)
 	}
@@ -71,7 +71,7 @@ func (w wav2vec2Dims) model() *Model {
 	conv.parameter("parametrizations.weight.original1", w.state, w.state/16, 128)
 	s.norm("encoder.layer_norm", w.state)
 	for i := range w.layers {
-		layer := s.in(fmt.Sprintf("encoder.layers.%d", i))
+		layer := s.layer("encoder.layers", i)
 		for _, name := range []string{"k_proj", "v_proj", "q_proj", "out_proj"} {
 			layer.linear("attention."+name, w.state, w.state, true)
 		}
@@ -80,7 +80,7 @@ func (w wav2vec2Dims) model() *Model {
 		layer.linear("feed_forward.output_dense", w.inner, w.state, true)
 		layer.norm("final_layer_norm", w.state)
 	}
-	module{m, ""}.linear("lm_head", w.state, w.labels, true)
+	module{m: m, part: w.layers + 1}.linear("lm_head", w.state, w.labels, true)
 	m.forward = w.forward
 	return m
 }
@@ -110,6 +110,7 @@ func (w wav2vec2Dims) forward(p *pass, in Input) {
 	x = p.op("encoder.sum", tokens*w.state, x, pos)
 	x = p.op("encoder.layer_norm", tokens*w.state, x)
 	for range p.layers(w.layers) {
+		p.layer()
 		b := block{tokens: tokens, state: w.state, heads: w.heads, length: n, inner: w.inner}
 		if w.stable {
 			x = p.transformer(x, b)
@@ -118,6 +119,7 @@ func (w wav2vec2Dims) forward(p *pass, in Input) {
 		}
 	}
 	p.hold(features, wave)
+	p.head()
 	x = p.op("lm_head", tokens*w.labels, x)
 	p.result(p.op("log_softmax", tokens*w.labels, x))
 }

@@ -84,7 +84,7 @@ func (w whisperDims) model() *Model {
 		s.linear("fc2", 4*w.state, w.state, true)
 		s.norm("final_layer_norm", w.state)
 	}
-	encoder := module{m, "model.encoder."}
+	encoder := module{m: m, prefix: "model.encoder."}
 	encoder.conv("conv1", true, w.state, w.mels, 3)
 	encoder.conv("conv2", true, w.state, w.state, 3)
 	encoder.in("embed_positions").parameter("weight", whisperPositions, w.state)
@@ -95,7 +95,7 @@ func (w whisperDims) model() *Model {
 		rest(layer)
 	}
 	encoder.norm("layer_norm", w.state)
-	decoder := module{m, "model.decoder."}
+	decoder := module{m: m, prefix: "model.decoder."}
 	decoder.in("embed_tokens").parameter("weight", w.vocab, w.state)
 	decoder.in("embed_positions").parameter("weight", whisperText, w.state)
 	var self, cross []string // names of keys and values

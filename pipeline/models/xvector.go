@@ -17,7 +17,7 @@ func xvector() *Model {
 		{512, 1, 1},
 		{1500, 1, 1},
 	}
-	s := module{m, ""}
+	s := module{m: m}
 	sincnet(s.in("sincnet"))
 	in := 60
 	for i, l := range layers {

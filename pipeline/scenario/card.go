@@ -26,7 +26,7 @@ func Card(name string) (GPU, error) {
 		}
 	}
 	want := plainName(name)
-	for _, tried := range []string{want, "rtx" + want, strings.TrimPrefix(want, "rtx")} {
+	for _, tried := range []string{want, "rtx" + want, "gtx" + want, strings.TrimPrefix(want, "rtx")} {
 		for _, c := range cards {
 			if plainName(c.name) == tried || plainName(c.name+" "+strconv.Itoa(c.gib)+
 				"GB") == tried {
@@ -92,6 +92,8 @@ type card struct {
 // so the table has the smallest of several reports. On Windows CUDA reports nearly all of
 // nvidia-smi's total.
 var cards = []card{
+	{"GTX 1080", 8, 8117, "nvidia-smi: GeForce GTX 1080, 8117MiB; torch 1.7: 8119.1875MB"},
+	{"GTX 1080 Ti", 11, 11169, "torch 2.5: GTX 1080 Ti, 11169MiB (11,178 with older drivers)"},
 	{"RTX 2060 SUPER", 8, 7974, "torch: total_memory=7974MB"},
 	{"RTX 2080 Ti", 11, 10825, "torch 2.6: RTX 2080 Ti, 10825MiB (11,020 with older drivers)"},
 	{"RTX 3050", 8, 7833, "as RTX 3060 Ti, whose nvidia-smi total is the same 8192 MiB"},
@@ -132,6 +134,8 @@ var cards = []card{
 	{"RTX A5000", 24, 24114, "torch: total_memory=24114MB"},
 	{"RTX A6000", 48, 48497, "as RTX 6000 Ada (48,676 with older drivers)"},
 	{"RTX 6000 Ada", 48, 48497, "torch 2.7: RTX 6000 Ada Generation, 48497MiB"},
+	{"K80", 12, 11441, "torch 1.10: Tesla K80, 11441MiB, which is one of the card's two halves"},
+	{"P100", 16, 16281, "torch 2.0: Tesla P100-PCIE-16GB, 16281MiB"},
 	{"T4", 16, 14930, "torch: Tesla T4, total_memory=14930MB; nvidia-smi: 15360MiB"},
 	{"L4", 24, 22563, "torch 2.11: NVIDIA L4, 22563MiB"},
 	{"A10", 24, 22587, "as A10G"},
@@ -180,7 +184,7 @@ func cardAdvice(name string) string {
 		all, plain = append(all, c.name), append(plain, p)
 	}
 	if len(near) == 0 && len(want) > 1 {
-		for _, tried := range []string{want, "rtx" + want} {
+		for _, tried := range []string{want, "rtx" + want, "gtx" + want} {
 			if n := strictyaml.Nearest(tried, plain); n != "" && len(near) == 0 {
 				near = append(near, all[slices.Index(plain, n)])
 			}

@@ -51,16 +51,21 @@
 //     it; without such a cleanup, it is freed at the end of the stage. A resident model is loaded
 //     before the first file and stays. With eager: true, attention makes the matrix of scores. With
 //     train: true, a pass is a training step: gradients last until the next step begins, and Adam's
-//     states stay.
+//     states stay. checkpointing: true keeps only the inputs of the layers for the backward pass.
+//     train_layers is the number of layers, from the last one, that train besides the head; file is
+//     the epoch in an unfreezing schedule such as "file < 5 ? 0 : 4".
 //   - stages: a stage with once: true runs before the first file, the others run for each file. A
 //     stage makes ceil(items / batch) passes. Each is a forward pass of all models of the stage,
-//     with the activations that package models computes.
+//     with the activations that package models computes. With accumulate: 2, a pass takes half of
+//     the batch, and the optimizer steps after every second pass.
 //   - tensors: further allocations, with a size or a shape. each says whether a tensor is allocated
 //     in each pass or once in the stage. until says whether it lives until the end of the pass,
 //     stage, file or run; a cleanup may free it earlier. With until: next it lives as a variable of
 //     a loop does: until the next file has allocated its own. count is the number of such tensors at
 //     once. kept says how many of them live until the end of the run instead, because something
 //     still refers to them: a list, or a view of a part, which keeps the whole tensor.
+//     pin_memory: true, with workers and prefetch, is a DataLoader whose batches are in pinned host
+//     memory.
 //   - stream, of a stage or a tensor: the CUDA stream on which its kernels run, or on which the
 //     tensor is allocated; 0 is the default stream.
 //   - cleanups: log Before and After NAME Cleanup. frees names models and tensors. Without frees,
@@ -73,9 +78,12 @@
 //   - costs: malloc, free, failed_malloc and synchronize are seconds per call, malloc_per_gib and
 //     free_per_gib are added for each GiB of a call; load is seconds per GiB of weights.
 //   - faults: {keep: the model or tensor that is not freed, share: the part of it that stays,
-//     from_file}, {leak: bytes per file, stage}, {crash: file, stage}. A share consists of whole
-//     allocations, at least one. If several faults keep the same model or tensor, the largest share
-//     counts.
+//     from_file}, {graph: the model whose saved activations stay after each pass}, {leak: bytes per
+//     file, stage}, {crash: file, stage}. A share consists of whole allocations, at least one. If
+//     several faults keep the same model or tensor, the largest share counts.
+//   - parameters: named numbers that expressions may use: {n_mels: 128}, or {n_mels: {value: 128,
+//     try: [96, 64], cost: detail}} with other values that validate may propose. table has rows for
+//     validate --table: names with values of parameters.
 //   - footprint, of a stage: {base, per_second, kept, kept_per_second, reserved}, as vramsoak
 //     profile measures it. It replaces models and tensors.
 //
@@ -118,5 +126,8 @@
 //	clear-on-start        warning  nothing occupies the card
 //	restart-never         warning  restart_every is 0, or not less than the number of files
 //	unused-model          warning  no stage runs it
+//	unused-parameter      warning  no expression uses it
+//	accumulate-never      warning  the stage trains nothing, or its batch is smaller
+//	train-layers          warning  more layers than the model has
 //	fault-never           warning  the run ends earlier, or nothing frees what the fault keeps
 package scenario

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"math"
 
 	"vramsoak/pipeline/models"
 )
@@ -25,8 +24,9 @@ func (s *Scenario) Estimate(st *Stage, seconds float64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	v.Batch = min(max(1, batch), max(1, items))
-	passes := int64(math.Ceil(float64(items) / float64(max(1, batch))))
+	batch = st.OfPass(max(1, batch))
+	v.Batch = min(batch, max(1, items))
+	passes := int64(Passes(items, batch))
 	weights, pass, err := s.modelBytes(st, v)
 	if err != nil {
 		return 0, err
@@ -78,9 +78,13 @@ func (s *Scenario) modelBytes(st *Stage, v Vars) (weights, pass int64, err error
 				return 0, 0, err
 			}
 			own = known.Weights(d)
-			pass = max(pass, models.Peak(known.Forward(m.Input(v.Batch, item), d)))
+			in := m.Input(v.Batch, item)
+			if in.Frozen, err = m.Frozen(known, v); err != nil {
+				return 0, 0, err
+			}
+			pass = max(pass, models.Peak(known.Forward(in, d)))
 			if m.Train {
-				weights += models.Peak(models.AdamStates(known, d))
+				weights += models.Peak(models.AdamStates(known.Trained(in.Frozen), d))
 			}
 		}
 		if !m.Resident {

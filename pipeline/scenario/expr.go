@@ -28,7 +28,9 @@ type Expr struct {
 	value   float64
 	salt    uint64 // gives this expression other random draws than other expressions
 	names   []string
-	at      strictyaml.Place // its position in the file
+	// parameters are the names of the file's parameters in the order in which the program numbers them.
+	parameters []string
+	at         strictyaml.Place // its position in the file
 }
 
 // Vars are the values of an expression's variables for a pass of a stage over a file.
@@ -45,6 +47,8 @@ type Vars struct {
 	Total       int64  // total: of the card, bytes
 	Free        int64  // free: on the card at the stage's start, bytes
 	Seed        uint64 // seed of random(low, high)
+	// Parameters are the values of the file's parameters, see [Scenario.Values].
+	Parameters map[string]float64
 }
 
 // env holds the variables in the form in which package expr reads them. All are float64, so that
@@ -62,6 +66,8 @@ type env struct {
 	Free        float64                         `expr:"free"`
 	Random      func(low, high float64) float64 `expr:"random"`
 	Mod         func(a, b float64) float64      `expr:"mod"`
+	// Parameter returns the value of a parameter by its number, see [Expr.parameters].
+	Parameter func(number float64) float64 `expr:"parameter"`
 }
 
 // names are the variables that expressions may use. constants and functions are the other names
@@ -108,9 +114,12 @@ func (e *ExprError) Error() string {
 }
 
 // ParseExpr reads a number, a size or an expression. Its error is an [*ExprError].
-func ParseExpr(text string) (Expr, error) {
+func ParseExpr(text string) (Expr, error) { return parseExpr(text, nil) }
+
+// parseExpr reads an expression that may also use these parameters.
+func parseExpr(text string, parameters []string) (Expr, error) {
 	text = strings.TrimSpace(text)
-	e := Expr{text: text}
+	e := Expr{text: text, parameters: parameters}
 	if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
 		e.value = f
 		return e, nil
@@ -123,17 +132,17 @@ func ParseExpr(text string) (Expr, error) {
 		return Expr{}, &ExprError{Expected: fmt.Sprintf("an expression of at most %d bytes",
 			maxText)}
 	}
-	used := &usedNames{}
+	used, named := &usedNames{}, &toFloats{parameters: parameters}
 	options := []expr.Option{
 		expr.Env(env{}), expr.AsFloat64(), expr.MaxNodes(maxNodes), expr.DisableAllBuiltins(),
-		expr.Patch(toFloats{}), expr.Operator("%", "mod"), expr.Patch(used),
+		expr.Patch(named), expr.Operator("%", "mod"), expr.Patch(used),
 	}
 	for _, name := range functions {
 		options = append(options, expr.EnableBuiltin(name))
 	}
 	program, err := expr.Compile(text, options...)
 	if err != nil {
-		return Expr{}, exprError(text, err)
+		return Expr{}, exprError(text, err, parameters)
 	}
 	if used.beyond != nil {
 		return Expr{}, &ExprError{
@@ -142,8 +151,8 @@ func ParseExpr(text string) (Expr, error) {
 		}
 	}
 	e.program = program
-	e.names = used.names
-	if len(used.names) == 0 {
+	e.names = append(used.names, named.used...)
+	if len(e.names) == 0 {
 		value, err := e.Eval(Vars{})
 		if err != nil {
 			return Expr{}, &ExprError{Expected: "a finite number (" + err.Error() + ")"}
@@ -155,7 +164,7 @@ func ParseExpr(text string) (Expr, error) {
 
 // exprError converts an error of package expr to an [*ExprError]. It leaves out the text art with
 // which package expr shows the position.
-func exprError(text string, err error) error {
+func exprError(text string, err error, parameters []string) error {
 	found, ok := errors.AsType[*file.Error](err)
 	if !ok {
 		return &ExprError{Expected: "a number, a size or an expression (" + err.Error() + ")"}
@@ -166,7 +175,7 @@ func exprError(text string, err error) error {
 	}
 	message := found.Message
 	if name, unknown := strings.CutPrefix(message, "unknown name "); unknown {
-		all := append(append([]string{"KiB", "MiB", "GiB", "random"}, names...), functions...)
+		all := slices.Concat([]string{"KiB", "MiB", "GiB", "random"}, names, functions, parameters)
 		message = fmt.Sprintf("unknown name %s; known are %s", name, strings.Join(all, ", "))
 		if near := strictyaml.Nearest(name, all); near != "" {
 			message = fmt.Sprintf("unknown name %s, did you mean %s?", name, near)
@@ -179,19 +188,34 @@ func exprError(text string, err error) error {
 }
 
 // toFloats is a visitor that converts all numbers of an expression to float64, and replaces KiB,
-// MiB and GiB by numbers.
-type toFloats struct{}
+// MiB and GiB by numbers. It replaces each parameter by a call that returns its value, because the
+// value may change after the expression was compiled.
+type toFloats struct {
+	parameters []string
+	used       []string // the parameters in the expression
+}
 
-func (toFloats) Visit(node *ast.Node) {
+func (f *toFloats) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IntegerNode:
 		ast.Patch(node, &ast.FloatNode{Value: float64(n.Value)})
 	case *ast.IdentifierNode:
 		if value, known := constants[n.Value]; known {
 			ast.Patch(node, &ast.FloatNode{Value: value})
+			return
+		}
+		if i := slices.Index(f.parameters, n.Value); i >= 0 {
+			f.used = append(f.used, n.Value)
+			ast.Patch(node, &ast.CallNode{
+				Callee:    &ast.IdentifierNode{Value: valueOf},
+				Arguments: []ast.Node{&ast.FloatNode{Value: float64(i)}},
+			})
 		}
 	}
 }
+
+// valueOf is the function in env that returns the value of a parameter.
+const valueOf = "parameter"
 
 // usedNames collects the names of the variables in an expression. It also keeps the first part of
 // the expression that is not arithmetic, because the language of package expr also has loops, texts
@@ -210,7 +234,7 @@ func (u *usedNames) Visit(node *ast.Node) {
 	sound := false
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
-		if sound = true; n.Value != "mod" {
+		if sound = true; n.Value != "mod" && n.Value != valueOf {
 			u.names = append(u.names, n.Value)
 		}
 	case *ast.FloatNode, *ast.BoolNode, *ast.ConstantNode, *ast.ConditionalNode, *ast.CallNode:
@@ -248,6 +272,12 @@ func (e Expr) Eval(v Vars) (float64, error) {
 			return low + (high-low)*r.Float64()
 		},
 		Mod: math.Mod,
+		Parameter: func(number float64) float64 {
+			if i := int(number); i >= 0 && i < len(e.parameters) {
+				return v.Parameters[e.parameters[i]]
+			}
+			return math.NaN()
+		},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("%s: %s", e.text, reason(err))

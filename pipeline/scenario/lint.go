@@ -22,6 +22,8 @@ func (s *Scenario) Lint() []strictyaml.Mistake {
 	l.policies()
 	l.models()
 	l.faults()
+	l.parameters()
+	l.training()
 	slices.SortStableFunc(l.found, func(a, b strictyaml.Mistake) int {
 		if a.Line != b.Line {
 			return a.Line - b.Line
@@ -180,7 +182,7 @@ func (l *linter) vars(seconds float64) Vars {
 	s := l.s
 	v := Vars{
 		Seconds: seconds, File: 1, Files: max(1, s.Files.Count), Total: s.GPU.Total, Pass: 1,
-		Seed: s.Files.Seed,
+		Seed: s.Files.Seed, Parameters: s.Values(),
 	}
 	if v.Total == 0 {
 		v.Total = sampleTotal
@@ -257,7 +259,7 @@ func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 		return false
 	}
 	v.Batch, _ = st.Batch.Int(v) // no error: it was tried
-	v.Batch = min(max(1, v.Batch), max(1, v.Items))
+	v.Batch = min(max(1, st.OfPass(v.Batch)), max(1, v.Items))
 	passes := Passes(v.Items, v.Batch)
 	if passes > MaxAllocations {
 		l.fail("unbounded", path+".items", fmt.Sprintf("at most %d passes a file", MaxAllocations),
@@ -419,6 +421,13 @@ func (l *linter) residents(path, id string, cleanups []Cleanup) {
 
 func (l *linter) faults() {
 	for i, f := range l.s.Faults {
+		if f.Graph != "" && !slices.ContainsFunc(l.s.Stages, func(st Stage) bool {
+			return slices.Contains(st.Models, f.Graph)
+		}) {
+			l.warn("fault-never", fmt.Sprintf("faults.%d", i), "a model that a stage runs",
+				strconv.Quote(f.Graph), "it has no passes")
+			continue
+		}
 		if f.Keep != "" && !l.s.frees(f.Keep) {
 			l.warn("fault-never", fmt.Sprintf("faults.%d", i), "what is freed in a file",
 				strconv.Quote(f.Keep), "it stays anyway: the fault does nothing")

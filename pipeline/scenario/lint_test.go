@@ -219,6 +219,19 @@ var lintCases = []struct{ rule, src, want string }{
 		`1:10: warning: expected a stage that runs it, found "a"; it is never loaded`,
 	},
 	{
+		"unused-parameter", "parameters: {n_mels: 128}\n",
+		`1:14: warning: expected an expression that uses it, found "n_mels"; its value changes nothing`,
+	},
+	{
+		"accumulate-never", stage("items: 8, batch: 8, accumulate: 2"),
+		`1:52: warning: expected a stage that trains a model, found 2; its passes are only smaller`,
+	},
+	{
+		"train-layers", "models: [{model: vit-b-16, train: true, train_layers: 14}]\n" +
+			stage("models: [vit-b-16]"),
+		`1:55: warning: expected at most 12, the layers of vit-b-16, found 14; the whole model trains`,
+	},
+	{
 		"fault-never", "files: {count: 5}\nfaults: [{leak: 1MiB, from_file: 6}]\n",
 		`2:10: warning: expected a file up to 5, found 6; it never happens`,
 	},

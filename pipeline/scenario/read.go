@@ -17,7 +17,7 @@ import (
 // Read reads a scenario, or a pipeline file, from YAML. name is the file's name for messages. The
 // error joins a [*strictyaml.Mistake] for each mistake.
 func Read(src []byte, name string) (*Scenario, error) {
-	r := &reader{strictyaml.New(name), places{}}
+	r := &reader{Reader: strictyaml.New(name), places: places{}}
 	s := &Scenario{
 		Path:  name,
 		Files: Files{Count: 1, Low: defaultSeconds, High: defaultSeconds, Seed: 1},
@@ -45,7 +45,8 @@ const example = "docs/reference/pipeline-file.md has an example"
 // A reader reads a scenario and remembers the positions of its parts.
 type reader struct {
 	*strictyaml.Reader
-	places places
+	places     places
+	parameters []string // names of the file's parameters
 }
 
 // places are the positions of a scenario's parts in the file, by paths such as "clear.every" and
@@ -58,6 +59,7 @@ const defaultSeconds = 300.0
 func (r *reader) scenario(body ast.Node, s *Scenario) {
 	stages := body
 	var references []func() // checks of names that may be defined further below
+	r.parameters = r.parameterNames(body)
 	found := r.Mapping(body, strictyaml.Fields{
 		"name": r.Text(&s.Name, "a name of one line"),
 		"about": strictyaml.Value(r.Reader, &s.About, "a text", func(s string) (string,
@@ -90,7 +92,9 @@ func (r *reader) scenario(body ast.Node, s *Scenario) {
 				"load":           r.Seconds(&s.Costs.Load, "the time of loading a GiB"),
 			})
 		},
-		"faults": func(n ast.Node) { s.Faults = r.faults(n, s, &references) },
+		"faults":     func(n ast.Node) { s.Faults = r.faults(n, s, &references) },
+		"parameters": func(n ast.Node) { s.Parameters = r.readParameters(n) },
+		"table":      func(n ast.Node) { s.Table = r.table(n) },
 	})
 	if len(s.Stages) == 0 && len(r.Mistakes) == 0 {
 		expected := "stages: with at least one stage"
@@ -228,17 +232,18 @@ func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
 		r.places[fmt.Sprintf("faults.%d", i)] = strictyaml.Where(item)
 		found := r.Mapping(item, strictyaml.Fields{
 			"keep":      r.Text(&f.Keep, "the id of a model or the name of a tensor"),
+			"graph":     r.Text(&f.Graph, "the id of a model that trains"),
 			"share":     strictyaml.Share(r.Reader, &f.Share),
 			"leak":      r.Size(&f.Leak, "a size"),
 			"crash":     r.Integer(&f.Crash, 1),
 			"stage":     r.Text(&f.Stage, "the name of a stage"),
 			"from_file": r.Integer(&f.FromFile, 1),
 		})
-		kinds := slices.DeleteFunc([]string{"keep", "leak", "crash"}, func(k string) bool {
+		kinds := slices.DeleteFunc([]string{"keep", "graph", "leak", "crash"}, func(k string) bool {
 			return found[k] == nil
 		})
 		if len(kinds) != 1 {
-			r.Fail(item, "one of keep, leak and crash", "")
+			r.Fail(item, "one of keep, graph, leak and crash", "")
 			continue
 		}
 		*references = append(*references, func() {
@@ -251,6 +256,8 @@ func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
 			})
 			switch {
 			case f.Keep != "":
+			case f.Graph != "":
+				r.known(found["graph"], f.Graph, s.training(), "the id of a model with train: true")
 			case f.Stage != "":
 				r.known(found["stage"], f.Stage, each,
 					"the name of a stage that is made for each file")

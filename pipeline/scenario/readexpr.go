@@ -23,7 +23,7 @@ func (r *reader) expression(to *Expr) func(ast.Node) {
 				"ceil(seconds/30)", "")
 			return
 		}
-		e, err := ParseExpr(s)
+		e, err := parseExpr(s, r.parameters)
 		if bad, isExpr := errors.AsType[*ExprError](err); isExpr {
 			p := strictyaml.Inside(node)
 			if p.Direct {

@@ -37,6 +37,10 @@ func (r *reader) models(n ast.Node) []Model {
 			"tokens":   r.Integer(&m.Tokens, 0),
 			"eager":    r.Flag(&m.Eager),
 			"train":    r.Flag(&m.Train),
+			"checkpointing": r.marked(fmt.Sprintf("models.%d.checkpointing", i),
+				r.Flag(&m.Checkpointing)),
+			"train_layers": r.marked(fmt.Sprintf("models.%d.train_layers", i),
+				r.expression(&m.TrainLayers)),
 		})
 		if m.ID == "" {
 			m.ID = m.Model
@@ -52,6 +56,11 @@ func (r *reader) models(n ast.Node) []Model {
 		case m.ID == "" && found["id"] == nil:
 			r.Fail(item, "an id", "")
 		}
+		for _, key := range []string{"checkpointing", "train_layers"} {
+			if found[key] != nil {
+				r.layered(found[key], key, m)
+			}
+		}
 		if slices.ContainsFunc(all, func(other Model) bool { return other.ID == m.ID }) {
 			r.Fail(cmp.Or(found["id"], item), "an id that no other model has",
 				"give each its own id")
@@ -59,6 +68,22 @@ func (r *reader) models(n ast.Node) []Model {
 		all = append(all, m)
 	}
 	return all
+}
+
+// layered adds a mistake for the value of a key that needs a model in training whose layers repeat.
+func (r *reader) layered(n ast.Node, key string, m Model) {
+	node := r.Resolve(n)
+	if node == nil {
+		return
+	}
+	if !m.Train {
+		r.Fail(node, key+" beside train: true", "it changes nothing without training")
+		return
+	}
+	if of, err := models.Lookup(m.Model); err == nil && of.Layers() == 0 {
+		r.Fail(node, key+" of a model whose layers repeat: "+strings.Join(models.Layered(), ", "),
+			of.Name+" has no such layers")
+	}
 }
 
 // maxWeights is the largest size of weights that is accepted, in bytes. No card has so much memory,
@@ -125,7 +150,7 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 ) {
 	st = Stage{
 		Items: Constant(1), Batch: Constant(1), ItemSeconds: mustParse("seconds / max(1, items)"),
-		Seconds: Constant(0), OnOOM: OOMFails,
+		Seconds: Constant(0), OnOOM: OOMFails, Accumulate: 1,
 	}
 	before := len(r.Mistakes)
 	found := r.Mapping(item, strictyaml.Fields{
@@ -145,6 +170,7 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 		"items": r.marked(path+".items", r.expression(&st.Items)),
 		"batch": r.marked(path+".batch", r.positive(r.expression, &st.Batch,
 			"a batch of 1 or more")),
+		"accumulate":   r.marked(path+".accumulate", r.Integer(&st.Accumulate, 1)),
 		"item_seconds": r.marked(path+".item_seconds", r.expression(&st.ItemSeconds)),
 		"seconds":      r.marked(path+".seconds", r.duration(&st.Seconds)),
 		"tensors":      func(n ast.Node) { st.Tensors = r.tensors(n, path) },
@@ -223,7 +249,7 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 	var all []Tensor
 	for i, item := range r.List(n) {
 		path := fmt.Sprintf("%s.tensors.%d", stage, i)
-		t := Tensor{DType: "float32", Each: WithStage, Count: Constant(1), Stream: ofStage}
+		t := Tensor{DType: "float32", Each: WithStage, Count: Constant(1), Stream: ofStage, Prefetch: 2}
 		before := len(r.Mistakes)
 		found := r.Mapping(item, strictyaml.Fields{
 			"name": r.Text(&t.Name, "the name of a tensor"),
@@ -245,9 +271,12 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 			"each": strictyaml.OneOf(r.Reader, &t.Each, Pass, WithStage),
 			"until": strictyaml.OneOf(r.Reader, &t.Until, Pass, WithStage, WithFile, UntilNext,
 				WithRun),
-			"count":  r.marked(path+".count", r.expression(&t.Count)),
-			"kept":   r.marked(path+".kept", r.expression(&t.Kept)),
-			"stream": r.Integer(&t.Stream, 0),
+			"count":      r.marked(path+".count", r.expression(&t.Count)),
+			"kept":       r.marked(path+".kept", r.expression(&t.Kept)),
+			"stream":     r.Integer(&t.Stream, 0),
+			"pin_memory": r.Flag(&t.PinMemory),
+			"workers":    r.Integer(&t.Workers, 0),
+			"prefetch":   r.Integer(&t.Prefetch, 1),
 		})
 		if t.Until == "" {
 			t.Until = t.Each
@@ -265,6 +294,9 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 		case t.Until == WithRun && found["kept"] != nil:
 			r.Fail(found["kept"], "kept beside an until that is shorter than run",
 				"with until: run all of them are kept")
+		case !t.PinMemory && (found["workers"] != nil || found["prefetch"] != nil):
+			r.Fail(cmp.Or(found["workers"], found["prefetch"]), "pin_memory: true beside workers and "+
+				"prefetch", "they say how many batches the loader pins")
 		}
 		if t.Name != "" && slices.ContainsFunc(all, func(other Tensor) bool {
 			return other.Name == t.Name

@@ -37,6 +37,9 @@ type Scenario struct {
 	RestartEvery int
 	Costs        Costs
 	Faults       []Fault
+	// Parameters are named numbers that expressions may use. Table has the rows of validate's table.
+	Parameters []Parameter
+	Table      []Row
 
 	places  places
 	counted bool // the file or SetFiles gave Files.Count
@@ -95,6 +98,12 @@ type Model struct {
 	// Train makes each pass a training step: a forward pass, a backward pass, and a step of the Adam
 	// optimizer, whose states stay in memory with the weights.
 	Train bool
+	// Checkpointing keeps only the inputs of the model's layers for the backward pass, which computes
+	// each layer again.
+	Checkpointing bool
+	// TrainLayers is the number of layers, from the last one, that train besides the head. The zero
+	// Expr means that the whole model trains.
+	TrainLayers Expr
 }
 
 // Input returns the input of one pass of the model: a batch of items, each with a number of
@@ -102,8 +111,17 @@ type Model struct {
 func (m Model) Input(batch int, itemSeconds float64) models.Input {
 	return models.Input{
 		Batch: batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens,
-		Train: m.Train, Eager: m.Eager,
+		Train: m.Train, Eager: m.Eager, Checkpoint: m.Checkpointing,
 	}
+}
+
+// Frozen returns how many of the model's layers, from the first one, do not train in a pass.
+func (m Model) Frozen(of *models.Model, v Vars) (int, error) {
+	if m.TrainLayers.String() == "" {
+		return 0, nil
+	}
+	n, err := m.TrainLayers.Int(v)
+	return max(0, of.Layers()-n), err
 }
 
 // Clear says when torch.cuda.empty_cache is called, in addition to the cleanups with EmptyCache.
@@ -115,8 +133,11 @@ type Clear struct {
 }
 
 // A Fault is a mistake of a pipeline that the simulation makes on purpose. Exactly one of Keep,
-// Leak and Crash is set.
+// Graph, Leak and Crash is set.
 type Fault struct {
+	// Graph is the id of a model in training. What autograd saves of each of its passes is never freed,
+	// as if the program kept the loss with its graph.
+	Graph    string
 	Keep     string  // id of a model, or name of a tensor, that is not freed
 	Share    float64 // the part of its bytes that stays; 1 is all
 	Leak     int64   // bytes that stay allocated in each file
@@ -141,6 +162,7 @@ func (s *Scenario) Clone() *Scenario {
 	c.Clear.Before = slices.Clone(s.Clear.Before)
 	c.Clear.After = slices.Clone(s.Clear.After)
 	c.Faults = slices.Clone(s.Faults)
+	c.Parameters = slices.Clone(s.Parameters)
 	return &c
 }
 

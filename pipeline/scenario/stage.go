@@ -19,6 +19,9 @@ type Stage struct {
 	Models []string // ids of models that the stage runs
 	Items  Expr     // items of a file: "ceil(seconds/30)"; 1 by default
 	Batch  Expr     // items of a pass; 1 by default
+	// Accumulate is the number of passes that make one training step: each takes that part of Batch,
+	// and the optimizer steps after the last one. 1 by default.
+	Accumulate int
 	// ItemSeconds is the length of the audio in one item, in seconds; by default seconds/items.
 	ItemSeconds Expr
 	Tensors     []Tensor
@@ -37,6 +40,9 @@ type Stage struct {
 // MaxAllocations limits the passes of a stage and the allocations of a tensor in a file, because
 // each of them is simulated. A simulation makes about a million a second.
 const MaxAllocations = 10_000_000
+
+// OfPass returns the number of items that a pass takes of a batch.
+func (s *Stage) OfPass(batch int) int { return Passes(batch, max(1, s.Accumulate)) }
 
 // Passes returns the number of passes for a number of items, with batch items in each.
 func Passes(items, batch int) int { return (items + batch - 1) / max(1, batch) }
@@ -139,7 +145,16 @@ type Tensor struct {
 	Kept Expr
 	// Stream is the CUDA stream on which the tensor is allocated; 0 is the default stream.
 	Stream int
+	// PinMemory means that a DataLoader with pin_memory=True brings the tensor to the card. Workers and
+	// Prefetch are its num_workers and prefetch_factor.
+	PinMemory         bool
+	Workers, Prefetch int
 }
+
+// PinnedBuffers returns how many batches a DataLoader holds in pinned host memory: those that its
+// workers prefetch (num_workers * prefetch_factor, torch/utils/data/dataloader.py), and the one in
+// use.
+func (t Tensor) PinnedBuffers() int { return 1 + t.Workers*t.Prefetch }
 
 // A Span says until when memory is held.
 type Span string

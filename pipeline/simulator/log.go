@@ -58,6 +58,9 @@ func (p *process) checkpoint(name string, holds *int64) {
 	c.Set(record.Total, record.Exact(total))
 	c.Set(record.Peak, record.Exact(peak.Allocated))
 	c.Set(record.Used, record.Exact(level.Used))
+	if pinned, ok := p.pinnedBytes(); ok {
+		c.Set(record.Pinned, record.Exact(pinned))
+	}
 	if holds != nil {
 		c.Set(record.Holds, record.Exact(*holds))
 	}

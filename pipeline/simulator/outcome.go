@@ -66,6 +66,7 @@ type PartKind string
 const (
 	Weights     PartKind = "weights"
 	Activations PartKind = "activations"      // of a model's passes, with their output
+	Gradients   PartKind = "gradients"        // of a model's weights
 	Optimizer   PartKind = "optimizer states" // Adam's
 	Tensors     PartKind = "tensors"
 	Kept        PartKind = "kept"     // kept by a fault, although it should have been freed

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"vramsoak/pipeline/models"
+	"vramsoak/pipeline/scenario"
 )
 
 // passes caches the computed forward passes of a model by their input.
@@ -22,7 +23,8 @@ const cachedPasses = 1024
 type pass struct {
 	operations []operation
 	slots      int
-	outputs    []int32 // slots of the tensors that outlive the pass
+	outputs    []int32 // slots of the tensors that outlive the pass, without gradients
+	gradients  []int32 // slots of the weights' gradients that outlive the pass
 }
 
 // An operation allocates bytes and keeps the block in a slot. If bytes is negative, it frees the
@@ -30,6 +32,7 @@ type pass struct {
 type operation struct {
 	bytes int64
 	slot  int32
+	kind  models.ActivationKind
 }
 
 func (ps *passes) pass(in models.Input) *pass {
@@ -50,32 +53,45 @@ func newPass(list []models.Activation) *pass {
 	p := &pass{slots: len(list)}
 	ends := make([]int32, 0, len(list)) // slots, by the step that frees them
 	for i, a := range list {
-		if a.To == models.Output {
-			p.outputs = append(p.outputs, int32(i))
-		} else {
+		switch {
+		case a.To != models.Output:
 			ends = append(ends, int32(i))
+		case a.Kind == models.Gradient:
+			p.gradients = append(p.gradients, int32(i))
+		default:
+			p.outputs = append(p.outputs, int32(i))
 		}
 	}
 	slices.SortStableFunc(ends, func(a, b int32) int { return cmp.Compare(list[a].To, list[b].To) })
 	freed := 0
 	freeBefore := func(step int) {
 		for ; freed < len(ends) && list[ends[freed]].To < step; freed++ {
-			p.operations = append(p.operations, operation{-1, ends[freed]})
+			slot := ends[freed]
+			p.operations = append(p.operations, operation{-1, slot, list[slot].Kind})
 		}
 	}
 	for i, a := range list {
 		freeBefore(a.From)
-		p.operations = append(p.operations, operation{a.Bytes, int32(i)})
+		p.operations = append(p.operations, operation{a.Bytes, int32(i), a.Kind})
 	}
 	freeBefore(models.Output)
 	return p
 }
 
-// forward makes one pass of a model on a stream. In training it also makes a step of the optimizer.
-// If memory runs out, it frees the memory that the pass allocated.
-func (p *process) forward(m *model, in models.Input, stream int) error {
-	if m.Train { // optimizer.zero_grad(): old gradients are freed before new ones are made
-		p.drop(&m.outputs)
+// forward makes one pass of a model on a stream. In training it also makes a step of the optimizer,
+// if this is the last pass of a step. If memory runs out, it frees the memory that the pass
+// allocated.
+func (p *process) forward(m *model, in models.Input, stream int, v scenario.Vars) error {
+	if m.Train {
+		var err error
+		if in.Frozen, err = m.Frozen(m.passes.of, v); err != nil {
+			return p.scenario.BadValue(m.TrainLayers, v, err)
+		}
+		in.Adds = p.step.made > 0
+		if !in.Adds { // optimizer.zero_grad(): old gradients are freed before new ones are made
+			p.drop(&m.gradients)
+			p.drop(&m.outputs)
+		}
 	}
 	made := m.passes.pass(in)
 	if cap(p.slots) < made.slots {
@@ -83,19 +99,29 @@ func (p *process) forward(m *model, in models.Input, stream int) error {
 	}
 	slots := p.slots[:made.slots]
 	clear(slots)
-	of := m.outputs.part
+	parts := [...]part{
+		models.Ordinary: m.outputs.part, models.Saved: m.outputs.part,
+		models.Gradient: m.gradients.part,
+	}
+	graph := m.keepsGraph(v.File)
 	for i := range made.operations {
 		o := &made.operations[i]
 		if o.bytes < 0 {
-			p.free(of, slots[o.slot])
+			if o.kind == models.Saved && graph {
+				p.ledger.move(m.outputs.part, m.graph.part, slots[o.slot].bytes)
+				m.graph.add(slots[o.slot])
+			} else {
+				p.free(parts[o.kind], slots[o.slot])
+			}
 			slots[o.slot] = held{}
 			continue
 		}
-		h, err := p.malloc(of, o.bytes, stream)
+		h, err := p.malloc(parts[o.kind], o.bytes, stream)
 		if err != nil {
-			for _, h := range slots {
-				if h.bytes > 0 {
-					p.free(of, h)
+			for _, done := range made.operations[:i] {
+				if h := slots[done.slot]; h.bytes > 0 {
+					p.free(parts[done.kind], h)
+					slots[done.slot] = held{}
 				}
 			}
 			return err
@@ -106,30 +132,12 @@ func (p *process) forward(m *model, in models.Input, stream int) error {
 	for _, slot := range made.outputs {
 		m.outputs.add(slots[slot])
 	}
-	if m.Train {
-		return p.optimize(m, stream)
+	for _, slot := range made.gradients {
+		m.gradients.add(slots[slot])
 	}
-	return nil
-}
-
-// optimize makes a step of the Adam optimizer. The first step allocates Adam's states, which stay.
-func (p *process) optimize(m *model, stream int) error {
-	all := []struct {
-		of   *holding
-		list []models.Activation
-	}{{&m.optimizer, nil}, {&m.step, models.AdamStep(m.passes.of, m.passes.dtype)}}
-	if len(m.optimizer.blocks) == 0 {
-		all[0].list = models.AdamStates(m.passes.of, m.passes.dtype)
+	if m.Train && p.step.ends {
+		return p.optimize(m, m.passes.of.Trained(in.Frozen), stream)
 	}
-	for _, part := range all {
-		for _, a := range part.list {
-			if err := p.take(part.of, a.Bytes, stream); err != nil {
-				p.drop(part.of)
-				return err
-			}
-		}
-	}
-	p.drop(&m.step)
 	return nil
 }
 

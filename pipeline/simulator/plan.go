@@ -30,11 +30,14 @@ type model struct {
 	bytes   int64   // their sum
 	weights holding
 	passes  passes // nil for a model of unknown architecture
-	// outputs is the output of the model's last pass; in training it includes the gradients.
-	outputs holding
+	// outputs is the output of the model's last pass. In training, gradients are those of the weights,
+	// and graph is what a fault keeps of each pass, from file graphFrom on.
+	outputs, gradients, graph holding
+	graphFrom                 int // 0: no fault keeps it
 	// optimizer holds Adam's states, which exist from the first training step on. step holds the
 	// memory that one step of the optimizer needs in addition.
 	optimizer, step holding
+	stated          map[string]bool // the parameters that have states
 }
 
 // A stage is a stage of the scenario with its models, tensors and faults.
@@ -91,7 +94,7 @@ func newPlan(s *scenario.Scenario) (*plan, error) {
 	p := &plan{named: map[string][]*holding{}, keeps: map[string][]scenario.Fault{}}
 	byID := map[string]*model{}
 	for _, of := range s.Models {
-		m, err := p.model(of)
+		m, err := p.model(of, s.Faults)
 		if err != nil {
 			return nil, fmt.Errorf("%s: model %s: %w", s.Path, of.ID, err)
 		}
@@ -148,7 +151,7 @@ func newPlan(s *scenario.Scenario) (*plan, error) {
 	return p, p.faults(s)
 }
 
-func (p *plan) model(of scenario.Model) (*model, error) {
+func (p *plan) model(of scenario.Model, faults []scenario.Fault) (*model, error) {
 	m := &model{Model: of}
 	m.weights = holding{name: of.ID, part: p.ledger.part(Weights, of.ID)}
 	m.outputs = holding{name: of.ID, part: p.ledger.part(Activations, of.ID)}
@@ -156,7 +159,12 @@ func (p *plan) model(of scenario.Model) (*model, error) {
 	if of.Train {
 		m.optimizer = holding{name: of.ID, part: p.ledger.part(Optimizer, of.ID)}
 		m.step = m.optimizer
-		p.named[of.ID] = append(p.named[of.ID], &m.optimizer)
+		m.gradients = holding{name: of.ID, part: p.ledger.part(Gradients, of.ID)}
+		p.named[of.ID] = append(p.named[of.ID], &m.gradients, &m.optimizer)
+		if i := slices.IndexFunc(faults, func(f scenario.Fault) bool { return f.Graph == of.ID }); i >= 0 {
+			m.graph = holding{name: of.ID, part: p.ledger.part(Kept, "graph of "+of.ID)}
+			m.graphFrom = faults[i].FromFile
+		}
 	}
 	if of.Model == "" {
 		for left := of.Weights; left > 0; {
@@ -217,6 +225,9 @@ func (p *plan) cleanup(c scenario.Cleanup, empties bool) *cleanup {
 // which the process leaks or crashes.
 func (p *plan) faults(s *scenario.Scenario) error {
 	for _, f := range s.Faults {
+		if f.Graph != "" {
+			continue // the model has it
+		}
 		if f.Keep != "" {
 			p.keeps[f.Keep] = append(p.keeps[f.Keep], f)
 			continue
@@ -247,7 +258,8 @@ func (p *plan) faults(s *scenario.Scenario) error {
 // step.
 func (p *plan) holdings(yield func(*holding) bool) {
 	for _, m := range p.models {
-		if !yield(&m.weights) || !yield(&m.outputs) || !yield(&m.optimizer) {
+		if !yield(&m.weights) || !yield(&m.outputs) || !yield(&m.gradients) || !yield(&m.graph) ||
+			!yield(&m.optimizer) {
 			return
 		}
 	}

@@ -30,6 +30,8 @@ type process struct {
 	// repeats is true if the simulator may skip passes that repeat earlier ones.
 	repeats bool
 	slots   []held
+	step    step
+	pinned  map[pinnedSize]int64 // pinned host memory in bytes
 	rep     repetition
 	high    Level // highest memory of the current stage
 	refused refusal
@@ -49,6 +51,13 @@ func (p *process) call(op trace.Op) {
 	}
 }
 
+// vars returns the values of variables before the first file.
+func (p *process) vars() scenario.Vars {
+	return scenario.Vars{
+		Files: p.count, Seed: p.scenario.Files.Seed, Parameters: p.scenario.Values(),
+	}
+}
+
 // start begins the process: it takes the memory of the context, makes an empty allocator and sets
 // the memory fraction.
 func (p *process) start() error {
@@ -60,7 +69,7 @@ func (p *process) start() error {
 		p.called = p.trace(conf, card)
 	}
 	p.alloc = allocator.New(p.device, p.config)
-	p.charged, p.driver = 0, 0
+	p.charged, p.driver, p.pinned = 0, 0, nil
 	p.alloc.OnSegment(p.onSegment)
 	p.ledger.reset()
 	for h := range p.holdings {

@@ -74,6 +74,9 @@ func (p *process) stageWants(st *stage) (int64, error) {
 	for _, m := range st.models {
 		// The current pass did not end, so its allocations do not count.
 		sum -= p.ledger.parts[m.outputs.part].Bytes - m.outputs.bytes
+		if m.Train {
+			sum -= p.ledger.parts[m.gradients.part].Bytes - m.gradients.bytes
+		}
 		if len(m.weights.blocks) == 0 {
 			sum += m.bytes
 		}
@@ -113,10 +116,16 @@ func (p *process) stageWants(st *stage) (int64, error) {
 		if m.passes.of == nil {
 			continue
 		}
-		if m.Train { // optimizer.zero_grad()
-			sum -= m.outputs.bytes
+		in := m.Input(v.Batch, item)
+		if m.Train {
+			if in.Frozen, err = m.Frozen(m.passes.of, v); err != nil {
+				return 0, err
+			}
+			if in.Adds = p.step.made > 0; !in.Adds { // optimizer.zero_grad()
+				sum -= m.outputs.bytes + m.gradients.bytes
+			}
 		}
-		pass := m.passes.of.Forward(m.Input(v.Batch, item), m.passes.dtype)
+		pass := m.passes.of.Forward(in, m.passes.dtype)
 		most = max(most, sum+models.Peak(pass))
 		for _, a := range pass {
 			if a.To == models.Output {
@@ -127,10 +136,11 @@ func (p *process) stageWants(st *stage) (int64, error) {
 			sum -= m.outputs.bytes
 			continue
 		}
-		step := models.Peak(models.AdamStep(m.passes.of, m.passes.dtype))
+		trained := m.passes.of.Trained(in.Frozen)
 		if len(m.optimizer.blocks) == 0 {
-			sum += models.Peak(models.AdamStates(m.passes.of, m.passes.dtype))
+			sum += models.Peak(models.AdamStates(trained, m.passes.dtype))
 		}
+		step := models.Peak(models.AdamStep(trained, m.passes.dtype))
 		most = max(most, sum+step)
 	}
 	return max(most, sum+results), nil

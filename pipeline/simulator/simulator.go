@@ -173,7 +173,7 @@ func (p *process) begin() (ok bool, err error) {
 		return false, p.log.err
 	}
 	for _, st := range p.once {
-		v := scenario.Vars{Files: p.count, Seed: p.scenario.Files.Seed}
+		v := p.vars()
 		if err := p.runStage(st, v); err != nil {
 			return false, errors.Join(p.log.err, unexpected(err))
 		}
@@ -232,7 +232,8 @@ func (p *process) file(f File, n int, o Options) error {
 	if p.scenario.Initialization != "" {
 		p.checkpoint(p.scenario.Initialization, nil)
 	}
-	v := scenario.Vars{Seconds: f.Seconds, File: n, Files: p.count, Seed: p.scenario.Files.Seed}
+	v := p.vars()
+	v.Seconds, v.File = f.Seconds, n
 	err := p.stagesOf(v)
 	p.charge()
 	done := FileOutcome{
@@ -305,7 +306,7 @@ func (p *process) stagesOf(v scenario.Vars) error {
 // ofFile yields the holdings that are freed at the end of a file.
 func (p *process) ofFile(yield func(*holding) bool) {
 	for _, m := range p.models {
-		if !yield(&m.outputs) || !m.Resident && (!yield(&m.weights) || !yield(&m.optimizer)) {
+		if !yield(&m.outputs) || !yield(&m.gradients) || !m.Resident && (!yield(&m.weights) || !yield(&m.optimizer)) {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"vramsoak/parser/segments"
 	"vramsoak/pipeline/allocator"
@@ -59,7 +60,7 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 // stage.
 func (st *stage) own(yield func(*holding) bool, all bool) {
 	for _, m := range st.models {
-		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) &&
+		if !yield(&m.outputs) || !yield(&m.gradients) || !m.Resident && (all || !m.weights.cleaned) &&
 			(!yield(&m.weights) || !yield(&m.optimizer)) {
 			return
 		}
@@ -137,7 +138,7 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 	if err != nil {
 		return p.scenario.BadValue(st.Batch, v, err)
 	}
-	batch = max(1, batch)
+	batch = st.OfPass(max(1, batch))
 	if st.limit > 0 {
 		batch = min(batch, st.limit)
 	}
@@ -209,9 +210,15 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 		p.now += seconds
 		return nil
 	}
+	slowdown := p.slowdown(st)
+	seconds *= slowdown
+	p.step = step{}
 	repeats := p.repeats && p.scenario.Clear.Every == 0
 	for _, t := range st.tensors {
 		repeats = repeats && t.Each != scenario.Pass
+	}
+	for _, m := range st.models {
+		repeats = repeats && !m.keepsGraph(v.File)
 	}
 	p.rep.n = 0
 	for done, n := 0, 1; done < items; n++ {
@@ -222,6 +229,7 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 		}
 		v.ItemSeconds = itemSeconds
 		p.working = v
+		p.step.begin(st, done+v.Batch >= items)
 		err = p.onePass(st, itemSeconds, v)
 		if err != nil && st.OnOOM == scenario.OOMHalves && v.Batch > 1 {
 			f := p.failed(v.File, st.Name, err, func() (int64, error) { return p.stageWants(st) })
@@ -240,17 +248,19 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 			if seconds, err = st.Seconds.Eval(v); err != nil {
 				return p.scenario.BadValue(st.Seconds, v, err)
 			}
-			p.rep.n = 0
+			seconds *= slowdown
+			p.rep.n, p.step.made = 0, 0
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		made := 1
-		if repeats {
+		if stepped := p.step.end(); repeats && stepped {
 			if period := p.rep.add(v.Batch, itemSeconds, p.events, p.outputsOf(st)); period > 0 {
-				rest := (items - done) / v.Batch
-				made = 1 + (rest-1)/period*period
+				// Whole steps are left out: each has as many passes as this one.
+				steps := (items - done - v.Batch) / (v.Batch * st.Accumulate)
+				made = 1 + steps/period*period*st.Accumulate
 				n += made - 1
 			}
 		}
@@ -279,7 +289,7 @@ func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
 func (p *process) outputsOf(st *stage) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for _, m := range st.models {
-			for _, h := range m.outputs.blocks {
+			for _, h := range slices.Concat(m.outputs.blocks, m.gradients.blocks) {
 				if !yield(p.alloc.Address(h.block)) {
 					return
 				}
@@ -298,7 +308,7 @@ func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error
 		if m.passes.of == nil {
 			continue
 		}
-		if err := p.forward(m, m.Input(v.Batch, itemSeconds), st.Stream); err != nil {
+		if err := p.forward(m, m.Input(v.Batch, itemSeconds), st.Stream, v); err != nil {
 			return err
 		}
 	}
@@ -339,6 +349,7 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 			if err != nil {
 				return p.scenario.BadTensor(*t.Tensor, v, err)
 			}
+			p.pin(t.Tensor, bytes)
 			to := &t.holding
 			if i < kept {
 				to = &t.stays

@@ -1,0 +1,82 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"vramsoak/pipeline/models"
+)
+
+// training returns the ids of the models that train.
+func (s *Scenario) training() []string {
+	var all []string
+	for _, m := range s.Models {
+		if m.Train {
+			all = append(all, m.ID)
+		}
+	}
+	return all
+}
+
+// Trains reports whether a stage trains a model.
+func (s *Scenario) Trains(st *Stage) bool {
+	return slices.ContainsFunc(st.Models, func(id string) bool {
+		m, _ := s.Model(id)
+		return m.Train
+	})
+}
+
+// Checkpoints reports whether a stage trains a model with gradient checkpointing.
+func (s *Scenario) Checkpoints(st *Stage) bool {
+	return slices.ContainsFunc(st.Models, func(id string) bool {
+		m, _ := s.Model(id)
+		return m.Train && m.Checkpointing
+	})
+}
+
+// training tries the numbers of layers that train, and reports settings of training that have no
+// effect.
+func (l *linter) training() {
+	s := l.s
+	for i := range s.Stages {
+		st := &s.Stages[i]
+		path := fmt.Sprintf("stages.%d", i)
+		if st.Accumulate > 1 && !s.Trains(st) {
+			l.warn("accumulate-never", path+".accumulate", "a stage that trains a model",
+				strconv.Itoa(st.Accumulate), "its passes are only smaller")
+		}
+		if n, constant := st.Batch.Constant(); constant && float64(st.Accumulate) > max(1, n) {
+			l.warn("accumulate-never", path+".accumulate", fmt.Sprintf("at most the batch of %g", n),
+				strconv.Itoa(st.Accumulate), "a pass takes at least one item")
+		}
+	}
+	for i, m := range s.Models {
+		of, err := models.Lookup(m.Model)
+		if err != nil || m.TrainLayers.String() == "" {
+			continue
+		}
+		path := fmt.Sprintf("models.%d.train_layers", i)
+		if m.TrainLayers.Uses("items", "batch", "pass") {
+			l.fail("expression", path, "a number of layers by file, files and seconds",
+				quoted(m.TrainLayers), "it holds for whole files")
+			continue
+		}
+		most := 0
+		for file := 1; file <= max(1, min(s.Files.Count, triedFiles)); file++ {
+			v := l.vars(s.Files.Length(file))
+			v.File = file
+			n, err := m.TrainLayers.Int(v)
+			if err != nil {
+				l.fail("expression", path, "a number of 0 or more for every file",
+					fmt.Sprintf("%v %s", err, inFile(v)), "")
+				break
+			}
+			most = max(most, n)
+		}
+		if most > of.Layers() {
+			l.warn("train-layers", path, fmt.Sprintf("at most %d, the layers of %s", of.Layers(), of.Name),
+				shownValue(m.TrainLayers, float64(most)), "the whole model trains")
+		}
+	}
+}
