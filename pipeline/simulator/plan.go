@@ -18,9 +18,10 @@ type plan struct {
 	all    []*stage // in the order of the scenario
 	final  []*cleanup
 	named  map[string][]*holding // by the id of a model or the name of a tensor
-	kept   holding
+	leaked holding               // by leak faults
 	// keeps has the faults that keep memory, by the name of the model or tensor that they keep.
 	keeps map[string][]scenario.Fault
+	stuck map[string]*holding // what these faults have kept, by the same name
 }
 
 // A model is a model of the scenario with the memory that it takes on the card.
@@ -91,7 +92,7 @@ type cleanup struct {
 const pieces = 10 << 20
 
 func newPlan(s *scenario.Scenario) (*plan, error) {
-	p := &plan{named: map[string][]*holding{}, keeps: map[string][]scenario.Fault{}}
+	p := &plan{named: map[string][]*holding{}, keeps: map[string][]scenario.Fault{}, stuck: map[string]*holding{}}
 	byID := map[string]*model{}
 	for _, of := range s.Models {
 		m, err := p.model(of, s.Faults)
@@ -147,7 +148,7 @@ func newPlan(s *scenario.Scenario) (*plan, error) {
 	for _, c := range s.Final {
 		p.final = append(p.final, p.cleanup(c, s.Clear.Cleanups))
 	}
-	p.kept = holding{name: "kept", part: p.ledger.part(Kept, "")}
+	p.leaked = holding{name: "leaked", part: p.ledger.part(Kept, "")}
 	return p, p.faults(s)
 }
 
@@ -230,6 +231,9 @@ func (p *plan) faults(s *scenario.Scenario) error {
 		}
 		if f.Keep != "" {
 			p.keeps[f.Keep] = append(p.keeps[f.Keep], f)
+			if p.stuck[f.Keep] == nil {
+				p.stuck[f.Keep] = &holding{name: f.Keep, part: p.ledger.part(Kept, f.Keep)}
+			}
 			continue
 		}
 		if len(p.stages) == 0 {
@@ -273,5 +277,10 @@ func (p *plan) holdings(yield func(*holding) bool) {
 			return
 		}
 	}
-	yield(&p.kept)
+	for _, h := range p.stuck {
+		if !yield(h) {
+			return
+		}
+	}
+	yield(&p.leaked)
 }

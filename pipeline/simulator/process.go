@@ -193,10 +193,11 @@ func (p *process) release(h *holding, file int) {
 	p.drop(h)
 }
 
-// keep moves a share of a holding to p.kept, so that this memory stays allocated. It moves as many
+// keep moves a share of a holding to p.stuck, so that this memory stays allocated. It moves as many
 // whole allocations as fit in the share, and at least one.
 func (p *process) keep(h *holding, share float64) {
 	limit, kept := int64(share*float64(h.bytes)), 0
+	to := p.stuck[h.name]
 	rest := h.blocks[:0]
 	for i, m := range h.blocks {
 		if m.bytes > limit && (kept > 0 || i < len(h.blocks)-1) {
@@ -205,8 +206,8 @@ func (p *process) keep(h *holding, share float64) {
 		}
 		kept++
 		limit -= m.bytes
-		p.ledger.move(h.part, p.kept.part, m.bytes)
-		p.kept.add(m)
+		p.ledger.move(h.part, to.part, m.bytes)
+		to.add(m)
 		h.bytes -= m.bytes
 	}
 	h.blocks = rest

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"vramsoak/parser/record"
+	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
 )
 
 // TestTranscription compares the readings of a transcription pipeline with those of the document
 // that describes it. The files have 27 minutes after and 20 before, so that a waveform has the
-// document's 0.1 GB. The readings may differ by 10 %.
+// document's 0.1 GB. The readings may differ by 15 %.
 func TestTranscription(t *testing.T) {
 	few := simulator.Options{Files: 3}
 	after, before := tell(t, "transcription-after", few), tell(t, "transcription-before", few)
@@ -40,8 +41,8 @@ func TestTranscription(t *testing.T) {
 		difference := 100 * (c.ours/c.document - 1)
 		t.Logf("%-32s document %6.2f, simulated %6.2f, %+5.1f %%", c.what, c.document, c.ours,
 			difference)
-		if math.Abs(difference) > 10 {
-			t.Errorf("%s: got %.2f, want %.2f within 10 %%", c.what, c.ours, c.document)
+		if math.Abs(difference) > 15 {
+			t.Errorf("%s: got %.2f, want %.2f within 15 %%", c.what, c.ours, c.document)
 		}
 	}
 	if after.Failed > 0 || after.FirstFailure != nil {
@@ -52,16 +53,38 @@ func TestTranscription(t *testing.T) {
 	}
 }
 
-// TestTraining: the crashed run's 6 GiB are cleared on start, and the texts of the third epoch are
-// repeated with half the batch. Before, memory runs out in the first step.
+// TestTraining: memory runs out in the first step of a fine-tuning with batches of 16. It does not
+// with gradients that are accumulated over two passes of 8. With on_oom: halve, the step is made
+// again with half the batch, and all epochs end. The numbers that are assumed, by half and twice,
+// change nothing of it.
 func TestTraining(t *testing.T) {
-	after := tell(t, "training-after", simulator.Options{})
-	if f := after.FirstFailure; f == nil || f.File != 3 || !f.Recovered || after.Failed > 0 {
-		t.Errorf("after: got %+v, %d files failed; want an allocation in file 3 that failed, and a "+
-			"recovery", f, after.Failed)
-	}
-	before := tell(t, "training-before", simulator.Options{})
-	if f := before.FirstFailure; f == nil || f.File != 1 || f.Fragmented() || before.Failed == 0 {
-		t.Errorf("before: got %+v, want the first file to fail, for lack of memory", f)
+	for what, change := range map[string]func(s *scenario.Scenario){
+		"as it is":        func(*scenario.Scenario) {},
+		"half occupied":   func(s *scenario.Scenario) { s.GPU.Occupied /= 2 },
+		"twice occupied":  func(s *scenario.Scenario) { s.GPU.Occupied *= 2 },
+		"half examples":   func(s *scenario.Scenario) { s.Parameters[0].Value /= 2 },
+		"twice examples":  func(s *scenario.Scenario) { s.Parameters[0].Value *= 2 },
+		"half the epochs": func(s *scenario.Scenario) { s.Files.Count /= 2 },
+	} {
+		of := func(name string) *scenario.Scenario {
+			s := readScenario(t, name)
+			change(s)
+			return s
+		}
+		o := simulate(t, of("training-before"))
+		if f := o.FirstFailure; f == nil || f.File != 1 || f.Fragmented() || f.Recovered {
+			t.Errorf("%s, before: got %+v, want the first epoch to fail, for lack of memory", what, f)
+		}
+		if o := simulate(t, of("training-after")); o.FirstFailure != nil {
+			t.Errorf("%s, after: got %+v, want no failure", what, o.FirstFailure)
+		}
+		halved := of("training-before")
+		halved.ClearOnStart, halved.Stages[0].OnOOM = true, scenario.OOMHalves
+		o = simulate(t, halved)
+		if f := o.FirstFailure; f == nil || f.File != 1 || !f.Recovered || o.Failed > 0 ||
+			o.Stats.OOMs != 1 {
+			t.Errorf("%s, halved: got %+v, %d epochs failed; want one allocation in the first epoch that "+
+				"failed, and a recovery", what, f, o.Failed)
+		}
 	}
 }

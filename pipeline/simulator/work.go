@@ -183,7 +183,7 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 func (p *process) leak(st *stage, file int) error {
 	for _, f := range st.leaks {
 		if file >= f.FromFile {
-			if err := p.take(&p.kept, f.Leak, 0); err != nil {
+			if err := p.take(&p.leaked, f.Leak, 0); err != nil {
 				return err
 			}
 		}

@@ -27,7 +27,7 @@ func partName(p simulator.Part) string {
 	case p.Kind == simulator.Kept && p.Name != "":
 		return "kept " + p.Name
 	case p.Kind == simulator.Kept:
-		return "kept after use"
+		return "leaked"
 	case p.Kind == simulator.Others:
 		return "other processes"
 	case p.Name == "":
@@ -51,7 +51,7 @@ func refusalOf(f *simulator.Failure) *Refusal {
 	}
 	for _, p := range f.Parts {
 		if p.Kind == simulator.Kept {
-			r.Kept = append(r.Kept, Part{What: cmp.Or(p.Name, "memory that leaked"), Bytes: p.Bytes})
+			r.Kept = append(r.Kept, Part{What: cmp.Or(p.Name, "leaked memory"), Bytes: p.Bytes})
 		}
 	}
 	if o := f.OOM; o != nil {
