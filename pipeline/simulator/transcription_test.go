@@ -10,8 +10,8 @@ import (
 )
 
 // TestTranscription compares the readings of a transcription pipeline with those of the document
-// that describes it. The files have 27 minutes after and 20 before, so that a waveform has the
-// document's 0.1 GB. The readings may differ by 15 %.
+// that describes it. The files have 27 minutes, so that a waveform has the document's 0.1 GB. The
+// readings may differ by 15 %.
 func TestTranscription(t *testing.T) {
 	few := simulator.Options{Files: 3}
 	after, before := tell(t, "transcription-after", few), tell(t, "transcription-before", few)
@@ -50,6 +50,38 @@ func TestTranscription(t *testing.T) {
 	}
 	if n := len(after.tl.Files[0].Checkpoints); n != 19 {
 		t.Errorf("after: got %d checkpoints a file, want nineteen", n)
+	}
+}
+
+// TestTranscriptionAssumptions: the tensors that are assumed, none of them and twice of them, do not
+// decide that memory runs out before, and not after.
+func TestTranscriptionAssumptions(t *testing.T) {
+	for _, name := range []string{"features", "alignment_heads", "spectrogram", "emissions"} {
+		for _, by := range []float64{0, 2} {
+			vary := func(story string) *simulator.Outcome {
+				s := readScenario(t, "transcription-"+story)
+				found := false
+				for i := range s.Stages {
+					for k, tensor := range s.Stages[i].Tensors {
+						if tensor.Name == name {
+							found = true
+							s.Stages[i].Tensors[k].Count = scenario.Constant(by)
+						}
+					}
+				}
+				if !found {
+					t.Fatalf("%s has no tensor %s", s.Name, name)
+				}
+				return simulate(t, s)
+			}
+			before, after := vary("before"), vary("after")
+			if before.FirstFailure == nil || after.FirstFailure != nil {
+				t.Fatalf("%s x %g: before %+v, after %+v; want before to fail, and after not", name, by,
+					before.FirstFailure, after.FirstFailure)
+			}
+			t.Logf("%s x %g: before fails in file %d, after needs %.2f GiB", name, by,
+				before.FirstFailure.File, gib(after.Peak.Allocated))
+		}
 	}
 }
 
