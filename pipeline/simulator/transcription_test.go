@@ -62,10 +62,11 @@ func TestTranscriptionAssumptions(t *testing.T) {
 				s := readScenario(t, "transcription-"+story)
 				found := false
 				for i := range s.Stages {
-					for k, tensor := range s.Stages[i].Tensors {
-						if tensor.Name == name {
-							found = true
-							s.Stages[i].Tensors[k].Count = scenario.Constant(by)
+					for k := range s.Stages[i].Tensors {
+						if tensor := &s.Stages[i].Tensors[k]; tensor.Name == name && by == 0 {
+							found, tensor.Count = true, scenario.Constant(0)
+						} else if tensor.Name == name {
+							found, tensor.Shape = true, append(tensor.Shape, scenario.Constant(by))
 						}
 					}
 				}
