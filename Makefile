@@ -206,7 +206,7 @@ bench-parse: bin/vramsoak
 docs-pictures:
 	PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestDocsPictures ./reports/plots/overfiles
 	for story in before after; do \
-		go run ./cmd/vramsoak simulate fixtures/scenarios/long-batch-$$story.yaml | \
+		go run ./cmd/vramsoak simulate fixtures/scenarios/long-batch-$$story.yaml --files 75 | \
 		go run ./cmd/vramsoak plot - --fragmentation -o docs/pictures/fragmentation-$$story.png --width 1200 --height 760 || exit 1; \
 	done
 
