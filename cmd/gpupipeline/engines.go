@@ -14,6 +14,7 @@ import (
 	"vramsoak/pipeline"
 	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/onnx"
 	"vramsoak/pipeline/speakers"
 	"vramsoak/pipeline/whisper"
 )
@@ -45,7 +46,7 @@ type EngineSettings struct {
 	Model       string // the path of whisper.cpp's model
 	Diarization diarization.Config
 	// Tried are the diarization models that another process has tested already.
-	Tried []diarization.Trial
+	Tried []onnx.Trial
 }
 
 // engines loads the engines. Each engine serves one stage of one file. If the stage is isolated,
@@ -151,7 +152,7 @@ func (e *engines) warmDiarization(ctx context.Context) (err error) {
 // warmWorker warms up in a worker and returns the models that the worker tested.
 func (e *engines) warmWorker(ctx context.Context, stage, method,
 	language string,
-) (tried []diarization.Trial, err error) {
+) (tried []onnx.Trial, err error) {
 	w, err := startWorker(ctx, stage, e.ledger, nil)
 	if err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func named(flag string, err error) error {
 
 // outOfMemory reports whether an engine's error means that memory ran out.
 func outOfMemory(err error) bool {
-	return errors.Is(err, whisper.ErrOutOfMemory) || errors.Is(err, diarization.ErrOutOfMemory) ||
+	return errors.Is(err, whisper.ErrOutOfMemory) || errors.Is(err, onnx.ErrOutOfMemory) ||
 		errors.Is(err, errWorkerOutOfMemory)
 }
 

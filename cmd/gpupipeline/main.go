@@ -25,7 +25,7 @@ import (
 	"syscall"
 
 	"vramsoak/pipeline"
-	"vramsoak/pipeline/diarization"
+	"vramsoak/pipeline/onnx"
 	"vramsoak/pipeline/whisper"
 	"vramsoak/reports/sink"
 )
@@ -120,7 +120,7 @@ func printVersion(w io.Writer) error {
 		return err
 	}
 	text := fmt.Appendf(nil, "whisper.cpp %s\nONNX Runtime %s\n", whisper.Version(),
-		diarization.Version())
+		onnx.Version())
 	for _, d := range devices {
 		text = fmt.Appendf(text, "%s: %s\n", d.Name, d.Description)
 	}

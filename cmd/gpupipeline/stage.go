@@ -14,8 +14,8 @@ import (
 	"unsafe"
 
 	"vramsoak/parser/record"
-	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/onnx"
 	"vramsoak/pipeline/speakers"
 	"vramsoak/pipeline/whisper"
 )
@@ -91,13 +91,13 @@ func (s *Stage) Open(settings EngineSettings, _ *None) (err error) {
 		return err
 	}
 	s.engines = &engines{settings: settings}
-	diarization.Trust(settings.Tried)
+	onnx.Trust(settings.Tried)
 	return nil
 }
 
 // WarmWhisper returns an error if the model of a transcription cannot be used, or does not know the
 // language.
-func (s *Stage) WarmWhisper(language string, _ *[]diarization.Trial) error {
+func (s *Stage) WarmWhisper(language string, _ *[]onnx.Trial) error {
 	if _, err := whisper.Init(s.engines.settings.Verbose); err != nil {
 		return err
 	}
@@ -106,9 +106,9 @@ func (s *Stage) WarmWhisper(language string, _ *[]diarization.Trial) error {
 
 // WarmDiarization returns an error if the models of a diarization cannot be used. In tried it
 // returns the models that it tested.
-func (s *Stage) WarmDiarization(_ string, tried *[]diarization.Trial) error {
+func (s *Stage) WarmDiarization(_ string, tried *[]onnx.Trial) error {
 	err := s.engines.warmDiarization(context.Background())
-	*tried = diarization.Trials()
+	*tried = onnx.Trials()
 	return marked(err)
 }
 
