@@ -175,6 +175,9 @@ func Open(path string, o Options) (*Session, error) {
 // Close frees the model. Do not use the session afterwards; closing it again does nothing.
 func (s *Session) Close() { C.close_session(&s.c) }
 
+// Path returns the path of the model.
+func (s *Session) Path() string { return s.path }
+
 // errorOf returns the error for a message of ONNX Runtime, which it frees, or nil for NULL.
 func (s *Session) errorOf(message *C.char) error {
 	if message == nil {

@@ -58,3 +58,17 @@ func (c *Checked) width(name string, steps int) int64 {
 	}
 	return Free
 }
+
+// Rows returns the number of rows of the table in which an input looks up its rows, such as the
+// embeddings of words by their numbers. It returns [Free] if no operation does that with weights.
+func (c *Checked) Rows(input string) int64 {
+	for _, n := range c.producers {
+		if n.op != "Gather" || len(n.inputs) < 2 || n.inputs[1] != input {
+			continue
+		}
+		if shape, ok := c.weights[n.inputs[0]]; ok && len(shape) == 2 {
+			return shape[0]
+		}
+	}
+	return Free
+}
