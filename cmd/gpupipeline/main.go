@@ -96,6 +96,9 @@ func run(args []string) int {
 		if o.version {
 			err = printVersion(stdout)
 		} else {
+			for _, notice := range o.notices {
+				stderr.Printf("gpupipeline: %s\n", notice)
+			}
 			result, err = process(ctx, o)
 		}
 	}
