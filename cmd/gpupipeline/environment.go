@@ -66,11 +66,11 @@ func (e *environment) word(otherwise string, allowed []string, name string) stri
 // else in earlier versions.
 func (e *environment) notices(o *options) (lines []string) {
 	if value := e.getenv("ENABLE_FAST_PATH"); value != "" && !o.given["fast-path"] && o.diarizes() {
-		line := "every file is diarized; a file in which memory runs out there goes on without " +
-			"speakers. For no diarization at all, as this variable meant before, use --fast"
+		line := "files are diarized; if memory runs out in that, the file goes on without speakers. " +
+			"--fast is for no diarization at all, which this variable meant before"
 		if !o.allowFastPath {
-			line = "a file in which memory runs out in the diarization fails (without this variable " +
-				"it goes on without speakers)"
+			line = "if memory runs out in the diarization, the file fails (without this variable it " +
+				"goes on without speakers)"
 		}
 		lines = append(lines, fmt.Sprintf("ENABLE_FAST_PATH=%s: %s", value, line))
 	}

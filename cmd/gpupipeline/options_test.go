@@ -334,8 +334,8 @@ func TestProfiles(t *testing.T) {
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	const (
-		on  = "ENABLE_FAST_PATH=true: every file is diarized; "
-		off = "ENABLE_FAST_PATH=false: a file in which memory runs out in the diarization fails "
+		on  = "ENABLE_FAST_PATH=true: files are diarized; "
+		off = "ENABLE_FAST_PATH=false: if memory runs out in the diarization, the file fails "
 		two = "EMBEDDING_BATCH_SIZE=2: this is the batch of texts (--text-batch), "
 	)
 	for _, test := range []struct {

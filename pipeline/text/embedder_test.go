@@ -280,6 +280,26 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// FuzzCheck: the check accepts or refuses any bytes without a panic. An empty file is no model.
+func FuzzCheck(f *testing.F) {
+	g := &onnxfile.Graph{Name: "table"}
+	g.Floats("rows", []float32{1, 2}, 2, 1)
+	for _, input := range bert {
+		g.Input(input, onnxfile.Int64, "batch_size", "sequence_length")
+	}
+	g.Node("Gather", "last_hidden_state", nil, "rows", "input_ids")
+	g.Output("last_hidden_state", onnxfile.Float, "batch_size", "sequence_length", 1)
+	f.Add(g.Model())
+	f.Add([]byte{0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		var p properties
+		if err := onnx.CheckFrom(strings.NewReader(string(content)), int64(len(content)), advice,
+			func(c *onnx.Checked) { p = check(c) }); err == nil && len(content) == 0 {
+			t.Errorf("nothing passes with %+v", p)
+		}
+	})
+}
+
 // TestEmbedOutOfMemory: if memory runs out, the error says so, and a smaller batch still works. The
 // model asks for 2^50 bytes times the square of the number of texts less 1, so one text is no
 // problem.
