@@ -100,14 +100,14 @@ func (r *Runner) WithoutText(err error) bool {
 
 // without reports whether err means that memory ran out. If so, it logs the failed allocation, how
 // the file goes on, and advice, and releases cached memory.
-func (r *Runner) without(err error, goesOn, clear string) bool {
+func (r *Runner) without(err error, goesOn, when string) bool {
 	oom, ok := errors.AsType[*meter.OutOfMemoryError](err)
 	if !ok {
 		return false
 	}
 	r.Logf("WARNING: %v", oom)
 	r.Logf("%s", goesOn)
-	r.Clear(clear)
+	r.Clear(when)
 	r.advise(Situation{Refused: oom})
 	return true
 }

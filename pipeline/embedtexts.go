@@ -7,8 +7,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A TextEmbedding says how to compute the embedding of each text of a file: a vector that is similar
-// for texts of similar meaning.
+// A TextEmbedding says how to compute the embedding of each text of a file: a vector that is
+// similar for texts of similar meaning.
 type TextEmbedding struct {
 	Size       int // at most this many texts in a batch; at least 1
 	ClearEvery int // clear the cache after this many batches, counted over all files; 0: never

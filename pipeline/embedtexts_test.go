@@ -14,8 +14,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// textEmbedding returns a text embedding on the test's device, and a list that gets the size of each
-// batch. The embedding of a text is its length.
+// textEmbedding returns a text embedding on the test's device, and a list that gets the size of
+// each batch. The embedding of a text is its length.
 func (d *device) textEmbedding(size int) (e TextEmbedding, sizes *[]int) {
 	sizes = new([]int)
 	enrollment, _ := d.enrollment(Batching{})

@@ -83,9 +83,9 @@ func (w *work) enroll(ctx context.Context, s *pipeline.Scope, f pipeline.File, p
 	return w.recognize(ctx, f, model, pcm, d)
 }
 
-// recognize computes embeddings of the speakers' voices. It compares them with those of earlier files
-// to find the names that the speakers have there, because the diarization numbers the speakers of
-// each file from the beginning.
+// recognize computes embeddings of the speakers' voices. It compares them with those of earlier
+// files to find the names that the speakers have there, because the diarization numbers the
+// speakers of each file from the beginning.
 func (w *work) recognize(ctx context.Context, f pipeline.File, model embedder, pcm []float32,
 	d *document,
 ) error {

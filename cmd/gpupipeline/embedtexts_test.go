@@ -68,8 +68,8 @@ func TestTextEmbedding(t *testing.T) {
 	read(alone, "--model", model) // without a diarization, behind the transcription
 }
 
-// TestTextBatches: EMBEDDING_BATCH_SIZE is the size of a batch of texts, and does not change that of
-// voices, which VOICE_ENROLLMENT_BATCH_SIZE sets. Small batches give the same embeddings.
+// TestTextBatches: EMBEDDING_BATCH_SIZE is the size of a batch of texts, and does not change that
+// of voices, which VOICE_ENROLLMENT_BATCH_SIZE sets. Small batches give the same embeddings.
 func TestTextBatches(t *testing.T) {
 	t.Parallel()
 	path := audioFiles(t)[0]

@@ -62,8 +62,8 @@ func (e *environment) word(otherwise string, allowed []string, name string) stri
 	return value
 }
 
-// notices returns a line for each variable that changes what this run does, and that meant something
-// else in earlier versions.
+// notices returns a line for each variable that changes what this run does, and that meant
+// something else in earlier versions.
 func (e *environment) notices(o *options) (lines []string) {
 	if value := e.getenv("ENABLE_FAST_PATH"); value != "" && !o.given["fast-path"] && o.diarizes() {
 		line := "files are diarized; if memory runs out in that, the file goes on without speakers. " +

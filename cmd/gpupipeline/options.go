@@ -138,8 +138,10 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 	flags.IntVar(&o.textBatch, "text-batch", env.number(128, "EMBEDDING_BATCH_SIZE"), "")
 	flags.Var(&o.batchMemory, "batch-memory", "")
 	flags.IntVar(&o.clearEvery, "clear-every", 5, "")
-	flags.Func("isolate", "", words(&o.isolate, []string{stageWhisper, stageDiarization,
-		stageText}))
+	flags.Func("isolate", "", words(&o.isolate, []string{
+		stageWhisper, stageDiarization,
+		stageText,
+	}))
 	flags.StringVar(&o.malloc, "malloc", string(meter.MallocFixed), "")
 	flags.StringVar(&o.device, "device", "auto", "")
 	flags.Var(&o.faults, "fault", "")

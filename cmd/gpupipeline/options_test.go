@@ -31,14 +31,15 @@ func TestTrouble(t *testing.T) {
 		return path
 	}
 	cut := write("cut.bin", func(b []byte) []byte { return b[:len(b)/2] }, model)
-	small := write("small.txt", func(b []byte) []byte { return []byte("[UNK]\n[CLS]\n[SEP]\n") },
+	small := write("small.txt", func([]byte) []byte { return []byte("[UNK]\n[CLS]\n[SEP]\n") },
 		model)
 	broken := write("broken.onnx", func(b []byte) []byte {
 		return bytes.ReplaceAll(b, []byte("MatMul"), []byte("MatMuk"))
 	}, embedding)
 	names := strings.NewReplacer("MODELS", strings.Join(withModels(), " "), "MODEL", model,
 		"SEGMENTATION", segmentation, "EMBEDDING", embedding,
-		"TEXTFAST", textModelFast, "TEXT", textModel, "SMALL", small, "EMPTY", empty, "WHISPER", model, "CUT", cut, "BROKEN", broken, "LIST", empty, "DIR", dir)
+		"TEXTFAST", textModelFast, "TEXT", textModel, "SMALL", small, "EMPTY", empty, "WHISPER", model,
+		"CUT", cut, "BROKEN", broken, "LIST", empty, "DIR", dir)
 	for _, test := range []struct{ args, want string }{
 		{"", "--model: expected a model file, found none\nexpected audio files, --list or " +
 			"--stdin, found none"},

@@ -88,7 +88,7 @@ func newFixturesModelCommand() *cobra.Command {
 	spec := fixtures.DiarizationSpec{}
 	size := ""
 	cmd := &cobra.Command{
-		Use: "model DIR",
+		Use:   "model DIR",
 		Short: "Write tiny models with artificial weights, of speech, voices and texts",
 		Long: `Model writes a Whisper model in whisper.cpp's ggml format, one layer deep and 128
 wide (about 30 MB), with random weights; the two models of a diarization for sherpa-onnx in ONNX

@@ -15,8 +15,8 @@ const (
 	maxFeatures = 1024
 )
 
-// checkSegmentation checks a segmentation model and returns its properties. It checks everything that
-// sherpa-onnx 1.12.20 reads in offline-speaker-segmentation-pyannote-model.cc and uses in
+// checkSegmentation checks a segmentation model and returns its properties. It checks everything
+// that sherpa-onnx 1.12.20 reads in offline-speaker-segmentation-pyannote-model.cc and uses in
 // offline-speaker-diarization-pyannote-impl.h.
 func checkSegmentation(c *onnx.Checked) properties {
 	c.Number("sample_rate", sampleRate, sampleRate)

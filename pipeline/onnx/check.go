@@ -13,9 +13,9 @@ import (
 
 // Check returns an error unless the file at path is an ONNX model that ONNX Runtime can load, and
 // that the rules accept. It only reads the file. It checks that the file is complete, that ONNX
-// Runtime knows its IR version and opset, and that its parts fit together. The rules then check what
-// the model's use needs; they call [Checked.Wrong] for each mistake. The error names every mistake,
-// and then gives the advice.
+// Runtime knows its IR version and opset, and that its parts fit together. The rules then check
+// what the model's use needs; they call [Checked.Wrong] for each mistake. The error names every
+// mistake, and then gives the advice.
 func Check(path, advice string, rules func(*Checked)) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -36,7 +36,10 @@ type Value struct {
 const Free = -1
 
 // The element types in ONNX's TensorProto that models use here.
-const Float, Int64 = 1, 7
+const (
+	Float = 1
+	Int64 = 7
+)
 
 // A node is an operation of the graph.
 type node struct {

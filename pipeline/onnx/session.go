@@ -46,7 +46,8 @@ typedef struct {
 	void *data;
 } pass;
 
-#define CALL(api, index, types, ...) if (!status) status = ((void *(*) types)(api)[index])(__VA_ARGS__)
+#define CALL(api, index, types, ...) \
+	if (!status) status = ((void *(*) types)(api)[index])(__VA_ARGS__)
 #define RELEASE(api, index, object) if (object) ((void (*)(void *))(api)[index])(object)
 
 // Returns ONNX Runtime's message, which the caller frees, and releases the status. Returns NULL if
@@ -201,9 +202,11 @@ type Input struct {
 	Ints   []int64
 }
 
-// Run computes the output of this name and calls use with it. A tensor that is no tensor of floats
+// Run computes the output of this name and calls use with it. An output that is no tensor of floats
 // is an error. The data is valid only while use runs.
-func (s *Session) Run(inputs []Input, output string, use func(v Value, data []float32) error) error {
+func (s *Session) Run(inputs []Input, output string,
+	use func(v Value, data []float32) error,
+) error {
 	if len(inputs) > C.max_inputs {
 		return fmt.Errorf("%s: expected at most %d inputs, found %d", s.path, C.max_inputs,
 			len(inputs))

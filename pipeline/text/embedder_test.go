@@ -103,7 +103,9 @@ func TestEmbedSimilarTexts(t *testing.T) {
 
 // table writes a model that looks up the embeddings of the words in a table. change may add to it
 // and returns the name of the output.
-func table(t *testing.T, rows [][]float32, inputs []string, change func(*onnxfile.Graph) string) string {
+func table(t *testing.T, rows [][]float32, inputs []string,
+	change func(*onnxfile.Graph) string,
+) string {
 	t.Helper()
 	g := &onnxfile.Graph{Name: "table"}
 	var values []float32

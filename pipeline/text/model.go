@@ -29,8 +29,8 @@ type properties struct {
 	words  int64  // words of the vocabulary; onnx.Free if unknown
 }
 
-// Check returns an error unless the file at path is a sentence model that [Open] can use. Check only
-// reads the file. The error names every mistake, what was expected, and what to do.
+// Check returns an error unless the file at path is a sentence model that [Open] can use. Check
+// only reads the file. The error names every mistake, what was expected, and what to do.
 func Check(path string) error {
 	_, err := inspect(path)
 	return err

@@ -9,8 +9,8 @@ import (
 
 // A Tokenizer splits texts into tokens, the words and parts of words of a vocabulary. It does what
 // BERT's tokenizer does (tokenization.py in github.com/google-research/bert): it lower-cases the
-// text and takes the accents off, splits it at blanks and punctuation, and splits each word into the
-// longest parts that the vocabulary has. Where versions of that tokenizer differ, it does as
+// text and takes the accents off, splits it at blanks and punctuation, and splits each word into
+// the longest parts that the vocabulary has. Where versions of that tokenizer differ, it does as
 // BertTokenizerFast of transformers: it drops code points that Unicode has not assigned, and it
 // lower-cases the Greek sigma at the end of a word like any other.
 //
@@ -97,8 +97,8 @@ func isDropped(r rune) bool {
 // are punctuation, also those that are not for Unicode: $ + < = > ^ ` | ~.
 func isPunctuation(r rune) bool {
 	if r <= unicode.MaxASCII {
-		return r > ' ' && r != 0x7f && !('0' <= r && r <= '9') && !('A' <= r && r <= 'Z') &&
-			!('a' <= r && r <= 'z')
+		return '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' ||
+			'{' <= r && r <= '~'
 	}
 	return unicode.IsPunct(r)
 }

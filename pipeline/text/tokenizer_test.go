@@ -64,7 +64,8 @@ func TestTokensOfGoogle(t *testing.T) {
 			[]string{"[UNK]", "runn", "##ing"},
 		},
 		{
-			"test_chinese", "ah\u535A\u63A8zz", []string{"ah", "\u535A", "\u63A8", "zz"},
+			"test_chinese", "ah\u535A\u63A8zz",
+			[]string{"ah", "\u535A", "\u63A8", "zz"},
 			[]string{"ah", "\u535A", "\u63A8", "zz"},
 		},
 		{
@@ -187,7 +188,8 @@ func TestVocabularyNumbersItsLines(t *testing.T) {
 // the vocabulary. The words of a text are split without loss.
 func FuzzTokens(f *testing.F) {
 	for _, seed := range []string{
-		"Hello, world!", "naïve\u0301", "\u535A\u63A8", "\x00\xff\u2028 ", "a" + strings.Repeat("\u0301", 99),
+		"Hello, world!", "naïve\u0301", "\u535A\u63A8", "\x00\xff\u2028 ",
+		"a" + strings.Repeat("\u0301", 99),
 	} {
 		f.Add(seed)
 	}
@@ -217,8 +219,8 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// FuzzVocabulary: any file is a vocabulary or an error with the file's name, and a vocabulary can be
-// used.
+// FuzzVocabulary: any file is a vocabulary or an error with the file's name, and a vocabulary can
+// be used.
 func FuzzVocabulary(f *testing.F) {
 	f.Add("[UNK]\n[CLS]\n[SEP]\na\n##b\n", "ab c")
 	f.Add("[UNK]\r\n\n\n[CLS]\n[SEP]", "")
