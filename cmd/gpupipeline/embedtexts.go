@@ -56,7 +56,7 @@ func (v *vector) UnmarshalText(text []byte) error {
 // document says so and has no embeddings.
 func (w *work) embedTexts(ctx context.Context, f pipeline.File, d *document) error {
 	w.runner.Clear("before text embedding")
-	result := &textEmbedding{Model: filepath.Base(w.text().Model)}
+	result := &textEmbedding{Model: filepath.Base(w.text().Model), Segments: []vector{}}
 	err := w.runner.Stage(ctx, "Text Embedding", func(ctx context.Context,
 		s *pipeline.Scope,
 	) error {

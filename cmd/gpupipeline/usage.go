@@ -13,6 +13,7 @@ EXAMPLES
   gpupipeline --model tiny.bin --out transcripts audio/*.wav
   gpupipeline --model tiny.bin --segmentation seg.onnx --embedding voice.onnx \
     --formats json,srt,rttm --out out --list batch.txt
+  gpupipeline --model tiny.bin --text-model all-MiniLM-L6-v2/model.onnx --out out audio/*.wav
   find audio -name '*.wav' | gpupipeline --model tiny.bin --stdin
   gpupipeline --model tiny.bin --fault leak:4MiB --fault crash:20 --list batch.txt
 
@@ -41,7 +42,7 @@ FILES
 TRANSCRIPTION
   --model FILE     model in ggml format
   --language CODE  the language spoken; auto detects it (en)
-  --threads N      CPU threads (the CPUs, at most 4)
+  --threads N      CPU threads, of text embedding too (the CPUs, at most 4)
 
 DIARIZATION
   --segmentation FILE       ONNX model that finds voices: pyannote's, exported by sherpa-onnx
