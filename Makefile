@@ -56,9 +56,11 @@ fixtures: bin/vramsoak
 soak: build fixtures
 	@[ -x bin/gpupipeline ] || { echo "make soak: not run: whisper.cpp is not available here (see above)" >&2; exit 2; }
 	nvidia-smi -L 2>/dev/null || echo "no GPU here: the device is this machine's memory, the readings are the C allocator's"
-	bin/vramsoak soak --files .build/audio-$(FILES) --feed stdin --timeout 20s --policy ci/vramsoak.yaml -- \
+	ci/soak-policy.sh >.build/soak.yaml
+	bin/vramsoak soak --files .build/audio-$(FILES) --feed stdin --timeout 20s --policy .build/soak.yaml -- \
 	  bin/gpupipeline --model .build/model/ggml-soak.bin --segmentation .build/model/segmentation.onnx \
-	  --embedding .build/model/embedding.onnx --out .build/transcripts --formats json,srt,vtt,rttm \
+	  --embedding .build/model/embedding.onnx --text-model .build/model/text.onnx \
+	  --text-model-fast .build/model/text-small.onnx --out .build/transcripts --formats json,srt,vtt,rttm \
 	  --truth .build/audio-$(FILES)/manifest.json --stdin $(addprefix --fault ,$(FAULT)) $(ARGS)
 
 .PHONY: test

@@ -102,7 +102,8 @@ fi
 bin/vramsoak fixtures model .build/model >/dev/null
 native=(bin/gpupipeline --model .build/model/ggml-soak.bin
   --segmentation .build/model/segmentation.onnx
-  --embedding .build/model/embedding.onnx --device nvml --out "$out/transcripts" --stdin)
+  --embedding .build/model/embedding.onnx --text-model .build/model/text.onnx --device nvml
+  --out "$out/transcripts" --stdin)
 if ! printf '%s\n' "$out"/audio/*.wav | head -n 1 | "${native[@]}" >"$out/native.txt" 2>&1; then
   if ! grep -q 'expected a GPU that whisper.cpp computes on' "$out/native.txt"; then
     cat "$out/native.txt"

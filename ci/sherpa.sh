@@ -2,9 +2,8 @@
 # sherpa.sh DIR copies the libraries of sherpa-onnx and ONNX Runtime into DIR: bin/lib for
 # bin/gpupipeline.
 #
-# A program that uses pipeline/diarization looks for them first in lib next to itself, then in the
-# module cache of the machine that built it. With DIR next to it the program can be moved to other
-# machines.
+# A program that uses pipeline/onnx looks for them first in lib next to itself, then in the module
+# cache of the machine that built it. With DIR next to it the program can be moved to other machines.
 #
 # The libraries come from the Go module and compute on the CPU. If SHERPA_PREFIX is set they come
 # from there; that may be a GPU build of the module's version (cmake -DSHERPA_ONNX_ENABLE_GPU=ON

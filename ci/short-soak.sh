@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # short-soak.sh soaks the native pipeline over 8 files with two voices and checks exit code and
 # verdict. It does so several times: clean (pass, with all nineteen checkpoints in every file and
-# the right speakers), leaking and crashing (fail, for the planted reason), and crashing in an
-# isolated stage (the file fails, the batch goes on). It also judges each log again, which must give
-# the same verdict.
+# the right speakers), with text embeddings (pass, with four checkpoints more), leaking and crashing
+# (fail, for the planted reason), and crashing in an isolated stage (the file fails, the batch goes
+# on). It also judges each log again, which must give the same verdict.
 set -euo pipefail
 
 mkdir -p .build
@@ -55,8 +55,11 @@ speakers() {
 
 soak clean 0 '"checkpoints": 152' # 8 x 19
 speakers clean
+soak text 0 '"checkpoints": 184' --text-model "$dir/model/text.onnx" # 8 x 23
+soak text-kept 1 'freed .* under 95.0 % in' --text-model "$dir/model/text.onnx" \
+  --fault 'keep:Text Embedder'
 # The allocator's own few KiB come on top.
 soak leak 1 'grows by 4.0[0-9] MiB a file' --fault leak:4MiB
 soak crash 1 'file 5 .* crashed' --fault crash:5
 soak isolated 1 'file 5 .*stage whisper ended.*7 of 8 files ended ok' \
-  --isolate whisper,diarization --fault crash:5
+  --isolate whisper,diarization,text --text-model "$dir/model/text.onnx" --fault crash:5

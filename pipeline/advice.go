@@ -15,8 +15,10 @@ import (
 type Situation struct {
 	Refused *meter.OutOfMemoryError
 
-	Clips int // clips in the batch that failed; 0 if no batch failed
-	Fits  int // clips in the largest later batch of the same file that did fit; 0 if none
+	Items int // items in the batch that failed; 0 if no batch failed
+	Fits  int // items in the largest later batch of the same file that did fit; 0 if none
+	// Item is what a batch consists of, such as "clip", and Flag sets the size of a batch.
+	Item, Flag string
 
 	Files int // files that this process has worked on, including this one; 0 if unknown
 	// First is the memory that was allocated when the first file of the process began. Start is the
@@ -73,17 +75,19 @@ func (s Situation) Advise() []string {
 	}
 	size := record.FormatBytes
 
-	if s.Clips > 1 && s.Refused.Requested > 0 {
-		clip := s.Refused.Requested / int64(s.Clips)
-		fits := cmp.Or(s.Fits, int(min(max(1, free/max(1, clip)), int64(s.Clips)-1)))
-		text := fmt.Sprintf("smaller batches: %d clips asked for %s, batches of %d ask for %s "+
-			"(--enroll-batch %d)",
-			s.Clips, size(s.Refused.Requested), fits, size(clip*int64(fits)), fits)
-		if gain := clip * int64(s.Clips-fits); s.Fits > 0 { // batches of this size did fit
+	if s.Items > 1 && s.Refused.Requested > 0 {
+		item := s.Refused.Requested / int64(s.Items)
+		fits := cmp.Or(s.Fits, int(min(max(1, free/max(1, item)), int64(s.Items)-1)))
+		text := fmt.Sprintf("smaller batches: %d %ss asked for %s, batches of %d ask for %s (%s %d)",
+			s.Items, s.Item, size(s.Refused.Requested), fits, size(item*int64(fits)), s.Flag, fits)
+		if gain := item * int64(s.Items-fits); s.Fits > 0 { // batches of this size did fit
 			all = append(all, advice{gain, text + suffices})
 		} else {
 			add(gain, true, "%s", text)
 		}
+	} else if s.Items > 1 && s.Fits > 0 { // the engine did not say how much it asked for
+		all = append(all, advice{0, fmt.Sprintf("smaller batches: %d %ss did not fit, "+
+			"batches of %d did (%s %d)%s", s.Items, s.Item, s.Fits, s.Flag, s.Fits, suffices)})
 	}
 	unused := max(0, reading.Bytes(record.Reserved)-allocated)
 	grown := int64(0)

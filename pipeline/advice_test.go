@@ -58,15 +58,30 @@ func TestAdvise(t *testing.T) {
 		},
 		{
 			"a batch", // 1 GiB is free, and a clip needs 0.5 GiB
-			Situation{Refused: refused(4*gib, 7*gib, 7*gib), Clips: 8, Isolated: true},
+			Situation{
+				Refused: refused(4*gib, 7*gib, 7*gib), Items: 8, Item: "clip",
+				Flag: "--enroll-batch", Isolated: true,
+			},
 			[]string{"smaller batches: 8 clips asked for 4.00 GiB, batches of 2 ask for 1.00 GiB " +
 				"(--enroll-batch 2); that alone is enough"},
 		},
 		{
 			"a batch too large even with one clip",
-			Situation{Refused: refused(4*gib, 7*gib+900*mib, 8*gib), Clips: 2, Isolated: true},
+			Situation{
+				Refused: refused(4*gib, 7*gib+900*mib, 8*gib), Items: 2, Item: "clip",
+				Flag: "--enroll-batch", Isolated: true,
+			},
 			[]string{"smaller batches: 2 clips asked for 4.00 GiB, batches of 1 ask for 2.00 GiB " +
 				"(--enroll-batch 1)"},
+		},
+		{
+			"a batch that asked for an unknown size",
+			Situation{
+				Refused: refused(0, 7*gib, 7*gib), Items: 128, Fits: 32, Item: "text",
+				Flag: "--text-batch", Isolated: true,
+			},
+			[]string{"smaller batches: 128 texts did not fit, batches of 32 did " +
+				"(--text-batch 32); that alone is enough"},
 		},
 		{
 			"a leak", // 50 MiB a file over 100 steps
@@ -116,7 +131,7 @@ func TestAdvise(t *testing.T) {
 			"more than the device, by a batch",
 			Situation{
 				Refused: refused(16*gib, 4*gib, 8*gib), Files: 60, KeepCache: true,
-				Start: 4 * gib, Clips: 16,
+				Start: 4 * gib, Items: 16, Item: "clip", Flag: "--enroll-batch",
 			},
 			[]string{"smaller batches: 16 clips asked for 16.0 GiB, batches of 4 ask for 4.00 " +
 				"GiB (--enroll-batch 4); that alone is enough"},

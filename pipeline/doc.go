@@ -32,7 +32,8 @@
 // Cleanups always run, whether the work of a stage returns, fails, panics or calls runtime.Goexit.
 // This package contains no speech engine: the caller's Work function does the work.
 //
-// [Runner.Enroll] computes voice embeddings in batches, and halves the batch when memory runs out.
+// [Runner.Enroll] computes embeddings of voices in batches, and [Runner.EmbedTexts] of texts. Both
+// halve the batch when memory runs out.
 // The comment in memory.go lists when cached memory is released. When memory runs out, the runner
 // logs the advice of [Situation.Advise], which names flags of gpupipeline and vramsoak.
 package pipeline

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
@@ -63,50 +62,18 @@ type Enrollment struct {
 func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 	clips [][]float32,
 ) (embeddings [][]float32, err error) {
-	if e.Size < 1 {
-		return nil, fmt.Errorf("voice enrollment: expected batches of 1 clip or more, found %d",
-			e.Size)
+	b := batches{
+		work: "voice enrollment", item: "clip", flag: "--enroll-batch",
+		size: e.Size, clearEvery: e.ClearEvery,
+		fit: func(from, n int) (int, error) { return e.fit(clips[from:][:n]) },
+		run: func(ctx context.Context, from, n int) (int, error) {
+			done, err := e.batch(ctx, clips[from:][:n])
+			embeddings = append(embeddings, done...)
+			return len(done), err
+		},
 	}
-	if len(clips) == 0 {
-		return nil, nil
-	}
-	defer r.Clear("after voice enrollment")
-	size := e.Size
-	var refused *Situation
-	for len(embeddings) < len(clips) {
-		rest := clips[len(embeddings):]
-		n, err := e.fit(rest[:min(size, len(rest))])
-		if err != nil {
-			return nil, fmt.Errorf("voice enrollment: %w", err)
-		}
-		done, err := e.batch(ctx, rest[:n])
-		embeddings = append(embeddings, done...)
-		oom, outOfMemory := errors.AsType[*meter.OutOfMemoryError](err)
-		switch {
-		case outOfMemory && n > 1:
-			if refused == nil {
-				refused = &Situation{Refused: oom, Clips: n}
-			}
-			refused.Fits = 0 // a size that fitted before may not fit again
-			size = n / 2
-			r.Logf("WARNING: %v", oom)
-			r.Logf("Attempting GPU recovery and retry with smaller batch: %d of %d clips", size, n)
-			r.Clear("before a smaller batch")
-		case err != nil:
-			return nil, fmt.Errorf("voice enrollment: clip %d of %d: %w", len(embeddings)+1,
-				len(clips), err)
-		default:
-			if refused != nil {
-				refused.Fits = max(refused.Fits, n)
-			}
-			if e.ClearEvery > 0 && r.countBatch()%e.ClearEvery == 0 &&
-				len(embeddings) < len(clips) {
-				r.Clear(fmt.Sprintf("after %d batches of voice enrollment", e.ClearEvery))
-			}
-		}
-	}
-	if refused != nil {
-		r.advise(*refused)
+	if err := r.inBatches(ctx, b, len(clips)); err != nil {
+		return nil, err
 	}
 	return embeddings, nil
 }
@@ -174,28 +141,4 @@ func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings []
 		embeddings = append(embeddings, embedding)
 	}
 	return embeddings, nil
-}
-
-// countBatch counts a batch of voice enrollment. It returns the number of batches so far, over all
-// files.
-func (r *Runner) countBatch() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.batches++
-	return r.batches
-}
-
-// FastPath reports whether err means that memory ran out. The caller can then process the file
-// without speakers. If so, it logs the failed allocation, "Falling back to the fast path: no
-// diarization for this file", and advice.
-func (r *Runner) FastPath(err error) bool {
-	oom, ok := errors.AsType[*meter.OutOfMemoryError](err)
-	if !ok {
-		return false
-	}
-	r.Logf("WARNING: %v", oom)
-	r.Logf("Falling back to the fast path: no diarization for this file")
-	r.Clear("before the fast path")
-	r.advise(Situation{Refused: oom})
-	return true
 }

@@ -28,12 +28,17 @@ const (
 	// [Enrollment].
 	FaultOOMBatch Fault = "oom-batch"
 	FaultOOMItem  Fault = "oom-item" // memory runs out even for one clip
-	FaultCrash    Fault = "crash"    // the process aborts in C code
-	FaultHang     Fault = "hang"     // the work never ends
+	// FaultOOMTextBatch makes memory run out in the text embedding for batches of two or more texts;
+	// see [TextEmbedding].
+	FaultOOMTextBatch Fault = "oom-text-batch"
+	FaultOOMTextItem  Fault = "oom-text-item" // memory runs out even for one text
+	FaultCrash        Fault = "crash"         // the process aborts in C code
+	FaultHang         Fault = "hang"          // the work never ends
 )
 
 // faultSpecs lists the forms that [Faults.Set] accepts, for messages.
-const faultSpecs = "leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N"
+const faultSpecs = "leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, oom-text-batch:N, " +
+	"oom-text-item:N, crash:N or hang:N"
 
 // Set adds a fault: "leak:4MiB", "keep:Whisper", "oom:20", "crash:20", "hang:20". It implements
 // flag.Value.
@@ -58,7 +63,7 @@ func (f *Faults) Set(spec string) error {
 				"keep: expected the name of a cleanup, such as keep:Whisper, found nothing")
 		}
 		f.Keep = append(f.Keep, value)
-	case "oom", "oom-batch", "oom-item", "crash", "hang":
+	case "oom", "oom-batch", "oom-item", "oom-text-batch", "oom-text-item", "crash", "hang":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
 			return fmt.Errorf(

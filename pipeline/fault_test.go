@@ -33,11 +33,14 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+const specs = "leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, oom-text-batch:N, " +
+	"oom-text-item:N, crash:N or hang:N"
+
 func TestBadFaults(t *testing.T) {
 	for spec, want := range map[string]string{
-		"":           `expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found ""`,
-		"crash":      `expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found "crash"`,
-		"burn:3":     `expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found "burn:3"`,
+		"":           "expected " + specs + `, found ""`,
+		"crash":      "expected " + specs + `, found "crash"`,
+		"burn:3":     "expected " + specs + `, found "burn:3"`,
 		"leak:4Mega": `leak: expected a unit of B, KiB, MiB, GiB or TiB (GB reads as GiB), found "mega" in "4Mega"`,
 		"leak:0":     `leak: expected a size above 0, such as leak:4MiB, found "0"`,
 		"leak:-1MiB": `leak: expected a size above 0, such as leak:4MiB, found "-1MiB"`,

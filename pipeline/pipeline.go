@@ -33,7 +33,7 @@ type Runner struct {
 	line    []byte
 	err     error
 	kept    []func() error
-	batches int // batches of voice enrollment
+	batches map[string]int // by the work, such as "voice enrollment"
 
 	// For advice: see the fields of [Situation] with the same names.
 	files        int

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/speakers"
+	"vramsoak/pipeline/text"
 	"vramsoak/pipeline/whisper"
 	"vramsoak/reports/sink"
 )
@@ -103,6 +105,9 @@ func checkFiles(o *options) (t *truth, err error) {
 	if o.diarizes() {
 		errs = append(errs, checkDiarization(o))
 	}
+	if o.embedsText() {
+		errs = append(errs, checkText(o))
+	}
 	if o.truth != "" {
 		if t, err = readTruth(o.truth); err != nil {
 			errs = append(errs, fmt.Errorf("--truth: %w", err))
@@ -128,6 +133,17 @@ func checkDiarization(o *options) error {
 	}
 	return errors.Join(append(errs, named("--segmentation", segmentation), named("--embedding",
 		embedding))...)
+}
+
+// checkText checks the model file of the text embedding and its vocabulary.
+func checkText(o *options) error {
+	flag, model := o.textFlag()
+	_, err := text.ReadVocabulary(o.text().VocabularyPath())
+	if errors.Is(err, fs.ErrNotExist) && o.textVocabulary == "" {
+		err = fmt.Errorf("%w; put the model's %s beside it, or name it with --text-vocabulary", err,
+			text.VocabularyName)
+	}
+	return errors.Join(named(flag, text.Check(model)), named("--text-vocabulary", err))
 }
 
 // flagged adds dashes to the mistakes in a diarization's configuration. Each mistake begins with

@@ -35,11 +35,11 @@ func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Tur
 		copy(waveform.Floats(), pcm)
 		loaded, err := w.engines.diarizer(ctx, waveform.Floats())
 		if err != nil {
-			return refusal(err, w.ledger.diarization(w.provider), 0)
+			return refusal(err, w.ledger.onnxDevice(w.provider), 0)
 		}
 		model = loaded
 		turns, err = model.Diarize(ctx)
-		return refusal(err, w.ledger.diarization(w.provider), 0)
+		return refusal(err, w.ledger.onnxDevice(w.provider), 0)
 	})
 	return turns, err
 }
@@ -49,21 +49,8 @@ func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *doc
 	return w.runner.Stage(ctx, "Speaker Alignment", func(ctx context.Context,
 		s *pipeline.Scope,
 	) error {
-		held := s.Growth()
-		var model embedder
-		s.Defer("Alignment Tensors", held, func() error {
-			if model == nil {
-				return nil
-			}
-			return model.Close()
-		})
-		if !w.noEnroll && len(d.Turns) > 0 {
-			loaded, err := w.engines.embedder(ctx)
-			if err != nil {
-				return refusal(err, w.ledger.diarization(w.provider), 0)
-			}
-			model = loaded
-			if err := w.enroll(ctx, f, model, pcm, d); err != nil {
+		if !w.noEnroll {
+			if err := w.enroll(ctx, s, f, pcm, d); err != nil {
 				return err
 			}
 		}
@@ -72,10 +59,34 @@ func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *doc
 	})
 }
 
-// enroll computes embeddings of the speakers' voices. It compares them with those of earlier files
-// to find the names that the speakers have there, because the diarization numbers the speakers of
-// each file from the beginning.
-func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm []float32,
+// enroll loads the embedding model, unless nobody speaks, and recognizes the speakers with it. The
+// model is freed with the scope.
+func (w *work) enroll(ctx context.Context, s *pipeline.Scope, f pipeline.File, pcm []float32,
+	d *document,
+) error {
+	held := s.Growth()
+	var model embedder
+	s.Defer("Alignment Tensors", held, func() error {
+		if model == nil {
+			return nil
+		}
+		return model.Close()
+	})
+	if len(d.Turns) == 0 {
+		return nil
+	}
+	loaded, err := w.engines.embedder(ctx)
+	if err != nil {
+		return refusal(err, w.ledger.onnxDevice(w.provider), 0)
+	}
+	model = loaded
+	return w.recognize(ctx, f, model, pcm, d)
+}
+
+// recognize computes embeddings of the speakers' voices. It compares them with those of earlier
+// files to find the names that the speakers have there, because the diarization numbers the
+// speakers of each file from the beginning.
+func (w *work) recognize(ctx context.Context, f pipeline.File, model embedder, pcm []float32,
 	d *document,
 ) error {
 	turns, clips := clips(d.Turns, pcm)
@@ -88,7 +99,7 @@ func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm 
 		Alloc:  pipeline.HostTensor(w.host),
 		Embed: func(ctx context.Context, clip []float32) ([]float32, error) {
 			embedding, err := model.Embed(ctx, clip)
-			return embedding, refusal(err, w.ledger.diarization(w.provider), 0)
+			return embedding, refusal(err, w.ledger.onnxDevice(w.provider), 0)
 		},
 		Fault: w.faults.At[f.Index],
 	}, clips)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,9 @@ func TestDiarization(t *testing.T) {
 			if diff := cmp.Diff(nineteen, names(f)); diff != "" {
 				t.Error(diff)
 			}
-			for _, cleanup := range cleanups {
+			for _, cleanup := range slices.DeleteFunc(slices.Clone(cleanups), func(name string) bool {
+				return name == "Text Embedder"
+			}) {
 				if got := freed(t, f, cleanup+" Cleanup"); got < 95 || got > 105 {
 					t.Errorf("%s: %s freed %.1f %%", f.Path, cleanup, got)
 				}

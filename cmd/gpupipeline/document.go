@@ -25,9 +25,19 @@ type document struct {
 	// Segments contain the words. They have speakers if the file was diarized.
 	Segments []speakers.Segment `json:"segments"`
 	Turns    []speakers.Turn    `json:"turns,omitempty"`
-	// Fallback says which result is missing because memory ran out.
+	// TextEmbedding has the embeddings of the segments' texts.
+	TextEmbedding *textEmbedding `json:"text_embedding,omitempty"`
+	// Fallback says which results are missing because memory ran out.
 	Fallback string `json:"fallback,omitempty"`
 	Truth    *score `json:"truth,omitempty"`
+}
+
+// fallBack records that a result is missing because memory ran out.
+func (d *document) fallBack(missing string) {
+	if d.Fallback != "" {
+		d.Fallback += "; "
+	}
+	d.Fallback += missing
 }
 
 // formats holds the function that writes each format. The name of a format is also the file

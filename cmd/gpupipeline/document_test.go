@@ -3,9 +3,31 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+// TestVector: an embedding is the base64 of 32-bit floats in little endian. 1 is 00 00 80 3f, and -2
+// is 00 00 00 c0.
+func TestVector(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(vector{1, -2})
+	if want := `"AACAPwAAAMA="`; err != nil || string(text) != want {
+		t.Errorf("found %s, %v, expected %s", text, err, want)
+	}
+	var v vector
+	if err := json.Unmarshal(text, &v); err != nil || cmp.Diff(vector{1, -2}, v) != "" {
+		t.Errorf("read back as %v, %v", v, err)
+	}
+	for _, bad := range []string{`"AACA"`, `"?"`} {
+		if err := json.Unmarshal([]byte(bad), &v); err == nil {
+			t.Errorf("%s: expected an error", bad)
+		}
+	}
+}
 
 // TestDocumentNameOfALongName: file systems accept names of up to 255 bytes.
 func TestDocumentNameOfALongName(t *testing.T) {

@@ -14,7 +14,9 @@ import (
 	"vramsoak/pipeline"
 	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/onnx"
 	"vramsoak/pipeline/speakers"
+	"vramsoak/pipeline/text"
 	"vramsoak/pipeline/whisper"
 )
 
@@ -38,14 +40,23 @@ type embedder interface {
 	Close() error
 }
 
+// A textEmbedder computes embeddings of texts, with a model in this process or in a worker.
+type textEmbedder interface {
+	// Embed embeds the texts in one batch.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+	Close() error
+}
+
 // EngineSettings are the settings for loading engines. Each worker gets a copy.
 type EngineSettings struct {
 	Malloc      meter.Malloc
 	Verbose     bool
 	Model       string // the path of whisper.cpp's model
 	Diarization diarization.Config
-	// Tried are the diarization models that another process has tested already.
-	Tried []diarization.Trial
+	Text        text.Config
+	TextFlag    string // the flag that names the text model, for messages
+	// Tried are the models in ONNX format that another process has tested already.
+	Tried []onnx.Trial
 }
 
 // engines loads the engines. Each engine serves one stage of one file. If the stage is isolated,
@@ -54,19 +65,23 @@ type engines struct {
 	settings EngineSettings
 	isolated map[string]bool // by the stage's name
 	ledger   *ledger         // nil in a worker
+	// tokenizer has the vocabulary of the text model. It is read once in each process.
+	tokenizer *text.Tokenizer
 }
 
 // The stages that can be isolated. Enrollment belongs to diarization.
 const (
 	stageWhisper     = "whisper"
 	stageDiarization = "diarization"
+	stageText        = "text"
 )
 
 func newEngines(o *options, l *ledger) *engines {
+	flag, _ := o.textFlag()
 	e := &engines{
 		settings: EngineSettings{
 			Malloc: meter.Malloc(o.malloc), Verbose: o.verbose, Model: o.model,
-			Diarization: o.diarization(),
+			Diarization: o.diarization(), Text: o.text(), TextFlag: flag,
 		},
 		isolated: map[string]bool{},
 		ledger:   l,
@@ -104,6 +119,28 @@ func (e *engines) embedder(ctx context.Context) (embedder, error) {
 	return localEmbedder{model}, err
 }
 
+func (e *engines) textEmbedder(ctx context.Context) (textEmbedder, error) {
+	if e.isolated[stageText] {
+		w, err := e.worker(ctx, stageText, "LoadText", nil)
+		return remoteTextEmbedder{w}, err
+	}
+	model, err := e.openText()
+	return localTextEmbedder{model}, err
+}
+
+// openText loads the text model, and before the first time its vocabulary.
+func (e *engines) openText() (*text.Embedder, error) {
+	c := e.settings.Text
+	if e.tokenizer == nil {
+		tokenizer, err := text.ReadVocabulary(c.VocabularyPath())
+		if err != nil {
+			return nil, err
+		}
+		e.tokenizer = tokenizer
+	}
+	return text.Open(c, e.tokenizer)
+}
+
 // warmUp loads and frees each model before the first file, in the process where its stage will run.
 // So a wrong model is reported before any work begins. There is a second reason: with its first
 // model, an engine allocates memory that it keeps until the process ends (5 MB for ONNX Runtime).
@@ -113,6 +150,9 @@ func (e *engines) warmUp(ctx context.Context, o *options) error {
 	errs := []error{e.warmWhisper(ctx, o.language)}
 	if o.diarizes() {
 		errs = append(errs, e.warmDiarization(ctx))
+	}
+	if o.embedsText() {
+		errs = append(errs, e.warmText(ctx))
 	}
 	return errors.Join(slices.DeleteFunc(errs, outOfMemory)...)
 }
@@ -148,10 +188,23 @@ func (e *engines) warmDiarization(ctx context.Context) (err error) {
 	return nil
 }
 
+func (e *engines) warmText(ctx context.Context) (err error) {
+	if e.isolated[stageText] {
+		e.settings.Tried, err = e.warmWorker(ctx, stageText, "WarmText", "")
+		return err
+	}
+	model, err := e.openText()
+	if err != nil {
+		return named(e.settings.TextFlag, err)
+	}
+	model.Close()
+	return nil
+}
+
 // warmWorker warms up in a worker and returns the models that the worker tested.
 func (e *engines) warmWorker(ctx context.Context, stage, method,
 	language string,
-) (tried []diarization.Trial, err error) {
+) (tried []onnx.Trial, err error) {
 	w, err := startWorker(ctx, stage, e.ledger, nil)
 	if err != nil {
 		return nil, err
@@ -172,7 +225,7 @@ func named(flag string, err error) error {
 
 // outOfMemory reports whether an engine's error means that memory ran out.
 func outOfMemory(err error) bool {
-	return errors.Is(err, whisper.ErrOutOfMemory) || errors.Is(err, diarization.ErrOutOfMemory) ||
+	return errors.Is(err, whisper.ErrOutOfMemory) || errors.Is(err, onnx.ErrOutOfMemory) ||
 		errors.Is(err, errWorkerOutOfMemory)
 }
 
@@ -269,4 +322,24 @@ type remoteEmbedder struct{ *worker }
 func (r remoteEmbedder) Embed(ctx context.Context, clip []float32) (voice []float32, err error) {
 	err = r.call(ctx, "Embed", bytesOf(clip), &voice)
 	return voice, err
+}
+
+type localTextEmbedder struct{ *text.Embedder }
+
+func (l localTextEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	return l.Embedder.Embed(texts)
+}
+
+func (l localTextEmbedder) Close() error {
+	l.Embedder.Close()
+	return nil
+}
+
+type remoteTextEmbedder struct{ *worker }
+
+func (r remoteTextEmbedder) Embed(ctx context.Context, texts []string) (embeddings [][]float32,
+	err error,
+) {
+	err = r.call(ctx, "EmbedTexts", texts, &embeddings)
+	return embeddings, err
 }

@@ -165,8 +165,8 @@ func (l *ledger) overdraw() error {
 	return l.leak(2 * reading.Bytes(record.Total))
 }
 
-// diarization returns the device whose memory sherpa-onnx uses.
-func (l *ledger) diarization(provider string) meter.Device {
+// onnxDevice returns the device whose memory ONNX Runtime uses with this provider.
+func (l *ledger) onnxDevice(provider string) meter.Device {
 	if l.gpu != nil && provider == "cpu" {
 		return l.host
 	}

@@ -25,7 +25,7 @@ import (
 	"syscall"
 
 	"vramsoak/pipeline"
-	"vramsoak/pipeline/diarization"
+	"vramsoak/pipeline/onnx"
 	"vramsoak/pipeline/whisper"
 	"vramsoak/reports/sink"
 )
@@ -96,6 +96,9 @@ func run(args []string) int {
 		if o.version {
 			err = printVersion(stdout)
 		} else {
+			for _, notice := range o.notices {
+				stderr.Printf("gpupipeline: %s\n", notice)
+			}
 			result, err = process(ctx, o)
 		}
 	}
@@ -120,7 +123,7 @@ func printVersion(w io.Writer) error {
 		return err
 	}
 	text := fmt.Appendf(nil, "whisper.cpp %s\nONNX Runtime %s\n", whisper.Version(),
-		diarization.Version())
+		onnx.Version())
 	for _, d := range devices {
 		text = fmt.Appendf(text, "%s: %s\n", d.Name, d.Description)
 	}

@@ -26,7 +26,7 @@ import (
 const child = "GPUPIPELINE_TEST_CHILD"
 
 // The paths of the tiny models and of a batch of audio. They are made once.
-var model, segmentation, embedding, batch string
+var model, segmentation, embedding, textModel, textModelFast, batch string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(child) != "" {
@@ -45,8 +45,11 @@ func TestMain(m *testing.M) {
 		})
 		segmentation, embedding = filepath.Join(dir, fixtures.SegmentationName), filepath.Join(dir,
 			fixtures.EmbeddingName)
+		textModel, textModelFast = filepath.Join(dir, fixtures.TextName), filepath.Join(dir,
+			fixtures.TextFastName)
 		err = errors.Join(err, fixtures.WriteWhisperModel(model, 1),
-			fixtures.WriteDiarizationModels(dir, fixtures.DiarizationSpec{Seed: 1}))
+			fixtures.WriteDiarizationModels(dir, fixtures.DiarizationSpec{Seed: 1}),
+			fixtures.WriteTextModels(dir, 1))
 		if err != nil {
 			panic(err)
 		}
@@ -66,7 +69,7 @@ func audioFiles(t *testing.T) []string {
 // variablesRead are the environment variables that affect gpupipeline.
 var variablesRead = []string{
 	"ENABLE_FAST_PATH", "SKIP_VOICE_EMBEDDINGS", "VOICE_ENROLLMENT_BATCH_SIZE",
-	"EMBEDDING_BATCH_SIZE", "VRAMSOAK_FIRST",
+	"EMBEDDING_BATCH_SIZE", "EMBEDDING_PROFILE", "VRAMSOAK_FIRST",
 	"OMP_WAIT_POLICY", "GLIBC_TUNABLES",
 }
 
@@ -91,15 +94,24 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 // the signal that ended it.
 func gpupipeline(t *testing.T, args ...string) (log *timeline.Timeline, stderr, exit string) {
 	t.Helper()
+	out, stderr, exit := gpupipelineIn(t, "", args...)
+	return timelineOf(t, strings.NewReader(out)), stderr, exit
+}
+
+// gpupipelineIn runs the program in an environment of variables with blanks between. It returns the
+// text of the log.
+func gpupipelineIn(t *testing.T, env string, args ...string) (log, stderr, exit string) {
+	t.Helper()
 	var out, errs bytes.Buffer
 	cmd := command(t, args...)
+	cmd.Env = append(cmd.Env, strings.Fields(env)...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
 		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 			t.Fatal(err)
 		}
 	}
-	return timelineOf(t, &out), errs.String(), ending(cmd)
+	return out.String(), errs.String(), ending(cmd)
 }
 
 func timelineOf(t *testing.T, r io.Reader) *timeline.Timeline {
@@ -138,7 +150,16 @@ var nineteen = slices.Concat(wholeFile[:7], []string{
 	"After Speaker Alignment (post-cleanup)",
 }, wholeFile[7:])
 
-// withModels adds the arguments for all models.
+// twentyThree are the checkpoints of a file with a diarization and text embeddings.
+var twentyThree = slices.Concat(nineteen[:17], textCheckpoints, nineteen[17:])
+
+// textCheckpoints are the checkpoints of text embedding.
+var textCheckpoints = []string{
+	"Before Text Embedding", "Before Text Embedder Cleanup", "After Text Embedder Cleanup",
+	"After Text Embedding (post-cleanup)",
+}
+
+// withModels adds the arguments for the models of transcription and diarization.
 func withModels(args ...string) []string {
 	return append([]string{
 		"--model", model, "--segmentation", segmentation, "--embedding",

@@ -11,109 +11,14 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline"
 	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/text"
 )
-
-const usage = `gpupipeline transcribes audio files, finds who speaks, and logs its memory.
-
-USAGE
-  gpupipeline --model FILE [--segmentation FILE --embedding FILE] [flags] AUDIO...
-  gpupipeline --model FILE [--segmentation FILE --embedding FILE] [flags] --list FILE
-  gpupipeline --model FILE [--segmentation FILE --embedding FILE] [flags] --stdin
-
-EXAMPLES
-  gpupipeline --model tiny.bin --out transcripts audio/*.wav
-  gpupipeline --model tiny.bin --segmentation seg.onnx --embedding voice.onnx \
-    --formats json,srt,rttm --out out --list batch.txt
-  find audio -name '*.wav' | gpupipeline --model tiny.bin --stdin
-  gpupipeline --model tiny.bin --fault leak:4MiB --fault crash:20 --list batch.txt
-
-whisper.cpp transcribes. With the two models of diarization, sherpa-onnx then finds who speaks when.
-Enrollment compares the voices, so that a speaker has the same name in all files of the process.
-Then words and segments get their speakers.
-
-The log goes to stdout: a line for each checkpoint, and one where each file begins and ends. The
-batch goes on after a file that fails; the log and stderr say why it failed.
-
-FILES
-  --list FILE      read paths from FILE, one a line
-  --stdin          read paths from stdin, one a line, and work on each as it comes
-  --order NAME     given: in the given order; smallest: the smallest files first, after all paths
-                   have been read (given)
-  --first N        position of the first file in the batch (VRAMSOAK_FIRST, else 1)
-                   Paths come from one of AUDIO, --list and --stdin
-  --out DIR        write the results for each file into DIR, as NAME-DIGEST.FORMAT: NAME is at most
-                   200 bytes of the file's name, DIGEST twelve digits of the SHA-256 of its path
-  --formats LIST   some of json, srt, vtt and rttm, with commas between; with --out (json)
-  --truth FILE     who really speaks when: a manifest from vramsoak fixtures audio, or FILE.rttm,
-                   which names files without folder and extension. Print the diarization error rate
-                   and the share of words with the right speaker, for each file and at the end
-
-TRANSCRIPTION
-  --model FILE     model in ggml format
-  --language CODE  the language spoken; auto detects it (en)
-  --threads N      CPU threads (the CPUs, at most 4)
-
-DIARIZATION
-  --segmentation FILE       ONNX model that finds voices: pyannote's, exported by sherpa-onnx
-  --embedding FILE          ONNX model that tells voices apart: of WeSpeaker, 3D-Speaker or NeMo
-  --speakers N              number of speakers; 0 finds out (0)
-  --threshold X             how different the voices of two speakers are, 0 to 2; for --speakers 0
-                            (0.5)
-  --provider NAME           cpu or cuda; cuda needs sherpa-onnx's GPU libraries first in
-                            LD_LIBRARY_PATH (cpu)
-  --diarization-threads N   CPU threads (1)
-  --fast                    no diarization (ENABLE_FAST_PATH=true)
-  --no-enroll               diarization without enrollment (SKIP_VOICE_EMBEDDINGS=true)
-  --enroll-batch N          turns in a batch of enrollment (VOICE_ENROLLMENT_BATCH_SIZE, else
-                            EMBEDDING_BATCH_SIZE, else 4)
-
-MEMORY
-  --batch-memory SHARE  memory for a batch of enrollment: a part of the machine's free memory, such
-                        as 1/8 or 12.5%, or a size, such as 512MiB. Batches are smaller when less
-                        is free (1/8)
-  --clear-every N       release cached memory after N batches of enrollment, and after every
-                        cleanup; 0: never (5)
-  --isolate LIST        whisper, diarization or both, with a comma between: run each stage in its
-                        own process, whose end frees all its memory. If it crashes, the file fails
-                        and the batch goes on
-  --malloc NAME         fixed: the C allocator has one arena and a fixed threshold for mapping;
-                        default: as in glibc (fixed)
-  --device NAME         which memory to read: host, the C allocator of this process and its
-                        workers; nvml, the GPU; auto, the GPU if whisper.cpp uses one (auto)
-
-OTHER
-  --fault SPEC     fail on purpose, to test what watches the pipeline; may be repeated:
-                     leak:SIZE    each file keeps SIZE
-                     keep:NAME    a cleanup that frees nothing: Whisper, Waveform,
-                                  "Diarization Model", "Alignment Tensors" or Final
-                     oom:N        file N asks for twice the device's memory
-                     oom-batch:N  enrollment has memory for one turn only in file N
-                     oom-item:N   not even for one turn
-                     crash:N      the process that transcribes aborts in file N
-                     hang:N       file N never ends
-  --verbose        whisper.cpp's own log on stderr
-  --version        print the versions of the engines and the devices that whisper.cpp finds
-  --help           print this
-
-ENVIRONMENT
-  Flags override the environment: ENABLE_FAST_PATH, SKIP_VOICE_EMBEDDINGS,
-  VOICE_ENROLLMENT_BATCH_SIZE, EMBEDDING_BATCH_SIZE and VRAMSOAK_FIRST, with the meaning of the
-  flags that name them.
-
-EXIT STATUS
-  0    every file is transcribed
-  1    a file failed
-  2    trouble: wrong usage, an unusable model, no files, the log cannot be written
-  130  interrupted (SIGINT); the current file was cleaned up. A second signal ends the process at
-       once
-  143  terminated (SIGTERM), likewise
-`
 
 type options struct {
 	// Files.
@@ -122,7 +27,6 @@ type options struct {
 	stdin            bool
 	first            int
 	formats          []string
-	formatsGiven     bool
 	truth            string
 	// Transcription.
 	model, language string
@@ -131,8 +35,11 @@ type options struct {
 	segmentation, embedding, provider string
 	speakers, diarizationThreads      int
 	threshold                         float64
-	fast, noEnroll                    bool
+	fast, allowFastPath, noEnroll     bool
 	enrollBatch                       int
+	// Text embedding.
+	textModel, textModelFast, textVocabulary, textProfile, textPooling string
+	textBatch                                                          int
 	// Memory.
 	batchMemory    pipeline.Share
 	clearEvery     int
@@ -141,6 +48,9 @@ type options struct {
 	// Other.
 	faults           pipeline.Faults
 	verbose, version bool
+
+	given   map[string]bool // the flags that were given
+	notices []string        // what the user should know about the environment
 }
 
 // diarizes reports whether the pipeline looks for speakers.
@@ -149,7 +59,7 @@ func (o *options) diarizes() bool { return o.segmentation != "" && !o.fast }
 // withoutSpeakers says why there is no diarization.
 func (o *options) withoutSpeakers() string {
 	if o.fast {
-		return "--fast (or ENABLE_FAST_PATH)"
+		return "--fast"
 	}
 	return "no --segmentation and --embedding"
 }
@@ -160,6 +70,35 @@ func (o *options) diarization() diarization.Config {
 		Segmentation: o.segmentation, Embedding: o.embedding, Speakers: o.speakers,
 		Threshold: o.threshold,
 		Threads:   o.diarizationThreads, Provider: o.provider,
+	}
+}
+
+// The profiles of text embedding, in the words of EMBEDDING_PROFILE.
+const (
+	profileQuality  = "quality"
+	profileBalanced = "balanced"
+	profileSpeed    = "speed"
+)
+
+var profiles = []string{profileQuality, profileBalanced, profileSpeed}
+
+// embedsText reports whether the pipeline embeds the texts of the segments.
+func (o *options) embedsText() bool { return o.textModel != "" || o.textModelFast != "" }
+
+// textFlag returns the flag that names the text model of the profile, and its value.
+func (o *options) textFlag() (flag, model string) {
+	if o.textProfile == profileSpeed {
+		return "--text-model-fast", o.textModelFast
+	}
+	return "--text-model", o.textModel
+}
+
+// text returns the configuration of the text embedding.
+func (o *options) text() text.Config {
+	_, model := o.textFlag()
+	return text.Config{
+		Model: model, Vocabulary: o.textVocabulary, Pooling: text.Pooling(o.textPooling),
+		Threads: o.threads,
 	}
 }
 
@@ -186,13 +125,23 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 	flags.Float64Var(&o.threshold, "threshold", 0.5, "")
 	flags.StringVar(&o.provider, "provider", "cpu", "")
 	flags.IntVar(&o.diarizationThreads, "diarization-threads", 1, "")
-	flags.BoolVar(&o.fast, "fast", env.yes("ENABLE_FAST_PATH"), "")
-	flags.BoolVar(&o.noEnroll, "no-enroll", env.yes("SKIP_VOICE_EMBEDDINGS"), "")
-	flags.IntVar(&o.enrollBatch, "enroll-batch", env.number(4, "VOICE_ENROLLMENT_BATCH_SIZE",
-		"EMBEDDING_BATCH_SIZE"), "")
+	flags.BoolVar(&o.fast, "fast", false, "")
+	flags.BoolVar(&o.allowFastPath, "fast-path", env.yes(true, "ENABLE_FAST_PATH"), "")
+	flags.BoolVar(&o.noEnroll, "no-enroll", env.yes(false, "SKIP_VOICE_EMBEDDINGS"), "")
+	flags.IntVar(&o.enrollBatch, "enroll-batch", env.number(4, "VOICE_ENROLLMENT_BATCH_SIZE"), "")
+	flags.StringVar(&o.textModel, "text-model", "", "")
+	flags.StringVar(&o.textModelFast, "text-model-fast", "", "")
+	flags.StringVar(&o.textVocabulary, "text-vocabulary", "", "")
+	flags.StringVar(&o.textProfile, "text-profile", env.word(profileQuality, profiles,
+		"EMBEDDING_PROFILE"), "")
+	flags.StringVar(&o.textPooling, "text-pooling", string(text.Mean), "")
+	flags.IntVar(&o.textBatch, "text-batch", env.number(128, "EMBEDDING_BATCH_SIZE"), "")
 	flags.Var(&o.batchMemory, "batch-memory", "")
 	flags.IntVar(&o.clearEvery, "clear-every", 5, "")
-	flags.Func("isolate", "", words(&o.isolate, []string{stageWhisper, stageDiarization}))
+	flags.Func("isolate", "", words(&o.isolate, []string{
+		stageWhisper, stageDiarization,
+		stageText,
+	}))
 	flags.StringVar(&o.malloc, "malloc", string(meter.MallocFixed), "")
 	flags.StringVar(&o.device, "device", "auto", "")
 	flags.Var(&o.faults, "fault", "")
@@ -205,11 +154,13 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 		return nil, errors.Join(append(env.errs, fmt.Errorf("%s; see gpupipeline --help",
 			twoDashes(err)))...)
 	}
-	flags.Visit(func(f *flag.Flag) { o.formatsGiven = o.formatsGiven || f.Name == "formats" })
+	o.given = map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { o.given[f.Name] = true })
 	o.paths = flags.Args()
 	if o.version {
 		return o, nil
 	}
+	o.notices = env.notices(o)
 	return o, errors.Join(append(env.errs, o.check()...)...)
 }
 
@@ -219,7 +170,9 @@ var oneDash = regexp.MustCompile(`(flag|for|defined:|argument:) -(\w)`)
 func twoDashes(err error) string { return oneDash.ReplaceAllString(err.Error(), "$1 --$2") }
 
 // cleanups are the cleanups that a fault may skip.
-var cleanups = []string{"Whisper", "Waveform", "Diarization Model", "Alignment Tensors", "Final"}
+var cleanups = []string{
+	"Whisper", "Waveform", "Diarization Model", "Alignment Tensors", "Text Embedder", "Final",
+}
 
 func (o *options) check() (errs []error) {
 	expect := func(ok bool, format string, args ...any) {
@@ -228,15 +181,20 @@ func (o *options) check() (errs []error) {
 		}
 	}
 	oneOf := func(name, value string, allowed ...string) {
-		expect(slices.Contains(allowed, value), "--%s: expected %s, found %q", name,
-			either(allowed), value)
+		expect(slices.Contains(allowed, value), "--%s: %s", name, unknown(value, allowed))
 	}
 	expect(o.model != "", "--model: expected a model file, found none")
 	expect((o.segmentation == "") == (o.embedding == ""),
 		"--segmentation, --embedding: expected both models of diarization or none of them, found one")
 	expect(o.truth == "" || o.diarizes(),
 		"--truth: expected a diarization, which it judges, found %s", o.withoutSpeakers())
-	expect(!o.formatsGiven || o.out != "", "--formats: expected --out too, the folder for what "+
+	expect(!o.given["fast"] || !o.fast || !o.given["fast-path"] || o.allowFastPath,
+		"--fast, --fast-path=false: expected one of them, found both: no diarization, and one that "+
+			"must not be left out")
+	expect(!o.given["fast-path"] || o.allowFastPath || o.fast || o.diarizes(),
+		"--fast-path=false: expected a diarization, which must not be left out, found %s",
+		o.withoutSpeakers())
+	expect(!o.given["formats"] || o.out != "", "--formats: expected --out too, the folder for what "+
 		"is written, found none")
 	expect(!slices.Contains(o.formats, "rttm") || o.diarizes(),
 		"--formats rttm: expected a diarization, whose turns it has, found %s", o.withoutSpeakers())
@@ -250,6 +208,14 @@ func (o *options) check() (errs []error) {
 	expect(o.diarizationThreads >= 1, "--diarization-threads: expected 1 or more, found %d",
 		o.diarizationThreads)
 	expect(o.enrollBatch >= 1, "--enroll-batch: expected 1 or more, found %d", o.enrollBatch)
+	oneOf("text-profile", o.textProfile, profiles...)
+	oneOf("text-pooling", o.textPooling, string(text.Mean), string(text.CLS))
+	expect(o.textBatch >= 1, "--text-batch: expected 1 or more, found %d", o.textBatch)
+	flag, model := o.textFlag()
+	expect(!o.embedsText() || model != "", "%s: expected the model of the profile %s, found none: "+
+		"give it, or another --text-profile (EMBEDDING_PROFILE)", flag, o.textProfile)
+	expect(o.textVocabulary == "" || o.embedsText(),
+		"--text-vocabulary: expected --text-model, whose words it has, found none")
 	expect(o.clearEvery >= 0, "--clear-every: expected 0 or more, found %d", o.clearEvery)
 	oneOf("malloc", o.malloc, string(meter.MallocFixed), string(meter.MallocDefault))
 	oneOf("device", o.device, "auto", "host", "nvml")
@@ -271,12 +237,21 @@ func (o *options) check() (errs []error) {
 		expect(enrolls || fault != pipeline.FaultOOMBatch && fault != pipeline.FaultOOMItem,
 			"--fault %s:%d: expected enrollment, of which it takes the memory, found none: it "+
 				"needs the models of diarization, without --fast and --no-enroll", fault, n)
+		expect(o.embedsText() || fault != pipeline.FaultOOMTextBatch &&
+			fault != pipeline.FaultOOMTextItem, "--fault %s:%d: expected text embedding, of which it "+
+			"takes the memory, found none: it needs --text-model", fault, n)
 	}
 	for _, name := range o.faults.Keep {
 		expect(slices.Contains(cleanups, name), "--fault: expected keep: with %s, found keep:%s",
 			either(cleanups), name)
 	}
 	return errs
+}
+
+// unknown returns the message for a word that is not one of those allowed.
+func unknown(word string, allowed []string) string {
+	return fmt.Sprintf("expected %s, found %q%s", either(allowed), word,
+		strictyaml.Meant(word, allowed))
 }
 
 // either returns the words as an alternative: "a, b or c".
@@ -301,40 +276,4 @@ func words(into *[]string, allowed []string) func(string) error {
 		}
 		return nil
 	}
-}
-
-// An environment reads defaults from environment variables and collects the mistakes in them.
-type environment struct {
-	getenv func(string) string
-	errs   []error
-}
-
-// number returns the value of the first variable that is set, or `otherwise` if none is.
-func (e *environment) number(otherwise int, variables ...string) int {
-	for _, name := range variables {
-		text := e.getenv(name)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			e.errs = append(e.errs, fmt.Errorf("%s: expected a whole number from 1, found %q",
-				name, text))
-			return otherwise
-		}
-		return n
-	}
-	return otherwise
-}
-
-func (e *environment) yes(name string) bool {
-	text := e.getenv(name)
-	if text == "" {
-		return false
-	}
-	yes, err := strconv.ParseBool(strings.ToLower(text))
-	if err != nil {
-		e.errs = append(e.errs, fmt.Errorf("%s: expected true or false, found %q", name, text))
-	}
-	return yes
 }

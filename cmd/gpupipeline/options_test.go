@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTrouble(t *testing.T) {
@@ -29,12 +31,15 @@ func TestTrouble(t *testing.T) {
 		return path
 	}
 	cut := write("cut.bin", func(b []byte) []byte { return b[:len(b)/2] }, model)
+	small := write("small.txt", func([]byte) []byte { return []byte("[UNK]\n[CLS]\n[SEP]\n") },
+		model)
 	broken := write("broken.onnx", func(b []byte) []byte {
 		return bytes.ReplaceAll(b, []byte("MatMul"), []byte("MatMuk"))
 	}, embedding)
 	names := strings.NewReplacer("MODELS", strings.Join(withModels(), " "), "MODEL", model,
 		"SEGMENTATION", segmentation, "EMBEDDING", embedding,
-		"EMPTY", empty, "WHISPER", model, "CUT", cut, "BROKEN", broken, "LIST", empty, "DIR", dir)
+		"TEXTFAST", textModelFast, "TEXT", textModel, "SMALL", small, "EMPTY", empty, "WHISPER", model,
+		"CUT", cut, "BROKEN", broken, "LIST", empty, "DIR", dir)
 	for _, test := range []struct{ args, want string }{
 		{"", "--model: expected a model file, found none\nexpected audio files, --list or " +
 			"--stdin, found none"},
@@ -62,7 +67,7 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			"--model MODEL --isolate all a.wav",
-			`expected whisper or diarization, with commas between, found "all"`,
+			`expected whisper, diarization or text, with commas between, found "all"`,
 		},
 		{
 			"--model MODEL --order length a.wav",
@@ -70,13 +75,13 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			"--model MODEL --fault burn:1 a.wav",
-			`expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found ` +
-				`"burn:1"`,
+			`expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, oom-text-batch:N, ` +
+				`oom-text-item:N, crash:N or hang:N, found "burn:1"`,
 		},
 		{
 			"--model MODEL --fault keep:Model a.wav",
 			"--fault: expected keep: with Whisper, Waveform, Diarization Model, Alignment " +
-				"Tensors or Final, found keep:Model",
+				"Tensors, Text Embedder or Final, found keep:Model",
 		},
 		{"--nonsense", "flag provided but not defined: --nonsense; see gpupipeline --help"},
 		{"--model MODEL --threads x a.wav", `invalid value "x" for flag --threads: `},
@@ -100,7 +105,7 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			"MODELS --truth t.json --fast a.wav",
-			"--truth: expected a diarization, which it judges, found --fast (or ENABLE_FAST_PATH)",
+			"--truth: expected a diarization, which it judges, found --fast",
 		},
 		{
 			"--model MODEL --fault oom-item:2 a.wav",
@@ -126,6 +131,65 @@ func TestTrouble(t *testing.T) {
 			"MODELS --provider cuda --speakers 2000 a.wav",
 			"--speakers: expected 0 (not known) to 1000, found 2000\n--provider cuda: expected " +
 				"an ONNX Runtime",
+		},
+		{
+			"MODELS --fast --fast-path=false a.wav",
+			"--fast, --fast-path=false: expected one of them, found both",
+		},
+		{
+			"--model MODEL --fast-path=false a.wav",
+			"--fast-path=false: expected a diarization, which must not be left out, found no " +
+				"--segmentation and --embedding",
+		},
+		{"--model MODEL --text-batch 0 a.wav", "--text-batch: expected 1 or more, found 0"},
+		{
+			"--model MODEL --text-pooling max a.wav",
+			`--text-pooling: expected mean or cls, found "max"`,
+		},
+		{
+			"--model MODEL --text-profile sped --text-pooling clss a.wav",
+			`--text-profile: expected quality, balanced or speed, found "sped" (did you mean "speed"?)` +
+				"\n" + `--text-pooling: expected mean or cls, found "clss" (did you mean "cls"?)`,
+		},
+		{
+			"--model MODEL --text-model TEXT --text-profile speed a.wav",
+			"--text-model-fast: expected the model of the profile speed, found none",
+		},
+		{
+			"--model MODEL --text-model-fast TEXTFAST a.wav",
+			"--text-model: expected the model of the profile quality, found none",
+		},
+		{
+			"--model MODEL --text-vocabulary SMALL a.wav",
+			"--text-vocabulary: expected --text-model, whose words it has, found none",
+		},
+		{
+			"--model MODEL --fault oom-text-item:2 a.wav",
+			"--fault oom-text-item:2: expected text embedding, of which it takes the memory, found " +
+				"none: it needs --text-model",
+		},
+		{
+			"--model MODEL --text-model EMBEDDING a.wav",
+			"--text-model: EMBEDDING: inputs: expected input_ids, found none",
+		},
+		{"--model MODEL --text-model WHISPER a.wav", "--text-model: WHISPER: expected an ONNX model"},
+		{
+			"--model MODEL --text-model " + dir + "/none.onnx a.wav",
+			"--text-model: open " + dir + "/none.onnx: no such file or directory\n--text-vocabulary: " +
+				"open " + dir + "/vocab.txt: no such file or directory; put the model's vocab.txt " +
+				"beside it, or name it with --text-vocabulary",
+		},
+		{
+			"--model MODEL --text-model TEXT --text-vocabulary EMPTY a.wav",
+			"--text-vocabulary: EMPTY: expected a vocabulary of BERT with the word [UNK], found none",
+		},
+		{
+			"--model MODEL --text-model TEXT --text-vocabulary SMALL a.wav",
+			"--text-model: SMALL: expected the vocabulary of TEXT, which has 1461 words, found 3 words",
+		},
+		{
+			"--model MODEL --text-model TEXT --text-vocabulary SMALL --isolate text a.wav",
+			"--text-model: SMALL: expected the vocabulary of TEXT, which has 1461 words, found 3 words",
 		},
 		{"--model EMPTY a.wav", "--model: EMPTY: is empty"},
 		{"--model SEGMENTATION a.wav", "--model: SEGMENTATION: expected a model in ggml format"},
@@ -170,52 +234,141 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
-// TestEnvironment: flags override the environment, which overrides the defaults.
+// TestEnvironment: flags override the environment, which overrides the defaults. One variable does
+// not stand in for another.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
+	// The options that variables set, and their defaults.
+	type settings struct {
+		Fast, AllowFastPath, NoEnroll bool
+		EnrollBatch, TextBatch, First int
+		TextProfile                   string
+	}
 	for _, test := range []struct {
 		env, args string
-		want      options
+		change    func(*settings)
 	}{
-		{"", "", options{enrollBatch: 4, first: 1}},
-		{"ENABLE_FAST_PATH=true", "", options{enrollBatch: 4, first: 1, fast: true}},
-		{"ENABLE_FAST_PATH=True SKIP_VOICE_EMBEDDINGS=1", "--fast=false", options{
-			enrollBatch: 4,
-			first:       1, noEnroll: true,
+		{"", "", func(*settings) {}},
+		{"ENABLE_FAST_PATH=true", "", func(*settings) {}},
+		{"ENABLE_FAST_PATH=false", "", func(s *settings) { s.AllowFastPath = false }},
+		{"ENABLE_FAST_PATH=0", "--fast-path", func(*settings) {}},
+		{"ENABLE_FAST_PATH=True", "MODELS --fast-path=false", func(s *settings) {
+			s.AllowFastPath = false
 		}},
-		{"VOICE_ENROLLMENT_BATCH_SIZE=8 EMBEDDING_BATCH_SIZE=256", "", options{
-			enrollBatch: 8,
-			first:       1,
+		{"ENABLE_FAST_PATH=false", "--fast", func(s *settings) {
+			s.Fast, s.AllowFastPath = true, false
 		}},
-		{"EMBEDDING_BATCH_SIZE=256 VRAMSOAK_FIRST=21", "", options{enrollBatch: 256, first: 21}},
-		{
-			"EMBEDDING_BATCH_SIZE=256 VRAMSOAK_FIRST=21", "--enroll-batch 2 --first 3",
-			options{enrollBatch: 2, first: 3},
-		},
+		{"SKIP_VOICE_EMBEDDINGS=1", "", func(s *settings) { s.NoEnroll = true }},
+		{"SKIP_VOICE_EMBEDDINGS=true", "--no-enroll=false", func(*settings) {}},
+		{"VOICE_ENROLLMENT_BATCH_SIZE=8", "", func(s *settings) { s.EnrollBatch = 8 }},
+		{"EMBEDDING_BATCH_SIZE=256", "", func(s *settings) { s.TextBatch = 256 }},
+		{"EMBEDDING_BATCH_SIZE=256 VRAMSOAK_FIRST=21", "--text-batch 2 --first 3", func(s *settings) {
+			s.TextBatch, s.First = 2, 3
+		}},
+		{"VOICE_ENROLLMENT_BATCH_SIZE=8", "--enroll-batch 2", func(s *settings) {
+			s.EnrollBatch = 2
+		}},
+		{"EMBEDDING_PROFILE=Speed", "", func(s *settings) { s.TextProfile = "speed" }},
+		{"EMBEDDING_PROFILE=quality", "", func(*settings) {}},
+		{"EMBEDDING_PROFILE=balanced", "", func(s *settings) { s.TextProfile = "balanced" }},
+		{"EMBEDDING_PROFILE=speed", "--text-profile quality", func(*settings) {}},
 	} {
-		o, err := parse(strings.Fields("--model m "+test.args+" a.wav"), variables(test.env))
+		args := strings.ReplaceAll("--model m "+test.args+" a.wav", "MODELS",
+			"--segmentation s --embedding e")
+		o, err := parse(strings.Fields(args), variables(test.env))
 		if err != nil {
 			t.Errorf("%s %s: %v", test.env, test.args, err)
 			continue
 		}
-		got := options{
-			enrollBatch: o.enrollBatch, first: o.first, fast: o.fast,
-			noEnroll: o.noEnroll,
+		want := settings{
+			AllowFastPath: true, EnrollBatch: 4, TextBatch: 128, First: 1, TextProfile: "quality",
 		}
-		if got.enrollBatch != test.want.enrollBatch || got.first != test.want.first ||
-			got.fast != test.want.fast || got.noEnroll != test.want.noEnroll {
-			t.Errorf("%s %s: expected %+v, found %+v", test.env, test.args, test.want, got)
+		test.change(&want)
+		got := settings{
+			o.fast, o.allowFastPath, o.noEnroll, o.enrollBatch, o.textBatch, o.first, o.textProfile,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s %s:\n%s", test.env, test.args, diff)
 		}
 	}
-	_, err := parse([]string{"--model", "m", "a.wav"},
-		variables("VRAMSOAK_FIRST=x ENABLE_FAST_PATH=maybe VOICE_ENROLLMENT_BATCH_SIZE=0"))
+	_, err := parse([]string{"--model", "m", "a.wav"}, variables("VRAMSOAK_FIRST=x "+
+		"ENABLE_FAST_PATH=maybe VOICE_ENROLLMENT_BATCH_SIZE=0 EMBEDDING_BATCH_SIZE=1.5 "+
+		"SKIP_VOICE_EMBEDDINGS=2 EMBEDDING_PROFILE=Sped"))
 	for _, want := range []string{
 		`VRAMSOAK_FIRST: expected a whole number from 1, found "x"`,
 		`ENABLE_FAST_PATH: expected true or false, found "maybe"`,
 		`VOICE_ENROLLMENT_BATCH_SIZE: expected a whole number from 1, found "0"`,
+		`EMBEDDING_BATCH_SIZE: expected a whole number from 1, found "1.5"`,
+		`SKIP_VOICE_EMBEDDINGS: expected true or false, found "2"`,
+		`EMBEDDING_PROFILE: expected quality, balanced or speed, found "Sped" (did you mean "speed"?)`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("expected %s, found %v", want, err)
+		}
+	}
+}
+
+// TestProfiles: the profile chooses one of the two text models.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"--text-model big":                                                "big",
+		"--text-model big --text-model-fast small":                        "big",
+		"--text-model big --text-profile balanced":                        "big",
+		"--text-model big --text-model-fast small --text-profile speed":   "small",
+		"--text-model-fast small --text-profile speed":                    "small",
+		"--text-model big --text-model-fast small --text-profile=quality": "big",
+	} {
+		o, err := parse(strings.Fields("--model m "+args+" a.wav"), variables(""))
+		if err != nil || o.text().Model != want || !o.embedsText() {
+			t.Errorf("%s: found %+v, %v", args, o.text(), err)
+		}
+	}
+	if o, err := parse(strings.Fields("--model m a.wav"), variables("EMBEDDING_PROFILE=speed "+
+		"EMBEDDING_BATCH_SIZE=2")); err != nil || o.embedsText() {
+		t.Errorf("without a text model: found %v", err)
+	}
+}
+
+// TestNotices: a variable whose meaning changed is mentioned in runs in which it matters, and only
+// there.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	const (
+		on  = "ENABLE_FAST_PATH=true: files are diarized; "
+		off = "ENABLE_FAST_PATH=false: if memory runs out in the diarization, the file fails "
+		two = "EMBEDDING_BATCH_SIZE=2: this is the batch of texts (--text-batch), "
+	)
+	for _, test := range []struct {
+		env, args string
+		want      []string
+	}{
+		{"", "MODELS", nil},
+		{"ENABLE_FAST_PATH=true", "MODELS", []string{on}},
+		{"ENABLE_FAST_PATH=true", "", nil},
+		{"ENABLE_FAST_PATH=true", "MODELS --fast", nil},
+		{"ENABLE_FAST_PATH=true", "MODELS --fast-path=true", nil},
+		{"ENABLE_FAST_PATH=false", "MODELS", []string{off}},
+		{"ENABLE_FAST_PATH=false", "", nil},
+		{"EMBEDDING_BATCH_SIZE=2", "MODELS", []string{two}},
+		{"EMBEDDING_BATCH_SIZE=2 VOICE_ENROLLMENT_BATCH_SIZE=4", "MODELS", nil},
+		{"EMBEDDING_BATCH_SIZE=2", "MODELS --enroll-batch 4", nil},
+		{"EMBEDDING_BATCH_SIZE=2", "MODELS --no-enroll", nil},
+		{"EMBEDDING_BATCH_SIZE=2", "", nil},
+		{"EMBEDDING_BATCH_SIZE=2 ENABLE_FAST_PATH=true", "MODELS", []string{on, two}},
+	} {
+		args := strings.ReplaceAll("--model m "+test.args+" a.wav", "MODELS",
+			"--segmentation s --embedding e")
+		o, err := parse(strings.Fields(args), variables(test.env))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := len(o.notices) == len(test.want)
+		for i := 0; same && i < len(test.want); i++ {
+			same = strings.HasPrefix(o.notices[i], test.want[i])
+		}
+		if !same {
+			t.Errorf("%s %s: found %q, expected %q", test.env, test.args, o.notices, test.want)
 		}
 	}
 }

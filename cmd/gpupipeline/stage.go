@@ -14,8 +14,8 @@ import (
 	"unsafe"
 
 	"vramsoak/parser/record"
-	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/onnx"
 	"vramsoak/pipeline/speakers"
 	"vramsoak/pipeline/whisper"
 )
@@ -60,9 +60,10 @@ type Stage struct {
 	host    *meter.Host
 
 	// One of these is set: the loaded engine.
-	transcriber transcriber
-	diarizer    diarizer
-	embedder    embedder
+	transcriber  transcriber
+	diarizer     diarizer
+	embedder     embedder
+	textEmbedder textEmbedder
 }
 
 func newStage() (*Stage, error) {
@@ -71,7 +72,7 @@ func newStage() (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() == 0 { // an embedder gets clips instead
+	if info.Size() == 0 { // an embedder gets clips or texts instead
 		return &Stage{}, nil
 	}
 	data, err := syscall.Mmap(workerAudio, 0, int(info.Size()), syscall.PROT_READ,
@@ -91,13 +92,13 @@ func (s *Stage) Open(settings EngineSettings, _ *None) (err error) {
 		return err
 	}
 	s.engines = &engines{settings: settings}
-	diarization.Trust(settings.Tried)
+	onnx.Trust(settings.Tried)
 	return nil
 }
 
 // WarmWhisper returns an error if the model of a transcription cannot be used, or does not know the
 // language.
-func (s *Stage) WarmWhisper(language string, _ *[]diarization.Trial) error {
+func (s *Stage) WarmWhisper(language string, _ *[]onnx.Trial) error {
 	if _, err := whisper.Init(s.engines.settings.Verbose); err != nil {
 		return err
 	}
@@ -106,9 +107,17 @@ func (s *Stage) WarmWhisper(language string, _ *[]diarization.Trial) error {
 
 // WarmDiarization returns an error if the models of a diarization cannot be used. In tried it
 // returns the models that it tested.
-func (s *Stage) WarmDiarization(_ string, tried *[]diarization.Trial) error {
+func (s *Stage) WarmDiarization(_ string, tried *[]onnx.Trial) error {
 	err := s.engines.warmDiarization(context.Background())
-	*tried = diarization.Trials()
+	*tried = onnx.Trials()
+	return marked(err)
+}
+
+// WarmText returns an error if the text model or its vocabulary cannot be used. In tried it returns
+// the models that it tested.
+func (s *Stage) WarmText(_ string, tried *[]onnx.Trial) error {
+	err := s.engines.warmText(context.Background())
+	*tried = onnx.Trials()
 	return marked(err)
 }
 
@@ -150,6 +159,18 @@ func (s *Stage) LoadEmbedder(None, *None) (err error) {
 func (s *Stage) Embed(clip []byte, voice *[]float32) (err error) {
 	*voice, err = s.embedder.Embed(context.Background(), samplesOf(clip))
 	return err
+}
+
+// LoadText loads the model that computes embeddings of texts.
+func (s *Stage) LoadText(None, *None) (err error) {
+	s.textEmbedder, err = s.engines.textEmbedder(context.Background())
+	return marked(err)
+}
+
+// EmbedTexts computes the embeddings of texts in one batch.
+func (s *Stage) EmbedTexts(texts []string, embeddings *[][]float32) (err error) {
+	*embeddings, err = s.textEmbedder.Embed(context.Background(), texts)
+	return marked(err)
 }
 
 // Memory returns a reading of this process's C allocator.

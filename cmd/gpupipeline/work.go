@@ -57,6 +57,11 @@ func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) 
 			return err
 		}
 	}
+	if w.embedsText() {
+		if err := w.embedTexts(ctx, f, d); err != nil {
+			return err
+		}
+	}
 	if w.truth != nil {
 		if d.Truth = w.truth.score(d); d.Truth != nil {
 			w.total.add(d.Truth)
@@ -67,7 +72,7 @@ func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) 
 }
 
 // speakers finds who speaks when and adds it to the document. If memory runs out, the document says
-// so and has no speakers.
+// so and has no speakers, unless the fast path is not allowed.
 func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32,
 	d *document,
 ) (err error) {
@@ -82,15 +87,16 @@ func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32,
 	return nil
 }
 
-// fastPath drops the speakers and returns nil if err says that memory ran out. It returns all other
-// errors.
+// fastPath drops the speakers and returns nil if err says that memory ran out and the fast path is
+// allowed. It returns all other errors.
 func (w *work) fastPath(f pipeline.File, d *document, err error) error {
-	if !w.runner.FastPath(err) {
+	if !w.allowFastPath || !w.runner.FastPath(err) {
 		return err
 	}
 	stderr.Printf("gpupipeline: file %d, %s: no diarization for want of memory: %s\n", f.Index,
 		f.Path, sink.Error(err, f.Path))
-	d.Turns, d.Fallback = nil, "fast path: no diarization for want of memory"
+	d.Turns = nil
+	d.fallBack("fast path: no diarization for want of memory")
 	return nil
 }
 
@@ -147,7 +153,9 @@ func (w *work) transcribe(ctx context.Context, f pipeline.File,
 
 // describe adds to an out-of-memory situation the data that only this pipeline knows.
 func (w *work) describe(s *pipeline.Situation) {
-	for _, model := range []string{"Whisper", "Diarization Model", "Alignment Tensors"} {
+	for _, model := range []string{
+		"Whisper", "Diarization Model", "Alignment Tensors", "Text Embedder",
+	} {
 		s.Models = max(s.Models, s.Held[model])
 	}
 	s.Audio = s.Held["Waveform"] + s.Held["Final"]

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vramsoak/parser/bounded"
-	"vramsoak/pipeline/diarization"
+	"vramsoak/pipeline/onnx"
 )
 
 // A worker is a separate process for one stage of one file. It runs this program, which then serves
@@ -139,7 +139,7 @@ func (w *worker) death() error {
 	case status.Signal() == syscall.SIGKILL:
 		return fmt.Errorf("%w; the system kills a process when memory runs out: %w", err,
 			errWorkerOutOfMemory)
-	case diarization.SaysOutOfMemory(w.last.String()):
+	case onnx.SaysOutOfMemory(w.last.String()):
 		return fmt.Errorf("%w: %w", err, errWorkerOutOfMemory)
 	}
 	return err

@@ -206,7 +206,7 @@ func TestWorkerOutOfMemory(t *testing.T) {
 		if err == nil || err.Error() != want || outOfMemory(err) != (end != "crash") {
 			t.Errorf("%s: found %v", end, err)
 		}
-		if _, ok := errors.AsType[*meter.OutOfMemoryError](refusal(err, l.diarization("cpu"),
+		if _, ok := errors.AsType[*meter.OutOfMemoryError](refusal(err, l.onnxDevice("cpu"),
 			0)); ok != (end != "crash") {
 			t.Errorf("%s: a file would not go on by itself: %v", end, err)
 		}

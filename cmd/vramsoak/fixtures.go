@@ -88,14 +88,14 @@ func newFixturesModelCommand() *cobra.Command {
 	spec := fixtures.DiarizationSpec{}
 	size := ""
 	cmd := &cobra.Command{
-		Use: "model DIR",
-		Short: "Write tiny models with artificial weights: " + modelName + ", " +
-			fixtures.SegmentationName + ", " + fixtures.EmbeddingName,
+		Use:   "model DIR",
+		Short: "Write tiny models with artificial weights, of speech, voices and texts",
 		Long: `Model writes a Whisper model in whisper.cpp's ggml format, one layer deep and 128
-wide (about 30 MB), with random weights, and the two models of a diarization for sherpa-onnx in
-ONNX format. The engines load and run them like real ones. The Whisper model's words are noise.
-The diarization is right for the two voices of vramsoak fixtures audio, and means nothing for
-others.`,
+wide (about 30 MB), with random weights; the two models of a diarization for sherpa-onnx in ONNX
+format; and two models that embed texts, a larger and a smaller one, with their vocabulary. The
+engines load and run them like real ones. The Whisper model's words are noise. The diarization is
+right for the two voices of vramsoak fixtures audio, and means nothing for others. Texts with the
+same pairs of letters have similar embeddings, whatever they mean.`,
 		Example: `  vramsoak fixtures model models
   vramsoak fixtures model models --embedding-size 48MiB`,
 		Args: wants(1, 1, "one folder to write to"),
@@ -118,10 +118,16 @@ func runFixturesModel(out io.Writer, dir string, spec fixtures.DiarizationSpec) 
 	if err := fixtures.WriteDiarizationModels(dir, spec); err != nil {
 		return err
 	}
+	if err := fixtures.WriteTextModels(dir, spec.Seed); err != nil {
+		return err
+	}
 	if err := fixtures.WriteWhisperModel(filepath.Join(dir, modelName), spec.Seed); err != nil {
 		return err
 	}
-	for _, name := range []string{modelName, fixtures.SegmentationName, fixtures.EmbeddingName} {
+	for _, name := range []string{
+		modelName, fixtures.SegmentationName, fixtures.EmbeddingName, fixtures.TextName,
+		fixtures.TextFastName, fixtures.TextVocabularyName,
+	} {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
 		if err != nil {

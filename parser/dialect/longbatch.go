@@ -81,8 +81,9 @@ var longBatchEvents = []scan.EventWording{
 	{Text: "Falling back to sequential extraction", Kind: record.EventFallback},
 	{Text: "Attempting GPU recovery and retry with smaller batch", Kind: record.EventFallback},
 	{Text: "GPU loading failed, falling back to CPU", Kind: record.EventFallback},
-	// Our own gpupipeline prints this line, too.
+	// Our own gpupipeline prints these lines, too.
 	{Text: "Falling back to the fast path: ", Kind: record.EventFallback},
+	{Text: "Continuing without text embeddings", Kind: record.EventFallback},
 }
 
 // readErrorMemory reads "GPU memory: 1.2GB / 16.0GB", in decimal GB.

@@ -352,8 +352,7 @@ func TestCheckRefusesOtherFiles(t *testing.T) {
 		}
 	}
 	for n := range whole { // cut off at every byte
-		if _, err := judge(strings.NewReader(string(whole[:n])), int64(n), Segmentation,
-			limits{}); err == nil {
+		if _, err := judge(strings.NewReader(string(whole[:n])), int64(n), Segmentation); err == nil {
 			t.Errorf("the first %d of %d bytes pass as a model", n, len(whole))
 		}
 	}
@@ -364,17 +363,6 @@ func TestCheckRefusesOtherFiles(t *testing.T) {
 	if err := Check(t.TempDir(), Embedding); err == nil || !strings.Contains(err.Error(),
 		"expected an ONNX model, found no regular file") {
 		t.Errorf("folder: found %v", err)
-	}
-}
-
-func TestLimitsFollowTheRuntime(t *testing.T) {
-	for version, want := range map[string][2]int64{
-		"1.17.1": {9, 20}, "1.18.0": {10, 21},
-		"1.20.1": {10, 21}, "1.23.2": {0, 0}, "2.0.0": {0, 0}, "": {0, 0},
-	} {
-		if got := limitsOf(version); got.ir != want[0] || got.opset != want[1] {
-			t.Errorf("ONNX Runtime %q: expected IR and opset %v, found %+v", version, want, got)
-		}
 	}
 }
 
@@ -390,11 +378,11 @@ func FuzzCheck(f *testing.F) {
 	f.Add([]byte{0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		file, size := strings.NewReader(string(content)), int64(len(content))
-		if p, err := judge(file, size, Segmentation, limitsOf("1.17.1")); err == nil &&
+		if p, err := judge(file, size, Segmentation); err == nil &&
 			(p.window < 1600 || p.frame < 1 || p.speakers < 1) {
 			t.Errorf("passes with %+v", p)
 		}
-		if p, err := judge(file, size, Embedding, limitsOf("1.17.1")); err == nil && p.dim < 1 {
+		if p, err := judge(file, size, Embedding); err == nil && p.dim < 1 {
 			t.Errorf("passes with %+v", p)
 		}
 	})

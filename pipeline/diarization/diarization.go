@@ -27,8 +27,8 @@ type Config struct {
 }
 
 func (c Config) inspect() (segmentation, embedding properties, err error) {
-	segmentation, err1 := inspect(c.Segmentation, Segmentation, runtimeLimits())
-	embedding, err2 := inspect(c.Embedding, Embedding, runtimeLimits())
+	segmentation, err1 := inspect(c.Segmentation, Segmentation)
+	embedding, err2 := inspect(c.Embedding, Embedding)
 	return segmentation, embedding, errors.Join(c.Validate(), err1, err2)
 }
 

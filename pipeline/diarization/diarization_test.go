@@ -12,6 +12,7 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/audio"
 	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/onnx"
 	"vramsoak/pipeline/speakers"
 )
 
@@ -20,7 +21,7 @@ var models string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(printLibrary) != "" {
-		fmt.Print(library())
+		fmt.Print(onnx.Library())
 		return
 	}
 	os.Exit(func() int {

@@ -13,9 +13,9 @@
 //
 // sherpa-onnx returns no errors: if it cannot use a model, it aborts or ends the process, or
 // corrupts its memory. So this package checks each model before it loads the model, first with
-// [Check] and then with ONNX Runtime itself ([Try]). It also checks the audio. Two failures still
-// end the process: a model that fails only on certain audio, and exhausted memory. Use this package
-// only in a process that may die.
+// [Check] and then with ONNX Runtime itself ([Try]); see package onnx. It also checks the audio.
+// Two failures still end the process: a model that fails only on certain audio, and exhausted
+// memory. Use this package only in a process that may die.
 //
 // The libraries come with the module github.com/k2-fsa/sherpa-onnx-go-linux and need no
 // installation. They compute on the CPU. For CUDA, replace both by a GPU build; see ci/sherpa.sh.

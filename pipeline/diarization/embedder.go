@@ -3,8 +3,12 @@ package diarization
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	sherpa "github.com/k2-fsa/sherpa-onnx-go-linux"
+
+	"vramsoak/pipeline/onnx"
 )
 
 // EmbedderConfig configures an [Embedder].
@@ -15,7 +19,7 @@ type EmbedderConfig struct {
 }
 
 func (c EmbedderConfig) inspect() (properties, error) {
-	p, err := inspect(c.Model, Embedding, runtimeLimits())
+	p, err := inspect(c.Model, Embedding)
 	return p, errors.Join(c.validate(), err)
 }
 
@@ -29,6 +33,28 @@ func (c EmbedderConfig) validate() error {
 	}
 	_, provider := c.defaults()
 	return errors.Join(append(errs, checkProvider(provider))...)
+}
+
+// checkProvider refuses providers that would end the process ("trt"). It also refuses providers for
+// which sherpa-onnx would silently compute on the CPU: unknown names, and CUDA if the library was
+// built without CUDA.
+func checkProvider(provider string) error {
+	switch provider {
+	case "cpu":
+		return nil
+	case "cuda":
+		// A build of the library for CUDA has its kernels in another file in the same folder.
+		file := onnx.Library()
+		const kernels = "libonnxruntime_providers_cuda.so"
+		if _, err := os.Stat(filepath.Join(filepath.Dir(file), kernels)); err != nil {
+			return fmt.Errorf("provider cuda: expected an ONNX Runtime that is built for CUDA, "+
+				"found %s without %s beside it; "+
+				"build with SHERPA_PREFIX set to a GPU build of sherpa-onnx, or use the provider cpu",
+				file, kernels)
+		}
+		return nil
+	}
+	return fmt.Errorf("provider: expected cpu or cuda, found %q", provider)
 }
 
 // maxThreads limits the number of threads. No machine has so many cores.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/fixtures"
+	"vramsoak/pipeline/onnx"
 )
 
 // printLibrary is an environment variable. If it is set, the test program prints the file from
@@ -161,7 +162,7 @@ func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 		_, alone := OpenEmbedder(c.Embedder())
 		for _, err := range []error{err, alone} {
 			if err == nil || !strings.Contains(err.Error(),
-				path+": expected a model that ONNX Runtime "+Version()+
+				path+": expected a model that ONNX Runtime "+onnx.Version()+
 					" runs, found what it does not: ") {
 				t.Errorf("%s: found %v", name, err)
 			}
@@ -188,7 +189,7 @@ func TestTrySaysThatMemoryRanOut(t *testing.T) {
 		f.nodes = []node{step("GlobalAveragePool", "audio_signal", "m"), step("Flatten", "m",
 			"embs"), step("Add", "v", "w", "logits")}
 	}).encode())
-	if err := Try(path, Embedding); !errors.Is(err, ErrOutOfMemory) {
+	if err := Try(path, Embedding); !errors.Is(err, onnx.ErrOutOfMemory) {
 		t.Errorf("found %v", err)
 	}
 }

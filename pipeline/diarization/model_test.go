@@ -27,6 +27,13 @@ type port struct {
 	dims    []any
 }
 
+// A node is an operation of the model.
+type node struct {
+	op              string
+	inputs, outputs []string
+	transposed      bool // Gemm's transB
+}
+
 type tensor struct {
 	name     string
 	element  int64

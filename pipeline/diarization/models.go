@@ -1,6 +1,10 @@
 package diarization
 
-import "fmt"
+import (
+	"fmt"
+
+	"vramsoak/pipeline/onnx"
+)
 
 // The limits of a model's properties. They are far above any real model, and low enough that the
 // sizes that sherpa-onnx computes fit into 32-bit integers and into memory.
@@ -11,36 +15,36 @@ const (
 	maxFeatures = 1024
 )
 
-// segmentation checks a segmentation model and returns its properties. It checks everything that
-// sherpa-onnx 1.12.20 reads in offline-speaker-segmentation-pyannote-model.cc and uses in
+// checkSegmentation checks a segmentation model and returns its properties. It checks everything
+// that sherpa-onnx 1.12.20 reads in offline-speaker-segmentation-pyannote-model.cc and uses in
 // offline-speaker-diarization-pyannote-impl.h.
-func (c *check) segmentation() properties {
-	c.number("sample_rate", sampleRate, sampleRate)
+func checkSegmentation(c *onnx.Checked) properties {
+	c.Number("sample_rate", sampleRate, sampleRate)
 	// sherpa-onnx shifts the window by a tenth of its length, in whole samples. It divides by this
 	// number and by the receptive field shift, so neither may be 0.
-	window := c.number("window_size", sampleRate/10, maxWindow)
-	field := c.number("receptive_field_size", 1, maxWindow)
-	shift := c.number("receptive_field_shift", 1, maxWindow)
-	speakers := c.number("num_speakers", 1, maxLocal)
-	overlap := c.number("powerset_max_classes", 1, 2)
-	classes := c.number("num_classes", 1, 1+maxLocal+maxLocal*maxLocal)
+	window := c.Number("window_size", sampleRate/10, maxWindow)
+	field := c.Number("receptive_field_size", 1, maxWindow)
+	shift := c.Number("receptive_field_shift", 1, maxWindow)
+	speakers := c.Number("num_speakers", 1, maxLocal)
+	overlap := c.Number("powerset_max_classes", 1, 2)
+	classes := c.Number("num_classes", 1, 1+maxLocal+maxLocal*maxLocal)
 	most := 0 // frames in a window
 	if window > 0 && field > 0 && shift > 0 {
 		// sherpa-onnx sums the frames of all windows in an array with room for window/shift frames
 		// per window.
 		switch most = window / shift; {
 		case field > window:
-			c.wrong("metadata receptive_field_size: expected at most the window of %d samples, "+
+			c.Wrong("metadata receptive_field_size: expected at most the window of %d samples, "+
 				"found %d", window, field)
 		case shift > field:
-			c.wrong("metadata receptive_field_shift: expected at most the receptive field of %d "+
+			c.Wrong("metadata receptive_field_shift: expected at most the receptive field of %d "+
 				"samples, found %d", field, shift)
 		case most < minFrames:
-			c.wrong("metadata receptive_field_shift: expected at least %d frames in a window of "+
+			c.Wrong("metadata receptive_field_shift: expected at least %d frames in a window of "+
 				"%d samples, found %d", minFrames, window, most)
 		}
 	}
-	want := int64(free)
+	want := int64(onnx.Free)
 	if speakers > 0 && overlap > 0 {
 		n, sum := 1+speakers, fmt.Sprintf("1 + %d speakers", speakers)
 		if overlap == 2 {
@@ -48,25 +52,25 @@ func (c *check) segmentation() properties {
 			n, sum = n+pairs, fmt.Sprintf("%s + %d pairs of them", sum, pairs)
 		}
 		if classes != 0 && classes != n {
-			c.wrong("metadata num_classes: expected %d (%s), found %d", n, sum, classes)
+			c.Wrong("metadata num_classes: expected %d (%s), found %d", n, sum, classes)
 		}
 		want = int64(n)
 	}
-	if len(c.inputs) != 1 {
-		c.wrong("inputs: expected 1, the samples, found %d", len(c.inputs))
+	if len(c.Inputs) != 1 {
+		c.Wrong("inputs: expected 1, the samples, found %d", len(c.Inputs))
 	} else {
-		length := int64(free)
+		length := int64(onnx.Free)
 		if window > 0 {
 			length = int64(window)
 		}
-		c.tensor("input", c.inputs[0], floatType, 1, 1, length)
+		c.Tensor("input", c.Inputs[0], onnx.Float, 1, 1, length)
 	}
-	if len(c.outputs) == 0 {
-		c.wrong("outputs: expected the classes of each frame, found none")
+	if len(c.Outputs) == 0 {
+		c.Wrong("outputs: expected the classes of each frame, found none")
 	} else {
-		c.tensor("output", c.outputs[0], floatType, 1, free, want)
-		c.produced(c.outputs[0], want)
-		c.frames(c.outputs[0], most)
+		c.Tensor("output", c.Outputs[0], onnx.Float, 1, onnx.Free, want)
+		c.Produced(c.Outputs[0], want)
+		checkFrames(c, c.Outputs[0], most)
 	}
 	return properties{
 		window: window, frame: shift, speakers: speakers, classes: classes,
@@ -74,12 +78,12 @@ func (c *check) segmentation() properties {
 	}
 }
 
-// frames checks that an output has at most so many frames in a window. most is 0 if the limit is
-// unknown.
-func (c *check) frames(v value, most int) {
-	if most > 0 && len(v.shape) == 3 && v.shape[1] > int64(most) {
-		c.wrong("output %q: expected at most %d frames of a window, found %d", v.name, most,
-			v.shape[1])
+// checkFrames checks that an output has at most so many frames in a window. most is 0 if the limit
+// is unknown.
+func checkFrames(c *onnx.Checked, v onnx.Value, most int) {
+	if most > 0 && len(v.Shape) == 3 && v.Shape[1] > int64(most) {
+		c.Wrong("output %q: expected at most %d frames of a window, found %d", v.Name, most,
+			v.Shape[1])
 	}
 }
 
@@ -89,14 +93,14 @@ func (c *check) frames(v value, most int) {
 // enough.
 const minFrames = 10
 
-// embedding checks an embedding model and returns its properties. It checks everything that
+// checkEmbedding checks an embedding model and returns its properties. It checks everything that
 // sherpa-onnx 1.12.20 reads in speaker-embedding-extractor-*.cc.
-func (c *check) embedding() properties {
-	framework := c.word("framework", "wespeaker", "3d-speaker", "nemo")
-	c.word("language")
-	c.number("sample_rate", 8000, 48000)
-	dim := c.number("output_dim", 1, maxDim)
-	want := int64(free)
+func checkEmbedding(c *onnx.Checked) properties {
+	framework := c.Word("framework", "wespeaker", "3d-speaker", "nemo")
+	c.Word("language")
+	c.Number("sample_rate", 8000, 48000)
+	dim := c.Number("output_dim", 1, maxDim)
+	want := int64(onnx.Free)
 	if dim > 0 {
 		want = int64(dim)
 	}
@@ -104,45 +108,45 @@ func (c *check) embedding() properties {
 	p := properties{dim: dim, input: [3]int{1, trial, kaldiBands}}
 	switch framework {
 	case "wespeaker", "3d-speaker":
-		c.number("normalize_samples", 0, 1)
-		c.word("feature_normalize_type", "", "global-mean")
-		if len(c.inputs) != 1 {
-			c.wrong("inputs: expected 1, the features, found %d", len(c.inputs))
+		c.Number("normalize_samples", 0, 1)
+		c.Word("feature_normalize_type", "", "global-mean")
+		if len(c.Inputs) != 1 {
+			c.Wrong("inputs: expected 1, the features, found %d", len(c.Inputs))
 		} else {
-			c.tensor("input", c.inputs[0], floatType, 1, free, kaldiBands)
+			c.Tensor("input", c.Inputs[0], onnx.Float, 1, onnx.Free, kaldiBands)
 		}
-		if len(c.outputs) == 0 {
-			c.wrong("outputs: expected the embedding, found none")
+		if len(c.Outputs) == 0 {
+			c.Wrong("outputs: expected the embedding, found none")
 		} else {
-			c.tensor("output", c.outputs[0], floatType, free, want)
-			c.produced(c.outputs[0], want)
+			c.Tensor("output", c.Outputs[0], onnx.Float, onnx.Free, want)
+			c.Produced(c.Outputs[0], want)
 		}
 	case "nemo":
-		features := int64(c.number("feat_dim", 1, maxFeatures))
+		features := int64(c.Number("feat_dim", 1, maxFeatures))
 		if features == 0 {
-			features = free
+			features = onnx.Free
 		}
 		p.input, p.length, p.output = [3]int{1, int(features), trial}, trial, 1
-		size := c.number("window_size_ms", 1, 1000)
-		if stride := c.number("window_stride_ms", 1, 1000); size > 0 && stride > size {
-			c.wrong("metadata window_stride_ms: expected at most the window of %d ms, found %d",
+		size := c.Number("window_size_ms", 1, 1000)
+		if stride := c.Number("window_stride_ms", 1, 1000); size > 0 && stride > size {
+			c.Wrong("metadata window_stride_ms: expected at most the window of %d ms, found %d",
 				size, stride)
 		}
-		c.word("feature_normalize_type", "", "per_feature")
-		c.word("window_type", "", "hann", "hanning", "hamming", "povey", "rectangular",
+		c.Word("feature_normalize_type", "", "per_feature")
+		c.Word("window_type", "", "hann", "hanning", "hamming", "povey", "rectangular",
 			"blackman", "sine")
-		if len(c.inputs) != 2 {
-			c.wrong("inputs: expected 2, the features and their number of frames, found %d",
-				len(c.inputs))
+		if len(c.Inputs) != 2 {
+			c.Wrong("inputs: expected 2, the features and their number of frames, found %d",
+				len(c.Inputs))
 		} else {
-			c.tensor("input", c.inputs[0], floatType, 1, features, free)
-			c.tensor("input", c.inputs[1], int64Type, 1)
+			c.Tensor("input", c.Inputs[0], onnx.Float, 1, features, onnx.Free)
+			c.Tensor("input", c.Inputs[1], onnx.Int64, 1)
 		}
-		if len(c.outputs) < 2 {
-			c.wrong("outputs: expected 2, the classes and the embedding, found %d", len(c.outputs))
+		if len(c.Outputs) < 2 {
+			c.Wrong("outputs: expected 2, the classes and the embedding, found %d", len(c.Outputs))
 		} else {
-			c.tensor("output", c.outputs[1], floatType, free, want)
-			c.produced(c.outputs[1], want)
+			c.Tensor("output", c.Outputs[1], onnx.Float, onnx.Free, want)
+			c.Produced(c.Outputs[1], want)
 		}
 	}
 	return p
@@ -150,62 +154,3 @@ func (c *check) embedding() properties {
 
 // kaldiBands is the number of features that sherpa-onnx computes for models other than NeMo's.
 const kaldiBands = 80
-
-// produced checks the last dimension of an output if the file leaves it open, as exporters do after
-// a squeeze or a batch norm. The weights from which the output is computed must give the dimension
-// want. sherpa-onnx takes the dimension from the metadata. If the metadata are wrong, it reads or
-// writes beyond the output.
-func (c *check) produced(v value, want int64) {
-	if want == free || v.hasShape && len(v.shape) > 0 && v.shape[len(v.shape)-1] != free {
-		return
-	}
-	if n := c.width(v.name, maxSteps); n != free && n != want {
-		c.wrong("output %q: expected a last dimension of %d, as the metadata has it, found "+
-			"weights that make it %d", v.name, want, n)
-	}
-}
-
-// maxSteps is the largest number of nodes that width goes back to find weights.
-const maxSteps = 16
-
-// width returns the last dimension of a node's output if weights determine it, otherwise free. It
-// goes back at most so many steps.
-func (c *check) width(name string, steps int) int64 {
-	n, ok := c.producers[name]
-	if !ok || steps == 0 || len(n.inputs) == 0 {
-		return free
-	}
-	dimension := func(input, index int) int64 {
-		if input >= len(n.inputs) {
-			return free
-		}
-		shape, ok := c.weights[n.inputs[input]]
-		if index < 0 {
-			index += len(shape)
-		}
-		if !ok || index < 0 || index >= len(shape) {
-			return free
-		}
-		return shape[index]
-	}
-	switch n.op {
-	case "Identity", "Relu", "Tanh", "Sigmoid", "Softmax", "LogSoftmax":
-		return c.width(n.inputs[0], steps-1)
-	case "MatMul":
-		return dimension(1, -1)
-	case "Gemm":
-		if n.transposed {
-			return dimension(1, 0)
-		}
-		return dimension(1, 1)
-	case "Add", "Sub", "Mul", "Div":
-		// A vector of more than one number determines the width of the result.
-		for input := range n.inputs {
-			if w := dimension(input, -1); w > 1 {
-				return w
-			}
-		}
-		return c.width(n.inputs[0], steps-1)
-	}
-	return free
-}

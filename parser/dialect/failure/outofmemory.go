@@ -186,6 +186,8 @@ func locateMessage(l *scan.Line, at int) (start int, ok bool) {
 		return includeRequest(text, start), true
 	}
 	switch {
+	case begins(". Tried to allocate an unknown size. Device "): // by our own gpupipeline
+		return at, true
 	case begins(". Tried to allocate "):
 		return at, len(rest) > 20 && lex.IsDigit(rest[20])
 	case begins(" allocating "):

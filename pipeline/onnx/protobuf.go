@@ -1,4 +1,4 @@
-package diarization
+package onnx
 
 import (
 	"errors"

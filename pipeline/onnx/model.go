@@ -1,4 +1,4 @@
-package diarization
+package onnx
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ type model struct {
 	metadata map[string]string
 	graph    bool // the file has a graph
 
-	inputs, outputs []value
+	Inputs, Outputs []Value
 	weights         map[string][]int64 // shapes by name
 	producers       map[string]node    // by the name of the output
 	mistakes        []error            // of single tensors
@@ -24,16 +24,22 @@ type model struct {
 	parts int
 }
 
-// A value is an input or an output of the graph.
-type value struct {
-	name     string
-	element  int64 // TensorProto.DataType; 0 if the value is not a tensor
-	shape    []int64
-	hasShape bool
+// A Value is an input or an output of the graph.
+type Value struct {
+	Name     string
+	Element  int64 // TensorProto.DataType; 0 if the value is not a tensor
+	Shape    []int64
+	HasShape bool
 }
 
-// free stands for a dimension that the file leaves open: it has a name or no value.
-const free = -1
+// Free stands for a dimension that the file leaves open: it has a name or no value.
+const Free = -1
+
+// The element types in ONNX's TensorProto that models use here.
+const (
+	Float = 1
+	Int64 = 7
+)
 
 // A node is an operation of the graph.
 type node struct {
@@ -42,7 +48,8 @@ type node struct {
 	transposed      bool // Gemm's transB
 }
 
-// The limits of the data that is kept of a file. Models for diarization have a few thousand nodes.
+// The limits of the data that is kept of a file. Models for diarization and of
+// sentences have a few thousand nodes.
 const (
 	maxParts    = 1 << 20
 	maxMistakes = 10
@@ -139,9 +146,9 @@ func (m *model) readGraph(s *source, in span) error {
 				return err
 			}
 			if f.number == 11 {
-				m.inputs = append(m.inputs, v)
+				m.Inputs = append(m.Inputs, v)
 			} else {
-				m.outputs = append(m.outputs, v)
+				m.Outputs = append(m.Outputs, v)
 			}
 		}
 		return nil
@@ -207,8 +214,8 @@ func (m *model) readWeights(s *source, in span) error {
 
 // readValue reads a ValueInfoProto: the name, and from the TypeProto the tensor's element type and
 // shape.
-func readValue(s *source, in span) (value, error) {
-	var v value
+func readValue(s *source, in span) (Value, error) {
+	var v Value
 	bytes := func(in span, number protowire.Number, visit func(span) error) error {
 		return s.fields(in, func(f field) error {
 			if f.number == number && f.kind == protowire.BytesType {
@@ -221,26 +228,26 @@ func readValue(s *source, in span) (value, error) {
 		switch {
 		case f.kind != protowire.BytesType:
 		case f.number == 1:
-			v.name, err = s.text(f.span)
+			v.Name, err = s.text(f.span)
 		case f.number == 2:
 			err = bytes(f.span, 1, func(tensor span) error {
 				return s.fields(tensor, func(f field) error {
 					switch {
 					case f.number == 1 && f.kind == protowire.VarintType:
-						v.element = int64(f.value)
+						v.Element = int64(f.value)
 					case f.number == 2 && f.kind == protowire.BytesType:
-						v.hasShape = true
+						v.HasShape = true
 						return bytes(f.span, 1, func(dim span) error {
-							if len(v.shape) >= maxRank {
+							if len(v.Shape) >= maxRank {
 								return &malformed{
 									dim.start,
 									fmt.Sprintf("expected at most %d dimensions", maxRank),
 								}
 							}
-							v.shape = append(v.shape, free)
+							v.Shape = append(v.Shape, Free)
 							return s.fields(dim, func(f field) error {
 								if f.number == 1 && f.kind == protowire.VarintType {
-									v.shape[len(v.shape)-1] = int64(f.value)
+									v.Shape[len(v.Shape)-1] = int64(f.value)
 								}
 								return nil
 							})
