@@ -248,6 +248,10 @@ func codeChanges(d *document, s *scenario.Scenario) []candidates {
 				out = append(out, candidatesOf(Code, true, []Edit{one}))
 			}
 			if t.Each != scenario.Pass {
+				if !s.Stages[i].Once && t.Until == scenario.WithRun { // one more stays in each file
+					until := d.edit(string(scenario.WithFile), "stages", i, "tensors", k, "until")
+					out = append(out, candidatesOf(Code, true, []Edit{until}))
+				}
 				continue
 			}
 			var changes [][]Edit

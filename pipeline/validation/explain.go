@@ -23,6 +23,8 @@ func partsOf(parts []simulator.Part) []Part {
 // partName returns the name of a part for a report, such as "weights of asr", "mel" or "context".
 func partName(p simulator.Part) string {
 	switch {
+	case p.Kind == simulator.Kept && p.Name != "":
+		return p.Name + ", kept"
 	case p.Kind == simulator.Kept:
 		return "kept after use"
 	case p.Kind == simulator.Others:

@@ -72,7 +72,8 @@ func (t *writer) firstFailure(v *validation.Report) {
 			t.continuation(sink.Line(r.Message))
 		}
 	case r.Fragmentation:
-		t.continuation("This is fragmentation: enough is free, but not in one piece." +
+		t.continuation("This is fragmentation: enough is free, but not in one piece" +
+			holding(r.Parts) + "." +
 			map[bool]string{true: " To see it:"}[r.Picture != ""])
 		if r.Picture != "" {
 			command := "  " + sink.Line(r.Picture)
