@@ -72,8 +72,11 @@ func (t *writer) firstFailure(v *validation.Report) {
 			t.continuation(sink.Line(r.Message))
 		}
 	case r.Fragmentation:
-		t.continuation("This is fragmentation: enough is free, but not in one piece" +
-			holding(r.Parts) + "." +
+		most := ""
+		if holdsHalf(r.Parts) {
+			most = holding(r.Parts)
+		}
+		t.continuation("This is fragmentation: enough is free, but not in one piece" + most + "." +
 			map[bool]string{true: " To see it:"}[r.Picture != ""])
 		if r.Picture != "" {
 			command := "  " + sink.Line(r.Picture)
@@ -87,6 +90,16 @@ func (t *writer) firstFailure(v *validation.Report) {
 		t.continuation(fmt.Sprintf("Too little is free: %s are missing",
 			record.FormatBytes(r.Missing)) + holding(r.Parts))
 	}
+}
+
+// holdsHalf reports whether one part holds more than half of the memory in use. It may then be what
+// the memory runs out for, even if the last straw is fragmentation.
+func holdsHalf(parts []validation.Part) bool {
+	var sum, most int64
+	for _, p := range parts {
+		sum, most = sum+p.Bytes, max(most, p.Bytes)
+	}
+	return 2*most > sum
 }
 
 // holding returns what holds most memory, as a phrase: "; what holds most: data 13.0 GiB".
