@@ -47,7 +47,8 @@ func lengthsOf(f scenario.Files) string {
 }
 
 // setUsage describes the flag --set.
-const setUsage = "`name=value` of a parameter of the file, in place of the file's value; may be repeated"
+const setUsage = "`name=value` of a parameter of the file, in place of the file's value; may be " +
+	"repeated"
 
 // setParameters calls set for each argument of --set, such as n_mels=64.
 func setParameters(arguments []string, set func(name string, value float64) error) error {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -278,9 +279,11 @@ func pictureCommand(path string, opts validateOptions) string {
 	if opts.files > 0 {
 		simulate += fmt.Sprint(" --files ", opts.files)
 	}
+	var set strings.Builder
 	for _, a := range opts.set {
-		simulate += " --set " + sink.Shell(a)
+		set.WriteString(" --set " + sink.Shell(a))
 	}
+	simulate += set.String()
 	return simulate + " | vramsoak plot --fragmentation - -o map.png"
 }
 

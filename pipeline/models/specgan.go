@@ -152,7 +152,7 @@ func (p *pass) gradients(layer string, weights, biases int, first bool, reads ..
 }
 
 // backpropagate records the backward pass of a critique, and returns the gradient of its input, or
-// -1 if the input needs none, because it is data. first says whether it makes the first gradients of
+// -1 if the input needs none, because it is data. If first is true, these are the first gradients of
 // the discriminator's weights in this step.
 func (p *pass) backpropagate(batch int, c critique, first, toInput bool) ref {
 	p.hold(c.out)
@@ -182,9 +182,9 @@ func criticStep(p *pass, in Input) {
 	mixed = p.full("interpolates", n, mixed)
 	between := p.discriminate(in.Batch, mixed)
 	slopes, slope := p.penalize(in.Batch, between)
-	real, fake := p.discriminate(in.Batch, reals), p.discriminate(in.Batch, fakes)
-	p.backpropagate(in.Batch, fake, true, false)
-	p.backpropagate(in.Batch, real, false, false)
+	ofReals, ofFakes := p.discriminate(in.Batch, reals), p.discriminate(in.Batch, fakes)
+	p.backpropagate(in.Batch, ofFakes, true, false)
+	p.backpropagate(in.Batch, ofReals, false, false)
 	p.penalty(in.Batch, between, slopes, slope)
 	p.hold(reals, fakes, mixed) // variables of the training loop
 	p.result(p.float("loss", 1))

@@ -198,8 +198,8 @@ func TestAssumedNumbers(t *testing.T) {
 	}
 }
 
-// TestHabits: each of a notebook's bad habits keeps the same amount of memory in each epoch, and this
-// memory is what runs the card out of memory.
+// TestHabits: each of a notebook's bad habits keeps the same amount of memory in each epoch, and
+// this memory is what the card runs out for.
 func TestHabits(t *testing.T) {
 	for name, c := range map[string]struct {
 		kept string

@@ -85,12 +85,29 @@ func TestAccumulate(t *testing.T) {
 	if log != each {
 		t.Error("simulating every pass gives another log")
 	}
-	// 160 items in batches of 12, in 5 passes of 3, 3, 3, 3 and then the rest.
+	// 160 items in steps of 12: each has passes of 3, 3, 3 and 3, the last one of 3 and 1.
 	uneven := strings.Replace(train("", ", accumulate: 5", ""), "batch: 16", "batch: 12", 1)
 	log, o = run(t, uneven, simulator.Options{})
 	each, _ = run(t, uneven, simulator.Options{EachPass: true})
 	if log != each || o.Stats.Passes != 3*54 {
 		t.Errorf("uneven steps: %d passes, want 54 a file; equal logs: %v", o.Stats.Passes, log == each)
+	}
+}
+
+// TestAccumulateHalves: the second pass of the second step runs out of memory: 982 MiB of weights
+// and states, 327 of gradients and 937 of activations are more than 2,200. The step goes on with
+// passes of 4, and keeps its batch of 16: 10 steps in each file.
+func TestAccumulateHalves(t *testing.T) {
+	src := strings.Replace(train("", ", accumulate: 2, on_oom: halve", ""), "40GiB", "2200MiB", 1)
+	_, o := run(t, src, simulator.Options{})
+	f := o.FirstFailure
+	if f == nil || !f.Recovered || f.File != 1 || o.Failed > 0 {
+		t.Fatalf("got %+v and %d files that failed, want a failure in file 1 that was recovered from",
+			f, o.Failed)
+	}
+	// File 1: 3 passes of 8, 2 of 4 for the rest of the second step, and 8 steps of 4 passes.
+	if want := int64(3 + 2 + 8*4 + 2*10*4); o.Stats.Passes != want {
+		t.Errorf("got %d passes, want %d", o.Stats.Passes, want)
 	}
 }
 

@@ -115,7 +115,8 @@ func TestParameterChanges(t *testing.T) {
 
 // TestUnfreezingSchedule: a change limits a schedule, and does not replace it.
 func TestUnfreezingSchedule(t *testing.T) {
-	src := strings.Replace(training, "train: true", `train: true, train_layers: "file == 1 ? 0 : 12"`, 1)
+	src := strings.Replace(training, "train: true",
+		`train: true, train_layers: "file == 1 ? 0 : 12"`, 1)
 	src = strings.Replace(src, "n_mels * 8 * MiB", "n_mels * 4 * KiB", 1)
 	r := validated(t, src, nil)
 	if r.FirstFailed != 2 {
@@ -124,6 +125,36 @@ func TestUnfreezingSchedule(t *testing.T) {
 	c := proposals(r)["frozen layers"]
 	if want := "models[0].train_layers: min(9, file == 1 ? 0 : 12)"; c.Text() != want {
 		t.Errorf("got %s, want %s", c.Text(), want)
+	}
+}
+
+// TestClearEveryTen: to empty the cache every 10 passes is one of the changes, and the speed shows
+// its cost. A driver call takes 10 ms here.
+func TestClearEveryTen(t *testing.T) {
+	src := strings.Replace(training, "4200MiB", "12GiB", 1)
+	src = strings.Replace(src, "malloc: 0, free: 0", "malloc: 10ms, free: 10ms", 1)
+	d, err := newDocument([]byte(src), "p.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Read([]byte(src), "p.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, c := range clears(d, s, "Training") {
+		for step := range c.steps {
+			change := newChange(c.edits(step), c.kind)
+			found = found || change.Text() == "clear.every: 10" && change.Cost == "time"
+		}
+	}
+	if !found {
+		t.Error("clear.every: 10 at the cost of time is not among the changes")
+	}
+	rare, often := validated(t, src, nil), validated(t, src+"clear: {every: 2}\n", nil)
+	if rare.Answer != Fits || often.Answer != Fits || often.Speed > 0.9*rare.Speed {
+		t.Errorf("got %s at %.1f x real time, and %s at %.1f x with clear: {every: 2}", rare.Answer,
+			rare.Speed, often.Answer, often.Speed)
 	}
 }
 
