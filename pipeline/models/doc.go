@@ -11,8 +11,8 @@
 // tensors. As in PyTorch, a tensor lives until the last operation that reads it, unless a Python
 // variable (pass.hold) or autograd (training.go) holds it longer. The peak is the largest sum of
 // live tensors at one operation. pass_test.go compares the peaks with PyTorch's: they differ by at
-// most 0.2 % for inference, where most are equal to the byte, and by at most 6 % for training, or 8 %
-// with checkpointing. training_test.go compares training steps with those of an H200: 0.8 % from
+// most 0.2 % for inference, where most are equal to the byte, and by at most 6 % for training (8 %
+// with checkpointing). training_test.go compares training steps with those of an H200: 0.8 % from
 // the recorded peaks without workspaces, up to 8 % below the measured peaks with them.
 //
 // In training, the layers of a model that has repeated layers can be frozen or checkpointed (see

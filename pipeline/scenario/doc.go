@@ -61,8 +61,8 @@
 //   - tensors: further allocations, with a size or a shape. each says whether a tensor is allocated
 //     in each pass or once in the stage. until says whether it lives until the end of the pass,
 //     stage, file or run; a cleanup may free it earlier. count is the number of such tensors at
-//     once. pin_memory: true, with workers and prefetch, is a DataLoader whose batches are in pinned
-//     host memory.
+//     once. pin_memory: true, with workers and prefetch, is a DataLoader whose batches are in
+//     pinned host memory.
 //   - stream, of a stage or a tensor: the CUDA stream on which its kernels run, or on which the
 //     tensor is allocated; 0 is the default stream.
 //   - cleanups: log Before and After NAME Cleanup. frees names models and tensors. Without frees,
@@ -74,8 +74,8 @@
 //     is repeated) or skip (the stage is abandoned, and the file goes on).
 //   - costs: malloc, free and synchronize are seconds per call; load is seconds per GiB of weights.
 //   - faults: {keep: the model or tensor that is not freed, share: the part of it that stays,
-//     from_file}, {graph: the model whose saved activations stay after each pass, from_file}, {leak:
-//     bytes per file, stage}, {crash: file, stage}. A share consists of whole allocations, at least
+//     from_file}, {graph: the model whose saved activations stay after each pass, from_file},
+//     {leak: bytes per file, stage}, {crash: file, stage}. A share consists of whole allocations, at least
 //     one. If several faults keep the same model or tensor, the largest share counts.
 //   - parameters: named numbers that expressions may use: {n_mels: 128}, or {n_mels: {value: 128,
 //     try: [96, 64], cost: detail}} with other values that validate may propose. table has rows for

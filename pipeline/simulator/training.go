@@ -7,7 +7,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A step is the present step of the optimizers of a stage. With accumulate, it takes several passes.
+// A step is the present step of a stage's optimizers. With accumulate, it takes several passes.
 type step struct {
 	batch int  // items of a step
 	items int  // items of this step whose passes ended
