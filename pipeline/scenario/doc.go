@@ -75,8 +75,8 @@
 //   - costs: malloc, free and synchronize are seconds per call; load is seconds per GiB of weights.
 //   - faults: {keep: the model or tensor that is not freed, share: the part of it that stays,
 //     from_file}, {graph: the model whose saved activations stay after each pass, from_file},
-//     {leak: bytes per file, stage}, {crash: file, stage}. A share consists of whole allocations, at least
-//     one. If several faults keep the same model or tensor, the largest share counts.
+//     {leak: bytes per file, stage}, {crash: file, stage}. A share consists of whole allocations,
+//     at least one. If several faults keep the same model or tensor, the largest share counts.
 //   - parameters: named numbers that expressions may use: {n_mels: 128}, or {n_mels: {value: 128,
 //     try: [96, 64], cost: detail}} with other values that validate may propose. table has rows for
 //     validate --table: names with values of parameters.

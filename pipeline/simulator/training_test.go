@@ -17,7 +17,8 @@ func train(model, stage, rest string) string {
 	return fmt.Sprintf(`
 gpu: {total: 40GiB, context: 0}
 files: {count: 3, seconds: 60}
-models: [{id: vit, model: vit-base-patch16-224-in21k, dtype: float32, resident: true, train: true%s}]
+models:
+  - {id: vit, model: vit-base-patch16-224-in21k, dtype: float32, resident: true, train: true%s}
 stages: [{name: Training, models: [vit], items: 160, batch: 16, seconds: 10%s}]
 %s`, model, stage, rest)
 }
@@ -66,8 +67,8 @@ func TestTrainingStep(t *testing.T) {
 	want(t, "activations", part(o, simulator.Activations), 1873, 0.02) // 1795 saved, 78 of the layer
 }
 
-// TestAccumulate: with accumulate: 2, passes are half as large, the gradients of a step live through
-// both of them, and the optimizer steps half as often.
+// TestAccumulate: with accumulate: 2, passes are half as large, the gradients of a step live
+// through both of them, and the optimizer steps half as often.
 func TestAccumulate(t *testing.T) {
 	src := train("", ", accumulate: 2", "")
 	log, o := run(t, src, simulator.Options{})
@@ -142,8 +143,8 @@ func TestCheckpointingTakesTime(t *testing.T) {
 	}
 }
 
-// TestKeptGraph: a fault that keeps the graph of each pass keeps what autograd saved: 1,795 MiB of a
-// step as measured. On 16 GiB, the graphs of 7 steps leave no room for another step.
+// TestKeptGraph: a fault that keeps the graph of each pass keeps what autograd saved: 1,795 MiB of
+// a step as measured. On 16 GiB, the graphs of 7 steps leave no room for another step.
 func TestKeptGraph(t *testing.T) {
 	src := train("", "", "faults: [{graph: vit, from_file: 2}]\n")
 	_, o := run(t, strings.Replace(src, "40GiB", "16GiB", 1), simulator.Options{})
@@ -164,8 +165,8 @@ func TestKeptGraph(t *testing.T) {
 // TestPinned: a DataLoader with pin_memory=True and two workers holds 2 x 2 + 1 batches in pinned
 // memory. PyTorch rounds 3 MiB up to 4 MiB.
 func TestPinned(t *testing.T) {
-	src := train("", ", tensors: [{name: batch, each: pass, size: 3MiB, pin_memory: true, workers: 2}]",
-		"")
+	const tensors = ", tensors: [{name: b, each: pass, size: 3MiB, pin_memory: true, workers: 2}]"
+	src := train("", tensors, "")
 	log, _ := run(t, src, simulator.Options{Files: 1})
 	if pinned := fmt.Sprintf(" pinned=%d ", 20<<20); strings.Count(log, pinned) != 1 ||
 		strings.Count(log, " pinned=") != 1 {

@@ -135,10 +135,10 @@ func clears(d *document, s *scenario.Scenario, stage string) []candidates {
 	return []candidates{candidatesOf(Clear, false, changes...), candidatesOf(Clear, true, passes...)}
 }
 
-// batches returns the changes that make the batch of stage i smaller. If the batch is a number, or a
-// parameter that is not fixed, each change takes one item fewer than the change before. If the batch
-// is another expression, the changes divide it by 2, 4, 8 and 16. If the stage fails when memory
-// runs out, one more change lets the stage go on with half the batch.
+// batches returns the changes that make the batch of stage i smaller. If the batch is a number, or
+// a parameter that is not fixed, each change takes one item fewer than the change before. If the
+// batch is another expression, the changes divide it by 2, 4, 8 and 16. If the stage fails when
+// memory runs out, one more change lets the stage go on with half the batch.
 func batches(d *document, s *scenario.Scenario, i int, fixed []string) []candidates {
 	var out []candidates
 	st := &s.Stages[i]

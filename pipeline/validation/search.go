@@ -109,9 +109,9 @@ func search(src []byte, name string, now Result, trial Trial, o searchOptions) (
 	return found, nil
 }
 
-// timeless reports whether an edit changes the batch of a stage, or of its passes, while the stage's
-// seconds in the file do not depend on the batch. The simulation cannot show what such an edit costs
-// in time.
+// timeless reports whether an edit changes the batch of a stage, or of its passes, while the
+// stage's seconds in the file do not depend on the batch. The simulation cannot show what such an
+// edit costs in time.
 func timeless(s *scenario.Scenario, e Edit) bool {
 	if len(e.path) > 1 && e.path[0] == "parameters" {
 		return slices.ContainsFunc(s.Stages, func(st scenario.Stage) bool {

@@ -140,8 +140,8 @@ func (b *Batch) rows(t *Table) ([]*scenario.Scenario, error) {
 		}
 		return all, nil
 	}
-	return nil, fmt.Errorf("%s: expected a model of a family of several, such as whisper-large-v3, to "+
-		"put others in the place of, or rows in the file, found neither; add to the file: "+
+	return nil, fmt.Errorf("%s: expected a model of a family of several, such as whisper-large-v3, "+
+		"to put others in the place of, or rows in the file, found neither; add to the file: "+
 		"table: {small: {batch_size: 8}}, with parameters of the file", b.Path)
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // training trains a ViT on a card on which it lacks some MiB. It needs 327 MiB of weights, 655 of
-// Adam's states, 504 of the context, 8 of a workspace and 117 of activations for each image, with a
-// batch of 24 4,300 of 4,200 MiB. Within 85 %, 3,570 MiB, fit 17 images. A layer that does not train
-// saves 1.5 x 148 + 54 MiB, so that 3 must be frozen.
+// Adam's states, 504 of the context, 8 of a workspace and 117 of activations for each image: 4,300
+// for a batch of 24, and the card has 4,200. Within 85 %, 3,570 MiB, fit 17 images. A layer that
+// does not train saves 1.5 x 148 + 54 MiB, so that 3 must be frozen.
 const training = `gpu: 4200MiB
 files: {count: 2, seconds: 60}
 costs: {malloc: 0, free: 0, synchronize: 0, load: 0}
@@ -94,7 +94,8 @@ func TestTrainingChanges(t *testing.T) {
 // TestParameterChanges: validate proposes the values that the file names for a parameter, and no
 // value for one that the caller set.
 func TestParameterChanges(t *testing.T) {
-	// With 1024 MiB of data 5,320 MiB are needed, with 768 5,070, and with 512 4,810, of 85 % of 5,900.
+	// With 1024 MiB of data it needs 5,320 MiB, with 768 5,070, and with 512 4,810. 85 % of the card
+	// are 5,015.
 	src := strings.Replace(training, "4200MiB", "5900MiB", 1)
 	found := proposals(validated(t, src, nil))
 	c, ok := found["parameter"]
