@@ -199,7 +199,7 @@ func TestAssumedNumbers(t *testing.T) {
 }
 
 // TestHabits: each of a notebook's bad habits keeps the same amount of memory in each epoch, and
-// this memory is what the card runs out for.
+// this memory fills the card in the end.
 func TestHabits(t *testing.T) {
 	for name, c := range map[string]struct {
 		kept string
