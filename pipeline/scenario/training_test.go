@@ -103,6 +103,8 @@ func TestTrainingMistakes(t *testing.T) {
 		{"batch: vit_batch", "batch: vit_batc", "unknown name vit_batc, did you mean vit_batch?"},
 		{"vit_batch: 16", "batch: 16", "expected a name such as n_mels"},
 		{"vit_batch: 16", "vit-batch: 16", "expected a name such as n_mels"},
+		{"vit_batch: 16", "matches: 16", "expected a name such as n_mels"},
+		{"vit_batch: 16", "GiB: 16", "expected a name such as n_mels"},
 		{"vit_batch: 16", "vit_batch: seconds", "expected a number of 0 or more"},
 		{"vit_batch: 16", "vit_batch: -1", "expected a number of 0 or more"},
 		{"vit_batch: 16", "vit_batch: 0", "expected a batch of 1 or more"},
