@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"math/bits"
+	"slices"
 
 	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/scenario"
@@ -51,12 +52,7 @@ func (p *process) optimize(m *model, trained []models.Tensor, stream int) error 
 	if len(m.optimizer.blocks) == 0 {
 		m.stated = map[string]bool{}
 	}
-	var fresh []models.Tensor
-	for _, t := range trained {
-		if !m.stated[t.Name] {
-			fresh = append(fresh, t)
-		}
-	}
+	fresh := m.withoutStates(trained)
 	for _, part := range []struct {
 		of   *holding
 		list []models.Activation
@@ -77,6 +73,13 @@ func (p *process) optimize(m *model, trained []models.Tensor, stream int) error 
 	}
 	p.drop(&m.step)
 	return nil
+}
+
+// withoutStates returns the parameters that have no states of the optimizer yet.
+func (m *model) withoutStates(trained []models.Tensor) []models.Tensor {
+	return slices.DeleteFunc(slices.Clone(trained), func(t models.Tensor) bool {
+		return len(m.optimizer.blocks) > 0 && m.stated[t.Name]
+	})
 }
 
 // keepsGraph reports whether a fault keeps the graphs of the model's passes over a file.
