@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/meter"
@@ -43,6 +44,27 @@ func lengthsOf(f scenario.Files) string {
 		return fmt.Sprintf("%.4g s", f.Low)
 	}
 	return fmt.Sprintf("%.4g to %.4g s", f.Low, f.High)
+}
+
+// setUsage describes the flag --set.
+const setUsage = "`name=value` of a parameter of the file, in place of the file's value; may be " +
+	"repeated"
+
+// setParameters calls set for each argument of --set, such as n_mels=64.
+func setParameters(arguments []string, set func(name string, value float64) error) error {
+	for _, a := range arguments {
+		name, text, ok := strings.Cut(a, "=")
+		e, err := scenario.ParseExpr(text)
+		value, constant := e.Constant()
+		if !ok || err != nil || !constant || value < 0 || strings.TrimSpace(text) == "" {
+			return fmt.Errorf("--set %s: expected a parameter and a number of 0 or more, such as "+
+				"n_mels=64 or data=1.5GiB", a)
+		}
+		if err := set(strings.TrimSpace(name), value); err != nil {
+			return fmt.Errorf("--set: %w", err)
+		}
+	}
+	return nil
 }
 
 // autoGPU is the value of --gpu that means this machine's card.

@@ -31,6 +31,7 @@ type simulateOptions struct {
 	pace     float64
 	segments bool
 	trace    string
+	set      []string
 }
 
 func newSimulateCommand() *cobra.Command {
@@ -63,6 +64,7 @@ it can. In both cases a file's [pipeline] file-end line has its virtual seconds.
 	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX "+
 		"5080\", or auto; the default is the card in the file")
 	f.IntVar(&opts.files, "files", 0, "number of files; 0: as many as the scenario has")
+	f.StringArrayVar(&opts.set, "set", nil, setUsage)
 	f.BoolVar(&opts.stdin, "stdin", false, "read the paths of the files from standard input, one "+
 		"on each line")
 	f.Float64Var(&opts.pace, "pace", 0,
@@ -99,6 +101,9 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
 	}
 	s, err := scenario.Read(src, path)
 	if err != nil {
+		return err
+	}
+	if err := setParameters(opts.set, s.Set); err != nil {
 		return err
 	}
 	warnOfEnvironment(s, diagnostics)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,7 @@ type validateOptions struct {
 	policy  string
 	format  string
 	table   bool
+	set     []string
 	live    liveOptions
 }
 
@@ -60,8 +62,9 @@ more than 85 % of the card) or DOES NOT FIT. No GPU is needed. The simulated run
 vramsoak check judges a log, by the same policy.
 
 If the batch does not fit, it says what fails first, and looks for the smallest change that makes
-the batch fit: a setting of the allocator, when the cache is cleared, batch sizes, restarts,
-number formats, smaller models, what the code keeps. It looks for one change, or else for two. Each
+the batch fit: a setting of the allocator, when the cache is cleared, gradient accumulation and
+checkpointing, batch sizes, restarts, number formats, frozen layers, values of parameters, smaller
+models, what the code keeps. It looks for one change, or else for two. Each
 change that is shown was simulated over all files.
 
 docs/reference/cards-and-models.md lists the cards and models that are known by name; for others,
@@ -75,6 +78,9 @@ far the prediction is from the real footprints.`,
 
   # Which card for which model?
   vramsoak validate pipeline.yaml --table
+
+  # Another value of a parameter that the file names
+  vramsoak validate training.yaml --gpu 16GiB --set n_mels=64
 
   # On the GPU of this machine, with what is free on it now, after two files of the real command
   vramsoak validate pipeline.yaml --gpu auto --live --batch audio/ -- python transcribe.py {}`,
@@ -111,12 +117,13 @@ far the prediction is from the real footprints.`,
 		"5080\", or auto; the default is the card in the file")
 	f.IntVar(&opts.files, "files", 0, "number of files in the batch; the default is the file's "+
 		"count, or 50 if it has none or with --table")
+	f.StringArrayVar(&opts.set, "set", nil, setUsage)
 	f.StringVar(&opts.profile, "profile", "", "`file` with footprints that vramsoak profile "+
 		"learned from a run")
 	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); the default is vramsoak.yaml "+
 		"if that exists")
-	f.BoolVar(&opts.table, "table", false, "print which models of the family fit on cards from 8 "+
-		"to 80 GB")
+	f.BoolVar(&opts.table, "table", false, "print which rows of the file's table, or which models "+
+		"of the family, fit on cards from 8 to 80 GB")
 	f.StringVar(&opts.format, "format", "text", "text or json")
 	opts.live.flags(f)
 	return cmd
@@ -221,6 +228,9 @@ func readValidated(path string, opts validateOptions) (*validation.Batch, error)
 		Scenario: read, Source: src, Files: read.Files.Count, Card: opts.gpu,
 		Policy: policy,
 	}
+	if err := setParameters(opts.set, b.Set); err != nil {
+		return nil, err
+	}
 	switch {
 	case opts.files > 0:
 		b.Files = opts.files
@@ -269,6 +279,11 @@ func pictureCommand(path string, opts validateOptions) string {
 	if opts.files > 0 {
 		simulate += fmt.Sprint(" --files ", opts.files)
 	}
+	var set strings.Builder
+	for _, a := range opts.set {
+		set.WriteString(" --set " + sink.Shell(a))
+	}
+	simulate += set.String()
 	return simulate + " | vramsoak plot --fragmentation - -o map.png"
 }
 

@@ -223,7 +223,10 @@ func TestAdam(t *testing.T) {
 	for _, c := range []struct {
 		list []Activation
 		want int64
-	}{{AdamStates(m.Parameters, Float32), 2 * 4 * 86_567_656}, {AdamStep(m.Parameters, Float32), 4 * 86_567_656}} {
+	}{
+		{AdamStates(m.Parameters, Float32), 2 * 4 * 86_567_656},
+		{AdamStep(m.Parameters, Float32), 4 * 86_567_656},
+	} {
 		if got := Peak(c.list); got != c.want {
 			t.Errorf("%d bytes, expected %d", got, c.want)
 		}

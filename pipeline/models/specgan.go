@@ -152,8 +152,8 @@ func (p *pass) gradients(layer string, weights, biases int, first bool, reads ..
 }
 
 // backpropagate records the backward pass of a critique, and returns the gradient of its input, or
-// -1 if the input needs none, because it is data. first says whether it makes the first gradients of
-// the discriminator's weights in this step.
+// -1 if the input needs none, because it is data. If first is true, these are the first gradients
+// of the discriminator's weights in this step.
 func (p *pass) backpropagate(batch int, c critique, first, toInput bool) ref {
 	p.hold(c.out)
 	g := p.op("gradient of output", batch*specFlat)
@@ -171,9 +171,9 @@ func (p *pass) backpropagate(batch int, c critique, first, toInput bool) ref {
 
 // criticStep records a training step of the discriminator with the gradient penalty of WGAN-GP
 // (Gulrajani et al., "Improved Training of Wasserstein GANs", arXiv:1704.00028, algorithm 1). The
-// penalty is on the gradient of the discriminator at points between real and generated spectrograms.
-// torch.autograd.grad(create_graph=True) computes this gradient in a graph of its own, through which
-// loss.backward() then goes a second time.
+// penalty is on the gradient of the discriminator at points between real and generated
+// spectrograms. torch.autograd.grad(create_graph=True) computes this gradient in a graph of its
+// own, through which loss.backward() then goes a second time.
 func criticStep(p *pass, in Input) {
 	n := in.Batch * specElements(-1)
 	reals := p.full("spectrograms", n)
@@ -182,9 +182,9 @@ func criticStep(p *pass, in Input) {
 	mixed = p.full("interpolates", n, mixed)
 	between := p.discriminate(in.Batch, mixed)
 	slopes, slope := p.penalize(in.Batch, between)
-	real, fake := p.discriminate(in.Batch, reals), p.discriminate(in.Batch, fakes)
-	p.backpropagate(in.Batch, fake, true, false)
-	p.backpropagate(in.Batch, real, false, false)
+	ofReals, ofFakes := p.discriminate(in.Batch, reals), p.discriminate(in.Batch, fakes)
+	p.backpropagate(in.Batch, ofFakes, true, false)
+	p.backpropagate(in.Batch, ofReals, false, false)
 	p.penalty(in.Batch, between, slopes, slope)
 	p.hold(reals, fakes, mixed) // variables of the training loop
 	p.result(p.float("loss", 1))
@@ -201,8 +201,8 @@ func (p *pass) penalize(batch int, c critique) (slopes [specLayers]ref, slope re
 	return slopes, slope
 }
 
-// penalty records the backward pass through the gradient of a critique. It first goes from the input
-// to the output: each convolution's backward step has itself a backward step, which needs copies of
+// penalty records the backward pass through the gradient of a critique. It first goes from input
+// to output: each convolution's backward step has itself a backward step, which needs copies of
 // its two operands. It then goes through the critique itself: the second derivative of LeakyReLU is
 // zero, but PyTorch computes with these zeros like with any other gradient.
 func (p *pass) penalty(batch int, c critique, slopes [specLayers]ref, slope ref) {

@@ -45,10 +45,12 @@ func (v vitDims) model() *Model {
 	m.forward = func(p *pass, in Input) {
 		tokens := in.Batch * vitTokens
 		n := tokens * v.state
-		images := p.op("images", in.Batch*3*vitImage*vitImage)
-		x := p.op("conv_proj", in.Batch*(vitTokens-1)*v.state, images)
-		cat := p.op("class_token.cat", n, x)
-		input := p.op("encoder.pos_embedding", n, cat)
+		pixels := in.Batch * 3 * vitImage * vitImage
+		images := p.full("images", pixels)
+		x := p.op("conv_proj", in.Batch*(vitTokens-1)*v.state, p.half(pixels, images))
+		p.weight(v.state * 3 * vitPatch * vitPatch)
+		cat := p.full("class_token.cat", n, x)
+		input := p.full("encoder.pos_embedding", n, cat)
 		x = input
 		for range p.layers(v.layers) {
 			p.layer()
@@ -57,7 +59,7 @@ func (v vitDims) model() *Model {
 				length: vitTokens, inner: v.inner,
 			})
 		}
-		x = p.op("encoder.ln", n, x)
+		x = p.full("encoder.ln", n, x)
 		p.hold(images, cat, input) // variables of VisionTransformer.forward and Encoder.forward
 		p.unsaved(cat)
 		p.head()
@@ -67,23 +69,29 @@ func (v vitDims) model() *Model {
 }
 
 // vitLayer records torchvision's EncoderBlock with nn.MultiheadAttention, and returns its result.
-// The layer computes q, k and v as one tensor and then copies them apart.
+// The layer computes q, k and v as one tensor and then copies them apart. Under torch.autocast the
+// residual stream and the norms are float32.
 func (p *pass) vitLayer(x ref, b block) ref {
 	n := b.tokens * b.state
-	normed := p.layerNorm(n, x)
-	c := p.op("self_attention.transpose", n, normed)
-	packed := p.op("in_proj", 3*n, c)
+	normed := p.full("ln_1", n, x)
+	c := p.full("self_attention.transpose", n, normed)
+	packed := p.op("in_proj", 3*n, p.half(n, c))
+	p.weight(3 * b.state * b.state)
 	biased := p.op("in_proj.bias", 3*n, packed)
 	qkv := p.op("qkv.contiguous", 3*n, biased)
 	a := p.attention(n, b, qkv, qkv, qkv)
 	a = p.op("attention.transpose", n, a)
 	o := p.op("out_proj", n, a)
+	p.weight(b.state * b.state)
 	p.hold(normed, c, qkv)
-	y := p.op("residual", n, x, o)
-	h := p.layerNorm(n, y)
-	z := p.op("residual", n, y, p.feedForward(b, h))
+	y := p.full("residual", n, x, o)
+	h := p.full("ln_2", n, y)
+	z := p.full("residual", n, y, p.feedForward(b, p.half(n, h)))
 	p.hold(x, h)
 	p.unsaved(normed, packed, biased, o)
+	if p.d == Autocast {
+		p.unsaved(c, h) // their float16 copies are saved instead
+	}
 	p.joined(y, x)
 	p.joined(z, y)
 	return z

@@ -78,9 +78,9 @@
 //   - costs: malloc, free, failed_malloc and synchronize are seconds per call, malloc_per_gib and
 //     free_per_gib are added for each GiB of a call; load is seconds per GiB of weights.
 //   - faults: {keep: the model or tensor that is not freed, share: the part of it that stays,
-//     from_file}, {graph: the model whose saved activations stay after each pass}, {leak: bytes per
-//     file, stage}, {crash: file, stage}. A share consists of whole allocations, at least one. If
-//     several faults keep the same model or tensor, the largest share counts.
+//     from_file}, {graph: the model whose saved activations stay after each pass, from_file},
+//     {leak: bytes per file, stage}, {crash: file, stage}. A share consists of whole allocations,
+//     at least one. If several faults keep the same model or tensor, the largest share counts.
 //   - parameters: named numbers that expressions may use: {n_mels: 128}, or {n_mels: {value: 128,
 //     try: [96, 64], cost: detail}} with other values that validate may propose. table has rows for
 //     validate --table: names with values of parameters.
@@ -128,6 +128,7 @@
 //	unused-model          warning  no stage runs it
 //	unused-parameter      warning  no expression uses it
 //	accumulate-never      warning  the stage trains nothing, or its batch is smaller
+//	training-format       warning  a model that trains has float16 or int8 weights
 //	train-layers          warning  more layers than the model has
 //	fault-never           warning  the run ends earlier, or nothing frees what the fault keeps
 package scenario

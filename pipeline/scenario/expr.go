@@ -28,7 +28,7 @@ type Expr struct {
 	value   float64
 	salt    uint64 // gives this expression other random draws than other expressions
 	names   []string
-	// parameters are the names of the file's parameters in the order in which the program numbers them.
+	// parameters are the names of the file's parameters, in the order of their numbers in program.
 	parameters []string
 	at         strictyaml.Place // its position in the file
 }

@@ -227,7 +227,12 @@ var lintCases = []struct{ rule, src, want string }{
 		`1:52: warning: expected a stage that trains a model, found 2; its passes are only smaller`,
 	},
 	{
-		"train-layers", "models: [{model: vit-b-16, train: true, train_layers: 14}]\n" +
+		"training-format", "models: [{model: vit-b-16, train: true}]\n" +
+			stage("models: [vit-b-16]"),
+		`1:10: warning: expected float32 or autocast in training, found float16; small gradients are lost without a float32 copy of the weights`,
+	},
+	{
+		"train-layers", "models: [{model: vit-b-16, train: true, train_layers: 14, dtype: float32}]\n" +
 			stage("models: [vit-b-16]"),
 		`1:55: warning: expected at most 12, the layers of vit-b-16, found 14; the whole model trains`,
 	},

@@ -80,10 +80,15 @@ func (r *reader) parameterNames(body ast.Node) (names []string) {
 // parameterName matches a name that an expression can use.
 var parameterName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// reserved are the other names in expressions.
-var reserved = slices.Concat(names, functions, slices.Collect(maps.Keys(constants)), []string{
-	"random", "mod", valueOf, "true", "false", "nil", "and", "or", "not", "in", "let", "if", "else",
-})
+// usable reports whether an expression can use a name for a parameter: it has another meaning
+// neither here nor in package expr.
+func usable(name string) bool {
+	taken := slices.Concat(names, functions, slices.Collect(maps.Keys(constants)), []string{
+		"random", "mod", valueOf,
+	})
+	_, err := parseExpr(name+" + 0", []string{name})
+	return parameterName.MatchString(name) && !slices.Contains(taken, name) && err == nil
+}
 
 // readParameters reads the parameters: each is a number, or a number with other values to try.
 func (r *reader) readParameters(n ast.Node) []Parameter {
@@ -92,7 +97,7 @@ func (r *reader) readParameters(n ast.Node) []Parameter {
 	for _, e := range entries {
 		p := Parameter{Name: e.Key}
 		r.places["parameters."+e.Key] = strictyaml.Where(e.At)
-		if !parameterName.MatchString(e.Key) || slices.Contains(reserved, e.Key) {
+		if !usable(e.Key) {
 			r.Fail(e.At, "a name such as n_mels, of letters, digits and _, that no expression uses for "+
 				"something else", "")
 			continue

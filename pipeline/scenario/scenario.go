@@ -135,8 +135,8 @@ type Clear struct {
 // A Fault is a mistake of a pipeline that the simulation makes on purpose. Exactly one of Keep,
 // Graph, Leak and Crash is set.
 type Fault struct {
-	// Graph is the id of a model in training. What autograd saves of each of its passes is never freed,
-	// as if the program kept the loss with its graph.
+	// Graph is the id of a model in training. What autograd saves of each of its passes is never
+	// freed, as if the program kept the loss with its graph.
 	Graph    string
 	Keep     string  // id of a model, or name of a tensor, that is not freed
 	Share    float64 // the part of its bytes that stays; 1 is all

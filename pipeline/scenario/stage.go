@@ -145,8 +145,8 @@ type Tensor struct {
 	Kept Expr
 	// Stream is the CUDA stream on which the tensor is allocated; 0 is the default stream.
 	Stream int
-	// PinMemory means that a DataLoader with pin_memory=True brings the tensor to the card. Workers and
-	// Prefetch are its num_workers and prefetch_factor.
+	// PinMemory means that a DataLoader with pin_memory=True brings the tensor to the card. Workers
+	// and Prefetch are its num_workers and prefetch_factor.
 	PinMemory         bool
 	Workers, Prefetch int
 }

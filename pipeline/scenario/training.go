@@ -52,6 +52,12 @@ func (l *linter) training() {
 		}
 	}
 	for i, m := range s.Models {
+		switch d, err := models.ParseDType(m.DType); {
+		case err != nil || !m.Train: // the reader refuses other formats
+		case d == models.Float16 || d == models.Int8:
+			l.warn("training-format", fmt.Sprintf("models.%d", i), "float32 or autocast in training",
+				d.String(), "small gradients are lost without a float32 copy of the weights")
+		}
 		of, err := models.Lookup(m.Model)
 		if err != nil || m.TrainLayers.String() == "" {
 			continue

@@ -162,9 +162,13 @@ func (p *plan) model(of scenario.Model, faults []scenario.Fault) (*model, error)
 		m.step = m.optimizer
 		m.gradients = holding{name: of.ID, part: p.ledger.part(Gradients, of.ID)}
 		p.named[of.ID] = append(p.named[of.ID], &m.gradients, &m.optimizer)
-		if i := slices.IndexFunc(faults, func(f scenario.Fault) bool { return f.Graph == of.ID }); i >= 0 {
+		for _, f := range faults {
+			if f.Graph == of.ID && (m.graphFrom == 0 || f.FromFile < m.graphFrom) {
+				m.graphFrom = f.FromFile
+			}
+		}
+		if m.graphFrom > 0 {
 			m.graph = holding{name: of.ID, part: p.ledger.part(Kept, "graph of "+of.ID)}
-			m.graphFrom = faults[i].FromFile
 		}
 	}
 	if of.Model == "" {

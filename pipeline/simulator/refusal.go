@@ -137,9 +137,7 @@ func (p *process) stageWants(st *stage) (int64, error) {
 			continue
 		}
 		trained := m.passes.of.Trained(in.Frozen)
-		if len(m.optimizer.blocks) == 0 {
-			sum += models.Peak(models.AdamStates(trained, m.passes.dtype))
-		}
+		sum += models.Peak(models.AdamStates(m.withoutStates(trained), m.passes.dtype))
 		step := models.Peak(models.AdamStep(trained, m.passes.dtype))
 		most = max(most, sum+step)
 	}

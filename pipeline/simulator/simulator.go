@@ -306,7 +306,8 @@ func (p *process) stagesOf(v scenario.Vars) error {
 // ofFile yields the holdings that are freed at the end of a file.
 func (p *process) ofFile(yield func(*holding) bool) {
 	for _, m := range p.models {
-		if !yield(&m.outputs) || !yield(&m.gradients) || !m.Resident && (!yield(&m.weights) || !yield(&m.optimizer)) {
+		if !yield(&m.outputs) || !yield(&m.gradients) || !m.Resident &&
+			(!yield(&m.weights) || !yield(&m.optimizer)) {
 			return
 		}
 	}

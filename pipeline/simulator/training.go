@@ -2,27 +2,35 @@ package simulator
 
 import (
 	"math/bits"
+	"slices"
 
 	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/scenario"
 )
 
-// A step is the present step of the optimizers of a stage: with accumulate, it takes several passes.
+// A step is the present step of a stage's optimizers. With accumulate, it takes several passes.
 type step struct {
-	made int  // passes of this step that ended
-	ends bool // the present pass is the last one of the step
+	batch int  // items of a step
+	items int  // items of this step whose passes ended
+	made  int  // passes of this step that ended
+	ends  bool // the present pass is the last one of the step
 }
 
-// begin notes that a pass begins. last says whether it is the last pass of the stage.
-func (s *step) begin(of *stage, last bool) { s.ends = last || s.made+1 >= of.Accumulate }
+// begin notes that a pass of so many items begins. last says whether it is the last pass of the
+// stage.
+func (s *step) begin(items int, last bool) { s.ends = last || s.items+items >= s.batch }
 
-// end notes that a pass ended, and reports whether the optimizers made a step.
-func (s *step) end() bool {
+// end notes that a pass ended. If it was the last one of a step, end returns the number of passes
+// that the step had; otherwise it returns 0.
+func (s *step) end(items int) (passes int) {
+	s.items += items
 	s.made++
-	if s.ends {
-		s.made = 0
+	if !s.ends {
+		return 0
 	}
-	return s.ends
+	passes = s.made
+	s.items, s.made = 0, 0
+	return passes
 }
 
 // checkpointingTime is the time of a training step with gradient checkpointing, divided by the time
@@ -44,12 +52,7 @@ func (p *process) optimize(m *model, trained []models.Tensor, stream int) error 
 	if len(m.optimizer.blocks) == 0 {
 		m.stated = map[string]bool{}
 	}
-	var fresh []models.Tensor
-	for _, t := range trained {
-		if !m.stated[t.Name] {
-			fresh = append(fresh, t)
-		}
-	}
+	fresh := m.withoutStates(trained)
 	for _, part := range []struct {
 		of   *holding
 		list []models.Activation
@@ -70,6 +73,13 @@ func (p *process) optimize(m *model, trained []models.Tensor, stream int) error 
 	}
 	p.drop(&m.step)
 	return nil
+}
+
+// withoutStates returns the parameters that have no states of the optimizer yet.
+func (m *model) withoutStates(trained []models.Tensor) []models.Tensor {
+	return slices.DeleteFunc(slices.Clone(trained), func(t models.Tensor) bool {
+		return len(m.optimizer.blocks) > 0 && m.stated[t.Name]
+	})
 }
 
 // keepsGraph reports whether a fault keeps the graphs of the model's passes over a file.

@@ -17,7 +17,8 @@ func train(model, stage, rest string) string {
 	return fmt.Sprintf(`
 gpu: {total: 40GiB, context: 0}
 files: {count: 3, seconds: 60}
-models: [{id: vit, model: vit-base-patch16-224-in21k, dtype: float32, resident: true, train: true%s}]
+models:
+  - {id: vit, model: vit-base-patch16-224-in21k, dtype: float32, resident: true, train: true%s}
 stages: [{name: Training, models: [vit], items: 160, batch: 16, seconds: 10%s}]
 %s`, model, stage, rest)
 }
@@ -66,8 +67,8 @@ func TestTrainingStep(t *testing.T) {
 	want(t, "activations", part(o, simulator.Activations), 1873, 0.02) // 1795 saved, 78 of the layer
 }
 
-// TestAccumulate: with accumulate: 2, passes are half as large, the gradients of a step live through
-// both of them, and the optimizer steps half as often.
+// TestAccumulate: with accumulate: 2, passes are half as large, the gradients of a step live
+// through both of them, and the optimizer steps half as often.
 func TestAccumulate(t *testing.T) {
 	src := train("", ", accumulate: 2", "")
 	log, o := run(t, src, simulator.Options{})
@@ -85,12 +86,29 @@ func TestAccumulate(t *testing.T) {
 	if log != each {
 		t.Error("simulating every pass gives another log")
 	}
-	// 160 items in batches of 12, in 5 passes of 3, 3, 3, 3 and then the rest.
+	// 160 items in steps of 12: each has passes of 3, 3, 3 and 3, the last one of 3 and 1.
 	uneven := strings.Replace(train("", ", accumulate: 5", ""), "batch: 16", "batch: 12", 1)
 	log, o = run(t, uneven, simulator.Options{})
 	each, _ = run(t, uneven, simulator.Options{EachPass: true})
 	if log != each || o.Stats.Passes != 3*54 {
 		t.Errorf("uneven steps: %d passes, want 54 a file; equal logs: %v", o.Stats.Passes, log == each)
+	}
+}
+
+// TestAccumulateHalves: the second pass of the second step runs out of memory: 982 MiB of weights
+// and states, 327 of gradients and 937 of activations are more than 2,200. The step goes on with
+// passes of 4, and keeps its batch of 16: 10 steps in each file.
+func TestAccumulateHalves(t *testing.T) {
+	src := strings.Replace(train("", ", accumulate: 2, on_oom: halve", ""), "40GiB", "2200MiB", 1)
+	_, o := run(t, src, simulator.Options{})
+	f := o.FirstFailure
+	if f == nil || !f.Recovered || f.File != 1 || o.Failed > 0 {
+		t.Fatalf("got %+v and %d files that failed, want a failure in file 1 that was recovered from",
+			f, o.Failed)
+	}
+	// File 1: 3 passes of 8, 2 of 4 for the rest of the second step, and 8 steps of 4 passes.
+	if want := int64(3 + 2 + 8*4 + 2*10*4); o.Stats.Passes != want {
+		t.Errorf("got %d passes, want %d", o.Stats.Passes, want)
 	}
 }
 
@@ -125,8 +143,8 @@ func TestCheckpointingTakesTime(t *testing.T) {
 	}
 }
 
-// TestKeptGraph: a fault that keeps the graph of each pass keeps what autograd saved: 1,795 MiB of a
-// step as measured. On 16 GiB, the graphs of 7 steps leave no room for another step.
+// TestKeptGraph: a fault that keeps the graph of each pass keeps what autograd saved: 1,795 MiB of
+// a step as measured. On 16 GiB, the graphs of 7 steps leave no room for another step.
 func TestKeptGraph(t *testing.T) {
 	src := train("", "", "faults: [{graph: vit, from_file: 2}]\n")
 	_, o := run(t, strings.Replace(src, "40GiB", "16GiB", 1), simulator.Options{})
@@ -147,8 +165,8 @@ func TestKeptGraph(t *testing.T) {
 // TestPinned: a DataLoader with pin_memory=True and two workers holds 2 x 2 + 1 batches in pinned
 // memory. PyTorch rounds 3 MiB up to 4 MiB.
 func TestPinned(t *testing.T) {
-	src := train("", ", tensors: [{name: batch, each: pass, size: 3MiB, pin_memory: true, workers: 2}]",
-		"")
+	const tensors = ", tensors: [{name: b, each: pass, size: 3MiB, pin_memory: true, workers: 2}]"
+	src := train("", tensors, "")
 	log, _ := run(t, src, simulator.Options{Files: 1})
 	if pinned := fmt.Sprintf(" pinned=%d ", 20<<20); strings.Count(log, pinned) != 1 ||
 		strings.Count(log, " pinned=") != 1 {

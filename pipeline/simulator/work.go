@@ -138,11 +138,16 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 	if err != nil {
 		return p.scenario.BadValue(st.Batch, v, err)
 	}
-	batch = st.OfPass(max(1, batch))
+	effective := max(1, batch) // of the optimizer's step
+	batch = st.OfPass(effective)
 	if st.limit > 0 {
 		batch = min(batch, st.limit)
 	}
 	v.Batch = batch
+	if st.Accumulate <= 1 {
+		effective = batch
+	}
+	p.step = step{batch: effective}
 	p.working, p.allocations = v, 0
 	if scenario.Passes(items, batch) > scenario.MaxAllocations {
 		return p.scenario.TooMany(st.Items, v)
@@ -212,7 +217,6 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 	}
 	slowdown := p.slowdown(st)
 	seconds *= slowdown
-	p.step = step{}
 	repeats := p.repeats && p.scenario.Clear.Every == 0
 	for _, t := range st.tensors {
 		repeats = repeats && t.Each != scenario.Pass
@@ -222,14 +226,14 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 	}
 	p.rep.n = 0
 	for done, n := 0, 1; done < items; n++ {
-		v.Batch, v.Pass = min(batch, items-done), n
+		v.Batch, v.Pass = min(batch, items-done, p.step.batch-p.step.items), n
 		itemSeconds, err := itemSeconds(st, v)
 		if err != nil {
 			return p.scenario.BadValue(st.ItemSeconds, v, err)
 		}
 		v.ItemSeconds = itemSeconds
 		p.working = v
-		p.step.begin(st, done+v.Batch >= items)
+		p.step.begin(v.Batch, done+v.Batch >= items)
 		err = p.onePass(st, itemSeconds, v)
 		if err != nil && st.OnOOM == scenario.OOMHalves && v.Batch > 1 {
 			f := p.failed(v.File, st.Name, err, func() (int64, error) { return p.stageWants(st) })
@@ -249,23 +253,26 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 				return p.scenario.BadValue(st.Seconds, v, err)
 			}
 			seconds *= slowdown
-			p.rep.n, p.step.made = 0, 0
+			if st.Accumulate <= 1 {
+				p.step.batch = batch
+			}
+			p.rep.n = 0
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		made := 1
-		if stepped := p.step.end(); repeats && stepped {
+		made, took := 1, v.Batch
+		if ofStep := p.step.end(v.Batch); repeats && ofStep > 0 {
 			if period := p.rep.add(v.Batch, itemSeconds, p.events, p.outputsOf(st)); period > 0 {
 				// Whole steps are left out: each has as many passes as this one.
-				steps := (items - done - v.Batch) / (v.Batch * st.Accumulate)
-				made = 1 + steps/period*period*st.Accumulate
+				steps := (items - done - v.Batch) / p.step.batch / period * period
+				made, took = 1+steps*ofStep, v.Batch+steps*p.step.batch
 				n += made - 1
 			}
 		}
-		done += made * v.Batch
-		p.now += seconds * float64(made*v.Batch) / float64(items)
+		done += took
+		p.now += seconds * float64(took) / float64(items)
 		p.outcome.Stats.Passes += int64(made)
 		p.outcome.Stats.Repeated += int64(made - 1)
 		if p.passes += made; p.scenario.Clear.Every > 0 && p.passes >= p.scenario.Clear.Every {

@@ -20,6 +20,7 @@ type Batch struct {
 	Policy check.Policy
 
 	changes []func(*scenario.Scenario)
+	fixed   []string // parameters that the caller set
 }
 
 // Change calls the function do with the scenario, for example to set the card. To find a change
@@ -28,6 +29,16 @@ type Batch struct {
 func (b *Batch) Change(do func(*scenario.Scenario)) {
 	b.changes = append(b.changes, do)
 	do(b.Scenario)
+}
+
+// Set sets a parameter for the whole validation: no change of the report has another value for it.
+func (b *Batch) Set(name string, value float64) error {
+	if err := b.Scenario.Set(name, value); err != nil {
+		return err
+	}
+	b.fixed = append(b.fixed, name)
+	b.Change(func(s *scenario.Scenario) { _ = s.Set(name, value) }) // every edit keeps the parameter
+	return nil
 }
 
 func (b *Batch) prepare(s *scenario.Scenario) {
@@ -117,6 +128,7 @@ func (b *Batch) mend(s *simulation, r *Report, progress func(string)) error {
 	}
 	found, err := search(b.Source, b.Path, s.Result, b.trial(s.Answer, progress), searchOptions{
 		Files: b.Files, Stage: stage, Sample: s.Sample(b.Files), Prepare: b.prepare,
+		Fixed: b.fixed,
 	})
 	if err != nil {
 		return err

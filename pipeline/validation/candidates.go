@@ -32,20 +32,27 @@ func candidatesOf(kind Kind, graded bool, changes ...[]Edit) candidates {
 
 // allCandidates returns all changes of a scenario that the search tries. now is the result of the
 // simulation without a change; stage is the one that failed or needs most memory.
-func allCandidates(d *document, s *scenario.Scenario, now Result, stage string) []candidates {
+// fixed are the parameters that the caller set; no change proposes other values for them.
+func allCandidates(d *document, s *scenario.Scenario, now Result, stage string,
+	fixed []string,
+) []candidates {
 	all := []candidates{settings(d, s)}
 	if s.GPU.Occupied > 0 && !s.ClearOnStart {
 		all = append(all, candidatesOf(Start, true, []Edit{d.edit(true, "clear_on_start")}))
 	}
 	all = append(all, clears(d, s, stage)...)
 	for i := range s.Stages {
-		all = append(all, batches(d, s, i)...)
+		all = append(all, accumulations(d, s, i))
+		all = append(all, batches(d, s, i, fixed)...)
 	}
+	all = append(all, checkpoints(d, s)...)
 	all = append(all, restarts(d, s, now)...)
 	for i := range s.Models {
 		all = append(all, formats(d, s, i)...)
+		all = append(all, frozen(d, s, i))
 		all = append(all, smallerModels(d, s, i)...)
 	}
+	all = append(all, parameters(d, s, fixed)...)
 	all = append(all, codeChanges(d, s)...)
 	return slices.DeleteFunc(all, func(c candidates) bool { return c.steps == 0 })
 }
@@ -128,20 +135,25 @@ func clears(d *document, s *scenario.Scenario, stage string) []candidates {
 	return []candidates{candidatesOf(Clear, false, changes...), candidatesOf(Clear, true, passes...)}
 }
 
-// batches returns the changes that make the batch of stage i smaller. If the batch is a number,
-// each change takes one item fewer than the change before. If the batch is an expression, the
-// changes divide it by 2, 4, 8 and 16. If the stage fails when memory runs out, one more change
-// lets the stage go on with half the batch.
-func batches(d *document, s *scenario.Scenario, i int) []candidates {
+// batches returns the changes that make the batch of stage i smaller. If the batch is a number, or
+// a parameter that is not fixed, each change takes one item fewer than the change before. If the
+// batch is another expression, the changes divide it by 2, 4, 8 and 16. If the stage fails when
+// memory runs out, one more change lets the stage go on with half the batch.
+func batches(d *document, s *scenario.Scenario, i int, fixed []string) []candidates {
 	var out []candidates
 	st := &s.Stages[i]
-	switch n, constant := st.Batch.Constant(); {
+	path := []any{"stages", i, "batch"}
+	n, constant := st.Batch.Constant()
+	if k := parameterOf(s, st.Batch, fixed); k >= 0 {
+		n, constant, path = s.Parameters[k].Value, true, d.parameter(s.Parameters[k].Name)
+	}
+	switch {
 	case constant && n <= 1:
 		return nil
 	case constant:
 		now := int(min(n, 1<<20))
 		smaller := func(step int) []Edit {
-			return []Edit{d.edit(now-1-step, "stages", i, "batch")}
+			return []Edit{d.edit(now-1-step, path...)}
 		}
 		out = append(out, candidates{BatchSize, now - 1, smaller, true})
 	default:
@@ -174,12 +186,22 @@ func restarts(d *document, s *scenario.Scenario, now Result) []candidates {
 }
 
 // formats returns the changes of model i to number formats in which its weights take less memory:
-// float16, then int8.
+// float16, then int8. Training in them fails: the gradients of float16 weights underflow without a
+// float32 copy of the weights (Micikevicius et al., "Mixed Precision Training", arXiv:1710.03740),
+// and int8 weights have none. So a model that trains in float32 gets autocast, which keeps float32
+// weights.
 func formats(d *document, s *scenario.Scenario, i int) []candidates {
 	var changes [][]Edit
 	now, err := models.ParseDType(s.Models[i].DType)
 	if err != nil {
 		return nil // the linter refuses such a format
+	}
+	if s.Models[i].Train {
+		if now == models.Float32 {
+			to := models.Autocast.String()
+			changes = append(changes, []Edit{d.edit(to, "models", i, "dtype")})
+		}
+		return []candidates{candidatesOf(Format, true, changes...)}
 	}
 	for _, to := range []models.DType{models.Float16, models.Int8} {
 		if to.WeightBytes(1) < now.WeightBytes(1) {
@@ -221,7 +243,7 @@ func codeChanges(d *document, s *scenario.Scenario) []candidates {
 	for i := range s.Stages {
 		for k, t := range s.Stages[i].Tensors {
 			n, constant := t.Count.Constant()
-			if constant && n > 1 && s.Stages[i].Once && t.Until == scenario.WithRun {
+			if (!constant || n > 1) && s.Stages[i].Once && t.Until == scenario.WithRun {
 				one := d.edit(1, "stages", i, "tensors", k, "count")
 				out = append(out, candidatesOf(Code, true, []Edit{one}))
 			}
@@ -229,7 +251,12 @@ func codeChanges(d *document, s *scenario.Scenario) []candidates {
 				none := d.edit(0, "stages", i, "tensors", k, "kept")
 				out = append(out, candidatesOf(Code, true, []Edit{none}))
 			}
-			if t.Each != scenario.Pass && t.Until != scenario.UntilNext {
+			if t.Each != scenario.Pass {
+				// A file holds it beside its own, or leaves one more.
+				if !s.Stages[i].Once && t.Until.Outlives(scenario.WithFile) {
+					until := d.edit(string(scenario.WithFile), "stages", i, "tensors", k, "until")
+					out = append(out, candidatesOf(Code, true, []Edit{until}))
+				}
 				continue
 			}
 			var changes [][]Edit
@@ -237,7 +264,7 @@ func codeChanges(d *document, s *scenario.Scenario) []candidates {
 				scenario.WithFile, scenario.WithStage,
 				scenario.Pass,
 			} {
-				if t.Until.Outlives(span) && (span != scenario.Pass || t.Each == scenario.Pass) {
+				if t.Until.Outlives(span) {
 					until := d.edit(string(span), "stages", i, "tensors", k, "until")
 					changes = append(changes, []Edit{until})
 				}

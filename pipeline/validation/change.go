@@ -54,17 +54,25 @@ const (
 	// Start ends the processes that a crashed run left on the card, before the first file. It costs no
 	// time.
 	Start
-	Clear     // empty the allocator's cache more often: costs some percent of the time
+	Clear // empty the allocator's cache more often: costs some percent of the time
+	// Accumulation makes a training step of several smaller passes. The step computes the same: costs
+	// throughput.
+	Accumulation
+	// Checkpointing computes activations again in the backward pass: costs time.
+	Checkpointing
 	BatchSize // fewer items in a pass: costs throughput
 	Restart   // a new process after N files: costs time, the models are loaded anew
 	Format    // another number format of a model: costs a little accuracy
+	Freeze    // fewer layers of a model train: costs accuracy, or none
+	Value     // another value of a parameter: costs what the file says
 	Smaller   // a smaller model of the same family: costs accuracy
 	Code      // a correction of the pipeline's own code: costs work
 )
 
 func (k Kind) String() string {
 	return [...]string{
-		"allocator setting", "clean start", "clear policy", "batch", "restart", "number format",
+		"allocator setting", "clean start", "clear policy", "gradient accumulation",
+		"gradient checkpointing", "batch", "restart", "number format", "frozen layers", "parameter",
 		"smaller model", "pipeline's code",
 	}[k]
 }
@@ -75,8 +83,8 @@ const nothing = "nothing"
 // Cost returns in words what a change of the kind costs, such as "throughput".
 func (k Kind) Cost() string {
 	return [...]string{
-		nothing, nothing, "time", "throughput", "time to load the models", "a little accuracy",
-		"accuracy", "work",
+		nothing, nothing, "time", "throughput", "a fifth to a third more time", "throughput",
+		"time to load the models", "a little accuracy", "accuracy, or none", "", "accuracy", "work",
 	}[k]
 }
 
@@ -100,8 +108,13 @@ func newChange(edits []Edit, kinds ...Kind) Change {
 	var names, costs []string
 	for _, k := range slices.Sorted(slices.Values(kinds)) {
 		names = append(names, k.String())
-		if cost := k.Cost(); cost != nothing {
+		if cost := k.Cost(); cost != nothing && cost != "" {
 			costs = append(costs, cost)
+		}
+	}
+	for _, e := range edits {
+		if e.cost != "" {
+			costs = append(costs, e.cost)
 		}
 	}
 	c.Kind = strings.Join(slices.Compact(names), " and ")

@@ -30,8 +30,9 @@ type Edit struct {
 	// Export is the shell command that sets the value, if the value is an environment variable.
 	Export string `json:"export,omitempty"`
 
-	path  []any // keys (string) and indices (int)
-	value any   // nil removes the item from its list
+	cost  string // what the edit costs, if its kind does not say so
+	path  []any  // keys (string) and indices (int)
+	value any    // nil removes the item from its list
 }
 
 // edit returns the edit that sets the value at a path. If value is nil, the edit removes the item

@@ -278,7 +278,7 @@ func TestEditsOfFixtures(t *testing.T) {
 		}
 		s.GPU.Occupied, s.ClearOnStart = 1, false
 		for _, c := range allCandidates(d, s, Result{Answer: DoesNotFit, FirstFailed: 5},
-			s.Stages[0].Name) {
+			s.Stages[0].Name, nil) {
 			for _, step := range []int{0, c.steps - 1} {
 				edits := c.edits(step)
 				got, _, err := d.with(edits)

@@ -25,7 +25,7 @@ func partsOf(parts []simulator.Part) []Part {
 func partName(p simulator.Part) string {
 	switch {
 	case p.Kind == simulator.Kept && p.Name != "":
-		return "kept " + p.Name
+		return p.Name + ", kept"
 	case p.Kind == simulator.Kept:
 		return "leaked"
 	case p.Kind == simulator.Others:

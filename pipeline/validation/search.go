@@ -31,6 +31,8 @@ type searchOptions struct {
 	// Prepare is called for each scenario that the search reads from an edited file. It sets the
 	// values that are not in the file: the card, and the footprints of a profile.
 	Prepare func(*scenario.Scenario)
+	// Fixed are the names of the parameters that Prepare sets.
+	Fixed []string
 }
 
 // found is the outcome of a search.
@@ -66,7 +68,7 @@ func search(src []byte, name string, now Result, trial Trial, o searchOptions) (
 	}
 	e := &explorer{doc: doc, now: now, trial: trial, opts: o, refused: map[string]error{}}
 	var groups []*attempts
-	for _, c := range allCandidates(doc, s, now, o.Stage) {
+	for _, c := range allCandidates(doc, s, now, o.Stage, o.Fixed) {
 		groups = append(groups, &attempts{candidates: c, sample: o.Sample})
 	}
 	if err := inParallel(len(groups), func(i int) error {
@@ -107,10 +109,16 @@ func search(src []byte, name string, now Result, trial Trial, o searchOptions) (
 	return found, nil
 }
 
-// timeless reports whether an edit changes the batch of a stage whose seconds in the file do not
-// depend on the batch. The simulation cannot show what such an edit costs in time.
+// timeless reports whether an edit changes the batch of a stage, or of its passes, while the
+// stage's seconds in the file do not depend on the batch. The simulation cannot show what such an
+// edit costs in time.
 func timeless(s *scenario.Scenario, e Edit) bool {
-	if len(e.path) != 3 || e.path[0] != "stages" || e.path[2] != "batch" {
+	if len(e.path) > 1 && e.path[0] == "parameters" {
+		return slices.ContainsFunc(s.Stages, func(st scenario.Stage) bool {
+			return st.Batch.Uses(fmt.Sprint(e.path[1])) && !st.Seconds.Uses("batch")
+		})
+	}
+	if len(e.path) != 3 || e.path[0] != "stages" || e.path[2] != "batch" && e.path[2] != "accumulate" {
 		return false
 	}
 	stage, isIndex := e.path[1].(int)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"vramsoak/parser/record"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/scenario"
 )
@@ -14,15 +15,27 @@ var cardSizes = []int{8, 12, 16, 24, 48, 80}
 // tableSchema is the name of the JSON format of a [Table].
 const tableSchema = "vramsoak.cards/1"
 
-// A Table says which models fit on which cards.
+// A Table says which models, or which rows of the file's own table, fit on which cards.
 type Table struct {
 	Schema   string   `json:"schema"`
 	Scenario string   `json:"scenario"`
 	Files    int      `json:"files"`    // of each simulation
-	Replaced string   `json:"replaced"` // id of the model that Models replace
+	Replaced string   `json:"replaced"` // id of the model that Models replace; "" if the file has rows
 	Cards    []string `json:"cards"`
-	Models   []string `json:"models"`
-	Cells    [][]Fit  `json:"cells"` // Cells[card][model]
+	Models   []string `json:"models"`         // empty if the file has rows
+	Rows     []string `json:"rows,omitempty"` // names of the file's rows
+	Cells    [][]Fit  `json:"cells"`          // Cells[card][model or row]
+	// Largest has for each card the last row of the file that fits, or the largest model: one that is
+	// plenty or comfortable. "" means that none fits.
+	Largest []string `json:"largest"`
+}
+
+// Names returns the names of the rows: those of the file, or the models.
+func (t *Table) Names() []string {
+	if len(t.Rows) > 0 {
+		return t.Rows
+	}
+	return t.Models
 }
 
 // A Fit says how well one model fits on one card.
@@ -45,25 +58,16 @@ const (
 	No          Word = "no"
 )
 
-// Table simulates the batch on a card of each size, with each model of a family in turn. These
-// models replace the first model of the scenario whose family has several models.
+// Table simulates the batch on a card of each size, with each row of the file's table in turn. If
+// the file has none, the rows are the models of a family, in the place of the first model of the
+// scenario whose family has several models.
 func (b *Batch) Table() (*Table, error) {
-	t := &Table{Schema: tableSchema, Scenario: b.Name, Files: b.Files}
-	at := -1
-	for i := range b.Models {
-		m, err := models.Lookup(b.Models[i].Model)
-		if err != nil {
-			continue // the file gives its weights
-		}
-		if family := models.Family(m.Family); len(family) > 1 {
-			at, t.Models, t.Replaced = i, family, b.Models[i].ID
-			break
-		}
+	t := &Table{Schema: tableSchema, Scenario: b.Name, Files: b.Files, Models: []string{}}
+	rows, err := b.rows(t)
+	if err != nil {
+		return nil, err
 	}
-	if at < 0 {
-		return nil, fmt.Errorf("%s: expected a model of a family of several, such as "+
-			"whisper-large-v3, to put others in the place of, found none", b.Path)
-	}
+	names := t.Names()
 	cards := make([]scenario.GPU, len(cardSizes))
 	for i, gib := range cardSizes {
 		card, err := scenario.Card(fmt.Sprintf("%dGiB", gib))
@@ -72,21 +76,73 @@ func (b *Batch) Table() (*Table, error) {
 		}
 		cards[i] = b.GPU.Replaced(card)
 		t.Cards = append(t.Cards, sizeName(cards[i]))
-		t.Cells = append(t.Cells, make([]Fit, len(t.Models)))
+		t.Cells = append(t.Cells, make([]Fit, len(names)))
 	}
-	err := inParallel(len(cards)*len(t.Models), func(n int) error {
-		card, model := n/len(t.Models), n%len(t.Models)
-		s := b.Clone()
-		s.GPU, s.Models[at].Model = cards[card], t.Models[model]
+	err = inParallel(len(cards)*len(names), func(n int) error {
+		card, row := n/len(names), n%len(names)
+		s := rows[row].Clone()
+		s.GPU = cards[card]
 		r, err := b.memoryOnly(s, b.all())
 		if err != nil {
-			return fmt.Errorf("%s with %s on %s: %w", b.Path, t.Models[model],
+			return fmt.Errorf("%s with %s on %s: %w", b.Path, names[row],
 				record.FormatBytes(cards[card].Total), err)
 		}
-		t.Cells[card][model] = Fit{b.word(r), r.Share}
+		t.Cells[card][row] = Fit{b.word(r), r.Share}
 		return nil
 	})
+	for _, cells := range t.Cells {
+		largest := ""
+		for i, cell := range cells {
+			if cell.Word == Plenty || cell.Word == Comfortable {
+				largest = names[i]
+			}
+		}
+		t.Largest = append(t.Largest, largest)
+	}
 	return t, err
+}
+
+// rows returns the scenario of each row, and puts the names of the rows into the table.
+func (b *Batch) rows(t *Table) ([]*scenario.Scenario, error) {
+	var all []*scenario.Scenario
+	for _, row := range b.Scenario.Table {
+		s := b.Clone()
+		for name, value := range row.Values {
+			if err := s.Set(name, value); err != nil {
+				return nil, err
+			}
+		}
+		for _, m := range s.Lint() {
+			if m.Severity == strictyaml.Error {
+				return nil, fmt.Errorf("row %s of the table: %w", row.Name, &m)
+			}
+		}
+		t.Rows = append(t.Rows, row.Name)
+		all = append(all, s)
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	for i := range b.Models {
+		m, err := models.Lookup(b.Models[i].Model)
+		if err != nil {
+			continue // the file gives its weights
+		}
+		family := models.Family(m.Family)
+		if len(family) < 2 {
+			continue
+		}
+		t.Models, t.Replaced = family, b.Models[i].ID
+		for _, name := range family {
+			s := b.Clone()
+			s.Models[i].Model = name
+			all = append(all, s)
+		}
+		return all, nil
+	}
+	return nil, fmt.Errorf("%s: expected a model of a family of several, such as whisper-large-v3, "+
+		"to put others in the place of, or rows in the file, found neither; add to the file: "+
+		"table: {small: {batch_size: 8}}, with parameters of the file", b.Path)
 }
 
 // word returns the word for the result of a simulation.

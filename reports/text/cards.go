@@ -3,13 +3,15 @@ package text
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"vramsoak/pipeline/validation"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
 )
 
-// Cards writes a table that says how each model fits on each card, and explains its words.
+// Cards writes a table that says how each model, or each row of the file, fits on each card, and
+// explains its words.
 func Cards(w io.Writer, c *validation.Table, opts Options) error {
 	t := newWriter(opts)
 	t.fold = true
@@ -18,21 +20,45 @@ func Cards(w io.Writer, c *validation.Table, opts Options) error {
 	if t.Terminal && tableWidth(rows) > t.Width {
 		rows, legend = cardRows(c, shortFit), "; ! is tight, ~ is comfortable, less is plenty"
 	}
-	t.wrap(fmt.Sprintf("%s, %s, with each model in the place of %s; the share is what the batch "+
-		"needs of the card%s; a smaller model costs accuracy",
-		sink.Line(c.Scenario), wording.Plural(c.Files, "file"), sink.Line(c.Replaced), legend),
-		"  ")
+	what := "with each row of the file's table"
+	if len(c.Rows) == 0 {
+		what = "with each model in the place of " + sink.Line(c.Replaced)
+		legend += "; a smaller model costs accuracy"
+	}
+	t.wrap(fmt.Sprintf("%s, %s, %s; the share is what the batch needs of the card%s",
+		sink.Line(c.Scenario), wording.Plural(c.Files, "file"), what, legend), "  ")
 	t.WriteByte('\n')
 	if err := t.table(rows, nil, 0, 0); err != nil {
 		return err
 	}
+	if len(c.Rows) > 0 {
+		t.WriteByte('\n')
+		t.wrap("The last row that fits: "+largestRows(c), "  ")
+	}
 	return t.flush(w)
 }
 
+// largestRows returns the last row of the file that fits on each card: "12/6 on 8 GB, ...".
+func largestRows(c *validation.Table) string {
+	var all []string
+	for i, card := range c.Cards {
+		name := sink.Line(c.Largest[i])
+		if name == "" {
+			name = "none"
+		}
+		all = append(all, name+" on "+card)
+	}
+	return strings.Join(all, ", ")
+}
+
 func cardRows(c *validation.Table, cell func(validation.Fit) string) [][]string {
-	rows := [][]string{append([]string{"Model"}, c.Cards...)}
-	for i, model := range c.Models {
-		row := []string{sink.Line(model)}
+	head := "Model"
+	if len(c.Rows) > 0 {
+		head = "Row"
+	}
+	rows := [][]string{append([]string{head}, c.Cards...)}
+	for i, name := range c.Names() {
+		row := []string{sink.Line(name)}
 		for k := range c.Cards {
 			row = append(row, cell(c.Cells[k][i]))
 		}

@@ -73,7 +73,11 @@ func (t *writer) firstFailure(v *validation.Report) {
 			t.continuation(sink.Line(r.Message))
 		}
 	case r.Fragmentation:
-		t.continuation("This is fragmentation: enough is free, but not in one piece." +
+		most := ""
+		if holdsHalf(r.Parts) {
+			most = holding(r.Parts)
+		}
+		t.continuation("This is fragmentation: enough is free, but not in one piece" + most + "." +
 			map[bool]string{true: " To see it:"}[r.Picture != ""])
 		if r.Picture != "" {
 			command := "  " + sink.Line(r.Picture)
@@ -99,6 +103,16 @@ func (t *writer) kept(parts []validation.Part) {
 		all = append(all, sink.Line(p.What)+" "+record.FormatBytes(p.Bytes))
 	}
 	t.continuation("Kept after use by then: " + strings.Join(all, ", "))
+}
+
+// holdsHalf reports whether one part holds more than half of the memory in use. It may then be what
+// the memory runs out for, even if the last straw is fragmentation.
+func holdsHalf(parts []validation.Part) bool {
+	var sum, most int64
+	for _, p := range parts {
+		sum, most = sum+p.Bytes, max(most, p.Bytes)
+	}
+	return 2*most > sum
 }
 
 // holding returns what holds most memory, as a phrase: "; what holds most: data 13.0 GiB".
