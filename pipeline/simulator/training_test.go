@@ -135,7 +135,7 @@ func TestUnfreeze(t *testing.T) {
 
 // TestCheckpointingTakesTime: a stage that trains with checkpointing takes 61 / 50 of its seconds.
 func TestCheckpointingTakesTime(t *testing.T) {
-	costs := "costs: {malloc: 0, free: 0, synchronize: 0, load: 0}\n"
+	costs := "costs: {malloc: 0, malloc_per_gib: 0, free: 0, free_per_gib: 0, load: 0}\n"
 	_, fast := run(t, train("", "", costs), simulator.Options{})
 	_, slow := run(t, train(", checkpointing: true", "", costs), simulator.Options{})
 	if math.Abs(slow.Seconds/fast.Seconds-1.22) > 1e-9 {

@@ -61,10 +61,10 @@ const (
 	// Checkpointing computes activations again in the backward pass: costs time.
 	Checkpointing
 	BatchSize // fewer items in a pass: costs throughput
-	Restart   // a new process after N files: costs time, the models are loaded anew
 	Format    // another number format of a model: costs a little accuracy
 	Freeze    // fewer layers of a model train: costs accuracy, or none
 	Value     // another value of a parameter: costs what the file says
+	Restart   // a new process after N files: costs time, the models are loaded anew
 	Smaller   // a smaller model of the same family: costs accuracy
 	Code      // a correction of the pipeline's own code: costs work
 )
@@ -72,7 +72,7 @@ const (
 func (k Kind) String() string {
 	return [...]string{
 		"allocator setting", "clean start", "clear policy", "gradient accumulation",
-		"gradient checkpointing", "batch", "restart", "number format", "frozen layers", "parameter",
+		"gradient checkpointing", "batch", "number format", "frozen layers", "parameter", "restart",
 		"smaller model", "pipeline's code",
 	}[k]
 }
@@ -84,7 +84,7 @@ const nothing = "nothing"
 func (k Kind) Cost() string {
 	return [...]string{
 		nothing, nothing, "time", "throughput", "a fifth to a third more time", "throughput",
-		"time to load the models", "a little accuracy", "accuracy, or none", "", "accuracy", "work",
+		"a little accuracy", "accuracy, or none", "", "time to load the models", "accuracy", "work",
 	}[k]
 }
 
