@@ -89,6 +89,7 @@ func TestLanguageIdentificationReadings(t *testing.T) {
 	}{{"allocated", 2.34, allocated}, {"reserved", 2.86, reserved}} {
 		t.Logf("after a batch, %s: document %.2f GB, simulated %.2f GiB, %+.0f %%", c.what, c.document,
 			c.ours, 100*(c.ours/c.document-1))
+		documented(t, c.what+" after a batch", fmt.Sprintf("%.2f", c.document), fmt.Sprintf("%.2f", c.ours))
 	}
 	// The model, and 1/8 of the card times 20 / 11.
 	s := languages(t, "after", nil)
@@ -101,6 +102,8 @@ func TestLanguageIdentificationReadings(t *testing.T) {
 	sorted, _ := read(map[string]float64{"small_first": 1})
 	t.Logf("1/16 of the card instead of 1/8: %.2f GiB less after a batch", allocated-sixteenth)
 	t.Logf("small files first: %.2f GiB less after a batch", allocated-sorted)
+	documented(t, "1/16 instead of 1/8", "less", fmt.Sprintf("%.2f less", allocated-sixteenth))
+	documented(t, "small files first", "less", fmt.Sprintf("%.2f less", allocated-sorted))
 	if allocated-sixteenth < 1 || allocated-sorted < 0.5 {
 		t.Errorf("1/16 gains %.2f GiB and small files first %.2f, want more than 1 and 0.5",
 			allocated-sixteenth, allocated-sorted)

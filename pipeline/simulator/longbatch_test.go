@@ -2,6 +2,7 @@ package simulator_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"vramsoak/parser/record"
@@ -26,6 +27,13 @@ func enrolled(t *testing.T, name string, seed uint64, batch int) *scenario.Scena
 // to 10 GiB, as in the document. Batches of 8 and 4 survive 200 files, and so does a restart every
 // 50 files.
 func TestLongBatch(t *testing.T) {
+	var fails, early, later, works ranges
+	t.Cleanup(func() { // when all seeds are done
+		documented(t, "working set", "8 to 10", works.text("%.2f"))
+		documented(t, "first file that fails", "about 50", fails.text("%.0f"))
+		documented(t, "retries in the first 20 files", "none", early.text("%.0f"))
+		documented(t, "retries from then on", "not said", later.text("%.0f"))
+	})
 	for seed := uint64(1); seed <= seeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +63,10 @@ func TestLongBatch(t *testing.T) {
 			t.Logf("batch 32: out of memory in file %d; retries %d, %d, %d; working set %.2f GiB, and "+
 				"%.2f kept; %.2f asked for, %.2f free, %.2f in one piece", f.File, well, middle, late,
 				working, gib(kept), gib(f.OOM.Requested), gib(f.Free()), gib(f.LargestFree()))
+			fails.add(float64(f.File))
+			early.add(float64(well))
+			later.add(float64(middle + late))
+			works.add(working)
 			restarts := enrolled(t, "long-batch-before", seed, 32)
 			restarts.RestartEvery = 50
 			for what, s := range map[string]*scenario.Scenario{
@@ -153,8 +165,11 @@ func TestLongBatchSpeed(t *testing.T) {
 	t.Logf("before, the last 10 files: simulated %.1f, %.2f %% slower", late, slower(first, late))
 	t.Logf("after: document 40 to 45, simulated %.1f", all)
 	t.Logf("after, against before: document 10 to 15 %% slower, simulated %.2f %%", slower(first, all))
-	t.Logf("clearing every 5 batches: document 1 to 2 %%, simulated %.2f %%",
-		slower(without, speed(fives, 1, len(fives.PerFile))))
+	clearing := slower(without, speed(fives, 1, len(fives.PerFile)))
+	t.Logf("clearing every 5 batches: document 1 to 2 %%, simulated %.2f %%", clearing)
+	documented(t, "hours of audio an hour", "50", fmt.Sprintf("%.1f", first))
+	documented(t, "after the correction", "40 to 45", fmt.Sprintf("%.1f", all))
+	documented(t, "emptying the cache every 5 batches", "1 to 2 %", fmt.Sprintf("%.2f %%", clearing))
 	if first < 49 || first > 51 {
 		t.Errorf("before: %.1f hours of audio an hour, want the document's 50", first)
 	}
@@ -162,6 +177,26 @@ func TestLongBatchSpeed(t *testing.T) {
 		t.Errorf("retries and clearing cost nothing: %.3f and %.3f hours an hour, %.3f and %.3f", first,
 			late, without, all)
 	}
+}
+
+// ranges is the range of the values that were added. Several goroutines may add.
+type ranges struct {
+	mu        sync.Mutex
+	low, high float64
+	n         int
+}
+
+func (r *ranges) add(v float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n++; r.n == 1 {
+		r.low, r.high = v, v
+	}
+	r.low, r.high = min(r.low, v), max(r.high, v)
+}
+
+func (r *ranges) text(format string) string {
+	return fmt.Sprintf(format+" to "+format, r.low, r.high)
 }
 
 // retries sums up the retries of the files numbered `from` to `to`, from 1.

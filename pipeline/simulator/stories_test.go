@@ -37,6 +37,20 @@ func tell(t *testing.T, name string, o simulator.Options) story {
 	return story{outcome, tl}
 }
 
+// documented fails the test unless the tables of docs/stories.md have a row that begins with these
+// cells: a figure, what the document says, and what the simulation says.
+func documented(t *testing.T, cells ...string) {
+	t.Helper()
+	docs, err := os.ReadFile("../../docs/stories.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := "| " + strings.Join(cells, " | ") + " |"
+	if !strings.Contains(string(docs), "\n"+row) {
+		t.Errorf("docs/stories.md: expected a row that begins with %s", row)
+	}
+}
+
 // readScenario reads a scenario of fixtures.
 func readScenario(t *testing.T, name string) *scenario.Scenario {
 	t.Helper()

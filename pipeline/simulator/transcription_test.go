@@ -1,7 +1,9 @@
 package simulator_test
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"vramsoak/parser/record"
@@ -25,22 +27,27 @@ func TestTranscription(t *testing.T) {
 		what           string
 		document, ours float64
 	}{
-		{"before: GB before the cleanup", 7.23, reading(before, whisper)},
-		{"before: GB after it", 5.42, reading(before, whisperEnd)},
-		{"before: recovered, %", 25, freed(before, whisper, whisperEnd)},
-		{"GB at initialization", 0.1, reading(after, "Pipeline Initialization")},
-		{"GB after preprocessing", 0.2, reading(after, "After Audio Preprocessing")},
-		{"GB of Whisper", 7.5, reading(after, whisper)},
-		{"GB after Whisper", 0.2, reading(after, "After Transcription (post-cleanup)")},
-		{"Whisper recovered, %", 97, freed(after, whisper, whisperEnd)},
-		{"GB of pyannote", 5.8, reading(after, waveform)},
-		{"GB after pyannote", 0.2, reading(after, diarized)},
-		{"pyannote recovered, %", 96, freed(after, waveform, diarized)},
-		{"GB at the end", 0.1, reading(after, "After Final Cleanup")},
+		{"before the cleanup, before", 7.23, reading(before, whisper)},
+		{"after the cleanup, before", 5.42, reading(before, whisperEnd)},
+		{"recovered, before", 25, freed(before, whisper, whisperEnd)},
+		{"initialization", 0.1, reading(after, "Pipeline Initialization")},
+		{"after preprocessing", 0.2, reading(after, "After Audio Preprocessing")},
+		{"Whisper", 7.5, reading(after, whisper)},
+		{"after Whisper", 0.2, reading(after, "After Transcription (post-cleanup)")},
+		{"recovered by Whisper's cleanup", 97, freed(after, whisper, whisperEnd)},
+		{"pyannote", 5.8, reading(after, waveform)},
+		{"after pyannote", 0.2, reading(after, diarized)},
+		{"recovered by pyannote's cleanup", 96, freed(after, waveform, diarized)},
+		{"at the end", 0.1, reading(after, "After Final Cleanup")},
 	} {
 		difference := 100 * (c.ours/c.document - 1)
 		t.Logf("%-32s document %6.2f, simulated %6.2f, %+5.1f %%", c.what, c.document, c.ours,
 			difference)
+		if strings.HasPrefix(c.what, "recovered") {
+			documented(t, c.what, fmt.Sprintf("%.0f %%", c.document), fmt.Sprintf("%.0f %%", c.ours))
+		} else {
+			documented(t, c.what, fmt.Sprint(c.document), fmt.Sprintf("%.2f", c.ours))
+		}
 		if math.Abs(difference) > 15 {
 			t.Errorf("%s: got %.2f, want %.2f within 15 %%", c.what, c.ours, c.document)
 		}
