@@ -1,0 +1,433 @@
+"""Tells vramsoak doctor --force which tensors are alive in this process. Copy this file beside
+vramlog.py, which imports it in a process that vramsoak soak started. It needs only Python 3.8 or
+later. It answers on Linux.
+
+This file only looks. A thread waits at a socket that only this user can open. It takes one request
+at a time, and answers with the shapes of the tensors and with the names of what refers to them,
+never with their values. While nobody asks, the thread sleeps.
+
+Environment:
+    VRAMSOAK_LISTEN       the folder for the socket; vramsoak soak sets it
+    VRAMLOG_LISTEN=off    do not listen
+"""
+
+import atexit
+import collections
+import contextlib
+import gc
+import json
+import os
+import socket
+import stat
+import struct
+import sys
+import threading
+import time
+import types
+
+if __package__:
+    from . import vramlog
+else:
+    import vramlog
+
+__all__ = ["listen"]
+
+
+def listen(folder=None):
+    """Starts a thread that answers vramsoak doctor --force, and returns True if it waits. It makes
+    a socket in the folder, PID.sock, that only this user can open. A process that vramsoak soak
+    started listens by itself, in the folder that VRAMSOAK_LISTEN names. A forked process has no
+    such thread until it prints a checkpoint or calls listen."""
+    folder = folder or os.environ.get("VRAMSOAK_LISTEN")
+    if os.environ.get("VRAMLOG_LISTEN") == "off":
+        return False
+    try:
+        if not folder:
+            raise ValueError("expected a folder, because VRAMSOAK_LISTEN is not set")
+        return _listen(os.path.abspath(folder))
+    except Exception as e:
+        vramlog._say_once("vramsoak doctor --force cannot ask this process: %s" % vramlog._text(e))
+        return False
+
+
+_listener = None
+
+
+def _forked():
+    """Prepares a process that was forked. The thread that listens is not in it, and it must not
+    hold the socket open. It listens again when it prints a checkpoint or calls listen."""
+    global _listener
+    if _listener is not None:
+        _listener.close()
+    _listener = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+_PATIENCE = 10  # seconds for a request to arrive, and for an answer to be taken
+_LONGEST_REQUEST = 4 << 10  # bytes
+
+
+def _listen(folder):
+    global _listener
+    if _listener is None:
+        listener = _Listener(folder)
+        atexit.register(listener.close)
+        try:
+            threading.Thread(target=listener.serve, name="vramlog-listen", daemon=True).start()
+        except BaseException:
+            listener.close()
+            raise
+        _listener = listener
+    return True
+
+
+class _Listener:
+    """A socket in a folder. Only this user can open it."""
+
+    def __init__(self, folder):
+        if not hasattr(socket, "SO_PEERCRED"):
+            raise OSError("only Linux says who connects to a socket")
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            pass
+        self.pid = os.getpid()
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        at = -1
+        try:
+            at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            self.path = os.path.join(folder, self._bind(at, folder))
+            self.socket.listen(1)
+        except BaseException:
+            self.socket.close()
+            raise
+        finally:
+            if at >= 0:
+                os.close(at)
+
+    def _bind(self, at, folder):
+        """Binds the socket to a name in the open folder, and returns the name."""
+        of = os.fstat(at)
+        if of.st_uid != os.geteuid() or of.st_mode & 0o077:
+            raise OSError("expected %s to be open to its user only (mode 0700)" % folder)
+        for suffix in "", "-2", "-3", "-4":  # a process in another container may have this PID
+            name = "%d%s.sock" % (self.pid, suffix)
+            if _is_free(at, name):
+                # The path of a socket has at most 107 bytes. The path of the folder may be longer.
+                self.socket.bind("/proc/self/fd/%d/%s" % (at, name))
+                os.chmod(name, 0o600, dir_fd=at)
+                return name
+        raise OSError("other processes use %s" % os.path.join(folder, name))
+
+    def close(self):
+        """Closes the socket, and removes it unless this process was forked from its owner."""
+        self.socket.close()
+        if self.pid == os.getpid():
+            try:
+                os.unlink(self.path)
+            except OSError:
+                pass
+
+    def serve(self):
+        while self.socket.fileno() >= 0:
+            try:
+                client, _ = self.socket.accept()
+                with client:
+                    _answer(client)
+            except Exception:  # the client went away, or no file descriptor is free
+                time.sleep(0.1)
+
+
+def _is_free(at, name):
+    """Reports whether a name can be used for a socket. Removes the socket of a process that has
+    ended without removing it."""
+    try:
+        if not stat.S_ISSOCK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+            return False
+    except FileNotFoundError:
+        return True
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect("/proc/self/fd/%d/%s" % (at, name))
+            return False
+        except ConnectionRefusedError:
+            os.unlink(name, dir_fd=at)
+            return True
+        except OSError:  # a process that answers others
+            return False
+
+
+def _answer(client):
+    """Answers one request: a line of JSON."""
+    owner = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
+    if struct.unpack("iII", owner)[1] not in (0, os.geteuid()):
+        return
+    end, request = time.monotonic() + _PATIENCE, b""
+    while b"\n" not in request:
+        client.settimeout(max(0.001, end - time.monotonic()))
+        part = client.recv(_LONGEST_REQUEST)
+        request += part
+        if not part or len(request) > _LONGEST_REQUEST:
+            return
+    try:
+        asked = json.loads(request.decode())
+        if asked["ask"] != "tensors":
+            raise ValueError("expected tensors, found %r" % asked["ask"])
+        answer = _search(asked.get("device"), int(asked.get("most", 20)))
+    except Exception as e:
+        answer = {"schema": "vramlog.tensors/1", "error": vramlog._text(e)[:_LONGEST_NAME]}
+    client.settimeout(_PATIENCE)
+    client.sendall(json.dumps(answer).encode() + b"\n")
+
+
+# The search for tensors.
+
+_MOST_GROUPS = 200  # of an answer
+_LONGEST_NAME = 200  # characters
+
+
+def _search(device=None, most=20):
+    """Returns the live tensors of the process as a dict for JSON: groups of tensors with the same
+    shape, type, device and referrer, the largest first."""
+    began = time.monotonic()
+    torch = sys.modules.get("torch")
+    answer = {
+        "schema": "vramlog.tensors/1", "pid": os.getpid(), "rank": dict(vramlog._rank()).get("rank", ""),
+        "python": "%d.%d.%d" % sys.version_info[:3],
+        "torch": str(getattr(torch, "__version__", "")), "devices": [], "groups": [],
+        "more": {"groups": 0, "count": 0, "bytes": 0},
+    }
+    if hasattr(torch, "Tensor"):
+        with vramlog._searching:
+            groups, answer["devices"] = _groups(torch, device)
+        # Memory of GPUs comes before host memory.
+        groups.sort(key=lambda g: (g["device"] == "cpu", -g["bytes"], -g["count"], g["where"]))
+        most = max(1, min(most, _MOST_GROUPS))
+        answer["groups"], rest = groups[:most], groups[most:]
+        answer["more"] = {
+            "groups": len(rest), "count": sum(g["count"] for g in rest),
+            "bytes": sum(g["bytes"] for g in rest),
+        }
+    answer["seconds"] = round(time.monotonic() - began, 3)
+    return answer
+
+
+def _groups(torch, only):
+    """Returns the groups of live tensors, and the sums for each device. Memory that several tensors
+    share counts once, for the largest of them."""
+    objects = gc.get_objects()
+    groups, devices, counted = {}, {}, set()
+    with _without_overrides(torch):
+        tensors, gradient_of = _live_tensors(torch, objects)
+        referrers = _Referrers(objects)
+        referrers.find(tensors)
+        for t in sorted(tensors, key=lambda t: -t.nelement()):
+            place, address, size = _memory(t)
+            if place == "meta" or only not in (None, place):
+                continue
+            if (place, address) in counted:
+                size = 0
+            counted.add((place, address))
+            where = referrers.name(gradient_of.get(id(t), t))
+            if id(t) in gradient_of:
+                where = "gradient of " + where
+            key = (
+                tuple(int(n) for n in t.shape), str(t.dtype).replace("torch.", ""), place,
+                where[:_LONGEST_NAME],
+            )
+            for sums in groups.setdefault(key, [0, 0]), devices.setdefault(place, [0, 0]):
+                sums[0] += 1
+                sums[1] += size
+    return [
+        {"shape": k[0][:64], "dtype": k[1], "device": k[2], "where": k[3], "count": n, "bytes": size}
+        for k, (n, size) in groups.items()
+    ], [
+        dict({"device": place, "count": n, "bytes": size}, **_allocated(torch, place))
+        for place, (n, size) in sorted(devices.items())
+    ]
+
+
+def _allocated(torch, place):
+    """Returns what PyTorch has allocated on a GPU. It is more than the live tensors have, if only
+    C++ refers to a tensor, such as the graph for a backward pass."""
+    if not place.startswith("cuda:") or not torch.cuda.is_initialized():
+        return {}
+    stats = torch.cuda.memory_stats(int(place[5:]))
+    return {key: stats.get(key + "_bytes.all.current", 0) for key in ("allocated", "reserved")}
+
+
+def _without_overrides(torch):
+    """Returns a context in which subclasses of Tensor run no code of their own."""
+    disable = getattr(getattr(torch, "_C", None), "DisableTorchFunction", contextlib.nullcontext)
+    return disable()
+
+
+def _live_tensors(torch, objects):
+    """Returns all tensors, and a dict from the id of a gradient to the tensor that has it."""
+    # isinstance may run code of the program, type does not.
+    tensors = {id(o): o for o in objects if issubclass(type(o), torch.Tensor)}
+    gradient_of = {}
+    for t in list(tensors.values()):
+        if getattr(t, "requires_grad", False) and t.is_leaf and t.grad is not None:
+            tensors[id(t.grad)] = t.grad
+            gradient_of[id(t.grad)] = t
+    return list(tensors.values()), gradient_of
+
+
+def _memory(t):
+    """Returns the device, the address and the bytes of the memory that a tensor refers to. Tensors
+    may share memory."""
+    try:
+        memory = _storage(t)
+        return str(memory.device), memory.data_ptr() or id(t), memory.nbytes()
+    except Exception:
+        if getattr(t, "is_sparse", False):
+            parts = [t._indices(), t._values()]
+            return str(t.device), id(t), sum(p.nelement() * p.element_size() for p in parts)
+        return str(t.device), id(t), t.nelement() * t.element_size()
+
+
+def _storage(t):
+    return t.untyped_storage() if hasattr(t, "untyped_storage") else t.storage()  # PyTorch 1
+
+
+class _Referrers:
+    """Names what refers to objects: a global variable, a variable of a running function, an
+    attribute, or a container that has such a name."""
+
+    _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
+    _LEVELS = 4  # of containers in containers
+    _MOST = 8  # referrers of one object
+
+    def __init__(self, objects):
+        self.objects = objects
+        self.names = {}  # by the id of the object that has the name
+        self.owners = {}  # by the id of a dict with attributes: the class
+        self.holders = {}  # by the id of an object: what refers to it
+        for module, values in [(m, getattr(v, "__dict__", {})) for m, v in list(sys.modules.items())]:
+            for name, value in list(values.items()):
+                self.names.setdefault(id(value), "%s.%s" % (module, name))
+        for frame in sys._current_frames().values():
+            while frame is not None:
+                for name, value in _variables(frame):
+                    self.names.setdefault(id(value), "%s in %s" % (name, _function(frame)))
+                frame = frame.f_back
+        module = getattr(sys.modules.get("torch.nn"), "Module", type(None))
+        for o in objects:
+            if type(o) is types.FunctionType and o.__closure__:
+                for name, cell in zip(o.__code__.co_freevars, o.__closure__):
+                    self.names.setdefault(id(cell), "%s of function %s" % (name, o.__qualname__))
+            elif issubclass(type(o), module):
+                attributes = o.__dict__
+                for held in attributes, attributes.get("_parameters"), attributes.get("_buffers"):
+                    self.owners[id(held)] = type(o).__name__
+
+    def find(self, things):
+        """Looks for what refers to the things, and for what refers to those containers."""
+        wanted, done = {id(t) for t in things}, set()
+        for _ in range(self._LEVELS):
+            wanted -= done
+            wanted.difference_update(self.names, self.owners)
+            done |= wanted
+            if not wanted:
+                return
+            holders = set()
+            for o in self.objects:
+                found = wanted.intersection(map(id, gc.get_referents(o)))
+                if found and not (type(o) is types.FrameType and _is_own(o)):
+                    for i in found:
+                        self.holders.setdefault(i, []).append(o)
+                    holders.add(id(o))
+            wanted = holders
+
+    def name(self, thing):
+        """Returns the best name of what refers to a thing, or "" if only C++ or a temporary
+        reference does."""
+        return self._name(id(thing), 0)[1]
+
+    def all_names(self, thing):
+        """Returns a name for each object that refers to a thing, the best first."""
+        if id(thing) in self.names:
+            return [self.names[id(thing)]]
+        labels = {self._label(o, id(thing), 0) for o in self.holders.get(id(thing), ())}
+        return [text for _, text in sorted(labels)]
+
+    def _name(self, i, depth):
+        """Returns a rank, 0 for a name of the object itself, and the name."""
+        if i in self.names:
+            return 0, self.names[i]
+        if depth == self._LEVELS:
+            return 3, ""
+        holders = self.holders.get(i, ())[: self._MOST]
+        return min((self._label(o, i, depth) for o in holders), default=(3, ""))
+
+    def _label(self, o, i, depth):
+        """Returns a rank, and a name for the reference of the object o to the object with id i."""
+        kind = type(o)
+        if kind is types.CellType:
+            return 0, self.names.get(id(o), "a closure")
+        if issubclass(kind, dict):
+            owner = self.owners.get(id(o)) or next((
+                h.__name__ if type(h) is types.ModuleType else type(h).__name__
+                for h in self.holders.get(id(o), ()) if _attributes(h) is o), None)
+            if owner:
+                return 0, "%s.%s" % (owner, _key(o, i))
+        if issubclass(kind, self._CONTAINERS):
+            rank, inside = self._name(id(o), depth + 1)
+            if rank == 0:
+                return 1, "%s %s" % (kind.__name__, inside)
+            return (1, "%s in %s" % (kind.__name__, inside)) if inside else (2, kind.__name__)
+        if kind is types.FrameType:  # an exception keeps it, or its variables have no names here
+            return 1, "a variable in %s" % _function(o)
+        if kind is types.GeneratorType or kind is types.CoroutineType:
+            return 1, "%s %s()" % (kind.__name__, o.__qualname__)
+        attributes = _attributes(o)
+        if attributes:
+            return 0, "%s.%s" % (kind.__name__, _key(attributes, i))
+        return 2, kind.__name__
+
+
+def _attributes(o):
+    try:
+        return object.__getattribute__(o, "__dict__")
+    except Exception:
+        return None
+
+
+def _key(attributes, i):
+    return next((str(key) for key, value in list(attributes.items()) if id(value) == i), "?")
+
+
+def _variables(frame):
+    """Returns the names and values of the variables of a running function."""
+    code = frame.f_code
+    if _is_own(frame) or not code.co_flags & 1:  # not CO_OPTIMIZED: a module or a class
+        return []
+    if sys.version_info >= (3, 13):
+        return list(frame.f_locals.items())
+    # Before Python 3.13, f_locals is a dict that the frame keeps. Memory that the function frees
+    # would stay alive in it, so the dict is emptied. It is not touched if the program may have it:
+    # a debugger, or a function that calls locals().
+    if frame.f_trace or not {"locals", "vars", "dir", "exec", "eval"}.isdisjoint(code.co_names):
+        return []
+    variables = frame.f_locals
+    values = list(variables.items())
+    if sys.getrefcount(variables) == 3:  # the frame, the name variables, and the argument
+        variables.clear()
+    return values
+
+
+def _is_own(frame):
+    return os.path.basename(frame.f_code.co_filename) in ("vramlog.py", "vramlook.py", "vramfree.py")
+
+
+def _function(frame):
+    code = frame.f_code
+    return "%s() (%s:%d)" % (
+        getattr(code, "co_qualname", code.co_name), os.path.basename(code.co_filename),
+        frame.f_lineno or code.co_firstlineno,
+    )
