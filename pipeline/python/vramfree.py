@@ -45,7 +45,7 @@ def clear_gpu_memory(when="on request"):
     freed = _clear()
     if freed:
         _say("Cleared GPU cache %s: %s" % (" ".join(str(when).split()), "; ".join(
-            "device %d gave back %s, and %s of tensors" % (
+            "device %d returned %s and freed %s of tensors" % (
                 i, _size(sums["reserved"]), _size(sums["allocated"]))
             for i, sums in freed.items())))
     return freed
@@ -226,13 +226,14 @@ class _Held:
         self.objects = []
         keep = _storage_reference()
         for o in _reach(things):
-            if not _is_tensor(o):
+            if not vramlook.is_tensor(o):
                 self.objects += _weak([o])
                 continue
             place, address, size = vramlook._memory(o)
             if place != "meta" and size:
                 held = self.memory.setdefault((place, address), [size, keep(o), []])
-                held[2].append(weakref.ref(o))
+                if held[1] is None:  # not for real tensors: a weak reference can outlive them
+                    held[2].append(weakref.ref(o))
 
     def by_device(self):
         """Returns the bytes by the number of the device, for the reading before a cleanup."""
@@ -254,15 +255,16 @@ class _Held:
             for (place, _), size in left.items():
                 sizes[place] += size
             text = ", ".join("%s stayed on %s" % (_size(n), place) for place, n in sizes.items())
-            objects = gc.get_objects()
-            thing, names = self._survivor(left, objects), []
-            if thing is not None:
-                referrers = vramlook._Referrers(objects)
-                referrers.find([thing])
-                names = referrers.all_names(thing)[:3]
+            with vramlook._Heap() as heap:
+                things = self._survivors(left, heap)
+                heap.find_holders(things)
+                kind, names = next(
+                    ((type(t).__name__, names) for t in things
+                     for names in [heap.all_names(t)[:3]] if names), ("", []))
+                things.clear()
             if names:
                 text += ": " * bool(text) + "%s is still referenced by %s" % (
-                    type(thing).__name__, ", ".join(names))
+                    kind, ", ".join(names))
             else:
                 text += ("; no Python object refers to it, but the graph of a backward pass or a "
                          "library may")
@@ -270,19 +272,19 @@ class _Held:
                 text += "; its memory is not PyTorch's, so how much it has is not known"
             return sum(left.values()), names, text
 
-    def _survivor(self, left, objects):
-        """Returns the object that keeps the memory alive: the first of those that were to be freed,
-        or else a tensor that shares the memory."""
+    def _survivors(self, left, heap):
+        """Returns the objects that may keep the memory alive: the first of those that were to be
+        freed, and the tensors that share the memory."""
         if not left:
-            return next(ref() for ref in self.things if ref() is not None)
+            return [o for o in (ref() for ref in self.things) if o is not None]
+        tensors = [t for t in heap.tensors() if vramlook._memory(t)[:2] in left]
         for ref in self.objects[:_MOST_OBJECTS]:
             o = ref()
             if o is not None and any(
-                _is_tensor(t) and vramlook._memory(t)[:2] in left for t in _reach([o])
+                vramlook.is_tensor(t) and vramlook._memory(t)[:2] in left for t in _reach([o])
             ):
-                return o
-        tensors = (o for o in objects if _is_tensor(o))
-        return next((t for t in tensors if vramlook._memory(t)[:2] in left), None)
+                return [o] + tensors
+        return tensors
 
 
 _MOST_OBJECTS = 1_000_000  # that are looked at
@@ -301,21 +303,16 @@ def _reach(things):
             continue
         seen.add(id(o))
         yield o
-        if _is_tensor(o):
+        if vramlook.is_tensor(o):
             if getattr(o, "requires_grad", False) and o.is_leaf and o.grad is not None:
                 gradients.append(o.grad)  # so that no other object gets its id
                 queue.append(o.grad)
         elif issubclass(kind, dict):
             queue.extend(dict.values(o))
-        elif issubclass(kind, vramlook._Referrers._CONTAINERS):
+        elif issubclass(kind, vramlook._Heap._CONTAINERS):
             queue.extend(o)
         else:
             queue.extend((vramlook._attributes(o) or {}).values())
-
-
-def _is_tensor(o):
-    # isinstance may run code of the program, type does not.
-    return issubclass(type(o), getattr(sys.modules.get("torch"), "Tensor", ()))
 
 
 def _weak(objects):
@@ -563,7 +560,7 @@ def _joined(results, join, name):
         if isinstance(first, tuple) and all(len(result) == len(first) for result in results):
             items = [_joined(list(parts), join, name) for parts in zip(*results)]
             return type(first)(*items) if hasattr(first, "_fields") else tuple(items)
-        if _is_tensor(first) and first.ndim:
+        if vramlook.is_tensor(first) and first.ndim:
             return modules["torch"].cat(results)
         if "numpy" in modules and isinstance(first, modules["numpy"].ndarray) and first.ndim:
             return modules["numpy"].concatenate(results)
@@ -591,7 +588,7 @@ def _advice(call, error):
     weights = _weights(model, optimizer)
     wide = [t for t in weights if str(t.dtype) in ("torch.float32", "torch.float64")]
     gradients = _bytes([t.grad for t in weights if getattr(t, "grad", None) is not None], place)
-    states = _bytes([t for t in _reach([getattr(optimizer, "state", None)]) if _is_tensor(t)], place)
+    states = _bytes([t for t in _reach([getattr(optimizer, "state", None)]) if vramlook.is_tensor(t)], place)
     training = optimizer is not None or getattr(model, "training", True)
 
     text, asked = "batch: %s=%s did not fit" % (call.label, call.size), vramlog._asked(error)

@@ -219,12 +219,10 @@ def _search(device=None, most=20):
 def _groups(torch, only):
     """Returns the groups of live tensors, and the sums for each device. Memory that several tensors
     share counts once, for the largest of them."""
-    objects = gc.get_objects()
     groups, devices, counted = {}, {}, set()
-    with _without_overrides(torch):
-        tensors, gradient_of = _live_tensors(torch, objects)
-        referrers = _Referrers(objects)
-        referrers.find(tensors)
+    with _without_overrides(torch), _Heap() as heap:
+        tensors, through = _with_hidden(heap.tensors())
+        heap.find_holders(tensors)
         for t in sorted(tensors, key=lambda t: -t.nelement()):
             place, address, size = _memory(t)
             if place == "meta" or only not in (None, place):
@@ -232,9 +230,10 @@ def _groups(torch, only):
             if (place, address) in counted:
                 size = 0
             counted.add((place, address))
-            where = referrers.name(gradient_of.get(id(t), t))
-            if id(t) in gradient_of:
-                where = "gradient of " + where
+            where = heap.name(t)
+            if not where and id(t) in through:
+                what, other = through[id(t)]
+                where = "%s of %s" % (what, heap.name(other))
             key = (
                 tuple(int(n) for n in t.shape), str(t.dtype).replace("torch.", ""), place,
                 where[:_LONGEST_NAME],
@@ -266,16 +265,22 @@ def _without_overrides(torch):
     return disable()
 
 
-def _live_tensors(torch, objects):
-    """Returns all tensors, and a dict from the id of a gradient to the tensor that has it."""
-    # isinstance may run code of the program, type does not.
-    tensors = {id(o): o for o in objects if issubclass(type(o), torch.Tensor)}
-    gradient_of = {}
-    for t in list(tensors.values()):
-        if getattr(t, "requires_grad", False) and t.is_leaf and t.grad is not None:
-            tensors[id(t.grad)] = t.grad
-            gradient_of[id(t.grad)] = t
-    return list(tensors.values()), gradient_of
+def _with_hidden(tensors):
+    """Returns the tensors, with those to which only other tensors refer, in C++. Also returns what
+    these are, by their id: ("gradient", the tensor that has it) or ("base", a view of it)."""
+    found, through = {id(t): t for t in tensors}, {}
+    for t in tensors:
+        gradient = t.grad if getattr(t, "requires_grad", False) and t.is_leaf else None
+        for what, other in ("base", getattr(t, "_base", None)), ("gradient", gradient):
+            if other is not None:
+                found[id(other)] = other
+                through.setdefault(id(other), (what, t))
+    return list(found.values()), through
+
+
+def is_tensor(o):
+    """Reports whether an object is a tensor. (isinstance may run code of the program.)"""
+    return issubclass(type(o), getattr(sys.modules.get("torch"), "Tensor", ()))
 
 
 def _memory(t):
@@ -295,19 +300,55 @@ def _storage(t):
     return t.untyped_storage() if hasattr(t, "untyped_storage") else t.storage()  # PyTorch 1
 
 
-class _Referrers:
-    """Names what refers to objects: a global variable, a variable of a running function, an
-    attribute, or a container that has such a name."""
+class _Heap:
+    """The objects of the process. It finds tensors, and names what refers to objects: a global
+    variable, a variable of a running function, an attribute, or a container that has such a name.
+
+    A tensor to which only C++ refers, such as a graph, may be freed by another thread although its
+    Python object is still there. So tensors are taken only from Python objects that refer to
+    them."""
 
     _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
     _LEVELS = 4  # of containers in containers
     _MOST = 8  # referrers of one object
 
-    def __init__(self, objects):
-        self.objects = objects
+    def __init__(self):
+        self.objects, self.tensor_ids = [], set()
         self.names = {}  # by the id of the object that has the name
         self.owners = {}  # by the id of a dict with attributes: the class
         self.holders = {}  # by the id of an object: what refers to it
+        self.in_functions = []  # tensors that are variables of running functions
+
+    def __enter__(self):
+        self.interval = sys.getswitchinterval()
+        try:
+            self._collect()
+            # The other threads do not wait long for their turn.
+            sys.setswitchinterval(min(self.interval, 0.0005))
+            self._name_variables()
+            self._name_attributes()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error):
+        sys.setswitchinterval(self.interval)
+        # The list has this object too, and the frames of the functions that use it.
+        for held in self.objects, self.holders, self.in_functions:
+            held.clear()
+
+    def _collect(self):
+        """Collects all objects except tensors, and the ids of the tensors. No other thread of Python
+        runs meanwhile: while a list refers to the Python object of a tensor, C++ must not free the
+        tensor. With a million objects it takes 0.1 s."""
+        sys.setswitchinterval(1)
+        time.sleep(2 * self.interval)  # now no thread waits for its turn with the old interval
+        everything = gc.get_objects()
+        self.tensor_ids = {id(o) for o in everything if is_tensor(o)}
+        self.objects = [o for o in everything if not is_tensor(o)]
+
+    def _name_variables(self):
         for module, values in [(m, getattr(v, "__dict__", {})) for m, v in list(sys.modules.items())]:
             for name, value in list(values.items()):
                 self.names.setdefault(id(value), "%s.%s" % (module, name))
@@ -315,9 +356,13 @@ class _Referrers:
             while frame is not None:
                 for name, value in _variables(frame):
                     self.names.setdefault(id(value), "%s in %s" % (name, _function(frame)))
+                    if is_tensor(value):
+                        self.in_functions.append(value)
                 frame = frame.f_back
+
+    def _name_attributes(self):
         module = getattr(sys.modules.get("torch.nn"), "Module", type(None))
-        for o in objects:
+        for o in self.objects:
             if type(o) is types.FunctionType and o.__closure__:
                 for name, cell in zip(o.__code__.co_freevars, o.__closure__):
                     self.names.setdefault(id(cell), "%s of function %s" % (name, o.__qualname__))
@@ -326,23 +371,40 @@ class _Referrers:
                 for held in attributes, attributes.get("_parameters"), attributes.get("_buffers"):
                     self.owners[id(held)] = type(o).__name__
 
-    def find(self, things):
+    def tensors(self):
+        """Returns the tensors to which Python objects refer."""
+        found = {id(t): t for t in self.in_functions}
+        for o, referents in self._that_refer_to(self.tensor_ids):
+            for t in referents:
+                if is_tensor(t):
+                    found[id(t)] = t
+                    self.holders.setdefault(id(t), []).append(o)
+        return list(found.values())
+
+    def find_holders(self, things):
         """Looks for what refers to the things, and for what refers to those containers."""
         wanted, done = {id(t) for t in things}, set()
         for _ in range(self._LEVELS):
-            wanted -= done
-            wanted.difference_update(self.names, self.owners)
+            wanted.difference_update(done, self.names, self.owners)
             done |= wanted
-            if not wanted:
-                return
-            holders = set()
-            for o in self.objects:
-                found = wanted.intersection(map(id, gc.get_referents(o)))
-                if found and not (type(o) is types.FrameType and _is_own(o)):
-                    for i in found:
-                        self.holders.setdefault(i, []).append(o)
-                    holders.add(id(o))
+            known = wanted.intersection(self.holders)
+            holders = {id(o) for i in known for o in self.holders[i]}
+            for o, referents in self._that_refer_to(wanted - known):
+                for i in {id(r) for r in referents}:
+                    self.holders.setdefault(i, []).append(o)
+                holders.add(id(o))
             wanted = holders
+
+    def _that_refer_to(self, wanted):
+        """Yields the objects that refer to others with the wanted ids, and the others."""
+        if not wanted:
+            return
+        for o in self.objects:
+            referents = gc.get_referents(o)
+            if not wanted.isdisjoint(map(id, referents)) and not (
+                type(o) is types.FrameType and _is_own(o)
+            ):
+                yield o, [r for r in referents if id(r) in wanted]
 
     def name(self, thing):
         """Returns the best name of what refers to a thing, or "" if only C++ or a temporary
