@@ -131,7 +131,7 @@ class _Freeing:
 
     def __init__(self, name, what, attributes):
         self.name, self.what, self.attributes = str(name), what, attributes
-        self.stayed, self.referrers = 0, []
+        self.stayed, self.referrers, self._value = 0, [], []
         if attributes:
             wrong = [a for a in attributes if not isinstance(a, str) and not isinstance(what, dict)]
             self.drop = None if wrong else self._drop_attributes
@@ -172,19 +172,26 @@ class _Freeing:
             vramlog._say_out_of_memory(error)
             _clear_frames(error, self.outer)
             end += " (failed)"
-        held = _Held(self._things())
-        vramlog.checkpoint("Before " + self.name + end, held.by_device())
-        try:
-            self.drop()
-        except Exception as e:
-            _say("WARNING: %s Cleanup: not freed: %s" % (self.name, vramlog._text(e)))
+        held = self._try(lambda: _Held(self._things()))
+        vramlog.checkpoint("Before " + self.name + end, held and held.by_device())
+        self._try(self.drop)
         gc.collect()
         _clear()
         vramlog.checkpoint("After " + self.name + end)
-        self.stayed, self.referrers, text = held.left()
-        if text:
+        left = held and self._try(held.left)
+        if left and left[2]:
+            self.stayed, self.referrers, text = left
             _say("WARNING: %s Cleanup: %s" % (self.name, text))
         return False
+
+    def _try(self, work):
+        """Returns the result of a function. If it fails, the block must not fail, so the log says
+        why."""
+        try:
+            return work()
+        except Exception as e:
+            _say("WARNING: %s Cleanup: %s: %s" % (self.name, type(e).__name__, vramlog._text(e)))
+            return None
 
     def _things(self):
         """Returns the objects that are to be freed."""
@@ -205,7 +212,7 @@ class _Freeing:
             if isinstance(self.what, dict):
                 self.what.pop(name, None)
             elif getattr(self.what, name, None) is not None:
-                setattr(self.what, name, None)
+                self._try(functools.partial(setattr, self.what, name, None))
 
     def _empty(self):
         # Another object may refer to the same tensors, such as an optimizer. So they lose their
@@ -226,7 +233,7 @@ class _Held:
         self.objects = []
         keep = _storage_reference()
         for o in _reach(things):
-            if not vramlook.is_tensor(o):
+            if not vramlook._is_tensor(o):
                 self.objects += _weak([o])
                 continue
             place, address, size = vramlook._memory(o)
@@ -281,7 +288,7 @@ class _Held:
         for ref in self.objects[:_MOST_OBJECTS]:
             o = ref()
             if o is not None and any(
-                vramlook.is_tensor(t) and vramlook._memory(t)[:2] in left for t in _reach([o])
+                vramlook._is_tensor(t) and vramlook._memory(t)[:2] in left for t in _reach([o])
             ):
                 return [o] + tensors
         return tensors
@@ -303,7 +310,7 @@ def _reach(things):
             continue
         seen.add(id(o))
         yield o
-        if vramlook.is_tensor(o):
+        if vramlook._is_tensor(o):
             if getattr(o, "requires_grad", False) and o.is_leaf and o.grad is not None:
                 gradients.append(o.grad)  # so that no other object gets its id
                 queue.append(o.grad)
@@ -414,7 +421,7 @@ def _refuse(function):
     for kind in "iscoroutinefunction", "isgeneratorfunction", "isasyncgenfunction":
         if getattr(inspect, kind)(function):
             raise TypeError(
-                "retry_on_oom: %s is a coroutine or a generator, whose work is done after the call. "
+                "retry_on_oom: %s is a coroutine or a generator, whose work follows the call. "
                 "Decorate the function in it that does the work" % function.__qualname__)
     if not callable(function) or isinstance(function, (staticmethod, classmethod)):
         raise TypeError(
@@ -560,7 +567,7 @@ def _joined(results, join, name):
         if isinstance(first, tuple) and all(len(result) == len(first) for result in results):
             items = [_joined(list(parts), join, name) for parts in zip(*results)]
             return type(first)(*items) if hasattr(first, "_fields") else tuple(items)
-        if vramlook.is_tensor(first) and first.ndim:
+        if vramlook._is_tensor(first) and first.ndim:
             return modules["torch"].cat(results)
         if "numpy" in modules and isinstance(first, modules["numpy"].ndarray) and first.ndim:
             return modules["numpy"].concatenate(results)
@@ -588,18 +595,22 @@ def _advice(call, error):
     weights = _weights(model, optimizer)
     wide = [t for t in weights if str(t.dtype) in ("torch.float32", "torch.float64")]
     gradients = _bytes([t.grad for t in weights if getattr(t, "grad", None) is not None], place)
-    states = _bytes([t for t in _reach([getattr(optimizer, "state", None)]) if vramlook.is_tensor(t)], place)
+    states = [t for t in _reach([getattr(optimizer, "state", None)]) if vramlook._is_tensor(t)]
+    states = _bytes(states, place)
     training = optimizer is not None or getattr(model, "training", True)
 
-    text, asked = "batch: %s=%s did not fit" % (call.label, call.size), vramlog._asked(error)
+    asked = vramlog._asked(error)
+    text = "batch: %s=%d did not fit" % (call.label, call.size) if call.size else (
+        "batch: %s has no number or slices to halve" % call.batch)
     if asked:
         text += ", it asked for %s at once" % _size(asked)
     if call.size and call.smallest > 1:
         text += "; smallest=%d allows no smaller one" % call.smallest
     yield 0, text
     if training and call.size and call.first > call.size:
-        yield 0, "gradient accumulation: %d calls with %s=%d before a step need the memory of one" % (
-            -(-call.first // call.size), call.label, call.size)
+        yield 0, (
+            "gradient accumulation: %d calls with %s=%d before a step need the memory of one"
+            % (-(-call.first // call.size), call.label, call.size))
     if training:
         rest = level.get("allocated", 0) - _bytes(weights, place) - gradients - states
         if weights and rest > 0:

@@ -47,7 +47,8 @@ del a, loop
 freed = vramlog.clear_gpu_memory("before\ntranscription")
 assert freed == {0: {"allocated": 50, "reserved": 350}, 1: {"allocated": 0, "reserved": 0}}, freed
 assert torch.cuda.acted == ["synchronize 0", "synchronize 1", "ipc_collect", "empty_cache"]
-`, []string{"STANDIN_TOTAL=1000", "STANDIN_DEVICES=3"},
+`,
+			[]string{"STANDIN_TOTAL=1000", "STANDIN_DEVICES=3"},
 			"event cache-cleared: Cleared GPU cache before transcription: device 0 returned 350 B " +
 				"and freed 50 B of tensors; device 1 returned 0 B and freed 0 B of tensors\n",
 		},
@@ -78,7 +79,8 @@ assert vramlog.memory_stats() == {}
 			"what a function made is freed", `
 import torch, vramlog
 class Model:
-    def __init__(self): self.layers = {"a": [torch.zeros(300, "cuda")], "b": torch.zeros(100, "cuda")}
+    def __init__(self):
+        self.layers = {"a": [torch.zeros(300, "cuda")], "b": torch.zeros(100, "cuda")}
 with vramlog.freeing("Whisper", Model) as m:
     assert m.value.layers["b"].size == 100
 assert m.stayed == 0 and m.referrers == []
@@ -87,7 +89,8 @@ try:
     assert False
 except ReferenceError as e:
     assert str(e) == "Whisper was freed when its block ended"
-`, []string{small},
+`,
+			[]string{small},
 			readingOf("Before Whisper Cleanup", "allocated=400 reserved=400 total=1000 peak=400 "+
 				"peak_reserved=400 active=400", " holds=400") +
 				readingOf("After Whisper Cleanup", "allocated=0 reserved=0 total=1000 peak=400 "+
@@ -107,7 +110,8 @@ assert models == {2: 3}
 models = [torch.zeros(300, "cuda")]
 with vramlog.freeing("C", models): pass
 assert models == []
-`, []string{small},
+`,
+			[]string{small},
 			readingOf("Before A Cleanup", "allocated=100 reserved=100 total=1000 peak=100 "+
 				"peak_reserved=100 active=100", " holds=100") +
 				readingOf("After A Cleanup", "allocated=0 reserved=0 total=1000 peak=100 "+
@@ -133,7 +137,8 @@ def work():
     return m
 m = work()
 assert m.stayed == 300 and m.referrers == ["list __main__.kept"], m.referrers
-`, []string{small},
+`,
+			[]string{small},
 			readingOf("Before Whisper Cleanup", "allocated=300 reserved=300 total=1000 peak=300 "+
 				"peak_reserved=300 active=300", " holds=300") +
 				readingOf("After Whisper Cleanup", "allocated=300 reserved=300 total=1000 peak=300 "+
@@ -152,7 +157,8 @@ with vramlog.file("a.wav", readings=False):
     assert work(16) == 400
 # Nothing of a failed call is left when the next one begins.
 assert seen == [(16, 0), (8, 0), (4, 0)], seen
-`, []string{small, "VRAMLOG_SEGMENTS=off"},
+`,
+			[]string{small, "VRAMLOG_SEGMENTS=off"},
 			"start \"a.wav\" 0.00\n" + failed + "event cache-cleared: Cleared GPU cache before the " +
 				"retry: device 0 returned 600 B and freed 0 B of tensors\n" +
 				"event fallback: Attempting GPU recovery and retry with smaller batch: work with " +
@@ -172,7 +178,8 @@ try:
 except torch.cuda.OutOfMemoryError as e:
     assert e.__cause__ is None and e.__context__ is None
     print("passed on")
-`, []string{small, "VRAMLOG_SEGMENTS=off"},
+`,
+			[]string{small, "VRAMLOG_SEGMENTS=off"},
 			failed + "event cache-cleared: Cleared GPU cache before the retry: device 0 returned " +
 				"0 B and freed 0 B of tensors\nevent fallback: Attempting GPU recovery and retry " +
 				"with smaller batch: work with batch_size=2, before 3\n" + failed,

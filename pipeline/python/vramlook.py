@@ -90,10 +90,8 @@ class _Listener:
     def __init__(self, folder):
         if not hasattr(socket, "SO_PEERCRED"):
             raise OSError("only Linux says who connects to a socket")
-        try:
+        with contextlib.suppress(FileExistsError):
             os.mkdir(folder, 0o700)
-        except FileExistsError:
-            pass
         self.pid = os.getpid()
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         at = -1
@@ -123,13 +121,13 @@ class _Listener:
         raise OSError("other processes use %s" % os.path.join(folder, name))
 
     def close(self):
-        """Closes the socket, and removes it unless this process was forked from its owner."""
-        self.socket.close()
+        """Closes the socket. Removes it too, unless this process was forked from its owner."""
         if self.pid == os.getpid():
-            try:
+            with contextlib.suppress(OSError):
+                self.socket.shutdown(socket.SHUT_RDWR)  # ends the thread
+            with contextlib.suppress(OSError):
                 os.unlink(self.path)
-            except OSError:
-                pass
+        self.socket.close()
 
     def serve(self):
         while self.socket.fileno() >= 0:
@@ -196,8 +194,8 @@ def _search(device=None, most=20):
     began = time.monotonic()
     torch = sys.modules.get("torch")
     answer = {
-        "schema": "vramlog.tensors/1", "pid": os.getpid(), "rank": dict(vramlog._rank()).get("rank", ""),
-        "python": "%d.%d.%d" % sys.version_info[:3],
+        "schema": "vramlog.tensors/1", "pid": os.getpid(),
+        "rank": dict(vramlog._rank()).get("rank", ""), "python": "%d.%d.%d" % sys.version_info[:3],
         "torch": str(getattr(torch, "__version__", "")), "devices": [], "groups": [],
         "more": {"groups": 0, "count": 0, "bytes": 0},
     }
@@ -223,8 +221,13 @@ def _groups(torch, only):
     with _without_overrides(torch), _Heap() as heap:
         tensors, through = _with_hidden(heap.tensors())
         heap.find_holders(tensors)
-        for t in sorted(tensors, key=lambda t: -t.nelement()):
-            place, address, size = _memory(t)
+        measured = []
+        for t in tensors:
+            with contextlib.suppress(Exception):  # such as a parameter that has no shape yet
+                shape = tuple(int(n) for n in t.shape)[:64]
+                measured.append((t.nelement(), t, shape, _memory(t)))
+        measured.sort(key=lambda m: -m[0])
+        for _, t, shape, (place, address, size) in measured:
             if place == "meta" or only not in (None, place):
                 continue
             if (place, address) in counted:
@@ -233,16 +236,13 @@ def _groups(torch, only):
             where = heap.name(t)
             if not where and id(t) in through:
                 what, other = through[id(t)]
-                where = "%s of %s" % (what, heap.name(other))
-            key = (
-                tuple(int(n) for n in t.shape), str(t.dtype).replace("torch.", ""), place,
-                where[:_LONGEST_NAME],
-            )
+                where = "%s of %s" % (what, heap.name(other) or "a tensor")
+            key = shape, str(t.dtype).replace("torch.", ""), place, where[:_LONGEST_NAME]
             for sums in groups.setdefault(key, [0, 0]), devices.setdefault(place, [0, 0]):
                 sums[0] += 1
                 sums[1] += size
     return [
-        {"shape": k[0][:64], "dtype": k[1], "device": k[2], "where": k[3], "count": n, "bytes": size}
+        {"shape": k[0], "dtype": k[1], "device": k[2], "where": k[3], "count": n, "bytes": size}
         for k, (n, size) in groups.items()
     ], [
         dict({"device": place, "count": n, "bytes": size}, **_allocated(torch, place))
@@ -270,15 +270,17 @@ def _with_hidden(tensors):
     these are, by their id: ("gradient", the tensor that has it) or ("base", a view of it)."""
     found, through = {id(t): t for t in tensors}, {}
     for t in tensors:
-        gradient = t.grad if getattr(t, "requires_grad", False) and t.is_leaf else None
-        for what, other in ("base", getattr(t, "_base", None)), ("gradient", gradient):
-            if other is not None:
-                found[id(other)] = other
-                through.setdefault(id(other), (what, t))
+        for what, name in ("base", "_base"), ("gradient", "grad"):
+            with contextlib.suppress(Exception):  # such as a view that was made without gradients
+                if name == "_base" or t.requires_grad and t.is_leaf:
+                    other = getattr(t, name)
+                    if other is not None:
+                        found[id(other)] = other
+                        through.setdefault(id(other), (what, t))
     return list(found.values()), through
 
 
-def is_tensor(o):
+def _is_tensor(o):
     """Reports whether an object is a tensor. (isinstance may run code of the program.)"""
     return issubclass(type(o), getattr(sys.modules.get("torch"), "Tensor", ()))
 
@@ -311,6 +313,7 @@ class _Heap:
     _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
     _LEVELS = 4  # of containers in containers
     _MOST = 8  # referrers of one object
+    _SECONDS = 5  # then no more names are looked for
 
     def __init__(self):
         self.objects, self.tensor_ids = [], set()
@@ -323,8 +326,9 @@ class _Heap:
         self.interval = sys.getswitchinterval()
         try:
             self._collect()
-            # The other threads do not wait long for their turn.
+            # From now on, the other threads do not wait long for their turn.
             sys.setswitchinterval(min(self.interval, 0.0005))
+            time.sleep(0.001)
             self._name_variables()
             self._name_attributes()
         except BaseException:
@@ -339,24 +343,26 @@ class _Heap:
             held.clear()
 
     def _collect(self):
-        """Collects all objects except tensors, and the ids of the tensors. No other thread of Python
-        runs meanwhile: while a list refers to the Python object of a tensor, C++ must not free the
-        tensor. With a million objects it takes 0.1 s."""
-        sys.setswitchinterval(1)
+        """Collects all objects except tensors, and the ids of the tensors. No other thread of
+        Python runs meanwhile: while a list refers to the Python object of a tensor, C++ must not
+        free the tensor. With a million objects it takes 0.2 s."""
+        sys.setswitchinterval(0.5)
         time.sleep(2 * self.interval)  # now no thread waits for its turn with the old interval
         everything = gc.get_objects()
-        self.tensor_ids = {id(o) for o in everything if is_tensor(o)}
-        self.objects = [o for o in everything if not is_tensor(o)]
+        base = getattr(sys.modules.get("torch"), "Tensor", ())
+        kinds = {kind for kind in set(map(type, everything)) if issubclass(kind, base)}
+        self.tensor_ids = {id(o) for o in everything if type(o) in kinds}
+        self.objects = [o for o in everything if type(o) not in kinds]
 
     def _name_variables(self):
-        for module, values in [(m, getattr(v, "__dict__", {})) for m, v in list(sys.modules.items())]:
-            for name, value in list(values.items()):
+        for module, value in list(sys.modules.items()):
+            for name, value in list((_attributes(value) or {}).items()):
                 self.names.setdefault(id(value), "%s.%s" % (module, name))
         for frame in sys._current_frames().values():
             while frame is not None:
                 for name, value in _variables(frame):
                     self.names.setdefault(id(value), "%s in %s" % (name, _function(frame)))
-                    if is_tensor(value):
+                    if _is_tensor(value):
                         self.in_functions.append(value)
                 frame = frame.f_back
 
@@ -376,15 +382,17 @@ class _Heap:
         found = {id(t): t for t in self.in_functions}
         for o, referents in self._that_refer_to(self.tensor_ids):
             for t in referents:
-                if is_tensor(t):
+                if _is_tensor(t):
                     found[id(t)] = t
                     self.holders.setdefault(id(t), []).append(o)
         return list(found.values())
 
     def find_holders(self, things):
         """Looks for what refers to the things, and for what refers to those containers."""
-        wanted, done = {id(t) for t in things}, set()
+        wanted, done, end = {id(t) for t in things}, set(), time.monotonic() + self._SECONDS
         for _ in range(self._LEVELS):
+            if time.monotonic() > end:
+                return
             wanted.difference_update(done, self.names, self.owners)
             done |= wanted
             known = wanted.intersection(self.holders)
@@ -484,7 +492,8 @@ def _variables(frame):
 
 
 def _is_own(frame):
-    return os.path.basename(frame.f_code.co_filename) in ("vramlog.py", "vramlook.py", "vramfree.py")
+    name = os.path.basename(frame.f_code.co_filename)
+    return name in ("vramlog.py", "vramlook.py", "vramfree.py")
 
 
 def _function(frame):

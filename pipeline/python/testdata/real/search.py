@@ -108,6 +108,22 @@ assert found()[("__main__.sparse", (1 << 20, 1 << 20))][1] == 20
 meta = torch.zeros(1 << 40, device="meta")
 assert not any(where == "__main__.meta" for where, _ in found())
 
+# Tensors that cannot be measured are left out, and do not end the search.
+lazy_layer = torch.nn.LazyLinear(5)
+with torch.inference_mode():
+    inferred = torch.zeros(81)[:7]
+assert ("__main__.inferred", (7,)) in found()
+
+# A graph refers to a parameter in C++. The search neither keeps it alive nor breaks it.
+parameter = torch.zeros(91, requires_grad=True)
+loss, gone = (parameter * 2).sum(), weakref.ref(parameter)
+del parameter
+found()
+loss.backward()
+del loss
+assert gone() is None
+found()
+
 # The answer is bounded, and what is left out is counted.
 many = [torch.zeros(n) for n in range(5000, 5300)]
 gc.collect()
