@@ -23,6 +23,7 @@ const askers = 8
 // showTensors asks the processes of a run which tensors they have, and prints what they answer. It
 // returns an error if no process answers, or if one of them fails to.
 func showTensors(ctx context.Context, out io.Writer, dir string, opts doctorOptions) error {
+	dir = runfolder.Around(dir)
 	found, all, err := inspect.Find(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: expected a run folder, found nothing by that name", dir)
@@ -114,7 +115,8 @@ func nothingListens(dir string) error {
 	}
 	return fmt.Errorf("%s: no process of the run listens; copy vramlog.py and vramlook.py beside "+
 		"the program, and import vramlog in it; it must not run with VRAMLOG=off or "+
-		"VRAMLOG_LISTEN=off. A program in another language cannot be asked", dir)
+		"VRAMLOG_LISTEN=off. A program in another language cannot be asked, nor a run that was "+
+		"killed", dir)
 }
 
 // writeTensors prints what the processes have answered.
