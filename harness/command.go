@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"vramsoak/harness/inspect"
 	"vramsoak/harness/supervise"
 	"vramsoak/pipeline/meter"
 )
@@ -20,6 +21,9 @@ const (
 	// EnvGPU holds the driver's number of the GPU that a worker's processes use. The processes see
 	// only that GPU, as device 0.
 	EnvGPU = "VRAMSOAK_GPU"
+	// EnvListen holds the folder in which a process may listen for vramsoak doctor --force. See
+	// package inspect.
+	EnvListen = "VRAMSOAK_LISTEN"
 	// envUnbuffered makes Python write each line at once. By default Python waits until 8 KiB are
 	// full.
 	envUnbuffered = "PYTHONUNBUFFERED=1"
@@ -49,7 +53,12 @@ func (r *run) command(given []int) (supervise.Command, error) {
 	if len(given) > 0 {
 		first = given[0] + 1
 	}
-	c.Env = append(os.Environ(), envUnbuffered, EnvFirst+"="+strconv.Itoa(first))
+	listen, err := filepath.Abs(filepath.Join(r.cfg.Dir, inspect.Folder))
+	if err != nil {
+		return c, fmt.Errorf("folder of sockets: %w", err)
+	}
+	c.Env = append(os.Environ(), envUnbuffered, EnvFirst+"="+strconv.Itoa(first),
+		EnvListen+"="+listen)
 	c.Env = append(c.Env, r.cfg.Env...)
 	c.Env = append(c.Env, r.cfg.gpuEnv()...)
 	return c, nil

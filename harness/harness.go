@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"vramsoak/harness/inspect"
 	"vramsoak/harness/journal"
 	"vramsoak/harness/output"
 	"vramsoak/harness/queue"
@@ -195,6 +196,7 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 	if closing := r.log.Close(); err == nil {
 		err = closing
 	}
+	inspect.RemoveSockets(r.cfg.Dir)
 	r.show(now)
 	r.reporter.close()
 	files := r.batch.Len()

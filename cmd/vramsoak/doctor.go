@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,20 +28,37 @@ import (
 )
 
 type doctorOptions struct {
-	gpu, free, yes bool
-	run            string
+	gpu              string // "" for no GPU, allGPUs, or the driver's number of one
+	free, yes        bool
+	run              string
+	statsOnly, force bool
+	pid, top         int
+	format           string
 }
+
+// allGPUs is the value of --gpu without a number.
+const allGPUs = "all"
 
 func newDoctorCommand() *cobra.Command {
 	opts := doctorOptions{}
 	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Say what this machine can do, what holds its GPUs, and end what an earlier run left",
+		Use:   "doctor [RUN]",
+		Short: "Say what this machine can do, what holds its GPUs and the memory of a running pipeline",
 		Long: `Doctor looks for what a soak can use, and says what follows if it is missing. A
 soak needs none of it, and logs can be judged anywhere.
 
 With --gpu it looks only at the GPUs that CUDA_VISIBLE_DEVICES shows: how much of each is in use,
-whether that has settled, and which processes hold it, as far as the driver names them.
+whether that has settled, and which processes hold it, as far as the driver names them. With
+--gpu N it looks only at GPU N, as the driver numbers it.
+
+With --stats-only it prints the numbers of the GPUs and waits for nothing: total, in use, free, by
+process. --format json prints them for programs, in bytes.
+
+With --force RUN it asks the running Python processes of the run in that folder which tensors are
+alive, and prints them by shape, type, device and what refers to them, the largest first. A process
+answers if vramlog.py and vramlook.py lie beside its program, and it imports vramlog. Doctor only
+looks: it frees nothing and ends nothing, and the process goes on. With --gpu N it shows the tensors
+of cuda:N only, as the process numbers it. RUN may also be the folder that vramlog.listen() has.
 
 With --free it ends processes that a run of vramsoak left behind when its harness was killed, as by
 kill -9: processes of this user with the run's id in their environment. It lists them and asks
@@ -48,13 +66,30 @@ before it ends them; with --yes it does not ask. Each gets SIGTERM, and SIGKILL 
 after five seconds. It never ends processes of a running soak. The exit status is 2 if there is no
 terminal to ask on, or if a process does not end. It is 0 if the answer is no.`,
 		Example: `  vramsoak doctor --gpu
+  vramsoak doctor --stats-only --gpu 0 --format json
+  vramsoak doctor --force runs/2026-11-20T02-00-00Z
   vramsoak doctor --free
   vramsoak doctor --free --yes --gpu`,
-		Args: wantsNone,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// A flag whose value may be missing takes only --gpu=1. So in --gpu 1 the number is still
+			// among the arguments.
+			if i := slices.IndexFunc(args, isNumber); opts.gpu == allGPUs && i >= 0 {
+				opts.gpu = args[i]
+				args = slices.Delete(args, i, i+1)
+			}
+			return runDoctor(cmd, opts, args)
+		},
 	}
-	cmd.Flags().BoolVar(&opts.gpu, "gpu", false,
-		"show what is in use on the GPUs, and what holds it")
+	cmd.Flags().StringVar(&opts.gpu, "gpu", "",
+		"show what is in use on the GPUs, and what holds it; with a number, on GPU `N`")
+	cmd.Flags().Lookup("gpu").NoOptDefVal = allGPUs
+	cmd.Flags().BoolVar(&opts.statsOnly, "stats-only", false, "print only the numbers of the GPUs")
+	cmd.Flags().BoolVar(&opts.force, "force", false,
+		"ask the running processes of the run in RUN which tensors are alive; only looks")
+	cmd.Flags().IntVar(&opts.pid, "pid", 0, "with --force: ask only the process with this `PID`")
+	cmd.Flags().IntVar(&opts.top, "top", 20, "with --force: rows for each process, 200 at most")
+	cmd.Flags().StringVar(&opts.format, "format", "text",
+		"with --stats-only and --force: text or json")
 	cmd.Flags().BoolVar(&opts.free, "free", false,
 		"end what earlier runs left behind, after asking")
 	cmd.Flags().BoolVar(&opts.yes, "yes", false, "with --free: do not ask")
@@ -64,14 +99,51 @@ terminal to ask on, or if a process does not end. It is 0 if the answer is no.`,
 	return cmd
 }
 
-func runDoctor(cmd *cobra.Command, opts doctorOptions) error {
-	if !opts.free && (opts.yes || cmd.Flags().Changed("run")) {
+func isNumber(arg string) bool {
+	_, err := strconv.ParseUint(arg, 10, 16)
+	return err == nil
+}
+
+// validate returns an error for flags and arguments that do not belong together.
+func (o *doctorOptions) validate(cmd *cobra.Command, args []string) error {
+	given := cmd.Flags().Changed
+	switch {
+	case !o.free && (o.yes || given("run")):
 		return errors.New(
 			"expected --yes and --run together with --free; they have no effect without it")
-	}
-	if cmd.Flags().Changed("run") && opts.run == "" {
+	case given("run") && o.run == "":
 		return errors.New("expected the id of a run after --run, found none; it is in the first " +
 			"line of its soak.log")
+	case o.gpu == "true", o.gpu == "false": // values of earlier versions
+		o.gpu = map[string]string{"true": allGPUs}[o.gpu]
+	case given("gpu") && o.gpu != allGPUs && !isNumber(o.gpu):
+		return fmt.Errorf("--gpu: expected the number of a GPU, such as 0, found %q", o.gpu)
+	}
+	switch {
+	case o.force && (o.free || o.statsOnly):
+		return errors.New("expected --force alone, without --free and --stats-only")
+	case o.statsOnly && o.free:
+		return errors.New("expected --stats-only alone, without --free")
+	case !o.force && (given("pid") || given("top")):
+		return errors.New("expected --pid and --top together with --force")
+	case !o.force && !o.statsOnly && given("format"):
+		return errors.New("expected --format together with --stats-only or --force")
+	case o.format != "text" && o.format != "json":
+		return fmt.Errorf("expected --format text or json, found %q", o.format)
+	case o.force && o.top < 1:
+		return fmt.Errorf("expected --top from 1 on, found %d", o.top)
+	case o.force && len(args) != 1:
+		return fmt.Errorf("expected one run folder after --force, found %d; such as: vramsoak "+
+			"doctor --force runs/2026-11-20T02-00-00Z", len(args))
+	case o.force:
+		return nil
+	}
+	return wantsNone(cmd, args)
+}
+
+func runDoctor(cmd *cobra.Command, opts doctorOptions, args []string) error {
+	if err := opts.validate(cmd, args); err != nil {
+		return err
 	}
 	out := cmd.OutOrStdout()
 	if opts.free {
@@ -80,8 +152,12 @@ func runDoctor(cmd *cobra.Command, opts doctorOptions) error {
 		}
 	}
 	switch {
-	case opts.gpu:
-		return showGPUs(cmd.Context(), out)
+	case opts.force:
+		return showTensors(cmd.Context(), out, args[0], opts)
+	case opts.statsOnly:
+		return showStats(out, opts)
+	case opts.gpu != "":
+		return showGPUs(cmd.Context(), out, opts.gpu)
 	case opts.free:
 		return nil
 	}
@@ -193,20 +269,40 @@ func diagnoseDisk() diagnosis {
 // doctorSettle is how long doctor waits for the memory in use to stop changing.
 const doctorSettle = 5 * time.Second
 
-// showGPUs prints the memory in use on each GPU that a pipeline could use on this machine.
-func showGPUs(ctx context.Context, out io.Writer) error {
+// showGPUs prints the memory in use on each GPU that a pipeline could use on this machine, or on
+// one.
+func showGPUs(ctx context.Context, out io.Writer, gpu string) error {
 	nvml, err := meter.OpenNVML()
-	if err != nil {
+	switch {
+	case err != nil && gpu != allGPUs:
+		return fmt.Errorf("--gpu %s: %w", gpu, err)
+	case err != nil:
 		return writeDiagnoses(out, []diagnosis{noDriver(err)})
 	}
 	defer func() { _ = nvml.Close() }() // only read
-	view := nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices)))
+	view, err := viewOf(nvml, gpu)
+	if err != nil {
+		return err
+	}
 	idles, err := sample.Settle(ctx, view.Occupied, doctorSettle)
 	if err != nil {
 		return err
 	}
 	return writeDiagnoses(out, append([]diagnosis{{"NVIDIA driver", true, nvml.Driver()}},
 		diagnoseIdles(nvml.Devices(), idles)...))
+}
+
+// viewOf returns the GPU with the driver's number, or all that this process sees.
+func viewOf(nvml *meter.NVML, gpu string) (*meter.View, error) {
+	i, err := strconv.Atoi(gpu)
+	switch count := len(nvml.Devices()); {
+	case err != nil:
+		return nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices))), nil
+	case i >= count:
+		return nil, fmt.Errorf("--gpu: expected the number of one of the %d GPUs here, counted "+
+			"from 0, found %d", count, i)
+	}
+	return nvml.View([]int{i}), nil
 }
 
 // diagnoseIdles returns a line for each GPU with the memory in use, and a line for each process

@@ -51,6 +51,30 @@ ok    GPU 1            NVIDIA A100, 9.00 GiB of 80.0 GiB in use, still moving af
 	}
 }
 
+// TestStatsOf: the numbers of the GPUs, for programs. The driver does not know what the second
+// process holds.
+func TestStatsOf(t *testing.T) {
+	devices := []meter.DeviceInfo{{Name: "NVIDIA H100", UUID: "GPU-a"}, {Name: "NVIDIA A100"}}
+	got := statsOf(devices, []meter.Occupancy{
+		{GPU: 1, Used: 30, Total: 40, Holders: []meter.Holder{
+			{PID: 17, Used: 20, HasUsed: true},
+			{PID: 18},
+		}},
+		{GPU: 0},
+	})
+	used := int64(20)
+	want := []gpuStats{
+		{
+			GPU: 1, Name: "NVIDIA A100", Total: 40, Used: 30, Free: 10, UsedShare: 0.75,
+			Processes: []processStats{{PID: 17, Used: &used}, {PID: 18}},
+		},
+		{Name: "NVIDIA H100", UUID: "GPU-a", Processes: []processStats{}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestConfirm(t *testing.T) {
 	for answer, want := range map[string]bool{
 		"y\n": true, "YES\n": true, " y ": true, "": false,

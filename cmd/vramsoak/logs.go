@@ -456,7 +456,7 @@ func lastLinesOf(log string) (lines []string) {
 func vramlogSays(log string) string {
 	head, _ := headOf(log) // after an error, search what was read
 	for line := range bytes.Lines(head) {
-		if bytes.HasPrefix(line, []byte("vramlog: ")) {
+		if bytes.HasPrefix(line, []byte("vramlog: ")) && bytes.Contains(line, []byte("no readings")) {
 			return lex.Shorten(source.Shown(string(line)), quotedBytes)
 		}
 	}

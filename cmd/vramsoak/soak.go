@@ -103,7 +103,8 @@ and in the log. --secret masks the values after other names too. To resume such 
 command again after --.
 
 No shell is involved. vramsoak sets PYTHONUNBUFFERED=1 in the command's environment. It also sets
-VRAMSOAK_FIRST, the position in the batch of the process's first file, counted from 1.`,
+VRAMSOAK_FIRST, the position in the batch of the process's first file, counted from 1, and
+VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens for doctor --force.`,
 		Example: `  # One process for each file
   vramsoak soak --files audio/ --timeout 10m -- python transcribe.py {}
 
