@@ -1,0 +1,325 @@
+package dialect
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+
+	"vramsoak/parser/dialect/failure"
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
+)
+
+// A pipelineEvent is a line that pipelines print beside their checkpoints. Programs write it with a
+// small or a capital letter at its beginning, or in capitals.
+type pipelineEvent struct {
+	words string // in small letters, without the first letter
+	// read reads the event. The parameter at is the offset of its first letter, and rest is the text
+	// behind the words. read returns 0 if the line says something else.
+	read func(l *scan.Line, at int, rest []byte) (end int)
+}
+
+// pipelineEvents returns the lines of pipelines: those of [longBatchDialect]'s program, and of
+// faster-whisper, which it runs.
+//
+//	✅ Progress: 10/32 batches (160 embeddings extracted)
+//	Extracted 500 embeddings from a.wav in 45.2s (11.1 emb/sec)
+//	Processing audio with duration 45:14.877
+//	🚀 FALLBACK FAST-PATH: Always assuming Dr. Chaffee content
+//	Skipping diarization for a.wav: not enough GPU memory
+//	🧹 Cleared GPU cache after voice enrollment
+func pipelineEvents() []pipelineEvent {
+	return []pipelineEvent{
+		{"rogress: ", readBatchProgress},
+		{"xtracted ", readExtraction},
+		{"rocessing audio with duration", readAudioLength},
+		{"allback fast", readFastPath},
+		{"kipping diarization", readSkipped},
+		{"kipped diarization", readSkipped},
+		{"kipping speaker diarization", readSkipped},
+		{"kipped speaker diarization", readSkipped},
+		{"leared gpu cache", readCacheCleared},
+		{"leared cuda cache", readCacheCleared},
+	}
+}
+
+// acronyms are words that programs write in capitals, also in a line of small letters.
+var acronyms = strings.NewReplacer("gpu", "GPU", "cuda", "CUDA")
+
+// pipelineNeedles returns the needles of pipelineEvents.
+func pipelineNeedles() (needles []string) {
+	for _, e := range pipelineEvents() {
+		needles = append(needles, acronyms.Replace(e.words), strings.ToUpper(e.words))
+	}
+	return append(needles, "allback Fast", "kipping Diarization", "kipping Speaker Diarization")
+}
+
+// readPipelineEvent reads the event of a needle at the offset `at`.
+func readPipelineEvent(l *scan.Line, at int) (end int) {
+	if at == 0 || at > 1 && lex.IsWordByte(l.Text[at-2]) {
+		return 0 // the words are the end of a longer one
+	}
+	for _, e := range pipelineEvents() {
+		rest, ok := cutFold(l.Text[at:], e.words)
+		if !ok {
+			continue
+		}
+		if l.Text[at-1]|0x20 != firstLetters[e.words[0]] || isQuotedEvent(l, at-1) {
+			return 0
+		}
+		return e.read(l, at-1, rest)
+	}
+	return 0
+}
+
+// isQuotedEvent reports whether an event is only quoted: in program source, in a comment, or in a
+// transcript of what somebody said.
+func isQuotedEvent(l *scan.Line, at int) bool {
+	message := lex.TrimBlanks(l.Logged())
+	return l.Head(at).InSource() || source.IsQuoted(l.Text, at) || failure.IsTranscript(l.Text[:at]) ||
+		bytes.HasPrefix(message, []byte("#")) || bytes.HasPrefix(message, []byte("//"))
+}
+
+// firstLetters maps the first byte of the words of each event to the letter before it.
+var firstLetters = map[byte]byte{'r': 'p', 'x': 'e', 'a': 'f', 'k': 's', 'l': 'c'}
+
+// cutFold cuts a word off the beginning of a text, in upper or lower case. The word must be in
+// lower case.
+func cutFold(text []byte, word string) (rest []byte, ok bool) {
+	if len(text) < len(word) || !equalFold(text[:len(word)], word) {
+		return text, false
+	}
+	return text[len(word):], true
+}
+
+// eventMax is how much text of a line belongs to an event. A path may be in it.
+const eventMax = 1 << 10
+
+// addEvent adds an event whose text is the line's message. It returns the offset at which the text
+// behind begins, because other dialects may read the message of a failure there.
+func addEvent(l *scan.Line, at int, e record.Event, behind []byte) (end int) {
+	e.Header, e.Text = l.Header(at), l.Message(l.Head(at).Message())
+	e.Lane.Rank = l.Head(at).Rank()
+	l.Add(e)
+	return len(l.Text) - len(behind)
+}
+
+// readBatchProgress reads how many batches or segments the embeddings have done:
+//
+//	✅ Progress: 10/125 batches (40 embeddings extracted)
+//	✅ Progress: 80/320 segments (78 embeddings extracted)
+func readBatchProgress(l *scan.Line, at int, rest []byte) (end int) {
+	done, rest, ok := lex.CutGrouped(rest)
+	rest, slash := lex.CutPrefix(lex.TrimBlanks(rest), "/")
+	all, rest, okAll := lex.CutGrouped(lex.TrimBlanks(rest))
+	if !ok || !slash || !okAll || done > all {
+		return 0
+	}
+	behind, batches := cutFold(rest, " batches")
+	if !batches {
+		behind, batches = cutFold(rest, " segments")
+	}
+	if !batches || len(behind) > 0 && lex.IsTextByte(behind[0]) {
+		return 0
+	}
+	e := record.Event{
+		Header: l.Header(at), Kind: record.EventProgress, Text: l.Message(at),
+		Figures: record.Figures{Done: done, Of: all},
+	}
+	e.Lane.Rank = l.Head(at).Rank()
+	if text, open := lex.CutPrefix(behind, " ("); open {
+		if n, text, ok := lex.CutGrouped(text); ok {
+			if _, ok = cutFold(text, " embeddings extracted"); ok {
+				e.Items = n
+			}
+		}
+	}
+	l.Add(e)
+	return len(l.Text)
+}
+
+var (
+	// embeddingNoun matches what is extracted, behind its number.
+	embeddingNoun = lex.Expression(`(?i)^(?:/\d[\d,]*)?(?: (?:voice|speaker|audio|text|segment))?` +
+		` embeddings?(?:$|[^\w-])`)
+	// embeddingsBefore matches "500 embeddings ", before "extracted".
+	embeddingsBefore = lex.Expression(`(?i)(?:^|[^\w.,-])(\d[\d,]*)` +
+		`(?: (?:voice|speaker|audio|text|segment))? embeddings? $`)
+	// embeddingRate matches the embeddings a second.
+	embeddingRate = lex.Expression(`(?i)(?:^|[^\w.,-])(\d[\d,]*(?:\.\d+)?) ?(?:emb|embs|embeddings?)` +
+		`(?: ?/ ?s(?:ec(?:ond)?)?| (?:per|a) sec(?:ond)?)(?:$|\W)`)
+	// timeTaken matches what precedes the time that the work took.
+	timeTaken = lex.Expression(`(?i)(?:^| )in \d`)
+)
+
+// readExtraction reads how many embeddings were extracted, and how fast:
+//
+//	Extracted 500 embeddings in 12.3s (40.7 emb/sec)
+//	Extracted 500 embeddings from /tmp/a.wav in 45.2s (11.1 emb/sec)
+//	500 embeddings extracted in 12.3 seconds
+func readExtraction(l *scan.Line, at int, rest []byte) (end int) {
+	e := record.Event{Kind: record.EventExtracted}
+	behind, ok := rest, false
+	if before := embeddingsBefore().FindSubmatch(lex.LastBytes(l.Text[:at], 64)); before != nil {
+		e.Items, _, ok = lex.CutGrouped(before[1])
+	} else if e.Items, behind, ok = lex.CutGrouped(rest); ok {
+		noun := embeddingNoun().Find(lex.FirstBytes(behind, 64))
+		behind, ok = behind[max(0, len(noun)-1):], noun != nil
+	}
+	behind = lex.FirstBytes(behind, eventMax)
+	if !ok || source.IsTemplate(behind) {
+		return 0
+	}
+	if rate := embeddingRate().FindSubmatch(behind); rate != nil {
+		n, _, _ := lex.CutNumber(bytes.ReplaceAll(rate[1], []byte(","), nil))
+		e.Rate = inUnits(n)
+	}
+	for _, in := range slices.Backward(timeTaken().FindAllIndex(behind, 16)) { // a path may have some
+		if seconds, _, ok := cutDuration(behind[in[1]-1:]); ok {
+			e.Seconds = seconds
+			break
+		}
+	}
+	text := bytes.TrimSpace(behind)
+	if _, from := cutFold(text, "from "); e.Rate == 0 && e.Seconds == 0 && !from &&
+		len(bytes.Trim(text, "s.!,")) > 0 {
+		return 0
+	}
+	return addEvent(l, at, e, rest)
+}
+
+// readAudioLength reads the length of a file's audio, as faster-whisper prints it:
+//
+//	Processing audio with duration 12:34.567
+//	Processing audio with duration 01:02:50.572
+func readAudioLength(l *scan.Line, at int, rest []byte) (end int) {
+	rest, _ = lex.CutPrefix(rest, ":")
+	text, blank := lex.CutPrefix(rest, " ")
+	seconds, behind, ok := cutDuration(text)
+	if !ok || !blank || len(behind) > 0 && (lex.IsTextByte(behind[0]) || behind[0] == ':') ||
+		!beginsClause(l, at) {
+		return 0
+	}
+	return addEvent(l, at, record.Event{
+		Kind: record.EventAudio, Figures: record.Figures{Seconds: seconds},
+	}, behind)
+}
+
+// readCacheCleared reads that the pipeline gave its cache back, and how much that was if the line
+// says so:
+//
+//	🧹 Cleared GPU cache before ASR
+//	Cleared GPU cache (freed 1.23 GB)
+func readCacheCleared(l *scan.Line, at int, rest []byte) (end int) {
+	word := lex.TrimBlanks(bytes.TrimLeft(rest, ":="))
+	if len(rest) > 0 && lex.IsTextByte(rest[0]) || saysNo(word) || source.IsTemplate(rest) {
+		return 0
+	}
+	if words := lastWord(l.Text[l.Head(at).Message():at]); slices.Contains(notDone, words) {
+		return 0
+	}
+	e := record.Event{Kind: record.EventCacheCleared}
+	text := lex.FirstBytes(rest, eventMax)
+	if m := freedSize().FindSubmatchIndex(text); m != nil {
+		if s, _, ok := lex.CutSize(text[max(m[2], m[4]):], 0); ok && s.Bytes > 0 {
+			e.Freed = s
+		}
+	}
+	return addEvent(l, at, e, rest)
+}
+
+// freedSize matches the size that was freed.
+var freedSize = lex.Expression(`(?i)(?:freed|released|recovered):? ~?(\d[\d.]* ?[KMGT]i?B)\b|` +
+	`(\d[\d.]* ?[KMGT]i?B) (?:freed|released|recovered)\b`)
+
+// notDone are words before "cleared GPU cache" with which the line says something else.
+var notDone = []string{
+	"not", "never", "be", "being", "if", "when", "until", "unless", "you", "we", "the", "a", "of",
+	"with", "without", "have", "should", "would",
+}
+
+// lastWord returns the last word of a text in lower case, or "" if the text ends with anything else.
+func lastWord(text []byte) string {
+	text = bytes.TrimRight(text, " \t")
+	i := len(text)
+	for i > 0 && lex.IsWordByte(text[i-1]) {
+		i--
+	}
+	return strings.ToLower(string(lex.LastBytes(text[i:], 32)))
+}
+
+// saysNo reports whether a text begins with a word that says that the thing before it did not
+// happen, is a setting, or is a count.
+func saysNo(text []byte) bool {
+	text, _ = cutFold(text, "is ")
+	for _, word := range []string{
+		"disabled", "enabled", "off", "on", "true", "false", "yes", "no", "not", "never", "none",
+		"failed", "used", "count", "total", "possible", "available", "skipped", "may", "can",
+	} {
+		if rest, ok := cutFold(text, word); ok && (len(rest) == 0 || !lex.IsWordByte(rest[0])) {
+			return true
+		}
+	}
+	n := lex.CountDigits(text)
+	return n > 0 && (n == len(text) || !lex.IsTextByte(text[n]) && text[n] != ' ' && text[n] != '.')
+}
+
+// cutDuration cuts a length of time off the text, in seconds: "12.3s", "2m 8s", "1 h 2 min",
+// "900ms", "12:34.567", "01:02:50,572".
+func cutDuration(text []byte) (seconds float64, rest []byte, ok bool) {
+	if seconds, rest, ok = cutClock(text); ok {
+		return seconds, rest, true
+	}
+	for rest = text; ; {
+		n, behind, isNumber := lex.CutNumber(lex.TrimBlanks(rest))
+		unit := timeUnit().FindSubmatch(lex.FirstBytes(behind, 16))
+		if !isNumber || n.Digits < 0 || unit == nil {
+			return seconds, rest, ok
+		}
+		seconds += inUnits(n) * timeUnits[strings.ToLower(string(unit[1]))]
+		rest, ok = behind[len(unit[0]):], true
+	}
+}
+
+// timeUnit matches a unit of time behind a number.
+var timeUnit = lex.Expression(`(?i)^ ?(ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b`)
+
+// timeUnits are the units of time in seconds.
+var timeUnits = map[string]float64{
+	"ms": 1e-3, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "m": 60, "min": 60,
+	"mins": 60, "minute": 60, "minutes": 60, "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600,
+	"hours": 3600,
+}
+
+// cutClock cuts a length of time in the form of a clock off the text: "12:34", "01:02:50.572".
+func cutClock(text []byte) (seconds float64, rest []byte, ok bool) {
+	first := lex.CountDigits(text)
+	if first == 0 || first > 4 {
+		return 0, text, false
+	}
+	total, fields := lex.ParseDigits(text[:first]), 1
+	rest = text[first:]
+	for ; fields < 3 && len(rest) > 2 && rest[0] == ':' && lex.CountDigits(rest[1:]) == 2; fields++ {
+		n := lex.ParseDigits(rest[1:3])
+		if n >= 60 {
+			return 0, text, false
+		}
+		total, rest = 60*total+n, rest[3:]
+	}
+	if fields < 2 {
+		return 0, text, false
+	}
+	seconds = float64(total)
+	if len(rest) > 1 && (rest[0] == '.' || rest[0] == ',') && lex.IsDigit(rest[1]) {
+		digits := min(lex.CountDigits(rest[1:]), 9)
+		seconds += float64(lex.ParseDigits(rest[1:1+digits])) / math.Pow10(digits)
+		rest = rest[1+lex.CountDigits(rest[1:]):]
+	}
+	return seconds, rest, true
+}
+
+// inUnits returns a decimal number as a float.
+func inUnits(n lex.Decimal) float64 { return float64(n.Digits) / math.Pow10(n.Decimals) }
