@@ -59,8 +59,11 @@ type Change struct {
 	Percent, PercentStep float64
 }
 
-// MemoryRecovered is the name of a [Change] that a program prints after a cleanup.
-const MemoryRecovered = "Memory recovered"
+// These are the names of a [Change] with which a program says what a cleanup freed.
+const (
+	MemoryRecovered = "Memory recovered"
+	MemoryFreed     = "Memory freed"
+)
 
 // An Event is a line in which a pipeline says what it did, or what it goes on to do. The line is no
 // reading of memory:

@@ -40,6 +40,8 @@ func (b *Builder) currentFile(h *record.Header) *File {
 // open ends that file first.
 func (b *Builder) open(start record.FileStart) {
 	b.close()
+	b.moveGaps(b.log.between)
+	b.log.between = nil
 	b.file = b.newFile(File{
 		Index: start.Index, Path: start.Path, Writer: b.writer, AudioSeconds: start.AudioSeconds,
 		Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
@@ -141,15 +143,18 @@ func (b *Builder) fileEnding(r record.FileEnd) *File {
 	if start.Index == 0 {
 		start.Index = len(b.tl.Files) - b.log.files + 1
 	}
+	said := b.log.between
+	b.log.between = nil
 	if stretch == nil {
 		b.open(start)
+		b.file.gaps = said
 		return b.file
 	}
 	work := *stretch
 	b.tl.Outside, b.outside = b.tl.Outside[:len(b.tl.Outside)-1], nil
 	start.Pos, start.Time = work.Pos, work.Start
 	b.open(start)
-	b.file.Checkpoints, b.file.OOMs = work.Checkpoints, work.OOMs
+	b.file.Checkpoints, b.file.OOMs, b.file.gaps = work.Checkpoints, work.OOMs, said
 	return b.file
 }
 
