@@ -73,6 +73,7 @@ func renderRecords(t *testing.T, log []byte) string {
 		case record.OutOfMemory:
 			fmt.Fprintf(&b, "out-of-memory requested=%d device=%d", r.Requested.Bytes, r.Lane.Device)
 			renderMore(&b, "stage", r.Stage)
+			renderMore(&b, "batch", r.Batch)
 			renderReading(&b, &r.Reading)
 		case record.SyntaxError:
 			fmt.Fprintf(&b, "unreadable: expected %s, found %q", r.Expected, r.Found)

@@ -71,7 +71,7 @@ func readConfigFailed(l *scan.Line, at int, stage string, rest []byte) (end int)
 		end = len(l.Text)
 	}
 	if o, ok := l.Last().(record.OutOfMemory); ok {
-		o.Stage = stage
+		o.Stage, o.Batch = stage, failure.BatchNear(l, l.Text, stage)
 		l.Undo()
 		l.Put(o)
 	}

@@ -152,6 +152,8 @@ type OutOfMemory struct {
 	Text string // the line's message, shortened to 300 bytes
 	// Stage is the work that failed, if the line names it: "GAN config". Else it is "".
 	Stage string
+	// Batch is the batch size that did not fit, if the line or a line near it gives it. Else it is 0.
+	Batch int
 	// Speaker names the process that printed the message, as the beginning of the line gives it:
 	// "rank3", "pid=4711". It is "" if the line names no process.
 	Speaker string

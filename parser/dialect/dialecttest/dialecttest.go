@@ -107,6 +107,7 @@ func Line(rec record.Record) string {
 	case record.OutOfMemory:
 		fmt.Fprintf(&b, "out-of-memory%s requested=%s", lane(r.Lane), size(r.Requested))
 		more(&b, "stage", r.Stage)
+		more(&b, "batch", r.Batch)
 		if r.Allowed.Bytes > 0 {
 			fmt.Fprintf(&b, " allowed=%s", size(r.Allowed))
 		}
