@@ -18,7 +18,7 @@ var (
 	batchEqual = lex.Expression(`(?i)\bbatch=(\d{1,6})\b`)
 	// nextSize matches the words before the size with which the program goes on, or should.
 	nextSize = lex.Expression(`(?i)(?:retry|suggest|reduc|smaller|lower|halv|decreas|\btry|going on|` +
-		`continu|fall|switch|\bus(?:e|ing)\b)[^.;]{0,48}$`)
+		`continu|fall|switch|\bus(?:e|ing)\b)[^;]{0,80}$`)
 )
 
 // BatchNear returns the batch size that the line of a failed allocation or a line near it gives, or
@@ -53,7 +53,7 @@ func batchIn(text []byte, stage string) int {
 	for _, m := range batchSizes().FindAllSubmatchIndex(text, 4) {
 		of, n := text[m[2]:m[3]], lex.ParseDigits(text[m[4]:m[5]])
 		switch {
-		case nextSize().Match(lex.LastBytes(text[:m[0]], 64)):
+		case nextSize().Match(lex.LastBytes(text[:m[0]], 96)):
 			continue
 		case len(model) > 0 && len(of) > len(model) && bytes.EqualFold(of[:len(model)], model):
 			return n
