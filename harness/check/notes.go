@@ -20,6 +20,11 @@ func (j *Judge) notes() []string {
 		}
 	}
 	notes = append(append(notes, otherNotes(j.tl)...), j.attemptNotes()...)
+	for _, note := range []string{j.work().String(), j.printedNote()} {
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
 	switch n := j.tl.Quoted; n {
 	case 0:
 	case 1:

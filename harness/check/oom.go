@@ -58,7 +58,11 @@ func (j *Judge) outOfMemory() {
 	if known := j.failedAt[shown.file]; f.Verdict != Pass && known.line == shown.oom.Pos.Line {
 		at = known.place
 	}
+	if shown.oom.Stage != "" {
+		at.stage = shown.oom.Stage
+	}
 	f.Stage = at.stage
+	f.Advice = j.advice(shown)
 	f.Message += fmt.Sprintf(" %s%s: %s", inFile(shown.file), at, describe(shown.oom))
 	if f.Verdict == Fail {
 		f.Message += "; " + j.nextAfter(shown.oom)

@@ -110,3 +110,14 @@ func Location(f check.Finding) string {
 	}
 	return sink.Line(f.At.String())
 }
+
+// Advice returns the advice of all findings, each with the check that it is about: "advice,
+// out-of-memory: ...".
+func Advice(findings []check.Finding) (all []string) {
+	for _, f := range findings {
+		for _, text := range f.Advice {
+			all = append(all, "advice, "+f.Check+": "+text)
+		}
+	}
+	return all
+}
