@@ -70,15 +70,15 @@ func (o *orderMark) explain(small, large record.Quantity, s, l record.Size) stri
 	if small != record.Allocated || large != record.Reserved {
 		return wrongLog
 	}
-	why := "an allocator never hands out more than it has reserved, so the line does not give both for " +
-		"one moment"
+	why := "an allocator never hands out more than it has reserved, so the two figures do not belong " +
+		"together"
 	switch {
 	case float64(s.Low()) <= decimalShare*float64(l.High()):
 		why += ": one figure is in GB (10^9) and the other in GiB, or a peak (max_memory_allocated) " +
 			"is beside memory_reserved"
 	case s.Low() <= o.reserved:
-		why += fmt.Sprintf(": %s had been reserved before, so allocated is a peak (max_memory_allocated) "+
-			"since then", record.FormatBytes(o.reserved))
+		why += fmt.Sprintf(": %s had been reserved before, so allocated may be a peak of that time "+
+			"(max_memory_allocated)", record.FormatBytes(o.reserved))
 	default:
 		why += ": the two are swapped, or a peak (max_memory_allocated) is beside memory_reserved"
 	}

@@ -139,7 +139,11 @@ func (j *Judge) lossFinding(stage string, losses []loss) Finding {
 	case starved > 0:
 		f.Message += fmt.Sprintf("; memory ran out in %d of them", starved)
 	}
-	f.Message += "; what they wrote lacks it, though they may have ended ok"
+	if len(sure) == 1 {
+		f.Message += "; its result lacks it, even if the file ended ok"
+	} else {
+		f.Message += "; their results lack it, even where the files ended ok"
+	}
 	if n := len(losses) - len(sure); n > 0 {
 		f.Message += fmt.Sprintf("; %s skipped it, and the log does not say why", Plural(n, "other file"))
 	}

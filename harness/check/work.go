@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -116,13 +117,14 @@ func (w *Work) String() string {
 		speeds = append(speeds, fmt.Sprintf("%s (%s of audio in %s)", Quantity(w.TimesRealTime,
 			TimesRealTime), Quantity(w.AudioSeconds, Seconds), Quantity(w.Seconds, Seconds)))
 	}
-	embeddings := counted(w.Embeddings, "embedding")
-	switch {
-	case w.EmbeddingSeconds > 0:
-		speeds = append(speeds, fmt.Sprintf("%s embeddings a second (%s in all)",
-			significant(w.EmbeddingsPerSecond), embeddings))
-	case w.Embeddings > 0:
-		counts = append(counts, embeddings)
+	timed := int64(math.Round(w.EmbeddingsPerSecond * w.EmbeddingSeconds))
+	if timed > 0 {
+		speeds = append(speeds, fmt.Sprintf("%s embeddings a second (%s in %s)",
+			significant(w.EmbeddingsPerSecond), Grouped(strconv.FormatInt(timed, 10)),
+			Quantity(w.EmbeddingSeconds, Seconds)))
+	}
+	if w.Embeddings > timed {
+		counts = append(counts, counted(w.Embeddings, "embedding"))
 	}
 	if w.Fallbacks > 0 {
 		counts = append(counts, counted(int64(w.Fallbacks), "fallback"))
