@@ -31,16 +31,16 @@ import (
 var ganTrainingDialect = scan.Dialect{
 	Name: "gan-training",
 	Needles: []string{
-		memoryLabel, "Max allocated: ", " config OK", " config ok", " config FAILED", " config failed",
-		"OOM Error: ", deviceLabel, "uggested: ", "uggested batch",
+		memoryLabel, "Max allocated: ", "g OK", "g ok", "g FAILED", "g failed", "OOM Error: ",
+		deviceLabel, "Suggested: ", "SUGGESTED: ", "Suggested batch",
 	},
 	Read: func(l *scan.Line, at int) int {
 		switch text := l.Text[at:]; {
 		case text[0] == 'M':
 			return readThreeLines(l, at)
-		case text[0] == ' ':
-			return readConfig(l, at)
-		case text[0] == 'u':
+		case text[0] == 'g':
+			return readConfig(l, at-len(" confi"))
+		case text[0] == 'S':
 			return readSuggestion(l, at)
 		case text[0] == 'O':
 			return readOOMError(l, at)

@@ -17,6 +17,9 @@ import (
 //
 // The parameter at is the offset of " config".
 func readConfig(l *scan.Line, at int) (end int) {
+	if at < 0 || !bytes.HasPrefix(l.Text[at:], []byte(" config ")) {
+		return 0
+	}
 	start := l.Head(at).Message()
 	name := l.Text[start:at]
 	if n := len(bytes.TrimSpace(name)); n == 0 || n > 64 || source.IsTemplate(name) {
@@ -121,13 +124,7 @@ var batchSize = lex.Expression(`(?i)batch[ _-]?size(?: to)?[ =:]{1,3}\d+`)
 //
 //	Suggested: GAN_BATCH_SIZE=12, BATCH_SIZE=6
 //	Suggested: GAN batch size 24, ViT batch size 12
-//
-// The parameter at is the offset of the second letter of "Suggested".
 func readSuggestion(l *scan.Line, at int) (end int) {
-	at--
-	if at < 0 || l.Text[at]|0x20 != 's' {
-		return 0
-	}
 	_, text, _ := bytes.Cut(l.Text[at:], []byte(" "))
 	text = source.Unquoted(lex.FirstBytes(text, 200))
 	if !batchSize().Match(text) || source.IsTemplate(text) || hasWords(withoutTags(l.Head(at).Words())) ||

@@ -16,7 +16,10 @@ import (
 // A pipelineEvent is a line that pipelines print beside their checkpoints. Programs write it with a
 // small or a capital letter at its beginning, or in capitals.
 type pipelineEvent struct {
-	words string // in small letters, without the first letter
+	words string // in small letters
+	// needle is the part of the words to search for. Words that logs are full of, such as "audio" and
+	// "diarization", would slow down the search.
+	needle string
 	// read reads the event. The parameter at is the offset of its first letter, and rest is the text
 	// behind the words. read returns 0 if the line says something else.
 	read func(l *scan.Line, at int, rest []byte) (end int)
@@ -33,18 +36,22 @@ type pipelineEvent struct {
 //	🧹 Cleared GPU cache after voice enrollment
 func pipelineEvents() []pipelineEvent {
 	return []pipelineEvent{
-		{"rogress: ", readBatchProgress},
-		{"xtracted ", readExtraction},
-		{"rocessing audio with duration", readAudioLength},
-		{"allback fast", readFastPath},
-		{"kipping diarization", readSkipped},
-		{"kipped diarization", readSkipped},
-		{"kipping speaker diarization", readSkipped},
-		{"kipped speaker diarization", readSkipped},
-		{"leared gpu cache", readCacheCleared},
-		{"leared cuda cache", readCacheCleared},
+		{"progress: ", "rogress: ", readBatchProgress},
+		{"extracted ", "xtrac", readExtraction},
+		{"processing audio with duration", "h dura", readAudioLength},
+		{"fallback fast-path", "ck fast-path", readFastPath},
+		{inCapitals, "ck fast path", readFastPath},
+		{"skipping diarization", "kipping dia", readSkipped},
+		{"skipped diarization", "kipped dia", readSkipped},
+		{"skipping speaker diarization", "kipping speaker dia", readSkipped},
+		{"skipped speaker diarization", "kipped speaker dia", readSkipped},
+		{"cleared gpu cache", "leared gpu cache", readCacheCleared},
+		{"cleared cuda cache", "leared cuda cache", readCacheCleared},
 	}
 }
+
+// inCapitals are words that are read in capitals only.
+const inCapitals = "fallback fast path"
 
 // acronyms are words that programs write in capitals, also in a line of small letters.
 var acronyms = strings.NewReplacer("gpu", "GPU", "cuda", "CUDA")
@@ -52,25 +59,28 @@ var acronyms = strings.NewReplacer("gpu", "GPU", "cuda", "CUDA")
 // pipelineNeedles returns the needles of pipelineEvents.
 func pipelineNeedles() (needles []string) {
 	for _, e := range pipelineEvents() {
-		needles = append(needles, acronyms.Replace(e.words), strings.ToUpper(e.words))
+		if needles = append(needles, strings.ToUpper(e.needle)); e.words != inCapitals {
+			needles = append(needles, acronyms.Replace(e.needle))
+		}
 	}
-	return append(needles, "allback Fast", "kipping Diarization", "kipping Speaker Diarization")
+	return append(needles, "ck Fast-Path", "kipping Dia", "kipping Speaker Dia")
 }
 
 // readPipelineEvent reads the event of a needle at the offset `at`.
 func readPipelineEvent(l *scan.Line, at int) (end int) {
-	if at == 0 || at > 1 && lex.IsWordByte(l.Text[at-2]) {
-		return 0 // the words are the end of a longer one
-	}
 	for _, e := range pipelineEvents() {
-		rest, ok := cutFold(l.Text[at:], e.words)
-		if !ok {
+		start := at - strings.Index(e.words, e.needle)
+		if start < 0 {
 			continue
 		}
-		if l.Text[at-1]|0x20 != firstLetters[e.words[0]] || isQuotedEvent(l, at-1) {
+		rest, ok := cutFold(l.Text[start:], e.words)
+		switch {
+		case !ok:
+		case start > 0 && lex.IsWordByte(l.Text[start-1]), isQuotedEvent(l, start):
 			return 0
+		default:
+			return e.read(l, start, rest)
 		}
-		return e.read(l, at-1, rest)
 	}
 	return 0
 }
@@ -82,9 +92,6 @@ func isQuotedEvent(l *scan.Line, at int) bool {
 	return l.Head(at).InSource() || source.IsQuoted(l.Text, at) || failure.IsTranscript(l.Text[:at]) ||
 		bytes.HasPrefix(message, []byte("#")) || bytes.HasPrefix(message, []byte("//"))
 }
-
-// firstLetters maps the first byte of the words of each event to the letter before it.
-var firstLetters = map[byte]byte{'r': 'p', 'x': 'e', 'a': 'f', 'k': 's', 'l': 'c'}
 
 // cutFold cuts a word off the beginning of a text, in upper or lower case. The word must be in
 // lower case.

@@ -19,12 +19,8 @@ const diarization = "diarization"
 //
 // In small letters the words also name a part of a program. They then count only at the beginning
 // of a message, before a colon.
-func readFastPath(l *scan.Line, at int, rest []byte) (end int) {
-	behind, ok := cutFold(rest, "-path")
-	if !ok {
-		behind, ok = cutFold(rest, " path")
-	}
-	if !ok || len(behind) > 0 && lex.IsTextByte(behind[0]) {
+func readFastPath(l *scan.Line, at int, behind []byte) (end int) {
+	if len(behind) > 0 && lex.IsTextByte(behind[0]) {
 		return 0
 	}
 	capitals := bytes.HasPrefix(l.Text[at:], []byte("FALLBACK"))

@@ -10,14 +10,14 @@ import (
 )
 
 // recoveredNeedles are the needles of what a program says about its own cleanup.
-var recoveredNeedles = []string{"emory recovered", "emory Recovered", "EMORY RECOVERED"}
+var recoveredNeedles = []string{"y recovered", "y Recovered", "Y RECOVERED"}
 
 var (
 	// recoveredSize matches "7.23GB (97%)" and "7.05 GB of 7.23 GB (97.5 %)", or the size alone.
-	recoveredSize = lex.Expression(`(?i)^:? ~?(\d[\d.]* ?[KMGT]i?B)(?: of \d[\d.]* ?[KMGT]i?B)?` +
+	recoveredSize = lex.Expression(`(?i)^(?:: ?)?~?(\d[\d.]* ?[KMGT]i?B)(?: of \d[\d.]* ?[KMGT]i?B)?` +
 		`(?: \((\d[\d.]*) ?%\))?[\s.)]*$`)
 	// recoveredShare matches "97% (7.05GB)", or the share alone.
-	recoveredShare = lex.Expression(`(?i)^:? (\d[\d.]*) ?%(?: \((\d[\d.]* ?[KMGT]i?B)\))?[\s.)]*$`)
+	recoveredShare = lex.Expression(`(?i)^(?:: ?)?(\d[\d.]*) ?%(?: \((\d[\d.]* ?[KMGT]i?B)\))?[\s.)]*$`)
 	// ofDevice matches the word before "memory" that says that it is the device's.
 	ofDevice = lex.Expression(`(?i)(?:^|\W)(?:GPU|CUDA|VRAM|device)[ _-]$`)
 )
@@ -27,17 +27,16 @@ var (
 //	Memory recovered: 7.23GB (97%)
 //
 // Other programs use the words for host memory, a database and more. So the line must give a size
-// and a share, name the device, or follow a checkpoint. The parameter at is the offset of "emory".
+// and a share, name the device, or follow a checkpoint. The parameter at is the offset of a needle.
 func readRecovered(l *scan.Line, at int) (end int) {
-	if at == 0 || l.Text[at-1]|0x20 != 'm' || l.Head(at-1).InSource() ||
-		source.IsQuoted(l.Text, at-1) {
+	behind := l.Text[at+len(recoveredNeedles[0]):]
+	at -= len("memor")
+	if at < 0 || !equalFold(l.Text[at:at+len("memory")], "memory") || l.Head(at).InSource() ||
+		source.IsQuoted(l.Text, at) {
 		return 0
 	}
-	text := source.Unquoted(lex.FirstBytes(l.Text[at+len(recoveredNeedles[0]):], 128))
-	if bytes.HasPrefix(l.Text[at+len(recoveredNeedles[0]):], []byte(" ")) {
-		text = append([]byte(" "), text...)
-	}
-	change := record.Change{Header: l.Header(at - 1), Name: record.MemoryRecovered}
+	text := source.Unquoted(lex.FirstBytes(behind, 128))
+	change := record.Change{Header: l.Header(at), Name: record.MemoryRecovered}
 	var size, share []byte
 	if m := recoveredSize().FindSubmatch(text); m != nil {
 		size, share = m[1], m[2]
@@ -54,7 +53,7 @@ func readRecovered(l *scan.Line, at int) (end int) {
 	switch {
 	case !hasSize && !hasShare:
 		return 0
-	case hasSize && hasShare, ofDevice().Match(l.Text[max(0, at-16) : at-1]), behindCheckpoint(l):
+	case hasSize && hasShare, ofDevice().Match(l.Text[max(0, at-16):at]), behindCheckpoint(l):
 	default:
 		return 0
 	}
