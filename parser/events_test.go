@@ -91,6 +91,12 @@ func TestEventsOfFiles(t *testing.T) {
 			"between: fallbacks=3 lost=diarization(a.wav) lost=diarization(b.wav)\n",
 		},
 		{
+			"files that nothing names",
+			"FALLBACK FAST-PATH: Always assuming one speaker\nSkipping diarization\n" +
+				"FALLBACK FAST-PATH: Always assuming one speaker\n",
+			"between: fallbacks=2 lost=diarization lost=diarization\n",
+		},
+		{
 			"a stage that is left out with and without a reason",
 			"[pipeline] file-start path=a\nSkipping diarization\n" +
 				"[pipeline] file-start path=b\n" + oom + "Skipping diarization\n" +

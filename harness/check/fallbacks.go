@@ -113,8 +113,11 @@ func (j *Judge) lossFinding(stage string, losses []loss) Finding {
 	f.At, f.Measured = new(first.At), new(float64(len(sure)))
 	f.includes(float64(len(losses)))
 	f.Message = j.ofAllFiles(len(shown)) + " " + text
+	nameless := func(l loss) bool { return l.name() == "" }
 	switch name := first.name(); {
-	case name == "":
+	case slices.ContainsFunc(shown, nameless):
+		f.Message = fmt.Sprintf("the pipeline %s %s; the log does not name the files", text,
+			times(len(shown)))
 	case len(shown) == 1:
 		f.Message += ": " + name
 	default:
@@ -148,6 +151,14 @@ func (j *Judge) lossFinding(stage string, losses []loss) Finding {
 		f.Message += fmt.Sprintf("; %s skipped it, and the log does not say why", Plural(n, "other file"))
 	}
 	return f
+}
+
+// times returns how often something happened: "once", "3 times".
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // ofAllFiles returns a number of files for a message: "3 of 60 files". If the log does not say how

@@ -89,7 +89,8 @@ func readPipelineEvent(l *scan.Line, at int) (end int) {
 // transcript of what somebody said.
 func isQuotedEvent(l *scan.Line, at int) bool {
 	message := lex.TrimBlanks(l.Logged())
-	return l.Head(at).InSource() || source.IsQuoted(l.Text, at) || failure.IsTranscript(l.Text[:at]) ||
+	return l.Head(at).InSource() || source.IsQuoted(l.Text, at) ||
+		failure.IsTranscript(lex.LastBytes(l.Text[:at], eventMax)) ||
 		bytes.HasPrefix(message, []byte("#")) || bytes.HasPrefix(message, []byte("//"))
 }
 
@@ -221,15 +222,15 @@ func readAudioLength(l *scan.Line, at int, rest []byte) (end int) {
 //	🧹 Cleared GPU cache before ASR
 //	Cleared GPU cache (freed 1.23 GB)
 func readCacheCleared(l *scan.Line, at int, rest []byte) (end int) {
-	word := lex.TrimBlanks(bytes.TrimLeft(rest, ":="))
-	if len(rest) > 0 && lex.IsTextByte(rest[0]) || saysNo(word) || source.IsTemplate(rest) {
+	text := lex.FirstBytes(rest, eventMax)
+	word := lex.TrimBlanks(bytes.TrimLeft(text, ":="))
+	if len(text) > 0 && lex.IsTextByte(text[0]) || saysNo(word) || source.IsTemplate(text) {
 		return 0
 	}
 	if words := lastWord(l.Text[l.Head(at).Message():at]); slices.Contains(notDone, words) {
 		return 0
 	}
 	e := record.Event{Kind: record.EventCacheCleared}
-	text := lex.FirstBytes(rest, eventMax)
 	if m := freedSize().FindSubmatchIndex(text); m != nil {
 		if s, _, ok := lex.CutSize(text[max(m[2], m[4]):], 0); ok && s.Bytes > 0 {
 			e.Freed = s

@@ -19,7 +19,8 @@ const diarization = "diarization"
 //
 // In small letters the words also name a part of a program. They then count only at the beginning
 // of a message, before a colon.
-func readFastPath(l *scan.Line, at int, behind []byte) (end int) {
+func readFastPath(l *scan.Line, at int, rest []byte) (end int) {
+	behind := lex.FirstBytes(rest, eventMax)
 	if len(behind) > 0 && lex.IsTextByte(behind[0]) {
 		return 0
 	}
@@ -33,7 +34,7 @@ func readFastPath(l *scan.Line, at int, behind []byte) (end int) {
 	}
 	return addEvent(l, at, record.Event{
 		Kind: record.EventFallback, Lost: diarization, File: fileOf(l, at, behind),
-	}, behindSkipping(behind))
+	}, behindSkipping(rest))
 }
 
 // behindSkipping returns the text behind the words "skipping diarization", which is no second event
@@ -67,12 +68,13 @@ var (
 //	Skipping diarization for talk-004.wav
 //	Skipping diarization: disabled
 func readSkipped(l *scan.Line, at int, rest []byte) (end int) {
+	behind := rest
+	rest = lex.FirstBytes(rest, eventMax)
 	if len(rest) > 0 && lex.IsTextByte(rest[0]) || source.IsTemplate(rest) ||
 		!beginsClause(l, at) || saysNo(lex.TrimBlanks(rest)) {
 		return 0
 	}
-	behind := rest
-	rest = source.Unquoted(lex.FirstBytes(rest, eventMax))
+	rest = source.Unquoted(rest)
 	before := lex.LastBytes(withoutBrackets(l.Head(at).Words()), eventMax)
 	e := record.Event{Lost: diarization, File: fileOf(l, at, rest)}
 	reason := rest

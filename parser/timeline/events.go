@@ -45,9 +45,9 @@ type eventGap struct {
 	EventSum
 }
 
-// add adds an event. The parameter explained is set if a failed allocation or a fallback precedes
-// it in the file.
-func (s *EventSum) add(r *record.Event, explained bool) {
+// add adds an event. The parameter inFile is set if the sum is of a file. The parameter explained is
+// set if a failed allocation or a fallback precedes the event in the file.
+func (s *EventSum) add(r *record.Event, inFile, explained bool) {
 	switch r.Kind {
 	case record.EventProgress:
 		if r.Items == 0 {
@@ -70,13 +70,14 @@ func (s *EventSum) add(r *record.Event, explained bool) {
 	case record.EventAudio:
 		s.noteAudio(r.Seconds)
 	case record.EventFallback:
-		if !repeatsFallback(&s.fallback, r) {
+		again := repeatsFallback(&s.fallback, r)
+		if !again {
 			s.Fallbacks++
 		}
 		s.fallback = *r
-		s.lose(r, false)
+		s.lose(r, inFile || again, false)
 	case record.EventSkipped:
-		s.lose(r, !explained && s.Fallbacks == 0)
+		s.lose(r, inFile || repeatsFallback(&s.fallback, r), !explained && s.Fallbacks == 0)
 	}
 }
 
@@ -99,12 +100,13 @@ func repeatsFallback(r, next *record.Event) bool {
 		(r.File == next.File || r.File == "" || next.File == "")
 }
 
-// lose adds the part of the work that an event leaves out, unless it is known for that file.
-func (s *EventSum) lose(r *record.Event, unexplained bool) {
+// lose adds the part of the work that an event leaves out, unless it is known for that file. The
+// parameter sameFile is set if an event that names no file is of the same file as the last such event.
+func (s *EventSum) lose(r *record.Event, sameFile, unexplained bool) {
 	if r.Lost == "" {
 		return
 	}
-	for i := range s.Losses {
+	for i := max(0, len(s.Losses)-lossesNear); i < len(s.Losses) && (sameFile || r.File != ""); i++ {
 		if loss := &s.Losses[i]; loss.Stage == r.Lost && loss.File == r.File {
 			loss.Unexplained = loss.Unexplained && unexplained
 			return
@@ -112,6 +114,10 @@ func (s *EventSum) lose(r *record.Event, unexplained bool) {
 	}
 	s.Losses = append(s.Losses, Loss{r.Lost, r.File, r.Pos, unexplained})
 }
+
+// lossesNear is how many of the last losses are searched for the same one. A log may name any number
+// of files.
+const lossesNear = 64
 
 // noteAudio notes the length of an audio that the pipeline works on. If a file has several lines
 // with the same length, the pipeline did the file again. If it has different lengths, they may be
@@ -182,7 +188,7 @@ func (b *Builder) noteEvent(r *record.Event) {
 		return
 	}
 	explained := r.Kind == record.EventSkipped && b.isExplained(r)
-	b.eventSum(r.Pos.Line).add(r, explained)
+	b.eventSum(r.Pos.Line).add(r, b.file != nil, explained)
 }
 
 // maxSuggestions is the most suggestions of the pipeline that are kept.
