@@ -95,9 +95,14 @@ func (j *Judge) othersAt(o *record.OutOfMemory, f *timeline.File) int64 {
 // advice that the numbers contradict.
 func (j *Judge) advice(f failure) []string {
 	s := j.shortageOf(f)
+	suggested := j.suggested()
+	room := adviceMax
+	if suggested != "" {
+		room-- // for the program's own words
+	}
 	var all []string
 	add := func(text string) {
-		if text != "" && len(all) < adviceMax {
+		if text != "" && len(all) < room {
 			all = append(all, text)
 		}
 	}
@@ -111,7 +116,8 @@ func (j *Judge) advice(f failure) []string {
 		add(s.darkAdvice())
 	}
 	add(j.batchAdvice(&s))
-	add(j.suggested())
+	room = adviceMax
+	add(suggested)
 	if j.isTraining() {
 		add("training: gradient accumulation, activation checkpointing and mixed precision also need " +
 			"less memory; how much is not known from this log: run vramsoak soak with and without one, " +

@@ -20,7 +20,11 @@ func (j *Judge) notes() []string {
 		}
 	}
 	notes = append(append(notes, otherNotes(j.tl)...), j.attemptNotes()...)
-	for _, note := range []string{j.work().String(), j.printedNote()} {
+	suggested := ""
+	if j.tl.Failures == 0 { // otherwise it is in the advice
+		suggested = j.suggested()
+	}
+	for _, note := range []string{j.work().String(), j.printedNote(), suggested} {
 		if note != "" {
 			notes = append(notes, note)
 		}

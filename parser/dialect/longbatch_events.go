@@ -103,6 +103,16 @@ func cutFold(text []byte, word string) (rest []byte, ok bool) {
 	return text[len(word):], true
 }
 
+// restOf returns what belongs to an event behind its words: the rest of the line or, if the message is
+// the value of a field in JSON or logfmt, the rest of the value.
+func restOf(l *scan.Line, at int, rest []byte) []byte {
+	rest = lex.FirstBytes(rest, eventMax)
+	if start := l.Head(at).Message(); start > 0 && l.Text[start-1] == '"' {
+		return source.FieldValue(rest)
+	}
+	return rest
+}
+
 // eventMax is how much text of a line belongs to an event. A path may be in it.
 const eventMax = 1 << 10
 
@@ -177,7 +187,7 @@ func readExtraction(l *scan.Line, at int, rest []byte) (end int) {
 		noun := embeddingNoun().Find(lex.FirstBytes(behind, 64))
 		behind, ok = behind[max(0, len(noun)-1):], noun != nil
 	}
-	behind = lex.FirstBytes(behind, eventMax)
+	behind = restOf(l, at, behind)
 	if !ok || source.IsTemplate(behind) {
 		return 0
 	}
@@ -222,7 +232,7 @@ func readAudioLength(l *scan.Line, at int, rest []byte) (end int) {
 //	🧹 Cleared GPU cache before ASR
 //	Cleared GPU cache (freed 1.23 GB)
 func readCacheCleared(l *scan.Line, at int, rest []byte) (end int) {
-	text := lex.FirstBytes(rest, eventMax)
+	text := restOf(l, at, rest)
 	word := lex.TrimBlanks(bytes.TrimLeft(text, ":="))
 	if len(text) > 0 && lex.IsTextByte(text[0]) || saysNo(word) || source.IsTemplate(text) {
 		return 0

@@ -20,7 +20,7 @@ const diarization = "diarization"
 // In small letters the words also name a part of a program. They then count only at the beginning
 // of a message, before a colon.
 func readFastPath(l *scan.Line, at int, rest []byte) (end int) {
-	behind := lex.FirstBytes(rest, eventMax)
+	behind := restOf(l, at, rest)
 	if len(behind) > 0 && lex.IsTextByte(behind[0]) {
 		return 0
 	}
@@ -69,7 +69,7 @@ var (
 //	Skipping diarization: disabled
 func readSkipped(l *scan.Line, at int, rest []byte) (end int) {
 	behind := rest
-	rest = lex.FirstBytes(rest, eventMax)
+	rest = restOf(l, at, rest)
 	if len(rest) > 0 && lex.IsTextByte(rest[0]) || source.IsTemplate(rest) ||
 		!beginsClause(l, at) || saysNo(lex.TrimBlanks(rest)) {
 		return 0
