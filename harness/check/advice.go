@@ -20,14 +20,14 @@ const (
 	suffices = "; that alone is enough for it"
 )
 
-// A shortage holds the numbers of a failed allocation, in bytes. A number that the log does not give
-// is 0.
+// A shortage holds the numbers of a failed allocation, in bytes. A number that the log does not
+// give is 0.
 type shortage struct {
 	oom  *record.OutOfMemory
 	file *timeline.File
-	// requested is the size of the request. room is what the allocator could still get, from the device
-	// or under the program's limit, and missing is what the request lacked. Both are valid only if
-	// roomKnown is set.
+	// requested is the size of the request. room is what the allocator could still get, from the
+	// device or under the program's limit, and missing is what the request lacked. Both are valid
+	// only if roomKnown is set.
 	requested, room, missing int64
 	roomKnown                bool
 	// total is the size of the device, or the program's limit if that is what ran out.
@@ -131,20 +131,13 @@ func (j *Judge) advice(f failure) []string {
 
 // alone returns the advice for a request that is larger than the whole device.
 func (s *shortage) alone() string {
-	if s.total == 0 || s.requested <= s.total {
+	total := s.oom.Bytes(record.Total)
+	if total == 0 || s.requested <= total {
 		return ""
 	}
-	return fmt.Sprintf("do the work of this request in smaller parts: it asked for %s at once, more than "+
-		"all %s of the %s, so no setting of the allocator makes it fit", formatBytes(s.requested), formatBytes(s.total),
-		s.device())
-}
-
-// device names what has total bytes.
-func (s *shortage) device() string {
-	if s.capped {
-		return "program's limit"
-	}
-	return "device"
+	return fmt.Sprintf("do the work of this request in smaller parts: it asked for %s at once, more "+
+		"than all %s of the device, so no setting of the allocator makes it fit",
+		formatBytes(s.requested), formatBytes(total))
 }
 
 // worthIt reports whether a gain of memory is worth advising, and whether it alone is enough.
@@ -248,8 +241,8 @@ func (s *shortage) darkAdvice() string {
 	if s.capped || !worthy {
 		return ""
 	}
-	text := fmt.Sprintf("%s of this process is dark memory (in use and not reserved by the allocator): "+
-		"find the library of the process that holds it", formatBytes(s.dark))
+	text := fmt.Sprintf("%s of this process is dark memory (in use and not reserved by the "+
+		"allocator): find the library of the process that holds it", formatBytes(s.dark))
 	if enough {
 		text += suffices
 	}
@@ -270,12 +263,12 @@ func (j *Judge) suggested() string {
 func (s *shortage) rest() string {
 	switch {
 	case s.requested == 0 || !s.roomKnown:
-		return "the log does not say how much was asked for and how much was free: print the allocator's " +
-			"whole message, and checkpoints, to get advice by numbers"
+		return "the log does not say how much was asked for and how much was free: print the " +
+			"allocator's whole message, and checkpoints, to get advice by numbers"
 	case s.missing > 0:
-		return fmt.Sprintf("the request lacked %s of %s, and the log shows no memory that a setting would "+
-			"give back: take a smaller batch or model, or a larger card; vramsoak validate finds what fits",
-			formatBytes(s.missing), formatBytes(s.requested))
+		return fmt.Sprintf("the request lacked %s of %s, and the log shows no memory that a setting "+
+			"would give back: take a smaller batch or model, or a larger card; vramsoak validate finds "+
+			"what fits", formatBytes(s.missing), formatBytes(s.requested))
 	}
 	return ""
 }
@@ -286,8 +279,8 @@ func formatBytes(n int64) string { return record.FormatBytes(n) }
 var trainers = []string{
 	"training", "gan-training", "deepspeed", "megatron", "hf-trainer", "peft", "axolotl", "unsloth",
 	"torchtune", "torchtitan", "nanotron", "colossalai", "composer", "oumi", "maxtext", "nanogpt",
-	"mlx-lm", "ms-swift", "jepa", "verl", "swin", "detr", "detectron2", "yolox", "slowfast", "openmmlab",
-	"yolo", "fairseq",
+	"mlx-lm", "ms-swift", "jepa", "verl", "swin", "detr", "detectron2", "yolox", "slowfast",
+	"openmmlab", "yolo", "fairseq",
 }
 
 // isTraining reports whether the log shows that the program trains a model.

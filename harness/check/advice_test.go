@@ -30,16 +30,16 @@ func advice(t *testing.T, log string) []string {
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	const (
-		lacked = "the request lacked %s of %s, and the log shows no memory that a setting would give back: " +
-			"take a smaller batch or model, or a larger card; vramsoak validate finds what fits"
+		lacked = "the request lacked %s of %s, and the log shows no memory that a setting would give " +
+			"back: take a smaller batch or model, or a larger card; vramsoak validate finds what fits"
 		training = "training: gradient accumulation, activation checkpointing and mixed precision also " +
 			"need less memory; how much is not known from this log: run vramsoak soak with and without " +
 			"one, and vramsoak compare measures it"
 		enough = "; that alone is enough for it"
 	)
 	oom := func(requested, total, free, middle, allocated, unused string) string {
-		return fmt.Sprintf("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate %s. GPU 0 has a "+
-			"total capacity of %s of which %s is free. %sOf the allocated memory %s is allocated by "+
+		return fmt.Sprintf("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate %s. GPU 0 "+
+			"has a total capacity of %s of which %s is free. %sOf the allocated memory %s is allocated by "+
 			"PyTorch, and %s is reserved by PyTorch but unallocated.\n",
 			requested, total, free, middle, allocated, unused)
 	}
@@ -58,8 +58,8 @@ func TestAdvice(t *testing.T) {
 		{
 			"the cache holds more than the request",
 			oom("512.00 MiB", "16.00 GiB", "100.00 MiB", "", "13.00 GiB", "900.00 MiB"),
-			[]string{"fragmentation: 900 MiB is reserved and not allocated, more than the 512 MiB that was " +
-				"asked for, but in pieces; set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+			[]string{"fragmentation: 900 MiB is reserved and not allocated, more than the 512 MiB that " +
+				"was asked for, but in pieces; set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
 		},
 		{
 			"the cache and what is free hold it together",
@@ -106,6 +106,12 @@ func TestAdvice(t *testing.T) {
 				"9.00 GiB of the device was free (torch.cuda.set_per_process_memory_fraction)" + enough},
 		},
 		{
+			"the request is larger than the program's limit",
+			oom("6.00 GiB", "16.00 GiB", "15.00 GiB", "4.00 GiB allowed; ", "0 bytes", "0 bytes"),
+			[]string{"raise the program's own limit: it allows its allocator 4.00 GiB of 16.0 GiB, and " +
+				"15.0 GiB of the device was free (torch.cuda.set_per_process_memory_fraction)" + enough},
+		},
+		{
 			"the request is larger than the device",
 			oom("20.00 GiB", "16.00 GiB", "15.00 GiB", "", "100.00 MiB", "800.00 MiB"),
 			[]string{"do the work of this request in smaller parts: it asked for 20.0 GiB at once, more " +
@@ -114,8 +120,8 @@ func TestAdvice(t *testing.T) {
 		{
 			"a leak took it", // 19 x 100 MiB from the first file to the twentieth
 			leaking(20) + oom("1.00 GiB", "4.00 GiB", "512.00 MiB", "", "2.85 GiB", "0 bytes"),
-			[]string{"first mend the leak: the idle level grew by 1.86 GiB over 20 files; until then restart " +
-				"the process every 10 files (vramsoak soak --restart-every 10)" + enough},
+			[]string{"first mend the leak: the idle level grew by 1.86 GiB over 20 files; until then " +
+				"restart the process every 10 files (vramsoak soak --restart-every 10)" + enough},
 		},
 		{ // 900 MiB of 64 GiB, and 10 GiB are missing
 			"a leak took next to nothing of it",

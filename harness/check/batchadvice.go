@@ -32,9 +32,9 @@ func (j *Judge) batchAdvice(s *shortage) string {
 	if fits < 1 || fits >= int64(batch) {
 		return ""
 	}
-	return fmt.Sprintf("smaller batches: a batch of %d asked for %s at once; if that grows with the batch, "+
-		"a batch of %d asks for %s, and %s were left", batch, formatBytes(s.requested), fits, formatBytes(item*fits),
-		formatBytes(s.room))
+	return fmt.Sprintf("smaller batches: a batch of %d asked for %s at once; if that grows with the "+
+		"batch, a batch of %d asks for %s, and %s were left", batch, formatBytes(s.requested), fits,
+		formatBytes(item*fits), formatBytes(s.room))
 }
 
 // batchByPeaks returns the advice by the peaks of other batch sizes in the same stage. With two
@@ -59,9 +59,10 @@ func (j *Judge) batchByPeaks(s *shortage, stage string, failed int) string {
 	if fits < int64(small) {
 		return ""
 	}
-	return fmt.Sprintf("smaller batches: %s took %s with a batch of %d and %s with one of %d, which is %s "+
-		"an item; so at most %d fit in %s (it failed with %d)", cmp.Or(stage, "the work"),
-		formatBytes(peaks[small]), small, formatBytes(peaks[large]), large, formatBytes(item), fits, formatBytes(limit), failed)
+	return fmt.Sprintf("smaller batches: %s took %s with a batch of %d and %s with one of %d, which is "+
+		"%s an item; so at most %d fit in %s (it failed with %d)", cmp.Or(stage, "the work"),
+		formatBytes(peaks[small]), small, formatBytes(peaks[large]), large, formatBytes(item), fits,
+		formatBytes(limit), failed)
 }
 
 // peaksByBatch returns the largest level of a stage for each batch size that the names of its

@@ -90,7 +90,9 @@ func contradicts(p *record.Change, before, after *record.Checkpoint) string {
 		if !ok || !okAfter {
 			continue
 		}
-		freed := record.Size{Bytes: top.Bytes - bottom.Bytes, Resolution: top.Resolution + bottom.Resolution}
+		freed := record.Size{
+			Bytes: top.Bytes - bottom.Bytes, Resolution: top.Resolution + bottom.Resolution,
+		}
 		wrong := false
 		if said, has := p.Get(q); has {
 			apart := max(said.Bytes-freed.Bytes, freed.Bytes-said.Bytes)

@@ -55,8 +55,8 @@ type Finding struct {
 	OfAllocated *float64 `json:"of_allocated,omitempty"`
 	// Message is one sentence for people: what was found, where, and what would decide or fix it.
 	Message string `json:"message"`
-	// Advice lists what to do about a failed allocation, by the numbers of the log, a sentence each. What
-	// helps most comes first.
+	// Advice lists what to do about a failed allocation, by the numbers of the log, a sentence each.
+	// What helps most comes first.
 	Advice []string `json:"advice,omitempty"`
 	// Also lists the checks of further ledgers that grow together with this one. The finding is theirs
 	// too.

@@ -13,15 +13,15 @@ func TestPipelineEvents(t *testing.T) {
 	dialecttest.Run(t, BuiltIn(), []dialecttest.Case{
 		{"progress", `
 Progress: 10/32 batches (160 embeddings extracted)
-2025-10-03 12:00:31,000 - INFO - scripts.common.voice_enrollment_optimized - ✅ Progress: 32/32 batches (500 embeddings extracted)
-progress: 1,280 / 3,200 segments (12,800 Embeddings extracted)
+2025-10-03 12:00:31,000 - INFO - enroll.run - ✅ Progress: 32/32 batches (500 embeddings extracted)
+progress: 1,280 / 3,200 segments (9,600 Embeddings extracted)
 PROGRESS: 10/32 BATCHES
 [rank1]: Progress: 3/4 batches, 12 s left
 {"level":"INFO","message":"Progress: 5/125 batches (20 embeddings extracted)"}
 ` + "\x1b[32mProgress: 7/8 batches (28 embeddings extracted)\x1b[0m", `
 1 event progress "Progress: 10/32 batches (160 embeddings extracted)" done=10 of=32 items=160
 2 event progress "Progress: 32/32 batches (500 embeddings extracted)" done=32 of=32 items=500
-3 event progress "progress: 1,280 / 3,200 segments (12,800 Embeddings extracted)" done=1280 of=3200 items=12800
+3 event progress "progress: 1,280 / 3,200 segments (9,600 Embeddings extracted)" done=1280 of=3200 items=9600
 4 event progress "PROGRESS: 10/32 BATCHES" done=10 of=32
 5 event progress rank1 "Progress: 3/4 batches, 12 s left" done=3 of=4
 6 event progress "Progress: 5/125 batches (20 embeddings extracted)\"}" done=5 of=125 items=20
@@ -40,9 +40,9 @@ Progress: 40/32 batches
 `, ""},
 		{"extracted", `
 Extracted 500 embeddings in 12.3s (40.7 emb/sec)
-2025-10-03 12:00:31,000 - INFO - asr - Extracted 500 embeddings from /tmp/in 3s/a.wav in 45.2s (11.1 emb/sec)
-✅ extracted 12,800 voice embeddings in 2m 8s (100.0 embeddings/s)
-Extracted 64 embeddings in 1:04 at 1 embedding per second
+2025-10-03 12:00:31,000 - INFO - a - Extracted 90 embeddings from in 3s/a in 9.5s (9.5 emb/sec)
+✅ extracted 1,280 voice embeddings in 2m 8s (10.0 embeddings/s)
+Extracted 64 embeddings in 1:04, 1 embedding a second
 Extracted 500 embeddings (40.7 emb/sec)
 500 embeddings extracted in 12.5 seconds
 Extracted 281/281 embeddings from batch
@@ -51,9 +51,9 @@ Extracted 500 embeddings in 900ms
 EXTRACTED 500 EMBEDDINGS IN 12.3S
 ` + "\x1b[1m\x1b[32mINFO\x1b[0m: Extracted 4 embeddings in 2 sec", `
 1 event extracted "Extracted 500 embeddings in 12.3s (40.7 emb/sec)" items=500 seconds=12.3 rate=40.7
-2 event extracted "asr - Extracted 500 embeddings from /tmp/in 3s/a.wav in 45.2s (11.1 emb/sec)" items=500 seconds=45.2 rate=11.1
-3 event extracted "extracted 12,800 voice embeddings in 2m 8s (100.0 embeddings/s)" items=12800 seconds=128 rate=100
-4 event extracted "Extracted 64 embeddings in 1:04 at 1 embedding per second" items=64 seconds=64 rate=1
+2 event extracted "a - Extracted 90 embeddings from in 3s/a in 9.5s (9.5 emb/sec)" items=90 seconds=9.5 rate=9.5
+3 event extracted "extracted 1,280 voice embeddings in 2m 8s (10.0 embeddings/s)" items=1280 seconds=128 rate=10
+4 event extracted "Extracted 64 embeddings in 1:04, 1 embedding a second" items=64 seconds=64 rate=1
 5 event extracted "Extracted 500 embeddings (40.7 emb/sec)" items=500 rate=40.7
 6 event extracted "500 embeddings extracted in 12.5 seconds" items=500 seconds=12.5
 7 event extracted "Extracted 281/281 embeddings from batch" items=281
@@ -104,14 +104,14 @@ Skipped processing audio with duration 12:34
 print(f"Processing audio with duration 12:34")
 `, ""},
 		{"fast path", `
-FALLBACK FAST-PATH: skipping diarization for file talk-012.wav
-2025-10-03 12:02:01,000 - INFO - scripts.common.enhanced_asr - 🚀 FALLBACK FAST-PATH: Always assuming Dr. Chaffee content
+FALLBACK FAST-PATH: skipping diarization for file 12.wav
+2025-10-03 12:02:01,000 - INFO - asr.run - 🚀 FALLBACK FAST-PATH: Always assuming one speaker
 Fallback fast-path: skipping diarization
 talk 3: FALLBACK FAST PATH (out of memory)
 FALLBACK FAST-PATH
 `, `
-1 event fallback "FALLBACK FAST-PATH: skipping diarization for file talk-012.wav" lost=diarization file=talk-012.wav
-2 event fallback "FALLBACK FAST-PATH: Always assuming Dr. Chaffee content" lost=diarization
+1 event fallback "FALLBACK FAST-PATH: skipping diarization for file 12.wav" lost=diarization file=12.wav
+2 event fallback "FALLBACK FAST-PATH: Always assuming one speaker" lost=diarization
 3 event fallback "Fallback fast-path: skipping diarization" lost=diarization
 4 event fallback "talk 3: FALLBACK FAST PATH (out of memory)" lost=diarization
 5 event fallback "FALLBACK FAST-PATH" lost=diarization
@@ -123,14 +123,14 @@ FALLBACK FAST-PATH=true
 FALLBACK FAST-PATH: 0
 FALLBACK FAST-PATH used: 3 times
 No FALLBACK FAST-PATH for this file
-logger.info(f"🚀 FALLBACK FAST-PATH: Always assuming Dr. Chaffee content")
+logger.info(f"🚀 FALLBACK FAST-PATH: Always assuming one speaker")
 check the native fallback fast-path state first
 🚀 MONOLOGUE FAST-PATH TRIGGERED: 0.712 >= 0.434
 ENABLE_FALLBACK_FAST_PATH=true
 `, ""},
 		{"diarization skipped", `
 Skipping diarization: not enough GPU memory
-2026-01-10 02:14:07,123 - WARNING - asr - Skipping diarization for talk-003.wav due to low VRAM
+2026-01-10 02:14:07,123 - WARNING - asr - Skipping diarization for 3.wav due to low VRAM
 ⚠️ Only 0.4 GB of GPU memory left, skipping speaker diarization for file my talk.wav
 skipping diarization (CUDA OOM)
 Skipped diarization to save memory
@@ -143,7 +143,7 @@ Skipping diarization for this file
 OOM: skipping diarization for file 7
 `, `
 1 event fallback "Skipping diarization: not enough GPU memory" lost=diarization
-2 event fallback "asr - Skipping diarization for talk-003.wav due to low VRAM" lost=diarization file=talk-003.wav
+2 event fallback "asr - Skipping diarization for 3.wav due to low VRAM" lost=diarization file=3.wav
 3 event fallback "Only 0.4 GB of GPU memory left, skipping speaker diarization for file my talk.wav" lost=diarization file=my talk.wav
 4 event fallback "skipping diarization (CUDA OOM)" lost=diarization
 5 event fallback "Skipped diarization to save memory" lost=diarization

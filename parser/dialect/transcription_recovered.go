@@ -47,7 +47,8 @@ func readRecovered(l *scan.Line, at int) (end int) {
 		change.Set(record.Allocated, s)
 	}
 	if n, _, ok := lex.CutNumber(share); ok {
-		change.Percent, change.PercentStep = inUnits(n), inUnits(lex.Decimal{Digits: 1, Decimals: n.Decimals})
+		step := lex.Decimal{Digits: 1, Decimals: n.Decimals}
+		change.Percent, change.PercentStep = inUnits(n), inUnits(step)
 	}
 	hasSize, hasShare := change.Len() > 0, change.PercentStep > 0
 	switch {

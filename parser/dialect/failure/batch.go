@@ -12,7 +12,8 @@ const batchLines = 3
 
 var (
 	// batchSizes matches a batch size: "Batch size: 4", "GAN_BATCH_SIZE=24", "batches of 4".
-	batchSizes = lex.Expression(`(?i)(\w*)(?:batch[ _-]?size(?: of)?[ =:]{1,3}|batches of )(\d{1,6})\b`)
+	batchSizes = lex.Expression(
+		`(?i)(\w*)(?:batch[ _-]?size(?: of)?[ =:]{1,3}|batches of )(\d{1,6})\b`)
 	// batchEqual matches "batch=256". Only on the line of the failure that is a batch size. On other
 	// lines it may be the number of a batch.
 	batchEqual = lex.Expression(`(?i)\bbatch=(\d{1,6})\b`)
