@@ -59,8 +59,8 @@ func (j *Judge) batchByPeaks(s *shortage, stage string, failed int) string {
 	if fits < int64(small) {
 		return ""
 	}
-	return fmt.Sprintf("smaller batches: %s took %s with a batch of %d and %s with one of %d, which is "+
-		"%s an item; so at most %d fit in %s (it failed with %d)", cmp.Or(stage, "the work"),
+	return fmt.Sprintf("smaller batches: %s took %s with a batch of %d and %s with one of %d, which "+
+		"is %s an item; so at most %d fit in %s (it failed with %d)", cmp.Or(stage, "the work"),
 		formatBytes(peaks[small]), small, formatBytes(peaks[large]), large, formatBytes(item), fits,
 		formatBytes(limit), failed)
 }

@@ -70,8 +70,8 @@ func (o *orderMark) explain(small, large record.Quantity, s, l record.Size) stri
 	if small != record.Allocated || large != record.Reserved {
 		return wrongLog
 	}
-	why := "an allocator never hands out more than it has reserved, so the two figures do not belong " +
-		"together"
+	why := "an allocator never hands out more than it has reserved, so the two figures do not " +
+		"belong together"
 	switch {
 	case float64(s.Low()) <= decimalShare*float64(l.High()):
 		why += ": one figure is in GB (10^9) and the other in GiB, or a peak (max_memory_allocated) " +
@@ -82,8 +82,8 @@ func (o *orderMark) explain(small, large record.Quantity, s, l record.Size) stri
 	default:
 		why += ": the two are swapped, or a peak (max_memory_allocated) is beside memory_reserved"
 	}
-	return why + "; print torch.cuda.memory_allocated() and torch.cuda.memory_reserved() together, in " +
-		"bytes, and the peak as peak=; findings that use this reading may be wrong"
+	return why + "; print torch.cuda.memory_allocated() and torch.cuda.memory_reserved() together, " +
+		"in bytes, and the peak as peak=; findings that use this reading may be wrong"
 }
 
 // consistency judges whether allocated <= reserved <= total at every checkpoint. A reading breaks

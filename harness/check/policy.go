@@ -133,9 +133,9 @@ type Amount struct{ Bytes int64 }
 
 // DefaultPolicy returns the policy that applies without a policy file, with the limits that the
 // documentation gives. It does not gate on drift, throughput and clean start, because the cause is
-// often not the pipeline's use of memory, nor on fallbacks, with which pipelines are meant to go on.
-// Nor does it gate on pinned memory, device recovery,
-// threads and processes, because caches and pools grow in sound pipelines.
+// often not the pipeline's use of memory. Nor does it gate on fallbacks, with which pipelines are
+// meant to go on, nor on pinned memory, device recovery, threads and processes, because caches and
+// pools grow in sound pipelines.
 func DefaultPolicy() Policy {
 	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {

@@ -47,8 +47,8 @@ func (j *Judge) printedNote() string {
 	case 1:
 		return "a recovery that the log prints does not follow from its own readings: " + j.printed.first
 	default:
-		return fmt.Sprintf("%d of %d recoveries that the log prints do not follow from its own readings, "+
-			"first: %s", n, j.printed.compared, j.printed.first)
+		return fmt.Sprintf("%d of %d recoveries that the log prints do not follow from its own "+
+			"readings, first: %s", n, j.printed.compared, j.printed.first)
 	}
 }
 
@@ -80,9 +80,9 @@ func cleanupAt(f *timeline.File, p *record.Change) (before, after *record.Checkp
 	return &f.Checkpoints[chosen.before], &f.Checkpoints[chosen.after]
 }
 
-// contradicts returns why a printed recovery does not follow from the readings before and after the
-// cleanup, or "". The share may be of all that was allocated, or of what the cleanup should free, and
-// may be rounded or cut off at its last digit.
+// contradicts returns why a printed recovery does not follow from the readings before and after
+// the cleanup, or "". The share may be of all that was allocated, or of what the cleanup should
+// free. It may be rounded or cut off at its last digit.
 func contradicts(p *record.Change, before, after *record.Checkpoint) string {
 	for _, q := range []record.Quantity{record.Allocated, record.Reserved} {
 		top, ok := before.Get(q)

@@ -50,8 +50,8 @@ type Finding struct {
 	// process), "buffers", "reserved" or "device" (on the device by any process). It is "" for other
 	// checks.
 	Quantity string `json:"quantity,omitempty"`
-	// OfAllocated is set in a finding on a recovery whose ratio is not (before - after) / before, which
-	// is then OfAllocated: the ratio of what was freed to all that was allocated before.
+	// OfAllocated is (before - after) / before, the ratio of what was freed to all that was allocated
+	// before. It is nil unless the finding is on a recovery and has another ratio.
 	OfAllocated *float64 `json:"of_allocated,omitempty"`
 	// Message is one sentence for people: what was found, where, and what would decide or fix it.
 	Message string `json:"message"`

@@ -109,8 +109,8 @@ func (w *Work) isEmpty() bool {
 		len(w.Lost) == 0 && len(w.Suggestions) == 0
 }
 
-// String returns the numbers in one sentence: "throughput: 12.4 x real time (...), 40.7 embeddings a
-// second (...); 3 fallbacks, 57 cache clears". It returns "" if there are none.
+// String returns the numbers in one sentence: "throughput: 12.4 x real time (...), 40.7 embeddings
+// a second (...); 3 fallbacks, 57 cache clears". It returns "" if there are none.
 func (w *Work) String() string {
 	var speeds, counts []string
 	if w.Seconds > 0 {

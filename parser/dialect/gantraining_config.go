@@ -127,8 +127,8 @@ var batchSize = lex.Expression(`(?i)batch[ _-]?size(?: to)?[ =:]{1,3}\d+`)
 func readSuggestion(l *scan.Line, at int) (end int) {
 	_, text, _ := bytes.Cut(l.Text[at:], []byte(" "))
 	text = source.Unquoted(lex.FirstBytes(text, 200))
-	if !batchSize().Match(text) || source.IsTemplate(text) || hasWords(withoutTags(l.Head(at).Words())) ||
-		l.Head(at).InSource() {
+	if !batchSize().Match(text) || source.IsTemplate(text) || l.Head(at).InSource() ||
+		hasWords(withoutTags(l.Head(at).Words())) {
 		return 0
 	}
 	l.Add(record.Event{Header: l.Header(at), Kind: record.EventSuggestion, Text: l.Str(text)})

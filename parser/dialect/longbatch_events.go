@@ -103,8 +103,8 @@ func cutFold(text []byte, word string) (rest []byte, ok bool) {
 	return text[len(word):], true
 }
 
-// restOf returns what belongs to an event behind its words: the rest of the line or, if the message is
-// the value of a field in JSON or logfmt, the rest of the value.
+// restOf returns what belongs to an event behind its words: the rest of the line or, if the message
+// is the value of a field in JSON or logfmt, the rest of the value.
 func restOf(l *scan.Line, at int, rest []byte) []byte {
 	rest = lex.FirstBytes(rest, eventMax)
 	if start := l.Head(at).Message(); start > 0 && l.Text[start-1] == '"' {
@@ -259,7 +259,8 @@ var notDone = []string{
 	"with", "without", "have", "should", "would",
 }
 
-// lastWord returns the last word of a text in lower case, or "" if the text ends with anything else.
+// lastWord returns the last word of a text in lower case. It returns "" if the text ends with
+// anything else.
 func lastWord(text []byte) string {
 	text = bytes.TrimRight(text, " \t")
 	i := len(text)

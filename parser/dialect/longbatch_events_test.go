@@ -134,6 +134,8 @@ Skipping diarization: not enough GPU memory
 ⚠️ Only 0.4 GB of GPU memory left, skipping speaker diarization for file my talk.wav
 skipping diarization (CUDA OOM)
 Skipped diarization to save memory
+Skipping diarization: not enough memory
+Skipping diarization for my_talk.wav -- out of memory
 SKIPPING DIARIZATION: MEMORY IS LOW
 Skipping diarization
 ⚡ Skipping diarization...
@@ -147,13 +149,15 @@ OOM: skipping diarization for file 7
 3 event fallback "Only 0.4 GB of GPU memory left, skipping speaker diarization for file my talk.wav" lost=diarization file=my talk.wav
 4 event fallback "skipping diarization (CUDA OOM)" lost=diarization
 5 event fallback "Skipped diarization to save memory" lost=diarization
-6 event fallback "SKIPPING DIARIZATION: MEMORY IS LOW" lost=diarization
-7 event skipped "Skipping diarization" lost=diarization
-8 event skipped "Skipping diarization..." lost=diarization
-9 event skipped "Skipping diarization for talk-004.wav" lost=diarization file=talk-004.wav
-10 event skipped "Skipping diarization for this file" lost=diarization
-11 event skipped "talk-005.wav: Skipping diarization" lost=diarization file=talk-005.wav
-12 event fallback "OOM: skipping diarization for file 7" lost=diarization file=7
+6 event fallback "Skipping diarization: not enough memory" lost=diarization
+7 event fallback "Skipping diarization for my_talk.wav -- out of memory" lost=diarization file=my_talk.wav
+8 event fallback "SKIPPING DIARIZATION: MEMORY IS LOW" lost=diarization
+9 event skipped "Skipping diarization" lost=diarization
+10 event skipped "Skipping diarization..." lost=diarization
+11 event skipped "Skipping diarization for talk-004.wav" lost=diarization file=talk-004.wav
+12 event skipped "Skipping diarization for this file" lost=diarization
+13 event skipped "talk-005.wav: Skipping diarization" lost=diarization file=talk-005.wav
+14 event fallback "OOM: skipping diarization for file 7" lost=diarization file=7
 `},
 		{"diarization that nobody asked for", `
 Skipping diarization: disabled

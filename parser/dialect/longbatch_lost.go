@@ -52,9 +52,9 @@ var (
 	// lacksMemory matches the reason of a pipeline that lacks memory of the device.
 	lacksMemory = lex.Expression(`(?i)(?:^|[^\w-])(?:memory|vram|oom|out-of-memory)(?:$|[^\w-])`)
 	// byChoice matches the reason of a pipeline that was told to leave a stage out.
-	byChoice = lex.Expression(`(?i)(?:^|[^\w-])(?:disabled|not (?:enabled|requested|needed|required)|` +
-		`turned off|by default|by request|already|cached|enough memory|if)(?:$|\W)|--|config|setting|` +
-		`option|flag|\b[A-Z]+_[A-Z_]+\b|\w=\w`)
+	byChoice = lex.Expression(`(?i)(?:^|[^\w-])(?:disabled|turned off|by default|by request|already|` +
+		`cached|if|not (?:enabled|requested|needed|required))(?:$|\W)|--\w|config|setting|option|flag|` +
+		`\w=\w|(?-i:\b[A-Z]+_[A-Z_]+\b)`)
 	// noReason matches what may follow "Skipping diarization" if the line gives no reason.
 	noReason = lex.Expression(`^(?:\s*(?:for|on|of) (?:this|the|that) (?:file|audio|recording))?` +
 		`[\s.!…]*$`)
@@ -155,7 +155,8 @@ func fileIn(text []byte) []byte {
 		name = name[:cut[0]]
 	}
 	name = bytes.Trim(name, " \t\"'`.,;:!()")
-	if !named && !bytes.ContainsAny(name, `/\`) && !extension().Match(name) || len(name) > scan.NameMax {
+	looksLikeFile := named || bytes.ContainsAny(name, `/\`) || extension().Match(name)
+	if !looksLikeFile || len(name) > scan.NameMax {
 		return nil
 	}
 	return name
@@ -165,7 +166,7 @@ var (
 	// fileBehind matches the words before a file's name. The group says that a file follows.
 	fileBehind = lex.Expression(`(?i)(?:^|[^\w-])(?:for|on|of|in) (?:(file|video|recording) )?`)
 	// fileEnd matches what ends a file's name.
-	fileEnd = lex.Expression(`(?i)[,;:] |[:;,]$| [(\[]| (?:because|due|after|since|as|and|-|–|—) `)
+	fileEnd = lex.Expression(`(?i)[,;:] |[:;,]$| [(\[]| (?:because|due|after|since|as|and|--?|–|—) `)
 	// extension matches the name of a file with an extension.
 	extension = lex.Expression(`\.[A-Za-z]\w{1,4}$`)
 )

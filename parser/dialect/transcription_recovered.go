@@ -17,7 +17,8 @@ var (
 	recoveredSize = lex.Expression(`(?i)^(?:: ?)?~?(\d[\d.]* ?[KMGT]i?B)(?: of \d[\d.]* ?[KMGT]i?B)?` +
 		`(?: \((\d[\d.]*) ?%\))?[\s.)]*$`)
 	// recoveredShare matches "97% (7.05GB)", or the share alone.
-	recoveredShare = lex.Expression(`(?i)^(?:: ?)?(\d[\d.]*) ?%(?: \((\d[\d.]* ?[KMGT]i?B)\))?[\s.)]*$`)
+	recoveredShare = lex.Expression(`(?i)^(?:: ?)?(\d[\d.]*) ?%` +
+		`(?: \((\d[\d.]* ?[KMGT]i?B)\))?[\s.)]*$`)
 	// ofDevice matches the word before "memory" that says that it is the device's.
 	ofDevice = lex.Expression(`(?i)(?:^|\W)(?:GPU|CUDA|VRAM|device)[ _-]$`)
 )

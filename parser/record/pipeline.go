@@ -120,7 +120,7 @@ const (
 	EventAudio        EventKind = "audio"         // the pipeline said how long a file's audio is
 	EventFallback     EventKind = "fallback"      // after a failure, the pipeline uses less memory
 	EventSkipped      EventKind = "skipped"       // the pipeline left out a stage and did not say why
-	EventSuggestion   EventKind = "suggestion"    // the pipeline suggested settings that need less memory
+	EventSuggestion   EventKind = "suggestion"    // the pipeline suggested smaller settings
 )
 
 // A Warning is a line in which the pipeline warns of memory pressure, or says that a reading

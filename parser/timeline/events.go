@@ -45,8 +45,8 @@ type eventGap struct {
 	EventSum
 }
 
-// add adds an event. The parameter inFile is set if the sum is of a file. The parameter explained is
-// set if a failed allocation or a fallback precedes the event in the file.
+// add adds an event. The parameter inFile is set if the sum is of a file. The parameter explained
+// is set if a failed allocation or a fallback precedes the event in the file.
 func (s *EventSum) add(r *record.Event, inFile, explained bool) {
 	switch r.Kind {
 	case record.EventProgress:
@@ -101,7 +101,7 @@ func repeatsFallback(r, next *record.Event) bool {
 }
 
 // lose adds the part of the work that an event leaves out, unless it is known for that file. The
-// parameter sameFile is set if an event that names no file is of the same file as the last such event.
+// parameter sameFile is set if an event that names no file is of the same file as the last one.
 func (s *EventSum) lose(r *record.Event, sameFile, unexplained bool) {
 	if r.Lost == "" {
 		return
@@ -115,8 +115,8 @@ func (s *EventSum) lose(r *record.Event, sameFile, unexplained bool) {
 	s.Losses = append(s.Losses, Loss{r.Lost, r.File, r.Pos, unexplained})
 }
 
-// lossesNear is how many of the last losses are searched for the same one. A log may name any number
-// of files.
+// lossesNear is how many of the last losses are searched for the same one. A log may name any
+// number of files.
 const lossesNear = 64
 
 // noteAudio notes the length of an audio that the pipeline works on. If a file has several lines
@@ -162,8 +162,8 @@ func (s *EventSum) finish() {
 }
 
 // eventSum returns the sum to which an event of the pipeline belongs: that of the file that is
-// being processed, or that of the part of the log since the last file. As long as files may still be
-// split, each part of a file between two checkpoints has a sum of its own.
+// being processed, or that of the part of the log since the last file. As long as files may still
+// be split, each part of a file between two checkpoints has a sum of its own.
 func (b *Builder) eventSum(line int) *EventSum {
 	gaps := &b.log.between
 	checkpoints := 0

@@ -31,7 +31,7 @@ type Step struct {
 	Name    string
 	Level   int64         // bytes, the median over the files
 	Freed   string        // how much a cleanup freed, at its After checkpoint; else ""
-	OfAll   string        // goes behind Freed: the share of all that was allocated; "" if it is Freed's
+	OfAll   string        // behind Freed, the share of all that was allocated, if it is another one
 	Verdict check.Verdict // the verdict on the cleanup; "" if it was not judged
 }
 

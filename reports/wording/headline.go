@@ -98,8 +98,8 @@ func lasts(name string) bool {
 
 // checksThat returns the checks with a finding whose [Verdict] is this word, "noted" or "waived".
 // Each is given with the first file in which it fails, such as "throughput from file 21 on". Of
-// fallbacks, it says how many files lost what: "3 of 60 files went on without diarization, first file
-// 12 (0012.wav)".
+// fallbacks, checksThat says how many files lost what: "3 of 60 files went on without diarization,
+// first file 12 (0012.wav)".
 func checksThat(rep *check.Report, word string) []string {
 	var named []string
 	for _, name := range check.Checks {
