@@ -46,6 +46,7 @@ var longBatchDialect = scan.Dialect{
 			"💾 VRAM: ",
 			"% VRAM (",
 			"CUDA OOM ",
+			batchFailed,
 		}, pipelineNeedles()...)...,
 	),
 	Read: func(l *scan.Line, at int) int {
@@ -68,6 +69,8 @@ var longBatchDialect = scan.Dialect{
 			return readDeviceVRAM(l, at)
 		case is("CUDA OOM "):
 			return readOOMFallback(l, at)
+		case is(batchFailed):
+			return readBatchFailed(l, at)
 		}
 		if end := readPipelineEvent(l, at); end > 0 {
 			return end
@@ -205,6 +208,28 @@ func readDeviceVRAM(l *scan.Line, at int) (end int) {
 	c.Set(record.Used, used)
 	c.Set(record.Total, total)
 	return len(l.Text) - len(rest)
+}
+
+// batchFailed precedes the error of a batch.
+const batchFailed = "Batch processing failed: "
+
+// readBatchFailed reads a failed allocation that ended a batch: "Batch processing failed: CUDA
+// error: out of memory".
+func readBatchFailed(l *scan.Line, at int) (end int) {
+	message := at + len(batchFailed)
+	i := bytes.Index(lex.FirstBytes(l.Text[message:], 128), []byte("out of memory"))
+	if i < 0 {
+		return 0
+	}
+	if end = failure.ReadOutOfMemory(l, message+i); end == 0 {
+		return 0
+	}
+	if o, ok := l.Last().(record.OutOfMemory); ok {
+		o.Caught = true
+		l.Undo()
+		l.Put(o)
+	}
+	return end
 }
 
 // readOOMFallback reads a line with a failed allocation and the fallback that the program takes.

@@ -160,6 +160,12 @@ type OutOfMemory struct {
 	// NamesFallback is set if the line with this message also says how the pipeline goes on.
 	// Repeated is set if the line says that it repeats an earlier error.
 	NamesFallback, Repeated bool
+	// Caught is set if the line says that a batch failed, and not how the program goes on. The part of
+	// the program that gets the error says it in a later line:
+	//
+	//	❌ Batch processing failed: CUDA error: out of memory
+	//	⚠️  CUDA OOM during voice enrollment, using fallback fast-path
+	Caught bool
 	// Traceback is the number of lines from the first line of a Python traceback down to this
 	// message, or 0 if the message ends no traceback.
 	Traceback int
