@@ -65,5 +65,8 @@ func render(r *check.Report) string {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)
 	}
+	if r.Work != nil {
+		fmt.Fprintf(&b, "work: %s\n", r.Work)
+	}
 	return b.String()
 }

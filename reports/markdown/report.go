@@ -27,7 +27,7 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	reserve := min(pattern.size(), limit/3)
 	m.table(findingTable(wording.WithVerdict(findings, check.Fail, check.Undecided)), reserve)
 	m.notes(wording.Advice(findings), reserve)
-	m.notes(rep.Notes, reserve)
+	m.notes(wording.Notes(rep), reserve)
 	m.table(pattern, 0)
 	m.fold("Passed", findingTable(wording.WithVerdict(findings, check.Pass)))
 	m.fold("Not judged", findingTable(wording.WithVerdict(findings, check.Skipped)))

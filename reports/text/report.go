@@ -29,7 +29,7 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options)
 	}
 	t.advice(findings)
 	t.skipped(wording.WithVerdict(findings, check.Skipped))
-	t.notes(rep.Notes)
+	t.notes(wording.Notes(rep))
 	t.pattern(pattern.Of(tl, rep))
 	return t.flush(w)
 }

@@ -121,3 +121,11 @@ func Advice(findings []check.Finding) (all []string) {
 	}
 	return all
 }
+
+// Notes returns the report's notes, and what the pipeline did beside its checkpoints in one sentence.
+func Notes(rep *check.Report) []string {
+	if rep.Work == nil || rep.Work.String() == "" {
+		return rep.Notes
+	}
+	return append(slices.Clip(rep.Notes), rep.Work.String())
+}
