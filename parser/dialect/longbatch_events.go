@@ -160,9 +160,11 @@ func readBatchProgress(l *scan.Line, at int, rest []byte) (end int) {
 }
 
 var (
-	// embeddingNoun matches what is extracted, behind its number.
+	// embeddingNoun matches what is extracted, behind its number. No other noun follows.
 	embeddingNoun = lex.Expression(`(?i)^(?:/\d[\d,]*)?(?: (?:voice|speaker|audio|text|segment))?` +
-		` embeddings?(?:$|[^\w-])`)
+		` embeddings?(?:$|[^\w\s-]| (?:in|from|for|at|with|\() ?| \W)`)
+	// embeddingWord matches the noun without what follows it.
+	embeddingWord = lex.Expression(`(?i)^.* embeddings?`)
 	// embeddingsBefore matches "500 embeddings ", before "extracted".
 	embeddingsBefore = lex.Expression(`(?i)(?:^|[^\w.,-])(\d[\d,]*)` +
 		`(?: (?:voice|speaker|audio|text|segment))? embeddings? $`)
@@ -185,7 +187,8 @@ func readExtraction(l *scan.Line, at int, rest []byte) (end int) {
 		e.Items, _, ok = lex.CutGrouped(before[1])
 	} else if e.Items, behind, ok = lex.CutGrouped(rest); ok {
 		noun := embeddingNoun().Find(lex.FirstBytes(behind, 64))
-		behind, ok = behind[max(0, len(noun)-1):], noun != nil
+		ok = noun != nil
+		behind = behind[len(embeddingWord().Find(noun)):]
 	}
 	behind = restOf(l, at, behind)
 	if !ok || source.IsTemplate(behind) {
@@ -234,7 +237,8 @@ func readAudioLength(l *scan.Line, at int, rest []byte) (end int) {
 func readCacheCleared(l *scan.Line, at int, rest []byte) (end int) {
 	text := restOf(l, at, rest)
 	word := lex.TrimBlanks(bytes.TrimLeft(text, ":="))
-	if len(text) > 0 && lex.IsTextByte(text[0]) || saysNo(word) || source.IsTemplate(text) {
+	if len(text) > 0 && (lex.IsTextByte(text[0]) || text[0] == '?') || saysNo(word) ||
+		source.IsTemplate(text) {
 		return 0
 	}
 	if words := lastWord(l.Text[l.Head(at).Message():at]); slices.Contains(notDone, words) {

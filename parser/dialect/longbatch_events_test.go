@@ -66,6 +66,7 @@ EXTRACTED 500 EMBEDDINGS IN 12.3S
 logger.info(f"Extracted {len(embeddings)} embeddings in {t:.1f}s ({r:.1f} emb/sec)")
 Extracted 500 frames in 12.3s (40.7 fps)
 Extracted embeddings for 500 files in 12.3s
+Extracted 3 embeddings tables in 5 s
 Extracted 500 archives with embeddings in 12.3s
 ⚠️  Slow voice embedding extraction (3.2 emb/sec) - likely running on CPU!
 ⚠️  Expected GPU speed: 10-20 emb/sec
@@ -209,6 +210,7 @@ logger.debug("🧹 Cleared GPU cache before ASR")
 print("Cleared GPU cache.")
 Cleared GPU caches in worker processes
 Cleared GPU cache: False
+Cleared GPU cache? no
 Cleared GPU cache failed: CUDA error: initialization error
 The cleared GPU cache is filled again
 GPU memory is not cleared GPU cache
