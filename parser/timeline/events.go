@@ -22,10 +22,12 @@ type EventSum struct {
 	// progress is the number of embeddings in the last line of progress of an extraction that has not
 	// ended. first is that of the sum's first such line, unless another extraction ended before it.
 	progress, first int64
-	ended           bool         // an extraction ended in this sum
-	fallback        record.Event // the last fallback
-	audio           float64      // length of the audio; see noteAudio
-	lengths         int          // number of different lengths
+	ended           bool          // an extraction ended in this sum
+	fallback        *record.Event // the last fallback, as long as the sum may grow; nil if none
+	audio           float64       // length of the audio; see noteAudio
+	lengths         int           // number of different lengths
+	// gaps are the parts of the sum of a file that the builder may still split, or that has not ended.
+	gaps []eventGap
 }
 
 // A Loss is a part of the work that the pipeline left out for a file, or for a part of a file.
@@ -70,14 +72,14 @@ func (s *EventSum) add(r *record.Event, inFile, explained bool) {
 	case record.EventAudio:
 		s.noteAudio(r.Seconds)
 	case record.EventFallback:
-		again := repeatsFallback(&s.fallback, r)
+		again := repeatsFallback(s.fallback, r)
 		if !again {
 			s.Fallbacks++
 		}
-		s.fallback = *r
+		s.fallback = r
 		s.lose(r, inFile || again, false)
 	case record.EventSkipped:
-		s.lose(r, inFile || repeatsFallback(&s.fallback, r), !explained && s.Fallbacks == 0)
+		s.lose(r, inFile || repeatsFallback(s.fallback, r), !explained && s.Fallbacks == 0)
 	}
 }
 
@@ -95,7 +97,7 @@ func (s *EventSum) advance(first, last int64) {
 //	⚠️  CUDA OOM during voice enrollment, using fallback fast-path
 //	🚀 FALLBACK FAST-PATH: Always assuming Dr. Chaffee content
 func repeatsFallback(r, next *record.Event) bool {
-	return r.Lost != "" && r.Lost == next.Lost && r.Text != next.Text &&
+	return r != nil && r.Lost != "" && r.Lost == next.Lost && r.Text != next.Text &&
 		next.Pos.Line-r.Pos.Line <= tracebackGap &&
 		(r.File == next.File || r.File == "" || next.File == "")
 }
@@ -158,7 +160,7 @@ func (s *EventSum) merge(o *EventSum) {
 
 // finish adds the embeddings of an extraction that has no end. Its last line of progress counts.
 func (s *EventSum) finish() {
-	s.Embeddings, s.progress = s.Embeddings+s.progress, 0
+	s.Embeddings, s.progress, s.fallback = s.Embeddings+s.progress, 0, nil
 }
 
 // eventSum returns the sum to which an event of the pipeline belongs: that of the file that is
@@ -168,7 +170,7 @@ func (b *Builder) eventSum(line int) *EventSum {
 	gaps := &b.log.between
 	checkpoints := 0
 	if b.file != nil {
-		gaps = &b.file.gaps
+		gaps = b.file.gapsToSum()
 		checkpoints = len(b.file.Checkpoints)
 	}
 	n := len(*gaps)
@@ -198,7 +200,7 @@ const maxSuggestions = 16
 // Between files, it must be near.
 func (b *Builder) isExplained(r *record.Event) bool {
 	if f := b.file; f != nil {
-		return len(f.OOMs) > 0 || slices.ContainsFunc(f.gaps, func(g eventGap) bool {
+		return len(f.OOMs) > 0 || slices.ContainsFunc(*f.gapsToSum(), func(g eventGap) bool {
 			return g.Fallbacks > 0
 		})
 	}
@@ -207,7 +209,7 @@ func (b *Builder) isExplained(r *record.Event) bool {
 		return true
 	}
 	n := len(b.log.between)
-	return n > 0 && near(b.log.between[n-1].fallback.Pos.Line)
+	return n > 0 && b.log.between[n-1].fallback != nil && near(b.log.between[n-1].fallback.Pos.Line)
 }
 
 // notePrinted adds what the pipeline says that a cleanup freed.
@@ -223,18 +225,37 @@ func (b *Builder) notePrinted(r *record.Change) {
 // maxPrinted is the most printed recoveries that a file keeps.
 const maxPrinted = 1 << 10
 
-// sumEvents sets Events of a file whose beginning is certain, and the length of its audio if only
-// the events give it.
+// gapsToSum returns the parts of the file's sum of events.
+func (f *File) gapsToSum() *[]eventGap {
+	if f.Events == nil {
+		f.Events = &EventSum{}
+	}
+	return &f.Events.gaps
+}
+
+// takeGaps makes gaps the parts of the file's sum of events.
+func (f *File) takeGaps(gaps []eventGap) {
+	if len(gaps) > 0 {
+		*f.gapsToSum() = gaps
+	}
+}
+
+// sumEvents adds up Events of a file whose beginning is certain. It sets the length of its audio if
+// only the events give it.
 func (f *File) sumEvents() {
-	if f.gaps == nil {
+	if f.Events == nil {
 		return
 	}
-	sum := &f.gaps[0].EventSum
-	for i := range f.gaps[1:] {
-		sum.merge(&f.gaps[i+1].EventSum)
+	if len(f.Events.gaps) == 0 {
+		f.Events = nil
+		return
+	}
+	sum, gaps := f.Events, f.Events.gaps
+	*sum = gaps[0].EventSum
+	for i := range gaps[1:] {
+		sum.merge(&gaps[i+1].EventSum)
 	}
 	sum.finish()
-	f.Events, f.gaps = sum, nil
 	if f.AudioSeconds == 0 && sum.lengths == 1 {
 		f.AudioSeconds = sum.audio
 	}
@@ -245,7 +266,7 @@ func (f *File) sumEvents() {
 func (b *Builder) takeGap(gap eventGap) {
 	gaps := &b.log.between
 	if b.file != nil {
-		gaps = &b.file.gaps
+		gaps = b.file.gapsToSum()
 	}
 	*gaps = append(*gaps, gap)
 }

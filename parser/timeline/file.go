@@ -147,14 +147,15 @@ func (b *Builder) fileEnding(r record.FileEnd) *File {
 	b.log.between = nil
 	if stretch == nil {
 		b.open(start)
-		b.file.gaps = said
+		b.file.takeGaps(said)
 		return b.file
 	}
 	work := *stretch
 	b.tl.Outside, b.outside = b.tl.Outside[:len(b.tl.Outside)-1], nil
 	start.Pos, start.Time = work.Pos, work.Start
 	b.open(start)
-	b.file.Checkpoints, b.file.OOMs, b.file.gaps = work.Checkpoints, work.OOMs, said
+	b.file.Checkpoints, b.file.OOMs = work.Checkpoints, work.OOMs
+	b.file.takeGaps(said)
 	return b.file
 }
 

@@ -63,7 +63,9 @@ func (b *Builder) resplit() {
 	var gaps []eventGap
 	for _, f := range files {
 		checkpoints, ooms = append(checkpoints, f.Checkpoints...), append(ooms, f.OOMs...)
-		gaps = append(gaps, f.gaps...)
+		if f.Events != nil {
+			gaps = append(gaps, f.Events.gaps...)
+		}
 	}
 	rest := 0
 	if len(files) > 1 {
@@ -119,8 +121,10 @@ func (b *Builder) joinFiles() {
 		whole.EndPos, whole.End = f.EndPos, f.End
 	}
 	for _, f := range files {
-		b.moveGaps(f.gaps)
-		f.gaps = nil
+		if f.Events != nil {
+			b.moveGaps(f.Events.gaps)
+			f.Events = nil
+		}
 	}
 	whole.Outside, whole.Index, whole.Path, whole.Seconds = true, 0, "", 0
 	b.tl.Files, b.file = b.tl.Files[:b.log.files], nil

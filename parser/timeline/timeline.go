@@ -111,10 +111,9 @@ type File struct {
 	Unpaired []int
 	// OOMs are the out-of-memory messages during this file.
 	OOMs []record.OutOfMemory
-	// Events adds up what the pipeline said beside its checkpoints. It is nil if it said nothing, and
-	// as long as the builder may still split the file.
+	// Events adds up what the pipeline said beside its checkpoints. It is nil if it said nothing. The
+	// sum is complete when the file has ended.
 	Events *EventSum
-	gaps   []eventGap // becomes Events
 	// Held is what the pipeline's processes held of the machine, or nil if the log does not say.
 	Held *Held
 }
