@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"bytes"
-	"math"
 	"slices"
 	"strings"
 
@@ -196,10 +195,10 @@ func readExtraction(l *scan.Line, at int, rest []byte) (end int) {
 	}
 	if rate := embeddingRate().FindSubmatch(behind); rate != nil {
 		n, _, _ := lex.CutNumber(bytes.ReplaceAll(rate[1], []byte(","), nil))
-		e.Rate = inUnits(n)
+		e.Rate = n.Float()
 	}
 	for _, in := range slices.Backward(timeTaken().FindAllIndex(behind, 16)) { // a path may have some
-		if seconds, _, ok := cutDuration(behind[in[1]-1:]); ok {
+		if seconds, _, ok := lex.CutDuration(behind[in[1]-1:]); ok {
 			e.Seconds = seconds
 			break
 		}
@@ -212,6 +211,9 @@ func readExtraction(l *scan.Line, at int, rest []byte) (end int) {
 	return addEvent(l, at, e, rest)
 }
 
+// maxAudio is the longest audio in seconds, some months. A longer one is no length of a file.
+const maxAudio = 1e7
+
 // readAudioLength reads the length of a file's audio, as faster-whisper prints it:
 //
 //	Processing audio with duration 12:34.567
@@ -219,8 +221,8 @@ func readExtraction(l *scan.Line, at int, rest []byte) (end int) {
 func readAudioLength(l *scan.Line, at int, rest []byte) (end int) {
 	rest, _ = lex.CutPrefix(rest, ":")
 	text, blank := lex.CutPrefix(rest, " ")
-	seconds, behind, ok := cutDuration(text)
-	if !ok || !blank || len(behind) > 0 && (lex.IsTextByte(behind[0]) || behind[0] == ':') ||
+	seconds, behind, ok := lex.CutDuration(text)
+	if !ok || !blank || seconds > maxAudio || len(behind) > 0 && (lex.IsTextByte(behind[0]) || behind[0] == ':') ||
 		!beginsClause(l, at) {
 		return 0
 	}
@@ -289,60 +291,3 @@ func saysNo(text []byte) bool {
 	n := lex.CountDigits(text)
 	return n > 0 && (n == len(text) || !lex.IsTextByte(text[n]) && text[n] != ' ' && text[n] != '.')
 }
-
-// cutDuration cuts a length of time off the text, in seconds: "12.3s", "2m 8s", "1 h 2 min",
-// "900ms", "12:34.567", "01:02:50,572".
-func cutDuration(text []byte) (seconds float64, rest []byte, ok bool) {
-	if seconds, rest, ok = cutClock(text); ok {
-		return seconds, rest, true
-	}
-	for rest = text; ; {
-		n, behind, isNumber := lex.CutNumber(lex.TrimBlanks(rest))
-		unit := timeUnit().FindSubmatch(lex.FirstBytes(behind, 16))
-		if !isNumber || n.Digits < 0 || unit == nil {
-			return seconds, rest, ok
-		}
-		seconds += inUnits(n) * timeUnits[strings.ToLower(string(unit[1]))]
-		rest, ok = behind[len(unit[0]):], true
-	}
-}
-
-// timeUnit matches a unit of time behind a number.
-var timeUnit = lex.Expression(`(?i)^ ?(ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b`)
-
-// timeUnits are the units of time in seconds.
-var timeUnits = map[string]float64{
-	"ms": 1e-3, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "m": 60, "min": 60,
-	"mins": 60, "minute": 60, "minutes": 60, "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600,
-	"hours": 3600,
-}
-
-// cutClock cuts a length of time in the form of a clock off the text: "12:34", "01:02:50.572".
-func cutClock(text []byte) (seconds float64, rest []byte, ok bool) {
-	first := lex.CountDigits(text)
-	if first == 0 || first > 4 {
-		return 0, text, false
-	}
-	total, fields := lex.ParseDigits(text[:first]), 1
-	rest = text[first:]
-	for ; fields < 3 && len(rest) > 2 && rest[0] == ':' && lex.CountDigits(rest[1:]) == 2; fields++ {
-		n := lex.ParseDigits(rest[1:3])
-		if n >= 60 {
-			return 0, text, false
-		}
-		total, rest = 60*total+n, rest[3:]
-	}
-	if fields < 2 {
-		return 0, text, false
-	}
-	seconds = float64(total)
-	if len(rest) > 1 && (rest[0] == '.' || rest[0] == ',') && lex.IsDigit(rest[1]) {
-		digits := min(lex.CountDigits(rest[1:]), 9)
-		seconds += float64(lex.ParseDigits(rest[1:1+digits])) / math.Pow10(digits)
-		rest = rest[1+lex.CountDigits(rest[1:]):]
-	}
-	return seconds, rest, true
-}
-
-// inUnits returns a decimal number as a float.
-func inUnits(n lex.Decimal) float64 { return float64(n.Digits) / math.Pow10(n.Decimals) }

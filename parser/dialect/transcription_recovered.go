@@ -49,7 +49,7 @@ func readRecovered(l *scan.Line, at int) (end int) {
 	}
 	if n, _, ok := lex.CutNumber(share); ok {
 		step := lex.Decimal{Digits: 1, Decimals: n.Decimals}
-		change.Percent, change.PercentStep = inUnits(n), inUnits(step)
+		change.Percent, change.PercentStep = n.Float(), step.Float()
 	}
 	hasSize, hasShare := change.Len() > 0, change.PercentStep > 0
 	switch {
