@@ -36,7 +36,7 @@ type pipelineEvent struct {
 func pipelineEvents() []pipelineEvent {
 	return []pipelineEvent{
 		{"progress: ", "rogress: ", readBatchProgress},
-		{"extracted ", "xtrac", readExtraction},
+		{"extracted ", "tract", readExtraction},
 		{"processing audio with duration", "h dura", readAudioLength},
 		{"fallback fast-path", "ck fast-path", readFastPath},
 		{inCapitals, "ck fast path", readFastPath},
@@ -44,25 +44,22 @@ func pipelineEvents() []pipelineEvent {
 		{"skipped diarization", "kipped dia", readSkipped},
 		{"skipping speaker diarization", "kipping speaker dia", readSkipped},
 		{"skipped speaker diarization", "kipped speaker dia", readSkipped},
-		{"cleared gpu cache", "leared gpu cache", readCacheCleared},
-		{"cleared cuda cache", "leared cuda cache", readCacheCleared},
+		{"cleared gpu cache", "u cache", readCacheCleared},
+		{"cleared cuda cache", "a cache", readCacheCleared},
 	}
 }
 
 // inCapitals are words that are read in capitals only.
 const inCapitals = "fallback fast path"
 
-// acronyms are words that programs write in capitals, also in a line of small letters.
-var acronyms = strings.NewReplacer("gpu", "GPU", "cuda", "CUDA")
-
 // pipelineNeedles returns the needles of pipelineEvents.
 func pipelineNeedles() (needles []string) {
 	for _, e := range pipelineEvents() {
 		if needles = append(needles, strings.ToUpper(e.needle)); e.words != inCapitals {
-			needles = append(needles, acronyms.Replace(e.needle))
+			needles = append(needles, e.needle)
 		}
 	}
-	return append(needles, "ck Fast-Path", "kipping Dia", "kipping Speaker Dia")
+	return append(needles, "ck Fast-Path", "kipping Dia", "kipping Speaker Dia", "U cache", "A cache")
 }
 
 // readPipelineEvent reads the event of a needle at the offset `at`.
@@ -222,8 +219,8 @@ func readAudioLength(l *scan.Line, at int, rest []byte) (end int) {
 	rest, _ = lex.CutPrefix(rest, ":")
 	text, blank := lex.CutPrefix(rest, " ")
 	seconds, behind, ok := lex.CutDuration(text)
-	if !ok || !blank || seconds > maxAudio || len(behind) > 0 && (lex.IsTextByte(behind[0]) || behind[0] == ':') ||
-		!beginsClause(l, at) {
+	more := len(behind) > 0 && (lex.IsTextByte(behind[0]) || behind[0] == ':')
+	if !ok || !blank || more || seconds > maxAudio || !beginsClause(l, at) {
 		return 0
 	}
 	return addEvent(l, at, record.Event{

@@ -10,7 +10,10 @@ import (
 )
 
 // recoveredNeedles are the needles of what a program says about its own cleanup.
-var recoveredNeedles = []string{"y recovered", "y Recovered", "Y RECOVERED"}
+var recoveredNeedles = []string{"y recovered", "y Recovered", "RY RECOVER"}
+
+// recovered are the words that each of the needles is a part of.
+const recovered = "memory recovered"
 
 var (
 	// recoveredSize matches "7.23GB (97%)" and "7.05 GB of 7.23 GB (97.5 %)", or the size alone.
@@ -28,12 +31,18 @@ var (
 //	Memory recovered: 7.23GB (97%)
 //
 // Other programs use the words for host memory, a database and more. So the line must give a size
-// and a share, name the device, or follow a checkpoint. The parameter at is the offset of a needle.
-func readRecovered(l *scan.Line, at int) (end int) {
-	behind := l.Text[at+len(recoveredNeedles[0]):]
-	at -= len("memor")
-	if at < 0 || !equalFold(l.Text[at:at+len("memory")], "memory") || l.Head(at).InSource() ||
-		source.IsQuoted(l.Text, at) {
+// and a share, name the device, or follow a checkpoint. The parameter needle is the offset of a
+// needle.
+func readRecovered(l *scan.Line, needle int) (end int) {
+	at := needle - len("memor")
+	if l.Text[needle] == 'R' { // the needle has a letter more
+		at++
+	}
+	if at < 0 {
+		return 0
+	}
+	behind, ok := cutFold(l.Text[at:], recovered)
+	if !ok || l.Head(at).InSource() || source.IsQuoted(l.Text, at) {
 		return 0
 	}
 	text := source.Unquoted(lex.FirstBytes(behind, 128))

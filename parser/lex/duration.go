@@ -23,7 +23,8 @@ func CutDuration(text []byte) (seconds float64, rest []byte, ok bool) {
 }
 
 // timeUnit matches a unit of time behind a number.
-var timeUnit = Expression(`(?i)^ ?(ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)(?:$|[^A-Za-z])`)
+var timeUnit = Expression(
+	`(?i)^ ?(ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)(?:$|[^A-Za-z])`)
 
 // timeUnits are the units of time in seconds.
 var timeUnits = map[string]float64{

@@ -122,7 +122,8 @@ func Advice(findings []check.Finding) (all []string) {
 	return all
 }
 
-// Notes returns the report's notes, and what the pipeline did beside its checkpoints in one sentence.
+// Notes returns the report's notes. The last of them says what the pipeline did beside its
+// checkpoints.
 func Notes(rep *check.Report) []string {
 	if rep.Work == nil || rep.Work.String() == "" {
 		return rep.Notes
