@@ -57,12 +57,23 @@ func renderRecords(t *testing.T, log []byte) string {
 		case record.Change:
 			fmt.Fprintf(&b, "change %q device=%d rank=%d", r.Name, r.Lane.Device, r.Lane.Rank)
 			renderReading(&b, &r.Reading)
+			renderMore(&b, "percent", r.Percent)
 		case record.Event:
 			fmt.Fprintf(&b, "event %s device=%d %q", r.Kind, r.Lane.Device, r.Text)
+			renderMore(&b, "done", r.Done)
+			renderMore(&b, "of", r.Of)
+			renderMore(&b, "items", r.Items)
+			renderMore(&b, "seconds", r.Seconds)
+			renderMore(&b, "rate", r.Rate)
+			renderMore(&b, "freed", r.Freed.Bytes)
+			renderMore(&b, "lost", r.Lost)
+			renderMore(&b, "file", r.File)
 		case record.Warning:
 			fmt.Fprintf(&b, "warning %s %.1f%%", r.Level, r.Percent)
 		case record.OutOfMemory:
 			fmt.Fprintf(&b, "out-of-memory requested=%d device=%d", r.Requested.Bytes, r.Lane.Device)
+			renderMore(&b, "stage", r.Stage)
+			renderMore(&b, "batch", r.Batch)
 			renderReading(&b, &r.Reading)
 		case record.SyntaxError:
 			fmt.Fprintf(&b, "unreadable: expected %s, found %q", r.Expected, r.Found)

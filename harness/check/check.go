@@ -41,6 +41,7 @@ const (
 	Throughput   = "throughput"
 	Peak         = "peak"
 	OutOfMemory  = "out-of-memory"
+	Fallbacks    = "fallbacks"
 	Completeness = "completeness"
 	Regression   = "regression" // added by package compare: see Report.Join
 	Consistency  = "consistency"
@@ -50,8 +51,8 @@ const (
 // Checks lists the names of the checks, which a policy may gate on or require, in the order of a
 // report.
 var Checks = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
-	DeviceRecovery, Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency,
-	CleanStart,
+	DeviceRecovery, Drift, Throughput, Peak, OutOfMemory, Fallbacks, Completeness, Regression,
+	Consistency, CleanStart,
 })
 
 // Of returns the report on a timeline, to which it applies every check.
@@ -91,9 +92,12 @@ type Judge struct {
 	deciding       decidingPeak
 	recoveries     []Recovered
 
+	printed printedMark
+
 	// Report sets the following fields.
 
 	tl      *timeline.Timeline
+	worked  *Work        // cache of work
 	ranks   bool         // the log has a rank other than 0
 	tells   map[int]bool // batches whose log says how their files ended
 	longest int          // cache of longestProcess; -1 before its first call
@@ -156,6 +160,7 @@ func (j *Judge) Add(f *timeline.File) []Recovered {
 		oom := decisive(f)
 		j.failedAt[f] = failedPlace{oom.Pos.Line, j.placeBefore(f, oom.Lane, oom.Pos.Line)}
 	}
+	j.notePrinted(f)
 	recovered := j.recoveriesOf(f, n)
 	for i := range recovered {
 		recovered[i].sum.add(&recovered[i])
@@ -239,6 +244,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.successive()
 	j.throughput()
 	j.outOfMemory()
+	j.fallbacks()
 	j.completeness()
 	j.mixedWriters()
 	j.unreadable()
@@ -254,6 +260,9 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 		PeakBy: j.deciding.by, Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends,
 		Notes: j.notes(), Unread: unread, ended: tl.Latest(),
 	}
+	if w := j.work(); !w.isEmpty() {
+		report.Work = w
+	}
 	if j.Measures {
 		report.Measured = j.measure()
 	}
@@ -263,7 +272,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 
 // begin stores the timeline, and what can be known only from the whole timeline.
 func (j *Judge) begin(tl *timeline.Timeline) {
-	j.tl, j.gathering, j.trends, j.longest = tl, newGathering(), nil, -1
+	j.tl, j.gathering, j.trends, j.longest, j.worked = tl, newGathering(), nil, -1, nil
 	j.growths = nil
 	for _, l := range j.lanes {
 		l.growing = nil

@@ -58,9 +58,15 @@ func render(r *check.Report) string {
 			fmt.Fprintf(&b, " | %.4g", *f.Measured)
 		}
 		fmt.Fprintf(&b, "\n    %s\n", f.Message)
+		for _, advice := range f.Advice {
+			fmt.Fprintf(&b, "    - %s\n", advice)
+		}
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)
+	}
+	if r.Work != nil {
+		fmt.Fprintf(&b, "work: %s\n", r.Work)
 	}
 	return b.String()
 }

@@ -12,11 +12,13 @@ import (
 type orderMark struct {
 	compared, broken int
 	first            *disorder // the first reading that breaks the order, or nil
+	reserved         int64     // the largest reserved memory so far
 }
 
 // A disorder is a reading that breaks the order allocated <= reserved <= total.
 type disorder struct {
 	what string
+	why  string // what may have happened, and what to print instead
 	pos  record.Position
 	file *timeline.File
 }
@@ -25,8 +27,9 @@ type disorder struct {
 var order = [...]record.Quantity{record.Allocated, record.Reserved, record.Total}
 
 func (o *orderMark) add(f *timeline.File, c *record.Checkpoint) {
+	r, hasReserved := c.Get(record.Reserved)
+	o.reserved = max(o.reserved, r.Bytes)
 	if a, has := c.Get(record.Allocated); has {
-		r, hasReserved := c.Get(record.Reserved)
 		if t, has := c.Get(record.Total); has && hasReserved && a.Bytes <= r.Bytes && r.Bytes <= t.Bytes {
 			o.compared += 3 // true of nearly all readings
 			return
@@ -48,11 +51,39 @@ func (o *orderMark) add(f *timeline.File, c *record.Checkpoint) {
 				wrong = true
 				if o.broken++; o.broken == 1 {
 					what := fmt.Sprintf("%s %s is more than %s %s at %q", small, s, large, l, c.Name)
-					o.first = &disorder{what, c.Pos, f}
+					o.first = &disorder{what, o.explain(small, large, s, l), c.Pos, f}
 				}
 			}
 		}
 	}
+}
+
+// wrongLog is what a reading means that no allocator can give.
+const wrongLog = "the log is wrong: check which program wrote it, and its unit"
+
+// decimalShare is how many decimal GB a GiB has: a figure divided by 1e9 is so much larger than the
+// same figure divided by 1024^3.
+const decimalShare = 1.073741824
+
+// explain returns what the log may have printed in place of two quantities that break the order.
+func (o *orderMark) explain(small, large record.Quantity, s, l record.Size) string {
+	if small != record.Allocated || large != record.Reserved {
+		return wrongLog
+	}
+	why := "an allocator never hands out more than it has reserved, so the two figures do not " +
+		"belong together"
+	switch {
+	case float64(s.Low()) <= decimalShare*float64(l.High()):
+		why += ": one figure is in GB (10^9) and the other in GiB, or a peak (max_memory_allocated) " +
+			"is beside memory_reserved"
+	case s.Low() <= o.reserved:
+		why += fmt.Sprintf(": %s had been reserved before, so allocated may be a peak of that time "+
+			"(max_memory_allocated)", record.FormatBytes(o.reserved))
+	default:
+		why += ": the two are swapped, or a peak (max_memory_allocated) is beside memory_reserved"
+	}
+	return why + "; print torch.cuda.memory_allocated() and torch.cuda.memory_reserved() together, " +
+		"in bytes, and the peak as peak=; findings that use this reading may be wrong"
 }
 
 // consistency judges whether allocated <= reserved <= total at every checkpoint. A reading breaks
@@ -71,10 +102,10 @@ func (j *Judge) consistency(l *lane) {
 	switch {
 	case broken > 0:
 		f.Verdict, f.Measured = Fail, new(float64(broken))
-		f.Message += "; the log is wrong: check which program wrote it, and its unit"
 		if broken > 1 {
 			f.Message += fmt.Sprintf(" (%d checkpoints in all)", broken)
 		}
+		f.Message += "; " + l.order.first.why
 	case compared == 0:
 		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
 		f.Message = "no checkpoint gives two of the three"

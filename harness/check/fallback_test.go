@@ -116,6 +116,8 @@ func TestFallbacks(t *testing.T) {
 		slow  = "Falling back to sequential extraction (slow)"
 		retry = "Attempting GPU recovery and retry with smaller batch..."
 		fast  = "Falling back to the fast path: no diarization for this file"
+		path  = "🚀 FALLBACK FAST-PATH: Always assuming one speaker"
+		skip  = "Skipping diarization for a.wav: not enough GPU memory"
 		cpu   = "GPU loading failed, falling back to CPU: no kernel image"
 		trace = "Traceback (most recent call last):\n  File \"a.py\", line 3, in enroll\n" +
 			"    x.cuda()\n"
@@ -146,6 +148,25 @@ func TestFallbacks(t *testing.T) {
 		"a retry":             pass(1, tried, retry),
 		"the fast path": pass(1, tried,
 			"Cleared GPU cache before the fast path", fast),
+		"the fast path in other words": pass(1, tried, "Cleared GPU cache", path),
+		"the fast path in two lines":   pass(1, enrollment, "Cleared GPU cache", path),
+		"a batch's error, and the fallback of its caller": pass(1,
+			"❌ Batch processing failed: CUDA error: out of memory", enrollment, path),
+		"two batches' errors, one fallback": fail(1,
+			"❌ Batch processing failed: CUDA error: out of memory",
+			"❌ Batch processing failed: CUDA error: out of memory", enrollment, path),
+		"a batch's error, long before": fail(1,
+			"❌ Batch processing failed: CUDA error: out of memory", many("still here", 9), enrollment),
+		"a batch's error of another kind":  pass(2, "❌ Batch processing failed: bad index", enrollment),
+		"the fast path of another failure": fail(1, inWhisper, enrollment, path),
+		"without the stage":                pass(1, tried, skip),
+		"without the stage, and no reason": fail(1, tried, "Skipping diarization"),
+		"without the stage, by choice":     fail(1, tried, "Skipping diarization: disabled"),
+		"after embeddings":                 fail(1, tried, "Extracted 12 embeddings in 3s", path),
+		"after a vain try":                 pass(1, tried, "Extracted 0 embeddings from a.wav", path),
+		"after the length of the audio": pass(1, tried, "Processing audio with duration 01:40",
+			path),
+		"after a line on how the path is set": fail(1, tried, "FALLBACK FAST-PATH: disabled"),
 		"after a poll and other words": pass(1, tried, "Device: cuda, Batch size: 4", poll,
 			retry),
 		"two fallbacks":                         pass(1, tried, retry, slow),

@@ -20,6 +20,15 @@ func (j *Judge) notes() []string {
 		}
 	}
 	notes = append(append(notes, otherNotes(j.tl)...), j.attemptNotes()...)
+	suggested := ""
+	if j.tl.Failures == 0 { // otherwise it is in the advice
+		suggested = j.suggested()
+	}
+	for _, note := range []string{j.printedNote(), suggested} {
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
 	switch n := j.tl.Quoted; n {
 	case 0:
 	case 1:

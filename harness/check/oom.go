@@ -18,9 +18,13 @@ func (j *Judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
 	count := map[Verdict]int{} // number of files, and of stretches between files
 	first := map[Verdict]failure{}
+	sized := map[Verdict]failure{} // the first whose message gives sizes
 	for _, next := range j.failures() {
 		if count[next.verdict]++; count[next.verdict] == 1 {
 			first[next.verdict] = next
+		}
+		if sized[next.verdict].oom == nil && next.oom.HasRequested && next.oom.Has(record.Free) {
+			sized[next.verdict] = next
 		}
 	}
 	f.Measured = new(float64(count[Fail]))
@@ -58,7 +62,15 @@ func (j *Judge) outOfMemory() {
 	if known := j.failedAt[shown.file]; f.Verdict != Pass && known.line == shown.oom.Pos.Line {
 		at = known.place
 	}
+	if shown.oom.Stage != "" {
+		at.stage = shown.oom.Stage
+	}
 	f.Stage = at.stage
+	f.Advice = j.advice(shown)
+	if by := sized[f.Verdict]; by.oom != nil && by.oom != shown.oom {
+		f.Advice = j.advice(by)
+		f.Advice[0] += fmt.Sprintf(" (by the message in %s)", by.oom.Pos)
+	}
 	f.Message += fmt.Sprintf(" %s%s: %s", inFile(shown.file), at, describe(shown.oom))
 	if f.Verdict == Fail {
 		f.Message += "; " + j.nextAfter(shown.oom)

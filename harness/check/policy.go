@@ -133,12 +133,14 @@ type Amount struct{ Bytes int64 }
 
 // DefaultPolicy returns the policy that applies without a policy file, with the limits that the
 // documentation gives. It does not gate on drift, throughput and clean start, because the cause is
-// often not the pipeline's use of memory. Nor does it gate on pinned memory, device recovery,
-// threads and processes, because caches and pools grow in sound pipelines.
+// often not the pipeline's use of memory. Nor does it gate on fallbacks, with which pipelines are
+// meant to go on, nor on pinned memory, device recovery, threads and processes, because caches and
+// pools grow in sound pipelines.
 func DefaultPolicy() Policy {
 	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
-			return check == DeviceRecovery || check == Drift || check == Throughput || check == CleanStart
+			return check == DeviceRecovery || check == Drift || check == Throughput ||
+				check == Fallbacks || check == CleanStart
 		}),
 		Recovery:     RecoveryPolicy{Min: 0.95, Floor: Amount{record.MiB}},
 		Peak:         PeakPolicy{Notice: 0.70, Max: 0.85},

@@ -112,7 +112,7 @@ expect:
 fragmentation:
   max_share: 0
   max_shrae: 20%
-`, `p.yaml:1:18: expected one of recovery, leak, fragmentation, dark-memory, device-used, pinned-memory, host-memory, shared-memory, file-descriptors, threads, processes, device-recovery, drift, throughput, peak, out-of-memory, completeness, regression, consistency, clean-start (did you mean "leak"?), found "leaks"
+`, `p.yaml:1:18: expected one of recovery, leak, fragmentation, dark-memory, device-used, pinned-memory, host-memory, shared-memory, file-descriptors, threads, processes, device-recovery, drift, throughput, peak, out-of-memory, fallbacks, completeness, regression, consistency, clean-start (did you mean "leak"?), found "leaks"
 p.yaml:3:8: expected a share such as 95% or 0.95, above 0 and up to 1, found "150%"
 p.yaml:4:3: expected one of the keys floor, min (did you mean "floor"?), found "flor"
 p.yaml:5:7: expected key: value, found "3"
@@ -135,7 +135,7 @@ p.yaml:11:3: expected one of the keys max_growth, max_share (did you mean "max_s
     until: 2027-01-31
   - {}
   - leak
-`, `p.yaml:2:13: expected one of recovery, leak, fragmentation, dark-memory, device-used, pinned-memory, host-memory, shared-memory, file-descriptors, threads, processes, device-recovery, drift, throughput, peak, out-of-memory, completeness, regression, consistency, clean-start (did you mean "leak"?), found "leek"
+`, `p.yaml:2:13: expected one of recovery, leak, fragmentation, dark-memory, device-used, pinned-memory, host-memory, shared-memory, file-descriptors, threads, processes, device-recovery, drift, throughput, peak, out-of-memory, fallbacks, completeness, regression, consistency, clean-start (did you mean "leak"?), found "leek"
 p.yaml:3:26: expected a size such as 2MiB, as leak measures it, found "95%"
 p.yaml:3:38: expected the last day of the waiver, such as 2027-01-31, found "2027-02-29"
 p.yaml:3:58: expected a reason, found ""

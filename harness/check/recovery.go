@@ -28,14 +28,18 @@ type Recovered struct {
 	// Low and High are the least and the greatest Share that the printed digits allow. They are not
 	// set if Nothing is set.
 	Low, High float64
-	Freed     int64 // bytes; negative if memory grew; 0 without readings
-	Held      record.Size
+	// OfAll is the ratio of Freed to all that was allocated before: (before - after) / before. Many
+	// people compute a recovery this way. It is 0 if nothing was allocated.
+	OfAll float64
+	Freed int64 // bytes; negative if memory grew; 0 without readings
+	Held  record.Size
 	// Nothing is set if there was nothing to free, because what was held is at most the policy's
 	// floor, or at most the resolution of the digits. The recovery then passes with a Share of 1.
 	Nothing bool
 
-	sum *recoverySum
-	n   int32 // the file's index in Timeline.Files
+	sum   *recoverySum
+	n     int32 // the file's index in Timeline.Files
+	level record.Quantity
 }
 
 // recoveriesOf judges each cleanup of a file, and each stage with cleanups: the ratio of the memory
@@ -124,7 +128,7 @@ func (j *Judge) ratio(
 	r *Recovered, l *lane, f *timeline.File,
 	first, high, low int, start record.Size,
 ) {
-	*r = Recovered{Lane: l.id, File: f, Before: high, After: low, sum: r.sum}
+	*r = Recovered{Lane: l.id, File: f, Before: high, After: low, sum: r.sum, level: l.level}
 	top, hasTop := l.get(&f.Checkpoints[high])
 	bottom, hasBottom := l.get(&f.Checkpoints[low])
 	if !hasTop || !hasBottom {
@@ -132,6 +136,7 @@ func (j *Judge) ratio(
 		return
 	}
 	r.Freed = top.Bytes - bottom.Bytes
+	r.OfAll = ratioOf(r.Freed, top.Bytes)
 	holds, said := f.Checkpoints[first].Get(record.Holds)
 	if said {
 		r.Held = holds

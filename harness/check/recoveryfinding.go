@@ -134,7 +134,22 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 		f.Message = fmt.Sprintf("freed %s of %s or better in %s", percent(r.Share), r.Held,
 			ofFiles(c.n, s.all))
 	}
+	f.addShareOfAll(r)
 	return f
+}
+
+// addShareOfAll adds to the finding on a recovery the share of all that was allocated before, if it
+// is not the share that the finding shows.
+func (f *Finding) addShareOfAll(r *Recovered) {
+	if f.Measured == nil || r.Freed < 0 || percent(r.OfAll) == percent(r.Share) {
+		return
+	}
+	all := map[record.Quantity]string{
+		record.Allocated: "allocated", record.Reserved: "reserved", record.Used: "in use",
+	}
+	f.OfAllocated = new(r.OfAll)
+	f.Message += fmt.Sprintf("; %s of all that was %s, (before - after) / before", percent(r.OfAll),
+		all[r.level])
 }
 
 func ofFiles(n, all int) string {

@@ -28,6 +28,8 @@ type Report struct {
 	Findings    []Finding `json:"findings"`
 	// Notes are further facts for the reader, a sentence each.
 	Notes []string `json:"notes,omitempty"`
+	// Work is what the pipeline did beside its checkpoints. It is nil if the log says nothing of it.
+	Work *Work `json:"work,omitempty"`
 
 	// The following fields are not in verdict.json.
 

@@ -50,8 +50,14 @@ type Finding struct {
 	// process), "buffers", "reserved" or "device" (on the device by any process). It is "" for other
 	// checks.
 	Quantity string `json:"quantity,omitempty"`
+	// OfAllocated is (before - after) / before, the ratio of what was freed to all that was allocated
+	// before. It is nil unless the finding is on a recovery and has another ratio.
+	OfAllocated *float64 `json:"of_allocated,omitempty"`
 	// Message is one sentence for people: what was found, where, and what would decide or fix it.
 	Message string `json:"message"`
+	// Advice lists what to do about a failed allocation, by the numbers of the log, a sentence each.
+	// What helps most comes first.
+	Advice []string `json:"advice,omitempty"`
 	// Also lists the checks of further ledgers that grow together with this one. The finding is theirs
 	// too.
 	Also []string `json:"also,omitempty"`

@@ -85,7 +85,7 @@ func unitsOf(check string) []string {
 		return []string{Bytes}
 	case Fragmentation: // growth, and what was never used
 		return []string{Bytes, Ratio}
-	case OutOfMemory, Completeness, Consistency:
+	case OutOfMemory, Fallbacks, Completeness, Consistency:
 		return []string{Count}
 	case Throughput: // a slowdown; growth in seconds
 		return []string{Ratio, Count}

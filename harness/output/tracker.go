@@ -66,9 +66,10 @@ type work struct {
 	// failures is the number of failed allocations that still count: after them the pipeline printed
 	// no checkpoint that shows that its work went on, and named no fallback.
 	failures int
-	// fellBack is true if the pipeline named a fallback after the last failed allocation.
-	fellBack bool
-	said     record.FileEnd // what the pipeline's file-end line said, with FilePerProcess
+	// fellBack is true if the pipeline named a fallback after the last failed allocation. caught is
+	// true if that was the error of a batch, see record.OutOfMemory.
+	fellBack, caught bool
+	said             record.FileEnd // what the pipeline's file-end line said, with FilePerProcess
 }
 
 func newTracker(opts Options) *Tracker {
@@ -166,8 +167,13 @@ func (t *Tracker) parse(line []byte, now time.Time) {
 // a fallback, nor a line that repeats a failure that was already counted.
 func (w *work) allocationFailed(o *record.OutOfMemory) {
 	w.oom = true
+	caught := w.caught
+	w.caught = o.Caught
 	switch {
 	case o.NamesFallback:
+		if caught && !w.fellBack && w.failures > 0 { // both lines are about one failure
+			w.failures--
+		}
 		w.fellBack = true
 	case !o.Repeated || !w.fellBack && w.failures == 0:
 		w.failures++

@@ -401,6 +401,8 @@ func TestUnsaidEndAfterAFailure(t *testing.T) {
 		fallback = "Falling back to sequential extraction (slow)\n"
 		work     = "[GPU Memory] After Work: Allocated: 1.00GB\n"
 		cleanUp  = "[GPU Memory] After Work Cleanup: Allocated: 1.00GB\n"
+		batch    = "❌ Batch processing failed: CUDA error: out of memory\n"
+		fastPath = "🚀 FALLBACK FAST-PATH: Always assuming one speaker\n"
 	)
 	for text, want := range map[string]string{
 		failure: "oom", failure + work: "ok", failure + cleanUp: "oom", failure + fallback: "ok",
@@ -412,6 +414,9 @@ func TestUnsaidEndAfterAFailure(t *testing.T) {
 			"GPU loading failed, falling back to CPU: no kernel image\n": "oom",
 		failure + "[GPU Memory] After Work (failed): Allocated: 1.00GB\n": "oom",
 		failure + failure + work: "ok",
+		failure + fastPath:       "ok",
+		batch:                    "oom", batch + named: "ok", batch + named + fastPath: "ok",
+		batch + batch + named: "oom", failure + batch + named: "oom", batch + failure + named: "oom",
 	} {
 		p := newTracked(t, []queue.Input{{Path: "x"}}, Options{})
 		log := p.finish(t, "[pipeline] file-start path=x\n"+text, supervise.End{})

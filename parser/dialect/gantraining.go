@@ -3,7 +3,6 @@ package dialect
 import (
 	"bytes"
 
-	"vramsoak/parser/dialect/failure"
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
@@ -20,6 +19,7 @@ import (
 //	✅ GAN config OK - 3.21 GB used
 //	❌ OOM Error: CUDA out of memory. Tried to allocate 2.34 GiB (GPU 0; 15.90 GiB total capacity; ...)
 //	   Current: GAN_BATCH_SIZE=24, BATCH_SIZE=12
+//	   Suggested: GAN_BATCH_SIZE=12, BATCH_SIZE=6
 //	  Max GPU memory: 1234.5 MB
 //
 // "used" is the allocated memory (torch.cuda.memory_allocated). The three lines with Allocated,
@@ -29,14 +29,19 @@ import (
 //	GPU: Tesla P100-PCIE-16GB
 //	GPU Memory: 17.1 GB
 var ganTrainingDialect = scan.Dialect{
-	Name:    "gan-training",
-	Needles: []string{memoryLabel, "Max allocated: ", configOK, "OOM Error: ", deviceLabel},
+	Name: "gan-training",
+	Needles: []string{
+		memoryLabel, "Max allocated: ", "g OK", "g ok", "g FAILED", "g failed", "OOM Error: ",
+		deviceLabel, "Suggested: ", "SUGGESTED: ", "Suggested batch",
+	},
 	Read: func(l *scan.Line, at int) int {
 		switch text := l.Text[at:]; {
 		case text[0] == 'M':
 			return readThreeLines(l, at)
-		case text[0] == ' ':
-			return readConfigOK(l, at)
+		case text[0] == 'g':
+			return readConfig(l, at-len(" confi"))
+		case text[0] == 'S':
+			return readSuggestion(l, at)
 		case text[0] == 'O':
 			return readOOMError(l, at)
 		case bytes.HasPrefix(text, []byte(deviceLabel)):
@@ -49,7 +54,6 @@ var ganTrainingDialect = scan.Dialect{
 const (
 	memoryLabel = "GPU memory: "
 	deviceLabel = "GPU Memory: "
-	configOK    = " config OK - "
 )
 
 // readGPUMemory reads "GPU memory: 1.23 GB" and "Max GPU memory: 1234.5 MB". Other programs print
@@ -125,50 +129,6 @@ func labelledSize(text []byte, label string) (s record.Size, rest []byte, ok boo
 	}
 	s, rest, ok = lex.CutSize(text[i+len(label):], 0)
 	return s, rest, ok && s.Bytes >= 0 && endsField(rest)
-}
-
-// readConfigOK reads "✅ GAN config OK - 3.21 GB used".
-func readConfigOK(l *scan.Line, at int) (end int) {
-	s, rest, ok := lex.CutSize(l.Text[at+len(configOK):], 0)
-	rest, used := lex.CutPrefix(rest, " used")
-	start := l.Head(at).Message()
-	name := bytes.TrimSpace(l.Text[start:at])
-	if !ok || !used || s.Bytes < 0 || len(name) == 0 || len(name) > 64 {
-		return 0
-	}
-	c := l.Checkpoint(at, l.Str(l.Text[start:at+len(" config")]))
-	c.Set(record.Allocated, s)
-	return len(l.Text) - len(rest)
-}
-
-// readOOMError reads a failed allocation. The lines behind the error give the batch sizes that
-// did not fit, and readOOMError appends these to the record's text.
-func readOOMError(l *scan.Line, at int) (end int) {
-	message := l.Text[at+len("OOM Error: "):]
-	if len(bytes.TrimSpace(message)) == 0 || source.IsTemplate(message) ||
-		l.Head(at).InSource() {
-		return 0
-	}
-	i := bytes.Index(message, []byte("out of memory"))
-	if i < 0 || failure.ReadOutOfMemory(l, at+len("OOM Error: ")+i) == 0 {
-		l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})
-	}
-	o, ok := l.Last().(record.OutOfMemory)
-	for n := 1; ok && n <= 3; n++ {
-		after, there := l.Peek(n)
-		if !there {
-			break
-		}
-		_, sizes, found := bytes.Cut(after, []byte("Current: "))
-		if found && bytes.Contains(sizes, []byte("BATCH_SIZE=")) {
-			sizes = source.Unquoted(sizes[:min(len(sizes), 80)])
-			o.Text = lex.Shorten(o.Text, 200) + " (" + l.Str(sizes) + ")"
-			l.Undo()
-			l.Put(o)
-			break
-		}
-	}
-	return len(l.Text)
 }
 
 // readDeviceMemory reads the device's total memory in decimal GB, on the line after its name.

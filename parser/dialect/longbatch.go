@@ -37,15 +37,17 @@ var longBatchDialect = scan.Dialect{
 	Name: "long-batch",
 	Needles: scan.EventNeedles(
 		longBatchEvents,
-		memoryLabel,
-		"VRAM usage: ",
-		"Starting enhanced ASR transcription: ",
-		"CUDA memory allocated: ",
-		"CUDA memory after reranker: ",
-		"💾 VRAM: ",
-		"% VRAM (",
-		"Progress: ",
-		"CUDA OOM ",
+		append([]string{
+			memoryLabel,
+			"VRAM usage: ",
+			"Starting enhanced ASR transcription: ",
+			"CUDA memory allocated: ",
+			"CUDA memory after reranker: ",
+			"💾 VRAM: ",
+			"% VRAM (",
+			"CUDA OOM ",
+			batchFailed,
+		}, pipelineNeedles()...)...,
 	),
 	Read: func(l *scan.Line, at int) int {
 		text := l.Text[at:]
@@ -65,25 +67,29 @@ var longBatchDialect = scan.Dialect{
 			return readMonitorVRAM(l, at)
 		case is("% VRAM ("):
 			return readDeviceVRAM(l, at)
-		case is("Progress: "):
-			return readBatchProgress(l, at)
 		case is("CUDA OOM "):
 			return readOOMFallback(l, at)
+		case is(batchFailed):
+			return readBatchFailed(l, at)
+		}
+		if end := readPipelineEvent(l, at); end > 0 {
+			return end
 		}
 		return scan.ReadEvent(l, at, longBatchEvents)
 	},
 }
 
 var longBatchEvents = []scan.EventWording{
-	// "🧹 Cleared GPU cache before ASR", "... after voice enrollment"
-	{Text: "Cleared GPU cache ", Kind: record.EventCacheCleared},
 	{Text: "Batch processing failed, falling back to sequential", Kind: record.EventFallback},
 	{Text: "Falling back to sequential extraction", Kind: record.EventFallback},
 	{Text: "Attempting GPU recovery and retry with smaller batch", Kind: record.EventFallback},
 	{Text: "GPU loading failed, falling back to CPU", Kind: record.EventFallback},
-	// Our own gpupipeline prints these lines, too.
-	{Text: "Falling back to the fast path: ", Kind: record.EventFallback},
-	{Text: "Continuing without text embeddings", Kind: record.EventFallback},
+	// Our own gpupipeline prints these lines, too: "... no diarization for this file".
+	{Text: "Falling back to the fast path: ", Kind: record.EventFallback, Lost: "diarization"},
+	{
+		Text: "Continuing without text embeddings", Kind: record.EventFallback,
+		Lost: "text embeddings",
+	},
 }
 
 // readErrorMemory reads "GPU memory: 1.2GB / 16.0GB", in decimal GB.
@@ -208,21 +214,26 @@ func readDeviceVRAM(l *scan.Line, at int) (end int) {
 	return len(l.Text) - len(rest)
 }
 
-// readBatchProgress reads how many batches or segments the embeddings have done:
-//
-//	✅ Progress: 10/125 batches (40 embeddings extracted)
-//	✅ Progress: 80/320 segments (78 embeddings extracted)
-func readBatchProgress(l *scan.Line, at int) (end int) {
-	_, rest, ok := lex.CutInt(l.Text[at+len("Progress: "):])
-	rest, slash := lex.CutPrefix(rest, "/")
-	_, rest, okAll := lex.CutInt(rest)
-	_, batches := lex.CutPrefix(rest, " batches (")
-	_, segments := lex.CutPrefix(rest, " segments (")
-	if !ok || !slash || !okAll || !batches && !segments {
+// batchFailed precedes the error of a batch.
+const batchFailed = "Batch processing failed: "
+
+// readBatchFailed reads a failed allocation that ended a batch: "Batch processing failed: CUDA
+// error: out of memory".
+func readBatchFailed(l *scan.Line, at int) (end int) {
+	message := at + len(batchFailed)
+	i := bytes.Index(lex.FirstBytes(l.Text[message:], 128), []byte("out of memory"))
+	if i < 0 {
 		return 0
 	}
-	l.Add(record.Event{Header: l.Header(at), Kind: record.EventProgress, Text: l.Message(at)})
-	return len(l.Text)
+	if end = failure.ReadOutOfMemory(l, message+i); end == 0 {
+		return 0
+	}
+	if o, ok := l.Last().(record.OutOfMemory); ok {
+		o.Caught = true
+		l.Undo()
+		l.Put(o)
+	}
+	return end
 }
 
 // readOOMFallback reads a line with a failed allocation and the fallback that the program takes.
@@ -243,12 +254,18 @@ func readOOMFallback(l *scan.Line, at int) (end int) {
 		!slices.ContainsFunc([]string{"during ", "loading ", "on ", "while ", "at "}, begins) {
 		return 0
 	}
-	for _, fallback := range []string{
-		", using fallback fast-path", ", skipping voice embeddings", ", falling back to ",
+	for _, fallback := range []struct{ text, lost string }{
+		{", using fallback fast-path", "diarization"},
+		{", skipping diarization", "diarization"},
+		{", skipping speaker diarization", "diarization"},
+		{", skipping voice embeddings", "voice embeddings"},
+		{", falling back to ", ""},
 	} {
-		if bytes.Contains(text[:min(len(text), 200)], []byte(fallback)) {
+		if bytes.Contains(text[:min(len(text), 200)], []byte(fallback.text)) {
 			l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})
-			l.Add(record.Event{Header: l.Header(at), Kind: record.EventFallback, Text: l.Message(at)})
+			l.Add(record.Event{
+				Header: l.Header(at), Kind: record.EventFallback, Text: l.Message(at), Lost: fallback.lost,
+			})
 			return len(l.Text)
 		}
 	}

@@ -92,8 +92,8 @@ func readTraining(l *scan.Line, at int) (end int) {
 	}
 	list, rest, bad := lex.CutSizes(text, "Allocated", "Cached", "Reserved", "Max", "Total")
 	end = len(l.Text) - len(rest)
-	if string(name) == "Memory freed" {
-		change := record.Change{Header: l.Header(at), Name: "Memory freed"}
+	if string(name) == record.MemoryFreed {
+		change := record.Change{Header: l.Header(at), Name: record.MemoryFreed}
 		for _, item := range list {
 			change.Set(trainingQuantity(item.Key), item.Size)
 		}

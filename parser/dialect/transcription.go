@@ -27,17 +27,23 @@ import (
 //	WARNING: GPU memory usage is critically high (87.1%). Consider reducing batch size or using a smaller model.
 //	NOTICE: GPU memory usage is elevated (72.3%). Monitor for potential OOM conditions.
 //	Failed to log GPU memory: CUDA driver shutting down
+//
+// and what they say that a cleanup gave back:
+//
+//	Memory recovered: 7.23GB (97%)
 var transcriptionDialect = scan.Dialect{
 	Name:    "transcription",
-	Needles: []string{record.MemoryPrefix, highUsage, failedReading},
+	Needles: append([]string{record.MemoryPrefix, highUsage, failedReading}, recoveredNeedles...),
 	Read: func(l *scan.Line, at int) int {
 		switch l.Text[at] {
 		case record.MemoryPrefix[0]:
 			return readCheckpoint(l, at)
 		case highUsage[0]:
 			return readHighUsage(l, at)
+		case failedReading[0]:
+			return readFailedReading(l, at)
 		}
-		return readFailedReading(l, at)
+		return readRecovered(l, at)
 	},
 }
 
@@ -59,6 +65,11 @@ func readCheckpoint(l *scan.Line, at int) (end int) {
 		//	f"[GPU Memory] {stage_name}: Allocated: {allocated:.2f}GB ({allocated_pct:.1f}%) | "
 		if bytes.ContainsAny(text, "{}") ||
 			end == len(l.Text) && !looksCut(text) && len(text) <= scan.NameMax {
+			for _, needle := range recoveredNeedles {
+				if i := bytes.Index(text, []byte(needle)); i >= 0 {
+					readRecovered(l, at+len(record.MemoryPrefix)+i)
+				}
+			}
 			return end
 		}
 		l.BadCheckpoint(at, "a checkpoint's name, then \": Allocated: 7.23GB\"", text)

@@ -48,27 +48,63 @@ type Checkpoint struct {
 // negative:
 //
 //	Memory freed - Allocated: 1.20GB, Cached: 2.00GB
+//	Memory recovered: 7.05GB (97%)
 type Change struct {
 	Header
 	Name string // "Memory freed"
 	Lane Lane
 	Reading
+	// Percent is the share that the program says it freed, in percent. PercentStep is one unit of its
+	// last printed digit: 1 for "97%", 0.1 for "97.5%". It is 0 if the line prints no share.
+	Percent, PercentStep float64
 }
 
-// An Event is a line in which a pipeline says that it did something about its memory. The line
-// gives no amount of memory:
+// These are the names of a [Change] with which a program says what a cleanup freed.
+const (
+	MemoryRecovered = "Memory recovered"
+	MemoryFreed     = "Memory freed"
+)
+
+// An Event is a line in which a pipeline says what it did, or what it goes on to do. The line is no
+// reading of memory:
 //
 //	CLEANUP: GPU memory cleared
+//	Progress: 10/32 batches (160 embeddings extracted)
 type Event struct {
 	Header
 	Kind EventKind
 	Lane Lane
 	Text string // the line's message, shortened to 300 bytes
+	Figures
+	// Lost names what the file goes on without: "diarization". It is "" if the line does not say that
+	// a part of the work is left out.
+	Lost string
+	// File is the file that the line names, or "".
+	File string
 	// Speaker names the process that printed the line, as in [OutOfMemory]. It is set only if Kind
 	// is [EventFallback].
 	Speaker string
 	// NamesFailure is set if Kind is [EventFallback] and the line also names the failure.
 	NamesFailure bool
+}
+
+// Figures are the numbers of an event. A number that the line does not give is 0.
+type Figures struct {
+	Done, Of int64 // batches or segments that are done, and all of them: 10 of 32
+	Items    int64 // embeddings that were extracted: 160
+	// Seconds is the time that the items took. If Kind is [EventAudio], it is the audio's length.
+	Seconds float64
+	Rate    float64 // items a second, as printed
+	Freed   Size    // what the driver got back
+}
+
+// PerSecond returns the items a second: from the items and their time, or else as printed. It
+// returns 0 if the line gives neither.
+func (f *Figures) PerSecond() float64 {
+	if f.Items > 0 && f.Seconds > 0 {
+		return float64(f.Items) / f.Seconds
+	}
+	return f.Rate
 }
 
 // An EventKind is one kind of event.
@@ -80,7 +116,11 @@ const (
 	EventCleanup      EventKind = "cleanup"       // the pipeline released objects
 	EventPeakReset    EventKind = "peak-reset"    // the pipeline reset the peak statistics
 	EventProgress     EventKind = "progress"      // the pipeline said that batches or files are done
+	EventExtracted    EventKind = "extracted"     // the pipeline extracted embeddings
+	EventAudio        EventKind = "audio"         // the pipeline said how long a file's audio is
 	EventFallback     EventKind = "fallback"      // after a failure, the pipeline uses less memory
+	EventSkipped      EventKind = "skipped"       // the pipeline left out a stage and did not say why
+	EventSuggestion   EventKind = "suggestion"    // the pipeline suggested smaller settings
 )
 
 // A Warning is a line in which the pipeline warns of memory pressure, or says that a reading
@@ -110,12 +150,22 @@ type OutOfMemory struct {
 	// Reserved, Active and Used. Here Used is the memory of this process.
 	Reading
 	Text string // the line's message, shortened to 300 bytes
+	// Stage is the work that failed, if the line names it: "GAN config". Else it is "".
+	Stage string
+	// Batch is the batch size that did not fit, if the line or a line near it gives it. Else it is 0.
+	Batch int
 	// Speaker names the process that printed the message, as the beginning of the line gives it:
 	// "rank3", "pid=4711". It is "" if the line names no process.
 	Speaker string
 	// NamesFallback is set if the line with this message also says how the pipeline goes on.
 	// Repeated is set if the line says that it repeats an earlier error.
 	NamesFallback, Repeated bool
+	// Caught is set if the line says that a batch failed, and not how the program goes on. The part of
+	// the program that gets the error says it in a later line:
+	//
+	//	❌ Batch processing failed: CUDA error: out of memory
+	//	⚠️  CUDA OOM during voice enrollment, using fallback fast-path
+	Caught bool
 	// Traceback is the number of lines from the first line of a Python traceback down to this
 	// message, or 0 if the message ends no traceback.
 	Traceback int

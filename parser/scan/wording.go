@@ -12,6 +12,7 @@ type EventWording struct {
 	Text string
 	Kind record.EventKind
 	With string // a text that must follow somewhere behind Text
+	Lost string // what the file goes on without, if the line names it behind Text
 }
 
 // ReadEvent adds an event if one of the wordings is at an offset of the line. It returns the offset
@@ -23,13 +24,13 @@ func ReadEvent(l *Line, at int, wordings []EventWording) (end int) {
 		rest, ok := lex.CutPrefix(l.Text[at:], w.Text)
 		if ok && bytes.Contains(rest, []byte(w.With)) && !l.Head(at).InSource() &&
 			(w.Kind != record.EventFallback || !isProposal(rest)) {
-			l.Add(
-				record.Event{
-					Header: l.Header(at),
-					Kind:   w.Kind,
-					Text:   l.Message(l.Head(at).Message()),
-				},
-			)
+			event := record.Event{
+				Header: l.Header(at), Kind: w.Kind, Text: l.Message(l.Head(at).Message()),
+			}
+			if bytes.Contains(rest, []byte(w.Lost)) {
+				event.Lost = w.Lost
+			}
+			l.Add(event)
 			return at + len(w.Text)
 		}
 	}

@@ -114,6 +114,8 @@ type logState struct {
 	// gpu is the number of this GPU among all workers.
 	worker bool
 	gpu    int
+	// between holds what the pipeline said since the last file.
+	between []eventGap
 	// paths holds, for each file that the log named, the file's index in the timeline.
 	paths map[string]int
 }
@@ -227,6 +229,8 @@ func (b *Builder) addPipeline(rec record.Record) bool {
 		b.addCrash(r)
 	case record.Event:
 		b.event(&r)
+	case record.Change:
+		b.notePrinted(&r)
 	case record.Warning:
 		b.tl.Words++
 		b.date(&r.Header)
@@ -250,12 +254,20 @@ func (b *Builder) event(r *record.Event) {
 		b.date(&r.Header)
 		f.extend(&r.Header)
 	}
+	b.noteEvent(r)
 	switch r.Kind {
 	case record.EventFallback:
 		b.noteFallback(r)
 		b.log.crashes = nil
+	case record.EventExtracted:
+		if r.Items > 0 {
+			clear(b.log.failing)
+		}
+		b.log.crashes = nil
 	case record.EventProgress:
 		clear(b.log.failing)
+		b.log.crashes = nil
+	case record.EventAudio:
 		b.log.crashes = nil
 	}
 }
@@ -314,6 +326,9 @@ func (b *Builder) endLog() {
 		b.finishSplit()
 	}
 	b.close()
+	b.moveGaps(b.log.between)
+	b.log.between = nil
+	b.tl.Between.finish()
 	b.joinStreams()
 }
 

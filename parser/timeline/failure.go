@@ -102,20 +102,25 @@ func (b *Builder) linesSince(last lastFailure, line int) int {
 //
 // The same text alone does not suffice, because a second attempt may have failed in the same way.
 // A program may also announce a failure in its own words, "CUDA OOM during voice enrollment",
-// just before or after the allocator's message. These two messages are one failure too.
+// just before or after the allocator's message. These two messages are one failure too, also if the
+// second one names the fallback and the first one is that of a batch ([record.OutOfMemory.Caught]).
 func repeatsFailure(r *record.OutOfMemory, next *record.OutOfMemory) bool {
 	gap := next.Pos.Line - next.Traceback - r.Pos.Line // 1 for the next line
 	repeats := (next.Traceback > 0 || next.Repeated || r.Traceback > 0 && next.NamesFallback) &&
 		r.Text == next.Text
 	announced := !r.Fallback && !next.NamesFallback && isAnnounced(r) != isAnnounced(next)
-	return (repeats || announced) && gap > 0 && gap <= tracebackGap
+	caught := r.Caught && !r.Fallback && next.NamesFallback && strings.HasPrefix(next.Text, ownWords)
+	return (repeats || announced || caught) && gap > 0 && gap <= tracebackGap
 }
 
 // isAnnounced reports whether the message announces a failure in the program's own words, and
 // does not name a fallback.
 func isAnnounced(r *record.OutOfMemory) bool {
-	return !r.NamesFallback && !r.HasRequested && strings.HasPrefix(r.Text, "CUDA OOM ")
+	return !r.NamesFallback && !r.HasRequested && strings.HasPrefix(r.Text, ownWords)
 }
+
+// ownWords begins the message of a failed allocation in a program's own words.
+const ownWords = "CUDA OOM "
 
 // noteFallback sets Fallback in the failure to which the fallback r belongs. If the fallback's
 // line also names the failure, addFailure has done this already, see NamesFailure. Otherwise the

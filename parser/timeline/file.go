@@ -40,6 +40,8 @@ func (b *Builder) currentFile(h *record.Header) *File {
 // open ends that file first.
 func (b *Builder) open(start record.FileStart) {
 	b.close()
+	b.moveGaps(b.log.between)
+	b.log.between = nil
 	b.file = b.newFile(File{
 		Index: start.Index, Path: start.Path, Writer: b.writer, AudioSeconds: start.AudioSeconds,
 		Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
@@ -141,8 +143,11 @@ func (b *Builder) fileEnding(r record.FileEnd) *File {
 	if start.Index == 0 {
 		start.Index = len(b.tl.Files) - b.log.files + 1
 	}
+	said := b.log.between
+	b.log.between = nil
 	if stretch == nil {
 		b.open(start)
+		b.file.takeGaps(said)
 		return b.file
 	}
 	work := *stretch
@@ -150,6 +155,7 @@ func (b *Builder) fileEnding(r record.FileEnd) *File {
 	start.Pos, start.Time = work.Pos, work.Start
 	b.open(start)
 	b.file.Checkpoints, b.file.OOMs = work.Checkpoints, work.OOMs
+	b.file.takeGaps(said)
 	return b.file
 }
 

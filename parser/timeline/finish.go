@@ -9,6 +9,7 @@ func (b *Builder) finish(f *File) {
 	if !b.log.splitKnown {
 		return // finishSplit may still split the file
 	}
+	f.sumEvents()
 	if b.lastPaired != nil && f.sameCheckpoints(b.lastPaired) {
 		f.Stages, f.Cleanups, f.Unpaired = b.lastPaired.Stages, b.lastPaired.Cleanups,
 			b.lastPaired.Unpaired
@@ -42,6 +43,9 @@ func (b *Builder) finish(f *File) {
 			all.spareCheckpoints = f.Checkpoints[:0]
 		}
 		f.Checkpoints, f.Stages, f.Cleanups, f.Unpaired = nil, nil, nil, nil
+		if f.Events != nil {
+			f.Events.Printed = nil
+		}
 		if f.Held != nil {
 			f.Held.At = nil
 		}

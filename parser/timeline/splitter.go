@@ -60,8 +60,12 @@ func (b *Builder) resplit() {
 	}
 	checkpoints := make([]record.Checkpoint, 0, b.tl.Checkpoints-b.log.checkpoints)
 	var ooms []record.OutOfMemory
+	var gaps []eventGap
 	for _, f := range files {
 		checkpoints, ooms = append(checkpoints, f.Checkpoints...), append(ooms, f.OOMs...)
+		if f.Events != nil {
+			gaps = append(gaps, f.Events.gaps...)
+		}
 	}
 	rest := 0
 	if len(files) > 1 {
@@ -78,6 +82,10 @@ func (b *Builder) resplit() {
 	b.log.splitter = Splitter{numbered: counted}
 	for i := range checkpoints {
 		c := &checkpoints[i]
+		for len(gaps) > 0 && gaps[0].line < c.Pos.Line {
+			b.takeGap(gaps[0])
+			gaps = gaps[1:]
+		}
 		if i >= first && b.log.splitter.begins(c) {
 			b.begin(record.FileStart{Header: record.Header{Pos: c.Pos, Time: c.Time}})
 		}
@@ -91,6 +99,9 @@ func (b *Builder) resplit() {
 		f.extend(&c.Header)
 	}
 	b.file.OOMs = append(b.file.OOMs, ooms...)
+	for _, gap := range gaps {
+		b.takeGap(gap)
+	}
 }
 
 // joinFiles is called when the pipeline names its first file. The splitter may have taken
@@ -108,6 +119,12 @@ func (b *Builder) joinFiles() {
 		whole.Checkpoints, whole.OOMs = append(whole.Checkpoints, f.Checkpoints...),
 			append(whole.OOMs, f.OOMs...)
 		whole.EndPos, whole.End = f.EndPos, f.End
+	}
+	for _, f := range files {
+		if f.Events != nil {
+			b.moveGaps(f.Events.gaps)
+			f.Events = nil
+		}
 	}
 	whole.Outside, whole.Index, whole.Path, whole.Seconds = true, 0, "", 0
 	b.tl.Files, b.file = b.tl.Files[:b.log.files], nil

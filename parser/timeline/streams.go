@@ -292,6 +292,8 @@ func (tl *Timeline) add(other *Timeline) {
 	tl.Checkpoints += other.Checkpoints
 	tl.Failures += other.Failures
 	tl.Words += other.Words
+	tl.Between.merge(&other.Between)
+	tl.Suggestions = append(tl.Suggestions, other.Suggestions...)
 }
 
 // SoFar returns the timeline so far. It includes the file that is being processed, which has no
@@ -303,7 +305,9 @@ func (b *Builder) SoFar() *Timeline {
 	all := b.tl
 	all.Files, all.Warnings, all.Bad = slices.Clip(all.Files), slices.Clip(all.Warnings),
 		slices.Clip(all.Bad)
-	all.Crashes = slices.Clip(all.Crashes)
+	all.Crashes, all.Suggestions = slices.Clip(all.Crashes), slices.Clip(all.Suggestions)
+	all.Between.Losses, all.Between.Printed = slices.Clip(all.Between.Losses),
+		slices.Clip(all.Between.Printed)
 	for _, other := range b.log.streams.all {
 		all.Files = append(all.Files, other.tl.Files...)
 		all.add(&other.tl)

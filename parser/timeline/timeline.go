@@ -49,6 +49,10 @@ type Timeline struct {
 	// Lines is the number of line ends ('\n') that were read. A last line without a line end does
 	// not count.
 	Lines int
+	// Between adds up what the pipeline said between files, or in a log without files.
+	Between EventSum
+	// Suggestions are the settings that the pipeline itself suggests.
+	Suggestions []record.Event
 	// Failures is the number of out-of-memory messages in files and outside of files.
 	Failures int
 	// Words is the number of events, warnings, and starts and ends of files that the pipeline printed.
@@ -107,6 +111,9 @@ type File struct {
 	Unpaired []int
 	// OOMs are the out-of-memory messages during this file.
 	OOMs []record.OutOfMemory
+	// Events adds up what the pipeline said beside its checkpoints. It is nil if it said nothing. The
+	// sum is complete when the file has ended.
+	Events *EventSum
 	// Held is what the pipeline's processes held of the machine, or nil if the log does not say.
 	Held *Held
 }

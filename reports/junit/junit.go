@@ -121,6 +121,9 @@ func evidence(f check.Finding) string {
 	if f.At != nil {
 		lines = append(lines, "at "+wording.Location(f))
 	}
+	for _, text := range f.Advice {
+		lines = append(lines, "advice: "+sink.Line(text))
+	}
 	return strings.Join(lines, "\n")
 }
 

@@ -26,7 +26,8 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	// The findings that failed come first. They leave room for the pattern, which is usually short.
 	reserve := min(pattern.size(), limit/3)
 	m.table(findingTable(wording.WithVerdict(findings, check.Fail, check.Undecided)), reserve)
-	m.notes(rep.Notes, reserve)
+	m.notes(wording.Advice(findings), reserve)
+	m.notes(wording.Notes(rep), reserve)
 	m.table(pattern, 0)
 	m.fold("Passed", findingTable(wording.WithVerdict(findings, check.Pass)))
 	m.fold("Not judged", findingTable(wording.WithVerdict(findings, check.Skipped)))
@@ -81,7 +82,7 @@ func patternTable(p pattern.Pattern) table {
 	const cells = 24
 	for _, s := range p.Steps {
 		n := p.Filled(s.Level, cells)
-		freed := s.Freed
+		freed := s.Freed + s.OfAll
 		if s.Verdict != "" {
 			freed = strings.TrimRight(freed+" "+verdictSign(s.Verdict), " ")
 		}

@@ -14,6 +14,7 @@ type cleanupStats struct {
 	freed   []int64       // bytes
 	failed  int           // files in which the cleanup failed
 	shares  []float64     // the share that was freed, for each file in which it was judged
+	ofAll   []float64     // for the same files, the share of all that was allocated before
 	verdict check.Verdict // the worst of all files; "" if none was judged
 }
 
@@ -43,6 +44,7 @@ func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 		if !r.Nothing {
 			// The ratio is above 1 if the cleanup also freed memory from before its stage.
 			c.shares = append(c.shares, min(1, r.Share))
+			c.ofAll = append(c.ofAll, r.OfAll)
 		}
 		if r.Verdict == check.Fail {
 			c.failed++
@@ -62,7 +64,7 @@ func (c *cleanupStats) text() string {
 	text := record.FormatBytes(median(c.freed)) + " freed"
 	switch {
 	case len(c.shares) > 0:
-		text = fmt.Sprintf("%.1f %% freed", 100*median(c.shares))
+		text = wording.Share(median(c.shares)) + " freed"
 	case median(c.freed) == 0:
 		text = "nothing freed"
 	}
@@ -70,6 +72,16 @@ func (c *cleanupStats) text() string {
 		text += fmt.Sprintf(", not in %s", wording.Plural(c.failed, "file"))
 	}
 	return text
+}
+
+// shareOfAll returns the median of the shares of all that was allocated, (before - after) / before,
+// if it is not the share that text shows: " (97.3 % of all)". Otherwise it returns "".
+func (c *cleanupStats) shareOfAll() string {
+	ofAll := wording.Share(median(c.ofAll))
+	if len(c.shares) == 0 || ofAll == wording.Share(median(c.shares)) {
+		return ""
+	}
+	return " (" + ofAll + " of all)"
 }
 
 // median returns the middle value. If the number of values is even, it returns the lower of the two

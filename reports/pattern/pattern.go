@@ -31,6 +31,7 @@ type Step struct {
 	Name    string
 	Level   int64         // bytes, the median over the files
 	Freed   string        // how much a cleanup freed, at its After checkpoint; else ""
+	OfAll   string        // behind Freed, the share of all that was allocated, if it is another one
 	Verdict check.Verdict // the verdict on the cleanup; "" if it was not judged
 }
 
@@ -99,7 +100,7 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 		}
 		s := Step{Name: sink.Name(name), Level: median(levels[name])}
 		if c := cleanups[name]; c != nil {
-			s.Freed, s.Verdict = c.text(), c.verdict
+			s.Freed, s.OfAll, s.Verdict = c.text(), c.shareOfAll(), c.verdict
 		}
 		p.Steps = append(p.Steps, s)
 	}

@@ -50,10 +50,14 @@ func flatten(rec record.Record) flat {
 	case record.Change:
 		r.kind, r.name, r.reading = "change", v.Name, v.Reading
 		lane(v.Lane)
+		if v.PercentStep > 0 {
+			add("percent", v.Percent)
+		}
 	case record.Event:
 		r.kind, r.name = "event", v.Text
 		add("event", string(v.Kind))
 		lane(v.Lane)
+		addFigures(add, &v)
 	case record.Warning:
 		r.kind, r.name = "warning", v.Text
 		add("level", v.Level)
@@ -67,6 +71,8 @@ func flatten(rec record.Record) flat {
 		if v.Allowed.Bytes > 0 {
 			add("allowed", v.Allowed.Bytes)
 		}
+		addKnown(add, "stage", v.Stage)
+		addKnown(add, "batch", v.Batch)
 	case record.Crash:
 		r.kind, r.name = "crash", v.Text
 		lane(v.Lane)
@@ -190,6 +196,27 @@ func flatten(rec record.Record) flat {
 		r.name = fmt.Sprintf("expected %s, found %q; %s", v.Expected, v.Found, v.Advice)
 	}
 	return r
+}
+
+// addFigures adds a field for each number that an event gives, and for what its file goes on
+// without.
+func addFigures(add func(key string, value any), e *record.Event) {
+	addKnown(add, "done", e.Done)
+	addKnown(add, "of", e.Of)
+	addKnown(add, "items", e.Items)
+	addKnown(add, "seconds", e.Seconds)
+	addKnown(add, "rate", e.Rate)
+	addKnown(add, "freed", e.Freed.Bytes)
+	addKnown(add, "lost", e.Lost)
+	addKnown(add, "file", e.File)
+}
+
+// addKnown adds a field unless its value is zero, which means that the line does not give it.
+func addKnown[T comparable](add func(key string, value any), key string, value T) {
+	var zero T
+	if value != zero {
+		add(key, value)
+	}
 }
 
 // addResources adds a field for each resource that is known.

@@ -27,8 +27,9 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options)
 	if err := t.findings(findings); err != nil {
 		return err
 	}
+	t.advice(findings)
 	t.skipped(wording.WithVerdict(findings, check.Skipped))
-	t.notes(rep.Notes)
+	t.notes(wording.Notes(rep))
 	t.pattern(pattern.Of(tl, rep))
 	return t.flush(w)
 }
@@ -94,6 +95,17 @@ func withLocation(f check.Finding) string {
 	return sink.Line(f.Message) + " [" + wording.Location(f) + "]"
 }
 
+// advice writes what to do about the failed allocations, one line for each piece of advice.
+func (t *writer) advice(findings []check.Finding) {
+	all := wording.Advice(findings)
+	if len(all) > 0 {
+		t.WriteByte('\n')
+	}
+	for _, text := range all {
+		t.wrap(sink.Line(text), "  ")
+	}
+}
+
 // skipped writes one line for each finding that was not judged.
 func (t *writer) skipped(findings []check.Finding) {
 	if len(findings) == 0 {
@@ -130,14 +142,20 @@ func (t *writer) pattern(p pattern.Pattern) {
 	}
 	t.WriteByte('\n')
 	t.wrap(p.Title(), "  ")
-	name, after := 0, 0
+	name, after, ofAll := 0, 0, 0
 	for _, s := range p.Steps {
 		name = max(name, twwidth.Width(s.Name))
 		after = max(after, twwidth.Width(s.Freed+t.verdictMark(s)))
+		ofAll = max(ofAll, twwidth.Width(s.Freed+s.OfAll+t.verdictMark(s)))
 	}
-	const level = len("1023.99 MiB") - 2
+	const level, fewest = len("1023.99 MiB") - 2, 8
 	name = min(name, 40)
-	cells := min(40, max(8, t.Width-2-name-2-level-2-2-after))
+	cells := t.Width - 2 - name - 2 - level - 2 - 2
+	wide := cells-ofAll >= fewest
+	if wide {
+		after = ofAll
+	}
+	cells = min(40, max(fewest, cells-after))
 	full, empty := "█", "━"
 	if !t.Terminal {
 		full, empty = "#", "-"
@@ -149,8 +167,12 @@ func (t *writer) pattern(p pattern.Pattern) {
 		}
 		n := p.Filled(s.Level, cells)
 		bar := strings.Repeat(full, n) + strings.Repeat(empty, cells-n)
+		freed := s.Freed
+		if wide {
+			freed += s.OfAll
+		}
 		line := fmt.Sprintf("  %s  %*s  %s  %s%s", wording.Pad(cutCell(s.Name, name), name),
-			level, record.FormatBytes(s.Level), bar, s.Freed, t.paint(s.Verdict, t.verdictMark(s)))
+			level, record.FormatBytes(s.Level), bar, freed, t.paint(s.Verdict, t.verdictMark(s)))
 		t.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }

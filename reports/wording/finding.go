@@ -110,3 +110,23 @@ func Location(f check.Finding) string {
 	}
 	return sink.Line(f.At.String())
 }
+
+// Advice returns the advice of all findings, each with the check that it is about: "advice,
+// out-of-memory: ...".
+func Advice(findings []check.Finding) (all []string) {
+	for _, f := range findings {
+		for _, text := range f.Advice {
+			all = append(all, "advice, "+f.Check+": "+text)
+		}
+	}
+	return all
+}
+
+// Notes returns the report's notes. The last of them says what the pipeline did beside its
+// checkpoints.
+func Notes(rep *check.Report) []string {
+	if rep.Work == nil || rep.Work.String() == "" {
+		return rep.Notes
+	}
+	return append(slices.Clip(rep.Notes), rep.Work.String())
+}

@@ -65,7 +65,7 @@ func Brief(f check.Finding) string {
 	switch {
 	case together && len(f.Also) > 0:
 		return before
-	case f.Check == check.Completeness || f.Check == check.OutOfMemory:
+	case f.Check == check.Completeness || f.Check == check.OutOfMemory || f.Check == check.Fallbacks:
 		return clause
 	case strings.HasPrefix(clause, "grows by "):
 		return check.Sentence(f.Subject, clause)
@@ -97,12 +97,18 @@ func lasts(name string) bool {
 }
 
 // checksThat returns the checks with a finding whose [Verdict] is this word, "noted" or "waived".
-// Each is given with the first file in which it fails, such as "throughput from file 21 on".
+// Each is given with the first file in which it fails, such as "throughput from file 21 on". Of
+// fallbacks, checksThat says how many files lost what: "3 of 60 files went on without diarization,
+// first file 12 (0012.wav)".
 func checksThat(rep *check.Report, word string) []string {
 	var named []string
 	for _, name := range check.Checks {
 		first, file := true, 0
 		for _, f := range rep.Findings {
+			if f.Check == name && name == check.Fallbacks && Verdict(f) == word {
+				named = append(named, firstClause(f.Found()))
+				continue
+			}
 			at := f.File
 			if f.Verdict != check.Fail { // the file is only the worst one
 				at = 0

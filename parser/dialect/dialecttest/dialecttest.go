@@ -93,10 +93,21 @@ func Line(rec record.Record) string {
 		}
 	case record.Change:
 		fmt.Fprintf(&b, "change %q%s%s", r.Name, lane(r.Lane), sizes(&r.Reading))
+		more(&b, "percent", r.Percent)
 	case record.Event:
 		fmt.Fprintf(&b, "event %s%s %q", r.Kind, lane(r.Lane), r.Text)
+		more(&b, "done", r.Done)
+		more(&b, "of", r.Of)
+		more(&b, "items", r.Items)
+		more(&b, "seconds", r.Seconds)
+		more(&b, "rate", r.Rate)
+		more(&b, "freed", r.Freed.Bytes)
+		more(&b, "lost", r.Lost)
+		more(&b, "file", r.File)
 	case record.OutOfMemory:
 		fmt.Fprintf(&b, "out-of-memory%s requested=%s", lane(r.Lane), size(r.Requested))
+		more(&b, "stage", r.Stage)
+		more(&b, "batch", r.Batch)
 		if r.Allowed.Bytes > 0 {
 			fmt.Fprintf(&b, " allowed=%s", size(r.Allowed))
 		}
@@ -119,6 +130,14 @@ func Line(rec record.Record) string {
 		b.WriteString(strings.TrimPrefix(fmt.Sprintf("%T", rec), "record."))
 	}
 	return b.String() + "\n"
+}
+
+// more writes a field if it is set.
+func more[T comparable](b *strings.Builder, key string, value T) {
+	var none T
+	if value != none {
+		fmt.Fprintf(b, " %s=%v", key, value)
+	}
 }
 
 func lane(l record.Lane) string {

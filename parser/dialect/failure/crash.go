@@ -122,7 +122,7 @@ func addCrash(l *scan.Line, at int, c record.Crash) {
 
 // beginsMessage reports whether the program's message begins at an offset of the line.
 func beginsMessage(l *scan.Line, at int) bool {
-	if isTranscript(l.Text[:at]) {
+	if IsTranscript(l.Text[:at]) {
 		return false
 	}
 	return len(wordsBefore(l, at)) == 0
@@ -131,7 +131,7 @@ func beginsMessage(l *scan.Line, at int) bool {
 // isDeath reports whether a line says that a signal killed a process. The parameter at is
 // the offset in the line at which one of deathWords begins.
 func isDeath(l *scan.Line, at int) bool {
-	if isTranscript(l.Text[:at]) {
+	if IsTranscript(l.Text[:at]) {
 		return false
 	}
 	before, rest := wordsBefore(l, at), l.Text[at:]

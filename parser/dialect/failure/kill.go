@@ -106,7 +106,7 @@ func isKill(l *scan.Line, at int) bool {
 		if !bytes.HasPrefix(l.Text[at:], []byte(k.needle)) {
 			continue
 		}
-		if isTranscript(l.Text[:at]) || l.Head(at).InSource() ||
+		if IsTranscript(l.Text[:at]) || l.Head(at).InSource() ||
 			!k.after().Match(lex.FirstBytes(l.Text[at:], shapeMax)) ||
 			k.before != nil && !k.before().Match(lex.LastBytes(wordsBefore(l, at), shapeMax)) {
 			return false

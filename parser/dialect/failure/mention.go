@@ -273,7 +273,7 @@ var errorKey = lex.Expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\
 func IsRemark(text []byte, at int) bool {
 	before := bytes.ToLower(lex.LastBytes(afterProgress(text[max(0, at-512):at]), 120))
 	start := lex.TrimBlanks(source.WithoutLogger(text[:at]))
-	if isTranscript(text[:at]) || bytes.Contains(before, []byte(" # ")) ||
+	if IsTranscript(text[:at]) || bytes.Contains(before, []byte(" # ")) ||
 		bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
 		return true
 	}
@@ -306,12 +306,12 @@ func lastClause(before []byte) []byte {
 	return before[bytes.LastIndex(rest, []byte(": "))+1:]
 }
 
-// isTranscript reports whether the time stamps of a transcript precede a text. Such a text is
+// IsTranscript reports whether the time stamps of a transcript precede a text. Such a text is
 // what a speech model heard, not what a program says:
 //
 //	[00:00:03.400 --> 00:07:42.600]  so my notebook said CUDA out of memory again
 //	[3.40s --> 462.60s] ...
-func isTranscript(before []byte) bool {
+func IsTranscript(before []byte) bool {
 	const arrow = " --> "
 	i := bytes.Index(before, []byte(arrow))
 	return i > 0 && (lex.IsDigit(before[i-1]) || before[i-1] == 's') && i+len(arrow) < len(before) &&

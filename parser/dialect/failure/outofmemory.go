@@ -110,6 +110,7 @@ func ReadOutOfMemory(l *scan.Line, at int) (end int) {
 	}
 	f.Header, f.Text = l.Header(start), l.Message(start)
 	f.Lane.Device, f.Lane.Rank = m.device(), l.Head(start).Rank()
+	f.Batch = BatchNear(l, l.Text, "")
 	l.Add(f)
 	wordsEnd := m.wordsEnd
 	if wordsEnd == start || wordsEnd > at+32 { // the message lacks the word "memory"

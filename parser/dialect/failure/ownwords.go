@@ -105,6 +105,7 @@ func readOwnWords(l *scan.Line, at int) (end int) {
 	}
 	f.Header, f.Text = header, text
 	f.Lane.Device, f.Lane.Rank = m.device(), l.Head(start).Rank()
+	f.Batch = BatchNear(l, l.Text, "")
 	l.Add(f)
 	if fallback {
 		l.Add(record.Event{Header: header, Kind: record.EventFallback, Text: text})

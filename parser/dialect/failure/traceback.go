@@ -30,7 +30,7 @@ func readTraceback(l *scan.Line, at int) (end int) {
 	head := l.Text[at+len(tracebackWords):]
 	prefix, _, rich := bytes.Cut(l.Text[:at], []byte("╭"))
 	switch {
-	case !rich && string(bytes.TrimSpace(head)) != ":", isTranscript(l.Text[:at]):
+	case !rich && string(bytes.TrimSpace(head)) != ":", IsTranscript(l.Text[:at]):
 		return 0
 	case isIgnored(l), at > 0 && len(lex.TrimBlanks(l.Text[:at])) == 0: // indented: quoted
 		return 0
