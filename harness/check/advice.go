@@ -188,6 +188,11 @@ func (s *shortage) fragmentationAdvice() string {
 	if !s.inPieces || !isPyTorch(s.oom) {
 		return ""
 	}
+	if free := s.unused + s.room; isFull(free, s.total) {
+		return fmt.Sprintf("the device is full: of %s only %s is free, in pieces; take a smaller batch or "+
+			"model, or a larger card; vramsoak validate finds what fits", formatBytes(s.total),
+			formatBytes(free))
+	}
 	than := "more than the " + formatBytes(s.requested) + " that was asked for"
 	if s.unused < s.requested {
 		than = fmt.Sprintf("and with the %s left that is enough for the %s that was asked for",
@@ -195,6 +200,12 @@ func (s *shortage) fragmentationAdvice() string {
 	}
 	return fmt.Sprintf("fragmentation: %s is reserved and not allocated, %s, but in pieces; set "+
 		"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", formatBytes(s.unused), than)
+}
+
+// isFull reports whether so little of a device is free, in one piece or in several, that no setting
+// of the allocator is worth advising. total is 0 if it is unknown.
+func isFull(free, total int64) bool {
+	return total > 0 && float64(free) < worth*float64(total)
 }
 
 // isPyTorch reports whether PyTorch's allocator printed the message.

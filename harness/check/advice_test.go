@@ -61,6 +61,12 @@ func TestAdvice(t *testing.T) {
 			[]string{"fragmentation: 900 MiB is reserved and not allocated, more than the 512 MiB that " +
 				"was asked for, but in pieces; set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
 		},
+		{ // 193 of 16,384 MiB: no setting of the allocator makes the work fit
+			"a small request on a full device",
+			oom("12.00 MiB", "16.00 GiB", "8.00 MiB", "", "15.00 GiB", "185.00 MiB"),
+			[]string{"the device is full: of 16.0 GiB only 193 MiB is free, in pieces; take a smaller batch " +
+				"or model, or a larger card; vramsoak validate finds what fits"},
+		},
 		{
 			"the cache and what is free hold it together",
 			oom("2.00 GiB", "16.00 GiB", "1.00 GiB", "", "13.00 GiB", "1.50 GiB"),

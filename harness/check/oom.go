@@ -225,19 +225,23 @@ func allowedRoom(o *record.OutOfMemory) (room int64, capped bool) {
 }
 
 // inOnePiece returns, for a message, the size of the largest free block. If the free blocks
-// together were large enough but none of them was, it says that memory was fragmented.
+// together were large enough but none of them was, it says that memory was fragmented, or that
+// the device is full.
 func inOnePiece(o *record.OutOfMemory) string {
 	largest := "the largest free block had " + record.FormatBytes(o.Held.LargestFree)
 	free, _ := o.Get(record.Free)
 	if room, capped := allowedRoom(o); capped {
 		free.Bytes = room
 	}
-	if sum := o.Held.Free + free.Bytes; sum >= o.Requested.Bytes &&
-		o.Held.LargestFree < o.Requested.Bytes {
-		return largest + ": " + record.FormatBytes(sum) + " were free in sum, but not in one piece " +
-			"(fragmentation)"
+	sum := o.Held.Free + free.Bytes
+	if sum < o.Requested.Bytes || o.Held.LargestFree >= o.Requested.Bytes {
+		return largest
 	}
-	return largest
+	largest += ": " + record.FormatBytes(sum) + " were free in sum, but not in one piece"
+	if isFull(sum, o.Bytes(record.Total)) {
+		return largest + " (the device is full)"
+	}
+	return largest + " (fragmentation)"
 }
 
 // starved returns the failed allocation after which a process did no more work before it ended,
