@@ -64,8 +64,8 @@ func TestAdvice(t *testing.T) {
 		{ // 193 of 16,384 MiB: no setting of the allocator makes the work fit
 			"a small request on a full device",
 			oom("12.00 MiB", "16.00 GiB", "8.00 MiB", "", "15.00 GiB", "185.00 MiB"),
-			[]string{"the device is full: of 16.0 GiB only 193 MiB is free, in pieces; take a smaller batch " +
-				"or model, or a larger card; vramsoak validate finds what fits"},
+			[]string{"the device is full: of 16.0 GiB only 193 MiB is free, in pieces; take a smaller " +
+				"batch or model, or a larger card; vramsoak validate finds what fits"},
 		},
 		{
 			"the cache and what is free hold it together",
