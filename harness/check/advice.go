@@ -109,10 +109,16 @@ func (j *Judge) advice(f failure) []string {
 	alone := s.alone()
 	add(alone)
 	if alone == "" {
+		add(j.recoveryAdvice(&s))
 		add(j.leakAdvice(&s))
-		add(s.fragmentationAdvice())
+		caused := len(all) > 0
+		if !caused {
+			add(s.residentAdvice())
+		}
+		add(s.fragmentationAdvice(caused))
 		add(s.limitAdvice())
 		add(s.othersAdvice())
+		add(s.outsideAdvice())
 		add(s.darkAdvice())
 	}
 	add(j.batchAdvice(&s))
@@ -184,13 +190,14 @@ func (j *Judge) leakAdvice(s *shortage) string {
 func isUnknown(v float64) bool { return v != v }
 
 // fragmentationAdvice returns the advice on memory that is free in the allocator, but in pieces.
-func (s *shortage) fragmentationAdvice() string {
+// caused is true if other advice names the cause.
+func (s *shortage) fragmentationAdvice(caused bool) string {
 	if !s.inPieces || !isPyTorch(s.oom) {
 		return ""
 	}
 	if free := s.unused + s.room; isFull(free, s.total) {
 		return fmt.Sprintf("the device is full: of %s only %s is free, in pieces; take a smaller batch "+
-			"or model, or a larger card; vramsoak validate finds what fits", formatBytes(s.total),
+			"or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)", formatBytes(s.total),
 			formatBytes(free))
 	}
 	than := "more than the " + formatBytes(s.requested) + " that was asked for"
@@ -198,8 +205,12 @@ func (s *shortage) fragmentationAdvice() string {
 		than = fmt.Sprintf("and with the %s left that is enough for the %s that was asked for",
 			formatBytes(s.room), formatBytes(s.requested))
 	}
-	return fmt.Sprintf("fragmentation: %s is reserved and not allocated, %s, but in pieces; set "+
+	text := fmt.Sprintf("fragmentation: %s is reserved and not allocated, %s, but in pieces; set "+
 		"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", formatBytes(s.unused), than)
+	if caused {
+		text += ", which only postpones the failure"
+	}
+	return text
 }
 
 // isFull reports whether so little of a device is free, in one piece or in several, that no setting
@@ -279,7 +290,7 @@ func (s *shortage) rest() string {
 	case s.missing > 0:
 		return fmt.Sprintf("the request lacked %s of %s, and the log shows no memory that a setting "+
 			"would give back: take a smaller batch or model, or a larger card; vramsoak validate finds "+
-			"what fits", formatBytes(s.missing), formatBytes(s.requested))
+			"what fits (docs/how-to/validate.md)", formatBytes(s.missing), formatBytes(s.requested))
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ func TestAdvice(t *testing.T) {
 	t.Parallel()
 	const (
 		lacked = "the request lacked %s of %s, and the log shows no memory that a setting would give " +
-			"back: take a smaller batch or model, or a larger card; vramsoak validate finds what fits"
+			"back: take a smaller batch or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)"
 		training = "training: gradient accumulation, activation checkpointing and mixed precision also " +
 			"need less memory; how much is not known from this log: run vramsoak soak with and without " +
 			"one, and vramsoak compare measures it"
@@ -57,15 +57,46 @@ func TestAdvice(t *testing.T) {
 	}{
 		{
 			"the cache holds more than the request",
-			oom("512.00 MiB", "16.00 GiB", "100.00 MiB", "", "13.00 GiB", "900.00 MiB"),
+			oom("512.00 MiB", "16.00 GiB", "100.00 MiB", "", "14.80 GiB", "900.00 MiB"),
 			[]string{"fragmentation: 900 MiB is reserved and not allocated, more than the 512 MiB that " +
 				"was asked for, but in pieces; set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
 		},
 		{ // 193 of 16,384 MiB: no setting of the allocator makes the work fit
 			"a small request on a full device",
-			oom("12.00 MiB", "16.00 GiB", "8.00 MiB", "", "15.00 GiB", "185.00 MiB"),
+			oom("12.00 MiB", "16.00 GiB", "8.00 MiB", "", "15.40 GiB", "185.00 MiB"),
 			[]string{"the device is full: of 16.0 GiB only 193 MiB is free, in pieces; take a smaller " +
-				"batch or model, or a larger card; vramsoak validate finds what fits"},
+				"batch or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)"},
+		},
+		{ // 16 - 2 - 10 = 4 GiB
+			"something outside of the allocator",
+			oom("3.00 GiB", "16.00 GiB", "2.00 GiB", "", "10.00 GiB", "0 bytes"),
+			[]string{"4.00 GiB of the device is held outside of this program's allocator: a CUDA context " +
+				"takes up to 696 MiB, the rest is other processes or libraries; nvidia-smi lists the " +
+				"processes"},
+		},
+		{
+			"data that was loaded before",
+			"[pipeline] file-start path=a.wav\n[GPU Memory] Before Epoch: Allocated: 13.00GB | Reserved: " +
+				"13.00GB | Total: 16.00GB\n" +
+				oom("2.00 GiB", "16.00 GiB", "0.50 GiB", "", "15.00 GiB", "10.00 MiB"),
+			[]string{
+				"13.0 GiB of 16.0 GiB was allocated before the work on the file began (Before Epoch): if " +
+					"that is data, bring it to the device batch by batch; if it is weights, take a smaller " +
+					"number format",
+			},
+		},
+		{ // 7.5 GiB before, 6 after: 1.5 of 7 are freed, which the log says were held
+			"a cleanup that leaves the model",
+			"[pipeline] file-start path=a.wav\n[GPU Memory] Before Whisper Cleanup: Allocated: 7.50GB | " +
+				"Reserved: 8.00GB | Total: 16.00GB | allocated=8053063680 holds=7516192768\n[GPU Memory] " +
+				"After Whisper Cleanup: Allocated: 6.00GB | Reserved: 8.00GB | Total: 16.00GB | " +
+				"allocated=6442450944\n" +
+				oom("2.00 GiB", "16.00 GiB", "0.50 GiB", "", "15.00 GiB", "10.00 MiB"),
+			[]string{
+				"first mend Whisper Cleanup: 5.50 GiB of 7.00 GiB stays allocated after it, so something " +
+					"still refers to it; in Python, vramlog.freeing names what (docs/reference/vramlog.md)" +
+					enough,
+			},
 		},
 		{
 			"the cache and what is free hold it together",
@@ -86,7 +117,7 @@ func TestAdvice(t *testing.T) {
 		},
 		{ // the map has one free block of 1 GiB: 0x200000 units of 512 bytes
 			"the map shows a free block that is large enough",
-			oom("512.00 MiB", "16.00 GiB", "100.00 MiB", "", "13.00 GiB", "1.00 GiB") +
+			oom("512.00 MiB", "16.00 GiB", "100.00 MiB", "", "14.50 GiB", "1.00 GiB") +
 				`[pipeline] segments at="out of memory" device=0 requested=536870912 unit=512 ` +
 				"map=7f0000000000L:A200000F200000.\n",
 			[]string{fmt.Sprintf(lacked, "412 MiB", "512 MiB")},

@@ -82,7 +82,7 @@ func (r *reader) layered(n ast.Node, key string, m Model) {
 	}
 	if of, err := models.Lookup(m.Model); err == nil && of.Layers() == 0 {
 		r.Fail(node, key+" of a model whose layers repeat: "+strings.Join(models.Layered(), ", "),
-			of.Name+" has no such layers")
+			"the layers of "+of.Name+" are not known one by one")
 	}
 }
 

@@ -98,7 +98,7 @@ func TestTrainingMistakes(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"checkpointing: true", "checkpointing: yes", `expected true or false, found "yes"`},
 		{"train: true, ", "", "expected checkpointing beside train: true"},
-		{"model: vit-b-16", "model: specgan-discriminator", "specgan-discriminator has no such layers"},
+		{"model: vit-b-16", "model: specgan-discriminator", "the layers of specgan-discriminator are not known one by one"},
 		{"accumulate: 4", "accumulate: 0", "expected a whole number of 1 or more"},
 		{"batch: vit_batch", "batch: vit_batc", "unknown name vit_batc, did you mean vit_batch?"},
 		{"vit_batch: 16", "batch: 16", "expected a name such as n_mels"},

@@ -57,7 +57,7 @@ func (p *process) checkpoint(name string, holds *int64) {
 	c.Set(record.Reserved, record.Exact(level.Reserved))
 	c.Set(record.Total, record.Exact(total))
 	c.Set(record.Peak, record.Exact(peak.Allocated))
-	c.Set(record.Used, record.Exact(level.Used))
+	c.Set(record.Used, record.Exact(level.Used-p.occupied)) // of this process
 	if pinned, ok := p.pinnedBytes(); ok {
 		c.Set(record.Pinned, record.Exact(pinned))
 	}

@@ -1,0 +1,82 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"vramsoak/parser/record"
+)
+
+// recoveryAdvice returns the advice to free what a cleanup left allocated before memory ran out.
+func (j *Judge) recoveryAdvice(s *shortage) string {
+	for _, l := range j.lanes {
+		if len(j.lanes) > 1 && l.id != s.oom.Lane {
+			continue
+		}
+		for _, sum := range l.sums {
+			failed := sum.of[slices.Index(recoveryVerdicts[:], Fail)]
+			if failed == nil || failed.decided.Stage || failed.at.Line > s.oom.Pos.Line ||
+				failed.decided.File.Process != s.file.Process {
+				continue
+			}
+			r := &failed.decided
+			kept := r.Held.Bytes - r.Freed
+			worthy, enough := s.worthIt(kept)
+			if !worthy {
+				continue
+			}
+			text := fmt.Sprintf("first mend %s: %s of %s stays allocated after it, so something still "+
+				"refers to it; in Python, vramlog.freeing names what (docs/reference/vramlog.md)", r.Name,
+				formatBytes(kept), r.Held)
+			if enough {
+				text += suffices
+			}
+			return text
+		}
+	}
+	return ""
+}
+
+// mostOf is the part of the device's memory from which residentAdvice speaks of what was allocated
+// before a file.
+const mostOf = 0.5
+
+// residentAdvice returns the advice on memory that was allocated before the work on the file began.
+func (s *shortage) residentAdvice() string {
+	for i := range s.file.Checkpoints {
+		c := &s.file.Checkpoints[i]
+		if c.Lane != s.oom.Lane || !c.Has(record.Allocated) {
+			continue
+		}
+		allocated := c.Bytes(record.Allocated)
+		if s.total == 0 || c.Pos.Line > s.oom.Pos.Line || float64(allocated) < mostOf*float64(s.total) {
+			return ""
+		}
+		return fmt.Sprintf("%s of %s was allocated before the work on the file began (%s): if that is "+
+			"data, bring it to the device batch by batch; if it is weights, take a smaller number format",
+			formatBytes(allocated), formatBytes(s.total), c.Name)
+	}
+	return ""
+}
+
+// contextMax is the most memory in bytes that a CUDA context takes; see contextOf in
+// pipeline/scenario/card.go.
+const contextMax = 696 << 20
+
+// outsideAdvice returns the advice on memory that neither is free nor belongs to the allocator, if
+// the log does not say to whom it belongs.
+func (s *shortage) outsideAdvice() string {
+	o := s.oom
+	reserved, known := o.Get(record.Reserved)
+	if s.capped || s.others > 0 || o.Has(record.Used) || !known || !o.Has(record.Total) ||
+		!o.Has(record.Free) {
+		return ""
+	}
+	outside := o.Bytes(record.Total) - o.Bytes(record.Free) - reserved.Bytes
+	if worthy, _ := s.worthIt(outside - contextMax); !worthy {
+		return ""
+	}
+	return fmt.Sprintf("%s of the device is held outside of this program's allocator: a CUDA context "+
+		"takes up to %s, the rest is other processes or libraries; nvidia-smi lists the processes",
+		formatBytes(outside), formatBytes(contextMax))
+}
