@@ -67,7 +67,7 @@ type env struct {
 	Random      func(low, high float64) float64 `expr:"random"`
 	Mod         func(a, b float64) float64      `expr:"mod"`
 	// Parameter returns the value of a parameter by its number, see [Expr.parameters].
-	Parameter func(number float64) float64 `expr:"parameter"`
+	Parameter func(number float64) float64 `expr:"value of"`
 }
 
 // names are the variables that expressions may use. constants and functions are the other names
@@ -214,8 +214,9 @@ func (f *toFloats) Visit(node *ast.Node) {
 	}
 }
 
-// valueOf is the function in env that returns the value of a parameter.
-const valueOf = "parameter"
+// valueOf is the function in env that returns the value of a parameter. No expression of a file can
+// call it, because a name has no space.
+const valueOf = "value of"
 
 // usedNames collects the names of the variables in an expression. It also keeps the first part of
 // the expression that is not arithmetic, because the language of package expr also has loops, texts
@@ -263,8 +264,8 @@ func (e Expr) Eval(v Vars) (float64, error) {
 	defer machines.Put(machine)
 	out, err := machine.Run(e.program, env{
 		Seconds: v.Seconds, Items: float64(v.Items), Batch: float64(v.Batch), Pass: float64(v.Pass),
-		ItemSeconds: v.ItemSeconds, Index: float64(v.Index), File: float64(v.File), Files: float64(v.Files), Total: float64(v.Total),
-		Free: float64(v.Free),
+		ItemSeconds: v.ItemSeconds, Index: float64(v.Index), File: float64(v.File),
+		Files: float64(v.Files), Total: float64(v.Total), Free: float64(v.Free),
 		Random: func(low, high float64) float64 {
 			draws++
 			r := rand.New(rand.NewPCG(v.Seed^e.salt^uint64(max(0, v.Index-1))*golden,

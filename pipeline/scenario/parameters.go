@@ -84,7 +84,7 @@ var parameterName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // neither here nor in package expr.
 func usable(name string) bool {
 	taken := slices.Concat(names, functions, slices.Collect(maps.Keys(constants)), []string{
-		"random", "mod", valueOf,
+		"random", "mod",
 	})
 	_, err := parseExpr(name+" + 0", []string{name})
 	return parameterName.MatchString(name) && !slices.Contains(taken, name) && err == nil
@@ -106,9 +106,26 @@ func (r *reader) readParameters(n ast.Node) []Parameter {
 		if value == nil {
 			continue
 		}
+		before := len(r.Mistakes)
 		if _, scalar := strictyaml.Scalar(value); scalar {
 			r.constant(&p.Value)(value)
-		} else if found := r.Mapping(value, strictyaml.Fields{
+		} else {
+			r.parameter(value, &p)
+		}
+		if len(r.Mistakes) > before {
+			p.Value = 1 // one mistake is enough: a batch of 0 would be another
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// parameter reads a parameter that is more than a number.
+func (r *reader) parameter(n ast.Node, p *Parameter) {
+	found := map[string]ast.Node{}
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		found = r.Mapping(n, strictyaml.Fields{
 			"value": r.constant(&p.Value),
 			"try": func(n ast.Node) {
 				for _, item := range r.List(n) {
@@ -117,12 +134,11 @@ func (r *reader) readParameters(n ast.Node) []Parameter {
 				}
 			},
 			"cost": r.Text(&p.Cost, "what other values cost"),
-		}); found["value"] == nil {
-			r.Fail(value, "a number, or {value: 128, try: [96, 64]}", "")
-		}
-		all = append(all, p)
+		})
 	}
-	return all
+	if found["value"] == nil {
+		r.Fail(n, "a number of 0 or more, or {value: 128, try: [96, 64]}", "")
+	}
 }
 
 // constant returns a function that reads a number or a size, but no other expression, into to.

@@ -100,6 +100,7 @@ func TestTrainingMistakes(t *testing.T) {
 		{"train: true, ", "", "expected checkpointing beside train: true"},
 		{"model: vit-b-16", "model: specgan-discriminator", "the layers of specgan-discriminator are not known one by one"},
 		{"accumulate: 4", "accumulate: 0", "expected a whole number of 1 or more"},
+		{"items: 64", "items: parameter(0)", "unknown name parameter"},
 		{"batch: vit_batch", "batch: vit_batc", "unknown name vit_batc, did you mean vit_batch?"},
 		{"vit_batch: 16", "batch: 16", "expected a name such as n_mels"},
 		{"vit_batch: 16", "vit-batch: 16", "expected a name such as n_mels"},
@@ -108,7 +109,7 @@ func TestTrainingMistakes(t *testing.T) {
 		{"vit_batch: 16", "vit_batch: seconds", "expected a number of 0 or more"},
 		{"vit_batch: 16", "vit_batch: -1", "expected a number of 0 or more"},
 		{"vit_batch: 16", "vit_batch: 0", "expected a batch of 1 or more"},
-		{"vit_batch: 16", "vit_batch: {try: [8]}", "expected a number, or {value: 128"},
+		{"vit_batch: 16", "vit_batch: {try: [8]}", "expected a number of 0 or more, or {value: 128"},
 		{"{vit_batch: 6}", "{vit_bach: 6}", `a parameter of the file (did you mean "vit_batch"?)`},
 		{"pin_memory: true, ", "", "expected pin_memory: true beside workers"},
 		{"file < 5 ? 0", "batch < 5 ? 0", "expected a number of layers by file"},
@@ -121,6 +122,18 @@ func TestTrainingMistakes(t *testing.T) {
 		if _, err := scenario.Read([]byte(src), "p.yaml"); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error with %q", c.to, err, c.want)
+		}
+	}
+}
+
+// TestOneMistakeOfAParameter: a value that is no number is one mistake.
+func TestOneMistakeOfAParameter(t *testing.T) {
+	for _, value := range []string{"", ".nan", "true", "[1]"} {
+		src := strings.Replace(trained, "vit_batch: 16", "vit_batch: "+value, 1)
+		_, err := scenario.Read([]byte(src), "p.yaml")
+		if err == nil || strings.Contains(err.Error(), "\n") ||
+			!strings.Contains(err.Error(), ": expected a number of 0 or more, or {value: 128") {
+			t.Errorf("%q: got %v, want one mistake, with a line and a column", value, err)
 		}
 	}
 }

@@ -81,6 +81,46 @@ stages:
 	}
 }
 
+// TestMissingBesideUntilNext: the new batch of 60 MiB has replaced the old one of 10, and the card has
+// 40 MiB for a tensor of 50. So 10 MiB are missing.
+func TestMissingBesideUntilNext(t *testing.T) {
+	_, o := run(t, `
+gpu: {total: 100MiB, context: 0}
+files: {count: 2, seconds: 60}
+stages:
+  - name: Loading
+    tensors: [{name: batch, size: "file == 1 ? 10 * MiB : 60 * MiB", until: next},
+              {name: work, size: "file == 1 ? 10 * MiB : 50 * MiB", each: pass}]
+`, simulator.Options{})
+	if f := o.FirstFailure; f == nil || f.File != 2 || f.Of.Name != "work" || f.Missing() != 10*mib {
+		t.Errorf("got %+v, %d missing; want 10 MiB to be missing for work in file 2", f, f.Missing())
+	}
+}
+
+// TestUntilNextOfAFailedFile: if memory runs out while a new batch of two tensors is made, the
+// variable still holds the old batch, and nothing holds the first new tensor.
+func TestUntilNextOfAFailedFile(t *testing.T) {
+	for _, each := range []string{"pass", "stage"} {
+		_, o := run(t, `
+gpu: {total: 100MiB, context: 0}
+files: {count: 3, seconds: 60}
+stages:
+  - name: Loading
+    tensors:
+      - {name: batch, each: `+each+`, count: 2, size: (file == 2 ? 40 : 20) * MiB, until: next}
+`, simulator.Options{})
+		if o.Failed != 1 || !o.PerFile[1].Failed {
+			t.Fatalf("each %s: %d files failed, want file 2 alone", each, o.Failed)
+		}
+		for i, f := range o.PerFile {
+			if f.Idle.Allocated != 40*mib {
+				t.Errorf("each %s, file %d: %d bytes stay allocated, want 40 MiB", each, i+1,
+					f.Idle.Allocated)
+			}
+		}
+	}
+}
+
 // TestLengthsOfItems: the sizes of tensors may depend on the length of the items of their pass, and
 // on their number among several.
 func TestLengthsOfItems(t *testing.T) {

@@ -13,6 +13,7 @@ type passes struct {
 	of     *models.Model // nil: unknown architecture, no activations
 	dtype  models.DType
 	cached map[models.Input]*pass
+	list   []models.Activation // the last computed pass; its memory is used again
 }
 
 // cachedPasses is the largest number of passes of a model that are cached, because files of many
@@ -42,7 +43,8 @@ func (ps *passes) pass(in models.Input) *pass {
 	if ps.cached == nil || len(ps.cached) >= cachedPasses {
 		ps.cached = map[models.Input]*pass{}
 	}
-	p := newPass(ps.of.Forward(in, ps.dtype))
+	ps.list = ps.of.AppendForward(ps.list[:0], in, ps.dtype)
+	p := newPass(ps.list)
 	ps.cached[in] = p
 	return p
 }
@@ -50,7 +52,7 @@ func (ps *passes) pass(in models.Input) *pass {
 // newPass turns the tensors of a pass into allocations and frees in the order of time. Within a
 // step all tensors are allocated before any is freed.
 func newPass(list []models.Activation) *pass {
-	p := &pass{slots: len(list)}
+	p := &pass{slots: len(list), operations: make([]operation, 0, 2*len(list))}
 	ends := make([]int32, 0, len(list)) // slots, by the step that frees them
 	for i, a := range list {
 		switch {

@@ -86,13 +86,16 @@ func (st *stage) begin(each scenario.Span) {
 }
 
 // rewind frees the tensors that the unfinished pass allocated. The rest of the stage's memory stays
-// until the stage ends.
+// until the stage ends. A variable that the pass overwrote keeps its new value.
 func (p *process) rewind(st *stage) {
 	for _, t := range st.tensors {
-		if t.Each == scenario.Pass {
-			p.dropFrom(&t.holding, min(t.began, len(t.blocks)))
-			p.dropFrom(&t.stays, min(t.staysBegan, len(t.stays.blocks)))
+		if t.Each != scenario.Pass {
+			continue
 		}
+		if t.Until != scenario.UntilNext {
+			p.dropFrom(&t.holding, min(t.began, len(t.blocks)))
+		}
+		p.dropFrom(&t.stays, min(t.staysBegan, len(t.stays.blocks)))
 	}
 }
 
@@ -362,11 +365,15 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 				to = &t.stays
 			}
 			if err := p.take(to, bytes, t.Stream); err != nil {
+				if t.Until == scenario.UntilNext { // the variable keeps its old value
+					p.dropFrom(&t.holding, old)
+				}
 				return err
 			}
 		}
 		if t.Until == scenario.UntilNext {
 			p.dropFirst(&t.holding, old)
+			t.began = 0
 		}
 	}
 	return nil

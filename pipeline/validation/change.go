@@ -62,7 +62,7 @@ const (
 	Checkpointing
 	BatchSize // fewer items in a pass: costs throughput
 	Format    // another number format of a model: costs a little accuracy
-	Freeze    // fewer layers of a model train: costs accuracy, or none
+	Freeze    // fewer layers of a model train: costs perhaps accuracy
 	Value     // another value of a parameter: costs what the file says
 	Restart   // a new process after N files: costs time, the models are loaded anew
 	Smaller   // a smaller model of the same family: costs accuracy
@@ -84,7 +84,7 @@ const nothing = "nothing"
 func (k Kind) Cost() string {
 	return [...]string{
 		nothing, nothing, "time", "throughput", "a fifth to a third more time", "throughput",
-		"a little accuracy", "accuracy, or none", "", "time to load the models", "accuracy", "work",
+		"a little accuracy", "perhaps accuracy", "", "time to load the models", "accuracy", "work",
 	}[k]
 }
 

@@ -2,6 +2,8 @@ package validation
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/strictyaml"
@@ -107,8 +109,12 @@ func (b *Batch) rows(t *Table) ([]*scenario.Scenario, error) {
 	var all []*scenario.Scenario
 	for _, row := range b.Scenario.Table {
 		s := b.Clone()
-		for name, value := range row.Values {
-			if err := s.Set(name, value); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(row.Values)) {
+			if slices.Contains(b.fixed, name) {
+				return nil, fmt.Errorf("--set %s: expected a parameter that no row of the table sets, but row "+
+					"%s has it; leave out --set %s, or change the row", name, row.Name, name)
+			}
+			if err := s.Set(name, row.Values[name]); err != nil {
 				return nil, err
 			}
 		}

@@ -72,7 +72,7 @@ func TestTrainingChanges(t *testing.T) {
 		"gradient checkpointing": {"models[0].checkpointing: true", "a fifth to a third more time"},
 		"batch":                  {"parameters.vit_batch: 17", "throughput"},
 		"number format":          {"models[0].dtype: autocast", "a little accuracy"},
-		"frozen layers":          {"models[0].train_layers: 9", "accuracy, or none"},
+		"frozen layers":          {"models[0].train_layers: 9", "perhaps accuracy"},
 	} {
 		c, ok := found[kind]
 		if !ok || c.Answer != Fits || c.Text() != want.edit || c.Cost != want.cost || c.Files != 2 {

@@ -83,7 +83,8 @@ func validationHeadline(v *validation.Report) string {
 
 func cardName(v *validation.Report) string {
 	total := record.FormatBytes(v.Total)
-	if size, err := lex.ParseSize(v.Card); v.Card == "" || err == nil && size.Bytes == v.Total {
+	if size, err := lex.ParseSize(v.Card); v.Card == "" || v.Card == total ||
+		err == nil && size.Bytes == v.Total {
 		return total
 	}
 	return sink.Line(v.Card) + " (" + total + ")"
@@ -109,7 +110,7 @@ func (t *writer) headroom(v *validation.Report) {
 		blank = ""
 		t.wrap(s, "  ")
 	}
-	if v.Failure == nil || v.Failure.Recovered {
+	if (v.Failure == nil || v.Failure.Recovered) && v.Headroom >= 0 {
 		write(fmt.Sprintf("headroom: %s of %s", record.FormatBytes(v.Headroom),
 			record.FormatBytes(v.Total)))
 	}
@@ -137,22 +138,29 @@ func (t *writer) headroom(v *validation.Report) {
 
 // pressure says how often the allocator had to release its cache, and when.
 func pressure(v *validation.Report) string {
-	var in []string
+	var each, in []string
 	all := 0
 	for _, r := range v.Retries {
-		files := "files " + wording.Count(r.From) + " to " + wording.Count(r.To)
-		if r.From == r.To {
-			files = "file " + wording.Count(r.From)
+		if r.Count == 0 {
+			continue
 		}
-		in = append(in, fmt.Sprintf("%s in %s", wording.Count(r.Count), files))
+		files := "in files " + wording.Count(r.From) + " to " + wording.Count(r.To)
+		if r.From == r.To {
+			files = "in file " + wording.Count(r.From)
+		}
+		in, each = append(in, files), append(each, wording.Count(r.Count)+" "+files)
 		all += r.Count
+	}
+	when, list := "", ": "+strings.Join(each, ", ")
+	if len(in) == 1 {
+		when, list = ", "+in[0]+",", ""
 	}
 	times := wording.Count(all) + " times"
 	if all == 1 {
 		times = "once"
 	}
-	return fmt.Sprintf("pressure: %s an allocation failed at first, and the allocator released its "+
-		"cache and tried again: %s", times, strings.Join(in, ", "))
+	return fmt.Sprintf("pressure: %s%s an allocation failed at first, and the allocator released its "+
+		"cache and tried again%s", times, when, list)
 }
 
 // otherFindings writes the findings that the text above does not mention. If the answer depends on

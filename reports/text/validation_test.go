@@ -225,3 +225,43 @@ func TestValidation(t *testing.T) {
 		golden.File(t, filepath.Join("testdata", "validation", name), out.Bytes())
 	}
 }
+
+func TestPressure(t *testing.T) {
+	for _, c := range []struct {
+		retries []validation.Retries
+		want    string
+	}{
+		{[]validation.Retries{{From: 1, To: 7}, {From: 8, To: 15, Count: 1}}, "pressure: once, in files " +
+			"8 to 15, an allocation failed at first, and the allocator released its cache and tried again"},
+		{[]validation.Retries{{From: 1, To: 1, Count: 3}, {From: 2, To: 2}}, "pressure: 3 times, in file " +
+			"1, an allocation failed at first, and the allocator released its cache and tried again"},
+		{[]validation.Retries{{From: 1, To: 1, Count: 1}, {From: 2, To: 3}, {From: 4, To: 5, Count: 2}},
+			"pressure: 3 times an allocation failed at first, and the allocator released its cache and " +
+				"tried again: 1 in file 1, 2 in files 4 to 5"},
+	} {
+		if got := pressure(&validation.Report{Retries: c.retries}); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// TestHeadlineNamesSizeOnce: a card of 11.51 GiB is named by its size already.
+func TestHeadlineNamesSizeOnce(t *testing.T) {
+	v := &validation.Report{Scenario: "a", Card: "11.5 GiB", Total: 12358768394, Files: 2}
+	if got, want := validationHeadline(v), "a on 11.5 GiB, 2 files"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestNoNegativeHeadroom: the headline says how much more the batch needs than the card has.
+func TestNoNegativeHeadroom(t *testing.T) {
+	v := aValidation()
+	v.Failure.Recovered, v.Headroom = true, -timelines.MiB(77)
+	var out bytes.Buffer
+	if err := Validation(&out, v, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(out.Bytes(), []byte("headroom: ")) {
+		t.Errorf("got a headroom below 0:\n%s", &out)
+	}
+}
