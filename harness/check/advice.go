@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func (j *Judge) advice(f failure) []string {
 		add(j.leakAdvice(&s))
 		caused := len(all) > 0
 		if !caused {
-			add(s.residentAdvice())
+			add(cmp.Or(j.heldOverAdvice(&s), s.residentAdvice()))
 		}
 		add(s.fragmentationAdvice(caused))
 		add(s.limitAdvice())

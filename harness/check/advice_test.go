@@ -85,6 +85,18 @@ func TestAdvice(t *testing.T) {
 					"number format",
 			},
 		},
+		{
+			"a file that holds the one before",
+			"[pipeline] file-start path=a.wav\n[GPU Memory] Before Load: Allocated: 0.10GB | Reserved: " +
+				"0.10GB | Total: 16.00GB\n[pipeline] file-end path=a.wav status=ok\n[pipeline] file-start " +
+				"path=b.wav\n[GPU Memory] Before Load: Allocated: 9.00GB | Reserved: 9.00GB | Total: " +
+				"16.00GB\n" + oom("8.00 GiB", "16.00 GiB", "6.50 GiB", "", "9.00 GiB", "10.00 MiB"),
+			[]string{
+				"9.00 GiB is still allocated when the file begins, and 102 MiB was when the first file " +
+					"began: if that is no model that stays, something of the last file is held, often by the " +
+					"variable of a loop: del it before the next file is loaded",
+			},
+		},
 		{ // 7.5 GiB before, 6 after: 1.5 of 7 are freed, which the log says were held
 			"a cleanup that leaves the model",
 			"[pipeline] file-start path=a.wav\n[GPU Memory] Before Whisper Cleanup: Allocated: 7.50GB | " +

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // recoveryAdvice returns the advice to free what a cleanup left allocated before memory ran out.
@@ -33,6 +34,34 @@ func (j *Judge) recoveryAdvice(s *shortage) string {
 			}
 			return text
 		}
+	}
+	return ""
+}
+
+// heldOverAdvice returns the advice on memory that an earlier file left when the file began.
+func (j *Judge) heldOverAdvice(s *shortage) string {
+	begins := func(f *timeline.File) (int64, bool) {
+		for i := range f.Checkpoints {
+			c := &f.Checkpoints[i]
+			if c.Lane == s.oom.Lane && c.Has(record.Allocated) && c.Pos.Line < s.oom.Pos.Line {
+				return c.Bytes(record.Allocated), true
+			}
+		}
+		return 0, false
+	}
+	now, known := begins(s.file)
+	for _, first := range j.tl.Files {
+		if first.Process != s.file.Process {
+			continue
+		}
+		was, ok := begins(first)
+		if worthy, _ := s.worthIt(now - was); first == s.file || !ok || !known || !worthy {
+			return ""
+		}
+		return fmt.Sprintf("%s is still allocated when the file begins, and %s was when the first file "+
+			"began: if that is no model that stays, something of the last file is held, often by the "+
+			"variable of a loop: del it before the next file is loaded", formatBytes(now),
+			formatBytes(was))
 	}
 	return ""
 }

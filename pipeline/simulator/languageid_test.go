@@ -134,3 +134,35 @@ func TestLanguageIdentificationAssumptions(t *testing.T) {
 		}
 	}
 }
+
+// TestLanguageIdentificationAdvice compares what the document advises, and more, with its table in
+// docs/stories.md.
+func TestLanguageIdentificationAdvice(t *testing.T) {
+	for _, c := range []struct {
+		advice string
+		change func(s *scenario.Scenario)
+	}{
+		{"none", func(*scenario.Scenario) {}},
+		{"`expandable_segments:True`", func(s *scenario.Scenario) { expandable(s, true) }},
+		{"emptying the cache after each batch", func(s *scenario.Scenario) {
+			s.Clear.After = []string{"Identification"}
+		}},
+		{"small files first", func(s *scenario.Scenario) { _ = s.Set("small_first", 1) }},
+		{"`del batch` before the next one is loaded", func(s *scenario.Scenario) {
+			s.Stage("Loading").Tensors[1].Until = scenario.WithFile
+		}},
+	} {
+		cells := []string{c.advice}
+		for _, fraction := range []float64{4, 8} {
+			s := languages(t, "before", map[string]float64{"fraction": fraction})
+			c.change(s)
+			o := simulate(t, s)
+			cell := fmt.Sprintf("%.2f GiB", gib(o.Peak.Allocated+s.GPU.Context))
+			if o.FirstFailure != nil {
+				cell = fmt.Sprintf("batch %d fails", o.FirstFailure.File)
+			}
+			cells = append(cells, cell)
+		}
+		documented(t, cells...)
+	}
+}

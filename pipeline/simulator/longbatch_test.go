@@ -179,6 +179,58 @@ func TestLongBatchSpeed(t *testing.T) {
 	}
 }
 
+// TestLongBatchAdvice compares what the document advises with its table in docs/stories.md.
+func TestLongBatchAdvice(t *testing.T) {
+	set := func(conf string) func(s *scenario.Scenario) {
+		return func(s *scenario.Scenario) {
+			s.Env = map[string]string{"PYTORCH_CUDA_ALLOC_CONF": conf}
+		}
+	}
+	batch := func(n float64) func(s *scenario.Scenario) {
+		return func(s *scenario.Scenario) { s.Stage("Enrollment").Batch = scenario.Constant(n) }
+	}
+	for advice, change := range map[string]func(s *scenario.Scenario){
+		"`clips[i].cpu()` instead of `clips[i]`": func(s *scenario.Scenario) {
+			s.Stage("Enrollment").Tensors[0].Kept = scenario.Constant(0)
+		},
+		"enrollment in batches of 8":   batch(8),
+		"enrollment in batches of 4":   batch(4),
+		"a new process every 50 files": func(s *scenario.Scenario) { s.RestartEvery = 50 },
+		"emptying the cache every 5 batches": func(s *scenario.Scenario) {
+			s.Clear = scenario.Clear{
+				Every: 5, Before: []string{"Transcription"}, After: []string{"Enrollment"},
+			}
+		},
+		"`expandable_segments:True`": set("expandable_segments:True"),
+	} {
+		s := readScenario(t, "long-batch-before")
+		change(s)
+		o := simulate(t, s)
+		says := "none fails"
+		if o.FirstFailure != nil {
+			says = fmt.Sprintf("file %d fails first", o.FirstFailure.File)
+		}
+		cells := []string{advice, says}
+		if n := len(o.PerFile); s.Stage("Enrollment").Batch.String() != "32" {
+			growth := float64(o.PerFile[n-1].Idle.Allocated-o.PerFile[0].Idle.Allocated) / float64(n-1)
+			cells = append(cells, fmt.Sprintf("memory grows by %.1f MiB a file", growth/(1<<20)))
+		}
+		documented(t, cells...)
+	}
+	fast := readScenario(t, "long-batch-before")
+	fast.Stage("Enrollment").OnOOM = scenario.OOMSkips
+	o, err := simulator.Run(fast, simulator.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Failed > 0 || o.Skipped < 100 {
+		t.Errorf("%d files failed and %d lost their speakers, want none and most of the rest", o.Failed,
+			o.Skipped)
+	}
+	documented(t, "`ENABLE_FAST_PATH=true`", fmt.Sprintf(
+		"file %d fails first, and goes on without enrollment", o.FirstFailure.File))
+}
+
 // ranges is the range of the values that were added. Several goroutines may add.
 type ranges struct {
 	mu        sync.Mutex

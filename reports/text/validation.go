@@ -71,9 +71,9 @@ func validationHeadline(v *validation.Report) string {
 	switch l := v.Larger; {
 	case l == nil:
 	case l.Card == "":
-		s += "; no card of up to " + l.UpTo + " holds it"
+		s += "; no card of up to " + l.UpTo + " holds these files"
 	default:
-		s += fmt.Sprintf("; a card of %s holds it (%s)", l.Card, wording.Share(l.Share))
+		s += fmt.Sprintf("; a card of %s holds these files (%s)", l.Card, wording.Share(l.Share))
 	}
 	if v.Why != "" {
 		s += "; " + sink.Line(v.Why)

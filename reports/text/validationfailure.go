@@ -87,6 +87,8 @@ func (t *writer) firstFailure(v *validation.Report) {
 			}
 			t.WriteString(command + "\n")
 		}
+	case r.Missing == 0:
+		t.continuation("The card is full" + holding(r.Parts))
 	default:
 		t.continuation(fmt.Sprintf("Too little is free: %s are missing",
 			record.FormatBytes(r.Missing)) + holding(r.Parts))
