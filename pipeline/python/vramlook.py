@@ -292,10 +292,11 @@ def _memory(t):
         memory = _storage(t)
         return str(memory.device), memory.data_ptr() or id(t), memory.nbytes()
     except Exception:
-        if getattr(t, "is_sparse", False):
-            parts = [t._indices(), t._values()]
+        parts = [t._indices(), t._values()] if getattr(t, "is_sparse", False) else [t]
+        try:
             return str(t.device), id(t), sum(p.nelement() * p.element_size() for p in parts)
-        return str(t.device), id(t), t.nelement() * t.element_size()
+        except Exception:  # a parameter that has no shape yet has no memory
+            return "meta", id(t), 0
 
 
 def _storage(t):
