@@ -63,8 +63,12 @@ func (e *environment) word(otherwise string, allowed []string, name string) stri
 }
 
 // notices returns a line for each variable that changes what this run does, and that meant
-// something else in earlier versions.
+// something else in earlier versions. In a soak with restarts or several workers, only the process
+// that begins with the first file has notices, so that they are printed once in a run.
 func (e *environment) notices(o *options) (lines []string) {
+	if o.first > 1 {
+		return nil
+	}
 	if value := e.getenv("ENABLE_FAST_PATH"); value != "" && !o.given["fast-path"] && o.diarizes() {
 		line := "files are diarized; if memory runs out in that, the file goes on without speakers. " +
 			"--fast is for no diarization at all, which this variable meant before"

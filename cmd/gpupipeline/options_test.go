@@ -345,6 +345,8 @@ func TestNotices(t *testing.T) {
 	}{
 		{"", "MODELS", nil},
 		{"ENABLE_FAST_PATH=true", "MODELS", []string{on}},
+		{"ENABLE_FAST_PATH=true VRAMSOAK_FIRST=1", "MODELS", []string{on}},
+		{"ENABLE_FAST_PATH=true VRAMSOAK_FIRST=2", "MODELS", nil},
 		{"ENABLE_FAST_PATH=true", "", nil},
 		{"ENABLE_FAST_PATH=true", "MODELS --fast", nil},
 		{"ENABLE_FAST_PATH=true", "MODELS --fast-path=true", nil},

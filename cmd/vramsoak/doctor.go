@@ -130,6 +130,8 @@ func (o *doctorOptions) validate(cmd *cobra.Command, args []string) error {
 		return errors.New("expected --format together with --stats-only or --force")
 	case o.format != "text" && o.format != "json":
 		return fmt.Errorf("expected --format text or json, found %q", o.format)
+	case given("pid") && o.pid < 1:
+		return fmt.Errorf("expected --pid from 1 on, found %d", o.pid)
 	case o.force && o.top < 1:
 		return fmt.Errorf("expected --top from 1 on, found %d", o.top)
 	case o.force && len(args) != 1:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"vramsoak/harness/inspect"
 	"vramsoak/harness/runfolder"
@@ -17,23 +18,26 @@ import (
 	"vramsoak/reports/text"
 )
 
-// askers is how many processes are asked at once.
-const askers = 8
+// askers is how many processes are asked at once, and maxAsked how many at all. Processes that have
+// ended and left their sockets do not count.
+const (
+	askers   = 8
+	maxAsked = 256
+)
 
 // showTensors asks the processes of a run which tensors they have, and prints what they answer. It
 // returns an error if no process answers, or if one of them fails to.
 func showTensors(ctx context.Context, out io.Writer, dir string, opts doctorOptions) error {
 	dir = runfolder.Around(dir)
-	found, all, err := inspect.Find(dir)
+	found, err := inspect.Find(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: expected a run folder, found nothing by that name", dir)
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; only the user of the run, and root, can ask its processes", err)
+	}
 	if err != nil {
 		return err
-	}
-	if all > len(found) {
-		stderr.Printf("vramsoak: %s: asking %d of %d processes; --pid asks one\n", dir, len(found),
-			all)
 	}
 	if opts.pid != 0 {
 		listening := pidsOf(found)
@@ -47,18 +51,29 @@ func showTensors(ctx context.Context, out io.Writer, dir string, opts doctorOpti
 		return nothingListens(dir)
 	}
 	answers, errs := ask(ctx, found, opts)
+	if left := len(found) - len(answers); left > 0 {
+		stderr.Printf("vramsoak: %s: asked %d processes; %d more may listen, and --pid asks one\n",
+			dir, maxAsked, left)
+	}
 	var processes []text.TensorProcess
 	var trouble []error
+	ended := 0
 	for i, answer := range answers {
 		switch {
 		case errors.Is(errs[i], inspect.ErrEnded):
-			stderr.Printf("vramsoak: %v\n", errs[i])
+			if ended++; ended <= maxEnded {
+				stderr.Printf("vramsoak: %v\n", errs[i])
+			}
 		case errs[i] != nil:
 			trouble = append(trouble, errs[i])
 		default:
 			command, _ := supervise.CommandOf(answer.HostPID) // "" for a process elsewhere
 			processes = append(processes, text.TensorProcess{Command: command, Answer: answer})
 		}
+	}
+	if ended > maxEnded {
+		stderr.Printf("vramsoak: %s: %d more processes have ended, and left their sockets\n", dir,
+			ended-maxEnded)
 	}
 	if len(processes) > 0 {
 		if err := writeTensors(out, processes, opts.format); err != nil {
@@ -70,6 +85,9 @@ func showTensors(ctx context.Context, out io.Writer, dir string, opts doctorOpti
 	return errors.Join(trouble...)
 }
 
+// maxEnded is how many processes that have ended are named.
+const maxEnded = 3
+
 func pidsOf(processes []inspect.Process) string {
 	pids := make([]string, len(processes))
 	for i, p := range processes {
@@ -78,7 +96,8 @@ func pidsOf(processes []inspect.Process) string {
 	return strings.Join(pids, ", ")
 }
 
-// ask asks all processes, and returns the answer or the error of each.
+// ask asks the processes, and returns the answer or the error of each. It asks no more than maxAsked
+// that still run, so the answers may be fewer than the processes.
 func ask(ctx context.Context, found []inspect.Process, opts doctorOptions) ([]*inspect.Answer,
 	[]error,
 ) {
@@ -89,15 +108,24 @@ func ask(ctx context.Context, found []inspect.Process, opts doctorOptions) ([]*i
 	answers, errs := make([]*inspect.Answer, len(found)), make([]error, len(found))
 	turns := make(chan struct{}, askers)
 	var all sync.WaitGroup
-	for i, p := range found {
+	var asked atomic.Int64 // processes that run
+	begun := 0
+	for ; begun < len(found); begun++ {
+		turns <- struct{}{}
+		if asked.Load() >= maxAsked {
+			break
+		}
+		i := begun
 		all.Go(func() {
-			turns <- struct{}{}
-			answers[i], errs[i] = p.Ask(ctx, request)
+			answers[i], errs[i] = found[i].Ask(ctx, request)
+			if !errors.Is(errs[i], inspect.ErrEnded) {
+				asked.Add(1)
+			}
 			<-turns
 		})
 	}
 	all.Wait()
-	return answers, errs
+	return answers[:begun], errs[:begun]
 }
 
 // nothingListens returns the error for a folder in which no process listens: why, and what to do.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"vramsoak/harness/supervise"
 )
 
 // answerSchema is the value of "schema" in an answer. It changes with the format.
@@ -82,6 +84,10 @@ func (p Process) Ask(ctx context.Context, r Request) (*Answer, error) {
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }() // the answer is read, or the error is known
+	if supervise.Stopped(pid) {
+		return nil, fmt.Errorf("%s: expected a process that runs, found pid %d stopped by a signal; "+
+			"kill -CONT %[2]d lets it go on", p.Path, pid)
+	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	request, err := json.Marshal(struct {

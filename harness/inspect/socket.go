@@ -33,12 +33,12 @@ type Process struct {
 }
 
 // Find returns the processes that listen in a run folder, in the folders of its workers, or in the
-// folder itself, by PID. It returns at most [MaxProcesses], and the number of all.
-func Find(dir string) (found []Process, all int, err error) {
+// folder itself, by PID.
+func Find(dir string) (found []Process, err error) {
 	folders := []string{dir, filepath.Join(dir, Folder)}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "gpu-") {
@@ -48,7 +48,7 @@ func Find(dir string) (found []Process, all int, err error) {
 	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-			return nil, 0, err
+			return nil, err
 		}
 		for _, e := range entries {
 			if pid, ok := pidOf(e); ok {
@@ -57,11 +57,8 @@ func Find(dir string) (found []Process, all int, err error) {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Process) int { return a.PID - b.PID })
-	return found[:min(len(found), MaxProcesses)], len(found), nil
+	return found, nil
 }
-
-// MaxProcesses is how many processes [Find] returns.
-const MaxProcesses = 256
 
 // pidOf returns the PID in the name of a socket: 4711.sock or, if a process of another container
 // has the same PID, 4711-2.sock.

@@ -144,6 +144,13 @@ func CommandOf(pid int) (command string, ok bool) {
 	return p.command(), true
 }
 
+// Stopped reports whether a signal has stopped a process, as SIGSTOP and Ctrl-Z do. It runs again
+// after SIGCONT.
+func Stopped(pid int) bool {
+	p, ok := readProc(pid)
+	return ok && p.state == 'T'
+}
+
 // CommandLine joins a command's arguments for a person to read, quoted as a shell would need them.
 func CommandLine(argv []string) string {
 	words := make([]string, len(argv))

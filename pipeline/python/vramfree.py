@@ -14,6 +14,7 @@ initialize CUDA. Without CUDA they have nothing to clear. VRAMLOG=off stops the 
 """
 
 import collections
+import collections.abc
 import ctypes
 import functools
 import gc
@@ -75,14 +76,15 @@ def _clear():
         device = vramlog._device()
         if not before:
             return {}
-        gc.collect()
         if isinstance(device, vramlog._Host):
+            gc.collect()
             ctypes.CDLL(None).malloc_trim(0)
         else:
             cuda = device.torch.cuda
             if hasattr(cuda, "is_current_stream_capturing") and cuda.is_current_stream_capturing():
                 vramlog._say_once("nothing is cleared while a CUDA graph is captured")
                 return {}
+            gc.collect()
             for i in before:
                 cuda.synchronize(i)  # memory that a stream still uses cannot be returned
             cuda.ipc_collect()
@@ -128,6 +130,10 @@ class _Freeing:
     _FUNCTIONS = (
         types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, type,
     )
+    _CONTAINERS = (
+        collections.abc.MutableMapping, collections.abc.MutableSequence,
+        collections.abc.MutableSet,
+    )
 
     def __init__(self, name, what, attributes):
         self.name, self.what, self.attributes = str(name), what, attributes
@@ -140,7 +146,7 @@ class _Freeing:
         elif hasattr(what, "parameters") or hasattr(what, "element_size"):
             self.drop = self._empty
         else:
-            self.drop = getattr(what, "clear", None)
+            self.drop = what.clear if isinstance(what, self._CONTAINERS) else None
         if self.drop is None:
             raise TypeError(
                 "freeing: expected a function that makes what is to be freed, an object and names "
@@ -148,7 +154,7 @@ class _Freeing:
                 "delete a variable of the caller" % type(what).__name__)
 
     def __enter__(self):
-        self.outer = sys.exc_info()[1]
+        self.outer, self.stayed, self.referrers = sys.exc_info()[1], 0, []
         if self.drop == self._drop_value:
             try:
                 self._value = [self.what()]
@@ -172,7 +178,7 @@ class _Freeing:
             vramlog._say_out_of_memory(error)
             _clear_frames(error, self.outer)
             end += " (failed)"
-        held = self._try(lambda: _Held(self._things()))
+        held = self._try(lambda: _Held(self._things(), stay=self.drop == self._empty))
         vramlog.checkpoint("Before " + self.name + end, held and held.by_device())
         self._try(self.drop)
         gc.collect()
@@ -197,9 +203,11 @@ class _Freeing:
         """Returns the objects that are to be freed."""
         if self.drop == self._drop_value:
             return self._value
+        if self.drop == self._empty:
+            return [self.what, *self._tensors()]
         if not self.attributes:
-            return list(self.what.values()) if isinstance(self.what, dict) else (
-                [self.what] if self.drop == self._empty else list(self.what))
+            return list(self.what.values() if isinstance(
+                self.what, collections.abc.Mapping) else self.what)
         get = self.what.get if isinstance(self.what, dict) else functools.partial(
             lambda what, name: getattr(what, name, None), self.what)
         return [thing for thing in map(get, self.attributes) if thing is not None]
@@ -217,19 +225,25 @@ class _Freeing:
     def _empty(self):
         # Another object may refer to the same tensors, such as an optimizer. So they lose their
         # memory, and are not only moved.
-        tensors = [self.what] if hasattr(self.what, "element_size") else (
-            list(self.what.parameters()) + list(self.what.buffers()))
-        for t in tensors:
+        for t in self._tensors():
             t.grad = None
             t.data = t.data.new_empty(0)
 
+    def _tensors(self):
+        """Returns the tensors of the module or tensor that is to be emptied. A module compiled by
+        TorchScript has them in C++ alone."""
+        if hasattr(self.what, "element_size"):
+            return [self.what]
+        return list(self.what.parameters()) + list(self.what.buffers())
+
 
 class _Held:
-    """The memory of tensors that objects refer to. It keeps none of them alive."""
+    """The memory of tensors that objects refer to. It keeps none of them alive. stay tells whether
+    the objects themselves stay, and only lose their memory."""
 
-    def __init__(self, things):
+    def __init__(self, things, stay=False):
         self.memory = {}  # by device and address: the bytes, and weak references
-        self.things = _weak(things)
+        self.things = [] if stay else _weak(things)
         self.objects = []
         keep = _storage_reference()
         for o in _reach(things):
@@ -374,7 +388,8 @@ def retry_on_oom(batch="batch_size", smallest=1, model=None, optimizer=None, joi
     is freed, and the function is called again with half the batch, down to the smallest. Then the
     error is passed on, after advice with the bytes that each change would gain, where known.
 
-    batch is the name of the parameter with the batch:
+    batch is the name of the parameter with the batch, or a tuple of names, such as ("clips",
+    "labels"), of batches that belong together and are sliced alike:
 
         an int             the function is called again from its beginning, with the half
         anything that can  the function is called with one slice after the other, and the results
@@ -389,9 +404,13 @@ def retry_on_oom(batch="batch_size", smallest=1, model=None, optimizer=None, joi
     is done after the call."""
     if callable(batch):  # without parentheses
         return retry_on_oom()(batch)
-    if not isinstance(batch, str) or isinstance(smallest, bool) or not isinstance(smallest, int):
-        raise TypeError("retry_on_oom: expected the name of a parameter as batch, and an int as "
-                        "smallest; found %r and %r" % (batch, smallest))
+    names = (batch,) if isinstance(batch, str) else batch
+    if (
+        not names or not isinstance(names, tuple) or not all(isinstance(n, str) for n in names)
+        or isinstance(smallest, bool) or not isinstance(smallest, int)
+    ):
+        raise TypeError("retry_on_oom: expected the name of a parameter, or a tuple of names, as "
+                        "batch, and an int as smallest; found %r and %r" % (batch, smallest))
     if smallest < 1:
         raise ValueError("retry_on_oom: expected smallest from 1 on, found %d" % smallest)
 
@@ -399,9 +418,10 @@ def retry_on_oom(batch="batch_size", smallest=1, model=None, optimizer=None, joi
         _refuse(function)
         signature = inspect.signature(function)
         kinds = {p.kind for p in signature.parameters.values()}
-        if batch not in signature.parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
-            raise TypeError("retry_on_oom: expected a parameter %s of %s, found %s" % (
-                batch, function.__qualname__, ", ".join(signature.parameters) or "none"))
+        for name in names:
+            if name not in signature.parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
+                raise TypeError("retry_on_oom: expected a parameter %s of %s, found %s" % (
+                    name, _name(function), ", ".join(signature.parameters) or "none"))
         # A decorated function may live as long as the program. It must not keep a model alive.
         parts = [_Part(model), _Part(optimizer)]
 
@@ -409,7 +429,7 @@ def retry_on_oom(batch="batch_size", smallest=1, model=None, optimizer=None, joi
         def call(*args, **kwargs):
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            return _Call(function, bound, batch, smallest, parts).run(join)
+            return _Call(function, bound, names, smallest, parts).run(join)
 
         return call
 
@@ -422,11 +442,16 @@ def _refuse(function):
         if getattr(inspect, kind)(function):
             raise TypeError(
                 "retry_on_oom: %s is a coroutine or a generator, whose work follows the call. "
-                "Decorate the function in it that does the work" % function.__qualname__)
+                "Decorate the function in it that does the work" % _name(function))
     if not callable(function) or isinstance(function, (staticmethod, classmethod)):
         raise TypeError(
             "retry_on_oom: expected a function, found a %s; put retry_on_oom below @staticmethod, "
             "@classmethod and @property" % type(function).__name__)
+
+
+def _name(function):
+    """Returns the name of a function, or of the class of an object that can be called."""
+    return getattr(function, "__qualname__", type(function).__name__)
 
 
 class _Part:
@@ -448,48 +473,58 @@ class _Part:
 class _Call:
     """One call of a decorated function."""
 
-    def __init__(self, function, bound, batch, smallest, parts):
-        self.function, self.bound, self.batch, self.smallest = function, bound, batch, smallest
-        self.parts, self.outer = parts, sys.exc_info()[1]
+    def __init__(self, function, bound, names, smallest, parts):
+        self.function, self.bound, self.smallest, self.parts = function, bound, smallest, parts
+        self.name, self.outer, self.obstacle = _name(function), sys.exc_info()[1], ""
         self.keywords = next((
             p.name for p in bound.signature.parameters.values() if p.kind is p.VAR_KEYWORD), None)
-        where = self._where()
-        self.value = where.get(batch)
-        self.whole = _length(self.value)
-        self.size = self.first = self.whole or _int(self.value)
-        self.label = "len(%s)" % batch if self.whole else batch
+        batches = {name: self._where(name).get(name) for name in names}
+        self.values = {name: value for name, value in batches.items()
+                       if value is not None or len(names) == 1}
+        lengths = {name: _length(value) for name, value in self.values.items()}
+        if len(names) > 1 and (None in lengths.values() or len(set(lengths.values())) > 1):
+            raise ValueError("retry_on_oom: expected batches of one length for %s, found %s" % (
+                self.name, ", ".join("%s=%s" % (name, n) for name, n in lengths.items())))
+        self.label = next(iter(self.values), names[0])
+        self.whole = lengths.get(self.label)
+        self.size = self.first = self.whole or _int(self.values.get(self.label))
+        if self.whole:
+            self.label = "len(%s)" % self.label
 
-    def _where(self):
-        """Returns the dict of arguments that has the batch."""
-        if self.batch in self.bound.arguments or not self.keywords:
+    def _where(self, name):
+        """Returns the dict of arguments that has a batch."""
+        if name in self.bound.arguments or not self.keywords:
             return self.bound.arguments
         return self.bound.arguments[self.keywords]
 
     def run(self, join):
         if not self.whole:
-            return self._with(lambda: self.value if self.size == self.first else self.size)
+            return self._with(0)
         results, done = [], 0
         while done < self.whole:
-            results.append(self._with(
-                lambda: self.value if self.size == self.whole
-                else self.value[done : done + self.size]))
+            results.append(self._with(done))
             done += self.size
-        return _joined(results, join, self.function.__qualname__)
+        return _joined(results, join, self.name)
 
-    def _with(self, value):
-        """Calls the function with a batch, and with a smaller one as often as memory runs out."""
+    def _with(self, done):
+        """Calls the function with the batch behind the items that are done, and with a smaller one
+        as often as memory runs out."""
         while True:
-            if self.size is not None:
-                self._where()[self.batch] = value()
+            if self.size != self.first:
+                for name, value in self.values.items():
+                    self._where(name)[name] = self._slice(value, done) if self.whole else self.size
             result, error = self._attempt()
             if error is None:
                 return result
-            if not self.size or self.size <= self.smallest:
+            if self.obstacle is not None:
                 try:
                     raise error
                 finally:
                     del error  # it refers to this frame, and so to the batch
             self._again(vramlog._is_out_of_memory(error))
+
+    def _slice(self, value, done):
+        return value[done : min(self.whole, done + self.size)]
 
     def _attempt(self):
         """Calls the function. Returns its result and None, or None and the error if memory ran
@@ -499,16 +534,53 @@ class _Call:
             if inspect.isawaitable(result) or inspect.isgenerator(result):
                 vramlog._say_once(
                     "retry_on_oom: %s returned a %s, whose work is done after the call and is not "
-                    "done again" % (self.function.__qualname__, type(result).__name__))
+                    "done again" % (self.name, type(result).__name__))
             return result, None
         except Exception as e:
             if not _ran_out(e):
                 raise
             vramlog._say_out_of_memory(e)
-            if not self.size or self.size <= self.smallest:
+            self.obstacle = self._find_obstacle()
+            if self.obstacle is not None:
                 _advise(self, e)
             _clear_frames(e, self.outer)
             return None, e
+
+    def _find_obstacle(self):
+        """Returns why the batch cannot be halved, as the end of a sentence, or None if it can."""
+        if not self.size or self.size <= self.smallest:
+            return "; smallest=%d allows no smaller one" % self.smallest * (self.smallest > 1)
+        if not self.whole or self.size != self.whole:
+            return None  # a number, or it has been sliced before
+        for name, value in self.values.items():
+            try:
+                if len(value[:1]) != 1:
+                    raise TypeError("a slice of 1 has the length %d" % len(value[:1]))
+            except Exception as e:
+                return "; %s cannot be sliced: %s" % (name, vramlog._text(e))
+        alike = [name for name, value in self._others() if self._belongs(value)]
+        if alike:
+            return "; it is not split, because %s has the same length: name what belongs " \
+                "together, batch=(%s)" % (alike[0], ", ".join(
+                    '"%s"' % name for name in [*self.values, *alike]))
+        return None
+
+    def _others(self):
+        """Yields the names and values of the arguments that were given besides the batch."""
+        for name, value in self.bound.arguments.items():
+            if name == self.keywords:
+                yield from ((n, v) for n, v in value.items() if n not in self.values)
+            elif name not in self.values:
+                if value is not self.bound.signature.parameters[name].default:
+                    yield name, value
+
+    def _belongs(self, value):
+        """Reports whether an argument may have one item for each item of the batch. If the batch
+        were sliced alone, its items would meet wrong partners."""
+        numpy = getattr(sys.modules.get("numpy"), "ndarray", ())
+        return (
+            isinstance(value, (list, tuple, numpy)) or vramlook._is_tensor(value)
+        ) and _length(value) == self.whole > 1
 
     def _again(self, device):
         """Halves the batch, and frees what the failed call has left. device tells whether memory of
@@ -519,16 +591,19 @@ class _Call:
         _say("WARNING: %s: %s with %s=%d, before %d" % (
             "Attempting GPU recovery and retry with smaller batch" if device
             else "The host has too little memory for this batch, calling again",
-            self.function.__qualname__, self.label, self.size, before))
+            self.name, self.label, self.size, before))
 
 
 def _length(value):
     """Returns the length of a batch that can be sliced, or None."""
-    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__getitem__"):
+    if (
+        isinstance(value, (str, bytes, collections.abc.Mapping))
+        or not hasattr(value, "__getitem__")
+    ):
         return None
     try:
         return len(value)
-    except TypeError:  # such as a tensor with one number
+    except Exception:  # such as a tensor with one number
         return None
 
 
@@ -543,6 +618,11 @@ _HOST = re.compile(r"DefaultCPUAllocator: |std::bad_alloc")
 
 
 def _ran_out(error):
+    """Reports whether a call failed because memory ran out. Python's own errors for wrong values,
+    missing files and the like may have these words in a name or a path."""
+    kind = type(error)
+    if kind.__module__ == "builtins" and kind not in (Exception, RuntimeError, MemoryError):
+        return False
     return (
         isinstance(error, MemoryError) or vramlog._is_out_of_memory(error)
         or bool(_HOST.search(vramlog._text(error)))
@@ -561,19 +641,33 @@ def _joined(results, join, name):
     if all(type(result) is type(first) for result in results):
         if isinstance(first, list):
             return [item for result in results for item in result]
-        if isinstance(first, dict) and all(result.keys() == first.keys() for result in results):
+        if type(first) in (dict, collections.OrderedDict) and all(
+            result.keys() == first.keys() for result in results
+        ):
             return type(first)(
                 (key, _joined([result[key] for result in results], join, name)) for key in first)
         if isinstance(first, tuple) and all(len(result) == len(first) for result in results):
             items = [_joined(list(parts), join, name) for parts in zip(*results)]
             return type(first)(*items) if hasattr(first, "_fields") else tuple(items)
+        concatenate = None
         if vramlook._is_tensor(first) and first.ndim:
-            return modules["torch"].cat(results)
-        if "numpy" in modules and isinstance(first, modules["numpy"].ndarray) and first.ndim:
-            return modules["numpy"].concatenate(results)
-    raise TypeError(
-        "retry_on_oom: the batch of %s was split, and results of type %s cannot be joined; pass "
-        "join=, a function of the list of results" % (name, type(first).__name__))
+            concatenate = modules["torch"].cat
+        elif "numpy" in modules and isinstance(first, modules["numpy"].ndarray) and first.ndim:
+            concatenate = modules["numpy"].concatenate
+        if concatenate is not None:
+            try:
+                return concatenate(results)
+            except (RuntimeError, ValueError) as e:  # such as tensors of different widths
+                if _ran_out(e):
+                    raise
+                raise _not_joined(first, name, ": " + vramlog._text(e)) from e
+    raise _not_joined(first, name)
+
+
+def _not_joined(result, name, why=""):
+    return TypeError(
+        "retry_on_oom: the batch of %s was split, and results of type %s cannot be joined%s; pass "
+        "join=, a function of the list of results" % (name, type(result).__name__, why))
 
 
 def _advise(call, error):
@@ -601,12 +695,10 @@ def _advice(call, error):
 
     asked = vramlog._asked(error)
     text = "batch: %s=%d did not fit" % (call.label, call.size) if call.size else (
-        "batch: %s has no number or slices to halve" % call.batch)
+        "batch: %s has no number or slices to halve" % call.label)
     if asked:
         text += ", it asked for %s at once" % _size(asked)
-    if call.size and call.smallest > 1:
-        text += "; smallest=%d allows no smaller one" % call.smallest
-    yield 0, text
+    yield 0, text + call.obstacle * bool(call.size)
     if training and call.size and call.first > call.size:
         yield 0, (
             "gradient accumulation: %d calls with %s=%d before a step need the memory of one"

@@ -68,6 +68,7 @@ if hasattr(os, "register_at_fork"):
 
 _PATIENCE = 10  # seconds for a request to arrive, and for an answer to be taken
 _LONGEST_REQUEST = 4 << 10  # bytes
+_MOST_WAITING = 64  # clients that wait for their turn; Linux refuses others at once
 
 
 def _listen(folder):
@@ -81,6 +82,9 @@ def _listen(folder):
             listener.close()
             raise
         _listener = listener
+    elif os.path.dirname(_listener.path) != folder:
+        raise OSError("expected a process that does not listen yet, found one that listens in %s"
+                      % os.path.dirname(_listener.path))
     return True
 
 
@@ -98,7 +102,7 @@ class _Listener:
         try:
             at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             self.path = os.path.join(folder, self._bind(at, folder))
-            self.socket.listen(1)
+            self.socket.listen(_MOST_WAITING)
         except BaseException:
             self.socket.close()
             raise
@@ -292,10 +296,11 @@ def _memory(t):
         memory = _storage(t)
         return str(memory.device), memory.data_ptr() or id(t), memory.nbytes()
     except Exception:
-        if getattr(t, "is_sparse", False):
-            parts = [t._indices(), t._values()]
+        parts = [t._indices(), t._values()] if getattr(t, "is_sparse", False) else [t]
+        try:
             return str(t.device), id(t), sum(p.nelement() * p.element_size() for p in parts)
-        return str(t.device), id(t), t.nelement() * t.element_size()
+        except Exception:  # a parameter that has no shape yet has no memory
+            return "meta", id(t), 0
 
 
 def _storage(t):

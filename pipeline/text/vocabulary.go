@@ -31,6 +31,14 @@ const (
 // ReadVocabulary returns a tokenizer for the vocabulary at path: one word a line, and the number of
 // a word is the number of its line, from 0. Errors have the place in the file.
 func ReadVocabulary(path string) (*Tokenizer, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return nil, fmt.Errorf("%s: expected a vocabulary, found no regular file; give the %s of the "+
+			"model", path, VocabularyName)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

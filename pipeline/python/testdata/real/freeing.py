@@ -143,9 +143,35 @@ except KeyError as before:
     assert before.__traceback__.tb_next.tb_frame.f_locals["mine"] == "kept"
 
 # What Python cannot free is refused at once.
-for wrong in (3, "model", None, (model,), holder):
+class Clears:
+    def clear(self):
+        raise AssertionError("not a container")
+
+
+for wrong in (3, "model", None, (model,), holder, Clears()):
     try:
         vramlog.freeing("Whisper", wrong)
         assert False, wrong
     except TypeError as e:
         assert "Python cannot delete a variable of the caller" in str(e)
+
+# A module stays when its memory is freed, also a compiled one, whose tensors are in C++.
+for model in (
+    torch.nn.ReLU(), torch.jit.script(torch.nn.Linear(300, 200)),
+    torch.nn.Sequential(torch.nn.LazyLinear(3), torch.nn.Linear(300, 200)),
+):
+    kept = list(model.parameters())
+    with vramlog.freeing("Whisper", model) as m:
+        pass
+    assert m.stayed == 0 and m.referrers == [], (model, m.referrers)
+    assert all(p.data_ptr() == 0 for p in kept if not hasattr(p, "materialize"))
+
+# The second use of one object says nothing of the first.
+twice = vramlog.freeing("Whisper", Model)
+with twice:
+    model = twice.value
+assert twice.stayed == WEIGHTS
+del model
+with twice:
+    pass
+assert twice.stayed == 0 and twice.referrers == []
