@@ -400,6 +400,9 @@ def retry_on_oom(batch="batch_size", smallest=1, model=None, optimizer=None, joi
     model and optimizer are what the advice computes with: the objects, or where to find them at a
     call, such as "self.model": a parameter's name, and names of attributes.
 
+    In training, give model=: the gradients that a failed call made are removed before the next one.
+    Gradients of slices add up, so weight the loss of each by its part of the batch.
+
     The function must be able to run again. A coroutine or a generator is refused, because its work
     is done after the call."""
     if callable(batch):  # without parentheses
@@ -529,6 +532,7 @@ class _Call:
     def _attempt(self):
         """Calls the function. Returns its result and None, or None and the error if memory ran
         out."""
+        without = self._without_gradient()
         try:
             result = self.function(*self.bound.args, **self.bound.kwargs)
             if inspect.isawaitable(result) or inspect.isgenerator(result):
@@ -544,7 +548,16 @@ class _Call:
             if self.obstacle is not None:
                 _advise(self, e)
             _clear_frames(e, self.outer)
+            for parameter in without:  # backward() of the failed call may have given it one
+                parameter.grad = None
             return None, e
+
+    def _without_gradient(self):
+        """Returns the model's parameters that have no gradient before a call."""
+        model = self.parts[0].of(self.bound.arguments)
+        if not hasattr(model, "parameters"):
+            return []
+        return [p for p in model.parameters() if p.grad is None]
 
     def _find_obstacle(self):
         """Returns why the batch cannot be halved, as the end of a sentence, or None if it can."""

@@ -183,3 +183,26 @@ for function, word in (
         assert False, function
     except TypeError as e:
         assert word in str(e), e
+
+
+# A training step: the gradients of the failed call are removed, and those of the slices add up to
+# the gradients of one undisturbed step.
+model = torch.nn.Linear(3, 1)
+examples = torch.arange(24.0).reshape(8, 3)
+attempts = []
+
+
+@vramlog.retry_on_oom(batch="examples", model=model)
+def step(examples, size=8):
+    attempts.append(len(examples))
+    (model(examples).mean() * len(examples) / size).backward()
+    if len(examples) > 4:
+        torch.empty(TOO_MUCH, dtype=torch.uint8)
+
+
+printed(lambda: step(examples))
+assert attempts == [8, 4, 4], attempts
+disturbed = model.weight.grad.clone()
+model.zero_grad(set_to_none=True)
+model(examples).mean().backward()
+assert torch.allclose(disturbed, model.weight.grad), (disturbed, model.weight.grad)
