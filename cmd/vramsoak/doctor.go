@@ -344,7 +344,8 @@ func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) e
 		return err
 	}
 	if len(left) == 0 {
-		_, err := fmt.Fprintln(out, "no process of an earlier soak is left; other programs are not looked at")
+		_, err := fmt.Fprintln(out,
+			"no process of an earlier soak is left; other programs are not looked at")
 		return err
 	}
 	for _, l := range left {

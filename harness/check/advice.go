@@ -198,8 +198,8 @@ func (s *shortage) fragmentationAdvice(caused bool) string {
 	}
 	if free := s.unused + s.room; isFull(free, s.total) {
 		return fmt.Sprintf("the device is full: of %s only %s is free, in pieces; take a smaller batch "+
-			"or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)", formatBytes(s.total),
-			formatBytes(free))
+			"or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)",
+			formatBytes(s.total), formatBytes(free))
 	}
 	than := "more than the " + formatBytes(s.requested) + " that was asked for"
 	if s.unused < s.requested {

@@ -31,7 +31,8 @@ func TestAdvice(t *testing.T) {
 	t.Parallel()
 	const (
 		lacked = "the request lacked %s of %s, and the log shows no memory that a setting would give " +
-			"back: take a smaller batch or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)"
+			"back: take a smaller batch or model, or a larger card; vramsoak validate finds what fits " +
+			"(docs/how-to/validate.md)"
 		training = "training: gradient accumulation, activation checkpointing and mixed precision also " +
 			"need less memory; how much is not known from this log: run vramsoak soak with and without " +
 			"one, and vramsoak compare measures it"
@@ -65,7 +66,8 @@ func TestAdvice(t *testing.T) {
 			"a small request on a full device",
 			oom("12.00 MiB", "16.00 GiB", "8.00 MiB", "", "15.40 GiB", "185.00 MiB"),
 			[]string{"the device is full: of 16.0 GiB only 193 MiB is free, in pieces; take a smaller " +
-				"batch or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)"},
+				"batch or model, or a larger card; vramsoak validate finds what fits " +
+				"(docs/how-to/validate.md)"},
 		},
 		{ // 16 - 2 - 10 = 4 GiB
 			"something outside of the allocator",

@@ -98,7 +98,10 @@ func TestTrainingMistakes(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"checkpointing: true", "checkpointing: yes", `expected true or false, found "yes"`},
 		{"train: true, ", "", "expected checkpointing beside train: true"},
-		{"model: vit-b-16", "model: specgan-discriminator", "the layers of specgan-discriminator are not known one by one"},
+		{
+			"model: vit-b-16", "model: specgan-discriminator",
+			"the layers of specgan-discriminator are not known one by one",
+		},
 		{"accumulate: 4", "accumulate: 0", "expected a whole number of 1 or more"},
 		{"items: 64", "items: parameter(0)", "unknown name parameter"},
 		{"batch: vit_batch", "batch: vit_batc", "unknown name vit_batc, did you mean vit_batch?"},

@@ -69,7 +69,7 @@ const (
 	Gradients   PartKind = "gradients"        // of a model's weights
 	Optimizer   PartKind = "optimizer states" // Adam's
 	Tensors     PartKind = "tensors"
-	Kept        PartKind = "kept"     // kept although it should have been freed, or leaked if it has no name
+	Kept        PartKind = "kept"     // kept after use, or leaked if it has no name
 	Measured    PartKind = "measured" // a stage's measured footprint
 	Cache       PartKind = "cache"    // reserved and not allocated
 	Context     PartKind = "context"  // the CUDA context
