@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestVector: an embedding is the base64 of 32-bit floats in little endian. 1 is 00 00 80 3f, and -2
-// is 00 00 00 c0.
+// TestVector: an embedding is the base64 of 32-bit floats in little endian. 1 is 00 00 80 3f, and
+// -2 is 00 00 00 c0.
 func TestVector(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(vector{1, -2})

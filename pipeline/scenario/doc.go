@@ -62,8 +62,8 @@
 //     in each pass or once in the stage. until says whether it lives until the end of the pass,
 //     stage, file or run; a cleanup may free it earlier. With until: next it lives as a variable of
 //     a loop does: until the next pass or file has allocated its own. count is the number of such
-//     tensors at once. kept says how many of them live until the end of the run instead, because something
-//     still refers to them: a list, or a view of a part, which keeps the whole tensor.
+//     tensors at once. kept says how many of them live until the end of the run instead, because
+//     something still refers to them: a list, or a view of a part, which keeps the whole tensor.
 //     pin_memory: true, with workers and prefetch, is a DataLoader whose batches are in pinned host
 //     memory.
 //   - stream, of a stage or a tensor: the CUDA stream on which its kernels run, or on which the

@@ -89,14 +89,15 @@ func TestLanguageIdentificationReadings(t *testing.T) {
 	}{{"allocated", 2.34, allocated}, {"reserved", 2.86, reserved}} {
 		t.Logf("after a batch, %s: document %.2f GB, simulated %.2f GiB, %+.0f %%", c.what, c.document,
 			c.ours, 100*(c.ours/c.document-1))
-		documented(t, c.what+" after a batch", fmt.Sprintf("%.2f", c.document), fmt.Sprintf("%.2f", c.ours))
+		documented(t, c.what+" after a batch", fmt.Sprintf("%.2f", c.document),
+			fmt.Sprintf("%.2f", c.ours))
 	}
 	// The model, and 1/8 of the card times 20 / 11.
 	s := languages(t, "after", nil)
 	want := gib(s.GPU.Total)/8*20/11 + 0.08
 	if math.Abs(allocated-want) > 0.01 {
-		t.Errorf("after a batch: %.3f GiB allocated, want %.3f: the model and the padded clips", allocated,
-			want)
+		t.Errorf("after a batch: %.3f GiB allocated, want %.3f: the model and the padded clips",
+			allocated, want)
 	}
 	sixteenth, _ := read(map[string]float64{"fraction": 16})
 	sorted, _ := read(map[string]float64{"small_first": 1})

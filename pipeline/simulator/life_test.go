@@ -31,7 +31,8 @@ stages:
 			want)
 	}
 	parts := o.Stages[0].Parts
-	if len(parts) < 2 || parts[0] != (simulator.Part{Kind: simulator.Kept, Name: "clips", Bytes: 120 * mib}) {
+	kept := simulator.Part{Kind: simulator.Kept, Name: "clips", Bytes: 120 * mib}
+	if len(parts) < 2 || parts[0] != kept {
 		t.Errorf("parts at the peak: got %v, want 120 MiB of kept clips first", parts)
 	}
 }
@@ -81,8 +82,8 @@ stages:
 	}
 }
 
-// TestMissingBesideUntilNext: the new batch of 60 MiB has replaced the old one of 10, and the card has
-// 40 MiB for a tensor of 50. So 10 MiB are missing.
+// TestMissingBesideUntilNext: the new batch of 60 MiB has replaced the old one of 10, and the card
+// has 40 MiB for a tensor of 50. So 10 MiB are missing.
 func TestMissingBesideUntilNext(t *testing.T) {
 	_, o := run(t, `
 gpu: {total: 100MiB, context: 0}

@@ -92,7 +92,10 @@ type cleanup struct {
 const pieces = 10 << 20
 
 func newPlan(s *scenario.Scenario) (*plan, error) {
-	p := &plan{named: map[string][]*holding{}, keeps: map[string][]scenario.Fault{}, stuck: map[string]*holding{}}
+	p := &plan{
+		named: map[string][]*holding{}, keeps: map[string][]scenario.Fault{},
+		stuck: map[string]*holding{},
+	}
 	byID := map[string]*model{}
 	for _, of := range s.Models {
 		m, err := p.model(of, s.Faults)

@@ -48,7 +48,9 @@ func aValidation() *validation.Report {
 		},
 		Retry: 21,
 		Retries: []validation.Retries{
-			{From: 1, To: 13}, {From: 14, To: 26, Count: 3}, {From: 27, To: 39, Count: 20},
+			{From: 1, To: 13},
+			{From: 14, To: 26, Count: 3},
+			{From: 27, To: 39, Count: 20},
 			{From: 40, To: 53, Count: 41},
 		},
 		Failure: &validation.Refusal{
@@ -231,13 +233,21 @@ func TestPressure(t *testing.T) {
 		retries []validation.Retries
 		want    string
 	}{
-		{[]validation.Retries{{From: 1, To: 7}, {From: 8, To: 15, Count: 1}}, "pressure: once, in files " +
-			"8 to 15, an allocation failed at first, and the allocator released its cache and tried again"},
-		{[]validation.Retries{{From: 1, To: 1, Count: 3}, {From: 2, To: 2}}, "pressure: 3 times, in file " +
-			"1, an allocation failed at first, and the allocator released its cache and tried again"},
-		{[]validation.Retries{{From: 1, To: 1, Count: 1}, {From: 2, To: 3}, {From: 4, To: 5, Count: 2}},
+		{
+			[]validation.Retries{{From: 1, To: 7}, {From: 8, To: 15, Count: 1}},
+			"pressure: once, in files 8 to 15, an allocation failed at first, and the allocator released " +
+				"its cache and tried again",
+		},
+		{
+			[]validation.Retries{{From: 1, To: 1, Count: 3}, {From: 2, To: 2}},
+			"pressure: 3 times, in file 1, an allocation failed at first, and the allocator released its " +
+				"cache and tried again",
+		},
+		{
+			[]validation.Retries{{From: 1, To: 1, Count: 1}, {From: 2, To: 3}, {From: 4, To: 5, Count: 2}},
 			"pressure: 3 times an allocation failed at first, and the allocator released its cache and " +
-				"tried again: 1 in file 1, 2 in files 4 to 5"},
+				"tried again: 1 in file 1, 2 in files 4 to 5",
+		},
 	} {
 		if got := pressure(&validation.Report{Retries: c.retries}); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
