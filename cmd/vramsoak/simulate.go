@@ -22,6 +22,7 @@ import (
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 type simulateOptions struct {
@@ -203,9 +204,9 @@ func wallClock(pace float64, out *bufio.Writer) func(seconds float64) time.Time 
 
 // simulated returns a summary of a simulated run in one line.
 func simulated(s *scenario.Scenario, o *simulator.Outcome) string {
-	text := fmt.Sprintf("%d files, %d failed, peak %s allocated, %s reserved of %s; %.1f audio "+
+	text := fmt.Sprintf("%s, %d failed, peak %s allocated, %s reserved of %s; %.1f audio "+
 		"hours per hour",
-		o.Files, o.Failed, record.FormatBytes(o.Peak.Allocated),
+		wording.Plural(o.Files, "file"), o.Failed, record.FormatBytes(o.Peak.Allocated),
 		record.FormatBytes(o.Peak.Reserved), record.FormatBytes(s.GPU.Total),
 		o.AudioHoursPerHour())
 	if o.FirstPressure > 0 {

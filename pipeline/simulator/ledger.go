@@ -21,8 +21,13 @@ type ledger struct {
 	rising    bool    // the present level is the highest
 }
 
-// part adds a use of memory to the ledger and returns its index.
+// part returns the index of a use of memory. If the ledger does not have it yet, part adds it.
 func (l *ledger) part(kind PartKind, name string) part {
+	for i, known := range l.parts {
+		if known.Kind == kind && known.Name == name {
+			return part(i)
+		}
+	}
 	l.parts = append(l.parts, Part{Kind: kind, Name: name})
 	l.atTop = append(l.atTop, 0)
 	return part(len(l.parts) - 1)

@@ -1,6 +1,7 @@
 package simulator_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,9 +32,31 @@ stages:
 			want)
 	}
 	parts := o.Stages[0].Parts
-	most := simulator.Part{Kind: simulator.Kept, Name: "clips", Bytes: 120 * mib}
-	if len(parts) < 2 || parts[0] != most {
+	kept := simulator.Part{Kind: simulator.Kept, Name: "clips", Bytes: 120 * mib}
+	if len(parts) < 2 || parts[0] != kept {
 		t.Errorf("parts at the peak: got %v, want 120 MiB of kept clips first", parts)
+	}
+}
+
+// TestKeptTwice: a tensor that two causes keep is one part of the memory. File 1 keeps 20 MiB of 60
+// because of kept, and a fault keeps one of the other two.
+func TestKeptTwice(t *testing.T) {
+	_, o := run(t, `
+gpu: {total: 1GiB, context: 0}
+files: {count: 1, seconds: 60}
+stages:
+  - name: Enrollment
+    tensors: [{name: clips, count: 3, size: 20MiB, kept: 1}]
+  - name: Rest
+    tensors: [{name: rest, size: 30MiB}]
+faults: [{keep: clips, share: 50%}]
+`, simulator.Options{})
+	want := []simulator.Part{
+		{Kind: simulator.Kept, Name: "clips", Bytes: 40 * mib},
+		{Kind: simulator.Tensors, Name: "rest", Bytes: 30 * mib},
+	}
+	if got := o.Stages[1].Parts; len(got) < 2 || !slices.Equal(got[:2], want) {
+		t.Errorf("got parts %v, want %v", got, want)
 	}
 }
 

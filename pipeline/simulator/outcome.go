@@ -69,11 +69,12 @@ const (
 	Gradients   PartKind = "gradients"        // of a model's weights
 	Optimizer   PartKind = "optimizer states" // Adam's
 	Tensors     PartKind = "tensors"
-	Kept        PartKind = "kept"     // kept after use, or leaked if it has no name
-	Measured    PartKind = "measured" // a stage's measured footprint
-	Cache       PartKind = "cache"    // reserved and not allocated
-	Context     PartKind = "context"  // the CUDA context
-	Others      PartKind = "others"   // held by other processes
+	// Kept is what was kept although it should have been freed. Without a name, it was leaked.
+	Kept     PartKind = "kept"
+	Measured PartKind = "measured" // a stage's measured footprint
+	Cache    PartKind = "cache"    // reserved and not allocated
+	Context  PartKind = "context"  // the CUDA context
+	Others   PartKind = "others"   // held by other processes
 )
 
 // A Failure is an allocation that failed, or a crash, in the work on a file.

@@ -122,7 +122,7 @@ func newPlan(s *scenario.Scenario) (*plan, error) {
 		}
 		for k := range st.Tensors {
 			t := &tensor{Tensor: &st.Tensors[k]}
-			t.holding = holding{name: t.Name, part: p.tensorPart(t.Name)}
+			t.holding = holding{name: t.Name, part: p.ledger.part(Tensors, t.Name)}
 			if t.Kept.String() != "" {
 				t.stays = holding{name: t.Name, part: p.ledger.part(Kept, t.Name)}
 			}
@@ -202,17 +202,6 @@ func (p *plan) model(of scenario.Model, faults []scenario.Fault) (*model, error)
 	m.bytes = arch.Weights(d)
 	m.passes = passes{of: arch, dtype: d}
 	return m, nil
-}
-
-// tensorPart returns the ledger's index for tensors of this name. Tensors of several stages may
-// share it.
-func (p *plan) tensorPart(name string) part {
-	for i, known := range p.ledger.parts {
-		if known.Kind == Tensors && known.Name == name {
-			return part(i)
-		}
-	}
-	return p.ledger.part(Tensors, name)
 }
 
 func (p *plan) cleanup(c scenario.Cleanup, empties bool) *cleanup {

@@ -49,29 +49,57 @@ func (p *process) slowdown(st *stage) float64 {
 // optimize makes a step of the Adam optimizer for the parameters that train. The first step of a
 // parameter allocates its states, which stay.
 func (p *process) optimize(m *model, trained []models.Tensor, stream int) error {
+	if err := p.makeStates(m, trained, stream); err != nil {
+		return err
+	}
+	err := p.takeAll(&m.step, models.AdamStep(trained, m.passes.dtype), stream)
+	p.drop(&m.step)
+	return err
+}
+
+// makeStates allocates Adam's states for the parameters that train and have none yet.
+func (p *process) makeStates(m *model, trained []models.Tensor, stream int) error {
 	if len(m.optimizer.blocks) == 0 {
 		m.stated = map[string]bool{}
 	}
 	fresh := m.withoutStates(trained)
-	for _, part := range []struct {
-		of   *holding
-		list []models.Activation
-	}{
-		{&m.optimizer, models.AdamStates(fresh, m.passes.dtype)},
-		{&m.step, models.AdamStep(trained, m.passes.dtype)},
-	} {
-		before := len(part.of.blocks)
-		for _, a := range part.list {
-			if err := p.take(part.of, a.Bytes, stream); err != nil {
-				p.dropFrom(part.of, before)
-				return err
-			}
-		}
+	if err := p.takeAll(&m.optimizer, models.AdamStates(fresh, m.passes.dtype), stream); err != nil {
+		return err
 	}
 	for _, t := range fresh {
 		m.stated[t.Name] = true
 	}
-	p.drop(&m.step)
+	return nil
+}
+
+// takeAll allocates a list of tensors. If memory runs out, it frees those that it allocated.
+func (p *process) takeAll(to *holding, list []models.Activation, stream int) error {
+	before := len(to.blocks)
+	for _, a := range list {
+		if err := p.take(to, a.Bytes, stream); err != nil {
+			p.dropFrom(to, before)
+			return err
+		}
+	}
+	return nil
+}
+
+// makeMeasuredStates allocates Adam's states of a stage with a measured footprint. A footprint is
+// what a stage takes beyond its start, where the states of resident models already exist in all
+// files but the first.
+func (p *process) makeMeasuredStates(st *stage, v scenario.Vars) error {
+	for _, m := range st.models {
+		if !m.Train || !m.Resident || m.passes.of == nil {
+			continue
+		}
+		frozen, err := m.Frozen(m.passes.of, v)
+		if err != nil {
+			return p.scenario.BadValue(m.TrainLayers, v, err)
+		}
+		if err := p.makeStates(m, m.passes.of.Trained(frozen), st.Stream); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -177,3 +177,27 @@ func TestPinned(t *testing.T) {
 		t.Errorf("a log without pinned memory has it:\n%s", log)
 	}
 }
+
+// TestStatesBesideAFootprint: a footprint that was measured from the second file on does not have
+// Adam's states, which were there before: two for each weight of a resident model. vit-b-16 has
+// 86,567,656 weights.
+func TestStatesBesideAFootprint(t *testing.T) {
+	_, o := run(t, `
+gpu: {total: 16GiB}
+files: {count: 3, seconds: 60}
+models: [{id: vit, model: vit-b-16, dtype: float32, resident: true, train: true}]
+stages:
+  - {name: Training, models: [vit], footprint: {base: 2GiB}}
+`, simulator.Options{})
+	const weights = 86567656 * 4
+	for i, f := range o.PerFile {
+		if got := float64(f.Idle.Allocated) / (3 * weights); got < 1 || got > 1.001 {
+			t.Errorf("file %d: %d bytes stay allocated, want the weights and twice as much",
+				i+1, f.Idle.Allocated)
+		}
+	}
+	if got, want := float64(o.Peak.Allocated), float64(3*weights+2<<30); got/want < 1 ||
+		got/want > 1.001 {
+		t.Errorf("peak: %.0f bytes allocated, want %.0f", got, want)
+	}
+}

@@ -60,8 +60,8 @@ func TestTranscription(t *testing.T) {
 	}
 }
 
-// TestTranscriptionAssumptions: the tensors that are assumed, none of them and twice of them, do
-// not decide that memory runs out before, and not after.
+// TestTranscriptionAssumptions: the tensors that are assumed, none of them or twice of them, do not
+// decide that memory runs out before, and not after.
 func TestTranscriptionAssumptions(t *testing.T) {
 	for _, name := range []string{"features", "alignment_heads", "spectrogram", "emissions"} {
 		for _, by := range []float64{0, 2} {

@@ -156,6 +156,9 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 		return p.scenario.TooMany(st.Items, v)
 	}
 	if st.Footprint != nil {
+		if err := p.makeMeasuredStates(st, v); err != nil {
+			return err
+		}
 		if err := p.measured(st, v); err != nil {
 			return err
 		}

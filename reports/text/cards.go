@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -38,15 +39,20 @@ func Cards(w io.Writer, c *validation.Table, opts Options) error {
 	return t.flush(w)
 }
 
-// largestRows returns the last row of the file that fits on each card: "12/6 on 8 GB, ...".
+// largestRows returns the last row of the file that fits on each card: "none on 8 GB, 12/6 on 12 GB
+// to 80 GB".
 func largestRows(c *validation.Table) string {
 	var all []string
-	for i, card := range c.Cards {
-		name := sink.Line(c.Largest[i])
-		if name == "" {
-			name = "none"
+	for i := 0; i < len(c.Cards); i++ {
+		text := cmp.Or(sink.Line(c.Largest[i]), "none") + " on " + c.Cards[i]
+		from := i
+		for i+1 < len(c.Cards) && c.Largest[i+1] == c.Largest[from] {
+			i++
 		}
-		all = append(all, name+" on "+card)
+		if i > from {
+			text += " to " + c.Cards[i]
+		}
+		all = append(all, text)
 	}
 	return strings.Join(all, ", ")
 }

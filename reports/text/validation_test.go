@@ -233,10 +233,16 @@ func TestPressure(t *testing.T) {
 		retries []validation.Retries
 		want    string
 	}{
-		{[]validation.Retries{{From: 1, To: 7}, {From: 8, To: 15, Count: 1}}, "pressure: once, in files " +
-			"8 to 15, an allocation failed at first, and the allocator released its cache and tried again"},
-		{[]validation.Retries{{From: 1, To: 1, Count: 3}, {From: 2, To: 2}}, "pressure: 3 times, in " +
-			"file 1, an allocation failed at first, and the allocator released its cache and tried again"},
+		{
+			[]validation.Retries{{From: 1, To: 7}, {From: 8, To: 15, Count: 1}},
+			"pressure: once, in files 8 to 15, an allocation failed at first, and the allocator released " +
+				"its cache and tried again",
+		},
+		{
+			[]validation.Retries{{From: 1, To: 1, Count: 3}, {From: 2, To: 2}},
+			"pressure: 3 times, in file 1, an allocation failed at first, and the allocator released its " +
+				"cache and tried again",
+		},
 		{
 			[]validation.Retries{{From: 1, To: 1, Count: 1}, {From: 2, To: 3}, {From: 4, To: 5, Count: 2}},
 			"pressure: 3 times an allocation failed at first, and the allocator released its cache and " +
