@@ -33,8 +33,8 @@ def work(clips, *, labels, names=list("abcdefgh"), scale=(1, 2)):
     use(len(clips))
     return list(zip(clips, labels))
 expect(OutOfMemory, lambda: work(range(8), labels=list("abcdefgh")))
-`, `ADVICE: batch: len(clips)=8 did not fit; it is not split, because labels has the same length: ` +
-			`name what belongs together, batch=("clips", "labels")`},
+`, `ADVICE: batch: len(clips)=8 did not fit; it is not split, because labels has the same ` +
+			`length: name what belongs together, batch=("clips", "labels")`},
 		{"a default value is no partner", `
 @retry(batch="clips")
 def work(clips, names=list("abcdefgh")):
