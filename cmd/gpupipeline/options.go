@@ -235,11 +235,11 @@ func (o *options) check() (errs []error) {
 		fault := o.faults.At[n]
 		enrolls := o.diarizes() && !o.noEnroll
 		expect(enrolls || fault != pipeline.FaultOOMBatch && fault != pipeline.FaultOOMItem,
-			"--fault %s:%d: expected enrollment, of which it takes the memory, found none: it "+
+			"--fault %s:%d: expected enrollment, whose memory it takes, found none: it "+
 				"needs the models of diarization, without --fast and --no-enroll", fault, n)
 		expect(o.embedsText() || fault != pipeline.FaultOOMTextBatch &&
-			fault != pipeline.FaultOOMTextItem, "--fault %s:%d: expected text embedding, of which it "+
-			"takes the memory, found none: it needs --text-model", fault, n)
+			fault != pipeline.FaultOOMTextItem, "--fault %s:%d: expected text embedding, whose memory "+
+			"it takes, found none: it needs --text-model", fault, n)
 	}
 	for _, name := range o.faults.Keep {
 		expect(slices.Contains(cleanups, name), "--fault: expected keep: with %s, found keep:%s",

@@ -109,7 +109,7 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			"--model MODEL --fault oom-item:2 a.wav",
-			"--fault oom-item:2: expected enrollment, of which it takes the memory, found none",
+			"--fault oom-item:2: expected enrollment, whose memory it takes, found none",
 		},
 		{
 			"MODELS --no-enroll --fault oom-batch:2 a.wav",
@@ -165,7 +165,7 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			"--model MODEL --fault oom-text-item:2 a.wav",
-			"--fault oom-text-item:2: expected text embedding, of which it takes the memory, found " +
+			"--fault oom-text-item:2: expected text embedding, whose memory it takes, found " +
 				"none: it needs --text-model",
 		},
 		{

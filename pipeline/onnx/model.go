@@ -21,7 +21,8 @@ type model struct {
 	producers       map[string]node    // by the name of the output
 	mistakes        []error            // of single tensors
 	// parts is the number of nodes, their inputs and outputs, weights, values and entries of metadata.
-	parts int
+	parts   int
+	nesting int // graphs around this one
 }
 
 // A Value is an input or an output of the graph.
@@ -54,6 +55,7 @@ const (
 	maxParts    = 1 << 20
 	maxMistakes = 10
 	maxRank     = 64 // dimensions; no tensor has that many
+	maxNesting  = 30 // graphs in graphs; protobuf, with which ONNX Runtime reads, ends earlier
 )
 
 // part counts a part of the model. It returns an error if the model has more than maxParts parts.
@@ -188,7 +190,8 @@ func (m *model) readNode(s *source, in span) error {
 }
 
 // readAttribute reads an attribute of a node. It keeps transB, the only attribute that determines a
-// shape, and checks the values of tensors (constants).
+// shape, and checks the values of tensors (constants, and weights of the graphs that If and Loop
+// have).
 func (m *model) readAttribute(s *source, in span, n *node) error {
 	name, number := "", int64(0)
 	err := s.fields(in, func(f field) (err error) {
@@ -199,10 +202,27 @@ func (m *model) readAttribute(s *source, in span, n *node) error {
 			number = int64(f.value)
 		case f.number == 5 && f.kind == protowire.BytesType:
 			_, _, err = m.readTensor(s, f.span)
+		case f.number == 6 && f.kind == protowire.BytesType:
+			err = m.readSubgraph(s, f.span)
 		}
 		return err
 	})
 	n.transposed = n.transposed || name == "transB" && number == 1
+	return err
+}
+
+// readSubgraph checks the tensors of a graph inside a node. Its names are its own: they are not kept.
+func (m *model) readSubgraph(s *source, in span) error {
+	if m.nesting == maxNesting {
+		return &malformed{in.start, fmt.Sprintf("expected at most %d graphs in each other",
+			maxNesting)}
+	}
+	inner := &model{
+		weights: map[string][]int64{}, producers: map[string]node{}, mistakes: m.mistakes,
+		parts: m.parts, nesting: m.nesting + 1,
+	}
+	err := inner.readGraph(s, in)
+	m.mistakes, m.parts = inner.mistakes, inner.parts
 	return err
 }
 

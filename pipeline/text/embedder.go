@@ -160,8 +160,8 @@ func (e *Embedder) width(v onnx.Value, texts, tokens int) (int, error) {
 	return int(v.Shape[n]), nil
 }
 
-// pool returns the embedding of a text from its part of an output: of the text itself, or of its
-// tokens, of which the first n are not padding.
+// pool returns the embedding of a text. data is the text's part of an output: one embedding of the
+// text itself, or one of each token. Tokens from the number n on are padding.
 func (e *Embedder) pool(data []float32, width, n int) []float32 {
 	embedding := slices.Clone(data[:width])
 	if len(data) == width || e.pooling == CLS {
