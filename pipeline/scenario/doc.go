@@ -50,10 +50,10 @@
 //   - models: the first stage that runs a model loads it. The cleanup that names the model frees
 //     it; without such a cleanup, it is freed at the end of the stage. A resident model is loaded
 //     before the first file and stays. With eager: true, attention makes the matrix of scores. With
-//     train: true, a pass is a training step: gradients last until the next step begins or the stage
-//     ends, and Adam's states stay. checkpointing: true keeps only the inputs of the layers for the
-//     backward pass. train_layers is the number of layers, from the last one, that train besides the
-//     head; file is the epoch in an unfreezing schedule such as "file < 5 ? 0 : 4".
+//     train: true, a pass is a training step: gradients last until the next step begins or the
+//     stage ends, and Adam's states stay. checkpointing: true keeps only the inputs of the layers
+//     for the backward pass. train_layers is the number of layers, from the last one, that train
+//     besides the head; file is the epoch in an unfreezing schedule such as "file < 5 ? 0 : 4".
 //   - stages: a stage with once: true runs before the first file, the others run for each file. A
 //     stage makes ceil(items / batch) passes. Each is a forward pass of all models of the stage,
 //     with the activations that package models computes. With accumulate: 2, a pass takes half of

@@ -40,8 +40,8 @@ func partName(p simulator.Part) string {
 	return fmt.Sprintf("%s of %s", p.Kind, p.Name)
 }
 
-// full is the part of the card's memory below which the card is full: what is free is not enough for
-// other work either, even in one piece. harness/check gives advice by the same part.
+// full is the part of the card's memory below which the card is full: what is free is not enough
+// for other work either, even in one piece. harness/check gives advice by the same part.
 const full = 0.05
 
 // refusalOf returns a report's description of an allocation that failed.
