@@ -96,8 +96,8 @@ func pidsOf(processes []inspect.Process) string {
 	return strings.Join(pids, ", ")
 }
 
-// ask asks the processes, and returns the answer or the error of each. It asks no more than maxAsked
-// that still run, so the answers may be fewer than the processes.
+// ask asks the processes, and returns the answer or the error of each. It asks no more than
+// maxAsked that still run, so the answers may be fewer than the processes.
 func ask(ctx context.Context, found []inspect.Process, opts doctorOptions) ([]*inspect.Answer,
 	[]error,
 ) {

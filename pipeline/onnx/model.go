@@ -211,7 +211,8 @@ func (m *model) readAttribute(s *source, in span, n *node) error {
 	return err
 }
 
-// readSubgraph checks the tensors of a graph inside a node. Its names are its own: they are not kept.
+// readSubgraph checks the tensors of a graph inside a node. Its names are not kept: they are its
+// own.
 func (m *model) readSubgraph(s *source, in span) error {
 	if m.nesting == maxNesting {
 		return &malformed{in.start, fmt.Sprintf("expected at most %d graphs in each other",
