@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Check returns an error unless the file at path is an ONNX model that ONNX Runtime can load, and
@@ -17,18 +18,19 @@ import (
 // what the model's use needs; they call [Checked.Wrong] for each mistake. The error names every
 // mistake, and then gives the advice.
 func Check(path, advice string, rules func(*Checked)) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
-		return fmt.Errorf("%s: expected an ONNX model, found no regular file", path)
-	}
-	file, err := os.Open(path)
+	// Without O_NONBLOCK, opening a pipe would wait for its writer.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }() // read only
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: expected an ONNX model, found no regular file", path)
+	}
 	if info.Size() == 0 {
 		return fmt.Errorf("%s: is empty: expected an ONNX model; copy or export it anew", path)
 	}

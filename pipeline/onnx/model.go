@@ -20,8 +20,7 @@ type model struct {
 	weights         map[string][]int64 // shapes by name
 	producers       map[string]node    // by the name of the output
 	mistakes        []error            // of single tensors
-	// parts is the number of nodes, their inputs and outputs, weights, values and entries of
-	// metadata.
+	// parts is the number of nodes, their inputs and outputs, weights, values and entries of metadata.
 	parts   int
 	nesting int // graphs around this one
 }
@@ -212,8 +211,8 @@ func (m *model) readAttribute(s *source, in span, n *node) error {
 	return err
 }
 
-// readSubgraph checks the tensors of a graph inside a node. Its names are its own: they are not
-// kept.
+// readSubgraph checks the tensors of a graph inside a node. Its names are not kept: they are its
+// own.
 func (m *model) readSubgraph(s *source, in span) error {
 	if m.nesting == maxNesting {
 		return &malformed{in.start, fmt.Sprintf("expected at most %d graphs in each other",

@@ -380,7 +380,7 @@ class _Heap:
             elif issubclass(type(o), module):
                 attributes = o.__dict__
                 for held in attributes, attributes.get("_parameters"), attributes.get("_buffers"):
-                    self.owners[id(held)] = type(o).__name__
+                    self.owners[id(held)] = _class(o)
 
     def tensors(self):
         """Returns the tensors to which Python objects refer."""
@@ -447,23 +447,23 @@ class _Heap:
             return 0, self.names.get(id(o), "a closure")
         if issubclass(kind, dict):
             owner = self.owners.get(id(o)) or next((
-                h.__name__ if type(h) is types.ModuleType else type(h).__name__
+                _module(h) if type(h) is types.ModuleType else _class(h)
                 for h in self.holders.get(id(o), ()) if _attributes(h) is o), None)
             if owner:
                 return 0, "%s.%s" % (owner, _key(o, i))
         if issubclass(kind, self._CONTAINERS):
             rank, inside = self._name(id(o), depth + 1)
             if rank == 0:
-                return 1, "%s %s" % (kind.__name__, inside)
-            return (1, "%s in %s" % (kind.__name__, inside)) if inside else (2, kind.__name__)
+                return 1, "%s %s" % (_class(o), inside)
+            return (1, "%s in %s" % (_class(o), inside)) if inside else (2, _class(o))
         if kind is types.FrameType:  # an exception keeps it, or its variables have no names here
             return 1, "a variable in %s" % _function(o)
         if kind is types.GeneratorType or kind is types.CoroutineType:
             return 1, "%s %s()" % (kind.__name__, o.__qualname__)
         attributes = _attributes(o)
         if attributes:
-            return 0, "%s.%s" % (kind.__name__, _key(attributes, i))
-        return 2, kind.__name__
+            return 0, "%s.%s" % (_class(o), _key(attributes, i))
+        return 2, _class(o)
 
 
 def _attributes(o):
@@ -473,8 +473,24 @@ def _attributes(o):
         return None
 
 
+def _class(o):
+    """Returns the name of an object's class. (A metaclass may have a property of that name.)"""
+    return type.__dict__["__name__"].__get__(type(o))
+
+
+def _module(module):
+    """Returns the name of a module, which the program may have deleted."""
+    name = module.__dict__.get("__name__")
+    return name if type(name) is str else "module"
+
+
 def _key(attributes, i):
-    return next((str(key) for key, value in list(attributes.items()) if id(value) == i), "?")
+    """Returns the key of the object with id i in a dict of attributes. str() of a key may run code
+    of the program, unless the key has a type of Python."""
+    key = next((key for key, value in list(dict.items(attributes)) if id(value) == i), "?")
+    if isinstance(key, str):
+        return str.__str__(key)
+    return str(key) if type(key) in (int, float, bool, bytes) else _class(key)
 
 
 def _variables(frame):

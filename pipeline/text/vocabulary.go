@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 )
 
@@ -31,19 +32,20 @@ const (
 // ReadVocabulary returns a tokenizer for the vocabulary at path: one word a line, and the number of
 // a word is the number of its line, from 0. Errors have the place in the file.
 func ReadVocabulary(path string) (*Tokenizer, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
-		return nil, fmt.Errorf("%s: expected a vocabulary, found no regular file; give the %s of the "+
-			"model", path, VocabularyName)
-	}
-	f, err := os.Open(path)
+	// Without O_NONBLOCK, opening a pipe would wait for its writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: expected a vocabulary, found no regular file; give the %s of the "+
+			"model", path, VocabularyName)
+	}
 	return readVocabulary(f, path)
 }
 

@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+import types
 import weakref
 
 import torch
@@ -123,6 +124,40 @@ loss.backward()
 del loss
 assert gone() is None
 found()
+
+# Names run no code of the program, and do not need what it has deleted.
+ran = []
+
+
+class Named(type):
+    @property
+    def __name__(cls):
+        ran.append("class")
+        raise RuntimeError("class")
+
+
+class Odd(metaclass=Named):
+    pass
+
+
+class Key:
+    def __str__(self):
+        ran.append("key")
+        raise RuntimeError("key")
+
+
+class Text(str):
+    __str__ = Key.__str__
+
+
+odd, module = Odd(), types.ModuleType("gone")
+odd.__dict__.update({"a": torch.zeros(101), Text("b"): torch.zeros(102), 5: torch.zeros(103)})
+odd.__dict__[Key()] = torch.zeros(104)
+module.tensor = torch.zeros(105)
+del module.__name__
+names = {name for name, shape in found() if 101 <= sum(shape) <= 105}
+assert names == {"Odd.a", "Odd.b", "Odd.5", "Odd.Key", "module.tensor"}, names
+assert ran == []
 
 # The answer is bounded, and what is left out is counted.
 many = [torch.zeros(n) for n in range(5000, 5300)]
