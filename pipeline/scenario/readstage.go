@@ -297,6 +297,9 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 		case !t.PinMemory && (found["workers"] != nil || found["prefetch"] != nil):
 			r.Fail(cmp.Or(found["workers"], found["prefetch"]), "pin_memory: true beside workers and "+
 				"prefetch", "they say how many batches the loader pins")
+		case t.PinnedBuffers() > maxPinned:
+			r.Fail(cmp.Or(found["workers"], found["prefetch"]), fmt.Sprintf("at most %d batches in "+
+				"pinned memory, workers x prefetch + 1", maxPinned), "")
 		}
 		if t.Name != "" && slices.ContainsFunc(all, func(other Tensor) bool {
 			return other.Name == t.Name

@@ -151,6 +151,10 @@ type Tensor struct {
 	Workers, Prefetch int
 }
 
+// maxPinned is the largest number of batches that a DataLoader may hold in pinned memory. No host
+// has memory for so many, so a larger number is a typing mistake.
+const maxPinned = 1000
+
 // PinnedBuffers returns how many batches a DataLoader holds in pinned host memory: those that its
 // workers prefetch (num_workers * prefetch_factor, torch/utils/data/dataloader.py), and the one in
 // use.

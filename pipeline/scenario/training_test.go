@@ -115,6 +115,7 @@ func TestTrainingMistakes(t *testing.T) {
 		{"vit_batch: 16", "vit_batch: {try: [8]}", "expected a number of 0 or more, or {value: 128"},
 		{"{vit_batch: 6}", "{vit_bach: 6}", `a parameter of the file (did you mean "vit_batch"?)`},
 		{"pin_memory: true, ", "", "expected pin_memory: true beside workers"},
+		{"workers: 3", "workers: 1000000000", "expected at most 1000 batches in pinned memory"},
 		{"file < 5 ? 0", "batch < 5 ? 0", "expected a number of layers by file"},
 		{"file < 5 ? 0", "file < 5 ? -1", "expected a number of 0 or more for every file"},
 	} {
