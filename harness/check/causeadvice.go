@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -40,22 +41,17 @@ func (j *Judge) recoveryAdvice(s *shortage) string {
 
 // heldOverAdvice returns the advice on memory that an earlier file left when the file began.
 func (j *Judge) heldOverAdvice(s *shortage) string {
-	begins := func(f *timeline.File) (int64, bool) {
-		for i := range f.Checkpoints {
-			c := &f.Checkpoints[i]
-			if c.Lane == s.oom.Lane && c.Has(record.Allocated) && c.Pos.Line < s.oom.Pos.Line {
-				return c.Bytes(record.Allocated), true
-			}
-		}
-		return 0, false
-	}
-	now, known := begins(s.file)
+	at := s.beginning(s.file)
 	for _, first := range j.tl.Files {
 		if first.Process != s.file.Process {
 			continue
 		}
-		was, ok := begins(first)
-		if worthy, _ := s.worthIt(now - was); first == s.file || !ok || !known || !worthy {
+		before := s.beginning(first)
+		if first == s.file || at == nil || before == nil || at.Name != before.Name {
+			return ""
+		}
+		now, was := at.Bytes(record.Allocated), before.Bytes(record.Allocated)
+		if worthy, _ := s.worthIt(now - was); !worthy {
 			return ""
 		}
 		return fmt.Sprintf("%s is still allocated when the file begins, and %s was when the first file "+
@@ -66,26 +62,35 @@ func (j *Judge) heldOverAdvice(s *shortage) string {
 	return ""
 }
 
+// beginning returns the reading with which the first stage of a file begins on the device, or nil
+// if it has none before the failed allocation.
+func (s *shortage) beginning(f *timeline.File) *record.Checkpoint {
+	for i := range f.Checkpoints {
+		c := &f.Checkpoints[i]
+		if c.Lane == s.oom.Lane && c.Has(record.Allocated) {
+			if c.Pos.Line < s.oom.Pos.Line && strings.HasPrefix(c.Name, "Before ") {
+				return c
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
 // mostOf is the part of the device's memory from which residentAdvice speaks of what was allocated
 // before a file.
 const mostOf = 0.5
 
 // residentAdvice returns the advice on memory that was allocated before the work on the file began.
 func (s *shortage) residentAdvice() string {
-	for i := range s.file.Checkpoints {
-		c := &s.file.Checkpoints[i]
-		if c.Lane != s.oom.Lane || !c.Has(record.Allocated) {
-			continue
-		}
-		allocated := c.Bytes(record.Allocated)
-		if s.total == 0 || c.Pos.Line > s.oom.Pos.Line || float64(allocated) < mostOf*float64(s.total) {
-			return ""
-		}
-		return fmt.Sprintf("%s of %s was allocated before the work on the file began (%s): if that is "+
-			"data, bring it to the device batch by batch; if it is weights, take a smaller number format",
-			formatBytes(allocated), formatBytes(s.total), c.Name)
+	c := s.beginning(s.file)
+	if c == nil || s.total == 0 ||
+		float64(c.Bytes(record.Allocated)) < mostOf*float64(s.total) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%s of %s was allocated before the work on the file began (%s): if that is "+
+		"data, bring it to the device batch by batch; if it is weights, take a smaller number format",
+		formatBytes(c.Bytes(record.Allocated)), formatBytes(s.total), c.Name)
 }
 
 // contextMax is the most memory in bytes that a CUDA context takes; see contextOf in
