@@ -15,7 +15,7 @@ type environment struct {
 	errs   []error
 }
 
-// wrong records what is wrong with a variable.
+// wrong adds a mistake in a variable.
 func (e *environment) wrong(name, what string) {
 	e.errs = append(e.errs, fmt.Errorf("%s: %s", name, what))
 }

@@ -196,7 +196,7 @@ func (s *shortage) fragmentationAdvice(caused bool) string {
 	if !s.inPieces || !isPyTorch(s.oom) {
 		return ""
 	}
-	if free := s.unused + s.room; isFull(free, s.total) {
+	if free := s.unused + s.room; IsFull(free, s.total) {
 		return fmt.Sprintf("the device is full: of %s only %s is free, in pieces; take a smaller batch "+
 			"or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)",
 			formatBytes(s.total), formatBytes(free))
@@ -214,9 +214,9 @@ func (s *shortage) fragmentationAdvice(caused bool) string {
 	return text
 }
 
-// isFull reports whether so little of a device is free, in one piece or in several, that no setting
-// of the allocator is worth advising. total is 0 if it is unknown.
-func isFull(free, total int64) bool {
+// IsFull reports whether so few of a device's bytes are free, in one piece or in several, that no
+// setting of the allocator is worth advising. total is 0 if it is unknown.
+func IsFull(free, total int64) bool {
 	return total > 0 && float64(free) < worth*float64(total)
 }
 

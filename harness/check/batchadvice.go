@@ -14,8 +14,8 @@ import (
 )
 
 // batchAdvice returns the largest batch that would fit, if the log gives the batch size that did
-// not. It uses the peaks of other batch sizes in the same stage or, if there are none, the size of
-// the failed request.
+// not. It uses the peaks of other batch sizes in the same stage. If the log has none, it uses the
+// size of the failed request.
 func (j *Judge) batchAdvice(s *shortage) string {
 	stage, batch := j.failedBatch(s)
 	if batch < 2 {

@@ -238,7 +238,7 @@ func inOnePiece(o *record.OutOfMemory) string {
 		return largest
 	}
 	largest += ": " + record.FormatBytes(sum) + " were free in sum, but not in one piece"
-	if isFull(sum, o.Bytes(record.Total)) {
+	if IsFull(sum, o.Bytes(record.Total)) {
 		return largest + " (the device is full)"
 	}
 	return largest + " (fragmentation)"

@@ -14,7 +14,7 @@ import (
 // often it fell back or cleared its cache.
 type Work struct {
 	// AudioSeconds is the length of the audio of the files that ended well, and Seconds the time that
-	// they took. Only files count of which the log gives both.
+	// they took. Files without one of the two do not count.
 	AudioSeconds  float64 `json:"audio_seconds,omitempty"`
 	Seconds       float64 `json:"seconds,omitempty"`
 	TimesRealTime float64 `json:"times_real_time,omitempty"` // the ratio of the two

@@ -163,6 +163,13 @@ func (s *Scenario) Clone() *Scenario {
 	c.Clear.After = slices.Clone(s.Clear.After)
 	c.Faults = slices.Clone(s.Faults)
 	c.Parameters = slices.Clone(s.Parameters)
+	for i := range c.Parameters {
+		c.Parameters[i].Try = slices.Clone(c.Parameters[i].Try)
+	}
+	c.Table = slices.Clone(s.Table)
+	for i := range c.Table {
+		c.Table[i].Values = maps.Clone(c.Table[i].Values)
+	}
 	return &c
 }
 

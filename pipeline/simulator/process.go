@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"strings"
 
 	"vramsoak/pipeline/allocator"
@@ -161,21 +162,15 @@ func (p *process) take(h *holding, bytes int64, stream int) error {
 func (p *process) drop(h *holding) { p.dropFrom(h, 0) }
 
 // dropFrom frees all but the first n allocations of a holding.
-func (p *process) dropFrom(h *holding, n int) {
-	for _, m := range h.blocks[n:] {
-		p.free(h.part, m)
-		h.bytes -= m.bytes
-	}
-	h.blocks = h.blocks[:n]
-}
+func (p *process) dropFrom(h *holding, n int) { p.dropRange(h, n, len(h.blocks)) }
 
-// dropFirst frees the first n allocations of a holding.
-func (p *process) dropFirst(h *holding, n int) {
-	for _, m := range h.blocks[:n] {
+// dropRange frees the allocations of a holding with the indexes first to end - 1.
+func (p *process) dropRange(h *holding, first, end int) {
+	for _, m := range h.blocks[first:end] {
 		p.free(h.part, m)
 		h.bytes -= m.bytes
 	}
-	h.blocks = append(h.blocks[:0], h.blocks[n:]...)
+	h.blocks = slices.Delete(h.blocks, first, end)
 }
 
 // release frees a holding at a cleanup, or at the end of a stage or file. If a fault keeps a share

@@ -375,7 +375,7 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 			}
 		}
 		if t.Until == scenario.UntilNext {
-			p.dropFirst(&t.holding, old)
+			p.dropRange(&t.holding, 0, old)
 			t.began = 0
 		}
 	}

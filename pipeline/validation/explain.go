@@ -40,10 +40,6 @@ func partName(p simulator.Part) string {
 	return fmt.Sprintf("%s of %s", p.Kind, p.Name)
 }
 
-// full is the part of the card's memory below which the card is full: what is free is not enough
-// for other work either, even in one piece. harness/check gives advice by the same part.
-const full = 0.05
-
 // refusalOf returns a report's description of an allocation that failed.
 func refusalOf(f *simulator.Failure) *Refusal {
 	r := &Refusal{
@@ -61,7 +57,7 @@ func refusalOf(f *simulator.Failure) *Refusal {
 	if o := f.OOM; o != nil {
 		r.Requested, r.FreeInSum, r.LargestFree = o.Requested, f.Free(), f.LargestFree()
 		r.Missing = f.Missing()
-		r.Fragmentation = f.Fragmented() && float64(r.FreeInSum) >= full*float64(o.DeviceTotal)
+		r.Fragmentation = f.Fragmented() && !check.IsFull(r.FreeInSum, o.DeviceTotal)
 		r.Message = o.Error()
 	}
 	return r
