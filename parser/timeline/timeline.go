@@ -79,7 +79,6 @@ type File struct {
 	// pipeline.
 	Index        int
 	Path         string // as the log gives it; "" if the log names no file
-	Outside      bool   // this is not a file, but a part of the log between two files
 	AudioSeconds float64
 	Status       record.Status
 	Error        string  // why the file failed, if the pipeline said so
@@ -90,6 +89,7 @@ type File struct {
 	// Supervised is set if the log has the harness's lines. These lines say where files begin and
 	// end, so the builder need not infer it.
 	Supervised bool
+	Outside    bool // this is not a file, but a part of the log between two files
 	// Run is the number of the run, and Process the number of the pipeline process. Both count
 	// from 0 over all logs. An allocator's levels can be compared only within one process.
 	Run, Process int
