@@ -11,17 +11,16 @@ import (
 // A column holds the values of one quantity over the files, for one device of one rank. It has no
 // entry for a file without the quantity.
 type column struct {
-	of         record.Quantity // for levels: the quantity that was read
-	files      []int32         // indices into Timeline.Files
-	values     []float64
-	resolution float64 // the largest rounding error of all values
+	of record.Quantity // for levels: the quantity that was read
 	// most is the largest number of files that the column keeps; 0 keeps all. When the column is
 	// full, it keeps every second value, then every fourth, and so on. skip is a bit mask that says
 	// which: the column drops a value whose number has any of the mask's bits. seen is the number
 	// of values so far.
-	most int
-	skip int32
-	seen int32
+	most, skip, seen int32
+
+	files      []int32 // indices into Timeline.Files
+	values     []float64
+	resolution float64 // the largest rounding error of all values
 }
 
 func (c *column) add(n int32, value, resolution float64) {
@@ -30,7 +29,7 @@ func (c *column) add(n int32, value, resolution float64) {
 	if number&c.skip != 0 {
 		return
 	}
-	if c.most > 0 && len(c.files) == c.most {
+	if c.most > 0 && len(c.files) == int(c.most) {
 		if c.thin(); number&c.skip != 0 {
 			return
 		}
@@ -106,7 +105,7 @@ type point struct {
 	level column
 	// unused holds the memory that is reserved and not allocated, where the checkpoint has both.
 	unused column
-	pinned column
+	pinned *column // nil if the checkpoint gives no pinned memory
 }
 
 // pointFiles is the number of files for which the levels of a point are kept.
@@ -156,7 +155,6 @@ func (p *points) at(full string) *point {
 		at = p.next
 		p.all = slices.Insert(p.all, at, &point{
 			name: name, level: column{most: pointFiles}, unused: column{most: pointFiles},
-			pinned: column{most: pointFiles},
 		})
 	}
 	p.next = at + 1

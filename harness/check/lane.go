@@ -53,9 +53,9 @@ type lane struct {
 	// memory, the peaks of its stages, and its ledgers. The field sums holds the recovered ratios.
 	peaks, reserves column
 	stagePeaks      []*stagePeak
-	ledgers         []ledgerColumn // levels at the ends of files; nil if there are none
-	dark            *darkSamples   // nil if samples cannot supply dark memory
-	device          *deviceSamples // nil if no samples are of the device
+	ledgers         []*ledgerColumn // levels at the ends of files, of ledgers that have any
+	dark            *darkSamples    // nil if samples cannot supply dark memory
+	device          *deviceSamples  // nil if no samples are of the device
 	// wholeDevice is set if a checkpoint's used= counts the memory of all processes on the device.
 	wholeDevice bool
 	growing     []grownLedger // those that fail
@@ -159,14 +159,17 @@ const placedLanes = 64
 // closeLanes ends the file for each device and rank. The file is Timeline.Files[n] or, if it lies
 // between files, Timeline.Outside[n].
 func (j *Judge) closeLanes(f *timeline.File, n int32) {
+	if !f.Outside {
+		j.findSigns(f)
+	}
 	for _, l := range j.open {
 		if len(j.open) <= placedLanes {
-			l.reserve.endFile(j, f)
+			l.reserve.endFile(j, f, l.id)
 		}
 		if !f.Outside {
 			j.noteIdle(l, f, n)
 			l.endFile(f, n)
-			l.mix.endFile(f, l.id)
+			l.mix.endFile(f)
 		}
 		l.open = false
 	}
@@ -195,11 +198,7 @@ func (l *lane) endFile(f *timeline.File, n int32) {
 			continue
 		}
 		if level, ok := Ledgers[i].level(c); ok {
-			if l.ledgers == nil {
-				l.ledgers = make([]ledgerColumn, len(Ledgers))
-			}
-			l.ledgers[i].name = Ledgers[i].Name
-			l.ledgers[i].add(n, float64(level.Bytes), float64(level.Resolution))
+			l.addLedger(Ledgers[i].Name, n, level)
 		}
 	}
 	l.noteDark(f, n)
@@ -224,12 +223,22 @@ func (l *lane) lastLevel(f *timeline.File) *record.Checkpoint {
 // column returns the levels of the ledger with this name at the ends of files. It returns an empty
 // column if there are none.
 func (l *lane) column(name string) *column {
-	for i := range l.ledgers {
-		if l.ledgers[i].name == name {
-			return &l.ledgers[i].column
+	for _, c := range l.ledgers {
+		if c.name == name {
+			return &c.column
 		}
 	}
 	return &column{}
+}
+
+// addLedger adds the level of file n to the ledger with this name.
+func (l *lane) addLedger(name string, n int32, level record.Size) {
+	at := slices.IndexFunc(l.ledgers, func(c *ledgerColumn) bool { return c.name == name })
+	if at < 0 {
+		at = len(l.ledgers)
+		l.ledgers = append(l.ledgers, &ledgerColumn{name: name})
+	}
+	l.ledgers[at].add(n, float64(level.Bytes), float64(level.Resolution))
 }
 
 func (l *lane) stagePeak(name string) *stagePeak {
@@ -278,6 +287,9 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 				p.unused.add(n, float64(unused.Bytes), float64(unused.Resolution))
 			}
 			if pinned, ok := c.Get(record.Pinned); ok {
+				if p.pinned == nil {
+					p.pinned = &column{most: pointFiles}
+				}
 				p.pinned.add(n, float64(pinned.Bytes), float64(pinned.Resolution))
 			}
 		}

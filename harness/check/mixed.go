@@ -36,6 +36,8 @@ type mixMark struct {
 	row     int // how often its name came in a row
 	names   int // rows so far
 	singles int // rows with one checkpoint only
+	befores int // Befores without an After
+	afters  int // Afters, if unpaired is not 0
 }
 
 // pairSigns says how many stages and cleanups a file has, and how many of them lie inside another
@@ -64,6 +66,9 @@ func (m *mixMark) add(c *record.Checkpoint) {
 		m.row = 1
 	}
 	m.last = c
+	if m.unpaired > 0 && c.IsAfter() {
+		m.afters++
+	}
 }
 
 func (m *mixMark) endRow() {
@@ -76,34 +81,17 @@ func (m *mixMark) endRow() {
 }
 
 // endFile ends the file f for one lane.
-func (m *mixMark) endFile(f *timeline.File, id record.Lane) {
+func (m *mixMark) endFile(f *timeline.File) {
 	m.endRow()
-	if !same(m.stages, f.Stages) || !same(m.cleanups, f.Cleanups) {
-		m.stages, m.cleanups, m.signs = f.Stages, f.Cleanups, signsOf(f, id)
-	}
 	if m.crossed += m.signs.inside; m.signs.inside > 0 && m.first == nil {
 		m.first = new(f.Checkpoints[m.signs.first])
 	}
-	pairs, unpaired := m.signs.pairs, 0
-	for _, at := range f.Unpaired {
-		if f.Checkpoints[at].Lane == id {
-			unpaired++
+	if late := min(m.afters-m.signs.pairs, m.unpaired); late > 0 && !f.Supervised {
+		if m.crossed += late; m.first == nil && m.last != nil {
+			m.first = new(*m.last)
 		}
 	}
-	if m.unpaired > 0 && !f.Supervised {
-		afters := 0
-		for i := range f.Checkpoints {
-			if c := &f.Checkpoints[i]; c.Lane == id && !c.Sampled && c.IsAfter() {
-				afters++
-			}
-		}
-		if late := min(afters-pairs, m.unpaired); late > 0 {
-			if m.crossed += late; m.first == nil && m.last != nil {
-				m.first = new(*m.last)
-			}
-		}
-	}
-	m.pairs += pairs
+	m.pairs += m.signs.pairs
 	if m.names > 2 {
 		m.files++
 		if m.singles == 0 {
@@ -112,31 +100,48 @@ func (m *mixMark) endFile(f *timeline.File, id record.Lane) {
 			}
 		}
 	}
-	m.unpaired = unpaired
+	m.unpaired, m.befores, m.afters = m.befores, 0, 0
 	m.last, m.row, m.names, m.singles = nil, 0, 0, 0
 }
 
-// signsOf returns the signs in the stages and cleanups of a file, for one lane.
-func signsOf(f *timeline.File, id record.Lane) (signs pairSigns) {
-	var own []pair // the first of them
+// findSigns finds the signs in the pairs of a file, for each of its lanes. It goes through the file
+// once for all lanes, because a file may have 20,000.
+func (j *Judge) findSigns(f *timeline.File) {
+	for _, at := range f.Unpaired {
+		j.byLane[f.Checkpoints[at].Lane].mix.befores++
+	}
+	changed := func(l *lane) bool {
+		return !same(l.mix.stages, f.Stages) || !same(l.mix.cleanups, f.Cleanups)
+	}
+	if !slices.ContainsFunc(j.open, changed) {
+		return
+	}
+	for _, l := range j.open {
+		l.mix.stages, l.mix.cleanups, l.mix.signs = f.Stages, f.Cleanups, pairSigns{}
+	}
+	ofLane := map[*mixMark][]pair{} // the first pairs of each lane
 	for p := range pairsOf(f) {
-		if f.Checkpoints[p.before].Lane != id {
-			continue
-		}
-		if signs.pairs++; signs.pairs <= pairsMost {
-			own = append(own, p)
+		m := &j.byLane[f.Checkpoints[p.before].Lane].mix
+		if m.signs.pairs++; m.signs.pairs <= pairsMost {
+			ofLane[m] = append(ofLane[m], p)
 		}
 	}
-	for _, p := range own {
-		if slices.ContainsFunc(own, func(o pair) bool {
+	for m, pairs := range ofLane {
+		m.signs.addInside(pairs)
+	}
+}
+
+// addInside counts the pairs that lie inside another of their name.
+func (s *pairSigns) addInside(pairs []pair) {
+	for _, p := range pairs {
+		if slices.ContainsFunc(pairs, func(o pair) bool {
 			return o.before < p.before && p.after < o.after && o.name == p.name
 		}) {
-			if signs.inside++; signs.inside == 1 {
-				signs.first = p.before
+			if s.inside++; s.inside == 1 {
+				s.first = p.before
 			}
 		}
 	}
-	return signs
 }
 
 // pairsMost is how many pairs of a file are compared with each other.

@@ -31,14 +31,13 @@ type reserveMark struct {
 type processReserve struct {
 	process int
 	seen    bool
-	// reserved holds the largest reading of reserved memory; size, name, pos, file, lane and stage
-	// belong to its checkpoint.
+	// reserved holds the largest reading of reserved memory; size, name, pos, file and stage belong
+	// to its checkpoint.
 	reserved bounds
 	size     record.Size
 	name     string
 	pos      record.Position
 	file     *timeline.File
-	lane     record.Lane
 	stage    string // the innermost stage or cleanup in which the memory was reserved, or ""
 	handed   bounds
 	// known is set if a checkpoint at or after the largest reading of reserved memory prints a peak.
@@ -77,7 +76,7 @@ func (m *reserveMark) add(f *timeline.File, c *record.Checkpoint) {
 		}
 		if !p.seen || size.Bytes > p.reserved.printed {
 			p.size, p.name, p.pos, p.file, p.known = size, c.Name, c.Pos, f, false
-			p.lane, p.stage = c.Lane, ""
+			p.stage = ""
 		}
 		p.seen = true
 		p.reserved.raise(size)
@@ -88,9 +87,9 @@ func (m *reserveMark) add(f *timeline.File, c *record.Checkpoint) {
 }
 
 // endFile names the stage of the largest reading, if that reading is in the file.
-func (m *reserveMark) endFile(j *Judge, f *timeline.File) {
+func (m *reserveMark) endFile(j *Judge, f *timeline.File, id record.Lane) {
 	if p := &m.now; p.file == f && f != nil {
-		p.stage = j.placeBefore(f, p.lane, p.pos.Line).stage
+		p.stage = j.placeBefore(f, id, p.pos.Line).stage
 	}
 }
 

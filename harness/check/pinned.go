@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 
 	"vramsoak/parser/record"
@@ -67,7 +68,7 @@ func (j *Judge) explainPinned(l *lane, w *worstProcess) {
 	}
 	var taken string
 	taken, w.finding.Stage = takenAt(w, "pinned", l.levelsAt(w, func(p *point) *column {
-		return &p.pinned
+		return cmp.Or(p.pinned, &column{})
 	}))
 	if taken != "" {
 		w.finding.Message += "; " + taken

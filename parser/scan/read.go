@@ -85,7 +85,7 @@ type readers struct {
 
 func newReaders(src source.Source, name string, m *Dialects) *readers {
 	workers := min(runtime.GOMAXPROCS(0), readersMax)
-	n := 4 * workers
+	n := 2 * workers
 	r := &readers{
 		ahead: make(chan *job, n),
 		free:  make(chan *job, n),

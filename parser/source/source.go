@@ -20,7 +20,7 @@ type Source interface {
 func New(r io.Reader) Source {
 	if log, ok := r.(*Log); ok && log.file != nil {
 		if info, err := log.file.Stat(); err == nil && info.Mode().IsRegular() {
-			return File(log.file, info.Size(), Chunk)
+			return File(log.file, info.Size(), windowOf(info.Size(), Chunk))
 		}
 	}
 	return Stream(r, Chunk)
@@ -29,6 +29,15 @@ func New(r io.Reader) Source {
 // Chunk is the number of bytes in a window, without its margins. A window is small enough for the
 // cache of one processor core.
 const Chunk = 1 << 19
+
+// windowsLeast is the least number of windows into which a log is cut if it has room for that many
+// of 2*Margin bytes. The records of the windows that workers hold then take little memory, compared
+// with the log, on a machine with any number of processors.
+const windowsLeast = 64
+
+// windowOf returns the number of bytes in a window of a log of size bytes, without its margins. It
+// is at most the parameter most.
+func windowOf(size, most int64) int64 { return min(max(size/windowsLeast, 2*Margin), most) }
 
 // File returns a source of the first size bytes of a file, in windows of chunk bytes. Bytes that
 // are appended while the file is read are not included.
@@ -67,7 +76,8 @@ func (f *fileSource) Next(w *Window) (last bool) {
 }
 
 // Stream returns a source that reads a stream, in windows of at most chunk bytes. It reads the
-// windows one after another, because a stream cannot be read at several offsets.
+// windows one after another, because a stream cannot be read at several offsets. The windows grow
+// with the bytes read so far.
 func Stream(r io.Reader, chunk int) Source { return &streamSource{r: r, chunk: chunk} }
 
 type streamSource struct {
@@ -86,7 +96,7 @@ func (s *streamSource) Next(w *Window) (last bool) {
 	if cap(w.Buf) == 0 {
 		w.Buf = make([]byte, s.chunk+2*Margin)
 	}
-	buf := w.Buf[:cap(w.Buf)]
+	buf := w.Buf[:windowOf(s.pos, int64(s.chunk))+2*Margin]
 	n := copy(buf, s.rest)
 	var err error
 	quiet := s.from // where to cut if the log stops growing for a moment
