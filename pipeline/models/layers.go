@@ -12,10 +12,12 @@ type module struct {
 
 func (s module) in(name string) module { return module{s.m, s.prefix + name + ".", s.part} }
 
-// layer returns the module of repeated layer i, counted from 0.
+// layer returns the module of repeated layer i, counted from 0. A model with an encoder and a
+// decoder counts the layers of both.
 func (s module) layer(name string, i int) module {
-	s.m.layers = max(s.m.layers, i+1)
-	return module{s.m, fmt.Sprintf("%s%s.%d.", s.prefix, name, i), i + 1}
+	l := module{s.m, fmt.Sprintf("%s%s.%d.", s.prefix, name, i), s.m.layers + 1}
+	s.m.layers = l.part
+	return l
 }
 
 // last returns the module for what belongs to the last repeated layer, such as the final norm.

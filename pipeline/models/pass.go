@@ -197,8 +197,8 @@ func (p *pass) joined(sum, x ref) {
 type join struct{ sum, x ref }
 
 // A tie is a weight that two layers share: the embedding table and the matrix of the output layer.
-// The backward step of the table lookup makes a gradient of the whole table, and then the sum of
-// this gradient and the gradient of the output layer.
+// Its gradient begins with that of the output layer. The backward step of the table lookup makes a
+// gradient of the whole table, and then the sum of both.
 type tie struct {
 	lookup   ref
 	elements int

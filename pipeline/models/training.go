@@ -115,10 +115,7 @@ func (b *backwardPass) gradient(of ref) {
 		}
 	}
 	if b.tied.elements > 0 && b.tied.lookup == of {
-		for _, name := range []string{
-			"gradient of the other use", "embedding_dense_backward",
-			"their sum",
-		} {
+		for _, name := range []string{"embedding_dense_backward", "sum of both gradients"} {
 			b.with(name, b.d.WeightBytes(b.tied.elements))
 		}
 	}
@@ -150,7 +147,7 @@ func (b *backwardPass) segment(s segment, checkpoint bool) {
 			b.hold(g)
 		}
 		b.hold(b.waiting[i]...)
-		for before := max(0, int(i)-s.begin-1); left > 0 && left*n > len(s.parameters)*before; left-- {
+		for op := int(i) - s.begin; left > 0 && (left-1)*n >= len(s.parameters)*op; left-- {
 			t := s.parameters[left-1]
 			g := b.weightGradient(t.Name, t.Bytes(b.d))
 			if !b.adds {

@@ -89,18 +89,23 @@ func (w whisperDims) model() *Model {
 	encoder.conv("conv2", true, w.state, w.state, 3)
 	encoder.in("embed_positions").parameter("weight", whisperPositions, w.state)
 	for i := range w.audioLayers {
-		layer := encoder.in(fmt.Sprintf("layers.%d", i))
+		layer := encoder.layer("layers", i)
 		attention(layer.in("self_attn"))
 		layer.norm("self_attn_layer_norm", w.state)
 		rest(layer)
 	}
-	encoder.norm("layer_norm", w.state)
+	encoder.last().norm("layer_norm", w.state)
 	decoder := module{m: m, prefix: "model.decoder."}
-	decoder.in("embed_tokens").parameter("weight", w.vocab, w.state)
-	decoder.in("embed_positions").parameter("weight", whisperText, w.state)
+	// The embeddings are also proj_out, so they train with the head.
+	tokens := decoder
+	tokens.part = w.audioLayers + w.textLayers + 1
+	tokens.in("embed_tokens").parameter("weight", w.vocab, w.state)
+	positions := decoder
+	positions.part = w.audioLayers + 1
+	positions.in("embed_positions").parameter("weight", whisperText, w.state)
 	var self, cross []string // names of keys and values
 	for i := range w.textLayers {
-		layer := decoder.in(fmt.Sprintf("layers.%d", i))
+		layer := decoder.layer("layers", i)
 		attention(layer.in("self_attn"))
 		layer.norm("self_attn_layer_norm", w.state)
 		attention(layer.in("encoder_attn"))
@@ -111,7 +116,7 @@ func (w whisperDims) model() *Model {
 			cross = append(cross, fmt.Sprintf("decoder.layers.%d.encoder_attn %s", i, kv))
 		}
 	}
-	decoder.norm("layer_norm", w.state)
+	decoder.last().norm("layer_norm", w.state)
 	m.forward = func(p *pass, in Input) {
 		audio, mel := w.encode(p, in)
 		if in.Train {
@@ -146,6 +151,7 @@ func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 		x = p.op("encoder.hidden_states", in.Batch*whisperPositions*d, c)
 	}
 	for range p.layers(w.audioLayers) {
+		p.layer()
 		x = p.transformer(x, block{
 			tokens: in.Batch * whisperPositions, state: d, heads: w.heads,
 			length: whisperPositions, inner: 4 * d,
@@ -212,9 +218,13 @@ func (w whisperDims) teach(p *pass, in Input, audio ref) {
 		tokens: tokens, state: w.state, heads: w.heads, length: tokens / in.Batch,
 		inner: 4 * w.state,
 	}
-	x := p.op("decoder.embeddings", n)
-	p.tied = tie{x, w.vocab * w.state} // proj_out
-	for range w.textLayers {
+	var x ref
+	for i := range w.textLayers {
+		p.layer()
+		if i == 0 {
+			x = p.op("decoder.embeddings", n)
+			p.tied = tie{x, w.vocab * w.state} // proj_out
+		}
 		y := p.op("residual", n, x, p.projected(b, p.layerNorm(n, x)))
 		q := p.op("encoder_attn.q_proj", n, p.layerNorm(n, y))
 		p.weight(w.state * w.state)
@@ -234,7 +244,9 @@ func (w whisperDims) teach(p *pass, in Input, audio ref) {
 		p.joined(o, z)
 		x = o
 	}
-	x = p.op("decoder.logits", tokens*w.vocab, p.layerNorm(n, x))
+	x = p.layerNorm(n, x)
+	p.head()
+	x = p.op("decoder.logits", tokens*w.vocab, x)
 	p.weight(w.state * w.vocab)
 	if p.d != Float32 {
 		x = p.float("decoder.logits.float()", tokens*w.vocab, x)

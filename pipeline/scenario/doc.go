@@ -128,6 +128,7 @@
 //	unused-model          warning  no stage runs it
 //	unused-parameter      warning  no expression uses it
 //	accumulate-never      warning  the stage trains nothing, or its batch is smaller
+//	accumulate-uneven     warning  the number does not divide the batch
 //	training-format       warning  a model that trains has float16 or int8 weights
 //	train-layers          warning  more layers than the model has
 //	fault-never           warning  the run ends earlier, or nothing frees what the fault keeps

@@ -227,6 +227,11 @@ var lintCases = []struct{ rule, src, want string }{
 		`1:52: warning: expected a stage that trains a model, found 2; its passes are only smaller`,
 	},
 	{
+		"accumulate-uneven", "models: [{model: vit-b-16, train: true, dtype: float32}]\n" +
+			stage("models: [vit-b-16], items: 12, batch: 12, accumulate: 8"),
+		`2:74: warning: expected a number that divides the batch of 12, found 8; here 6 passes of up to 2 items make a step`,
+	},
+	{
 		"training-format", "models: [{model: vit-b-16, train: true}]\n" +
 			stage("models: [vit-b-16]"),
 		`1:10: warning: expected float32 or autocast in training, found float16; small gradients are lost without a float32 copy of the weights`,

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -46,9 +47,16 @@ func (l *linter) training() {
 			l.warn("accumulate-never", path+".accumulate", "a stage that trains a model",
 				strconv.Itoa(st.Accumulate), "its passes are only smaller")
 		}
-		if n, constant := st.Batch.Constant(); constant && float64(st.Accumulate) > max(1, n) {
+		switch n, constant := st.Batch.Constant(); {
+		case !constant || n < 1:
+		case float64(st.Accumulate) > n:
 			l.warn("accumulate-never", path+".accumulate", fmt.Sprintf("at most the batch of %g", n),
 				strconv.Itoa(st.Accumulate), "a pass takes at least one item")
+		case math.Mod(n, float64(st.Accumulate)) > 0:
+			pass := st.OfPass(int(n))
+			l.warn("accumulate-uneven", path+".accumulate",
+				fmt.Sprintf("a number that divides the batch of %g", n), strconv.Itoa(st.Accumulate),
+				fmt.Sprintf("here %d passes of up to %d items make a step", Passes(int(n), pass), pass))
 		}
 	}
 	for i, m := range s.Models {

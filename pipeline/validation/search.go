@@ -232,6 +232,13 @@ func (a *attempts) worthProving() []Change {
 	})}
 }
 
+// furthest returns the tried candidate with the best result.
+func (a *attempts) furthest() Change {
+	return slices.MinFunc(a.tried, func(x, y Change) int {
+		return compareProgress(x.Result, y.Result)
+	})
+}
+
 // findCheapest finds the cheapest candidate at index from or later that fits on the sample. If no
 // graded candidate fits because a check fails, it finds the cheapest for which memory is enough. If
 // all are tight, it tries only the last one, which needs least. It puts the results of all
@@ -360,26 +367,27 @@ func (e *explorer) proof(c Change) (Change, error) {
 	return e.try(c, nil)
 }
 
+// A half is one change of a pair: the candidates of a group, and the best of those that were tried.
+type half struct {
+	attempts
+	best Change
+}
+
 // pairs tries two changes at once. alone has the single changes that were tried. pairs combines the
-// best changes of two groups, and tries the groups with the best results first. If a pair fits,
-// pairs replaces each of its changes by the cheapest candidate with which the pair still fits. It
-// returns the cheapest pair that fits over all files or, if no pair fits, the pair with the best
-// answer.
+// best changes of two groups that help, and tries the groups with the best results first. Then it
+// combines the very best change with groups that help only beside it. If a pair fits, pairs
+// replaces each of its changes by the cheapest candidate with which the pair still fits. It returns
+// the cheapest pair that fits over all files or, if no pair fits, the pair with the best answer.
 func (e *explorer) pairs(alone []attempts) ([]Change, error) {
-	type half struct {
-		attempts
-		best Change
-	}
-	var halves []half
+	var halves, rest []half
 	for _, c := range alone {
 		if len(c.tried) == 0 {
 			continue
 		}
-		best := slices.MinFunc(c.tried, func(a, b Change) int {
-			return compareProgress(a.Result, b.Result)
-		})
-		if compareProgress(best.Result, e.now) < 0 {
-			halves = append(halves, half{c, best})
+		if h := (half{c, c.furthest()}); compareProgress(h.best.Result, e.now) < 0 {
+			halves = append(halves, h)
+		} else {
+			rest = append(rest, h)
 		}
 	}
 	slices.SortStableFunc(halves, func(a, b half) int {
@@ -389,15 +397,20 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	for j := range halves {
 		for i := range j {
 			if !overlap(halves[i].best.Edits, halves[j].best.Edits) {
-				pair := []half{halves[i], halves[j]}
-				slices.SortStableFunc(pair, func(a, b half) int {
-					return slices.Compare(a.best.kinds, b.best.kinds)
-				})
-				pairs = append(pairs, [2]half(pair))
+				pairs = append(pairs, pairOf(halves[i], halves[j]))
 			}
 		}
 	}
 	pairs = pairs[:min(len(pairs), maxPairs)]
+	if len(halves) > 0 {
+		more, err := e.beside(halves[0], rest)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range more {
+			pairs = append(pairs, pairOf(halves[0], h))
+		}
+	}
 	found := make([]Change, len(pairs))
 	if err := inParallel(len(pairs), func(i int) error {
 		a, b := pairs[i][0], pairs[i][1]
@@ -436,6 +449,39 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	}
 	proved, run, err := e.proveFirst(groups)
 	return slices.Concat(proved, run), err
+}
+
+// pairOf returns two halves, the cheaper kind first.
+func pairOf(a, b half) [2]half {
+	pair := []half{a, b}
+	slices.SortStableFunc(pair, func(a, b half) int { return slices.Compare(a.best.kinds, b.best.kinds) })
+	return [2]half(pair)
+}
+
+// beside returns the groups in rest that help beside the change with. Alone they do not: if memory
+// runs out in two places, a change that mends only the second one shows nothing.
+func (e *explorer) beside(with half, rest []half) ([]half, error) {
+	rest = slices.DeleteFunc(rest, func(h half) bool { return overlap(with.best.Edits, h.best.Edits) })
+	rest = rest[:min(len(rest), maxPairs)]
+	now := with.best.Edits
+	if err := inParallel(len(rest), func(i int) error {
+		rest[i].with = now
+		return e.findCheapest(&rest[i].attempts, 0)
+	}); err != nil {
+		return nil, err
+	}
+	var better []half
+	for _, h := range rest {
+		if len(h.tried) == 0 {
+			continue
+		}
+		h.best = h.furthest()
+		h.best.Edits = h.best.Edits[len(now):]
+		if compareProgress(h.best.Result, with.best.Result) < 0 {
+			better = append(better, h)
+		}
+	}
+	return better, nil
 }
 
 // overlap reports whether an edit in a and an edit in b change the same value, or whether one

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"vramsoak/pipeline/models"
@@ -9,19 +10,18 @@ import (
 )
 
 // accumulations returns the changes with which stage i, if it trains, makes a step of its batch in
-// 2, 4, 8 ... passes. The step computes the same.
+// several passes. The step computes the same. The numbers of passes divide the batch. If the batch
+// is no number, they are 2, 4, 8 and so on.
 func accumulations(d *document, s *scenario.Scenario, i int) candidates {
 	st := &s.Stages[i]
 	var changes [][]Edit
 	if s.Trains(st) {
-		most := 64.0
-		if n, constant := st.Batch.Constant(); constant {
-			most = min(most, n)
-		} else if k := parameterOf(s, st.Batch, nil); k >= 0 {
-			most = min(most, s.Parameters[k].Value)
+		batch, known := st.Batch.Constant()
+		if k := parameterOf(s, st.Batch, nil); k >= 0 {
+			batch, known = s.Parameters[k].Value, true
 		}
-		for passes := 2; passes <= int(most); passes *= 2 {
-			if passes > st.Accumulate {
+		for passes := st.Accumulate + 1; passes <= 64; passes++ {
+			if known && math.Mod(batch, float64(passes)) == 0 || !known && passes&(passes-1) == 0 {
 				changes = append(changes, []Edit{d.edit(passes, "stages", i, "accumulate")})
 			}
 		}

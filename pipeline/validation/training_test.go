@@ -91,6 +91,22 @@ func TestTrainingChanges(t *testing.T) {
 	}
 }
 
+// TestAccumulatedWhole: a step of 15 images is made in 3 or 5 passes. 2 and 4 do not divide it, and
+// would make steps of another number of images.
+func TestAccumulatedWhole(t *testing.T) {
+	for memory, want := range map[string]string{
+		"3000MiB": "stages[0].accumulate: 3", "2650MiB": "stages[0].accumulate: 5",
+	} {
+		src := strings.Replace(training, "vit_batch: 24", "vit_batch: 15", 1)
+		src = strings.Replace(src, "n_mels * 8 * MiB", "n_mels * 4 * KiB", 1)
+		src = strings.Replace(src, "4200MiB", memory, 1)
+		c := proposals(validated(t, src, nil))["gradient accumulation"]
+		if c.Text() != want {
+			t.Errorf("on %s: got %q, want %s", memory, c.Text(), want)
+		}
+	}
+}
+
 // TestParameterChanges: validate proposes the values that the file names for a parameter, and no
 // value for one that the caller set.
 func TestParameterChanges(t *testing.T) {

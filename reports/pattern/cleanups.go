@@ -6,6 +6,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/wording"
 )
 
@@ -18,13 +19,17 @@ type cleanupStats struct {
 	verdict check.Verdict // the worst of all files; "" if none was judged
 }
 
-// cleanups returns the results of each cleanup in the pattern's lane, by the name of its After
-// checkpoint.
-func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
+// cleanups returns the results of each cleanup in the pattern's lane and files, or between files, by
+// the name of its After checkpoint.
+func (p Pattern) cleanups(rep *check.Report, files []*timeline.File) map[string]*cleanupStats {
 	out := map[string]*cleanupStats{}
+	shown := map[*timeline.File]bool{}
+	for _, f := range files {
+		shown[f] = true
+	}
 	for i := range rep.Recoveries {
 		r := &rep.Recoveries[i]
-		if r.Stage || r.Lane != p.lane {
+		if r.Stage || r.Lane != p.lane || !r.File.Outside && !shown[r.File] {
 			continue
 		}
 		after := &r.File.Checkpoints[r.After]

@@ -19,6 +19,7 @@ type Pattern struct {
 	lanes    int // the number of lanes in the log; the pattern shows the busiest one
 	quantity record.Quantity
 	files    int   // files with a checkpoint in the lane
+	failed   int   // files that are left out because they failed
 	partial  bool  // the timeline did not keep all checkpoints
 	scale    int64 // bytes of a full bar
 	ofTotal  bool  // a full bar is the device's total, not the highest checkpoint
@@ -66,7 +67,7 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	}
 	// The order is that of the file with the most checkpoints. A name that this file lacks follows
 	// the name that precedes it in its own file.
-	byLength := slices.Clone(tl.LastAttempts())
+	byLength := p.typical(tl)
 	slices.SortStableFunc(byLength, func(a, b *timeline.File) int {
 		return len(b.Checkpoints) - len(a.Checkpoints)
 	})
@@ -90,7 +91,7 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 		kept += len(f.Checkpoints)
 	}
 	p.partial = kept < tl.Checkpoints
-	cleanups := p.cleanups(rep)
+	cleanups := p.cleanups(rep, byLength)
 	var top int64
 	for _, name := range append(order, tail...) {
 		top = max(top, slices.Max(levels[name]))
@@ -111,11 +112,31 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	return p
 }
 
+// typical returns the files that did not fail, or all files if each failed. Where memory ran out,
+// the checkpoints show what was left, and not what the file takes.
+func (p *Pattern) typical(tl *timeline.Timeline) []*timeline.File {
+	all := slices.Clone(tl.LastAttempts())
+	good := slices.DeleteFunc(slices.Clone(all), func(f *timeline.File) bool {
+		return f.Status != record.StatusOK && f.Status != record.StatusUnknown
+	})
+	if len(good) == 0 {
+		return all
+	}
+	p.failed = len(all) - len(good)
+	return good
+}
+
 // Title returns what the pattern shows and how many bytes a full bar stands for.
 func (p Pattern) Title() string {
 	of := wording.Plural(p.files, "file")
 	if p.partial {
-		of = "the first " + of
+		of = "first " + of
+	}
+	if p.failed > 0 {
+		of += " that did not fail"
+	}
+	if p.partial || p.failed > 0 {
+		of = "the " + of
 	}
 	s := fmt.Sprintf("Memory pattern of a file: %s, median over %s", wording.Quantity(p.quantity),
 		of)

@@ -9,6 +9,7 @@ import (
 
 	"vramsoak/fixtures/timelines"
 	"vramsoak/harness/check"
+	"vramsoak/parser/record"
 )
 
 // TestPatternShowsRecovery: the pattern shows the shares and verdicts of package check for a
@@ -73,6 +74,31 @@ func TestPatternShowsUnjudgedCleanups(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("freed (-want +got):\n%s", diff)
+	}
+}
+
+// TestPatternLeavesOutFailedFiles: most files fail at once, with memory full. The pattern is that of
+// the files that ended. If all failed, it is that of all.
+func TestPatternLeavesOutFailedFiles(t *testing.T) {
+	const good = "[pipeline] file-start path=a.wav\n[GPU Memory] Before ASR: Allocated: 1.00GB\n" +
+		"[GPU Memory] After ASR: Allocated: 1.50GB\n[pipeline] file-end path=a.wav status=ok\n"
+	const bad = "[pipeline] file-start path=b.wav\n[GPU Memory] Before ASR: Allocated: 15.00GB\n" +
+		"[GPU Memory] After ASR: Allocated: 15.00GB\n[pipeline] file-end path=b.wav status=oom\n"
+	for log, want := range map[string]string{
+		good + strings.Repeat(bad, 4): "Before ASR 1.00 GiB, After ASR 1.50 GiB, median over the 1 file that did not fail",
+		strings.Repeat(bad, 4):        "Before ASR 15.0 GiB, After ASR 15.0 GiB, median over 4 files",
+	} {
+		tl, rep := timelines.Judge(t, log, check.DefaultPolicy())
+		p := Of(tl, rep)
+		got := ""
+		for _, s := range p.Steps {
+			got += s.Name + " " + record.FormatBytes(s.Level) + ", "
+		}
+		_, title, _ := strings.Cut(p.Title(), ", ")
+		title, _, _ = strings.Cut(title, ";")
+		if got += title; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 
