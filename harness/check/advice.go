@@ -3,8 +3,10 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -116,7 +118,7 @@ func (j *Judge) advice(f failure) []string {
 		if !caused {
 			add(cmp.Or(j.heldOverAdvice(&s), s.residentAdvice()))
 		}
-		add(s.fragmentationAdvice(caused))
+		add(s.fragmentationAdvice(caused, len(all) > 0))
 		add(s.limitAdvice())
 		add(s.othersAdvice())
 		add(s.outsideAdvice())
@@ -177,13 +179,13 @@ func (j *Judge) leakAdvice(s *shortage) string {
 			continue
 		}
 		files := (last + 1) * p.stride
-		text := fmt.Sprintf("first mend the leak: the %s grew by %s over %s; until then restart the "+
-			"process every %d files (vramsoak soak --restart-every %d)", g.of.Name, formatBytes(gain),
-			Plural(files, "file"), max(1, files/2), max(1, files/2))
+		text := fmt.Sprintf("first mend the leak: the %s grew by %s over %s", g.of.Name,
+			formatBytes(gain), Plural(files, "file"))
 		if enough {
-			text += suffices
+			text += fmt.Sprintf(", and the request lacked only %s", formatBytes(s.missing))
 		}
-		return text
+		return text + fmt.Sprintf("; until then try a new process every %d files or fewer (vramsoak "+
+			"soak --restart-every %d)", max(1, files/2), max(1, files/2))
 	}
 	return ""
 }
@@ -191,12 +193,15 @@ func (j *Judge) leakAdvice(s *shortage) string {
 func isUnknown(v float64) bool { return v != v }
 
 // fragmentationAdvice returns the advice on memory that is free in the allocator, but in pieces.
-// caused is true if other advice names the cause.
-func (s *shortage) fragmentationAdvice(caused bool) string {
+// caused is true if other advice names the cause, and helped if there is other advice.
+func (s *shortage) fragmentationAdvice(caused, helped bool) string {
 	if !s.inPieces || !isPyTorch(s.oom) {
 		return ""
 	}
 	if free := s.unused + s.room; IsFull(free, s.total) {
+		if helped {
+			return ""
+		}
 		return fmt.Sprintf("the device is full: of %s only %s is free, in pieces; take a smaller batch "+
 			"or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)",
 			formatBytes(s.total), formatBytes(free))
@@ -208,6 +213,12 @@ func (s *shortage) fragmentationAdvice(caused bool) string {
 	}
 	text := fmt.Sprintf("fragmentation: %s is reserved and not allocated, %s, but in pieces; set "+
 		"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", formatBytes(s.unused), than)
+	if h := s.oom.Held; h != nil && h.Unusable > 0 {
+		text = fmt.Sprintf("the cache of stream %d has a free block of %s, which the request could not "+
+			"use, because it was on another stream: run all work on one stream, or set "+
+			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", h.UnusableStream,
+			formatBytes(h.Unusable))
+	}
 	if caused {
 		text += ", which only postpones the failure"
 	}
@@ -306,11 +317,28 @@ var trainers = []string{
 	"openmmlab", "yolo", "fairseq",
 }
 
-// isTraining reports whether the log shows that the program trains a model.
+// trainingName finds names of checkpoints in programs that train.
+var trainingName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(train(ing)?|fine[- _]?tun(e|ing)|epoch|backward|optimi[sz]er)\b`)
+})
+
+// isTraining reports whether the log shows that the program trains a model: by its dialect, or by
+// the names of checkpoints.
 func (j *Judge) isTraining() bool {
+	known := map[string]bool{} // names that do not match
 	for _, c := range j.tl.All() {
 		if slices.Contains(trainers, c.Dialect) {
 			return true
+		}
+		name := j.naming(c).uncounted
+		if known[name] {
+			continue
+		}
+		if trainingName().MatchString(name) {
+			return true
+		}
+		if len(known) < namesMax {
+			known[name] = true
 		}
 	}
 	return false

@@ -85,6 +85,7 @@ func TestAdvice(t *testing.T) {
 				"13.0 GiB of 16.0 GiB was allocated before the work on the file began (Before Epoch): if " +
 					"that is data, bring it to the device batch by batch; if it is weights, take a smaller " +
 					"number format",
+				training,
 			},
 		},
 		{
@@ -95,6 +96,27 @@ func TestAdvice(t *testing.T) {
 				"16.00GB\n" + oom("8.00 GiB", "16.00 GiB", "6.50 GiB", "", "9.00 GiB", "10.00 MiB"),
 			[]string{
 				"9.00 GiB is still allocated when the file begins, and 102 MiB was when the first file " +
+					"began: if that is no model that stays, something of the last file is held, often by the " +
+					"variable of a loop: del it before the next file is loaded",
+			},
+		},
+		{ // the device is full, but more room would not mend it
+			"files of which each leaves more",
+			began("3.00GB") + ended + began("5.70GB") + ended + began("8.40GB") +
+				oom("112.00 MiB", "12.00 GiB", "48.00 MiB", "", "11.20 GiB", "248.00 MiB"),
+			[]string{
+				"3.00 GiB was allocated when the first file began, then 5.70 GiB, and 8.40 GiB when this " +
+					"one did: each file leaves more. A list, dict or closure collects tensors on the device, " +
+					"such as outputs, losses or views: keep x.cpu(), x.item() or a copy of a view " +
+					"(docs/stories.md)",
+			},
+		},
+		{ // a file takes its cache anew: the level only rose once
+			"files of which one left something",
+			began("3.00GB") + ended + began("8.40GB") + ended + began("8.40GB") +
+				oom("4.00 GiB", "12.00 GiB", "3.00 GiB", "", "8.50 GiB", "10.00 MiB"),
+			[]string{
+				"8.40 GiB is still allocated when the file begins, and 3.00 GiB was when the first file " +
 					"began: if that is no model that stays, something of the last file is held, often by the " +
 					"variable of a loop: del it before the next file is loaded",
 			},
@@ -136,6 +158,15 @@ func TestAdvice(t *testing.T) {
 				"map=7f0000000000L:A200000F200000.\n",
 			[]string{fmt.Sprintf(lacked, "412 MiB", "512 MiB")},
 		},
+		{ // 1 GiB is free on stream 1, and 100 MiB on stream 0
+			"the free block is in the cache of another stream",
+			oom("512.00 MiB", "16.00 GiB", "100.00 MiB", "", "14.40 GiB", "1.10 GiB") +
+				`[pipeline] segments at="out of memory" device=0 requested=536870912 unit=512 ` +
+				"map=7f0000000000L:A200000F32000;7f8000000000L@1:A200000F200000.\n",
+			[]string{"the cache of stream 1 has a free block of 1.00 GiB, which the request could not " +
+				"use, because it was on another stream: run all work on one stream, or set " +
+				"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+		},
 		{
 			"other processes hold the device", // 16 - 1 - 5 = 10 GiB
 			oom("2.00 GiB", "16.00 GiB", "1.00 GiB", "Process 7 has 10.00 GiB memory in use. Including "+
@@ -171,8 +202,9 @@ func TestAdvice(t *testing.T) {
 		{
 			"a leak took it", // 19 x 100 MiB from the first file to the twentieth
 			leaking(20) + oom("1.00 GiB", "4.00 GiB", "512.00 MiB", "", "2.85 GiB", "0 bytes"),
-			[]string{"first mend the leak: the idle level grew by 1.86 GiB over 20 files; until then " +
-				"restart the process every 10 files (vramsoak soak --restart-every 10)" + enough},
+			[]string{"first mend the leak: the idle level grew by 1.86 GiB over 20 files, and the request " +
+				"lacked only 512 MiB; until then try a new process every 10 files or fewer (vramsoak soak " +
+				"--restart-every 10)"},
 		},
 		{ // 900 MiB of 64 GiB, and 10 GiB are missing
 			"a leak took next to nothing of it",
@@ -234,3 +266,11 @@ func TestAdvice(t *testing.T) {
 		})
 	}
 }
+
+// began is the beginning of a file with this much memory allocated, and ended the end of a file.
+func began(allocated string) string {
+	return "[pipeline] file-start path=a.wav\n[GPU Memory] Before Load: Allocated: " + allocated +
+		" | Reserved: " + allocated + " | Total: 12.00GB\n"
+}
+
+const ended = "[pipeline] file-end path=a.wav status=ok\n"

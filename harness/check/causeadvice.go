@@ -39,27 +39,46 @@ func (j *Judge) recoveryAdvice(s *shortage) string {
 	return ""
 }
 
-// heldOverAdvice returns the advice on memory that an earlier file left when the file began.
+// heldOverAdvice returns the advice on memory that earlier files left when the file began.
 func (j *Judge) heldOverAdvice(s *shortage) string {
-	at := s.beginning(s.file)
-	for _, first := range j.tl.Files {
-		if first.Process != s.file.Process {
+	levels := j.beginnings(s)
+	if len(levels) < 2 {
+		return ""
+	}
+	now, was := levels[len(levels)-1], levels[0]
+	if worthy, _ := s.worthIt(now - was); !worthy {
+		return ""
+	}
+	if goesOn, _ := s.worthIt(now - levels[1]); goesOn && slices.IsSorted(levels) {
+		return fmt.Sprintf("%s was allocated when the first file began, then %s, and %s when this one "+
+			"did: each file leaves more. A list, dict or closure collects tensors on the device, such as "+
+			"outputs, losses or views: keep x.cpu(), x.item() or a copy of a view (docs/stories.md)",
+			formatBytes(was), formatBytes(levels[1]), formatBytes(now))
+	}
+	return fmt.Sprintf("%s is still allocated when the file begins, and %s was when the first file "+
+		"began: if that is no model that stays, something of the last file is held, often by the "+
+		"variable of a loop: del it before the next file is loaded", formatBytes(now),
+		formatBytes(was))
+}
+
+// beginnings returns what was allocated when the files of the process began, up to the file that
+// failed, in bytes. It returns nil if the files do not begin with the same checkpoint.
+func (j *Judge) beginnings(s *shortage) (levels []int64) {
+	name := ""
+	for _, f := range j.tl.Files {
+		if f.Process != s.file.Process {
 			continue
 		}
-		before := s.beginning(first)
-		if first == s.file || at == nil || before == nil || at.Name != before.Name {
-			return ""
+		c := s.beginning(f)
+		if c == nil || name != "" && c.Name != name {
+			return nil
 		}
-		now, was := at.Bytes(record.Allocated), before.Bytes(record.Allocated)
-		if worthy, _ := s.worthIt(now - was); !worthy {
-			return ""
+		name, levels = c.Name, append(levels, c.Bytes(record.Allocated))
+		if f == s.file {
+			return levels
 		}
-		return fmt.Sprintf("%s is still allocated when the file begins, and %s was when the first file "+
-			"began: if that is no model that stays, something of the last file is held, often by the "+
-			"variable of a loop: del it before the next file is loaded", formatBytes(now),
-			formatBytes(was))
 	}
-	return ""
+	return nil // the failure is between files
 }
 
 // beginning returns the reading with which the first stage of a file begins on the device, or nil

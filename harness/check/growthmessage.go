@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -258,9 +257,9 @@ func (j *Judge) runsOut(l *lane, w *worstProcess, end *idle) string {
 		}
 		return "none"
 	}
-	for _, f := range slices.Backward(j.tl.Files) {
-		if f.Process == w.of.process && len(f.OOMs) > 0 {
-			return fmt.Sprintf("memory ran out in %s", fileName(f))
+	for _, f := range j.failures() {
+		if f.file.Process == w.of.process && f.verdict != Pass && !f.file.Outside {
+			return fmt.Sprintf("memory ran out in %s", fileName(f.file))
 		}
 	}
 	var parts []string

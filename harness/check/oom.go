@@ -73,7 +73,7 @@ func (j *Judge) outOfMemory() {
 	}
 	f.Message += fmt.Sprintf(" %s%s: %s", inFile(shown.file), at, describe(shown.oom))
 	if f.Verdict == Fail {
-		f.Message += "; " + j.nextAfter(shown.oom)
+		f.Message += "; " + j.nextAfter(shown)
 	}
 	j.add(f)
 }
@@ -89,9 +89,9 @@ const adviceSnapshot = "to see which lines of a PyTorch program hold memory, rec
 	"(docs/how-to/snapshot.md) and run vramsoak snapshot FILE.pickle"
 
 // nextAfter returns, for a message, the next command to run after a failed allocation.
-func (j *Judge) nextAfter(o *record.OutOfMemory) string {
-	switch {
-	case o.Held != nil:
+func (j *Judge) nextAfter(f failure) string {
+	switch s := j.shortageOf(f); {
+	case s.inPieces && f.oom.Held != nil && !IsFull(s.unused+s.room, s.total):
 		return "run vramsoak plot LOG --fragmentation -o blocks.png to see the free blocks"
 	case j.tl.Checkpoints > 0:
 		return "run vramsoak plot LOG -o memory.png to see what led to it"
@@ -224,11 +224,15 @@ func allowedRoom(o *record.OutOfMemory) (room int64, capped bool) {
 	return room, !known || room < free.Bytes
 }
 
-// inOnePiece returns, for a message, the size of the largest free block. If the free blocks
-// together were large enough but none of them was, it says that memory was fragmented, or that
-// the device is full.
+// inOnePiece returns, for a message, the size of the largest free block that the request could have
+// used. If the free blocks together were large enough but none of them was, it says that memory was
+// fragmented, or that the device is full.
 func inOnePiece(o *record.OutOfMemory) string {
-	largest := "the largest free block had " + record.FormatBytes(o.Held.LargestFree)
+	largest := "the largest free block in the cache had " + record.FormatBytes(o.Held.LargestFree)
+	if o.Held.Unusable > 0 {
+		largest += fmt.Sprintf(" (beside one of %s in the cache of stream %d, which other streams "+
+			"cannot use)", record.FormatBytes(o.Held.Unusable), o.Held.UnusableStream)
+	}
 	free, _ := o.Get(record.Free)
 	if room, capped := allowedRoom(o); capped {
 		free.Bytes = room
@@ -237,11 +241,12 @@ func inOnePiece(o *record.OutOfMemory) string {
 	if sum < o.Requested.Bytes || o.Held.LargestFree >= o.Requested.Bytes {
 		return largest
 	}
-	largest += ": " + record.FormatBytes(sum) + " were free in sum, but not in one piece"
 	if IsFull(sum, o.Bytes(record.Total)) {
-		return largest + " (the device is full)"
+		return fmt.Sprintf("%s: the device is full, only %s were free in sum", largest,
+			record.FormatBytes(sum))
 	}
-	return largest + " (fragmentation)"
+	return fmt.Sprintf("%s: %s were free in sum, but not in one piece (fragmentation)", largest,
+		record.FormatBytes(sum))
 }
 
 // starved returns the failed allocation after which a process did no more work before it ended,

@@ -2,6 +2,7 @@ package record
 
 import (
 	"iter"
+	"maps"
 	"math"
 	"slices"
 )
@@ -120,9 +121,13 @@ type SegmentSums struct {
 	// freed.
 	Free, Releasable int64
 	// LargestFree is the size of the largest free block in the pool for requests of more than 1 MiB.
-	LargestFree int64
-	Segments    int
-	Blocks      int
+	// In the map of a request that failed, it leaves out the blocks of streams that had room for the
+	// request, because a stream cannot use the blocks of another: Unusable is the size of the largest
+	// of them, and UnusableStream its stream.
+	LargestFree, Unusable int64
+	UnusableStream        uint64
+	Segments              int
+	Blocks                int
 }
 
 // Pinned returns the free memory that cannot go back to the driver.
@@ -150,7 +155,45 @@ func (m *SegmentMap) Sums() SegmentSums {
 			}
 		}
 	}
+	if m.Requested > smallRequest && sums.LargestFree >= m.Requested {
+		m.leaveOutUnusable(&sums)
+	}
 	return sums
+}
+
+// smallRequest is the size in bytes of the largest request that the small pool serves (kSmallSize
+// in c10/cuda/CUDACachingAllocator.cpp).
+const smallRequest = 1 << 20
+
+// leaveOutUnusable leaves the blocks of other streams out of LargestFree. The map does not name the
+// request's stream. But it is none with a block that has room for it, because a request takes such
+// a block of its own stream. If each stream has one, all blocks count.
+func (m *SegmentMap) leaveOutUnusable(sums *SegmentSums) {
+	largest := map[uint64]int64{} // by stream
+	for i := range m.Segments {
+		for _, b := range m.Segments[i].Blocks {
+			if s := &m.Segments[i]; !s.Small && b.State == BlockFree {
+				largest[s.Stream] = max(largest[s.Stream], b.Size)
+			} else if _, known := largest[s.Stream]; !known {
+				largest[s.Stream] = 0
+			}
+		}
+	}
+	usable := int64(-1)
+	for _, size := range largest {
+		if size < m.Requested {
+			usable = max(usable, size)
+		}
+	}
+	if usable < 0 {
+		return
+	}
+	for _, stream := range slices.Sorted(maps.Keys(largest)) {
+		if size := largest[stream]; size > sums.Unusable {
+			sums.Unusable, sums.UnusableStream = size, stream
+		}
+	}
+	sums.LargestFree = usable
 }
 
 // Unreserved returns how many more bytes the process can get from the driver. The parameter

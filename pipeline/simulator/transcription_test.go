@@ -118,6 +118,11 @@ func TestTraining(t *testing.T) {
 		if o := simulate(t, of("training-after")); o.FirstFailure != nil {
 			t.Errorf("%s, after: got %+v, want no failure", what, o.FirstFailure)
 		}
+		checkpointed := of("training-before")
+		checkpointed.ClearOnStart, checkpointed.Models[0].Checkpointing = true, true
+		if o := simulate(t, checkpointed); o.FirstFailure != nil {
+			t.Errorf("%s, with checkpointing: got %+v, want no failure", what, o.FirstFailure)
+		}
 		halved := of("training-before")
 		halved.ClearOnStart, halved.Stages[0].OnOOM = true, scenario.OOMHalves
 		o = simulate(t, halved)

@@ -454,7 +454,9 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 // pairOf returns two halves, the cheaper kind first.
 func pairOf(a, b half) [2]half {
 	pair := []half{a, b}
-	slices.SortStableFunc(pair, func(a, b half) int { return slices.Compare(a.best.kinds, b.best.kinds) })
+	slices.SortStableFunc(pair, func(a, b half) int {
+		return slices.Compare(a.best.kinds, b.best.kinds)
+	})
 	return [2]half(pair)
 }
 

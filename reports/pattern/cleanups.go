@@ -19,8 +19,8 @@ type cleanupStats struct {
 	verdict check.Verdict // the worst of all files; "" if none was judged
 }
 
-// cleanups returns the results of each cleanup in the pattern's lane and files, or between files, by
-// the name of its After checkpoint.
+// cleanups returns the results of each cleanup in the pattern's lane and files, or between files,
+// by the name of its After checkpoint.
 func (p Pattern) cleanups(rep *check.Report, files []*timeline.File) map[string]*cleanupStats {
 	out := map[string]*cleanupStats{}
 	shown := map[*timeline.File]bool{}

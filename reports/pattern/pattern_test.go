@@ -77,16 +77,17 @@ func TestPatternShowsUnjudgedCleanups(t *testing.T) {
 	}
 }
 
-// TestPatternLeavesOutFailedFiles: most files fail at once, with memory full. The pattern is that of
-// the files that ended. If all failed, it is that of all.
+// TestPatternLeavesOutFailedFiles: most files fail at once, with memory full. The pattern is that
+// of the files that ended. If all failed, it is that of all.
 func TestPatternLeavesOutFailedFiles(t *testing.T) {
 	const good = "[pipeline] file-start path=a.wav\n[GPU Memory] Before ASR: Allocated: 1.00GB\n" +
 		"[GPU Memory] After ASR: Allocated: 1.50GB\n[pipeline] file-end path=a.wav status=ok\n"
 	const bad = "[pipeline] file-start path=b.wav\n[GPU Memory] Before ASR: Allocated: 15.00GB\n" +
 		"[GPU Memory] After ASR: Allocated: 15.00GB\n[pipeline] file-end path=b.wav status=oom\n"
 	for log, want := range map[string]string{
-		good + strings.Repeat(bad, 4): "Before ASR 1.00 GiB, After ASR 1.50 GiB, median over the 1 file that did not fail",
-		strings.Repeat(bad, 4):        "Before ASR 15.0 GiB, After ASR 15.0 GiB, median over 4 files",
+		good + strings.Repeat(bad, 4): "Before ASR 1.00 GiB, After ASR 1.50 GiB, " +
+			"median over the 1 file that did not fail",
+		strings.Repeat(bad, 4): "Before ASR 15.0 GiB, After ASR 15.0 GiB, median over 4 files",
 	} {
 		tl, rep := timelines.Judge(t, log, check.DefaultPolicy())
 		p := Of(tl, rep)
