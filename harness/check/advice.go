@@ -116,7 +116,9 @@ func (j *Judge) advice(f failure) []string {
 		add(j.leakAdvice(&s))
 		caused := len(all) > 0
 		if !caused {
-			add(cmp.Or(j.heldOverAdvice(&s), s.residentAdvice()))
+			var heldOver string
+			heldOver, caused = j.heldOverAdvice(&s)
+			add(cmp.Or(heldOver, s.residentAdvice()))
 		}
 		add(s.fragmentationAdvice(caused, len(all) > 0))
 		add(s.limitAdvice())
@@ -184,8 +186,8 @@ func (j *Judge) leakAdvice(s *shortage) string {
 		if enough {
 			text += fmt.Sprintf(", and the request lacked only %s", formatBytes(s.missing))
 		}
-		return text + fmt.Sprintf("; until then try a new process every %d files or fewer (vramsoak "+
-			"soak --restart-every %d)", max(1, files/2), max(1, files/2))
+		return text + fmt.Sprintf("; until it is mended, start a new process every %d files or fewer "+
+			"(vramsoak soak --restart-every %d)", max(1, files/2), max(1, files/2))
 	}
 	return ""
 }
@@ -319,26 +321,27 @@ var trainers = []string{
 
 // trainingName finds names of checkpoints in programs that train.
 var trainingName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(train(ing)?|fine[- _]?tun(e|ing)|epoch|backward|optimi[sz]er)\b`)
+	return regexp.MustCompile(
+		`(?i)(^|[^a-z])(train(ing)?|fine[- _]?tun(e|ing)|epoch|backward|optimi[sz]er)([^a-z]|$)`)
 })
 
 // isTraining reports whether the log shows that the program trains a model: by its dialect, or by
 // the names of checkpoints.
 func (j *Judge) isTraining() bool {
-	known := map[string]bool{} // names that do not match
+	others := map[string]bool{} // names that do not match
 	for _, c := range j.tl.All() {
 		if slices.Contains(trainers, c.Dialect) {
 			return true
 		}
 		name := j.naming(c).uncounted
-		if known[name] {
+		if others[name] {
 			continue
 		}
 		if trainingName().MatchString(name) {
 			return true
 		}
-		if len(known) < namesMax {
-			known[name] = true
+		if len(others) < namesMax {
+			others[name] = true
 		}
 	}
 	return false

@@ -39,30 +39,43 @@ func (j *Judge) recoveryAdvice(s *shortage) string {
 	return ""
 }
 
-// heldOverAdvice returns the advice on memory that earlier files left when the file began.
-func (j *Judge) heldOverAdvice(s *shortage) string {
+// heldOverAdvice returns the advice on memory that earlier files left when the file began. grows
+// reports whether each file left more.
+func (j *Judge) heldOverAdvice(s *shortage) (text string, grows bool) {
 	levels := j.beginnings(s)
 	if len(levels) < 2 {
-		return ""
+		return "", false
 	}
 	now, was := levels[len(levels)-1], levels[0]
 	if worthy, _ := s.worthIt(now - was); !worthy {
-		return ""
+		return "", false
 	}
-	if goesOn, _ := s.worthIt(now - levels[1]); goesOn && slices.IsSorted(levels) {
+	if goesOn(levels) {
 		return fmt.Sprintf("%s was allocated when the first file began, then %s, and %s when this one "+
 			"did: each file leaves more. A list, dict or closure collects tensors on the device, such as "+
-			"outputs, losses or views: keep x.cpu(), x.item() or a copy of a view (docs/stories.md)",
-			formatBytes(was), formatBytes(levels[1]), formatBytes(now))
+			"outputs, losses or views: keep x.cpu() or x.item() (docs/stories.md)", formatBytes(was),
+			formatBytes(levels[1]), formatBytes(now)), true
 	}
 	return fmt.Sprintf("%s is still allocated when the file begins, and %s was when the first file "+
 		"began: if that is no model that stays, something of the last file is held, often by the "+
 		"variable of a loop: del it before the next file is loaded", formatBytes(now),
-		formatBytes(was))
+		formatBytes(was)), false
+}
+
+// goesOn reports whether levels rise from each file to the next, and by more than at the first step
+// only.
+func goesOn(levels []int64) bool {
+	for i := range levels[1:] {
+		if levels[i+1] <= levels[i] {
+			return false
+		}
+	}
+	return 2*(levels[len(levels)-1]-levels[1]) >= levels[1]-levels[0]
 }
 
 // beginnings returns what was allocated when the files of the process began, up to the file that
-// failed, in bytes. It returns nil if the files do not begin with the same checkpoint.
+// failed, in bytes. It leaves out files that begin with another checkpoint than the first one. It
+// returns nil if the file that failed is one of these.
 func (j *Judge) beginnings(s *shortage) (levels []int64) {
 	name := ""
 	for _, f := range j.tl.Files {
@@ -70,10 +83,12 @@ func (j *Judge) beginnings(s *shortage) (levels []int64) {
 			continue
 		}
 		c := s.beginning(f)
-		if c == nil || name != "" && c.Name != name {
+		switch {
+		case c != nil && (name == "" || c.Name == name):
+			name, levels = c.Name, append(levels, c.Bytes(record.Allocated))
+		case f == s.file:
 			return nil
 		}
-		name, levels = c.Name, append(levels, c.Bytes(record.Allocated))
 		if f == s.file {
 			return levels
 		}

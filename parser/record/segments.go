@@ -166,8 +166,8 @@ func (m *SegmentMap) Sums() SegmentSums {
 const smallRequest = 1 << 20
 
 // leaveOutUnusable leaves the blocks of other streams out of LargestFree. The map does not name the
-// request's stream. But it is none with a block that has room for it, because a request takes such
-// a block of its own stream. If each stream has one, all blocks count.
+// request's stream. It is not a stream with room for the request: there the request would have
+// succeeded. If each stream has room, all blocks count.
 func (m *SegmentMap) leaveOutUnusable(sums *SegmentSums) {
 	largest := map[uint64]int64{} // by stream
 	for i := range m.Segments {

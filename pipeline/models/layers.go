@@ -12,8 +12,8 @@ type module struct {
 
 func (s module) in(name string) module { return module{s.m, s.prefix + name + ".", s.part} }
 
-// layer returns the module of repeated layer i, counted from 0. A model with an encoder and a
-// decoder counts the layers of both.
+// layer returns the module of the model's next repeated layer. Its name ends with i. A model with
+// an encoder and a decoder has the layers of both, one after the other.
 func (s module) layer(name string, i int) module {
 	l := module{s.m, fmt.Sprintf("%s%s.%d.", s.prefix, name, i), s.m.layers + 1}
 	s.m.layers = l.part

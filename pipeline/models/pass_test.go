@@ -293,6 +293,31 @@ func TestFewerLayers(t *testing.T) {
 	}
 }
 
+// TestTiedTable: Whisper's embeddings are also the matrix of its output layer. So their gradient
+// begins with the backward pass and waits for that of the lookup, also if gradients are added to
+// those of an earlier pass, and if decoder layers are frozen.
+func TestTiedTable(t *testing.T) {
+	m := lookup(t, "whisper-small")
+	for _, in := range []Input{
+		{}, {Adds: true}, {Frozen: 12}, {Frozen: 20}, {Frozen: 24, Adds: true}, {Checkpoint: true},
+	} {
+		in.Batch, in.Tokens, in.Train = 1, 20, true
+		var table, lookup Activation
+		for _, a := range m.Forward(in, Float32) {
+			switch a.Name {
+			case "model.decoder.embed_tokens.weight.grad":
+				table = a
+			case "embedding_dense_backward":
+				lookup = a
+			}
+		}
+		if table.From == 0 || lookup.From <= table.From || table.To < lookup.From {
+			t.Errorf("%+v: the table's gradient lives from %d to %d, the lookup's backward step is %d", in,
+				table.From, table.To, lookup.From)
+		}
+	}
+}
+
 func TestPasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := lookup(t, rapid.SampledFrom(Names()).Draw(t, "model"))

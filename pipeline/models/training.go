@@ -39,6 +39,10 @@ func (p *pass) backward(segments []segment, in Input) {
 	if in.Frozen > 0 {
 		lowest = min(in.Frozen+1, len(segments)-1)
 	}
+	for lowest > 0 && p.tied.elements > 0 && int(p.tied.lookup) < segments[lowest].begin {
+		lowest-- // the table is the head's matrix and trains, so gradients go down to it
+		segments[lowest].parameters = nil
+	}
 	b := backwardPass{pass: p, adds: in.Adds, first: ref(segments[lowest].begin)}
 	if lowest == 0 {
 		b.first++ // the first tensor is the model's input, and has no gradient
@@ -86,6 +90,7 @@ type backwardPass struct {
 	// the backward step of another tensor, see pass.joined.
 	gradients map[ref]ref
 	waiting   map[ref][]ref
+	table     ref // the gradient of the tied weight, once it is made
 }
 
 // save notes which tensors of a segment autograd saves. With checkpointing, these are only the
@@ -115,6 +120,9 @@ func (b *backwardPass) gradient(of ref) {
 		}
 	}
 	if b.tied.elements > 0 && b.tied.lookup == of {
+		if b.adds { // else it lives on anyway
+			b.hold(b.table)
+		}
 		for _, name := range []string{"embedding_dense_backward", "sum of both gradients"} {
 			b.with(name, b.d.WeightBytes(b.tied.elements))
 		}
@@ -152,6 +160,9 @@ func (b *backwardPass) segment(s segment, checkpoint bool) {
 			g := b.weightGradient(t.Name, t.Bytes(b.d))
 			if !b.adds {
 				b.result(g)
+			}
+			if t.Elements() == b.tied.elements {
+				b.table = g
 			}
 		}
 	}

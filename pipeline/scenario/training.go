@@ -43,11 +43,11 @@ func (l *linter) training() {
 	for i := range s.Stages {
 		st := &s.Stages[i]
 		path := fmt.Sprintf("stages.%d", i)
-		if st.Accumulate > 1 && !s.Trains(st) {
+		switch n, constant := st.Batch.Constant(); {
+		case st.Accumulate == 1:
+		case !s.Trains(st):
 			l.warn("accumulate-never", path+".accumulate", "a stage that trains a model",
 				strconv.Itoa(st.Accumulate), "its passes are only smaller")
-		}
-		switch n, constant := st.Batch.Constant(); {
 		case !constant || n < 1:
 		case float64(st.Accumulate) > n:
 			l.warn("accumulate-never", path+".accumulate", fmt.Sprintf("at most the batch of %g", n),

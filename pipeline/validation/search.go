@@ -51,7 +51,8 @@ type found struct {
 	Simulations int
 }
 
-// maxPairs is the largest number of pairs of changes that are tried if no single change is enough.
+// maxPairs is the largest number of pairs of changes that help alone, and of those that help only
+// beside another, that are tried if no single change is enough.
 const maxPairs = 15
 
 // search searches for the smallest change of a scenario file with which its batch fits. src is the
@@ -65,6 +66,9 @@ func search(src []byte, name string, now Result, trial Trial, o searchOptions) (
 	s, err := scenario.Read(src, name)
 	if err != nil {
 		return nil, err
+	}
+	if o.Prepare != nil {
+		o.Prepare(s)
 	}
 	e := &explorer{doc: doc, now: now, trial: trial, opts: o, refused: map[string]error{}}
 	var groups []*attempts
@@ -403,7 +407,7 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	}
 	pairs = pairs[:min(len(pairs), maxPairs)]
 	if len(halves) > 0 {
-		more, err := e.beside(halves[0], rest)
+		more, err := e.beside(&halves[0], rest)
 		if err != nil {
 			return nil, err
 		}
@@ -415,7 +419,7 @@ func (e *explorer) pairs(alone []attempts) ([]Change, error) {
 	if err := inParallel(len(pairs), func(i int) error {
 		a, b := pairs[i][0], pairs[i][1]
 		both, err := e.try(newChange(slices.Concat(a.best.Edits, b.best.Edits),
-			slices.Concat(a.best.kinds, b.best.kinds)...), e.opts.Sample)
+			slices.Concat(a.best.kinds, b.best.kinds)...), a.sample)
 		found[i] = both
 		if err != nil || !fits(both) {
 			return err
@@ -461,13 +465,21 @@ func pairOf(a, b half) [2]half {
 }
 
 // beside returns the groups in rest that help beside the change with. Alone they do not: if memory
-// runs out in two places, a change that mends only the second one shows nothing.
-func (e *explorer) beside(with half, rest []half) ([]half, error) {
+// runs out in two places, a change that mends only the second one shows nothing. The second place
+// may lie behind the sample, so beside makes the sample longer.
+func (e *explorer) beside(with *half, rest []half) ([]half, error) {
+	whole, err := e.proof(with.best)
+	if err != nil {
+		return nil, err
+	}
+	if whole.FirstFailed > 0 {
+		with.sample = until(whole.FirstFailed, e.opts.Files)
+	}
 	rest = slices.DeleteFunc(rest, func(h half) bool { return overlap(with.best.Edits, h.best.Edits) })
 	rest = rest[:min(len(rest), maxPairs)]
 	now := with.best.Edits
 	if err := inParallel(len(rest), func(i int) error {
-		rest[i].with = now
+		rest[i].with, rest[i].sample = now, with.sample
 		return e.findCheapest(&rest[i].attempts, 0)
 	}); err != nil {
 		return nil, err
@@ -479,7 +491,7 @@ func (e *explorer) beside(with half, rest []half) ([]half, error) {
 		}
 		h.best = h.furthest()
 		h.best.Edits = h.best.Edits[len(now):]
-		if compareProgress(h.best.Result, with.best.Result) < 0 {
+		if compareProgress(h.best.Result, whole.Result) < 0 {
 			better = append(better, h)
 		}
 	}

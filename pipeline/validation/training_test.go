@@ -104,6 +104,11 @@ func TestAccumulatedWhole(t *testing.T) {
 		if c.Text() != want {
 			t.Errorf("on %s: got %q, want %s", memory, c.Text(), want)
 		}
+		src = strings.Replace(src, "vit_batch: 15", "vit_batch: 16", 1)
+		c = proposals(validated(t, src, map[string]float64{"vit_batch": 15}))["gradient accumulation"]
+		if c.Text() != want {
+			t.Errorf("on %s, with a batch that the caller set: got %q, want %s", memory, c.Text(), want)
+		}
 	}
 }
 

@@ -18,8 +18,8 @@ type Pattern struct {
 	lane     record.Lane
 	lanes    int // the number of lanes in the log; the pattern shows the busiest one
 	quantity record.Quantity
-	files    int   // files with a checkpoint in the lane
-	failed   int   // files that are left out because they failed
+	files    int   // files with a checkpoint in the lane, of those that are shown
+	failed   int   // further files with a checkpoint in the lane, left out because they failed
 	partial  bool  // the timeline did not keep all checkpoints
 	scale    int64 // bytes of a full bar
 	ofTotal  bool  // a full bar is the device's total, not the highest checkpoint
@@ -112,17 +112,27 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	return p
 }
 
-// typical returns the files that did not fail, or all files if each failed. Where memory ran out,
-// the checkpoints show what was left, and not what the file takes.
+// typical returns the files with readings that did not fail, or all files if there are none, and
+// sets p.failed. Where memory ran out, the checkpoints show what was left, and not what the file
+// takes.
 func (p *Pattern) typical(tl *timeline.Timeline) []*timeline.File {
-	all := slices.Clone(tl.LastAttempts())
-	good := slices.DeleteFunc(slices.Clone(all), func(f *timeline.File) bool {
-		return f.Status != record.StatusOK && f.Status != record.StatusUnknown
-	})
+	var good []*timeline.File
+	all, failed := slices.Clone(tl.LastAttempts()), 0
+	for _, f := range all {
+		switch {
+		case !slices.ContainsFunc(f.Checkpoints, func(c record.Checkpoint) bool {
+			return c.Lane == p.lane && c.Has(p.quantity)
+		}):
+		case f.Status == record.StatusOK, f.Status == record.StatusUnknown && len(f.OOMs) == 0:
+			good = append(good, f)
+		default:
+			failed++
+		}
+	}
 	if len(good) == 0 {
 		return all
 	}
-	p.failed = len(all) - len(good)
+	p.failed = failed
 	return good
 }
 
