@@ -4,9 +4,10 @@
 # //go:build !race.
 #
 # A package is tested with the race detector if its code, without tests, starts goroutines or guards
-# data against them: it has a go statement, or imports sync, sync/atomic or golang.org/x/sync. The
-# race detector also watches everything that such a package imports. In other packages it cannot
-# find anything, and it makes arithmetic several times slower.
+# data against them: it has a go statement, imports sync/atomic or golang.org/x/sync, or uses sync
+# for more than values that are computed once (sync.OnceValue). The race detector also watches
+# everything that such a package imports. In other packages it cannot find anything, and it makes
+# arithmetic several times slower.
 set -euo pipefail
 
 others=
@@ -18,7 +19,9 @@ go list "$@" -f '{{.ImportPath}} {{.Dir}} {{join .GoFiles " "}} {{join .CgoFiles
   while read -r package dir files; do
     found=
     for file in $files; do
-      if grep -qE '^\s*go [[:alpha:]]|"sync"|"sync/atomic"|"golang.org/x/sync/' "$dir/$file"; then
+      uses=$(grep -vE '^\s*//' "$dir/$file" | sed -E 's/sync\.Once(Func|Values?)\b//g' |
+        grep -cE '^\s*go [[:alpha:]]|\bsync\.[A-Z]|"sync/atomic"|"golang.org/x/sync/' || true)
+      if [ "$uses" != 0 ]; then
         found=yes
       fi
     done
