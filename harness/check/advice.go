@@ -120,7 +120,10 @@ func (j *Judge) advice(f failure) []string {
 			heldOver, caused = j.heldOverAdvice(&s)
 			add(cmp.Or(heldOver, s.residentAdvice()))
 		}
-		add(s.fragmentationAdvice(caused, len(all) > 0))
+		if len(all) == 0 {
+			add(s.fullAdvice())
+		}
+		add(s.fragmentationAdvice(caused))
 		add(s.limitAdvice())
 		add(s.othersAdvice())
 		add(s.outsideAdvice())
@@ -194,19 +197,22 @@ func (j *Judge) leakAdvice(s *shortage) string {
 
 func isUnknown(v float64) bool { return v != v }
 
-// fragmentationAdvice returns the advice on memory that is free in the allocator, but in pieces.
-// caused is true if other advice names the cause, and helped if there is other advice.
-func (s *shortage) fragmentationAdvice(caused, helped bool) string {
-	if !s.inPieces || !isPyTorch(s.oom) {
+// fullAdvice returns the advice on memory that is free in pieces, and so little of it that the
+// device is full.
+func (s *shortage) fullAdvice() string {
+	if !s.inPieces || !isPyTorch(s.oom) || !s.isFull() {
 		return ""
 	}
-	if free := s.unused + s.room; IsFull(free, s.total) {
-		if helped {
-			return ""
-		}
-		return fmt.Sprintf("the device is full: of %s only %s is free, in pieces; take a smaller batch "+
-			"or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)",
-			formatBytes(s.total), formatBytes(free))
+	return fmt.Sprintf("the device is full: of %s only %s is free, in pieces; take a smaller batch "+
+		"or model, or a larger card; vramsoak validate finds what fits (docs/how-to/validate.md)",
+		formatBytes(s.total), formatBytes(s.unused+s.room))
+}
+
+// fragmentationAdvice returns the advice on memory that is free in the allocator, but in pieces.
+// caused is true if other advice names the cause.
+func (s *shortage) fragmentationAdvice(caused bool) string {
+	if !s.inPieces || !isPyTorch(s.oom) || s.isFull() {
+		return ""
 	}
 	than := "more than the " + formatBytes(s.requested) + " that was asked for"
 	if s.unused < s.requested {
@@ -226,6 +232,8 @@ func (s *shortage) fragmentationAdvice(caused, helped bool) string {
 	}
 	return text
 }
+
+func (s *shortage) isFull() bool { return IsFull(s.unused+s.room, s.total) }
 
 // IsFull reports whether so few of a device's bytes are free, in one piece or in several, that no
 // setting of the allocator is worth advising. total is 0 if it is unknown.

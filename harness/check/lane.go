@@ -220,25 +220,33 @@ func (l *lane) lastLevel(f *timeline.File) *record.Checkpoint {
 	return l.last
 }
 
+// ledger returns the ledger with this name, or nil if it has no level.
+func (l *lane) ledger(name string) *ledgerColumn {
+	for _, c := range l.ledgers {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
 // column returns the levels of the ledger with this name at the ends of files. It returns an empty
 // column if there are none.
 func (l *lane) column(name string) *column {
-	for _, c := range l.ledgers {
-		if c.name == name {
-			return &c.column
-		}
+	if c := l.ledger(name); c != nil {
+		return &c.column
 	}
 	return &column{}
 }
 
 // addLedger adds the level of file n to the ledger with this name.
 func (l *lane) addLedger(name string, n int32, level record.Size) {
-	at := slices.IndexFunc(l.ledgers, func(c *ledgerColumn) bool { return c.name == name })
-	if at < 0 {
-		at = len(l.ledgers)
-		l.ledgers = append(l.ledgers, &ledgerColumn{name: name})
+	c := l.ledger(name)
+	if c == nil {
+		c = &ledgerColumn{name: name}
+		l.ledgers = append(l.ledgers, c)
 	}
-	l.ledgers[at].add(n, float64(level.Bytes), float64(level.Resolution))
+	c.add(n, float64(level.Bytes), float64(level.Resolution))
 }
 
 func (l *lane) stagePeak(name string) *stagePeak {

@@ -104,8 +104,8 @@ func (m *mixMark) endFile(f *timeline.File) {
 	m.last, m.row, m.names, m.singles = nil, 0, 0, 0
 }
 
-// findSigns finds the signs in the pairs of a file, for each of its lanes. It goes through the file
-// once for all lanes, because a file may have 20,000.
+// findSigns counts the Befores without an After and finds the signs in the pairs of a file, for
+// each of its lanes. It goes through the file once for all lanes, because a file may have 20,000.
 func (j *Judge) findSigns(f *timeline.File) {
 	for _, at := range f.Unpaired {
 		j.byLane[f.Checkpoints[at].Lane].mix.befores++

@@ -91,7 +91,7 @@ const adviceSnapshot = "to see which lines of a PyTorch program hold memory, rec
 // nextAfter returns, for a message, the next command to run after a failed allocation.
 func (j *Judge) nextAfter(f failure) string {
 	switch s := j.shortageOf(f); {
-	case s.inPieces && f.oom.Held != nil && !IsFull(s.unused+s.room, s.total):
+	case s.inPieces && f.oom.Held != nil && !s.isFull():
 		return "run vramsoak plot LOG --fragmentation -o blocks.png to see the free blocks"
 	case j.tl.Checkpoints > 0:
 		return "run vramsoak plot LOG -o memory.png to see what led to it"

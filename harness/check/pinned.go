@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"slices"
 
 	"vramsoak/parser/record"
@@ -68,7 +67,7 @@ func (j *Judge) explainPinned(l *lane, w *worstProcess) {
 	}
 	var taken string
 	taken, w.finding.Stage = takenAt(w, "pinned", l.levelsAt(w, func(p *point) *column {
-		return cmp.Or(p.pinned, &column{})
+		return p.pinned
 	}))
 	if taken != "" {
 		w.finding.Message += "; " + taken

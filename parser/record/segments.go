@@ -155,15 +155,15 @@ func (m *SegmentMap) Sums() SegmentSums {
 			}
 		}
 	}
-	if m.Requested > smallRequest && sums.LargestFree >= m.Requested {
+	if m.Requested > SmallRequest && sums.LargestFree >= m.Requested {
 		m.leaveOutUnusable(&sums)
 	}
 	return sums
 }
 
-// smallRequest is the size in bytes of the largest request that the small pool serves (kSmallSize
+// SmallRequest is the size in bytes of the largest request that the small pool serves (kSmallSize
 // in c10/cuda/CUDACachingAllocator.cpp).
-const smallRequest = 1 << 20
+const SmallRequest = 1 << 20
 
 // leaveOutUnusable leaves the blocks of other streams out of LargestFree. The map does not name the
 // request's stream. It is not a stream with room for the request: there the request would have

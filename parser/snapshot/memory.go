@@ -65,8 +65,8 @@ type held struct {
 func (h *held) end() uint64 { return h.address + uint64(h.size) }
 
 const (
-	blockGrain = 512     // kMinBlockSize of CUDACachingAllocator.cpp: all sizes are multiples of it
-	smallSize  = 1 << 20 // kSmallSize: the large pool serves larger requests
+	blockGrain = 512 // kMinBlockSize of CUDACachingAllocator.cpp: all sizes are multiples of it
+	smallSize  = record.SmallRequest
 	smallPages = 2 << 20 // kSmallBuffer: the size of the small pool's segments
 )
 

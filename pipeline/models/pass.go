@@ -200,8 +200,8 @@ type join struct{ sum, x ref }
 // Its gradient begins with that of the output layer. The backward step of the table lookup makes a
 // gradient of the whole table, and then the sum of both.
 type tie struct {
-	lookup   ref
-	elements int
+	lookup ref    // the lookup's result
+	name   string // of the weight, or "" if no weight is tied
 }
 
 // layers returns how many of a model's n equal layers must be recorded in the list of a pass. In

@@ -39,7 +39,7 @@ func (p *pass) backward(segments []segment, in Input) {
 	if in.Frozen > 0 {
 		lowest = min(in.Frozen+1, len(segments)-1)
 	}
-	for lowest > 0 && p.tied.elements > 0 && int(p.tied.lookup) < segments[lowest].begin {
+	for lowest > 0 && p.tied.name != "" && int(p.tied.lookup) < segments[lowest].begin {
 		lowest-- // the table is the head's matrix and trains, so gradients go down to it
 		segments[lowest].parameters = nil
 	}
@@ -119,12 +119,12 @@ func (b *backwardPass) gradient(of ref) {
 			b.waiting[j.x] = append(b.waiting[j.x], g)
 		}
 	}
-	if b.tied.elements > 0 && b.tied.lookup == of {
+	if b.tied.name != "" && b.tied.lookup == of {
 		if b.adds { // else it lives on anyway
 			b.hold(b.table)
 		}
 		for _, name := range []string{"embedding_dense_backward", "sum of both gradients"} {
-			b.with(name, b.d.WeightBytes(b.tied.elements))
+			b.with(name, b.list[b.table].Bytes)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (b *backwardPass) segment(s segment, checkpoint bool) {
 			if !b.adds {
 				b.result(g)
 			}
-			if t.Elements() == b.tied.elements {
+			if t.Name == b.tied.name {
 				b.table = g
 			}
 		}

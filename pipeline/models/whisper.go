@@ -223,7 +223,7 @@ func (w whisperDims) teach(p *pass, in Input, audio ref) {
 		p.layer()
 		if i == 0 {
 			x = p.op("decoder.embeddings", n)
-			p.tied = tie{x, w.vocab * w.state} // proj_out
+			p.tied = tie{x, "model.decoder.embed_tokens.weight"} // proj_out
 		}
 		y := p.op("residual", n, x, p.projected(b, p.layerNorm(n, x)))
 		q := p.op("encoder_attn.q_proj", n, p.layerNorm(n, y))

@@ -67,7 +67,8 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	}
 	// The order is that of the file with the most checkpoints. A name that this file lacks follows
 	// the name that precedes it in its own file.
-	byLength := p.typical(tl)
+	byLength, failed := p.typical(tl)
+	p.failed = failed
 	slices.SortStableFunc(byLength, func(a, b *timeline.File) int {
 		return len(b.Checkpoints) - len(a.Checkpoints)
 	})
@@ -112,12 +113,12 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	return p
 }
 
-// typical returns the files with readings that did not fail, or all files if there are none, and
-// sets p.failed. Where memory ran out, the checkpoints show what was left, and not what the file
+// typical returns the files of the pattern. These are the files with readings that did not fail. If
+// there are none, typical returns all files. The result failed is the number of files with readings
+// that are left out: where memory ran out, the checkpoints show what was left, and not what a file
 // takes.
-func (p *Pattern) typical(tl *timeline.Timeline) []*timeline.File {
-	var good []*timeline.File
-	all, failed := slices.Clone(tl.LastAttempts()), 0
+func (p *Pattern) typical(tl *timeline.Timeline) (good []*timeline.File, failed int) {
+	all := slices.Clone(tl.LastAttempts())
 	for _, f := range all {
 		switch {
 		case !slices.ContainsFunc(f.Checkpoints, func(c record.Checkpoint) bool {
@@ -130,10 +131,9 @@ func (p *Pattern) typical(tl *timeline.Timeline) []*timeline.File {
 		}
 	}
 	if len(good) == 0 {
-		return all
+		return all, 0
 	}
-	p.failed = failed
-	return good
+	return good, failed
 }
 
 // Title returns what the pattern shows and how many bytes a full bar stands for.
