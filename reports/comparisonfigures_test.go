@@ -73,7 +73,7 @@ func TestFiguresAddUp(t *testing.T) {
 	for range 150 {
 		c := aRandomComparison(r)
 		var b strings.Builder
-		if err := text.Comparison(&b, c, check.Fail, text.Options{}); err != nil {
+		if err := text.Comparison(&b, c, check.Fail, text.Options{Width: 200, Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		_, table, _ := strings.Cut(b.String(), "\nVerdict ")

@@ -14,9 +14,10 @@ import (
 )
 
 type compareOptions struct {
-	read   readOptions
-	format string
-	exact  bool
+	read    readOptions
+	format  string
+	verbose bool
+	exact   bool
 }
 
 func newCompareCommand() *cobra.Command {
@@ -46,13 +47,15 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 		"policy `file` (YAML): by how much a metric may be worse")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json or markdown")
+	cmd.Flags().BoolVarP(&opts.verbose, "verbose", "v", false,
+		"also print the table of all metrics, and why metrics were not compared")
 	cmd.Flags().BoolVar(&opts.exact, "exact", false,
 		"compare memory and recoveries byte by byte, like regression: {exact: true} in the policy")
 	return cmd
 }
 
 func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) error {
-	write, err := comparisonWriter(opts.format)
+	write, err := comparisonWriter(opts)
 	if err != nil {
 		return err
 	}
@@ -91,13 +94,15 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 }
 
 // comparisonWriter returns the function that writes the format given with --format.
-func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *check.Report) error,
+func comparisonWriter(opts compareOptions) (func(io.Writer, *compare.Comparison, *check.Report) error,
 	error,
 ) {
-	switch format {
+	switch opts.format {
 	case "text":
 		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
-			return text.Comparison(w, c, r.Verdict, textOptions(w))
+			how := textOptions(w)
+			how.Verbose = opts.verbose
+			return text.Comparison(w, c, r.Verdict, how)
 		}, nil
 	case "json":
 		return jsondoc.Comparison, nil
@@ -106,5 +111,5 @@ func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *chec
 			return markdown.Comparison(w, c, r.Verdict)
 		}, nil
 	}
-	return nil, fmt.Errorf("expected --format text, json or markdown, found %q", format)
+	return nil, fmt.Errorf("expected --format text, json or markdown, found %q", opts.format)
 }

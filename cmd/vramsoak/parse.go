@@ -68,13 +68,17 @@ until Ctrl-C (or SIGTERM).` + dialectHelp(),
 			if !slices.Contains(records.Formats, opts.format) {
 				return fmt.Errorf("expected --format table, jsonl or csv, found %q", opts.format)
 			}
-			if opts.follow {
-				return runFollow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args, opts)
+			out := cmd.OutOrStdout()
+			if opts.format == "table" {
+				out = text.NewFolder(out, textOptions(out))
 			}
-			if opts.dialectFile != "" && !cmd.Flags().Changed("format") {
-				return runTrial(cmd.OutOrStdout(), args, opts)
+			switch {
+			case opts.follow:
+				return runFollow(cmd.Context(), out, cmd.ErrOrStderr(), args, opts)
+			case opts.dialectFile != "" && !cmd.Flags().Changed("format"):
+				return runTrial(out, args, opts)
 			}
-			return runParse(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, opts)
+			return runParse(out, cmd.ErrOrStderr(), args, opts)
 		},
 	}
 	f := cmd.Flags()

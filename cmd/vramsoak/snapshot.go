@@ -119,7 +119,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 	if opts.format == "json" {
 		return jsondoc.Snapshot(out, displayName(path), analyses)
 	}
-	return text.Snapshot(out, analyses, opts.show)
+	return text.Snapshot(out, analyses, opts.show, textOptions(out))
 }
 
 // writeMaps writes the segments of all devices as log lines, see package segments.

@@ -21,6 +21,7 @@ import (
 	"vramsoak/harness/runfolder"
 	"vramsoak/harness/sample"
 	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
@@ -50,7 +51,7 @@ type soakOptions struct {
 	policy       string
 	baselines    []string
 	runs         string
-	format       string
+	report       reportOptions
 	secrets      []string // names, see package secret
 }
 
@@ -201,8 +202,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 	f.StringVar(&opts.runs, "runs", "runs", "the run folder is made in this `folder`")
 	f.StringArrayVar(&opts.secrets, "secret", nil,
 		"also mask the value after this `name` in the command, such as --hf-auth; may be repeated")
-	f.StringVar(&opts.format, "format", "text",
-		"what to print at the end: text, json, junit or markdown")
+	opts.report.flags(f, "what to print at the end: text, json, junit or markdown")
 	return cmd
 }
 
@@ -210,7 +210,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string,
 	past *runfolder.Run,
 ) error {
-	write, err := reportWriter(opts.format)
+	report, err := reportWriter(opts.report)
 	if err != nil {
 		return err
 	}
@@ -308,6 +308,9 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	}
 	if outcome.Rescued != "" { // write the reports beside the rescued log
 		cfg.Dir = outcome.Rescued
+	}
+	write := func(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
+		return errors.Join(report(w, tl, rep), reportToCI(w, opts.report, tl, rep))
 	}
 	return finish(out, cfg, write, refs, info.Ended(outcome), runErr, outcome)
 }

@@ -266,6 +266,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	if j.Measures {
 		report.Measured = j.measure()
 	}
+	j.findCauses()
 	report.Join(j.gathered()...)
 	return report
 }

@@ -73,6 +73,8 @@ func (j *Judge) filesEnded() {
 		f.in(bad[0])
 		f.At = new(bad[0].EndPos)
 	}
+	f.facts = &facts{outOfMemory: len(bad) > 0 && len(cut) == 0 &&
+		!slices.ContainsFunc(bad, func(f *timeline.File) bool { return !j.ranOut(f) })}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "),
 		len(known)-len(bad), fed)
 	if len(bad) == fed && len(said) == 1+len(cut) && fed > 1 { // it says so already
@@ -111,8 +113,7 @@ func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []str
 // badFile returns, for a message, how a file ended, at which checkpoint, and why.
 func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
 	text := fileName(file) + " " + ended(file.Status)
-	if n := len(file.OOMs); n > 0 && !file.OOMs[n-1].Fallback && file.Status == record.StatusCrashed &&
-		file.OOMs[n-1].Pos.Line > j.files[j.indexOf(file)].work {
+	if file.Status == record.StatusCrashed && j.ranOut(file) {
 		text = fileName(file) + " ran out of memory and crashed"
 	}
 	if at := j.lastBegun(file); at != "" {
@@ -123,6 +124,14 @@ func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
 		text += fmt.Sprintf(", as in %s before", Plural(n, "attempt"))
 	}
 	return text
+}
+
+// ranOut reports whether a file did not end ok because memory ran out: the pipeline says so, or no
+// work follows the failed allocation.
+func (j *Judge) ranOut(file *timeline.File) bool {
+	n := len(file.OOMs)
+	return file.Status == record.StatusOOM || n > 0 && !file.OOMs[n-1].Fallback &&
+		file.OOMs[n-1].Pos.Line > j.files[j.indexOf(file)].work
 }
 
 // alike returns one message part for several files that all ended in the same way for the same

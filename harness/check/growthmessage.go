@@ -18,10 +18,19 @@ func (s *series) each() string { return cmp.Or(s.per, "file") }
 func (s *series) amount(v float64) string { return rateOf(v, s.unit) }
 
 // rate returns the growth with its confidence interval, in words: "4.00 MiB a file (95 %: 3.86 MiB
-// to 4.12 MiB)".
+// to 4.12 MiB)". If both ends of the interval print alike, it gives the distance to them instead:
+// "212 MiB a file (95 %: within 38.0 KiB)".
 func (s *series) rate(r *shape.Result) string {
-	return fmt.Sprintf("%s a %s (95 %%: %s to %s)",
-		s.amount(r.Slope.Estimate), s.each(), s.amount(r.Slope.Low), s.amount(r.Slope.High))
+	rate := s.amount(r.Slope.Estimate) + " a " + s.each()
+	low, high := s.amount(r.Slope.Low), s.amount(r.Slope.High)
+	if low != high {
+		return fmt.Sprintf("%s (95 %%: %s to %s)", rate, low, high)
+	}
+	within := max(r.Slope.High-r.Slope.Estimate, r.Slope.Estimate-r.Slope.Low)
+	if s.amount(within) == s.amount(0) {
+		return rate
+	}
+	return fmt.Sprintf("%s (95 %%: within %s)", rate, s.amount(within))
 }
 
 // grows returns what [series.rate] returns, with the direction: "grows by 4.00 MiB a file (95 %:

@@ -27,7 +27,7 @@ func HistoryList(w io.Writer, runs []history.Entry, opts Options) error {
 			sink.Line(e.Host), sink.Line(e.Log),
 		})
 	}
-	if err := t.table(rows, []int{0, 5}, 7, 0); err != nil {
+	if err := t.table(rows, []int{0, 5}, 7); err != nil {
 		return err
 	}
 	return t.flush(w)
@@ -64,7 +64,7 @@ func HistoryRun(
 		rows[len(rows)-1][column] = check.Quantity(s.Values[len(s.Values)-1], s.Unit)
 	}
 	t.WriteByte('\n')
-	if err := t.table(rows, []int{1, 2, 3, 4}, 0, 0); err != nil {
+	if err := t.table(rows, []int{1, 2, 3, 4}, 0); err != nil {
 		return err
 	}
 	for _, f := range run.Findings {
@@ -97,14 +97,14 @@ func Trend(
 		}
 		t.WriteByte('\n')
 		numbers := []int{2, 5, 6, 7}
-		if t.Terminal && tableWidth(rows) > t.Width { // the sentences have the other columns
+		if t.tableWidth(rows) > t.Width { // the sentences have the other columns
 			const kept = 4
 			for i := range rows {
 				rows[i] = rows[i][:kept]
 			}
 			numbers = numbers[:1]
 		}
-		if err := t.table(rows, numbers, 0, t.fittingWidth(rows, 0)); err != nil {
+		if err := t.table(rows, numbers, 0); err != nil {
 			return err
 		}
 	}
