@@ -25,6 +25,7 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type doctorOptions struct {
@@ -172,6 +173,7 @@ func runDoctor(cmd *cobra.Command, opts doctorOptions, args []string) error {
 }
 
 func writeDiagnoses(out io.Writer, all []diagnosis) error {
+	out = text.NewFolder(out, textOptions(out))
 	for _, d := range all {
 		mark := "ok  "
 		if !d.ok {

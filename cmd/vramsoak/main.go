@@ -116,6 +116,7 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 		Args:          wantsNone,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	foldFlags(root)
 	template := root.HelpTemplate()
 	root.SetHelpTemplate(template + verdictStatus)
 	root.SetFlagErrorFunc(flagTrouble)

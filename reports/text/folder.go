@@ -19,7 +19,7 @@ type Folder struct {
 
 // NewFolder returns a Folder that writes to w. Close writes the last line if it has no end.
 func NewFolder(w io.Writer, opts Options) *Folder {
-	return &Folder{w: w, width: newWriter(opts).Width}
+	return &Folder{w: w, width: Columns(opts)}
 }
 
 // Write implements [io.Writer].

@@ -67,10 +67,7 @@ func HistoryRun(
 	if err := t.table(rows, []int{1, 2, 3, 4}, 0); err != nil {
 		return err
 	}
-	for _, f := range run.Findings {
-		t.WriteByte('\n')
-		t.judged(f.Verdict, t.verdictWord(f), f.Check+", "+f.Subject, f.Message)
-	}
+	t.groups(wording.Groups(&check.Report{Findings: run.Findings}))
 	return t.flush(w)
 }
 

@@ -29,15 +29,19 @@ type writer struct {
 }
 
 func newWriter(opts Options) *writer {
+	opts.Width = Columns(opts)
+	return &writer{Options: opts}
+}
+
+// Columns returns how many columns a line may have.
+func Columns(opts Options) int {
 	switch {
 	case opts.Width > 0:
-		opts.Width = max(opts.Width, leastWidth)
+		return max(opts.Width, leastWidth)
 	case opts.Terminal:
-		opts.Width = 80
-	default:
-		opts.Width = 100
+		return 80
 	}
-	return &writer{Options: opts}
+	return 100
 }
 
 // flush writes the collected text to w.
