@@ -30,6 +30,7 @@ const (
 	InfoName    = "run.json"
 	BatchName   = "batch.jsonl"
 	VerdictName = "verdict.json"
+	ReportName  = "report.html"
 )
 
 // Make makes a run folder in parent, named by the UTC time: runs/2026-11-20T02-00-00Z. If a run
