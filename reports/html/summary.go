@@ -59,7 +59,7 @@ func (e *encoder) summarize(open []findingView) summary {
 		}
 	}
 	add("Cause", e.cause(lead)...)
-	add("Stage", lead.Stage)
+	add("Stage", cmp.Or(lead.Stage, where(lead)))
 	add("First file", e.firstFile(lead))
 	add("Rate", e.rateOf(lead), limitText(lead))
 	add("Consequence", e.consequences(lead)...)
@@ -83,15 +83,25 @@ func leading(rep *check.Report) *check.Finding {
 func (e *encoder) cause(lead *check.Finding) []string {
 	said := clauses(lead.Found())
 	lines := []string{lead.Check + ", " + lead.Subject + ": " + said[0]}
-	for _, c := range said[1:] {
-		if strings.HasPrefix(c, "it is ") || strings.HasPrefix(c, "they are ") {
-			lines = append(lines, c)
-		}
+	if w := where(lead); w != "" && lead.Stage != "" {
+		lines = append(lines, w)
 	}
 	if len(lead.Also) > 0 {
 		lines = append(lines, "together with: "+strings.Join(lead.Also, ", "))
 	}
 	return lines
+}
+
+// where returns what a finding on growth says about the place where the memory is allocated: "it is
+// allocated between Before Whisper Cleanup and After Transcription". It returns "" if it says
+// nothing.
+func where(f *check.Finding) string {
+	for _, c := range clauses(f.Found())[1:] {
+		if strings.HasPrefix(c, "it is allocated ") || strings.HasPrefix(c, "it is reserved ") {
+			return c
+		}
+	}
+	return ""
 }
 
 // rateOf returns how fast the leading finding's series grows, or what it measured.

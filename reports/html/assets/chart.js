@@ -137,9 +137,9 @@ function makeChart(where, spec) {
     c.stroke();
     c.setLineDash([]);
     c.font = 12 * devicePixelRatio + "px system-ui";
-    c.textAlign = "right";
-    c.textBaseline = "bottom";
-    c.fillText("device: " + spec.yText(spec.limit), u.bbox.left + u.bbox.width - 4, y - 2);
+    c.textAlign = "left";
+    c.textBaseline = "top";
+    c.fillText("device: " + spec.yText(spec.limit), u.bbox.left + 6 * devicePixelRatio, y + 4 * devicePixelRatio);
   }
 
   const u = new uPlot(options, [spec.x, ...spec.lines.map((l) => l.values)], plot);

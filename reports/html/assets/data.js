@@ -96,6 +96,22 @@ function formatDuration(ms) {
 }
 
 /**
+ * clockText returns ms for the marks of an axis: "250 ms", "2.5 s", "1:30 min", "2:03:00 h".
+ * @param {number} ms
+ * @returns {string}
+ */
+function clockText(ms) {
+  const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  if (ms === 0) return "0 s";
+  if (ms < 1000) return ms + " ms";
+  if (ms < 60_000) return ms / 1000 + " s";
+  const s = Math.round(ms / 1000);
+  const min = Math.floor(s / 60);
+  if (min < 60) return min + ":" + two(s % 60) + " min";
+  return grouped(Math.floor(min / 60)) + ":" + two(min % 60) + (s % 60 ? ":" + two(s % 60) : "") + " h";
+}
+
+/**
  * formatAmount returns a value of a judged series with its unit.
  * @param {number} v
  * @param {string} unit

@@ -47,8 +47,7 @@ const eventKinds = /** @type {Record<string, [string, string, string]>} */ ({
 
 /** xText returns a place on the time axis as text. @param {any} log @param {number} x */
 function xText(log, x) {
-  if (!log.timed) return grouped(x / 1000);
-  return formatDuration(x);
+  return log.timed ? clockText(x) : grouped(x / 1000);
 }
 
 /** moment returns the time of a place on the axis: since the start, and the date. @param {any} log @param {number} x */
@@ -120,12 +119,6 @@ function drawTime(t) {
         if (i % 2) c.fillRect(x(inLog.begin[i]), top, x(inLog.end[i]) - x(inLog.begin[i]), height);
       }
     }
-    const chosen = inLog.file.indexOf(state.file);
-    if (chosen >= 0) {
-      c.fillStyle = color("picked");
-      const at = x(inLog.begin[chosen]);
-      c.fillRect(at, top, Math.max(2 * devicePixelRatio, x(inLog.end[chosen]) - at), height);
-    }
     const strip = 9 * devicePixelRatio;
     let drawnTo = -1;
     for (let i = Math.max(0, firstAtLeast(bandStart, min) - 1); i < bands.length && bands[i].from <= max; i++) {
@@ -136,11 +129,13 @@ function drawTime(t) {
       c.fillStyle = color(stageColor(bands[i].stage));
       c.fillRect(a, top + height - strip, Math.max(0.5, b - a), strip);
       if (b - a > 3) {
-        c.globalAlpha = 0.09;
+        c.globalAlpha = 0.08;
         c.fillRect(a, top, b - a, height - strip);
         c.globalAlpha = 1;
       }
     }
+    const chosen = inLog.file.indexOf(state.file);
+    if (chosen >= 0) drawChosen(u, x(inLog.begin[chosen]), x(inLog.end[chosen]));
   };
   /** @param {any} u */
   const over = (u) => {
@@ -173,18 +168,24 @@ function drawTime(t) {
     c.textAlign = "center";
     c.textBaseline = "top";
     c.font = "bold " + 14 * r + "px system-ui";
-    for (const e of events) {
-      if (e.x < min || e.x > max) continue;
+    const visible = events.filter((/** @type {any} */ e) => e.x >= min && e.x <= max);
+    const taken = /** @type {Record<string, number>} */ ({});
+    for (const e of visible) {
       const [sign, , ink] = eventKinds[e.kind];
+      const at = x(e.x);
       c.strokeStyle = c.fillStyle = color(ink);
-      c.lineWidth = r;
-      c.setLineDash([3 * r, 3 * r]);
-      c.beginPath();
-      c.moveTo(x(e.x), u.bbox.top + 16 * r);
-      c.lineTo(x(e.x), u.bbox.top + u.bbox.height);
-      c.stroke();
-      c.setLineDash([]);
-      c.fillText(sign, x(e.x), u.bbox.top);
+      if (visible.length < 40) {
+        c.lineWidth = r;
+        c.setLineDash([3 * r, 3 * r]);
+        c.beginPath();
+        c.moveTo(at, u.bbox.top + 16 * r);
+        c.lineTo(at, u.bbox.top + u.bbox.height);
+        c.stroke();
+        c.setLineDash([]);
+      }
+      if (at < (taken[sign] ?? -1e9)) continue;
+      c.fillText(sign, at, u.bbox.top + r);
+      taken[sign] = at + 11 * r;
     }
   };
   if (timeChart) timeChart.remove();
@@ -226,6 +227,19 @@ function drawTime(t) {
   timeChart.indexOfPoint = (/** @type {number} */ i) => merged.at[0][i];
   byId("over-time").append(key(bands, events, p.failed.length), eventList(events));
   if (log.cut) byId("over-time").append(el("p", { className: "soft" }, "The axis leaves out " + formatDuration(log.cut) + " between the parts of the run."));
+}
+
+/** drawChosen marks the chosen file with a bar at the top and lines at its ends. @param {any} u @param {number} from @param {number} to */
+function drawChosen(u, from, to) {
+  const c = u.ctx;
+  const r = devicePixelRatio;
+  c.fillStyle = color("ink");
+  const wide = Math.max(2 * r, to - from);
+  c.fillRect(from, u.bbox.top - 3 * r, wide, 3 * r);
+  c.globalAlpha = 0.35;
+  c.fillRect(from, u.bbox.top, r, u.bbox.height);
+  c.fillRect(from + wide - r, u.bbox.top, r, u.bbox.height);
+  c.globalAlpha = 1;
 }
 
 /** fileSpans returns where the files of a track lie on the x axis, in order. @param {any} t */
@@ -323,8 +337,7 @@ function drawFiles(t) {
     const at = rows.file.indexOf(state.file);
     if (at >= 0) {
       const px = u.valToPos(x[at], "x", true);
-      u.ctx.fillStyle = color("picked");
-      u.ctx.fillRect(px - 4 * devicePixelRatio, u.bbox.top, 8 * devicePixelRatio, u.bbox.height);
+      drawChosen(u, px - 4 * devicePixelRatio, px + 4 * devicePixelRatio);
     }
     for (const r of judged) {
       const l = lines.find((m) => m.key === ledgers[r.check]);
