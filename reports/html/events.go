@@ -34,8 +34,9 @@ func (e *encoder) encodeEvents() {
 			}
 			add(kind, oom.Pos, i, "%s", oomText(oom))
 		}
-		switch f.Status {
-		case record.StatusOK, record.StatusUnknown:
+		switch {
+		case f.Status == record.StatusOK, f.Status == record.StatusUnknown,
+			f.Error == record.Interrupted: // a resume follows
 		default:
 			text := "file ended: " + string(f.Status)
 			if f.Error != "" {

@@ -67,19 +67,41 @@ func (e *encoder) summarize(open []findingView) summary {
 	return s
 }
 
-// leading returns the finding that decides the verdict: the first that fails and gates or, in an
-// undecided report, the first that is undecided and gates. It returns nil if the report passes.
+// leading returns the finding that explains the verdict best: of those that fail and gate or, in an
+// undecided report, that are undecided and gate, the one whose check comes first in [causes]. It
+// returns nil if the report passes.
 func leading(rep *check.Report) *check.Finding {
+	var lead *check.Finding
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
-		if f.Verdict == rep.Verdict && f.Gates && f.Waived == nil && rep.Verdict != check.Pass {
-			return f
+		if f.Verdict != rep.Verdict || !f.Gates || f.Waived != nil || rep.Verdict == check.Pass {
+			continue
+		}
+		if lead == nil || causes(f.Check) < causes(lead.Check) {
+			lead = f
 		}
 	}
-	return nil
+	return lead
 }
 
-// cause returns what the leading finding says, up to where the memory is allocated.
+// causes orders checks by how near they are to a cause. Memory that grows leads to failed cleanups,
+// to a high peak, to failed allocations, and these to files that do not end.
+func causes(name string) int {
+	for _, l := range check.Ledgers {
+		if l.Check == name {
+			return 0
+		}
+	}
+	order := []string{
+		check.Recovery, check.DeviceRecovery, check.Regression, check.OutOfMemory, check.Peak,
+	}
+	if i := slices.Index(order, name); i >= 0 {
+		return 1 + i
+	}
+	return 1 + len(order)
+}
+
+// cause returns what the leading finding says.
 func (e *encoder) cause(lead *check.Finding) []string {
 	said := clauses(lead.Found())
 	lines := []string{lead.Check + ", " + lead.Subject + ": " + said[0]}
