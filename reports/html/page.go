@@ -12,7 +12,7 @@ package html
 import (
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -45,17 +45,31 @@ var (
 	pageHTML string
 	//go:embed assets/page.css
 	pageCSS string
-	//go:embed assets/data.js
-	dataJS string
-	//go:embed assets/chart.js
-	chartJS string
-	//go:embed assets/page.js
-	pageJS string
 	//go:embed assets/uplot/uPlot.iife.min.js
 	uplotJS string
 	//go:embed assets/uplot/uPlot.min.css
 	uplotCSS string
 )
+
+// scripts are the parts of the page's script, in their order.
+//
+//go:embed assets/data.js assets/chart.js assets/words.js assets/time.js assets/files.js
+//go:embed assets/trends.js assets/onefile.js assets/page.js
+var scripts embed.FS
+
+var pageJS = func() string {
+	var all strings.Builder
+	for _, name := range []string{
+		"data", "chart", "words", "time", "files", "trends", "onefile", "page",
+	} {
+		part, err := scripts.ReadFile("assets/" + name + ".js")
+		if err != nil {
+			panic(err)
+		}
+		all.Write(part)
+	}
+	return all.String()
+}()
 
 var templates = template.Must(template.New("page").Parse(pageHTML))
 
@@ -118,7 +132,7 @@ func Write(w io.Writer, p Page) error {
 // write writes the page with its data.
 func (v *view) write(w io.Writer, data any) error {
 	style := uplotCSS + pageCSS
-	script := uplotJS + "\n" + dataJS + chartJS + pageJS
+	script := uplotJS + "\n" + pageJS
 	v.Policy = "default-src 'none'; script-src " + digest(script) + "; style-src " + digest(style) +
 		"; img-src data:; base-uri 'none'; form-action 'none'"
 	if err := templates.ExecuteTemplate(w, "head", v); err != nil {

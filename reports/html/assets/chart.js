@@ -95,7 +95,9 @@ function makeChart(where, spec) {
         incrs: spec.xSteps, space: 80, label: spec.xName, labelSize: 22, labelFont: "12px system-ui", size: 34,
         values: (/** @type {any} */ u, /** @type {number[]} */ v) => v.map((n) => (n < 0 ? "" : spec.xText(n))) },
       { stroke: () => color("soft"), grid: { stroke: () => color("grid"), width: 1 }, ticks: { stroke: () => color("grid") },
-        incrs: spec.ySteps, size: 78, values: (/** @type {any} */ u, /** @type {number[]} */ v) => v.map(spec.yText) },
+        incrs: spec.ySteps,
+        size: (/** @type {any} */ u, /** @type {string[] | null} */ v) => 18 + 7.2 * Math.max(6, ...(v || []).map((t) => t.length)),
+        values: (/** @type {any} */ u, /** @type {number[]} */ v) => v.map(spec.yText) },
     ],
     series: [{}, ...spec.lines.map((l) => ({
       label: l.name, show: l.shown, stroke: stroke(l), width: l.dots ? 0 : 1.6, dash: l.dashed ? [6, 4] : undefined,
