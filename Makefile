@@ -131,6 +131,11 @@ SEED ?= 1
 test-mutants:
 	@go run ./ci/mutants -n $(N) -seed $(SEED) $(PKG)
 
+# Opens HTML reports in Chromium, without a network. What is missing is named and not run.
+.PHONY: test-browser
+test-browser: bin/vramsoak
+	@ci/test-browser.sh
+
 # Runs every test that this machine can run, in a night: make test, the race detector everywhere,
 # hundreds of killed runs, the statistics on large samples, the model of the allocator against
 # PyTorch's own allocator, and a GPU. The last lines name each part: ok, FAILED or not run.

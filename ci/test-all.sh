@@ -27,6 +27,7 @@ part test-race
 part test-breaks
 part test-mutated
 part test-kill
+part test-browser
 part bench-verdicts
 part bench-history
 if ci/oracle/build.sh .build/oracle; then

@@ -295,6 +295,9 @@ func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*timeline.Time
 		if sketch != nil {
 			sketch.Add(f, recovered)
 		}
+		if o.page != nil {
+			o.page.Add(f, recovered)
+		}
 	}
 	tl, read, err := o.timeline(logs, b)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/parser/source"
+	"vramsoak/reports/html"
 )
 
 // A readOptions controls how logs are read.
@@ -21,6 +22,8 @@ type readOptions struct {
 	policyFlag string
 	// dialect is the name of the only dialect to read, or "" for all dialects.
 	dialect string
+	// page collects the readings for an HTML page, or is nil.
+	page *html.Collector
 	// first is the first log, if it was opened to find the policy, else nil.
 	first *peeked
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"vramsoak/parser"
 	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
+	"vramsoak/reports/html"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
 	"vramsoak/reports/sink"
@@ -67,7 +69,8 @@ func newSoakCommand() *cobra.Command {
 		Long: `Soak runs a command over a batch of files and watches its memory. The command
 prints a checkpoint line before and after each cleanup. vramsoak copies all lines of the command to
 soak.log, adds lines of its own (files, exits, samples of the device), judges the log, and writes
-the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, memory.png, memory.svg.
+the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, report.html, memory.png,
+memory.svg.
 
 The command can get the files in four ways:
   {}       in its arguments is replaced by a path: one process for each file
@@ -439,7 +442,9 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	debug.FreeOSMemory()
 	sketch := memory.NewSketch(plots.Options{})
 	logs := runfolder.Logs(cfg.Dir)
-	tl, report, err := readOptions{measures: len(refs) > 0}.judge(logs, sketch)
+	page := html.NewCollector()
+	tl, report, err := readOptions{measures: len(refs) > 0, trends: true, page: page}.judge(logs,
+		sketch)
 	_, nothing := errors.AsType[emptyError](err)
 	switch {
 	case runErr != nil && err != nil: // a run that failed to begin has no records either
@@ -459,7 +464,9 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	debug.FreeOSMemory()
 	chart := sketch.Chart(tl, report)
 	debug.FreeOSMemory()
-	err = errors.Join(writeReports(cfg.Dir, tl, report), write(out, tl, report))
+	err = errors.Join(writeReports(cfg.Dir, tl, report),
+		writePage(filepath.Join(cfg.Dir, runfolder.ReportName), tl, report, page, logs),
+		write(out, tl, report))
 	end := cmp.Or(runErr, verdict(report))
 	// The plots come last, when only the chart is still in memory.
 	if err := errors.Join(err, writePlots(cfg.Dir, chart)); err != nil {

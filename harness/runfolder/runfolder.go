@@ -6,7 +6,7 @@
 //	  soak.log          the record of the run; with several GPUs gpu-0/soak.log, gpu-1/soak.log ...
 //	  run.json          what ran, where, with what: see [Info]
 //	  batch.jsonl       the files of one round: see [ReadBatch]
-//	  verdict.json, junit.xml, summary.md, memory.png, memory.svg
+//	  verdict.json, junit.xml, summary.md, report.html, memory.png, memory.svg
 package runfolder
 
 import (
@@ -30,6 +30,7 @@ const (
 	InfoName    = "run.json"
 	BatchName   = "batch.jsonl"
 	VerdictName = "verdict.json"
+	ReportName  = "report.html"
 )
 
 // Make makes a run folder in parent, named by the UTC time: runs/2026-11-20T02-00-00Z. If a run

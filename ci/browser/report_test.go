@@ -1,0 +1,183 @@
+package browser_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestReport opens the report of a leak, and uses it as a reader does.
+func TestReport(t *testing.T) {
+	path := reported(t, simulated(t, "long-batch-before", "--files", "60"))
+	for _, width := range []int64{1280, 390} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			b := open(t, path, width)
+			if text := eval[string](b, `document.getElementById("trouble").textContent`); text != "" {
+				t.Fatal(text)
+			}
+			if over := eval[float64](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+				t.Errorf("the page is %g pixels wider than the window", over)
+			}
+			b.shoot(fmt.Sprintf("report-%d", width), "main")
+			b.hover("#over-time")
+			b.hover("#over-files")
+			b.zoom()
+			b.keys()
+			b.toggle()
+			b.pick()
+			b.follow()
+			b.accessible()
+			eval[bool](b, `document.getElementById("theme").click(), true`)
+			b.accessible()
+			b.shoot(fmt.Sprintf("report-dark-%d", width), "main")
+		})
+	}
+}
+
+// hover points at the middle of a chart, and expects a reading with its bytes and its file.
+func (b *tab) hover(chart string) {
+	b.Helper()
+	b.point(chart)
+	tip := eval[string](b, fmt.Sprintf(`document.querySelector("%s .tip").innerText`, chart))
+	for _, want := range []string{" bytes)", "GiB", ".wav"} {
+		if !strings.Contains(tip, want) {
+			b.Errorf("%s: the tip lacks %q: %s", chart, want, tip)
+		}
+	}
+}
+
+// span returns how much of the x axis the chart over time shows.
+func (b *tab) span() float64 {
+	b.Helper()
+	return eval[float64](b, `timeChart.u.scales.x.max - timeChart.u.scales.x.min`)
+}
+
+// zoom drags over a fifth of the chart over time, and double-clicks to see everything again.
+func (b *tab) zoom() {
+	b.Helper()
+	at := b.box("#over-time .u-over")
+	whole := b.span()
+	y := at.Y + at.H/2
+	b.do(
+		chromedp.MouseEvent(chromedp.MouseMoved, at.X+0.4*at.W, y),
+		chromedp.MouseEvent(chromedp.MousePressed, at.X+0.4*at.W, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(chromedp.MouseMoved, at.X+0.5*at.W, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(chromedp.MouseMoved, at.X+0.6*at.W, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(chromedp.MouseReleased, at.X+0.6*at.W, y, chromedp.ButtonLeft),
+	)
+	if part := b.span() / whole; part < 0.15 || part > 0.25 {
+		b.Errorf("after a drag over a fifth, the chart shows %.2f of the axis", part)
+	}
+	b.do(chromedp.MouseClickXY(at.X+0.5*at.W, y),
+		chromedp.MouseClickXY(at.X+0.5*at.W, y, chromedp.ClickCount(2)))
+	if part := b.span() / whole; part != 1 {
+		b.Errorf("after a double-click, the chart shows %.2f of the axis", part)
+	}
+}
+
+// keys walks through the readings of the chart over time with the keyboard.
+func (b *tab) keys() {
+	b.Helper()
+	whole := b.span()
+	eval[bool](b, `document.querySelector("#over-time .plot").focus(), true`)
+	b.do(chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight))
+	said := eval[string](b, `document.querySelector("#over-time [role=status]").textContent`)
+	if !strings.Contains(said, "bytes)") {
+		b.Errorf("an arrow key says %q", said)
+	}
+	b.do(chromedp.KeyEvent("+"))
+	if part := b.span() / whole; part >= 1 {
+		b.Errorf("after +, the chart shows %.2f of the axis", part)
+	}
+	b.do(chromedp.KeyEvent("0"))
+	if part := b.span() / whole; part != 1 {
+		b.Errorf("after 0, the chart shows %.2f of the axis", part)
+	}
+}
+
+// toggle hides a line and shows it again.
+func (b *tab) toggle() {
+	b.Helper()
+	const first = `document.querySelector("#over-time button")`
+	for _, want := range []bool{false, true} {
+		shown := eval[bool](b, first+`.click(), timeChart.u.series[1].show`)
+		if said := eval[string](b, first+`.getAttribute("aria-pressed")`); shown != want ||
+			said != fmt.Sprint(want) {
+			b.Errorf("the line is shown: %v, its button says %s, want %v", shown, said, want)
+		}
+	}
+}
+
+// pick opens the file in the middle of the chart over files.
+func (b *tab) pick() {
+	b.Helper()
+	at := b.box("#over-files .u-over")
+	b.do(chromedp.MouseEvent(chromedp.MouseMoved, at.X+at.W/2, at.Y+at.H/2),
+		chromedp.MouseClickXY(at.X+at.W/2, at.Y+at.H/2))
+	title := eval[string](b, `document.getElementById("file-title").textContent`)
+	if !strings.Contains(title, "file 30: 0030.wav") && !strings.Contains(title, "file 31: 0031.wav") {
+		b.Errorf("a click in the middle of 60 files opens %q", title)
+	}
+	rows := eval[int](b, `document.querySelectorAll("#file-body tbody tr").length`)
+	if rows != 6 { // the scenario prints 360 checkpoints for 60 files
+		b.Errorf("the file has %d checkpoints, want 6", rows)
+	}
+}
+
+// follow follows the link of the first finding to its chart.
+func (b *tab) follow() {
+	b.Helper()
+	eval[bool](b, `document.querySelector("#findings a.show").click(), true`)
+	if focus := eval[string](b, `document.activeElement.className`); focus != "plot" {
+		b.Errorf("the link of a finding leads to %q, not to a chart", focus)
+	}
+	if top := eval[float64](b, `document.getElementById("trend-0").getBoundingClientRect().top`); top < 0 || top > 900 {
+		b.Errorf("the chart of the finding is at %g", top)
+	}
+}
+
+// TestHostile opens the report of a log whose names try to become markup or script.
+func TestHostile(t *testing.T) {
+	names := []string{
+		`</script><script>document.title = "broken"</script>`, `"><img src=x onerror="document.title = 'broken'">`,
+		"\u2028document.title = 'broken'", "\u202egpj.exe", `' onmouseover='document.title = 1`, "<!--", "__proto__",
+	}
+	var log strings.Builder
+	for i := range 12 {
+		for _, name := range names {
+			fmt.Fprintf(&log, "[pipeline] file-start path=%q\n", name)
+			for _, word := range []string{"Before", "After"} {
+				fmt.Fprintf(&log, "[GPU Memory] %s %s Cleanup: Allocated: %d.00GB | Reserved: 20.00GB\n", word, name, i+1)
+			}
+			fmt.Fprintf(&log, "[pipeline] file-end path=%q status=failed error=%q\n", name, name)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "run.log")
+	if err := os.WriteFile(path, []byte(log.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, reported(t, path), 1280)
+	b.point("#over-time")
+	if title := eval[string](b, `document.title`); !strings.HasSuffix(title, " - vramsoak") {
+		t.Errorf("a name became script: the title is %q", title)
+	}
+	if n := eval[int](b, `document.images.length`); n != 0 {
+		t.Errorf("a name became %d images", n)
+	}
+	if n := eval[int](b, `document.scripts.length`); n != 2 {
+		t.Errorf("the page has %d scripts, want 2", n)
+	}
+}
+
+// point points at a chart and expects any tip.
+func (b *tab) point(chart string) {
+	b.Helper()
+	at := b.box(chart + " .u-over")
+	b.do(chromedp.MouseEvent(chromedp.MouseMoved, at.X+at.W/2, at.Y+at.H/2))
+	b.waitFor(fmt.Sprintf(`!document.querySelector("%s .tip").hidden`, chart))
+}

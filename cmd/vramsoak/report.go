@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/runfolder"
+	"vramsoak/parser/timeline"
+	"vramsoak/reports/html"
+)
+
+type reportOptions struct {
+	read      readOptions
+	baselines []string
+	output    string
+}
+
+func newReportCommand() *cobra.Command {
+	opts := reportOptions{}
+	cmd := &cobra.Command{
+		Use:   "report LOG... -o report.html",
+		Short: "Write one HTML page with the verdict, the charts and the lines of the log",
+		Long: `Report judges logs as check does, and writes one HTML file to send to a colleague. It
+opens from disk, without a network, in Chromium and Firefox.
+
+The page begins with the verdict, its cause and what to do next. Then come the findings, each with
+the lines of the log around it and a link to its chart. The charts show memory over time and over
+files, and can be zoomed. A click on a file shows the checkpoints of that file.
+
+soak writes report.html into the run folder. Several logs are judged together; the page has a choice
+of logs, ranks and devices. The policy is found as for check.` + dialectHelp(),
+		Example: `  vramsoak report run.log -o report.html
+  vramsoak report runs/2026-11-20T02-00-00Z
+  vramsoak report rank0.log rank1.log -o ranks.html`,
+		Args: wants(1, 0, "logs or run folders"),
+		RunE: func(_ *cobra.Command, args []string) error { return runReport(args, opts) },
+	}
+	cmd.Flags().StringVarP(&opts.output, "output", "o", runfolder.ReportName, "`file` to write")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
+		"policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
+	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
+	cmd.Flags().StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
+	return cmd
+}
+
+func runReport(paths []string, opts reportOptions) error {
+	logs, err := runfolder.Resolve(paths)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(opts.output); err == nil && info.IsDir() {
+		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it, "+
+			"such as %s", opts.output, runfolder.ReportName)
+	}
+	refs, err := opts.read.references(opts.baselines)
+	if err != nil {
+		return err
+	}
+	opts.read.measures = len(refs) > 0
+	opts.read.trends, opts.read.page = true, html.NewCollector()
+	tl, report, err := opts.read.judge(logs, nil)
+	if err != nil {
+		return err
+	}
+	if len(refs) > 0 {
+		info, err := runOf(logs, tl)
+		if err != nil {
+			return err
+		}
+		refs.join(report, info)
+	}
+	return writePage(opts.output, tl, report, opts.read.page, logs)
+}
+
+// writePage writes the HTML page of a judged run.
+func writePage(path string, tl *timeline.Timeline, report *check.Report, of *html.Collector,
+	logs []string,
+) error {
+	page := html.Page{Timeline: tl, Report: report, Collected: of, Version: version()}
+	for _, log := range logs {
+		if info, err := os.Stat(log); err != nil || !info.Mode().IsRegular() {
+			continue // a stream cannot be read again
+		}
+		page.Logs = append(page.Logs, html.Log{Name: displayName(log), Path: log})
+	}
+	return writeFile(path, func(w io.Writer) error { return html.Write(w, page) })
+}

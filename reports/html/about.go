@@ -1,0 +1,61 @@
+package html
+
+import (
+	"strings"
+
+	"vramsoak/parser/timeline"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// aboutMax is how many logs the top of a page names.
+const aboutMax = 12
+
+// about returns what the logs say of the run: its command, when it began, which logs were read.
+func (e *encoder) about() (rows []summaryRow) {
+	add := func(name string, lines ...string) {
+		for i := range lines {
+			lines[i] = sink.Line(lines[i])
+		}
+		rows = append(rows, summaryRow{Name: name, Lines: lines, Finding: -1})
+	}
+	var logs []string
+	for _, l := range e.doc.Logs {
+		logs = append(logs, l.Name)
+	}
+	if more := len(logs) - aboutMax; more > 0 {
+		logs = append(logs[:aboutMax:aboutMax], "and "+wording.Count(more)+" more")
+	}
+	if len(logs) > 0 {
+		add("Log", strings.Join(logs, ", "))
+	}
+	if len(e.tl.Runs) == 0 {
+		return rows
+	}
+	r := &e.tl.Runs[0]
+	if r.Start.Command != "" {
+		add("Command", wording.Shorten(r.Start.Command, 300))
+	}
+	if !r.Start.Time.IsZero() {
+		add("Began", r.Start.Time.UTC().Format("2006-01-02 15:04:05")+" UTC")
+	}
+	if text := ended(r); text != "" {
+		add("Ended", text)
+	}
+	return rows
+}
+
+// ended says how and when a run ended.
+func ended(r *timeline.Run) string {
+	if r.End == nil {
+		return "the log has no end of the run"
+	}
+	text := r.End.Reason
+	if !r.End.Time.IsZero() {
+		text = r.End.Time.UTC().Format("2006-01-02 15:04:05") + " UTC, " + text
+	}
+	if r.End.Error != "" {
+		text += ": " + wording.Shorten(r.End.Error, 200)
+	}
+	return text
+}

@@ -1,0 +1,249 @@
+// @ts-check
+// Functions that compute and touch no page. node tests them: see data.test.js.
+"use strict";
+
+/**
+ * A column as the page stores it: differences from one value to the next. A missing value is null.
+ * @typedef {(number | null)[]} Column
+ */
+
+/**
+ * undelta returns the values of a column of differences.
+ * @param {Column} column
+ * @returns {Column}
+ */
+function undelta(column) {
+  let last = 0;
+  return column.map((v) => (v === null ? null : (last += v)));
+}
+
+/**
+ * decode replaces all columns of a document by their values. Columns are arrays of numbers under
+ * the keys that the Go program writes as columns.
+ * @param {any} doc
+ * @returns {any}
+ */
+function decode(doc) {
+  const columns = (/** @type {any} */ table, /** @type {string[]} */ keys) => {
+    for (const k of keys) table[k] = undelta(table[k] || []);
+  };
+  const all = (/** @type {any} */ table) => columns(table, Object.keys(table));
+  columns(doc.files, ["number", "seconds", "audio", "log", "line", "begin", "end"]);
+  for (const t of doc.tracks) {
+    columns(t.points, ["x", "number", "file", "line", "name", "stage", "freed"]);
+    all(t.points.values);
+    columns(t.rows, ["file"]);
+    all(t.rows.idle);
+    all(t.rows.highest);
+    for (const s of t.samples) columns(s, ["x", "value"]);
+  }
+  for (const t of doc.trends) {
+    columns(t, ["x", "file", "values", "fitted", "low", "high", "out"]);
+    for (const k of ["values", "fitted", "low", "high", "out"]) {
+      t[k] = t[k].map((/** @type {number | null} */ v) => (v === null ? null : v * t.scale));
+    }
+  }
+  return doc;
+}
+
+/**
+ * formatBytes returns bytes in IEC units with about three digits: "7.23 GiB".
+ * @param {number} n
+ * @returns {string}
+ */
+function formatBytes(n) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+  let f = Math.abs(n);
+  let i = 0;
+  while (f >= 1023.5 && i < units.length - 1) {
+    f /= 1024;
+    i++;
+  }
+  const digits = i === 0 || f >= 100 ? 0 : f < 10 ? 2 : 1;
+  return (n < 0 ? "-" : "") + f.toFixed(digits) + " " + units[i];
+}
+
+/**
+ * exactBytes returns bytes in IEC units and as a number: "7.23 GiB (7,763,155,025 bytes)".
+ * @param {number} n
+ * @returns {string}
+ */
+function exactBytes(n) {
+  return formatBytes(n) + " (" + grouped(n) + " bytes)";
+}
+
+/**
+ * grouped returns a whole number with commas between its thousands.
+ * @param {number} n
+ * @returns {string}
+ */
+function grouped(n) {
+  return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/**
+ * formatDuration returns ms as "850 ms", "12.3 s", "4 min 05 s" or "2 h 03 min".
+ * @param {number} ms
+ * @returns {string}
+ */
+function formatDuration(ms) {
+  const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  if (ms < 1000) return Math.round(ms) + " ms";
+  if (ms < 60_000) return (ms / 1000).toFixed(1) + " s";
+  const s = Math.round(ms / 1000);
+  if (s < 3600) return Math.floor(s / 60) + " min " + two(s % 60) + " s";
+  return grouped(Math.floor(s / 3600)) + " h " + two(Math.floor((s % 3600) / 60)) + " min";
+}
+
+/**
+ * clockText returns ms for the marks of an axis: "250 ms", "2.5 s", "1:30 min", "2:03:00 h".
+ * @param {number} ms
+ * @returns {string}
+ */
+function clockText(ms) {
+  const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  if (ms === 0) return "0 s";
+  if (ms < 1000) return ms + " ms";
+  if (ms < 60_000) return ms / 1000 + " s";
+  const s = Math.round(ms / 1000);
+  const min = Math.floor(s / 60);
+  if (min < 60) return min + ":" + two(s % 60) + " min";
+  return grouped(Math.floor(min / 60)) + ":" + two(min % 60) + (s % 60 ? ":" + two(s % 60) : "") + " h";
+}
+
+/**
+ * formatAmount returns a value of a judged series with its unit.
+ * @param {number} v
+ * @param {string} unit
+ * @returns {string}
+ */
+function formatAmount(v, unit) {
+  switch (unit) {
+    case "bytes":
+      return formatBytes(v);
+    case "ratio":
+      return (100 * v).toFixed(1) + " %";
+    case "seconds":
+      return formatDuration(1000 * v);
+    case "count":
+      return v.toFixed(v === Math.round(v) ? 0 : 2);
+  }
+  return v.toPrecision(4) + " " + unit;
+}
+
+/**
+ * spreadEqual returns rising numbers in which equal ones are spread over at most `room`, up to the
+ * next one. Logs whose times have no fractions of a second print several checkpoints at one time.
+ * @param {number[]} x in rising order
+ * @param {number} room
+ * @returns {number[]}
+ */
+function spreadEqual(x, room) {
+  const out = x.slice();
+  for (let from = 0, to = 0; from < x.length; from = to) {
+    for (to = from + 1; to < x.length && x[to] === x[from]; ) to++;
+    const gap = to < x.length ? Math.min(room, x[to] - x[from]) : room;
+    for (let i = from + 1; i < to; i++) out[i] = x[from] + (gap * (i - from)) / (to - from);
+  }
+  return out;
+}
+
+/**
+ * mergeAxes returns the values of several rising axes in one rising array and, for each axis, the
+ * index there of each of its values.
+ * @param {number[][]} axes
+ * @returns {{x: number[], at: number[][]}}
+ */
+function mergeAxes(axes) {
+  const x = [];
+  const at = axes.map(() => /** @type {number[]} */ ([]));
+  const next = axes.map(() => 0);
+  for (;;) {
+    let first = -1;
+    for (let a = 0; a < axes.length; a++) {
+      if (next[a] < axes[a].length && (first < 0 || axes[a][next[a]] < axes[first][next[first]])) first = a;
+    }
+    if (first < 0) return { x, at };
+    at[first].push(x.length);
+    x.push(axes[first][next[first]++]);
+  }
+}
+
+/**
+ * spreadOn returns the values at their places on a merged axis, and null elsewhere.
+ * @param {Column} values
+ * @param {number[]} at
+ * @param {number} length
+ * @returns {Column}
+ */
+function spreadOn(values, at, length) {
+  const out = /** @type {Column} */ (new Array(length).fill(null));
+  for (let i = 0; i < values.length; i++) out[at[i]] = values[i];
+  return out;
+}
+
+/**
+ * stageBands returns the stretches of the x axis that a stage takes. It leaves out stretches in
+ * which the page lacks checkpoints.
+ * @param {number[]} x
+ * @param {Column} number
+ * @param {Column} stage
+ * @returns {{from: number, to: number, stage: number}[]}
+ */
+function stageBands(x, number, stage) {
+  const out = [];
+  let last = null;
+  for (let i = 0; i + 1 < x.length; i++) {
+    const s = stage[i];
+    if (s === null || number[i + 1] !== /** @type {number} */ (number[i]) + 1) {
+      last = null;
+      continue;
+    }
+    if (last && last.stage === s) last.to = x[i + 1];
+    else out.push((last = { from: x[i], to: x[i + 1], stage: s }));
+  }
+  return out;
+}
+
+/**
+ * firstAtLeast returns the index of the first value that is at least v, or the length.
+ * @param {ArrayLike<number>} sorted
+ * @param {number} v
+ * @returns {number}
+ */
+function firstAtLeast(sorted, v) {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (sorted[mid] < v) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
+
+/**
+ * byteSteps are the distances between the marks of an axis in bytes.
+ * @returns {number[]}
+ */
+function byteSteps() {
+  const out = [];
+  for (let unit = 1; unit < 2 ** 60; unit *= 1024) {
+    for (const n of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]) out.push(unit * n);
+  }
+  return out;
+}
+
+/**
+ * timeSteps are the distances between the marks of an axis in ms.
+ * @returns {number[]}
+ */
+function timeSteps() {
+  const s = 1000;
+  const min = 60 * s;
+  const h = 60 * min;
+  return [
+    1, 2, 5, 10, 20, 50, 100, 200, 500, s, 2 * s, 5 * s, 10 * s, 15 * s, 30 * s, min, 2 * min, 5 * min,
+    10 * min, 15 * min, 30 * min, h, 2 * h, 3 * h, 6 * h, 12 * h, 24 * h, 48 * h, 168 * h, 1000 * h,
+  ];
+}

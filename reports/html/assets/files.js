@@ -1,0 +1,85 @@
+// Memory over files.
+
+/** minus returns the difference of two columns. @param {any} a @param {any} b */
+const minus = (a, b) => a && b && a.map((/** @type {any} */ v, /** @type {number} */ i) => (v == null || b[i] == null ? null : v - b[i]));
+
+/**
+ * drawFiles draws memory over files.
+ * @param {any} t a track
+ */
+function drawFiles(t) {
+  const rows = t.rows;
+  if (filesChart) filesChart.remove();
+  filesChart = null;
+  if (rows.file.length < 2) {
+    byId("over-files").replaceChildren(el("p", { className: "soft" }, "The log has fewer than two files."));
+    return;
+  }
+  let x = rows.file.map((/** @type {number} */ f) => doc.files.number[f]);
+  const rising = x.every((/** @type {number} */ v, /** @type {number} */ i) => i === 0 || v > x[i - 1]);
+  if (!rising) x = x.map((/** @type {number} */ _, /** @type {number} */ i) => i + 1);
+  /** @type {(Line & {key: string, of: string})[]} */
+  const lines = [];
+  for (const [key, name, ink, shown] of quantities.slice(0, 4)) {
+    if (rows.idle[key]) lines.push({ key, name: name + " at a file's end", color: ink, shown, values: rows.idle[key], of: key });
+  }
+  const unused = minus(rows.idle.reserved, rows.idle.allocated);
+  if (unused) lines.push({ key: "unused", name: "reserved - allocated at a file's end", color: "yellow", shown: false, values: unused, of: "reserved" });
+  const dark = minus(rows.idle.used, rows.idle.reserved);
+  if (dark) lines.push({ key: "dark", name: "dark memory at a file's end", color: "grey", shown: false, values: dark, of: "used" });
+  for (const [key, name, ink] of quantities.slice(0, 4)) {
+    if (rows.highest[key]) lines.push({ key: "highest " + key, name: "highest " + name, color: key === "allocated" ? "sky" : ink, dashed: true, shown: key === "allocated", values: rows.highest[key], of: key });
+  }
+  const ledgers = /** @type {Record<string, string>} */ ({ leak: rows.idle.allocated ? "allocated" : "used", fragmentation: "unused", "device-used": "used", "dark-memory": "dark" });
+  const track = doc.tracks.indexOf(t);
+  const judged = rising ? doc.trends.filter((/** @type {any} */ r) => r.track === track && r.unit === "bytes" && r.each === "file" && ledgers[r.check]) : [];
+  for (const r of judged) {
+    const l = lines.find((m) => m.key === ledgers[r.check]);
+    if (l && r.verdict === "fail") l.shown = true;
+  }
+  const under = (/** @type {any} */ u) => {
+    const at = rows.file.indexOf(state.file);
+    if (at >= 0) {
+      const px = u.valToPos(x[at], "x", true);
+      drawChosen(u, px - 4 * devicePixelRatio, px + 4 * devicePixelRatio);
+    }
+    for (const r of judged) {
+      const l = lines.find((m) => m.key === ledgers[r.check]);
+      if (l && l.shown) drawBand(u, r);
+    }
+  };
+  const over = (/** @type {any} */ u) => {
+    for (const r of judged) {
+      const l = lines.find((m) => m.key === ledgers[r.check]);
+      if (l && l.shown) drawFit(u, r);
+    }
+    const c = u.ctx;
+    c.font = "bold " + 14 * devicePixelRatio + "px system-ui";
+    c.textAlign = "center";
+    c.textBaseline = "top";
+    c.fillStyle = color("fail");
+    for (let i = firstAtLeast(x, u.scales.x.min); i < x.length && x[i] <= u.scales.x.max; i++) {
+      if (bad(rows.file[i])) c.fillText("✗", u.valToPos(x[i], "x", true), u.bbox.top);
+    }
+  };
+  filesChart = makeChart(byId("over-files"), {
+    label: "Memory over files, " + t.label, x, lines, height: 320, zero: true, limit: t.total,
+    xName: rising ? "file" : "file, in the order of the log", xSteps: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5],
+    xText: (v) => grouped(v), yText: formatBytes, ySteps: byteSteps(), under, over,
+    tip: (i) => {
+      const f = rows.file[i];
+      const out = [el("div", {}, el("b", {}, fileName(f)))];
+      const status = doc.files.status[f];
+      if (status) out.push(el("div", {}, "ended " + status));
+      for (const l of lines) {
+        if (l.shown && l.values[i] != null) out.push(tipRow(l.name, exact(t, l.of, l.values[i])));
+      }
+      return out;
+    },
+    pick: (i) => selectFile(rows.file[i]),
+  });
+  const notes = judged.map((/** @type {any} */ r) => el("li", {}, fitSwatch(r), "line that the " + r.check + " check fitted, with its 95 % interval: " + r.rate));
+  if (rows.file.some(bad)) notes.push(el("li", {}, "✗ file did not end ok"));
+  byId("over-files").append(el("ul", { className: "key" }, ...notes));
+}
+

@@ -1,0 +1,105 @@
+// One file, and the table of files.
+
+/**
+ * selectFile shows one file.
+ * @param {number} f index in doc.files
+ */
+function selectFile(f) {
+  if (f == null || f < 0) return;
+  state.file = f;
+  const t = doc.tracks[state.track];
+  const body = byId("file-body");
+  byId("file").hidden = false;
+  byId("file-title").textContent = "One file: " + fileName(f);
+  byId("file-number").value = doc.files.number[f] || "";
+  const facts = [];
+  const path = doc.files.path[f];
+  if (path) facts.push(path);
+  if (doc.files.status[f]) facts.push("ended " + doc.files.status[f]);
+  if (doc.files.seconds[f] != null) facts.push("took " + formatDuration(doc.files.seconds[f]));
+  if (doc.files.audio[f] != null) facts.push("audio of " + formatDuration(doc.files.audio[f]));
+  facts.push(doc.logs[doc.files.log[f]].name + ", line " + grouped(doc.files.line[f]));
+  const out = [el("p", { className: "soft" }, facts.join("; "))];
+  if (doc.files.error[f]) out.push(el("p", { className: "note" }, doc.files.error[f]));
+  out.push(filePattern(t, f));
+  body.replaceChildren(...out);
+  for (const c of [timeChart, filesChart]) if (c) c.redraw();
+}
+
+/** filePattern returns the table of a file's checkpoints. @param {any} t @param {number} f */
+function filePattern(t, f) {
+  const p = t.points;
+  /** @type {number[]} */
+  const at = [];
+  for (let i = 0; i < p.file.length; i++) if (p.file[i] === f) at.push(i);
+  if (!at.length) return el("p", { className: "soft" }, "The page has no checkpoint of this file on " + t.label + ".");
+  const shown = quantities.filter(([key]) => p.values[key] && at.some((i) => p.values[key][i] != null));
+  const first = shown[0][0];
+  const most = Math.max(t.total ? 0 : 1, ...at.map((i) => p.values[first][i] || 0));
+  const log = doc.logs[t.log];
+  const head = ["Line", log.timed ? "Time in the file" : "Checkpoint no.", "Checkpoint", "Stage", shown[0][1] + ", as a bar", ...shown.map(([, name]) => name), "change of " + shown[0][1], "freed"];
+  let last = /** @type {number | null} */ (null);
+  const lines = at.map((i) => {
+    const v = p.values[first][i];
+    const bar = el("span", { className: "level", "aria-hidden": "true" });
+    bar.style.width = (100 * Math.max(0, v || 0)) / most + "%";
+    const change = v == null || last == null ? "" : (v >= last ? "+" : "") + formatBytes(v - last);
+    if (v != null) last = v;
+    return el("tr", {}, el("td", { className: "n" }, grouped(p.line[i])),
+      el("td", { className: "n" }, log.timed ? formatDuration(p.x[i] - p.x[at[0]]) : grouped(p.number[i])),
+      el("th", { scope: "row" }, doc.names[p.name[i]]), el("td", {}, p.stage[i] == null ? "" : doc.names[p.stage[i]]), el("td", { className: "wide" }, bar),
+      ...shown.map(([key]) => {
+        const b = p.values[key][i];
+        return el("td", { className: "n", title: b == null ? "" : exact(t, key, b) }, b == null ? "" : formatBytes(b));
+      }),
+      el("td", { className: "n" }, change),
+      el("td", { className: "n" }, p.freed[i] == null ? "" : (p.failed.includes(i) ? "✗ " : "") + (p.freed[i] / 10).toFixed(1) + " %"));
+  });
+  const table = el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...lines));
+  const box = el("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Checkpoints of " + fileName(f) }, table);
+  if (t.points.x.length === t.all) return box;
+  return el("div", {}, el("p", { className: "soft" }, "The page holds " + at.length + " checkpoints of this file, perhaps not all."), box);
+}
+
+/** step selects the file before or after the selected one. @param {number} by */
+function stepFile(by) {
+  const files = doc.tracks[state.track].rows.file;
+  const at = files.indexOf(state.file);
+  const next = at < 0 ? 0 : at + by;
+  if (next >= 0 && next < files.length) selectFile(files[next]);
+}
+
+const filesShown = 200;
+
+/** listFiles fills the table of files. */
+function listFiles() {
+  const only = byId("files-which").value === "bad";
+  const text = byId("files-search").value.toLowerCase();
+  const t = doc.tracks[state.track];
+  const rowOf = new Map(t ? t.rows.file.map((/** @type {number} */ f, /** @type {number} */ i) => [f, i]) : []);
+  const main = t && ["allocated", "used", "reserved", "buffer"].find((q) => t.rows.idle[q]);
+  const found = [];
+  for (let f = 0; f < doc.files.path.length; f++) {
+    if (!doc.files.number[f] && !doc.files.path[f]) continue;
+    if (only && !bad(f)) continue;
+    if (text && !doc.files.path[f].toLowerCase().includes(text)) continue;
+    found.push(f);
+  }
+  const head = ["No.", "File", "Ended", "Took", ...(main ? [main + " at its end", "highest " + main] : []), "Line"];
+  const bytes = (/** @type {any} */ table, /** @type {number} */ f) => {
+    const i = rowOf.get(f);
+    const v = i === undefined || !main || !table[main] ? null : table[main][i];
+    return el("td", { className: "n" }, v == null ? "" : formatBytes(v));
+  };
+  const body = found.slice(0, filesShown).map((f) => {
+    const b = fileButton(f);
+    b.textContent = doc.files.path[f] || fileName(f);
+    const took = doc.files.seconds[f];
+    return el("tr", {}, el("td", { className: "n" }, doc.files.number[f] ? grouped(doc.files.number[f]) : ""), el("th", { scope: "row" }, b), el("td", {}, (bad(f) ? "✗ " : "") + doc.files.status[f]),
+      el("td", { className: "n" }, took == null ? "" : formatDuration(took)),
+      ...(main ? [bytes(t.rows.idle, f), bytes(t.rows.highest, f)] : []), el("td", { className: "n" }, grouped(doc.files.line[f])));
+  });
+  byId("files-table").replaceChildren(el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...body));
+  byId("files-count").textContent = grouped(found.length) + (found.length === 1 ? " file" : " files") + (found.length > filesShown ? ", the first " + filesShown + " are listed" : "");
+}
+

@@ -1,0 +1,222 @@
+// Memory over time.
+
+/**
+ * drawTime draws memory over time.
+ * @param {any} t a track
+ */
+function drawTime(t) {
+  const log = doc.logs[t.log];
+  const p = t.points;
+  const px = spreadEqual(p.x, log.timed ? 1000 : 1);
+  const merged = mergeAxes([px, ...t.samples.map((/** @type {any} */ s) => s.x)]);
+  const n = merged.x.length;
+  const pointAt = spreadOn(p.x.map((/** @type {number} */ _, /** @type {number} */ i) => i), merged.at[0], n);
+  /** @type {(Line & {key: string})[]} */
+  const lines = [];
+  for (const [key, name, ink, shown] of quantities) {
+    if (p.values[key]) {
+      lines.push({ name, color: ink, shown, values: spreadOn(p.values[key], merged.at[0], n), key });
+    }
+  }
+  t.samples.forEach((/** @type {any} */ s, /** @type {number} */ i) => {
+    const host = s.name.startsWith("host");
+    lines.push({ name: s.name, color: host ? "purple" : "green", dashed: true, shown: !host || !lines.length,
+      values: spreadOn(s.value, merged.at[i + 1], n), key: "" });
+  });
+  if (lines.length && !lines.some((l) => l.shown)) lines[0].shown = true;
+  const bands = stageBands(px, p.number, p.stage);
+  const bandStart = bands.map((b) => b.from);
+  const events = doc.events.filter((/** @type {any} */ e) => e.log === t.log);
+  const inLog = fileSpans(t);
+  const main = p.values.allocated || p.values.used || p.values.reserved || p.values.buffer || [];
+
+  /** @param {any} u */
+  const under = (u) => {
+    const { min, max } = u.scales.x;
+    const c = u.ctx;
+    const x = (/** @type {number} */ v) => u.valToPos(v, "x", true);
+    const { left, top, height, width } = u.bbox;
+    const from = firstAtLeast(inLog.end, min);
+    const to = firstAtLeast(inLog.begin, max);
+    if (to - from < width / 3) {
+      c.fillStyle = color("file");
+      for (let i = from; i < to; i++) {
+        if (i % 2) c.fillRect(x(inLog.begin[i]), top, x(inLog.end[i]) - x(inLog.begin[i]), height);
+      }
+    }
+    const strip = 9 * devicePixelRatio;
+    let drawnTo = -1;
+    for (let i = Math.max(0, firstAtLeast(bandStart, min) - 1); i < bands.length && bands[i].from <= max; i++) {
+      const a = x(bands[i].from);
+      const b = x(bands[i].to);
+      if (b - drawnTo < 0.5) continue;
+      drawnTo = b;
+      c.fillStyle = color(stageColor(bands[i].stage));
+      c.fillRect(a, top + height - strip, Math.max(0.5, b - a), strip);
+      if (b - a > 3) {
+        c.globalAlpha = 0.08;
+        c.fillRect(a, top, b - a, height - strip);
+        c.globalAlpha = 1;
+      }
+    }
+    const chosen = inLog.file.indexOf(state.file);
+    if (chosen >= 0) drawChosen(u, x(inLog.begin[chosen]), x(inLog.end[chosen]));
+  };
+  /** @param {any} u */
+  const over = (u) => {
+    const { min, max } = u.scales.x;
+    const c = u.ctx;
+    const r = devicePixelRatio;
+    const x = (/** @type {number} */ v) => u.valToPos(v, "x", true);
+    c.font = 11 * r + "px system-ui";
+    c.textAlign = "left";
+    c.textBaseline = "bottom";
+    c.fillStyle = color("soft");
+    let free = u.bbox.left;
+    const from = firstAtLeast(inLog.end, min);
+    for (let i = from; i < inLog.begin.length && inLog.begin[i] < max; i++) {
+      const a = Math.max(x(inLog.begin[i]), u.bbox.left);
+      const text = (free === u.bbox.left ? "file " : "") + grouped(doc.files.number[inLog.file[i]]);
+      if (a >= free && doc.files.number[inLog.file[i]]) {
+        c.fillText(text, a + 2 * r, u.bbox.top - r);
+        free = a + c.measureText(text).width + 14 * r;
+      }
+    }
+    for (const i of p.failed) {
+      if (px[i] < min || px[i] > max || main[i] == null) continue;
+      c.strokeStyle = color("fail");
+      c.lineWidth = 2 * r;
+      c.beginPath();
+      c.arc(x(px[i]), u.valToPos(main[i], "y", true), 4 * r, 0, 2 * Math.PI);
+      c.stroke();
+    }
+    c.textAlign = "center";
+    c.textBaseline = "top";
+    c.font = "bold " + 14 * r + "px system-ui";
+    const visible = events.filter((/** @type {any} */ e) => e.x >= min && e.x <= max);
+    const taken = /** @type {Record<string, number>} */ ({});
+    for (const e of visible) {
+      const [sign, , ink] = eventKinds[e.kind];
+      const at = x(e.x);
+      c.strokeStyle = c.fillStyle = color(ink);
+      if (visible.length < 40) {
+        c.lineWidth = r;
+        c.setLineDash([3 * r, 3 * r]);
+        c.beginPath();
+        c.moveTo(at, u.bbox.top + 16 * r);
+        c.lineTo(at, u.bbox.top + u.bbox.height);
+        c.stroke();
+        c.setLineDash([]);
+      }
+      if (at < (taken[sign] ?? -1e9)) continue;
+      c.fillText(sign, at, u.bbox.top + r);
+      taken[sign] = at + 11 * r;
+    }
+  };
+  if (timeChart) timeChart.remove();
+  timeChart = makeChart(byId("over-time"), {
+    label: "Memory over time, " + t.label, x: merged.x, lines, height: 360, zero: true, limit: t.total,
+    xName: log.timed ? "time since the start of the log" : "checkpoint", yText: formatBytes, ySteps: byteSteps(),
+    xSteps: log.timed ? timeSteps() : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5].map((v) => v * 1000),
+    xText: (v) => xText(log, v), under, over,
+    tip: (i) => {
+      const at = pointAt[i];
+      const out = [];
+      if (at != null) {
+        const stage = p.stage[at];
+        out.push(el("div", {}, el("b", {}, doc.names[p.name[at]])), el("div", {}, fileName(p.file[at]) + (stage == null ? "" : ", in " + doc.names[stage])));
+        for (const [key, name] of quantities) {
+          const v = p.values[key];
+          if (v && v[at] != null) out.push(tipRow(name, exact(t, key, v[at])));
+        }
+        if (p.freed[at] != null) out.push(tipRow("freed here", (p.freed[at] / 10).toFixed(1) + " % of what was held"));
+        out.push(el("div", { className: "soft" }, moment(log, p.x[at]) + ", line " + grouped(p.line[at])));
+      } else {
+        for (const l of lines) {
+          if (l.key === "" && l.values[i] != null) out.push(tipRow(l.name, exactBytes(/** @type {number} */ (l.values[i]))));
+        }
+        out.push(el("div", { className: "soft" }, moment(log, merged.x[i])));
+      }
+      const u = timeChart.u;
+      for (const e of events) {
+        if (Math.abs(u.valToPos(e.x, "x") - u.valToPos(merged.x[i], "x")) < 5) out.push(el("div", {}, el("b", {}, eventKinds[e.kind][0] + " line " + grouped(e.line)), " " + e.text));
+      }
+      return out;
+    },
+    pick: (i) => {
+      const at = pointAt[i];
+      selectFile(at != null ? p.file[at] : inLog.file[Math.min(firstAtLeast(inLog.end, merged.x[i]), inLog.file.length - 1)]);
+    },
+    stops: (i) => pointAt[i] != null || !p.x.length,
+  });
+  timeChart.indexOfPoint = (/** @type {number} */ i) => merged.at[0][i];
+  byId("over-time").append(key(bands, events, p.failed.length), eventList(events));
+  if (log.cut) byId("over-time").append(el("p", { className: "soft" }, "The axis leaves out " + formatDuration(log.cut) + " between the parts of the run."));
+}
+
+/** drawChosen marks the chosen file with a bar at the top and lines at its ends. @param {any} u @param {number} from @param {number} to */
+function drawChosen(u, from, to) {
+  const c = u.ctx;
+  const r = devicePixelRatio;
+  c.fillStyle = color("ink");
+  const wide = Math.max(2 * r, to - from);
+  c.fillRect(from, u.bbox.top - 3 * r, wide, 3 * r);
+  c.globalAlpha = 0.35;
+  c.fillRect(from, u.bbox.top, r, u.bbox.height);
+  c.fillRect(from + wide - r, u.bbox.top, r, u.bbox.height);
+  c.globalAlpha = 1;
+}
+
+/** fileSpans returns where the files of a track lie on the x axis, in order. @param {any} t */
+function fileSpans(t) {
+  const out = { begin: /** @type {number[]} */ ([]), end: /** @type {number[]} */ ([]), file: /** @type {number[]} */ ([]) };
+  for (const f of t.rows.file) {
+    out.begin.push(doc.files.begin[f]);
+    out.end.push(Math.max(doc.files.end[f], doc.files.begin[f]));
+    out.file.push(f);
+  }
+  return out;
+}
+
+/** stageColor returns the colour of a stage. @param {number} name */
+function stageColor(name) {
+  if (!doc.stageColors.has(name)) doc.stageColors.set(name, stageColors[doc.stageColors.size % stageColors.length]);
+  return doc.stageColors.get(name);
+}
+
+/** key explains bands and marks. @param {any[]} bands @param {any[]} events @param {number} failed */
+function key(bands, events, failed) {
+  const list = el("ul", { className: "key" });
+  const stages = new Set(bands.map((b) => b.stage));
+  for (const s of [...stages].slice(0, 12)) {
+    const swatch = el("span", { className: "swatch", "aria-hidden": "true" });
+    swatch.style.background = "var(--" + stageColor(s) + ")";
+    list.append(el("li", {}, swatch, "stage " + doc.names[s]));
+  }
+  if (stages.size > 12) list.append(el("li", {}, "and " + (stages.size - 12) + " more stages"));
+  if (failed) list.append(el("li", {}, "○ cleanup or stage that freed too little: " + grouped(failed)));
+  for (const [kind, [sign, name]] of Object.entries(eventKinds)) {
+    const n = events.filter((e) => e.kind === kind).length;
+    if (n) list.append(el("li", {}, sign + " " + name + ": " + grouped(n)));
+  }
+  return list;
+}
+
+/** eventList lists the marked lines. @param {any[]} events */
+function eventList(events) {
+  if (!events.length) return "";
+  const shown = events.slice(0, 200);
+  const body = el("tbody", {}, ...shown.map((e) => el("tr", {}, el("td", { className: "n" }, grouped(e.line)),
+    el("td", {}, eventKinds[e.kind][0] + " " + eventKinds[e.kind][1]), el("td", {}, e.file >= 0 ? fileButton(e.file) : ""), el("td", {}, e.text))));
+  const table = el("table", {}, el("thead", {}, el("tr", {}, ...["Line", "What", "File", "In words"].map((h) => el("th", { scope: "col" }, h)))), body);
+  return el("details", {}, el("summary", {}, "Failures, restarts and resumes: " + grouped(events.length) + (shown.length < events.length ? ", the first 200" : "")),
+    el("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Failures, restarts and resumes" }, table));
+}
+
+/** fileButton opens a file. @param {number} f */
+function fileButton(f) {
+  const b = el("button", { type: "button", className: "linklike" }, fileName(f));
+  b.addEventListener("click", () => { selectFile(f); byId("file").scrollIntoView(); });
+  return b;
+}
+

@@ -1,0 +1,101 @@
+// The series that were judged, and the lines that were fitted.
+
+const fitColor = (/** @type {any} */ r) => (r.verdict === "fail" ? "fail" : "soft");
+
+/** @param {any} r */
+function fitSwatch(r) {
+  const swatch = el("span", { className: "swatch", "aria-hidden": "true" });
+  swatch.style.background = "var(--" + fitColor(r) + ")";
+  return swatch;
+}
+
+/** bad reports whether a file did not end ok. @param {number} f */
+const bad = (f) => doc.files.status[f] !== "" && doc.files.status[f] !== "ok";
+
+/** drawBand draws the 95 % interval of a growth. @param {any} u @param {any} r */
+function drawBand(u, r) {
+  const c = u.ctx;
+  const known = r.x.map((/** @type {number} */ _, /** @type {number} */ i) => i).filter((/** @type {number} */ i) => r.low[i] != null);
+  if (!known.length) return;
+  c.fillStyle = color(fitColor(r));
+  c.globalAlpha = 0.2;
+  c.beginPath();
+  for (const i of known) c.lineTo(u.valToPos(r.x[i], "x", true), u.valToPos(r.high[i], "y", true));
+  for (const i of known.reverse()) c.lineTo(u.valToPos(r.x[i], "x", true), u.valToPos(r.low[i], "y", true));
+  c.fill();
+  c.globalAlpha = 1;
+}
+
+/** drawFit draws the line that was fitted, and where the growth begins. @param {any} u @param {any} r */
+function drawFit(u, r) {
+  const c = u.ctx;
+  c.strokeStyle = c.fillStyle = color(fitColor(r));
+  c.lineWidth = 2 * devicePixelRatio;
+  c.beginPath();
+  for (let i = 0; i < r.x.length; i++) {
+    if (r.fitted[i] != null) c.lineTo(u.valToPos(r.x[i], "x", true), u.valToPos(r.fitted[i], "y", true));
+  }
+  c.stroke();
+  if (!r.mark) return;
+  const x = u.valToPos(r.from, "x", true);
+  c.lineWidth = devicePixelRatio;
+  c.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+  c.beginPath();
+  c.moveTo(x, u.bbox.top);
+  c.lineTo(x, u.bbox.top + u.bbox.height);
+  c.stroke();
+  c.setLineDash([]);
+  c.font = 12 * devicePixelRatio + "px system-ui";
+  c.textBaseline = "top";
+  const right = x < u.bbox.left + u.bbox.width / 2;
+  c.textAlign = right ? "left" : "right";
+  c.fillText(r.mark, x + (right ? 5 : -5) * devicePixelRatio, u.bbox.top + 2 * devicePixelRatio);
+}
+
+const trendsShown = 8;
+
+/** drawTrends draws the judged series. @param {number} upTo how many */
+function drawTrends(upTo) {
+  const where = byId("trends");
+  for (let k = where.querySelectorAll("article").length; k < Math.min(upTo, doc.trends.length); k++) {
+    const r = doc.trends[k];
+    const chart = el("div", { className: "chart" });
+    const sign = /** @type {any} */ ({ fail: "✗", undecided: "?", pass: "✓", noted: "!", waived: "~" })[r.verdict] || "";
+    const title = el("h3", { id: "trend-" + k }, el("span", { className: "badge " + r.verdict }, sign + " " + r.verdict), " " + r.check + ": " + r.title);
+    where.append(el("article", { "aria-labelledby": "trend-" + k }, title, el("p", { className: "soft" }, r.rate || "too few values to judge"), chart));
+    const x = spreadEqual(r.x, 1);
+    const lines = [{ name: "a " + r.each, color: "blue", dots: r.x.length < 400, shown: true, values: r.values }];
+    if (r.out.some((/** @type {any} */ v) => v != null)) lines.push({ name: "outlier, left out", color: "orange", dots: true, shown: true, values: r.out });
+    makeChart(chart, {
+      label: r.check + ", " + r.title + ": values over " + r.each + "s", x, lines, height: 230, zero: false,
+      xName: r.each, xSteps: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5], xText: (v) => grouped(v),
+      yText: (v) => formatAmount(v, r.unit), ySteps: r.unit === "bytes" ? byteSteps() : steps10(),
+      under: (u) => drawBand(u, r), over: (u) => drawFit(u, r),
+      tip: (i) => {
+        const v = r.values[i] == null ? r.out[i] : r.values[i];
+        const out = [el("div", {}, el("b", {}, fileName(r.file[i])))];
+        if (r.each === "reading") out.push(el("div", {}, "reading " + grouped(r.x[i])));
+        if (v != null) out.push(tipRow(r.title, r.unit === "bytes" ? exactBytes(v) : formatAmount(v, r.unit)));
+        if (r.fitted[i] != null) out.push(tipRow("fitted", formatAmount(r.fitted[i], r.unit)));
+        return out;
+      },
+      pick: (i) => selectFile(r.file[i]),
+    });
+    if (r.x.length < r.all) where.lastChild.append(el("p", { className: "soft" }, "Shown: " + grouped(r.x.length) + " of " + grouped(r.all) + " values, with the extremes of each stretch."));
+  }
+  const more = byId("trends-more");
+  if (more) more.remove();
+  if (upTo < doc.trends.length) {
+    const b = el("button", { type: "button", id: "trends-more" }, "Show " + (doc.trends.length - upTo) + " more series");
+    b.addEventListener("click", () => drawTrends(doc.trends.length));
+    where.after(b);
+  }
+}
+
+/** steps10 are the distances between the marks of an axis of decimal numbers. */
+function steps10() {
+  const out = [];
+  for (let e = -6; e < 12; e++) for (const n of [1, 2, 5]) out.push(n * 10 ** e);
+  return out;
+}
+

@@ -1,0 +1,2 @@
+// The part of uPlot that the page uses.
+declare const uPlot: any;

@@ -1,0 +1,198 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A findingView is one finding as the page shows it. All its text has gone through [sink.Line].
+type findingView struct {
+	Number          int // of the finding on the page, from 0
+	Sign            string
+	Verdict         string // "fail", "undecided", "waived", "noted", "pass" or "skipped"
+	Check           string
+	Subject         string
+	Stage           string
+	File            string
+	Measured, Limit string
+	Message         []string // the clauses of the message
+	Advice          []string
+	Location        string
+	Shown           bool // a chart shows it
+	Quote           *quotation
+}
+
+// shownMax is how many findings of each verdict the page lists.
+const shownMax = 300
+
+// findings returns the report's findings, the worst first, and tells the data where the charts show
+// them.
+func (e *encoder) findings(quotes *quotes) (open, closed, skipped []findingView) {
+	listed := map[check.Verdict]int{}
+	for _, f := range wording.Sorted(e.rep) {
+		if listed[f.Verdict]++; listed[f.Verdict] > shownMax {
+			continue
+		}
+		v := e.finding(&f)
+		v.Number = len(e.doc.Findings)
+		at := e.placeOf(&f)
+		v.Shown = at.Track >= 0 && f.Verdict != check.Skipped
+		e.doc.Findings = append(e.doc.Findings, at)
+		switch f.Verdict {
+		case check.Pass:
+			closed = append(closed, v)
+		case check.Skipped:
+			skipped = append(skipped, v)
+		default:
+			v.Quote = quotes.around(f.At)
+			open = append(open, v)
+		}
+	}
+	return open, closed, skipped
+}
+
+func (e *encoder) finding(f *check.Finding) findingView {
+	v := findingView{
+		Verdict: wording.Verdict(*f), Check: sink.Line(f.Check), Subject: sink.Line(f.Subject),
+		Stage: sink.Line(f.Stage), Measured: wording.Measured(*f), Limit: wording.Limit(*f),
+		Location: wording.Location(*f), File: e.firstFile(f),
+	}
+	v.Sign = signs[v.Verdict]
+	for _, clause := range clauses(f.Message) {
+		v.Message = append(v.Message, sink.Line(clause))
+	}
+	for _, text := range f.Advice {
+		v.Advice = append(v.Advice, sink.Line(text))
+	}
+	return v
+}
+
+// signs mark the verdicts, so that colours are not needed to tell them apart.
+var signs = map[string]string{
+	"fail": "✗", "undecided": "?", "waived": "~", "noted": "!", "pass": "✓", "skipped": "–",
+}
+
+// firstFile names the file that a finding names: "file 57: talk-057.wav".
+func (e *encoder) firstFile(f *check.Finding) string {
+	if f.FirstFile != nil {
+		return fileLabel(f.FirstFile.Index, f.FirstFile.Path)
+	}
+	if f.File > 0 {
+		for _, of := range e.tl.Files {
+			if of.Index == f.File {
+				return fileLabel(f.File, of.Path)
+			}
+		}
+		return fileLabel(f.File, "")
+	}
+	return ""
+}
+
+func fileLabel(index int, name string) string {
+	name = sink.Line(path.Base(cmp.Or(name, ".")))
+	switch {
+	case name == "." && index == 0:
+		return ""
+	case name == ".":
+		return "file " + wording.Count(index)
+	case index == 0:
+		return name
+	}
+	return fmt.Sprintf("file %s: %s", wording.Count(index), name)
+}
+
+// placeOf says where the charts show a finding.
+func (e *encoder) placeOf(f *check.Finding) findingPlace {
+	at := findingPlace{Track: e.trackOf(f), File: -1, Trend: -1}
+	if f.At != nil {
+		at.Line = f.At.Line
+	}
+	at.File = e.fileOf(f)
+	for i, t := range e.doc.Trends {
+		if t.Check == f.Check && t.Title == sink.Line(f.Subject) {
+			at.Trend = i
+		}
+	}
+	return at
+}
+
+// fileOf returns the index in the document of the file that a finding names, or -1.
+func (e *encoder) fileOf(f *check.Finding) int {
+	index := f.File
+	if f.FirstFile != nil {
+		index = f.FirstFile.Index
+	}
+	best := -1
+	for of := range e.tl.InOrder() {
+		in := f.At != nil && of.Pos.Path == f.At.Path && of.Pos.Line <= f.At.Line &&
+			f.At.Line <= of.EndPos.Line
+		switch {
+		case in && (index == 0 || of.Index == index):
+			return e.files[of]
+		case best < 0 && index > 0 && of.Index == index:
+			best = e.files[of]
+		}
+	}
+	return best
+}
+
+// trackOf returns the index of the track that a finding is about, or -1. A finding names its device
+// and its rank at the end of its subject, if the run has several.
+func (e *encoder) trackOf(f *check.Finding) int {
+	best, points := -1, -1
+	for i, t := range e.of.tracks {
+		if f.At != nil && f.At.Path != t.log {
+			continue
+		}
+		if named(f.Subject, t.lane, e.tl) {
+			return i
+		}
+		if len(t.points) > points {
+			best, points = i, len(t.points)
+		}
+	}
+	return best
+}
+
+// named reports whether a finding's subject ends with the name of a lane: "idle level (rank 1,
+// device 0)".
+func named(subject string, l record.Lane, tl *timeline.Timeline) bool {
+	for _, name := range []string{
+		"(" + l.Name(true) + ")", "(" + l.Name(false) + ")",
+		"(" + tl.Writers[l.Rank] + ", " + l.Name(false) + ")",
+	} {
+		if strings.HasSuffix(subject, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// clauses splits a message at its semicolons, but not in parentheses: a command in parentheses may
+// contain some.
+func clauses(message string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i, c := range message {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ';' && depth <= 0:
+			out = append(out, strings.TrimSpace(message[from:i]))
+			from = i + 1
+		}
+	}
+	return slices.DeleteFunc(append(out, strings.TrimSpace(message[from:])),
+		func(s string) bool { return s == "" })
+}

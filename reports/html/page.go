@@ -1,0 +1,184 @@
+// Package html writes a judged run as one HTML page that opens from disk, without a network.
+//
+// The page begins with the verdict, its cause and what to do next, then the findings with the lines
+// of the log around them. These parts are plain HTML. The charts are drawn by a script from data
+// that the page carries in compressed form.
+//
+// Names in logs may contain anything. Text goes through [sink.Line] and html/template. The data are
+// base64 in an element that no browser executes, and the script writes text only as text. A content
+// security policy with the digests of the page's own style and script forbids everything else.
+package html
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser/timeline"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A Page is what the page is about.
+type Page struct {
+	Timeline  *timeline.Timeline
+	Report    *check.Report // with Trends, if the page is to show what was judged
+	Collected *Collector    // the readings of the same timeline
+	Logs      []Log         // the logs that the page may quote
+	Version   string        // of vramsoak
+}
+
+// A Log is a log that the page may quote.
+type Log struct {
+	Name string // as in the positions of the timeline
+	Path string // the file, or "" if it cannot be read again
+}
+
+var (
+	//go:embed assets/page.html
+	pageHTML string
+	//go:embed assets/page.css
+	pageCSS string
+	//go:embed assets/uplot/uPlot.iife.min.js
+	uplotJS string
+	//go:embed assets/uplot/uPlot.min.css
+	uplotCSS string
+)
+
+// scripts are the parts of the page's script, in their order.
+//
+//go:embed assets/data.js assets/chart.js assets/words.js assets/time.js assets/files.js
+//go:embed assets/trends.js assets/onefile.js assets/page.js
+var scripts embed.FS
+
+var pageJS = func() string {
+	var all strings.Builder
+	for _, name := range []string{
+		"data", "chart", "words", "time", "files", "trends", "onefile", "page",
+	} {
+		part, err := scripts.ReadFile("assets/" + name + ".js")
+		if err != nil {
+			panic(err)
+		}
+		all.Write(part)
+	}
+	return all.String()
+}()
+
+var templates = template.Must(template.New("page").Parse(pageHTML))
+
+// A view is what the template shows.
+type view struct {
+	Policy, Title, Version string
+	Parts                  []part
+	Run                    *runView
+}
+
+// A part is an entry of the page's navigation.
+type part struct{ ID, Name string }
+
+type runView struct {
+	Summary               summary
+	About                 []summaryRow
+	Open, Closed, Skipped []findingView
+	Notes                 []string
+	More                  string
+}
+
+// Write writes a page.
+func Write(w io.Writer, p Page) error {
+	e := newEncoder(p.Timeline, p.Report, p.Collected)
+	run := &runView{}
+	quotes := &quotes{}
+	run.Open, run.Closed, run.Skipped = e.findings(quotes)
+	for _, log := range p.Logs {
+		if log.Path == "" {
+			continue
+		}
+		if err := quotes.read(log.Name, log.Path); err != nil {
+			return fmt.Errorf("quoting the log: %w", err)
+		}
+	}
+	run.Summary = e.summarize(run.Open)
+	run.About = e.about()
+	for _, note := range wording.Notes(p.Report) {
+		run.Notes = append(run.Notes, sink.Line(note))
+	}
+	if left := len(p.Report.Findings) - len(e.doc.Findings); left > 0 {
+		run.More = wording.Plural(left, "more finding") + ": vramsoak check lists them all."
+	}
+	v := view{
+		Title: strings.ToUpper(run.Summary.Verdict) + ": " + run.Summary.Title + " - vramsoak",
+		Parts: []part{
+			{"verdict", "Verdict"},
+			{"findings", "Findings"},
+			{"charts", "Charts"},
+			{"file", "File"},
+			{"judged", "Judged"},
+			{"files", "Files"},
+			{"checks", "Checks"},
+		},
+		Version: sink.Line(p.Version), Run: run,
+	}
+	return v.write(w, &e.doc)
+}
+
+// write writes the page with its data.
+func (v *view) write(w io.Writer, data any) error {
+	style := uplotCSS + pageCSS
+	script := uplotJS + "\n" + pageJS
+	v.Policy = "default-src 'none'; script-src " + digest(script) + "; style-src " + digest(style) +
+		"; img-src data:; base-uri 'none'; form-action 'none'"
+	if err := templates.ExecuteTemplate(w, "head", v); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, "<style>"+style+"</style>\n"); err != nil {
+		return err
+	}
+	if err := templates.ExecuteTemplate(w, "body", v); err != nil {
+		return err
+	}
+	if err := writeData(w, data); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "<script>"+script+"</script>\n</body>\n</html>\n")
+	return err
+}
+
+// digest returns the source expression that allows an inline style or script in a content security
+// policy.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// writeData writes the data as JSON, compressed and in base64, into an element that no browser
+// executes.
+func writeData(w io.Writer, data any) error {
+	if _, err := io.WriteString(w,
+		`<script type="application/octet-stream" id="data">`); err != nil {
+		return err
+	}
+	encoded := base64.NewEncoder(base64.StdEncoding, w)
+	compressed, err := gzip.NewWriterLevel(encoded, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if err := sink.JSONLines(compressed).Encode(data); err != nil {
+		return err
+	}
+	if err := compressed.Close(); err != nil {
+		return err
+	}
+	if err := encoded.Close(); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "</script>\n")
+	return err
+}

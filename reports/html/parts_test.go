@@ -1,0 +1,178 @@
+package html
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/parser/record"
+)
+
+func TestColumn(t *testing.T) {
+	got, err := json.Marshal(column{5, 7, missing, 6, 6, -1})
+	if err != nil || string(got) != "[5,2,null,-1,0,-7]" {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+// TestKeepExtremes: in random tables, each bucket keeps its ends and its extremes.
+func TestKeepExtremes(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		n, stride := 1+random.IntN(300), 1+random.IntN(40)
+		c := make(column, n)
+		for i := range c {
+			if c[i] = int64(random.IntN(50)); c[i] == 7 {
+				c[i] = missing
+			}
+		}
+		keep := keepExtremes(func(i int) int { return i }, n, stride, []column{c},
+			func(i int) bool { return i%97 == 5 })
+		for from := 0; from < n; from += stride {
+			to := min(n, from+stride)
+			if !keep[from] || !keep[to-1] {
+				t.Fatalf("rows %d to %d of %d: an end is missing", from, to, n)
+			}
+			all, kept := map[string]int64{}, map[string]int64{}
+			note := func(m map[string]int64, v int64) {
+				if _, known := m["low"]; !known {
+					m["low"], m["high"] = v, v
+				}
+				m["low"], m["high"] = min(m["low"], v), max(m["high"], v)
+			}
+			for i := from; i < to; i++ {
+				if c[i] == missing {
+					continue
+				}
+				note(all, c[i])
+				if keep[i] {
+					note(kept, c[i])
+				}
+				if i%97 == 5 && !keep[i] && stride < 97 {
+					t.Fatalf("row %d is marked and was dropped", i)
+				}
+			}
+			if diff := cmp.Diff(all, kept); diff != "" {
+				t.Fatalf("rows %d to %d: %s", from, to, diff)
+			}
+		}
+	}
+}
+
+func TestClock(t *testing.T) {
+	const none = missing
+	base := dated + 1_000_000_000_000
+	for _, c := range []struct {
+		name    string
+		moments []moment
+		x       []int64
+		timed   bool
+		cut     int64
+	}{
+		{
+			"times count from the first",
+			[]moment{{line: 1, time: base}, {line: 2, time: none}, {line: 3, time: base + 1500}},
+			[]int64{0, 0, 1500},
+			true, 0,
+		},
+		{
+			"without times, checkpoints count",
+			[]moment{
+				{line: 1, time: none, counts: true, number: 1},
+				{line: 2, time: none},
+				{line: 3, time: none, counts: true, number: 2},
+			},
+			[]int64{1000, 1500, 2000},
+			false, 0,
+		},
+		{
+			"a clock that is set back by an hour does not turn the axis",
+			[]moment{
+				{line: 1, time: base},
+				{line: 2, time: base + 5000},
+				{line: 3, time: base - 3_600_000},
+				{line: 4, time: base - 3_599_000},
+			},
+			[]int64{0, 5000, 5000, 6000},
+			true, 0,
+		},
+		{
+			"two processes may be a second apart",
+			[]moment{{line: 1, time: base}, {line: 2, time: base + 1000}, {line: 3, time: base + 500}},
+			[]int64{0, 1000, 1000},
+			true, 0,
+		},
+		{
+			"the axis leaves out the night before a run was resumed",
+			[]moment{
+				{line: 1, time: base},
+				{line: 2, time: base + 1000},
+				{line: 3, time: base + 9_001_000, resumed: true},
+				{line: 4, time: base + 9_002_000},
+			},
+			[]int64{0, 1000, 1000, 2000},
+			true, 9_000_000,
+		},
+		{
+			"a time without a date does not count among dates",
+			[]moment{{line: 1, time: -1 << 45}, {line: 2, time: base}, {line: 3, time: base + 10}},
+			[]int64{0, 0, 10},
+			true, 0,
+		},
+	} {
+		got := makeClock(c.moments)
+		if diff := cmp.Diff(c.x, got.x); diff != "" || got.timed != c.timed || got.cut != c.cut {
+			t.Errorf("%s: timed %v, cut %d, %s", c.name, got.timed, got.cut, diff)
+		}
+	}
+}
+
+func TestClauses(t *testing.T) {
+	got := clauses("grows by 4 MiB (a; b); it is allocated in X; ")
+	if diff := cmp.Diff([]string{"grows by 4 MiB (a; b)", "it is allocated in X"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestQuotes: the lines around a position, with their numbers. Long lines are cut.
+func TestQuotes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.log")
+	lines := make([]string, 100)
+	for i := range lines {
+		lines[i] = strings.Repeat("x", i)
+	}
+	lines[49] = strings.Repeat("long ", 1<<20)
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	q := &quotes{}
+	first := q.around(&record.Position{Path: "run.log", Line: 2})
+	middle := q.around(&record.Position{Path: "run.log", Line: 50})
+	end := q.around(&record.Position{Path: "run.log", Line: 100})
+	if err := q.read("run.log", path); err != nil {
+		t.Fatal(err)
+	}
+	numbers := func(q *quotation) (n []int) {
+		for _, l := range q.Lines {
+			n = append(n, l.Number)
+		}
+		return n
+	}
+	if diff := cmp.Diff([]int{1, 2, 3, 4, 5, 6}, numbers(first)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{96, 97, 98, 99, 100}, numbers(end)); diff != "" {
+		t.Error(diff)
+	}
+	if l := middle.Lines[4]; l.Number != 50 || !l.Shows || len(l.Text) > lineMax+3 {
+		t.Errorf("line %d has %d bytes, shows %v", l.Number, len(l.Text), l.Shows)
+	}
+	if q.around(nil) != nil {
+		t.Error("a finding without a position has a quotation")
+	}
+}
