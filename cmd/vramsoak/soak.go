@@ -24,6 +24,7 @@ import (
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
+	"vramsoak/reports/plots/overfiles"
 	"vramsoak/reports/sink"
 )
 
@@ -66,7 +67,8 @@ func newSoakCommand() *cobra.Command {
 		Long: `Soak runs a command over a batch of files and watches its memory. The command
 prints a checkpoint line before and after each cleanup. vramsoak copies all lines of the command to
 soak.log, adds lines of its own (files, exits, samples of the device), judges the log, and writes
-the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, memory.png, memory.svg.
+the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, and as pictures over-files
+(what was judged, file by file) and memory (over time), each as .png and .svg.
 
 The command can get the files in four ways:
   {}       in its arguments is replaced by a path: one process for each file
@@ -417,7 +419,11 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	info runfolder.Info, runErr error,
 	outcome *harness.Outcome,
 ) error {
+	var drawn []string
 	defer func() {
+		if len(drawn) > 0 {
+			stderr.Printf("pictures in the run folder: %s\n", strings.Join(drawn, ", "))
+		}
 		stderr.Printf("run folder: %s\n", cfg.Dir)
 		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone &&
 			outcome.Rescued == "" && outcome.Processes > 0 {
@@ -436,7 +442,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	debug.FreeOSMemory()
 	sketch := memory.NewSketch(plots.Options{})
 	logs := runfolder.Logs(cfg.Dir)
-	tl, report, err := readOptions{measures: len(refs) > 0}.judge(logs, sketch)
+	tl, report, err := readOptions{measures: len(refs) > 0, trends: true}.judge(logs, sketch)
 	_, nothing := errors.AsType[emptyError](err)
 	switch {
 	case runErr != nil && err != nil: // a run that failed to begin has no records either
@@ -454,12 +460,17 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	}
 	refs.join(report, comparedInfo(info))
 	debug.FreeOSMemory()
-	chart := sketch.Chart(tl, report)
+	pictures := []picture{
+		{"over-files", "file by file", overfiles.New(report)},
+		{"memory", "over time", sketch.Chart(tl, report)},
+	}
 	debug.FreeOSMemory()
 	err = errors.Join(writeReports(cfg.Dir, tl, report), write(out, tl, report))
 	end := cmp.Or(runErr, verdict(report))
-	// The plots come last, when only the chart is still in memory.
-	if err := errors.Join(err, writePlots(cfg.Dir, chart)); err != nil {
+	// The pictures come last, when only their charts are still in memory.
+	var plotErr error
+	drawn, plotErr = writePlots(cfg.Dir, pictures)
+	if err := errors.Join(err, plotErr); err != nil {
 		return errors.Join(runErr, err)
 	}
 	return end

@@ -19,9 +19,9 @@ import (
 
 // A picture draws the panels of several series.
 type picture struct {
+	*Chart
 	plots.Page
 	panels        []*panel // the panels that are shown
-	all           int      // the number of panels, with those that are not shown
 	columns, rows int
 	pixels        int // the width of a panel's data in pixels, roughly
 }
@@ -35,27 +35,34 @@ const (
 	panelHeight, panelSpare = 290, 110
 )
 
+func newPicture(c *Chart) *picture {
+	p := &picture{Chart: c}
+	for _, panel := range c.panels { // drawing changes the scale
+		copied := *panel
+		p.panels = append(p.panels, &copied)
+	}
+	return p
+}
+
 // arrange places the panels, and chooses the plot's height if it is 0.
 func (p *picture) arrange(opts plots.Options) plots.Options {
-	p.all = len(p.panels)
 	p.columns = 1
-	if p.all > 3 && opts.PixelsWide() >= 2*panelWidth {
+	if len(p.panels) > 3 && opts.PixelsWide() >= 2*panelWidth {
 		p.columns = 2
 	}
-	p.rows = (min(p.all, panelsMax) + p.columns - 1) / p.columns
+	p.rows = (len(p.panels) + p.columns - 1) / p.columns
 	if opts.Height == 0 {
 		opts.Height = max(plots.MinHeight, panelSpare+p.rows*panelHeight)
 	}
 	p.rows = max(1, min(p.rows, (opts.Height-panelSpare)/panelLeast))
-	p.panels = p.panels[:min(p.all, p.rows*p.columns)]
+	p.panels = p.panels[:min(len(p.panels), p.rows*p.columns)]
 	p.pixels = opts.PixelsWide()/p.columns - 140
 	return opts
 }
 
-func (p *picture) draw(c draw.Canvas, rep *check.Report) {
+func (p *picture) draw(c draw.Canvas) {
 	c = plots.Blank(c)
-	c = p.DrawLine(c, plots.TextSize, plots.VerdictInk(rep.Verdict),
-		strings.ToUpper(string(rep.Verdict))+": "+wording.Extent(rep))
+	c = p.DrawLine(c, plots.TextSize, plots.VerdictInk(p.verdict), p.headline)
 	c.Max.Y -= 2
 	c = p.DrawLegend(c, p.legend())
 	c.Max.Y -= 6
