@@ -250,27 +250,6 @@ func TestPlotOverFilesRefuses(t *testing.T) {
 	}
 }
 
-func TestMessage(t *testing.T) {
-	sty := plots.Text(plots.TextSize, plots.Ink, 0, 0)
-	long := strings.TrimSpace(strings.Repeat("memory ", 12))
-	for _, c := range []struct {
-		message string
-		want    string
-	}{
-		{"grows; goes on", "grows; goes on"},
-		{long + "; " + long, long},
-		{"", ""},
-	} {
-		if got := strings.Join(message(sty, c.message, 220), " "); got != c.want {
-			t.Errorf("%q of %q, want %q", got, c.message, c.want)
-		}
-	}
-	lines := message(sty, strings.Repeat(long+" ", 5), 220)
-	if len(lines) != messageLines || !strings.HasSuffix(lines[messageLines-1], "...") {
-		t.Errorf("got %d lines: %q", len(lines), lines)
-	}
-}
-
 func BenchmarkPlotOverFiles(b *testing.B) {
 	levels := fixtures.Levels(fixtures.LevelSpec{Kind: "outliers", Files: 100_000, Sigma: 20})
 	var log bytes.Buffer

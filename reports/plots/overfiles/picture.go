@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -171,10 +169,7 @@ func labelWidth(g *plot.Plot) vg.Length {
 
 func (p *picture) drawPanel(c draw.Canvas, panel *panel, g *plot.Plot, left vg.Length) {
 	c = p.DrawLine(c, plots.TextSize+1, panel.ink(), panel.title())
-	sty := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YTop)
-	for _, line := range message(sty, sink.Line(panel.finding.Message), c.Size().X) {
-		c = p.DrawLine(c, plots.TextSize, plots.Ink, line)
-	}
+	c = p.DrawClauses(c, plots.TextSize, plots.Ink, sink.Line(panel.finding.Message), messageLines)
 	c.Max.Y -= 3
 	g.Add(
 		plots.Layer(plots.DrawGrid),
@@ -187,38 +182,6 @@ func (p *picture) drawPanel(c draw.Canvas, panel *panel, g *plot.Plot, left vg.L
 
 // messageLines is how many lines of a finding's message a panel shows.
 const messageLines = 3
-
-// message returns as many parts of a finding's message as fit into the panel.
-func message(sty text.Style, s string, width vg.Length) []string {
-	parts := strings.Split(s, "; ")
-	for n := len(parts); n > 1; n-- {
-		if lines := wrapped(sty, strings.Join(parts[:n], "; "), width); len(lines) <= messageLines {
-			return lines
-		}
-	}
-	lines := wrapped(sty, parts[0], width)
-	if last := messageLines - 1; len(lines) > messageLines {
-		lines = append(lines[:last:last], plots.Fit(sty, strings.Join(lines[last:], " "), width))
-	}
-	return lines
-}
-
-// wrapped breaks text into lines at its blanks.
-func wrapped(sty text.Style, s string, width vg.Length) []string {
-	var lines []string
-	line := ""
-	for word := range strings.SplitSeq(s, " ") {
-		switch longer := line + " " + word; {
-		case line == "":
-			line = word
-		case sty.Width(longer) > width:
-			lines, line = append(lines, line), word
-		default:
-			line = longer
-		}
-	}
-	return append(lines, line)
-}
 
 // ink returns the colour of a panel's title. A finding that is waived, or fails without gating,
 // does not get the colour of its verdict.
