@@ -19,11 +19,11 @@ import (
 type checkOptions struct {
 	read      readOptions
 	baselines []string
-	report    reportOptions
+	print     printOptions
 }
 
-// reportOptions say how to print a report on a run.
-type reportOptions struct {
+// printOptions say how to print a report on a run.
+type printOptions struct {
 	format  string
 	verbose bool
 }
@@ -31,7 +31,7 @@ type reportOptions struct {
 const verboseUsage = "also print the table of all checks, why checks were not judged, and the memory " +
 	"of a typical file"
 
-func (o *reportOptions) flags(f *pflag.FlagSet, usage string) {
+func (o *printOptions) flags(f *pflag.FlagSet, usage string) {
 	f.StringVar(&o.format, "format", "text", usage)
 	f.BoolVarP(&o.verbose, "verbose", "v", false, verboseUsage)
 }
@@ -63,12 +63,12 @@ own.` + dialectHelp(),
 		"policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
-	opts.report.flags(cmd.Flags(), "text, json, junit or markdown")
+	opts.print.flags(cmd.Flags(), "text, json, junit or markdown")
 	return cmd
 }
 
 func runCheck(out io.Writer, paths []string, opts checkOptions) error {
-	write, err := reportWriter(opts.report)
+	write, err := reportWriter(opts.print)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 	if err := write(out, tl, report); err != nil {
 		return err
 	}
-	if err := reportToCI(out, opts.report, tl, report); err != nil {
+	if err := reportToCI(out, opts.print, tl, report); err != nil {
 		return err
 	}
 	if goOn := cutShort(logs, tl); goOn != "" {
@@ -109,7 +109,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 type reportFunc func(io.Writer, *timeline.Timeline, *check.Report) error
 
 // reportWriter returns the function that writes the format given with --format.
-func reportWriter(opts reportOptions) (reportFunc, error) {
+func reportWriter(opts printOptions) (reportFunc, error) {
 	switch opts.format {
 	case "text":
 		return opts.writeText, nil
@@ -127,7 +127,7 @@ func writeJSON(w io.Writer, _ *timeline.Timeline, r *check.Report) error {
 	return r.WriteJSON(sink.JSON(w))
 }
 
-func (o reportOptions) writeText(w io.Writer, tl *timeline.Timeline, r *check.Report) error {
+func (o printOptions) writeText(w io.Writer, tl *timeline.Timeline, r *check.Report) error {
 	opts := textOptions(w)
 	opts.Verbose = o.verbose
 	return text.Report(w, tl, r, opts)

@@ -74,7 +74,7 @@ func textOptions(w io.Writer) text.Options {
 // reportToCI writes what the CI system of the job understands, if there is one: annotations, the
 // details in a group of lines, and the summary of the step. The lines go to stderr if the report on
 // stdout is in a format for programs.
-func reportToCI(out io.Writer, opts reportOptions, tl *timeline.Timeline, rep *check.Report) error {
+func reportToCI(out io.Writer, opts printOptions, tl *timeline.Timeline, rep *check.Report) error {
 	system := cilog.Detect(os.Getenv)
 	if opts.format != "text" {
 		out = stderr

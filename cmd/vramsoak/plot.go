@@ -100,7 +100,7 @@ func runPlot(paths []string, opts plotOptions) error {
 	}
 	return writeFile(opts.output, func(w io.Writer) error {
 		if opts.over == overFiles {
-			return overfiles.Plot(w, format, report, opts.size)
+			return overfiles.New(report).Plot(w, format, opts.size)
 		}
 		return sketch.Chart(tl, report).Plot(w, format, opts.size)
 	})

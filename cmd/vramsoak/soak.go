@@ -27,6 +27,7 @@ import (
 	"vramsoak/reports/html"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
+	"vramsoak/reports/plots/overfiles"
 	"vramsoak/reports/sink"
 )
 
@@ -53,7 +54,7 @@ type soakOptions struct {
 	policy       string
 	baselines    []string
 	runs         string
-	report       reportOptions
+	print        printOptions
 	secrets      []string // names, see package secret
 }
 
@@ -69,8 +70,8 @@ func newSoakCommand() *cobra.Command {
 		Long: `Soak runs a command over a batch of files and watches its memory. The command
 prints a checkpoint line before and after each cleanup. vramsoak copies all lines of the command to
 soak.log, adds lines of its own (files, exits, samples of the device), judges the log, and writes
-the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, report.html, memory.png,
-memory.svg.
+the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, report.html, and as
+pictures over-files (what was judged, file by file) and memory (over time), each as .png and .svg.
 
 The command can get the files in four ways:
   {}       in its arguments is replaced by a path: one process for each file
@@ -205,7 +206,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 	f.StringVar(&opts.runs, "runs", "runs", "the run folder is made in this `folder`")
 	f.StringArrayVar(&opts.secrets, "secret", nil,
 		"also mask the value after this `name` in the command, such as --hf-auth; may be repeated")
-	opts.report.flags(f, "what to print at the end: text, json, junit or markdown")
+	opts.print.flags(f, "what to print at the end: text, json, junit or markdown")
 	return cmd
 }
 
@@ -213,7 +214,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string,
 	past *runfolder.Run,
 ) error {
-	report, err := reportWriter(opts.report)
+	report, err := reportWriter(opts.print)
 	if err != nil {
 		return err
 	}
@@ -313,7 +314,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		cfg.Dir = outcome.Rescued
 	}
 	write := func(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
-		return errors.Join(report(w, tl, rep), reportToCI(w, opts.report, tl, rep))
+		return errors.Join(report(w, tl, rep), reportToCI(w, opts.print, tl, rep))
 	}
 	return finish(out, cfg, write, refs, info.Ended(outcome), runErr, outcome)
 }
@@ -423,7 +424,11 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	info runfolder.Info, runErr error,
 	outcome *harness.Outcome,
 ) error {
+	var drawn []string
 	defer func() {
+		if len(drawn) > 0 {
+			stderr.Printf("pictures in the run folder: %s\n", strings.Join(drawn, ", "))
+		}
 		stderr.Printf("run folder: %s\n", cfg.Dir)
 		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone &&
 			outcome.Rescued == "" && outcome.Processes > 0 {
@@ -462,14 +467,19 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	}
 	refs.join(report, comparedInfo(info))
 	debug.FreeOSMemory()
-	chart := sketch.Chart(tl, report)
+	pictures := []picture{
+		{"over-files", "file by file", overfiles.New(report)},
+		{"memory", "over time", sketch.Chart(tl, report)},
+	}
 	debug.FreeOSMemory()
 	err = errors.Join(writeReports(cfg.Dir, tl, report),
 		writePage(filepath.Join(cfg.Dir, runfolder.ReportName), tl, report, page, logs),
 		write(out, tl, report))
 	end := cmp.Or(runErr, verdict(report))
-	// The plots come last, when only the chart is still in memory.
-	if err := errors.Join(err, writePlots(cfg.Dir, chart)); err != nil {
+	// The pictures come last, when only their charts are still in memory.
+	var plotErr error
+	drawn, plotErr = writePlots(cfg.Dir, pictures)
+	if err := errors.Join(err, plotErr); err != nil {
 		return errors.Join(runErr, err)
 	}
 	return end

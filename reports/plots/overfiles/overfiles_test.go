@@ -32,7 +32,7 @@ func TestPlotOverFiles(t *testing.T) {
 			_, rep := s.Judged()
 			for _, opts := range []plots.Options{{Width: 600, Height: 360}, {Width: 1600}} {
 				var out bytes.Buffer
-				if err := Plot(&out, "png", rep, opts); err != nil {
+				if err := New(rep).Plot(&out, "png", opts); err != nil {
 					t.Fatal(err)
 				}
 				img, err := png.Decode(&out)
@@ -51,7 +51,7 @@ func TestPlotOverFiles(t *testing.T) {
 					}
 				}
 				if dir != "" && opts.Height == 0 {
-					if err := Plot(&out, "png", rep, opts); err != nil {
+					if err := New(rep).Plot(&out, "png", opts); err != nil {
 						t.Fatal(err)
 					}
 					if err := os.WriteFile(filepath.Join(dir, "files-"+name+".png"), out.Bytes(),
@@ -68,7 +68,7 @@ func TestPlotOverFiles(t *testing.T) {
 func overFiles(t *testing.T, rep *check.Report, opts plots.Options) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Plot(&out, "svg", rep, opts); err != nil {
+	if err := New(rep).Plot(&out, "svg", opts); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -152,7 +152,7 @@ func TestPlotOverFilesIsDeterministic(t *testing.T) {
 		var first, second bytes.Buffer
 		for _, out := range []*bytes.Buffer{&first, &second} {
 			_, rep := timelines.Batch{Files: 10, Leak: timelines.MiB(2), Diarize: true}.Judged()
-			if err := Plot(out, format, rep, plots.Options{Width: 800}); err != nil {
+			if err := New(rep).Plot(out, format, plots.Options{Width: 800}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -243,31 +243,10 @@ func TestPlotOverFilesRefuses(t *testing.T) {
 		{&check.Report{}, "nothing to plot over files: the log has no series over files that " +
 			"could be judged"},
 	} {
-		if err := Plot(&bytes.Buffer{}, "png", c.rep, plots.Options{}); err == nil ||
+		if err := New(c.rep).Plot(&bytes.Buffer{}, "png", plots.Options{}); err == nil ||
 			err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
-	}
-}
-
-func TestMessage(t *testing.T) {
-	sty := plots.Text(plots.TextSize, plots.Ink, 0, 0)
-	long := strings.TrimSpace(strings.Repeat("memory ", 12))
-	for _, c := range []struct {
-		message string
-		want    string
-	}{
-		{"grows; goes on", "grows; goes on"},
-		{long + "; " + long, long},
-		{"", ""},
-	} {
-		if got := strings.Join(message(sty, c.message, 220), " "); got != c.want {
-			t.Errorf("%q of %q, want %q", got, c.message, c.want)
-		}
-	}
-	lines := message(sty, strings.Repeat(long+" ", 5), 220)
-	if len(lines) != messageLines || !strings.HasSuffix(lines[messageLines-1], "...") {
-		t.Errorf("got %d lines: %q", len(lines), lines)
 	}
 }
 
@@ -284,7 +263,7 @@ func BenchmarkPlotOverFiles(b *testing.B) {
 	rep := check.Of(tl, check.DefaultPolicy())
 	for b.Loop() {
 		var out bytes.Buffer
-		if err := Plot(&out, "png", rep, plots.Options{}); err != nil {
+		if err := New(rep).Plot(&out, "png", plots.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -19,9 +17,9 @@ import (
 
 // A picture draws the panels of several series.
 type picture struct {
+	*Chart
 	plots.Page
 	panels        []*panel // the panels that are shown
-	all           int      // the number of panels, with those that are not shown
 	columns, rows int
 	pixels        int // the width of a panel's data in pixels, roughly
 }
@@ -35,27 +33,34 @@ const (
 	panelHeight, panelSpare = 290, 110
 )
 
+func newPicture(c *Chart) *picture {
+	p := &picture{Chart: c}
+	for _, panel := range c.panels { // drawing changes the scale
+		copied := *panel
+		p.panels = append(p.panels, &copied)
+	}
+	return p
+}
+
 // arrange places the panels, and chooses the plot's height if it is 0.
 func (p *picture) arrange(opts plots.Options) plots.Options {
-	p.all = len(p.panels)
 	p.columns = 1
-	if p.all > 3 && opts.PixelsWide() >= 2*panelWidth {
+	if len(p.panels) > 3 && opts.PixelsWide() >= 2*panelWidth {
 		p.columns = 2
 	}
-	p.rows = (min(p.all, panelsMax) + p.columns - 1) / p.columns
+	p.rows = (len(p.panels) + p.columns - 1) / p.columns
 	if opts.Height == 0 {
 		opts.Height = max(plots.MinHeight, panelSpare+p.rows*panelHeight)
 	}
 	p.rows = max(1, min(p.rows, (opts.Height-panelSpare)/panelLeast))
-	p.panels = p.panels[:min(p.all, p.rows*p.columns)]
+	p.panels = p.panels[:min(len(p.panels), p.rows*p.columns)]
 	p.pixels = opts.PixelsWide()/p.columns - 140
 	return opts
 }
 
-func (p *picture) draw(c draw.Canvas, rep *check.Report) {
+func (p *picture) draw(c draw.Canvas) {
 	c = plots.Blank(c)
-	c = p.DrawLine(c, plots.TextSize, plots.VerdictInk(rep.Verdict),
-		strings.ToUpper(string(rep.Verdict))+": "+wording.Extent(rep))
+	c = p.DrawLine(c, plots.TextSize, plots.VerdictInk(p.verdict), p.headline)
 	c.Max.Y -= 2
 	c = p.DrawLegend(c, p.legend())
 	c.Max.Y -= 6
@@ -164,10 +169,7 @@ func labelWidth(g *plot.Plot) vg.Length {
 
 func (p *picture) drawPanel(c draw.Canvas, panel *panel, g *plot.Plot, left vg.Length) {
 	c = p.DrawLine(c, plots.TextSize+1, panel.ink(), panel.title())
-	sty := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YTop)
-	for _, line := range message(sty, sink.Line(panel.finding.Message), c.Size().X) {
-		c = p.DrawLine(c, plots.TextSize, plots.Ink, line)
-	}
+	c = p.DrawClauses(c, plots.TextSize, plots.Ink, sink.Line(panel.finding.Message), messageLines)
 	c.Max.Y -= 3
 	g.Add(
 		plots.Layer(plots.DrawGrid),
@@ -180,38 +182,6 @@ func (p *picture) drawPanel(c draw.Canvas, panel *panel, g *plot.Plot, left vg.L
 
 // messageLines is how many lines of a finding's message a panel shows.
 const messageLines = 3
-
-// message returns as many parts of a finding's message as fit into the panel.
-func message(sty text.Style, s string, width vg.Length) []string {
-	parts := strings.Split(s, "; ")
-	for n := len(parts); n > 1; n-- {
-		if lines := wrapped(sty, strings.Join(parts[:n], "; "), width); len(lines) <= messageLines {
-			return lines
-		}
-	}
-	lines := wrapped(sty, parts[0], width)
-	if last := messageLines - 1; len(lines) > messageLines {
-		lines = append(lines[:last:last], plots.Fit(sty, strings.Join(lines[last:], " "), width))
-	}
-	return lines
-}
-
-// wrapped breaks text into lines at its blanks.
-func wrapped(sty text.Style, s string, width vg.Length) []string {
-	var lines []string
-	line := ""
-	for word := range strings.SplitSeq(s, " ") {
-		switch longer := line + " " + word; {
-		case line == "":
-			line = word
-		case sty.Width(longer) > width:
-			lines, line = append(lines, line), word
-		default:
-			line = longer
-		}
-	}
-	return append(lines, line)
-}
 
 // ink returns the colour of a panel's title. A finding that is waived, or fails without gating,
 // does not get the colour of its verdict.

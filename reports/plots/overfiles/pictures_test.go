@@ -101,7 +101,7 @@ func TestDocsPictures(t *testing.T) {
 				t.Errorf("docs/explanation/growth.md does not show %s", file)
 			}
 			var out bytes.Buffer
-			if err := Plot(&out, "png", rep, plots.Options{Width: 640}); err != nil {
+			if err := New(rep).Plot(&out, "png", plots.Options{Width: 640}); err != nil {
 				t.Fatal(err)
 			}
 			if dir := os.Getenv("PICTURES"); dir != "" {
