@@ -79,17 +79,11 @@ func (x *Exporter) samples(tl *timeline.Timeline) {
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
 		at := moment{s.Pos, s.Time}
-		used := func(ledger string, bytes int64) {
+		for ledger, bytes := range metrics.OfSample(s) {
 			x.clocks.add(at, Event{
 				Kind: Level, Metric: &metrics.Memory, Lane: s.Lane, Ledger: ledger,
 				Source: metrics.Sample, Value: bytes,
 			})
-		}
-		if size, ok := s.Get(record.Used); ok && s.Source == record.SourceProcess {
-			used(metrics.DeviceUsed, size.Bytes)
-		}
-		if bytes, ok := s.UsedOnDevice(); ok {
-			used(metrics.DeviceUsedByAll, bytes)
 		}
 		x.resources(at, &s.Held, metrics.Sample)
 	}

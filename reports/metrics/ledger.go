@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"iter"
+
 	"vramsoak/harness/check"
 	"vramsoak/parser/record"
 )
@@ -80,6 +82,19 @@ func dark(c *record.Checkpoint) (record.Size, bool) {
 	used, hasUsed := c.Get(record.Used)
 	reserved, ok := c.Get(record.Reserved)
 	return record.Exact(max(0, used.Bytes-reserved.Bytes)), ok && hasUsed
+}
+
+// OfSample ranges over the ledgers that a sample of the harness gives, with their levels in bytes.
+func OfSample(s *record.Sample) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		size, ok := s.Get(record.Used)
+		if ok && s.Source == record.SourceProcess && !yield(DeviceUsed, size.Bytes) {
+			return
+		}
+		if bytes, ok := s.UsedOnDevice(); ok {
+			yield(DeviceUsedByAll, bytes)
+		}
+	}
 }
 
 // Resources lists the metric of each resource of the machine.
