@@ -25,7 +25,7 @@ type Collector struct {
 	high     map[level]int64
 	fileEnd  map[level]int64
 	sizes    map[record.Lane]int64
-	machine  map[string]record.Resources // by source
+	machine  map[ofFeed]record.Resources
 	files    map[record.Status]int
 	seconds  float64 // of the last file
 	ooms     int
@@ -36,6 +36,12 @@ type Collector struct {
 type level struct {
 	source, ledger string
 	lane           record.Lane
+}
+
+// An ofFeed is what a reading of the machine is about: the processes of one worker.
+type ofFeed struct {
+	*feed
+	source string
 }
 
 // maxLanes is the most lanes whose levels are kept: a log may name any number of ranks.
@@ -56,7 +62,7 @@ func NewCollector(version string) *Collector {
 	c := &Collector{
 		version: version, descs: map[*metrics.Metric]*prometheus.Desc{},
 		memory: map[level]int64{}, high: map[level]int64{}, fileEnd: map[level]int64{},
-		sizes: map[record.Lane]int64{}, machine: map[string]record.Resources{},
+		sizes: map[record.Lane]int64{}, machine: map[ofFeed]record.Resources{},
 		files: map[record.Status]int{},
 	}
 	for _, m := range live {
@@ -114,7 +120,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		device, rank := laneLabels(lane)
 		put(&metrics.DeviceSize, float64(bytes), device, rank)
 	}
-	for source, held := range c.machine {
+	for source, held := range c.held() {
 		for kind, amount := range held.All() {
 			put(metrics.Resources[kind], float64(amount), source)
 		}
@@ -129,6 +135,20 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	put(&metrics.Restarts, float64(c.restarts))
 	c.collectProgress(put)
 	put(&metrics.BuildInfo, 1, c.version, runtime.Version())
+}
+
+// held returns what the processes of all workers hold of the machine, by source.
+func (c *Collector) held() map[string]record.Resources {
+	all := map[string]record.Resources{}
+	for of, held := range c.machine {
+		sum := all[of.source]
+		for kind, amount := range held.All() {
+			before, _ := sum.Get(kind)
+			sum.Set(kind, before+amount)
+		}
+		all[of.source] = sum
+	}
+	return all
 }
 
 func (c *Collector) collectProgress(put func(*metrics.Metric, float64, ...string)) {

@@ -69,10 +69,10 @@ func (l *feed) add(rec record.Record) {
 		for ledger, bytes := range metrics.OfSample(&r) {
 			l.c.note(level{metrics.Sample, ledger, lane}, bytes)
 		}
-		l.c.machine[metrics.Sample] = r.Held
+		l.c.machine[ofFeed{l, metrics.Sample}] = r.Held
 	case record.Holding:
 		if r.Index > 0 || r.Path != "" {
-			l.c.machine[metrics.AtFileEnd] = r.Resources
+			l.c.machine[ofFeed{l, metrics.AtFileEnd}] = r.Resources
 		}
 	case record.OutOfMemory:
 		if !r.Repeated {
