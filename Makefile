@@ -168,6 +168,19 @@ test-gpu: build
 	@if nvidia-smi -L >/dev/null 2>&1; then go test -tags=gpu -count=1 -v ./pipeline/meter; fi
 	ci/gpu-soak.sh
 
+# Opens traces of vramsoak export in Perfetto's own trace processor, which ci/perfetto/fetch.sh gets.
+.PHONY: test-perfetto
+test-perfetto:
+	@ci/perfetto/fetch.sh .build/perfetto || { echo "make test-perfetto: not run: see above" >&2; exit 3; }
+	TRACE_PROCESSOR=$(CURDIR)/.build/perfetto go test -count=1 -v -run TraceProcessor ./reports/export
+
+# Starts a Prometheus that scrapes a soak, and runs each query of Grafana's dashboard. Reads exports
+# with Prometheus's own parser, from the module in ci/prometheus.
+.PHONY: test-prometheus
+test-prometheus:
+	@command -v prometheus >/dev/null || { echo "make test-prometheus: not run: prometheus is missing; on Debian: apt-get install prometheus" >&2; exit 3; }
+	PROMETHEUS=1 go test -count=1 -v -run 'Prometheus|Promtool|HostileNames' ./cmd/vramsoak ./reports/export
+
 # Runs the same 60 files through the pipeline alone and under soak, in turn. Prints both times and
 # their ratio.
 .PHONY: bench-overhead

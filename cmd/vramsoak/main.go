@@ -130,7 +130,7 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 	root.AddCommand(validate)
 	for _, cmd := range []*cobra.Command{
 		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(),
-		newPlotCommand(), newReportCommand(), newSimulateCommand(),
+		newPlotCommand(), newReportCommand(), newExportCommand(), newSimulateCommand(),
 		newSnapshotCommand(), newReplayCommand(), newProfileCommand(), newFixturesCommand(),
 		newDoctorCommand(),
 		newSchemaCommand(), newDialectsCommand(),

@@ -55,6 +55,7 @@ type soakOptions struct {
 	baselines    []string
 	runs         string
 	print        printOptions
+	listen       string
 	secrets      []string // names, see package secret
 }
 
@@ -206,6 +207,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 	f.StringVar(&opts.runs, "runs", "runs", "the run folder is made in this `folder`")
 	f.StringArrayVar(&opts.secrets, "secret", nil,
 		"also mask the value after this `name` in the command, such as --hf-auth; may be repeated")
+	f.StringVar(&opts.listen, "listen", "", listenUsage)
 	opts.print.flags(f, "what to print at the end: text, json, junit or markdown")
 	return cmd
 }
@@ -242,6 +244,11 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
+	watcher, err := watch(opts.listen)
+	if err != nil {
+		return err
+	}
+	defer watcher.close()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(25) // leave the memory to the pipeline; the harness has time
 	}
@@ -254,7 +261,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		MaxRestarts: opts.maxRestarts,
 		BackOff:     opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until,
 		Resume: past != nil, Version: version(), Policy: policyText,
-		Dialects: dialects, Progress: display.show, Reaper: true,
+		Dialects: dialects, Progress: watcher.progress(display.show), Reaper: true,
 		Logger: slog.New(slog.NewTextHandler(display, nil)), Secrets: opts.secrets,
 	}
 	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
@@ -301,8 +308,10 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	defer stop()
 	cfg.Kill = kill
 
+	watcher.follow(cfg, workers)
 	outcome, runErr := runOn(ctx, cfg, workers)
 	display.close()
+	watcher.end()
 	switch {
 	case errors.Is(runErr, harness.ErrNotStarted) && outcome.Processes == 0:
 		undo()
