@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 
@@ -103,7 +102,7 @@ func reportWriter(format string) (reportFunc, error) {
 	case "markdown":
 		return markdown.Report, nil
 	}
-	return nil, fmt.Errorf("expected --format text, json, junit or markdown, found %q", format)
+	return nil, unknownValue("format", format, reportFormats)
 }
 
 func writeJSON(w io.Writer, _ *timeline.Timeline, r *check.Report) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -106,5 +105,5 @@ func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *chec
 			return markdown.Comparison(w, c, r.Verdict)
 		}, nil
 	}
-	return nil, fmt.Errorf("expected --format text, json or markdown, found %q", format)
+	return nil, unknownValue("format", format, comparisonFormats)
 }
