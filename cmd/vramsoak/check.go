@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -120,7 +119,7 @@ func reportWriter(opts printOptions) (reportFunc, error) {
 	case "markdown":
 		return markdown.Report, nil
 	}
-	return nil, fmt.Errorf("expected --format text, json, junit or markdown, found %q", opts.format)
+	return nil, unknownValue("format", opts.format, reportFormats)
 }
 
 func writeJSON(w io.Writer, _ *timeline.Timeline, r *check.Report) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -111,5 +110,5 @@ func comparisonWriter(opts compareOptions) (func(io.Writer, *compare.Comparison,
 			return markdown.Comparison(w, c, r.Verdict)
 		}, nil
 	}
-	return nil, fmt.Errorf("expected --format text, json or markdown, found %q", opts.format)
+	return nil, unknownValue("format", opts.format, comparisonFormats)
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -66,8 +64,7 @@ type eventWriter interface {
 
 func runExport(paths []string, opts exportOptions) error {
 	if !slices.Contains(exportFormats, opts.format) {
-		return fmt.Errorf("expected --format %s, found %q", strings.Join(exportFormats, " or "),
-			opts.format)
+		return unknownValue("format", opts.format, exportFormats)
 	}
 	if opts.output == "" {
 		return errors.New("expected the file to write, such as -o run.pftrace")

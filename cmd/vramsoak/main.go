@@ -138,7 +138,12 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)
 	}
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = knownTopic
+	}
 	refuseDSNs(root)
+	addCompletions(root)
 	return root
 }
 

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/pflag"
 
 	"vramsoak/harness/check"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/cilog"
 	"vramsoak/reports/markdown"
@@ -23,14 +25,17 @@ type colorMode string
 // colors is the mode that --color sets for all commands.
 var colors colorMode = "auto"
 
+// colorModes are the values of --color.
+var colorModes = []string{"auto", "always", "never"}
+
 // Set implements [pflag.Value].
 func (m *colorMode) Set(s string) error {
-	switch s {
-	case "auto", "always", "never":
-		*m = colorMode(s)
-		return nil
+	if !slices.Contains(colorModes, s) {
+		return fmt.Errorf("expected %s, found %q%s", alternatives(colorModes), s,
+			strictyaml.Meant(s, colorModes))
 	}
-	return fmt.Errorf("expected auto, always or never, found %q", s)
+	*m = colorMode(s)
+	return nil
 }
 
 // String implements [pflag.Value].

@@ -76,7 +76,7 @@ const snapshotGarbage = 25
 func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 	switch {
 	case opts.format != "text" && opts.format != "json":
-		return fmt.Errorf("expected --format text or json, found %q", opts.format)
+		return unknownValue("format", opts.format, textOrJSON)
 	case opts.show.Top < 0:
 		return fmt.Errorf("expected --top from 0 on, found %d", opts.show.Top)
 	}

@@ -115,6 +115,9 @@ func flagTrouble(cmd *cobra.Command, err error) error {
 			return fmt.Errorf("expected a flag, found the address of a database (not shown: it "+
 				"may hold a password)%s", see)
 		}
+		if near := meantFlag(cmd, unknown); near != "" {
+			return fmt.Errorf("%w; did you mean %s?%s", err, near, see)
+		}
 	}
 	return fmt.Errorf("%w%s", err, see)
 }

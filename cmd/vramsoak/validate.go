@@ -131,7 +131,7 @@ far the prediction is from the real footprints.`,
 
 func runValidate(ctx context.Context, out io.Writer, path string, opts validateOptions) error {
 	if opts.format != "text" && opts.format != "json" {
-		return fmt.Errorf("expected --format text or json, found %q", opts.format)
+		return unknownValue("format", opts.format, textOrJSON)
 	}
 	batch, err := readValidated(path, opts)
 	if err != nil {
