@@ -89,6 +89,13 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	if err := write(out, c, only); err != nil {
 		return err
 	}
+	if err := annotate(out, opts.format, only); err != nil {
+		return err
+	}
+	err = appendSummary(func(w io.Writer) error { return markdown.Comparison(w, c, only.Verdict) })
+	if err != nil {
+		return err
+	}
 	return verdict(only)
 }
 

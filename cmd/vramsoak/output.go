@@ -77,18 +77,13 @@ func textOptions(w io.Writer) text.Options {
 }
 
 // reportToCI writes what the CI system of the job understands, if there is one: annotations, the
-// details in a group of lines, and the summary of the step. The lines go to stderr if the report on
-// stdout is in a format for programs.
+// details in a group of lines, and the summary of the step.
 func reportToCI(out io.Writer, opts printOptions, tl *timeline.Timeline, rep *check.Report) error {
-	system := cilog.Detect(os.Getenv)
-	if opts.format != "text" {
-		out = stderr
-	}
-	if err := system.Annotate(out, rep, os.Getenv("GITHUB_WORKSPACE")); err != nil {
+	if err := annotate(out, opts.format, rep); err != nil {
 		return err
 	}
 	if opts.format == "text" && !opts.verbose {
-		err := system.Group(out, "All checks", func(w io.Writer) error {
+		err := cilog.Detect(os.Getenv).Group(out, "All checks", func(w io.Writer) error {
 			return text.Details(w, tl, rep, textOptions(w))
 		})
 		if err != nil {
@@ -96,6 +91,15 @@ func reportToCI(out io.Writer, opts printOptions, tl *timeline.Timeline, rep *ch
 		}
 	}
 	return appendSummary(func(w io.Writer) error { return markdown.Report(w, tl, rep) })
+}
+
+// annotate writes the annotations of a report, if the CI system of the job understands them. They go to
+// stderr if the report on stdout is in a format for programs.
+func annotate(out io.Writer, format string, rep *check.Report) error {
+	if format != "text" {
+		out = stderr
+	}
+	return cilog.Detect(os.Getenv).Annotate(out, rep, os.Getenv("GITHUB_WORKSPACE"))
 }
 
 // appendSummary appends to the summary of the job's step, if the job runs on GitHub Actions, which

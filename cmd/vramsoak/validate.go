@@ -158,6 +158,9 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 	if err != nil {
 		return err
 	}
+	if err := annotate(out, opts.format, r.Checks); err != nil {
+		return err
+	}
 	return verdict(r.Checks)
 }
 

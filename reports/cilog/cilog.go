@@ -10,6 +10,7 @@ package cilog
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -76,14 +77,20 @@ func (s System) Annotate(w io.Writer, rep *check.Report, workspace string) error
 	return nil
 }
 
-// properties returns where an annotation belongs, and its title.
+// properties returns where an annotation belongs, and its title. Only a file that exists is named: a
+// log may come from a pipe or a simulator.
 func properties(f check.Finding, workspace string) []sink.Property {
 	var all []sink.Property
-	if f.At != nil {
+	if f.At != nil && exists(f.At.Path) {
 		all = append(all, sink.Property{Name: "file", Value: inWorkspace(f.At.Path, workspace)},
 			sink.Property{Name: "line", Value: strconv.Itoa(f.At.Line)})
 	}
 	return append(all, sink.Property{Name: "title", Value: wording.Title(f)})
+}
+
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // inWorkspace returns the path of a file relative to the workspace, or unchanged if the file is not

@@ -108,7 +108,7 @@ func Trend(
 	for _, c := range changes {
 		if c.Lasting {
 			t.WriteByte('\n')
-			t.wrap(regression(h, c), "  ")
+			t.wrap(RegressionText(h, c), "  ")
 		}
 	}
 	t.withdrawn(h, withdrawn)
@@ -164,8 +164,8 @@ func runCell(e history.Entry) string {
 		wording.ShortCommit(e)))
 }
 
-// regression describes a change for the worse, and says where to look for its cause.
-func regression(h *history.History, c history.Change) string {
+// RegressionText describes a change for the worse, and says where to look for its cause.
+func RegressionText(h *history.History, c history.Change) string {
 	good, bad := h.Runs[c.Good], h.Runs[c.Bad]
 	sentences := []string{fmt.Sprintf("%s: %s up to %s, %s since %s.",
 		wording.Series(c.Series.SeriesKey, true),
@@ -234,16 +234,16 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 	t.wrap(s, "")
 	for _, c := range o.New {
 		t.WriteByte('\n')
-		t.wrap("new: "+regression(h, c), "  ")
+		t.wrap("new: "+RegressionText(h, c), "  ")
 	}
 	for _, k := range o.Ended {
 		t.WriteByte('\n')
-		t.wrap(sink.Line(k.Waiver.Ended())+": "+regression(h, k.Change), "  ")
+		t.wrap(sink.Line(k.Waiver.Ended())+": "+RegressionText(h, k.Change), "  ")
 	}
 	for _, k := range o.Known {
 		t.WriteByte('\n')
 		t.wrap(fmt.Sprintf("%s, accepted on %s: %s", sink.Line(k.Waiver.String()),
-			waiver.Day(k.At), regression(h, k.Change)), "  ")
+			waiver.Day(k.At), RegressionText(h, k.Change)), "  ")
 	}
 	t.withdrawn(h, o.Withdrawn)
 	return t.flush(w)
