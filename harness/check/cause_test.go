@@ -102,24 +102,28 @@ func TestCauses(t *testing.T) {
 		want map[string]string
 	}{
 		{
-			"the cleanup of the stage that leaks frees too little", causeLog{leak: 300, from: 21},
+			"the cleanup of the stage that leaks frees too little",
+			causeLog{leak: 300, from: 21},
 			map[string]string{
 				leak: "", "recovery, Diarization": leak, "recovery, Diarization Cleanup": leak,
 			},
 		},
 		{
-			"a leak fills the card", causeLog{leak: 520, from: 1, oom: map[int]int{40: 4000}},
+			"a leak fills the card",
+			causeLog{leak: 520, from: 1, oom: map[int]int{40: 4000}},
 			map[string]string{
 				leak: "", "recovery, Diarization": leak, "recovery, Diarization Cleanup": leak,
 				peak: leak, oom: leak, files: leak,
 			},
 		},
 		{
-			"one file is too large", causeLog{oom: map[int]int{15: 24000}},
+			"one file is too large",
+			causeLog{oom: map[int]int{15: 24000}},
 			map[string]string{oom: "", files: oom},
 		},
 		{
-			"one file is too large, and a small leak", causeLog{leak: 4, from: 1, oom: map[int]int{30: 24000}},
+			"one file is too large, and a small leak",
+			causeLog{leak: 4, from: 1, oom: map[int]int{30: 24000}},
 			map[string]string{leak: "", oom: "", files: oom},
 		},
 		{
@@ -131,30 +135,36 @@ func TestCauses(t *testing.T) {
 			},
 		},
 		{
-			"a cleanup keeps more than leaks", causeLog{leak: 2, from: 20, keeps: map[int]int{30: 900}},
+			"a cleanup keeps more than leaks",
+			causeLog{leak: 2, from: 20, keeps: map[int]int{30: 900}},
 			map[string]string{
 				leak: "", "recovery, Whisper Cleanup": "",
 				"recovery, Whisper": "recovery, Whisper Cleanup",
 			},
 		},
 		{
-			"a large file before the leak begins", causeLog{leak: 2, from: 20, work: map[int]int{5: 22000}},
+			"a large file before the leak begins",
+			causeLog{leak: 2, from: 20, work: map[int]int{5: 22000}},
 			map[string]string{leak: "", peak: ""},
 		},
 		{
-			"a file that is too large without the leak", causeLog{leak: 2, from: 1, work: map[int]int{30: 22000}},
+			"a file that is too large without the leak",
+			causeLog{leak: 2, from: 1, work: map[int]int{30: 22000}},
 			map[string]string{leak: "", peak: ""},
 		},
 		{
-			"a file that fits without the leak", causeLog{leak: 60, from: 1, work: map[int]int{38: 18500}},
+			"a file that fits without the leak",
+			causeLog{leak: 60, from: 1, work: map[int]int{38: 18500}},
 			map[string]string{leak: "", peak: leak},
 		},
 		{
-			"a crash beside a leak", causeLog{leak: 2, from: 1, crash: 20},
+			"a crash beside a leak",
+			causeLog{leak: 2, from: 1, crash: 20},
 			map[string]string{leak: "", files: ""},
 		},
 		{
-			"a crash beside a failed allocation", causeLog{crash: 20, oom: map[int]int{30: 24000}},
+			"a crash beside a failed allocation",
+			causeLog{crash: 20, oom: map[int]int{30: 24000}},
 			map[string]string{oom: "", files: ""},
 		},
 	} {

@@ -1,6 +1,6 @@
-// Package cilog writes what CI systems understand in the log of a job: annotations of GitHub Actions,
-// which appear beside the job and in the files view, and groups of lines that can be folded, for
-// GitHub Actions and GitLab.
+// Package cilog writes what CI systems understand in the log of a job: annotations of GitHub
+// Actions, which appear beside the job and in the files view, and groups of lines that can be
+// folded, for GitHub Actions and GitLab.
 //
 //	system := cilog.Detect(os.Getenv)
 //	system.Annotate(w, rep, workspace)
@@ -49,7 +49,8 @@ const annotationsMax = 10
 
 // Annotate writes an error annotation for each finding that fails, and a warning for each that is
 // undecided, if it decides the verdict. What follows from a finding is in its annotation. A log
-// inside of the folder workspace is named by its path in it, which links the annotation to the file.
+// inside of the folder workspace is named by its path in it, which links the annotation to the
+// file.
 func (s System) Annotate(w io.Writer, rep *check.Report, workspace string) error {
 	if s != GitHub {
 		return nil
@@ -66,19 +67,20 @@ func (s System) Annotate(w io.Writer, rep *check.Report, workspace string) error
 		if count[kind]++; count[kind] > annotationsMax {
 			continue
 		}
-		text := wording.Named(g.Finding) + ": " + g.Message
+		text := []string{wording.Named(g.Finding) + ": " + g.Message}
 		for _, f := range g.Consequences {
-			text += "; so " + wording.Consequence(f)
+			text = append(text, "so "+wording.Consequence(f))
 		}
-		if err := sink.GitHub(w, kind, properties(g.Finding, workspace), text); err != nil {
+		err := sink.GitHub(w, kind, properties(g.Finding, workspace), strings.Join(text, "; "))
+		if err != nil {
 			return fmt.Errorf("write an annotation: %w", err)
 		}
 	}
 	return nil
 }
 
-// properties returns where an annotation belongs, and its title. Only a file that exists is named: a
-// log may come from a pipe or a simulator.
+// properties returns where an annotation belongs, and its title. Only a file that exists is named:
+// a log may come from a pipe or a simulator.
 func properties(f check.Finding, workspace string) []sink.Property {
 	var all []sink.Property
 	if f.At != nil && exists(f.At.Path) {

@@ -16,15 +16,14 @@ type Property struct{ Name, Value string }
 // The properties and the text may come from outside. They go through [Line], and the characters that
 // have a meaning in a command are escaped as GitHub's toolkit does it (packages/core/src/command.ts).
 func GitHub(w io.Writer, command string, properties []Property, text string) error {
-	line := "::" + command
+	values := make([]string, len(properties))
 	for i, p := range properties {
-		separator := ","
-		if i == 0 {
-			separator = " "
-		}
-		line += separator + p.Name + "=" + gitHubProperty.Replace(Line(p.Value))
+		values[i] = p.Name + "=" + gitHubProperty.Replace(Line(p.Value))
 	}
-	return writeCommand(w, line+"::"+gitHubText.Replace(Line(text))+"\n")
+	if len(values) > 0 {
+		command += " " + strings.Join(values, ",")
+	}
+	return writeCommand(w, "::"+command+"::"+gitHubText.Replace(Line(text))+"\n")
 }
 
 var (

@@ -11,8 +11,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Comparison writes a comparison of two runs and its verdict: the headline, the two runs, the message
-// of each metric that did not pass, the worst first, and one line for those that passed. If
+// Comparison writes a comparison of two runs and its verdict: the headline, the two runs, the
+// message of each metric that did not pass, the worst first, and one line for those that passed. If
 // Options.Verbose is set, a table of all metrics follows, and why some were not compared.
 func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts Options) error {
 	t := newWriter(opts)

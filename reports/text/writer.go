@@ -104,8 +104,8 @@ func fold(s string, width int, indent string) (lines []string) {
 	return append(lines, line)
 }
 
-// cutAt returns the beginning of a word that is at most `width` columns wide. It ends after the last
-// slash if that leaves at least half of the width.
+// cutAt returns the beginning of a word that is at most `width` columns wide. It ends after the
+// last slash if that leaves at least half of the width.
 func cutAt(word string, width int) string {
 	head := widest(word, width)
 	if i := strings.LastIndexByte(head, '/'); 2*twwidth.Width(head[:i+1]) >= width {

@@ -103,8 +103,8 @@ func probability(p float64) string {
 }
 
 // ComparisonHeadline returns the summary of a comparison in one line. It begins with the worst that
-// was found: "idle level 12.5 % worse (2.25 GiB, was 2.00 GiB); 2 of 12 metrics worse, 1 undecided, 8
-// not compared (only the base has them); 60 files in both runs".
+// was found: "idle level 12.5 % worse (2.25 GiB, was 2.00 GiB); 2 of 12 metrics worse, 1 undecided,
+// 8 not compared (only the base has them); 60 files in both runs".
 func ComparisonHeadline(c *compare.Comparison) string {
 	count, only := map[check.Verdict]int{}, map[string]int{}
 	for _, m := range c.Changes {

@@ -64,8 +64,8 @@ func (g Group) failsFiles() bool {
 	return failed(g.Finding) || slices.ContainsFunc(g.Consequences, failed)
 }
 
-// Title returns a finding in a few words: "leak 1.00 MiB/file in Diarization since file 21", "out of
-// memory in file 57".
+// Title returns a finding in a few words: "leak 1.00 MiB/file in Diarization since file 21", "out
+// of memory in file 57".
 func Title(f check.Finding) string {
 	if growth := growthTitle(f); growth != "" {
 		return growth
@@ -99,8 +99,8 @@ func Title(f check.Finding) string {
 	return fileNames.ReplaceAllString(Brief(f), "$1")
 }
 
-// fileNames finds the names of files behind their numbers, "file 5 (f005.wav)", which a title has no
-// room for.
+// fileNames finds the names of files behind their numbers, "file 5 (f005.wav)", which a title has
+// no room for.
 var fileNames = regexp.MustCompile(`(\bfile \d+) \([^()]*\)`)
 
 // firstOf returns the first n parts of a list with commas.
@@ -123,7 +123,7 @@ func growthTitle(f check.Finding) string {
 		title = check.Sentence(check.Ledgers[i].Name, "grows by "+Measured(f))
 	}
 	if len(f.Also) > 0 {
-		title += " (and " + strings.Join(f.Also, ", ") + ")"
+		title += " (and " + strings.Join(ledgersOf(f.Also), ", ") + ")"
 	}
 	title += onDevice(f)
 	if f.Stage != "" {
@@ -135,6 +135,19 @@ func growthTitle(f check.Finding) string {
 	return title
 }
 
+// ledgersOf returns the names of the ledgers of these checks.
+func ledgersOf(checks []string) []string {
+	names := slices.Clone(checks)
+	for i, name := range names {
+		if at := slices.IndexFunc(check.Ledgers, func(l check.Ledger) bool {
+			return l.Check == name
+		}); at >= 0 {
+			names[i] = check.Ledgers[at].Name
+		}
+	}
+	return names
+}
+
 // onDevice returns the finding's device and rank for a title: " on rank 1, device 0", or "".
 func onDevice(f check.Finding) string {
 	if f.Device == "" {
@@ -143,8 +156,8 @@ func onDevice(f check.Finding) string {
 	return " on " + f.Device
 }
 
-// Consequence returns what followed from the cause of a finding, without the advice: "peak, high-water
-// mark: critical: 23.1 GiB allocated, of 24.0 GiB (96.3 %) at the failed allocation".
+// Consequence returns what followed from the cause of a finding, without the advice: "peak,
+// high-water mark: critical: 23.1 GiB allocated, of 24.0 GiB (96.3 %) at the failed allocation".
 func Consequence(f check.Finding) string { return Named(f) + ": " + firstClause(f.Found()) }
 
 // Named returns the check and the subject of a finding: "leak, idle level". A subject that is the
