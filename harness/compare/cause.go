@@ -78,6 +78,6 @@ func (c *Change) follows(of *Change) bool {
 	return false
 }
 
-// explainedMargin is the ratio up to which the rise of a metric may exceed the rise that explains it.
-// Medians of different checkpoints differ a little.
+// explainedMargin is the ratio up to which the rise of a metric may exceed the rise that explains
+// it. Medians of different checkpoints differ a little.
 const explainedMargin = 1.1
