@@ -77,7 +77,7 @@ func TestScripts(t *testing.T) {
 			fixtures, err := filepath.Abs("../../fixtures")
 			env.Setenv("FIXTURES", fixtures)
 			env.Setenv("COLUMNS", "2000") // so that a script can look for whole sentences
-			env.Setenv("GOGC", "400") // the garbage collector would take a quarter of the time
+			env.Setenv("GOGC", "400")     // the garbage collector would take a quarter of the time
 			return err
 		},
 		Condition: func(name string) (bool, error) {
