@@ -44,7 +44,7 @@ func (t *writer) findings(all []check.Finding) error {
 	}
 	first := true
 	for _, f := range shown {
-		if f.Verdict == check.Fail || f.Waived != nil || f.Gates && f.Verdict == check.Undecided {
+		if isWhole(f) {
 			continue
 		}
 		if first {
@@ -54,4 +54,28 @@ func (t *writer) findings(all []check.Finding) error {
 		t.judged(f.Verdict, t.verdictWord(f), wording.Named(f), f.Message)
 	}
 	return nil
+}
+
+// isWhole reports whether the report has the whole message of a finding above the table.
+func isWhole(f check.Finding) bool {
+	return f.Verdict == check.Fail && f.Cause == nil || f.Waived != nil ||
+		f.Gates && f.Verdict == check.Undecided
+}
+
+// otherAdvice writes the advice that the report does not have yet, such as the advice on an
+// allocation that failed and was recovered.
+func (t *writer) otherAdvice(findings []check.Finding) {
+	first := true
+	for _, f := range findings {
+		if isWhole(f) || f.Verdict == check.Fail {
+			continue
+		}
+		for _, text := range f.Advice {
+			if first {
+				t.WriteByte('\n')
+				first = false
+			}
+			t.wrap("advice, "+wording.Named(f)+": "+sink.Line(text), "  ")
+		}
+	}
 }

@@ -60,6 +60,7 @@ func (t *writer) details(tl *timeline.Timeline, rep *check.Report) error {
 	if err := t.findings(findings); err != nil {
 		return err
 	}
+	t.otherAdvice(findings)
 	t.skipped(wording.WithVerdict(findings, check.Skipped))
 	t.pattern(pattern.Of(tl, rep))
 	return nil

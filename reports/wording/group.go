@@ -236,7 +236,8 @@ func passedAs(name string, passed []check.Finding) string {
 	case len(passed) > 1:
 		return Count(len(passed)) + " series"
 	case len(first.Also) == 0:
-		measured, _, _ := strings.Cut(firstClause(first.Found()), ": ")
+		measured, _, _ := strings.Cut(firstClause(first.Found()), " (95 %")
+		measured, _, _ = strings.Cut(measured, ": ")
 		return measured
 	}
 	return ""
