@@ -60,6 +60,8 @@ type run struct {
 	// fileEnds has the files that have just ended, for the sampler.
 	fileEnds chan record.FileEnd
 	reporter *reporter
+	levels   levels
+	last     record.FileEnd // the file that ended last
 	// kill is Config.Kill, or nil once something was received from it.
 	kill <-chan struct{}
 
@@ -149,9 +151,12 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 		FilePerProcess: cfg.Feed == FeedProcess, OwnFiles: cfg.Feed == FeedNone,
 		SoakOver: r.feeder.SoakOver,
 		OnReading: func(reading *record.Reading, lane record.Lane) {
+			r.levels.note(reading, lane)
 			r.overuse = r.overuse.Worse(r.guard.Reading(reading, lane))
 		},
 		OnEnd: func(ended record.FileEnd) {
+			r.levels.endFile()
+			r.last = ended
 			select {
 			case r.fileEnds <- ended:
 			default: // the sampler is busy, and would come too late

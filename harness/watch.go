@@ -145,6 +145,7 @@ func (w *watch) read(now sample.Moment) {
 	}
 	for _, s := range now.Samples {
 		w.log.AddReading(s)
+		w.levels.sample(&s)
 	}
 	if now.Holding != nil {
 		w.log.AddReading(*now.Holding)
