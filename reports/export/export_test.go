@@ -87,13 +87,23 @@ func TestTimes(t *testing.T) {
 		want      []float64
 		clock     export.Clock
 	}{
-		{"dates", "2026-11-20T23:59:59Z" + reading + "\n2026-11-21T00:00:01Z" + reading,
-			[]float64{0, 2}, export.Dated},
-		{"times of day, over midnight", "23:59:59.000" + reading + "\n00:00:01.500" + reading,
-			[]float64{0, 2.5}, export.Undated},
-		{"lines before the first time, and between times",
-			reading + "\n2026-11-20T02:00:00Z" + reading + "\n" + reading + "\n2026-11-20T02:00:09Z" + reading,
-			[]float64{0, 0, 0, 9}, export.Dated},
+		{
+			"dates", "2026-11-20T23:59:59Z" + reading + "\n2026-11-21T00:00:01Z" + reading,
+			[]float64{0, 2},
+			export.Dated,
+		},
+		{
+			"times of day, over midnight", "23:59:59.000" + reading + "\n00:00:01.500" + reading,
+			[]float64{0, 2.5},
+			export.Undated,
+		},
+		{
+			"lines before the first time, and between times",
+			reading + "\n2026-11-20T02:00:00Z" + reading + "\n" + reading +
+				"\n2026-11-20T02:00:09Z" + reading,
+			[]float64{0, 0, 0, 9},
+			export.Dated,
+		},
 		{"no times", "loading\n" + reading + "\nloading\n" + reading, []float64{0, 0.002}, export.Lines},
 		{"a year that 64 bits do not hold", "2026-11-20T02:00:00Z" + reading + "\n9999-11-20T02:00:00Z" +
 			reading, []float64{0, 0}, export.Dated},
