@@ -9,9 +9,12 @@
 //	jsondoc    JSON documents that are written item by item
 //	records    the records of a log as a table, as JSON lines or as CSV
 //	pprof      memory snapshots for go tool pprof
+//	export     events over time, with a package for each format: perfetto, openmetrics
+//	serve      the live metrics of a soak, over HTTP
 //
-// These packages share three others: wording (counts, sizes, headlines), pattern (the memory of a
-// typical file) and sink (which makes names and other text from outside safe to print).
+// These packages share four others: wording (counts, sizes, headlines), pattern (the memory of a
+// typical file), metrics (names for Prometheus) and sink (which makes names and other text from
+// outside safe to print).
 //
 //	text.Report(os.Stdout, timeline, report, text.Options{Terminal: true, Width: 100})
 //	junit.Write(w, timeline, report)

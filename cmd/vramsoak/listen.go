@@ -10,8 +10,8 @@ import (
 	"vramsoak/reports/serve"
 )
 
-const listenUsage = "show the run at this `address` while it runs: /metrics for Prometheus, /healthz; " +
-	"9435 or :9435 is 127.0.0.1:9435"
+const listenUsage = "show the run at this `address` while it runs: /metrics for Prometheus, " +
+	"/healthz; 9435 or :9435 is 127.0.0.1:9435"
 
 // A watcher shows a run over HTTP. The zero value shows nothing.
 type watcher struct {

@@ -94,7 +94,8 @@ func TestListen(t *testing.T) {
 	t.Parallel()
 	r := showRun(t)
 	for _, want := range []string{
-		`vramsoak_memory_bytes{device="0",ledger="allocated",rank="0",source="checkpoint"} 3.221225472e+09`,
+		`vramsoak_memory_bytes{device="0",ledger="allocated",rank="0",source="checkpoint"} ` +
+			"3.221225472e+09",
 		`vramsoak_file_end_memory_bytes{device="0",ledger="allocated",rank="0"} 3.221225472e+09`,
 		"vramsoak_files_done 2", "vramsoak_batch_files 3", `vramsoak_files_total{status="ok"} 2`,
 		`vramsoak_state{state="working"} 1`, "vramsoak_files_failed 0",

@@ -61,9 +61,9 @@ type shown struct {
 	open []string
 }
 
-// decode returns a trace as text. It fails if the slices or values of a track go back in time, if a slice ends
-// that has not begun, or if an event is on a track that was not described before. The numbers of the
-// fields are those of Perfetto's protobuf files.
+// decode returns a trace as text. It fails if the slices or values of a track go back in time, if a
+// slice ends that has not begun, or if an event is on a track that was not described before. The
+// numbers of the fields are those of Perfetto's protobuf files.
 func decode(t *testing.T, trace []byte) string {
 	t.Helper()
 	tracks := map[uint64]*shown{}

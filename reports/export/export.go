@@ -27,8 +27,8 @@ type Event struct {
 	Writer string
 	Lane   record.Lane // of a level and of a stage
 
-	// Metric, Ledger, Source and Value are those of a level. Ledger is "" for a resource of the machine,
-	// which belongs to no lane.
+	// Metric, Ledger, Source and Value are those of a level. Ledger is "" for a resource of the
+	// machine, which belongs to no lane.
 	Metric *metrics.Metric
 	Ledger string
 	Source string
@@ -130,8 +130,8 @@ func (x *Exporter) deviceSize(at moment, c *record.Checkpoint) {
 	}
 }
 
-// levels emits the level of each ledger that a checkpoint gives. If kept is set, it emits only those
-// of ledgers by which files are judged.
+// levels emits the level of each ledger that a checkpoint gives. If kept is set, it emits only the
+// levels of ledgers by which files are judged.
 func (x *Exporter) levels(at moment, c *record.Checkpoint, m *metrics.Metric, source string,
 	kept bool,
 ) {

@@ -99,7 +99,8 @@ func TestTimes(t *testing.T) {
 		},
 		{
 			"lines before the first time, and between times",
-			reading + "\n2026-11-20T02:00:00Z" + reading + "\n" + reading + "\n2026-11-20T02:00:09Z" + reading,
+			reading + "\n2026-11-20T02:00:00Z" + reading + "\n" + reading +
+				"\n2026-11-20T02:00:09Z" + reading,
 			[]float64{0, 0, 0, 9},
 			export.Dated,
 		},

@@ -27,8 +27,8 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	// \ and " are escaped; the other characters are spelled out, and their \ is escaped.
-	const want = `vramsoak_memory_bytes{log="a\"b\\c\\nd\\xff\\x1b[31m\\u202e.log",source="checkpoint",` +
-		`ledger="allocated",device="0",rank="0"} 1073741824 1795140000.000`
+	const want = `vramsoak_memory_bytes{log="a\"b\\c\\nd\\xff\\x1b[31m\\u202e.log",` +
+		`source="checkpoint",ledger="allocated",device="0",rank="0"} 1073741824 1795140000.000`
 	if !strings.Contains(string(text), want+"\n") {
 		t.Errorf("want %s in\n%s", want, text)
 	}

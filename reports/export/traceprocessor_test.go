@@ -17,7 +17,8 @@ import (
 // A processor is Perfetto's own trace processor, in the folder where ci/perfetto/fetch.sh put it.
 type processor struct{ dir string }
 
-// newProcessor returns the trace processor, or skips the test if TRACE_PROCESSOR does not name its folder.
+// newProcessor returns the trace processor, or skips the test if TRACE_PROCESSOR does not name its
+// folder.
 func newProcessor(t *testing.T) processor {
 	t.Helper()
 	dir := os.Getenv("TRACE_PROCESSOR")

@@ -20,8 +20,11 @@ type dashboard struct {
 	}
 }
 
-// word matches a name in a query, and the label that follows it, if the query compares one.
-var word = regexp.MustCompile(`[a-z_]+`)
+// word matches the names in a query, and comparison the labels that it compares.
+var (
+	word       = regexp.MustCompile(`[a-z_]+`)
+	comparison = regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)"`)
+)
 
 // TestDashboard: each metric and each label in the queries of the dashboard exists.
 func TestDashboard(t *testing.T) {
@@ -53,7 +56,7 @@ func TestDashboard(t *testing.T) {
 				used[name] = true
 			}
 		}
-		for _, match := range regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)"`).FindAllStringSubmatch(query, -1) {
+		for _, match := range comparison.FindAllStringSubmatch(query, -1) {
 			if !slices.Contains(labels, match[1]) {
 				t.Errorf("%s: there is no label %s", query, match[1])
 			}

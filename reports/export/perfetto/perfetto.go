@@ -1,9 +1,9 @@
 // Package perfetto writes what a log says as a trace for Perfetto, the viewer of Chrome and
 // Android.
 //
-// Each log is a group of tracks: its files and what happened to them, and for each device the stages
-// and the ledgers. A trace is a stream of packets, so the writer keeps nothing but a number for each
-// track. The viewer sorts the packets by time.
+// Each log is a group of tracks: its files and what happened to them, and for each device the
+// stages and the ledgers. A trace is a stream of packets, so the writer keeps nothing but a number
+// for each track. The viewer sorts the packets by time.
 package perfetto
 
 import (
