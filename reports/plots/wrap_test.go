@@ -15,6 +15,7 @@ func TestClauses(t *testing.T) {
 	}{
 		{"grows; goes on", "grows; goes on"},
 		{long + "; " + long, long},
+		{"(killed; perhaps by the kernel); " + long, "(killed; perhaps by the kernel)"},
 		{"", ""},
 	} {
 		if got := strings.Join(Clauses(sty, c.message, 220, 3), " "); got != c.want {

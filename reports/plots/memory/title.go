@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
@@ -13,50 +12,13 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// nameLength is the most runes of a name that the title shows. A longer name would leave no room
-// for the size of what was found.
-const nameLength = 60
-
 // takeVerdict sets the title from the report, and the lines below it.
 func (c *Chart) takeVerdict(rep *check.Report) {
-	c.title, c.titleInk = verdictLine(rep), plots.VerdictInk(rep.Verdict)
+	c.title, c.titleInk = plots.Headline(rep), plots.VerdictInk(rep.Verdict)
 	c.facts = sink.Line(wording.Facts(rep))
-	if f := decides(rep); f != nil {
-		_, c.details, _ = strings.Cut(sink.Line(f.Found()), "; ")
+	if f := plots.Decisive(rep); f != nil {
+		c.details = strings.Join(plots.SplitClauses(sink.Line(f.Found()))[1:], "; ")
 	}
-}
-
-// verdictLine returns the title: the verdict, its cause and how large it is.
-func verdictLine(rep *check.Report) string {
-	verdict := strings.ToUpper(string(rep.Verdict))
-	short := *rep
-	short.Findings = slices.Clone(rep.Findings)
-	for i := range short.Findings {
-		f := &short.Findings[i]
-		f.Subject = wording.Shorten(sink.Line(f.Subject), nameLength)
-	}
-	switch f := decides(&short); {
-	case rep.Verdict == check.Pass:
-		return verdict + ": " + wording.Plural(len(wording.WithVerdict(rep.Findings, check.Pass)),
-			"check") + " passed"
-	case f == nil:
-		return verdict
-	case rep.Verdict == check.Fail:
-		return verdict + ": " + sink.Line(wording.Cause(&short))
-	default:
-		return verdict + ": " + sink.Line(wording.Brief(*f))
-	}
-}
-
-// decides returns the finding that the title is about, or nil.
-func decides(rep *check.Report) *check.Finding {
-	for i := range rep.Findings {
-		f := &rep.Findings[i]
-		if f.Verdict == rep.Verdict && f.Verdict != check.Pass && f.Gates && f.Waived == nil {
-			return f
-		}
-	}
-	return nil
 }
 
 // shortest is the largest value of [picture.brief].

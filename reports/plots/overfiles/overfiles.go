@@ -5,7 +5,6 @@ package overfiles
 import (
 	"io"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
 
@@ -20,6 +19,7 @@ type Chart struct {
 	panels   []*panel // the worst first
 	all      int      // the number of series, with those that have no panel
 	headline string
+	extent   string // the size of the run
 	verdict  check.Verdict
 	why      error // if there is nothing to plot
 }
@@ -28,7 +28,7 @@ type Chart struct {
 func New(rep *check.Report) *Chart {
 	c := &Chart{
 		all: len(rep.Trends), verdict: rep.Verdict,
-		headline: strings.ToUpper(string(rep.Verdict)) + ": " + wording.Extent(rep),
+		headline: plots.Headline(rep), extent: wording.Extent(rep),
 	}
 	if c.all == 0 {
 		c.why = noSeries(rep)
@@ -44,8 +44,18 @@ func New(rep *check.Report) *Chart {
 	slices.SortStableFunc(series, func(a, b judged) int {
 		return wording.CompareVerdicts(a.finding, b.finding)
 	})
-	for _, s := range series[:min(c.all, panelsMax)] {
-		c.panels = append(c.panels, newPanel(s.Trend, s.finding))
+	var shown []judged // by panel
+	for _, s := range series {
+		twin := slices.IndexFunc(shown, func(t judged) bool {
+			return t.finding.Verdict == s.finding.Verdict && sameSeries(t.Trend, s.Trend)
+		})
+		if twin >= 0 {
+			c.all--
+			c.panels[twin].same = append(c.panels[twin].same, s.finding.Subject)
+		} else if len(shown) < panelsMax {
+			shown = append(shown, s)
+			c.panels = append(c.panels, newPanel(s.Trend, s.finding))
+		}
 	}
 	return c
 }
