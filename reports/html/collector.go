@@ -1,6 +1,8 @@
 package html
 
 import (
+	"slices"
+
 	"vramsoak/harness/check"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -238,30 +240,37 @@ func (c *Collector) trackOf(p place) *track {
 	return t
 }
 
-// thinPoints thins the tracks with the most checkpoints until the rest is well below the limit.
+// thinPoints thins the tracks until the number of checkpoints is well below the limit. It begins with
+// the buckets that are in use, because new checkpoints have not been thinned yet.
 func (c *Collector) thinPoints() {
 	if c.points < pointsMax {
 		return
 	}
-	for c.points > pointsMax*2/3 {
-		t := c.tracks[0]
-		for _, other := range c.tracks {
-			if len(other.points) > len(t.points) {
-				t = other
-			}
-		}
-		before := len(t.points)
-		t.stride *= 2
-		t.square()
-		keep := keepExtremes(func(i int) int { return t.points[i].number }, before, t.stride,
-			t.values.columns(), func(i int) bool { return t.points[i].failed })
-		t.points = compact(t.points, keep)
-		t.values.compact(keep)
-		c.points -= before - len(t.points)
-		if t.stride > 1<<40 {
-			return
-		}
+	for _, t := range c.tracks {
+		c.points -= t.thinPoints()
 	}
+	for c.points > pointsMax*2/3 {
+		t := slices.MaxFunc(c.tracks, func(a, b *track) int { return len(a.points) - len(b.points) })
+		if t.stride > t.number {
+			return // each track has only one bucket left
+		}
+		t.stride *= 2
+		c.points -= t.thinPoints()
+	}
+}
+
+// thinPoints thins a track, and returns how many checkpoints it drops.
+func (t *track) thinPoints() int {
+	if t.stride == 1 {
+		return 0
+	}
+	t.square()
+	before := len(t.points)
+	keep := keepExtremes(func(i int) int { return t.points[i].number }, before, t.stride,
+		t.values.columns(), func(i int) bool { return t.points[i].failed })
+	t.points = compact(t.points, keep)
+	t.values.compact(keep)
+	return before - len(t.points)
 }
 
 // thinRows does for files what thinPoints does for checkpoints.
@@ -269,26 +278,32 @@ func (c *Collector) thinRows() {
 	if c.rows < rowsMax {
 		return
 	}
+	for _, t := range c.tracks {
+		c.rows -= t.thinRows()
+	}
 	for c.rows > rowsMax*2/3 {
-		t := c.tracks[0]
-		for _, other := range c.tracks {
-			if len(other.rows) > len(t.rows) {
-				t = other
-			}
-		}
-		before := len(t.rows)
-		t.rowStep *= 2
-		t.square()
-		keep := keepExtremes(func(i int) int { return t.rows[i].number }, before, t.rowStep,
-			append(t.idle.columns(), t.highest.columns()...), func(int) bool { return false })
-		t.rows = compact(t.rows, keep)
-		t.idle.compact(keep)
-		t.highest.compact(keep)
-		c.rows -= before - len(t.rows)
-		if t.rowStep > 1<<40 {
+		t := slices.MaxFunc(c.tracks, func(a, b *track) int { return len(a.rows) - len(b.rows) })
+		if t.rowStep > t.rowCount {
 			return
 		}
+		t.rowStep *= 2
+		c.rows -= t.thinRows()
 	}
+}
+
+// thinRows thins the files of a track, and returns how many it drops.
+func (t *track) thinRows() int {
+	if t.rowStep == 1 {
+		return 0
+	}
+	t.square()
+	before := len(t.rows)
+	keep := keepExtremes(func(i int) int { return t.rows[i].number }, before, t.rowStep,
+		append(t.idle.columns(), t.highest.columns()...), func(int) bool { return false })
+	t.rows = compact(t.rows, keep)
+	t.idle.compact(keep)
+	t.highest.compact(keep)
+	return before - len(t.rows)
 }
 
 // square makes all columns as long as their tables. A column ends early if the last readings lack

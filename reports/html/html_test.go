@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -276,7 +277,7 @@ func TestSizes(t *testing.T) {
 				Tracks []struct {
 					All, AllFiles int
 					Points        struct {
-						X      []int64
+						Number []int64
 						Values map[string][]int64
 					}
 					Rows struct {
@@ -293,13 +294,21 @@ func TestSizes(t *testing.T) {
 				t.Errorf("the page says that the log has %d checkpoints and %d files", track.All,
 					track.AllFiles)
 			}
-			points, rows := len(track.Points.X), len(track.Rows.File)
+			points, rows := len(track.Points.Number), len(track.Rows.File)
 			if all := points == track.All && rows == track.AllFiles; all == c.thinned {
 				t.Errorf("the page holds %d of %d checkpoints, %d of %d files", points, track.All, rows,
 					track.AllFiles)
 			}
 			if points > pointsMax || rows > rowsMax {
 				t.Errorf("the page holds %d checkpoints and %d files", points, rows)
+			}
+			// A thinned page shows each part of the log, and not only its end. The differences between
+			// the numbers of neighbours are what a column holds.
+			if gap := slices.Max(track.Points.Number); gap > int64(1+track.All/1000) {
+				t.Errorf("the page holds none of %d consecutive checkpoints", gap-1)
+			}
+			if gap := slices.Max(track.Rows.File); gap > int64(1+track.AllFiles/1000) {
+				t.Errorf("the page holds none of %d consecutive files", gap-1)
 			}
 			low, high := extremes(track.Points.Values["allocated"])
 			_, highest := extremes(track.Rows.Highest["allocated"])

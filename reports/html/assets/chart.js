@@ -84,7 +84,7 @@ function makeChart(where, spec) {
     width: Math.max(280, plot.clientWidth || where.clientWidth || 800),
     height: spec.height,
     legend: { show: false },
-    padding: [14, 12, 0, 0],
+    padding: [14, 30, 0, 0],
     cursor: { drag: { x: true, y: false, dist: 6 }, points: { size: 7 } },
     scales: {
       x: { time: false, min: whole[0], max: whole[1] },

@@ -7,8 +7,9 @@ const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getEleme
  * @returns {Promise<any>}
  */
 async function load() {
-  const text = byId("data").textContent;
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const text = atob(byId("data").textContent);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return decode(JSON.parse(await new Response(stream).text()));
 }
