@@ -1,10 +1,11 @@
 // Package reports is the parent of the packages that show a judged run to people, CI systems and
 // other programs. It has no code of its own. Each kind of report has a package:
 //
-//	text       tables and sentences for terminals and log files, of every command
+//	text       sentences and tables for terminals and log files, of every command
 //	html       one HTML page with the verdict, charts and lines of the log
 //	plots      PNG, SVG and PDF: over time, over files, over runs, and of fragmentation
 //	junit      junit.xml for a CI system's test view
+//	cilog      annotations and groups of lines in the log of a GitHub or GitLab job
 //	markdown   summaries for CI jobs and comments
 //	jsondoc    JSON documents that are written item by item
 //	records    the records of a log as a table, as JSON lines or as CSV

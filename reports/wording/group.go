@@ -112,7 +112,7 @@ func firstOf(list string, n int) string {
 // growthTitle returns the title of a finding that a ledger grows, or "" for other findings.
 func growthTitle(f check.Finding) string {
 	i := slices.IndexFunc(check.Ledgers, func(l check.Ledger) bool { return l.Check == f.Check })
-	if i < 0 || f.Verdict != check.Fail || f.Measured == nil {
+	if i < 0 || f.Verdict != check.Fail || f.Measured == nil || !isRate(f.Unit) {
 		return ""
 	}
 	var title string
@@ -146,6 +146,12 @@ func ledgersOf(checks []string) []string {
 		}
 	}
 	return names
+}
+
+// isRate reports whether a unit is one of growth. Other findings of a ledger's check, such as shared
+// memory that was left behind, are no growth.
+func isRate(unit string) bool {
+	return strings.HasSuffix(unit, check.PerFile) || strings.HasSuffix(unit, check.PerReading)
 }
 
 // onDevice returns the finding's device and rank for a title: " on rank 1, device 0", or "".
