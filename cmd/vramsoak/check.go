@@ -98,8 +98,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 		return err
 	}
 	if goOn := cutShort(logs, tl); goOn != "" {
-		stderr.Printf("vramsoak: the run has not ended; unless it is still running, %s\n",
-			goOn)
+		stderr.Printf("vramsoak: %s\n", goOn)
 	}
 	return verdict(report)
 }

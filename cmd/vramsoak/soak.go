@@ -47,6 +47,7 @@ type soakOptions struct {
 	backOff      time.Duration
 	retryFailed  int
 	until        time.Duration
+	failFast     bool
 	gpus         string
 	workers      []int // GPUs, with one worker each
 	resume       string
@@ -99,6 +100,10 @@ if more memory than this is in use on a GPU, and exits with 2.
 After a kill, a crash of the machine or Ctrl-C, --resume RUN continues the run with the interrupted
 file. It does not repeat files that have ended. No command is needed.
 
+While the run goes on, vramsoak judges the log after 24, 32, 48, 64, 96, 128 files and so on. Growth
+that two such looks in a row find is certain, and said at once. With --fail-fast, the run then ends
+after the files that are in work. The files that were not started do not count as failed.
+
 With --gpus, each GPU has a worker. The processes of a worker see only its GPU, as device 0
 (CUDA_VISIBLE_DEVICES), and each worker has its own log in the run folder. All workers take files
 from one batch and are judged together. A file counts whichever GPU worked on it. A leak is judged
@@ -128,6 +133,9 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 
   # Soak for a night, and wait longer after each crash
   vramsoak soak --files audio/ --until 8h --shuffle 1 --back-off 10s --feed stdin -- python transcribe.py
+
+  # End a long run when a leak is certain
+  vramsoak soak --files audio/ --until 8h --fail-fast -- python transcribe.py --list {list}
 
   # Fail also if memory got worse than in the last good run, or than in a fixed earlier run
   vramsoak soak --files audio/ --baseline last-good.json --baseline anchor.json -- python transcribe.py {}
@@ -198,6 +206,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 		"at the end, repeat each file that did not end ok, up to `N` times")
 	f.DurationVar(&opts.until, "until", 0, "repeat the batch for this long, and finish the file "+
 		"that is then in work")
+	f.BoolVar(&opts.failFast, "fail-fast", false, failFastUsage)
 	f.StringVar(&opts.gpus, "gpus", "", gpusUsage)
 	f.StringVar(&opts.resume, "resume", "", "continue the run in this `folder`, which was killed, "+
 		"interrupted or stopped; no command is needed")
@@ -308,8 +317,10 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	defer stop()
 	cfg.Kill = kill
 
+	stopWatch := opts.watchRun(&cfg, policy, display)
 	watcher.follow(cfg, workers)
 	outcome, runErr := runOn(ctx, cfg, workers)
+	stopWatch()
 	display.close()
 	watcher.end()
 	switch {

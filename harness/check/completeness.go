@@ -45,8 +45,8 @@ func (j *Judge) filesEnded() {
 	}
 	bad := slices.DeleteFunc(slices.Clone(known),
 		func(f *timeline.File) bool { return f.Status == record.StatusOK })
-	missing, unsaid, cut := j.neverBegun(known)
-	fed := len(known) + missing
+	missing, unfed, unsaid, cut := j.neverBegun(known)
+	fed := len(known) + missing + unfed
 	f.Measured = new(float64(len(bad) + missing))
 	if len(bad)+missing == 0 { // all files ended ok; only the end of the run may be missing
 		f.Measured = new(float64(len(cut)))
@@ -55,7 +55,17 @@ func (j *Judge) filesEnded() {
 	if missing > 0 {
 		said = append(said, Plural(missing, "file")+" never started"+unsaid)
 	}
+	if unfed > 0 {
+		said = append(said, fmt.Sprintf("%s never started, because --fail-fast ended the run early",
+			Plural(unfed, "file")))
+	}
 	said = append(said, cut...)
+	if len(said) == 1 && unfed > 0 {
+		f.Verdict = Undecided
+		f.Message = fmt.Sprintf("%s; all %d others ended ok", said[0], len(known))
+		j.add(f)
+		return
+	}
 	if len(said) == 0 {
 		f.Verdict = Pass
 		f.Message = fmt.Sprintf("all %d files ended ok", fed)
