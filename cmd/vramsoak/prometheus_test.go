@@ -35,6 +35,11 @@ func TestPrometheus(t *testing.T) {
 			return len(answer.Data.Result) > 0
 		})
 	}
+	lint := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
+	lint.Stdin = strings.NewReader(get(r.url))
+	if out, err := lint.CombinedOutput(); err != nil {
+		t.Errorf("promtool check metrics: %v\n%s", err, out)
+	}
 	if err := os.WriteFile(r.goOn, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
