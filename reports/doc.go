@@ -2,7 +2,7 @@
 // other programs. It has no code of its own. Each kind of report has a package:
 //
 //	text       tables and sentences for terminals and log files, of every command
-//	plots      PNG, SVG and PDF: over time, over files, over runs, and of fragmentation
+//	plots      PNG, SVG and PDF: over time, over files, over runs, of two runs, of fragmentation
 //	junit      junit.xml for a CI system's test view
 //	markdown   summaries for CI jobs and comments
 //	jsondoc    JSON documents that are written item by item
