@@ -3,7 +3,7 @@
 //
 //	text       sentences and tables for terminals and log files, of every command
 //	html       one HTML page with the verdict, charts and lines of the log
-//	plots      PNG, SVG and PDF: over time, over files, over runs, and of fragmentation
+//	plots      PNG, SVG and PDF: over time, over files, over runs, of two runs, of fragmentation
 //	junit      junit.xml for a CI system's test view
 //	cilog      annotations and groups of lines in the log of a GitHub or GitLab job
 //	markdown   summaries for CI jobs and comments

@@ -167,8 +167,14 @@ func TestTrendPlot(t *testing.T) {
 		Suite: "s", Runs: h.Runs[:1],
 		Series: []history.Series{{Unit: check.Ratio, Runs: []int{0}, Values: []float64{0}}},
 	}
-	if err := overruns.Plot(&bytes.Buffer{}, "png", one, []*history.Series{&one.Series[0]}, nil,
+	var out bytes.Buffer
+	if err := overruns.Plot(&out, "svg", one, []*history.Series{&one.Series[0]}, nil,
 		plots.Options{}); err != nil {
 		t.Errorf("a single run with a value of 0: %v", err)
+	}
+	const title = ">suite s: only 1 run, run 1 of 2026-09-01; a trend needs at least 2 runs<"
+	if got := out.String(); !strings.Contains(got, title) || !strings.Contains(got, ": 0.0 %<") ||
+		strings.Contains(got, "first run that is worse") {
+		t.Errorf("the plot of a single run does not say so, or has an empty panel:\n%s", got)
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -9,6 +11,8 @@ import (
 	"vramsoak/harness/compare"
 	"vramsoak/reports/jsondoc"
 	"vramsoak/reports/markdown"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/plots/comparison"
 	"vramsoak/reports/text"
 )
 
@@ -17,6 +21,8 @@ type compareOptions struct {
 	format  string
 	verbose bool
 	exact   bool
+	output  string // the file to draw, or ""
+	size    plots.Options
 }
 
 func newCompareCommand() *cobra.Command {
@@ -31,9 +37,13 @@ MiB too; times: by more than 5 %; growth: by more than a leak is allowed). It pa
 certainly did not, and is undecided otherwise. BASE and NEW are run folders, logs, or baselines
 that vramsoak baseline save wrote.
 
+With -o it draws how much each metric changed, with the 95 % interval and the limit, and the worst
+metrics file by file.
+
 The limits are those of the policy, found for NEW as vramsoak check finds it.` + dialectHelp(),
 		Example: `  vramsoak compare runs/2026-11-19T02-00-00Z runs/2026-11-20T02-00-00Z
   vramsoak compare baseline.json run.log --format markdown
+  vramsoak compare base.log new.log -o compared.png
 
   # Two runs without any noise, such as simulated ones
   vramsoak compare base.log new.log --exact`,
@@ -50,6 +60,10 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 		"also print the table of all metrics, and why metrics were not compared")
 	cmd.Flags().BoolVar(&opts.exact, "exact", false,
 		"compare memory and recoveries byte by byte, like regression: {exact: true} in the policy")
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to draw: .png, .svg or .pdf")
+	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
+	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
+		"height in pixels; 0 is as high as its parts need")
 	return cmd
 }
 
@@ -88,6 +102,15 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	only.Join(c.Findings("")...)
 	if err := write(out, c, only); err != nil {
 		return err
+	}
+	if opts.output != "" {
+		format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
+		if err := writeFile(opts.output, func(w io.Writer) error {
+			chart := comparison.New(c, base.Baseline, run.Baseline, only.Verdict)
+			return chart.Plot(w, format, opts.size)
+		}); err != nil {
+			return err
+		}
 	}
 	if err := annotate(out, opts.format, only); err != nil {
 		return err
