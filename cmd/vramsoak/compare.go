@@ -8,6 +8,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
+	"vramsoak/reports/html"
 	"vramsoak/reports/jsondoc"
 	"vramsoak/reports/markdown"
 	"vramsoak/reports/text"
@@ -17,6 +18,7 @@ type compareOptions struct {
 	read   readOptions
 	format string
 	exact  bool
+	output string
 }
 
 func newCompareCommand() *cobra.Command {
@@ -48,6 +50,8 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json or markdown")
 	cmd.Flags().BoolVar(&opts.exact, "exact", false,
 		"compare memory and recoveries byte by byte, like regression: {exact: true} in the policy")
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "",
+		"also write an HTML page with the values of both runs, file by file, to this `file`")
 	return cmd
 }
 
@@ -84,6 +88,18 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	}
 	c := compare.Runs(base.Baseline, run.Baseline, policy)
 	only.Join(c.Findings("")...)
+	if opts.output != "" {
+		page := html.Comparison{
+			Comparison: c, Verdict: only.Verdict, Base: base.Baseline, New: run.Baseline,
+			Version: version(),
+		}
+		err := writeFile(opts.output, func(w io.Writer) error {
+			return html.WriteComparison(w, page)
+		})
+		if err != nil {
+			return err
+		}
+	}
 	if err := write(out, c, only); err != nil {
 		return err
 	}

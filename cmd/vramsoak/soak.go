@@ -462,7 +462,8 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	chart := sketch.Chart(tl, report)
 	debug.FreeOSMemory()
 	err = errors.Join(writeReports(cfg.Dir, tl, report),
-		writePage(filepath.Join(cfg.Dir, runfolder.ReportName), tl, report, page, logs),
+		writePage(filepath.Join(cfg.Dir, runfolder.ReportName), tl, report, page, logs,
+			readOptions{}),
 		write(out, tl, report))
 	end := cmp.Or(runErr, verdict(report))
 	// The plots come last, when only the chart is still in memory.
