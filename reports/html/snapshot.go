@@ -21,8 +21,6 @@ type Snapshot struct {
 	Analyses []*snapshot.Analysis
 }
 
-type needsView struct{}
-
 type snapshotView struct {
 	Summary summary
 	About   []summaryRow
