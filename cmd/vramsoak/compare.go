@@ -9,6 +9,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
+	"vramsoak/reports/html"
 	"vramsoak/reports/jsondoc"
 	"vramsoak/reports/markdown"
 	"vramsoak/reports/plots"
@@ -21,7 +22,7 @@ type compareOptions struct {
 	format  string
 	verbose bool
 	exact   bool
-	output  string // the file to draw, or ""
+	output  string // the file to draw or to write, or ""
 	size    plots.Options
 }
 
@@ -60,10 +61,11 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 		"also print the table of all metrics, and why metrics were not compared")
 	cmd.Flags().BoolVar(&opts.exact, "exact", false,
 		"compare memory and recoveries byte by byte, like regression: {exact: true} in the policy")
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to draw: .png, .svg or .pdf")
-	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "",
+		"also write the values of both runs, file by file, to this `file`: .png, .svg, .pdf or .html")
+	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width of a picture in pixels")
 	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
-		"height in pixels; 0 is as high as its parts need")
+		"height of a picture in pixels; 0 is as high as its parts need")
 	return cmd
 }
 
@@ -103,14 +105,8 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	if err := write(out, c, only); err != nil {
 		return err
 	}
-	if opts.output != "" {
-		format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
-		if err := writeFile(opts.output, func(w io.Writer) error {
-			chart := comparison.New(c, base.Baseline, run.Baseline, only.Verdict)
-			return chart.Plot(w, format, opts.size)
-		}); err != nil {
-			return err
-		}
+	if err := opts.writeOutput(c, base.Baseline, run.Baseline, only.Verdict); err != nil {
+		return err
 	}
 	if err := annotate(out, opts.format, only); err != nil {
 		return err
@@ -120,6 +116,24 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 		return err
 	}
 	return verdict(only)
+}
+
+// writeOutput writes the picture or the page that --output names, if any.
+func (o compareOptions) writeOutput(
+	c *compare.Comparison, base, run *compare.Baseline, v check.Verdict,
+) error {
+	if o.output == "" {
+		return nil
+	}
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
+	return writeFile(o.output, func(w io.Writer) error {
+		if format == "html" {
+			return html.WriteComparison(w, html.Comparison{
+				Comparison: c, Verdict: v, Base: base, New: run, Version: version(),
+			})
+		}
+		return comparison.New(c, base, run, v).Plot(w, format, o.size)
+	})
 }
 
 // comparisonWriter returns the function that writes the format given with --format.

@@ -16,6 +16,7 @@ import (
 
 	"vramsoak/harness/history"
 	"vramsoak/parser/strictyaml"
+	"vramsoak/reports/html"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/overruns"
 	"vramsoak/reports/text"
@@ -165,7 +166,8 @@ func newHistoryTrendCommand(shared *historyOptions) *cobra.Command {
 		Long: `Trend finds the runs in which the level of a metric changed. It names the last run
 before the change and the first run after it. With -o it draws the series. For peaks it takes the
 worst file of each run, for other metrics the median. It also follows the growth that the leak check
-measured.`,
+measured. The page of -o trend.html also names series that get worse slowly, without a first bad
+run.`,
 		Example: `  vramsoak history trend --suite nightly
   vramsoak history trend --suite nightly --metric peak -o trend.png`,
 		Args: wantsNone,
@@ -178,7 +180,8 @@ measured.`,
 		strings.Join(history.Statistics, ", "))
 	cmd.Flags().StringVar(&opts.policy, "policy", "",
 		"policy `file` (YAML): how large a change must be, under regression")
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to draw: .png, .svg or .pdf")
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to draw: .png, .svg or "+
+		".pdf, or .html for a page with every series")
 	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
 	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
 		"height in pixels; 0 is as high as its series need")
@@ -202,7 +205,17 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 		return err
 	}
 	changes, withdrawn := h.Changes(series, policy.Regression)
-	if opts.output != "" {
+	if strings.EqualFold(filepath.Ext(opts.output), ".html") {
+		page := html.History{
+			History: h, Series: series, Changes: changes,
+			Drifts:  h.Drifts(series, changes, policy.Regression),
+			Outcome: h.Gate(policy.Regression), Version: version(),
+		}
+		err := writeFile(opts.output, func(w io.Writer) error { return html.WriteHistory(w, page) })
+		if err != nil {
+			return err
+		}
+	} else if opts.output != "" {
 		format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
 		err := writeFile(opts.output, func(w io.Writer) error {
 			return overruns.Plot(w, format, h, series, changes, opts.size)

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/runfolder"
+	"vramsoak/parser"
+	"vramsoak/parser/snapshot"
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/html"
 )
@@ -56,6 +61,11 @@ func runReport(paths []string, opts reportOptions) error {
 		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it, "+
 			"such as %s", opts.output, runfolder.ReportName)
 	}
+	if n := countSnapshots(logs); n == len(logs) {
+		return reportSnapshots(logs, opts.output)
+	} else if n > 0 {
+		return errors.New("expected logs or snapshots, found both; write a page for each kind")
+	}
 	refs, err := opts.read.references(opts.baselines)
 	if err != nil {
 		return err
@@ -73,19 +83,103 @@ func runReport(paths []string, opts reportOptions) error {
 		}
 		refs.join(report, info)
 	}
-	return writePage(opts.output, tl, report, opts.read.page, logs)
+	return writePage(opts.output, tl, report, opts.read.page, logs, opts.read)
 }
 
-// writePage writes the HTML page of a judged run.
+func countSnapshots(paths []string) (n int) {
+	for _, path := range paths {
+		if path != "-" && isSnapshot(path) {
+			n++
+		}
+	}
+	return n
+}
+
+// reportSnapshots writes the page of memory snapshots.
+func reportSnapshots(paths []string, output string) error {
+	debug.SetGCPercent(snapshotGarbage)
+	var all []html.Snapshot
+	for _, path := range paths {
+		snap, err := snapshot.Open(path)
+		if err != nil {
+			return err
+		}
+		if err := choose(snap, path, allDevices); err != nil {
+			return err
+		}
+		s := html.Snapshot{Name: displayName(path), Snapshot: snap}
+		for i := range snap.Devices {
+			s.Analyses = append(s.Analyses, snap.Devices[i].Analyze(snap.Annotations))
+		}
+		all = append(all, s)
+	}
+	return writeFile(output, func(w io.Writer) error {
+		return html.WriteSnapshots(w, all, version())
+	})
+}
+
+// writePage writes the HTML page of a judged run. It reads the logs again for what it quotes, and
+// for maps of the allocator's segments.
 func writePage(path string, tl *timeline.Timeline, report *check.Report, of *html.Collector,
-	logs []string,
+	logs []string, read readOptions,
 ) error {
-	page := html.Page{Timeline: tl, Report: report, Collected: of, Version: version()}
+	page := html.Page{
+		Timeline: tl, Report: report, Collected: of, Segments: html.NewSegments(),
+		Version: version(),
+	}
 	for _, log := range logs {
 		if info, err := os.Stat(log); err != nil || !info.Mode().IsRegular() {
 			continue // a stream cannot be read again
 		}
 		page.Logs = append(page.Logs, html.Log{Name: displayName(log), Path: log})
+		if err := read.addSegmentMaps(page.Segments, log); err != nil {
+			return err
+		}
 	}
 	return writeFile(path, func(w io.Writer) error { return html.Write(w, page) })
+}
+
+// addSegmentMaps adds the maps of the allocator's segments in a log. It reads the records of the log
+// only if its text has such a map.
+func (o readOptions) addSegmentMaps(to *html.Segments, path string) error {
+	found, err := contains(path, " segments ")
+	if err != nil || !found {
+		return err
+	}
+	log, d, err := o.open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // only read
+	for rec, err := range d.set.Read(log, displayName(path)) {
+		if err != nil {
+			return err
+		}
+		to.Add(rec)
+	}
+	return nil
+}
+
+// contains reports whether the text of a log has a word.
+func contains(path, word string) (bool, error) {
+	log, err := parser.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = log.Close() }() // only read
+	buf := make([]byte, 1<<20)
+	kept := 0 // bytes of the last part, in which the word may begin
+	for {
+		n, err := log.Read(buf[kept:])
+		if bytes.Contains(buf[:kept+n], []byte(word)) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		kept = copy(buf, buf[max(0, kept+n-len(word)):kept+n])
+	}
 }

@@ -499,7 +499,8 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	}
 	debug.FreeOSMemory()
 	err = errors.Join(writeReports(cfg.Dir, tl, report),
-		writePage(filepath.Join(cfg.Dir, runfolder.ReportName), tl, report, page, logs),
+		writePage(filepath.Join(cfg.Dir, runfolder.ReportName), tl, report, page, logs,
+			readOptions{}),
 		write(out, tl, report))
 	end := cmp.Or(runErr, verdict(report))
 	// The pictures come last, when only their charts are still in memory.

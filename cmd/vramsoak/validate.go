@@ -25,6 +25,7 @@ import (
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/validation"
+	"vramsoak/reports/html"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/text"
 )
@@ -35,6 +36,7 @@ type validateOptions struct {
 	profile string
 	policy  string
 	format  string
+	output  string // an HTML page
 	table   bool
 	set     []string
 	live    liveOptions
@@ -125,6 +127,8 @@ far the prediction is from the real footprints.`,
 	f.BoolVar(&opts.table, "table", false, "print which rows of the file's table, or which models "+
 		"of the family, fit on cards from 8 to 80 GB")
 	f.StringVar(&opts.format, "format", "text", "text or json")
+	f.StringVarP(&opts.output, "output", "o", "",
+		"also write an HTML page with what each stage needs to this `file`")
 	opts.live.flags(f)
 	return cmd
 }
@@ -137,6 +141,9 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 	if err != nil {
 		return err
 	}
+	if opts.table && opts.output != "" {
+		return errors.New("--table, --output: expected one of them; the page is of one card")
+	}
 	if opts.table {
 		return writeTable(out, batch, opts.format)
 	}
@@ -146,6 +153,14 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 	}
 	for _, err := range r.Refused {
 		stderr.Printf("vramsoak: %v\n", err)
+	}
+	if opts.output != "" {
+		err := writeFile(opts.output, func(w io.Writer) error {
+			return html.WriteNeeds(w, r, version())
+		})
+		if err != nil {
+			return err
+		}
 	}
 	if opts.format == "json" {
 		err = sink.WriteJSON(out, struct {

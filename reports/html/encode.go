@@ -25,7 +25,7 @@ func newEncoder(tl *timeline.Timeline, rep *check.Report, of *Collector) *encode
 	e := &encoder{
 		doc: document{
 			Schema: schema, Logs: []logData{}, Tracks: []trackData{}, Events: []event{},
-			Trends: []trendData{}, Findings: []findingPlace{},
+			Trends: []trendData{}, Findings: []findingPlace{}, Lead: -1, Segments: []mapSeries{},
 		},
 		tl: tl, rep: rep, of: of, logs: map[string]int{}, files: map[*timeline.File]int{},
 	}

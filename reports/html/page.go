@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"vramsoak/harness/check"
@@ -30,6 +31,7 @@ type Page struct {
 	Timeline  *timeline.Timeline
 	Report    *check.Report // with Trends, if the page is to show what was judged
 	Collected *Collector    // the readings of the same timeline
+	Segments  *Segments     // the segment maps of the logs, or nil
 	Logs      []Log         // the logs that the page may quote
 	Version   string        // of vramsoak
 }
@@ -51,33 +53,44 @@ var (
 	uplotCSS string
 )
 
-// scripts are the parts of the page's script, in their order.
+// scripts are the parts of the pages' scripts.
 //
 //go:embed assets/data.js assets/chart.js assets/words.js assets/time.js assets/files.js
-//go:embed assets/trends.js assets/onefile.js assets/page.js
+//go:embed assets/trends.js assets/onefile.js assets/run.js assets/series.js assets/segments.js
+//go:embed assets/flame.js assets/canvas.js assets/page.js
 var scripts embed.FS
 
-var pageJS = func() string {
-	var all strings.Builder
-	for _, name := range []string{
-		"data", "chart", "words", "time", "files", "trends", "onefile", "page",
-	} {
+// The parts of the scripts of each kind of page, besides those that every page has.
+var (
+	runScripts      = []string{"time", "files", "trends", "onefile", "run", "canvas", "segments"}
+	seriesScripts   = []string{"series"}
+	snapshotScripts = []string{"canvas", "flame", "segments"}
+)
+
+// scriptOf returns the script of a page with these parts.
+func scriptOf(parts []string) string {
+	all := uplotJS + "\n"
+	for _, name := range slices.Concat([]string{"data", "chart", "words"}, parts, []string{"page"}) {
 		part, err := scripts.ReadFile("assets/" + name + ".js")
 		if err != nil {
-			panic(err)
+			panic(err) // a part that is not embedded
 		}
-		all.Write(part)
+		all += string(part)
 	}
-	return all.String()
-}()
+	return all
+}
 
 var templates = template.Must(template.New("page").Parse(pageHTML))
 
-// A view is what the template shows.
+// A view is what the template shows. One of its pointers is set.
 type view struct {
 	Policy, Title, Version string
 	Parts                  []part
 	Run                    *runView
+	History                *historyView
+	Comparison             *comparisonView
+	Snapshot               *snapshotView
+	Needs                  *needsView
 }
 
 // A part is an entry of the page's navigation.
@@ -88,6 +101,7 @@ type runView struct {
 	About                 []summaryRow
 	Open, Closed, Skipped []findingView
 	Notes                 []string
+	Segments              bool // the logs have segment maps
 	More                  string
 }
 
@@ -104,6 +118,10 @@ func Write(w io.Writer, p Page) error {
 		if err := quotes.read(log.Name, log.Path); err != nil {
 			return fmt.Errorf("quoting the log: %w", err)
 		}
+	}
+	if p.Segments != nil {
+		e.encodeSegments(p.Segments)
+		run.Segments = len(e.doc.Segments) > 0
 	}
 	run.Summary = e.summarize(run.Open)
 	run.About = e.about()
@@ -126,13 +144,13 @@ func Write(w io.Writer, p Page) error {
 		},
 		Version: sink.Line(p.Version), Run: run,
 	}
-	return v.write(w, &e.doc)
+	return v.write(w, &e.doc, runScripts)
 }
 
-// write writes the page with its data.
-func (v *view) write(w io.Writer, data any) error {
+// write writes the page with its data and the parts of its script.
+func (v *view) write(w io.Writer, data any, parts []string) error {
 	style := uplotCSS + pageCSS
-	script := uplotJS + "\n" + pageJS
+	script := scriptOf(parts)
 	v.Policy = "default-src 'none'; script-src " + digest(script) + "; style-src " + digest(style) +
 		"; img-src data:; base-uri 'none'; form-action 'none'"
 	if err := templates.ExecuteTemplate(w, "head", v); err != nil {

@@ -27,6 +27,21 @@ type summaryRow struct {
 	Lines []string
 	// Finding is the number of the finding that a link on the row leads to, or -1.
 	Finding int
+	Link    string // another place on the page, such as "#series-0"
+}
+
+// add adds a row, without empty lines. A row without lines is left out. It returns the row, or an
+// empty one.
+func (s *summary) add(name string, lines ...string) *summaryRow {
+	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
+	if len(lines) == 0 {
+		return &summaryRow{}
+	}
+	for i := range lines {
+		lines[i] = sink.Line(lines[i])
+	}
+	s.Rows = append(s.Rows, summaryRow{Name: name, Lines: lines, Finding: -1})
+	return &s.Rows[len(s.Rows)-1]
 }
 
 // summarize returns the top of the page. The parameter open holds the findings that did not pass.
@@ -41,30 +56,24 @@ func (e *encoder) summarize(open []findingView) summary {
 		return s
 	}
 	s.Title = sink.Line(wording.Brief(*lead))
-	number := -1
-	for _, v := range open {
-		if v.Check == sink.Line(lead.Check) && v.Subject == sink.Line(lead.Subject) {
-			number = v.Number
-			break
-		}
-	}
-	add := func(name string, lines ...string) {
-		lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
-		for i := range lines {
-			lines[i] = sink.Line(lines[i])
-		}
-		if len(lines) > 0 {
-			s.Rows = append(s.Rows, summaryRow{Name: name, Lines: lines, Finding: number})
-			number = -1 // one link is enough
-		}
-	}
-	add("Cause", e.cause(lead)...)
-	add("Stage", cmp.Or(lead.Stage, where(lead)))
-	add("First file", e.firstFile(lead))
-	add("Rate", e.rateOf(lead), limitText(lead))
-	add("Consequence", e.consequences(lead)...)
-	add("What to do next", e.next(lead)...)
+	e.doc.Lead = numberOf(open, lead)
+	s.add("Cause", e.cause(lead)...).Finding = e.doc.Lead
+	s.add("Stage", cmp.Or(lead.Stage, where(lead)))
+	s.add("First file", e.firstFile(lead))
+	s.add("Rate", e.rateOf(lead), limitText(lead))
+	s.add("Consequence", e.consequences(lead)...)
+	s.add("What to do next", e.next(lead)...)
 	return s
+}
+
+// numberOf returns the number of a finding on the page, or -1 if the page does not list it.
+func numberOf(open []findingView, f *check.Finding) int {
+	for _, v := range open {
+		if v.Check == sink.Line(f.Check) && v.Subject == sink.Line(f.Subject) {
+			return v.Number
+		}
+	}
+	return -1
 }
 
 // leading returns the finding that explains the verdict best: of those that fail and gate or, in an

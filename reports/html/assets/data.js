@@ -28,6 +28,7 @@ function decode(doc) {
     for (const k of keys) table[k] = undelta(table[k] || []);
   };
   const all = (/** @type {any} */ table) => columns(table, Object.keys(table));
+  if (!doc.files) return doc; // not the page of a run
   columns(doc.files, ["number", "seconds", "audio", "log", "line", "begin", "end"]);
   for (const t of doc.tracks) {
     columns(t.points, ["x", "number", "file", "line", "name", "stage", "freed"]);
@@ -118,6 +119,7 @@ function clockText(ms) {
  * @returns {string}
  */
 function formatAmount(v, unit) {
+  if (unit.endsWith("/file")) return formatAmount(v, unit.slice(0, -"/file".length)) + "/file";
   switch (unit) {
     case "bytes":
       return formatBytes(v);
@@ -127,6 +129,8 @@ function formatAmount(v, unit) {
       return formatDuration(1000 * v);
     case "count":
       return v.toFixed(v === Math.round(v) ? 0 : 2);
+    case "x real time":
+      return v.toPrecision(3) + " x";
   }
   return v.toPrecision(4) + " " + unit;
 }
@@ -246,4 +250,11 @@ function timeSteps() {
     1, 2, 5, 10, 20, 50, 100, 200, 500, s, 2 * s, 5 * s, 10 * s, 15 * s, 30 * s, min, 2 * min, 5 * min,
     10 * min, 15 * min, 30 * min, h, 2 * h, 3 * h, 6 * h, 12 * h, 24 * h, 48 * h, 168 * h, 1000 * h,
   ];
+}
+
+/** steps10 are the distances between the marks of an axis of decimal numbers. */
+function steps10() {
+  const out = [];
+  for (let e = -6; e < 12; e++) for (const n of [1, 2, 5]) out.push(n * 10 ** e);
+  return out;
 }

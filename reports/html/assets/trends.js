@@ -91,11 +91,3 @@ function drawTrends(upTo) {
     where.after(b);
   }
 }
-
-/** steps10 are the distances between the marks of an axis of decimal numbers. */
-function steps10() {
-  const out = [];
-  for (let e = -6; e < 12; e++) for (const n of [1, 2, 5]) out.push(n * 10 ** e);
-  return out;
-}
-

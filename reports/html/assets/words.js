@@ -1,5 +1,13 @@
 // The words and colours that the charts share.
 
+const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+
+/** @type {any} */
+let doc = null;
+
+/** drawers draw the parts of the page, after the data are loaded. @type {(() => void)[]} */
+const drawers = [];
+
 // The names and colours of quantities, in the order of the buttons.
 const quantities = /** @type {[string, string, string, boolean][]} */ ([
   ["allocated", "allocated", "blue", true],

@@ -1,0 +1,379 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/history"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A History is what the page of a history shows.
+type History struct {
+	*history.History
+	Series  []*history.Series // those that were searched
+	Changes []history.Change
+	Drifts  []history.Drift
+	Outcome history.Outcome // of the newest run
+	Version string          // of vramsoak
+}
+
+type historyView struct {
+	Summary summary
+	About   []summaryRow
+	Changes tableView
+	Runs    tableView
+}
+
+// WriteHistory writes the page of a history: what got worse, since which run and commit, and every
+// series over the runs.
+func WriteHistory(w io.Writer, h History) error {
+	ranked := h.ranked()
+	d := seriesDocument{Schema: schema, Labels: []string{}, Series: []seriesData{}}
+	for _, r := range h.Runs {
+		d.Labels = append(d.Labels, sink.Line(runName(r)))
+	}
+	for _, s := range ranked[:min(len(ranked), seriesMax)] {
+		d.Series = append(d.Series, h.chart(s))
+	}
+	v := view{
+		History: &historyView{Summary: h.summarize(), Changes: h.changeTable(), Runs: h.runTable()},
+		Version: sink.Line(h.Version),
+		Parts: []part{
+			{"verdict", "Verdict"},
+			{"changes", "Changes"},
+			{"series", "Series"},
+			{"runs", "Runs"},
+		},
+	}
+	s := &v.History.Summary
+	v.Title = strings.ToUpper(s.Verdict) + ": " + s.Title + " - vramsoak"
+	return v.write(w, &d, seriesScripts)
+}
+
+// runName names a run: "run 41, 2026-10-11 02:00 UTC, 5d6e7f8".
+func runName(e history.Entry) string {
+	s := fmt.Sprintf("run %d, %s UTC", e.ID, e.Started.UTC().Format("2006-01-02 15:04"))
+	if commit := wording.ShortCommit(e); commit != "" {
+		s += ", commit " + commit
+	}
+	return s
+}
+
+// ranked returns the series, those with a lasting change for the worse first, then those that
+// drift, then the others.
+func (h *History) ranked() []*history.Series {
+	rank := map[*history.Series]float64{}
+	for _, c := range h.Changes {
+		size := 1 + relative(c.Step(), c.Before)
+		if c.Lasting {
+			size += 1e6
+		}
+		rank[c.Series] = max(rank[c.Series], size)
+	}
+	for _, d := range h.Drifts {
+		rank[d.Series] = 1e3 + relative(math.Abs(d.Last-d.First), d.First)
+	}
+	out := slices.Clone(h.Series)
+	slices.SortStableFunc(out, func(a, b *history.Series) int {
+		return cmp.Compare(rank[b], rank[a])
+	})
+	return out
+}
+
+// relative returns a difference as a part of a level, or the difference itself if the level is 0.
+func relative(difference, level float64) float64 {
+	if level == 0 {
+		return difference
+	}
+	return difference / math.Abs(level)
+}
+
+func (h *History) drift(s *history.Series) *history.Drift {
+	for i := range h.Drifts {
+		if h.Drifts[i].Series == s {
+			return &h.Drifts[i]
+		}
+	}
+	return nil
+}
+
+// chart returns the chart of a series, with the levels that were found.
+func (h *History) chart(s *history.Series) seriesData {
+	d := seriesData{
+		Title: wording.Series(s.SeriesKey, true), Unit: s.Unit, XName: "run", Note: "no change",
+		Marks: []seriesMark{},
+	}
+	level := slices.Repeat(check.Values{math.NaN()}, len(s.Values))
+	for _, r := range s.Runs {
+		d.X, d.At = append(d.X, int(h.Runs[r].ID)), append(d.At, r)
+	}
+	if !slices.IsSorted(d.X) { // a run that was added late has a higher number than those after it
+		for i, r := range s.Runs {
+			d.X[i] = r + 1
+		}
+		d.XName = "run, in the order of their start"
+	}
+	var notes []string
+	for _, c := range h.Changes {
+		if c.Series != s {
+			continue
+		}
+		notes = append(notes, wording.ChangeSize(c)+" since "+runName(h.Runs[c.Bad]))
+		for i, r := range s.Runs {
+			switch {
+			case r >= c.Bad:
+				level[i] = c.After
+			case math.IsNaN(level[i]):
+				level[i] = c.Before
+			}
+			if r == c.Bad {
+				d.Marks = append(d.Marks, seriesMark{d.X[i], wording.ChangeSize(c), c.Worse})
+			}
+		}
+		if c.Lasting {
+			d.Verdict = "fail"
+		}
+	}
+	if drift := h.drift(s); drift != nil {
+		d.Verdict = "noted"
+		notes = append(notes, driftText(drift))
+		for i, r := range s.Runs {
+			if r >= drift.From && drift.Runs > 1 {
+				at := float64(i-(len(s.Runs)-drift.Runs)) / float64(drift.Runs-1)
+				level[i] = drift.First + at*(drift.Last-drift.First)
+			}
+		}
+	}
+	d.Sign = signs[d.Verdict]
+	if len(notes) > 0 {
+		d.Note = strings.Join(notes, "; ")
+	}
+	d.Lines = []lineData{{Name: "each run", Color: "blue", Values: s.Values, Dots: true}}
+	if slices.ContainsFunc(level, func(v float64) bool { return !math.IsNaN(v) }) {
+		d.Lines = append(d.Lines, lineData{Name: "levels found", Color: "red", Values: level})
+	}
+	return d
+}
+
+// driftText describes a drift: "rises slowly, by 120 MiB a run over 10 runs (+17.9 %), from 6.00
+// GiB to 7.08 GiB".
+func driftText(d *history.Drift) string {
+	verb := "rises"
+	if d.Series.HigherIsBetter {
+		verb = "falls"
+	}
+	return fmt.Sprintf("%s slowly, by %s a run over %s%s, from %s to %s", verb,
+		check.Quantity(d.Slope.Estimate, d.Series.Unit), wording.Plural(d.Runs, "run"),
+		changeText(d.First, d.Last),
+		check.Quantity(d.First, d.Series.Unit), check.Quantity(d.Last, d.Series.Unit))
+}
+
+// changeText returns " (+17.9 %)", or "" if the first value is 0.
+func changeText(first, last float64) string {
+	if first == 0 {
+		return ""
+	}
+	return " (" + check.Change((last-first)/math.Abs(first)) + ")"
+}
+
+// summarize returns the top of the page.
+func (h *History) summarize() summary {
+	s := summary{
+		Verdict: string(h.Outcome.Verdict), Sign: signs[string(h.Outcome.Verdict)],
+		Facts: wording.HistoryHeadline(h.History, h.Series, h.Changes),
+	}
+	failing := slices.Clone(h.Outcome.New)
+	for _, k := range h.Outcome.Ended {
+		failing = append(failing, k.Change)
+	}
+	slices.SortStableFunc(failing, func(a, b history.Change) int {
+		return cmp.Or(cmp.Compare(detail(b.Series), detail(a.Series)),
+			cmp.Compare(relative(b.Step(), b.Before), relative(a.Step(), a.Before)))
+	})
+	drifts := slices.Clone(h.Drifts)
+	slices.SortStableFunc(drifts, func(a, b history.Drift) int {
+		return cmp.Or(cmp.Compare(detail(b.Series), detail(a.Series)),
+			cmp.Compare(relative(math.Abs(b.Last-b.First), b.First),
+				relative(math.Abs(a.Last-a.First), a.First)))
+	})
+	switch {
+	case len(failing) > 0:
+		h.explainChange(&s, failing)
+	case len(drifts) > 0:
+		h.explainDrift(&s, drifts)
+	case h.Outcome.Reason != "":
+		s.Title = sink.Line(h.Outcome.Reason)
+	default:
+		s.Title = "no new regression up to " + sink.Line(runName(h.Outcome.Newest))
+	}
+	return s
+}
+
+// detail ranks series by how much their names say: that of a stage or a cleanup says most.
+func detail(s *history.Series) int {
+	if stageOf(s.Metric) != "" {
+		return 1
+	}
+	return 0
+}
+
+// stageOf returns the stage or cleanup in a metric's name: "Transcription" of "peak of
+// Transcription". It returns "" if the metric is of no stage.
+func stageOf(metric string) string {
+	for _, prefix := range []string{"peak of ", "recovery of "} {
+		if stage, ok := strings.CutPrefix(metric, prefix); ok && stage != check.DeviceUsed {
+			return stage
+		}
+	}
+	return ""
+}
+
+// chartLink returns the link to the chart of a series.
+func (h *History) chartLink(of *history.Series) string {
+	i := slices.Index(h.ranked(), of)
+	if i < 0 || i >= seriesMax {
+		return ""
+	}
+	return "#series-" + strconv.Itoa(i)
+}
+
+func (h *History) explainChange(s *summary, failing []history.Change) {
+	c := failing[0]
+	name := wording.Series(c.Series.SeriesKey, true)
+	good, bad := h.Runs[c.Good], h.Runs[c.Bad]
+	s.Title = sink.Line(fmt.Sprintf("%s: %s since %s", name, wording.ChangeSize(c), runName(bad)))
+	s.add("Cause", fmt.Sprintf("%s: %s up to %s, %s since %s", name,
+		check.Quantity(c.Before, c.Series.Unit), runName(good), check.Quantity(c.After, c.Series.Unit),
+		runName(bad))).Link = h.chartLink(c.Series)
+	s.add("Stage", stageOf(c.Series.Metric))
+	s.add("First bad run", runName(bad), bad.Log)
+	s.add("Last good run", runName(good), good.Log)
+	s.add("Size", wording.ChangeSize(c))
+	also := []string{fmt.Sprintf("it lasts for %s", wording.Plural(c.Runs, "run"))}
+	for _, other := range failing[1:] {
+		if len(also) <= consequencesMax {
+			also = append(also, "also "+wording.Series(other.Series.SeriesKey, true)+": "+
+				wording.ChangeSize(other)+" since run "+strconv.FormatInt(h.Runs[other.Bad].ID, 10))
+		}
+	}
+	s.add("Consequence", also...)
+	s.add("What to do next", nextRuns(good, bad)...)
+}
+
+// nextRuns returns where to look for what got worse between two runs.
+func nextRuns(good, bad history.Entry) (lines []string) {
+	switch {
+	case good.Commit != "" && good.Commit == bad.Commit:
+		lines = append(lines, "Both runs are of the same commit: look at the machine, the driver and "+
+			"the files")
+	case good.Commit != "" && bad.Commit != "":
+		lines = append(lines, fmt.Sprintf("See what changed: git log %s..%s", wording.ShortCommit(good),
+			wording.ShortCommit(bad)))
+	}
+	if good.Log != "" && bad.Log != "" {
+		lines = append(lines, "Compare the two runs file by file: vramsoak compare "+
+			sink.Shell(good.Log)+" "+sink.Shell(bad.Log))
+	}
+	return append(lines, "If the change is intended: vramsoak history gate --accept --note REASON")
+}
+
+func (h *History) explainDrift(s *summary, drifts []history.Drift) {
+	d := &drifts[0]
+	name := wording.Series(d.Series.SeriesKey, true)
+	s.Title = sink.Line(name + " " + driftText(d))
+	s.Verdict, s.Sign = "noted", signs["noted"]
+	first, newest := h.Runs[d.From], h.Runs[len(h.Runs)-1]
+	s.add("Cause", name+" gets worse from run to run; no single run is the first bad one").
+		Link = h.chartLink(d.Series)
+	s.add("Stage", stageOf(d.Series.Metric))
+	s.add("First run", runName(first), first.Log)
+	s.add("Newest run", runName(newest), newest.Log)
+	amount := func(v float64) string { return check.Quantity(v, d.Series.Unit) }
+	s.add("Rate", fmt.Sprintf("%s a run (95 %%: %s to %s)", amount(d.Slope.Estimate),
+		amount(d.Slope.Low), amount(d.Slope.High)))
+	var also []string
+	for _, other := range drifts[1:] {
+		if len(also) < consequencesMax {
+			also = append(also, "also "+wording.Series(other.Series.SeriesKey, true)+" "+
+				driftText(&other))
+		}
+	}
+	s.add("Consequence", append(also, "history gate looks for steps only, so its verdict is "+
+		string(h.Outcome.Verdict))...)
+	s.add("What to do next", nextRuns(first, newest)[:1]...)
+}
+
+func (h *History) changeTable() tableView {
+	t := tableView{ID: "changes", Title: "Changes", Head: []headCell{
+		{Name: "Series"},
+		{Name: "Change"},
+		{Name: "Size"},
+		{Name: "First run of the new level"},
+		{Name: "Run before"},
+		{Name: "From", Number: true},
+		{Name: "To", Number: true},
+		{Name: "Runs", Number: true},
+	}}
+	for _, c := range h.Changes {
+		row := text(wording.Series(c.Series.SeriesKey, true), "better", wording.ChangeSize(c),
+			sink.Line(runName(h.Runs[c.Bad])), sink.Line(runName(h.Runs[c.Good])),
+			check.Quantity(c.Before, c.Series.Unit), check.Quantity(c.After, c.Series.Unit),
+			wording.Count(c.Runs))
+		switch {
+		case c.Lasting:
+			row[1].Text = "worse"
+		case c.Worse:
+			row[1].Text = "worse, mended"
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for i := range h.Drifts {
+		d := &h.Drifts[i]
+		t.Rows = append(t.Rows, text(wording.Series(d.Series.SeriesKey, true), "slowly worse",
+			strings.Trim(changeText(d.First, d.Last), " ()"), sink.Line(runName(h.Runs[d.From])), "",
+			check.Quantity(d.First, d.Series.Unit), check.Quantity(d.Last, d.Series.Unit),
+			wording.Count(d.Runs)))
+	}
+	for _, row := range t.Rows {
+		row[5].Number, row[6].Number, row[7].Number = true, true, true
+	}
+	return t
+}
+
+// runsMax is how many runs the table of runs lists, the newest first.
+const runsMax = 500
+
+func (h *History) runTable() tableView {
+	t := tableView{ID: "runs", Title: "Runs, the newest first", Head: []headCell{
+		{Name: "Run", Number: true},
+		{Name: "Started"},
+		{Name: "Commit"},
+		{Name: "Verdict"},
+		{Name: "Files", Number: true},
+		{Name: "Host"},
+		{Name: "GPU"},
+		{Name: "Log"},
+	}}
+	for _, e := range slices.Backward(h.Runs) {
+		if len(t.Rows) == runsMax {
+			t.Title = fmt.Sprintf("Runs, the newest %s of %s", wording.Count(runsMax),
+				wording.Count(len(h.Runs)))
+			break
+		}
+		row := text(strconv.FormatInt(e.ID, 10), e.Started.UTC().Format("2006-01-02 15:04")+" UTC",
+			wording.ShortCommit(e), "", wording.Count(e.Files), sink.Line(e.Host), sink.Line(e.GPU),
+			sink.Line(e.Log))
+		row[0].Number, row[4].Number = true, true
+		row[3].Verdict, row[3].Sign = sink.Line(string(e.Verdict)), signs[string(e.Verdict)]
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}

@@ -1,0 +1,267 @@
+package html
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+	"vramsoak/harness/history"
+	"vramsoak/parser/record"
+	"vramsoak/parser/snapshot"
+	"vramsoak/pipeline/validation"
+)
+
+// top returns the text of a page up to the end of its first section, without markup.
+func top(t *testing.T, page []byte) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(string(page), "<main")
+	text, _, found := strings.Cut(rest, "</section>")
+	if !found {
+		t.Fatal("the page has no section")
+	}
+	return text
+}
+
+// lacks fails the test if a text lacks one of the words, or has them in another order.
+func lacks(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		_, rest, found := strings.Cut(text, w)
+		if !found {
+			t.Errorf("the page lacks %q, or has it at another place", w)
+			continue
+		}
+		text = rest
+	}
+}
+
+// nights returns a history of ten runs whose peak in Transcription has these values in MiB.
+func nights(values ...float64) *history.History {
+	h := &history.History{Suite: "nightly<b>"}
+	s := history.Series{
+		SeriesKey: history.SeriesKey{Metric: "peak of Transcription", Statistic: history.Worst},
+		Unit:      check.Bytes,
+	}
+	for i, v := range values {
+		h.Runs = append(h.Runs, history.Entry{
+			ID: int64(i + 1), Started: time.Date(2026, 11, 1+i, 2, 0, 0, 0, time.UTC),
+			Commit: fmt.Sprintf("%07d", i), Verdict: check.Pass, Files: 20,
+			Log: fmt.Sprintf("night %d.log", i),
+		})
+		s.Runs = append(s.Runs, i)
+		s.Values = append(s.Values, v*(1<<20))
+	}
+	h.Series = []history.Series{s}
+	return h
+}
+
+func historyPage(t *testing.T, h *history.History) []byte {
+	t.Helper()
+	policy := check.DefaultPolicy().Regression
+	p := History{History: h, Series: h.Judged(), Outcome: h.Gate(policy)}
+	p.Changes, _ = h.Changes(p.Series, policy)
+	p.Drifts = h.Drifts(p.Series, p.Changes, policy)
+	var out bytes.Buffer
+	if err := WriteHistory(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestHistory: a step after the 12th of 24 nights has a first bad run and a last good one; ten
+// nights that rise by 100 MiB each have a rate.
+func TestHistory(t *testing.T) {
+	var steps []float64
+	for i := range 24 {
+		v := 6000 + float64(i%3)
+		if i >= 12 {
+			v += 500
+		}
+		steps = append(steps, v)
+	}
+	page := historyPage(t, nights(steps...))
+	lacks(t, top(t, page), "fail", "peak of Transcription, worst: ", "MiB", "Stage", "Transcription",
+		"First bad run", "run 13, 2026-11-13 02:00 UTC, commit 0000012", "Last good run",
+		"run 12, 2026-11-12", "git log 0000011..0000012",
+		"vramsoak compare &#39;night 11.log&#39; &#39;night 12.log&#39;")
+	var slow []float64
+	for i := range 10 {
+		slow = append(slow, 6000+100*float64(i)+float64(i%3))
+	}
+	page = historyPage(t, nights(slow...))
+	lacks(t, top(t, page), "rises slowly, by 100 MiB a run over 10 runs (&#43;15.0 %)", "Transcription",
+		"First run", "run 1, ", "Newest run", "run 10, ", "MiB a run (95 %: ")
+	if bytes.Contains(page, []byte("nightly<b>")) {
+		t.Error("the name of the suite became markup")
+	}
+}
+
+// TestComparison: the peak of b.wav rose by 1 GiB. The page names the stage and the file.
+func TestComparison(t *testing.T) {
+	run := func(more float64) *compare.Baseline {
+		m := check.Measurements{}
+		values := check.Values{}
+		for i := range 12 {
+			m.Files = append(m.Files, check.MeasuredFile{Path: fmt.Sprintf("%c.wav", 'a'+i), Index: i + 1})
+			v := 6.0 * (1 << 30)
+			if i > 0 {
+				v += more
+			}
+			values = append(values, v)
+		}
+		m.Metrics = []check.Metric{{Name: "peak of Transcription", Unit: check.Bytes, Values: values}}
+		return compare.New(m, compare.RunInfo{Log: "<i>.log"})
+	}
+	base, now := run(0), run(1<<30)
+	policy := check.DefaultPolicy()
+	c := Comparison{Comparison: compare.Runs(base, now, policy), Base: base, New: now}
+	c.Verdict = c.Changes[0].Verdict
+	var out bytes.Buffer
+	if err := WriteComparison(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	lacks(t, top(t, out.Bytes()), "fail", "peak of Transcription: rose by", "Stage", "Transcription",
+		"11 of 12 files in both runs are worse by more than is allowed", "first file 2: b.wav",
+		"by 1.00 GiB", "6.00 GiB in the base, 7.00 GiB in the new run")
+	if bytes.Contains(out.Bytes(), []byte("<i>")) {
+		t.Error("the name of a log became markup")
+	}
+	var d seriesDocument
+	if err := json.Unmarshal(dataOf(t, out.Bytes()), &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Series) != 1 || len(d.Series[0].Lines) != 2 || len(d.Labels) != 12 {
+		t.Errorf("got %d charts and %d labels", len(d.Series), len(d.Labels))
+	}
+}
+
+// TestCalls: two stacks share their outermost call; the tree sums up their bytes.
+func TestCalls(t *testing.T) {
+	frame := func(name string) *snapshot.Frame {
+		return &snapshot.Frame{Function: name, File: "/home/me/a.py", Line: 1}
+	}
+	main, load, run := frame("main"), frame("load"), frame("run")
+	c := newCalls()
+	c.add(&snapshot.Stack{Frames: []*snapshot.Frame{load, main}}, true, 300)
+	c.add(&snapshot.Stack{Frames: []*snapshot.Frame{run, main}}, true, 700)
+	c.add(&snapshot.Stack{Frames: []*snapshot.Frame{run, main}}, true, 100)
+	c.add(nil, true, 50)
+	var names []string
+	d := c.data(func(s string) int { names = append(names, s); return len(names) - 1 })
+	want := []string{
+		"/home/me/a.py:1 main", "/home/me/a.py:1 run", "/home/me/a.py:1 load", snapshot.Before,
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(treeData{
+		Depth: column{0, 1, 1, 0}, Name: column{0, 1, 2, 3}, Bytes: column{1100, 800, 300, 50},
+		Blocks: column{3, 2, 1, 1},
+	}, d); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSnapshots: the page of a real recording.
+func TestSnapshots(t *testing.T) {
+	path := "../../fixtures/logs/torch_snapshot/silmont2000-assignment2-systems-mem-snapshot.pickle"
+	snap, err := snapshot.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Snapshot{Name: "</script>.pickle", Snapshot: snap}
+	for i := range snap.Devices {
+		s.Analyses = append(s.Analyses, snap.Devices[i].Analyze(snap.Annotations))
+	}
+	var out bytes.Buffer
+	if err := WriteSnapshots(&out, []Snapshot{s}, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(out.Bytes(), []byte("</script>")); n != 2 {
+		t.Errorf("the page has %d ends of scripts, want 2", n)
+	}
+	var d struct {
+		Holdings []struct {
+			Bytes int64
+			Tree  struct{ Bytes, Depth []int64 }
+		}
+		Segments []mapSeries
+	}
+	if err := json.Unmarshal(dataOf(t, out.Bytes()), &d); err != nil {
+		t.Fatal(err)
+	}
+	// In the end 31,719,936 bytes are in use: fixtures/logs/torch_snapshot/expected.txt.
+	if len(d.Holdings) != 2 || d.Holdings[0].Bytes != 31_719_936 {
+		t.Errorf("got %d moments, the first with %d bytes", len(d.Holdings), d.Holdings[0].Bytes)
+	}
+	if len(d.Segments) != 1 || len(d.Segments[0].Maps) < 2 {
+		t.Errorf("got the maps of %d devices", len(d.Segments))
+	}
+}
+
+// TestSegmentsAreLimited: 2,000 maps of 1,000 blocks each are too many for a page. It keeps the
+// first map, the last one nearly, and the first failure.
+func TestSegmentsAreLimited(t *testing.T) {
+	s := NewSegments()
+	blocks := make([]record.Block, 1000)
+	for i := range blocks {
+		blocks[i].Size = 512
+	}
+	for i := range 2000 {
+		m := record.SegmentMap{Segments: []record.Segment{{Size: 512_000, Blocks: blocks}}}
+		if i == 777 {
+			m.Requested = 1 << 20
+		}
+		s.Add(m)
+		s.Add(record.Checkpoint{})
+	}
+	if s.blocks > blocksMax {
+		t.Errorf("%d blocks are kept", s.blocks)
+	}
+	d := s.series("")[0]
+	first, last := d.Maps[0].Number, d.Maps[len(d.Maps)-1].Number
+	failed := 0
+	for _, m := range d.Maps {
+		if m.Requested > 0 {
+			failed = m.Number
+		}
+	}
+	if d.All != 2000 || first != 1 || last < 1990 || failed != 778 {
+		t.Errorf("of %d maps, the first is %d, the last %d, the failure %d", d.All, first, last, failed)
+	}
+}
+
+// TestNeeds: the page of a batch that does not fit.
+func TestNeeds(t *testing.T) {
+	v := &validation.Report{
+		Answer: validation.DoesNotFit, Scenario: "speech<i>", Total: 16 << 30, Files: 50, Failed: 10,
+		FirstFailed: 40, Headroom: -4 << 30,
+		Stages: []validation.StageNeed{{
+			Stage: "Transcription", Reached: true, Need: 20 << 30, Share: 1.25, File: 50,
+			Parts: []validation.Part{{What: "weights", Bytes: 12 << 30}, {What: "mel", Bytes: 8 << 30}},
+		}},
+		Failure: &validation.Refusal{
+			File: 40, Stage: "Transcription", What: "mel", Requested: 2 << 30, FreeInSum: 1 << 30,
+			LargestFree: 512 << 20,
+		},
+		Checks: &check.Report{Verdict: check.Fail},
+	}
+	var out bytes.Buffer
+	if err := WriteNeeds(&out, v, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	lacks(t, top(t, out.Bytes()), "fail", "it does not fit", "the card is full; 2.00 GiB for mel",
+		"Stage", "Transcription", "file 40 of 50", "20.0 GiB (125.0 % of the card)", "10 of 50 files fail")
+	// 12 of 20 GiB take 12 / 20.4 of the width, because the scale leaves 2 % free.
+	lacks(t, out.String(), `<rect x="0.000%" width="58.824%"`, "weights: 12.0 GiB")
+	if bytes.Contains(out.Bytes(), []byte("speech<i>")) {
+		t.Error("the name of a scenario became markup")
+	}
+}
