@@ -131,15 +131,15 @@ func widest(s string, width int) string {
 func words(s string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(s) {
-		unit, _, _ := strings.Cut(strings.TrimRight(word, ".,;:)"), "/")
-		switch unit {
-		case "%", "B", "KiB", "MiB", "GiB", "TiB":
-			if len(out) > 0 {
-				out[len(out)-1] += " " + word
+		n := len(out)
+		switch unit, _, _ := strings.Cut(strings.TrimRight(word, ".,;:)"), "/"); unit {
+		case "%", "B", "KiB", "MiB", "GiB", "TiB", "s":
+			if n > 0 && strings.ContainsAny(out[n-1][:1], "(-+0123456789") {
+				out[n-1] += " " + word
 				continue
 			}
 		}
-		if n := len(out); n > 0 && out[n-1] == "[line" {
+		if n > 0 && out[n-1] == "[line" {
 			out[n-1] += " " + word
 			continue
 		}
