@@ -29,6 +29,7 @@ import (
 	"vramsoak/reports/plots/memory"
 	"vramsoak/reports/plots/overfiles"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type soakOptions struct {
@@ -453,7 +454,8 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	var drawn []string
 	defer func() {
 		if len(drawn) > 0 {
-			stderr.Printf("pictures in the run folder: %s\n", strings.Join(drawn, ", "))
+			_, _ = sink.Fprintf(text.NewFolder(stderr, textOptions(stderr)),
+				"see report.html in the run folder; pictures: %s\n", strings.Join(drawn, ", "))
 		}
 		stderr.Printf("run folder: %s\n", cfg.Dir)
 		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone &&
