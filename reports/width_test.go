@@ -21,8 +21,12 @@ func TestWidths(t *testing.T) {
 			}
 			tl, rep := readCase(t, c)
 			for _, opts := range []text.Options{
-				{}, {Width: 60}, {Terminal: true, Width: 40}, {Terminal: true, Width: 60},
-				{Terminal: true, Width: 80}, {Terminal: true, Width: 120},
+				{},
+				{Width: 60},
+				{Terminal: true, Width: 40},
+				{Terminal: true, Width: 60},
+				{Terminal: true, Width: 80},
+				{Terminal: true, Width: 120},
 			} {
 				for _, opts.Verbose = range []bool{false, true} {
 					var out bytes.Buffer

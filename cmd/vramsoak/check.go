@@ -28,8 +28,8 @@ type reportOptions struct {
 	verbose bool
 }
 
-const verboseUsage = "also print the table of all checks, why checks were not judged, and the memory " +
-	"of a typical file"
+const verboseUsage = "also print the table of all checks, why checks were not judged, and the " +
+	"memory of a typical file"
 
 func (o *reportOptions) flags(f *pflag.FlagSet, usage string) {
 	f.StringVar(&o.format, "format", "text", usage)

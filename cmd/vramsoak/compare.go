@@ -94,8 +94,8 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 }
 
 // comparisonWriter returns the function that writes the format given with --format.
-func comparisonWriter(opts compareOptions) (func(io.Writer, *compare.Comparison, *check.Report) error,
-	error,
+func comparisonWriter(opts compareOptions) (
+	func(io.Writer, *compare.Comparison, *check.Report) error, error,
 ) {
 	switch opts.format {
 	case "text":

@@ -1,6 +1,6 @@
-// Package cilog writes what CI systems understand in the log of a job: annotations of GitHub Actions,
-// which appear beside the job and in the files view, and groups of lines that can be folded, for
-// GitHub Actions and GitLab.
+// Package cilog writes what CI systems understand in the log of a job: annotations of GitHub
+// Actions, which appear beside the job and in the files view, and groups of lines that can be
+// folded, for GitHub Actions and GitLab.
 //
 //	system := cilog.Detect(os.Getenv)
 //	system.Annotate(w, rep, workspace)
@@ -48,7 +48,8 @@ const annotationsMax = 10
 
 // Annotate writes an error annotation for each finding that fails, and a warning for each that is
 // undecided, if it decides the verdict. What follows from a finding is in its annotation. A log
-// inside of the folder workspace is named by its path in it, which links the annotation to the file.
+// inside of the folder workspace is named by its path in it, which links the annotation to the
+// file.
 func (s System) Annotate(w io.Writer, rep *check.Report, workspace string) error {
 	if s != GitHub {
 		return nil
@@ -65,11 +66,12 @@ func (s System) Annotate(w io.Writer, rep *check.Report, workspace string) error
 		if count[kind]++; count[kind] > annotationsMax {
 			continue
 		}
-		text := wording.Named(g.Finding) + ": " + g.Message
+		text := []string{wording.Named(g.Finding) + ": " + g.Message}
 		for _, f := range g.Consequences {
-			text += "; so " + wording.Consequence(f)
+			text = append(text, wording.Consequence(f))
 		}
-		if err := sink.GitHub(w, kind, properties(g.Finding, workspace), text); err != nil {
+		where := properties(g.Finding, workspace)
+		if err := sink.GitHub(w, kind, where, strings.Join(text, "; so ")); err != nil {
 			return fmt.Errorf("write an annotation: %w", err)
 		}
 	}

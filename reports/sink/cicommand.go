@@ -13,18 +13,20 @@ type Property struct{ Name, Value string }
 //
 //	::error file=soak.log,line=88,title=leak::grows by 1.00 MiB a file
 //
-// The properties and the text may come from outside. They go through [Line], and the characters that
-// have a meaning in a command are escaped as GitHub's toolkit does it (packages/core/src/command.ts).
+// The properties and the text may come from outside. They go through [Line], and the characters
+// that have a meaning in a command are escaped as GitHub's toolkit does it
+// (packages/core/src/command.ts).
 func GitHub(w io.Writer, command string, properties []Property, text string) error {
-	line := "::" + command
+	var line strings.Builder
+	line.WriteString("::" + command)
 	for i, p := range properties {
 		separator := ","
 		if i == 0 {
 			separator = " "
 		}
-		line += separator + p.Name + "=" + gitHubProperty.Replace(Line(p.Value))
+		line.WriteString(separator + p.Name + "=" + gitHubProperty.Replace(Line(p.Value)))
 	}
-	return writeCommand(w, line+"::"+gitHubText.Replace(Line(text))+"\n")
+	return writeCommand(w, line.String()+"::"+gitHubText.Replace(Line(text))+"\n")
 }
 
 var (

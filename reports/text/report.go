@@ -137,9 +137,12 @@ func (t *writer) passed(rep *check.Report) {
 			strings.Join(unsure, ", ")+" (--verbose says why)", "  ")
 	}
 	if missing := wording.NotJudged(rep); len(missing) > 0 {
-		t.wrap(t.paint(check.Skipped, "not judged")+": "+strings.Join(missing, ", ")+"; the log has no data for "+
-			map[bool]string{true: "it", false: "them"}[len(missing) == 1]+
-			" (--verbose says why)", "  ")
+		them := "them"
+		if len(missing) == 1 {
+			them = "it"
+		}
+		t.wrap(t.paint(check.Skipped, "not judged")+": "+strings.Join(missing, ", ")+
+			"; the log has no data for "+them+" (--verbose says why)", "  ")
 	}
 }
 

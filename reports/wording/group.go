@@ -149,8 +149,8 @@ func onDevice(f check.Finding) string {
 	return " on " + f.Device
 }
 
-// Consequence returns what followed from the cause of a finding, without the advice: "peak, high-water
-// mark: critical: 23.1 GiB allocated, of 24.0 GiB (96.3 %) at the failed allocation".
+// Consequence returns what followed from the cause of a finding, without the advice: "peak,
+// high-water mark: critical: 23.1 GiB allocated, of 24.0 GiB (96.3 %) at the failed allocation".
 func Consequence(f check.Finding) string { return Named(f) + ": " + firstClause(f.Found()) }
 
 // Named returns the check and the subject of a finding: "leak, idle level". A subject that is the

@@ -50,10 +50,9 @@ func Cause(rep *check.Report) string {
 	}
 	worst := groups[0]
 	cause := Title(worst.Finding)
-	for _, f := range worst.Consequences {
-		if f.Check == check.OutOfMemory && f.File > 0 {
-			cause += "; memory ran out in file " + Count(f.File)
-		}
+	ranOut := func(f check.Finding) bool { return f.Check == check.OutOfMemory && f.File > 0 }
+	if i := slices.IndexFunc(worst.Consequences, ranOut); i >= 0 {
+		cause += "; memory ran out in file " + Count(worst.Consequences[i].File)
 	}
 	if more := len(groups) - 1; more > 0 {
 		cause += ", and " + Count(more) + " more"
