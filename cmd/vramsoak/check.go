@@ -27,8 +27,8 @@ type printOptions struct {
 	verbose bool
 }
 
-const verboseUsage = "also print the table of all checks, why checks were not judged, and the memory " +
-	"of a typical file"
+const verboseUsage = "also print the table of all checks, why checks were not judged, and the " +
+	"memory of a typical file"
 
 func (o *printOptions) flags(f *pflag.FlagSet, usage string) {
 	f.StringVar(&o.format, "format", "text", usage)

@@ -137,8 +137,8 @@ func (o compareOptions) writeOutput(
 }
 
 // comparisonWriter returns the function that writes the format given with --format.
-func comparisonWriter(opts compareOptions) (func(io.Writer, *compare.Comparison, *check.Report) error,
-	error,
+func comparisonWriter(opts compareOptions) (
+	func(io.Writer, *compare.Comparison, *check.Report) error, error,
 ) {
 	switch opts.format {
 	case "text":

@@ -46,8 +46,8 @@ func (m *colorMode) Type() string { return "when" }
 
 var _ pflag.Value = &colors
 
-// useColor reports whether to write colours. --color decides. If it is auto, these variables decide,
-// in this order: NO_COLOR (no-color.org), FORCE_COLOR (force-color.org), CLICOLOR_FORCE
+// useColor reports whether to write colours. --color decides. If it is auto, these variables
+// decide, in this order: NO_COLOR (no-color.org), FORCE_COLOR (force-color.org), CLICOLOR_FORCE
 // (bixense.com/clicolors). Otherwise a terminal has colours, unless TERM is dumb.
 func useColor(mode colorMode, terminal bool, getenv func(string) string) bool {
 	forced := func(name string) bool { v := getenv(name); return v != "" && v != "0" }

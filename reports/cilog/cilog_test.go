@@ -61,7 +61,8 @@ var escapes = regexp.MustCompile(`%(25|3A|2C)`)
 // one command, and no property is added to it.
 func TestHostileNames(t *testing.T) {
 	for _, s := range []string{
-		"plain", "a,b", "a:b", "a::b", "::error::x", "100%", "%0A::error::x", "a\n::error::x", "\r::error::x",
+		"plain", "a,b", "a:b", "a::b", "::error::x", "100%", "%0A::error::x", "a\n::error::x",
+		"\r::error::x",
 		"a\u2028::error::x", "x,line=1,file=/etc/passwd", "::stop-commands::x", "##[error]x",
 		"\x1b[31m::error::x", "\xff::error::x", "a\x00b", "::endgroup::", " ::error::x",
 	} {

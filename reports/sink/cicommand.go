@@ -13,8 +13,9 @@ type Property struct{ Name, Value string }
 //
 //	::error file=soak.log,line=88,title=leak::grows by 1.00 MiB a file
 //
-// The properties and the text may come from outside. They go through [Line], and the characters that
-// have a meaning in a command are escaped as GitHub's toolkit does it (packages/core/src/command.ts).
+// The properties and the text may come from outside. They go through [Line], and the characters
+// that have a meaning in a command are escaped as GitHub's toolkit does it
+// (packages/core/src/command.ts).
 func GitHub(w io.Writer, command string, properties []Property, text string) error {
 	values := make([]string, len(properties))
 	for i, p := range properties {
