@@ -63,6 +63,9 @@ func (j *Judge) filesEnded() {
 	if len(said) == 1 && unfed > 0 {
 		f.Verdict = Undecided
 		f.Message = fmt.Sprintf("%s; all %d others ended ok", said[0], len(known))
+		if len(known) == 1 {
+			f.Message = said[0] + "; the other one ended ok"
+		}
 		j.add(f)
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-var alarmRuns = flag.Int("alarms.runs", 20, "clean runs of each kind")
+var alarmRuns = flag.Int("alarms.runs", 10, "clean runs of each kind")
 
 // timelineOf returns a timeline of the first files of a series, with one checkpoint per file.
 func timelineOf(s *fixtures.LevelSeries, files int, failFast bool) *timeline.Timeline {
@@ -92,8 +92,11 @@ func TestLeaksAreCertainEarly(t *testing.T) {
 		growth, sigma float64
 		latest        int
 	}{
-		{4, 0, live.FilesAt(2)}, {4, 5, live.FilesAt(2)}, {16, 20, live.FilesAt(2)},
-		{4, 20, live.FilesAt(4)}, {1, 5, live.FilesAt(4)},
+		{4, 0, live.FilesAt(2)},
+		{4, 5, live.FilesAt(2)},
+		{16, 20, live.FilesAt(2)},
+		{4, 20, live.FilesAt(4)},
+		{1, 5, live.FilesAt(4)},
 	} {
 		late, _ := count(max(10, *alarmRuns/20), func(seed uint64) (bool, bool) {
 			s := fixtures.Levels(fixtures.LevelSpec{

@@ -86,7 +86,7 @@ type growth struct{ check, subject string }
 
 func (w *Watch) run(ctx context.Context) {
 	defer close(w.gone)
-	var before []growth      // that failed in the look before
+	var before []growth       // that failed in the look before
 	said := map[growth]bool{} // in earlier results
 	for {
 		var look int

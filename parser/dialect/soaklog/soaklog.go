@@ -160,7 +160,7 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 		return record.RunStart{
 			Header: f.Head, Files: f.Count("files"), Feed: f.Values["feed"], Command: f.Values["command"],
 			Version: f.Values["version"], Policy: f.Values["policy"], ID: f.Values["id"],
-			Until:   f.Seconds("until"), FailFast: f.Flag("fail_fast"),
+			Until: f.Seconds("until"), FailFast: f.Flag("fail_fast"),
 			Workers: f.Count("workers"), GPU: f.Count("gpu"),
 		}, true
 	case "sample":
