@@ -1,6 +1,6 @@
-// query.mjs DIR TRACE opens a trace in Perfetto's trace processor, which fetch.sh put into DIR. It
-// runs the SQL queries on standard input, which end with ';'. It prints one line for each query: its
-// rows as a JSON array of objects.
+// query.mjs DIR TRACE... opens one trace after the other in Perfetto's trace processor, which
+// fetch.sh put into DIR. It runs the SQL queries on standard input, which end with ';', on each. It
+// prints one line for each query: its rows as a JSON array of objects.
 //
 // The engine expects to run in a browser's worker, so this script first makes what it uses of one.
 import fs from 'node:fs';
@@ -9,7 +9,7 @@ import vm from 'node:vm';
 import {pathToFileURL} from 'node:url';
 
 const dir = path.resolve(process.argv[2]);
-const trace = process.argv[3];
+const traces = process.argv.slice(3);
 
 globalThis.self = globalThis;
 globalThis.WorkerGlobalScope = class {};
@@ -44,19 +44,25 @@ class Engine extends EngineBase {
 }
 
 const engine = new Engine();
-await engine.parse(new Uint8Array(fs.readFileSync(trace)));
-await engine.notifyEof();
+const queries = fs.readFileSync(0, 'utf8').split(';').filter(sql => sql.trim() !== '');
 const number = (_key, value) => typeof value === 'bigint' ? Number(value) : value;
-for (const sql of fs.readFileSync(0, 'utf8').split(';')) {
-  if (sql.trim() === '') continue;
-  const result = await engine.query(sql);
-  if (result.error()) throw new Error(result.error());
-  const columns = result.columns();
-  const rows = [];
-  for (const row = result.iter({}); row.valid(); row.next()) {
-    const cells = columns.map(name => [name, row.get(name)]);
-    rows.push(Object.fromEntries(cells));
+const chunk = 16 << 20; // the engine takes at most 32 MiB at a time
+for (const trace of traces) {
+  await engine.resetTraceProcessor({});
+  const bytes = new Uint8Array(fs.readFileSync(trace));
+  for (let at = 0; at < bytes.length; at += chunk) {
+    await engine.parse(bytes.subarray(at, at + chunk));
   }
-  fs.writeSync(1, JSON.stringify(rows, number) + '\n');
+  await engine.notifyEof();
+  for (const sql of queries) {
+    const result = await engine.query(sql);
+    if (result.error()) throw new Error(result.error());
+    const columns = result.columns();
+    const rows = [];
+    for (const row = result.iter({}); row.valid(); row.next()) {
+      rows.push(Object.fromEntries(columns.map(name => [name, row.get(name)])));
+    }
+    fs.writeSync(1, JSON.stringify(rows, number) + '\n');
+  }
 }
 process.exit(0);

@@ -48,6 +48,30 @@ func TestPrometheus(t *testing.T) {
 	}
 }
 
+// TestPrometheusRules: promtool accepts the alert in the docs.
+func TestPrometheusRules(t *testing.T) {
+	if os.Getenv("PROMETHEUS") == "" {
+		t.Skip("make test-prometheus runs this test")
+	}
+	page, err := os.ReadFile("../../docs/how-to/other-tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rules, found := strings.Cut(string(page), "```yaml\ngroups:")
+	rules, _, ended := strings.Cut(rules, "```")
+	if !found || !ended {
+		t.Fatal("the page has no rules")
+	}
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(path, []byte("groups:"+rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "promtool", "check", "rules", path).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // startPrometheus starts a Prometheus that scrapes a host, and returns the address of its queries.
 func startPrometheus(t *testing.T, host string) string {
 	t.Helper()

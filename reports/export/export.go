@@ -15,7 +15,7 @@ import (
 	"vramsoak/reports/metrics"
 )
 
-// An Event is something that a log says of a moment.
+// An Event is one thing that a log says about a moment.
 type Event struct {
 	Kind Kind
 	// Nanos is the time in nanoseconds, as Clock counts it. The times of an event and of the next one
@@ -44,8 +44,8 @@ type Event struct {
 // A Kind says what an event is.
 type Kind int
 
-// The kinds of events. Stages of one lane are nested: the one that began last ends first. Files of
-// one log and writer follow each other.
+// The kinds of events. The stages of one lane are nested: the one that began last ends first. The
+// files of one log and one writer do not overlap.
 const (
 	Level Kind = iota
 	BeginStage
@@ -148,7 +148,9 @@ func (x *Exporter) levels(at moment, c *record.Checkpoint, m *metrics.Metric, so
 	}
 }
 
-// leftBehind emits what a file leaves behind: the levels at the last checkpoint of each lane.
+// leftBehind emits what a file leaves behind: the levels at the last checkpoint of each lane. A file
+// that did not end well shows nothing of that, because its last checkpoint may be any. It also emits
+// the sizes of the devices, so that tools which forget old values get them with each file.
 func (x *Exporter) leftBehind(f *timeline.File) {
 	last := map[record.Lane]*record.Checkpoint{}
 	var lanes []record.Lane
@@ -162,11 +164,14 @@ func (x *Exporter) leftBehind(f *timeline.File) {
 		}
 		last[c.Lane] = c
 	}
+	well := f.Status == record.StatusOK || f.Status == record.StatusUnknown
 	for _, lane := range lanes {
 		c := last[lane]
 		at := moment{c.Pos, c.Time}
-		x.levels(at, c, &metrics.FileEnd, "", true)
 		x.deviceSize(at, c)
+		if well {
+			x.levels(at, c, &metrics.FileEnd, "", true)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func (x *Exporter) files(tl *timeline.Timeline) {
 		if f.Status != record.StatusOK && f.Status != record.StatusUnknown {
 			args = append(args, Arg{"file", f.Name()})
 			x.clocks.add(end, Event{
-				Kind: Note, Lane: record.Lane{}, Name: "file ended: " + string(f.Status), Args: args,
+				Kind: Note, Name: "file ended: " + string(f.Status), Args: args,
 			})
 		}
 	}

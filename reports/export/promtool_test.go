@@ -13,8 +13,8 @@ import (
 	"vramsoak/fixtures/golden"
 )
 
-// TestHostileNames: whatever a log, a file or a stage is called, the outputs stay valid: a label has
-// no line break, and every text is UTF-8.
+// TestHostileNames: whatever a log, a file or a stage is called, the outputs stay valid: a label
+// has no line break, and every text is UTF-8.
 func TestHostileNames(t *testing.T) {
 	name := "a\"b\\c\nd\xff\x1b[31m\u202e.log"
 	trace, text := both(t, log{name, `[pipeline] file-start path="\"\n\\"

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,14 +29,19 @@ func newProcessor(t *testing.T) processor {
 	return processor{dir}
 }
 
-// query returns the rows of each query.
-func (p processor) query(t *testing.T, trace []byte, sql ...string) [][]map[string]any {
+// query returns the rows of each query, on each trace.
+func (p processor) query(t *testing.T, traces [][]byte, sql ...string) [][]map[string]any {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "trace")
-	if err := os.WriteFile(path, trace, 0o600); err != nil {
-		t.Fatal(err)
+	args := []string{"../../ci/perfetto/query.mjs", p.dir}
+	dir := t.TempDir()
+	for i, trace := range traces {
+		path := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.WriteFile(path, trace, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, path)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "../../ci/perfetto/query.mjs", p.dir, path)
+	cmd := exec.CommandContext(t.Context(), "node", args...)
 	cmd.Stdin = strings.NewReader(strings.Join(sql, ";\n"))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -49,6 +55,9 @@ func (p processor) query(t *testing.T, trace []byte, sql ...string) [][]map[stri
 			t.Fatal(err)
 		}
 		all = append(all, rows)
+	}
+	if len(all) != len(traces)*len(sql) {
+		t.Fatalf("%d answers to %d queries on %d traces", len(all), len(sql), len(traces))
 	}
 	return all
 }
@@ -69,7 +78,7 @@ func TestTraceProcessor(t *testing.T) {
 [pipeline] file-end path=audio/a.wav status=ok
 ` + second + `5.000Z torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.
 `})
-	got := p.query(t, trace, faults, `
+	got := p.query(t, [][]byte{trace}, faults, `
 		select (s.ts - (select start_ts from trace_bounds)) / 1000000 as ms, s.dur / 1000000 as dur,
 			s.depth, s.category, s.name, t.name as track, extract_arg(s.arg_set_id, 'debug.file') as file
 		from slice s join track t on s.track_id = t.id order by s.ts, s.depth, s.name`, `
@@ -119,23 +128,26 @@ func TestTraceProcessorReadsAll(t *testing.T) {
 	if err != nil || len(goldens) == 0 {
 		t.Fatalf("no goldens: %v", err)
 	}
+	var traces [][]byte
 	for _, path := range goldens {
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		trace, _ := both(t, logsOf(golden.Case{Archive: archive})...)
-		text := decode(t, trace)
-		got := p.query(t, trace, faults, `select count(*) as n from slice where name is not null`,
-			`select count(*) as n from counter`)
-		slices := strings.Count(text, ": begin ") + strings.Count(text, " > events: ")
-		all := len(strings.Split(text, "\n")) - 1
-		values := all - strings.Count(text, "track ") - slices - strings.Count(text, ": end ")
-		if n := got[1][0]["n"]; n != float64(slices) || len(got[0]) > 0 {
-			t.Errorf("%s: %v slices, want %d; faults: %v", path, n, slices, got[0])
-		}
-		if n := got[2][0]["n"]; n != float64(values) {
-			t.Errorf("%s: %v values, want %d", path, n, values)
+		traces = append(traces, trace)
+	}
+	got := p.query(t, traces, faults, `select count(*) as n from slice where name is not null`,
+		`select count(*) as n from counter`)
+	for i, path := range goldens {
+		faults, slices, counters := got[3*i], got[3*i+1][0]["n"], got[3*i+2][0]["n"]
+		text := decode(t, traces[i])
+		begun := strings.Count(text, ": begin ") + strings.Count(text, " > events: ")
+		values := strings.Count(text, "\n") - strings.Count(text, "track ") - begun -
+			strings.Count(text, ": end ")
+		if len(faults) > 0 || slices != float64(begun) || counters != float64(values) {
+			t.Errorf("%s: %v slices, %v values, want %d, %d; faults: %v", path, slices, counters, begun,
+				values, faults)
 		}
 	}
 }

@@ -57,7 +57,7 @@ var (
 	}
 	FileEnd = Metric{
 		Name: "vramsoak_file_end_memory_bytes", Kind: Gauge, Unit: "bytes",
-		Help:   "Memory at the last checkpoint of the last file that ended. A leak makes it grow.",
+		Help:   "Memory at the last checkpoint of the last file that ended well. A leak makes it grow.",
 		Labels: lane,
 	}
 	DeviceSize = Metric{

@@ -126,8 +126,8 @@ func TestManyLanes(t *testing.T) {
 	}
 }
 
-// TestFollow: a collector reads a log that begins to exist later and grows. Scrapes at the same time
-// disturb nothing. When the context ends, so does the reading.
+// TestFollow: a collector reads a log that begins to exist later and grows. Scrapes at the same
+// time disturb nothing. When the context ends, so does the reading.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	c := NewCollector("1")

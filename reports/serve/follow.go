@@ -116,11 +116,14 @@ func (l *feed) checkpoint(r *record.Checkpoint) {
 	}
 }
 
-// fileEnd notes what a file leaves behind.
+// fileEnd notes how a file ended and, if it ended well, what it leaves behind.
 func (l *feed) fileEnd(r *record.FileEnd) {
 	l.c.files[r.Status]++
 	if r.Seconds > 0 {
 		l.c.seconds = r.Seconds
+	}
+	if r.Status != record.StatusOK {
+		clear(l.last)
 	}
 	for lane, c := range l.last {
 		for i := range metrics.Ledgers {

@@ -58,7 +58,7 @@ func Listen(address string) (*Server, error) {
 	case err != nil:
 		return nil, err
 	}
-	return &Server{listener: &limited{Listener: l, free: make(chan struct{}, maxConns)}}, nil
+	return &Server{listener: &limited{Listener: l, open: make(chan struct{}, maxConns)}}, nil
 }
 
 // complete returns an address with its host.
@@ -85,7 +85,7 @@ func (s *Server) Start(h http.Handler) {
 	s.http = &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: log.New(io.Discard, "", 0), // a broken request is no matter of the run
+		ErrorLog: log.New(io.Discard, "", 0), // broken requests do not concern the run
 	}
 	s.served = make(chan struct{})
 	go func() {
@@ -111,7 +111,7 @@ func (s *Server) Close() {
 // A limited listener has at most maxConns open connections. It closes further ones at once.
 type limited struct {
 	net.Listener
-	free chan struct{} // has an element for each open connection
+	open chan struct{} // has an element for each open connection
 }
 
 // Accept implements [net.Listener].
@@ -122,8 +122,8 @@ func (l *limited) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		select {
-		case l.free <- struct{}{}:
-			return &counted{Conn: conn, free: l.free}, nil
+		case l.open <- struct{}{}:
+			return &counted{Conn: conn, open: l.open}, nil
 		default:
 			_ = conn.Close()
 		}
@@ -133,12 +133,12 @@ func (l *limited) Accept() (net.Conn, error) {
 // A counted connection makes room for another one when it is closed.
 type counted struct {
 	net.Conn
-	free chan struct{}
+	open chan struct{}
 	once sync.Once
 }
 
 // Close implements [net.Conn].
 func (c *counted) Close() error {
-	c.once.Do(func() { <-c.free })
+	c.once.Do(func() { <-c.open })
 	return c.Conn.Close()
 }
