@@ -221,14 +221,11 @@ SIZE ?= 1GB
 bench-parse: bin/vramsoak
 	@ci/bench-parse.sh $(SIZE)
 
-# Draws the pictures of docs/explanation/growth.md and docs/explanation/fragmentation.md.
+# Draws all pictures of README.md and docs/, except for screenshots of the HTML report. make test
+# fails if one of them is not what the program draws.
 .PHONY: docs-pictures
 docs-pictures:
-	PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestDocsPictures ./reports/plots/overfiles
-	for story in before after; do \
-		go run ./cmd/vramsoak simulate fixtures/scenarios/long-batch-$$story.yaml --files 75 | \
-		go run ./cmd/vramsoak plot - --fragmentation -o docs/pictures/fragmentation-$$story.png --width 1200 --height 760 || exit 1; \
-	done
+	UPDATE=1 go test -count=1 -run 'DocsPictures$$' ./docs ./reports/plots/overfiles ./reports/plots/overruns
 
 # Measures how often change points are false alarms, and how often real changes are found. Prints
 # the tables of docs/explanation/change-points.md.

@@ -29,10 +29,21 @@ func Headline(rep *check.Report) string {
 	case f == nil:
 		return verdict
 	case rep.Verdict == check.Fail:
-		return verdict + ": " + sink.Line(wording.Cause(&short))
+		brief := wording.Brief(*f)
+		others := strings.TrimPrefix(wording.Cause(&short), brief)
+		return verdict + ": " + sink.Line(sized(brief, *f)+others)
 	default:
 		return verdict + ": " + sink.Line(wording.Brief(*f))
 	}
+}
+
+// sized returns a finding in a few words, with what it measured if the words do not say it.
+func sized(brief string, f check.Finding) string {
+	measured := wording.Measured(f)
+	if f.Unit == check.Count || strings.Contains(brief, strings.TrimSuffix(measured, check.PerFile)) {
+		return brief
+	}
+	return brief + " (" + measured + ")"
 }
 
 // Decisive returns the finding that the headline is about, or nil.

@@ -95,7 +95,7 @@ func (p *picture) draw(c draw.Canvas) {
 		g.X.Tick.Marker = plot.ConstantTicks(ticks)
 		g.X.Label.Text = "time from the start (" + unit + ")"
 	} else {
-		g.X.Min = 0.5
+		g.X.Min, g.X.Max = 0.5, p.clock.end+0.5 // what follows the last checkpoint lies there
 		g.X.Tick.Marker = plot.ConstantTicks(plots.CountTicks(1, p.clock.end, 10))
 		g.X.Label.Text = "checkpoint (the log has no times)"
 	}

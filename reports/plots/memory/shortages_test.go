@@ -70,6 +70,44 @@ func TestOutOfMemoryIsMarked(t *testing.T) {
 	}
 }
 
+// TestOutOfMemoryAtTheEnd: a mark after the last checkpoint of a log without times lies within the
+// data, and not over the words to the right of it.
+func TestOutOfMemoryAtTheEnd(t *testing.T) {
+	log, _, _ := strings.Cut(oomLog(57, "oom", 57), "[GPU Memory] Before Whisper Cleanup: Allocated: "+
+		"7.00GB | Total: 24.00GB\ntorch")
+	log += "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+	tl, rep := timelines.Judge(t, log, check.DefaultPolicy())
+	var out bytes.Buffer
+	if err := plotOf(&out, "png", tl, rep, plots.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark, axis, longest := 0, 0, 0
+	for x := range 1600 {
+		if img.At(x, 500) == color.Color(color.RGBA(plots.FailedColor)) {
+			mark = x
+		}
+	}
+	for y := 700; y < 900; y++ { // the x axis is the row with the most pixels of ink
+		n, last := 0, 0
+		for x := range 1600 {
+			if r, _, _, _ := img.At(x, y).RGBA(); r < 0xB000 {
+				n, last = n+1, x
+			}
+		}
+		if n > longest {
+			longest, axis = n, last
+		}
+	}
+	const width = 4 // of the mark
+	if mark == 0 || mark > axis+width {
+		t.Errorf("the mark is at %d, and the axis ends at %d", mark, axis)
+	}
+}
+
 // TestOutOfMemoryIsSeen: the mark is a line of 4 pixels over nearly all of the plot's height.
 func TestOutOfMemoryIsSeen(t *testing.T) {
 	tl, rep := timelines.Judge(t, oomLog(60, "oom", 57), check.DefaultPolicy())

@@ -49,6 +49,11 @@ func TestTitleKeepsItsAnswer(t *testing.T) {
 			long, "FAIL: A very long name of a cleanup A very long name of a clean...: freed 1.85 GiB of " +
 				"7.40 GiB (25.0 %) in file 3 (0003.wav), and 1 more finding",
 		},
+		{
+			timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true},
+			"", "FAIL: idle level and reserved - allocated grow together from the first file on (200 " +
+				"MiB/file)",
+		},
 		{timelines.Batch{Files: 60}, "", " checks passed"},
 	} {
 		tl, rep := c.sample.Judged()
