@@ -181,3 +181,69 @@ func (b *tab) point(chart string) {
 	b.do(chromedp.MouseEvent(chromedp.MouseMoved, at.X+at.W/2, at.Y+at.H/2))
 	b.waitFor(fmt.Sprintf(`!document.querySelector("%s .tip").hidden`, chart))
 }
+
+// TestPages opens the pages of a history, a comparison, a validation and a snapshot, and of a log
+// with segment maps.
+func TestPages(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	logs := filepath.Join(root, "fixtures/compat/logs")
+	exact, leak := filepath.Join(logs, "exact.log"), filepath.Join(logs, "leak.log")
+	for i, log := range []string{exact, leak} {
+		vramsoak(t, "", "history", "add", log, "--db", in("h.db"), "--started",
+			fmt.Sprintf("2026-11-%02dT02:00:00Z", 20+i))
+	}
+	vramsoak(t, "", "history", "trend", "--db", in("h.db"), "-o", in("history.html"))
+	vramsoak(t, "", "compare", exact, leak, "-o", in("compare.html"))
+	vramsoak(t, "", "validate", filepath.Join(root, "fixtures/scenarios/long-batch-before.yaml"),
+		"--files", "100", "-o", in("validate.html"))
+	vramsoak(t, "", "report", "-o", in("snapshot.html"), filepath.Join(root,
+		"fixtures/logs/torch_snapshot/kkaitlyn111-cs336-a2-systems-mory-files-memory-ctx128-forward-.pickle"))
+	for _, c := range []struct {
+		name string
+		ask  string // true if the page shows what it should
+	}{
+		{"history", `document.querySelectorAll("#series-body canvas").length > 0`},
+		{"compare", `document.querySelectorAll("#series-body canvas").length > 0`},
+		{"validate", `document.querySelectorAll(".bars svg").length === 3`},
+		{"snapshot", `document.querySelectorAll("#flame canvas, #treemap canvas, #segments canvas").length === 3`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, width := range []int64{1280, 390} {
+				b := open(t, in(c.name+".html"), width)
+				if text := eval[string](b, `document.getElementById("trouble").textContent`); text != "" {
+					t.Fatal(text)
+				}
+				if over := eval[float64](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+					t.Errorf("the page is %g pixels wider than the window", over)
+				}
+				if !eval[bool](b, c.ask) {
+					t.Errorf("false: %s", c.ask)
+				}
+				b.shoot(fmt.Sprintf("%s-%d", c.name, width), "main")
+				b.accessible()
+				if c.name == "snapshot" {
+					b.flame()
+				}
+			}
+		})
+	}
+}
+
+// flame points at the flame graph, and walks through it with the keys.
+func (b *tab) flame() {
+	b.Helper()
+	at := b.box("#flame-body canvas")
+	b.do(chromedp.MouseEvent(chromedp.MouseMoved, at.X+at.W/4, at.Y+8))
+	tip := eval[string](b, `document.querySelector("#flame-body .tip").innerText`)
+	if !strings.Contains(tip, " bytes)") || !strings.Contains(tip, "blocks") {
+		b.Errorf("the tip of the flame graph says %q", tip)
+	}
+	eval[bool](b, `document.querySelector("#flame-body .plot").focus(), true`)
+	b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Enter),
+		chromedp.KeyEvent(kb.Escape))
+	said := eval[string](b, `document.querySelector("#flame-body [role=status]").textContent`)
+	if !strings.Contains(said, "bytes)") {
+		b.Errorf("an arrow key says %q", said)
+	}
+}

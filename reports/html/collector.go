@@ -240,8 +240,8 @@ func (c *Collector) trackOf(p place) *track {
 	return t
 }
 
-// thinPoints thins the tracks until the number of checkpoints is well below the limit. It begins with
-// the buckets that are in use, because new checkpoints have not been thinned yet.
+// thinPoints thins the tracks until the number of checkpoints is well below the limit. It begins
+// with the buckets that are in use, because new checkpoints have not been thinned yet.
 func (c *Collector) thinPoints() {
 	if c.points < pointsMax {
 		return

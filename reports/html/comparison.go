@@ -30,8 +30,8 @@ type comparisonView struct {
 	Metrics tableView
 }
 
-// WriteComparison writes the page of a comparison: which metrics got worse, and their values file by
-// file in both runs.
+// WriteComparison writes the page of a comparison: which metrics got worse, and their values file
+// by file in both runs.
 func WriteComparison(w io.Writer, c Comparison) error {
 	changes, others := wording.ListChanges(wording.WorstFirst(c.Changes))
 	d := seriesDocument{Schema: schema, Labels: []string{}, Series: []seriesData{}}
@@ -49,7 +49,11 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	}
 	v := view{Version: sink.Line(c.Version), Comparison: &comparisonView{
 		Summary: c.summarize(changes, charts), About: c.about(), Metrics: metricTable(changes),
-	}, Parts: []part{{"verdict", "Verdict"}, {"series", "Metrics over files"}, {"metrics", "All metrics"}}}
+	}, Parts: []part{
+		{"verdict", "Verdict"},
+		{"series", "Metrics over files"},
+		{"metrics", "All metrics"},
+	}}
 	for _, r := range slices.Concat(c.Remarks, others) {
 		v.Comparison.Remarks = append(v.Comparison.Remarks, sink.Line(r))
 	}

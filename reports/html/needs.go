@@ -43,8 +43,8 @@ type keyEntry struct {
 	Name  string
 }
 
-// WriteNeeds writes the page of a validation: whether the batch fits, what each stage needs, and the
-// changes that help.
+// WriteNeeds writes the page of a validation: whether the batch fits, what each stage needs, and
+// the changes that help.
 func WriteNeeds(w io.Writer, v *validation.Report, version string) error {
 	n := &needsView{
 		Summary: summarizeNeeds(v), Card: record.FormatBytes(v.Total), Stages: stageTable(v),

@@ -69,15 +69,16 @@ var (
 
 // scriptOf returns the script of a page with these parts.
 func scriptOf(parts []string) string {
-	all := uplotJS + "\n"
+	all := strings.Builder{}
+	all.WriteString(uplotJS + "\n")
 	for _, name := range slices.Concat([]string{"data", "chart", "words"}, parts, []string{"page"}) {
 		part, err := scripts.ReadFile("assets/" + name + ".js")
 		if err != nil {
 			panic(err) // a part that is not embedded
 		}
-		all += string(part)
+		all.Write(part)
 	}
-	return all
+	return all.String()
 }
 
 var templates = template.Must(template.New("page").Parse(pageHTML))

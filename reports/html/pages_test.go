@@ -96,8 +96,8 @@ func TestHistory(t *testing.T) {
 		slow = append(slow, 6000+100*float64(i)+float64(i%3))
 	}
 	page = historyPage(t, nights(slow...))
-	lacks(t, top(t, page), "rises slowly, by 100 MiB a run over 10 runs (&#43;15.0 %)", "Transcription",
-		"First run", "run 1, ", "Newest run", "run 10, ", "MiB a run (95 %: ")
+	lacks(t, top(t, page), "rises slowly, by 100 MiB a run over 10 runs (&#43;15.0 %)",
+		"Transcription", "First run", "run 1, ", "Newest run", "run 10, ", "MiB a run (95 %: ")
 	if bytes.Contains(page, []byte("nightly<b>")) {
 		t.Error("the name of the suite became markup")
 	}

@@ -56,7 +56,10 @@ func (s *Segments) Add(rec record.Record) {
 	}
 	l.maps, l.number = append(l.maps, m), append(l.number, l.all)
 	s.blocks += blocksOf(&m)
-	for s.blocks > blocksMax && s.thin() {
+	for s.blocks > blocksMax {
+		if !s.thin() {
+			break
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ function color(name) {
  * @property {string} xName
  * @property {number[]} xSteps
  * @property {(v: number) => string} xText
- * @property {(v: number) => string} yText
+ * @property {(v: number, more?: number) => string} yText with more digits, if they are asked for
  * @property {number[]} ySteps
  * @property {(index: number) => Node[]} tip what is known of a value
  * @property {(u: any) => void} [under] draws below the lines
@@ -97,7 +97,7 @@ function makeChart(where, spec) {
       { stroke: () => color("soft"), grid: { stroke: () => color("grid"), width: 1 }, ticks: { stroke: () => color("grid") },
         incrs: spec.ySteps,
         size: (/** @type {any} */ u, /** @type {string[] | null} */ v) => 18 + 7.2 * Math.max(6, ...(v || []).map((t) => t.length)),
-        values: (/** @type {any} */ u, /** @type {number[]} */ v) => v.map(spec.yText) },
+        values: (/** @type {any} */ u, /** @type {number[]} */ v) => distinct(v, spec.yText) },
     ],
     series: [{}, ...spec.lines.map((l) => ({
       label: l.name, show: l.shown, stroke: stroke(l), width: l.dots ? 0 : 1.6, dash: l.dashed ? [6, 4] : undefined,

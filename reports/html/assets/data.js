@@ -48,11 +48,12 @@ function decode(doc) {
 }
 
 /**
- * formatBytes returns bytes in IEC units with about three digits: "7.23 GiB".
+ * formatBytes returns bytes in IEC units, with about three digits or with more: "7.23 GiB".
  * @param {number} n
+ * @param {number} [more]
  * @returns {string}
  */
-function formatBytes(n) {
+function formatBytes(n, more = 0) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let f = Math.abs(n);
   let i = 0;
@@ -60,7 +61,7 @@ function formatBytes(n) {
     f /= 1024;
     i++;
   }
-  const digits = i === 0 || f >= 100 ? 0 : f < 10 ? 2 : 1;
+  const digits = i === 0 ? 0 : (f >= 100 ? 0 : f < 10 ? 2 : 1) + more;
   return (n < 0 ? "-" : "") + f.toFixed(digits) + " " + units[i];
 }
 
@@ -113,26 +114,40 @@ function clockText(ms) {
 }
 
 /**
+ * distinct returns the marks of an axis as text, with as many digits as they need to differ.
+ * @param {number[]} marks
+ * @param {(v: number, more: number) => string} text
+ * @returns {string[]}
+ */
+function distinct(marks, text) {
+  for (let more = 0; ; more++) {
+    const out = marks.map((v) => text(v, more));
+    if (more === 6 || new Set(out).size === out.length) return out;
+  }
+}
+
+/**
  * formatAmount returns a value of a judged series with its unit.
  * @param {number} v
  * @param {string} unit
+ * @param {number} [more] digits more than usual
  * @returns {string}
  */
-function formatAmount(v, unit) {
-  if (unit.endsWith("/file")) return formatAmount(v, unit.slice(0, -"/file".length)) + "/file";
+function formatAmount(v, unit, more = 0) {
+  if (unit.endsWith("/file")) return formatAmount(v, unit.slice(0, -"/file".length), more) + "/file";
   switch (unit) {
     case "bytes":
-      return formatBytes(v);
+      return formatBytes(v, more);
     case "ratio":
-      return (100 * v).toFixed(1) + " %";
+      return (100 * v).toFixed(1 + more) + " %";
     case "seconds":
       return formatDuration(1000 * v);
     case "count":
       return v.toFixed(v === Math.round(v) ? 0 : 2);
     case "x real time":
-      return v.toPrecision(3) + " x";
+      return v.toPrecision(3 + more) + " x";
   }
-  return v.toPrecision(4) + " " + unit;
+  return v.toPrecision(4 + more) + " " + unit;
 }
 
 /**

@@ -31,6 +31,12 @@ test("formatBytes", () => {
   assert.strictEqual(call("exactBytes", 7763155025), "7.23 GiB (7,763,155,025 bytes)");
 });
 
+test("distinct adds digits until the marks of an axis differ", () => {
+  page.text = vm.runInContext("formatBytes", page);
+  assert.deepStrictEqual(JSON.parse(JSON.stringify(vm.runInContext("distinct([8589934592, 8590983168, 8592031744], text)", page))),
+    ["8.000 GiB", "8.001 GiB", "8.002 GiB"]);
+});
+
 test("formatDuration and clockText", () => {
   for (const [ms, long, short] of [
     [0, "0 ms", "0 s"], [850, "850 ms", "850 ms"], [12300, "12.3 s", "12.3 s"], [245000, "4 min 05 s", "4:05 min"],

@@ -164,10 +164,8 @@ function drawSegments(k) {
 }
 
 drawers.push(() => {
-  if (!doc.segments || !doc.segments.length) {
-    if (byId("segments")) byId("segments").hidden = true;
-    return;
-  }
+  if (!doc.segments || !doc.segments.length) return;
+  byId("segments").hidden = false;
   for (const d of doc.segments) {
     for (const m of d.maps) {
       for (const k of ["address", "size", "count", "block"]) m[k] = undelta(m[k] || []);

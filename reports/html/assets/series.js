@@ -11,7 +11,7 @@ function drawSeries() {
       el("h3", { id: "series-" + k + "-title" }, badge, " " + s.title), el("p", { className: "soft" }, s.note), chart));
     makeChart(chart, {
       label: s.title, x: s.x, lines: s.lines.map((/** @type {any} */ l) => ({ ...l, shown: true })), height: 220, zero: false,
-      xName: s.xName, xSteps: steps, xText: (v) => grouped(v), yText: (v) => formatAmount(v, s.unit),
+      xName: s.xName, xSteps: steps, xText: (v) => grouped(v), yText: (v, more) => formatAmount(v, s.unit, more),
       ySteps: s.unit.startsWith("bytes") ? byteSteps() : steps10(),
       over: (u) => { for (const m of s.marks) drawMark(u, m); },
       tip: (i) => {

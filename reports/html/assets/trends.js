@@ -69,7 +69,7 @@ function drawTrends(upTo) {
     makeChart(chart, {
       label: r.check + ", " + r.title + ": values over " + r.each + "s", x, lines, height: 230, zero: false,
       xName: r.each, xSteps: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5], xText: (v) => grouped(v),
-      yText: (v) => formatAmount(v, r.unit), ySteps: r.unit === "bytes" ? byteSteps() : steps10(),
+      yText: (v, more) => formatAmount(v, r.unit, more), ySteps: r.unit === "bytes" ? byteSteps() : steps10(),
       under: (u) => drawBand(u, r), over: (u) => drawFit(u, r),
       tip: (i) => {
         const v = r.values[i] == null ? r.out[i] : r.values[i];
