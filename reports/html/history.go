@@ -259,7 +259,7 @@ func (h *History) explainChange(s *summary, failing []history.Change) {
 	s.add("Size", wording.ChangeSize(c))
 	also := []string{fmt.Sprintf("it lasts for %s", wording.Plural(c.Runs, "run"))}
 	for _, other := range failing[1:] {
-		if len(also) <= consequencesMax {
+		if len(also) <= linesMax {
 			also = append(also, "also "+wording.Series(other.Series.SeriesKey, true)+": "+
 				wording.ChangeSize(other)+" since run "+strconv.FormatInt(h.Runs[other.Bad].ID, 10))
 		}
@@ -301,7 +301,7 @@ func (h *History) explainDrift(s *summary, drifts []history.Drift) {
 		amount(d.Slope.Low), amount(d.Slope.High)))
 	var also []string
 	for _, other := range drifts[1:] {
-		if len(also) < consequencesMax {
+		if len(also) < linesMax {
 			also = append(also, "also "+wording.Series(other.Series.SeriesKey, true)+" "+
 				driftText(&other))
 		}
