@@ -17,6 +17,7 @@ type encoder struct {
 	of      *Collector
 	clocks  map[string]*clock
 	logs    map[string]int         // index in doc.Logs
+	all     []*timeline.File       // as in doc.Files
 	files   map[*timeline.File]int // index in doc.Files
 	numbers []int                  // the number that charts show, of each file
 }
@@ -82,9 +83,9 @@ func (e *encoder) x(at record.Position) int64 {
 
 func (e *encoder) encodeFiles() {
 	t := &e.doc.Files
-	all := slices.Collect(e.tl.InOrder())
-	e.numbers = fileNumbers(all)
-	for i, f := range all {
+	e.all = slices.Collect(e.tl.InOrder())
+	e.numbers = fileNumbers(e.all)
+	for i, f := range e.all {
 		e.files[f] = i
 		t.Path = append(t.Path, sink.Line(f.Path))
 		t.Number = append(t.Number, int64(e.numbers[i]))

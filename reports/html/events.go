@@ -23,9 +23,7 @@ func (e *encoder) encodeEvents() {
 			Text: sink.Line(fmt.Sprintf(format, args...)),
 		})
 	}
-	i := -1
-	for f := range e.tl.InOrder() {
-		i++
+	for i, f := range e.all {
 		for k := range f.OOMs {
 			oom := &f.OOMs[k]
 			kind := "oom"

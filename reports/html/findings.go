@@ -149,7 +149,7 @@ func (e *encoder) fileOf(f *check.Finding) int {
 		index = f.FirstFile.Index
 	}
 	best := -1
-	for of := range e.tl.InOrder() {
+	for _, of := range e.all {
 		in := f.At != nil && of.Pos.Path == f.At.Path && of.Pos.Line <= f.At.Line &&
 			f.At.Line <= of.EndPos.Line
 		switch {

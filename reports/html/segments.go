@@ -112,7 +112,7 @@ func (e *encoder) encodeSegments(of *Segments) {
 		log := of.lanes[i].log
 		for k := range e.doc.Segments[i].Maps {
 			m := &e.doc.Segments[i].Maps[k]
-			for f := range e.tl.InOrder() {
+			for _, f := range e.all {
 				if !f.Outside && f.Pos.Path == log && f.Pos.Line <= m.Line && m.Line <= f.EndPos.Line {
 					m.File = e.files[f]
 				}

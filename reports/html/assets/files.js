@@ -78,7 +78,8 @@ function drawFiles(t) {
     },
     pick: (i) => selectFile(rows.file[i]),
   });
-  const notes = judged.map((/** @type {any} */ r) => el("li", {}, fitSwatch(r), "line that the " + r.check + " check fitted, with its 95 % interval: " + r.rate));
+  const drawn = judged.filter((/** @type {any} */ r) => lines.some((l) => l.key === ledgers[r.check] && l.shown));
+  const notes = drawn.map((/** @type {any} */ r) => el("li", {}, fitSwatch(r), "line that the " + r.check + " check fitted, with its 95 % interval: " + r.rate));
   if (rows.file.some(bad)) notes.push(el("li", {}, "✗ file did not end ok"));
   byId("over-files").append(el("ul", { className: "key" }, ...notes));
 }

@@ -26,12 +26,17 @@ function selectFile(f) {
   for (const c of [timeChart, filesChart]) if (c) c.redraw();
 }
 
+const checkpointsShown = 500;
+
 /** filePattern returns the table of a file's checkpoints. @param {any} t @param {number} f */
 function filePattern(t, f) {
   const p = t.points;
   /** @type {number[]} */
   const at = [];
-  for (let i = 0; i < p.file.length; i++) if (p.file[i] === f) at.push(i);
+  let all = 0;
+  for (let i = 0; i < p.file.length; i++) {
+    if (p.file[i] === f && ++all <= checkpointsShown) at.push(i);
+  }
   if (!at.length) return el("p", { className: "soft" }, "The page has no checkpoint of this file on " + t.label + ".");
   const shown = quantities.filter(([key]) => p.values[key] && at.some((i) => p.values[key][i] != null));
   const first = shown[0][0];
@@ -57,8 +62,10 @@ function filePattern(t, f) {
   });
   const table = el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...lines));
   const box = el("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Checkpoints of " + fileName(f) }, table);
-  if (t.points.x.length === t.all) return box;
-  return el("div", {}, el("p", { className: "soft" }, "The page holds " + at.length + " checkpoints of this file, perhaps not all."), box);
+  const notes = [];
+  if (t.points.x.length < t.all) notes.push("The page is thinned: it holds " + grouped(all) + " checkpoints of this file, perhaps not all.");
+  if (all > at.length) notes.push("The table lists the first " + grouped(at.length) + " of " + grouped(all) + " checkpoints; zoom the chart to see the others.");
+  return el("div", {}, ...notes.map((n) => el("p", { className: "soft" }, n)), box);
 }
 
 /** step selects the file before or after the selected one. @param {number} by */
