@@ -30,7 +30,7 @@ type findingView struct {
 	Shown           bool // a chart shows it
 	// Cause names the finding that this one follows from; "" if it has a cause of its own.
 	Cause string
-	Quote           *quotation
+	Quote *quotation
 }
 
 // shownMax is how many findings of each verdict the page lists.

@@ -200,6 +200,10 @@ func (e *encoder) next(group wording.Group) (lines []string) {
 	return lines
 }
 
+// snapshotAfter is how many files after the first one that leaks a snapshot should be taken. Then
+// the memory of several files is kept, and stands out.
+const snapshotAfter = 9
+
 // nextSteps returns what to do about a failed check, in the order in which one would try it.
 func nextSteps(f *check.Finding) []string {
 	where := "the work on one file"
@@ -209,8 +213,8 @@ func nextSteps(f *check.Finding) []string {
 	switch f.Check {
 	case check.Leak, check.DeviceGrowth, check.DeviceRecovery:
 		return []string{
-			"Find what holds the memory: take a memory snapshot in the 10th file, after " + where +
-				", and run: vramsoak snapshot FILE (docs/how-to/snapshot.md)",
+			fmt.Sprintf("Find what holds the memory: take a memory snapshot in file %s, after %s, and run: "+
+				"vramsoak snapshot FILE (docs/how-to/snapshot.md)", wording.Count(f.File+snapshotAfter), where),
 			"In Python, vramlog.freeing around what should be freed names the objects that still refer " +
 				"to it (docs/reference/vramlog.md)",
 		}
