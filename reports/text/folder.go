@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
 // A Folder folds the lines that are written to it to a width. Lines that fit stay as they are, so
-// columns stay aligned. The rest of a line that does not fit is indented below it.
+// columns stay aligned. A line that does not fit loses the blanks that align its columns, and its
+// rest is indented below it.
 type Folder struct {
 	w     io.Writer
 	width int
@@ -49,10 +51,16 @@ func (f *Folder) Close() error {
 	return err
 }
 
+// columnGap finds the blanks between two columns.
+var columnGap = regexp.MustCompile(`(\S) {3,}`)
+
 // foldLine writes a line with its end. Lines after the first are indented by four blanks more than
 // the line itself.
 func foldLine(out *strings.Builder, line string, width int) {
 	indent := strings.Repeat(" ", min(width/4, len(line)-len(strings.TrimLeft(line, " "))+4))
+	if twwidth.Width(line) > width {
+		line = columnGap.ReplaceAllString(line, "$1  ")
+	}
 	for twwidth.Width(line) > width {
 		head := strings.TrimRight(cutAtBlank(line, width), " ")
 		out.WriteString(head + "\n")

@@ -73,7 +73,7 @@ func Title(f check.Finding) string {
 	where := onDevice(f)
 	switch {
 	case f.Verdict != check.Fail:
-		return Brief(f)
+		return undecidedTitle(f)
 	case f.Check == check.OutOfMemory && f.File > 0:
 		if f.Measured != nil && *f.Measured > 1 {
 			return "out of memory in " + Plural(int(*f.Measured), "place") + ", first in file " +
@@ -95,6 +95,18 @@ func Title(f check.Finding) string {
 		return title
 	case f.Check == check.Recovery && f.Measured != nil && *f.Measured >= 0 && f.File > 0:
 		return f.Subject + " frees " + Measured(f) + " in file " + Count(f.File)
+	}
+	return fileNames.ReplaceAllString(Brief(f), "$1")
+}
+
+// undecidedTitle returns the title of a finding that is undecided. Its message may begin with what
+// holds, "no growth above 5.54 KiB a file", and end with what is not known.
+func undecidedTitle(f check.Finding) string {
+	message := f.Found()
+	if strings.HasPrefix(message, "no growth") || strings.HasPrefix(message, "no fall") {
+		if i := strings.LastIndex(message, "; "); i >= 0 {
+			return f.Subject + ": " + message[i+2:]
+		}
 	}
 	return fileNames.ReplaceAllString(Brief(f), "$1")
 }
