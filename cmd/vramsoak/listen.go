@@ -34,8 +34,7 @@ func watch(address string) (*watcher, error) {
 	}
 	w := &watcher{server: server, collector: serve.NewCollector(version())}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	stderr.Printf("metrics: %s\n", server.URL("/metrics"))
-	server.Start(serve.Handler(w.collector, nil))
+	server.Start(serve.Handler(w.collector, nil)) // nil: there is no page at / yet
 	return w, nil
 }
 
@@ -50,11 +49,12 @@ func (w *watcher) progress(show func(harness.Progress)) func(harness.Progress) {
 	}
 }
 
-// follow reads the logs of a run while they grow.
+// follow says where the run is shown, and reads the run's logs while they grow.
 func (w *watcher) follow(cfg harness.Config, workers []harness.Worker) {
 	if w.server == nil {
 		return
 	}
+	stderr.Printf("metrics: %s\n", w.server.URL("/metrics"))
 	dirs := []string{cfg.Dir}
 	if len(workers) > 0 {
 		dirs = nil

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPrometheus: a real Prometheus scrapes a soak, and each query of Grafana's dashboard has a
@@ -19,21 +20,15 @@ func TestPrometheus(t *testing.T) {
 		t.Skip("make test-prometheus runs this test")
 	}
 	r := showRun(t)
-	api := startPrometheus(t, strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/metrics"))
-	fill := strings.NewReplacer("$instance", ".*", "$log", ".*", "$device", ".*",
-		"$__rate_interval", "1m")
+	host := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/metrics")
+	api := startPrometheus(t, filepath.Join(t.TempDir(), "data"), fmt.Sprintf(`scrape_configs:
+  - job_name: vramsoak
+    scrape_interval: 500ms
+    scrape_timeout: 500ms
+    static_configs: [{targets: [%q]}]
+`, host))
 	for _, query := range dashboardQueries(t) {
-		wait(t, query, func() bool {
-			text := get(api + "?query=" + url.QueryEscape(fill.Replace(query)))
-			var answer struct {
-				Status, Error string
-				Data          struct{ Result []any }
-			}
-			if text != "" && json.Unmarshal([]byte(text), &answer) == nil && answer.Error != "" {
-				t.Fatalf("%s: %s", query, answer.Error)
-			}
-			return len(answer.Data.Result) > 0
-		})
+		wait(t, query, func() bool { return results(t, api, query, "") > 0 })
 	}
 	lint := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
 	lint.Stdin = strings.NewReader(get(r.url))
@@ -46,6 +41,66 @@ func TestPrometheus(t *testing.T) {
 	if err := r.cmd.Wait(); err != nil {
 		t.Errorf("the soak ended with %v", err)
 	}
+}
+
+// TestPrometheusOfExport: a run that was exported and put into a database by promtool has the same
+// queries, except those that only a running soak answers.
+func TestPrometheusOfExport(t *testing.T) {
+	if os.Getenv("PROMETHEUS") == "" {
+		t.Skip("make test-prometheus runs this test")
+	}
+	dir := t.TempDir()
+	log, text, data := filepath.Join(dir, "run.log"), filepath.Join(dir, "run.om"),
+		filepath.Join(dir, "data")
+	ended := time.Now().Add(-time.Minute).UTC().Truncate(time.Second)
+	stamp := ended.Format("[2006-01-02T15:04:05Z] ")
+	if err := os.WriteFile(log, []byte("[pipeline] file-start path=a.wav\n"+
+		stamp+"[GPU Memory] Before Work: Allocated: 1.00GB | Reserved: 2.00GB | Total: 24.00GB\n"+
+		stamp+"[GPU Memory] After Work: Allocated: 3.00GB | Reserved: 4.00GB | Total: 24.00GB\n"+
+		"[pipeline] file-end path=a.wav status=ok\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"vramsoak", "export", log, "--format", "openmetrics", "-o", text},
+		{"promtool", "tsdb", "create-blocks-from", "openmetrics", text, data},
+	} {
+		out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	api := startPrometheus(t, data, "")
+	at := ended.Add(time.Second).Format(time.RFC3339)
+	answered := 0
+	for _, query := range dashboardQueries(t) {
+		if results(t, api, query, at) > 0 {
+			answered++
+		}
+	}
+	// Memory, device size, file end, high-water mark, and the files by status.
+	if answered != 5 {
+		t.Errorf("%d queries have a result, want 5", answered)
+	}
+}
+
+// results returns how many results a query has at a time, or now.
+func results(t *testing.T, api, query, at string) int {
+	t.Helper()
+	fill := strings.NewReplacer("$instance", ".*", "$log", ".*", "$device", ".*",
+		"$__rate_interval", "1m")
+	values := url.Values{"query": {fill.Replace(query)}}
+	if at != "" {
+		values.Set("time", at)
+	}
+	var answer struct {
+		Error string
+		Data  struct{ Result []any }
+	}
+	text := get(api + "?" + values.Encode())
+	if text != "" && json.Unmarshal([]byte(text), &answer) == nil && answer.Error != "" {
+		t.Fatalf("%s: %s", query, answer.Error)
+	}
+	return len(answer.Data.Result)
 }
 
 // TestPrometheusRules: promtool accepts the alert in the docs.
@@ -72,8 +127,9 @@ func TestPrometheusRules(t *testing.T) {
 	}
 }
 
-// startPrometheus starts a Prometheus that scrapes a host, and returns the address of its queries.
-func startPrometheus(t *testing.T, host string) string {
+// startPrometheus starts a Prometheus with a configuration on a folder of data, and returns the
+// address of its queries.
+func startPrometheus(t *testing.T, data, config string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -83,19 +139,13 @@ func startPrometheus(t *testing.T, host string) string {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	config := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, `scrape_configs:
-  - job_name: vramsoak
-    scrape_interval: 500ms
-    scrape_timeout: 500ms
-    static_configs: [{targets: [%q]}]
-`, host), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "prometheus.yml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	cmd := exec.CommandContext(t.Context(), "prometheus", "--config.file="+config,
-		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	cmd := exec.CommandContext(t.Context(), "prometheus", "--config.file="+file,
+		"--storage.tsdb.path="+data, "--web.listen-address="+address)
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

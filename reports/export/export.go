@@ -148,9 +148,9 @@ func (x *Exporter) levels(at moment, c *record.Checkpoint, m *metrics.Metric, so
 	}
 }
 
-// leftBehind emits what a file leaves behind: the levels at the last checkpoint of each lane. A file
-// that did not end well shows nothing of that, because its last checkpoint may be any. It also emits
-// the sizes of the devices, so that tools which forget old values get them with each file.
+// leftBehind emits what a file leaves behind: the levels at the last checkpoint of each lane. A
+// file that did not end well shows nothing of that, because its last checkpoint may be any. It also
+// emits the sizes of the devices, so that tools which forget old values get them with each file.
 func (x *Exporter) leftBehind(f *timeline.File) {
 	last := map[record.Lane]*record.Checkpoint{}
 	var lanes []record.Lane

@@ -63,10 +63,11 @@ func (p processor) query(t *testing.T, traces [][]byte, sql ...string) [][]map[s
 }
 
 // faults asks what the trace processor could not read, or had to leave out.
-const faults = `select name, value from stats where severity in ('error', 'data_loss') and value > 0`
+const faults = `select name, value from stats
+	where severity in ('error', 'data_loss') and value > 0`
 
-// TestTraceProcessor: Perfetto reads a trace without a fault, and finds its slices, counters, events
-// and arguments.
+// TestTraceProcessor: Perfetto reads a trace without a fault, and finds its slices, counters,
+// events and arguments.
 func TestTraceProcessor(t *testing.T) {
 	p := newProcessor(t)
 	const second = "2026-11-20T02:00:0"

@@ -82,8 +82,8 @@ func TestPaths(t *testing.T) {
 }
 
 // TestConnections: a server has at most maxConns connections, and refuses no new one when an old
-// one has ended. When the server is closed, all its goroutines end, also those of clients that do not
-// read.
+// one has ended. When the server is closed, all its goroutines end, also those of clients that do
+// not read.
 func TestConnections(t *testing.T) { // not parallel: it looks at all goroutines
 	s, err := Listen("0")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // A spool keeps the points of all series until the end of the log, because OpenMetrics wants the
-// points of a series one after the other. A point takes about 8 bytes. What does not fit into memory
-// goes to a temporary file, which has no name, so that the system removes it in any case.
+// points of a series one after the other. A point takes about 8 bytes. What does not fit into
+// memory goes to a temporary file. The file has no name, so the system removes it in any case.
 type spool struct {
 	limit    int // bytes in memory
 	buffered int
@@ -42,8 +42,8 @@ func (s *spool) newSeries() *points {
 	return p
 }
 
-// add appends a point. Times in a series must rise, so a point that is not later than the one before
-// comes a millisecond after it.
+// add appends a point. Times in a series must rise, so a point that is not later than the one
+// before comes a millisecond after it.
 func (s *spool) add(p *points, next point) error {
 	if len(p.buffer) > 0 || len(p.chunks) > 0 {
 		next.millis = max(next.millis, p.last.millis+1)
