@@ -13,7 +13,7 @@ type EarlyEnd struct {
 	Lines map[string]int
 }
 
-// endRunEarly notes that the run is to end, and writes to the log why. The current file is finished.
+// endRunEarly notes that the run is to end after the current file, and writes to the log why.
 func (r *run) endRunEarly(e EarlyEnd) {
 	line := e.EarlyEnd
 	line.Header, line.Lines = r.log.Head(time.Now()), e.Lines[r.cfg.logPath()]

@@ -188,8 +188,8 @@ func (w *watch) checkLog() {
 	}
 }
 
-// endAfterFile ends the process if the run is to end, because the time to soak is over or early, and
-// no file is being worked on.
+// endAfterFile ends the process if no file is being worked on and the run is to end: the time to
+// soak is over, or the run ends early.
 func (w *watch) endAfterFile() {
 	if w.ended != nil && !w.out.Stopping() && w.out.Between() && w.feeder.SoakOver(time.Now()) {
 		w.end.SoakOver, w.end.FailFast = true, w.endsEarly()

@@ -96,7 +96,8 @@ func TestScripts(t *testing.T) {
 
 // slowScripts take seconds each: they wait for processes or simulate.
 var slowScripts = []string{
-	"calibrate", "fail-fast", "follow", "gpus", "history", "live", "restart", "resume", "secret", "simulate",
+	"calibrate", "fail-fast", "follow", "gpus", "history", "live", "restart", "resume", "secret",
+	"simulate",
 	"soak", "supervise", "typo",
 	"validate",
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vramsoak/harness"
+	"vramsoak/harness/check"
 	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 )
@@ -127,24 +128,35 @@ const lineColumns = 100
 
 // progressInLog returns the progress of a soak as a line of a log:
 //
-//	02:14:07Z 23/60 files, 1 failed  level 130 MiB  peak 5.10 GiB (21 %)  trend +4.00 MiB/file  left 0:21
+//	02:14:07Z 23/60 files  level 188 MiB  peak 5.00 GiB (21 %)  trend +4.00 MiB/file  left 0:21
+//
+// If not everything fits, it leaves out the restarts first, then the level and the high-water mark.
 func progressInLog(p harness.Progress, moving []movement, now time.Time) string {
-	cells := []cell{{text: now.UTC().Format("15:04:05Z") + " " + filesDone(p)}}
-	if level := levelText(p); level != "" {
-		cells = append(cells, cell{text: level})
-	}
-	if peak := peakText(p, true); peak != "" {
-		cells = append(cells, cell{text: peak})
-	}
+	level, peak, trend, restarts := levelText(p), peakText(p, true), "", ""
 	if len(moving) > 0 {
-		cells = append(cells, cell{text: "trend " + moving[0].String()})
+		trend = "trend " + moving[0].String()
+		if rate, idle := strings.CutPrefix(moving[0].String(), check.IdleLevel+" "); idle {
+			trend = "trend " + rate // the level's
+		}
 	}
-	last := cell{text: timeText(p)}
-	if n := p.Restarts; n > 0 {
-		cells = append(cells, cell{text: plural(n, "restart")})
+	if p.Restarts > 0 {
+		restarts = plural(p.Restarts, "restart")
 	}
-	// The time left stays, whatever else does not fit.
-	return screen{columns: lineColumns + 1}.row(append(cells, last), len(cells))
+	line := func() string {
+		parts := []string{now.UTC().Format("15:04:05Z") + " " + filesDone(p)}
+		for _, part := range []string{level, peak, trend, restarts, timeText(p)} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		return strings.Join(parts, gap)
+	}
+	for _, part := range []*string{&restarts, &level, &peak} {
+		if sink.Columns(line()) > lineColumns {
+			*part = ""
+		}
+	}
+	return sink.Cut(line(), lineColumns, true)
 }
 
 // filesDone returns how many files are done: "23/60 files, 1 failed".

@@ -86,6 +86,12 @@ func TestProgressInLog(t *testing.T) {
 	if got := progressInLog(p, nil, now); got != want {
 		t.Errorf("found %q", got)
 	}
+	// 21 + 2 + 13 + 2 + 20 + 2 + 20 + 2 + 10 + 2 + 9 columns would be 103.
+	p.Restarts, p.Failed = 2, 0
+	want = "02:14:07Z 23/60 files  level 188 MiB  peak 5.00 GiB (21 %)  trend +4.00 MiB/file  left 0:21"
+	if got := progressInLog(p, rising, now); got != want {
+		t.Errorf("found %q", got)
+	}
 	p.Files, p.Done = 1_000_000, 123_456
 	p.Restarts, p.Failed = 1000, 1000
 	got := progressInLog(p, rising, now)
@@ -98,7 +104,7 @@ func TestProgressInLog(t *testing.T) {
 			GPU: gpu, Levels: []int64{int64(130+gpu) * mebi},
 		})
 	}
-	want = "02:14:07Z 1/2 files  level 131 MiB (GPU 1)  trend idle level +4.00 MiB/file  1:00"
+	want = "02:14:07Z 1/2 files  level 131 MiB (GPU 1)  trend +4.00 MiB/file  1:00"
 	if got := progressInLog(p, rising, now); got != want {
 		t.Errorf("found %q", got)
 	}

@@ -67,15 +67,17 @@ func TestFalseAlarms(t *testing.T) {
 	all, failed := 0, 0
 	for _, kind := range fixtures.LevelKinds {
 		for _, sigma := range []float64{5, 20} {
-			early, late := count(*alarmRuns, func(seed uint64) (bool, bool) {
-				s := fixtures.Levels(fixtures.LevelSpec{
-					Kind: kind, Files: files, Sigma: sigma, Seed: seed,
+			t.Run(fmt.Sprintf("%s-%g", kind, sigma), func(t *testing.T) {
+				early, late := count(*alarmRuns, func(seed uint64) (bool, bool) {
+					s := fixtures.Levels(fixtures.LevelSpec{
+						Kind: kind, Files: files, Sigma: sigma, Seed: seed,
+					})
+					return certainAt(&s) > 0, grows(&s, files, 0)
 				})
-				return certainAt(&s) > 0, grows(&s, files, 0)
+				t.Logf("| %s | %g | %d | %d |", kind, sigma, early, late)
+				all += *alarmRuns
+				failed += early + late
 			})
-			t.Logf("| %s | %g | %d | %d |", kind, sigma, early, late)
-			all += *alarmRuns
-			failed += early + late
 		}
 	}
 	// 1 in 1,000 is promised. More than 3 are less probable than 1 in 1,000 in up to 500 runs

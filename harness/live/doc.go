@@ -10,8 +10,8 @@
 //   - Judging again and again would give noise as many chances to look like a leak. So there are
 //     only a few looks, after 24, 32, 48, 64, 96, 128 files and so on, and they share a budget of
 //     false alarms: see check.Judge.Look.
-//   - A warm-up or a long sawtooth looks like a leak until its end. So growth is certain only if two
-//     looks in a row find it. TestFalseAlarms counts how often clean runs are taken for leaks.
+//   - A warm-up or a long sawtooth looks like a leak until its end. So growth is certain only if
+//     two looks in a row find it. TestFalseAlarms counts how often clean runs are taken for leaks.
 //
 // Each look reads the logs from their beginning, as far as they have whole lines. Since the number
 // of files grows by a third or a half from one look to the next, all looks together read at most
