@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,6 +29,7 @@ func (o soakOptions) watchRun(cfg *harness.Config, policy check.Policy, d *displ
 		Policy: policy, Dialects: cfg.Dialects, Resumed: cfg.Resume,
 		Look: func(r live.Result) {
 			d.move(movements(r.Report))
+			debug.FreeOSMemory() // leave the memory to the pipeline
 			for _, f := range r.Certain {
 				_, _ = sink.Fprintf(d, "%s\n", sink.Safe(certainText(r, f, o.failFast)))
 			}
