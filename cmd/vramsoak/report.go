@@ -139,8 +139,8 @@ func writePage(path string, tl *timeline.Timeline, report *check.Report, of *htm
 	return writeFile(path, func(w io.Writer) error { return html.Write(w, page) })
 }
 
-// addSegmentMaps adds the maps of the allocator's segments in a log. It reads the records of the log
-// only if its text has such a map.
+// addSegmentMaps adds the maps of the allocator's segments in a log. It reads the records of the
+// log only if its text has such a map.
 func (o readOptions) addSegmentMaps(to *html.Segments, path string) error {
 	found, err := contains(path, " segments ")
 	if err != nil || !found {
