@@ -168,6 +168,19 @@ test-gpu: build
 	@if nvidia-smi -L >/dev/null 2>&1; then go test -tags=gpu -count=1 -v ./pipeline/meter; fi
 	ci/gpu-soak.sh
 
+# Opens traces of vramsoak export in Perfetto's own trace processor, which ci/perfetto/fetch.sh gets.
+.PHONY: test-perfetto
+test-perfetto:
+	@ci/perfetto/fetch.sh .build/perfetto || { echo "make test-perfetto: not run: see above" >&2; exit 3; }
+	TRACE_PROCESSOR=$(CURDIR)/.build/perfetto go test -count=1 -v -run TraceProcessor ./reports/export
+
+# Starts a Prometheus that scrapes a soak, and runs each query of Grafana's dashboard. Reads exports
+# with Prometheus's own parser, from the module in ci/prometheus.
+.PHONY: test-prometheus
+test-prometheus:
+	@command -v prometheus >/dev/null || { echo "make test-prometheus: not run: prometheus is missing; on Debian: apt-get install prometheus" >&2; exit 3; }
+	PROMETHEUS=1 go test -count=1 -v -run 'Prometheus|Promtool|HostileNames' ./cmd/vramsoak ./reports/export
+
 # Runs the same 60 files through the pipeline alone and under soak, in turn. Prints both times and
 # their ratio.
 .PHONY: bench-overhead
@@ -208,14 +221,11 @@ SIZE ?= 1GB
 bench-parse: bin/vramsoak
 	@ci/bench-parse.sh $(SIZE)
 
-# Draws the pictures of docs/explanation/growth.md and docs/explanation/fragmentation.md.
+# Draws all pictures of README.md and docs/, except for screenshots of the HTML report. make test
+# fails if one of them is not what the program draws.
 .PHONY: docs-pictures
 docs-pictures:
-	PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestDocsPictures ./reports/plots/overfiles
-	for story in before after; do \
-		go run ./cmd/vramsoak simulate fixtures/scenarios/long-batch-$$story.yaml --files 75 | \
-		go run ./cmd/vramsoak plot - --fragmentation -o docs/pictures/fragmentation-$$story.png --width 1200 --height 760 || exit 1; \
-	done
+	UPDATE=1 go test -count=1 -run 'DocsPictures$$' ./docs ./reports/plots/overfiles ./reports/plots/overruns
 
 # Measures how often change points are false alarms, and how often real changes are found. Prints
 # the tables of docs/explanation/change-points.md.

@@ -35,6 +35,8 @@ if ci/oracle/build.sh .build/oracle; then
 else
   without oracle "PyTorch's allocator cannot be built here; see above"
 fi
+if command -v prometheus >/dev/null; then part test-prometheus; else without test-prometheus "no prometheus here"; fi
+if ci/perfetto/fetch.sh .build/perfetto; then part test-perfetto; else without test-perfetto "see above"; fi
 if nvidia-smi -L >/dev/null 2>&1; then part test-gpu; else without test-gpu "no GPU here"; fi
 
 echo

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,8 +113,28 @@ func (s sandbox) write(t *testing.T, name, text string) {
 	}
 }
 
-// erased is the escape sequence with which a progress line erases its earlier text.
-const erased = "\x1b[K"
+// erases matches the escape sequence with which the progress erases the rows above the cursor.
+var erases = regexp.MustCompile(`\r\x1b\[(\d+)A\x1b\[J`)
+
+// onScreen returns the text that stays on the screen when all of this output was printed.
+func onScreen(output string) string {
+	output = strings.ReplaceAll(output, "\r\n", "\n")
+	for {
+		at := erases.FindStringSubmatchIndex(output)
+		if at == nil {
+			return output
+		}
+		before := strings.TrimSuffix(output[:at[0]], "\n")
+		rows, _ := strconv.Atoi(output[at[2]:at[3]]) // the pattern has only digits there
+		for ; rows > 0; rows-- {
+			before = before[:max(0, strings.LastIndexByte(before, '\n'))]
+		}
+		if before != "" {
+			before += "\n"
+		}
+		output = before + output[at[1]:]
+	}
+}
 
 // terminal runs a command on a terminal of 100 columns without colours, and returns its output and
 // its exit code.
@@ -137,10 +159,7 @@ func (s sandbox) terminal(t *testing.T, line string) (output string, code int) {
 		code = exit.ExitCode()
 	}
 	var lines strings.Builder
-	for line := range strings.Lines(strings.ReplaceAll(string(out), "\r\n", "\n")) {
-		if i := strings.LastIndex(line, erased); i >= 0 {
-			line = line[i+len(erased):]
-		}
+	for line := range strings.Lines(onScreen(string(out))) {
 		lines.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	return lines.String(), code

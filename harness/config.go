@@ -152,6 +152,10 @@ type Config struct {
 	// SIGKILL at once. When the context ends instead, the process gets SIGTERM first, and SIGKILL
 	// after Grace.
 	Kill <-chan struct{}
+	// EndEarly ends the run in an orderly way when the harness receives from it: the processes finish
+	// their current files and begin no others. FailFast says in the log that this may happen.
+	EndEarly <-chan EarlyEnd
+	FailFast bool
 	// Progress is called after each change, and once a second. Calls never overlap: during a call,
 	// newer progress waits, and only the newest is passed on. A slow call delays only the return of
 	// [Run].

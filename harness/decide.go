@@ -62,7 +62,7 @@ func (r *run) decide(end supervise.End, did progress) decision {
 	case end.Interrupted:
 		return decision{reason: ReasonInterrupted}
 	case end.SoakOver:
-		return decision{reason: ReasonDone}
+		return r.over()
 	case r.cfg.Feed == FeedProcess:
 		return r.decideFilePerProcess(end, did)
 	case r.cfg.Feed == FeedNone:

@@ -20,6 +20,7 @@ import (
 // These are the reasons why a run ended, as the run-end line of the log names them.
 const (
 	ReasonDone        = "done"
+	ReasonFailFast    = record.FailFast
 	ReasonInterrupted = record.Interrupted
 	ReasonStopped     = "stopped"
 )
@@ -34,7 +35,7 @@ type Outcome struct {
 	Counts    map[record.Status]int // files that ended, by status
 	Processes int                   // processes that were started
 	Duration  time.Duration
-	Reason    string // ReasonDone, ReasonInterrupted or ReasonStopped
+	Reason    string // ReasonDone, ReasonFailFast, ReasonInterrupted or ReasonStopped
 	// Ended is true if Config.Resume was set and the run was already done. The harness then starts no
 	// process.
 	Ended bool
@@ -60,6 +61,8 @@ type run struct {
 	// fileEnds has the files that have just ended, for the sampler.
 	fileEnds chan record.FileEnd
 	reporter *reporter
+	levels   levels
+	last     record.FileEnd // the file that ended last
 	// kill is Config.Kill, or nil once something was received from it.
 	kill <-chan struct{}
 
@@ -76,6 +79,9 @@ type run struct {
 	rescue *journal.RescueFolder
 	// interrupted is true once the context has ended or Config.Kill was received.
 	interrupted bool
+	// endEarly is Config.EndEarly, or nil once something was received from it. early is then true.
+	endEarly <-chan EarlyEnd
+	early    bool
 }
 
 // Run runs the command over the batch and writes the log. Run returns an error only for a fault
@@ -125,7 +131,7 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 	}
 	r := &run{
 		cfg: cfg, log: log, batch: queue.NewBatch(cfg.Files), reporter: newReporter(cfg.Progress),
-		kill: cfg.Kill, started: time.Now(), stuck: map[int]bool{},
+		kill: cfg.Kill, endEarly: cfg.EndEarly, started: time.Now(), stuck: map[int]bool{},
 		fileEnds: make(chan record.FileEnd, 8),
 		restarts: restarts{max: cfg.MaxRestarts, first: cfg.BackOff},
 		rescue:   journal.NewRescueFolder(filepath.Clean(cfg.Dir) + RescuedSuffix),
@@ -140,8 +146,8 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 	}
 	r.guard = sample.NewGuard(cfg.MaxDeviceUsed, cfg.Device != nil, cfg.gpu, cfg.Logger)
 	feeding := queue.Options{PerProcess: cfg.perProcess(), Retries: cfg.RetryFailed, More: cfg.More}
-	if cfg.Until > 0 {
-		feeding.SoakOver = func(now time.Time) bool { return now.Sub(r.started) >= cfg.Until }
+	feeding.SoakOver = func(now time.Time) bool {
+		return cfg.Until > 0 && now.Sub(r.started) >= cfg.Until || r.endsEarly()
 	}
 	r.feeder = queue.NewFeeder(r.batch, files, feeding)
 	r.out = output.NewStream(output.Options{
@@ -149,9 +155,12 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 		FilePerProcess: cfg.Feed == FeedProcess, OwnFiles: cfg.Feed == FeedNone,
 		SoakOver: r.feeder.SoakOver,
 		OnReading: func(reading *record.Reading, lane record.Lane) {
+			r.levels.note(reading, lane)
 			r.overuse = r.overuse.Worse(r.guard.Reading(reading, lane))
 		},
 		OnEnd: func(ended record.FileEnd) {
+			r.levels.endFile()
+			r.last = ended
 			select {
 			case r.fileEnds <- ended:
 			default: // the sampler is busy, and would come too late

@@ -25,7 +25,7 @@ func (r *run) processAll(ctx context.Context) (decision, error) {
 		case r.isInterrupted(ctx):
 			return decision{reason: ReasonInterrupted}, nil
 		case len(files) == 0 && r.cfg.Feed != FeedNone:
-			return decision{reason: ReasonDone}, nil
+			return r.over(), nil
 		}
 		d, err := r.processOne(ctx, files)
 		if err != nil {
@@ -50,6 +50,9 @@ func (r *run) isInterrupted(ctx context.Context) bool {
 // or finish.
 func (r *run) nextFiles(ctx context.Context) []int {
 	for {
+		if r.endsEarly() {
+			return nil
+		}
 		now := time.Now()
 		files, later := r.feeder.Next(now)
 		if len(files) > 0 || later == nil {
@@ -68,6 +71,8 @@ func (r *run) nextFiles(ctx context.Context) []int {
 			r.interrupted = true
 		case <-r.kill:
 			r.kill, r.interrupted = nil, true
+		case e := <-r.endEarly:
+			r.endRunEarly(e)
 		}
 		soaked.stop()
 		if r.interrupted {

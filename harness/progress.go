@@ -14,9 +14,20 @@ type Progress struct {
 	Done, Files int    // number of files that ended, and of all files; Files is 0 if unknown
 	Failed      int    // ended files whose status is not ok
 	Current     string // path of the file that is worked on, "" between files
+	// Last is the path of the file that ended last, and LastStatus how it ended.
+	Last       string
+	LastStatus record.Status
+	Restarts   int // processes that were started in place of one that crashed
 	// Reading is the reading of the pipeline's last checkpoint; empty before the first one.
 	Reading record.Reading
-	Elapsed time.Duration
+	// Levels are the levels of memory at the ends of the files, in bytes, the newest last: what is
+	// allocated, or else used or reserved. In a long run they are of every second file, every fourth
+	// and so on. They are empty as long as no file with a reading has ended.
+	Levels []int64
+	// Peak is the largest reading so far, in bytes, of the device with the largest share in use. Total
+	// is the memory of that device. Both are 0 as long as they are not known.
+	Peak, Total int64
+	Elapsed     time.Duration
 	// Left is the estimated time for the remaining files. HasLeft is false while there is no estimate.
 	Left    time.Duration
 	HasLeft bool
@@ -33,7 +44,9 @@ func (r *run) show(now time.Time) {
 	p := Progress{
 		Done: r.batch.Ended(), Files: r.batch.Len(), Failed: r.batch.Failed(),
 		Current: r.out.Path(), Reading: r.out.Reading, Elapsed: now.Sub(r.started),
+		Last: r.last.Path, LastStatus: r.last.Status, Restarts: r.restarts.n,
 	}
+	r.levels.put(&p)
 	switch {
 	case r.cfg.Feed == FeedNone:
 		p.Files = 0
@@ -109,6 +122,10 @@ func combine(workers []Progress) Progress {
 	for _, p := range workers {
 		all.Done += p.Done
 		all.Failed += p.Failed
+		all.Restarts += p.Restarts
+		if all.Total == 0 || float64(p.Peak)*float64(all.Total) > float64(all.Peak)*float64(p.Total) {
+			all.Peak, all.Total = p.Peak, p.Total
+		}
 		all.Files = max(all.Files, p.Files)
 		all.Elapsed = max(all.Elapsed, p.Elapsed)
 		all.Left = max(all.Left, p.Left)

@@ -70,5 +70,7 @@ func (r *run) pause(ctx context.Context) {
 	case <-ctx.Done():
 	case <-r.kill:
 		r.kill, r.interrupted = nil, true
+	case e := <-r.endEarly:
+		r.endRunEarly(e)
 	}
 }

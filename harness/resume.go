@@ -39,6 +39,7 @@ func (c Config) runStart(head record.Header) record.RunStart {
 		Header: head, Files: len(c.Files), Feed: string(c.Feed),
 		Command: supervise.CommandLine(command),
 		Version: c.Version, Policy: c.Policy, Until: c.Until.Seconds(),
+		FailFast: c.FailFast,
 	}
 	if c.Until > 0 {
 		start.Files = 0

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vramsoak/harness/queue"
+	"vramsoak/parser/strictyaml"
 )
 
 // mistakes collects the mistakes in a configuration.
@@ -21,7 +22,8 @@ func (c Config) Validate() error {
 	var m mistakes
 	c.validateFeed(&m)
 	if c.OnCrash != CrashRestart && c.OnCrash != CrashStop {
-		m.add("expected on-crash %s or %s, found %q", CrashRestart, CrashStop, c.OnCrash)
+		m.add("expected on-crash %s or %s, found %q%s", CrashRestart, CrashStop, c.OnCrash,
+			strictyaml.Meant(string(c.OnCrash), []string{string(CrashRestart), string(CrashStop)}))
 	}
 	if c.RestartEvery < 0 {
 		m.add("expected to restart every 0 (never) or more files, found %d", c.RestartEvery)
@@ -71,8 +73,8 @@ func (c Config) validateFeed(m *mistakes) {
 		}
 	case FeedStdin, FeedNone: // marks have no meaning here
 	default:
-		m.add("expected feed %s, %s, %s or %s, found %q",
-			FeedProcess, FeedList, FeedStdin, FeedNone, c.Feed)
+		m.add("expected feed %s, %s, %s or %s, found %q%s",
+			FeedProcess, FeedList, FeedStdin, FeedNone, c.Feed, meantFeed(c.Feed))
 	}
 	switch {
 	case c.Feed == FeedNone && len(c.Files) > 0:
@@ -88,6 +90,13 @@ func (c Config) validateFeed(m *mistakes) {
 			m.add("file %d: %w", i+1, err)
 		}
 	}
+}
+
+// meantFeed returns the feed that a misspelt one may stand for, as a part of a message, or "".
+func meantFeed(feed Feed) string {
+	return strictyaml.Meant(string(feed), []string{
+		string(FeedProcess), string(FeedList), string(FeedStdin), string(FeedNone),
+	})
 }
 
 // validateInput returns an error if the harness cannot pass the file to the command by this feed.

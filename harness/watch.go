@@ -93,6 +93,8 @@ func (w *watch) loop(ctx context.Context) {
 			w.kill, w.interrupted = nil, true
 			w.interrupt(w.killNow)
 			w.p.Hurry() // its orphans too, if the process has ended
+		case e := <-w.endEarly:
+			w.endRunEarly(e)
 		case <-w.killer.GraceOver:
 			w.killNow()
 		case <-w.killer.Stuck:
@@ -145,6 +147,7 @@ func (w *watch) read(now sample.Moment) {
 	}
 	for _, s := range now.Samples {
 		w.log.AddReading(s)
+		w.levels.sample(&s)
 	}
 	if now.Holding != nil {
 		w.log.AddReading(*now.Holding)
@@ -185,10 +188,11 @@ func (w *watch) checkLog() {
 	}
 }
 
-// endAfterFile ends the process if the time to soak is over and no file is being worked on.
+// endAfterFile ends the process if no file is being worked on and the run is to end: the time to
+// soak is over, or the run ends early.
 func (w *watch) endAfterFile() {
 	if w.ended != nil && !w.out.Stopping() && w.out.Between() && w.feeder.SoakOver(time.Now()) {
-		w.end.SoakOver = true
+		w.end.SoakOver, w.end.FailFast = true, w.endsEarly()
 		w.terminate()
 	}
 }

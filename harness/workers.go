@@ -92,7 +92,7 @@ func newTeam(cfg Config, workers []Worker) (*team, error) {
 		cfg: cfg, queue: queue.New(cfg.Files, cfg.More), over: make(chan struct{}),
 		rescue: journal.NewRescueFolder(filepath.Clean(cfg.Dir) + RescuedSuffix),
 	}
-	kill := t.broadcast(cfg.Kill)
+	kill, endEarly := t.broadcast(cfg.Kill), t.passOn(len(workers))
 	view := &overview{show: cfg.Progress, all: make([]Progress, len(workers))}
 	if err := journal.SyncFolder(filepath.Dir(cfg.Dir)); err != nil {
 		t.discard()
@@ -102,7 +102,7 @@ func newTeam(cfg Config, workers []Worker) (*team, error) {
 	for i, w := range workers {
 		own := cfg
 		own.gpu, own.workers = &w.GPU, len(workers)
-		own.Dir, own.Kill = WorkerDir(cfg.Dir, w.GPU), kill
+		own.Dir, own.Kill, own.EndEarly = WorkerDir(cfg.Dir, w.GPU), kill, endEarly(i)
 		own.Device, own.Occupied = w.Device, w.Occupied
 		own.Logger = cfg.Logger.With("gpu", w.GPU)
 		own.Progress = func(p Progress) { view.put(i, p) }
@@ -272,7 +272,7 @@ func (t *team) outcome() (*Outcome, error) {
 	var errs []error
 	var diagnostics []string
 	seen := map[string]bool{} // errors
-	reasons := []string{ReasonDone, ReasonInterrupted, ReasonStopped}
+	reasons := []string{ReasonDone, ReasonFailFast, ReasonInterrupted, ReasonStopped}
 	worse := func(a, b string) bool { return slices.Index(reasons, a) > slices.Index(reasons, b) }
 	for _, w := range t.workers {
 		o := w.outcome

@@ -265,7 +265,7 @@ func TestNewSet(t *testing.T) {
 	want := `dialect "mine": name: expected one that no other dialect has
 dialect "transcription": name: expected a name that no built-in dialect has ("vramsoak dialects" lists them)
 dialect "transcription": unit: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB)
-dialect "transcription": pattern: expected groups named allocated, reserved, total, free, peak, peak_reserved, active, inactive_split, used, holds, buffer, pinned, checkpoint, step, file, fallback, device, rank, time, begun, torn (not usde)
+dialect "transcription": pattern: expected groups named allocated, reserved, total, free, peak, peak_reserved, active, inactive_split, used, holds, buffer, pinned, checkpoint, step, file, fallback, device, rank, time, begun, torn (not usde) (did you mean "used"?)
 dialect "transcription": pattern: expected a pattern that does not match the empty string
 dialect "A b": name: expected a name of lower-case letters, digits, '.', '_' and '-'
 dialect "A b": pattern: expected a regular expression in Go's syntax, which has no lookaround (missing closing ): ()

@@ -43,7 +43,7 @@ func TestColumnsAreAligned(t *testing.T) {
 	tl := b.Timeline()
 	rep := check.Of(tl, check.DefaultPolicy())
 	report := shown(func(w io.Writer) error {
-		return text.Report(w, tl, rep, text.Options{Width: 140})
+		return text.Report(w, tl, rep, text.Options{Width: 140, Verbose: true})
 	})
 	table, pattern, _ := strings.Cut(report, "Memory pattern")
 	for what, text := range map[string]struct{ text, column string }{

@@ -73,7 +73,8 @@ func TestFiguresAddUp(t *testing.T) {
 	for range 150 {
 		c := aRandomComparison(r)
 		var b strings.Builder
-		if err := text.Comparison(&b, c, check.Fail, text.Options{}); err != nil {
+		opts := text.Options{Width: 200, Verbose: true}
+		if err := text.Comparison(&b, c, check.Fail, opts); err != nil {
 			t.Fatal(err)
 		}
 		_, table, _ := strings.Cut(b.String(), "\nVerdict ")

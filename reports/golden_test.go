@@ -29,10 +29,17 @@ func TestGoldens(t *testing.T) {
 			return txtar.File{Name: name, Data: out.Bytes()}
 		}
 		narrow := text.Options{Terminal: true, Width: 80}
-		wide := text.Options{Terminal: true, Width: 140, Color: true}
+		wide := text.Options{Terminal: true, Width: 140, Color: true, Verbose: true}
+		phone := text.Options{Terminal: true, Width: 40, Verbose: true}
 		c.Compare(
 			write("plain.txt", func(w io.Writer) error {
 				return text.Report(w, tl, rep, text.Options{})
+			}),
+			write("verbose.txt", func(w io.Writer) error {
+				return text.Report(w, tl, rep, text.Options{Verbose: true})
+			}),
+			write("terminal-40.txt", func(w io.Writer) error {
+				return text.Report(w, tl, rep, phone)
 			}),
 			write("terminal-80.txt", func(w io.Writer) error {
 				return text.Report(w, tl, rep, narrow)

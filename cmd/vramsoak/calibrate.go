@@ -73,7 +73,7 @@ vramsoak check finds it.` + dialectHelp(),
 
 func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calibrateOptions) error {
 	if opts.format != "text" && opts.format != "json" {
-		return fmt.Errorf("expected --format text or json, found %q", opts.format)
+		return unknownValue("format", opts.format, textOrJSON)
 	}
 	if opts.last < calibrate.LeastRuns {
 		return fmt.Errorf("expected --last %d or more, found %d", calibrate.LeastRuns, opts.last)

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/runfolder"
@@ -19,7 +18,21 @@ import (
 type checkOptions struct {
 	read      readOptions
 	baselines []string
-	format    string
+	print     printOptions
+}
+
+// printOptions say how to print a report on a run.
+type printOptions struct {
+	format  string
+	verbose bool
+}
+
+const verboseUsage = "also print the table of all checks, why checks were not judged, and the " +
+	"memory of a typical file"
+
+func (o *printOptions) flags(f *pflag.FlagSet, usage string) {
+	f.StringVar(&o.format, "format", "text", usage)
+	f.BoolVarP(&o.verbose, "verbose", "v", false, verboseUsage)
 }
 
 func newCheckCommand() *cobra.Command {
@@ -49,12 +62,12 @@ own.` + dialectHelp(),
 		"policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
-	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json, junit or markdown")
+	opts.print.flags(cmd.Flags(), "text, json, junit or markdown")
 	return cmd
 }
 
 func runCheck(out io.Writer, paths []string, opts checkOptions) error {
-	write, err := reportWriter(opts.format)
+	write, err := reportWriter(opts.print)
 	if err != nil {
 		return err
 	}
@@ -81,9 +94,11 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 	if err := write(out, tl, report); err != nil {
 		return err
 	}
+	if err := reportToCI(out, opts.print, tl, report); err != nil {
+		return err
+	}
 	if goOn := cutShort(logs, tl); goOn != "" {
-		stderr.Printf("vramsoak: the run has not ended; unless it is still running, %s\n",
-			goOn)
+		stderr.Printf("vramsoak: %s\n", goOn)
 	}
 	return verdict(report)
 }
@@ -92,10 +107,10 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 type reportFunc func(io.Writer, *timeline.Timeline, *check.Report) error
 
 // reportWriter returns the function that writes the format given with --format.
-func reportWriter(format string) (reportFunc, error) {
-	switch format {
+func reportWriter(opts printOptions) (reportFunc, error) {
+	switch opts.format {
 	case "text":
-		return writeText, nil
+		return opts.writeText, nil
 	case "json":
 		return writeJSON, nil
 	case "junit":
@@ -103,23 +118,15 @@ func reportWriter(format string) (reportFunc, error) {
 	case "markdown":
 		return markdown.Report, nil
 	}
-	return nil, fmt.Errorf("expected --format text, json, junit or markdown, found %q", format)
+	return nil, unknownValue("format", opts.format, reportFormats)
 }
 
 func writeJSON(w io.Writer, _ *timeline.Timeline, r *check.Report) error {
 	return r.WriteJSON(sink.JSON(w))
 }
 
-func writeText(w io.Writer, tl *timeline.Timeline, r *check.Report) error {
-	return text.Report(w, tl, r, textOptions(w))
-}
-
-// textOptions returns the options that fit the output w: a terminal, or a pipe.
-func textOptions(w io.Writer) text.Options {
-	opts := text.Options{}
-	if t, ok := w.(*sink.Terminal); ok {
-		opts.Width, opts.Terminal = t.Width()
-		opts.Color = opts.Terminal && os.Getenv("NO_COLOR") == "" // no-color.org
-	}
-	return opts
+func (o printOptions) writeText(w io.Writer, tl *timeline.Timeline, r *check.Report) error {
+	opts := textOptions(w)
+	opts.Verbose = o.verbose
+	return text.Report(w, tl, r, opts)
 }

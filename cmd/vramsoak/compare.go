@@ -1,8 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,14 +12,18 @@ import (
 	"vramsoak/reports/html"
 	"vramsoak/reports/jsondoc"
 	"vramsoak/reports/markdown"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/plots/comparison"
 	"vramsoak/reports/text"
 )
 
 type compareOptions struct {
-	read   readOptions
-	format string
-	exact  bool
-	output string
+	read    readOptions
+	format  string
+	verbose bool
+	exact   bool
+	output  string // the file to draw or to write, or ""
+	size    plots.Options
 }
 
 func newCompareCommand() *cobra.Command {
@@ -33,9 +38,13 @@ MiB too; times: by more than 5 %; growth: by more than a leak is allowed). It pa
 certainly did not, and is undecided otherwise. BASE and NEW are run folders, logs, or baselines
 that vramsoak baseline save wrote.
 
+With -o it draws how much each metric changed, with the 95 % interval and the limit, and the worst
+metrics file by file.
+
 The limits are those of the policy, found for NEW as vramsoak check finds it.` + dialectHelp(),
 		Example: `  vramsoak compare runs/2026-11-19T02-00-00Z runs/2026-11-20T02-00-00Z
   vramsoak compare baseline.json run.log --format markdown
+  vramsoak compare base.log new.log -o compared.png
 
   # Two runs without any noise, such as simulated ones
   vramsoak compare base.log new.log --exact`,
@@ -48,15 +57,20 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 		"policy `file` (YAML): by how much a metric may be worse")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json or markdown")
+	cmd.Flags().BoolVarP(&opts.verbose, "verbose", "v", false,
+		"also print the table of all metrics, and why metrics were not compared")
 	cmd.Flags().BoolVar(&opts.exact, "exact", false,
 		"compare memory and recoveries byte by byte, like regression: {exact: true} in the policy")
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "",
-		"also write an HTML page with the values of both runs, file by file, to this `file`")
+		"also write the values of both runs, file by file, to this `file`: .png, .svg, .pdf or .html")
+	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width of a picture in pixels")
+	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
+		"height of a picture in pixels; 0 is as high as its parts need")
 	return cmd
 }
 
 func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) error {
-	write, err := comparisonWriter(opts.format)
+	write, err := comparisonWriter(opts)
 	if err != nil {
 		return err
 	}
@@ -88,32 +102,50 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	}
 	c := compare.Runs(base.Baseline, run.Baseline, policy)
 	only.Join(c.Findings("")...)
-	if opts.output != "" {
-		page := html.Comparison{
-			Comparison: c, Verdict: only.Verdict, Base: base.Baseline, New: run.Baseline,
-			Version: version(),
-		}
-		err := writeFile(opts.output, func(w io.Writer) error {
-			return html.WriteComparison(w, page)
-		})
-		if err != nil {
-			return err
-		}
-	}
 	if err := write(out, c, only); err != nil {
+		return err
+	}
+	if err := opts.writeOutput(c, base.Baseline, run.Baseline, only.Verdict); err != nil {
+		return err
+	}
+	if err := annotate(out, opts.format, only); err != nil {
+		return err
+	}
+	err = appendSummary(func(w io.Writer) error { return markdown.Comparison(w, c, only.Verdict) })
+	if err != nil {
 		return err
 	}
 	return verdict(only)
 }
 
+// writeOutput writes the picture or the page that --output names, if any.
+func (o compareOptions) writeOutput(
+	c *compare.Comparison, base, run *compare.Baseline, v check.Verdict,
+) error {
+	if o.output == "" {
+		return nil
+	}
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
+	return writeFile(o.output, func(w io.Writer) error {
+		if format == "html" {
+			return html.WriteComparison(w, html.Comparison{
+				Comparison: c, Verdict: v, Base: base, New: run, Version: version(),
+			})
+		}
+		return comparison.New(c, base, run, v).Plot(w, format, o.size)
+	})
+}
+
 // comparisonWriter returns the function that writes the format given with --format.
-func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *check.Report) error,
-	error,
+func comparisonWriter(opts compareOptions) (
+	func(io.Writer, *compare.Comparison, *check.Report) error, error,
 ) {
-	switch format {
+	switch opts.format {
 	case "text":
 		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
-			return text.Comparison(w, c, r.Verdict, textOptions(w))
+			how := textOptions(w)
+			how.Verbose = opts.verbose
+			return text.Comparison(w, c, r.Verdict, how)
 		}, nil
 	case "json":
 		return jsondoc.Comparison, nil
@@ -122,5 +154,5 @@ func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *chec
 			return markdown.Comparison(w, c, r.Verdict)
 		}, nil
 	}
-	return nil, fmt.Errorf("expected --format text, json or markdown, found %q", format)
+	return nil, unknownValue("format", opts.format, comparisonFormats)
 }

@@ -22,7 +22,7 @@ blocks of lines are written in Go; for them, --show prints the name of the Go fi
 		Example: `  vramsoak dialects
   vramsoak dialects --show megatron > mine.yaml
   vramsoak parse --dialect-file mine.yaml run.log`,
-		Args: cobra.NoArgs,
+		Args: wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDialects(cmd.OutOrStdout(), show)
 		},

@@ -25,6 +25,7 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type doctorOptions struct {
@@ -129,7 +130,7 @@ func (o *doctorOptions) validate(cmd *cobra.Command, args []string) error {
 	case !o.force && !o.statsOnly && given("format"):
 		return errors.New("expected --format together with --stats-only or --force")
 	case o.format != "text" && o.format != "json":
-		return fmt.Errorf("expected --format text or json, found %q", o.format)
+		return unknownValue("format", o.format, textOrJSON)
 	case given("pid") && o.pid < 1:
 		return fmt.Errorf("expected --pid from 1 on, found %d", o.pid)
 	case o.force && o.top < 1:
@@ -172,6 +173,7 @@ func runDoctor(cmd *cobra.Command, opts doctorOptions, args []string) error {
 }
 
 func writeDiagnoses(out io.Writer, all []diagnosis) error {
+	out = text.NewFolder(out, textOptions(out))
 	for _, d := range all {
 		mark := "ok  "
 		if !d.ok {

@@ -36,6 +36,7 @@ func TestDoctorPython(t *testing.T) {
 			if filepath.Base(env.WorkDir) != "script-torch" {
 				path += string(filepath.ListSeparator) + filepath.Join(pipelines, "testdata/standin")
 			}
+			env.Setenv("COLUMNS", "2000") // so that a script can look for whole sentences
 			env.Setenv("PYTHONPATH", path)
 			env.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 			env.Setenv("TORCH_PYTHON", torch)

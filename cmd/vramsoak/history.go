@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/history"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/reports/html"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/overruns"
@@ -189,8 +190,7 @@ run.`,
 
 func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOptions) error {
 	if opts.statistic != "" && !slices.Contains(history.Statistics, opts.statistic) {
-		return fmt.Errorf("expected --statistic %s, found %q", strings.Join(history.Statistics,
-			", "), opts.statistic)
+		return unknownValue("statistic", opts.statistic, history.Statistics)
 	}
 	policy, _, err := policyFor(opts.policy, nil)
 	if err != nil {
@@ -256,6 +256,7 @@ func (o historyTrendOptions) series(h *history.History) ([]*history.Series, erro
 		return nil, fmt.Errorf("suite %s has no runs that measured anything; vramsoak history "+
 			"list --suite \"\" shows all suites", h.Suite)
 	}
-	return nil, fmt.Errorf("expected a metric that suite %s has, found %q; it has: %s",
-		h.Suite, strings.TrimSpace(o.metric+" "+o.statistic), strings.Join(known, ", "))
+	return nil, fmt.Errorf("expected a metric that suite %s has, found %q%s; it has: %s",
+		h.Suite, strings.TrimSpace(o.metric+" "+o.statistic), strictyaml.Meant(o.metric, known),
+		strings.Join(known, ", "))
 }

@@ -13,6 +13,7 @@ import (
 	"vramsoak/harness/history"
 	"vramsoak/harness/waiver"
 	"vramsoak/reports/text"
+	"vramsoak/reports/wording"
 )
 
 type historyGateOptions struct {
@@ -105,6 +106,9 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 		if err := text.Gate(out, h, o, textOptions(out)); err != nil {
 			return err
 		}
+		if err := annotate(out, "text", gateReport(h, o)); err != nil {
+			return err
+		}
 		if nothing {
 			_, err := fmt.Fprintln(out, "note: --accept changed nothing, because no regression fails")
 			if err != nil {
@@ -116,4 +120,23 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 		}
 		return verdictError(o.Verdict)
 	})
+}
+
+// gateReport returns the regressions that fail the gate as the findings of a report.
+func gateReport(h *history.History, o history.Outcome) *check.Report {
+	rep := &check.Report{Verdict: o.Verdict}
+	for _, c := range o.New {
+		rep.Findings = append(rep.Findings, check.Finding{
+			Check: check.Regression, Verdict: check.Fail, Gates: true,
+			Subject: wording.Series(c.Series.SeriesKey, true), Message: text.RegressionText(h, c),
+		})
+	}
+	for _, k := range o.Ended {
+		rep.Findings = append(rep.Findings, check.Finding{
+			Check: check.Regression, Verdict: check.Fail, Gates: true,
+			Subject: wording.Series(k.Series.SeriesKey, true),
+			Message: k.Waiver.Ended() + ": " + text.RegressionText(h, k.Change),
+		})
+	}
+	return rep
 }

@@ -116,9 +116,12 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 		Args:          wantsNone,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	foldFlags(root)
 	template := root.HelpTemplate()
 	root.SetHelpTemplate(template + verdictStatus)
 	root.SetFlagErrorFunc(flagTrouble)
+	root.PersistentFlags().Var(&colors, "color", "auto, always or never; auto obeys NO_COLOR, "+
+		"FORCE_COLOR and CLICOLOR_FORCE")
 	for _, cmd := range []*cobra.Command{newSoakCommand(), newCheckCommand(), newCompareCommand()} {
 		root.AddCommand(cmd)
 	}
@@ -127,7 +130,7 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 	root.AddCommand(validate)
 	for _, cmd := range []*cobra.Command{
 		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(),
-		newPlotCommand(), newReportCommand(), newSimulateCommand(),
+		newPlotCommand(), newReportCommand(), newExportCommand(), newSimulateCommand(),
 		newSnapshotCommand(), newReplayCommand(), newProfileCommand(), newFixturesCommand(),
 		newDoctorCommand(),
 		newSchemaCommand(), newDialectsCommand(),
@@ -135,7 +138,12 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)
 	}
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = knownTopic
+	}
 	refuseDSNs(root)
+	addCompletions(root)
 	return root
 }
 

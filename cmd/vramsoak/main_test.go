@@ -76,7 +76,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			fixtures, err := filepath.Abs("../../fixtures")
 			env.Setenv("FIXTURES", fixtures)
-			env.Setenv("GOGC", "400") // the garbage collector would take a quarter of the time
+			env.Setenv("COLUMNS", "2000") // so that a script can look for whole sentences
+			env.Setenv("GOGC", "400")     // the garbage collector would take a quarter of the time
 			return err
 		},
 		Condition: func(name string) (bool, error) {
@@ -95,7 +96,8 @@ func TestScripts(t *testing.T) {
 
 // slowScripts take seconds each: they wait for processes or simulate.
 var slowScripts = []string{
-	"calibrate", "follow", "gpus", "history", "live", "restart", "resume", "secret", "simulate",
+	"calibrate", "fail-fast", "follow", "gpus", "history", "live", "restart", "resume", "secret",
+	"simulate",
 	"soak", "supervise", "typo",
 	"validate",
 }

@@ -11,6 +11,7 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
+	"vramsoak/reports/plots/overfiles"
 )
 
 // TestMemoryOfReports: the memory for judging and plotting a long log grows with its files, not
@@ -49,11 +50,14 @@ func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 	}
 	before := live()
 	sketch := memory.NewSketch(plots.Options{})
-	tl, report, err := readOptions{}.judge([]string{path}, sketch)
+	tl, report, err := readOptions{trends: true}.judge([]string{path}, sketch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	chart := sketch.Chart(tl, report)
+	pictures := []picture{
+		{"over-files", "file by file", overfiles.New(report)},
+		{"memory", "over time", sketch.Chart(tl, report)},
+	}
 	if grown := live() - before; grown > 24*record.MiB {
 		t.Errorf("the heap grew by %s, want less than 24 MiB", record.FormatBytes(grown))
 	}
@@ -63,7 +67,7 @@ func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 	}
 	runtime.KeepAlive(sketch)
 	runtime.KeepAlive(report)
-	if err := writePlots(t.TempDir(), chart); err != nil {
-		t.Fatal(err)
+	if drawn, err := writePlots(t.TempDir(), pictures); err != nil || len(drawn) != 2 {
+		t.Fatalf("drew %q: %v", drawn, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/runfolder"
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
 	"vramsoak/parser/dialect/table"
@@ -56,25 +57,37 @@ With --dialect-file parse shows which lines the patterns match, their groups and
 are read from them. For a dialect that matches nothing it says which part of the pattern is in no
 line.
 
+LOG is a file, which may be compressed with gzip or zstd, a run folder, or - for standard input. Of
+a run folder, parse reads the log, or the logs of all workers one after another.
+
 With --follow parse keeps reading as the log grows, also after the log is replaced or truncated,
 until Ctrl-C (or SIGTERM).` + dialectHelp(),
 		Example: `  vramsoak parse run.log
   vramsoak parse run.log --format csv > run.csv
   vramsoak parse run.log --format jsonl | jq 'select(.kind == "checkpoint") | .allocated'
   vramsoak parse --dialect-file my.yaml run.log
+  vramsoak parse runs/2026-11-20T02-00-00Z
   vramsoak parse --follow run.log`,
-		Args: wants(1, 0, "a log, or - for standard input"),
+		Args: wants(1, 0, "a log, a run folder, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(records.Formats, opts.format) {
-				return fmt.Errorf("expected --format table, jsonl or csv, found %q", opts.format)
+				return unknownValue("format", opts.format, records.Formats)
 			}
-			if opts.follow {
-				return runFollow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args, opts)
+			args, err := runfolder.Resolve(args)
+			if err != nil {
+				return err
 			}
-			if opts.dialectFile != "" && !cmd.Flags().Changed("format") {
-				return runTrial(cmd.OutOrStdout(), args, opts)
+			out := cmd.OutOrStdout()
+			if opts.format == "table" {
+				out = text.NewFolder(out, textOptions(out))
 			}
-			return runParse(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, opts)
+			switch {
+			case opts.follow:
+				return runFollow(cmd.Context(), out, cmd.ErrOrStderr(), args, opts)
+			case opts.dialectFile != "" && !cmd.Flags().Changed("format"):
+				return runTrial(out, args, opts)
+			}
+			return runParse(out, cmd.ErrOrStderr(), args, opts)
 		},
 	}
 	f := cmd.Flags()
@@ -133,7 +146,8 @@ func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string,
 	opts parseOptions,
 ) error {
 	if len(logs) != 1 {
-		return fmt.Errorf("expected one log to follow, found %d", len(logs))
+		return fmt.Errorf("expected one log to follow, found %d; name one of them, such as %s",
+			len(logs), logs[0])
 	}
 	if err := opts.useDialectFile(); err != nil {
 		return err
@@ -220,6 +234,6 @@ func dialectsOf(file, name string) ([]dialect.User, error) {
 		}
 		names = append(names, d.Name)
 	}
-	return nil, fmt.Errorf("expected a dialect of %s (%s), found %q", file, strings.Join(names,
-		", "), name)
+	return nil, fmt.Errorf("expected a dialect of %s (%s), found %q%s", file,
+		strings.Join(names, ", "), name, strictyaml.Meant(name, names))
 }

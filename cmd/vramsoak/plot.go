@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,8 +75,8 @@ The extension of the output's name chooses the format.` + dialectHelp(),
 }
 
 func runPlot(paths []string, opts plotOptions) error {
-	if opts.over != overTime && opts.over != overFiles {
-		return fmt.Errorf("--over %s: expected time or files", opts.over)
+	if !slices.Contains(overs, opts.over) {
+		return unknownValue("over", opts.over, overs)
 	}
 	if opts.fragmentation && opts.over == overFiles {
 		return errors.New("--fragmentation, --over files: expected one of them")
@@ -100,7 +101,7 @@ func runPlot(paths []string, opts plotOptions) error {
 	}
 	return writeFile(opts.output, func(w io.Writer) error {
 		if opts.over == overFiles {
-			return overfiles.Plot(w, format, report, opts.size)
+			return overfiles.New(report).Plot(w, format, opts.size)
 		}
 		return sketch.Chart(tl, report).Plot(w, format, opts.size)
 	})

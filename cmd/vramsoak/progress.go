@@ -8,75 +8,159 @@ import (
 	"time"
 
 	"vramsoak/harness"
+	"vramsoak/harness/check"
 	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 )
 
-// A display shows progress on the last line of a terminal. On other outputs it shows no progress.
-// Warnings that are written to a display appear above the progress line. A soak continues if
+// A display shows the progress of a soak: on a terminal as a live view, on other outputs as a line
+// now and then. Warnings that are written to a display appear above the view. A soak continues if
 // its terminal is closed.
 type display struct {
 	out      *sink.Terminal
 	terminal bool
 	mu       sync.Mutex
-	line     string // the progress line that is shown
+	newest   harness.Progress
+	shown    bool // newest is set
+	drawn    time.Time
+	lines    linePace
+	moving   []movement
 }
 
 func newDisplay(out *sink.Terminal) *display {
 	_, terminal := out.Width()
-	return &display{out: out, terminal: terminal}
+	return &display{out: out, terminal: terminal, lines: linePace{last: time.Now()}}
 }
+
+// redrawn is the shortest time between two drawings, because files may take less than that.
+const redrawn = 100 * time.Millisecond
 
 func (d *display) show(p harness.Progress) {
-	if d.terminal {
-		d.say(progressLine(p))
-	}
-}
-
-// Write writes whole lines above the progress line.
-func (d *display) Write(b []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.line != "" {
-		_ = d.out.Overwrite("")
+	now := time.Now()
+	d.newest, d.shown = p, true
+	switch {
+	case d.terminal && now.Sub(d.drawn) >= redrawn:
+		d.draw(now)
+	case !d.terminal && d.lines.due(now, p):
+		_, _ = fmt.Fprintln(d.out, sink.Line(progressInLog(p, d.moving, now)))
 	}
-	n, err := d.out.Write(b)
-	if d.line != "" {
-		_ = d.out.Overwrite(d.line)
-	}
-	return n, err
 }
 
-// say shows a progress line. An empty line clears it.
+// move takes the trends of a look at the log, see package live.
+func (d *display) move(moving []movement) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.moving = moving
+	if d.terminal && d.shown {
+		d.draw(time.Now())
+	}
+}
+
+// draw draws the live view.
+func (d *display) draw(now time.Time) {
+	d.drawn = now
+	columns, rows, _ := d.out.Size()
+	_ = d.out.Show(liveView(d.newest, d.moving, screen{
+		columns: columns, rows: rows, simple: d.out.IsSimple(), ascii: !speaksUTF8(),
+		color: textOptions(d.out).Color,
+	})...)
+}
+
+// Write writes whole lines above the view.
+func (d *display) Write(b []byte) (int, error) { return d.out.Write(b) }
+
+// say shows one line of progress. An empty line clears it.
 func (d *display) say(line string) {
 	if !d.terminal {
 		return
 	}
-	width, _ := d.out.Width()
-	if width <= 0 {
-		width = 80
+	if line == "" {
+		_ = d.out.Show()
+		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.line = fit(sink.Line(line), width-1)
-	_ = d.out.Overwrite(d.line)
+	columns, rows, _ := d.out.Size()
+	_ = d.out.Show(screen{columns: columns, rows: rows, ascii: !speaksUTF8()}.cut(line))
 }
 
-// close leaves the last progress line on the screen and ends it.
+// close replaces the view by its last progress in one line.
 func (d *display) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.line != "" {
-		_, _ = fmt.Fprintln(d.out)
-		d.line = ""
+	if !d.terminal || !d.shown {
+		return
 	}
+	columns, rows, _ := d.out.Size()
+	s := screen{columns: columns, rows: rows, ascii: !speaksUTF8()}
+	_ = d.out.Show()
+	_, _ = fmt.Fprintln(d.out, s.cut(progressLine(d.newest)))
 }
 
-// progressLine returns the progress of a soak with one worker or several:
+// A linePace decides when progress is worth a line in a log: after a minute, or when a tenth of the
+// batch is done, but not more often than every ten seconds.
+type linePace struct {
+	last   time.Time // of the last line, or the start
+	tenths int       // of the batch, in the last line
+}
+
+const (
+	lineEvery = time.Minute
+	lineLeast = 10 * time.Second
+)
+
+// due reports whether the progress at the time now is worth a line. If so, it notes the line.
+func (l *linePace) due(now time.Time, p harness.Progress) bool {
+	tenths := 0
+	if p.Files > 0 {
+		tenths = 10 * p.Done / p.Files
+	}
+	since := now.Sub(l.last)
+	if since < lineLeast || since < lineEvery && tenths <= l.tenths {
+		return false
+	}
+	l.last, l.tenths = now, tenths
+	return true
+}
+
+// lineColumns is the most columns of a line in a log.
+const lineColumns = 100
+
+// progressInLog returns the progress of a soak as a line of a log:
 //
-//	23/60 files, 1 failed  allocated 130 MiB  reserved 158 MiB  left 0:21  0024.wav
-//	23/60 files  left 0:21  | GPU 0  allocated 130 MiB  0024.wav  | GPU 1  allocated 131 MiB  0025.wav
-func progressLine(p harness.Progress) string {
+//	02:14:07Z 23/60 files  level 188 MiB  peak 5.00 GiB (21 %)  trend +4.00 MiB/file  left 0:21
+//
+// If not everything fits, it leaves out the restarts first, then the level and the high-water mark.
+func progressInLog(p harness.Progress, moving []movement, now time.Time) string {
+	level, peak, trend, restarts := levelText(p), peakText(p, true), "", ""
+	if len(moving) > 0 {
+		trend = "trend " + moving[0].String()
+		if rate, idle := strings.CutPrefix(moving[0].String(), check.IdleLevel+" "); idle {
+			trend = "trend " + rate // the level's
+		}
+	}
+	if p.Restarts > 0 {
+		restarts = plural(p.Restarts, "restart")
+	}
+	line := func() string {
+		parts := []string{now.UTC().Format("15:04:05Z") + " " + filesDone(p)}
+		for _, part := range []string{level, peak, trend, restarts, timeText(p)} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		return strings.Join(parts, gap)
+	}
+	for _, part := range []*string{&restarts, &level, &peak} {
+		if sink.Columns(line()) > lineColumns {
+			*part = ""
+		}
+	}
+	return sink.Cut(line(), lineColumns, true)
+}
+
+// filesDone returns how many files are done: "23/60 files, 1 failed".
+func filesDone(p harness.Progress) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", p.Done)
 	if p.Files > 0 {
@@ -86,15 +170,71 @@ func progressLine(p harness.Progress) string {
 	if p.Failed > 0 {
 		fmt.Fprintf(&b, ", %d failed", p.Failed)
 	}
-	reading(&b, p.Reading, record.Allocated, record.Reserved, record.Used)
+	return b.String()
+}
+
+// levelText returns the level at the end of the last file, of the worker with the highest: "level
+// 130 MiB". It returns "" if no level is known.
+func levelText(p harness.Progress) string {
+	level, of := int64(-1), ""
+	if n := len(p.Levels); n > 0 {
+		level = p.Levels[n-1]
+	}
+	for _, w := range p.Workers {
+		if n := len(w.Levels); n > 0 && w.Levels[n-1] > level {
+			level, of = w.Levels[n-1], fmt.Sprintf(" (GPU %d)", w.GPU)
+		}
+	}
+	if level < 0 {
+		return ""
+	}
+	return "level " + record.FormatBytes(level) + of
+}
+
+// peakText returns the high-water mark: "peak 5.10 GiB (21 %)" or, if short is not set, "peak 5.10
+// GiB, 21 % of 24.0 GiB". It returns "" if it is not known.
+func peakText(p harness.Progress, short bool) string {
+	switch {
+	case p.Peak == 0:
+		return ""
+	case p.Total == 0:
+		return "peak " + record.FormatBytes(p.Peak)
+	case short:
+		return fmt.Sprintf("peak %s (%s)", record.FormatBytes(p.Peak), share(p.Peak, p.Total))
+	}
+	return fmt.Sprintf("peak %s, %s of %s", record.FormatBytes(p.Peak), share(p.Peak, p.Total),
+		record.FormatBytes(p.Total))
+}
+
+func share(part, of int64) string { return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(of)) }
+
+// timeText returns how much time is left, was taken or has passed.
+func timeText(p harness.Progress) string {
 	switch {
 	case p.Files > 0 && p.Done == p.Files:
-		fmt.Fprintf(&b, "  took %s", clock(p.Elapsed))
+		return "took " + clock(p.Elapsed)
 	case p.HasLeft:
-		fmt.Fprintf(&b, "  left %s", clock(p.Left))
-	default:
-		fmt.Fprintf(&b, "  %s", clock(p.Elapsed))
+		return "left " + clock(p.Left)
 	}
+	return clock(p.Elapsed)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// progressLine returns the progress of a soak with one worker or several in one line:
+//
+//	23/60 files, 1 failed  allocated 130 MiB  reserved 158 MiB  left 0:21  0024.wav
+//	23/60 files  left 0:21  | GPU 0  allocated 130 MiB  0024.wav  | GPU 1  allocated 131 MiB  0025.wav
+func progressLine(p harness.Progress) string {
+	var b strings.Builder
+	b.WriteString(filesDone(p))
+	reading(&b, p.Reading, record.Allocated, record.Reserved, record.Used)
+	b.WriteString("  " + timeText(p))
 	if p.Current != "" {
 		b.WriteString("  " + filepath.Base(p.Current))
 	}
@@ -124,10 +264,4 @@ func clock(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d", s/60, s%60)
 	}
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-}
-
-// fit cuts a line to at most `width` characters.
-func fit(s string, width int) string {
-	runes := []rune(s)
-	return string(runes[:min(len(runes), max(0, width))])
 }

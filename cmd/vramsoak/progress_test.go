@@ -1,8 +1,13 @@
 package main
 
 import (
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/harness"
 	"vramsoak/parser/record"
@@ -28,5 +33,79 @@ func TestProgressLineOfWorkers(t *testing.T) {
 		" allocated 131 MiB  0025.wav  | GPU 3"
 	if got := progressLine(p); got != want {
 		t.Errorf("found %s", got)
+	}
+}
+
+// TestLinePace: without a terminal a soak says a line after each minute, or when a tenth of the
+// batch is done, at least ten seconds apart. Time in a bubble begins at midnight, UTC.
+func TestLinePace(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		files int
+		each  time.Duration // for one file
+		want  []string      // times of the first lines
+	}{
+		{"fast files", 1000, time.Second / 2, []string{"0:50", "1:40", "2:30"}},
+		{"slow files", 60, 5 * time.Minute, []string{"1:00", "2:00", "3:00"}},
+		{"a tenth in between", 10, 45 * time.Second, []string{"0:45", "1:30", "2:15"}},
+		{"a short batch", 60, time.Second, []string{"0:10", "0:20", "0:30"}},
+		{"over in 9 s", 9, time.Second, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				pace := linePace{last: start}
+				var got []string
+				for done := 0; done < test.files && len(got) < 3; {
+					time.Sleep(time.Second / 2)
+					passed := time.Since(start)
+					done = int(passed / test.each)
+					if pace.due(time.Now(), harness.Progress{Done: done, Files: test.files}) {
+						got = append(got, clock(passed))
+					}
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestProgressInLog: a line of a log has at most 100 columns. If not everything fits, the time left
+// stays.
+func TestProgressInLog(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 2, 14, 7, 0, time.UTC)
+	p := soaking()
+	p.Restarts = 0
+	want := "02:14:07Z 23/60 files, 1 failed  level 188 MiB  peak 5.00 GiB (21 %)  left 0:21"
+	if got := progressInLog(p, nil, now); got != want {
+		t.Errorf("found %q", got)
+	}
+	// 21 + 2 + 13 + 2 + 20 + 2 + 20 + 2 + 10 + 2 + 9 columns would be 103.
+	p.Restarts, p.Failed = 2, 0
+	want = "02:14:07Z 23/60 files  level 188 MiB  peak 5.00 GiB (21 %)  trend +4.00 MiB/file  left 0:21"
+	if got := progressInLog(p, rising, now); got != want {
+		t.Errorf("found %q", got)
+	}
+	p.Files, p.Done = 1_000_000, 123_456
+	p.Restarts, p.Failed = 1000, 1000
+	got := progressInLog(p, rising, now)
+	if n := utf8.RuneCountInString(got); n > lineColumns || !strings.HasSuffix(got, "  left 0:21") {
+		t.Errorf("%d columns: %q", n, got)
+	}
+	p = harness.Progress{Done: 1, Files: 2, Elapsed: time.Minute}
+	for gpu := range 2 {
+		p.Workers = append(p.Workers, harness.Progress{
+			GPU: gpu, Levels: []int64{int64(130+gpu) * mebi},
+		})
+	}
+	want = "02:14:07Z 1/2 files  level 131 MiB (GPU 1)  trend +4.00 MiB/file  1:00"
+	if got := progressInLog(p, rising, now); got != want {
+		t.Errorf("found %q", got)
 	}
 }

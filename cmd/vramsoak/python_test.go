@@ -28,6 +28,7 @@ func TestPythonExamples(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds:                scriptCommands,
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("COLUMNS", "2000") // so that a script can look for whole sentences
 			document, err := os.ReadFile(filepath.Join(env.WorkDir, "document"))
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,10 +99,10 @@ func (o replayOptions) device() (*allocator.Device, error) {
 	case "down":
 		config.Placement = allocator.Down
 	default:
-		return nil, fmt.Errorf("expected --placement firstfit, up or down, found %q", o.placement)
+		return nil, unknownValue("placement", o.placement, placements)
 	}
-	if o.events != "done" && o.events != "pending" {
-		return nil, fmt.Errorf("expected --events done or pending, found %q", o.events)
+	if !slices.Contains(eventModes, o.events) {
+		return nil, unknownValue("events", o.events, eventModes)
 	}
 	config.PendingEvents = o.events == "pending"
 	return allocator.NewDevice(config), nil

@@ -17,7 +17,7 @@ import (
 )
 
 // perRun are the flags that a resumed run does not take from the original run.
-var perRun = []string{"resume", "runs", "format"}
+var perRun = []string{"resume", "runs", "format", "listen"}
 
 // givenFlags returns the values of the flags that the user gave, without those in perRun.
 func givenFlags(flags *pflag.FlagSet) map[string][]string {
@@ -63,8 +63,15 @@ func takeUp(cmd *cobra.Command, dir string, command []string) (*runfolder.Run, e
 			}
 		}
 	}
+	if run.Info.Reason == harness.ReasonFailFast && isOn(flagValues(cmd.Flags().Lookup("fail-fast"))) {
+		return nil, fmt.Errorf("--resume: %s was ended early by --fail-fast, because growth was "+
+			"certain; %s", dir, goOn(dir, run.Info))
+	}
 	return run, run.Enter()
 }
+
+// isOn reports whether the values of a flag turn it on.
+func isOn(values []string) bool { return slices.Equal(values, []string{"true"}) }
 
 // sameFlags returns an error that names the flags whose values differ from the original run.
 func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
@@ -76,6 +83,7 @@ func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
 			errs = append(errs,
 				errors.New("--resume: --runs is only for new runs; leave it out"))
 		case slices.Contains(perRun, f.Name) || known && slices.Equal(given, recorded):
+		case f.Name == "fail-fast" && known && !isOn(given): // the other files, too
 		case known:
 			errs = append(errs, fmt.Errorf("--resume: --%s is %s in the run, and was given as "+
 				"%s; leave it out", f.Name,
@@ -91,14 +99,18 @@ func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
 // goOn returns a sentence on how to resume a run.
 func goOn(dir string, info runfolder.Info) string {
 	say := "resume it with: vramsoak soak --resume " + sink.Shell(dir)
+	if info.Reason == harness.ReasonFailFast {
+		say = "to work on the other files too: vramsoak soak --resume " + sink.Shell(dir) +
+			" --fail-fast=false"
+	}
 	if info.Digest != "" {
 		say += " -- COMMAND (the same one: secrets are masked in the run folder)"
 	}
 	return say
 }
 
-// cutShort returns a sentence on how to resume the run of these logs. It returns "" if the run has
-// ended or cannot be resumed.
+// cutShort returns a sentence on how to go on with the run of these logs. It returns "" if the run
+// has done all files or cannot be resumed.
 func cutShort(logs []string, tl *timeline.Timeline) string {
 	dir := runfolder.Of(logs)
 	if dir == "" || !slices.ContainsFunc(tl.Runs, func(r timeline.Run) bool {
@@ -111,5 +123,9 @@ func cutShort(logs []string, tl *timeline.Timeline) string {
 	if err != nil || !run.Resumable() {
 		return ""
 	}
-	return goOn(dir, run.Info)
+	say := "the run has not ended; unless it is still running, "
+	if run.Info.Reason == harness.ReasonFailFast {
+		say = "the run was ended early by --fail-fast; "
+	}
+	return say + goOn(dir, run.Info)
 }

@@ -26,6 +26,7 @@ import (
 	"vramsoak/reports/markdown"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
+	"vramsoak/reports/plots/overfiles"
 	"vramsoak/reports/sink"
 )
 
@@ -154,19 +155,36 @@ func writeReports(dir string, tl *timeline.Timeline, report *check.Report) error
 	return nil
 }
 
-// writePlots writes the plots into the run folder.
-func writePlots(dir string, chart *memory.Chart) error {
-	for _, format := range []string{"png", "svg"} {
-		debug.FreeOSMemory() // so that the next picture reuses the memory of the last one
-		err := writeFile(filepath.Join(dir, "memory."+format), func(w io.Writer) error {
-			return chart.Plot(w, format, plots.Options{})
-		})
-		// There is nothing to plot if every file failed before its first checkpoint.
-		if err != nil && !errors.Is(err, memory.ErrNothing) {
-			return err
+// A picture is one plot of the run folder.
+type picture struct {
+	name  string // of its files, without the extension
+	shows string // what it shows, in a few words
+	chart interface {
+		Plot(w io.Writer, format string, opts plots.Options) error
+	}
+}
+
+// writePlots writes the plots into the run folder. It leaves out those for which the run has no
+// data: every file may have failed before its first checkpoint, and a short batch has no series
+// over files. drawn describes the plots that it wrote: "memory.png (over time)".
+func writePlots(dir string, pictures []picture) (drawn []string, err error) {
+	for _, p := range pictures {
+		nothing := false
+		for _, format := range []string{"png", "svg"} {
+			debug.FreeOSMemory() // so that the next picture reuses the memory of the last one
+			err := writeFile(filepath.Join(dir, p.name+"."+format), func(w io.Writer) error {
+				return p.chart.Plot(w, format, plots.Options{})
+			})
+			_, noSeries := errors.AsType[overfiles.NothingError](err)
+			if nothing = noSeries || errors.Is(err, memory.ErrNothing); err != nil && !nothing {
+				return drawn, err
+			}
+		}
+		if !nothing {
+			drawn = append(drawn, p.name+".png ("+p.shows+")")
 		}
 	}
-	return nil
+	return drawn, nil
 }
 
 // writeFile writes a file completely or not at all, so that no reader sees half of it.

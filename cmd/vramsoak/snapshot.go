@@ -76,7 +76,7 @@ const snapshotGarbage = 25
 func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 	switch {
 	case opts.format != "text" && opts.format != "json":
-		return fmt.Errorf("expected --format text or json, found %q", opts.format)
+		return unknownValue("format", opts.format, textOrJSON)
 	case opts.show.Top < 0:
 		return fmt.Errorf("expected --top from 0 on, found %d", opts.show.Top)
 	}
@@ -119,7 +119,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 	if opts.format == "json" {
 		return jsondoc.Snapshot(out, displayName(path), analyses)
 	}
-	return text.Snapshot(out, analyses, opts.show)
+	return text.Snapshot(out, analyses, opts.show, textOptions(out))
 }
 
 // writeMaps writes the segments of all devices as log lines, see package segments.

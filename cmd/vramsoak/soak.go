@@ -22,11 +22,14 @@ import (
 	"vramsoak/harness/runfolder"
 	"vramsoak/harness/sample"
 	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/html"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
+	"vramsoak/reports/plots/overfiles"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type soakOptions struct {
@@ -45,6 +48,7 @@ type soakOptions struct {
 	backOff      time.Duration
 	retryFailed  int
 	until        time.Duration
+	failFast     bool
 	gpus         string
 	workers      []int // GPUs, with one worker each
 	resume       string
@@ -52,7 +56,8 @@ type soakOptions struct {
 	policy       string
 	baselines    []string
 	runs         string
-	format       string
+	print        printOptions
+	listen       string
 	secrets      []string // names, see package secret
 }
 
@@ -68,8 +73,8 @@ func newSoakCommand() *cobra.Command {
 		Long: `Soak runs a command over a batch of files and watches its memory. The command
 prints a checkpoint line before and after each cleanup. vramsoak copies all lines of the command to
 soak.log, adds lines of its own (files, exits, samples of the device), judges the log, and writes
-the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, report.html, memory.png,
-memory.svg.
+the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, report.html, and as
+pictures over-files (what was judged, file by file) and memory (over time), each as .png and .svg.
 
 The command can get the files in four ways:
   {}       in its arguments is replaced by a path: one process for each file
@@ -96,10 +101,17 @@ if more memory than this is in use on a GPU, and exits with 2.
 After a kill, a crash of the machine or Ctrl-C, --resume RUN continues the run with the interrupted
 file. It does not repeat files that have ended. No command is needed.
 
+While the run goes on, vramsoak judges the log after 24, 32, 48, 64, 96, 128 files and so on. Growth
+that two such looks in a row find is certain, and said at once. With --fail-fast, the run then ends
+after the files that are in work. The files that were not started do not count as failed.
+
 With --gpus, each GPU has a worker. The processes of a worker see only its GPU, as device 0
 (CUDA_VISIBLE_DEVICES), and each worker has its own log in the run folder. All workers take files
 from one batch and are judged together. A file counts whichever GPU worked on it. A leak is judged
 on each GPU.
+
+With --listen, the run's metrics can be read at http://127.0.0.1:PORT/metrics while it runs. Only
+this machine can connect, unless the address names another one.
 
 Passwords and tokens in the command's arguments (--api-key=..., TOKEN=...) are masked in run.json
 and in the log. --secret masks the values after other names too. To resume such a run, give the same
@@ -120,11 +132,17 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
   # Continue a run that was killed, interrupted or stopped
   vramsoak soak --resume runs/2026-11-20T02-00-00Z
 
+  # Show the run to Prometheus while it runs
+  vramsoak soak --files audio/ --listen 9435 -- python transcribe.py --list {list}
+
   # On two GPUs: whichever is free takes the next file
   vramsoak soak --files audio/ --gpus 0,1 -- python transcribe.py {}
 
   # Soak for a night, and wait longer after each crash
   vramsoak soak --files audio/ --until 8h --shuffle 1 --back-off 10s --feed stdin -- python transcribe.py
+
+  # End a long run when a leak is certain
+  vramsoak soak --files audio/ --until 8h --fail-fast -- python transcribe.py --list {list}
 
   # Fail also if memory got worse than in the last good run, or than in a fixed earlier run
   vramsoak soak --files audio/ --baseline last-good.json --baseline anchor.json -- python transcribe.py {}
@@ -195,6 +213,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 		"at the end, repeat each file that did not end ok, up to `N` times")
 	f.DurationVar(&opts.until, "until", 0, "repeat the batch for this long, and finish the file "+
 		"that is then in work")
+	f.BoolVar(&opts.failFast, "fail-fast", false, failFastUsage)
 	f.StringVar(&opts.gpus, "gpus", "", gpusUsage)
 	f.StringVar(&opts.resume, "resume", "", "continue the run in this `folder`, which was killed, "+
 		"interrupted or stopped; no command is needed")
@@ -204,8 +223,8 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 	f.StringVar(&opts.runs, "runs", "runs", "the run folder is made in this `folder`")
 	f.StringArrayVar(&opts.secrets, "secret", nil,
 		"also mask the value after this `name` in the command, such as --hf-auth; may be repeated")
-	f.StringVar(&opts.format, "format", "text",
-		"what to print at the end: text, json, junit or markdown")
+	f.StringVar(&opts.listen, "listen", "", listenUsage)
+	opts.print.flags(f, "what to print at the end: text, json, junit or markdown")
 	return cmd
 }
 
@@ -213,7 +232,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string,
 	past *runfolder.Run,
 ) error {
-	write, err := reportWriter(opts.format)
+	report, err := reportWriter(opts.print)
 	if err != nil {
 		return err
 	}
@@ -241,6 +260,11 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
+	watcher, err := watch(opts.listen)
+	if err != nil {
+		return err
+	}
+	defer watcher.close()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(25) // leave the memory to the pipeline; the harness has time
 	}
@@ -253,7 +277,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		MaxRestarts: opts.maxRestarts,
 		BackOff:     opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until,
 		Resume: past != nil, Version: version(), Policy: policyText,
-		Dialects: dialects, Progress: display.show, Reaper: true,
+		Dialects: dialects, Progress: watcher.progress(display.show), Reaper: true,
 		Logger: slog.New(slog.NewTextHandler(display, nil)), Secrets: opts.secrets,
 	}
 	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
@@ -300,8 +324,12 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	defer stop()
 	cfg.Kill = kill
 
+	stopWatch := opts.watchRun(&cfg, policy, display)
+	watcher.follow(cfg, workers)
 	outcome, runErr := runOn(ctx, cfg, workers)
+	stopWatch()
 	display.close()
+	watcher.end()
 	switch {
 	case errors.Is(runErr, harness.ErrNotStarted) && outcome.Processes == 0:
 		undo()
@@ -311,6 +339,9 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	}
 	if outcome.Rescued != "" { // write the reports beside the rescued log
 		cfg.Dir = outcome.Rescued
+	}
+	write := func(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
+		return errors.Join(report(w, tl, rep), reportToCI(w, opts.print, tl, rep))
 	}
 	return finish(out, cfg, write, refs, info.Ended(outcome), runErr, outcome)
 }
@@ -420,7 +451,12 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	info runfolder.Info, runErr error,
 	outcome *harness.Outcome,
 ) error {
+	var drawn []string
 	defer func() {
+		if len(drawn) > 0 {
+			_, _ = sink.Fprintf(text.NewFolder(stderr, textOptions(stderr)),
+				"see report.html in the run folder; pictures: %s\n", strings.Join(drawn, ", "))
+		}
 		stderr.Printf("run folder: %s\n", cfg.Dir)
 		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone &&
 			outcome.Rescued == "" && outcome.Processes > 0 {
@@ -459,15 +495,20 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	}
 	refs.join(report, comparedInfo(info))
 	debug.FreeOSMemory()
-	chart := sketch.Chart(tl, report)
+	pictures := []picture{
+		{"over-files", "file by file", overfiles.New(report)},
+		{"memory", "over time", sketch.Chart(tl, report)},
+	}
 	debug.FreeOSMemory()
 	err = errors.Join(writeReports(cfg.Dir, tl, report),
 		writePage(filepath.Join(cfg.Dir, runfolder.ReportName), tl, report, page, logs,
 			readOptions{}),
 		write(out, tl, report))
 	end := cmp.Or(runErr, verdict(report))
-	// The plots come last, when only the chart is still in memory.
-	if err := errors.Join(err, writePlots(cfg.Dir, chart)); err != nil {
+	// The pictures come last, when only their charts are still in memory.
+	var plotErr error
+	drawn, plotErr = writePlots(cfg.Dir, pictures)
+	if err := errors.Join(err, plotErr); err != nil {
 		return errors.Join(runErr, err)
 	}
 	return end

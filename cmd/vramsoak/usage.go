@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vramsoak/harness/secret"
+	"vramsoak/reports/text"
 )
 
 // wants returns a check that a command has from least to most arguments, or at least `least` if
@@ -114,6 +115,9 @@ func flagTrouble(cmd *cobra.Command, err error) error {
 			return fmt.Errorf("expected a flag, found the address of a database (not shown: it "+
 				"may hold a password)%s", see)
 		}
+		if near := meantFlag(cmd, unknown); near != "" {
+			return fmt.Errorf("%w; did you mean %s?%s", err, near, see)
+		}
 	}
 	return fmt.Errorf("%w%s", err, see)
 }
@@ -141,4 +145,15 @@ func valueOf(kind string) string {
 		return "true or false"
 	}
 	return ""
+}
+
+// foldFlags folds the descriptions of flags in every command's help to the width of the output.
+func foldFlags(root *cobra.Command) {
+	cobra.AddTemplateFunc("folded", func(flags *pflag.FlagSet) string {
+		return flags.FlagUsagesWrapped(text.Columns(textOptions(stdout)))
+	})
+	root.SetUsageTemplate(strings.NewReplacer(
+		".LocalFlags.FlagUsages", "folded .LocalFlags",
+		".InheritedFlags.FlagUsages", "folded .InheritedFlags",
+	).Replace(root.UsageTemplate()))
 }

@@ -135,7 +135,7 @@ far the prediction is from the real footprints.`,
 
 func runValidate(ctx context.Context, out io.Writer, path string, opts validateOptions) error {
 	if opts.format != "text" && opts.format != "json" {
-		return fmt.Errorf("expected --format text or json, found %q", opts.format)
+		return unknownValue("format", opts.format, textOrJSON)
 	}
 	batch, err := readValidated(path, opts)
 	if err != nil {
@@ -171,6 +171,9 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 		err = text.Validation(out, r, textOptions(out))
 	}
 	if err != nil {
+		return err
+	}
+	if err := annotate(out, opts.format, r.Checks); err != nil {
 		return err
 	}
 	return verdict(r.Checks)

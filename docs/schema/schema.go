@@ -11,6 +11,8 @@ import (
 	"embed"
 	"fmt"
 	"strings"
+
+	"vramsoak/parser/strictyaml"
 )
 
 //go:embed *.schema.json
@@ -23,8 +25,8 @@ func Names() []string { return []string{"pipeline", "policy", "verdict"} }
 func Get(name string) ([]byte, error) {
 	text, err := files.ReadFile(name + ".schema.json")
 	if err != nil {
-		return nil, fmt.Errorf("expected one of the schemas %s, found %q",
-			strings.Join(Names(), ", "), name)
+		return nil, fmt.Errorf("expected one of the schemas %s, found %q%s",
+			strings.Join(Names(), ", "), name, strictyaml.Meant(name, Names()))
 	}
 	return text, nil
 }

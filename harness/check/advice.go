@@ -162,6 +162,22 @@ func (s *shortage) worthIt(gain int64) (worthy, enough bool) {
 
 // leakAdvice returns the advice to mend a leak first, with what it took until memory ran out.
 func (j *Judge) leakAdvice(s *shortage) string {
+	g, gain, files := j.leakBehind(s)
+	if g == nil {
+		return ""
+	}
+	text := fmt.Sprintf("first mend the leak: the %s grew by %s over %s", g.of.Name,
+		formatBytes(gain), Plural(files, "file"))
+	if _, enough := s.worthIt(gain); enough {
+		text += fmt.Sprintf(", and the request lacked only %s", formatBytes(s.missing))
+	}
+	return text + fmt.Sprintf("; until it is mended, start a new process every %d files or fewer "+
+		"(vramsoak soak --restart-every %d)", max(1, files/2), max(1, files/2))
+}
+
+// leakBehind returns the ledger that grew until memory ran out, by how many bytes it grew, and over
+// how many files. It returns nil if no ledger grew by an amount that is worth advice.
+func (j *Judge) leakBehind(s *shortage) (g *grownLedger, gain int64, files int) {
 	for i := range j.growths {
 		g := &j.growths[i]
 		if g.lane == nil || g.w.of.process != s.file.Process || len(j.lanes) > 1 &&
@@ -178,21 +194,12 @@ func (j *Judge) leakAdvice(s *shortage) string {
 		if last < 1 {
 			continue
 		}
-		gain := int64(p.values[last] - p.values[0])
-		worthy, enough := s.worthIt(gain)
-		if !worthy {
-			continue
+		gain = int64(p.values[last] - p.values[0])
+		if worthy, _ := s.worthIt(gain); worthy {
+			return g, gain, (last + 1) * p.stride
 		}
-		files := (last + 1) * p.stride
-		text := fmt.Sprintf("first mend the leak: the %s grew by %s over %s", g.of.Name,
-			formatBytes(gain), Plural(files, "file"))
-		if enough {
-			text += fmt.Sprintf(", and the request lacked only %s", formatBytes(s.missing))
-		}
-		return text + fmt.Sprintf("; until it is mended, start a new process every %d files or fewer "+
-			"(vramsoak soak --restart-every %d)", max(1, files/2), max(1, files/2))
 	}
-	return ""
+	return nil, 0, 0
 }
 
 func isUnknown(v float64) bool { return v != v }

@@ -97,6 +97,9 @@ func (j *Judge) interruptions() {
 	}
 	f.Measured = new(float64(n))
 	for i, reason := range reasons {
+		if reason == record.FailFast {
+			reasons[i] = byFailFast
+		}
 		if count[reason] > 1 {
 			reasons[i] += fmt.Sprintf(" %d times", count[reason])
 		}
@@ -160,7 +163,12 @@ func (j *Judge) attemptNotes() []string {
 // known. The result remark names workers whose logs are missing and may have started such files.
 // The result cut says why runs ended early. The workers of a run divide its files among them, so a
 // file counts as started if any worker started it.
-func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, cut []string) {
+//
+// Of a run that --fail-fast ended early, the files that were never started count in unfed alone:
+// the harness meant not to start them.
+func (j *Judge) neverBegun(known []*timeline.File) (
+	missing, unfed int, remark string, cut []string,
+) {
 	begun := map[int]int{} // batch -> number of its files in known
 	for _, file := range known {
 		if file.Index != 0 {
@@ -171,6 +179,10 @@ func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, 
 	for _, workers := range j.batches() {
 		start := workers[0].Start
 		never := max(0, start.Files-begun[workers[0].Batch])
+		if endedEarlyAll(workers) {
+			unfed += never
+			continue
+		}
 		if missing += never; never > 0 {
 			absent += max(0, start.Workers-len(workers))
 		}
@@ -185,7 +197,23 @@ func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, 
 	if len(cut) > 1 && !slices.ContainsFunc(j.tl.Runs, ofWorkers) {
 		cut = cut[len(cut)-1:]
 	}
-	return missing, remark, cut
+	return missing, unfed, remark, cut
+}
+
+// byFailFast says how a run ended, worded to follow "the run was".
+const byFailFast = "ended early by --fail-fast"
+
+// endedEarlyAll reports whether --fail-fast ended the run of these workers, and nothing else ended
+// any of them. A worker that was done before is no exception.
+func endedEarlyAll(workers []*timeline.Run) bool {
+	early := false
+	for _, run := range workers {
+		early = early || endedEarly(run.End)
+		if run.End == nil || run.End.Reason != "done" && !endedEarly(run.End) {
+			return false
+		}
+	}
+	return early
 }
 
 // batches returns the runs of the log grouped by batch, in the order of the logs. The logs of
@@ -215,6 +243,8 @@ func cutOff(workers []*timeline.Run) []string {
 		switch {
 		case run.End == nil:
 			ends[i] = "cut short"
+		case endedEarly(run.End):
+			ends[i] = byFailFast
 		case run.End.Reason != "done":
 			ends[i] = run.End.Reason
 			if run.End.Error != "" {

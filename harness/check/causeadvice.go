@@ -9,8 +9,42 @@ import (
 	"vramsoak/parser/timeline"
 )
 
+// causeOfShortage returns the cleanup or the leak without which the failed allocation would have
+// succeeded, or nil. If the log does not say how much was missing, it is the one that kept at least
+// the part of the device that is worth advice.
+func (j *Judge) causeOfShortage(s *shortage) *Cause {
+	decides := func(kept int64) bool {
+		worthy, enough := s.worthIt(kept)
+		return enough || worthy && s.missing == 0
+	}
+	if g, kept, _ := j.leakBehind(s); g != nil && decides(kept) {
+		return g.w.finding.named()
+	}
+	if l, r := j.cleanupBehind(s); r != nil && decides(r.Held.Bytes-r.Freed) {
+		return &Cause{Recovery, j.subject(r.Name, l.id)}
+	}
+	return nil
+}
+
 // recoveryAdvice returns the advice to free what a cleanup left allocated before memory ran out.
 func (j *Judge) recoveryAdvice(s *shortage) string {
+	_, r := j.cleanupBehind(s)
+	if r == nil {
+		return ""
+	}
+	kept := r.Held.Bytes - r.Freed
+	text := fmt.Sprintf("first mend %s: %s of %s stays allocated after it, so something still "+
+		"refers to it; in Python, vramlog.freeing names what (docs/reference/vramlog.md)", r.Name,
+		formatBytes(kept), r.Held)
+	if _, enough := s.worthIt(kept); enough {
+		text += suffices
+	}
+	return text
+}
+
+// cleanupBehind returns the first cleanup that left memory allocated before memory ran out, if that
+// memory is worth advice. It returns nil if there is none.
+func (j *Judge) cleanupBehind(s *shortage) (*lane, *Recovered) {
 	for _, l := range j.lanes {
 		if len(j.lanes) > 1 && l.id != s.oom.Lane {
 			continue
@@ -22,21 +56,12 @@ func (j *Judge) recoveryAdvice(s *shortage) string {
 				continue
 			}
 			r := &failed.decided
-			kept := r.Held.Bytes - r.Freed
-			worthy, enough := s.worthIt(kept)
-			if !worthy {
-				continue
+			if worthy, _ := s.worthIt(r.Held.Bytes - r.Freed); worthy {
+				return l, r
 			}
-			text := fmt.Sprintf("first mend %s: %s of %s stays allocated after it, so something still "+
-				"refers to it; in Python, vramlog.freeing names what (docs/reference/vramlog.md)", r.Name,
-				formatBytes(kept), r.Held)
-			if enough {
-				text += suffices
-			}
-			return text
 		}
 	}
-	return ""
+	return nil, nil
 }
 
 // heldOverAdvice returns the advice on memory that earlier files left when the file began. grows

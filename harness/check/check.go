@@ -71,6 +71,9 @@ type Judge struct {
 	// Set Trends and Measures to get these two parts of the report. They are left out by default,
 	// because they are large for a long log.
 	Trends, Measures bool
+	// Look is the number of a look at a run that goes on, from 1. It is 0 to judge the whole run. See
+	// lookLevel.
+	Look int
 
 	policy Policy
 	kept   int  // number of checkpoints so far: see timeline.KeptCheckpoints
@@ -266,6 +269,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	if j.Measures {
 		report.Measured = j.measure()
 	}
+	j.findCauses()
 	report.Join(j.gathered()...)
 	return report
 }

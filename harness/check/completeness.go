@@ -45,8 +45,8 @@ func (j *Judge) filesEnded() {
 	}
 	bad := slices.DeleteFunc(slices.Clone(known),
 		func(f *timeline.File) bool { return f.Status == record.StatusOK })
-	missing, unsaid, cut := j.neverBegun(known)
-	fed := len(known) + missing
+	missing, unfed, unsaid, cut := j.neverBegun(known)
+	fed := len(known) + missing + unfed
 	f.Measured = new(float64(len(bad) + missing))
 	if len(bad)+missing == 0 { // all files ended ok; only the end of the run may be missing
 		f.Measured = new(float64(len(cut)))
@@ -55,7 +55,20 @@ func (j *Judge) filesEnded() {
 	if missing > 0 {
 		said = append(said, Plural(missing, "file")+" never started"+unsaid)
 	}
+	if unfed > 0 {
+		said = append(said, fmt.Sprintf("%s never started, because --fail-fast ended the run early",
+			Plural(unfed, "file")))
+	}
 	said = append(said, cut...)
+	if len(said) == 1 && unfed > 0 {
+		f.Verdict = Undecided
+		f.Message = fmt.Sprintf("%s; all %d others ended ok", said[0], len(known))
+		if len(known) == 1 {
+			f.Message = said[0] + "; the other one ended ok"
+		}
+		j.add(f)
+		return
+	}
 	if len(said) == 0 {
 		f.Verdict = Pass
 		f.Message = fmt.Sprintf("all %d files ended ok", fed)
@@ -73,6 +86,8 @@ func (j *Judge) filesEnded() {
 		f.in(bad[0])
 		f.At = new(bad[0].EndPos)
 	}
+	f.facts = &facts{outOfMemory: len(bad) > 0 && len(cut) == 0 &&
+		!slices.ContainsFunc(bad, func(f *timeline.File) bool { return !j.ranOut(f) })}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "),
 		len(known)-len(bad), fed)
 	if len(bad) == fed && len(said) == 1+len(cut) && fed > 1 { // it says so already
@@ -111,8 +126,7 @@ func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []str
 // badFile returns, for a message, how a file ended, at which checkpoint, and why.
 func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
 	text := fileName(file) + " " + ended(file.Status)
-	if n := len(file.OOMs); n > 0 && !file.OOMs[n-1].Fallback && file.Status == record.StatusCrashed &&
-		file.OOMs[n-1].Pos.Line > j.files[j.indexOf(file)].work {
+	if file.Status == record.StatusCrashed && j.ranOut(file) {
 		text = fileName(file) + " ran out of memory and crashed"
 	}
 	if at := j.lastBegun(file); at != "" {
@@ -123,6 +137,14 @@ func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
 		text += fmt.Sprintf(", as in %s before", Plural(n, "attempt"))
 	}
 	return text
+}
+
+// ranOut reports whether a file did not end ok because memory ran out: the pipeline says so, or no
+// work follows the failed allocation.
+func (j *Judge) ranOut(file *timeline.File) bool {
+	n := len(file.OOMs)
+	return file.Status == record.StatusOOM || n > 0 && !file.OOMs[n-1].Fallback &&
+		file.OOMs[n-1].Pos.Line > j.files[j.indexOf(file)].work
 }
 
 // alike returns one message part for several files that all ended in the same way for the same

@@ -25,7 +25,8 @@ func (j *Judge) processesEnded() {
 	var well, told, forFiles, bad []*record.Exit
 	for i := range j.tl.Exits {
 		switch e := &j.tl.Exits[i]; {
-		case e.Reason == record.ExitInterrupted, e.Reason == record.ExitUntil:
+		case e.Reason == record.ExitInterrupted, e.Reason == record.ExitUntil,
+			e.Reason == record.ExitFailFast:
 			told = append(told, e)
 		// A process that hung or used too much memory did not end well, even if its exit code is 0 after
 		// the harness ended it.
@@ -48,6 +49,7 @@ func (j *Judge) processesEnded() {
 		!slices.ContainsFunc(j.tl.Files, ok) && !slices.ContainsFunc(forFiles, byHarness):
 		f.Verdict, f.At = Fail, new(forFiles[0].Pos)
 		bad = forFiles
+		f.facts = &facts{cause: &Cause{Completeness, Files}}
 		f.Message = j.ends(forFiles, func(n int) string {
 			if n == all {
 				return allProcesses(n)

@@ -56,9 +56,9 @@ func (j *Judge) countSeries() {
 // level returns the probability of a false alarm for a series of a check.
 func (j *Judge) level(check string) float64 {
 	if !slices.Contains(j.policy.Gate, check) {
-		return runLevel
+		return j.runLevel()
 	}
-	return runLevel / float64(max(1, j.series))
+	return j.runLevel() / float64(max(1, j.series))
 }
 
 // varies reports whether the values that are known differ.

@@ -17,11 +17,23 @@ func (s *series) each() string { return cmp.Or(s.per, "file") }
 // amount returns the growth from one value to the next with its unit: "4.00 MiB".
 func (s *series) amount(v float64) string { return rateOf(v, s.unit) }
 
-// rate returns the growth with its confidence interval, in words: "4.00 MiB a file (95 %: 3.86 MiB
-// to 4.12 MiB)".
-func (s *series) rate(r *shape.Result) string {
-	return fmt.Sprintf("%s a %s (95 %%: %s to %s)",
-		s.amount(r.Slope.Estimate), s.each(), s.amount(r.Slope.Low), s.amount(r.Slope.High))
+// rate returns the growth with its confidence interval, as [Rate] does.
+func (s *series) rate(r *shape.Result) string { return Rate(r.Slope, s.unit, s.each()) }
+
+// Rate returns a growth with its confidence interval, in words: "4.00 MiB a file (95 %: 3.86 MiB to
+// 4.12 MiB)". If both ends of the interval print alike, it gives the distance to them instead: "212
+// MiB a file (95 %: within 38.0 KiB)". The parameter each is the noun for one value: "file".
+func Rate(slope shape.Interval, unit, each string) string {
+	rate := rateOf(slope.Estimate, unit) + " a " + each
+	low, high := rateOf(slope.Low, unit), rateOf(slope.High, unit)
+	if low != high {
+		return fmt.Sprintf("%s (95 %%: %s to %s)", rate, low, high)
+	}
+	within := rateOf(max(slope.High-slope.Estimate, slope.Estimate-slope.Low), unit)
+	if within == rateOf(0, unit) {
+		return rate
+	}
+	return fmt.Sprintf("%s (95 %%: within %s)", rate, within)
 }
 
 // grows returns what [series.rate] returns, with the direction: "grows by 4.00 MiB a file (95 %:

@@ -66,6 +66,8 @@ func (j *Judge) outOfMemory() {
 		at.stage = shown.oom.Stage
 	}
 	f.Stage = at.stage
+	s := j.shortageOf(shown)
+	f.facts = &facts{lane: shown.oom.Lane, file: shown.file, cause: j.causeOfShortage(&s)}
 	f.Advice = j.advice(shown)
 	if by := sized[f.Verdict]; by.oom != nil && by.oom != shown.oom {
 		f.Advice = j.advice(by)

@@ -110,7 +110,11 @@ func (j *Judge) peak(l *lane, subject string, facts map[int]*peak.Facts) {
 	worst, unknown := l.peak.Judge(l.id, facts, float64(j.policy.Peak.Max))
 	f := Finding{Check: Peak, Verdict: Skipped, Subject: subject}
 	if worst != nil {
-		j.add(j.peakFinding(f, worst))
+		found := j.peakFinding(f, worst)
+		if found.facts != nil {
+			found.facts.lane = l.id
+		}
+		j.add(found)
 	}
 	switch {
 	case len(unknown) > 0 && worst != nil:
@@ -159,6 +163,9 @@ func (j *Judge) peakFinding(f Finding, o *peak.Outcome) Finding {
 		notice = notice || by != peak.Allocated && m.WithCache() > float64(j.policy.Peak.Max)
 	}
 	found += strings.Join(others, "")
+	f.facts = &facts{
+		file: file, bytes: inUse - int64(*f.Limit*float64(top.Total.Bytes)),
+	}
 	switch {
 	case f.Verdict == Fail:
 		f.Message = "critical: " + found + "; take a smaller batch or model, or a larger card"

@@ -39,6 +39,7 @@ type Recovered struct {
 
 	sum   *recoverySum
 	n     int32 // the file's index in Timeline.Files
+	first int   // index of the first checkpoint of the cleanup or stage
 	level record.Quantity
 }
 
@@ -128,7 +129,9 @@ func (j *Judge) ratio(
 	r *Recovered, l *lane, f *timeline.File,
 	first, high, low int, start record.Size,
 ) {
-	*r = Recovered{Lane: l.id, File: f, Before: high, After: low, sum: r.sum, level: l.level}
+	*r = Recovered{
+		Lane: l.id, File: f, Before: high, After: low, sum: r.sum, first: first, level: l.level,
+	}
 	top, hasTop := l.get(&f.Checkpoints[high])
 	bottom, hasBottom := l.get(&f.Checkpoints[low])
 	if !hasTop || !hasBottom {

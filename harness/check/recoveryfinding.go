@@ -23,9 +23,10 @@ var recoveryVerdicts = [...]Verdict{Fail, Undecided, Pass, Skipped}
 
 type recoveryCount struct {
 	n       int
-	decided Recovered // the first that fails; for other verdicts the one with the lowest share
-	at      record.Position
-	least   float64 // the lowest share
+	decided Recovered       // the first that fails; for other verdicts the one with the lowest share
+	from    int             // line of its first checkpoint
+	at      record.Position // of its last checkpoint
+	least   float64         // the lowest share
 }
 
 // sum returns the recoverySum of the device's cleanup or stage with this name. It adds one if there
@@ -66,7 +67,7 @@ func (s *recoverySum) add(r *Recovered) {
 	}
 	if c.n++; c.n == 1 || r.Verdict != Fail && !r.Nothing && (d.Nothing || r.Share < d.Share) {
 		*d = *r
-		c.at = r.File.Checkpoints[r.After].Pos
+		c.from, c.at = r.File.Checkpoints[r.first].Pos.Line, r.File.Checkpoints[r.After].Pos
 	}
 }
 
@@ -108,6 +109,10 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	r, file := &c.decided, c.decided.File
 	f.in(file)
 	f.At, f.Measured, f.Stage = new(c.at), new(r.Share), r.Name
+	f.facts = &facts{
+		lane: r.Lane, file: file, bytes: r.Held.Bytes - r.Freed,
+		from: c.from, to: c.at.Line,
+	}
 	where := inFile(file)
 	switch {
 	case f.Verdict == Skipped:

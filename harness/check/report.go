@@ -112,6 +112,7 @@ func (r *Report) Join(findings ...Finding) {
 	}
 	unused := r.Policy.waive(r.Findings, r.ended)
 	r.Findings = summed(required(r.Policy.Require, r.Findings))
+	attribute(r.Findings)
 	r.Verdict = whole(r.Findings)
 	r.noteWaivers(unused)
 }
@@ -235,6 +236,9 @@ func newGathering() gathering {
 // nothing, are merged into one. Otherwise a job of 64 ranks would say 64 times that it has no
 // total.
 func (g *gathering) add(f Finding) {
+	if i := strings.LastIndex(f.Subject, " ("); i >= 0 && g.marks[f.Subject[i:]] {
+		f.Device = strings.TrimSuffix(f.Subject[i+2:], ")")
+	}
 	subject, ofLane := f.Subject, false
 	foldable := f.Verdict == Skipped || f.Verdict == Pass && f.Check == Consistency
 	if i := strings.LastIndex(f.Subject, " ("); foldable && i >= 0 && g.marks[f.Subject[i:]] {
@@ -263,7 +267,7 @@ func (g *gathering) add(f Finding) {
 	if k.others.Check == "" { // the first of them shows where they are
 		k.others = f
 		k.others.Measured, k.others.Limit, k.others.Unit, k.others.Stage = nil, nil, "", ""
-		k.others.count = 0
+		k.others.count, k.others.facts, k.others.cause = 0, nil, nil
 	}
 	k.others.count += max(1, f.count)
 }

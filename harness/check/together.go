@@ -50,7 +50,9 @@ func (j *Judge) together() {
 		}
 	}
 	for _, group := range groups {
-		j.add(j.joined(group))
+		f := j.joined(group)
+		f.facts = &facts{growth: group[0]}
+		j.add(f)
 	}
 }
 

@@ -64,6 +64,11 @@ type Finding struct {
 	// At is the line of the log that shows the finding; for growth, the first line with a higher
 	// level. It is nil if the finding is about the whole log.
 	At *record.Position `json:"at,omitempty"`
+	// Cause names the finding that this one follows from. It is nil if the finding does not fail, or
+	// has a cause of its own. [Report.Join] sets it.
+	Cause *Cause `json:"cause,omitempty"`
+	// Device names the device and the rank of the finding, "rank 1, device 0", if the log has several.
+	Device string `json:"device,omitempty"`
 	// Gates is set if this finding takes part in the verdict of the report.
 	Gates bool `json:"gates"`
 	// Waived is set if the policy waives the finding, which then keeps its verdict and does not gate.
@@ -80,6 +85,10 @@ type Finding struct {
 	// rate is the growth with its interval, in words, if the finding is on growth: "4.00 MiB a file
 	// (95 %: 3.86 MiB to 4.12 MiB)".
 	rate string
+	// facts is what the rules for causes need; nil if they do not need the finding. cause is the
+	// cause that [Judge.findCauses] found.
+	facts *facts
+	cause *Cause
 	// found is the message without what it says about waivers. It is "" if Message says nothing about
 	// them.
 	found string

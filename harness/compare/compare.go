@@ -67,6 +67,9 @@ type Change struct {
 	// File is the batch number of the first file that is worse, in an exact comparison.
 	File int `json:"file,omitempty"`
 
+	// Cause is the subject of the metric that this one is worse for, such as "growth of idle level" for
+	// a peak. It is "" if the metric is not worse, or has a cause of its own.
+	Cause string `json:"cause,omitempty"`
 	// Only is "base" or "new" if only the base or only the new run has the metric, else "".
 	Only string `json:"only,omitempty"`
 
@@ -94,6 +97,7 @@ type Interval struct {
 func Runs(base, now *Baseline, policy check.Policy) *Comparison {
 	c := Compare(base, now, policy.Regression)
 	c.Changes = append(c.Changes, growths(base, now, policy)...)
+	c.findCauses()
 	return c
 }
 
@@ -271,6 +275,9 @@ func (c *Change) finding(reference string) check.Finding {
 	}
 	if c.Verdict != check.Skipped {
 		f.Measured, f.Limit, f.Unit = new(c.Worse()), new(c.Limit), c.Unit
+	}
+	if c.Cause != "" {
+		f.Cause = &check.Cause{Check: check.Regression, Subject: against(c.Cause, reference)}
 	}
 	return f
 }

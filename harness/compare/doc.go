@@ -14,5 +14,6 @@
 //   - compare.go compares two runs; pair.go decides which files of the two runs are the same.
 //   - metric.go judges one metric; signedrank.go, ranksum.go and select.go hold its statistics.
 //   - exact.go compares runs without noise byte by byte; growth.go compares growth over the files.
+//   - values.go gives the values behind a comparison, file by file, for a picture.
 //   - filefindings.go words the findings about files, message.go those about metrics.
 package compare

@@ -6,7 +6,8 @@
 //	  soak.log          the record of the run; with several GPUs gpu-0/soak.log, gpu-1/soak.log ...
 //	  run.json          what ran, where, with what: see [Info]
 //	  batch.jsonl       the files of one round: see [ReadBatch]
-//	  verdict.json, junit.xml, summary.md, report.html, memory.png, memory.svg
+//	  verdict.json, junit.xml, summary.md, report.html
+//	  over-files.png, memory.png, and both as .svg
 package runfolder
 
 import (

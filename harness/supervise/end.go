@@ -20,6 +20,8 @@ type End struct {
 	// the timeout, the run was interrupted, or the time that the soak should last was over. All are
 	// false if the process ended by itself.
 	Timeout, Interrupted, SoakOver bool
+	// FailFast is set beside SoakOver if the run ends before its time or its files are done.
+	FailFast bool
 	// Overuse is the message that says how much of the device was in use, if the harness ended the
 	// process because too much was in use; otherwise it is "".
 	Overuse string
@@ -68,6 +70,8 @@ func (e End) Reason() record.ExitReason {
 		return record.ExitOveruse
 	case e.Interrupted:
 		return record.ExitInterrupted
+	case e.FailFast:
+		return record.ExitFailFast
 	case e.SoakOver:
 		return record.ExitUntil
 	}

@@ -18,6 +18,8 @@ type RunStart struct {
 	// with the batch. If Until is set, Files is 0, because the number of files is not known in
 	// advance.
 	Until float64
+	// FailFast is set if the run ends as soon as growth is certain: see [EarlyEnd].
+	FailFast bool
 	// Workers is the number of GPUs that the run uses at once. Each GPU has a worker and a log of
 	// its own. Workers is 0 for a run without workers. GPU is the number of this log's GPU. Files
 	// counts the files of all workers together.
@@ -158,6 +160,7 @@ const (
 	ExitInterrupted ExitReason = Interrupted // the run was interrupted
 	ExitOveruse     ExitReason = "overuse"   // the process used more of the device than the run allows
 	ExitUntil       ExitReason = "until"     // the duration of the soak, set by --until, is over
+	ExitFailFast    ExitReason = FailFast    // growth was certain, and the run has --fail-fast
 )
 
 // A Resume says that the harness resumed a run that had not been completed.
@@ -181,6 +184,6 @@ type RunEnd struct {
 	Header
 	Files   int     // files that the harness gave to the pipeline
 	Seconds float64 // wall time of the run
-	Reason  string  // "done", [Interrupted] or "stopped" (after a crash)
+	Reason  string  // "done", [FailFast], [Interrupted] or "stopped" (after a crash)
 	Error   string  // why the run was stopped
 }

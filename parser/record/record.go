@@ -17,8 +17,8 @@ func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) 
 
 // A Record is one thing that a log says. Its type is [Checkpoint], [Change], [Event], [Warning],
 // [OutOfMemory], [Crash], [RunStart], [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle],
-// [Holder], [Holding], [Limits], [Leftover], [Resume], [RunEnd], [Quoted], [SegmentMap] or
-// [SyntaxError]. Callers may keep records: the parser does not change them later.
+// [Holder], [Holding], [Limits], [Leftover], [Resume], [EarlyEnd], [RunEnd], [Quoted], [SegmentMap]
+// or [SyntaxError]. Callers may keep records: the parser does not change them later.
 type Record interface {
 	// At returns the line that the record was read from.
 	At() Position

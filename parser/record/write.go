@@ -130,6 +130,9 @@ func (r RunStart) AppendLine(b []byte) []byte {
 	if r.Until > 0 {
 		b = AppendField(b, "until", seconds(r.Until))
 	}
+	if r.FailFast {
+		b = AppendField(b, "fail_fast", "true")
+	}
 	if r.Workers > 0 {
 		b = AppendField(b, "workers", strconv.Itoa(r.Workers))
 		b = AppendField(b, "gpu", strconv.Itoa(r.GPU))

@@ -144,8 +144,11 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 		b.process = b.nextProcess()
 		run := b.currentRun()
 		r.Process = b.process
-		run.Resumes, run.End = append(run.Resumes, r), nil
+		run.Resumes, run.End, run.Early = append(run.Resumes, r), nil, nil
 		b.resumed = true
+	case record.EarlyEnd:
+		b.noteHarness(r.Header)
+		b.currentRun().Early = &r
 	case record.RunEnd:
 		b.close()
 		b.noteHarness(r.Header)

@@ -69,6 +69,8 @@ type Run struct {
 	// End is the last line of the run. It is nil if the run was killed before it could write this
 	// line. If the run was resumed, End is that of the last part.
 	End *record.RunEnd
+	// Early says why the harness ended the run early, if it did. It is nil after a resume.
+	Early *record.EarlyEnd
 }
 
 // A File is the work on one file of the batch. If the harness tries a file several times, each

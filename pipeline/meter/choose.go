@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"vramsoak/parser/strictyaml"
 )
 
 // All is the value of --gpus for every GPU of the machine, except GPUs that [VisibleDevices] hides.
@@ -43,7 +45,8 @@ func Choose(text string, there Machine) ([]int, error) {
 		gpu, err := strconv.ParseUint(strings.TrimSpace(entry), 10, 16)
 		switch n := int(gpu); {
 		case err != nil:
-			wrong("numbers of GPUs with commas between them, or all, found %q", entry)
+			wrong("numbers of GPUs with commas between them, or all, found %q%s", entry,
+				strictyaml.Meant(entry, []string{All}))
 		case slices.Contains(gpus, n):
 			wrong("each GPU once, found %d again", n)
 		case there.Driver && n >= there.Count:

@@ -39,6 +39,17 @@ func Card(name string) (GPU, error) {
 			cardAdvice(name))
 }
 
+// CardNames returns the names of the cards that [Card] knows.
+func CardNames() []string {
+	var names []string
+	for _, c := range cards {
+		if !slices.Contains(names, c.name) {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
 // leastCard is the smallest size that Card accepts. No card that runs models is smaller.
 const leastCard = 64 * record.MiB
 

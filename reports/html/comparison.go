@@ -143,32 +143,39 @@ func (c *Comparison) summarize(changes []compare.Change, charts map[string]int) 
 	worst := slices.DeleteFunc(slices.Clone(changes), func(ch compare.Change) bool {
 		return ch.Verdict != c.Verdict || c.Verdict == check.Pass
 	})
-	slices.SortStableFunc(worst, func(a, b compare.Change) int {
-		return cmp.Compare(len(stageOf(b.Name)), len(stageOf(a.Name))) // a stage says most
+	causes := slices.DeleteFunc(slices.Clone(worst), func(ch compare.Change) bool {
+		return ch.Cause != ""
 	})
-	if len(worst) == 0 {
+	if len(causes) == 0 {
 		return s
 	}
-	lead := &worst[0]
+	lead := &causes[0]
 	s.Title = sink.Line(lead.Subject() + ": " + clauses(lead.Message)[0])
 	row := s.add("Cause", lead.Subject()+": "+lead.Message)
 	if i, ok := charts[lead.Subject()]; ok {
 		row.Link = fmt.Sprintf("#series-%d", i)
 	}
-	s.add("Stage", stageOf(lead.Name))
+	s.add("Stage", cmp.Or(stageOf(lead.Name), leastFreed(lead, worst)))
 	s.add("Files", c.worseFiles(lead)...)
 	cells := wording.ChangeCells(*lead)
 	s.add("Size", cells[1]+" in the base, "+cells[2]+" in the new run: "+cells[3])
 	var also []string
-	for _, f := range c.NewlyFailed[:min(len(c.NewlyFailed), consequencesMax)] {
+	for _, f := range c.NewlyFailed[:min(len(c.NewlyFailed), linesMax)] {
 		also = append(also, "newly failed: "+fileLabel(f.Index, f.Path))
 	}
-	for i := range worst[1:] {
-		if ch := &worst[1+i]; len(also) <= consequencesMax {
-			also = append(also, "also "+ch.Subject()+": "+clauses(ch.Message)[0])
+	var follow []string
+	for i := range worst {
+		if ch := &worst[i]; ch.Cause == lead.Subject() {
+			follow = append(follow, wording.ChangeInBrief(*ch))
 		}
 	}
-	s.add("Consequence", also...)
+	s.add("Consequence", append(also, strings.Join(follow, ", "))...)
+	also = nil
+	for i := range causes[1:] {
+		ch := &causes[1+i]
+		also = append(also, ch.Subject()+": "+clauses(ch.Message)[0])
+	}
+	s.add("Also", shortList(also)...)
 	var next []string
 	if b, n := c.Comparison.Base.Commit, c.Comparison.New.Commit; b != "" && n != "" && b != n {
 		next = append(next, fmt.Sprintf("See what changed: git log %.12s..%.12s", b, n))
@@ -179,6 +186,16 @@ func (c *Comparison) summarize(changes []compare.Change, charts map[string]int) 
 	}
 	s.add("What to do next", next...)
 	return s
+}
+
+// leastFreed returns the stage or cleanup that frees less because of a metric's growth, or "".
+func leastFreed(lead *compare.Change, worst []compare.Change) string {
+	for i := range worst {
+		if ch := &worst[i]; ch.Cause == lead.Subject() && strings.HasPrefix(ch.Name, "recovery of ") {
+			return stageOf(ch.Name)
+		}
+	}
+	return ""
 }
 
 // worseFiles says in how many files a metric got worse by more than the limit, which of them is the

@@ -28,7 +28,9 @@ type findingView struct {
 	Advice          []string
 	Location        string
 	Shown           bool // a chart shows it
-	Quote           *quotation
+	// Cause names the finding that this one follows from; "" if it has a cause of its own.
+	Cause string
+	Quote *quotation
 }
 
 // shownMax is how many findings of each verdict the page lists.
@@ -38,7 +40,7 @@ const shownMax = 300
 // them.
 func (e *encoder) findings(quotes *quotes) (open, closed, skipped []findingView) {
 	listed := map[check.Verdict]int{}
-	for _, f := range wording.Sorted(e.rep) {
+	for _, f := range byCause(e.rep) {
 		if listed[f.Verdict]++; listed[f.Verdict] > shownMax {
 			continue
 		}
@@ -60,6 +62,15 @@ func (e *encoder) findings(quotes *quotes) (open, closed, skipped []findingView)
 	return open, closed, skipped
 }
 
+// byCause returns the report's findings: those that did not pass first, each with those that follow
+// from it behind it.
+func byCause(rep *check.Report) (all []check.Finding) {
+	for _, g := range wording.Groups(rep) {
+		all = append(append(all, g.Finding), g.Consequences...)
+	}
+	return append(all, wording.WithVerdict(rep.Findings, check.Pass, check.Skipped)...)
+}
+
 func (e *encoder) finding(f *check.Finding) findingView {
 	v := findingView{
 		Verdict: wording.Verdict(*f), Check: sink.Line(f.Check), Subject: sink.Line(f.Subject),
@@ -67,6 +78,12 @@ func (e *encoder) finding(f *check.Finding) findingView {
 		Location: wording.Location(*f), File: e.firstFile(f),
 	}
 	v.Sign = signs[v.Verdict]
+	if f.Cause != nil {
+		v.Cause = sink.Line(f.Cause.Check + ", " + f.Cause.Subject)
+	}
+	if f.Subject == f.Check {
+		v.Subject = ""
+	}
 	for _, clause := range clauses(f.Message) {
 		v.Message = append(v.Message, sink.Line(clause))
 	}

@@ -259,7 +259,7 @@ func (h *History) explainChange(s *summary, failing []history.Change) {
 	s.add("Size", wording.ChangeSize(c))
 	also := []string{fmt.Sprintf("it lasts for %s", wording.Plural(c.Runs, "run"))}
 	for _, other := range failing[1:] {
-		if len(also) <= consequencesMax {
+		if len(also) <= linesMax {
 			also = append(also, "also "+wording.Series(other.Series.SeriesKey, true)+": "+
 				wording.ChangeSize(other)+" since run "+strconv.FormatInt(h.Runs[other.Bad].ID, 10))
 		}
@@ -296,12 +296,10 @@ func (h *History) explainDrift(s *summary, drifts []history.Drift) {
 	s.add("Stage", stageOf(d.Series.Metric))
 	s.add("First run", runName(first), first.Log)
 	s.add("Newest run", runName(newest), newest.Log)
-	amount := func(v float64) string { return check.Quantity(v, d.Series.Unit) }
-	s.add("Rate", fmt.Sprintf("%s a run (95 %%: %s to %s)", amount(d.Slope.Estimate),
-		amount(d.Slope.Low), amount(d.Slope.High)))
+	s.add("Rate", check.Rate(d.Slope, d.Series.Unit, "run"))
 	var also []string
 	for _, other := range drifts[1:] {
-		if len(also) < consequencesMax {
+		if len(also) < linesMax {
 			also = append(also, "also "+wording.Series(other.Series.SeriesKey, true)+" "+
 				driftText(&other))
 		}

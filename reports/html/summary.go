@@ -49,20 +49,21 @@ func (e *encoder) summarize(open []findingView) summary {
 	s := summary{
 		Verdict: string(e.rep.Verdict), Sign: signs[string(e.rep.Verdict)],
 		Facts: sink.Line(wording.Facts(e.rep)),
-		Title: sink.Line(cmp.Or(wording.Cause(e.rep), wording.Extent(e.rep))),
+		Title: sink.Line(cmp.Or(wording.Cause(e.rep), wording.Passed(e.rep))),
 	}
-	lead := leading(e.rep)
-	if lead == nil {
+	groups := deciding(e.rep)
+	if len(groups) == 0 {
 		return s
 	}
-	s.Title = sink.Line(wording.Brief(*lead))
+	lead := &groups[0].Finding
 	e.doc.Lead = numberOf(open, lead)
 	s.add("Cause", e.cause(lead)...).Finding = e.doc.Lead
 	s.add("Stage", cmp.Or(lead.Stage, where(lead)))
 	s.add("First file", e.firstFile(lead))
 	s.add("Rate", e.rateOf(lead), limitText(lead))
-	s.add("Consequence", e.consequences(lead)...)
-	s.add("What to do next", e.next(lead)...)
+	s.add("Consequence", e.consequences(groups[0])...)
+	s.add("Also", others(groups[1:])...)
+	s.add("What to do next", e.next(groups[0])...)
 	return s
 }
 
@@ -76,44 +77,18 @@ func numberOf(open []findingView, f *check.Finding) int {
 	return -1
 }
 
-// leading returns the finding that explains the verdict best: of those that fail and gate or, in an
-// undecided report, that are undecided and gate, the one whose check comes first in [causes]. It
-// returns nil if the report passes.
-func leading(rep *check.Report) *check.Finding {
-	var lead *check.Finding
-	for i := range rep.Findings {
-		f := &rep.Findings[i]
-		if f.Verdict != rep.Verdict || !f.Gates || f.Waived != nil || rep.Verdict == check.Pass {
-			continue
-		}
-		if lead == nil || causes(f.Check) < causes(lead.Check) {
-			lead = f
-		}
-	}
-	return lead
-}
-
-// causes orders checks by how near they are to a cause. Memory that grows leads to failed cleanups,
-// to a high peak, to failed allocations, and these to files that do not end.
-func causes(name string) int {
-	for _, l := range check.Ledgers {
-		if l.Check == name {
-			return 0
-		}
-	}
-	order := []string{
-		check.Recovery, check.DeviceRecovery, check.Regression, check.OutOfMemory, check.Peak,
-	}
-	if i := slices.Index(order, name); i >= 0 {
-		return 1 + i
-	}
-	return 1 + len(order)
+// deciding returns the findings that decide the verdict, with what follows from each, the worst
+// first. It returns none if the report passes.
+func deciding(rep *check.Report) []wording.Group {
+	return slices.DeleteFunc(wording.Groups(rep), func(g wording.Group) bool {
+		return !g.Decides() || g.Verdict != rep.Verdict || rep.Verdict == check.Pass
+	})
 }
 
 // cause returns what the leading finding says.
 func (e *encoder) cause(lead *check.Finding) []string {
 	said := clauses(lead.Found())
-	lines := []string{lead.Check + ", " + lead.Subject + ": " + said[0]}
+	lines := []string{wording.Named(*lead) + ": " + said[0]}
 	if w := where(lead); w != "" && lead.Stage != "" {
 		lines = append(lines, w)
 	}
@@ -155,11 +130,11 @@ func limitText(f *check.Finding) string {
 	return ""
 }
 
-// consequencesMax is how many further findings the consequence lists.
-const consequencesMax = 4
+// linesMax is how many findings an answer lists.
+const linesMax = 4
 
 // consequences returns what follows from the leading finding, as far as the log shows it.
-func (e *encoder) consequences(lead *check.Finding) (lines []string) {
+func (e *encoder) consequences(lead wording.Group) (lines []string) {
 	for _, c := range clauses(lead.Found())[1:] {
 		if strings.HasPrefix(c, "memory ran out") || strings.HasPrefix(c, "files until out of memory") {
 			lines = append(lines, c)
@@ -171,19 +146,28 @@ func (e *encoder) consequences(lead *check.Finding) (lines []string) {
 			wording.Count(len(bad)), wording.Plural(e.rep.Files, "file"),
 			cmp.Or(fileLabel(first.Index, first.Path), first.Name()), statusText(first.Status)))
 	}
-	more := 0
-	for i := range e.rep.Findings {
-		f := &e.rep.Findings[i]
-		if f.Verdict != check.Fail || !f.Gates || f.Waived != nil || f == lead ||
-			f.Check == check.Completeness {
-			continue
-		}
-		if more++; more <= consequencesMax {
-			lines = append(lines, "also "+wording.Brief(*f))
+	var follow []string
+	for _, f := range lead.Consequences {
+		if f.Check != check.Completeness {
+			follow = append(follow, wording.Title(f))
 		}
 	}
-	if more > consequencesMax {
-		lines = append(lines, "and "+wording.Plural(more-consequencesMax, "more finding"))
+	return append(lines, shortList(follow)...)
+}
+
+// others returns the titles of the other findings that decide the verdict.
+func others(groups []wording.Group) []string {
+	var titles []string
+	for _, g := range groups {
+		titles = append(titles, wording.Title(g.Finding))
+	}
+	return shortList(titles)
+}
+
+// shortList returns at most linesMax of the lines, and a line that counts the others.
+func shortList(lines []string) []string {
+	if more := len(lines) - linesMax; more > 0 {
+		lines = append(lines[:linesMax:linesMax], "and "+wording.Plural(more, "more finding"))
 	}
 	return lines
 }
@@ -196,7 +180,8 @@ func statusText(s record.Status) string {
 }
 
 // next returns what to do about the leading finding: the advice of the log's own numbers first.
-func (e *encoder) next(lead *check.Finding) (lines []string) {
+func (e *encoder) next(group wording.Group) (lines []string) {
+	lead := &group.Finding
 	lines = append(lines, lead.Advice...)
 	if lead.Verdict == check.Undecided {
 		for _, c := range clauses(lead.Found()) {
@@ -207,13 +192,17 @@ func (e *encoder) next(lead *check.Finding) (lines []string) {
 		return append(lines, "Decide an undecided verdict: docs/how-to/undecided.md")
 	}
 	lines = append(lines, nextSteps(lead)...)
-	for i := range e.rep.Findings {
-		if f := &e.rep.Findings[i]; f != lead && f.Verdict == check.Fail && len(f.Advice) > 0 {
+	for _, f := range group.Consequences {
+		if len(f.Advice) > 0 {
 			return append(lines, f.Advice[0])
 		}
 	}
 	return lines
 }
+
+// snapshotAfter is how many files after the first one that leaks a snapshot should be taken. Then
+// the memory of several files is kept, and stands out.
+const snapshotAfter = 9
 
 // nextSteps returns what to do about a failed check, in the order in which one would try it.
 func nextSteps(f *check.Finding) []string {
@@ -224,8 +213,8 @@ func nextSteps(f *check.Finding) []string {
 	switch f.Check {
 	case check.Leak, check.DeviceGrowth, check.DeviceRecovery:
 		return []string{
-			"Find what holds the memory: take a memory snapshot in the 10th file, after " + where +
-				", and run: vramsoak snapshot FILE (docs/how-to/snapshot.md)",
+			fmt.Sprintf("Find what holds the memory: take a memory snapshot in file %s, after %s, and run: "+
+				"vramsoak snapshot FILE (docs/how-to/snapshot.md)", wording.Count(f.File+snapshotAfter), where),
 			"In Python, vramlog.freeing around what should be freed names the objects that still refer " +
 				"to it (docs/reference/vramlog.md)",
 		}

@@ -174,9 +174,7 @@ func rate(t *check.Trend) string {
 	if t.Falls {
 		s.Estimate, s.Low, s.High = -s.Estimate, -s.High, -s.Low
 	}
-	amount := func(v float64) string { return check.Quantity(v, t.Unit) }
-	return amount(s.Estimate) + " a " + each + " (95 %: " + amount(s.Low) + " to " +
-		amount(s.High) + ")"
+	return check.Rate(s, t.Unit, each)
 }
 
 // thin reduces a long series. It keeps the extremes.

@@ -108,6 +108,9 @@ func subjectName(f check.Finding) string {
 // file and the position in the log.
 func evidence(f check.Finding) string {
 	lines := []string{sink.Line(f.Message)}
+	if f.Cause != nil {
+		lines = append(lines, "follows from "+sink.Line(f.Cause.Check+", "+f.Cause.Subject))
+	}
 	if f.Measured != nil {
 		line := "measured " + wording.Measured(f)
 		if f.Limit != nil {

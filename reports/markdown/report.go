@@ -25,7 +25,7 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	pattern := patternTable(pattern.Of(tl, rep))
 	// The findings that failed come first. They leave room for the pattern, which is usually short.
 	reserve := min(pattern.size(), limit/3)
-	m.table(findingTable(wording.WithVerdict(findings, check.Fail, check.Undecided)), reserve)
+	m.table(findingTable(byCause(rep)), reserve)
 	m.notes(wording.Advice(findings), reserve)
 	m.notes(wording.Notes(rep), reserve)
 	m.table(pattern, 0)
@@ -35,6 +35,15 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 		return fmt.Errorf("write the summary: %w", err)
 	}
 	return nil
+}
+
+// byCause returns the findings that fail or are undecided, each followed by those that follow from
+// it.
+func byCause(rep *check.Report) (all []check.Finding) {
+	for _, g := range wording.Groups(rep) {
+		all = append(append(all, g.Finding), g.Consequences...)
+	}
+	return all
 }
 
 // notes lists as many of the report's notes as fit. It leaves `reserve` bytes free.
@@ -66,8 +75,12 @@ func findingTable(findings []check.Finding) table {
 		if f.At != nil {
 			message += " (" + escape(wording.Location(f), 200) + ")"
 		}
+		verdict := wording.Verdict(f)
+		if f.Cause != nil {
+			verdict = "↳ " + verdict
+		}
 		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n",
-			wording.Verdict(f), escape(f.Check, 60),
+			verdict, escape(f.Check, 60),
 			escape(f.Subject, 120), file, wording.Measured(f), wording.Limit(f), message))
 	}
 	return t

@@ -48,6 +48,9 @@ func ValueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 		suffix += check.PerFile
 	}
 	step := NiceStep((top-bottom)/scale, most)
+	if of == check.Count && !overFiles {
+		step = max(1, step)
+	}
 	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []plot.Tick
 	for i := math.Ceil(bottom/scale/step - 1e-9); i*step*scale <= top+1e-9*(top-bottom); i++ {
@@ -138,6 +141,8 @@ func NewAxes() *plot.Plot {
 	g.X.Label.Padding = 4
 	g.X.Tick.Label = Text(TextSize, Ink, text.XCenter, text.YTop)
 	g.Y.Tick.Label = Text(TextSize, Ink, text.XRight, text.YCenter)
+	g.Y.Label.TextStyle.Font = g.X.Label.TextStyle.Font
+	g.Y.Label.TextStyle.Color = Ink
 	g.X.Tick.Length, g.Y.Tick.Length = 5, 0
 	g.Y.Width = 0
 	g.X.Color, g.X.Tick.Color = SoftInk, SoftInk

@@ -27,6 +27,8 @@ type label struct {
 	at   vg.Point
 	ink  color.Color
 	text string
+	// solid is set for a label in white on its colour.
+	solid bool
 }
 
 // LabelHeight is the height of a row of labels, and LabelPad the space around the text of a label,
@@ -37,7 +39,12 @@ const (
 )
 
 // Place puts the label s at the lowest free position above its point.
-func (l *Labels) Place(ink color.Color, at vg.Point, s string) {
+func (l *Labels) Place(ink color.Color, at vg.Point, s string) { l.place(ink, at, s, false) }
+
+// PlaceSolid places a label like Place, in white on its colour. It cannot be missed.
+func (l *Labels) PlaceSolid(ink color.Color, at vg.Point, s string) { l.place(ink, at, s, true) }
+
+func (l *Labels) place(ink color.Color, at vg.Point, s string, solid bool) {
 	sty := Text(TextSize, ink, text.XLeft, text.YBottom)
 	s = Fit(sty, s, l.Frame.Size().X-2*LabelPad)
 	width := sty.Width(s) + 2*LabelPad
@@ -51,7 +58,7 @@ func (l *Labels) Place(ink color.Color, at vg.Point, s string) {
 		box.Max.Y = box.Min.Y + LabelHeight
 	}
 	l.Taken = append(l.Taken, box)
-	l.placed = append(l.placed, label{box, at, ink, s})
+	l.placed = append(l.placed, label{box, at, ink, s, solid})
 }
 
 // Draw draws the lines, and over them the labels on white.
@@ -61,8 +68,12 @@ func (l *Labels) Draw(c draw.Canvas) {
 			w.box.Max.Y-2)
 	}
 	for _, w := range l.placed {
-		sty := Text(TextSize, w.ink, text.XLeft, text.YBottom)
-		c.FillPolygon(color.White, Corners(vg.Rectangle{
+		front, back := w.ink, color.Color(Paper)
+		if w.solid {
+			front, back = back, front
+		}
+		sty := Text(TextSize, front, text.XLeft, text.YBottom)
+		c.FillPolygon(back, Corners(vg.Rectangle{
 			Min: vg.Point{X: w.box.Min.X + 1, Y: w.box.Min.Y + 1},
 			Max: vg.Point{X: w.box.Max.X - 1, Y: w.box.Max.Y - 1},
 		}))

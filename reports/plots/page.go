@@ -3,6 +3,7 @@ package plots
 import (
 	"image/color"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -52,13 +53,49 @@ func (p *Page) DrawLine(c draw.Canvas, size vg.Length, ink color.Color, s string
 	return c
 }
 
+// DrawTitle draws a title at the top of the canvas, and returns the rest of the canvas. A long
+// title is wrapped. Its text becomes smaller before it takes more than two lines, or at once if
+// small is set.
+func (p *Page) DrawTitle(c draw.Canvas, ink color.Color, s string, small bool) draw.Canvas {
+	size := vg.Length(TitleSize)
+	if small {
+		size = TextSize
+	}
+	for ; size > TextSize; size -= 2 {
+		if len(Wrap(Text(size, ink, text.XLeft, text.YTop), s, c.Size().X)) <= 2 {
+			break
+		}
+	}
+	const most = 4
+	lines := Wrap(Text(size, ink, text.XLeft, text.YTop), s, c.Size().X)
+	if len(lines) > most {
+		lines = append(lines[:most-1:most-1], strings.Join(lines[most-1:], " "))
+	}
+	for _, line := range lines {
+		c = p.DrawLine(c, size, ink, line)
+	}
+	return c
+}
+
+// DrawClauses draws as many clauses of a text as fit into at most `most` lines, and returns the
+// rest of the canvas. See [Clauses].
+func (p *Page) DrawClauses(c draw.Canvas, size vg.Length, ink color.Color, s string, most int,
+) draw.Canvas {
+	for _, line := range Clauses(Text(size, ink, text.XLeft, text.YTop), s, c.Size().X, most) {
+		c = p.DrawLine(c, size, ink, line)
+	}
+	return c
+}
+
 // DrawFoot draws the notes below the plot, and returns the rest of the canvas.
 func (p *Page) DrawFoot(c draw.Canvas, notes []string) draw.Canvas {
 	sty := Text(SmallSize, SoftInk, text.XLeft, text.YBottom)
 	for _, n := range slices.Backward(notes) {
-		c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Min.Y + sty.FontExtents().Descent},
-			p.Encode(Fit(sty, n, c.Size().X)))
-		c.Min.Y += SmallSize * 1.4
+		for _, line := range slices.Backward(Clauses(sty, n, c.Size().X, 2)) {
+			c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Min.Y + sty.FontExtents().Descent},
+				p.Encode(line))
+			c.Min.Y += SmallSize * 1.4
+		}
 	}
 	if len(notes) > 0 {
 		c.Min.Y += 4

@@ -45,6 +45,7 @@ var (
 	RssColor       = color.NRGBA{R: 0xCC, G: 0x79, B: 0xA7, A: 0xFF}
 	FailedColor    = color.NRGBA{R: 0xD5, G: 0x5E, B: 0x00, A: 0xFF}
 
+	Paper     = color.Gray{Y: 0xFF}
 	Ink       = color.Gray{Y: 0x20}
 	SoftInk   = color.Gray{Y: 0x60}
 	GridColor = color.Gray{Y: 0xE6}

@@ -168,6 +168,9 @@ func flatten(rec record.Record) flat {
 		if v.Until > 0 {
 			add("until", v.Until)
 		}
+		if v.FailFast {
+			add("fail_fast", v.FailFast)
+		}
 		if v.Workers > 0 {
 			add("workers", v.Workers)
 			add("gpu", v.GPU)
@@ -177,6 +180,12 @@ func flatten(rec record.Record) flat {
 		add("index", v.Index)
 		add("cut", v.Cut)
 		add("reason", v.Reason)
+	case record.EarlyEnd:
+		r.kind, r.name = "early-end", v.Subject+" "+v.Found
+		add("look", v.Look)
+		add("files", v.Files)
+		add("lines", v.Lines)
+		add("check", v.Check)
 	case record.RunEnd:
 		r.kind = "run-end"
 		add("files", v.Files)

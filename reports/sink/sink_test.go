@@ -109,22 +109,6 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-// TestOverwrite replaces the last line. A name in it cannot give the terminal a command.
-func TestOverwrite(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	w := newText(&out)
-	for _, line := range []string{"1/2  a\nb", "::error::x", ""} {
-		if err := w.Overwrite(line); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := clearLine + `1/2  a\nb` + clearLine + `:\x3aerror::x` + clearLine
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // texts returns strings that names may contain, for the formats that programs read.
 func texts() []string {
 	all := []string{

@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-
-	"golang.org/x/term"
 )
 
 // A Terminal writes to stdout or stderr of a process. The file need not be a terminal: a pipe may
@@ -17,12 +15,14 @@ type Terminal struct {
 	mu     sync.Mutex
 	file   *os.File // nil for newText
 	filter filter
+	status status
 }
 
 // NewTerminal returns the sink of a file such as [os.Stdout].
 func NewTerminal(file *os.File) *Terminal {
 	t := newText(file)
 	t.file = file
+	t.status.simple = isSimple()
 	return t
 }
 
@@ -52,7 +52,7 @@ func Name(s string) string {
 func (t *Terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.filter.Write(p)
+	return t.above(p)
 }
 
 // Close writes the bytes that are still held back. It does not close the file.
@@ -65,30 +65,8 @@ func (t *Terminal) Close() error {
 // Width returns the number of columns of the terminal, or 0 if it is unknown. terminal is set if
 // the file is a terminal.
 func (t *Terminal) Width() (columns int, terminal bool) {
-	if t.file == nil || !term.IsTerminal(int(t.file.Fd())) {
-		return 0, false
-	}
-	columns, _, err := term.GetSize(int(t.file.Fd()))
-	if err != nil {
-		columns = 0
-	}
-	return columns, true
-}
-
-// clearLine returns to the start of the line and clears it.
-const clearLine = "\r\x1b[K"
-
-// Overwrite replaces the last line of the terminal by a status line. The last line must be empty or
-// a status line. An empty status line clears it. Call Overwrite only for a real terminal.
-func (t *Terminal) Overwrite(line string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.filter.watch.newline()
-	if _, err := io.WriteString(t.filter.w, clearLine); err != nil || line == "" {
-		return err
-	}
-	_, err := io.WriteString(&t.filter, Line(line))
-	return err
+	columns, _, terminal = t.Size()
+	return columns, terminal
 }
 
 const escape = '\x1b'
@@ -121,6 +99,6 @@ func WriteStyled(w io.Writer, text string) error {
 	defer t.mu.Unlock()
 	t.filter.styles = true
 	defer func() { t.filter.styles = false }()
-	_, err := t.filter.Write([]byte(text))
+	_, err := t.above([]byte(text))
 	return err
 }

@@ -36,7 +36,7 @@ func Baseline(w io.Writer, b *compare.Baseline, opts Options) error {
 	}
 	if len(rows) > 1 {
 		t.WriteByte('\n')
-		if err := t.table(rows, []int{1, 2, 3, 4}, 0, 0); err != nil {
+		if err := t.table(rows, []int{1, 2, 3, 4}, 0); err != nil {
 			return err
 		}
 	}

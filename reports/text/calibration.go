@@ -163,7 +163,7 @@ func (t *writer) regressionRates(r *calibrate.Report) error {
 		return nil
 	}
 	t.WriteByte('\n')
-	return t.table(rows, []int{1, 2, 3, 4, 5, 6, 7, 8}, 0, t.fittingWidth(rows, 0))
+	return t.table(rows, []int{1, 2, 3, 4, 5, 6, 7, 8}, 0)
 }
 
 // canTell returns a sentence on the conclusions that this number of runs allows.

@@ -15,10 +15,9 @@ import (
 // explains its words.
 func Cards(w io.Writer, c *validation.Table, opts Options) error {
 	t := newWriter(opts)
-	t.fold = true
 	rows := cardRows(c, fitText)
 	legend := ""
-	if t.Terminal && tableWidth(rows) > t.Width {
+	if t.tableWidth(rows) > t.Width {
 		rows, legend = cardRows(c, shortFit), "; ! is tight, ~ is comfortable, less is plenty"
 	}
 	what := "with each row of the file's table"
@@ -29,7 +28,7 @@ func Cards(w io.Writer, c *validation.Table, opts Options) error {
 	t.wrap(fmt.Sprintf("%s, %s, %s; the share is what the batch needs of the card%s",
 		sink.Line(c.Scenario), wording.Plural(c.Files, "file"), what, legend), "  ")
 	t.WriteByte('\n')
-	if err := t.table(rows, nil, 0, 0); err != nil {
+	if err := t.table(rows, nil, 0); err != nil {
 		return err
 	}
 	if len(c.Rows) > 0 {

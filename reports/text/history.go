@@ -27,7 +27,7 @@ func HistoryList(w io.Writer, runs []history.Entry, opts Options) error {
 			sink.Line(e.Host), sink.Line(e.Log),
 		})
 	}
-	if err := t.table(rows, []int{0, 5}, 7, 0); err != nil {
+	if err := t.table(rows, []int{0, 5}, 7); err != nil {
 		return err
 	}
 	return t.flush(w)
@@ -64,13 +64,10 @@ func HistoryRun(
 		rows[len(rows)-1][column] = check.Quantity(s.Values[len(s.Values)-1], s.Unit)
 	}
 	t.WriteByte('\n')
-	if err := t.table(rows, []int{1, 2, 3, 4}, 0, 0); err != nil {
+	if err := t.table(rows, []int{1, 2, 3, 4}, 0); err != nil {
 		return err
 	}
-	for _, f := range run.Findings {
-		t.WriteByte('\n')
-		t.judged(f.Verdict, t.verdictWord(f), f.Check+", "+f.Subject, f.Message)
-	}
+	t.groups(wording.Groups(&check.Report{Findings: run.Findings}))
 	return t.flush(w)
 }
 
@@ -97,21 +94,21 @@ func Trend(
 		}
 		t.WriteByte('\n')
 		numbers := []int{2, 5, 6, 7}
-		if t.Terminal && tableWidth(rows) > t.Width { // the sentences have the other columns
+		if t.tableWidth(rows) > t.Width { // the sentences have the other columns
 			const kept = 4
 			for i := range rows {
 				rows[i] = rows[i][:kept]
 			}
 			numbers = numbers[:1]
 		}
-		if err := t.table(rows, numbers, 0, t.fittingWidth(rows, 0)); err != nil {
+		if err := t.table(rows, numbers, 0); err != nil {
 			return err
 		}
 	}
 	for _, c := range changes {
 		if c.Lasting {
 			t.WriteByte('\n')
-			t.wrap(regression(h, c), "  ")
+			t.wrap(RegressionText(h, c), "  ")
 		}
 	}
 	t.withdrawn(h, withdrawn)
@@ -167,8 +164,8 @@ func runCell(e history.Entry) string {
 		wording.ShortCommit(e)))
 }
 
-// regression describes a change for the worse, and says where to look for its cause.
-func regression(h *history.History, c history.Change) string {
+// RegressionText describes a change for the worse, and says where to look for its cause.
+func RegressionText(h *history.History, c history.Change) string {
 	good, bad := h.Runs[c.Good], h.Runs[c.Bad]
 	sentences := []string{fmt.Sprintf("%s: %s up to %s, %s since %s.",
 		wording.Series(c.Series.SeriesKey, true),
@@ -237,16 +234,16 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 	t.wrap(s, "")
 	for _, c := range o.New {
 		t.WriteByte('\n')
-		t.wrap("new: "+regression(h, c), "  ")
+		t.wrap("new: "+RegressionText(h, c), "  ")
 	}
 	for _, k := range o.Ended {
 		t.WriteByte('\n')
-		t.wrap(sink.Line(k.Waiver.Ended())+": "+regression(h, k.Change), "  ")
+		t.wrap(sink.Line(k.Waiver.Ended())+": "+RegressionText(h, k.Change), "  ")
 	}
 	for _, k := range o.Known {
 		t.WriteByte('\n')
 		t.wrap(fmt.Sprintf("%s, accepted on %s: %s", sink.Line(k.Waiver.String()),
-			waiver.Day(k.At), regression(h, k.Change)), "  ")
+			waiver.Day(k.At), RegressionText(h, k.Change)), "  ")
 	}
 	t.withdrawn(h, o.Withdrawn)
 	return t.flush(w)

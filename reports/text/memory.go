@@ -26,7 +26,7 @@ func GPUMemory(w io.Writer, devices []meter.DeviceInfo, all []meter.Occupancy, o
 			wording.Count(len(o.Holders)),
 		})
 	}
-	if err := t.table(rows, []int{0, 2, 3, 4, 5, 6}, 1, 0); err != nil {
+	if err := t.table(rows, []int{0, 2, 3, 4, 5, 6}, 1); err != nil {
 		return err
 	}
 	return t.flush(w)

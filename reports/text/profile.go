@@ -14,7 +14,6 @@ import (
 // Profile writes the profile of a pipeline as a table, with its notes below.
 func Profile(w io.Writer, p *profile.Profile, opts Options) error {
 	t := newWriter(opts)
-	t.fold = true
 	t.wrap(fmt.Sprintf("%s: %s that ended ok", sink.Line(p.Log), wording.Plural(p.Files, "file")),
 		"  ")
 	t.WriteByte('\n')
@@ -39,7 +38,7 @@ func Profile(w io.Writer, p *profile.Profile, opts Options) error {
 			keeps(s), reserved, seconds,
 		})
 	}
-	if err := t.table(rows, []int{1, 2, 3, 4, 5, 6, 7}, 0, 0); err != nil {
+	if err := t.table(rows, []int{1, 2, 3, 4, 5, 6, 7}, 0); err != nil {
 		return err
 	}
 	notes := p.Notes()

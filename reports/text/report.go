@@ -1,89 +1,149 @@
 // Package text writes reports as text for people: verdicts with their findings, comparisons,
-// histories, calibrations, validations, profiles and memory snapshots. On a terminal, tables have
-// lines and colours and are folded to the terminal's width. In a pipe or a file, the text is plain
-// ASCII.
+// histories, calibrations, validations, profiles and memory snapshots. No line is wider than the
+// terminal, or than 100 columns in a pipe. On a terminal, tables have lines and signs. In a pipe or
+// a file, the text is plain ASCII.
 package text
 
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
-
 	"vramsoak/harness/check"
-	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/pattern"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
 )
 
-// Report writes the verdict on a run, its findings, and the memory pattern of a file.
+// Report writes the verdict on a run: a headline with the answer, each finding that did not pass,
+// with what follows from it and what to do, and one line for all that passed. If Options.Verbose is
+// set, it also writes what [Details] writes.
 func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options) error {
 	t := newWriter(opts)
-	findings := wording.Sorted(rep)
-	t.headline(rep.Verdict, string(rep.Verdict), sink.Line(wording.Headline(rep)), "")
-	if err := t.findings(findings); err != nil {
-		return err
+	t.headline(rep.Verdict, string(rep.Verdict), sink.Line(wording.Headline(rep)), "  ")
+	groups := wording.Groups(rep)
+	var deciding, others []wording.Group
+	for _, g := range groups {
+		switch {
+		case g.Decides():
+			deciding = append(deciding, g)
+		case g.Verdict == check.Fail || g.Waived != nil: // noted, or waived
+			others = append(others, g)
+		}
 	}
-	t.advice(findings)
-	t.skipped(wording.WithVerdict(findings, check.Skipped))
+	t.groups(deciding)
+	t.groups(others)
+	t.passed(rep)
 	t.notes(wording.Notes(rep))
-	t.pattern(pattern.Of(tl, rep))
+	if opts.Verbose {
+		if err := t.details(tl, rep); err != nil {
+			return err
+		}
+	}
 	return t.flush(w)
 }
 
-// findingNumbers are the columns File and Measured.
-var findingNumbers = []int{3, 4}
-
-// findings writes the table of findings. If the terminal is too narrow for the column of messages,
-// the messages of the findings that did not pass follow the table.
-func (t *writer) findings(all []check.Finding) error {
-	shown := wording.WithVerdict(all, check.Fail, check.Undecided, check.Pass)
-	if len(shown) == 0 {
-		return nil
-	}
-	rows := [][]string{{"Verdict", "Check", "Subject", "File", "Measured", "Limit"}}
-	for _, f := range shown {
-		file := ""
-		if f.File > 0 {
-			file = wording.Count(f.File)
-		}
-		rows = append(rows, []string{
-			t.verdictCell(f), sink.Line(f.Check), sink.Line(f.Subject),
-			file, wording.Measured(f), wording.Limit(f),
-		})
-	}
-	const subjectColumn = 2
-	if !t.Terminal {
-		rows[0] = append(rows[0], "At", "Message")
-		for i, f := range shown {
-			rows[i+1] = append(rows[i+1], wording.Location(f), sink.Line(f.Message))
-		}
-		t.WriteByte('\n')
-		return t.table(rows, findingNumbers, subjectColumn, 0)
-	}
-	widest := tableWidth(rows)
-	const messageWidth = 40 // in fewer columns, a sentence would have too many lines
-	if t.Width-widest >= messageWidth+3 {
-		rows[0] = append(rows[0], "Message")
-		for i, f := range shown {
-			rows[i+1] = append(rows[i+1], withLocation(f))
-		}
-		t.WriteByte('\n')
-		return t.table(rows, findingNumbers, len(rows[0])-1, t.Width-widest-3)
-	}
-	t.WriteByte('\n')
-	if err := t.table(rows, findingNumbers, subjectColumn,
-		t.fittingWidth(rows, subjectColumn)); err != nil {
+// Details writes the table of all findings, why checks were not judged, and the memory of a typical
+// file.
+func Details(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options) error {
+	t := newWriter(opts)
+	if err := t.details(tl, rep); err != nil {
 		return err
 	}
-	for _, f := range wording.WithVerdict(shown, check.Fail, check.Undecided) {
-		t.WriteByte('\n')
-		t.judged(f.Verdict, t.verdictWord(f), f.Check+", "+f.Subject, withLocation(f))
+	return t.flush(w)
+}
+
+func (t *writer) details(tl *timeline.Timeline, rep *check.Report) error {
+	findings := wording.Sorted(rep)
+	if err := t.findings(findings); err != nil {
+		return err
 	}
+	t.otherAdvice(findings)
+	t.skipped(wording.WithVerdict(findings, check.Skipped))
+	t.pattern(pattern.Of(tl, rep))
 	return nil
+}
+
+const (
+	// groupsShown is the most findings with a cause of their own that are shown without Verbose.
+	groupsShown = 10
+	// consequencesShown is the most consequences of a finding that are shown without Verbose.
+	consequencesShown = 5
+)
+
+// groups writes each finding with its message and place in the log. Below it are what follows from
+// it and the advice.
+func (t *writer) groups(groups []wording.Group) {
+	shown := t.shown(len(groups), groupsShown)
+	for _, g := range groups[:shown] {
+		t.WriteByte('\n')
+		t.judged(g.Verdict, t.verdictWord(g.Finding), wording.Named(g.Finding), withLocation(g.Finding))
+		advice := slices.Clone(g.Advice)
+		consequences := t.shown(len(g.Consequences), consequencesShown)
+		for _, f := range g.Consequences {
+			advice = append(advice, f.Advice...)
+		}
+		for _, f := range g.Consequences[:consequences] {
+			place := wording.Location(f)
+			if f.At != nil && g.At != nil && f.At.Path == g.At.Path {
+				place = fmt.Sprintf("line %d", f.At.Line)
+			}
+			if place != "" {
+				place = " [" + place + "]"
+			}
+			t.below(t.paint(f.Verdict, "so"), sink.Line(wording.Consequence(f))+place)
+		}
+		if more := len(g.Consequences) - consequences; more > 0 {
+			t.below(t.paint(check.Fail, "so"), wording.Plural(more, "more finding")+
+				" follow from this; --verbose shows all")
+		}
+		for _, text := range advice {
+			t.below("advice:", sink.Line(text))
+		}
+	}
+	if more := len(groups) - shown; more > 0 {
+		t.WriteByte('\n')
+		t.wrap("and "+wording.Plural(more, "more finding")+"; --verbose shows all", "  ")
+	}
+}
+
+// shown returns how many of n items to show: at most `most`, unless Verbose is set.
+func (t *writer) shown(n, most int) int {
+	if t.Verbose {
+		return n
+	}
+	return min(n, most)
+}
+
+// below writes an indented line under a finding: "  so peak, high-water mark: ...".
+func (t *writer) below(word, s string) {
+	t.WriteString("  ")
+	t.Width -= 2
+	t.wrap(word+" "+s, "     ")
+	t.Width += 2
+}
+
+// passed writes one line for all checks that passed, with what they measured, and one for those
+// without data.
+func (t *writer) passed(rep *check.Report) {
+	t.WriteByte('\n')
+	if passed := wording.PassedChecks(rep); passed != "" {
+		t.wrap(t.paint(check.Pass, "passed")+": "+sink.Line(passed), "  ")
+	}
+	if unsure := wording.Unsure(rep); len(unsure) > 0 {
+		t.wrap(t.paint(check.Undecided, "undecided")+", without effect on the verdict: "+
+			strings.Join(unsure, ", ")+" (--verbose says why)", "  ")
+	}
+	if missing := wording.NotJudged(rep); len(missing) > 0 {
+		them := "them"
+		if len(missing) == 1 {
+			them = "it"
+		}
+		t.wrap(fmt.Sprintf("%s: %s; the log has no data for %s (--verbose says why)",
+			t.paint(check.Skipped, "not judged"), strings.Join(missing, ", "), them), "  ")
+	}
 }
 
 // withLocation returns a finding's message. If the finding did not pass, the log line that shows it
@@ -95,17 +155,6 @@ func withLocation(f check.Finding) string {
 	return sink.Line(f.Message) + " [" + wording.Location(f) + "]"
 }
 
-// advice writes what to do about the failed allocations, one line for each piece of advice.
-func (t *writer) advice(findings []check.Finding) {
-	all := wording.Advice(findings)
-	if len(all) > 0 {
-		t.WriteByte('\n')
-	}
-	for _, text := range all {
-		t.wrap(sink.Line(text), "  ")
-	}
-}
-
 // skipped writes one line for each finding that was not judged.
 func (t *writer) skipped(findings []check.Finding) {
 	if len(findings) == 0 {
@@ -113,11 +162,7 @@ func (t *writer) skipped(findings []check.Finding) {
 	}
 	t.WriteByte('\n')
 	for _, f := range findings {
-		subject := ""
-		if f.Subject != "" {
-			subject = ", " + f.Subject
-		}
-		t.judged(check.Skipped, "skipped", f.Check+subject, f.Message)
+		t.judged(check.Skipped, "skipped", wording.Named(f), f.Message)
 	}
 }
 
@@ -129,61 +174,4 @@ func (t *writer) notes(notes []string) {
 	for _, note := range notes {
 		t.wrap("note: "+sink.Line(note), "  ")
 	}
-}
-
-// patternRows is the most checkpoints of a pattern that are shown. A log with more probably has
-// numbers in its checkpoint names.
-const patternRows = 60
-
-// pattern writes a line for each checkpoint: its level, a bar, and what a cleanup freed.
-func (t *writer) pattern(p pattern.Pattern) {
-	if len(p.Steps) == 0 {
-		return
-	}
-	t.WriteByte('\n')
-	t.wrap(p.Title(), "  ")
-	name, after, ofAll := 0, 0, 0
-	for _, s := range p.Steps {
-		name = max(name, twwidth.Width(s.Name))
-		after = max(after, twwidth.Width(s.Freed+t.verdictMark(s)))
-		ofAll = max(ofAll, twwidth.Width(s.Freed+s.OfAll+t.verdictMark(s)))
-	}
-	const level, fewest = len("1023.99 MiB") - 2, 8
-	name = min(name, 40)
-	cells := t.Width - 2 - name - 2 - level - 2 - 2
-	wide := cells-ofAll >= fewest
-	if wide {
-		after = ofAll
-	}
-	cells = min(40, max(fewest, cells-after))
-	full, empty := "█", "━"
-	if !t.Terminal {
-		full, empty = "#", "-"
-	}
-	for i, s := range p.Steps {
-		if i == patternRows {
-			t.WriteString("  and " + wording.Count(len(p.Steps)-i) + " more\n")
-			break
-		}
-		n := p.Filled(s.Level, cells)
-		bar := strings.Repeat(full, n) + strings.Repeat(empty, cells-n)
-		freed := s.Freed
-		if wide {
-			freed += s.OfAll
-		}
-		line := fmt.Sprintf("  %s  %*s  %s  %s%s", wording.Pad(cutCell(s.Name, name), name),
-			level, record.FormatBytes(s.Level), bar, freed, t.paint(s.Verdict, t.verdictMark(s)))
-		t.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-}
-
-// verdictMark returns the end of a checkpoint's line: the verdict on its cleanup.
-func (t *writer) verdictMark(s pattern.Step) string {
-	if s.Verdict == "" {
-		return ""
-	}
-	if !t.Terminal {
-		return ", " + string(s.Verdict)
-	}
-	return " " + t.sign(s.Verdict)
 }

@@ -22,8 +22,10 @@ type SnapshotOptions struct {
 
 // Snapshot writes the analysis of a memory snapshot: totals, failed allocations, the sites that
 // hold memory, the memory that was never freed, the sites that pin free memory, and the peak.
-func Snapshot(w io.Writer, devices []*snapshot.Analysis, opts SnapshotOptions) error {
-	t := snapshotWriter{Writer: bufio.NewWriter(w), opts: opts}
+func Snapshot(
+	w io.Writer, devices []*snapshot.Analysis, show SnapshotOptions, opts Options,
+) error {
+	t := snapshotWriter{Writer: bufio.NewWriter(NewFolder(w, opts)), opts: show}
 	for i, a := range devices {
 		if i > 0 {
 			t.line("")

@@ -61,7 +61,7 @@ func failedSnapshot() *snapshot.Analysis {
 func TestSnapshotText(t *testing.T) {
 	var got bytes.Buffer
 	if err := Snapshot(&got, []*snapshot.Analysis{failedSnapshot(), {}},
-		SnapshotOptions{Top: 1}); err != nil {
+		SnapshotOptions{Top: 1}, Options{Width: 200}); err != nil {
 		t.Fatal(err)
 	}
 	golden.File(t, "testdata/snapshot/failed.txt", got.Bytes())

@@ -23,8 +23,48 @@ func cutCell(s string, width int) string {
 }
 
 // table writes the rows; the first row is the header. The parameter numbers holds the columns that
-// are aligned on the right. The column `flexible` is wrapped at maxWidth, unless maxWidth is 0.
-func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) error {
+// are aligned on the right. If the table is too wide, the column `flexible` is wrapped. If that is
+// not enough, each row is written as a list.
+func (t *writer) table(rows [][]string, numbers []int, flexible int) error {
+	rows = t.asciiCells(rows) // before the width is computed: "<=" is wider than "≤"
+	maxWidth := 0
+	if excess := t.tableWidth(rows) - t.Width; excess > 0 {
+		maxWidth = columnWidth(rows, flexible) - excess
+		if maxWidth < leastColumn {
+			t.lists(rows)
+			return nil
+		}
+	}
+	return t.layOut(rows, numbers, flexible, maxWidth)
+}
+
+// leastColumn is the smallest width in columns of a column that is wrapped.
+const leastColumn = 12
+
+// lists writes each row of a table as a paragraph, for a width in which the table does not fit:
+// the first two cells, and then the others with their headers.
+//
+//	✗ fail leak: Subject idle level, File 21, Measured 1.00 MiB/file, Limit ≤ 256 KiB/file
+func (t *writer) lists(rows [][]string) {
+	header := rows[0]
+	for _, row := range rows[1:] {
+		row = safeCells(row)
+		var rest []string
+		for i := 2; i < len(row); i++ {
+			if row[i] != "" {
+				rest = append(rest, strings.TrimSpace(header[i]+" "+strings.ReplaceAll(row[i], "\n", " ")))
+			}
+		}
+		line := strings.TrimSpace(row[0] + " " + row[1])
+		if len(rest) > 0 {
+			line += ": " + strings.Join(rest, ", ")
+		}
+		t.wrap(line, "    ")
+	}
+}
+
+// layOut writes a table. The column `flexible` is wrapped at maxWidth, unless maxWidth is 0.
+func (t *writer) layOut(rows [][]string, numbers []int, flexible, maxWidth int) error {
 	lines := tw.Off
 	if t.Terminal {
 		lines = tw.On
@@ -42,9 +82,11 @@ func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) e
 	}
 	header := row
 	if maxWidth > 0 {
-		row.Formatting.AutoWrap = tw.WrapNormal
-		// The width includes the padding.
-		row.ColMaxWidths.PerColumn = tw.Mapper[int, int]{flexible: maxWidth + 2}
+		rows = slices.Clone(rows)
+		for i, r := range rows {
+			rows[i] = slices.Clone(r)
+			rows[i][flexible] = strings.Join(fold(r[flexible], maxWidth, ""), "\n")
+		}
 	}
 	table := tablewriter.NewTable(&out,
 		tablewriter.WithConfig(tablewriter.Config{Header: header, Row: row}),
@@ -72,9 +114,21 @@ func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) e
 		if !t.Terminal {
 			line = strings.TrimPrefix(line, " ")
 		}
-		t.WriteString(t.ascii(line) + "\n")
+		t.WriteString(line + "\n")
 	}
 	return nil
+}
+
+// asciiCells returns the rows with each cell as ascii returns it.
+func (t *writer) asciiCells(rows [][]string) [][]string {
+	out := make([][]string, len(rows))
+	for i, row := range rows {
+		out[i] = slices.Clone(row)
+		for k := range out[i] {
+			out[i][k] = t.ascii(out[i][k])
+		}
+	}
+	return out
 }
 
 // safeCells returns a row with each cell as safeCell returns it.
@@ -99,43 +153,49 @@ func safeCell(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// tableWidth returns the width of a table. Each cell has two blanks, and a line separates two
-// columns.
-func tableWidth(rows [][]string) int {
-	sum := -1
-	for i := range rows[0] {
-		sum += columnWidth(rows, i) + 3
+// gap returns how many columns lie between the texts of two cells: a blank on each side, and a line
+// on a terminal.
+func (t *writer) gap() int {
+	if t.Terminal {
+		return 3
 	}
-	return sum
+	return 2
 }
 
-// fittingWidth returns how wide a column may be so that the table fits on the terminal, but at
-// least
-// 12. It returns 0 if the table fits already.
-func (t *writer) fittingWidth(rows [][]string, column int) int {
-	excess := tableWidth(rows) - t.Width
-	if !t.Terminal || excess <= 0 {
-		return 0
+// tableWidth returns the width of a table. On a terminal, a blank precedes and follows each row.
+func (t *writer) tableWidth(rows [][]string) int {
+	sum := -t.gap()
+	for i := range rows[0] {
+		sum += columnWidth(rows, i) + t.gap()
 	}
-	return max(12, columnWidth(rows, column)-excess)
+	if t.Terminal {
+		sum += 2
+	}
+	return sum
 }
 
 func columnWidth(rows [][]string, column int) int {
 	widest := 0
 	for _, r := range rows {
-		widest = max(widest, twwidth.Width(safeCell(r[column])))
+		for line := range strings.SplitSeq(safeCell(r[column]), "\n") {
+			widest = max(widest, twwidth.Width(line))
+		}
 	}
 	return widest
 }
 
-// tableWithFoldedColumn writes a table whose last column is as wide as the terminal allows. The
+// tableWithFoldedColumn writes a table whose last column is as wide as the width allows. The
 // function split returns the parts of a cell, between which a line may break. Parts in the same
 // line are joined with sep. All lines of a cell after the first are indented.
 func (t *writer) tableWithFoldedColumn(
 	rows [][]string, numbers []int, split func(string) []string, sep, indent string,
 ) error {
 	last := len(rows[0]) - 1
-	room := max(t.lastColumnWidth(rows), 20)
+	room := t.lastColumnWidth(rows)
+	if room < leastColumn {
+		t.lists(rows)
+		return nil
+	}
 	for _, r := range rows {
 		var lines []string
 		line := ""
@@ -152,15 +212,10 @@ func (t *writer) tableWithFoldedColumn(
 		}
 		r[last] = strings.Join(append(lines, line), "\n")
 	}
-	return t.table(rows, numbers, last, 0)
+	return t.table(rows, numbers, last)
 }
 
 // lastColumnWidth returns the width that is left for the last column of a table.
 func (t *writer) lastColumnWidth(rows [][]string) int {
-	last := len(rows[0]) - 1
-	room := t.Width - tableWidth(rows) + columnWidth(rows, last)
-	if !t.Terminal {
-		room += last + 1 // there are no lines between columns
-	}
-	return room
+	return t.Width - t.tableWidth(rows) + columnWidth(rows, len(rows[0])-1)
 }

@@ -39,7 +39,7 @@ func Tensors(w io.Writer, processes []TensorProcess, opts Options) error {
 				sink.Line(g.DType), sink.Line(g.Device), sink.Line(where),
 			})
 		}
-		if err := t.table(rows, []int{0, 1}, 5, t.fittingWidth(rows, 5)); err != nil {
+		if err := t.table(rows, []int{0, 1}, 5); err != nil {
 			return err
 		}
 		if p.More.Groups > 0 {

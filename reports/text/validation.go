@@ -20,7 +20,6 @@ import (
 // the terminal, or 100 columns wide without a terminal.
 func Validation(w io.Writer, v *validation.Report, opts Options) error {
 	t := newWriter(opts)
-	t.fold = true
 	t.headline(v.Checks.Verdict, v.Answer.String(), validationHeadline(v), "  ")
 	t.liveFailures(v.LiveFailed)
 	t.firstFailure(v)

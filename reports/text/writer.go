@@ -10,30 +10,38 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Options describe where the text is shown. The zero value is for a pipe or a file: the text has
-// one line for each finding and, except for names from the log, only ASCII.
+// Options describe where the text is shown. The zero value is for a pipe or a file: the text has at
+// most 100 columns and, except for names from the log, only ASCII.
 type Options struct {
-	Terminal bool
-	Width    int  // columns of the terminal; 0 is 80
-	Color    bool // ANSI colours, on a terminal only
+	Terminal bool // the text has signs, and tables have lines
+	Width    int  // most columns of a line; 0 is 80 on a terminal and 100 elsewhere
+	Color    bool // ANSI colours
+	Verbose  bool // a report also has the table of all findings
 }
+
+// leastWidth is the smallest width in columns that a text is folded to.
+const leastWidth = 40
 
 // A writer collects the text of a report.
 type writer struct {
 	strings.Builder
 	Options
-	fold bool // prose and tables are folded even without a terminal
 }
 
 func newWriter(opts Options) *writer {
-	switch {
-	case !opts.Terminal:
-		opts.Width = 100
-	case opts.Width <= 0:
-		opts.Width = 80
-	}
-	opts.Color = opts.Color && opts.Terminal
+	opts.Width = Columns(opts)
 	return &writer{Options: opts}
+}
+
+// Columns returns how many columns a line may have.
+func Columns(opts Options) int {
+	switch {
+	case opts.Width > 0:
+		return max(opts.Width, leastWidth)
+	case opts.Terminal:
+		return 80
+	}
+	return 100
 }
 
 // flush writes the collected text to w.
@@ -59,43 +67,81 @@ func (t *writer) ascii(s string) string {
 // breaks escapes line ends and tabs in names. The report's own sentences have none.
 var breaks = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
 
-// wrap writes one line of prose. On a terminal it folds the line and indents all lines but the
-// first.
+// wrap writes one line of prose, folded to the width. All lines but the first are indented.
 func (t *writer) wrap(s, indent string) {
-	s = breaks.Replace(s)
-	if !t.Terminal && !t.fold {
-		t.WriteString(s + "\n")
-		return
+	for _, line := range fold(breaks.Replace(s), t.Width, indent) {
+		t.WriteString(line + "\n")
 	}
-	width := 0
-	for i, word := range words(s) {
+}
+
+// fold splits a text into lines of at most `width` columns. All lines but the first are indented. A
+// word that is wider than a line, such as a path, is split too.
+func fold(s string, width int, indent string) (lines []string) {
+	line, columns := "", 0 // columns is the width of line
+	begin := func() {
+		lines = append(lines, line)
+		line, columns = indent, len(indent)
+	}
+	blank := false // the line has a word
+	for _, word := range words(s) {
 		n := twwidth.Width(word)
-		switch {
-		case i == 0:
-		case width+1+n > t.Width:
-			t.WriteString("\n" + indent)
-			width = len(indent)
-		default:
-			t.WriteByte(' ')
-			width++
+		if blank {
+			if columns+1+n > width {
+				begin()
+			} else {
+				line, columns = line+" ", columns+1
+			}
 		}
-		t.WriteString(word)
-		width += n
+		for columns+n > width {
+			head := cutAt(word, width-columns)
+			line += head
+			begin()
+			word = word[len(head):]
+			n = twwidth.Width(word)
+		}
+		line, columns, blank = line+word, columns+n, true
 	}
-	t.WriteByte('\n')
+	return append(lines, line)
+}
+
+// cutAt returns the beginning of a word that is at most `width` columns wide. It ends after the
+// last slash if that leaves at least half of the width.
+func cutAt(word string, width int) string {
+	head := widest(word, width)
+	if i := strings.LastIndexByte(head, '/'); 2*twwidth.Width(head[:i+1]) >= width {
+		return head[:i+1]
+	}
+	return head
+}
+
+// widest returns the longest beginning of a text that is at most `width` columns wide, but at least
+// one rune.
+func widest(s string, width int) string {
+	columns := 0
+	for i, c := range s {
+		if columns += twwidth.Width(string(c)); columns > width && i > 0 {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 // words splits a text at the blanks where a line may break. A line never breaks between a number
-// and its unit.
+// and its unit, or in "[line 88]".
 func words(s string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(s) {
-		switch strings.TrimRight(word, ".,;:)") {
-		case "%", "B", "KiB", "MiB", "GiB", "TiB", "MiB/file":
-			if len(out) > 0 {
-				out[len(out)-1] += " " + word
+		n := len(out)
+		switch unit, _, _ := strings.Cut(strings.TrimRight(word, ".,;:)"), "/"); unit {
+		case "%", "B", "KiB", "MiB", "GiB", "TiB", "s":
+			if n > 0 && strings.ContainsAny(out[n-1][:1], "(-+0123456789") {
+				out[n-1] += " " + word
 				continue
 			}
+		}
+		if n > 0 && out[n-1] == "[line" {
+			out[n-1] += " " + word
+			continue
 		}
 		out = append(out, word)
 	}

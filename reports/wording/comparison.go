@@ -77,6 +77,12 @@ func ChangeCells(c compare.Change) []string {
 	return cells
 }
 
+// ChangeInBrief returns by how much a metric got worse, for a list of the metrics that follow from
+// another one: "peak +53.3 %".
+func ChangeInBrief(c compare.Change) string {
+	return sink.Line(c.Subject()) + " " + relative(c.New-c.Base, c)
+}
+
 // relative returns a difference as a percentage of the base. If the base is 0, or the metric is a
 // growth, it returns the difference itself.
 func relative(difference float64, c compare.Change) string {
@@ -96,33 +102,53 @@ func probability(p float64) string {
 	return strconv.FormatFloat(p, 'f', 4, 64)
 }
 
-// ComparisonHeadline returns the summary of a comparison in one line: "2 of 12 metrics worse, 1
-// undecided, 8 not compared (only the base has them); 60 files in both runs".
+// ComparisonHeadline returns the summary of a comparison in one line. It begins with the worst that
+// was found: "idle level 12.5 % worse (2.25 GiB, was 2.00 GiB); 2 of 12 metrics worse, 1 undecided,
+// 8 not compared (only the base has them); 60 files in both runs".
 func ComparisonHeadline(c *compare.Comparison) string {
 	count, only := map[check.Verdict]int{}, map[string]int{}
 	for _, m := range c.Changes {
 		count[m.Verdict]++
 		only[m.Only]++
 	}
-	judged := len(c.Changes) - count[check.Skipped]
-	s := fmt.Sprintf("%s of %s worse", Count(count[check.Fail]), Plural(judged, "metric"))
+	var parts []string
 	if n := len(c.NewlyFailed); n > 0 {
-		s += fmt.Sprintf(", %s newly failed", Plural(n, "file"))
+		parts = append(parts, Plural(n, "file")+" failed that ended ok in the base")
 	}
-	if n := count[check.Undecided]; n > 0 {
-		s += fmt.Sprintf(", %s undecided", Count(n))
-	}
-	if n := count[check.Skipped]; n > 0 {
-		s += fmt.Sprintf(", %s not compared", Count(n))
-		if why := onlyIn(only, n); why != "" {
-			s += " (" + why + ")"
+	for _, worst := range WorstFirst(c.Changes) {
+		if worst.Verdict == check.Fail && worst.Cause == "" {
+			parts = append(parts, worse(worst))
+			break
 		}
 	}
+	metrics := fmt.Sprintf("%s of %s worse", Count(count[check.Fail]),
+		Plural(len(c.Changes)-count[check.Skipped], "metric"))
+	if n := count[check.Undecided]; n > 0 {
+		metrics += fmt.Sprintf(", %s undecided", Count(n))
+	}
+	if n := count[check.Skipped]; n > 0 {
+		metrics += fmt.Sprintf(", %s not compared", Count(n))
+		if why := onlyIn(only, n); why != "" {
+			metrics += " (" + why + ")"
+		}
+	}
+	files := Plural(c.Files, "file") + " in both runs"
 	if c.Files == 0 {
-		return s + fmt.Sprintf("; no file in both runs, %s in the base and %s in the new one",
+		files = fmt.Sprintf("no file in both runs, %s in the base and %s in the new one",
 			Count(c.BaseFiles), Count(c.NewFiles))
 	}
-	return s + "; " + Plural(c.Files, "file") + " in both runs"
+	return strings.Join(append(parts, metrics, files), "; ")
+}
+
+// worse returns by how much a metric got worse: "idle level 12.5 % worse (2.25 GiB, was 2.00 GiB)".
+func worse(c compare.Change) string {
+	if strings.HasSuffix(c.Unit, check.PerFile) {
+		return fmt.Sprintf("%s %s (was %s)", sink.Line(c.Subject()), check.Quantity(c.New, c.Unit),
+			check.Quantity(c.Base, c.Unit))
+	}
+	return fmt.Sprintf("%s %s worse (%s, was %s)", sink.Line(c.Subject()),
+		strings.TrimLeft(relative(c.New-c.Base, c), "+-"), check.Quantity(c.New, c.Unit),
+		check.Quantity(c.Base, c.Unit))
 }
 
 // onlyIn says which run has the metrics that were not compared: "only the base has them", or "only

@@ -64,6 +64,9 @@ func Measured(f check.Finding) string {
 	if f.Measured == nil {
 		return ""
 	}
+	if f.Unit == check.Count && *f.Measured == 0 {
+		return "none"
+	}
 	limit := math.NaN()
 	if f.Limit != nil {
 		limit = *f.Limit
@@ -78,7 +81,7 @@ func Limit(f check.Finding) string {
 		return ""
 	}
 	if f.Unit == check.Count && *f.Limit == 0 {
-		return "0"
+		return "none"
 	}
 	text := strings.Replace(quantity(*f.Limit, math.NaN(), f.Unit), ".0 %", " %", 1)
 	if f.HigherIsBetter() {

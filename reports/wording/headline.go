@@ -2,6 +2,7 @@ package wording
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,51 +10,95 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Headline returns the summary of a run in one line. If the report fails, the line begins with
-// the cause: "host memory grows by 2.00 MiB a file; 60 files, 1,140 checkpoints, ...". The rest
-// is what [Facts] returns.
+// Headline returns the summary of a run in one line: the answer, in parentheses the size of the run,
+// and then what is waived and what is noted.
+//
+//	leak 1.00 MiB/file in Diarization since file 21 (60 files, 840 checkpoints, peak 4.13 GiB of 24.0 GiB)
+//	60 files, no growth, every cleanup freed at least 99.8 % (1,380 checkpoints, peak 581 MiB)
 func Headline(rep *check.Report) string {
+	answer := Passed(rep)
 	if cause := Cause(rep); cause != "" {
-		return cause + "; " + Facts(rep)
+		answer = cause + " (" + Extent(rep) + ")"
 	}
-	return Facts(rep)
+	return strings.Join(append([]string{answer}, remarks(rep)...), "; ")
 }
 
-// Facts returns the size of a run and what was judged, in one line: "60 files, 1,140 checkpoints,
-// peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". If findings are waived, it adds "; waived: leak
-// from file 9 on". If checks fail without gating, it adds "; noted: throughput from file 21 on".
-// If the log has no data for some checks, it adds "; not judged: leak, peak".
-func Facts(rep *check.Report) string {
-	parts := []string{Extent(rep)}
-	add := func(word string, checks []string) {
-		if len(checks) > 0 {
-			parts = append(parts, word+": "+strings.Join(checks, ", "))
+// remarks returns what a summary says of findings that do not decide the verdict: "waived: leak from
+// file 9 on", "noted: throughput from file 21 on".
+func remarks(rep *check.Report) []string {
+	var all []string
+	for _, word := range []string{"waived", "noted"} {
+		if checks := checksThat(rep, word); len(checks) > 0 {
+			all = append(all, word+": "+strings.Join(checks, ", "))
 		}
 	}
-	add("waived", checksThat(rep, "waived"))
-	add("noted", checksThat(rep, "noted"))
-	add("not judged", notJudged(rep))
-	return strings.Join(parts, "; ")
+	return all
 }
 
-// Cause returns the first finding for which the report fails, in a few words, and how many more
-// there are: "host memory grows by 2.00 MiB a file, and 1 more finding". It returns "" if the
-// report does not fail.
+// Cause returns the worst finding for which the report fails or is undecided, in a few words, and
+// how many more there are: "host memory grows by 2.00 MiB/file since file 9, and 1 more". What
+// follows from a finding is not counted. It returns "" if the report passes.
 func Cause(rep *check.Report) string {
-	var failed []check.Finding
-	for _, f := range rep.Findings {
-		if f.Verdict == check.Fail && f.Gates && f.Waived == nil {
-			failed = append(failed, f)
-		}
-	}
-	if len(failed) == 0 {
+	if rep.Verdict == check.Pass {
 		return ""
 	}
-	cause := Brief(failed[0])
-	if more := len(failed) - 1; more > 0 {
-		cause += ", and " + Plural(more, "more finding")
+	groups := slices.DeleteFunc(Groups(rep), func(g Group) bool {
+		return !g.Decides() || g.Verdict != rep.Verdict
+	})
+	if len(groups) == 0 {
+		return "no check could be judged"
+	}
+	worst := groups[0]
+	cause := Title(worst.Finding)
+	i := slices.IndexFunc(worst.Consequences, func(f check.Finding) bool {
+		return f.Check == check.OutOfMemory && f.File > 0
+	})
+	if i >= 0 {
+		cause += "; memory ran out in file " + Count(worst.Consequences[i].File)
+	}
+	if more := len(groups) - 1; more > 0 {
+		cause += ", and " + Count(more) + " more"
 	}
 	return cause
+}
+
+// Passed returns the summary of a run that passes: its files, that nothing grows, and the least that
+// a cleanup freed.
+func Passed(rep *check.Report) string {
+	parts := []string{Plural(rep.Files, "file")}
+	least := math.Inf(1)
+	for _, f := range rep.Findings {
+		if f.Check == check.Recovery && f.Verdict == check.Pass && f.Measured != nil {
+			least = min(least, *f.Measured)
+		}
+	}
+	if slices.ContainsFunc(rep.Findings, func(f check.Finding) bool {
+		return f.Check == check.Leak && f.Verdict == check.Pass
+	}) && !slices.ContainsFunc(rep.Findings, grows) {
+		parts = append(parts, "no growth")
+	}
+	if !math.IsInf(least, 1) {
+		parts = append(parts, "every cleanup freed "+atLeast(least))
+	}
+	if len(parts) == 1 {
+		return Extent(rep)
+	}
+	return strings.Join(parts, ", ") + " (" + strings.TrimPrefix(Extent(rep), parts[0]+", ") + ")"
+}
+
+// grows reports whether a finding says that a ledger grows, whether it gates or not.
+func grows(f check.Finding) bool { return growthTitle(f) != "" }
+
+// Facts returns the size of a run and what was judged, in one line: "60 files, 1,140 checkpoints,
+// peak 7.50 GiB of 24.0 GiB". If findings are waived, it adds "; waived: leak from file 9 on". If
+// checks fail without gating, it adds "; noted: throughput from file 21 on". If the log has no data
+// for some checks, it adds "; not judged: leak, peak".
+func Facts(rep *check.Report) string {
+	parts := append([]string{Extent(rep)}, remarks(rep)...)
+	if missing := NotJudged(rep); len(missing) > 0 {
+		parts = append(parts, "not judged: "+strings.Join(missing, ", "))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Brief returns a finding in a few words: its subject, and the first clause of its message
@@ -142,8 +187,8 @@ func Extent(rep *check.Report) string {
 	return s
 }
 
-// notJudged returns the gating checks that were skipped for every subject.
-func notJudged(rep *check.Report) []string {
+// NotJudged returns the gating checks that were skipped for every subject.
+func NotJudged(rep *check.Report) []string {
 	var missing []string
 	for _, name := range check.Checks {
 		of := func(f check.Finding) bool { return f.Check == name && f.Gates }
@@ -161,21 +206,23 @@ func notJudged(rep *check.Report) []string {
 	return missing
 }
 
-// peakText returns the high-water mark and its percentage of the device. It is the reading that
-// decided the worst finding of the peak check. If there is no such finding, it is of the first
-// quantity that has a reading.
+// peakText returns the high-water mark and the size of the device: "23.1 GiB of 24.0 GiB". It is the
+// reading that decided the worst finding of the peak check. If there is no such finding, it is of
+// the first quantity that has a reading. A quantity other than allocated memory is named.
 func peakText(rep *check.Report) string {
 	if by := rep.PeakBy; by != nil {
-		s := record.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)
+		s := record.FormatBytes(by.Bytes)
 		if by.Total > 0 {
-			s += fmt.Sprintf(" (%s of %s)", Share(float64(by.Bytes)/float64(by.Total)),
-				record.FormatBytes(by.Total))
+			s += " of " + record.FormatBytes(by.Total)
+		}
+		if words := check.QuantityWords(by.Quantity); words != "allocated" {
+			s += " " + words
 		}
 		return s
 	}
 	switch p := rep.HighWater; {
 	case p.Allocated > 0:
-		return record.FormatBytes(p.Allocated) + " allocated"
+		return record.FormatBytes(p.Allocated)
 	case p.Used > 0:
 		return record.FormatBytes(p.Used) + " in use"
 	case p.Reserved > 0:

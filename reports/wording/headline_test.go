@@ -15,7 +15,7 @@ func TestHeadlineWithoutCheckpoints(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	rep.HighWater.Allocated = 3 << 30
-	if got, want := Extent(&rep), "2 files, 0 checkpoints, peak 3.00 GiB allocated"; got != want {
+	if got, want := Extent(&rep), "2 files, 0 checkpoints, peak 3.00 GiB"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

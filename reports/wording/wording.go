@@ -4,6 +4,7 @@
 package wording
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -72,3 +73,7 @@ func Lane(l record.Lane) string {
 
 // Share prints a ratio in percent: "97.5 %".
 func Share(ratio float64) string { return check.Quantity(ratio, check.Ratio) }
+
+// Floor prints a ratio in percent and rounds down, so that "at least" stays true: 99.97 % is
+// "99.9 %".
+func Floor(ratio float64) string { return Share(math.Floor(ratio*1000+1e-9) / 1000) }

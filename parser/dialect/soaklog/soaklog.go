@@ -160,7 +160,7 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 		return record.RunStart{
 			Header: f.Head, Files: f.Count("files"), Feed: f.Values["feed"], Command: f.Values["command"],
 			Version: f.Values["version"], Policy: f.Values["policy"], ID: f.Values["id"],
-			Until:   f.Seconds("until"),
+			Until: f.Seconds("until"), FailFast: f.Flag("fail_fast"),
 			Workers: f.Count("workers"), GPU: f.Count("gpu"),
 		}, true
 	case "sample":
@@ -207,6 +207,11 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 		return record.Resume{
 			Header: f.Head, Index: f.Count("index"), Cut: f.Bytes("cut"),
 			Reason: f.Values["reason"],
+		}, true
+	case "early-end":
+		return record.EarlyEnd{
+			Header: f.Head, Look: f.Count("look"), Files: f.Count("files"), Lines: f.Count("lines"),
+			Check: f.Values["check"], Subject: f.Values["subject"], Found: f.Values["found"],
 		}, true
 	case "run-end":
 		return record.RunEnd{

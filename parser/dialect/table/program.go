@@ -12,6 +12,7 @@ import (
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
+	"vramsoak/parser/strictyaml"
 )
 
 // A Program is the way in which one program prints its memory, line by line.
@@ -159,7 +160,8 @@ func (l *Line) mistakes(program string) (all []Mistake) {
 	}
 	for _, name := range re.SubexpNames() {
 		if name != "" && !slices.Contains(GroupNames(), name) {
-			wrong("pattern", "groups named %s (not %s)", strings.Join(GroupNames(), ", "), name)
+			wrong("pattern", "groups named %s (not %s)%s", strings.Join(GroupNames(), ", "), name,
+				strictyaml.Meant(name, GroupNames()))
 		}
 	}
 	if !reads(re.SubexpNames()) && !slices.Contains(re.SubexpNames(), groupTorn) {

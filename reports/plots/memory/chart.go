@@ -1,12 +1,11 @@
 package memory
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
+	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser/record"
@@ -20,31 +19,29 @@ import (
 // A Chart holds the data of a plot of memory over time. It holds no reference to the timeline or
 // the report, so that their memory can be freed.
 type Chart struct {
-	title, subtitle string // from the report
-	titleInk        color.Color
-	clock           clock
-	lane            record.Lane
-	lanes           int
-	quantity        record.Quantity // the quantity of the high-water mark and the cleanups
-	series          []series        // in the order of drawing
-	dark            []gap           // in the order of the log
-	files           []span
-	stages          []span // outer before inner
-	names           []string
-	total           float64      // the size of the device in bytes; 0 if unknown
-	high            float64      // the largest reading of the device, bytes
-	top             float64      // the largest value that is drawn, bytes
-	mark            *plots.Note  // the high-water mark
-	failed          []plots.Note // the After of failed cleanups, or else of failed stages
-	notes           []string
-}
-
-// A series is one line of the plot.
-type series struct {
-	name   string
-	color  color.Color
-	dashed bool
-	points []plots.Point
+	title          string // from the report
+	details, facts string // the lines below the title
+	titleInk       color.Color
+	clock          clock
+	lane           record.Lane
+	lanes          int
+	quantity       record.Quantity // the quantity of the high-water mark and the cleanups
+	series         []series        // in the order of drawing
+	idle           series          // the idle levels of the files; without pieces if unknown
+	starts         []float64       // where each process but the first begins
+	units          []unit          // see collectUnits
+	dark           []gap           // in the order of the log
+	files          []span
+	stages         []span // outer before inner
+	names          []string
+	total          float64      // the size of the device in bytes; 0 if unknown
+	high           float64      // the largest reading of the device, bytes
+	top            float64      // the largest value that is drawn, bytes
+	mark           *plots.Note  // the high-water mark
+	failed         []plots.Note // the After of failed cleanups, or else of failed stages
+	shortages      []shortage   // in the order of the log
+	shortageNote   plots.Note   // the label of one of them
+	notes          []string
 }
 
 // A span is the part of the x axis that a file or a stage takes.
@@ -55,16 +52,20 @@ type span struct {
 }
 
 // makeChart collects the data for a plot of the lane with the largest reading. If the timeline
-// lacks some checkpoints of the log, the parameter numbers gives the number in the log of each
-// checkpoint, else it is nil.
-func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Position]int) *Chart {
-	c := &Chart{clock: makeClock(tl, numbers)}
+// lacks some checkpoints of the log, the parameter kept says where those that it has were in the
+// log. Else kept is nil.
+func makeChart(tl *timeline.Timeline, rep *check.Report, kept *places) *Chart {
+	c := &Chart{clock: makeClock(tl, kept)}
 	c.lane, c.lanes = pattern.BusiestLane(tl)
 	c.quantity = pattern.MainQuantity(tl, c.lane)
 	c.total = float64(pattern.Total(tl, c.lane))
 	c.collectSeries(tl)
+	c.collectIdle(tl, kept)
+	c.collectUnits(tl, kept)
+	c.collectStarts(tl)
 	c.collectSpans(tl)
 	c.findMark(tl)
+	c.findShortages(tl)
 	c.findFailed(rep)
 	c.takeVerdict(rep)
 	c.addNotes(rep)
@@ -77,17 +78,6 @@ func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Posi
 			c.clock.cut.Round(1e9)))
 	}
 	return c
-}
-
-// takeVerdict sets the title and the subtitle from the report.
-func (c *Chart) takeVerdict(rep *check.Report) {
-	c.title, c.titleInk, c.subtitle = verdictLine(rep), plots.VerdictInk(rep.Verdict),
-		wording.Facts(rep)
-	failed := slices.DeleteFunc(wording.WithVerdict(rep.Findings, check.Fail),
-		func(f check.Finding) bool { return f.Waived != nil })
-	if n := len(failed); n > 1 {
-		c.subtitle += "; " + wording.Count(n) + " findings failed"
-	}
 }
 
 // addNotes adds the report's notes, and its findings about a device that was in use before or after
@@ -106,94 +96,20 @@ func (c *Chart) addNotes(rep *check.Report) {
 	}
 }
 
-func (c *Chart) collectSeries(tl *timeline.Timeline) {
-	ofCheckpoints := func(q record.Quantity) []plots.Point {
-		var out []plots.Point
-		for _, at := range tl.All() {
-			if size, ok := at.Get(q); ok && at.Lane == c.lane {
-				out = append(out, plots.Point{X: c.clock.at[at.Pos], Y: float64(size.Bytes)})
-			}
+// collectStarts finds where each process but the first begins.
+func (c *Chart) collectStarts(tl *timeline.Timeline) {
+	begins := map[process]float64{}
+	for f, at := range tl.All() {
+		if at.Lane != c.lane {
+			continue
 		}
-		return out
-	}
-	var used, whole, rss []plots.Point
-	beside := timeline.NewDriverLedgers(tl, lanesOf(tl))
-	others := false
-	otherWorkers := c.otherWorkers(tl)
-	for i := range tl.Samples {
-		s := &tl.Samples[i]
-		device, sampled := beside.DeviceNumber(s.Run, c.lane)
-		if size, ok := s.Get(record.Used); ok && sampled && s.Lane.Device == device {
-			at := c.clock.at[s.Pos]
-			used = append(used, plots.Point{X: at, Y: float64(size.Bytes)})
-			if all, ok := s.UsedOnDevice(); ok {
-				whole = append(whole, plots.Point{X: at, Y: float64(all)})
-			}
-			others = others || s.Others > 0
-		}
-		if s.RSS > 0 && !otherWorkers[s.Run] {
-			rss = append(rss, plots.Point{X: c.clock.at[s.Pos], Y: float64(s.RSS)})
+		of, x := process{f.Run, f.Process}, c.clock.at[at.Pos]
+		if first, known := begins[of]; !known || x < first {
+			begins[of] = x
 		}
 	}
-	if !c.clock.timed { // samples lie between checkpoints, which this axis counts
-		used, whole, rss = nil, nil, nil
-	}
-	if len(used) == 0 {
-		used = ofCheckpoints(record.Used)
-	}
-	usedName := "device used"
-	if others {
-		usedName = "device used by the process"
-	}
-	c.add(usedName, plots.UsedColor, used)
-	c.add("reserved", plots.ReservedColor, ofCheckpoints(record.Reserved))
-	if c.clock.timed {
-		c.dark = c.gaps(tl, beside)
-	}
-	c.add("allocated", plots.AllocatedColor, ofCheckpoints(record.Allocated))
-	c.high = c.top
-	if others && len(whole) > 0 { // drawn first, below the pipeline's own lines
-		c.add("device used, all processes", plots.SoftInk, whole)
-		last := len(c.series) - 1
-		c.series[last].dashed = true
-		c.series = slices.Insert(c.series[:last], 0, c.series[last])
-	}
-	if len(used) > 0 || len(rss) == 0 {
-		return
-	}
-	// Without a GPU, the memory of the process is drawn too, unless its scale would make the other
-	// lines flat.
-	_, high := plots.Extremes(rss)
-	if largest := rss[high].Y; c.top == 0 || largest <= 4*c.top {
-		c.add("resident memory of the process (host)", plots.RssColor, rss)
-		c.series[len(c.series)-1].dashed = true
-	} else {
-		c.notes = append(c.notes,
-			"Resident memory of the process goes up to "+wording.Bytes(largest)+
-				" and is not drawn: it would flatten the other lines.")
-	}
-}
-
-func (c *Chart) add(name string, color color.Color, points []plots.Point) {
-	if len(points) == 0 {
-		return
-	}
-	slices.SortStableFunc(points, func(a, b plots.Point) int { return cmp.Compare(a.X, b.X) })
-	_, high := plots.Extremes(points)
-	c.top = max(c.top, points[high].Y)
-	c.series = append(c.series, series{name: name, color: color, points: points})
-}
-
-// otherWorkers returns the runs of workers on other GPUs. These work on other files at the same
-// time.
-func (c *Chart) otherWorkers(tl *timeline.Timeline) map[int]bool {
-	runs := map[int]bool{}
-	for _, r := range tl.Runs {
-		if r.Start.Workers > 1 && r.Start.GPU != c.lane.Device {
-			runs[r.Number] = true
-		}
-	}
-	return runs
+	c.starts = slices.Sorted(maps.Values(begins))
+	c.starts = c.starts[min(1, len(c.starts)):]
 }
 
 func (c *Chart) collectSpans(tl *timeline.Timeline) {
@@ -302,37 +218,4 @@ func fileLabel(f *timeline.File) string {
 		return name
 	}
 	return fmt.Sprintf("file %d: %s", f.Index, name)
-}
-
-// verdictLine returns the title of a plot: the verdict and its reason.
-func verdictLine(rep *check.Report) string {
-	verdict := strings.ToUpper(string(rep.Verdict))
-	findings := wording.Sorted(rep)
-	for _, v := range []check.Verdict{check.Fail, check.Undecided} {
-		if rep.Verdict != v {
-			continue
-		}
-		for _, f := range findings {
-			if f.Verdict == v && f.Gates {
-				return fmt.Sprintf("%s: %s, %s: %s", verdict, sink.Line(f.Check),
-					sink.Line(f.Subject), sink.Line(f.Message))
-			}
-		}
-	}
-	if rep.Verdict == check.Pass {
-		return verdict + ": " + wording.Plural(len(wording.WithVerdict(findings, check.Pass)),
-			"check") + " passed"
-	}
-	return verdict
-}
-
-// lanesOf returns the lanes of the log's checkpoints.
-func lanesOf(tl *timeline.Timeline) []record.Lane {
-	var lanes []record.Lane
-	for _, c := range tl.All() {
-		if !slices.Contains(lanes, c.Lane) {
-			lanes = append(lanes, c.Lane)
-		}
-	}
-	return lanes
 }

@@ -29,8 +29,8 @@ type moment struct {
 
 // makeClock reads the times of a log. A line without a time gets the time of the line before. In a
 // supervised run every line has a time, because the timeline takes it from the harness. The
-// parameter numbers is as in [makeChart].
-func makeClock(tl *timeline.Timeline, numbers map[record.Position]int) clock {
+// parameter kept is as in [makeChart].
+func makeClock(tl *timeline.Timeline, kept *places) clock {
 	moments := momentsOf(tl)
 	oneCalendar(moments)
 	c := clock{at: make(map[record.Position]float64, len(moments))}
@@ -56,15 +56,15 @@ func makeClock(tl *timeline.Timeline, numbers map[record.Position]int) clock {
 	for _, m := range moments {
 		if m.checkpoint {
 			n++
-			if numbers != nil {
-				n = numbers[m.pos]
+			if kept != nil {
+				n = kept.number[m.pos]
 			}
 			c.at[m.pos] = float64(n)
 		} else {
 			c.at[m.pos] = float64(n) + 0.5
 		}
 	}
-	if numbers != nil {
+	if kept != nil {
 		n = tl.Checkpoints
 	}
 	c.end = float64(max(1, n))
@@ -122,6 +122,11 @@ func momentsOf(tl *timeline.Timeline) []moment {
 		f := tl.Files[i]
 		add(moment{pos: f.Pos, time: f.Start})
 		add(moment{pos: f.EndPos, time: f.End})
+	}
+	for f := range tl.InOrder() {
+		for _, o := range f.OOMs {
+			add(moment{pos: o.Pos, time: o.Time})
+		}
 	}
 	slices.SortStableFunc(out, func(a, b moment) int {
 		return cmp.Or(cmp.Compare(paths[a.pos.Path], paths[b.pos.Path]),

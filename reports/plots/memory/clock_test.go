@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// places reads a log and returns the positions of its checkpoints on the x axis.
-func places(t *testing.T, log string) ([]float64, clock) {
+// placesOf reads a log and returns the positions of its checkpoints on the x axis.
+func placesOf(t *testing.T, log string) ([]float64, clock) {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
 	if err != nil {
@@ -85,7 +85,7 @@ func TestClock(t *testing.T) {
 			[]float64{0, 0, 1},
 		},
 	} {
-		got, k := places(t, c.log)
+		got, k := placesOf(t, c.log)
 		if k.timed != c.timed {
 			t.Errorf("%s: timed is %v", c.name, k.timed)
 		}
@@ -125,7 +125,7 @@ func TestClockOfTwoLogs(t *testing.T) {
 func TestClockCutsBetweenRuns(t *testing.T) {
 	const reading = ": Allocated: 1.00GB (4.2%) | Reserved: 1.00GB (4.2%) | Free: 23.00GB | " +
 		"Total: 24.00GB\n"
-	got, c := places(t, "[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2 feed=process "+
+	got, c := placesOf(t, "[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2 feed=process "+
 		"version=1 command=x\n"+
 		"[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=1 path=a.wav\n"+
 		"2026-11-20T02:00:01.000Z [GPU Memory] A"+reading+

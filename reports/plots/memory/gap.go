@@ -42,7 +42,7 @@ func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.DriverLedgers) []ga
 
 // drawGaps draws a bar for the gap at each checkpoint, unless the files are too narrow.
 func (p *picture) drawGaps(c draw.Canvas, g *plot.Plot) {
-	if p.dense() {
+	if p.dense() || p.brief == shortest {
 		return
 	}
 	x, y := g.Transforms(&c)

@@ -42,7 +42,7 @@ func TestChartOfTwoLedgers(t *testing.T) {
 		t.Errorf("series %q, gaps %v", names, c.dark)
 	}
 	// 2100 MiB reserved, 400 dark, 9 GiB of others
-	if whole := c.series[0].points[0].Y; whole != float64(9<<30+2500<<20) {
+	if whole := c.series[0].pieces[0][0].Y; whole != float64(9<<30+2500<<20) {
 		t.Errorf("got %.0f for the whole device", whole)
 	}
 	notes := strings.Join(c.notes, "\n")

@@ -106,24 +106,49 @@ func (p *picture) group(width vg.Length) int {
 	return int(plots.NiceStep(float64(n), int(width/apart)))
 }
 
+// mostDots is the most points of a line that are drawn as dots. More would merge into the line.
+const mostDots = 250
+
 // drawSeries draws each series as a line. If the files are too narrow, it draws a band between the
-// lowest and the highest readings.
+// lowest and the highest readings, unless the series has too few readings for that.
 func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 	place := plots.Placing(g, &c)
-	if p.dense() {
-		p.drawBands(c, place)
-		return
-	}
-	const dots = 250 // more would merge into the line
-	for _, s := range p.series {
-		line := place(plots.Thin(s.points, p.columns))
-		c.StrokeLines(s.style(), strokes(line)...)
-		if len(line) <= dots {
+	for i := range p.series {
+		s := &p.series[i]
+		if p.banded(s) {
+			p.drawBands(c, s.bands(p.columnEdges(), 2*p.pixel()), s.style(), place)
+			continue
+		}
+		for _, piece := range s.pieces {
+			line := place(plots.Thin(piece, p.columns))
+			c.StrokeLines(s.style(), strokes(line)...)
+			if s.count() > mostDots && !isDot(line) {
+				continue
+			}
 			for _, at := range line {
-				c.DrawGlyph(draw.GlyphStyle{Color: s.color, Radius: 1.8, Shape: draw.CircleGlyph{}},
-					at)
+				drawDot(c, at, s.color)
 			}
 		}
+	}
+}
+
+func drawDot(c draw.Canvas, at vg.Point, ink color.Color) {
+	c.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: 1.8, Shape: draw.CircleGlyph{}}, at)
+}
+
+// mostStarts is the most starts of processes that are marked. More would hide the data.
+const mostStarts = 40
+
+var startStyle = draw.LineStyle{Color: plots.SoftInk, Width: 1, Dashes: []vg.Length{1.5, 2.5}}
+
+// drawStarts draws a dotted line where each process but the first begins.
+func (p *picture) drawStarts(c draw.Canvas, g *plot.Plot) {
+	if len(p.starts) > mostStarts {
+		return
+	}
+	x, _ := g.Transforms(&c)
+	for _, at := range p.starts {
+		c.StrokeLine2(startStyle, x(at), c.Min.Y, x(at), c.Max.Y)
 	}
 }
 
@@ -142,30 +167,16 @@ func strokes(line []vg.Point) [][]vg.Point {
 	return out
 }
 
-func (p *picture) drawBands(c draw.Canvas, place func([]plots.Point) []vg.Point) {
-	type band struct{ low, high []vg.Point }
-	bands := make([]band, len(p.series))
-	for i, s := range p.series {
-		lows, highs := plots.Envelope(s.points, p.columnsDense())
-		bands[i] = band{low: place(lows), high: place(highs)}
-		outline := append([]vg.Point{}, bands[i].high...)
-		for _, at := range slices.Backward(bands[i].low) {
-			outline = append(outline, at)
-		}
-		c.FillPolygon(plots.Tint(s.color, 0.3), outline)
-	}
-	for i, s := range p.series {
-		style := s.style()
-		style.Width = 1.2
-		c.StrokeLines(style, bands[i].low, bands[i].high)
-	}
-}
-
 // drawLimits draws lines at the limits of the device, with their names to the right of the data.
 func (p *picture) drawLimits(c draw.Canvas, g *plot.Plot) {
 	_, y := g.Transforms(&c)
-	for _, l := range p.limits {
+	above := c.Max.Y + plots.SmallSize // of the label above
+	for _, l := range slices.Backward(p.limits) {
 		c.StrokeLine2(l.style, c.Min.X, y(l.value), c.Max.X, y(l.value))
+		if above-y(l.value) < plots.SmallSize {
+			continue
+		}
+		above = y(l.value)
 		c.FillText(plots.Text(plots.SmallSize, l.style.Color, text.XLeft, text.YCenter), vg.Point{
 			X: c.Max.X + 5, Y: y(l.value) + plots.SmallSize*0.2,
 		}, l.label)
@@ -184,7 +195,11 @@ func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
 			Max: vg.Point{X: c.Max.X, Y: y(l.value) + 2},
 		})
 	}
-	if p.mark != nil {
+	if p.shortageNote.Text != "" {
+		words.PlaceSolid(plots.FailedColor, vg.Point{X: x(p.shortageNote.X), Y: c.Min.Y},
+			p.Encode(p.shortageNote.Text))
+	}
+	if p.mark != nil && p.rows() > p.shortageRows() {
 		words.Place(plots.Ink, at(*p.mark), p.Encode(p.mark.Text))
 	}
 	for _, n := range p.labelled() {

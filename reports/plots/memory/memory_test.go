@@ -131,8 +131,8 @@ func TestPlotWords(t *testing.T) {
 		{
 			timelines.Batch{Files: 8, KeepFrom: 3},
 			[]string{
-				"FAIL: recovery, Whisper Cleanup: freed 1.85 GiB of 7.40 GiB (25.0 %) in file 3 " +
-					"(0003.wav)", ">allocated<", ">reserved<", ">Transcription<",
+				">FAIL: Whisper Cleanup: freed 1.85 GiB of 7.40 GiB (25.0 %) in file 3 (0003.wav)",
+				">allocated<", ">reserved<", ">Transcription<",
 				">failed recovery<", ">Whisper Cleanup freed 25.0 %, file 3: 0003.wav<",
 				">highest allocated: 7.59 GiB at Before Whisper Cleanup, file ",
 				">The 70 % line (16.8 GiB of 24.0 GiB) lies above this plot: the highest reading " +

@@ -3,6 +3,7 @@ package memory
 import (
 	"image/color"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -20,6 +21,12 @@ type picture struct {
 	plots.Page
 	columns int // the width of the data in pixels, roughly
 	limits  []limitLine
+	brief   int       // how many words are left out, from 0 to shortest
+	edgesOf []float64 // see columnEdges
+	// labels are the failed cleanups that have a text, and mostRows is how many labels fit above the
+	// data, or 0 if that is not known yet.
+	labels   []plots.Note
+	mostRows int
 }
 
 // A limitLine is a limit of the device that is drawn as a line.
@@ -42,34 +49,53 @@ func (p *picture) stripped() bool { return !p.tinted() && p.perFile() >= 10 }
 // dense reports whether series are drawn as bands instead of lines.
 func (p *picture) dense() bool { return p.perFile() < 6 && len(p.files) > 0 }
 
-// columnsDense returns the number of columns of a band, each of which is as wide as two files.
-func (p *picture) columnsDense() int {
-	twoFiles := max(1, int(2*p.perFile()+0.999))
-	return max(1, p.columns/twoFiles)
+// pixel returns the width of a pixel on the x axis.
+func (p *picture) pixel() float64 { return p.clock.end / float64(max(1, p.columns)) }
+
+// columnEdges returns where the columns of bands begin.
+func (p *picture) columnEdges() []float64 {
+	if p.edgesOf == nil {
+		p.edgesOf = p.edges(2 * p.pixel())
+	}
+	return p.edgesOf
+}
+
+// banded reports whether a series is drawn as a band. A series with less than two readings in a
+// column is drawn as a line, because its band would show chance.
+func (p *picture) banded(s *series) bool {
+	return p.dense() && s.count() >= 2*len(p.columnEdges())
 }
 
 func (p *picture) draw(c draw.Canvas) {
 	c = plots.Blank(c)
 	p.chooseLimits()
+	for _, n := range p.failed {
+		if n.Text != "" {
+			p.labels = append(p.labels, n)
+		}
+	}
+	if p.tinted() || p.stripped() {
+		p.dropHidden()
+	}
 	if !p.dense() {
 		p.notes = append(p.notes,
 			"Lines join readings; memory between two readings is not known.")
 	}
-	c = p.drawHead(c)
-	c = p.DrawFoot(c, p.notes)
+	c = p.drawWords(c)
 	const axis, numbers = 36, 18 // the height of the x axis, and of the numbers above the data
 	top := p.scale(c.Size().Y - axis - numbers)
 
 	g := plots.NewAxes()
 	g.Y.Min, g.Y.Max = 0, top
-	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(0, top, check.Bytes, 7))
+	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(0, top, check.Bytes,
+		max(2, min(7, int((c.Size().Y-axis-numbers)/(1.8*plots.TextSize))))))
 	g.X.Min, g.X.Max = 0, p.clock.end
 	if p.clock.timed {
 		ticks, unit := plots.TimeTicks(p.clock.end)
 		g.X.Tick.Marker = plot.ConstantTicks(ticks)
 		g.X.Label.Text = "time from the start (" + unit + ")"
 	} else {
-		g.X.Min = 0.5
+		g.X.Min, g.X.Max = 0.5, p.clock.end+0.5 // what follows the last checkpoint lies there
 		g.X.Tick.Marker = plot.ConstantTicks(plots.CountTicks(1, p.clock.end, 10))
 		g.X.Label.Text = "checkpoint (the log has no times)"
 	}
@@ -77,7 +103,8 @@ func (p *picture) draw(c draw.Canvas) {
 		g.X.Padding = 16
 	}
 	g.Add(plots.Layer(p.drawFiles), plots.Layer(plots.DrawGrid), plots.Layer(p.drawGaps),
-		plots.Layer(p.drawSeries), plots.Layer(p.drawLimits), plots.Layer(p.drawNotes))
+		plots.Layer(p.drawStarts), plots.Layer(p.drawSeries), plots.Layer(p.drawIdle),
+		plots.Layer(p.drawLimits), plots.Layer(p.drawShortages), plots.Layer(p.drawNotes))
 	right := vg.Length(10)
 	if len(p.limits) > 0 {
 		right = 96
@@ -115,7 +142,8 @@ func (p *picture) chooseLimits() {
 }
 
 // scale returns the largest value of the y axis. It leaves room for the limits, and for the labels
-// above the data.
+// above the data. In a low picture, labels may take at most a third of the height: some are left
+// out.
 func (p *picture) scale(height vg.Length) float64 {
 	base, top := p.top, 0.0
 	for _, l := range p.limits {
@@ -124,27 +152,34 @@ func (p *picture) scale(height vg.Length) float64 {
 			base = max(base, l.value)
 		}
 	}
-	words := plots.MarkHeight + plots.LabelHeight*float64(1+len(p.labelled())) + 10
-	return max(1, top, base/(1-words/float64(height)))
-}
-
-// labelled returns the failures that get a label: the first of each cleanup, and at most three.
-func (p *picture) labelled() []plots.Note {
-	var out []plots.Note
-	for _, n := range p.failed {
-		if n.Text != "" && len(out) < 3 {
-			out = append(out, n)
-		}
+	words := func() float64 { return plots.MarkHeight + plots.LabelHeight*float64(p.rows()) + 10 }
+	for p.mostRows = p.rows(); p.mostRows > 1 && words() > float64(height)/3; {
+		p.mostRows--
 	}
-	return out
+	return max(1, top, base/(1-min(0.6, words()/float64(height))))
 }
 
-// drawHead draws the title, the subtitle and the legend, and returns the rest of the canvas.
-func (p *picture) drawHead(c draw.Canvas) draw.Canvas {
-	c = p.DrawLine(c, plots.TitleSize, p.titleInk, p.title)
-	c = p.DrawLine(c, plots.TextSize, plots.Ink, p.subtitle)
-	c.Max.Y -= 5
-	return p.DrawLegend(c, p.legend())
+// rows returns how many labels lie above the data: that of a shortage, that of the high-water mark
+// and those of failed cleanups, in the order of their importance.
+func (p *picture) rows() int {
+	n := p.shortageRows() + 1 + min(len(p.labels), 3)
+	if p.mostRows > 0 {
+		return min(n, p.mostRows)
+	}
+	return n
+}
+
+func (p *picture) shortageRows() int {
+	if p.shortageNote.Text != "" {
+		return 1
+	}
+	return 0
+}
+
+// labelled returns the failures that get a label: the first of each cleanup, as many as there is
+// room for.
+func (p *picture) labelled() []plots.Note {
+	return p.labels[:min(len(p.labels), max(0, p.rows()-1-p.shortageRows()))]
 }
 
 // legend returns the entries of the legend.
@@ -155,11 +190,12 @@ func (p *picture) legend() []plots.LegendEntry {
 	}
 	for _, s := range slices.Backward(p.series) {
 		name := s.name
-		if p.dense() {
+		band := p.banded(&s)
+		if band {
 			name += " (lowest to highest)"
 		}
 		add(name, func(c draw.Canvas, r vg.Rectangle) {
-			if p.dense() {
+			if band {
 				plots.DrawBandThumb(c, r, s.color)
 				return
 			}
@@ -167,7 +203,14 @@ func (p *picture) legend() []plots.LegendEntry {
 			c.StrokeLine2(s.style(), r.Min.X, y, r.Max.X, y)
 		})
 	}
-	if len(p.dark) > 0 && !p.dense() {
+	if len(p.idle.pieces) > 0 {
+		name := p.idle.name
+		if p.brief >= 2 {
+			name, _, _ = strings.Cut(name, ",")
+		}
+		add(name, drawIdleThumb)
+	}
+	if len(p.dark) > 0 && !p.dense() && p.brief < shortest {
 		add("dark memory, at checkpoints", func(c draw.Canvas, r vg.Rectangle) {
 			x := plots.Middle(r).X
 			c.StrokeLine2(draw.LineStyle{
@@ -188,12 +231,32 @@ func (p *picture) legend() []plots.LegendEntry {
 			add(wording.Shorten(sink.Line(name), 40), stage)
 		}
 	}
+	upright := func(style draw.LineStyle) func(draw.Canvas, vg.Rectangle) {
+		return func(c draw.Canvas, r vg.Rectangle) {
+			x := plots.Middle(r).X
+			c.StrokeLine2(style, x, r.Min.Y-2, x, r.Max.Y+2)
+		}
+	}
+	for _, recovered := range []bool{false, true} {
+		name := "out of memory"
+		if recovered {
+			name += ", recovered"
+		}
+		if slices.ContainsFunc(p.shortages, func(n shortage) bool {
+			return n.recovered == recovered
+		}) {
+			add(name, upright(shortageStyle(recovered)))
+		}
+	}
+	if n := len(p.starts); n > 0 && n <= mostStarts && p.brief < shortest {
+		add("a new process", upright(startStyle))
+	}
 	if len(p.failed) > 0 {
 		add("failed recovery", func(c draw.Canvas, r vg.Rectangle) {
 			plots.DrawCross(c, plots.Middle(r))
 		})
 	}
-	if p.mark != nil {
+	if p.mark != nil && p.brief < shortest {
 		add("high-water mark", func(c draw.Canvas, r vg.Rectangle) {
 			at := plots.Middle(r)
 			at.Y -= plots.MarkHeight / 2

@@ -15,9 +15,11 @@ import (
 // checkpoints the log has.
 //
 // It keeps all checkpoints of a short log. A longer log is divided into stretches, each at most
-// about three columns of the plot wide. Of each stretch the sketch keeps the first and the last
-// checkpoint, and the ones with the lowest and the highest reading of each drawn quantity. It also
-// keeps failed cleanups, and stages that end in another stretch.
+// about three columns of the plot wide. A stretch consists of whole files, or is a part of one long
+// file: with a half of a file, a stretch might lack the file's peak. Of each stretch the sketch
+// keeps the first and the last checkpoint, the ones with the lowest and the highest reading of each
+// drawn quantity, and the lowest and the highest idle level. It also keeps failed cleanups, and
+// stages that end in another stretch.
 type Sketch struct {
 	limit  int // the most checkpoints that are kept of a lane
 	lanes  []*laneSketch
@@ -29,7 +31,7 @@ type Sketch struct {
 // wider plot, perColumn checkpoints are kept for each column.
 const (
 	sketchLimit = 1600 * perColumn
-	perColumn   = 6
+	perColumn   = 8
 )
 
 // NewSketch returns an empty sketch for a plot with this size.
@@ -43,8 +45,8 @@ type laneSketch struct {
 	marks []mark
 	time  int64
 	// A new stretch begins where the time in ms divided by step changes, or where the checkpoint's
-	// number divided by stride changes. Both are necessary: only at the end of the log is it known
-	// whether the x axis shows times or numbers.
+	// number divided by stride changes: see [mark.stretch]. Both are necessary: only at the end of
+	// the log is it known whether the x axis shows times or numbers.
 	step, stride int64
 	// labelled holds the names of the failures whose first occurrence is kept for a label.
 	labelled map[failure]bool
@@ -72,12 +74,15 @@ type mark struct {
 	time   int64 // in ms; for a checkpoint without a time, that of the mark before
 	failed []check.Recovered
 	first  bool // the first failure of its name
+	idle   bool // the lane's last checkpoint in the file that is no sample
 }
 
 // A sketchedFile is a file that has marks.
 type sketchedFile struct {
 	file   *timeline.File
 	stages []timeline.Stage
+	number int   // of its first checkpoint
+	time   int64 // of its first checkpoint in ms
 }
 
 // Add takes the next file, or the next stretch between files, in the order of the log. The
@@ -91,7 +96,8 @@ func (s *Sketch) Add(f *timeline.File, recovered []check.Recovered) {
 		}
 	}
 	slices.SortStableFunc(failed, func(a, b check.Recovered) int { return a.After - b.After })
-	of := &sketchedFile{f, f.Stages}
+	of := &sketchedFile{file: f, stages: f.Stages, number: s.number + 1}
+	idle := idleOf(f)
 	var l *laneSketch
 	for i := range f.Checkpoints {
 		c := &f.Checkpoints[i]
@@ -101,7 +107,7 @@ func (s *Sketch) Add(f *timeline.File, recovered []check.Recovered) {
 		s.number++
 		m := mark{
 			line: c.Pos.Line, at: c.Time, name: c.Name, Reading: c.Reading, lane: l, of: of,
-			index: i, number: s.number,
+			index: i, number: s.number, idle: idle[c.Lane] == i,
 		}
 		for len(failed) > 0 && failed[0].After == i {
 			m.fail(failed[0])
@@ -123,14 +129,16 @@ func (s *Sketch) laneOf(lane record.Lane) *laneSketch {
 	return l
 }
 
+// position returns the position of the mark's checkpoint in the log.
+func (m *mark) position() record.Position {
+	return record.Position{Path: m.of.file.Pos.Path, Line: m.line}
+}
+
 // checkpoint returns the mark as a checkpoint.
 func (m *mark) checkpoint() record.Checkpoint {
 	return record.Checkpoint{
-		Header: record.Header{
-			Pos:  record.Position{Path: m.of.file.Pos.Path, Line: m.line},
-			Time: m.at,
-		},
-		Name: m.name, Lane: m.lane.lane, Reading: m.Reading,
+		Header: record.Header{Pos: m.position(), Time: m.at},
+		Name:   m.name, Lane: m.lane.lane, Reading: m.Reading,
 	}
 }
 
@@ -151,6 +159,9 @@ func (l *laneSketch) add(m mark, limit int) {
 		l.time = m.at.UnixMilli()
 	}
 	m.time = l.time
+	if m.number == m.of.number {
+		m.of.time = l.time
+	}
 	if len(l.marks) >= limit+limit/2 {
 		l.thin(limit)
 	}
@@ -160,142 +171,26 @@ func (l *laneSketch) add(m mark, limit int) {
 	l.marks = append(l.marks, m)
 }
 
-// thin makes the stretches longer until the number of marks is within the limit. A longer stretch
-// consists of whole old stretches, so their extremes are still there.
-func (l *laneSketch) thin(limit int) {
-	if len(l.marks) <= limit {
-		return
-	}
-	for l.thinOnce(); len(l.marks) > limit; l.thinOnce() {
-		times, numbers := 1, 1
-		for i := 1; i < len(l.marks); i++ {
-			a, b := &l.marks[i-1], &l.marks[i]
-			if a.time/l.step != b.time/l.step {
-				times++
-			}
-			if int64(a.number)/l.stride != int64(b.number)/l.stride {
-				numbers++
-			}
-		}
-		if times >= numbers {
-			l.step *= 2
-		} else {
-			l.stride *= 2
-		}
-	}
-}
-
-// drawn are the quantities for which each stretch keeps its extremes.
-var drawn = [...]record.Quantity{
-	record.Allocated, record.Reserved, record.Used, record.Peak,
-	record.Total,
-}
-
-func (l *laneSketch) thinOnce() {
-	keep := make([]bool, len(l.marks))
-	stretch := make([]int, len(l.marks)) // the first mark of the stretch of each mark
-	for from, to := 0, 0; from < len(l.marks); from = to {
-		for to = from; to < len(l.marks) && l.sameStretch(&l.marks[from], &l.marks[to]); to++ {
-			stretch[to] = from
-		}
-		keepExtremes(l.marks[from:to], keep[from:to])
-	}
-	for from, to := 0, 0; from < len(l.marks); from = to {
-		of := l.marks[from].of
-		for to = from + 1; to < len(l.marks) && l.marks[to].of == of; {
-			to++
-		}
-		keepStages(l.marks[from:to], keep[from:to], stretch[from:to], to == len(l.marks))
-	}
-	n := 0
-	for i := range l.marks {
-		if keep[i] {
-			l.marks[n] = l.marks[i]
-			n++
-		}
-	}
-	clear(l.marks[n:])
-	l.marks = l.marks[:n]
-}
-
-// sameStretch reports whether two marks are in the same stretch. All marks between them must be in
-// this stretch too.
-func (l *laneSketch) sameStretch(a, b *mark) bool {
-	return a.time/l.step == b.time/l.step && int64(a.number)/l.stride == int64(b.number)/l.stride
-}
-
-// keepExtremes sets in keep which marks of a stretch are kept.
-func keepExtremes(marks []mark, keep []bool) {
-	keep[0], keep[len(keep)-1] = true, true
-	for _, q := range drawn {
-		low, high := -1, -1
-		var lowest, highest int64
-		for i := range marks {
-			size, ok := marks[i].Get(q)
-			if !ok {
-				continue
-			}
-			if low < 0 || size.Bytes < lowest {
-				low, lowest = i, size.Bytes
-			}
-			if high < 0 || size.Bytes > highest {
-				high, highest = i, size.Bytes
-			}
-		}
-		if high >= 0 {
-			keep[low], keep[high] = true, true
-		}
-	}
-	seen := [2]bool{} // a failed cleanup, and a failed stage
-	for i := range marks {
-		keep[i] = keep[i] || marks[i].first
-		for _, r := range marks[i].failed {
-			kind := 0
-			if r.Stage {
-				kind = 1
-			}
-			keep[i] = keep[i] || !seen[kind]
-			seen[kind] = true
-		}
-	}
-}
-
-// keepStages keeps both checkpoints of each stage that begins and ends in different stretches. The
-// parameter open is set if the file may get more checkpoints.
-func keepStages(marks []mark, keep []bool, stretch []int, open bool) {
-	find := func(index int) (int, bool) {
-		return slices.BinarySearchFunc(marks, index, func(m mark, index int) int {
-			return m.index - index
-		})
-	}
-	last := marks[len(marks)-1].index
-	for _, s := range marks[0].of.stages {
-		before, ok := find(s.Before)
-		if !ok {
-			continue
-		}
-		if open && s.After > last {
-			keep[before] = true
-		} else if after, ok := find(s.After); ok && stretch[before] != stretch[after] {
-			keep[before], keep[after] = true, true
-		}
-	}
-}
-
 // Chart returns the data for a plot. The timeline must contain the files that were added to the
 // sketch, but may have dropped their checkpoints.
 func (s *Sketch) Chart(tl *timeline.Timeline, rep *check.Report) *Chart {
-	thinned, failed, numbers := s.timeline(tl)
+	thinned, failed, places := s.timeline(tl)
 	reduced := *rep
 	reduced.Recoveries = failed
-	return makeChart(thinned, &reduced, numbers)
+	return makeChart(thinned, &reduced, places)
 }
 
-// timeline returns a timeline with the kept checkpoints, and the recoveries that failed. numbers
-// holds the number of each checkpoint in the log, or is nil if all checkpoints were kept.
+// places says where the kept checkpoints were in the log. It is nil if all were kept.
+type places struct {
+	number map[record.Position]int
+	idle   map[record.Position]bool // the idle levels of files: see [mark.idle]
+	begins map[record.Position]bool // the first checkpoints of stretches that begin with a file
+}
+
+// timeline returns a timeline with the kept checkpoints, and the recoveries that failed.
 func (s *Sketch) timeline(
 	tl *timeline.Timeline,
-) (thinned *timeline.Timeline, failed []check.Recovered, numbers map[record.Position]int) {
+) (thinned *timeline.Timeline, failed []check.Recovered, kept *places) {
 	var marks []*mark
 	for _, l := range s.lanes {
 		l.thin(s.limit)
@@ -304,7 +199,7 @@ func (s *Sketch) timeline(
 		}
 	}
 	if len(marks) < s.number {
-		numbers = make(map[record.Position]int, len(marks))
+		kept = s.places(len(marks))
 	}
 	slices.SortFunc(marks, func(a, b *mark) int { return cmp.Compare(a.number, b.number) })
 	files := make(map[*timeline.File]*timeline.File, len(marks)/2)
@@ -321,9 +216,6 @@ func (s *Sketch) timeline(
 			places[m.index] = i
 			c := m.checkpoint()
 			f.Checkpoints[i] = c
-			if numbers != nil {
-				numbers[c.Pos] = m.number
-			}
 			for _, r := range m.failed {
 				r.File, r.Before, r.After = f, i, i
 				failed = append(failed, r)
@@ -353,7 +245,29 @@ func (s *Sketch) timeline(
 	}
 	copied := *tl
 	copied.Files, copied.Outside = all(tl.Files), all(tl.Outside)
-	return &copied, failed, numbers
+	return &copied, failed, kept
+}
+
+// places returns the places of the kept checkpoints.
+func (s *Sketch) places(most int) *places {
+	p := &places{
+		number: make(map[record.Position]int, most),
+		idle:   map[record.Position]bool{}, begins: map[record.Position]bool{},
+	}
+	for _, l := range s.lanes {
+		for i := range l.marks {
+			m := &l.marks[i]
+			pos := m.position()
+			p.number[pos] = m.number
+			if m.idle {
+				p.idle[pos] = true
+			}
+			if i == 0 || l.marks[i-1].of != m.of && !l.sameStretch(&l.marks[i-1], m) {
+				p.begins[pos] = true
+			}
+		}
+	}
+	return p
 }
 
 // withoutCheckpoints returns a copy of a file without its checkpoints.

@@ -29,7 +29,7 @@ func TestSketchOfShortLog(t *testing.T) {
 		whole := makeChart(tl, rep, nil)
 		got := sketchOf(tl, rep, plots.Options{}).Chart(tl, rep)
 		if diff := cmp.Diff(whole, got, cmp.AllowUnexported(Chart{}, clock{}, series{}, span{},
-			plots.Note{}, plots.Point{}, gap{})); diff != "" {
+			shortage{}, unit{}, plots.Note{}, plots.Point{}, gap{})); diff != "" {
 			t.Errorf("%+v (-whole +sketch):\n%s", s, diff)
 		}
 	}
@@ -101,21 +101,22 @@ func comparePoints(t *testing.T, whole, got series, width float64) {
 		t.Fatalf("series %q, want %q", got.name, whole.name)
 	}
 	known := map[plots.Point]bool{}
-	for _, p := range whole.points {
+	wholePoints, gotPoints := slices.Concat(whole.pieces...), slices.Concat(got.pieces...)
+	for _, p := range wholePoints {
 		known[p] = true
 	}
-	for _, p := range got.points {
+	for _, p := range gotPoints {
 		if !known[p] {
 			t.Fatalf("%s: the point %+v is not in the whole line", whole.name, p)
 		}
 	}
 	from := 0
-	for _, p := range whole.points {
-		for got.points[from].X < p.X-width {
+	for _, p := range wholePoints {
+		for gotPoints[from].X < p.X-width {
 			from++
 		}
 		low, high := math.Inf(1), math.Inf(-1)
-		for _, q := range got.points[from:] {
+		for _, q := range gotPoints[from:] {
 			if q.X > p.X+width {
 				break
 			}

@@ -3,8 +3,6 @@
 package overfiles
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 
@@ -15,28 +13,73 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Plot draws the series that are judged file by file (see [check.Report.Trends]), the worst first.
-// Each panel shows the value of each file, the fitted shape, and the confidence interval of its
-// growth.
-func Plot(w io.Writer, format string, rep *check.Report, opts plots.Options) error {
-	if len(rep.Trends) == 0 {
-		return noSeries(rep)
+// A Chart holds the data of a plot. It holds no reference to the report, so that the report's
+// memory can be freed.
+type Chart struct {
+	panels   []*panel // the worst first
+	all      int      // the number of series, with those that have no panel
+	headline string
+	extent   string // the size of the run
+	verdict  check.Verdict
+	why      error // if there is nothing to plot
+}
+
+// New returns the chart of the series that are judged file by file (see [check.Report.Trends]).
+func New(rep *check.Report) *Chart {
+	c := &Chart{
+		all: len(rep.Trends), verdict: rep.Verdict,
+		headline: plots.Headline(rep), extent: wording.Extent(rep),
 	}
-	p := &picture{}
+	if c.all == 0 {
+		c.why = noSeries(rep)
+	}
+	type judged struct {
+		*check.Trend
+		finding check.Finding
+	}
+	series := make([]judged, 0, c.all)
 	for i := range rep.Trends {
-		t := &rep.Trends[i]
-		p.panels = append(p.panels, newPanel(t, reported(rep, t.Finding)))
+		series = append(series, judged{&rep.Trends[i], reported(rep, rep.Trends[i].Finding)})
 	}
-	slices.SortStableFunc(p.panels, func(a, b *panel) int {
+	slices.SortStableFunc(series, func(a, b judged) int {
 		return wording.CompareVerdicts(a.finding, b.finding)
 	})
+	var shown []judged // by panel
+	for _, s := range series {
+		twin := slices.IndexFunc(shown, func(t judged) bool {
+			return t.finding.Verdict == s.finding.Verdict && sameSeries(t.Trend, s.Trend)
+		})
+		if twin >= 0 {
+			c.all--
+			c.panels[twin].same = append(c.panels[twin].same, s.finding.Subject)
+		} else if len(shown) < panelsMax {
+			shown = append(shown, s)
+			c.panels = append(c.panels, newPanel(s.Trend, s.finding))
+		}
+	}
+	return c
+}
+
+// Plot draws the chart, one panel for each series. A panel shows the value of each file, the
+// fitted shape, and the confidence interval of its growth. If no series could be judged, Plot
+// returns a [NothingError].
+func (c *Chart) Plot(w io.Writer, format string, opts plots.Options) error {
+	if c.why != nil {
+		return c.why
+	}
+	p := newPicture(c)
 	opts = p.arrange(opts)
-	return plots.Draw(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
+	return plots.Draw(w, format, opts, func(on draw.Canvas, encode func(string) string) error {
 		p.Page = plots.Page{Encode: encode}
-		p.draw(c, rep)
+		p.draw(on)
 		return nil
 	})
 }
+
+// A NothingError says why a report has no series over files.
+type NothingError string
+
+func (e NothingError) Error() string { return "nothing to plot over files: " + string(e) }
 
 // reported returns the finding on a series as the report has it, with what the policy says of it.
 // A report does not list more than [check.MostAlike] findings of a kind.
@@ -55,9 +98,8 @@ func reported(rep *check.Report, of check.Finding) check.Finding {
 func noSeries(rep *check.Report) error {
 	for _, f := range rep.Findings {
 		if f.Check == check.Leak && f.Verdict == check.Skipped {
-			return fmt.Errorf("nothing to plot over files: %s", f.Message)
+			return NothingError(f.Message)
 		}
 	}
-	return errors.New("nothing to plot over files: the log has no series over files that could " +
-		"be judged")
+	return NothingError("the log has no series over files that could be judged")
 }

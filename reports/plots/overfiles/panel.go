@@ -1,7 +1,6 @@
 package overfiles
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -15,15 +14,17 @@ import (
 // A panel holds the data that is drawn of one series.
 type panel struct {
 	finding check.Finding
+	same    []string // the subjects of the series that show the same
 	unit    string
 	each    string        // "file" or "reading": each value is that of one of these
+	pixels  int           // the width of the data, roughly
 	files   []plots.Point // the values that count; x is the number of the file
 	outside []plots.Point // outliers
 	fitted  []plots.Point
 	// low and high are the fitted shape, tilted to the two ends of the growth's confidence
 	// interval. They begin at the file where growth begins to count.
 	low, high []plots.Point
-	mark      *plots.Note // the point of the fitted shape from which growth counts
+	marks     []plots.Note // where the series changes, in words
 	// bottom and top are the ends of the y axis. Outliers may lie beyond them.
 	bottom, top float64
 }
@@ -62,13 +63,8 @@ func newPanel(t *check.Trend, finding check.Finding) *panel {
 			}
 		}
 	}
-	if words := markText(t, p.each, int(x[r.From])); words != "" {
-		p.mark = &plots.Note{
-			Point: plots.Point{X: x[r.From], Y: sign * r.Fitted[r.From]},
-			Text:  words,
-		}
-	}
 	p.scale(r.Rounding, max(1, t.Every))
+	p.marks = marks(t, finding, x, p.top-p.bottom)
 	return p
 }
 
@@ -105,37 +101,12 @@ func fileNumbers(t *check.Trend) []float64 {
 	return x
 }
 
-// markText describes the file or reading at which growth begins to count. It returns "" if growth
-// counts from the first file or reading on.
-func markText(t *check.Trend, each string, file int) string {
-	r := &t.Result
-	size := r.Size
-	grows := "grows"
-	if t.Falls {
-		size, grows = -size, "falls"
-	}
-	amount := check.Quantity(size, t.Unit)
-	switch {
-	case r.From == 0:
-		return ""
-	case r.Shape == shape.WarmUp && (r.Size > 0 || !r.Growing):
-		return fmt.Sprintf("warm-up of %s ends at %s %s", amount, each, wording.Count(file))
-	case r.Shape == shape.Step:
-		return fmt.Sprintf("step of %s at %s %s", amount, each, wording.Count(file))
-	case r.Shape == shape.Steps:
-		return fmt.Sprintf("first of two steps, together %s, at %s %s", amount, each,
-			wording.Count(file))
-	case r.Growing:
-		return fmt.Sprintf("%s from %s %s on", grows, each, wording.Count(file))
-	}
-	return ""
-}
-
 // scale chooses the ends of the y axis. The axis contains the values. It also contains the growth
 // that the limit allows over all files, up to four times the range of the values, so that allowed
-// growth looks small. It is at least as long as the rounding, and as a hundredth of the level. An
-// outlier that would make the other values flat lies beyond the axis. The parameter each is the
-// number of files or readings for each value.
+// growth looks small. If the values hardly change, the axis contains a tenth of the growth that the
+// limit allows: a flat series looks flat. It is at least as long as the rounding, and as a
+// hundredth of the level. An outlier that would make the other values flat lies beyond the axis.
+// The parameter each is the number of files or readings for each value.
 func (p *panel) scale(rounding float64, each int) {
 	p.bottom, p.top = math.Inf(1), math.Inf(-1)
 	hold := func(points ...plots.Point) {
@@ -149,8 +120,10 @@ func (p *panel) scale(rounding float64, each int) {
 	least := 0.01 * max(math.Abs(p.bottom), math.Abs(p.top))
 	if p.finding.Limit != nil {
 		files := float64(len(p.files) * each)
-		least = max(least, rounding*files, min(*p.finding.Limit*files, 4*(p.top-p.bottom)))
+		allowed := *p.finding.Limit * files
+		least = max(least, rounding*files, min(allowed, max(4*(p.top-p.bottom), allowed/10)))
 	}
+	least = max(least, leastSpan[p.unit])
 	if least == 0 {
 		least = 1
 	}
@@ -168,8 +141,29 @@ func (p *panel) scale(rounding float64, each int) {
 	}
 }
 
+// leastSpan is the shortest axis of each unit. On a shorter one, the marks would be parts of a page
+// of memory, or of a file descriptor.
+var leastSpan = map[string]float64{check.Bytes: 64 << 10, check.Count: 4}
+
 // title returns the first line of the panel.
 func (p *panel) title() string {
-	return strings.ToUpper(wording.Verdict(p.finding)) + ": " + sink.Line(p.finding.Check) + ", " +
+	title := strings.ToUpper(wording.Verdict(p.finding)) + ": " + sink.Line(p.finding.Check) + ", " +
 		sink.Line(p.finding.Subject)
+	if len(p.same) > 0 {
+		title += "; the same: " + sink.Line(strings.Join(p.same, ", "))
+	}
+	return title
+}
+
+// counts returns what the values count, such as file descriptors, or "" if they have a unit.
+func (p *panel) counts() string {
+	if p.unit != check.Count {
+		return ""
+	}
+	return sink.Line(p.finding.Subject)
+}
+
+// fails reports whether the series is a reason for a report that fails.
+func (p *panel) fails() bool {
+	return p.finding.Verdict == check.Fail && p.finding.Gates && p.finding.Waived == nil
 }

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -19,74 +17,154 @@ import (
 
 // A picture draws the panels of several series.
 type picture struct {
+	*Chart
 	plots.Page
-	panels        []*panel // the panels that are shown
-	all           int      // the number of panels, with those that are not shown
-	columns, rows int
-	pixels        int // the width of a panel's data in pixels, roughly
+	panels []*panel // the panels that are shown
+	rows   []row
+}
+
+// A row of panels is `weight` times as high as a row of small ones.
+type row struct {
+	panels []*panel
+	weight vg.Length
 }
 
 // panelsMax is the most panels in a picture. The other sizes are in pixels: the least width and
 // height of a panel, the height of a panel if the plot's height is 0, and the height of everything
-// around the panels.
+// around the panels. A series that fails has a panel over the whole width, bigWeight times as high
+// as the others, unless more than bigMost series fail.
 const (
 	panelsMax               = 6
 	panelWidth, panelLeast  = 480, 200
-	panelHeight, panelSpare = 290, 110
+	panelHeight, panelSpare = 290, 120
+	bigWeight, bigMost      = 1.4, 2
 )
+
+func newPicture(c *Chart) *picture {
+	p := &picture{Chart: c}
+	for _, panel := range c.panels { // drawing changes the scale
+		copied := *panel
+		p.panels = append(p.panels, &copied)
+	}
+	return p
+}
 
 // arrange places the panels, and chooses the plot's height if it is 0.
 func (p *picture) arrange(opts plots.Options) plots.Options {
-	p.all = len(p.panels)
-	p.columns = 1
-	if p.all > 3 && opts.PixelsWide() >= 2*panelWidth {
-		p.columns = 2
+	columns := 1
+	if len(p.panels) > 3 && opts.PixelsWide() >= 2*panelWidth {
+		columns = 2
 	}
-	p.rows = (min(p.all, panelsMax) + p.columns - 1) / p.columns
+	big := 0
+	for big < len(p.panels) && p.panels[big].fails() {
+		big++
+	}
+	if big > bigMost {
+		big = 0
+	}
+	for one := range slices.Chunk(p.panels[:big], 1) {
+		p.rows = append(p.rows, row{one, bigWeight})
+	}
+	small := p.panels[big:]
+	if big > 0 && columns == 2 {
+		small = small[:min(len(small), panelsMax-2)]
+	}
+	for pair := range slices.Chunk(small, columns) {
+		p.rows = append(p.rows, row{pair, 1})
+	}
 	if opts.Height == 0 {
-		opts.Height = max(plots.MinHeight, panelSpare+p.rows*panelHeight)
+		opts.Height = max(plots.MinHeight, panelSpare+int(p.weight()*panelHeight))
 	}
-	p.rows = max(1, min(p.rows, (opts.Height-panelSpare)/panelLeast))
-	p.panels = p.panels[:min(p.all, p.rows*p.columns)]
-	p.pixels = opts.PixelsWide()/p.columns - 140
+	for len(p.rows) > 1 && panelSpare+int(p.weight()*panelLeast) > opts.Height {
+		p.rows = p.rows[:len(p.rows)-1]
+	}
+	p.panels = nil
+	for _, r := range p.rows {
+		p.panels = append(p.panels, r.panels...)
+		for _, panel := range r.panels {
+			panel.pixels = opts.PixelsWide()/len(r.panels) - 140
+			if len(r.panels) < columns && r.weight == 1 {
+				panel.pixels = opts.PixelsWide()/columns - 140
+			}
+		}
+	}
 	return opts
 }
 
-func (p *picture) draw(c draw.Canvas, rep *check.Report) {
+// weight returns the height of all rows, in rows of small panels.
+func (p *picture) weight() vg.Length {
+	sum := vg.Length(0)
+	for _, r := range p.rows {
+		sum += r.weight
+	}
+	return sum
+}
+
+func (p *picture) draw(c draw.Canvas) {
 	c = plots.Blank(c)
-	c = p.DrawLine(c, plots.TextSize, plots.VerdictInk(rep.Verdict),
-		strings.ToUpper(string(rep.Verdict))+": "+wording.Extent(rep))
+	c = p.DrawTitle(c, plots.VerdictInk(p.verdict), p.headline, false)
+	c = p.DrawClauses(c, plots.TextSize, plots.SoftInk, p.extent, 1)
 	c.Max.Y -= 2
 	c = p.DrawLegend(c, p.legend())
 	c.Max.Y -= 6
 	var notes []string
-	if len(p.panels) < p.all {
+	if n := len(p.panels); n < p.all {
 		notes = append(notes, fmt.Sprintf("Shown: %s of %s series, the worst first.",
-			wording.Count(len(p.panels)), wording.Count(p.all)))
+			wording.Count(n), wording.Count(p.all)))
 	}
 	c = p.DrawFoot(c, notes)
-	tiles := draw.Tiles{Cols: p.columns, Rows: p.rows, PadX: 24, PadY: 14}
-	left := make([]vg.Length, p.columns) // the widest label of the y axes, for each column
-	axes := make([]*plot.Plot, len(p.panels))
-	for i, panel := range p.panels {
-		axes[i] = p.axes(panel, tiles.At(c, i%p.columns, i/p.columns))
-		left[i%p.columns] = max(left[i%p.columns], labelWidth(axes[i]))
+	p.drawRows(c)
+}
+
+// drawRows draws the panels. The y axes of panels below each other begin at the same x.
+func (p *picture) drawRows(c draw.Canvas) {
+	const between, below = 24, 14
+	columns := 1
+	for _, r := range p.rows {
+		columns = max(columns, len(r.panels))
 	}
-	for i, panel := range p.panels {
-		p.drawPanel(tiles.At(c, i%p.columns, i/p.columns), panel, axes[i], left[i%p.columns])
+	unit := (c.Size().Y - below*vg.Length(len(p.rows)-1)) / p.weight()
+	half := (c.Size().X - between) / 2
+	type placed struct {
+		*panel
+		on   draw.Canvas
+		axes *plot.Plot
+		side int
+	}
+	var all []placed
+	var left [2]vg.Length // the widest label of the y axes, on each side
+	top := c.Max.Y
+	for _, r := range p.rows {
+		for side, panel := range r.panels {
+			on := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: c.Min.X, Y: top - unit*r.weight},
+				Max: vg.Point{X: c.Max.X, Y: top},
+			}}
+			if columns == 2 && r.weight == 1 {
+				on.Min.X += vg.Length(side) * (half + between)
+				on.Max.X = on.Min.X + half
+			}
+			axes := p.axes(panel, on)
+			left[side] = max(left[side], labelWidth(axes))
+			all = append(all, placed{panel, on, axes, side})
+		}
+		top -= unit*r.weight + below
+	}
+	for _, at := range all {
+		p.drawPanel(at.on, at.panel, at.axes, left[at.side])
 	}
 }
 
 func (p *picture) legend() []plots.LegendEntry {
 	has := func(f func(*panel) bool) bool { return slices.ContainsFunc(p.panels, f) }
 	var out []plots.LegendEntry
-	if has(func(panel *panel) bool { return !p.dense(panel) }) {
+	if has(func(panel *panel) bool { return !panel.dense() }) {
 		out = append(out, plots.LegendEntry{
 			Name:  "a " + p.panels[0].each,
 			Thumb: func(c draw.Canvas, r vg.Rectangle) { drawDot(c, plots.Middle(r)) },
 		})
 	}
-	if has(p.dense) {
+	if has((*panel).dense) {
 		out = append(out, plots.LegendEntry{
 			Name: "many files (lowest to highest)",
 			Thumb: func(c draw.Canvas, r vg.Rectangle) {
@@ -126,8 +204,8 @@ func (p *picture) axes(panel *panel, c draw.Canvas) *plot.Plot {
 	} else {
 		panel.bottom = 0
 	}
-	if panel.mark != nil {
-		top = panel.bottom + (top-panel.bottom)/(1-min(0.5, 1.3*plots.LabelHeight/height))
+	if n := float64(len(panel.marks)); n > 0 {
+		top = panel.bottom + (top-panel.bottom)/(1-min(0.5, (n+0.6)*plots.LabelHeight/height))
 	}
 	g := plots.NewAxes()
 	g.Y.Min, g.Y.Max = panel.bottom, top
@@ -137,6 +215,7 @@ func (p *picture) axes(panel *panel, c draw.Canvas) *plot.Plot {
 	g.X.Min, g.X.Max = first-0.5, last+0.5
 	g.X.Tick.Marker = plot.ConstantTicks(plots.CountTicks(first, last, max(2, int(c.Size().X/70))))
 	g.X.Label.Text = panel.each
+	g.Y.Label.Text = panel.counts()
 	return g
 }
 
@@ -159,59 +238,27 @@ func labelWidth(g *plot.Plot) vg.Length {
 	for _, t := range g.Y.Tick.Marker.Ticks(g.Y.Min, g.Y.Max) {
 		widest = max(widest, g.Y.Tick.Label.Width(t.Label))
 	}
+	if g.Y.Label.Text != "" {
+		widest += g.Y.Label.TextStyle.Height(g.Y.Label.Text) + g.Y.Label.Padding
+	}
 	return widest
 }
 
 func (p *picture) drawPanel(c draw.Canvas, panel *panel, g *plot.Plot, left vg.Length) {
 	c = p.DrawLine(c, plots.TextSize+1, panel.ink(), panel.title())
-	sty := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YTop)
-	for _, line := range message(sty, sink.Line(panel.finding.Message), c.Size().X) {
-		c = p.DrawLine(c, plots.TextSize, plots.Ink, line)
-	}
+	c = p.DrawClauses(c, plots.TextSize, plots.Ink, sink.Line(panel.finding.Message), messageLines)
 	c.Max.Y -= 3
 	g.Add(
 		plots.Layer(plots.DrawGrid),
 		plots.Layer(func(c draw.Canvas, g *plot.Plot) { p.drawFiles(c, g, panel) }),
 		plots.Layer(func(c draw.Canvas, g *plot.Plot) { p.drawOutside(c, g, panel) }),
-		plots.Layer(func(c draw.Canvas, g *plot.Plot) { p.drawMark(c, g, panel) }),
+		plots.Layer(func(c draw.Canvas, g *plot.Plot) { p.drawMarks(c, g, panel) }),
 	)
 	g.Draw(draw.Crop(c, left-labelWidth(g), -4, 0, 0))
 }
 
 // messageLines is how many lines of a finding's message a panel shows.
 const messageLines = 3
-
-// message returns as many parts of a finding's message as fit into the panel.
-func message(sty text.Style, s string, width vg.Length) []string {
-	parts := strings.Split(s, "; ")
-	for n := len(parts); n > 1; n-- {
-		if lines := wrapped(sty, strings.Join(parts[:n], "; "), width); len(lines) <= messageLines {
-			return lines
-		}
-	}
-	lines := wrapped(sty, parts[0], width)
-	if last := messageLines - 1; len(lines) > messageLines {
-		lines = append(lines[:last:last], plots.Fit(sty, strings.Join(lines[last:], " "), width))
-	}
-	return lines
-}
-
-// wrapped breaks text into lines at its blanks.
-func wrapped(sty text.Style, s string, width vg.Length) []string {
-	var lines []string
-	line := ""
-	for word := range strings.SplitSeq(s, " ") {
-		switch longer := line + " " + word; {
-		case line == "":
-			line = word
-		case sty.Width(longer) > width:
-			lines, line = append(lines, line), word
-		default:
-			line = longer
-		}
-	}
-	return append(lines, line)
-}
 
 // ink returns the colour of a panel's title. A finding that is waived, or fails without gating,
 // does not get the colour of its verdict.
@@ -231,7 +278,7 @@ func (p *panel) growthInk() color.Color {
 }
 
 // dense reports whether a panel has too many files to draw a dot for each.
-func (p *picture) dense(panel *panel) bool { return len(panel.files) > p.pixels }
+func (p *panel) dense() bool { return len(p.files) > p.pixels }
 
 // drawFiles draws the values, the confidence interval of the growth, and the fitted shape on top.
 func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
@@ -244,9 +291,9 @@ func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
 		return c.ClipPolygonXY(around)
 	}
 	c.FillPolygon(plots.Tint(panel.growthInk(), 0.2),
-		outline(plots.Thin(panel.low, p.pixels), plots.Thin(panel.high, p.pixels)))
-	if p.dense(panel) {
-		lows, highs := plots.Envelope(panel.files, p.pixels/2)
+		outline(plots.Thin(panel.low, panel.pixels), plots.Thin(panel.high, panel.pixels)))
+	if panel.dense() {
+		lows, highs := plots.Envelope(panel.files, panel.pixels/2)
 		c.FillPolygon(plots.Tint(plots.AllocatedColor, 0.3), outline(lows, highs))
 		c.StrokeLines(draw.LineStyle{Color: plots.AllocatedColor, Width: 1}, place(lows),
 			place(highs))
@@ -256,13 +303,13 @@ func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
 		}
 	}
 	c.StrokeLines(fittedStyle(panel.growthInk()),
-		c.ClipLinesXY(place(plots.Thin(panel.fitted, p.pixels)))...)
+		c.ClipLinesXY(place(plots.Thin(panel.fitted, panel.pixels)))...)
 }
 
 // drawOutside draws outliers. An outlier beyond the axis becomes an arrow at the end of the axis.
 func (p *picture) drawOutside(c draw.Canvas, g *plot.Plot, panel *panel) {
 	x, y := g.Transforms(&c)
-	for _, at := range plots.Thin(panel.outside, p.pixels/8) {
+	for _, at := range plots.Thin(panel.outside, panel.pixels/8) {
 		switch {
 		case at.Y > panel.top:
 			drawArrow(c, vg.Point{X: x(at.X), Y: y(panel.top)}, 1)
@@ -274,16 +321,14 @@ func (p *picture) drawOutside(c draw.Canvas, g *plot.Plot, panel *panel) {
 	}
 }
 
-// drawMark labels the file at which growth begins to count.
-func (p *picture) drawMark(c draw.Canvas, g *plot.Plot, panel *panel) {
-	if panel.mark == nil {
-		return
-	}
+// drawMarks labels the files at which the series changes.
+func (p *picture) drawMarks(c draw.Canvas, g *plot.Plot, panel *panel) {
 	x, y := g.Transforms(&c)
 	words := plots.Labels{Frame: c.Rectangle}
-	words.Frame.Min.Y = y(panel.top) - plots.LabelPad
-	at := vg.Point{X: x(panel.mark.X), Y: c.Min.Y}
-	words.Place(plots.Ink, at, p.Encode(panel.mark.Text))
+	words.Frame.Min.Y = y(panel.top)
+	for _, mark := range panel.marks {
+		words.Place(plots.Ink, vg.Point{X: x(mark.X), Y: c.Min.Y}, p.Encode(mark.Text))
+	}
 	words.Draw(c)
 }
 

@@ -2,15 +2,12 @@ package overfiles
 
 import (
 	"bytes"
-	"image"
-	"image/color"
-	"image/png"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"vramsoak/fixtures"
+	"vramsoak/fixtures/pictures"
 	"vramsoak/harness/check"
 	"vramsoak/harness/shape"
 	"vramsoak/parser"
@@ -80,7 +77,7 @@ var docsPictures = []docsPicture{
 }
 
 // TestDocsPictures draws the pictures of docs/explanation/growth.md and compares them with the
-// text. With PICTURES=DIR it writes them, as make docs-pictures does.
+// text, and with the pictures that the page shows.
 func TestDocsPictures(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/explanation/growth.md")
 	if err != nil {
@@ -101,15 +98,10 @@ func TestDocsPictures(t *testing.T) {
 				t.Errorf("docs/explanation/growth.md does not show %s", file)
 			}
 			var out bytes.Buffer
-			if err := Plot(&out, "png", rep, plots.Options{Width: 640}); err != nil {
+			if err := New(rep).Plot(&out, "png", plots.Options{Width: 640}); err != nil {
 				t.Fatal(err)
 			}
-			if dir := os.Getenv("PICTURES"); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, file), fewColours(t, &out),
-					0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
+			pictures.Check(t, "../../../docs/pictures/"+file, out.Bytes())
 		})
 	}
 }
@@ -131,34 +123,4 @@ func (p docsPicture) judged(t *testing.T) *check.Report {
 		t.Fatalf("%s: no finding is on levels over files: %+v", p.name, rep.Findings)
 	}
 	return rep
-}
-
-// fewColours returns a PNG with 16 levels of each colour and a palette, which is a quarter of the
-// size.
-func fewColours(t *testing.T, data *bytes.Buffer) []byte {
-	t.Helper()
-	full, err := png.Decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	level := func(v uint32) uint8 { return uint8((v>>8 + 8) / 17 * 17) }
-	few := image.NewPaletted(full.Bounds(), nil)
-	place := map[color.NRGBA]uint8{}
-	for y := range full.Bounds().Dy() {
-		for x := range full.Bounds().Dx() {
-			r, g, b, _ := full.At(x, y).RGBA()
-			c := color.NRGBA{R: level(r), G: level(g), B: level(b), A: 0xFF}
-			if _, known := place[c]; !known {
-				place[c] = uint8(len(place))
-				few.Palette = append(few.Palette, c)
-			}
-			few.SetColorIndex(x, y, place[c])
-		}
-	}
-	var out bytes.Buffer
-	// a palette has at most 256 colours
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, few); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }

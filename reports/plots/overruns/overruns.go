@@ -46,6 +46,9 @@ func Plot(
 		return errors.New("there is no series to plot; vramsoak history list shows the runs of " +
 			"each suite")
 	}
+	if len(h.Runs) == 1 {
+		return plotOne(w, format, h, series, opts)
+	}
 	changed := func(s *history.Series) bool {
 		return slices.ContainsFunc(changes, func(c history.Change) bool { return c.Series == s })
 	}

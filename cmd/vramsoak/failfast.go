@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"vramsoak/harness"
+	"vramsoak/harness/check"
+	"vramsoak/harness/live"
+	"vramsoak/harness/runfolder"
+	"vramsoak/parser/record"
+	"vramsoak/reports/sink"
+)
+
+const failFastUsage = "end the run when growth is certain, after the files that are then in work"
+
+// watchRun judges the run while it goes on. It tells the user of growth as soon as that is certain
+// and, with --fail-fast, ends the run then. The caller calls stop when the run has ended.
+func (o soakOptions) watchRun(cfg *harness.Config, policy check.Policy, d *display) (stop func()) {
+	dir, end := cfg.Dir, make(chan harness.EarlyEnd, 1)
+	cfg.FailFast, cfg.EndEarly = o.failFast, end
+	ended := false
+	w := live.Start(live.Options{
+		Logs:   func() []string { return runfolder.Logs(dir) },
+		Policy: policy, Dialects: cfg.Dialects, Resumed: cfg.Resume,
+		Look: func(r live.Result) {
+			d.move(movements(r.Report))
+			for _, f := range r.Certain {
+				_, _ = sink.Fprintf(d, "%s\n", sink.Safe(certainText(r, f, o.failFast)))
+			}
+			if o.failFast && len(r.Certain) > 0 && !ended {
+				ended = true
+				end <- earlyEnd(r)
+			}
+		},
+		Failed: func(err error) { cfg.Logger.Warn(err.Error()) },
+	})
+	show := cfg.Progress
+	cfg.Progress = func(p harness.Progress) {
+		show(p)
+		w.Ended(p.Done)
+	}
+	return w.Close
+}
+
+// earlyEnd returns what the log gets when the first certain finding ends the run.
+func earlyEnd(r live.Result) harness.EarlyEnd {
+	f := r.Certain[0]
+	return harness.EarlyEnd{Lines: r.Lines, EarlyEnd: record.EarlyEnd{
+		Look: r.Look, Files: r.Files, Check: f.Check, Subject: f.Subject, Found: firstClause(f.Message),
+	}}
+}
+
+// firstClause returns a message up to its first semicolon.
+func firstClause(message string) string {
+	clause, _, _ := strings.Cut(message, ";")
+	return clause
+}
+
+// certainText returns what the user is told of growth that is certain, in the words of the final
+// report.
+func certainText(r live.Result, f check.Finding, failFast bool) string {
+	text := fmt.Sprintf("vramsoak: certain after %d files: %s, %s: %s", r.Files, f.Check, f.Subject,
+		f.Message)
+	if f.At != nil {
+		text += fmt.Sprintf(" [%s]", f.At)
+	}
+	if failFast {
+		text += "; the run ends after the files that are in work (--fail-fast)"
+	}
+	return folded(sink.Line(text), lineColumns)
+}
+
+// folded returns a text in lines of at most so many columns, each after the first indented.
+func folded(text string, columns int) string {
+	var b strings.Builder
+	used := 0
+	for i, word := range strings.Fields(text) {
+		width := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case used+1+width > columns:
+			b.WriteString("\n  ")
+			used = 2
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += width
+	}
+	return b.String()
+}
+
+// movements returns the ledgers that grow by a report, with the fastest beside its limit first.
+func movements(r *check.Report) (moving []movement) {
+	trends := slices.DeleteFunc(slices.Clone(r.Trends), func(t check.Trend) bool {
+		ledger := slices.ContainsFunc(check.Ledgers, func(l check.Ledger) bool {
+			return l.Check == t.Finding.Check
+		})
+		return !ledger || t.Every > 0 || t.Result.Shape == "" || t.Result.Slope.Low <= 0
+	})
+	fast := func(t check.Trend) float64 {
+		if limit := t.Finding.Limit; limit != nil && *limit > 0 {
+			return t.Result.Slope.Estimate / *limit
+		}
+		return 0
+	}
+	slices.SortStableFunc(trends, func(a, b check.Trend) int { return cmp.Compare(fast(b), fast(a)) })
+	for _, t := range trends {
+		moving = append(moving, movement{
+			subject: sink.Line(t.Finding.Subject),
+			rate:    check.Quantity(t.Result.Slope.Estimate, t.Unit+check.PerFile),
+			certain: t.Finding.Verdict == check.Fail,
+		})
+	}
+	return moving
+}

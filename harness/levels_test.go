@@ -1,0 +1,85 @@
+package harness
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/parser/record"
+)
+
+func readingOf(allocated, total int64) *record.Reading {
+	r := &record.Reading{}
+	r.Set(record.Allocated, record.Exact(allocated))
+	if total > 0 {
+		r.Set(record.Total, record.Exact(total))
+	}
+	return r
+}
+
+// TestLevels: a file's level is its last reading on the first device. The peak is the largest share
+// of any device.
+func TestLevels(t *testing.T) {
+	t.Parallel()
+	var l levels
+	other := record.Lane{Device: 1}
+	s := record.Sample{}
+	s.Set(record.Used, record.Exact(99))
+	s.Set(record.Total, record.Exact(100))
+	l.sample(&s)
+	l.note(readingOf(10, 100), record.Lane{})
+	l.note(readingOf(50, 100), record.Lane{})
+	l.note(readingOf(12, 100), record.Lane{})
+	l.note(readingOf(30, 50), other) // 60 %
+	l.sample(&s)                     // does not count: the pipeline prints its readings
+	l.endFile()
+	l.endFile() // a file without a reading
+	l.note(readingOf(14, 100), record.Lane{})
+	l.endFile()
+	var p Progress
+	l.put(&p)
+	want := Progress{Levels: []int64{12, 14}, Peak: 30, Total: 50}
+	if diff := cmp.Diff(want, p, cmp.AllowUnexported(Progress{}),
+		cmp.Comparer(func(a, b record.Reading) bool { return a.SameSizes(&b) })); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLevelsOfSamples: if the pipeline prints nothing, the samples count.
+func TestLevelsOfSamples(t *testing.T) {
+	t.Parallel()
+	var l levels
+	for _, used := range []int64{5, 9, 7} {
+		s := record.Sample{}
+		s.Set(record.Used, record.Exact(used))
+		s.Set(record.Total, record.Exact(10))
+		l.sample(&s)
+	}
+	l.endFile()
+	if len(l.ended) != 1 || l.ended[0] != 7 || l.peak != 9 || l.total != 10 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestLevelsOfManyFiles: a long run keeps levels of files that are equally far apart.
+func TestLevelsOfManyFiles(t *testing.T) {
+	t.Parallel()
+	var l levels
+	const files = 10_000
+	for i := range int64(files) {
+		l.note(readingOf(i, 0), record.Lane{})
+		l.endFile()
+		if len(l.ended) > levelsKept {
+			t.Fatalf("%d levels", len(l.ended))
+		}
+		for k, level := range l.ended {
+			if level != int64(k*l.stride) {
+				t.Fatalf("after %d files level %d is of file %d, with a stride of %d", i+1, k, level,
+					l.stride)
+			}
+		}
+	}
+	if l.stride != 64 { // 10,000 / 64 = 157 levels, 10,000 / 32 would be 313
+		t.Errorf("stride %d", l.stride)
+	}
+}

@@ -1,0 +1,4 @@
+package live
+
+// FilesAt is filesAt, for tests.
+func FilesAt(look int) int { return filesAt(look) }

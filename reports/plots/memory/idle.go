@@ -1,0 +1,120 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/wording"
+)
+
+// idleOf returns, for each lane, the index of the file's last checkpoint that has a level and is no
+// sample. Its level is the file's idle level.
+func idleOf(f *timeline.File) map[record.Lane]int {
+	last := map[record.Lane]int{}
+	for i := range f.Checkpoints {
+		c := &f.Checkpoints[i]
+		if !c.Sampled && (c.Has(record.Allocated) || c.Has(record.Used) || c.Has(record.Reserved)) {
+			last[c.Lane] = i
+		}
+	}
+	return last
+}
+
+// collectIdle collects the idle levels of the files that ended well. Under the peaks of the files,
+// they show a leak.
+func (c *Chart) collectIdle(tl *timeline.Timeline, kept *places) {
+	var levels []reading
+	var first, last string
+	otherWorkers := c.otherWorkers(tl)
+	for _, f := range tl.Files {
+		if otherWorkers[f.Run] || f.Status != record.StatusOK && f.Status != record.StatusUnknown {
+			continue
+		}
+		idle := idleOf(f)
+		for i := range f.Checkpoints {
+			at := &f.Checkpoints[i]
+			is := at.Lane == c.lane && idle[c.lane] == i
+			if kept != nil {
+				is = at.Lane == c.lane && kept.idle[at.Pos]
+			}
+			size, ok := at.Get(c.quantity)
+			if !is || at.Sampled || !ok {
+				continue
+			}
+			levels = append(levels, reading{
+				plots.Point{X: c.clock.at[at.Pos], Y: float64(size.Bytes)},
+				process{f.Run, f.Process},
+			})
+			last = record.FormatBytes(size.Bytes) + " after " + idleFile(f, len(tl.Files))
+			if first == "" {
+				first = last
+			}
+		}
+	}
+	if len(levels) < 2 {
+		return
+	}
+	c.idle = series{
+		name:   fmt.Sprintf("idle level, when a file ends: %s, %s", first, last),
+		pieces: pieces(levels),
+	}
+}
+
+// idleFile names a file for the legend.
+func idleFile(f *timeline.File, files int) string {
+	switch {
+	case f.Index > 0:
+		return "file " + wording.Count(f.Index)
+	case files == 1:
+		return "the file"
+	}
+	return fileLabel(f)
+}
+
+var idleStyle = draw.LineStyle{Color: plots.Ink, Width: 2}
+
+// drawIdle draws the idle levels as a line over the other lines, with a white edge.
+func (p *picture) drawIdle(c draw.Canvas, g *plot.Plot) {
+	place := plots.Placing(g, &c)
+	edge := idleStyle
+	edge.Color, edge.Width = plots.Paper, 2*idleStyle.Width
+	lines := make([][]vg.Point, 0, len(p.idle.pieces))
+	for _, piece := range p.idle.pieces {
+		lines = append(lines, place(plots.Thin(piece, p.columns)))
+	}
+	for _, style := range []draw.LineStyle{edge, idleStyle} {
+		for _, line := range lines {
+			c.StrokeLines(style, strokes(line)...)
+		}
+	}
+	if p.idle.count() > mostDots && !slices.ContainsFunc(lines, isDot) {
+		return
+	}
+	for _, line := range lines {
+		if !isDot(line) && p.idle.count() > mostDots {
+			continue
+		}
+		for _, at := range line {
+			drawDot(c, at, idleStyle.Color)
+		}
+	}
+}
+
+// isDot reports whether a line is a single point, which a stroke would not show.
+func isDot(line []vg.Point) bool { return len(line) == 1 }
+
+// drawIdleThumb draws the idle level for the legend.
+func drawIdleThumb(c draw.Canvas, r vg.Rectangle) {
+	y := plots.Middle(r).Y
+	c.StrokeLine2(idleStyle, r.Min.X, y, r.Max.X, y)
+	for _, x := range []vg.Length{r.Min.X, plots.Middle(r).X, r.Max.X} {
+		drawDot(c, vg.Point{X: x, Y: y}, idleStyle.Color)
+	}
+}

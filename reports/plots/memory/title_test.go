@@ -1,0 +1,91 @@
+package memory
+
+import (
+	"bytes"
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+
+	"vramsoak/fixtures/timelines"
+	"vramsoak/harness/check"
+	"vramsoak/parser/timeline"
+	"vramsoak/reports/plots"
+)
+
+// words returns the texts of a picture, in the order in which they were drawn.
+func words(t *testing.T, tl *timeline.Timeline, rep *check.Report, opts plots.Options) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := plotOf(&out, "svg", tl, rep, opts); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, m := range regexp.MustCompile(`>([^<>]+)</text>`).FindAllStringSubmatch(out.String(), -1) {
+		all = append(all, html.UnescapeString(m[1]))
+	}
+	return all
+}
+
+// TestTitleKeepsItsAnswer: at every size, the title has the verdict, the cause and its size.
+func TestTitleKeepsItsAnswer(t *testing.T) {
+	long := strings.Repeat("A very long name of a cleanup ", 12)
+	for _, c := range []struct {
+		sample timelines.Batch
+		rename string // the new name of Whisper Cleanup
+		want   string
+	}{
+		{
+			timelines.Batch{Files: 60, Leak: timelines.MiB(4)},
+			"", "FAIL: idle level grows by 4.00 MiB a file",
+		},
+		{
+			timelines.Batch{Files: 8, KeepFrom: 3},
+			"", "FAIL: Whisper Cleanup: freed 1.85 GiB of 7.40 GiB (25.0 %) in file 3 (0003.wav), and 1 " +
+				"more finding",
+		},
+		{
+			timelines.Batch{Files: 8, KeepFrom: 3},
+			long, "FAIL: A very long name of a cleanup A very long name of a clean...: freed 1.85 GiB of " +
+				"7.40 GiB (25.0 %) in file 3 (0003.wav), and 1 more finding",
+		},
+		{
+			timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true},
+			"", "FAIL: idle level and reserved - allocated grow together from the first file on (200 " +
+				"MiB/file)",
+		},
+		{timelines.Batch{Files: 60}, "", " checks passed"},
+	} {
+		tl, rep := c.sample.Judged()
+		for i := range rep.Findings {
+			if f := &rep.Findings[i]; c.rename != "" && f.Subject == "Whisper Cleanup" {
+				f.Subject = c.rename
+			}
+		}
+		for _, size := range []plots.Options{{Width: 600, Height: 360}, {Width: 800, Height: 450}, {}} {
+			got := words(t, tl, rep, size)
+			if all := strings.Join(got, " "); !strings.Contains(all, c.want) {
+				t.Errorf("%+v: the plot lacks the title %q:\n%s", size, c.want,
+					strings.Join(got[:3], "\n"))
+			}
+		}
+	}
+}
+
+// TestPlotHasRoom: in the lowest picture, half of the height is for the data.
+func TestPlotHasRoom(t *testing.T) {
+	tl, rep := timelines.Batch{
+		Files: 8, KeepFrom: 3, CrashAt: 6, Device: true, Diarize: true,
+	}.Judged()
+	got := words(t, tl, rep, plots.Options{Width: 600, Height: 360})
+	for _, w := range got {
+		if strings.HasPrefix(w, "under 95.0 %") || strings.HasPrefix(w, "8 files,") {
+			t.Errorf("the lowest plot has the detail %q", w)
+		}
+	}
+	for _, w := range []string{"allocated", "reserved", "idle level", "5 GiB", "10 GiB"} {
+		if !strings.Contains("\n"+strings.Join(got, "\n")+"\n", "\n"+w+"\n") {
+			t.Errorf("the lowest plot lacks %q", w)
+		}
+	}
+}

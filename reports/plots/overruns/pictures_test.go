@@ -1,0 +1,69 @@
+package overruns
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"vramsoak/fixtures/pictures"
+	"vramsoak/harness/check"
+	"vramsoak/harness/history"
+	"vramsoak/reports/plots"
+)
+
+// nights returns a history of sixty nights. With night 18 the idle level rises by 96 MiB, and with
+// night 33 that is mended. With night 41 the peak rises by 600 MiB.
+func nights() *history.History {
+	rng := rand.New(rand.NewPCG(3, 7))
+	const mib = 1 << 20
+	h := &history.History{Suite: "nightly"}
+	for n := range 60 {
+		h.Runs = append(h.Runs, history.Entry{
+			ID: int64(n + 1), Suite: "nightly",
+			Started: time.Date(2026, 9, 1+n, 2, 0, 0, 0, time.UTC),
+			Commit:  fmt.Sprintf("%07x%033d", 0x4d90437^n*0x9e3779, 0),
+			Driver:  "550.54", Verdict: check.Pass, Files: 60, Log: "soak.log",
+		})
+	}
+	add := func(metric string, of string, level, noise float64, rise func(n int) float64) {
+		s := history.Series{
+			SeriesKey: history.SeriesKey{Metric: metric, Statistic: of}, Unit: check.Bytes,
+		}
+		for n := range 60 {
+			s.Runs = append(s.Runs, n)
+			s.Values = append(s.Values, (level+noise*rng.NormFloat64()+rise(n))*mib)
+		}
+		h.Series = append(h.Series, s)
+	}
+	from := func(night int, rise float64) func(int) float64 {
+		return func(n int) float64 {
+			if n >= night {
+				return rise
+			}
+			return 0
+		}
+	}
+	add("peak", history.Worst, 7500, 40, from(41, 600))
+	add("idle level", history.MedianOf, 620, 2, func(n int) float64 {
+		return from(18, 96)(n) - from(33, 96)(n)
+	})
+	add("reserved - allocated", history.MedianOf, 310, 1, from(60, 0))
+	add("peak of Transcription", history.Worst, 7400, 40, from(41, 600))
+	return h
+}
+
+// TestDocsPictures draws the picture of docs/how-to/history.md.
+func TestDocsPictures(t *testing.T) {
+	h := nights()
+	changes, _ := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
+	if len(changes) != 4 {
+		t.Errorf("got %d changes, want those of three metrics, one of which is mended", len(changes))
+	}
+	var out bytes.Buffer
+	if err := Plot(&out, "png", h, h.Judged(), changes, plots.Options{Width: 1200}); err != nil {
+		t.Fatal(err)
+	}
+	pictures.Check(t, "../../../docs/pictures/trend.png", out.Bytes())
+}

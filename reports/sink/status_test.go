@@ -1,0 +1,81 @@
+package sink
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestShow: new rows replace the old ones, and text appears above them. A name in a row cannot give
+// the terminal a command.
+func TestShow(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := newText(&out)
+	step := func(want string, do func() error) {
+		t.Helper()
+		out.Reset()
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	write := func(text string) func() error {
+		return func() error { _, err := fmt.Fprint(w, text); return err }
+	}
+	show := func(rows ...string) func() error { return func() error { return w.Show(rows...) } }
+	step("1/2\n\x1b[33mlevel\x1b[0m\n", show("1/2", "\x1b[33mlevel\x1b[0m"))
+	step("\r\x1b[2A\x1b[J2/2\n", show("2/2"))
+	step("\r\x1b[1A\x1b[Ja warning\n2/2\n", write("a warning\n"))
+	// The rows wait for the end of a line.
+	step("\r\x1b[1A\x1b[Jhalf ", write("half "))
+	step("line\n2/2\n", write("line\n"))
+	step("\r\x1b[1A\x1b[J"+`:\x3aerror::\x1b[2J`+"\n", show("::error::\x1b[2J"))
+	step("\r\x1b[1A\x1b[J", show())
+	step("text\n", write("text\n"))
+}
+
+// TestShowSimple: a terminal without escape sequences shows one row and overwrites it with blanks.
+func TestShowSimple(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := newText(&out)
+	w.status.simple = true
+	for _, rows := range [][]string{{"1/2 日", "hidden"}, {"2/2"}, nil} {
+		if err := w.Show(rows...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "1/2 日" + "\r      \r" + "2/2" + "\r   \r"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		line    string
+		columns int
+		want    string
+	}{
+		{"0024.wav", 8, "0024.wav"},
+		{"0024.wav", 7, "0024.w…"},
+		{"日本語.wav", 10, "日本語.wav"}, // three letters of two columns each
+		{"日本語.wav", 6, "日本…"},
+		{"e\u0301te\u0301", 3, "e\u0301te\u0301"},
+		{"x", 0, ""},
+	} {
+		if got := Cut(c.line, c.columns, false); got != c.want {
+			t.Errorf("%q in %d columns: %q", c.line, c.columns, got)
+		}
+		if ascii := Cut(c.line, c.columns, true); strings.Contains(ascii, "…") {
+			t.Errorf("%q", ascii)
+		}
+	}
+}
