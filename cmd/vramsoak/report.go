@@ -150,8 +150,8 @@ func pageOf(tl *timeline.Timeline, report *check.Report, of *html.Collector,
 	return page, nil
 }
 
-// addSegmentMaps adds the maps of the allocator's segments in a log. It reads the records of the log
-// only if its text has such a map.
+// addSegmentMaps adds the maps of the allocator's segments in a log. It reads the records of the
+// log only if its text has such a map.
 func (o readOptions) addSegmentMaps(to *html.Segments, path string) error {
 	found, err := contains(path, " segments ")
 	if err != nil || !found {

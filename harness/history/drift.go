@@ -8,7 +8,7 @@ import (
 )
 
 // A Drift is a slow change for the worse: the series gets worse from run to run, and no run stands
-// out as the first bad one. It is for people to look at; [History.Gate] does not fail because of it.
+// out as the first bad one. It is for people to look at: [History.Gate] ignores it.
 type Drift struct {
 	Series *Series
 	// From is the index in History.Runs of the run from which on the series gets worse.
@@ -23,7 +23,8 @@ type Drift struct {
 // Drifts returns the series that get worse slowly, without those that have one of the given changes
 // for the worse that last. A drift must be certain, as a leak over files must be, and together its
 // runs must get worse by as much as the policy allows for a comparison of two runs.
-func (h *History) Drifts(series []*Series, changes []Change, policy check.RegressionPolicy) []Drift {
+func (h *History) Drifts(series []*Series, changes []Change, policy check.RegressionPolicy,
+) []Drift {
 	changed := map[*Series]bool{}
 	for _, c := range changes {
 		changed[c.Series] = changed[c.Series] || c.Lasting

@@ -258,7 +258,8 @@ func TestNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	lacks(t, top(t, out.Bytes()), "fail", "it does not fit", "the card is full; 2.00 GiB for mel",
-		"Stage", "Transcription", "file 40 of 50", "20.0 GiB (125.0 % of the card)", "10 of 50 files fail")
+		"Stage", "Transcription", "file 40 of 50", "20.0 GiB (125.0 % of the card)",
+		"10 of 50 files fail")
 	// 12 of 20 GiB take 12 / 20.4 of the width, because the scale leaves 2 % free.
 	lacks(t, out.String(), `<rect x="0.000%" width="58.824%"`, "weights: 12.0 GiB")
 	if bytes.Contains(out.Bytes(), []byte("speech<i>")) {

@@ -185,7 +185,7 @@ func (e *encoder) next(group wording.Group) (lines []string) {
 	lines = append(lines, lead.Advice...)
 	if lead.Verdict == check.Undecided {
 		for _, c := range clauses(lead.Found()) {
-			if strings.Contains(c, "would decide") || strings.Contains(c, "would show") {
+			if strings.Contains(c, "would decide") || strings.Contains(c, "would show whether") {
 				lines = append(lines, c)
 			}
 		}

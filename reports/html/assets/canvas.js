@@ -3,6 +3,7 @@
 /**
  * @typedef {object} Canvas
  * @property {() => void} redraw
+ * @property {(width: number) => void} fit
  * @property {(height: number) => void} resize
  * @property {(text: Node[], x: number, y: number) => void} tip
  * @property {(text: string) => void} say
@@ -29,8 +30,9 @@ function makeCanvas(where, spec) {
   where.append(box, spoken);
   let height = spec.height;
   let width = 0;
+  let forced = 0;
   const redraw = () => {
-    width = Math.max(280, box.clientWidth);
+    width = forced || Math.max(280, box.clientWidth);
     canvas.width = width * devicePixelRatio;
     canvas.height = height * devicePixelRatio;
     canvas.style.width = width + "px";
@@ -58,6 +60,7 @@ function makeCanvas(where, spec) {
   });
   const made = {
     redraw,
+    fit: (/** @type {number} */ w) => { forced = w; redraw(); },
     resize: (/** @type {number} */ h) => { height = h; redraw(); },
     tip: show,
     say: (/** @type {string} */ text) => { spoken.textContent = text; },

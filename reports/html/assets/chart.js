@@ -274,6 +274,8 @@ function makeChart(where, spec) {
   resized.observe(plot);
   const chart = {
     u, zoom, go, x: spec.x,
+    // fit makes the chart as wide as its place, or as a number of pixels.
+    fit: (/** @type {number} */ width) => u.setSize({ width: width || Math.max(280, plot.clientWidth), height: spec.height }),
     redraw: () => u.redraw(false, true),
     remove: () => { resized.disconnect(); u.destroy(); charts.delete(chart); },
   };

@@ -20,6 +20,23 @@ function setTheme(theme) {
   for (const c of charts) c.redraw();
 }
 
+/** paperWidth is the width of a chart on paper, in CSS pixels: A4 and Letter have room for it. */
+const paperWidth = 640;
+
+/** prepareForPaper prints in light colours and at the width of the paper. */
+function prepareForPaper() {
+  let chosen = "light";
+  addEventListener("beforeprint", () => {
+    chosen = document.documentElement.dataset.theme || "light";
+    setTheme("light");
+    for (const c of charts) c.fit(paperWidth);
+  });
+  addEventListener("afterprint", () => {
+    setTheme(chosen);
+    for (const c of charts) c.fit(0);
+  });
+}
+
 /** begin builds the page. */
 async function begin() {
   const prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -27,6 +44,7 @@ async function begin() {
   prefersDark.addEventListener("change", (e) => setTheme(e.matches ? "dark" : "light"));
   byId("theme").hidden = false;
   byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+  prepareForPaper();
   doc = await load();
   for (const draw of drawers) draw();
   document.documentElement.dataset.ready = "yes";
