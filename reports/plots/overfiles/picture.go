@@ -112,6 +112,10 @@ func (p *picture) draw(c draw.Canvas) {
 		notes = append(notes, fmt.Sprintf("Shown: %s of %s series, the worst first.",
 			wording.Count(n), wording.Count(p.all)))
 	}
+	if p.partial {
+		notes = append(notes, "Processes are judged one by one: each panel shows the files of the "+
+			"process that decided its verdict.")
+	}
 	c = p.DrawFoot(c, notes)
 	p.drawRows(c)
 }
