@@ -219,7 +219,7 @@ func (p *picture) axes(panel *panel, c draw.Canvas) *plot.Plot {
 	g.X.Min, g.X.Max = first-0.5, last+0.5
 	g.X.Tick.Marker = plot.ConstantTicks(plots.CountTicks(first, last, max(2, int(c.Size().X/70))))
 	g.X.Label.Text = panel.each
-	g.Y.Label.Text = panel.counts()
+	g.Y.Label.Text = panel.axis()
 	return g
 }
 
