@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,8 +29,10 @@ func (o soakOptions) watchRun(cfg *harness.Config, policy check.Policy, d *displ
 		Policy: policy, Dialects: cfg.Dialects, Resumed: cfg.Resume,
 		Look: func(r live.Result) {
 			d.move(movements(r.Report))
+			debug.FreeOSMemory() // leave the memory to the pipeline
 			for _, f := range r.Certain {
-				_, _ = sink.Fprintf(d, "%s\n", sink.Safe(certainText(r, f, o.failFast)))
+				text := folded(certainText(r, f, o.failFast), d.columns())
+				_, _ = sink.Fprintf(d, "%s\n", sink.Safe(text))
 			}
 			if o.failFast && len(r.Certain) > 0 && !ended {
 				ended = true
@@ -71,7 +74,7 @@ func certainText(r live.Result, f check.Finding, failFast bool) string {
 	if failFast {
 		text += "; the run ends after the files that are in work (--fail-fast)"
 	}
-	return folded(sink.Line(text), lineColumns)
+	return sink.Line(text)
 }
 
 // folded returns a text in lines of at most so many columns, each after the first indented.

@@ -10,8 +10,8 @@ import (
 	"vramsoak/reports/serve"
 )
 
-const listenUsage = "show the run at this `address` while it runs: /metrics for Prometheus, " +
-	"/healthz; 9435 or :9435 is 127.0.0.1:9435"
+const listenUsage = "show the run at this `address` while it runs: the report at /, /metrics for " +
+	"Prometheus, /healthz; 9435 or :9435 is 127.0.0.1:9435"
 
 // A watcher shows a run over HTTP. The zero value shows nothing.
 type watcher struct {
@@ -20,6 +20,7 @@ type watcher struct {
 	ctx       context.Context // of the goroutines that read the logs
 	cancel    context.CancelFunc
 	readers   sync.WaitGroup
+	page      livePage
 }
 
 // watch opens the address at which a run is shown, or returns a watcher that shows nothing if the
@@ -34,7 +35,7 @@ func watch(address string) (*watcher, error) {
 	}
 	w := &watcher{server: server, collector: serve.NewCollector(version())}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	server.Start(serve.Handler(w.collector, nil)) // nil: there is no page at / yet
+	server.Start(serve.Handler(w.collector, &w.page))
 	return w, nil
 }
 
@@ -54,7 +55,7 @@ func (w *watcher) follow(cfg harness.Config, workers []harness.Worker) {
 	if w.server == nil {
 		return
 	}
-	stderr.Printf("metrics: %s\n", w.server.URL("/metrics"))
+	stderr.Printf("metrics: %s\nreport: %s\n", w.server.URL("/metrics"), w.server.URL("/"))
 	dirs := []string{cfg.Dir}
 	if len(workers) > 0 {
 		dirs = nil
@@ -62,11 +63,12 @@ func (w *watcher) follow(cfg harness.Config, workers []harness.Worker) {
 	for _, worker := range workers {
 		dirs = append(dirs, harness.WorkerDir(cfg.Dir, worker.GPU))
 	}
-	for _, dir := range dirs {
-		w.readers.Go(func() {
-			w.collector.Follow(w.ctx, cfg.Dialects, filepath.Join(dir, harness.LogName))
-		})
+	logs := make([]string, len(dirs))
+	for i, dir := range dirs {
+		logs[i] = filepath.Join(dir, harness.LogName)
+		w.readers.Go(func() { w.collector.Follow(w.ctx, cfg.Dialects, logs[i]) })
 	}
+	w.page.follow(logs)
 }
 
 // end notes that the run is over. The watcher goes on showing how it ended.

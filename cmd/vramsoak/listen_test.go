@@ -103,6 +103,11 @@ func TestListen(t *testing.T) {
 		wait(t, want, func() bool { return strings.Contains(get(r.url), want+"\n") })
 	}
 	host := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/metrics")
+	for _, want := range []string{`<h1 id="verdict-title">`, "6 checkpoints"} {
+		if page := get("http://" + host + "/"); !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%.2000s", want, page)
+		}
+	}
 	slow, err := net.Dial("tcp", host)
 	if err != nil {
 		t.Fatal(err)

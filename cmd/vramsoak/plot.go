@@ -42,10 +42,12 @@ func newPlotCommand() *cobra.Command {
 		Use:   "plot LOG... -o memory.{png,svg,pdf}",
 		Short: "Plot memory over time, or the values that are judged over files",
 		Long: `Plot draws allocated, reserved and device used over time, with the boundaries of
-files, the stages, the 70 and 85 % lines, the high-water mark, and the cleanups that failed.
+files, the stages, the level at which each file ends, the 70 and 85 % lines, the high-water mark,
+where memory ran out, and the cleanups that failed.
 
 With --over files it draws what the leak, fragmentation, dark-memory, drift and throughput checks
-judge: the value of each file, the shape that was found, and the growth with its 95 % interval.
+judge: the value of each file, the shape that was found with the files at which it changes, and the
+growth with its 95 % interval.
 
 With --fragmentation it draws what the allocator holds, segment by segment. If an allocation
 failed, it shows what was free in sum and in one piece, and why the request did not fit. The log

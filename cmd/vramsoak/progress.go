@@ -68,6 +68,15 @@ func (d *display) draw(now time.Time) {
 	})...)
 }
 
+// columns returns how many columns a line may have.
+func (d *display) columns() int {
+	columns, _ := d.out.Width()
+	if columns <= 0 {
+		return lineColumns
+	}
+	return min(columns, lineColumns)
+}
+
 // Write writes whole lines above the view.
 func (d *display) Write(b []byte) (int, error) { return d.out.Write(b) }
 

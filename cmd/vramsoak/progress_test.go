@@ -88,7 +88,8 @@ func TestProgressInLog(t *testing.T) {
 	}
 	// 21 + 2 + 13 + 2 + 20 + 2 + 20 + 2 + 10 + 2 + 9 columns would be 103.
 	p.Restarts, p.Failed = 2, 0
-	want = "02:14:07Z 23/60 files  level 188 MiB  peak 5.00 GiB (21 %)  trend +4.00 MiB/file  left 0:21"
+	want = "02:14:07Z 23/60 files  level 188 MiB  peak 5.00 GiB (21 %)  " +
+		"trend +4.00 MiB/file  left 0:21"
 	if got := progressInLog(p, rising, now); got != want {
 		t.Errorf("found %q", got)
 	}

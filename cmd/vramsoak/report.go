@@ -118,11 +118,22 @@ func reportSnapshots(paths []string, output string) error {
 	})
 }
 
-// writePage writes the HTML page of a judged run. It reads the logs again for what it quotes, and
-// for maps of the allocator's segments.
+// writePage writes the HTML page of a judged run into a file.
 func writePage(path string, tl *timeline.Timeline, report *check.Report, of *html.Collector,
 	logs []string, read readOptions,
 ) error {
+	page, err := pageOf(tl, report, of, logs, read)
+	if err != nil {
+		return err
+	}
+	return writeFile(path, func(w io.Writer) error { return html.Write(w, page) })
+}
+
+// pageOf returns the HTML page of a judged run. It reads the logs again for maps of the allocator's
+// segments; html.Write reads them for what it quotes.
+func pageOf(tl *timeline.Timeline, report *check.Report, of *html.Collector,
+	logs []string, read readOptions,
+) (html.Page, error) {
 	page := html.Page{
 		Timeline: tl, Report: report, Collected: of, Segments: html.NewSegments(),
 		Version: version(),
@@ -133,10 +144,10 @@ func writePage(path string, tl *timeline.Timeline, report *check.Report, of *htm
 		}
 		page.Logs = append(page.Logs, html.Log{Name: displayName(log), Path: log})
 		if err := read.addSegmentMaps(page.Segments, log); err != nil {
-			return err
+			return page, err
 		}
 	}
-	return writeFile(path, func(w io.Writer) error { return html.Write(w, page) })
+	return page, nil
 }
 
 // addSegmentMaps adds the maps of the allocator's segments in a log. It reads the records of the

@@ -1,6 +1,10 @@
 package check
 
-import "vramsoak/parser/record"
+import (
+	"fmt"
+
+	"vramsoak/parser/record"
+)
 
 // A run that is judged several times while it goes on has several chances of a false alarm. So its
 // looks share a budget of false alarms. Look k gets the part 1/(k (k+1)) of it. These parts add up
@@ -28,6 +32,17 @@ func (j *Judge) runLevel() float64 {
 		}
 	}
 	return runLevel
+}
+
+// earlyNote returns a note on why --fail-fast ended the run, or "".
+func (j *Judge) earlyNote() string {
+	for i := range j.tl.Runs {
+		if run := &j.tl.Runs[i]; run.Early != nil && endedEarly(run.End) {
+			return fmt.Sprintf("the run was %s: after %s it was certain: %s, %s: %s", byFailFast,
+				Plural(run.Early.Files, "file"), run.Early.Check, run.Early.Subject, run.Early.Found)
+		}
+	}
+	return ""
 }
 
 // endedEarly reports whether the run was ended early by --fail-fast.

@@ -24,7 +24,7 @@ func (j *Judge) notes() []string {
 	if j.tl.Failures == 0 { // otherwise it is in the advice
 		suggested = j.suggested()
 	}
-	for _, note := range []string{j.printedNote(), suggested} {
+	for _, note := range []string{j.printedNote(), suggested, j.earlyNote()} {
 		if note != "" {
 			notes = append(notes, note)
 		}

@@ -63,6 +63,18 @@ func ValueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	return ticks
 }
 
+// AxisTitle returns what the numbers of an axis are, if the unit at each number does not say it: what
+// was counted, or multiples of real time. Else it returns "".
+func AxisTitle(unit, counted string) string {
+	switch unit {
+	case check.Count:
+		return counted
+	case check.TimesRealTime:
+		return "times real time"
+	}
+	return ""
+}
+
 // byteScale returns the unit for an axis of sizes: the largest unit in which all marks have at most
 // two decimals.
 func byteScale(bottom, top float64) (bytes float64, suffix string) {

@@ -27,7 +27,7 @@ func Headline(rep *check.Report) string {
 		return verdict + ": " + wording.Plural(len(wording.WithVerdict(rep.Findings, check.Pass)),
 			"check") + " passed"
 	case f == nil:
-		return verdict
+		return verdict + ": no check has the data that it needs"
 	case rep.Verdict == check.Fail:
 		brief := wording.Brief(*f)
 		others := strings.TrimPrefix(wording.Cause(&short), brief)

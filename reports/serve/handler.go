@@ -13,7 +13,7 @@ import (
 const maxScrapes = 4
 
 // Handler returns the handler of all paths: /metrics for Prometheus, /healthz, and the page of the
-// run at /. The page may be nil.
+// run at /.
 func Handler(c *Collector, page http.Handler) http.Handler {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c) // panics only if two metrics have the same name
@@ -25,13 +25,9 @@ func Handler(c *Collector, page http.Handler) http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		say(w, http.StatusOK, "ok\n")
 	})
-	if page != nil {
-		mux.Handle("GET /{$}", page)
-	}
-	paths := "  /metrics  for Prometheus\n  /healthz  says ok while the soak runs\n"
-	if page != nil {
-		paths = "  /         the run so far\n" + paths
-	}
+	mux.Handle("GET /{$}", page)
+	const paths = "  /         the report on the run so far\n" +
+		"  /metrics  for Prometheus\n  /healthz  says ok while the soak runs\n"
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		say(w, http.StatusNotFound, "vramsoak has no "+sink.Line(r.URL.Path)+" here. It has:\n"+paths)
 	})

@@ -51,30 +51,32 @@ func TestBusyPort(t *testing.T) {
 	}
 }
 
-// TestPaths: what each path answers, with and without a page. There is nothing to write to.
+// thePage is a page for tests.
+var thePage = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	say(w, 200, "the page")
+})
+
+// TestPaths: what each path answers. There is nothing to write to.
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	const list = "  /metrics  for Prometheus\n  /healthz  says ok while the soak runs\n"
-	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { say(w, 200, "the page") })
+	const list = "  /         the report on the run so far\n" +
+		"  /metrics  for Prometheus\n  /healthz  says ok while the soak runs\n"
 	for _, c := range []struct {
 		method, path string
-		page         http.Handler
 		status       int
 		body         string
 	}{
-		{"GET", "/healthz", nil, 200, "ok\n"},
-		{"HEAD", "/healthz", nil, 200, "ok\n"}, // a server leaves the body out
-		{"POST", "/healthz", nil, 405, "Method Not Allowed\n"},
-		{"PUT", "/metrics", nil, 405, "Method Not Allowed\n"},
-		{"DELETE", "/", nil, 405, "Method Not Allowed\n"},
-		{"GET", "/", nil, 404, "vramsoak has no / here. It has:\n" + list},
-		{"GET", "/x%1b%0a", page, 404, "vramsoak has no /x\\x1b\\n here. It has:\n" +
-			"  /         the run so far\n" + list},
-		{"GET", "/", page, 200, "the page"},
-		{"POST", "/", page, 405, "Method Not Allowed\n"},
+		{"GET", "/healthz", 200, "ok\n"},
+		{"HEAD", "/healthz", 200, "ok\n"}, // a server leaves the body out
+		{"POST", "/healthz", 405, "Method Not Allowed\n"},
+		{"PUT", "/metrics", 405, "Method Not Allowed\n"},
+		{"DELETE", "/", 405, "Method Not Allowed\n"},
+		{"GET", "/x%1b%0a", 404, "vramsoak has no /x\\x1b\\n here. It has:\n" + list},
+		{"GET", "/", 200, "the page"},
+		{"POST", "/", 405, "Method Not Allowed\n"},
 	} {
 		w := httptest.NewRecorder()
-		Handler(NewCollector("1"), c.page).ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
+		Handler(NewCollector("1"), thePage).ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
 		if w.Code != c.status || w.Body.String() != c.body {
 			t.Errorf("%s %s: got %d %q, want %d %q", c.method, c.path, w.Code, w.Body, c.status, c.body)
 		}
@@ -89,7 +91,7 @@ func TestConnections(t *testing.T) { // not parallel: it looks at all goroutines
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Start(Handler(NewCollector("1"), nil))
+	s.Start(Handler(NewCollector("1"), thePage))
 	// answers reports whether the server answers on a new connection, and leaves it open.
 	answers := func() (net.Conn, bool) {
 		conn, err := net.Dial("tcp", s.listener.Addr().String())
@@ -155,7 +157,7 @@ func scrape(t *testing.T, c *Collector) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/metrics", nil)
-	Handler(c, nil).ServeHTTP(w, r)
+	Handler(c, thePage).ServeHTTP(w, r)
 	body, err := io.ReadAll(w.Result().Body)
 	if err != nil || w.Code != 200 {
 		t.Fatalf("%d, %v: %s", w.Code, err, body)

@@ -151,7 +151,7 @@ type panel struct {
 	same      []string // the names of metrics that show the same
 	verdict   check.Verdict
 	unit      string
-	counts    string // what the values count, or "" if they have a unit
+	axis      string // see [plots.AxisTitle]
 	paired    bool
 	base, new []plots.Point // x is the number of the file
 }
@@ -160,9 +160,7 @@ func newPanel(of *compare.Change, v *compare.Values) *panel {
 	p := &panel{
 		name: wording.ChangeCells(*of)[0], verdict: of.Verdict, unit: of.Unit, paired: v.Paired,
 	}
-	if of.Unit == check.Count {
-		p.counts = p.name
-	}
+	p.axis = plots.AxisTitle(of.Unit, p.name)
 	x := numbers(v.New)
 	for i, n := range v.New {
 		p.new = append(p.new, plots.Point{X: x[i], Y: n.Value})

@@ -20,7 +20,7 @@ func (p *picture) drawPanel(c draw.Canvas, panel *panel) {
 	low, high := panel.bounds()
 	g := plots.NewAxes()
 	g.Y.Min, g.Y.Max = low, high
-	g.Y.Label.Text = panel.counts
+	g.Y.Label.Text = panel.axis
 	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(low, high, panel.unit,
 		max(3, int(c.Size().Y/30))))
 	first, last := panel.ends()

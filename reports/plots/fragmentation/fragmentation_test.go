@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +156,18 @@ func TestFragmentationTitle(t *testing.T) {
 			if diff := gocmp.Diff([]string{c.title, c.subtitle},
 				[]string{title, p.subtitle()}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			var out bytes.Buffer
+			if err := f.Plot(&out, "svg", plots.Options{Width: 600, Height: 360}); err != nil {
+				t.Fatal(err)
+			}
+			var words []string
+			for _, m := range regexp.MustCompile(`>([^<>]+)</text>`).FindAllStringSubmatch(
+				out.String(), -1) {
+				words = append(words, m[1])
+			}
+			if !strings.Contains(strings.Join(words, " "), title) {
+				t.Errorf("the lowest picture cuts the title: %q", words)
 			}
 		})
 	}

@@ -152,8 +152,13 @@ const (
 func (p *picture) draw(c draw.Canvas) {
 	c = plots.Blank(c)
 	title, ink := p.title()
-	c = p.DrawLine(c, plots.TitleSize, ink, title)
-	c = p.DrawLine(c, plots.TextSize, plots.Ink, p.subtitle())
+	const low = 380 // points
+	lines := 2
+	if c.Size().Y < low {
+		lines = 1
+	}
+	c = p.DrawTitle(c, ink, title, lines == 1)
+	c = p.DrawClauses(c, plots.TextSize, plots.Ink, p.subtitle(), lines)
 	c.Max.Y -= 5
 	c = p.DrawLegend(c, p.legend())
 	c = p.DrawFoot(c, p.notes)

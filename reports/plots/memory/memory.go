@@ -1,6 +1,12 @@
 // Package memory draws memory over time: the memory that the process allocated and reserved, the
-// memory in use on the device, the files and stages, the high-water mark, and the cleanups that
-// failed.
+// memory in use on the device, the level at which files end, the files and stages, the high-water
+// mark, where memory ran out, and the cleanups that failed.
+//
+//   - sketch.go and stretch.go keep the data for a plot while a log is read.
+//   - chart.go collects what is drawn, with series.go (lines), idle.go (the level at which files
+//     end), gap.go (dark memory), shortages.go (where memory ran out), clock.go (the x axis).
+//   - picture.go draws a chart, with title.go (words), layers.go (lines, marks), columns.go (bands
+//     for many files) and stages.go (colours).
 package memory
 
 import (

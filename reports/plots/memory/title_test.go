@@ -72,6 +72,15 @@ func TestTitleKeepsItsAnswer(t *testing.T) {
 	}
 }
 
+// TestTitleWithoutData: if nothing could be judged, the title says so.
+func TestTitleWithoutData(t *testing.T) {
+	tl, rep := timelines.Judge(t, "[GPU Memory] A: Allocated: 1.00GB\n", check.DefaultPolicy())
+	if got, want := words(t, tl, rep, plots.Options{})[0],
+		"UNDECIDED: no check has the data that it needs"; got != want {
+		t.Errorf("got the title %q, want %q", got, want)
+	}
+}
+
 // TestPlotHasRoom: in the lowest picture, half of the height is for the data.
 func TestPlotHasRoom(t *testing.T) {
 	tl, rep := timelines.Batch{

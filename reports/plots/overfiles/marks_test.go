@@ -140,6 +140,19 @@ func TestSameSeries(t *testing.T) {
 	}
 }
 
+// TestOneProcessOfSeveral: the picture says so if a panel shows only some of the files.
+func TestOneProcessOfSeveral(t *testing.T) {
+	const note = ">Processes are judged one by one"
+	for files, want := range map[int]bool{20: false, 60: true} {
+		rep := &check.Report{Verdict: check.Pass, Files: files, Trends: []check.Trend{
+			*trendOf(false, ramp(20, func(int) float64 { return 0 })...),
+		}}
+		if got := strings.Contains(overFiles(t, rep, plots.Options{}), note); got != want {
+			t.Errorf("20 of %d files: the note is there: %v", files, got)
+		}
+	}
+}
+
 // TestFailingPanelIsTheLargest: a series that fails has the first row to itself, and a row of it is
 // 1.4 times as high as the others.
 func TestFailingPanelIsTheLargest(t *testing.T) {

@@ -21,6 +21,7 @@ type Chart struct {
 	headline string
 	extent   string // the size of the run
 	verdict  check.Verdict
+	partial  bool  // a series is of one process of several
 	why      error // if there is nothing to plot
 }
 
@@ -55,6 +56,7 @@ func New(rep *check.Report) *Chart {
 		} else if len(shown) < panelsMax {
 			shown = append(shown, s)
 			c.panels = append(c.panels, newPanel(s.Trend, s.finding))
+			c.partial = c.partial || s.Every == 0 && len(s.Files) < rep.Files*3/4
 		}
 	}
 	return c

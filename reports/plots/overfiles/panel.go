@@ -155,13 +155,9 @@ func (p *panel) title() string {
 	return title
 }
 
-// counts returns what the values count, such as file descriptors, or "" if they have a unit.
-func (p *panel) counts() string {
-	if p.unit != check.Count {
-		return ""
-	}
-	return sink.Line(p.finding.Subject)
-}
+// axis returns what the numbers of the y axis are, if the unit at each number does not say it: file
+// descriptors, multiples of real time.
+func (p *panel) axis() string { return plots.AxisTitle(p.unit, sink.Line(p.finding.Subject)) }
 
 // fails reports whether the series is a reason for a report that fails.
 func (p *panel) fails() bool {

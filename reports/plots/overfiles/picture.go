@@ -112,6 +112,10 @@ func (p *picture) draw(c draw.Canvas) {
 		notes = append(notes, fmt.Sprintf("Shown: %s of %s series, the worst first.",
 			wording.Count(n), wording.Count(p.all)))
 	}
+	if p.partial {
+		notes = append(notes, "Processes are judged one by one: each panel shows the files of the "+
+			"process that decided its verdict.")
+	}
 	c = p.DrawFoot(c, notes)
 	p.drawRows(c)
 }
@@ -215,7 +219,7 @@ func (p *picture) axes(panel *panel, c draw.Canvas) *plot.Plot {
 	g.X.Min, g.X.Max = first-0.5, last+0.5
 	g.X.Tick.Marker = plot.ConstantTicks(plots.CountTicks(first, last, max(2, int(c.Size().X/70))))
 	g.X.Label.Text = panel.each
-	g.Y.Label.Text = panel.counts()
+	g.Y.Label.Text = panel.axis()
 	return g
 }
 

@@ -72,7 +72,7 @@ func Plot(
 
 func (p *picture) draw(c draw.Canvas, series []*history.Series, headline string) {
 	c = draw.Crop(plots.Blank(c), 0, -10, 0, 0) // the last date extends beyond the data
-	c = p.DrawLine(c, plots.TitleSize, plots.Ink, headline)
+	c = p.DrawTitle(c, plots.Ink, headline, false)
 	c = p.DrawLegend(c, p.legend())
 	c.Max.Y -= 2
 	const dates = 20
@@ -105,7 +105,10 @@ func (p *picture) legend() []plots.LegendEntry {
 			c.StrokeLine2(changeLine(ink), plots.Middle(r).X, r.Min.Y, plots.Middle(r).X, r.Max.Y)
 		}
 	}
-	return []plots.LegendEntry{
+	has := func(worse bool) bool {
+		return slices.ContainsFunc(p.changes, func(c history.Change) bool { return c.Worse == worse })
+	}
+	out := []plots.LegendEntry{
 		{Name: "a run", Thumb: func(c draw.Canvas, r vg.Rectangle) {
 			c.DrawGlyph(runGlyph, plots.Middle(r))
 		}},
@@ -115,9 +118,18 @@ func (p *picture) legend() []plots.LegendEntry {
 				c.StrokeLine2(levelLine, r.Min.X, plots.Middle(r).Y, r.Max.X, plots.Middle(r).Y)
 			},
 		},
-		{Name: "first run that is worse", Thumb: upright(plots.FailedColor)},
-		{Name: "first run that is better", Thumb: upright(plots.UsedColor)},
 	}
+	if has(true) {
+		out = append(out, plots.LegendEntry{
+			Name: "first run that is worse", Thumb: upright(plots.FailedColor),
+		})
+	}
+	if has(false) {
+		out = append(out, plots.LegendEntry{
+			Name: "first run that is better", Thumb: upright(plots.UsedColor),
+		})
+	}
+	return out
 }
 
 var (

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +54,35 @@ func nights() *history.History {
 	add("reserved - allocated", history.MedianOf, 310, 1, from(60, 0))
 	add("peak of Transcription", history.Worst, 7400, 40, from(41, 600))
 	return h
+}
+
+// TestWords: the title of a narrow picture is whole, and the legend has only what is drawn.
+func TestWords(t *testing.T) {
+	h := nights()
+	words := func(changes []history.Change) string {
+		var out bytes.Buffer
+		if err := Plot(&out, "svg", h, h.Judged(), changes, plots.Options{Width: 600}); err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, m := range regexp.MustCompile(`>([^<>]+)</text>`).FindAllStringSubmatch(out.String(), -1) {
+			all = append(all, m[1])
+		}
+		return strings.Join(all, " ")
+	}
+	changes, _ := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
+	got := words(changes)
+	for _, want := range []string{
+		"suite nightly: 60 runs from 2026-09-01 to 2026-10-30, 4 series, 4 changes; shown are 3",
+		"first run that is worse", "first run that is better",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the plot lacks %q: %s", want, got)
+		}
+	}
+	if got := words(nil); strings.Contains(got, "first run") {
+		t.Errorf("the legend of a history without changes has changes: %s", got)
+	}
 }
 
 // TestDocsPictures draws the picture of docs/how-to/history.md.
