@@ -22,7 +22,7 @@ type document struct {
 	Findings []findingPlace `json:"findings"`
 	Segments []mapSeries    `json:"segments"`
 	Devices  int            `json:"devices"` // in the logs; the page may hold fewer
-	Lead     int            `json:"lead"` // the finding that explains the verdict, or -1
+	Lead     int            `json:"lead"`    // the finding that explains the verdict, or -1
 }
 
 // A logData is one log.
