@@ -52,7 +52,7 @@ func (e *encoder) summarize(open []findingView) summary {
 		Facts: sink.Line(wording.Facts(e.rep)),
 		Title: sink.Line(cmp.Or(wording.Cause(e.rep), wording.Passed(e.rep))),
 	}
-	groups := deciding(e.rep)
+	groups := wording.Deciding(e.rep)
 	if len(groups) == 0 {
 		return s
 	}
@@ -80,14 +80,6 @@ func numberOf(open []findingView, f *check.Finding) int {
 		}
 	}
 	return -1
-}
-
-// deciding returns the findings that decide the verdict, with what follows from each, the worst
-// first. It returns none if the report passes.
-func deciding(rep *check.Report) []wording.Group {
-	return slices.DeleteFunc(wording.Groups(rep), func(g wording.Group) bool {
-		return !g.Decides() || g.Verdict != rep.Verdict || rep.Verdict == check.Pass
-	})
 }
 
 // cause returns what the leading finding says.

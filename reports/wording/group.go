@@ -40,6 +40,14 @@ func Groups(rep *check.Report) []Group {
 	return groups
 }
 
+// Deciding returns the groups that decide the verdict, the worst first. It returns none if the report
+// passes.
+func Deciding(rep *check.Report) []Group {
+	return slices.DeleteFunc(Groups(rep), func(g Group) bool {
+		return !g.Decides() || g.Verdict != rep.Verdict || rep.Verdict == check.Pass
+	})
+}
+
 // rank orders groups by how bad they are.
 func (g Group) rank() int {
 	switch {

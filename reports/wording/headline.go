@@ -42,11 +42,9 @@ func Cause(rep *check.Report) string {
 	if rep.Verdict == check.Pass {
 		return ""
 	}
-	groups := slices.DeleteFunc(Groups(rep), func(g Group) bool {
-		return !g.Decides() || g.Verdict != rep.Verdict
-	})
+	groups := Deciding(rep)
 	if len(groups) == 0 {
-		return "no check could be judged"
+		return "no check has the data that it needs"
 	}
 	worst := groups[0]
 	cause := Title(worst.Finding)

@@ -68,7 +68,8 @@ func TestWords(t *testing.T) {
 	for _, size := range []plots.Options{{}, {Width: 600}, {Width: 600, Height: 360}} {
 		got := "\n" + strings.Join(words(t, c, size), "\n") + "\n"
 		for _, want := range []string{
-			"FAIL: 2 of 5 metrics worse; 20 files in both runs\n", "base: runs/0\n", "new: runs/50\n",
+			"FAIL: peak of Transcription 5.0 % worse (1.03 GiB, was", "2 of 5 metrics worse",
+			"base: runs/0\n", "new: runs/50\n",
 			"peak\n", "+5.0 % (+5.0 % to +5.0 %)\n", "no change\n", "limit\n", "better\n", "worse\n",
 		} {
 			if !strings.Contains(got, want) {

@@ -37,22 +37,20 @@ func TestTitleKeepsItsAnswer(t *testing.T) {
 	}{
 		{
 			timelines.Batch{Files: 60, Leak: timelines.MiB(4)},
-			"", "FAIL: idle level grows by 4.00 MiB a file",
+			"", "FAIL: leak 4.00 MiB/file since file 1",
 		},
 		{
 			timelines.Batch{Files: 8, KeepFrom: 3},
-			"", "FAIL: Whisper Cleanup: freed 1.85 GiB of 7.40 GiB (25.0 %) in file 3 (0003.wav), and 1 " +
-				"more finding",
+			"", "FAIL: Whisper Cleanup frees 25.0 % in file 3",
 		},
 		{
 			timelines.Batch{Files: 8, KeepFrom: 3},
-			long, "FAIL: A very long name of a cleanup A very long name of a clean...: freed 1.85 GiB of " +
-				"7.40 GiB (25.0 %) in file 3 (0003.wav), and 1 more finding",
+			long, "FAIL: A very long name of a cleanup A very long name of a clean... frees 25.0 % in " +
+				"file 3",
 		},
 		{
 			timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true},
-			"", "FAIL: idle level and reserved - allocated grow together from the first file on (200 " +
-				"MiB/file)",
+			"", "FAIL: leak 200 MiB/file (and reserved - allocated) since file 1",
 		},
 		{timelines.Batch{Files: 60}, "", " checks passed"},
 	} {
