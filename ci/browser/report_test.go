@@ -247,3 +247,33 @@ func (b *tab) flame() {
 		b.Errorf("an arrow key says %q", said)
 	}
 }
+
+// TestRanks opens the report of two ranks of which one leaks. The page begins with that one, and
+// shows the other after a click.
+func TestRanks(t *testing.T) {
+	var log strings.Builder
+	for i := range 20 {
+		for rank := range 2 {
+			fmt.Fprintf(&log, "[pipeline] file-start path=%02d.wav rank=%d\n", i+1, rank)
+			for _, word := range []string{"Before", "After"} {
+				fmt.Fprintf(&log, "[GPU Memory] %s Diarization: Allocated: %.2fGB | Reserved: 9.00GB | "+
+					"Total: 24.00GB | rank=%d device=%d\n", word, 2+0.1*float64(i*rank), rank, rank)
+			}
+			fmt.Fprintf(&log, "[pipeline] file-end path=%02d.wav status=ok rank=%d\n", i+1, rank)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "run.log")
+	if err := os.WriteFile(path, []byte(log.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, reported(t, path), 1280)
+	chosen := `document.querySelector("#devices [aria-pressed=true]").innerText`
+	if first := eval[string](b, chosen); !strings.Contains(first, "✗ rank 1, device 1") {
+		t.Errorf("the page begins with %q, want rank 1, which leaks", first)
+	}
+	eval[bool](b, `document.querySelector("#devices button").click(), true`)
+	if next := eval[string](b, chosen); !strings.Contains(next, "rank 0, device 0") {
+		t.Errorf("after a click, the page shows %q", next)
+	}
+	b.accessible()
+}

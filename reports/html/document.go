@@ -21,7 +21,8 @@ type document struct {
 	// Findings holds the places of the findings on the page, by their number there.
 	Findings []findingPlace `json:"findings"`
 	Segments []mapSeries    `json:"segments"`
-	Lead     int            `json:"lead"` // the finding that explains the verdict, or -1
+	Devices  int            `json:"devices"` // in the logs; the page may hold fewer
+	Lead     int            `json:"lead"`    // the finding that explains the verdict, or -1
 }
 
 // A logData is one log.

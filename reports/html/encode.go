@@ -31,6 +31,7 @@ func newEncoder(tl *timeline.Timeline, rep *check.Report, of *Collector) *encode
 		tl: tl, rep: rep, of: of, logs: map[string]int{}, files: map[*timeline.File]int{},
 	}
 	of.addSampled(tl)
+	e.doc.Devices = max(len(of.byPlace), len(of.tracks))
 	e.clocks = of.clocks(tl)
 	e.encodeFiles()
 	for _, t := range of.tracks {

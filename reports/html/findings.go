@@ -74,7 +74,7 @@ func byCause(rep *check.Report) (all []check.Finding) {
 func (e *encoder) finding(f *check.Finding) findingView {
 	v := findingView{
 		Verdict: wording.Verdict(*f), Check: sink.Line(f.Check), Subject: sink.Line(f.Subject),
-		Stage: sink.Line(f.Stage), Measured: wording.Measured(*f), Limit: wording.Limit(*f),
+		Stage: sink.Line(f.Stage), Measured: measured(f), Limit: wording.Limit(*f),
 		Location: wording.Location(*f), File: e.firstFile(f),
 	}
 	v.Sign = signs[v.Verdict]

@@ -3,6 +3,7 @@ package html
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -60,7 +61,11 @@ func (e *encoder) summarize(open []findingView) summary {
 	s.add("Cause", e.cause(lead)...).Finding = e.doc.Lead
 	s.add("Stage", cmp.Or(lead.Stage, where(lead)))
 	s.add("First file", e.firstFile(lead))
-	s.add("Rate", e.rateOf(lead), limitText(lead))
+	name := "Measured"
+	if strings.HasSuffix(lead.Unit, check.PerFile) || strings.HasSuffix(lead.Unit, check.PerReading) {
+		name = "Rate"
+	}
+	s.add(name, e.rateOf(lead), limitText(lead))
 	s.add("Consequence", e.consequences(groups[0])...)
 	s.add("Also", others(groups[1:])...)
 	s.add("What to do next", e.next(groups[0])...)
@@ -112,7 +117,30 @@ func (e *encoder) rateOf(lead *check.Finding) string {
 			}
 		}
 	}
-	return wording.Measured(*lead)
+	return measured(lead)
+}
+
+// measured returns what a finding measured. A count says what was counted: "58 failed allocations".
+func measured(f *check.Finding) string {
+	text := wording.Measured(*f)
+	if f.Unit != check.Count || f.Measured == nil || *f.Measured != math.Trunc(*f.Measured) ||
+		*f.Measured == 0 {
+		return text
+	}
+	noun := "case"
+	switch {
+	case f.Check == check.OutOfMemory:
+		noun = "failed allocation"
+	case f.Check == check.Consistency:
+		noun = "line"
+	case f.Check == check.Fallbacks, f.Subject == check.Files:
+		noun = "file"
+	case f.Subject == "checkpoint pairs":
+		noun = "pair"
+	case f.Subject == "processes", f.Subject == "processes left behind":
+		return wording.Count(int(*f.Measured)) + " processes"
+	}
+	return wording.Plural(int(*f.Measured), noun)
 }
 
 func limitText(f *check.Finding) string {
