@@ -17,7 +17,7 @@ import (
 )
 
 // perRun are the flags that a resumed run does not take from the original run.
-var perRun = []string{"resume", "runs", "format", "listen"}
+var perRun = []string{"resume", "runs", "format", "listen", "verbose", "color"}
 
 // givenFlags returns the values of the flags that the user gave, without those in perRun.
 func givenFlags(flags *pflag.FlagSet) map[string][]string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -138,16 +139,26 @@ func TestAnnotate(t *testing.T) {
 	}
 }
 
-// TestWorkspace: a log inside of the workspace is named by its path in it.
+// TestWorkspace: a log inside of the workspace is named by its path in it. A file that does not exist
+// is not named.
 func TestWorkspace(t *testing.T) {
-	dir := t.TempDir()
+	dir, elsewhere := filepath.Join(t.TempDir(), "work"), filepath.Join(t.TempDir(), "run.log")
+	for _, path := range []string{
+		filepath.Join(dir, "run.log"), filepath.Join(dir, "runs", "soak.log"),
+		filepath.Join(dir, "..run.log"), filepath.Join(dir, "..", "run.log"), elsewhere,
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Chdir(dir)
 	for _, c := range []struct{ path, workspace, want string }{
 		{"run.log", dir, "run.log"},
 		{filepath.Join(dir, "runs", "soak.log"), dir, "runs/soak.log"},
 		{"run.log", filepath.Dir(dir), filepath.Base(dir) + "/run.log"},
 		{"../run.log", dir, "../run.log"},
-		{"/elsewhere/run.log", dir, "/elsewhere/run.log"},
+		{elsewhere, dir, elsewhere},
 		{"..run.log", dir, "..run.log"},
 		{"./run.log", "", "./run.log"},
 	} {
@@ -159,6 +170,11 @@ func TestWorkspace(t *testing.T) {
 		if !strings.HasPrefix(out.String(), "::error file="+c.want+",line=7,") {
 			t.Errorf("%q in %q: want %q, got %q", c.path, c.workspace, c.want, out.String())
 		}
+	}
+	var out bytes.Buffer
+	rep := &check.Report{Verdict: check.Fail, Findings: []check.Finding{failure("s", "m", "no.log")}}
+	if err := cilog.GitHub.Annotate(&out, rep, dir); err != nil || strings.Contains(out.String(), "no.log") {
+		t.Errorf("a file that does not exist: %v, %q", err, out.String())
 	}
 }
 
