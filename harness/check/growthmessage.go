@@ -22,7 +22,7 @@ func (s *series) rate(r *shape.Result) string { return Rate(r.Slope, s.unit, s.e
 
 // Rate returns a growth with its confidence interval, in words: "4.00 MiB a file (95 %: 3.86 MiB to
 // 4.12 MiB)". If both ends of the interval print alike, it gives the distance to them instead: "212
-// MiB a file (95 %: within 38.0 KiB)". The parameter each is the noun for one value: "file".
+// MiB a file (95 %: ± 38.0 KiB)". The parameter each is the noun for one value: "file".
 func Rate(slope shape.Interval, unit, each string) string {
 	rate := rateOf(slope.Estimate, unit) + " a " + each
 	low, high := rateOf(slope.Low, unit), rateOf(slope.High, unit)
@@ -33,7 +33,7 @@ func Rate(slope shape.Interval, unit, each string) string {
 	if within == rateOf(0, unit) {
 		return rate
 	}
-	return fmt.Sprintf("%s (95 %%: within %s)", rate, within)
+	return fmt.Sprintf("%s (95 %%: ± %s)", rate, within)
 }
 
 // grows returns what [series.rate] returns, with the direction: "grows by 4.00 MiB a file (95 %:
@@ -81,7 +81,8 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 		if r.From > 0 && (r.Shape == shape.Flat || r.Shape == shape.WarmUp) {
 			since = " since " + j.nameAt(s, p, r.From)
 		}
-		f.Message = fmt.Sprintf("%s%s, and goes on%s", s.grows(r), since, besides)
+		f.Message = fmt.Sprintf("%s%s%s, and goes on%s; at most %s a %s is allowed", s.grows(r), since,
+			s.fromTo(p, r), besides, s.amount(s.limit), s.each())
 	case f.Verdict == Pass && r.Growing:
 		f.Message = fmt.Sprintf("%s, which is allowed%s", s.grows(r), besides)
 	case f.Verdict == Pass:
@@ -107,6 +108,20 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 			s.amount(r.Detectable), s.each(), s.wouldDecide(r))
 	}
 	return f
+}
+
+// fromTo returns, for a message, the level before the growth and the last one: ", from 3.10 GiB to
+// 4.11 GiB". It returns "" if the values are not amounts, or not over files.
+func (s *series) fromTo(p *processValues, r *shape.Result) string {
+	if p == nil { // the series is over readings
+		return ""
+	}
+	first, last := max(0, min(r.From/p.stride, len(p.values))-1), len(p.values)-1
+	if s.unit != Bytes && s.unit != Count || isUnknown(p.values[first]) || isUnknown(p.values[last]) {
+		return ""
+	}
+	return fmt.Sprintf(", from %s to %s", Quantity(p.values[first], s.unit),
+		Quantity(p.values[last], s.unit))
 }
 
 // besides returns the part of a message that says what the series does apart from growth: ", after
@@ -281,7 +296,7 @@ func (j *Judge) runsOut(l *lane, w *worstProcess, end *idle) string {
 	for _, card := range cards {
 		parts = append(parts, fmt.Sprintf("%s on %d GiB", files(card*record.GiB), card))
 	}
-	return fmt.Sprintf("files until out of memory (each needs %s at its peak): %s",
+	return fmt.Sprintf("more files until out of memory (each may need %s at its peak): %s",
 		record.FormatBytes(work), strings.Join(parts, ", "))
 }
 
