@@ -25,7 +25,9 @@ type encoder struct {
 func newEncoder(tl *timeline.Timeline, rep *check.Report, of *Collector) *encoder {
 	e := &encoder{
 		doc: document{
-			Schema: schema, Logs: []logData{}, Tracks: []trackData{}, Events: []event{},
+			Schema: schema, Names: []string{}, Logs: []logData{},
+			Files:  fileTable{Path: []string{}, Status: []string{}, Error: []string{}},
+			Tracks: []trackData{}, Events: []event{},
 			Trends: []trendData{}, Findings: []findingPlace{}, Lead: -1, Segments: []mapSeries{},
 		},
 		tl: tl, rep: rep, of: of, logs: map[string]int{}, files: map[*timeline.File]int{},
@@ -155,7 +157,7 @@ func (e *encoder) track(t *track) trackData {
 		d.Rows.File = append(d.Rows.File, int64(e.files[t.rows[i].file]))
 	}
 	for _, q := range drawn {
-		if t.values[q] != nil {
+		if _, shown := p.Values[q.String()]; shown {
 			d.Digits[q.String()] = t.digits[q]
 		}
 	}

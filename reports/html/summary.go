@@ -156,7 +156,8 @@ const linesMax = 4
 // consequences returns what follows from the leading finding, as far as the log shows it.
 func (e *encoder) consequences(lead wording.Group) (lines []string) {
 	for _, c := range clauses(lead.Found())[1:] {
-		if strings.HasPrefix(c, "memory ran out") || strings.HasPrefix(c, "more files until out of memory") {
+		if strings.HasPrefix(c, "memory ran out") ||
+			strings.HasPrefix(c, "more files until out of memory") {
 			lines = append(lines, c)
 		}
 	}
