@@ -93,8 +93,8 @@ func reportToCI(out io.Writer, opts printOptions, tl *timeline.Timeline, rep *ch
 	return appendSummary(func(w io.Writer) error { return markdown.Report(w, tl, rep) })
 }
 
-// annotate writes the annotations of a report, if the CI system of the job understands them. They go to
-// stderr if the report on stdout is in a format for programs.
+// annotate writes the annotations of a report, if the CI system of the job understands them. They
+// go to stderr if the report on stdout is in a format for programs.
 func annotate(out io.Writer, format string, rep *check.Report) error {
 	if format != "text" {
 		out = stderr

@@ -162,7 +162,7 @@ func (s *shortage) worthIt(gain int64) (worthy, enough bool) {
 
 // leakAdvice returns the advice to mend a leak first, with what it took until memory ran out.
 func (j *Judge) leakAdvice(s *shortage) string {
-	g, gain, files := j.leakBehind(s)
+	g, gain, files := j.grownBefore(s, (*Ledger).holds)
 	if g == nil {
 		return ""
 	}
@@ -175,13 +175,16 @@ func (j *Judge) leakAdvice(s *shortage) string {
 		"(vramsoak soak --restart-every %d)", max(1, files/2), max(1, files/2))
 }
 
-// leakBehind returns the ledger that grew until memory ran out, by how many bytes it grew, and over
-// how many files. It returns nil if no ledger grew by an amount that is worth advice.
-func (j *Judge) leakBehind(s *shortage) (g *grownLedger, gain int64, files int) {
+// grownBefore returns the ledger of the wanted kind that grew until memory ran out, by how many
+// bytes it grew, and over how many files. It returns nil if no such ledger grew by an amount that
+// is worth advice.
+func (j *Judge) grownBefore(s *shortage, wanted func(*Ledger) bool) (
+	g *grownLedger, gain int64, files int,
+) {
 	for i := range j.growths {
 		g := &j.growths[i]
 		if g.lane == nil || g.w.of.process != s.file.Process || len(j.lanes) > 1 &&
-			g.lane.id != s.oom.Lane || g.of.Name == UnusedReserve || g.of.Name == PinnedMemory {
+			g.lane.id != s.oom.Lane || !wanted(g.of) {
 			continue
 		}
 		p := g.w.of

@@ -21,6 +21,7 @@ type causeLog struct {
 	keeps      map[int]int // what Whisper Cleanup keeps in some files, until the file's end
 	oom        map[int]int // what an allocation asks for in some files; the file then fails
 	crash      int         // the file in which the process crashes
+	unused     int         // the allocator reserves so much more in each file and does not use it
 }
 
 // lines returns the log of one device.
@@ -32,7 +33,7 @@ func (l causeLog) lines() []string {
 		add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 		checkpoint := func(name string, mib int) {
 			add("[GPU Memory] %s: Allocated: %.2fGB | allocated=%d reserved=%d total=%d", name,
-				float64(mib)/1024, mib<<20, (mib+100)<<20, total<<20)
+				float64(mib)/1024, mib<<20, (mib+100+n*l.unused)<<20, total<<20)
 		}
 		work := 3000
 		if own, ok := l.work[n]; ok {
@@ -50,7 +51,8 @@ func (l causeLog) lines() []string {
 		case fails:
 			add("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate %d MiB. GPU 0 has a total "+
 				"capacity of 24.00 GiB of which %d MiB is free. Of the allocated memory %d MiB is allocated by "+
-				"PyTorch, and 100 MiB is reserved by PyTorch but unallocated.", asked, total-idle-100, idle)
+				"PyTorch, and %d MiB is reserved by PyTorch but unallocated.", asked,
+				total-idle-100-n*l.unused, idle, 100+n*l.unused)
 			status = "oom"
 		case n == l.crash:
 			status = "crashed"
@@ -156,6 +158,15 @@ func TestCauses(t *testing.T) {
 			"a file that fits without the leak",
 			causeLog{leak: 60, from: 1, work: map[int]int{38: 18500}},
 			map[string]string{leak: "", peak: leak},
+		},
+		{
+			"an allocator that fragments fills the card",
+			causeLog{unused: 400, oom: map[int]int{38: 12000}},
+			map[string]string{
+				"fragmentation, reserved - allocated": "",
+				oom:                                   "fragmentation, reserved - allocated",
+				files:                                 "fragmentation, reserved - allocated",
+			},
 		},
 		{
 			"a crash beside a leak",

@@ -9,22 +9,31 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// causeOfShortage returns the cleanup or the leak without which the failed allocation would have
-// succeeded, or nil. If the log does not say how much was missing, it is the one that kept at least
+// causeOfShortage returns the leak, the cleanup or the fragmentation without which the failed
+// allocation would have succeeded, or nil. If the log does not say how much was missing, it is the one that kept at least
 // the part of the device that is worth advice.
 func (j *Judge) causeOfShortage(s *shortage) *Cause {
 	decides := func(kept int64) bool {
 		worthy, enough := s.worthIt(kept)
 		return enough || worthy && s.missing == 0
 	}
-	if g, kept, _ := j.leakBehind(s); g != nil && decides(kept) {
+	if g, kept, _ := j.grownBefore(s, (*Ledger).holds); g != nil && decides(kept) {
 		return g.w.finding.named()
 	}
 	if l, r := j.cleanupBehind(s); r != nil && decides(r.Held.Bytes-r.Freed) {
 		return &Cause{Recovery, j.subject(r.Name, l.id)}
 	}
+	if g, unused, _ := j.grownBefore(s, (*Ledger).isUnused); g != nil && decides(unused) {
+		return g.w.finding.named()
+	}
 	return nil
 }
+
+// holds reports whether a ledger's growth takes memory of the device that something refers to.
+func (of *Ledger) holds() bool { return of.Name != UnusedReserve && of.Name != PinnedMemory }
+
+// isUnused reports whether a ledger is the memory that the allocator reserved and does not use.
+func (of *Ledger) isUnused() bool { return of.Name == UnusedReserve }
 
 // recoveryAdvice returns the advice to free what a cleanup left allocated before memory ran out.
 func (j *Judge) recoveryAdvice(s *shortage) string {

@@ -241,8 +241,8 @@ func (j *Judge) explainDevice(l *lane, w *worstProcess) {
 		if n := int64(float64(d.total-d.end-d.work) / *f.Measured); n > 0 {
 			left = Grouped(strconv.FormatInt(n, 10))
 		}
-		f.Message += fmt.Sprintf("; more files until out of memory (each may need %s at its peak): %s here (%s)",
-			record.FormatBytes(d.work), left, record.FormatBytes(d.total))
+		f.Message += fmt.Sprintf("; more files until out of memory (each may need %s at its peak): "+
+			"%s here (%s)", record.FormatBytes(d.work), left, record.FormatBytes(d.total))
 	}
 }
 

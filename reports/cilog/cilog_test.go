@@ -58,8 +58,8 @@ var annotation = regexp.MustCompile(
 // escapes are those of GitHub's toolkit.
 var escapes = regexp.MustCompile(`%(25|3A|2C)`)
 
-// TestHostileNames: whatever the names and messages of a log hold, an annotation stays one line with
-// one command, and no property is added to it.
+// TestHostileNames: whatever the names and messages of a log hold, an annotation stays one line
+// with one command, and no property is added to it.
 func TestHostileNames(t *testing.T) {
 	for _, s := range []string{
 		"plain", "a,b", "a:b", "a::b", "::error::x", "100%", "%0A::error::x", "a\n::error::x",
@@ -139,8 +139,8 @@ func TestAnnotate(t *testing.T) {
 	}
 }
 
-// TestWorkspace: a log inside of the workspace is named by its path in it. A file that does not exist
-// is not named.
+// TestWorkspace: a log inside of the workspace is named by its path in it. A file that does not
+// exist is not named.
 func TestWorkspace(t *testing.T) {
 	dir, elsewhere := filepath.Join(t.TempDir(), "work"), filepath.Join(t.TempDir(), "run.log")
 	for _, path := range []string{
@@ -173,7 +173,8 @@ func TestWorkspace(t *testing.T) {
 	}
 	var out bytes.Buffer
 	rep := &check.Report{Verdict: check.Fail, Findings: []check.Finding{failure("s", "m", "no.log")}}
-	if err := cilog.GitHub.Annotate(&out, rep, dir); err != nil || strings.Contains(out.String(), "no.log") {
+	err := cilog.GitHub.Annotate(&out, rep, dir)
+	if err != nil || strings.Contains(out.String(), "no.log") {
 		t.Errorf("a file that does not exist: %v, %q", err, out.String())
 	}
 }

@@ -63,8 +63,8 @@ func ValueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	return ticks
 }
 
-// AxisTitle returns what the numbers of an axis are, if the unit at each number does not say it: what
-// was counted, or multiples of real time. Else it returns "".
+// AxisTitle returns what the numbers of an axis are, if the unit at each number does not say it:
+// what was counted, or multiples of real time. Else it returns "".
 func AxisTitle(unit, counted string) string {
 	switch unit {
 	case check.Count:

@@ -40,8 +40,8 @@ func Groups(rep *check.Report) []Group {
 	return groups
 }
 
-// Deciding returns the groups that decide the verdict, the worst first. It returns none if the report
-// passes.
+// Deciding returns the groups that decide the verdict, the worst first. It returns none if the
+// report passes.
 func Deciding(rep *check.Report) []Group {
 	return slices.DeleteFunc(Groups(rep), func(g Group) bool {
 		return !g.Decides() || g.Verdict != rep.Verdict || rep.Verdict == check.Pass
@@ -168,8 +168,8 @@ func ledgersOf(checks []string) []string {
 	return names
 }
 
-// isRate reports whether a unit is one of growth. Other findings of a ledger's check, such as shared
-// memory that was left behind, are no growth.
+// isRate reports whether a unit is one of growth. Other findings of a ledger's check, such as
+// shared memory that was left behind, are no growth.
 func isRate(unit string) bool {
 	return strings.HasSuffix(unit, check.PerFile) || strings.HasSuffix(unit, check.PerReading)
 }

@@ -87,7 +87,8 @@ func TestPlotOverFilesWords(t *testing.T) {
 				rep(timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true}),
 				plots.Options{}),
 			[]string{
-				">FAIL: leak 200 MiB/file (and reserved - allocated) since file 1", ">60 files, 900 checkpoints",
+				">FAIL: leak 200 MiB/file (and reserved - allocated) since file 1",
+				">60 files, 900 checkpoints",
 				">a file<", ">what was found<", ">growth, 95 % interval<", ">FAIL: leak, idle level<",
 				">idle level and reserved - allocated grow together from the first file on: idle level " +
 					"grows by 200 MiB a file (95 %: ±", ">10 GiB<", ">grows from file 1 on<",
