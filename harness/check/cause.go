@@ -23,6 +23,8 @@ type facts struct {
 	file *timeline.File
 	// bytes is how far a peak is above its limit, or how much memory a cleanup left allocated.
 	bytes int64
+	// rise is how much more was allocated after a cleanup than after the same cleanup in the first file.
+	rise int64
 	// from and to are the first and the last line of the cleanup or stage of a recovery.
 	from, to int
 	// growth is the ledger that grows, if the finding is on growth.
@@ -42,6 +44,9 @@ func (f *Finding) named() *Cause { return &Cause{f.Check, f.Subject} }
 func (j *Judge) findCauses() {
 	for i := range j.findings {
 		f := &j.findings[i]
+		if f.Verdict == Fail && f.Check == Drift {
+			f.cause = j.causeOfDrift(f)
+		}
 		if f.Verdict != Fail || f.facts == nil {
 			continue
 		}
@@ -56,6 +61,18 @@ func (j *Judge) findCauses() {
 			}
 		}
 	}
+}
+
+// causeOfDrift returns the finding that a cleanup or stage frees too little, if the drift is that of
+// its recovery, or nil.
+func (j *Judge) causeOfDrift(f *Finding) *Cause {
+	for i := range j.findings {
+		of := &j.findings[i]
+		if of.Check == Recovery && of.Verdict == Fail && f.Subject == "recovery of "+of.Subject {
+			return of.named()
+		}
+	}
+	return nil
 }
 
 // follows reports whether the finding f follows from the finding `of`. The parameter later is set if
@@ -78,8 +95,9 @@ func (j *Judge) follows(f, of *Finding, later bool) bool {
 		return false
 	}
 	explained := j.grownBy(b.growth, a.file)
-	if f.Check == Recovery {
-		explained *= recoveryMargin
+	if f.Check == Recovery { // what it left, or what it left more than before the growth
+		return explained > 0 && (float64(a.bytes) <= explained*recoveryMargin ||
+			a.rise > 0 && float64(a.rise) <= explained*recoveryMargin)
 	}
 	return explained > 0 && float64(a.bytes) <= explained
 }

@@ -21,6 +21,7 @@ type causeLog struct {
 	keeps      map[int]int // what Whisper Cleanup keeps in some files, until the file's end
 	oom        map[int]int // what an allocation asks for in some files; the file then fails
 	crash      int         // the file in which the process crashes
+	bare       bool        // only cleanups are logged, and no stages
 	unused     int         // the allocator reserves so much more in each file and does not use it
 }
 
@@ -29,9 +30,15 @@ func (l causeLog) lines() []string {
 	const total = 24 << 10
 	var lines []string
 	idle := 1000
+	if l.bare {
+		idle = 100 // so that a cleanup frees 95 % of all memory
+	}
 	for n := 1; n <= 40; n++ {
 		add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 		checkpoint := func(name string, mib int) {
+			if l.bare && !strings.HasSuffix(name, " Cleanup") {
+				return
+			}
 			add("[GPU Memory] %s: Allocated: %.2fGB | allocated=%d reserved=%d total=%d", name,
 				float64(mib)/1024, mib<<20, (mib+100+n*l.unused)<<20, total<<20)
 		}
@@ -108,6 +115,13 @@ func TestCauses(t *testing.T) {
 			causeLog{leak: 300, from: 21},
 			map[string]string{
 				leak: "", "recovery, Diarization": leak, "recovery, Diarization Cleanup": leak,
+			},
+		},
+		{
+			"no stage is logged, so that a cleanup held all memory",
+			causeLog{leak: 90, from: 20, bare: true},
+			map[string]string{
+				leak: "", "recovery, Whisper Cleanup": leak, "recovery, Diarization Cleanup": leak,
 			},
 		},
 		{

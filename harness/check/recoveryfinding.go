@@ -11,6 +11,7 @@ import (
 type recoverySum struct {
 	name string
 	all  int
+	left int64             // bytes that were allocated after it in the first file that was judged, or -1
 	of   [4]*recoveryCount // one for each of recoveryVerdicts
 	// shares holds the ratio of freed to held memory for the files in which something was held and
 	// could be judged.
@@ -25,6 +26,7 @@ type recoveryCount struct {
 	n       int
 	decided Recovered       // the first that fails; for other verdicts the one with the lowest share
 	from    int             // line of its first checkpoint
+	left    int64           // bytes that were allocated after it
 	at      record.Position // of its last checkpoint
 	least   float64         // the lowest share
 }
@@ -39,7 +41,7 @@ func (l *lane) sum(name string) *recoverySum {
 		s = l.sums[i]
 	}
 	if s == nil {
-		s = &recoverySum{name: name, shares: column{most: columnFiles}}
+		s = &recoverySum{name: name, left: -1, shares: column{most: columnFiles}}
 		if l.sums = append(l.sums, s); len(l.sums) > few {
 			if l.byName == nil {
 				l.byName = map[string]*recoverySum{}
@@ -55,6 +57,10 @@ func (s *recoverySum) add(r *Recovered) {
 	if r.Verdict != Skipped && !r.Nothing && !r.File.Outside {
 		s.shares.add(r.n, r.Share, (r.High-r.Low)/2)
 	}
+	left, _ := r.File.Checkpoints[r.After].Get(r.level)
+	if s.left < 0 && r.Verdict != Skipped {
+		s.left = left.Bytes
+	}
 	of := slices.Index(recoveryVerdicts[:], r.Verdict)
 	c := s.of[of]
 	if c == nil {
@@ -67,6 +73,7 @@ func (s *recoverySum) add(r *Recovered) {
 	}
 	if c.n++; c.n == 1 || r.Verdict != Fail && !r.Nothing && (d.Nothing || r.Share < d.Share) {
 		*d = *r
+		c.left = left.Bytes
 		c.from, c.at = r.File.Checkpoints[r.first].Pos.Line, r.File.Checkpoints[r.After].Pos
 	}
 }
@@ -111,7 +118,7 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	f.At, f.Measured, f.Stage = new(c.at), new(r.Share), r.Name
 	f.facts = &facts{
 		lane: r.Lane, file: file, bytes: r.Held.Bytes - r.Freed,
-		from: c.from, to: c.at.Line,
+		rise: c.left - s.left, from: c.from, to: c.at.Line,
 	}
 	where := inFile(file)
 	switch {

@@ -103,7 +103,11 @@ func (t *writer) groups(groups []wording.Group) {
 			t.below("advice:", sink.Line(text))
 		}
 	}
-	if more := len(groups) - shown; more > 0 {
+	more := 0
+	for i := range groups[shown:] {
+		more += groups[shown+i].Stands()
+	}
+	if more > 0 {
 		t.WriteByte('\n')
 		t.wrap("and "+wording.Plural(more, "more finding")+"; --verbose shows all", "  ")
 	}

@@ -42,8 +42,9 @@ func Metric(name string, rank, device int) string {
 	return sink.Line(name)
 }
 
-// WorstFirst sorts changes by verdict: fail, undecided, pass, skipped. Within a verdict, the metric
-// that got worse by the largest ratio comes first.
+// WorstFirst sorts changes by verdict: fail, undecided, pass, skipped. Within a verdict, levels that
+// grow from file to file come first, because they run out, and times last. Among metrics of one
+// kind, the one that got worse by the largest ratio comes first.
 func WorstFirst(all []compare.Change) []compare.Change {
 	rank := map[check.Verdict]int{
 		check.Fail: 0, check.Undecided: 1, check.Pass: 2,
@@ -52,10 +53,21 @@ func WorstFirst(all []compare.Change) []compare.Change {
 	worse := func(c compare.Change) float64 { return math.Copysign(c.Relative, c.Worse()) }
 	out := slices.Clone(all)
 	slices.SortStableFunc(out, func(a, b compare.Change) int {
-		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]),
+		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]), cmp.Compare(kind(a), kind(b)),
 			cmp.Compare(worse(b), worse(a)))
 	})
 	return out
+}
+
+// kind orders the metrics of one verdict.
+func kind(c compare.Change) int {
+	switch {
+	case strings.HasSuffix(c.Unit, check.PerFile):
+		return 0
+	case c.Unit == check.Seconds || c.Unit == check.TimesRealTime:
+		return 2
+	}
+	return 1
 }
 
 // ChangeCells returns a change as the cells of a table row: the metric's name, the two medians, the

@@ -54,7 +54,11 @@ func Cause(rep *check.Report) string {
 	if i >= 0 {
 		cause += "; memory ran out in file " + Count(worst.Consequences[i].File)
 	}
-	if more := len(groups) - 1; more > 0 {
+	more := worst.Stands() - 1
+	for i := range groups[1:] {
+		more += groups[1+i].Stands()
+	}
+	if more > 0 {
 		cause += ", and " + Count(more) + " more"
 	}
 	return cause
@@ -80,6 +84,9 @@ func Passed(rep *check.Report) string {
 	}
 	if len(parts) == 1 {
 		return Extent(rep)
+	}
+	if slices.Contains(NotJudged(rep), check.Leak) {
+		parts = append(parts, "leak not judged")
 	}
 	return strings.Join(parts, ", ") + " (" + strings.TrimPrefix(Extent(rep), parts[0]+", ") + ")"
 }

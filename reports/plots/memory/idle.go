@@ -33,8 +33,12 @@ func (c *Chart) collectIdle(tl *timeline.Timeline, kept *places) {
 	var levels []reading
 	var first, last string
 	otherWorkers := c.otherWorkers(tl)
+	ends := slices.ContainsFunc(tl.Files, func(f *timeline.File) bool {
+		return f.Status != record.StatusUnknown
+	})
 	for _, f := range tl.Files {
-		if otherWorkers[f.Run] || f.Status != record.StatusOK && f.Status != record.StatusUnknown {
+		well := f.Status == record.StatusOK || !ends && len(f.OOMs) == 0
+		if otherWorkers[f.Run] || !well {
 			continue
 		}
 		idle := idleOf(f)

@@ -33,25 +33,25 @@ func marks(t *check.Trend, finding check.Finding, x []float64, span float64) []p
 		if finding.Check == check.Throughput {
 			worse = "slower"
 		}
-		return []plots.Note{m.note(at, worse+" from %s %s on")}
+		return []plots.Note{m.note(at, worse+" from ", " on")}
 	}
 	visible := math.Abs(r.Size) >= leastShare*span
 	switch {
 	case r.Shape == shape.WarmUp && visible && r.From > 0 && (r.Size > 0 || !r.Growing):
-		return []plots.Note{m.note(r.From, "warm-up of "+m.amount(r.Size)+" ends at %s %s")}
+		return []plots.Note{m.note(r.From, "warm-up of "+m.amount(r.Size)+" ends at ", "")}
 	case r.Shape == shape.Step && visible && r.From > 0:
-		return []plots.Note{m.note(r.From, "step of "+m.amount(r.Size)+" at %s %s")}
+		return []plots.Note{m.note(r.From, "step of "+m.amount(r.Size)+" at ", "")}
 	case r.Shape == shape.Steps && r.From > 0:
 		return m.steps(leastShare * span)
 	case r.Shape == shape.Sawtooth && visible:
-		return []plots.Note{m.note(m.firstFall(), fmt.Sprintf("falls by %s at %%s %%s, and every %d %ss",
-			m.amount(r.Size), r.Period, m.each))}
+		return []plots.Note{m.note(m.firstFall(), "falls by "+m.amount(r.Size)+" at ",
+			fmt.Sprintf(", and every %d %ss", r.Period, m.each))}
 	case r.Growing:
 		grows := "grows"
 		if t.Falls {
 			grows = "falls"
 		}
-		return []plots.Note{m.note(r.From, grows+" from %s %s on")}
+		return []plots.Note{m.note(r.From, grows+" from ", " on")}
 	}
 	return nil
 }
@@ -63,16 +63,16 @@ type marker struct {
 	each string // "file" or "reading"
 }
 
-// note returns a mark at an index of the series. The parameter format has two places: for the word
-// "file", and for its number.
-func (m marker) note(at int, format string) plots.Note {
+// note returns a mark at an index of the series. Its text has the file between the words before and
+// after it: "step of 409 MiB at file 36".
+func (m marker) note(at int, before, after string) plots.Note {
 	y := m.Result.Fitted[at]
 	if m.Falls {
 		y = -y
 	}
 	return plots.Note{
 		Point: plots.Point{X: m.x[at], Y: y},
-		Text:  fmt.Sprintf(format, m.each, wording.Count(int(m.x[at]))),
+		Text:  before + m.each + " " + wording.Count(int(m.x[at])) + after,
 	}
 }
 
@@ -106,8 +106,7 @@ func (m marker) steps(least float64) []plots.Note {
 		}
 	}
 	if r.FollowsAudio || second == r.From {
-		return []plots.Note{m.note(r.From, "first of two steps, together "+m.amount(r.Size)+
-			", at %s %s")}
+		return []plots.Note{m.note(r.From, "first of two steps, together "+m.amount(r.Size)+", at ", "")}
 	}
 	var out []plots.Note
 	for _, step := range []struct {
@@ -115,7 +114,7 @@ func (m marker) steps(least float64) []plots.Note {
 		size float64
 	}{{r.From, r.Size - size}, {second, size}} {
 		if math.Abs(step.size) >= least {
-			out = append(out, m.note(step.at, "step of "+m.amount(step.size)+" at %s %s"))
+			out = append(out, m.note(step.at, "step of "+m.amount(step.size)+" at ", ""))
 		}
 	}
 	return out
