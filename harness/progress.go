@@ -119,13 +119,12 @@ func (o *overview) put(worker int, p Progress) {
 func combine(workers []Progress) Progress {
 	all := Progress{Workers: slices.Clone(workers), HasLeft: true}
 	sum := queue.Pace{AudioKnown: true}
+	var high levels
 	for _, p := range workers {
 		all.Done += p.Done
 		all.Failed += p.Failed
 		all.Restarts += p.Restarts
-		if all.Total == 0 || float64(p.Peak)*float64(all.Total) > float64(all.Peak)*float64(p.Total) {
-			all.Peak, all.Total = p.Peak, p.Total
-		}
+		high.raise(p.Peak, p.Total)
 		all.Files = max(all.Files, p.Files)
 		all.Elapsed = max(all.Elapsed, p.Elapsed)
 		all.Left = max(all.Left, p.Left)
@@ -142,6 +141,7 @@ func combine(workers []Progress) Progress {
 		sum.AudioKnown = sum.AudioKnown && p.pace.AudioKnown
 		sum.Spent = max(sum.Spent, p.pace.Spent)
 	}
+	all.Peak, all.Total = high.peak, high.total
 	if all.Files > 0 { // else all workers soak until the same time
 		sum.Left = all.Files - sum.Done
 		sum.LeftAudio -= sum.DoneAudio

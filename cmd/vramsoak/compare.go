@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,6 +76,9 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	if err != nil {
 		return err
 	}
+	if format := opts.outputFormat(); opts.output != "" && !slices.Contains(comparisonFiles, format) {
+		return fmt.Errorf("-o %s: expected a file that ends in .png, .svg, .pdf or .html", opts.output)
+	}
 	base, err := opts.read.measured(basePath)
 	if err != nil {
 		return err
@@ -118,6 +123,14 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	return verdict(only)
 }
 
+// comparisonFiles are the kinds of files that --output may name.
+var comparisonFiles = []string{"png", "svg", "pdf", "html"}
+
+// outputFormat returns the kind of the file that --output names, by the end of its name: "png".
+func (o compareOptions) outputFormat() string {
+	return strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
+}
+
 // writeOutput writes the picture or the page that --output names, if any.
 func (o compareOptions) writeOutput(
 	c *compare.Comparison, base, run *compare.Baseline, v check.Verdict,
@@ -125,7 +138,7 @@ func (o compareOptions) writeOutput(
 	if o.output == "" {
 		return nil
 	}
-	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
+	format := o.outputFormat()
 	return writeFile(o.output, func(w io.Writer) error {
 		if format == "html" {
 			return html.WriteComparison(w, html.Comparison{

@@ -103,10 +103,15 @@ func TestListen(t *testing.T) {
 		wait(t, want, func() bool { return strings.Contains(get(r.url), want+"\n") })
 	}
 	host := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/metrics")
-	for _, want := range []string{`<h1 id="verdict-title">`, "6 checkpoints"} {
+	for _, want := range []string{
+		`<h1 id="verdict-title">`, "6 checkpoints", "the run goes on: this is the report on its first 2 files",
+	} {
 		if page := get("http://" + host + "/"); !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%.2000s", want, page)
 		}
+	}
+	if page := get("http://" + host + "/"); strings.Contains(page, "cut short") {
+		t.Errorf("the page says that the run was cut short")
 	}
 	slow, err := net.Dial("tcp", host)
 	if err != nil {

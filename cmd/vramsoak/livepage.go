@@ -6,8 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"vramsoak/harness/check"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/html"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // A livePage serves the report on a run that goes on. It judges the log when somebody asks for the
@@ -23,8 +27,8 @@ type livePage struct {
 const (
 	// pageStays is the least time for which a page is given again.
 	pageStays = 5 * time.Second
-	// pageShare is how many times longer than it took to make a page it is given again. So the pages
-	// take at most a twentieth of one core.
+	// pageShare limits the work for pages to a twentieth of one core: a page that took t to make is
+	// given again for pageShare*t.
 	pageShare = 20
 )
 
@@ -64,6 +68,7 @@ func (p *livePage) current() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	whileRunning(report, tl)
 	content, err := pageOf(tl, report, of.page, p.logs, of)
 	if err != nil {
 		return nil, err
@@ -75,4 +80,29 @@ func (p *livePage) current() ([]byte, error) {
 	p.page, p.made = page.Bytes(), time.Now()
 	p.stays = max(pageStays, pageShare*p.made.Sub(began))
 	return p.page, nil
+}
+
+// whileRunning takes out of a report what is said of files only because the run has not ended yet: the
+// file in work has no end, and others were never started. A file that failed stays a failure.
+func whileRunning(report *check.Report, tl *timeline.Timeline) {
+	done, failed := 0, false
+	for _, f := range tl.LastAttempts() {
+		switch f.Status {
+		case record.StatusUnknown:
+		case record.StatusOK:
+			done++
+		default:
+			done, failed = done+1, true
+		}
+	}
+	if !failed {
+		report.Revise(func(f *check.Finding) {
+			if f.Check == check.Completeness && f.Verdict != check.Pass {
+				f.Verdict, f.Message = check.Skipped, "the run goes on"
+				f.File, f.FirstFile, f.At, f.Measured, f.Limit = 0, nil, nil, nil, nil
+			}
+		})
+	}
+	report.Notes = append(report.Notes, "the run goes on: this is the report on its first "+
+		wording.Plural(done, "file"))
 }

@@ -27,7 +27,7 @@ type reportOptions struct {
 func newReportCommand() *cobra.Command {
 	opts := reportOptions{}
 	cmd := &cobra.Command{
-		Use:   "report LOG... -o report.html",
+		Use:   "report LOG...|FILE.pickle... -o report.html",
 		Short: "Write one HTML page with the verdict, the charts and the lines of the log",
 		Long: `Report judges logs as check does, and writes one HTML file to send to a colleague. It
 opens from disk, without a network, in Chromium and Firefox.
@@ -36,12 +36,16 @@ The page begins with the verdict, its cause and what to do next. Then come the f
 the lines of the log around it and a link to its chart. The charts show memory over time and over
 files, and can be zoomed. A click on a file shows the checkpoints of that file.
 
+FILE.pickle is a memory snapshot of PyTorch. Its page has a flame graph, a treemap, the segments and
+what was never freed.
+
 soak writes report.html into the run folder. Several logs are judged together; the page has a choice
 of logs, ranks and devices. The policy is found as for check.` + dialectHelp(),
 		Example: `  vramsoak report run.log -o report.html
   vramsoak report runs/2026-11-20T02-00-00Z
-  vramsoak report rank0.log rank1.log -o ranks.html`,
-		Args: wants(1, 0, "logs or run folders"),
+  vramsoak report rank0.log rank1.log -o ranks.html
+  vramsoak report oom.pickle -o oom.html`,
+		Args: wants(1, 0, "logs, run folders or memory snapshots"),
 		RunE: func(_ *cobra.Command, args []string) error { return runReport(args, opts) },
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", runfolder.ReportName, "`file` to write")

@@ -110,8 +110,9 @@ With --gpus, each GPU has a worker. The processes of a worker see only its GPU, 
 from one batch and are judged together. A file counts whichever GPU worked on it. A leak is judged
 on each GPU.
 
-With --listen, the run's metrics can be read at http://127.0.0.1:PORT/metrics while it runs. Only
-this machine can connect, unless the address names another one.
+With --listen, a browser shows the report on the run so far at http://127.0.0.1:PORT/, and
+Prometheus can read its metrics at /metrics. Only this machine can connect, unless the address names
+another one.
 
 Passwords and tokens in the command's arguments (--api-key=..., TOKEN=...) are masked in run.json
 and in the log. --secret masks the values after other names too. To resume such a run, give the same
@@ -132,7 +133,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
   # Continue a run that was killed, interrupted or stopped
   vramsoak soak --resume runs/2026-11-20T02-00-00Z
 
-  # Show the run to Prometheus while it runs
+  # Show the run in a browser and to Prometheus while it runs
   vramsoak soak --files audio/ --listen 9435 -- python transcribe.py --list {list}
 
   # On two GPUs: whichever is free takes the next file

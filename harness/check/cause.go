@@ -21,9 +21,10 @@ type facts struct {
 	lane record.Lane
 	// file is the file that decided the finding. It is nil if the timeline does not have the file.
 	file *timeline.File
-	// bytes is how far a peak is above its limit, or how much memory a cleanup left allocated.
+	// bytes is how far a peak is above its limit.
 	bytes int64
-	// rise is how much more was allocated after a cleanup than after the same cleanup in the first file.
+	// rise is how much more was allocated after a cleanup than after the same cleanup in the first
+	// file or, in the first file, what it left.
 	rise int64
 	// from and to are the first and the last line of the cleanup or stage of a recovery.
 	from, to int
@@ -83,7 +84,8 @@ func (j *Judge) follows(f, of *Finding, later bool) bool {
 	case f.Check == Completeness && f.Subject == Files:
 		return of.Check == OutOfMemory && a.outOfMemory
 	case f.Check == Peak && of.Check == OutOfMemory:
-		return a.lane.Device == b.lane.Device && a.file == b.file && a.file != nil
+		// The highest reading is that of the failed allocation.
+		return a.lane.Device == b.lane.Device && f.At != nil && of.At != nil && *f.At == *of.At
 	case f.Check == Recovery && of.Check == Recovery: // a stage, and the cleanup inside it
 		return a.lane == b.lane && a.file == b.file && a.from <= b.from && b.to <= a.to &&
 			(a.from < b.from || b.to < a.to)
@@ -95,16 +97,11 @@ func (j *Judge) follows(f, of *Finding, later bool) bool {
 		return false
 	}
 	explained := j.grownBy(b.growth, a.file)
-	if f.Check == Recovery { // what it left, or what it left more than before the growth
-		return explained > 0 && (float64(a.bytes) <= explained*recoveryMargin ||
-			a.rise > 0 && float64(a.rise) <= explained*recoveryMargin)
+	if f.Check == Recovery {
+		return explained > 0 && float64(a.rise) <= explained
 	}
 	return explained > 0 && float64(a.bytes) <= explained
 }
-
-// recoveryMargin is the ratio up to which the memory that a cleanup left may exceed the growth that
-// explains it. A single file may leak more than the estimated rate.
-const recoveryMargin = 1.5
 
 // adds reports whether the ledger's growth is part of what the finding f measured.
 func (g *grownLedger) adds(f *Finding) bool {
@@ -123,22 +120,46 @@ func (g *grownLedger) adds(f *Finding) bool {
 	return false
 }
 
-// grownBy returns by how many bytes the ledger had grown when the file ended. It returns 0 if the
-// growth began later.
+// grownBy returns by how many bytes the ledger had grown when the file ended, and what one more file
+// adds, because the memory of a file is taken before its end. It returns 0 if the growth began
+// later.
 func (j *Judge) grownBy(g *grownLedger, file *timeline.File) float64 {
 	if file == nil || g.of.Unit != Bytes {
 		return 0
 	}
-	began, files := j.tl.Files[g.firstFile()], 0
-	for _, f := range j.tl.Files {
-		if f.Process != file.Process || file.Process == began.Process && f.Pos.Line < began.Pos.Line {
-			continue
+	began, p, slope := j.tl.Files[g.firstFile()], g.w.of, *g.w.finding.Measured
+	if file.Process != p.process { // its levels are not kept: they grew at about the same rate
+		files := 0
+		for _, f := range j.tl.Files {
+			if f.Process == file.Process && f.Pos.Line <= file.Pos.Line {
+				files++
+			}
 		}
-		if files++; f == file {
-			return float64(files) * *g.w.finding.Measured
+		return float64(files+1) * slope
+	}
+	if file.Pos.Line < began.Pos.Line {
+		return 0
+	}
+	return g.total(func(f int32) bool { return j.tl.Files[f].Pos.Line <= file.Pos.Line }) + slope
+}
+
+// total returns by how much the ledger grew from its first value to the last one of the wanted
+// files.
+func (g *grownLedger) total(wanted func(file int32) bool) float64 {
+	p, first, last := g.w.of, math.NaN(), math.NaN()
+	for i, v := range p.values {
+		switch {
+		case isUnknown(v) || !wanted(p.files[i]):
+		case isUnknown(first):
+			first, last = v, v
+		default:
+			last = v
 		}
 	}
-	return 0
+	if isUnknown(last) {
+		return 0
+	}
+	return max(0, last-first)
 }
 
 // alikeRates is the ratio by which the rates of two devices may differ if their growth has one cause.
@@ -195,11 +216,12 @@ func attribute(findings []Finding) {
 	}
 }
 
-// regressionCause returns the cause of a finding that a metric has got worse since another run: the
-// finding that the metric's ledger grows, or that files ran out of memory.
+// regressionCause returns the finding of this run that explains why a metric got worse since another
+// run, or nil: failed files, the growth of the metric's ledger, the leak under a peak, or the
+// recovery that the metric measures.
 func regressionCause(f *Finding, findings []Finding) *Cause {
 	metric, _, _ := strings.Cut(f.Subject, ", against ")
-	metric = strings.TrimPrefix(metric, "growth of ")
+	metric, grows := strings.CutPrefix(metric, "growth of ")
 	for i := range findings {
 		of := &findings[i]
 		if of.Verdict != Fail || !of.Gates || of.facts == nil {
@@ -208,14 +230,22 @@ func regressionCause(f *Finding, findings []Finding) *Cause {
 		name, mark, _ := strings.Cut(of.Subject, " (")
 		switch {
 		case metric == "failed files" && of.Check == Completeness && of.Subject == Files,
-			of.facts.growth != nil && metric == of.Subject,
-			of.facts.growth != nil && len(of.Also) > 0 && isGrown(of, metric),
-			of.Check == Leak && name == IdleLevel && isPeak(metric, mark),
+			grows && of.facts.growth != nil && metric == of.Subject,
+			grows && of.facts.growth != nil && len(of.Also) > 0 && isGrown(of, metric),
+			within(f, of) && metric == of.Subject,
+			within(f, of) && of.Check == Leak && name == IdleLevel && isPeak(metric, mark),
 			of.Check == Recovery && metric == "recovery of "+of.Subject:
 			return of.named()
 		}
 	}
 	return nil
+}
+
+// within reports whether a level got worse by no more than a ledger grew in this run.
+func within(f, of *Finding) bool {
+	g := of.facts.growth
+	return g != nil && f.Measured != nil &&
+		*f.Measured <= g.total(func(int32) bool { return true })+*g.w.finding.Measured
 }
 
 // isPeak reports whether a metric is a peak of the device and rank with this mark.

@@ -183,6 +183,29 @@ func TestCauses(t *testing.T) {
 			},
 		},
 		{
+			"a cleanup that stops to free beside a leak in another stage",
+			causeLog{leak: 100, from: 1, keeps: map[int]int{25: 3000, 26: 3000, 27: 3000, 39: 3000}},
+			map[string]string{
+				leak: "", "recovery, Whisper Cleanup": "",
+				"recovery, Whisper": "recovery, Whisper Cleanup",
+			},
+		},
+		{
+			"a cleanup keeps more than one file leaks", causeLog{leak: 10, from: 1, keeps: map[int]int{38: 500}},
+			map[string]string{
+				leak: "", "recovery, Whisper Cleanup": "",
+				"recovery, Whisper": "recovery, Whisper Cleanup",
+			},
+		},
+		{
+			"a request that never fits beside one that a leak makes fail",
+			causeLog{leak: 520, from: 1, oom: map[int]int{38: 6000, 39: 60000}},
+			map[string]string{
+				leak: "", "recovery, Diarization": leak, "recovery, Diarization Cleanup": leak,
+				peak: leak, oom: "", files: oom,
+			},
+		},
+		{
 			"a crash beside a leak",
 			causeLog{leak: 2, from: 1, crash: 20},
 			map[string]string{leak: "", files: ""},

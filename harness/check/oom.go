@@ -66,8 +66,7 @@ func (j *Judge) outOfMemory() {
 		at.stage = shown.oom.Stage
 	}
 	f.Stage = at.stage
-	s := j.shortageOf(shown)
-	f.facts = &facts{lane: shown.oom.Lane, file: shown.file, cause: j.causeOfShortage(&s)}
+	f.facts = &facts{lane: shown.oom.Lane, file: shown.file, cause: j.causeOfFailures()}
 	f.Advice = j.advice(shown)
 	if by := sized[f.Verdict]; by.oom != nil && by.oom != shown.oom {
 		f.Advice = j.advice(by)
@@ -99,6 +98,23 @@ func (j *Judge) nextAfter(f failure) string {
 		return "run vramsoak plot LOG -o memory.png to see what led to it"
 	}
 	return adviceSnapshot
+}
+
+// causeOfFailures returns the finding without which every fatal allocation would have succeeded, or
+// nil if there is no such finding, or several.
+func (j *Judge) causeOfFailures() (cause *Cause) {
+	for _, next := range j.failures() {
+		if next.verdict != Fail {
+			continue
+		}
+		s := j.shortageOf(next)
+		of := j.causeOfShortage(&s)
+		if of == nil || cause != nil && *of != *cause {
+			return nil
+		}
+		cause = of
+	}
+	return cause
 }
 
 // A failure is the failed allocation that decides the verdict on a file, or on a part of the log

@@ -11,8 +11,11 @@ import (
 type recoverySum struct {
 	name string
 	all  int
-	left int64             // bytes that were allocated after it in the first file that was judged, or -1
-	of   [4]*recoveryCount // one for each of recoveryVerdicts
+	// left is how many bytes were allocated after it in the first file that was judged, and first is
+	// the index of that file in Timeline.Files. left is -1 before.
+	left  int64
+	first int32
+	of    [4]*recoveryCount // one for each of recoveryVerdicts
 	// shares holds the ratio of freed to held memory for the files in which something was held and
 	// could be judged.
 	shares column
@@ -59,7 +62,7 @@ func (s *recoverySum) add(r *Recovered) {
 	}
 	left, _ := r.File.Checkpoints[r.After].Get(r.level)
 	if s.left < 0 && r.Verdict != Skipped {
-		s.left = left.Bytes
+		s.left, s.first = left.Bytes, r.n
 	}
 	of := slices.Index(recoveryVerdicts[:], r.Verdict)
 	c := s.of[of]
@@ -117,8 +120,10 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	f.in(file)
 	f.At, f.Measured, f.Stage = new(c.at), new(r.Share), r.Name
 	f.facts = &facts{
-		lane: r.Lane, file: file, bytes: r.Held.Bytes - r.Freed,
-		rise: c.left - s.left, from: c.from, to: c.at.Line,
+		lane: r.Lane, file: file, rise: c.left - s.left, from: c.from, to: c.at.Line,
+	}
+	if r.n == s.first {
+		f.facts.rise = r.Held.Bytes - r.Freed
 	}
 	where := inFile(file)
 	switch {

@@ -2,7 +2,7 @@
 //
 //	server, err := serve.Listen("9435") // loopback only
 //	c := serve.NewCollector(version)
-//	server.Start(serve.Handler(c, nil))
+//	server.Start(serve.Handler(c, page)) // page is the http.Handler of /
 //	defer server.Close()
 //	go c.Follow(ctx, dialects, "runs/x/soak.log")
 //
