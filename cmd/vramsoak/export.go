@@ -73,6 +73,9 @@ func runExport(paths []string, opts exportOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := refuseInput(opts.output, logs); err != nil {
+		return err
+	}
 	return writeFile(opts.output, func(w io.Writer) error {
 		var out eventWriter = perfetto.NewWriter(w)
 		if opts.format == formatOpenMetrics {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -109,7 +110,8 @@ func appendSummary(write func(io.Writer) error) error {
 	if path == "" {
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	// Without O_NONBLOCK, opening a pipe that nobody reads would wait forever.
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o644)
 	if err == nil {
 		_, err = io.WriteString(f, "\n")
 		err = errors.Join(err, write(f), f.Close())

@@ -70,6 +70,9 @@ func runReport(paths []string, opts reportOptions) error {
 	} else if n > 0 {
 		return errors.New("expected logs or snapshots, found both; write a page for each kind")
 	}
+	if err := refuseInput(opts.output, logs); err != nil {
+		return err
+	}
 	refs, err := opts.read.references(opts.baselines)
 	if err != nil {
 		return err

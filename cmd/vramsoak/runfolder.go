@@ -189,11 +189,18 @@ func writePlots(dir string, pictures []picture) (drawn []string, err error) {
 
 // writeFile writes a file completely or not at all, so that no reader sees half of it.
 func writeFile(path string, write func(io.Writer) error) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
 		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it", path)
+	case err == nil && !info.Mode().IsRegular():
+		return writeStream(path, write)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // a link stays a link
 	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644),
-		renameio.WithTempDir(filepath.Dir(path)))
+		renameio.WithExistingPermissions(), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, bare(err))
 	}
@@ -203,6 +210,32 @@ func writeFile(path string, write func(io.Writer) error) error {
 	}
 	if err := f.CloseAtomicallyReplace(); err != nil {
 		return fmt.Errorf("writing %s: %w", path, bare(err))
+	}
+	return nil
+}
+
+// writeStream writes to a pipe or a device, which cannot be replaced.
+func writeStream(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, bare(err))
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, bare(err))
+	}
+	return nil
+}
+
+// refuseInput returns an error if a file to write is one of the logs to read.
+func refuseInput(output string, logs []string) error {
+	to, err := os.Stat(output)
+	if err != nil {
+		return nil // it does not exist yet
+	}
+	for _, log := range logs {
+		if from, err := os.Stat(log); err == nil && os.SameFile(from, to) {
+			return fmt.Errorf("-o %s: expected another file than the log that is read", output)
+		}
 	}
 	return nil
 }

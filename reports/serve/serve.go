@@ -20,6 +20,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -80,8 +81,13 @@ func complete(address string) (string, error) {
 // URL returns the address of a path of the server.
 func (s *Server) URL(path string) string { return "http://" + s.listener.Addr().String() + path }
 
-// Start answers requests until Close.
+// Start answers requests until Close. On a loopback address it answers only those that name this
+// machine: a page of another site could otherwise read the run, by a name of its own that leads to
+// this machine (DNS rebinding).
 func (s *Server) Start(h http.Handler) {
+	if at, ok := s.listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		h = onlyHere(h)
+	}
 	s.http = &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -141,4 +147,20 @@ type counted struct {
 func (c *counted) Close() error {
 	c.once.Do(func() { <-c.open })
 	return c.Conn.Close()
+}
+
+// onlyHere refuses requests whose Host is neither an address nor localhost.
+func onlyHere(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		host = strings.Trim(host, "[]")
+		if host != "localhost" && net.ParseIP(host) == nil {
+			say(w, http.StatusForbidden, "vramsoak answers on 127.0.0.1 and localhost only\n")
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }

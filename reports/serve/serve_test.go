@@ -164,3 +164,21 @@ func scrape(t *testing.T, c *Collector) string {
 	}
 	return string(body)
 }
+
+// TestOnlyHere: a request that reaches this machine by a name of another site gets no answer.
+func TestOnlyHere(t *testing.T) {
+	t.Parallel()
+	h := onlyHere(Handler(NewCollector("1"), thePage))
+	for host, status := range map[string]int{
+		"127.0.0.1:9435": 200, "localhost:9435": 200, "localhost": 200, "[::1]:9435": 200,
+		"evil.example": 403, "evil.example:9435": 403, "127.0.0.1.evil.example": 403,
+	} {
+		r := httptest.NewRequest("GET", "/healthz", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != status {
+			t.Errorf("%s: got %d, want %d", host, w.Code, status)
+		}
+	}
+}
