@@ -113,7 +113,7 @@ func (v *values) compact(keep []bool) {
 // drawn are the quantities that the page shows.
 var drawn = [...]record.Quantity{
 	record.Allocated, record.Reserved, record.Used, record.Peak, record.PeakReserved, record.Active,
-	record.InactiveSplit, record.Buffer, record.Pinned,
+	record.InactiveSplit, record.Buffer, record.Pinned, record.Free,
 }
 
 // Add takes the next file, or the next stretch between files, in the order of the log. The
@@ -185,7 +185,7 @@ func (c *Collector) addPoint(t *track, f *timeline.File, at *record.Checkpoint, 
 	t.values.add(len(t.points), func(q record.Quantity) (int64, bool) {
 		size, ok := at.Get(q)
 		t.digits[q] = max(t.digits[q], size.Resolution)
-		if q == record.Total || q == record.Free || q == record.Holds {
+		if q == record.Total || q == record.Holds {
 			ok = false
 		}
 		return size.Bytes, ok

@@ -109,11 +109,13 @@ type findingPlace struct {
 	Trend int `json:"trend"` // index in Trends, or -1
 }
 
-// byKey returns columns under the keys of their quantities.
+// byKey returns columns under the keys of their quantities. It leaves out free memory if the log
+// says how much is in use.
 func (v *values) byKey() map[string]column {
+	used := v[record.Allocated] != nil || v[record.Reserved] != nil || v[record.Used] != nil
 	out := map[string]column{}
 	for _, q := range drawn {
-		if v[q] != nil {
+		if v[q] != nil && (q != record.Free || !used) {
 			out[q.String()] = v[q]
 		}
 	}

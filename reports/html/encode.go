@@ -155,7 +155,7 @@ func (e *encoder) track(t *track) trackData {
 		d.Rows.File = append(d.Rows.File, int64(e.files[t.rows[i].file]))
 	}
 	for _, q := range drawn {
-		if t.values[q] != nil {
+		if _, shown := p.Values[q.String()]; shown {
 			d.Digits[q.String()] = t.digits[q]
 		}
 	}

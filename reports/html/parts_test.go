@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 func TestColumn(t *testing.T) {
@@ -174,5 +175,46 @@ func TestQuotes(t *testing.T) {
 	}
 	if q.around(nil) != nil {
 		t.Error("a finding without a position has a quotation")
+	}
+}
+
+// TestFileNumbers: files have their numbers in the batch, unless these do not ascend in their log,
+// as those of files that were tried again.
+func TestFileNumbers(t *testing.T) {
+	file := func(log string, index int) *timeline.File {
+		return &timeline.File{Index: index, Pos: record.Position{Path: log}}
+	}
+	for _, c := range []struct {
+		files []*timeline.File
+		want  []int
+	}{
+		{[]*timeline.File{file("a", 3), file("b", 1), file("a", 7), file("b", 2)}, []int{3, 1, 7, 2}},
+		{[]*timeline.File{file("a", 1), file("a", 2), file("a", 1), file("b", 5)}, []int{1, 2, 3, 5}},
+		{[]*timeline.File{file("a", 0), {Outside: true}, file("a", 0)}, []int{1, 0, 2}},
+	} {
+		if diff := cmp.Diff(c.want, fileNumbers(c.files)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestNamed: a finding's subject names its device and rank, also if rank 1 and rank 11 exist.
+func TestNamed(t *testing.T) {
+	tl := &timeline.Timeline{Writers: map[int]string{3: "pod/asr-1"}}
+	lane := func(rank, device int) record.Lane { return record.Lane{Rank: rank, Device: device} }
+	for _, c := range []struct {
+		subject string
+		lane    record.Lane
+		want    bool
+	}{
+		{"idle level (rank 1, device 0)", lane(1, 0), true},
+		{"idle level (rank 11, device 0)", lane(1, 0), false},
+		{"idle level (device 1)", lane(0, 1), true},
+		{"idle level (pod/asr-1, device 0)", lane(3, 0), true},
+		{"idle level", lane(0, 0), false},
+	} {
+		if got := named(c.subject, c.lane, tl); got != c.want {
+			t.Errorf("%q names %v: got %v", c.subject, c.lane, got)
+		}
 	}
 }

@@ -20,14 +20,14 @@ function drawFiles(t) {
   if (!rising) x = x.map((/** @type {number} */ _, /** @type {number} */ i) => i + 1);
   /** @type {(Line & {key: string, of: string})[]} */
   const lines = [];
-  for (const [key, name, ink, shown] of quantities.slice(0, 4)) {
+  for (const [key, name, ink, shown] of [...quantities.slice(0, 4), quantities[quantities.length - 1]]) {
     if (rows.idle[key]) lines.push({ key, name: name + " at a file's end", color: ink, shown, values: rows.idle[key], of: key });
   }
   const unused = minus(rows.idle.reserved, rows.idle.allocated);
   if (unused) lines.push({ key: "unused", name: "reserved - allocated at a file's end", color: "yellow", shown: false, values: unused, of: "reserved" });
   const dark = minus(rows.idle.used, rows.idle.reserved);
   if (dark) lines.push({ key: "dark", name: "dark memory at a file's end", color: "grey", shown: false, values: dark, of: "used" });
-  for (const [key, name, ink] of quantities.slice(0, 4)) {
+  for (const [key, name, ink] of [...quantities.slice(0, 4), quantities[quantities.length - 1]]) {
     if (rows.highest[key]) lines.push({ key: "highest " + key, name: "highest " + name, color: key === "allocated" ? "sky" : ink, dashed: true, shown: key === "allocated", values: rows.highest[key], of: key });
   }
   const ledgers = /** @type {Record<string, string>} */ ({ leak: rows.idle.allocated ? "allocated" : "used", fragmentation: "unused", "device-used": "used", "dark-memory": "dark" });

@@ -28,6 +28,26 @@ function selectFile(f) {
 
 const checkpointsShown = 500;
 
+/**
+ * nameAndRound identifies a checkpoint in its file: its name, and how often the name came before.
+ * @param {any} p @param {number} i @param {Map<number, number>} seen
+ */
+function nameAndRound(p, i, seen) {
+  const round = seen.get(p.name[i]) || 0;
+  seen.set(p.name[i], round + 1);
+  return p.name[i] + " " + round;
+}
+
+/** levelsByName returns the levels of a file's checkpoints. @param {any} p @param {number} f @param {string} quantity */
+function levelsByName(p, f, quantity) {
+  const out = new Map();
+  const seen = new Map();
+  for (let i = 0; i < p.file.length && out.size < checkpointsShown; i++) {
+    if (p.file[i] === f) out.set(nameAndRound(p, i, seen), p.values[quantity][i]);
+  }
+  return out;
+}
+
 /** filePattern returns the table of a file's checkpoints. @param {any} t @param {number} f */
 function filePattern(t, f) {
   const p = t.points;
@@ -39,10 +59,15 @@ function filePattern(t, f) {
   }
   if (!at.length) return el("p", { className: "soft" }, "The page has no checkpoint of this file on " + t.label + ".");
   const shown = quantities.filter(([key]) => p.values[key] && at.some((i) => p.values[key][i] != null));
+  if (!shown.length) return el("p", { className: "soft" }, "The checkpoints of this file have no reading of memory.");
   const first = shown[0][0];
   const most = Math.max(t.total ? 0 : 1, ...at.map((i) => p.values[first][i] || 0));
   const log = doc.logs[t.log];
-  const head = ["Line", log.timed ? "Time in the file" : "Checkpoint no.", "Checkpoint", "Stage", shown[0][1] + ", as a bar", ...shown.map(([, name]) => name), "change of " + shown[0][1], "freed"];
+  const begun = t.rows.file[0];
+  const inFirst = begun === f ? new Map() : levelsByName(p, begun, first);
+  const seen = new Map();
+  const head = ["Line", log.timed ? "Time in the file" : "Checkpoint no.", "Checkpoint", "Stage", shown[0][1] + ", as a bar", ...shown.map(([, name]) => name), "change",
+    ...(inFirst.size ? ["against file " + grouped(doc.files.number[begun])] : []), "freed"];
   let last = /** @type {number | null} */ (null);
   const lines = at.map((i) => {
     const v = p.values[first][i];
@@ -50,6 +75,8 @@ function filePattern(t, f) {
     bar.style.width = (100 * Math.max(0, v || 0)) / most + "%";
     const change = v == null || last == null ? "" : (v >= last ? "+" : "") + formatBytes(v - last);
     if (v != null) last = v;
+    const was = inFirst.get(nameAndRound(p, i, seen));
+    const against = v == null || was == null ? "" : (v >= was ? "+" : "") + formatBytes(v - was);
     return el("tr", {}, el("td", { className: "n" }, grouped(p.line[i])),
       el("td", { className: "n" }, log.timed ? formatDuration(p.x[i] - p.x[at[0]]) : grouped(p.number[i])),
       el("th", { scope: "row" }, doc.names[p.name[i]]), el("td", {}, p.stage[i] == null ? "" : doc.names[p.stage[i]]), el("td", { className: "wide" }, bar),
@@ -57,7 +84,7 @@ function filePattern(t, f) {
         const b = p.values[key][i];
         return el("td", { className: "n", title: b == null ? "" : exact(t, key, b) }, b == null ? "" : formatBytes(b));
       }),
-      el("td", { className: "n" }, change),
+      el("td", { className: "n" }, change), ...(inFirst.size ? [el("td", { className: "n" }, against)] : []),
       el("td", { className: "n" }, p.freed[i] == null ? "" : (p.failed.includes(i) ? "✗ " : "") + (p.freed[i] / 10).toFixed(1) + " %"));
   });
   const table = el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...lines));
@@ -84,7 +111,7 @@ function listFiles() {
   const text = byId("files-search").value.toLowerCase();
   const t = doc.tracks[state.track];
   const rowOf = new Map(t ? t.rows.file.map((/** @type {number} */ f, /** @type {number} */ i) => [f, i]) : []);
-  const main = t && ["allocated", "used", "reserved", "buffer"].find((q) => t.rows.idle[q]);
+  const main = t && mainQuantity(t);
   const found = [];
   for (let f = 0; f < doc.files.path.length; f++) {
     if (!doc.files.number[f] && !doc.files.path[f]) continue;

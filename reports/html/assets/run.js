@@ -29,7 +29,7 @@ function showTrack(k) {
 const devicesShown = 64;
 
 /** mainQuantity returns the quantity that stands for a track. @param {any} t */
-const mainQuantity = (t) => ["allocated", "used", "reserved", "buffer"].find((q) => t.rows.idle[q]);
+const mainQuantity = (t) => ["allocated", "used", "reserved", "buffer", "free"].find((q) => t.rows.idle[q]);
 
 /** trackName names a track, with its log if there are several. @param {any} t */
 const trackName = (t) => (doc.logs.length > 1 ? doc.logs[t.log].name + ", " : "") + t.label;

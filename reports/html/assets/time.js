@@ -28,7 +28,7 @@ function drawTime(t) {
   const bandStart = bands.map((b) => b.from);
   const events = doc.events.filter((/** @type {any} */ e) => e.log === t.log);
   const inLog = fileSpans(t);
-  const main = p.values.allocated || p.values.used || p.values.reserved || p.values.buffer || [];
+  const main = p.values.allocated || p.values.used || p.values.reserved || p.values.buffer || p.values.free || [];
 
   /** @param {any} u */
   const under = (u) => {

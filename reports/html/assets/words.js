@@ -19,6 +19,7 @@ const quantities = /** @type {[string, string, string, boolean][]} */ ([
   ["active", "active", "purple", false],
   ["inactive_split", "inactive split", "grey", false],
   ["pinned", "pinned host memory", "red", false],
+  ["free", "free on the device", "grey", true],
 ]);
 const stageColors = ["sky", "orange", "green", "purple", "yellow", "red", "blue", "grey"];
 const eventKinds = /** @type {Record<string, [string, string, string]>} */ ({
