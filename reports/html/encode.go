@@ -25,7 +25,9 @@ type encoder struct {
 func newEncoder(tl *timeline.Timeline, rep *check.Report, of *Collector) *encoder {
 	e := &encoder{
 		doc: document{
-			Schema: schema, Logs: []logData{}, Tracks: []trackData{}, Events: []event{},
+			Schema: schema, Names: []string{}, Logs: []logData{},
+			Files:  fileTable{Path: []string{}, Status: []string{}, Error: []string{}},
+			Tracks: []trackData{}, Events: []event{},
 			Trends: []trendData{}, Findings: []findingPlace{}, Lead: -1, Segments: []mapSeries{},
 		},
 		tl: tl, rep: rep, of: of, logs: map[string]int{}, files: map[*timeline.File]int{},

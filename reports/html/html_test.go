@@ -340,3 +340,33 @@ func BenchmarkWrite(b *testing.B) {
 		}
 	}
 }
+
+// TestEveryLog writes a page of each log in fixtures/check.
+func TestEveryLog(t *testing.T) {
+	paths, err := filepath.Glob("../../fixtures/check/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no logs: %v", err)
+	}
+	dir := os.Getenv("PAGES") // keeps the pages, for a browser
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if !strings.HasSuffix(f.Name, ".log") {
+				continue
+			}
+			page := written(t, judged(t, bytes.NewReader(f.Data), f.Name))
+			if !json.Valid(dataOf(t, page)) {
+				t.Errorf("%s: the data of the page are no JSON", path)
+			}
+			if dir != "" {
+				name := strings.TrimSuffix(filepath.Base(path), ".txtar") + "-" + f.Name + ".html"
+				if err := os.WriteFile(filepath.Join(dir, name), page, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
