@@ -249,7 +249,7 @@ func (b *tab) flame() {
 }
 
 // TestRanks opens the report of two ranks of which one leaks. The page begins with that one, and
-// shows the other after a click.
+// shows the other after a click. The table of files has the readings of both.
 func TestRanks(t *testing.T) {
 	var log strings.Builder
 	for i := range 20 {
@@ -270,6 +270,13 @@ func TestRanks(t *testing.T) {
 	chosen := `document.querySelector("#devices [aria-pressed=true]").innerText`
 	if first := eval[string](b, chosen); !strings.Contains(first, "✗ rank 1, device 1") {
 		t.Errorf("the page begins with %q, want rank 1, which leaks", first)
+	}
+	for rank := range 2 {
+		ofRank := fmt.Sprintf(`[...document.querySelectorAll("#files-table tbody tr")].filter((r) =>
+			r.innerText.includes("rank %d") && / GiB.* GiB/s.test(r.innerText) && r.innerText.includes("ok")).length`, rank)
+		if n := eval[int](b, ofRank); n != 20 {
+			b.Errorf("%d files of rank %d are in the table with their readings, want 20", n, rank)
+		}
 	}
 	eval[bool](b, `document.querySelector("#devices button").click(), true`)
 	if next := eval[string](b, chosen); !strings.Contains(next, "rank 0, device 0") {

@@ -98,20 +98,22 @@ var signs = map[string]string{
 	"fail": "✗", "undecided": "?", "waived": "~", "noted": "!", "pass": "✓", "skipped": "–",
 }
 
-// firstFile names the file that a finding names: "file 57: talk-057.wav".
+// firstFile names the file that a finding names: "file 57: talk-057.wav" or, if each rank counts its
+// own files, "file 57 of rank 1".
 func (e *encoder) firstFile(f *check.Finding) string {
+	index, name := f.File, ""
 	if f.FirstFile != nil {
-		return fileLabel(f.FirstFile.Index, f.FirstFile.Path)
+		index, name = f.FirstFile.Index, f.FirstFile.Path
 	}
-	if f.File > 0 {
-		for _, of := range e.tl.Files {
-			if of.Index == f.File {
-				return fileLabel(f.File, of.Path)
-			}
-		}
-		return fileLabel(f.File, "")
+	writer := ""
+	if i := e.fileOf(f, e.trackOf(f)); i >= 0 && e.all[i].Index == index {
+		name, writer = cmp.Or(name, e.all[i].Path), e.all[i].Writer
 	}
-	return ""
+	label := fileLabel(index, name)
+	if label != "" && writer != "" {
+		label += " of " + sink.Line(writer)
+	}
+	return label
 }
 
 func fileLabel(index int, name string) string {
@@ -133,7 +135,7 @@ func (e *encoder) placeOf(f *check.Finding) findingPlace {
 	if f.At != nil {
 		at.Line = f.At.Line
 	}
-	at.File = e.fileOf(f)
+	at.File = e.fileOf(f, at.Track)
 	for i, t := range e.doc.Trends {
 		if t.Check == f.Check && t.Title == sink.Line(f.Subject) {
 			at.Trend = i
@@ -142,21 +144,35 @@ func (e *encoder) placeOf(f *check.Finding) findingPlace {
 	return at
 }
 
-// fileOf returns the index in the document of the file that a finding names, or -1.
-func (e *encoder) fileOf(f *check.Finding) int {
-	index := f.File
+// fileOf returns the index in the document of the file that a finding names, or -1. Several ranks
+// may have a file of this number; the file of the finding's track comes first.
+func (e *encoder) fileOf(f *check.Finding, track int) int {
+	index, writer := f.File, ""
 	if f.FirstFile != nil {
 		index = f.FirstFile.Index
 	}
-	best := -1
+	if track >= 0 && len(e.of.tracks[track].rows) > 0 {
+		writer = e.of.tracks[track].rows[0].file.Writer
+	}
+	best, rank := -1, 0
 	for _, of := range e.all {
-		in := f.At != nil && of.Pos.Path == f.At.Path && of.Pos.Line <= f.At.Line &&
-			f.At.Line <= of.EndPos.Line
-		switch {
-		case in && (index == 0 || of.Index == index):
-			return e.files[of]
-		case best < 0 && index > 0 && of.Index == index:
-			best = e.files[of]
+		if index > 0 && of.Index != index {
+			continue
+		}
+		fits := 0
+		switch in := f.At != nil && of.Pos.Path == f.At.Path && of.Pos.Line <= f.At.Line &&
+			f.At.Line <= of.EndPos.Line; {
+		case in && of.Writer == writer:
+			fits = 4
+		case in:
+			fits = 3
+		case index > 0 && of.Writer == writer:
+			fits = 2
+		case index > 0:
+			fits = 1
+		}
+		if fits > rank {
+			best, rank = e.files[of], fits
 		}
 	}
 	return best

@@ -49,8 +49,8 @@ func (s *summary) add(name string, lines ...string) *summaryRow {
 func (e *encoder) summarize(open []findingView) summary {
 	s := summary{
 		Verdict: string(e.rep.Verdict), Sign: signs[string(e.rep.Verdict)],
-		Facts: sink.Line(wording.Facts(e.rep)),
-		Title: sink.Line(cmp.Or(wording.Cause(e.rep), wording.Passed(e.rep))),
+		Facts: e.byRank(sink.Line(wording.Facts(e.rep))),
+		Title: e.byRank(sink.Line(cmp.Or(wording.Cause(e.rep), wording.Passed(e.rep)))),
 	}
 	groups := wording.Deciding(e.rep)
 	if len(groups) == 0 {
@@ -60,6 +60,7 @@ func (e *encoder) summarize(open []findingView) summary {
 	e.doc.Lead = numberOf(open, lead)
 	s.add("Cause", e.cause(lead)...).Finding = e.doc.Lead
 	s.add("Stage", cmp.Or(lead.Stage, where(lead)))
+	s.add("Device", lead.Device)
 	s.add("First file", e.firstFile(lead))
 	name := "Measured"
 	if strings.HasSuffix(lead.Unit, check.PerFile) || strings.HasSuffix(lead.Unit, check.PerReading) {
@@ -70,6 +71,29 @@ func (e *encoder) summarize(open []findingView) summary {
 	s.add("Also", others(groups[1:])...)
 	s.add("What to do next", e.next(groups[0])...)
 	return s
+}
+
+// byRank returns a summary that begins with the number of files, and adds how many files each rank
+// has: "96 files (48 on each of 2 ranks), 1,728 checkpoints". Without it, one would take the files
+// of all ranks for one batch. byRank changes nothing if there is one rank, or if the ranks have
+// different numbers of files.
+func (e *encoder) byRank(summary string) string {
+	ranks := map[int]int{} // files
+	for _, t := range e.of.tracks {
+		ranks[t.lane.Rank] += t.rowCount
+	}
+	each := e.rep.Files / max(1, len(ranks))
+	for _, files := range ranks {
+		if files != each {
+			return summary
+		}
+	}
+	all := wording.Plural(e.rep.Files, "file")
+	rest, found := strings.CutPrefix(summary, all)
+	if !found || len(ranks) < 2 || each == 0 || each*len(ranks) != e.rep.Files {
+		return summary
+	}
+	return fmt.Sprintf("%s (%s on each of %d ranks)%s", all, wording.Count(each), len(ranks), rest)
 }
 
 // numberOf returns the number of a finding on the page, or -1 if the page does not list it.

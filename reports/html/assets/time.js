@@ -213,10 +213,15 @@ function eventList(events) {
     el("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Failures, restarts and resumes" }, table));
 }
 
-/** fileButton opens a file. @param {number} f */
+/** fileButton opens a file, on a device that has readings of it. @param {number} f */
 function fileButton(f) {
   const b = el("button", { type: "button", className: "linklike" }, fileName(f));
-  b.addEventListener("click", () => { selectFile(f); byId("file").scrollIntoView(); });
+  b.addEventListener("click", () => {
+    const at = placeOf(f);
+    if (at && at.track !== state.track) showTrack(at.track);
+    selectFile(f);
+    byId("file").scrollIntoView();
+  });
   return b;
 }
 
