@@ -98,8 +98,8 @@ var signs = map[string]string{
 	"fail": "✗", "undecided": "?", "waived": "~", "noted": "!", "pass": "✓", "skipped": "–",
 }
 
-// firstFile names the file that a finding names: "file 57: talk-057.wav" or, if each rank counts its
-// own files, "file 57 of rank 1".
+// firstFile names the file that a finding names: "file 57: talk-057.wav". If each rank counts its
+// own files, it adds the rank: "file 57 of rank 1".
 func (e *encoder) firstFile(f *check.Finding) string {
 	index, name := f.File, ""
 	if f.FirstFile != nil {

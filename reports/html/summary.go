@@ -67,6 +67,9 @@ func (e *encoder) summarize(open []findingView) summary {
 		name = "Rate"
 	}
 	s.add(name, e.rateOf(lead), limitText(lead))
+	if lead.Check == check.Fragmentation {
+		s.add("Peak", peaks(e.rep))
+	}
 	s.add("Consequence", e.consequences(groups[0])...)
 	s.add("Also", others(groups[1:])...)
 	s.add("What to do next", e.next(groups[0])...)
@@ -180,10 +183,12 @@ const linesMax = 4
 // consequences returns what follows from the leading finding, as far as the log shows it.
 func (e *encoder) consequences(lead wording.Group) (lines []string) {
 	for _, c := range clauses(lead.Found())[1:] {
-		if strings.HasPrefix(c, "memory ran out") || strings.HasPrefix(c, "more files until out of memory") {
+		if strings.HasPrefix(c, "memory ran out") ||
+			strings.HasPrefix(c, "more files until out of memory") {
 			lines = append(lines, c)
 		}
 	}
+	lines = append(lines, e.reservedRise(&lead.Finding)...)
 	if bad := notOK(e.tl); len(bad) > 0 {
 		first := bad[0]
 		lines = append(lines, fmt.Sprintf("%s of %s did not end ok; the first is %s (%s)",
