@@ -95,9 +95,19 @@ func TestHistory(t *testing.T) {
 	for i := range 10 {
 		slow = append(slow, 6000+100*float64(i)+float64(i%3))
 	}
-	page = historyPage(t, nights(slow...))
+	h := nights(slow...)
+	alike := h.Series[0] // the peak of the run is that of its largest stage
+	alike.SeriesKey = history.SeriesKey{Metric: "peak", Statistic: history.Worst}
+	h.Series = append(h.Series, alike)
+	page = historyPage(t, h)
 	lacks(t, top(t, page), "rises slowly, by 100 MiB a run over 10 runs (&#43;15.0 %)",
-		"Transcription", "First run", "run 1, ", "Newest run", "run 10, ", "MiB a run (95 %: ")
+		"without a step", "the same: peak, worst", "Transcription", "from run 1, ", "to run 10, ",
+		"MiB a run (95 %: ", "history gate does not fail because of a slow rise", "no step; 2 series rise slowly")
+	for _, not := range []string{"no change", "First run", "also "} {
+		if strings.Contains(top(t, page), not) {
+			t.Errorf("the page of a slow rise says %q", not)
+		}
+	}
 	if bytes.Contains(page, []byte("nightly<b>")) {
 		t.Error("the name of the suite became markup")
 	}
