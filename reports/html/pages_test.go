@@ -102,7 +102,8 @@ func TestHistory(t *testing.T) {
 	page = historyPage(t, h)
 	lacks(t, top(t, page), "rises slowly, by 100 MiB a run over 10 runs (&#43;15.0 %)",
 		"without a step", "the same: peak, worst", "Transcription", "from run 1, ", "to run 10, ",
-		"MiB a run (95 %: ", "history gate does not fail because of a slow rise", "no step; 2 series rise slowly")
+		"MiB a run (95 %: ", "history gate does not fail because of a slow rise",
+		"no step; 2 series rise slowly")
 	for _, not := range []string{"no change", "First run", "also "} {
 		if strings.Contains(top(t, page), not) {
 			t.Errorf("the page of a slow rise says %q", not)

@@ -48,7 +48,7 @@ func ends(c column) (first, final int64, known bool) {
 	return first, final, known
 }
 
-// peaks returns the high-water marks of a run: "allocated 6.46 GiB, reserved 8.31 GiB, of 16.0 GiB".
+// peaks returns the high-water marks: "allocated 6.46 GiB, reserved 8.31 GiB, of 16.0 GiB".
 // Fragmentation does not raise the allocated memory; a page with that peak alone looks harmless.
 func peaks(rep *check.Report) string {
 	p := &rep.HighWater

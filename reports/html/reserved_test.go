@@ -7,8 +7,8 @@ import (
 )
 
 // TestReservedRise: reserved memory rises by 64 MiB a file from 4,064 MiB after the first of 24
-// files to 5,536 MiB after the last one, 23 files later. The card of 16,384 MiB has 10,848 MiB left,
-// which is enough for 169.5 files of 64 MiB.
+// files to 5,536 MiB after the last one, 23 files later. The card of 16,384 MiB has 10,848 MiB
+// left, which is enough for 169.5 files of 64 MiB.
 func TestReservedRise(t *testing.T) {
 	var log strings.Builder
 	for i := range 24 {

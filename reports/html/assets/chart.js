@@ -77,7 +77,8 @@ function makeChart(where, spec) {
     ". Arrow keys move from value to value, plus and minus zoom, 0 shows everything, Enter opens the file." });
   const tip = el("div", { className: "tip", hidden: true });
   const spoken = el("div", { className: "off", role: "status" });
-  where.append(buttons, plot, spoken);
+  const legend = el("ul", { className: "key on-paper", "aria-hidden": "true" });
+  where.append(buttons, plot, legend, spoken);
 
   const stroke = (/** @type {Line} */ l) => () => color(l.color);
   const options = {
@@ -212,15 +213,22 @@ function makeChart(where, spec) {
     if (i >= 0 && i < spec.x.length) go(i);
   }
 
-  for (let i = 0; i < spec.lines.length; i++) {
-    const l = spec.lines[i];
+  const swatchOf = (/** @type {Line} */ l) => {
     const swatch = el("span", { className: "swatch", "aria-hidden": "true" });
     swatch.style.background = "var(--" + l.color + ")";
-    const b = el("button", { type: "button", "aria-pressed": String(l.shown) }, swatch, l.name);
+    return swatch;
+  };
+  // Paper has no buttons, so it needs the names of the lines in another place.
+  const fillLegend = () => legend.replaceChildren(...spec.lines.filter((l) => l.shown).map((l) => el("li", {}, swatchOf(l), l.name)));
+  fillLegend();
+  for (let i = 0; i < spec.lines.length; i++) {
+    const l = spec.lines[i];
+    const b = el("button", { type: "button", "aria-pressed": String(l.shown) }, swatchOf(l), l.name);
     b.addEventListener("click", () => {
       l.shown = !l.shown;
       b.setAttribute("aria-pressed", String(l.shown));
       u.setSeries(i + 1, { show: l.shown });
+      fillLegend();
     });
     buttons.append(b);
   }
@@ -274,6 +282,7 @@ function makeChart(where, spec) {
   resized.observe(plot);
   const chart = {
     u, zoom, go, x: spec.x,
+    small: Boolean(where.closest(".grid")),
     // fit makes the chart as wide as its place, or as a number of pixels.
     fit: (/** @type {number} */ width) => u.setSize({ width: width || Math.max(280, plot.clientWidth), height: spec.height }),
     redraw: () => u.redraw(false, true),
