@@ -55,11 +55,39 @@ func (e *encoder) findings(quotes *quotes) (open, closed, skipped []findingView)
 		case check.Skipped:
 			skipped = append(skipped, v)
 		default:
-			v.Quote = quotes.around(f.At)
+			shown, further := e.evidence(&f, at)
+			v.Quote = quotes.around(f.At, shown, further...)
 			open = append(open, v)
 		}
 	}
 	return open, closed, skipped
+}
+
+// evidence returns the line that shows a finding, or 0 for the line of its position, and further
+// lines to quote with it. Growth is shown by a reading; the position may be that of the file's end,
+// after it. The cleanups of the stage show what they gave back in the same file.
+func (e *encoder) evidence(f *check.Finding, at findingPlace) (shown int, further []int) {
+	if f.At == nil || at.Track < 0 || at.File < 0 {
+		return 0, nil
+	}
+	growth := strings.HasSuffix(f.Unit, check.PerFile)
+	file, names := e.all[at.File], e.of.names.all
+	for _, p := range e.of.tracks[at.Track].points {
+		if p.file != file {
+			continue
+		}
+		if growth && p.line <= f.At.Line {
+			shown = p.line
+		}
+		if name := names[p.name]; f.Stage != "" && strings.Contains(name, f.Stage) &&
+			(growth || strings.HasSuffix(name, "Cleanup")) {
+			further = append(further, p.line)
+		}
+	}
+	if f.At.Line-shown > linesBefore { // other lines came between
+		shown = 0
+	}
+	return shown, further
 }
 
 // byCause returns the report's findings: those that did not pass first, each with those that follow

@@ -81,7 +81,8 @@ func scriptOf(parts []string) string {
 	return all.String()
 }
 
-var templates = template.Must(template.New("page").Parse(pageHTML))
+var templates = template.Must(template.New("page").
+	Funcs(template.FuncMap{"spans": spans, "breaks": breaks}).Parse(pageHTML))
 
 // A view is what the template shows. One of its pointers is set.
 type view struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,9 @@ import (
 	"vramsoak/pipeline/validation"
 )
 
-// top returns the text of a page up to the end of its first section, without markup.
+var codeMarkup = regexp.MustCompile(`</?code>|<span class="(?:long )?w">([^<]*)</span>`)
+
+// top returns a page up to the end of its first section, without the markup of commands.
 func top(t *testing.T, page []byte) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(string(page), "<main")
@@ -26,7 +29,7 @@ func top(t *testing.T, page []byte) string {
 	if !found {
 		t.Fatal("the page has no section")
 	}
-	return text
+	return codeMarkup.ReplaceAllString(text, "$1")
 }
 
 // lacks fails the test if a text lacks one of the words, or has them in another order.

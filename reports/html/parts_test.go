@@ -140,7 +140,7 @@ func TestClauses(t *testing.T) {
 	}
 }
 
-// TestQuotes: the lines around a position, with their numbers. Long lines are cut.
+// TestQuotes: the lines around a position and further ones, with their numbers. Long lines are cut.
 func TestQuotes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.log")
 	lines := make([]string, 100)
@@ -152,9 +152,9 @@ func TestQuotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := &quotes{}
-	first := q.around(&record.Position{Path: "run.log", Line: 2})
-	middle := q.around(&record.Position{Path: "run.log", Line: 50})
-	end := q.around(&record.Position{Path: "run.log", Line: 100})
+	first := q.around(&record.Position{Path: "run.log", Line: 2}, 0)
+	middle := q.around(&record.Position{Path: "run.log", Line: 50}, 0)
+	end := q.around(&record.Position{Path: "run.log", Line: 100}, 98, 20, 97, 21)
 	if err := q.read("run.log", path); err != nil {
 		t.Fatal(err)
 	}
@@ -167,13 +167,18 @@ func TestQuotes(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 2, 3, 4, 5, 6}, numbers(first)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]int{96, 97, 98, 99, 100}, numbers(end)); diff != "" {
+	if diff := cmp.Diff([]int{20, 21, 92, 93, 94, 95, 96, 97, 98, 99, 100}, numbers(end)); diff != "" {
 		t.Error(diff)
 	}
-	if l := middle.Lines[4]; l.Number != 50 || !l.Shows || len(l.Text) > lineMax+3 {
+	if l := middle.Lines[linesBefore]; l.Number != 50 || !l.Shows || len(l.Text) > lineMax+3 {
 		t.Errorf("line %d has %d bytes, shows %v", l.Number, len(l.Text), l.Shows)
 	}
-	if q.around(nil) != nil {
+	for i, l := range end.Lines {
+		if l.Gap != (i == 2) || l.Shows != (l.Number == 98) {
+			t.Errorf("line %d: gap %v, shows %v", l.Number, l.Gap, l.Shows)
+		}
+	}
+	if q.around(nil, 0) != nil {
 		t.Error("a finding without a position has a quotation")
 	}
 }

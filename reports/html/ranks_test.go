@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,5 +49,19 @@ func TestRanks(t *testing.T) {
 		if got := e.all[at.File].Writer; got != want {
 			t.Errorf("%s, %s: the file is of %q, want %q", f.Check, f.Subject, got, want)
 		}
+	}
+}
+
+// TestEvidence: the page marks the reading that shows a growth, and quotes the readings of the stage
+// in the same file and of the same rank.
+func TestEvidence(t *testing.T) {
+	page := judged(t, strings.NewReader(rankLog(24)), "run.log")
+	e := newEncoder(page.Timeline, page.Report, page.Collected)
+	e.findings(&quotes{})
+	lead := &byCause(page.Report)[0]
+	shown, further := e.evidence(lead, e.doc.Findings[0])
+	// A file has 8 lines. Rank 1 prints the even ones: of file 11, these are 82, 84, 86 and 88.
+	if shown != 88 || !slices.Equal(further, []int{84, 86}) {
+		t.Errorf("line %d shows the growth at %d, with %v", shown, lead.At.Line, further)
 	}
 }

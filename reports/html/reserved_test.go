@@ -24,4 +24,11 @@ func TestReservedRise(t *testing.T) {
 		"allocated 2.93 GiB, reserved 5.41 GiB, of 16.0 GiB", "Consequence",
 		"rose from 3.97 GiB to 5.41 GiB",
 		"it fills the card of 16.0 GiB after about 170 more files")
+	// The position of the finding is the end of a file, in its fourth line, which has no reading.
+	e := newEncoder(page.Timeline, page.Report, page.Collected)
+	e.findings(&quotes{})
+	lead := &byCause(page.Report)[0]
+	if shown, _ := e.evidence(lead, e.doc.Findings[0]); lead.At.Line%4 != 0 || shown != lead.At.Line-1 {
+		t.Errorf("line %d shows the finding at line %d, want the reading before it", shown, lead.At.Line)
+	}
 }
