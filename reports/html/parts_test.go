@@ -223,3 +223,35 @@ func TestNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestStagesAt: a stage that began and did not end is known by its first checkpoint. A cleanup is no
+// stage.
+func TestStagesAt(t *testing.T) {
+	f := &timeline.File{
+		Stages: []timeline.Stage{{Name: "Resampling", Before: 1, After: 2}}, Unpaired: []int{3, 4},
+	}
+	for _, name := range []string{
+		"File Start", "Before Resampling", "After Resampling", "Before Decoding",
+		"Before Decoding Cleanup",
+	} {
+		f.Checkpoints = append(f.Checkpoints, record.Checkpoint{Name: name})
+	}
+	want := []string{"", "Resampling", "", "Decoding", ""}
+	if diff := cmp.Diff(want, stagesAt(f)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestHalves: the rows of the top are at the same places, whether all of them are there or not.
+func TestHalves(t *testing.T) {
+	s := summary{}
+	s.add("Cause", "a leak")
+	s.add("Consequence", "memory runs out")
+	if got := s.Halves(); len(got) != 2 || got[0][0].Name != "Cause" ||
+		got[1][0].Name != "Consequence" {
+		t.Errorf("got %v", got)
+	}
+	if got := (summary{}).Halves(); len(got) != 0 {
+		t.Errorf("without rows, got %v", got)
+	}
+}

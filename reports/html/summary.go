@@ -31,6 +31,24 @@ type summaryRow struct {
 	Link    string // another place on the page, such as "#series-0"
 }
 
+// effects are the rows of the right half of the top: what follows, and what to do.
+var effects = []string{"Consequence", "Also", "What to do next"}
+
+// Halves returns the rows of the left half and of the right half. So each row is at the same place
+// on each page, however long the rows are.
+func (s summary) Halves() [][]summaryRow {
+	var left, right []summaryRow
+	for _, r := range s.Rows {
+		if slices.Contains(effects, r.Name) {
+			right = append(right, r)
+		} else {
+			left = append(left, r)
+		}
+	}
+	return slices.DeleteFunc([][]summaryRow{left, right},
+		func(half []summaryRow) bool { return len(half) == 0 })
+}
+
 // add adds a row, without empty lines. A row without lines is left out. It returns the row, or an
 // empty one.
 func (s *summary) add(name string, lines ...string) *summaryRow {

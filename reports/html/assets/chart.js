@@ -121,6 +121,7 @@ function makeChart(where, spec) {
   function yRange(min, max) {
     if (min === null || max === null || !isFinite(min) || !isFinite(max)) return [0, 1];
     if (spec.limit && zero && max > 0.6 * spec.limit) max = Math.max(max, spec.limit);
+    if (!zero) [min, max] = widened(min, max);
     const low = zero ? Math.min(0, min) : min;
     const room = 0.06 * (max - low) || 0.05 * Math.abs(max) || 1;
     return [zero && low === 0 ? 0 : low - room, max + room];

@@ -66,8 +66,11 @@ function filePattern(t, f) {
   const begun = t.rows.file[0];
   const inFirst = begun === f ? new Map() : levelsByName(p, begun, first);
   const seen = new Map();
-  const head = ["Line", log.timed ? "Time in the file" : "Checkpoint no.", "Checkpoint", "Stage", shown[0][1] + ", as a bar", ...shown.map(([, name]) => name), "change",
-    ...(inFirst.size ? ["against file " + grouped(doc.files.number[begun])] : []), "freed"];
+  /** @type {[string, string][]} the name of a column and its class */
+  const head = [["Line", "n"], [log.timed ? "Time in the file" : "Checkpoint no.", "n"], ["Checkpoint", ""], ["Stage", ""], [shown[0][1] + ", as a bar", ""],
+    ...shown.map(([, name]) => /** @type {[string, string]} */ ([name, "n"])), ["change", "n"]];
+  if (inFirst.size) head.push(["against file " + grouped(doc.files.number[begun]), "n"]);
+  head.push(["freed", "n"]);
   let last = /** @type {number | null} */ (null);
   const lines = at.map((i) => {
     const v = p.values[first][i];
@@ -87,7 +90,7 @@ function filePattern(t, f) {
       el("td", { className: "n" }, change), ...(inFirst.size ? [el("td", { className: "n" }, against)] : []),
       el("td", { className: "n" }, p.freed[i] == null ? "" : (p.failed.includes(i) ? "✗ " : "") + (p.freed[i] / 10).toFixed(1) + " %"));
   });
-  const table = el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...lines));
+  const table = el("table", {}, el("thead", {}, el("tr", {}, ...head.map(([name, className]) => el("th", { scope: "col", className }, name)))), el("tbody", {}, ...lines));
   const box = el("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Checkpoints of " + fileName(f) }, table);
   const notes = [];
   if (t.points.x.length < t.all) notes.push("The page is thinned: it holds " + grouped(all) + " checkpoints of this file, perhaps not all.");
