@@ -251,6 +251,20 @@ func (b *tab) flame() {
 	}
 }
 
+// TestRequest opens the report of a run in which an allocation failed. The chart over time reaches up
+// to what was allocated and the failed request.
+func TestRequest(t *testing.T) {
+	b := open(t, reported(t, filepath.Join(root, "fixtures/examples/night.log")), 1280)
+	ask := `doc.events.filter((e) => e.request).map((e) => e.level + e.request)`
+	reach := eval[[]float64](b, ask)
+	if len(reach) == 0 {
+		b.Fatal("no failed request is marked")
+	}
+	if top := eval[float64](b, `timeChart.u.scales.y.max`); top < reach[0] {
+		b.Errorf("the chart ends at %g bytes, the request at %g", top, reach[0])
+	}
+}
+
 // TestPaper prints a report. Paper has no buttons, so the lines of each chart have their names below
 // it; the page says how many series it leaves out, and has the table of files.
 func TestPaper(t *testing.T) {

@@ -46,8 +46,8 @@ func (e *encoder) about() (rows []summaryRow) {
 	return rows
 }
 
-// logNames names the logs in a few words, so that pages in several tabs of a browser differ: "a.log",
-// "rank0.log and 3 more".
+// logNames names the logs in a few words: "a.log", "rank0.log and 3 more". So the pages in several
+// tabs of a browser have different titles.
 func (e *encoder) logNames() string {
 	if len(e.doc.Logs) == 0 {
 		return ""

@@ -44,6 +44,7 @@ function color(name) {
  * @property {number} height
  * @property {boolean} zero the y axis begins at 0
  * @property {number} [limit] a line at the size of the device
+ * @property {number} [reach] a value that the y axis shows, if it begins at 0
  * @property {string} xName
  * @property {number[]} xSteps
  * @property {(v: number) => string} xText
@@ -120,6 +121,8 @@ function makeChart(where, spec) {
    */
   function yRange(min, max) {
     if (min === null || max === null || !isFinite(min) || !isFinite(max)) return [0, 1];
+    // A request may be absurdly large; the axis grows to twice the device at most.
+    if (spec.reach && zero) max = Math.max(max, Math.min(spec.reach, 2 * (spec.limit || max)));
     if (spec.limit && zero && max > 0.6 * spec.limit) max = Math.max(max, spec.limit);
     if (!zero) [min, max] = widened(min, max);
     const low = zero ? Math.min(0, min) : min;
