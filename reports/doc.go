@@ -20,7 +20,7 @@
 //	text.Report(os.Stdout, timeline, report, text.Options{Terminal: true, Width: 100})
 //	junit.Write(w, timeline, report)
 //	markdown.Report(w, timeline, report)
-//	overruns.Plot(w, "png", history, series, changes, plots.Options{})
+//	overruns.Plot(w, "png", history, series, changes, drifts, plots.Options{})
 //
 // The same input always gives the same bytes. A report judges nothing: package harness/check makes
 // the findings.

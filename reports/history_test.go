@@ -55,7 +55,7 @@ func TestTrend(t *testing.T) {
 	h := months()
 	var out strings.Builder
 	changes, withdrawn := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
-	if err := text.Trend(&out, h, h.Judged(), changes, withdrawn, text.Options{}); err != nil {
+	if err := text.Trend(&out, h, h.Judged(), changes, nil, withdrawn, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -70,7 +70,7 @@ func TestTrend(t *testing.T) {
 	}
 	h.Runs[40].Commit = h.Runs[39].Commit
 	out.Reset()
-	if err := text.Trend(&out, h, h.Judged(), changes, withdrawn,
+	if err := text.Trend(&out, h, h.Judged(), changes, nil, withdrawn,
 		text.Options{Terminal: true, Width: 70}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestWithdrawnChanges(t *testing.T) {
 		policy := check.DefaultPolicy().Regression
 		changes, withdrawn := h.Changes(h.Judged(), policy)
 		var trend, gate strings.Builder
-		if err := text.Trend(&trend, h, h.Judged(), changes, withdrawn, text.Options{}); err != nil {
+		if err := text.Trend(&trend, h, h.Judged(), changes, nil, withdrawn, text.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := text.Gate(&gate, h, h.Gate(policy), text.Options{}); err != nil {
@@ -131,7 +131,7 @@ func TestTrendPlot(t *testing.T) {
 	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
 		for _, w := range []*bytes.Buffer{&first, &second} {
-			if err := overruns.Plot(w, format, h, h.Judged(), changes,
+			if err := overruns.Plot(w, format, h, h.Judged(), changes, nil,
 				plots.Options{}); err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestTrendPlot(t *testing.T) {
 			}
 		}
 	}
-	if err := overruns.Plot(&bytes.Buffer{}, "png", h, nil, nil, plots.Options{}); err == nil {
+	if err := overruns.Plot(&bytes.Buffer{}, "png", h, nil, nil, nil, plots.Options{}); err == nil {
 		t.Error("got a plot of an empty history")
 	}
 	one := &history.History{
@@ -168,7 +168,7 @@ func TestTrendPlot(t *testing.T) {
 		Series: []history.Series{{Unit: check.Ratio, Runs: []int{0}, Values: []float64{0}}},
 	}
 	var out bytes.Buffer
-	if err := overruns.Plot(&out, "svg", one, []*history.Series{&one.Series[0]}, nil,
+	if err := overruns.Plot(&out, "svg", one, []*history.Series{&one.Series[0]}, nil, nil,
 		plots.Options{}); err != nil {
 		t.Errorf("a single run with a value of 0: %v", err)
 	}

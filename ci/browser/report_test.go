@@ -1,12 +1,15 @@
 package browser_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -248,12 +251,54 @@ func (b *tab) flame() {
 	}
 }
 
-// TestRanks opens the report of two ranks of which one leaks. The page begins with that one, and
-// shows the other after a click.
-func TestRanks(t *testing.T) {
+// TestRequest opens the report of a run in which an allocation failed. The chart over time reaches up
+// to what was allocated and the failed request.
+func TestRequest(t *testing.T) {
+	b := open(t, reported(t, filepath.Join(root, "fixtures/examples/night.log")), 1280)
+	ask := `doc.events.filter((e) => e.request).map((e) => e.level + e.request)`
+	reach := eval[[]float64](b, ask)
+	if len(reach) == 0 {
+		b.Fatal("no failed request is marked")
+	}
+	if top := eval[float64](b, `timeChart.u.scales.y.max`); top < reach[0] {
+		b.Errorf("the chart ends at %g bytes, the request at %g", top, reach[0])
+	}
+}
+
+// TestPaper prints a report. Paper has no buttons, so the lines of each chart have their names below
+// it; the page says how many series it leaves out, and has the table of files.
+func TestPaper(t *testing.T) {
+	b := open(t, reported(t, ranksLog(t, 6)), 720)
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Media: "print"})
+		return err
+	}))
+	b.shoot("report-paper", "main")
+	const seen = `.filter((e) => e.checkVisibility()).map((e) => e.innerText.trim())`
+	buttons := eval[[]string](b, `[...document.querySelectorAll("button:not(.linklike, .device), #findings a")]`+seen)
+	if len(buttons) > 0 {
+		b.Errorf("paper has buttons: %q", buttons)
+	}
+	legends := eval[[]string](b, `[...document.querySelectorAll(".chart .key.on-paper")]`+seen)
+	charts := eval[int](b, `document.querySelectorAll(".chart .uplot").length`)
+	if len(legends) != charts || charts < 3 || !strings.Contains(legends[0], "allocated") ||
+		strings.Contains(legends[1], "highest reserved") {
+		b.Errorf("%d charts have the legends %q", charts, legends)
+	}
+	text := eval[string](b, `document.querySelector("main").innerText`)
+	for _, want := range []string{"Not printed: ", " more series", "20.wav", "120 files"} {
+		if !strings.Contains(text, want) {
+			b.Errorf("paper lacks %q", want)
+		}
+	}
+}
+
+// ranksLog returns the log of ranks that work on 20 files each. All but rank 0 leak.
+func ranksLog(t *testing.T, ranks int) string {
 	var log strings.Builder
 	for i := range 20 {
-		for rank := range 2 {
+		for rank := range ranks {
 			fmt.Fprintf(&log, "[pipeline] file-start path=%02d.wav rank=%d\n", i+1, rank)
 			for _, word := range []string{"Before", "After"} {
 				fmt.Fprintf(&log, "[GPU Memory] %s Diarization: Allocated: %.2fGB | Reserved: 9.00GB | "+
@@ -266,10 +311,23 @@ func TestRanks(t *testing.T) {
 	if err := os.WriteFile(path, []byte(log.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b := open(t, reported(t, path), 1280)
+	return path
+}
+
+// TestRanks opens the report of two ranks of which one leaks. The page begins with that one, and
+// shows the other after a click. The table of files has the readings of both.
+func TestRanks(t *testing.T) {
+	b := open(t, reported(t, ranksLog(t, 2)), 1280)
 	chosen := `document.querySelector("#devices [aria-pressed=true]").innerText`
 	if first := eval[string](b, chosen); !strings.Contains(first, "✗ rank 1, device 1") {
 		t.Errorf("the page begins with %q, want rank 1, which leaks", first)
+	}
+	for rank := range 2 {
+		ofRank := fmt.Sprintf(`[...document.querySelectorAll("#files-table tbody tr")].filter((r) =>
+			r.innerText.includes("rank %d") && / GiB.* GiB/s.test(r.innerText) && r.innerText.includes("ok")).length`, rank)
+		if n := eval[int](b, ofRank); n != 20 {
+			b.Errorf("%d files of rank %d are in the table with their readings, want 20", n, rank)
+		}
 	}
 	eval[bool](b, `document.querySelector("#devices button").click(), true`)
 	if next := eval[string](b, chosen); !strings.Contains(next, "rank 0, device 0") {

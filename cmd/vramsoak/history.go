@@ -205,10 +205,10 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 		return err
 	}
 	changes, withdrawn := h.Changes(series, policy.Regression)
+	drifts := h.Drifts(series, changes, policy.Regression)
 	if strings.EqualFold(filepath.Ext(opts.output), ".html") {
 		page := html.History{
-			History: h, Series: series, Changes: changes,
-			Drifts:  h.Drifts(series, changes, policy.Regression),
+			History: h, Series: series, Changes: changes, Drifts: drifts,
 			Outcome: h.Gate(policy.Regression), Version: version(),
 		}
 		err := writeFile(opts.output, func(w io.Writer) error { return html.WriteHistory(w, page) })
@@ -218,13 +218,13 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 	} else if opts.output != "" {
 		format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
 		err := writeFile(opts.output, func(w io.Writer) error {
-			return overruns.Plot(w, format, h, series, changes, opts.size)
+			return overruns.Plot(w, format, h, series, changes, drifts, opts.size)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return text.Trend(out, h, series, changes, withdrawn, textOptions(out))
+	return text.Trend(out, h, series, changes, drifts, withdrawn, textOptions(out))
 }
 
 // series returns the series that the user's flags select.

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"path"
 	"strings"
 
 	"vramsoak/parser/timeline"
@@ -43,6 +44,19 @@ func (e *encoder) about() (rows []summaryRow) {
 		add("Ended", text)
 	}
 	return rows
+}
+
+// logNames names the logs in a few words: "a.log", "rank0.log and 3 more". So the pages in several
+// tabs of a browser have different titles.
+func (e *encoder) logNames() string {
+	if len(e.doc.Logs) == 0 {
+		return ""
+	}
+	name := path.Base(e.doc.Logs[0].Name)
+	if more := len(e.doc.Logs) - 1; more > 0 {
+		name += " and " + wording.Count(more) + " more"
+	}
+	return name
 }
 
 // ended says how and when a run ended.

@@ -2,6 +2,7 @@ package html
 
 import (
 	"slices"
+	"strings"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser/record"
@@ -322,12 +323,22 @@ func (t *track) square() {
 }
 
 // stagesAt returns, for each checkpoint of a file, the innermost stage between it and the next
-// checkpoint.
+// checkpoint. A stage that began and did not end, such as one that failed, is known by the name of
+// its first checkpoint, "Before Decoding".
 func stagesAt(f *timeline.File) []string {
 	out := make([]string, len(f.Checkpoints))
 	for _, s := range f.Stages { // in the order in which they begin: inner stages come later
 		for i := s.Before; i < s.After && i < len(out); i++ {
 			out[i] = s.Name
+		}
+	}
+	for _, i := range f.Unpaired {
+		if i >= len(out) || out[i] != "" {
+			continue
+		}
+		if name, ok := strings.CutPrefix(f.Checkpoints[i].Name, "Before "); ok &&
+			!strings.HasSuffix(name, " Cleanup") {
+			out[i] = name
 		}
 	}
 	return out

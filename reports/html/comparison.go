@@ -155,7 +155,7 @@ func (c *Comparison) summarize(changes []compare.Change, charts map[string]int) 
 	if i, ok := charts[lead.Subject()]; ok {
 		row.Link = fmt.Sprintf("#series-%d", i)
 	}
-	s.add("Stage", cmp.Or(stageOf(lead.Name), leastFreed(lead, worst)))
+	s.add("Stage", cmp.Or(wording.SeriesStage(lead.Name), leastFreed(lead, worst)))
 	s.add("Files", c.worseFiles(lead)...)
 	cells := wording.ChangeCells(*lead)
 	s.add("Size", cells[1]+" in the base, "+cells[2]+" in the new run: "+cells[3])
@@ -192,7 +192,7 @@ func (c *Comparison) summarize(changes []compare.Change, charts map[string]int) 
 func leastFreed(lead *compare.Change, worst []compare.Change) string {
 	for i := range worst {
 		if ch := &worst[i]; ch.Cause == lead.Subject() && strings.HasPrefix(ch.Name, "recovery of ") {
-			return stageOf(ch.Name)
+			return wording.SeriesStage(ch.Name)
 		}
 	}
 	return ""

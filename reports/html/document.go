@@ -99,6 +99,11 @@ type event struct {
 	X    int64  `json:"x"`
 	File int    `json:"file"` // index in Files, or -1
 	Text string `json:"text"`
+	// Track, Level and Request are of a failed allocation whose size is known: the index in Tracks,
+	// the allocated bytes before it, and the bytes that it asked for.
+	Track   int   `json:"track,omitempty"`
+	Level   int64 `json:"level,omitempty"`
+	Request int64 `json:"request,omitempty"`
 }
 
 // A findingPlace says where the charts show a finding.

@@ -31,6 +31,10 @@ func (e *encoder) encodeEvents() {
 				kind = "fallback"
 			}
 			add(kind, oom.Pos, i, "%s", oomText(oom))
+			if track, level, known := e.levelBefore(oom); known && oom.HasRequested {
+				last := &e.doc.Events[len(e.doc.Events)-1]
+				last.Track, last.Level, last.Request = track, level, oom.Requested.Bytes
+			}
 		}
 		switch {
 		case f.Status == record.StatusOK, f.Status == record.StatusUnknown,

@@ -55,11 +55,39 @@ func (e *encoder) findings(quotes *quotes) (open, closed, skipped []findingView)
 		case check.Skipped:
 			skipped = append(skipped, v)
 		default:
-			v.Quote = quotes.around(f.At)
+			shown, further := e.evidence(&f, at)
+			v.Quote = quotes.around(f.At, shown, further...)
 			open = append(open, v)
 		}
 	}
 	return open, closed, skipped
+}
+
+// evidence returns the line that shows a finding, or 0 for the line of its position, and further
+// lines to quote with it. Growth is shown by a reading; the position may be that of the file's end,
+// after it. The cleanups of the stage show what they gave back in the same file.
+func (e *encoder) evidence(f *check.Finding, at findingPlace) (shown int, further []int) {
+	if f.At == nil || at.Track < 0 || at.File < 0 {
+		return 0, nil
+	}
+	growth := strings.HasSuffix(f.Unit, check.PerFile)
+	file, names := e.all[at.File], e.of.names.all
+	for _, p := range e.of.tracks[at.Track].points {
+		if p.file != file {
+			continue
+		}
+		if growth && p.line <= f.At.Line {
+			shown = p.line
+		}
+		if name := names[p.name]; f.Stage != "" && strings.Contains(name, f.Stage) &&
+			(growth || strings.HasSuffix(name, "Cleanup")) {
+			further = append(further, p.line)
+		}
+	}
+	if f.At.Line-shown > linesBefore { // other lines came between
+		shown = 0
+	}
+	return shown, further
 }
 
 // byCause returns the report's findings: those that did not pass first, each with those that follow
@@ -98,20 +126,22 @@ var signs = map[string]string{
 	"fail": "✗", "undecided": "?", "waived": "~", "noted": "!", "pass": "✓", "skipped": "–",
 }
 
-// firstFile names the file that a finding names: "file 57: talk-057.wav".
+// firstFile names the file that a finding names: "file 57: talk-057.wav". If each rank counts its
+// own files, it adds the rank: "file 57 of rank 1".
 func (e *encoder) firstFile(f *check.Finding) string {
+	index, name := f.File, ""
 	if f.FirstFile != nil {
-		return fileLabel(f.FirstFile.Index, f.FirstFile.Path)
+		index, name = f.FirstFile.Index, f.FirstFile.Path
 	}
-	if f.File > 0 {
-		for _, of := range e.tl.Files {
-			if of.Index == f.File {
-				return fileLabel(f.File, of.Path)
-			}
-		}
-		return fileLabel(f.File, "")
+	writer := ""
+	if i := e.fileOf(f, e.trackOf(f)); i >= 0 && e.all[i].Index == index {
+		name, writer = cmp.Or(name, e.all[i].Path), e.all[i].Writer
 	}
-	return ""
+	label := fileLabel(index, name)
+	if label != "" && writer != "" {
+		label += " of " + sink.Line(writer)
+	}
+	return label
 }
 
 func fileLabel(index int, name string) string {
@@ -133,7 +163,7 @@ func (e *encoder) placeOf(f *check.Finding) findingPlace {
 	if f.At != nil {
 		at.Line = f.At.Line
 	}
-	at.File = e.fileOf(f)
+	at.File = e.fileOf(f, at.Track)
 	for i, t := range e.doc.Trends {
 		if t.Check == f.Check && t.Title == sink.Line(f.Subject) {
 			at.Trend = i
@@ -142,21 +172,35 @@ func (e *encoder) placeOf(f *check.Finding) findingPlace {
 	return at
 }
 
-// fileOf returns the index in the document of the file that a finding names, or -1.
-func (e *encoder) fileOf(f *check.Finding) int {
-	index := f.File
+// fileOf returns the index in the document of the file that a finding names, or -1. Several ranks
+// may have a file of this number; the file of the finding's track comes first.
+func (e *encoder) fileOf(f *check.Finding, track int) int {
+	index, writer := f.File, ""
 	if f.FirstFile != nil {
 		index = f.FirstFile.Index
 	}
-	best := -1
+	if track >= 0 && len(e.of.tracks[track].rows) > 0 {
+		writer = e.of.tracks[track].rows[0].file.Writer
+	}
+	best, rank := -1, 0
 	for _, of := range e.all {
-		in := f.At != nil && of.Pos.Path == f.At.Path && of.Pos.Line <= f.At.Line &&
-			f.At.Line <= of.EndPos.Line
-		switch {
-		case in && (index == 0 || of.Index == index):
-			return e.files[of]
-		case best < 0 && index > 0 && of.Index == index:
-			best = e.files[of]
+		if index > 0 && of.Index != index {
+			continue
+		}
+		fits := 0
+		switch in := f.At != nil && of.Pos.Path == f.At.Path && of.Pos.Line <= f.At.Line &&
+			f.At.Line <= of.EndPos.Line; {
+		case in && of.Writer == writer:
+			fits = 4
+		case in:
+			fits = 3
+		case index > 0 && of.Writer == writer:
+			fits = 2
+		case index > 0:
+			fits = 1
+		}
+		if fits > rank {
+			best, rank = e.files[of], fits
 		}
 	}
 	return best

@@ -144,7 +144,7 @@ func (h *History) chart(s *history.Series) seriesData {
 	}
 	if drift := h.drift(s); drift != nil {
 		d.Verdict = "noted"
-		notes = append(notes, driftText(drift))
+		notes = append(notes, wording.SlowRise(drift))
 		for i, r := range s.Runs {
 			if r >= drift.From && drift.Runs > 1 {
 				at := float64(i-(len(s.Runs)-drift.Runs)) / float64(drift.Runs-1)
@@ -163,32 +163,11 @@ func (h *History) chart(s *history.Series) seriesData {
 	return d
 }
 
-// driftText describes a drift: "rises slowly, by 120 MiB a run over 10 runs (+17.9 %), from 6.00
-// GiB to 7.08 GiB".
-func driftText(d *history.Drift) string {
-	verb := "rises"
-	if d.Series.HigherIsBetter {
-		verb = "falls"
-	}
-	return fmt.Sprintf("%s slowly, by %s a run over %s%s, from %s to %s", verb,
-		check.Quantity(d.Slope.Estimate, d.Series.Unit), wording.Plural(d.Runs, "run"),
-		changeText(d.First, d.Last),
-		check.Quantity(d.First, d.Series.Unit), check.Quantity(d.Last, d.Series.Unit))
-}
-
-// changeText returns " (+17.9 %)", or "" if the first value is 0.
-func changeText(first, last float64) string {
-	if first == 0 {
-		return ""
-	}
-	return " (" + check.Change((last-first)/math.Abs(first)) + ")"
-}
-
 // summarize returns the top of the page.
 func (h *History) summarize() summary {
 	s := summary{
 		Verdict: string(h.Outcome.Verdict), Sign: signs[string(h.Outcome.Verdict)],
-		Facts: wording.HistoryHeadline(h.History, h.Series, h.Changes),
+		Facts: wording.HistoryHeadline(h.History, h.Series, h.Changes, h.Drifts),
 	}
 	failing := slices.Clone(h.Outcome.New)
 	for _, k := range h.Outcome.Ended {
@@ -198,17 +177,11 @@ func (h *History) summarize() summary {
 		return cmp.Or(cmp.Compare(detail(b.Series), detail(a.Series)),
 			cmp.Compare(relative(b.Step(), b.Before), relative(a.Step(), a.Before)))
 	})
-	drifts := slices.Clone(h.Drifts)
-	slices.SortStableFunc(drifts, func(a, b history.Drift) int {
-		return cmp.Or(cmp.Compare(detail(b.Series), detail(a.Series)),
-			cmp.Compare(relative(math.Abs(b.Last-b.First), b.First),
-				relative(math.Abs(a.Last-a.First), a.First)))
-	})
 	switch {
 	case len(failing) > 0:
 		h.explainChange(&s, failing)
-	case len(drifts) > 0:
-		h.explainDrift(&s, drifts)
+	case len(h.Drifts) > 0:
+		h.explainDrift(&s, wording.SlowRises(h.Drifts))
 	case h.Outcome.Reason != "":
 		s.Title = sink.Line(h.Outcome.Reason)
 	default:
@@ -219,21 +192,10 @@ func (h *History) summarize() summary {
 
 // detail ranks series by how much their names say: that of a stage or a cleanup says most.
 func detail(s *history.Series) int {
-	if stageOf(s.Metric) != "" {
+	if wording.SeriesStage(s.Metric) != "" {
 		return 1
 	}
 	return 0
-}
-
-// stageOf returns the stage or cleanup in a metric's name: "Transcription" of "peak of
-// Transcription". It returns "" if the metric is of no stage.
-func stageOf(metric string) string {
-	for _, prefix := range []string{"peak of ", "recovery of "} {
-		if stage, ok := strings.CutPrefix(metric, prefix); ok && stage != check.DeviceUsed {
-			return stage
-		}
-	}
-	return ""
 }
 
 // chartLink returns the link to the chart of a series.
@@ -253,7 +215,7 @@ func (h *History) explainChange(s *summary, failing []history.Change) {
 	s.add("Cause", fmt.Sprintf("%s: %s up to %s, %s since %s", name,
 		check.Quantity(c.Before, c.Series.Unit), runName(good), check.Quantity(c.After, c.Series.Unit),
 		runName(bad))).Link = h.chartLink(c.Series)
-	s.add("Stage", stageOf(c.Series.Metric))
+	s.add("Stage", wording.SeriesStage(c.Series.Metric))
 	s.add("First bad run", runName(bad), bad.Log)
 	s.add("Last good run", runName(good), good.Log)
 	s.add("Size", wording.ChangeSize(c))
@@ -285,27 +247,30 @@ func nextRuns(good, bad history.Entry) (lines []string) {
 	return append(lines, "If the change is intended: vramsoak history gate --accept --note REASON")
 }
 
-func (h *History) explainDrift(s *summary, drifts []history.Drift) {
-	d := &drifts[0]
+// explainDrift answers the questions of a reader whose series get worse slowly. Each group holds
+// those that get worse alike.
+func (h *History) explainDrift(s *summary, groups [][]history.Drift) {
+	d := &groups[0][0]
 	name := wording.Series(d.Series.SeriesKey, true)
-	s.Title = sink.Line(name + " " + driftText(d))
+	s.Title = sink.Line(name + " " + wording.SlowRise(d))
 	s.Verdict, s.Sign = "noted", signs["noted"]
 	first, newest := h.Runs[d.From], h.Runs[len(h.Runs)-1]
-	s.add("Cause", name+" gets worse from run to run; no single run is the first bad one").
-		Link = h.chartLink(d.Series)
-	s.add("Stage", stageOf(d.Series.Metric))
-	s.add("First run", runName(first), first.Log)
-	s.add("Newest run", runName(newest), newest.Log)
+	s.add("Cause", name+" gets worse from run to run, without a step",
+		wording.TheSame(groups[0])).Link = h.chartLink(d.Series)
+	s.add("Stage", wording.SeriesStage(d.Series.Metric))
+	s.add("Runs", "from "+runName(first), first.Log, "to "+runName(newest), newest.Log)
 	s.add("Rate", check.Rate(d.Slope, d.Series.Unit, "run"))
+	s.add("Consequence", "noted: history gate does not fail because of a slow rise; it looks for "+
+		"steps, and its verdict is "+string(h.Outcome.Verdict))
 	var also []string
-	for _, other := range drifts[1:] {
-		if len(also) < linesMax {
-			also = append(also, "also "+wording.Series(other.Series.SeriesKey, true)+" "+
-				driftText(&other))
+	for _, g := range groups[1:] {
+		text := wording.Series(g[0].Series.SeriesKey, true) + " " + wording.SlowRise(&g[0])
+		if same := wording.TheSame(g); same != "" {
+			text += "; " + same
 		}
+		also = append(also, text)
 	}
-	s.add("Consequence", append(also, "history gate looks for steps only, so its verdict is "+
-		string(h.Outcome.Verdict))...)
+	s.add("Also", shortList(also)...)
 	s.add("What to do next", nextRuns(first, newest)[:1]...)
 }
 
@@ -336,7 +301,7 @@ func (h *History) changeTable() tableView {
 	for i := range h.Drifts {
 		d := &h.Drifts[i]
 		t.Rows = append(t.Rows, text(wording.Series(d.Series.SeriesKey, true), "slowly worse",
-			strings.Trim(changeText(d.First, d.Last), " ()"), sink.Line(runName(h.Runs[d.From])), "",
+			wording.RiseShare(d), sink.Line(runName(h.Runs[d.From])), "",
 			check.Quantity(d.First, d.Series.Unit), check.Quantity(d.Last, d.Series.Unit),
 			wording.Count(d.Runs)))
 	}

@@ -81,11 +81,13 @@ func scriptOf(parts []string) string {
 	return all.String()
 }
 
-var templates = template.Must(template.New("page").Parse(pageHTML))
+var templates = template.Must(template.New("page").
+	Funcs(template.FuncMap{"spans": spans, "breaks": breaks}).Parse(pageHTML))
 
 // A view is what the template shows. One of its pointers is set.
 type view struct {
 	Policy, Title, Version string
+	Of                     string // the logs, in a few words
 	Parts                  []part
 	Run                    *runView
 	History                *historyView
@@ -133,7 +135,7 @@ func Write(w io.Writer, p Page) error {
 		run.More = wording.Plural(left, "more finding") + ": vramsoak check lists them all."
 	}
 	v := view{
-		Title: strings.ToUpper(run.Summary.Verdict) + ": " + run.Summary.Title + " - vramsoak",
+		Of: e.logNames(),
 		Parts: []part{
 			{"verdict", "Verdict"},
 			{"findings", "Findings"},
@@ -145,6 +147,11 @@ func Write(w io.Writer, p Page) error {
 		},
 		Version: sink.Line(p.Version), Run: run,
 	}
+	v.Title = strings.ToUpper(run.Summary.Verdict) + ": " + run.Summary.Title
+	if v.Of != "" {
+		v.Title += " - " + v.Of
+	}
+	v.Title += " - vramsoak"
 	return v.write(w, &e.doc, runScripts)
 }
 

@@ -140,7 +140,7 @@ func TestClauses(t *testing.T) {
 	}
 }
 
-// TestQuotes: the lines around a position, with their numbers. Long lines are cut.
+// TestQuotes: the lines around a position and further ones, with their numbers. Long lines are cut.
 func TestQuotes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.log")
 	lines := make([]string, 100)
@@ -152,9 +152,9 @@ func TestQuotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := &quotes{}
-	first := q.around(&record.Position{Path: "run.log", Line: 2})
-	middle := q.around(&record.Position{Path: "run.log", Line: 50})
-	end := q.around(&record.Position{Path: "run.log", Line: 100})
+	first := q.around(&record.Position{Path: "run.log", Line: 2}, 0)
+	middle := q.around(&record.Position{Path: "run.log", Line: 50}, 0)
+	end := q.around(&record.Position{Path: "run.log", Line: 100}, 98, 20, 97, 21)
 	if err := q.read("run.log", path); err != nil {
 		t.Fatal(err)
 	}
@@ -167,13 +167,18 @@ func TestQuotes(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 2, 3, 4, 5, 6}, numbers(first)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]int{96, 97, 98, 99, 100}, numbers(end)); diff != "" {
+	if diff := cmp.Diff([]int{20, 21, 92, 93, 94, 95, 96, 97, 98, 99, 100}, numbers(end)); diff != "" {
 		t.Error(diff)
 	}
-	if l := middle.Lines[4]; l.Number != 50 || !l.Shows || len(l.Text) > lineMax+3 {
+	if l := middle.Lines[linesBefore]; l.Number != 50 || !l.Shows || len(l.Text) > lineMax+3 {
 		t.Errorf("line %d has %d bytes, shows %v", l.Number, len(l.Text), l.Shows)
 	}
-	if q.around(nil) != nil {
+	for i, l := range end.Lines {
+		if l.Gap != (i == 2) || l.Shows != (l.Number == 98) {
+			t.Errorf("line %d: gap %v, shows %v", l.Number, l.Gap, l.Shows)
+		}
+	}
+	if q.around(nil, 0) != nil {
 		t.Error("a finding without a position has a quotation")
 	}
 }
@@ -216,5 +221,37 @@ func TestNamed(t *testing.T) {
 		if got := named(c.subject, c.lane, tl); got != c.want {
 			t.Errorf("%q names %v: got %v", c.subject, c.lane, got)
 		}
+	}
+}
+
+// TestStagesAt: a stage that began and did not end is known by its first checkpoint. A cleanup is no
+// stage.
+func TestStagesAt(t *testing.T) {
+	f := &timeline.File{
+		Stages: []timeline.Stage{{Name: "Resampling", Before: 1, After: 2}}, Unpaired: []int{3, 4},
+	}
+	for _, name := range []string{
+		"File Start", "Before Resampling", "After Resampling", "Before Decoding",
+		"Before Decoding Cleanup",
+	} {
+		f.Checkpoints = append(f.Checkpoints, record.Checkpoint{Name: name})
+	}
+	want := []string{"", "Resampling", "", "Decoding", ""}
+	if diff := cmp.Diff(want, stagesAt(f)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestHalves: the rows of the top are at the same places, whether all of them are there or not.
+func TestHalves(t *testing.T) {
+	s := summary{}
+	s.add("Cause", "a leak")
+	s.add("Consequence", "memory runs out")
+	if got := s.Halves(); len(got) != 2 || got[0][0].Name != "Cause" ||
+		got[1][0].Name != "Consequence" {
+		t.Errorf("got %v", got)
+	}
+	if got := (summary{}).Halves(); len(got) != 0 {
+		t.Errorf("without rows, got %v", got)
 	}
 }

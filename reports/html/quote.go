@@ -2,6 +2,7 @@ package html
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -13,7 +14,8 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// A quotation is a few lines of a log around the line that shows a finding.
+// A quotation is a few lines of a log: those around the line that shows a finding, and further ones
+// that belong to the evidence.
 type quotation struct {
 	Log   string
 	Lines []quotedLine
@@ -23,39 +25,55 @@ type quotedLine struct {
 	Number int
 	Text   string
 	Shows  bool // this line shows the finding
+	Gap    bool // the quotation leaves out lines before this one
 }
 
 // The limits of quotations.
 const (
 	quotesMax   = 60  // quotations on a page
-	linesBefore = 4   // before the line that shows the finding
+	linesBefore = 6   // before the line that shows the finding
 	linesAfter  = 4   // after it
+	furtherMax  = 8   // further lines of a quotation
 	lineMax     = 400 // bytes of a line
 )
 
 // quotes collects which lines of which logs the page quotes.
 type quotes struct {
-	all  []*quotation
-	want map[string][]want // by the log's name
+	count int
+	want  map[string]map[int][]want // by the log's name and the line
+	last  map[string]int            // the last line that is quoted, by the log's name
 }
 
 type want struct {
-	line int
-	into *quotation
+	into  *quotation
+	shows bool
 }
 
-// around returns a quotation of the lines around a position, which has no lines yet. It returns nil
-// if the page has enough quotations.
-func (q *quotes) around(at *record.Position) *quotation {
-	if at == nil || len(q.all) >= quotesMax {
+// around returns a quotation of the lines around a position, and of further lines of the same log.
+// It has no lines yet. It is nil if the page has enough quotations. The line of the position shows
+// the finding, or the line shown instead, if that is not 0.
+func (q *quotes) around(at *record.Position, shown int, further ...int) *quotation {
+	if at == nil || q.count >= quotesMax {
 		return nil
 	}
-	out := &quotation{Log: sink.Line(at.Path)}
 	if q.want == nil {
-		q.want = map[string][]want{}
+		q.want, q.last = map[string]map[int][]want{}, map[string]int{}
 	}
-	q.all = append(q.all, out)
-	q.want[at.Path] = append(q.want[at.Path], want{at.Line, out})
+	if q.want[at.Path] == nil {
+		q.want[at.Path] = map[int][]want{}
+	}
+	q.count++
+	out := &quotation{Log: sink.Line(at.Path)}
+	shown = cmp.Or(shown, at.Line)
+	lines := slices.Clone(further[:min(len(further), furtherMax)])
+	for line := max(1, min(shown, at.Line)-linesBefore); line <= at.Line+linesAfter; line++ {
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	for _, line := range slices.Compact(lines) {
+		q.want[at.Path][line] = append(q.want[at.Path][line], want{out, line == shown})
+		q.last[at.Path] = max(q.last[at.Path], line)
+	}
 	return out
 }
 
@@ -71,28 +89,15 @@ func (q *quotes) read(name, path string) error {
 		return err
 	}
 	defer func() { _ = log.Close() }() // only read
-	last := 0
-	for _, w := range wanted {
-		last = max(last, w.line+linesAfter)
-	}
-	slices.SortStableFunc(wanted, func(a, b want) int { return a.line - b.line })
 	r := bufio.NewReaderSize(log, 64<<10)
-	first := 0 // the first of wanted that is not complete yet
-	for line := 1; line <= last; line++ {
+	for line := 1; line <= q.last[name]; line++ {
 		text, err := readLine(r)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		for first < len(wanted) && wanted[first].line+linesAfter < line {
-			first++
-		}
-		for _, w := range wanted[first:] {
-			if w.line-linesBefore > line {
-				break
-			}
-			if len(text) > 0 || err == nil {
-				shown := sink.Line(lex.Shorten(source.Shown(text), lineMax))
-				w.into.Lines = append(w.into.Lines, quotedLine{line, shown, line == w.line})
+		if len(text) > 0 || err == nil {
+			for _, w := range wanted[line] {
+				w.into.add(line, text, w.shows)
 			}
 		}
 		if err != nil {
@@ -100,6 +105,15 @@ func (q *quotes) read(name, path string) error {
 		}
 	}
 	return nil
+}
+
+// add appends a line.
+func (q *quotation) add(number int, text string, shows bool) {
+	n := len(q.Lines)
+	q.Lines = append(q.Lines, quotedLine{
+		Number: number, Text: sink.Line(lex.Shorten(source.Shown(text), lineMax)), Shows: shows,
+		Gap: n > 0 && q.Lines[n-1].Number != number-1,
+	})
 }
 
 // readLine reads a line of any length, and returns at most its first 4 x lineMax bytes.

@@ -31,6 +31,24 @@ type summaryRow struct {
 	Link    string // another place on the page, such as "#series-0"
 }
 
+// effects are the rows of the right half of the top: what follows, and what to do.
+var effects = []string{"Consequence", "Also", "What to do next"}
+
+// Halves returns the rows of the left half and of the right half. So each row is at the same place
+// on each page, however long the rows are.
+func (s summary) Halves() [][]summaryRow {
+	var left, right []summaryRow
+	for _, r := range s.Rows {
+		if slices.Contains(effects, r.Name) {
+			right = append(right, r)
+		} else {
+			left = append(left, r)
+		}
+	}
+	return slices.DeleteFunc([][]summaryRow{left, right},
+		func(half []summaryRow) bool { return len(half) == 0 })
+}
+
 // add adds a row, without empty lines. A row without lines is left out. It returns the row, or an
 // empty one.
 func (s *summary) add(name string, lines ...string) *summaryRow {
@@ -49,8 +67,8 @@ func (s *summary) add(name string, lines ...string) *summaryRow {
 func (e *encoder) summarize(open []findingView) summary {
 	s := summary{
 		Verdict: string(e.rep.Verdict), Sign: signs[string(e.rep.Verdict)],
-		Facts: sink.Line(wording.Facts(e.rep)),
-		Title: sink.Line(cmp.Or(wording.Cause(e.rep), wording.Passed(e.rep))),
+		Facts: e.byRank(sink.Line(wording.Facts(e.rep))),
+		Title: e.byRank(sink.Line(cmp.Or(wording.Cause(e.rep), wording.Passed(e.rep)))),
 	}
 	groups := wording.Deciding(e.rep)
 	if len(groups) == 0 {
@@ -60,16 +78,43 @@ func (e *encoder) summarize(open []findingView) summary {
 	e.doc.Lead = numberOf(open, lead)
 	s.add("Cause", e.cause(lead)...).Finding = e.doc.Lead
 	s.add("Stage", cmp.Or(lead.Stage, where(lead)))
+	s.add("Device", lead.Device)
 	s.add("First file", e.firstFile(lead))
 	name := "Measured"
 	if strings.HasSuffix(lead.Unit, check.PerFile) || strings.HasSuffix(lead.Unit, check.PerReading) {
 		name = "Rate"
 	}
 	s.add(name, e.rateOf(lead), limitText(lead))
+	if lead.Check == check.Fragmentation {
+		s.add("Peak", peaks(e.rep))
+	}
 	s.add("Consequence", e.consequences(groups[0])...)
 	s.add("Also", others(groups[1:])...)
 	s.add("What to do next", e.next(groups[0])...)
 	return s
+}
+
+// byRank returns a summary that begins with the number of files, and adds how many files each rank
+// has: "96 files (48 on each of 2 ranks), 1,728 checkpoints". Without it, one would take the files
+// of all ranks for one batch. byRank changes nothing if there is one rank, or if the ranks have
+// different numbers of files.
+func (e *encoder) byRank(summary string) string {
+	ranks := map[int]int{} // files
+	for _, t := range e.of.tracks {
+		ranks[t.lane.Rank] += t.rowCount
+	}
+	each := e.rep.Files / max(1, len(ranks))
+	for _, files := range ranks {
+		if files != each {
+			return summary
+		}
+	}
+	all := wording.Plural(e.rep.Files, "file")
+	rest, found := strings.CutPrefix(summary, all)
+	if !found || len(ranks) < 2 || each == 0 || each*len(ranks) != e.rep.Files {
+		return summary
+	}
+	return fmt.Sprintf("%s (%s on each of %d ranks)%s", all, wording.Count(each), len(ranks), rest)
 }
 
 // numberOf returns the number of a finding on the page, or -1 if the page does not list it.
@@ -161,6 +206,7 @@ func (e *encoder) consequences(lead wording.Group) (lines []string) {
 			lines = append(lines, c)
 		}
 	}
+	lines = append(lines, e.reservedRise(&lead.Finding)...)
 	if bad := notOK(e.tl); len(bad) > 0 {
 		first := bad[0]
 		lines = append(lines, fmt.Sprintf("%s of %s did not end ok; the first is %s (%s)",
@@ -203,7 +249,7 @@ func statusText(s record.Status) string {
 // next returns what to do about the leading finding: the advice of the log's own numbers first.
 func (e *encoder) next(group wording.Group) (lines []string) {
 	lead := &group.Finding
-	lines = append(lines, lead.Advice...)
+	lines = append(append(lines, e.unusual(lead)), lead.Advice...)
 	if lead.Verdict == check.Undecided {
 		for _, c := range clauses(lead.Found()) {
 			if strings.Contains(c, "would decide") || strings.Contains(c, "would show whether") {

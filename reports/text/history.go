@@ -71,14 +71,15 @@ func HistoryRun(
 	return t.flush(w)
 }
 
-// Trend writes the changes in a suite's history. For each lasting change for the worse, and for
-// each change that was reported earlier and is not reported any more, it also writes a sentence.
+// Trend writes the changes in a suite's history. It also writes a sentence for each lasting change
+// for the worse, for the series that get worse slowly, and for each change that was reported earlier
+// and is not reported any more.
 func Trend(
 	w io.Writer, h *history.History, series []*history.Series, changes []history.Change,
-	withdrawn []history.Withdrawn, opts Options,
+	drifts []history.Drift, withdrawn []history.Withdrawn, opts Options,
 ) error {
 	t := newWriter(opts)
-	t.wrap(wording.HistoryHeadline(h, series, changes), "")
+	t.wrap(wording.HistoryHeadline(h, series, changes, drifts), "")
 	if len(changes) > 0 {
 		rows := [][]string{{
 			"Series", "Change", "", "First run", "Run before", "From", "To",
@@ -111,8 +112,28 @@ func Trend(
 			t.wrap(RegressionText(h, c), "  ")
 		}
 	}
+	t.slowRises(h, drifts)
 	t.withdrawn(h, withdrawn)
 	return t.flush(w)
+}
+
+// slowRises writes a sentence for each group of series that get worse slowly and alike.
+func (t *writer) slowRises(h *history.History, drifts []history.Drift) {
+	groups := wording.SlowRises(drifts)
+	for _, g := range groups {
+		d := &g[0]
+		text := fmt.Sprintf("slowly worse: %s %s, since %s", wording.Series(d.Series.SeriesKey, true),
+			wording.SlowRise(d), entryName(h.Runs[d.From]))
+		if same := wording.TheSame(g); same != "" {
+			text += "; " + same
+		}
+		t.WriteByte('\n')
+		t.wrap(text, "  ")
+	}
+	if len(groups) > 0 {
+		t.WriteByte('\n')
+		t.wrap("history gate looks for steps. It does not fail because of a slow rise.", "")
+	}
 }
 
 // withdrawn writes a sentence for each change that is not reported any more.

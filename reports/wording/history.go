@@ -22,9 +22,9 @@ func Series(k history.SeriesKey, statistic bool) string {
 }
 
 // HistoryHeadline returns the summary of a history in one line: "suite nightly: 60 runs from
-// 2026-09-01 to 2026-10-30, 12 series, 1 change".
+// 2026-09-01 to 2026-10-30, 12 series, 1 change", or at its end "no step; 3 series rise slowly".
 func HistoryHeadline(
-	h *history.History, series []*history.Series, changes []history.Change,
+	h *history.History, series []*history.Series, changes []history.Change, drifts []history.Drift,
 ) string {
 	s := fmt.Sprintf("suite %s: %s", sink.Line(h.Suite), Plural(len(h.Runs), "run"))
 	if n := len(h.Runs); n > 0 {
@@ -32,10 +32,38 @@ func HistoryHeadline(
 			h.Runs[n-1].Started.Format("2006-01-02"))
 	}
 	changed := "no change"
-	if len(changes) > 0 {
+	switch {
+	case len(changes) > 0:
 		changed = Plural(len(changes), "change")
+	case len(drifts) > 0:
+		changed = "no step"
+	}
+	if len(drifts) > 0 {
+		changed += "; " + slowly(drifts)
 	}
 	return s + fmt.Sprintf(", %d series, %s", len(series), changed)
+}
+
+// slowly counts the series that get worse slowly: "3 series rise slowly".
+func slowly(drifts []history.Drift) string {
+	falls := 0
+	for i := range drifts {
+		if drifts[i].Series.HigherIsBetter {
+			falls++
+		}
+	}
+	one, many := "rises", "rise"
+	switch falls {
+	case 0:
+	case len(drifts):
+		one, many = "falls", "fall"
+	default:
+		one, many = "gets worse", "get worse"
+	}
+	if len(drifts) == 1 {
+		return "1 series " + one + " slowly"
+	}
+	return Count(len(drifts)) + " series " + many + " slowly"
 }
 
 // ChangeSize returns how much a level changed: "+96.0 MiB (+16.7 %)".

@@ -44,6 +44,7 @@ function color(name) {
  * @property {number} height
  * @property {boolean} zero the y axis begins at 0
  * @property {number} [limit] a line at the size of the device
+ * @property {number} [reach] a value that the y axis shows, if it begins at 0
  * @property {string} xName
  * @property {number[]} xSteps
  * @property {(v: number) => string} xText
@@ -77,7 +78,8 @@ function makeChart(where, spec) {
     ". Arrow keys move from value to value, plus and minus zoom, 0 shows everything, Enter opens the file." });
   const tip = el("div", { className: "tip", hidden: true });
   const spoken = el("div", { className: "off", role: "status" });
-  where.append(buttons, plot, spoken);
+  const legend = el("ul", { className: "key on-paper", "aria-hidden": "true" });
+  where.append(buttons, plot, legend, spoken);
 
   const stroke = (/** @type {Line} */ l) => () => color(l.color);
   const options = {
@@ -119,7 +121,10 @@ function makeChart(where, spec) {
    */
   function yRange(min, max) {
     if (min === null || max === null || !isFinite(min) || !isFinite(max)) return [0, 1];
+    // A request may be absurdly large; the axis grows to twice the device at most.
+    if (spec.reach && zero) max = Math.max(max, Math.min(spec.reach, 2 * (spec.limit || max)));
     if (spec.limit && zero && max > 0.6 * spec.limit) max = Math.max(max, spec.limit);
+    if (!zero) [min, max] = widened(min, max);
     const low = zero ? Math.min(0, min) : min;
     const room = 0.06 * (max - low) || 0.05 * Math.abs(max) || 1;
     return [zero && low === 0 ? 0 : low - room, max + room];
@@ -212,15 +217,22 @@ function makeChart(where, spec) {
     if (i >= 0 && i < spec.x.length) go(i);
   }
 
-  for (let i = 0; i < spec.lines.length; i++) {
-    const l = spec.lines[i];
+  const swatchOf = (/** @type {Line} */ l) => {
     const swatch = el("span", { className: "swatch", "aria-hidden": "true" });
     swatch.style.background = "var(--" + l.color + ")";
-    const b = el("button", { type: "button", "aria-pressed": String(l.shown) }, swatch, l.name);
+    return swatch;
+  };
+  // Paper has no buttons, so it needs the names of the lines in another place.
+  const fillLegend = () => legend.replaceChildren(...spec.lines.filter((l) => l.shown).map((l) => el("li", {}, swatchOf(l), l.name)));
+  fillLegend();
+  for (let i = 0; i < spec.lines.length; i++) {
+    const l = spec.lines[i];
+    const b = el("button", { type: "button", "aria-pressed": String(l.shown) }, swatchOf(l), l.name);
     b.addEventListener("click", () => {
       l.shown = !l.shown;
       b.setAttribute("aria-pressed", String(l.shown));
       u.setSeries(i + 1, { show: l.shown });
+      fillLegend();
     });
     buttons.append(b);
   }
@@ -274,6 +286,7 @@ function makeChart(where, spec) {
   resized.observe(plot);
   const chart = {
     u, zoom, go, x: spec.x,
+    small: Boolean(where.closest(".grid")),
     // fit makes the chart as wide as its place, or as a number of pixels.
     fit: (/** @type {number} */ width) => u.setSize({ width: width || Math.max(280, plot.clientWidth), height: spec.height }),
     redraw: () => u.redraw(false, true),

@@ -273,3 +273,15 @@ function steps10() {
   for (let e = -6; e < 12; e++) for (const n of [1, 2, 5]) out.push(n * 10 ** e);
   return out;
 }
+
+/**
+ * widened returns a range of the y axis that is at least 1 % of its values high. Without it, a
+ * difference in the last printed digit would look like a cliff.
+ * @param {number} min
+ * @param {number} max
+ * @returns {[number, number]}
+ */
+function widened(min, max) {
+  const lacks = 0.01 * Math.max(Math.abs(min), Math.abs(max)) - (max - min);
+  return lacks > 0 ? [min - lacks / 2, max + lacks / 2] : [min, max];
+}

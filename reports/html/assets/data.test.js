@@ -68,3 +68,10 @@ test("firstAtLeast", () => {
     assert.strictEqual(call("firstAtLeast", [1, 3, 5], v), want);
   }
 });
+
+test("widened makes a flat range 1 % of its values high", () => {
+  assert.deepStrictEqual(call("widened", 100, 100), [99.5, 100.5]);
+  assert.deepStrictEqual(call("widened", 999.5, 1000), [994.75, 1004.75]);
+  assert.deepStrictEqual(call("widened", 50, 100), [50, 100]);
+  assert.deepStrictEqual(call("widened", 0, 0), [0, 0]);
+});

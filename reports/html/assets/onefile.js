@@ -66,8 +66,11 @@ function filePattern(t, f) {
   const begun = t.rows.file[0];
   const inFirst = begun === f ? new Map() : levelsByName(p, begun, first);
   const seen = new Map();
-  const head = ["Line", log.timed ? "Time in the file" : "Checkpoint no.", "Checkpoint", "Stage", shown[0][1] + ", as a bar", ...shown.map(([, name]) => name), "change",
-    ...(inFirst.size ? ["against file " + grouped(doc.files.number[begun])] : []), "freed"];
+  /** @type {[string, string][]} the name of a column and its class */
+  const head = [["Line", "n"], [log.timed ? "Time in the file" : "Checkpoint no.", "n"], ["Checkpoint", ""], ["Stage", ""], [shown[0][1] + ", as a bar", ""],
+    ...shown.map(([, name]) => /** @type {[string, string]} */ ([name, "n"])), ["change", "n"]];
+  if (inFirst.size) head.push(["against file " + grouped(doc.files.number[begun]), "n"]);
+  head.push(["freed", "n"]);
   let last = /** @type {number | null} */ (null);
   const lines = at.map((i) => {
     const v = p.values[first][i];
@@ -87,7 +90,7 @@ function filePattern(t, f) {
       el("td", { className: "n" }, change), ...(inFirst.size ? [el("td", { className: "n" }, against)] : []),
       el("td", { className: "n" }, p.freed[i] == null ? "" : (p.failed.includes(i) ? "✗ " : "") + (p.freed[i] / 10).toFixed(1) + " %"));
   });
-  const table = el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...lines));
+  const table = el("table", {}, el("thead", {}, el("tr", {}, ...head.map(([name, className]) => el("th", { scope: "col", className }, name)))), el("tbody", {}, ...lines));
   const box = el("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Checkpoints of " + fileName(f) }, table);
   const notes = [];
   if (t.points.x.length < t.all) notes.push("The page is thinned: it holds " + grouped(all) + " checkpoints of this file, perhaps not all.");
@@ -105,13 +108,41 @@ function stepFile(by) {
 
 const filesShown = 200;
 
+/**
+ * filePlaces returns, for each file, the tracks that have readings of it, with the file's row there.
+ * @returns {Map<number, {track: number, row: number}[]>}
+ */
+function filePlaces() {
+  const out = new Map();
+  doc.tracks.forEach((/** @type {any} */ t, /** @type {number} */ track) => {
+    t.rows.file.forEach((/** @type {number} */ f, /** @type {number} */ row) => {
+      const known = out.get(f);
+      if (known) known.push({ track, row });
+      else out.set(f, [{ track, row }]);
+    });
+  });
+  return out;
+}
+
+/**
+ * placeOf returns the track and the row of a file: on the chosen device if it has readings of the
+ * file, else on another one.
+ * @param {number} f
+ * @returns {{track: number, row: number} | undefined}
+ */
+function placeOf(f) {
+  if (!doc.filePlaces) doc.filePlaces = filePlaces();
+  const all = doc.filePlaces.get(f) || [];
+  return all.find((/** @type {any} */ p) => p.track === state.track) || all[0];
+}
+
 /** listFiles fills the table of files. */
 function listFiles() {
   const only = byId("files-which").value === "bad";
   const text = byId("files-search").value.toLowerCase();
-  const t = doc.tracks[state.track];
-  const rowOf = new Map(t ? t.rows.file.map((/** @type {number} */ f, /** @type {number} */ i) => [f, i]) : []);
-  const main = t && mainQuantity(t);
+  const main = (doc.tracks.length && mainQuantity(doc.tracks[state.track])) || "";
+  const several = doc.tracks.length > 1;
+  const ended = doc.files.status.some((/** @type {string} */ s) => s !== "");
   const found = [];
   for (let f = 0; f < doc.files.path.length; f++) {
     if (!doc.files.number[f] && !doc.files.path[f]) continue;
@@ -119,21 +150,32 @@ function listFiles() {
     if (text && !doc.files.path[f].toLowerCase().includes(text)) continue;
     found.push(f);
   }
-  const head = ["No.", "File", "Ended", "Took", ...(main ? [main + " at its end", "highest " + main] : []), "Line"];
-  const bytes = (/** @type {any} */ table, /** @type {number} */ f) => {
-    const i = rowOf.get(f);
-    const v = i === undefined || !main || !table[main] ? null : table[main][i];
-    return el("td", { className: "n" }, v == null ? "" : formatBytes(v));
+  const bytes = (/** @type {string} */ table, /** @type {number} */ f) => {
+    const at = placeOf(f);
+    const column = at && doc.tracks[at.track].rows[table][main];
+    return column && column[at.row] != null ? formatBytes(column[at.row]) : "";
   };
-  const body = found.slice(0, filesShown).map((f) => {
-    const b = fileButton(f);
-    b.textContent = doc.files.path[f] || fileName(f);
-    const took = doc.files.seconds[f];
-    return el("tr", {}, el("td", { className: "n" }, doc.files.number[f] ? grouped(doc.files.number[f]) : ""), el("th", { scope: "row" }, b), el("td", {}, (bad(f) ? "✗ " : "") + doc.files.status[f]),
-      el("td", { className: "n" }, took == null ? "" : formatDuration(took)),
-      ...(main ? [bytes(t.rows.idle, f), bytes(t.rows.highest, f)] : []), el("td", { className: "n" }, grouped(doc.files.line[f])));
-  });
-  byId("files-table").replaceChildren(el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...body));
-  byId("files-count").textContent = grouped(found.length) + (found.length === 1 ? " file" : " files") + (found.length > filesShown ? ", the first " + filesShown + " are listed" : "");
+  /** @type {[string, boolean, (f: number) => any][]} the name of a column, whether it has numbers, and its cell for a file */
+  const columns = [
+    ["No.", true, (f) => (doc.files.number[f] ? grouped(doc.files.number[f]) : "")],
+    ["File", false, (f) => {
+      const b = fileButton(f);
+      b.textContent = doc.files.path[f] || fileName(f);
+      return b;
+    }],
+  ];
+  if (several) columns.push(["Device", false, (f) => {
+    const at = placeOf(f);
+    return at ? trackName(doc.tracks[at.track]) : "";
+  }]);
+  if (ended) columns.push(["Ended", false, (f) => (bad(f) ? "✗ " : "") + doc.files.status[f]]);
+  columns.push(["Took", true, (f) => (doc.files.seconds[f] == null ? "" : formatDuration(doc.files.seconds[f]))]);
+  if (main) columns.push([main + " at its end", true, (f) => bytes("idle", f)], ["highest " + main, true, (f) => bytes("highest", f)]);
+  columns.push(["Line", true, (f) => grouped(doc.files.line[f])]);
+  const head = columns.map(([name, number]) => el("th", { scope: "col", className: number ? "n" : "" }, name));
+  const body = found.slice(0, filesShown).map((f) => el("tr", {}, ...columns.map(([name, number, cell]) =>
+    (name === "File" ? el("th", { scope: "row" }, cell(f)) : el("td", { className: number ? "n" : "" }, cell(f))))));
+  byId("files-table").replaceChildren(el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...body));
+  byId("files-count").textContent = grouped(found.length) + (found.length === 1 ? " file" : " files") + (found.length > filesShown ? ", the first " + filesShown + " are listed" : "") +
+    (ended || !found.length ? "" : "; the log does not say how they ended");
 }
-

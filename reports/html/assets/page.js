@@ -22,6 +22,7 @@ function setTheme(theme) {
 
 /** paperWidth is the width of a chart on paper, in CSS pixels: A4 and Letter have room for it. */
 const paperWidth = 640;
+const smallPaperWidth = 305; // two charts beside each other
 
 /** prepareForPaper prints in light colours and at the width of the paper. */
 function prepareForPaper() {
@@ -29,7 +30,7 @@ function prepareForPaper() {
   addEventListener("beforeprint", () => {
     chosen = document.documentElement.dataset.theme || "light";
     setTheme("light");
-    for (const c of charts) c.fit(paperWidth);
+    for (const c of charts) c.fit(c.small ? smallPaperWidth : paperWidth);
   });
   addEventListener("afterprint", () => {
     setTheme(chosen);

@@ -27,6 +27,7 @@ function drawTime(t) {
   const bands = stageBands(px, p.number, p.stage);
   const bandStart = bands.map((b) => b.from);
   const events = doc.events.filter((/** @type {any} */ e) => e.log === t.log);
+  const requests = events.filter((/** @type {any} */ e) => e.request && (e.track || 0) === doc.tracks.indexOf(t));
   const inLog = fileSpans(t);
   const main = p.values.allocated || p.values.used || p.values.reserved || p.values.buffer || p.values.free || [];
 
@@ -90,6 +91,21 @@ function drawTime(t) {
       c.arc(x(px[i]), u.valToPos(main[i], "y", true), 4 * r, 0, 2 * Math.PI);
       c.stroke();
     }
+    for (const e of requests) {
+      if (e.x < min || e.x > max) continue;
+      const [from, to] = [u.valToPos(e.level, "y", true), Math.max(u.bbox.top, u.valToPos(e.level + e.request, "y", true))];
+      c.fillStyle = color("fail");
+      c.globalAlpha = 0.35;
+      c.fillRect(x(e.x) - 4 * r, to, 8 * r, from - to);
+      c.globalAlpha = 1;
+      c.fillRect(x(e.x) - 6 * r, to, 12 * r, 2 * r);
+      if (requests.length > 20) continue;
+      const right = x(e.x) < u.bbox.left + u.bbox.width / 2;
+      c.font = 12 * r + "px system-ui";
+      c.textAlign = right ? "left" : "right";
+      c.textBaseline = "top";
+      c.fillText("asked for " + formatBytes(e.request), x(e.x) + (right ? 9 : -9) * r, to + 2 * r);
+    }
     c.textAlign = "center";
     c.textBaseline = "top";
     c.font = "bold " + 14 * r + "px system-ui";
@@ -116,6 +132,7 @@ function drawTime(t) {
   if (timeChart) timeChart.remove();
   timeChart = makeChart(byId("over-time"), {
     label: "Memory over time, " + t.label, x: merged.x, lines, height: 360, zero: true, limit: t.total,
+    reach: requests.reduce((/** @type {number} */ most, /** @type {any} */ e) => Math.max(most, e.level + e.request), 0),
     xName: log.timed ? "time since the start of the log" : "checkpoint", yText: formatBytes, ySteps: byteSteps(),
     xSteps: log.timed ? timeSteps() : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5].map((v) => v * 1000),
     xText: (v) => xText(log, v), under, over,
@@ -199,6 +216,7 @@ function key(bands, events, failed) {
     const n = events.filter((e) => e.kind === kind).length;
     if (n) list.append(el("li", {}, sign + " " + name + ": " + grouped(n)));
   }
+  if (events.some((e) => e.request)) list.append(el("li", {}, "red bar: a request that failed, on top of what was allocated"));
   return list;
 }
 
@@ -213,10 +231,15 @@ function eventList(events) {
     el("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Failures, restarts and resumes" }, table));
 }
 
-/** fileButton opens a file. @param {number} f */
+/** fileButton opens a file, on a device that has readings of it. @param {number} f */
 function fileButton(f) {
   const b = el("button", { type: "button", className: "linklike" }, fileName(f));
-  b.addEventListener("click", () => { selectFile(f); byId("file").scrollIntoView(); });
+  b.addEventListener("click", () => {
+    const at = placeOf(f);
+    if (at && at.track !== state.track) showTrack(at.track);
+    selectFile(f);
+    byId("file").scrollIntoView();
+  });
   return b;
 }
 

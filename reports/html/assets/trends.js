@@ -85,9 +85,11 @@ function drawTrends(upTo) {
   }
   const more = byId("trends-more");
   if (more) more.remove();
-  if (upTo < doc.trends.length) {
-    const b = el("button", { type: "button", id: "trends-more" }, "Show " + (doc.trends.length - upTo) + " more series");
+  const left = doc.trends.length - upTo;
+  if (left > 0) {
+    const b = el("button", { type: "button" }, "Show " + left + " more series");
     b.addEventListener("click", () => drawTrends(doc.trends.length));
-    where.after(b);
+    where.after(el("div", { id: "trends-more" }, b,
+      el("p", { className: "soft on-paper" }, "Not printed: " + left + " more series. The page on a screen shows them.")));
   }
 }

@@ -40,7 +40,7 @@ type picture struct {
 // becomes as high as its panels need.
 func Plot(
 	w io.Writer, format string, h *history.History, series []*history.Series,
-	changes []history.Change, opts plots.Options,
+	changes []history.Change, drifts []history.Drift, opts plots.Options,
 ) error {
 	if len(series) == 0 {
 		return errors.New("there is no series to plot; vramsoak history list shows the runs of " +
@@ -61,7 +61,7 @@ func Plot(
 	}
 	return plots.Draw(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
 		p := &picture{h, plots.Page{Encode: encode}, changes}
-		headline := wording.HistoryHeadline(h, series, changes)
+		headline := wording.HistoryHeadline(h, series, changes, drifts)
 		if len(shown) < len(series) {
 			headline += fmt.Sprintf("; shown are %s", wording.Count(len(shown)))
 		}

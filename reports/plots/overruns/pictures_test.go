@@ -61,7 +61,7 @@ func TestWords(t *testing.T) {
 	h := nights()
 	words := func(changes []history.Change) string {
 		var out bytes.Buffer
-		if err := Plot(&out, "svg", h, h.Judged(), changes, plots.Options{Width: 600}); err != nil {
+		if err := Plot(&out, "svg", h, h.Judged(), changes, nil, plots.Options{Width: 600}); err != nil {
 			t.Fatal(err)
 		}
 		var all []string
@@ -93,7 +93,7 @@ func TestDocsPictures(t *testing.T) {
 		t.Errorf("got %d changes, want those of three metrics, one of which is mended", len(changes))
 	}
 	var out bytes.Buffer
-	if err := Plot(&out, "png", h, h.Judged(), changes, plots.Options{Width: 1200}); err != nil {
+	if err := Plot(&out, "png", h, h.Judged(), changes, nil, plots.Options{Width: 1200}); err != nil {
 		t.Fatal(err)
 	}
 	pictures.Check(t, "../../../docs/pictures/trend.png", out.Bytes())

@@ -1,0 +1,103 @@
+package wording
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/history"
+)
+
+// SlowRises returns the series that get worse slowly, those that rise alike together. The peak of a
+// run and the peak of its largest stage are often the same number, and are one piece of news. The
+// first of each group says most: it names a stage, or rises most.
+func SlowRises(drifts []history.Drift) (groups [][]history.Drift) {
+	sorted := slices.Clone(drifts)
+	slices.SortStableFunc(sorted, func(a, b history.Drift) int {
+		return cmp.Or(cmp.Compare(namesStage(&b), namesStage(&a)),
+			cmp.Compare(relativeRise(&b), relativeRise(&a)))
+	})
+	for _, d := range sorted {
+		i := slices.IndexFunc(groups, func(g []history.Drift) bool { return alike(&g[0], &d) })
+		if i < 0 {
+			groups = append(groups, []history.Drift{d})
+			continue
+		}
+		groups[i] = append(groups[i], d)
+	}
+	return groups
+}
+
+func namesStage(d *history.Drift) int {
+	if SeriesStage(d.Series.Metric) != "" {
+		return 1
+	}
+	return 0
+}
+
+// relativeRise returns how much a series got worse, as a part of its first level.
+func relativeRise(d *history.Drift) float64 {
+	rise := math.Abs(d.Last - d.First)
+	if d.First == 0 {
+		return rise
+	}
+	return rise / math.Abs(d.First)
+}
+
+// alike reports whether two series get worse over the same runs and by the same amount a run, up to
+// 1 %.
+func alike(a, b *history.Drift) bool {
+	return a.Series.Unit == b.Series.Unit && a.From == b.From && a.Runs == b.Runs &&
+		a.Series.HigherIsBetter == b.Series.HigherIsBetter &&
+		math.Abs(a.Slope.Estimate-b.Slope.Estimate) <= 0.01*a.Slope.Estimate
+}
+
+// SeriesStage returns the stage or cleanup in a metric's name: "Transcription" of "peak of
+// Transcription". It returns "" if the metric is of no stage.
+func SeriesStage(metric string) string {
+	for _, prefix := range []string{"peak of ", "recovery of "} {
+		if stage, ok := strings.CutPrefix(metric, prefix); ok && stage != check.DeviceUsed {
+			return stage
+		}
+	}
+	return ""
+}
+
+// SlowRise describes a series that gets worse slowly: "rises slowly, by 120 MiB a run over 10 runs
+// (+17.9 %), from 6.00 GiB to 7.08 GiB".
+func SlowRise(d *history.Drift) string {
+	verb, share := "rises", RiseShare(d)
+	if d.Series.HigherIsBetter {
+		verb = "falls"
+	}
+	if share != "" {
+		share = " (" + share + ")"
+	}
+	return fmt.Sprintf("%s slowly, by %s a run over %s%s, from %s to %s", verb,
+		check.Quantity(d.Slope.Estimate, d.Series.Unit), Plural(d.Runs, "run"), share,
+		check.Quantity(d.First, d.Series.Unit), check.Quantity(d.Last, d.Series.Unit))
+}
+
+// RiseShare returns how much a series changed: "+17.9 %". It returns "" if the first value is 0.
+func RiseShare(d *history.Drift) string {
+	if d.First == 0 {
+		return ""
+	}
+	return check.Change((d.Last - d.First) / math.Abs(d.First))
+}
+
+// TheSame names the series that rise like the first of a group: "the same: peak, worst; peak
+// reserved, worst". It returns "" if there are none.
+func TheSame(group []history.Drift) string {
+	var names []string
+	for _, d := range group[1:] {
+		names = append(names, Series(d.Series.SeriesKey, true))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "the same: " + strings.Join(names, "; ")
+}
