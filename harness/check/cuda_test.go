@@ -20,7 +20,7 @@ func TestCUDA(t *testing.T) {
 	}{
 		{log: "h100/python-clean", verdict: Pass},
 		{"h100/python-leak", "", Fail, Leak, "grows by 4.00 MiB a file"},
-		{"h100/python-oom", "", Fail, OutOfMemory, "fatal in file 3 (audio-0003.wav), in Transcription"},
+		{"h100/python-oom", "", Fail, OutOfMemory, "file 3 (audio-0003.wav) failed, in Transcription"},
 		{log: "h100/pinned-steady", verdict: Pass},
 		{
 			"h100/pinned-leak", "gate: [pinned-memory]", Fail, PinnedGrowth,

@@ -72,11 +72,24 @@ func (j *Judge) outOfMemory() {
 		f.Advice = j.advice(by)
 		f.Advice[0] += fmt.Sprintf(" (by the message in %s)", by.oom.Pos)
 	}
-	f.Message += fmt.Sprintf(" %s%s: %s", inFile(shown.file), at, describe(shown.oom))
+	where := " " + inFile(shown.file)
+	if f.Verdict == Fail && count[Fail] == 1 && j.wentOn(shown.file) {
+		f.Message, where = "", fileName(shown.file)+" failed"
+	}
+	f.Message += fmt.Sprintf("%s%s: %s", where, at, describe(shown.oom))
 	if f.Verdict == Fail {
 		f.Message += "; " + j.nextAfter(shown)
 	}
 	j.add(f)
+}
+
+// wentOn reports whether a later file of the same run ended ok. Then a failure cost its file, and not
+// the run.
+func (j *Judge) wentOn(f *timeline.File) bool {
+	return !f.Outside && slices.ContainsFunc(j.tl.Files, func(o *timeline.File) bool {
+		return o.Run == f.Run && o.Status == record.StatusOK && o.Pos.Path == f.EndPos.Path &&
+			o.Pos.Line > f.EndPos.Line
+	})
 }
 
 // A failedPlace is the place of a failed allocation, and its line in the log.
