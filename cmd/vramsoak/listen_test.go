@@ -104,7 +104,8 @@ func TestListen(t *testing.T) {
 	}
 	host := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/metrics")
 	for _, want := range []string{
-		`<h1 id="verdict-title">`, "6 checkpoints", "the run goes on: this is the report on its first 2 files",
+		`<h1 id="verdict-title">`, "6 checkpoints",
+		"the run goes on: this is the report on its first 2 files",
 	} {
 		if page := get("http://" + host + "/"); !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%.2000s", want, page)

@@ -82,8 +82,8 @@ func (p *livePage) current() ([]byte, error) {
 	return p.page, nil
 }
 
-// whileRunning takes out of a report what is said of files only because the run has not ended yet: the
-// file in work has no end, and others were never started. A file that failed stays a failure.
+// whileRunning takes out of a report what is said of files only because the run has not ended yet:
+// the file in work has no end, and others were never started. A file that failed stays a failure.
 func whileRunning(report *check.Report, tl *timeline.Timeline) {
 	done, failed := 0, false
 	for _, f := range tl.LastAttempts() {

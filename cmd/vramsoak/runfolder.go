@@ -196,8 +196,8 @@ func writeFile(path string, write func(io.Writer) error) error {
 	case err == nil && !info.Mode().IsRegular():
 		return writeStream(path, write)
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // a link stays a link
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a link stays a link
 	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644),
 		renameio.WithExistingPermissions(), renameio.WithTempDir(filepath.Dir(path)))

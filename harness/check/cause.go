@@ -64,8 +64,8 @@ func (j *Judge) findCauses() {
 	}
 }
 
-// causeOfDrift returns the finding that a cleanup or stage frees too little, if the drift is that of
-// its recovery, or nil.
+// causeOfDrift returns the finding that a cleanup or stage frees too little, if the drift is that
+// of its recovery, or nil.
 func (j *Judge) causeOfDrift(f *Finding) *Cause {
 	for i := range j.findings {
 		of := &j.findings[i]
@@ -76,8 +76,8 @@ func (j *Judge) causeOfDrift(f *Finding) *Cause {
 	return nil
 }
 
-// follows reports whether the finding f follows from the finding `of`. The parameter later is set if
-// f comes after `of` in the report.
+// follows reports whether the finding f follows from the finding `of`. The parameter later is set
+// if f comes after `of` in the report.
 func (j *Judge) follows(f, of *Finding, later bool) bool {
 	a, b := f.facts, of.facts
 	switch {
@@ -120,8 +120,8 @@ func (g *grownLedger) adds(f *Finding) bool {
 	return false
 }
 
-// grownBy returns by how many bytes the ledger had grown when the file ended, and what one more file
-// adds, because the memory of a file is taken before its end. It returns 0 if the growth began
+// grownBy returns by how many bytes the ledger had grown when the file ended, and what one more
+// file adds, because the memory of a file is taken before its end. It returns 0 if the growth began
 // later.
 func (j *Judge) grownBy(g *grownLedger, file *timeline.File) float64 {
 	if file == nil || g.of.Unit != Bytes {
@@ -162,7 +162,8 @@ func (g *grownLedger) total(wanted func(file int32) bool) float64 {
 	return max(0, last-first)
 }
 
-// alikeRates is the ratio by which the rates of two devices may differ if their growth has one cause.
+// alikeRates is the ratio by which the rates of two devices may differ if their growth has one
+// cause.
 const alikeRates = 0.25
 
 // sameElsewhere reports whether a ledger grows on another device or rank just as another one does:
@@ -216,9 +217,9 @@ func attribute(findings []Finding) {
 	}
 }
 
-// regressionCause returns the finding of this run that explains why a metric got worse since another
-// run, or nil: failed files, the growth of the metric's ledger, the leak under a peak, or the
-// recovery that the metric measures.
+// regressionCause returns the finding of this run that explains why a metric got worse since
+// another run, or nil: failed files, the growth of the metric's ledger, the leak under a peak, or
+// the recovery that the metric measures.
 func regressionCause(f *Finding, findings []Finding) *Cause {
 	metric, _, _ := strings.Cut(f.Subject, ", against ")
 	metric, grows := strings.CutPrefix(metric, "growth of ")

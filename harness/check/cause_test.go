@@ -191,7 +191,8 @@ func TestCauses(t *testing.T) {
 			},
 		},
 		{
-			"a cleanup keeps more than one file leaks", causeLog{leak: 10, from: 1, keeps: map[int]int{38: 500}},
+			"a cleanup keeps more than one file leaks",
+			causeLog{leak: 10, from: 1, keeps: map[int]int{38: 500}},
 			map[string]string{
 				leak: "", "recovery, Whisper Cleanup": "",
 				"recovery, Whisper": "recovery, Whisper Cleanup",

@@ -10,8 +10,8 @@ import (
 )
 
 // causeOfShortage returns the leak, the cleanup or the fragmentation without which the failed
-// allocation would have succeeded, or nil. If the log does not say how much was missing, it is the one that kept at least
-// the part of the device that is worth advice.
+// allocation would have succeeded, or nil. If the log does not say how much was missing, it is the
+// one that kept at least the part of the device that is worth advice.
 func (j *Judge) causeOfShortage(s *shortage) *Cause {
 	decides := func(kept int64) bool {
 		worthy, enough := s.worthIt(kept)

@@ -83,8 +83,8 @@ func (j *Judge) outOfMemory() {
 	j.add(f)
 }
 
-// wentOn reports whether a later file of the same run ended ok. Then a failure cost its file, and not
-// the run.
+// wentOn reports whether a later file of the same run ended ok. Then a failure cost its file, and
+// not the run.
 func (j *Judge) wentOn(f *timeline.File) bool {
 	return !f.Outside && slices.ContainsFunc(j.tl.Files, func(o *timeline.File) bool {
 		return o.Run == f.Run && o.Status == record.StatusOK && o.Pos.Path == f.EndPos.Path &&

@@ -15,7 +15,8 @@ type span struct {
 }
 
 // commandStart finds the first words of a command, a setting of the environment, or the path of a
-// document: "vramsoak snapshot", "soak --shuffle", "PYTORCH_CUDA_ALLOC_CONF=...", "docs/soak.md".
+// document: "vramsoak snapshot", "soak --shuffle", "PYTORCH_CUDA_ALLOC_CONF=...",
+// "docs/how-to/soak.md".
 var commandStart = regexp.MustCompile(`\b(vramsoak [a-z]+|git log|ls -l|history gate --|soak --|` +
 	`[A-Z][A-Z_]+=[^\s,;)]+|docs/[\w/.-]+\.md|vramlog\.\w+)`)
 
