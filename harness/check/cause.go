@@ -169,7 +169,8 @@ const alikeRates = 0.25
 // sameElsewhere reports whether a ledger grows on another device or rank just as another one does:
 // from about the same file on, in the same stage, and at about the same rate.
 func (g *grownLedger) sameElsewhere(of *grownLedger, f, other *Finding) bool {
-	if g.of != of.of || g.lane == nil || of.lane == nil || g.lane == of.lane || f.Stage != other.Stage {
+	if g.of != of.of || f.Stage != other.Stage || g.lane == nil || of.lane == nil ||
+		g.lane == of.lane {
 		return false
 	}
 	if f.File == 0 || other.File == 0 || max(f.File-other.File, other.File-f.File) > togetherWithin {
@@ -252,7 +253,8 @@ func within(f, of *Finding) bool {
 // isPeak reports whether a metric is a peak of the device and rank with this mark.
 func isPeak(metric, mark string) bool {
 	name, of, _ := strings.Cut(metric, " (")
-	return of == mark && (name == "peak" || name == PeakReserved || strings.HasPrefix(name, "peak of "))
+	return of == mark &&
+		(name == "peak" || name == PeakReserved || strings.HasPrefix(name, "peak of "))
 }
 
 // isGrown reports whether a ledger's name is that of one of the checks that share the finding.

@@ -31,8 +31,8 @@ func TestCUDA(t *testing.T) {
 		{"h100/device-leak", "", Fail, DeviceGrowth, "grows by 4.00 MiB a file"},
 		{log: "h200/loaders-clean", policy: "gate: [threads, processes]", verdict: Pass},
 		{"h200/loaders-host", "", Fail, HostGrowth, "grows by 2.03 MiB a file (95 %: 1.91 MiB " +
-			"to 2.14 MiB), and goes on; at most 1.00 MiB a file is allowed; it is taken between After Load " +
-			"and Before Cache Cleanup"},
+			"to 2.14 MiB), and goes on; at most 1.00 MiB a file is allowed; it is taken between After " +
+			"Load and Before Cache Cleanup"},
 		{"h200/loaders-fd", "", Fail, DescriptorGrowth, "grows by 1.004 a file"},
 		{"h200/loaders-thread", "gate: [threads]", Fail, ThreadGrowth, "grows by 0.199 a file"},
 		{"h200/loaders-shm", "", Fail, SharedGrowth, "40 files with 40.0 MiB stayed in /dev/shm"},

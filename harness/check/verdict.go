@@ -97,8 +97,8 @@ type Finding struct {
 // Found returns the message without what it says about waivers.
 func (f *Finding) Found() string { return cmp.Or(f.found, f.Message) }
 
-// Stands returns how many findings this one stands for: 1, or more if it sums up the findings that a
-// report does not list one by one.
+// Stands returns how many findings this one stands for: 1, or more if it sums up the findings that
+// a report does not list one by one.
 func (f *Finding) Stands() int { return max(1, f.count) }
 
 // HigherIsBetter reports whether a smaller value is worse: a share that is given back.
