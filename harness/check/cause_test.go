@@ -57,8 +57,8 @@ func (l causeLog) lines() []string {
 		switch {
 		case fails:
 			add("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate %d MiB. GPU 0 has a total "+
-				"capacity of 24.00 GiB of which %d MiB is free. Of the allocated memory %d MiB is allocated by "+
-				"PyTorch, and %d MiB is reserved by PyTorch but unallocated.", asked,
+				"capacity of 24.00 GiB of which %d MiB is free. Of the allocated memory %d MiB is "+
+				"allocated by PyTorch, and %d MiB is reserved by PyTorch but unallocated.", asked,
 				total-idle-100-n*l.unused, idle, 100+n*l.unused)
 			status = "oom"
 		case n == l.crash:
@@ -76,8 +76,8 @@ func (l causeLog) lines() []string {
 	return lines
 }
 
-// causesIn judges a log and returns the cause of each finding that fails: "peak, high-water mark" ->
-// "leak, idle level", or "" if it has a cause of its own.
+// causesIn judges a log and returns the cause of each finding that fails: "peak, high-water mark"
+// -> "leak, idle level", or "" if it has a cause of its own.
 func causesIn(t *testing.T, log string, policy check.Policy) map[string]string {
 	t.Helper()
 	b := &parser.Builder{}

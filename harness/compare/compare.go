@@ -67,8 +67,8 @@ type Change struct {
 	// File is the batch number of the first file that is worse, in an exact comparison.
 	File int `json:"file,omitempty"`
 
-	// Cause is the subject of the metric that this one is worse for, such as "growth of idle level" for
-	// a peak. It is "" if the metric is not worse, or has a cause of its own.
+	// Cause is the subject of the metric that this one is worse for, such as "growth of idle level"
+	// for a peak. It is "" if the metric is not worse, or has a cause of its own.
 	Cause string `json:"cause,omitempty"`
 	// Only is "base" or "new" if only the base or only the new run has the metric, else "".
 	Only string `json:"only,omitempty"`

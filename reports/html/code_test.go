@@ -11,7 +11,7 @@ func TestSpans(t *testing.T) {
 	for _, want := range []string{
 		"run [vramsoak plot LOG -o memory.png] to see what led to it",
 		"Draw what the allocator holds: [vramsoak plot LOG --fragmentation]",
-		"Set [PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True] and run it ([docs/explanation/growth.md])",
+		"Set [PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True] and run ([docs/explanation/growth.md])",
 		"in PyTorch try [PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True], or empty the cache",
 		"files that get longer look the same ([soak --shuffle] would decide it)",
 		"every 28 files or fewer ([vramsoak soak --restart-every 28])",

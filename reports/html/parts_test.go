@@ -224,8 +224,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestStagesAt: a stage that began and did not end is known by its first checkpoint. A cleanup is no
-// stage.
+// TestStagesAt: a stage that began and did not end is known by its first checkpoint. A cleanup is
+// no stage.
 func TestStagesAt(t *testing.T) {
 	f := &timeline.File{
 		Stages: []timeline.Stage{{Name: "Resampling", Before: 1, After: 2}}, Unpaired: []int{3, 4},

@@ -52,8 +52,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestEvidence: the page marks the reading that shows a growth, and quotes the readings of the stage
-// in the same file and of the same rank.
+// TestEvidence: the page marks the reading that shows a growth, and quotes the readings of the
+// stage in the same file and of the same rank.
 func TestEvidence(t *testing.T) {
 	page := judged(t, strings.NewReader(rankLog(24)), "run.log")
 	e := newEncoder(page.Timeline, page.Report, page.Collected)

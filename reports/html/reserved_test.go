@@ -28,7 +28,8 @@ func TestReservedRise(t *testing.T) {
 	e := newEncoder(page.Timeline, page.Report, page.Collected)
 	e.findings(&quotes{})
 	lead := &byCause(page.Report)[0]
-	if shown, _ := e.evidence(lead, e.doc.Findings[0]); lead.At.Line%4 != 0 || shown != lead.At.Line-1 {
+	shown, _ := e.evidence(lead, e.doc.Findings[0])
+	if lead.At.Line%4 != 0 || shown != lead.At.Line-1 {
 		t.Errorf("line %d shows the finding at line %d, want the reading before it", shown, lead.At.Line)
 	}
 }

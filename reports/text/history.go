@@ -72,8 +72,8 @@ func HistoryRun(
 }
 
 // Trend writes the changes in a suite's history. It also writes a sentence for each lasting change
-// for the worse, for the series that get worse slowly, and for each change that was reported earlier
-// and is not reported any more.
+// for the worse, for the series that get worse slowly, and for each change that was reported
+// earlier and is not reported any more.
 func Trend(
 	w io.Writer, h *history.History, series []*history.Series, changes []history.Change,
 	drifts []history.Drift, withdrawn []history.Withdrawn, opts Options,

@@ -42,9 +42,9 @@ func Metric(name string, rank, device int) string {
 	return sink.Line(name)
 }
 
-// WorstFirst sorts changes by verdict: fail, undecided, pass, skipped. Within a verdict, levels that
-// grow from file to file come first, because they run out, and times last. Among metrics of one
-// kind, the one that got worse by the largest ratio comes first.
+// WorstFirst sorts changes by verdict: fail, undecided, pass, skipped. Within a verdict, levels
+// that grow from file to file come first, because they run out, and times last. Among metrics of
+// one kind, the one that got worse by the largest ratio comes first.
 func WorstFirst(all []compare.Change) []compare.Change {
 	rank := map[check.Verdict]int{
 		check.Fail: 0, check.Undecided: 1, check.Pass: 2,

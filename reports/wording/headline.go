@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Headline returns the summary of a run in one line: the answer, in parentheses the size of the run,
-// and then what is waived and what is noted.
+// Headline returns the summary of a run in one line: the answer, in parentheses the size of the
+// run, and then what is waived and what is noted.
 //
 //	leak 1.00 MiB/file in Diarization since file 21 (60 files, 840 checkpoints, peak 4.13 GiB of 24.0 GiB)
 //	60 files, no growth, every cleanup freed at least 99.8 % (1,380 checkpoints, peak 581 MiB)
@@ -23,8 +23,8 @@ func Headline(rep *check.Report) string {
 	return strings.Join(append([]string{answer}, remarks(rep)...), "; ")
 }
 
-// remarks returns what a summary says of findings that do not decide the verdict: "waived: leak from
-// file 9 on", "noted: throughput from file 21 on".
+// remarks returns what a summary says of findings that do not decide the verdict: "waived: leak
+// from file 9 on", "noted: throughput from file 21 on".
 func remarks(rep *check.Report) []string {
 	var all []string
 	for _, word := range []string{"waived", "noted"} {
@@ -64,8 +64,8 @@ func Cause(rep *check.Report) string {
 	return cause
 }
 
-// Passed returns the summary of a run that passes: its files, that nothing grows, and the least that
-// a cleanup freed.
+// Passed returns the summary of a run that passes: its files, that nothing grows, and the least
+// that a cleanup freed.
 func Passed(rep *check.Report) string {
 	parts := []string{Plural(rep.Files, "file")}
 	least := math.Inf(1)
@@ -211,9 +211,9 @@ func NotJudged(rep *check.Report) []string {
 	return missing
 }
 
-// peakText returns the high-water mark and the size of the device: "23.1 GiB of 24.0 GiB". It is the
-// reading that decided the worst finding of the peak check. If there is no such finding, it is of
-// the first quantity that has a reading. A quantity other than allocated memory is named.
+// peakText returns the high-water mark and the size of the device: "23.1 GiB of 24.0 GiB". It is
+// the reading that decided the worst finding of the peak check. If there is no such finding, it is
+// of the first quantity that has a reading. A quantity other than allocated memory is named.
 func peakText(rep *check.Report) string {
 	if by := rep.PeakBy; by != nil {
 		s := record.FormatBytes(by.Bytes)
