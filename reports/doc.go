@@ -11,7 +11,7 @@
 //	records    the records of a log as a table, as JSON lines or as CSV
 //	pprof      memory snapshots for go tool pprof
 //	export     events over time, with a package for each format: perfetto, openmetrics
-//	serve      the live metrics of a soak, over HTTP
+//	serve      the report and the live metrics of a soak, over HTTP
 //
 // These packages share four others: wording (counts, sizes, headlines), pattern (the memory of a
 // typical file), metrics (names for Prometheus) and sink (which makes names and other text from

@@ -112,7 +112,10 @@ func (j *Judge) advice(f failure) []string {
 	alone := s.alone()
 	add(alone)
 	if alone == "" {
-		add(j.recoveryAdvice(&s))
+		// A leak that alone explains the failure also makes cleanups free too little.
+		if cause := j.causeOfShortage(&s); cause == nil || cause.Check == Recovery {
+			add(j.recoveryAdvice(&s))
+		}
 		add(j.leakAdvice(&s))
 		caused := len(all) > 0
 		if !caused {

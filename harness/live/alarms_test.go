@@ -80,8 +80,8 @@ func TestFalseAlarms(t *testing.T) {
 			})
 		}
 	}
-	// 1 in 1,000 is promised. More than 3 are less probable than 1 in 1,000 in up to 500 runs
-	// (Poisson with a mean of 0.5).
+	// 1 in 1,000 is promised. In up to 400 runs, more than 3 alarms have a probability below 1 in
+	// 1,000 (Poisson with a mean of 0.4: 0.0008).
 	if most := max(3, 2*all/1000); failed > most {
 		t.Errorf("%d of %d clean runs failed, at most %d may", failed, all, most)
 	}

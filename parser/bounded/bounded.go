@@ -2,6 +2,7 @@ package bounded
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,7 +66,7 @@ func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case !info.Mode().IsRegular():
-			most = min(most, streamMax)
+			return readStream(r, name, min(most, streamMax))
 		case info.Size() > most:
 			return nil, &TooLargeError{Name: name, Limit: most, Size: info.Size()}
 		}
@@ -78,6 +79,20 @@ func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 		return nil, &TooLargeError{Name: name, Limit: most}
 	}
 	return text, nil
+}
+
+// readStream reads a pipe or a device. It allocates once: the system gives memory only for what is
+// read, and growing a buffer step by step would take three times as much.
+func readStream(r io.Reader, name string, most int64) ([]byte, error) {
+	text := make([]byte, most+1)
+	n, err := io.ReadFull(r, text)
+	switch {
+	case err == nil:
+		return nil, &TooLargeError{Name: name, Limit: most}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return bytes.Clone(text[:n]), nil
+	}
+	return nil, err
 }
 
 // A JSON file with more than manyValues values must have at least valueBytes bytes for each value

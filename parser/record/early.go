@@ -13,7 +13,7 @@ type EarlyEnd struct {
 	Lines   int    // lines of this log in that part
 	Check   string // check that failed, such as "leak"
 	Subject string // "idle level"
-	Found   string // "grows by 4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB), and goes on"
+	Found   string // "grows by 4.00 MiB a file, from 104 MiB to 228 MiB, and goes on"
 }
 
 // AppendLine appends the record as a line of the harness.

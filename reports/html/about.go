@@ -16,7 +16,7 @@ const aboutMax = 12
 func (e *encoder) about() (rows []summaryRow) {
 	add := func(name string, lines ...string) {
 		for i := range lines {
-			lines[i] = sink.Line(lines[i])
+			lines[i] = sink.Name(lines[i])
 		}
 		rows = append(rows, summaryRow{Name: name, Lines: lines, Finding: -1})
 	}

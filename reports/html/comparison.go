@@ -47,7 +47,7 @@ func WriteComparison(w io.Writer, c Comparison) error {
 			d.Series = append(d.Series, s)
 		}
 	}
-	v := view{Version: sink.Line(c.Version), Comparison: &comparisonView{
+	v := view{Version: sink.Name(c.Version), Comparison: &comparisonView{
 		Summary: c.summarize(changes, charts), About: c.about(), Metrics: metricTable(changes),
 	}, Parts: []part{
 		{"verdict", "Verdict"},
@@ -55,7 +55,7 @@ func WriteComparison(w io.Writer, c Comparison) error {
 		{"metrics", "All metrics"},
 	}}
 	for _, r := range slices.Concat(c.Remarks, others) {
-		v.Comparison.Remarks = append(v.Comparison.Remarks, sink.Line(r))
+		v.Comparison.Remarks = append(v.Comparison.Remarks, sink.Name(r))
 	}
 	s := &v.Comparison.Summary
 	v.Title = strings.ToUpper(s.Verdict) + ": " + s.Title + " - vramsoak"
@@ -104,8 +104,8 @@ const comparedMax = 2000
 // growth of a metric.
 func (c *Comparison) chart(ch *compare.Change, p pairing) (s seriesData, ok bool) {
 	s = seriesData{
-		Title: sink.Line(ch.Subject()), Verdict: string(ch.Verdict), Sign: signs[string(ch.Verdict)],
-		Note: sink.Line(ch.Message), Unit: ch.Unit, XName: "file", Marks: []seriesMark{},
+		Title: sink.Name(ch.Subject()), Verdict: string(ch.Verdict), Sign: signs[string(ch.Verdict)],
+		Note: sink.Name(ch.Message), Unit: ch.Unit, XName: "file", Marks: []seriesMark{},
 	}
 	every := 1 + (p.places-1)/comparedMax
 	for i := 0; i < p.places; i += every {
@@ -150,7 +150,7 @@ func (c *Comparison) summarize(changes []compare.Change, charts map[string]int) 
 		return s
 	}
 	lead := &causes[0]
-	s.Title = sink.Line(lead.Subject() + ": " + clauses(lead.Message)[0])
+	s.Title = sink.Name(lead.Subject() + ": " + clauses(lead.Message)[0])
 	row := s.add("Cause", lead.Subject()+": "+lead.Message)
 	if i, ok := charts[lead.Subject()]; ok {
 		row.Link = fmt.Sprintf("#series-%d", i)
@@ -275,7 +275,7 @@ func metricTable(changes []compare.Change) tableView {
 		ch := &changes[i]
 		row := append([]cell{{Verdict: string(ch.Verdict), Sign: signs[string(ch.Verdict)]}},
 			text(wording.ChangeCells(*ch)...)...)
-		row = append(row, cell{Text: sink.Line(ch.Message)})
+		row = append(row, cell{Text: sink.Name(ch.Message)})
 		for k := 2; k < 7; k++ {
 			row[k].Number = true
 		}

@@ -40,7 +40,7 @@ func newEncoder(tl *timeline.Timeline, rep *check.Report, of *Collector) *encode
 		e.doc.Tracks = append(e.doc.Tracks, e.track(t))
 	}
 	for _, n := range of.names.all {
-		e.doc.Names = append(e.doc.Names, sink.Line(n))
+		e.doc.Names = append(e.doc.Names, sink.Name(n))
 	}
 	e.encodeEvents()
 	e.encodeTrends()
@@ -67,7 +67,7 @@ func (e *encoder) log(path string) int {
 	if !known {
 		i = len(e.doc.Logs)
 		e.logs[path] = i
-		l := logData{Name: sink.Line(path)}
+		l := logData{Name: sink.Name(path)}
 		if c := e.clocks[path]; c != nil {
 			l.Timed, l.Origin, l.Cut, l.End = c.timed, c.origin, c.cut, c.end
 		}
@@ -90,10 +90,10 @@ func (e *encoder) encodeFiles() {
 	e.numbers = fileNumbers(e.all)
 	for i, f := range e.all {
 		e.files[f] = i
-		t.Path = append(t.Path, sink.Line(f.Path))
+		t.Path = append(t.Path, sink.Name(f.Path))
 		t.Number = append(t.Number, int64(e.numbers[i]))
-		t.Status = append(t.Status, sink.Line(string(f.Status)))
-		t.Error = append(t.Error, sink.Line(f.Error))
+		t.Status = append(t.Status, sink.Name(string(f.Status)))
+		t.Error = append(t.Error, sink.Name(f.Error))
 		t.Seconds = append(t.Seconds, ratio(f.Seconds, 1000))
 		t.Audio = append(t.Audio, ratio(f.AudioSeconds, 1000))
 		t.Log = append(t.Log, int64(e.log(f.Pos.Path)))
@@ -133,7 +133,7 @@ func (e *encoder) track(t *track) trackData {
 	t.square()
 	ranks := slices.ContainsFunc(e.of.tracks, func(o *track) bool { return o.lane.Rank != 0 })
 	d := trackData{
-		Log: e.log(t.log), Label: sink.Line(label(t.lane, e.tl.Writers[t.lane.Rank], ranks)),
+		Log: e.log(t.log), Label: sink.Name(label(t.lane, e.tl.Writers[t.lane.Rank], ranks)),
 		Total: t.total, Digits: map[string]int64{}, All: t.number, AllFiles: t.rowCount,
 		Rows:    rowTable{Idle: t.idle.byKey(), Highest: t.highest.byKey()},
 		Samples: e.samples(t),

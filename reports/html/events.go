@@ -20,7 +20,7 @@ func (e *encoder) encodeEvents() {
 	add := func(kind string, at record.Position, file int, format string, args ...any) {
 		e.doc.Events = append(e.doc.Events, event{
 			Kind: kind, Log: e.log(at.Path), Line: at.Line, X: e.x(at), File: file,
-			Text: sink.Line(fmt.Sprintf(format, args...)),
+			Text: sink.Name(fmt.Sprintf(format, args...)),
 		})
 	}
 	for i, f := range e.all {

@@ -101,22 +101,22 @@ func byCause(rep *check.Report) (all []check.Finding) {
 
 func (e *encoder) finding(f *check.Finding) findingView {
 	v := findingView{
-		Verdict: wording.Verdict(*f), Check: sink.Line(f.Check), Subject: sink.Line(f.Subject),
-		Stage: sink.Line(f.Stage), Measured: measured(f), Limit: wording.Limit(*f),
-		Location: wording.Location(*f), File: e.firstFile(f),
+		Verdict: wording.Verdict(*f), Check: sink.Name(f.Check), Subject: sink.Name(f.Subject),
+		Stage: sink.Name(f.Stage), Measured: measured(f), Limit: wording.Limit(*f),
+		Location: sink.Name(wording.Location(*f)), File: e.firstFile(f),
 	}
 	v.Sign = signs[v.Verdict]
 	if f.Cause != nil {
-		v.Cause = sink.Line(f.Cause.Check + ", " + f.Cause.Subject)
+		v.Cause = sink.Name(f.Cause.Check + ", " + f.Cause.Subject)
 	}
 	if f.Subject == f.Check {
 		v.Subject = ""
 	}
 	for _, clause := range clauses(f.Message) {
-		v.Message = append(v.Message, sink.Line(clause))
+		v.Message = append(v.Message, sink.Name(clause))
 	}
 	for _, text := range f.Advice {
-		v.Advice = append(v.Advice, sink.Line(text))
+		v.Advice = append(v.Advice, sink.Name(text))
 	}
 	return v
 }
@@ -139,13 +139,13 @@ func (e *encoder) firstFile(f *check.Finding) string {
 	}
 	label := fileLabel(index, name)
 	if label != "" && writer != "" {
-		label += " of " + sink.Line(writer)
+		label += " of " + sink.Name(writer)
 	}
 	return label
 }
 
 func fileLabel(index int, name string) string {
-	name = sink.Line(path.Base(cmp.Or(name, ".")))
+	name = sink.Name(path.Base(cmp.Or(name, ".")))
 	switch {
 	case name == "." && index == 0:
 		return ""
@@ -165,7 +165,7 @@ func (e *encoder) placeOf(f *check.Finding) findingPlace {
 	}
 	at.File = e.fileOf(f, at.Track)
 	for i, t := range e.doc.Trends {
-		if t.Check == f.Check && t.Title == sink.Line(f.Subject) {
+		if t.Check == f.Check && t.Title == sink.Name(f.Subject) {
 			at.Trend = i
 		}
 	}

@@ -38,14 +38,14 @@ func WriteHistory(w io.Writer, h History) error {
 	ranked := h.ranked()
 	d := seriesDocument{Schema: schema, Labels: []string{}, Series: []seriesData{}}
 	for _, r := range h.Runs {
-		d.Labels = append(d.Labels, sink.Line(runName(r)))
+		d.Labels = append(d.Labels, sink.Name(runName(r)))
 	}
 	for _, s := range ranked[:min(len(ranked), seriesMax)] {
 		d.Series = append(d.Series, h.chart(s))
 	}
 	v := view{
 		History: &historyView{Summary: h.summarize(), Changes: h.changeTable(), Runs: h.runTable()},
-		Version: sink.Line(h.Version),
+		Version: sink.Name(h.Version),
 		Parts: []part{
 			{"verdict", "Verdict"},
 			{"changes", "Changes"},
@@ -183,9 +183,9 @@ func (h *History) summarize() summary {
 	case len(h.Drifts) > 0:
 		h.explainDrift(&s, wording.SlowRises(h.Drifts))
 	case h.Outcome.Reason != "":
-		s.Title = sink.Line(h.Outcome.Reason)
+		s.Title = sink.Name(h.Outcome.Reason)
 	default:
-		s.Title = "no new regression up to " + sink.Line(runName(h.Outcome.Newest))
+		s.Title = "no new regression up to " + sink.Name(runName(h.Outcome.Newest))
 	}
 	return s
 }
@@ -211,7 +211,7 @@ func (h *History) explainChange(s *summary, failing []history.Change) {
 	c := failing[0]
 	name := wording.Series(c.Series.SeriesKey, true)
 	good, bad := h.Runs[c.Good], h.Runs[c.Bad]
-	s.Title = sink.Line(fmt.Sprintf("%s: %s since %s", name, wording.ChangeSize(c), runName(bad)))
+	s.Title = sink.Name(fmt.Sprintf("%s: %s since %s", name, wording.ChangeSize(c), runName(bad)))
 	s.add("Cause", fmt.Sprintf("%s: %s up to %s, %s since %s", name,
 		check.Quantity(c.Before, c.Series.Unit), runName(good), check.Quantity(c.After, c.Series.Unit),
 		runName(bad))).Link = h.chartLink(c.Series)
@@ -252,7 +252,7 @@ func nextRuns(good, bad history.Entry) (lines []string) {
 func (h *History) explainDrift(s *summary, groups [][]history.Drift) {
 	d := &groups[0][0]
 	name := wording.Series(d.Series.SeriesKey, true)
-	s.Title = sink.Line(name + " " + wording.SlowRise(d))
+	s.Title = sink.Name(name + " " + wording.SlowRise(d))
 	s.Verdict, s.Sign = "noted", signs["noted"]
 	first, newest := h.Runs[d.From], h.Runs[len(h.Runs)-1]
 	s.add("Cause", name+" gets worse from run to run, without a step",
@@ -287,7 +287,7 @@ func (h *History) changeTable() tableView {
 	}}
 	for _, c := range h.Changes {
 		row := text(wording.Series(c.Series.SeriesKey, true), "better", wording.ChangeSize(c),
-			sink.Line(runName(h.Runs[c.Bad])), sink.Line(runName(h.Runs[c.Good])),
+			sink.Name(runName(h.Runs[c.Bad])), sink.Name(runName(h.Runs[c.Good])),
 			check.Quantity(c.Before, c.Series.Unit), check.Quantity(c.After, c.Series.Unit),
 			wording.Count(c.Runs))
 		switch {
@@ -301,7 +301,7 @@ func (h *History) changeTable() tableView {
 	for i := range h.Drifts {
 		d := &h.Drifts[i]
 		t.Rows = append(t.Rows, text(wording.Series(d.Series.SeriesKey, true), "slowly worse",
-			wording.RiseShare(d), sink.Line(runName(h.Runs[d.From])), "",
+			wording.RiseShare(d), sink.Name(runName(h.Runs[d.From])), "",
 			check.Quantity(d.First, d.Series.Unit), check.Quantity(d.Last, d.Series.Unit),
 			wording.Count(d.Runs)))
 	}
@@ -332,10 +332,10 @@ func (h *History) runTable() tableView {
 			break
 		}
 		row := text(strconv.FormatInt(e.ID, 10), e.Started.UTC().Format("2006-01-02 15:04")+" UTC",
-			wording.ShortCommit(e), "", wording.Count(e.Files), sink.Line(e.Host), sink.Line(e.GPU),
-			sink.Line(e.Log))
+			wording.ShortCommit(e), "", wording.Count(e.Files), sink.Name(e.Host), sink.Name(e.GPU),
+			sink.Name(e.Log))
 		row[0].Number, row[4].Number = true, true
-		row[3].Verdict, row[3].Sign = sink.Line(string(e.Verdict)), signs[string(e.Verdict)]
+		row[3].Verdict, row[3].Sign = sink.Name(string(e.Verdict)), signs[string(e.Verdict)]
 		t.Rows = append(t.Rows, row)
 	}
 	return t

@@ -52,7 +52,7 @@ func WriteNeeds(w io.Writer, v *validation.Report, version string) error {
 	}
 	n.draw(v)
 	page := view{
-		Needs: n, Version: sink.Line(version),
+		Needs: n, Version: sink.Name(version),
 		Title: strings.ToUpper(v.Answer.String()) + ": " + n.Summary.Title + " - vramsoak",
 		Parts: []part{
 			{"verdict", "Answer"},
@@ -70,7 +70,7 @@ func WriteNeeds(w io.Writer, v *validation.Report, version string) error {
 func summarizeNeeds(v *validation.Report) summary {
 	s := summary{
 		Verdict: string(v.Checks.Verdict), Sign: signs[string(v.Checks.Verdict)],
-		Title: sink.Line(fmt.Sprintf("%s on %s: %s", v.Scenario, record.FormatBytes(v.Total),
+		Title: sink.Name(fmt.Sprintf("%s on %s: %s", v.Scenario, record.FormatBytes(v.Total),
 			v.Answer.Clause())),
 	}
 	s.Facts = wording.Plural(v.Files, "file") + " simulated, " +
@@ -136,7 +136,7 @@ func (n *needsView) draw(v *validation.Report) {
 	colors := map[string]int{}
 	for _, s := range v.Stages {
 		bar := needBar{
-			Stage: sink.Line(s.Stage),
+			Stage: sink.Name(s.Stage),
 			Need:  record.FormatBytes(s.Need) + " (" + wording.Share(s.Share) + ")",
 		}
 		if !s.Reached && len(s.Parts) == 0 {
@@ -150,12 +150,12 @@ func (n *needsView) draw(v *validation.Report) {
 			if _, known := colors[p.What]; !known {
 				colors[p.What] = len(colors) % barColors
 				if len(n.Key) < barColors {
-					n.Key = append(n.Key, keyEntry{colors[p.What], sink.Line(p.What)})
+					n.Key = append(n.Key, keyEntry{colors[p.What], sink.Name(p.What)})
 				}
 			}
 			bar.Parts = append(bar.Parts, barPart{
 				X: percent(at), Width: percent(p.Bytes), Color: colors[p.What],
-				Title: sink.Line(p.What) + ": " + record.FormatBytes(p.Bytes),
+				Title: sink.Name(p.What) + ": " + record.FormatBytes(p.Bytes),
 			})
 			at += p.Bytes
 		}
@@ -181,9 +181,9 @@ func stageTable(v *validation.Report) tableView {
 		}
 		var parts []string
 		for _, p := range s.Parts {
-			parts = append(parts, sink.Line(p.What)+" "+record.FormatBytes(p.Bytes))
+			parts = append(parts, sink.Name(p.What)+" "+record.FormatBytes(p.Bytes))
 		}
-		row := text(sink.Line(s.Stage), file, record.FormatBytes(s.Need), wording.Share(s.Share),
+		row := text(sink.Name(s.Stage), file, record.FormatBytes(s.Need), wording.Share(s.Share),
 			strings.Join(parts, ", "))
 		row[1].Number, row[2].Number, row[3].Number = true, true, true
 		t.Rows = append(t.Rows, row)
@@ -204,9 +204,9 @@ func changesTable(v *validation.Report) tableView {
 		changes = append([]validation.Change{*v.Smallest}, changes...)
 	}
 	for _, c := range changes {
-		row := text(sink.Line(c.Text()), c.Answer.String(),
+		row := text(sink.Name(c.Text()), c.Answer.String(),
 			record.FormatBytes(c.Need)+" ("+wording.Share(c.Share)+")",
-			fmt.Sprintf("%.3g x real time", c.Speed), sink.Line(c.Cost))
+			fmt.Sprintf("%.3g x real time", c.Speed), sink.Name(c.Cost))
 		row[2].Number, row[3].Number = true, true
 		t.Rows = append(t.Rows, row)
 	}
@@ -226,7 +226,7 @@ func checksTable(v *validation.Report) tableView {
 		}
 		verdict := wording.Verdict(f)
 		t.Rows = append(t.Rows, append([]cell{{Verdict: verdict, Sign: signs[verdict]}},
-			text(sink.Line(f.Check), sink.Line(f.Subject), sink.Line(f.Message))...))
+			text(sink.Name(f.Check), sink.Name(f.Subject), sink.Name(f.Message))...))
 	}
 	return t
 }

@@ -129,7 +129,7 @@ func Write(w io.Writer, p Page) error {
 	run.Summary = e.summarize(run.Open)
 	run.About = e.about()
 	for _, note := range wording.Notes(p.Report) {
-		run.Notes = append(run.Notes, sink.Line(note))
+		run.Notes = append(run.Notes, sink.Name(note))
 	}
 	if left := len(p.Report.Findings) - len(e.doc.Findings); left > 0 {
 		run.More = wording.Plural(left, "more finding") + ": vramsoak check lists them all."
@@ -145,7 +145,7 @@ func Write(w io.Writer, p Page) error {
 			{"files", "Files"},
 			{"checks", "Checks"},
 		},
-		Version: sink.Line(p.Version), Run: run,
+		Version: sink.Name(p.Version), Run: run,
 	}
 	v.Title = strings.ToUpper(run.Summary.Verdict) + ": " + run.Summary.Title
 	if v.Of != "" {

@@ -63,7 +63,7 @@ func (q *quotes) around(at *record.Position, shown int, further ...int) *quotati
 		q.want[at.Path] = map[int][]want{}
 	}
 	q.count++
-	out := &quotation{Log: sink.Line(at.Path)}
+	out := &quotation{Log: sink.Name(at.Path)}
 	shown = cmp.Or(shown, at.Line)
 	lines := slices.Clone(further[:min(len(further), furtherMax)])
 	for line := max(1, min(shown, at.Line)-linesBefore); line <= at.Line+linesAfter; line++ {
@@ -111,7 +111,7 @@ func (q *quotes) read(name, path string) error {
 func (q *quotation) add(number int, text string, shows bool) {
 	n := len(q.Lines)
 	q.Lines = append(q.Lines, quotedLine{
-		Number: number, Text: sink.Line(lex.Shorten(source.Shown(text), lineMax)), Shows: shows,
+		Number: number, Text: sink.Name(lex.Shorten(source.Shown(text), lineMax)), Shows: shows,
 		Gap: n > 0 && q.Lines[n-1].Number != number-1,
 	})
 }

@@ -156,7 +156,7 @@ func (s *Segments) series(where string) []mapSeries {
 				d.Title = l.log + ", " + d.Title
 			}
 		}
-		d.Title = sink.Line(d.Title)
+		d.Title = sink.Name(d.Title)
 		for i := range l.maps {
 			m := &l.maps[i]
 			d.Total = max(d.Total, m.Total)
@@ -169,7 +169,7 @@ func (s *Segments) series(where string) []mapSeries {
 
 func mapDataOf(m *record.SegmentMap, number int) mapData {
 	d := mapData{
-		Name: sink.Line(m.Name), Number: number, Line: m.Pos.Line, File: -1, Requested: m.Requested,
+		Name: sink.Name(m.Name), Number: number, Line: m.Pos.Line, File: -1, Requested: m.Requested,
 	}
 	state := make([]byte, 0, 64)
 	for i := range m.Segments {

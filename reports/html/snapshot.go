@@ -80,7 +80,7 @@ func WriteSnapshots(w io.Writer, all []Snapshot, version string) error {
 		if !known {
 			i = len(d.Names)
 			numbers[s] = i
-			d.Names = append(d.Names, sink.Line(s))
+			d.Names = append(d.Names, sink.Name(s))
 		}
 		return i
 	}
@@ -103,7 +103,7 @@ func WriteSnapshots(w io.Writer, all []Snapshot, version string) error {
 	}
 	v.Several = len(d.Holdings) > 1
 	v.Summary = summarizeSnapshots(all)
-	page := view{Snapshot: v, Version: sink.Line(version), Parts: []part{
+	page := view{Snapshot: v, Version: sink.Name(version), Parts: []part{
 		{"verdict", "Summary"},
 		{"flame", "Flame graph"},
 		{"treemap", "Treemap"},
@@ -129,7 +129,7 @@ func holdings(where string, d *snapshot.Device, a *snapshot.Analysis, name func(
 		}
 	}
 	out := []holding{{
-		Title: sink.Line(where + ", when the snapshot was taken"), Bytes: now.root.bytes,
+		Title: sink.Name(where + ", when the snapshot was taken"), Bytes: now.root.bytes,
 		Tree: now.data(name), Sites: sites(a.Holds, name),
 	}}
 	if traced {
@@ -142,7 +142,7 @@ func holdings(where string, d *snapshot.Device, a *snapshot.Analysis, name func(
 			title += ", in " + a.Trace.Peak.In
 		}
 		out = append(out, holding{
-			Title: sink.Line(title), Bytes: peak.root.bytes, Tree: peak.data(name),
+			Title: sink.Name(title), Bytes: peak.root.bytes, Tree: peak.data(name),
 			Sites: sites(a.Trace.PeakHolds, name),
 		})
 	}
@@ -272,14 +272,14 @@ func ooms(a *snapshot.Analysis) int {
 func summarizeSnapshot(of Snapshot, a *snapshot.Analysis) summary {
 	s := summary{}
 	t := a.Totals
-	s.Facts = fmt.Sprintf("%s, device %d: %s reserved, %s allocated, %s in %s", sink.Line(of.Name),
+	s.Facts = fmt.Sprintf("%s, device %d: %s reserved, %s allocated, %s in %s", sink.Name(of.Name),
 		a.Device, record.FormatBytes(t.Reserved), record.FormatBytes(t.Allocated),
 		wording.Plural(t.Blocks, "block"), wording.Plural(t.Segments, "segment"))
 	s.Title = record.FormatBytes(t.Active) + " in use of " + record.FormatBytes(t.Reserved) +
 		" reserved"
 	if len(a.Holds) > 0 {
 		h := a.Holds[0]
-		s.Title += sink.Line(", most of it by " + shortSite(h.Site))
+		s.Title += sink.Name(", most of it by " + shortSite(h.Site))
 		s.add("Holds most", fmt.Sprintf("%s: %s in %s", h.Site, record.FormatBytes(h.Bytes),
 			wording.Plural(h.Blocks, "block"))).Link = "#flame"
 	}
@@ -291,7 +291,7 @@ func summarizeSnapshot(of Snapshot, a *snapshot.Analysis) summary {
 				cause = "fragmentation: enough was free in sum, but not in one piece"
 			}
 			s.Verdict, s.Sign = string(check.Fail), signs["fail"]
-			s.Title = sink.Line("out of memory at " + shortSite(o.Site) + ": " + cause)
+			s.Title = sink.Name("out of memory at " + shortSite(o.Site) + ": " + cause)
 			s.add("Out of memory", fmt.Sprintf("%s; %s was requested at %s", cause,
 				record.FormatBytes(o.Requested), o.Site),
 				fmt.Sprintf("the driver had %s free, the allocator %s, of it usable %s in blocks of at "+
@@ -337,11 +337,11 @@ func snapshotTables(where string, n int, a *snapshot.Analysis) []tableView {
 		return head
 	}
 	holds := tableView{
-		ID: tableID("holds", n), Title: sink.Line("What holds memory: " + where),
+		ID: tableID("holds", n), Title: sink.Name("What holds memory: " + where),
 		Head: number("Line of the program", "Bytes", "Share", "Blocks", "Largest"),
 	}
 	for _, u := range a.Holds[:min(len(a.Holds), tableRowsMax)] {
-		holds.Rows = append(holds.Rows, numbers(text(sink.Line(u.Site.String()),
+		holds.Rows = append(holds.Rows, numbers(text(sink.Name(u.Site.String()),
 			record.FormatBytes(u.Bytes),
 			wording.Share(float64(u.Bytes)/float64(max(1, a.Totals.Active))), wording.Count(u.Blocks),
 			record.FormatBytes(u.Largest))))
@@ -351,11 +351,11 @@ func snapshotTables(where string, n int, a *snapshot.Analysis) []tableView {
 		return out
 	}
 	kept := tableView{
-		ID: tableID("kept", n+1), Title: sink.Line("Never freed in the history: " + where),
+		ID: tableID("kept", n+1), Title: sink.Name("Never freed in the history: " + where),
 		Head: number("Line of the program", "Bytes", "Blocks", "Steps"),
 	}
 	for _, k := range a.Trace.Kept[:min(len(a.Trace.Kept), tableRowsMax)] {
-		kept.Rows = append(kept.Rows, numbers(text(sink.Line(k.Site.String()),
+		kept.Rows = append(kept.Rows, numbers(text(sink.Name(k.Site.String()),
 			record.FormatBytes(k.Bytes), wording.Count(k.Blocks), wording.Count(k.Steps))))
 	}
 	return append(out, kept)

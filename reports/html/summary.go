@@ -57,7 +57,7 @@ func (s *summary) add(name string, lines ...string) *summaryRow {
 		return &summaryRow{}
 	}
 	for i := range lines {
-		lines[i] = sink.Line(lines[i])
+		lines[i] = sink.Name(lines[i])
 	}
 	s.Rows = append(s.Rows, summaryRow{Name: name, Lines: lines, Finding: -1})
 	return &s.Rows[len(s.Rows)-1]
@@ -67,8 +67,8 @@ func (s *summary) add(name string, lines ...string) *summaryRow {
 func (e *encoder) summarize(open []findingView) summary {
 	s := summary{
 		Verdict: string(e.rep.Verdict), Sign: signs[string(e.rep.Verdict)],
-		Facts: e.byRank(sink.Line(wording.Facts(e.rep))),
-		Title: e.byRank(sink.Line(cmp.Or(wording.Cause(e.rep), wording.Passed(e.rep)))),
+		Facts: e.byRank(sink.Name(wording.Facts(e.rep))),
+		Title: e.byRank(sink.Name(cmp.Or(wording.Cause(e.rep), wording.Passed(e.rep)))),
 	}
 	groups := wording.Deciding(e.rep)
 	if len(groups) == 0 {
@@ -120,7 +120,7 @@ func (e *encoder) byRank(summary string) string {
 // numberOf returns the number of a finding on the page, or -1 if the page does not list it.
 func numberOf(open []findingView, f *check.Finding) int {
 	for _, v := range open {
-		if v.Check == sink.Line(f.Check) && v.Subject == sink.Line(f.Subject) {
+		if v.Check == sink.Name(f.Check) && v.Subject == sink.Name(f.Subject) {
 			return v.Number
 		}
 	}

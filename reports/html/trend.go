@@ -68,7 +68,7 @@ func (e *encoder) reported(of check.Finding) check.Finding {
 func (e *encoder) trend(t *check.Trend) trendData {
 	r := &t.Result
 	d := trendData{
-		Track: e.trackOf(&t.Finding), Check: t.Finding.Check, Title: sink.Line(t.Finding.Subject),
+		Track: e.trackOf(&t.Finding), Check: t.Finding.Check, Title: sink.Name(t.Finding.Subject),
 		Verdict: wording.Verdict(t.Finding), Unit: t.Unit, Each: "file", All: len(t.Values),
 		Scale: 1, Rate: rate(t),
 	}
