@@ -27,7 +27,8 @@ func Judge(ctx context.Context, logs []string, policy check.Policy, dialects *pa
 	for _, path := range logs {
 		before := b.SoFar().Lines
 		if err := read(ctx, b, path); err != nil {
-			return r, fmt.Errorf("judge the run while it goes on: %w; the verdict at its end does not need this", err)
+			return r, fmt.Errorf(
+				"judge the run while it goes on: %w; the verdict at its end does not need this", err)
 		}
 		r.Lines[path] = b.SoFar().Lines - before
 	}
