@@ -34,12 +34,13 @@ func (r *run) over() decision {
 	return decision{reason: ReasonDone}
 }
 
-// passOn returns a function that makes a channel for each worker. Each of these channels gets what
-// is received from Config.EndEarly.
-func (t *team) passOn(workers int) (channel func(worker int) <-chan EarlyEnd) {
-	all := make([]chan EarlyEnd, workers)
+// passOn returns a channel for each worker. Each channel gets what is received from
+// Config.EndEarly.
+func (t *team) passOn(workers int) []<-chan EarlyEnd {
+	all, ends := make([]chan EarlyEnd, workers), make([]<-chan EarlyEnd, workers)
 	for i := range all {
 		all[i] = make(chan EarlyEnd, 1)
+		ends[i] = all[i]
 	}
 	go func() {
 		select {
@@ -50,5 +51,5 @@ func (t *team) passOn(workers int) (channel func(worker int) <-chan EarlyEnd) {
 		case <-t.over:
 		}
 	}()
-	return func(worker int) <-chan EarlyEnd { return all[worker] }
+	return ends
 }

@@ -102,7 +102,7 @@ func newTeam(cfg Config, workers []Worker) (*team, error) {
 	for i, w := range workers {
 		own := cfg
 		own.gpu, own.workers = &w.GPU, len(workers)
-		own.Dir, own.Kill, own.EndEarly = WorkerDir(cfg.Dir, w.GPU), kill, endEarly(i)
+		own.Dir, own.Kill, own.EndEarly = WorkerDir(cfg.Dir, w.GPU), kill, endEarly[i]
 		own.Device, own.Occupied = w.Device, w.Occupied
 		own.Logger = cfg.Logger.With("gpu", w.GPU)
 		own.Progress = func(p Progress) { view.put(i, p) }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"vramsoak/fixtures"
 	"vramsoak/harness"
 	"vramsoak/harness/history"
 	"vramsoak/harness/runfolder"
@@ -40,7 +41,7 @@ var completions = map[string]cobra.CompletionFunc{
 	"over":             fixed(overs),
 	"placement":        fixed(placements),
 	"events":           fixed(eventModes),
-	"kind":             fixed(logKinds),
+	"kind":             fixed(fixtures.LogKinds),
 	"statistic":        fixed(history.Statistics),
 	"metric":           completeMetric,
 	"suite":            completeSuite,

@@ -141,9 +141,6 @@ func runFixturesModel(out io.Writer, dir string, spec fixtures.DiarizationSpec) 
 	return nil
 }
 
-// logKinds are the values of --kind.
-var logKinds = fixtures.LogKinds
-
 func newFixturesLogCommand() *cobra.Command {
 	spec := fixtures.LogSpec{}
 	size := ""
@@ -162,7 +159,7 @@ give the same bytes. The speed of vramsoak check is measured on such logs.`,
 				return fmt.Errorf("--size: %w", err)
 			}
 			if !slices.Contains(fixtures.LogKinds, spec.Kind) {
-				return unknownValue("kind", spec.Kind, logKinds)
+				return unknownValue("kind", spec.Kind, fixtures.LogKinds)
 			}
 			spec.Size = n.Bytes
 			return fixtures.WriteLog(args[0], spec)

@@ -19,7 +19,7 @@ type Folder struct {
 	rest  []byte // a line whose end is not written yet
 }
 
-// NewFolder returns a Folder that writes to w. Close writes the last line if it has no end.
+// NewFolder returns a Folder that writes to w. Every line must end with a newline.
 func NewFolder(w io.Writer, opts Options) *Folder {
 	return &Folder{w: w, width: Columns(opts)}
 }
@@ -40,15 +40,6 @@ func (f *Folder) Write(p []byte) (int, error) {
 		return 0, fmt.Errorf("write folded lines: %w", err)
 	}
 	return len(p), nil
-}
-
-// Close writes a last line without an end.
-func (f *Folder) Close() error {
-	if len(f.rest) == 0 {
-		return nil
-	}
-	_, err := f.Write([]byte("\n"))
-	return err
 }
 
 // columnGap finds the blanks between two columns.
