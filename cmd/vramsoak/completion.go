@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"vramsoak/fixtures"
 	"vramsoak/harness"
 	"vramsoak/harness/history"
 	"vramsoak/harness/runfolder"
@@ -41,7 +40,7 @@ var completions = map[string]cobra.CompletionFunc{
 	"over":             fixed(overs),
 	"placement":        fixed(placements),
 	"events":           fixed(eventModes),
-	"kind":             fixed(fixtures.LogKinds),
+	"kind":             fixed(logKinds),
 	"statistic":        fixed(history.Statistics),
 	"metric":           completeMetric,
 	"suite":            completeSuite,

@@ -141,6 +141,9 @@ func runFixturesModel(out io.Writer, dir string, spec fixtures.DiarizationSpec) 
 	return nil
 }
 
+// logKinds are the values of --kind. Of this package, only this file may import fixtures.
+var logKinds = fixtures.LogKinds
+
 func newFixturesLogCommand() *cobra.Command {
 	spec := fixtures.LogSpec{}
 	size := ""
@@ -158,8 +161,8 @@ give the same bytes. The speed of vramsoak check is measured on such logs.`,
 			if err != nil {
 				return fmt.Errorf("--size: %w", err)
 			}
-			if !slices.Contains(fixtures.LogKinds, spec.Kind) {
-				return unknownValue("kind", spec.Kind, fixtures.LogKinds)
+			if !slices.Contains(logKinds, spec.Kind) {
+				return unknownValue("kind", spec.Kind, logKinds)
 			}
 			spec.Size = n.Bytes
 			return fixtures.WriteLog(args[0], spec)
