@@ -193,6 +193,15 @@ bench-harness: bin/vramsoak
 	@mkdir -p .build
 	ci/bench-harness.sh
 
+# Measures how long Chromium needs to draw the report of 5,000 files with 95,000 checkpoints, and of
+# 60 files, and prints their ratio.
+.PHONY: bench-page
+bench-page: bin/vramsoak
+	@CHROMIUM=$$(ci/chromium.sh) || { echo "make bench-page: not run" >&2; exit 3; }
+	export CHROMIUM
+	cd ci/browser
+	go test -count=1 -run '^$$' -bench Draw -benchtime 10x ./...
+
 # Compares the model of PyTorch's allocator with PyTorch's own, built by ci/oracle: on TRACES random
 # traces of EVENTS operations over all settings, on the fuzzer's findings, and on recorded programs
 # (the snapshots in fixtures/logs/torch_snapshot, h100 and h200). It takes some minutes.

@@ -28,6 +28,7 @@ part test-breaks
 part test-mutated
 part test-kill
 part test-browser
+if ! ci/chromium.sh >/dev/null; then without browser-page "no Chromium here; only its script was tested"; fi
 part bench-verdicts
 part bench-history
 if ci/oracle/build.sh .build/oracle; then

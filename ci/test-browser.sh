@@ -30,14 +30,8 @@ if command -v node >/dev/null && fetch typescript 5.8.3; then
 	echo "browser tests: tsc: ok"
 fi
 
-for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
-	if [ -n "$name" ] && chromium=$(command -v "$name"); then
-		break
-	fi
-	chromium=
-done
-if [ -z "$chromium" ]; then
-	echo "browser tests: the page: not run: Chromium is missing (apt-get install chromium, or set CHROMIUM)"
+if ! chromium=$(ci/chromium.sh); then
+	echo "browser tests: the page: not run"
 	exit 0
 fi
 AXE=

@@ -23,7 +23,7 @@ import (
 const root = "../.."
 
 // vramsoak runs the program that make build built.
-func vramsoak(t *testing.T, out string, args ...string) {
+func vramsoak(t testing.TB, out string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(root, "bin/vramsoak"), args...)
 	if out != "" {
@@ -44,7 +44,7 @@ func vramsoak(t *testing.T, out string, args ...string) {
 }
 
 // simulated returns a log of a scenario of fixtures/scenarios.
-func simulated(t *testing.T, scenario string, args ...string) string {
+func simulated(t testing.TB, scenario string, args ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), scenario+".log")
 	vramsoak(t, path, append([]string{
@@ -54,7 +54,7 @@ func simulated(t *testing.T, scenario string, args ...string) string {
 }
 
 // reported returns the report of logs.
-func reported(t *testing.T, logs ...string) string {
+func reported(t testing.TB, logs ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
 	vramsoak(t, "", append([]string{"report", "-o", path}, logs...)...)
@@ -63,7 +63,7 @@ func reported(t *testing.T, logs ...string) string {
 
 // A tab is a page in a browser.
 type tab struct {
-	*testing.T
+	testing.TB
 	ctx      context.Context
 	mu       sync.Mutex
 	messages []string
@@ -81,9 +81,9 @@ type offlineConditions struct {
 }
 
 // open opens a file without a network and waits until its charts are drawn.
-func open(t *testing.T, path string, width int64) *tab {
+func open(t testing.TB, path string, width int64) *tab {
 	t.Helper()
-	b := &tab{T: t}
+	b := &tab{TB: t}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.UserDataDir(t.TempDir()),
@@ -138,10 +138,16 @@ func open(t *testing.T, path string, width int64) *tab {
 		t.Fatal(err)
 	}
 	b.do(offline, chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+absolute))
-	b.waitFor(`document.documentElement.dataset.ready === "yes" ||
-		!document.getElementById("trouble").hidden`)
+	b.waitUntilReady()
 	t.Cleanup(b.quiet)
 	return b
+}
+
+// waitUntilReady waits until the page has built its charts, or says why it cannot.
+func (b *tab) waitUntilReady() {
+	b.Helper()
+	b.waitFor(`document.documentElement.dataset.ready === "yes" ||
+		!document.getElementById("trouble").hidden`)
 }
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {

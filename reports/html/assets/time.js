@@ -83,14 +83,8 @@ function drawTime(t) {
         free = a + c.measureText(text).width + 14 * r;
       }
     }
-    for (const i of p.failed) {
-      if (px[i] < min || px[i] > max || main[i] == null) continue;
-      c.strokeStyle = color("fail");
-      c.lineWidth = 2 * r;
-      c.beginPath();
-      c.arc(x(px[i]), u.valToPos(main[i], "y", true), 4 * r, 0, 2 * Math.PI);
-      c.stroke();
-    }
+    drawFailed(u, p.failed.filter((/** @type {number} */ i) => px[i] >= min && px[i] <= max && main[i] != null)
+      .map((/** @type {number} */ i) => [x(px[i]), u.valToPos(main[i], "y", true)]));
     for (const e of requests) {
       if (e.x < min || e.x > max) continue;
       const [from, to] = [u.valToPos(e.level, "y", true), Math.max(u.bbox.top, u.valToPos(e.level + e.request, "y", true))];
@@ -169,6 +163,28 @@ function drawTime(t) {
   timeChart.indexOfPoint = (/** @type {number} */ i) => merged.at[0][i];
   byId("over-time").append(key(bands, events, p.failed.length), eventList(events));
   if (log.cut) byId("over-time").append(el("p", { className: "soft" }, "The axis leaves out " + formatDuration(log.cut) + " between the parts of the run."));
+}
+
+/**
+ * drawFailed rings the cleanups that freed too little. Of rings that would lie on each other, one is
+ * drawn: a log may have thousands of them.
+ * @param {any} u @param {[number, number][]} places
+ */
+function drawFailed(u, places) {
+  const c = u.ctx;
+  const radius = 4 * devicePixelRatio;
+  const drawn = new Set();
+  c.strokeStyle = color("fail");
+  c.lineWidth = radius / 2;
+  c.beginPath();
+  for (const [x, y] of places) {
+    const cell = Math.floor(x / radius) + " " + Math.floor(y / radius);
+    if (drawn.has(cell)) continue;
+    drawn.add(cell);
+    c.moveTo(x + radius, y);
+    c.arc(x, y, radius, 0, 2 * Math.PI);
+  }
+  c.stroke();
 }
 
 /** drawChosen marks the chosen file with a bar at the top and lines at its ends. @param {any} u @param {number} from @param {number} to */
