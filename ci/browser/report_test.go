@@ -314,8 +314,8 @@ func ranksLog(t *testing.T, ranks int) string {
 	return path
 }
 
-// TestRanks opens the report of two ranks of which one leaks. The page begins with that one, and
-// shows the other after a click. The table of files has the readings of both.
+// TestRanks opens the report of two ranks. Rank 1 leaks, so the page begins with it, and shows rank
+// 0 after a click. The table of files has the readings of both.
 func TestRanks(t *testing.T) {
 	b := open(t, reported(t, ranksLog(t, 2)), 1280)
 	chosen := `document.querySelector("#devices [aria-pressed=true]").innerText`

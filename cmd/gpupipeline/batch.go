@@ -80,7 +80,7 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 	return result, err
 }
 
-// files returns a count of files: "1 file".
+// files returns a count with its noun: "1 file", "60 files".
 func files(n int) string {
 	if n == 1 {
 		return "1 file"

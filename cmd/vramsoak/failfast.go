@@ -14,13 +14,16 @@ import (
 	"vramsoak/harness/runfolder"
 	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 const failFastUsage = "end the run when growth is certain, after the files that are then in work"
 
-// watchRun judges the run while it goes on. It tells the user of growth as soon as that is certain
+// judgeWhileRunning judges the run while it goes on. It tells the user of growth as soon as that is certain
 // and, with --fail-fast, ends the run then. The caller calls stop when the run has ended.
-func (o soakOptions) watchRun(cfg *harness.Config, policy check.Policy, d *display) (stop func()) {
+func (o soakOptions) judgeWhileRunning(
+	cfg *harness.Config, policy check.Policy, d *display,
+) (stop func()) {
 	dir, end := cfg.Dir, make(chan harness.EarlyEnd, 1)
 	cfg.FailFast, cfg.EndEarly = o.failFast, end
 	ended := false
@@ -53,14 +56,9 @@ func (o soakOptions) watchRun(cfg *harness.Config, policy check.Policy, d *displ
 func earlyEnd(r live.Result) harness.EarlyEnd {
 	f := r.Certain[0]
 	return harness.EarlyEnd{Lines: r.Lines, EarlyEnd: record.EarlyEnd{
-		Look: r.Look, Files: r.Files, Check: f.Check, Subject: f.Subject, Found: firstClause(f.Message),
+		Look: r.Look, Files: r.Files, Check: f.Check, Subject: f.Subject,
+		Found: wording.FirstClause(f.Message),
 	}}
-}
-
-// firstClause returns a message up to its first semicolon.
-func firstClause(message string) string {
-	clause, _, _ := strings.Cut(message, ";")
-	return clause
 }
 
 // certainText returns what the user is told of growth that is certain, in the words of the final
@@ -101,10 +99,7 @@ func folded(text string, columns int) string {
 // movements returns the ledgers that grow by a report, with the fastest beside its limit first.
 func movements(r *check.Report) (moving []movement) {
 	trends := slices.DeleteFunc(slices.Clone(r.Trends), func(t check.Trend) bool {
-		ledger := slices.ContainsFunc(check.Ledgers, func(l check.Ledger) bool {
-			return l.Check == t.Finding.Check
-		})
-		return !ledger || t.Every > 0 || t.Result.Shape == "" || t.Result.Slope.Low <= 0
+		return check.LedgerOf(t.Finding.Check) == nil || t.Every > 0 || t.Result.Shape == "" || t.Result.Slope.Low <= 0
 	})
 	fast := func(t check.Trend) float64 {
 		if limit := t.Finding.Limit; limit != nil && *limit > 0 {

@@ -11,7 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestCertainText: what is said of a leak while the run goes on.
+// TestCertainText: the message on a leak that is certain while the run goes on. It is folded to 70
+// columns, and the log gets its first clause.
 func TestCertainText(t *testing.T) {
 	t.Parallel()
 	f := check.Finding{

@@ -13,8 +13,8 @@ import (
 const listenUsage = "show the run at this `address` while it runs: the report at /, /metrics for " +
 	"Prometheus, /healthz; 9435 or :9435 is 127.0.0.1:9435"
 
-// A watcher shows a run over HTTP. The zero value shows nothing.
-type watcher struct {
+// An httpView shows a run over HTTP. The zero value shows nothing.
+type httpView struct {
 	server    *serve.Server
 	collector *serve.Collector
 	ctx       context.Context // of the goroutines that read the logs
@@ -23,39 +23,38 @@ type watcher struct {
 	page      livePage
 }
 
-// watch opens the address at which a run is shown, or returns a watcher that shows nothing if the
-// address is "".
-func watch(address string) (*watcher, error) {
+// openView opens the address at which a run is shown. If the address is "", the view shows nothing.
+func openView(address string) (*httpView, error) {
 	if address == "" {
-		return &watcher{}, nil
+		return &httpView{}, nil
 	}
 	server, err := serve.Listen(address)
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w", address, err)
 	}
-	w := &watcher{server: server, collector: serve.NewCollector(version())}
-	w.ctx, w.cancel = context.WithCancel(context.Background())
-	server.Start(serve.Handler(w.collector, &w.page))
-	return w, nil
+	v := &httpView{server: server, collector: serve.NewCollector(version())}
+	v.ctx, v.cancel = context.WithCancel(context.Background())
+	server.Start(serve.Handler(v.collector, &v.page))
+	return v, nil
 }
 
-// progress returns a function that passes the progress on to show, and to the watcher.
-func (w *watcher) progress(show func(harness.Progress)) func(harness.Progress) {
-	if w.server == nil {
+// progress returns a function that passes the progress on to show, and to the view.
+func (v *httpView) progress(show func(harness.Progress)) func(harness.Progress) {
+	if v.server == nil {
 		return show
 	}
 	return func(p harness.Progress) {
-		w.collector.Progress(p)
+		v.collector.Progress(p)
 		show(p)
 	}
 }
 
 // follow says where the run is shown, and reads the run's logs while they grow.
-func (w *watcher) follow(cfg harness.Config, workers []harness.Worker) {
-	if w.server == nil {
+func (v *httpView) follow(cfg harness.Config, workers []harness.Worker) {
+	if v.server == nil {
 		return
 	}
-	stderr.Printf("metrics: %s\nreport: %s\n", w.server.URL("/metrics"), w.server.URL("/"))
+	stderr.Printf("metrics: %s\nreport: %s\n", v.server.URL("/metrics"), v.server.URL("/"))
 	dirs := []string{cfg.Dir}
 	if len(workers) > 0 {
 		dirs = nil
@@ -66,24 +65,24 @@ func (w *watcher) follow(cfg harness.Config, workers []harness.Worker) {
 	logs := make([]string, len(dirs))
 	for i, dir := range dirs {
 		logs[i] = filepath.Join(dir, harness.LogName)
-		w.readers.Go(func() { w.collector.Follow(w.ctx, cfg.Dialects, logs[i]) })
+		v.readers.Go(func() { v.collector.Follow(v.ctx, cfg.Dialects, logs[i]) })
 	}
-	w.page.follow(logs)
+	v.page.follow(logs)
 }
 
-// end notes that the run is over. The watcher goes on showing how it ended.
-func (w *watcher) end() {
-	if w.server != nil {
-		w.collector.End()
+// end notes that the run is over. The view goes on showing how it ended.
+func (v *httpView) end() {
+	if v.server != nil {
+		v.collector.End()
 	}
 }
 
 // close ends the server and the reading of logs.
-func (w *watcher) close() {
-	if w.server == nil {
+func (v *httpView) close() {
+	if v.server == nil {
 		return
 	}
-	w.server.Close()
-	w.cancel()
-	w.readers.Wait()
+	v.server.Close()
+	v.cancel()
+	v.readers.Wait()
 }

@@ -63,7 +63,7 @@ func showRun(t *testing.T) *shownRun {
 	return r
 }
 
-// get returns the answer to a request, or "" while there is none.
+// get returns the body of the answer to a GET request, or "" if the server does not answer.
 func get(address string) string {
 	answer, err := http.Get(address)
 	if err != nil {

@@ -68,7 +68,7 @@ func (p *livePage) current() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	whileRunning(report, tl)
+	forgiveUnfinished(report, tl)
 	content, err := pageOf(tl, report, of.page, p.logs, of)
 	if err != nil {
 		return nil, err
@@ -82,9 +82,10 @@ func (p *livePage) current() ([]byte, error) {
 	return p.page, nil
 }
 
-// whileRunning takes out of a report what is said of files only because the run has not ended yet:
-// the file in work has no end, and others were never started. A file that failed stays a failure.
-func whileRunning(report *check.Report, tl *timeline.Timeline) {
+// forgiveUnfinished changes the report on a run that goes on. The file in work has no end yet, and
+// later files have not started. That is no failure, so the finding on files is skipped, unless
+// a file has failed already.
+func forgiveUnfinished(report *check.Report, tl *timeline.Timeline) {
 	done, failed := 0, false
 	for _, f := range tl.LastAttempts() {
 		switch f.Status {

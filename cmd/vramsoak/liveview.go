@@ -155,7 +155,8 @@ func (s screen) growing(moving []movement) string {
 	return s.row(cells, 1)
 }
 
-// files returns the row with the current file and the last one, or "" if there are none.
+// files returns the row that names the file in work and the last file that ended. It returns ""
+// before the first file.
 func (s screen) files(p harness.Progress) string {
 	var cells []cell
 	if p.Current != "" {
@@ -267,7 +268,7 @@ func (s screen) cut(text string) string {
 	return sink.Cut(s.plain(sink.Line(text)), s.width(), s.ascii)
 }
 
-// bar returns a bar of which a part is filled.
+// bar returns a bar of `columns` columns. The parameter part, from 0 to 1, is how much of it is full.
 func (s screen) bar(part float64, columns int) string {
 	full, empty := "█", "░"
 	if s.ascii {

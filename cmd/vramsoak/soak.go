@@ -261,11 +261,11 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
-	watcher, err := watch(opts.listen)
+	view, err := openView(opts.listen)
 	if err != nil {
 		return err
 	}
-	defer watcher.close()
+	defer view.close()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(25) // leave the memory to the pipeline; the harness has time
 	}
@@ -278,7 +278,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		MaxRestarts: opts.maxRestarts,
 		BackOff:     opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until,
 		Resume: past != nil, Version: version(), Policy: policyText,
-		Dialects: dialects, Progress: watcher.progress(display.show), Reaper: true,
+		Dialects: dialects, Progress: view.progress(display.show), Reaper: true,
 		Logger: slog.New(slog.NewTextHandler(display, nil)), Secrets: opts.secrets,
 	}
 	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
@@ -325,12 +325,12 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	defer stop()
 	cfg.Kill = kill
 
-	stopWatch := opts.watchRun(&cfg, policy, display)
-	watcher.follow(cfg, workers)
+	stopWatch := opts.judgeWhileRunning(&cfg, policy, display)
+	view.follow(cfg, workers)
 	outcome, runErr := runOn(ctx, cfg, workers)
 	stopWatch()
 	display.close()
-	watcher.end()
+	view.end()
 	switch {
 	case errors.Is(runErr, harness.ErrNotStarted) && outcome.Processes == 0:
 		undo()

@@ -179,8 +179,8 @@ func (j *Judge) leakAdvice(s *shortage) string {
 }
 
 // grownBefore returns the ledger of the wanted kind that grew until memory ran out, by how many
-// bytes it grew, and over how many files. It returns nil if no such ledger grew by an amount that
-// is worth advice.
+// bytes it grew, and over how many files. It returns nil if no such ledger grew by as much as
+// [shortage.worthIt] asks for.
 func (j *Judge) grownBefore(s *shortage, wanted func(*Ledger) bool) (
 	g *grownLedger, gain int64, files int,
 ) {

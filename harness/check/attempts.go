@@ -159,45 +159,67 @@ func (j *Judge) attemptNotes() []string {
 	return notes
 }
 
-// neverBegun returns how many files of the batches were never started: those without an attempt in
-// known. The result remark names workers whose logs are missing and may have started such files.
-// The result cut says why runs ended early. The workers of a run divide its files among them, so a
-// file counts as started if any worker started it.
-//
-// Of a run that --fail-fast ended early, the files that were never started count in unfed alone:
-// the harness meant not to start them.
-func (j *Judge) neverBegun(known []*timeline.File) (
-	missing, unfed int, remark string, cut []string,
-) {
+// unstarted counts the files of the batches that were never started.
+type unstarted struct {
+	files int // without those in byFailFast
+	// byFailFast counts the files of runs that --fail-fast ended early: the harness meant not to start
+	// them.
+	byFailFast int
+	// workers is the number of workers whose logs are missing. They may have started files that are
+	// counted in files.
+	workers int
+}
+
+// String returns the files that were never started, in words: "4 files never started, or started by
+// a worker whose log is missing".
+func (u unstarted) String() string {
+	text := Plural(u.files, "file") + " never started"
+	switch u.workers {
+	case 0:
+		return text
+	case 1:
+		return text + ", or started by a worker whose log is missing"
+	}
+	return fmt.Sprintf("%s, or started by %d workers whose logs are missing", text, u.workers)
+}
+
+// neverStarted counts the files of the batches without an attempt in known. The workers of a run
+// divide its files among them, so a file counts as started if any worker started it.
+func (j *Judge) neverStarted(known []*timeline.File) (u unstarted) {
 	begun := map[int]int{} // batch -> number of its files in known
 	for _, file := range known {
 		if file.Index != 0 {
 			begun[file.Batch]++
 		}
 	}
-	absent := 0 // number of workers whose logs are missing
 	for _, workers := range j.batches() {
 		start := workers[0].Start
 		never := max(0, start.Files-begun[workers[0].Batch])
-		if endedEarlyAll(workers) {
-			unfed += never
-			continue
+		switch {
+		case endedEarlyAll(workers):
+			u.byFailFast += never
+		case never > 0:
+			u.files += never
+			u.workers += max(0, start.Workers-len(workers))
 		}
-		if missing += never; never > 0 {
-			absent += max(0, start.Workers-len(workers))
-		}
-		cut = append(cut, cutOff(workers)...)
 	}
-	if absent == 1 {
-		remark = ", or started by a worker whose log is missing"
-	} else if absent > 1 {
-		remark = fmt.Sprintf(", or started by %d workers whose logs are missing", absent)
+	return u
+}
+
+// cutRuns returns why runs ended before all their files had. It leaves out runs that only
+// --fail-fast ended. Without workers, each run resumes the one before, so only the last one counts.
+func (j *Judge) cutRuns() []string {
+	var cut []string
+	for _, workers := range j.batches() {
+		if !endedEarlyAll(workers) {
+			cut = append(cut, cutOff(workers)...)
+		}
 	}
 	ofWorkers := func(r timeline.Run) bool { return r.Start.Workers > 0 }
 	if len(cut) > 1 && !slices.ContainsFunc(j.tl.Runs, ofWorkers) {
 		cut = cut[len(cut)-1:]
 	}
-	return missing, unfed, remark, cut
+	return cut
 }
 
 // byFailFast says how a run ended, worded to follow "the run was".

@@ -16,8 +16,8 @@ type Cause struct {
 	Subject string `json:"subject"`
 }
 
-// facts holds what the rules of [Judge.findCauses] need to know of a finding that fails.
-type facts struct {
+// A causeInput holds what the rules of [Judge.findCauses] need to know of a finding that fails.
+type causeInput struct {
 	lane record.Lane
 	// file is the file that decided the finding. It is nil if the timeline does not have the file.
 	file *timeline.File
@@ -48,15 +48,15 @@ func (j *Judge) findCauses() {
 		if f.Verdict == Fail && f.Check == Drift {
 			f.cause = j.causeOfDrift(f)
 		}
-		if f.Verdict != Fail || f.facts == nil {
+		if f.Verdict != Fail || f.causeInput == nil {
 			continue
 		}
-		if f.cause = f.facts.cause; f.cause != nil {
+		if f.cause = f.causeInput.cause; f.cause != nil {
 			continue
 		}
 		for k := range j.findings {
 			of := &j.findings[k]
-			if k != i && of.Verdict == Fail && of.facts != nil && j.follows(f, of, k < i) {
+			if k != i && of.Verdict == Fail && of.causeInput != nil && j.follows(f, of, k < i) {
 				f.cause = of.named()
 				break
 			}
@@ -69,7 +69,7 @@ func (j *Judge) findCauses() {
 func (j *Judge) causeOfDrift(f *Finding) *Cause {
 	for i := range j.findings {
 		of := &j.findings[i]
-		if of.Check == Recovery && of.Verdict == Fail && f.Subject == "recovery of "+of.Subject {
+		if of.Check == Recovery && of.Verdict == Fail && f.Subject == RecoveryOf+of.Subject {
 			return of.named()
 		}
 	}
@@ -79,7 +79,7 @@ func (j *Judge) causeOfDrift(f *Finding) *Cause {
 // follows reports whether the finding f follows from the finding `of`. The parameter later is set
 // if f comes after `of` in the report.
 func (j *Judge) follows(f, of *Finding, later bool) bool {
-	a, b := f.facts, of.facts
+	a, b := f.causeInput, of.causeInput
 	switch {
 	case f.Check == Completeness && f.Subject == Files:
 		return of.Check == OutOfMemory && a.outOfMemory
@@ -222,21 +222,21 @@ func attribute(findings []Finding) {
 // another run, or nil: failed files, the growth of the metric's ledger, the leak under a peak, or
 // the recovery that the metric measures.
 func regressionCause(f *Finding, findings []Finding) *Cause {
-	metric, _, _ := strings.Cut(f.Subject, ", against ")
-	metric, grows := strings.CutPrefix(metric, "growth of ")
+	metric, _ := withoutReference(f.Subject)
+	metric, grows := strings.CutPrefix(metric, GrowthOf)
 	for i := range findings {
 		of := &findings[i]
-		if of.Verdict != Fail || !of.Gates || of.facts == nil {
+		if of.Verdict != Fail || !of.Gates || of.causeInput == nil {
 			continue
 		}
 		name, mark, _ := strings.Cut(of.Subject, " (")
 		switch {
-		case metric == "failed files" && of.Check == Completeness && of.Subject == Files,
-			grows && of.facts.growth != nil && metric == of.Subject,
-			grows && of.facts.growth != nil && len(of.Also) > 0 && isGrown(of, metric),
+		case metric == FailedFiles && of.Check == Completeness && of.Subject == Files,
+			grows && of.causeInput.growth != nil && metric == of.Subject,
+			grows && of.causeInput.growth != nil && len(of.Also) > 0 && isGrown(of, metric),
 			within(f, of) && metric == of.Subject,
-			within(f, of) && of.Check == Leak && name == IdleLevel && isPeak(metric, mark),
-			of.Check == Recovery && metric == "recovery of "+of.Subject:
+			within(f, of) && of.Check == Leak && name == IdleLevel && isPeakOf(metric, mark),
+			of.Check == Recovery && metric == RecoveryOf+of.Subject:
 			return of.named()
 		}
 	}
@@ -245,21 +245,21 @@ func regressionCause(f *Finding, findings []Finding) *Cause {
 
 // within reports whether a level got worse by no more than a ledger grew in this run.
 func within(f, of *Finding) bool {
-	g := of.facts.growth
+	g := of.causeInput.growth
 	return g != nil && f.Measured != nil &&
 		*f.Measured <= g.total(func(int32) bool { return true })+*g.w.finding.Measured
 }
 
-// isPeak reports whether a metric is a peak of the device and rank with this mark.
-func isPeak(metric, mark string) bool {
+// isPeakOf reports whether a metric is a peak of the device and rank with this mark.
+func isPeakOf(metric, mark string) bool {
 	name, of, _ := strings.Cut(metric, " (")
-	return of == mark &&
-		(name == "peak" || name == PeakReserved || strings.HasPrefix(name, "peak of "))
+	return of == mark && IsPeak(name)
 }
 
 // isGrown reports whether a ledger's name is that of one of the checks that share the finding.
 func isGrown(f *Finding, ledger string) bool {
-	return slices.ContainsFunc(Ledgers, func(l Ledger) bool {
-		return l.Name == ledger && slices.Contains(f.Also, l.Check)
+	return slices.ContainsFunc(f.Also, func(check string) bool {
+		of := LedgerOf(check)
+		return of != nil && of.Name == ledger
 	})
 }

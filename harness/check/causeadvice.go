@@ -10,8 +10,8 @@ import (
 )
 
 // causeOfShortage returns the leak, the cleanup or the fragmentation without which the failed
-// allocation would have succeeded, or nil. If the log does not say how much was missing, it is the
-// one that kept at least the part of the device that is worth advice.
+// allocation would have succeeded, or nil. If the log does not say how much was missing, it returns
+// the first one that kept a large part of the device: see [shortage.worthIt].
 func (j *Judge) causeOfShortage(s *shortage) *Cause {
 	decides := func(kept int64) bool {
 		worthy, enough := s.worthIt(kept)
@@ -51,8 +51,8 @@ func (j *Judge) recoveryAdvice(s *shortage) string {
 	return text
 }
 
-// cleanupBehind returns the first cleanup that left memory allocated before memory ran out, if that
-// memory is worth advice. It returns nil if there is none.
+// cleanupBehind returns the first cleanup before memory ran out that left as much memory allocated
+// as [shortage.worthIt] asks for. It returns nil if no cleanup did.
 func (j *Judge) cleanupBehind(s *shortage) (*lane, *Recovered) {
 	for _, l := range j.lanes {
 		if len(j.lanes) > 1 && l.id != s.oom.Lane {

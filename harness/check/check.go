@@ -231,7 +231,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 		}
 	}
 	for _, l := range j.sampled {
-		j.growth(l, ledgerOf(DeviceUsed))
+		j.growth(l, ledgerNamed(DeviceUsed))
 	}
 	j.resources()
 	j.together()

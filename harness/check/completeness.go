@@ -45,22 +45,22 @@ func (j *Judge) filesEnded() {
 	}
 	bad := slices.DeleteFunc(slices.Clone(known),
 		func(f *timeline.File) bool { return f.Status == record.StatusOK })
-	missing, unfed, unsaid, cut := j.neverBegun(known)
-	fed := len(known) + missing + unfed
-	f.Measured = new(float64(len(bad) + missing))
-	if len(bad)+missing == 0 { // all files ended ok; only the end of the run may be missing
+	never, cut := j.neverStarted(known), j.cutRuns()
+	fed := len(known) + never.files + never.byFailFast
+	f.Measured = new(float64(len(bad) + never.files))
+	if len(bad)+never.files == 0 { // all files ended ok; only the end of the run may be missing
 		f.Measured = new(float64(len(cut)))
 	}
 	said := j.badFiles(bad, attempts, fed)
-	if missing > 0 {
-		said = append(said, Plural(missing, "file")+" never started"+unsaid)
+	if never.files > 0 {
+		said = append(said, never.String())
 	}
-	if unfed > 0 {
+	if never.byFailFast > 0 {
 		said = append(said, fmt.Sprintf("%s never started, because --fail-fast ended the run early",
-			Plural(unfed, "file")))
+			Plural(never.byFailFast, "file")))
 	}
 	said = append(said, cut...)
-	if len(said) == 1 && unfed > 0 {
+	if len(said) == 1 && never.byFailFast > 0 {
 		f.Verdict = Undecided
 		f.Message = fmt.Sprintf("%s; all %d others ended ok", said[0], len(known))
 		if len(known) == 1 {
@@ -86,7 +86,7 @@ func (j *Judge) filesEnded() {
 		f.in(bad[0])
 		f.At = new(bad[0].EndPos)
 	}
-	f.facts = &facts{outOfMemory: len(bad) > 0 && len(cut) == 0 &&
+	f.causeInput = &causeInput{outOfMemory: len(bad) > 0 && len(cut) == 0 &&
 		!slices.ContainsFunc(bad, func(f *timeline.File) bool { return !j.ranOut(f) })}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "),
 		len(known)-len(bad), fed)

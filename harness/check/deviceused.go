@@ -274,7 +274,7 @@ func (j *Judge) deviceRecovery(l *lane) {
 		}
 	}
 	f := Finding{
-		Check: DeviceRecovery, Verdict: Pass, Subject: j.subjectOf(ledgerOf(DeviceUsed), l),
+		Check: DeviceRecovery, Verdict: Pass, Subject: j.subjectOf(ledgerNamed(DeviceUsed), l),
 		Message: fmt.Sprintf("no file takes more than %s above the level before it",
 			Quantity(float64(j.policy.Recovery.Floor.Bytes), Bytes)),
 	}

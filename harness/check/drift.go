@@ -28,7 +28,7 @@ func (j *Judge) drift(l *lane) {
 	}
 	for _, s := range l.sums {
 		j.addFailed(j.change(&d, series{
-			check: Drift, subject: j.subject("recovery of "+s.name, l.id), unit: Ratio, falls: true,
+			check: Drift, subject: j.subject(RecoveryOf+s.name, l.id), unit: Ratio, falls: true,
 			stage: s.name,
 		}, &s.shares))
 	}

@@ -49,7 +49,7 @@ func (j *Judge) processesEnded() {
 		!slices.ContainsFunc(j.tl.Files, ok) && !slices.ContainsFunc(forFiles, byHarness):
 		f.Verdict, f.At = Fail, new(forFiles[0].Pos)
 		bad = forFiles
-		f.facts = &facts{cause: &Cause{Completeness, Files}}
+		f.causeInput = &causeInput{cause: &Cause{Completeness, Files}}
 		f.Message = j.ends(forFiles, func(n int) string {
 			if n == all {
 				return allProcesses(n)

@@ -7,7 +7,7 @@ import (
 )
 
 // A Ledger is one amount of memory, or of another resource, that is followed from file to file. A
-// check judges whether it grows over the files of a process. To add a ledger, add an entry to
+// check of its own judges whether it grows over the files of a process. To add a ledger, add an entry to
 // [Ledgers]: its check, its key in the policy file and its metric follow from the entry. The
 // schemas, and the order of metrics in package history, name the ledgers too.
 type Ledger struct {
@@ -149,18 +149,26 @@ func (j *Judge) levelsOf(l *lane, of *Ledger) *column {
 	return l.column(of.Name)
 }
 
-// ledgerOf returns the ledger with this name.
-func ledgerOf(name string) *Ledger {
+// LedgerOf returns the ledger that a check judges, or nil if the check judges no ledger.
+func LedgerOf(check string) *Ledger {
+	for i := range Ledgers {
+		if of := &Ledgers[i]; of.Check == check {
+			return of
+		}
+	}
+	return nil
+}
+
+// ledgerNamed returns the ledger with this name.
+func ledgerNamed(name string) *Ledger {
 	return &Ledgers[slices.IndexFunc(Ledgers, func(l Ledger) bool { return l.Name == name })]
 }
 
-// ledgerChecks returns the checks of the ledgers, without duplicates.
+// ledgerChecks returns the checks of the ledgers.
 func ledgerChecks() []string {
-	var all []string
+	all := make([]string, len(Ledgers))
 	for i := range Ledgers {
-		if !slices.Contains(all, Ledgers[i].Check) {
-			all = append(all, Ledgers[i].Check)
-		}
+		all[i] = Ledgers[i].Check
 	}
 	return all
 }

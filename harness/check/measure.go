@@ -1,9 +1,6 @@
 package check
 
 import (
-	"encoding/json"
-	"fmt"
-	"iter"
 	"math"
 	"slices"
 
@@ -29,130 +26,6 @@ type MeasuredFile struct {
 	// Process is the number of the process that worked on the file, from 0. Levels of different
 	// processes cannot be compared.
 	Process int `json:"process"`
-}
-
-// A Metric is one quantity over the files of a run, on one device of one rank.
-type Metric struct {
-	// Name is the name of one of the [Ledgers], "peak", "peak reserved", "peak of Transcription",
-	// "recovery of Whisper Cleanup", "recovery of device used", "throughput" or "seconds a file".
-	Name   string `json:"name"`
-	Unit   string `json:"unit"` // Bytes, Ratio, Count, TimesRealTime or Seconds
-	Rank   int    `json:"rank"`
-	Device int    `json:"device"`
-	// HigherIsBetter is set for recovery and throughput.
-	HigherIsBetter bool `json:"higher_is_better,omitempty"`
-	// Resolution is half a unit of the last printed digit, in Unit, of the least exact value. It is 0
-	// if all values are exact.
-	Resolution float64 `json:"resolution,omitempty"`
-	// Places holds the indices in [Measurements.Files] of the files that have a value, in rising
-	// order. It is nil if Values has an entry for each file: see [sparseShare].
-	Places []int32 `json:"places,omitempty"`
-	// Values has an entry for each file or, if Places is set, for each of Places. A missing value is
-	// NaN, and null in JSON.
-	Values Values `json:"values"`
-}
-
-// sparseShare decides the form of Metric.Values. If at least one file in sparseShare has the
-// metric, Values has an entry for each file. If fewer files have it, Values has entries only for
-// the files in Metric.Places. That saves memory: 5,000 files on 5,000 devices would need 25 million
-// entries, nearly all of them NaN.
-const sparseShare = 16
-
-// All yields the values that are not missing, each with its file's index in [Measurements.Files].
-func (m *Metric) All() iter.Seq2[int, float64] {
-	return func(yield func(int, float64) bool) {
-		for i, v := range m.Values {
-			place := i
-			if m.Places != nil {
-				place = int(m.Places[i])
-			}
-			if !math.IsNaN(v) && !yield(place, v) {
-				return
-			}
-		}
-	}
-}
-
-// Fits reports whether the metric can belong to a run with this number of files. Without Places, it
-// must have a value for each file. With Places, it must have a value for each of them, and they
-// must be indices of files in rising order.
-func (m *Metric) Fits(files int) bool {
-	if m.Places == nil {
-		return len(m.Values) == files
-	}
-	for i, place := range m.Places {
-		if place < 0 || int(place) >= files || i > 0 && place <= m.Places[i-1] {
-			return false
-		}
-	}
-	return len(m.Places) == len(m.Values)
-}
-
-// Dense returns the metric without Places: with one value for each of so many files, and NaN for a
-// file without a value.
-func (m *Metric) Dense(files int) Metric {
-	dense := *m
-	if m.Places == nil {
-		return dense
-	}
-	dense.Places, dense.Values = nil, make(Values, files)
-	for i := range dense.Values {
-		dense.Values[i] = math.NaN()
-	}
-	for place, v := range m.All() {
-		dense.Values[place] = v
-	}
-	return dense
-}
-
-// These are names of metrics.
-const (
-	IdleLevel     = "idle level"           // at a file's last checkpoint
-	UnusedReserve = "reserved - allocated" // at a file's last checkpoint
-	PeakReserved  = "peak reserved"        // the largest reading in a file
-	DarkMemory    = "dark memory"          // device used - reserved, at a file's last checkpoint
-	DeviceUsed    = "device used"          // between two files, if the allocator does not give it
-	PinnedMemory  = "pinned memory"        // of the process, at a file's last checkpoint
-)
-
-// NeverUsed is the subject of findings on memory that a process reserved and never handed out.
-const NeverUsed = "reserve never used"
-
-// These are units of metrics, in addition to Ratio.
-const (
-	Bytes         = "bytes"
-	Seconds       = "seconds"
-	TimesRealTime = "x real time" // seconds of audio processed in one second
-)
-
-// Values are numbers. A missing value is NaN, and null in JSON.
-type Values []float64
-
-// MarshalJSON implements [json.Marshaler].
-func (v Values) MarshalJSON() ([]byte, error) {
-	all := make([]*float64, len(v))
-	for i := range v {
-		if !math.IsNaN(v[i]) {
-			all[i] = &v[i]
-		}
-	}
-	return json.Marshal(all)
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (v *Values) UnmarshalJSON(b []byte) error {
-	var all []*float64
-	if err := json.Unmarshal(b, &all); err != nil {
-		return fmt.Errorf("values: %w", err)
-	}
-	*v = make(Values, len(all))
-	for i, x := range all {
-		(*v)[i] = math.NaN()
-		if x != nil {
-			(*v)[i] = *x
-		}
-	}
-	return nil
 }
 
 // measure returns the measurements of the run. It takes values from the files that ended well.
@@ -188,18 +61,18 @@ func (j *Judge) measure() *Measurements {
 				add(of.Name, of.Unit, j.levelsOf(l, of), false)
 			}
 		}
-		add("peak", Bytes, &l.peaks, false)
-		if l.level != record.Reserved { // else the metric peak already holds it
+		add(Peak, Bytes, &l.peaks, false)
+		if l.level != record.Reserved { // else the metric "peak" already holds it
 			add(PeakReserved, Bytes, &l.reserves, false)
 		}
 		for _, p := range l.stagePeaks {
-			add("peak of "+p.name, Bytes, &p.peak, false)
+			add(PeakOf+p.name, Bytes, &p.peak, false)
 		}
 		for _, s := range l.sums {
-			add("recovery of "+s.name, Ratio, &s.shares, true)
+			add(RecoveryOf+s.name, Ratio, &s.shares, true)
 		}
 		if l.isSampled() && !l.deviceIsShared() {
-			add("recovery of "+DeviceUsed, Ratio, &l.device.shares, true)
+			add(RecoveryOf+DeviceUsed, Ratio, &l.device.shares, true)
 		}
 	}
 	for i := range Ledgers {
@@ -244,7 +117,7 @@ func (j *Judge) speed(sound []int32) (speed Metric, ok bool) {
 	speed = Metric{Name: "seconds a file", Unit: Seconds, Values: make(Values, len(sound))}
 	byAudio := withAudio == timed
 	if byAudio {
-		speed.Name, speed.Unit, speed.HigherIsBetter = "throughput", TimesRealTime, true
+		speed.Name, speed.Unit, speed.HigherIsBetter = Throughput, TimesRealTime, true
 	}
 	for n, i := range sound {
 		f := j.tl.Files[i]

@@ -66,7 +66,7 @@ func (j *Judge) outOfMemory() {
 		at.stage = shown.oom.Stage
 	}
 	f.Stage = at.stage
-	f.facts = &facts{lane: shown.oom.Lane, file: shown.file, cause: j.causeOfFailures()}
+	f.causeInput = &causeInput{lane: shown.oom.Lane, file: shown.file, cause: j.causeOfFailures()}
 	f.Advice = j.advice(shown)
 	if by := sized[f.Verdict]; by.oom != nil && by.oom != shown.oom {
 		f.Advice = j.advice(by)

@@ -111,8 +111,8 @@ func (j *Judge) peak(l *lane, subject string, facts map[int]*peak.Facts) {
 	f := Finding{Check: Peak, Verdict: Skipped, Subject: subject}
 	if worst != nil {
 		found := j.peakFinding(f, worst)
-		if found.facts != nil {
-			found.facts.lane = l.id
+		if found.causeInput != nil {
+			found.causeInput.lane = l.id
 		}
 		j.add(found)
 	}
@@ -163,7 +163,7 @@ func (j *Judge) peakFinding(f Finding, o *peak.Outcome) Finding {
 		notice = notice || by != peak.Allocated && m.WithCache() > float64(j.policy.Peak.Max)
 	}
 	found += strings.Join(others, "")
-	f.facts = &facts{
+	f.causeInput = &causeInput{
 		file: file, bytes: inUse - int64(*f.Limit*float64(top.Total.Bytes)),
 	}
 	switch {

@@ -119,11 +119,11 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	r, file := &c.decided, c.decided.File
 	f.in(file)
 	f.At, f.Measured, f.Stage = new(c.at), new(r.Share), r.Name
-	f.facts = &facts{
+	f.causeInput = &causeInput{
 		lane: r.Lane, file: file, rise: c.left - s.left, from: c.from, to: c.at.Line,
 	}
 	if r.n == s.first {
-		f.facts.rise = r.Held.Bytes - r.Freed
+		f.causeInput.rise = r.Held.Bytes - r.Freed
 	}
 	where := inFile(file)
 	switch {

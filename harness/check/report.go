@@ -267,7 +267,7 @@ func (g *gathering) add(f Finding) {
 	if k.others.Check == "" { // the first of them shows where they are
 		k.others = f
 		k.others.Measured, k.others.Limit, k.others.Unit, k.others.Stage = nil, nil, "", ""
-		k.others.count, k.others.facts, k.others.cause = 0, nil, nil
+		k.others.count, k.others.causeInput, k.others.cause = 0, nil, nil
 	}
 	k.others.count += max(1, f.count)
 }

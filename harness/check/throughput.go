@@ -12,7 +12,7 @@ import (
 // to the end.
 func (j *Judge) throughput() {
 	d := drift{finding: Finding{
-		Check: Throughput, Verdict: Skipped, Subject: "throughput",
+		Check: Throughput, Verdict: Skipped, Subject: Throughput,
 		Message: "no file that ended ok has a duration",
 	}}
 	var files []int32 // indices of the files that ended well

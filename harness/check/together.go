@@ -51,7 +51,7 @@ func (j *Judge) together() {
 	}
 	for _, group := range groups {
 		f := j.joined(group)
-		f.facts = &facts{growth: group[0]}
+		f.causeInput = &causeInput{growth: group[0]}
 		j.add(f)
 	}
 }

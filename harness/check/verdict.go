@@ -85,10 +85,10 @@ type Finding struct {
 	// rate is the growth with its interval, in words, if the finding is on growth: "4.00 MiB a file
 	// (95 %: 3.86 MiB to 4.12 MiB)".
 	rate string
-	// facts is what the rules for causes need; nil if they do not need the finding. cause is the
-	// cause that [Judge.findCauses] found.
-	facts *facts
-	cause *Cause
+	// causeInput is what [Judge.findCauses] needs to know of the finding. It is nil if no rule for
+	// causes uses the finding. cause is the cause that was found.
+	causeInput *causeInput
+	cause      *Cause
 	// found is the message without what it says about waivers. It is "" if Message says nothing about
 	// them.
 	found string

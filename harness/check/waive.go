@@ -158,7 +158,7 @@ var deviceMark = regexp.MustCompile(` \([^()]*\bdevice \d+\)$`)
 //	peak
 func shortened(subject string) []string {
 	all := []string{subject}
-	if metric, _, compared := strings.Cut(subject, ", against "); compared {
+	if metric, compared := withoutReference(subject); compared {
 		subject = metric
 		all = append(all, subject)
 	}

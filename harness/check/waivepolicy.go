@@ -92,11 +92,8 @@ func unitsOf(check string) []string {
 	case Drift, Regression:
 		return []string{Bytes, Ratio, Count}
 	}
-	var units []string
-	for i := range Ledgers {
-		if of := &Ledgers[i]; of.Check == check && !slices.Contains(units, of.Unit) {
-			units = append(units, of.Unit)
-		}
+	if of := LedgerOf(check); of != nil {
+		return []string{of.Unit}
 	}
-	return units
+	return nil
 }

@@ -33,23 +33,17 @@ func (c *Comparison) findCauses() {
 // depth orders metrics from cause to effect.
 func (c *Change) depth() int {
 	switch {
-	case strings.HasPrefix(c.Name, GrowthOf):
+	case strings.HasPrefix(c.Name, check.GrowthOf):
 		return 0
 	case c.Name == check.IdleLevel:
 		return 1
-	case strings.HasPrefix(c.Name, recoveryOf) && strings.HasSuffix(c.Name, " Cleanup"):
+	case strings.HasPrefix(c.Name, check.RecoveryOf) && strings.HasSuffix(c.Name, " Cleanup"):
 		return 2
-	case strings.HasPrefix(c.Name, peakOf):
+	case strings.HasPrefix(c.Name, check.PeakOf):
 		return 3
 	}
 	return 4
 }
-
-// The prefixes of the names of metrics: see [check.Metric].
-const (
-	recoveryOf = "recovery of "
-	peakOf     = "peak of "
-)
 
 // follows reports whether the metric is worse because the metric `of` is.
 func (c *Change) follows(of *Change) bool {
@@ -57,22 +51,21 @@ func (c *Change) follows(of *Change) bool {
 		return false
 	}
 	explained := of.Difference
-	ledger, grows := strings.CutPrefix(of.Name, GrowthOf)
+	ledger, grows := strings.CutPrefix(of.Name, check.GrowthOf)
 	if grows {
 		explained *= float64(of.Files)
 	}
 	within := math.Abs(c.Difference) <= explained*explainedMargin
-	isPeak := c.Name == "peak" || c.Name == check.PeakReserved
 	switch {
 	case grows && c.Name == ledger:
 		return within
-	case grows && ledger == check.IdleLevel && strings.HasPrefix(c.Name, recoveryOf):
+	case grows && ledger == check.IdleLevel && strings.HasPrefix(c.Name, check.RecoveryOf):
 		return true // what leaks is not freed
 	case ledger == check.IdleLevel: // the growth of the level, or the level
-		return within && (isPeak || strings.HasPrefix(c.Name, peakOf))
-	case strings.HasPrefix(of.Name, peakOf):
-		return within && isPeak
-	case strings.HasPrefix(of.Name, recoveryOf):
+		return within && check.IsPeak(c.Name)
+	case strings.HasPrefix(of.Name, check.PeakOf):
+		return within && (c.Name == check.Peak || c.Name == check.PeakReserved)
+	case strings.HasPrefix(of.Name, check.RecoveryOf):
 		return of.Name == c.Name+" Cleanup"
 	}
 	return false

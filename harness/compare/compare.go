@@ -250,7 +250,8 @@ func (c *Comparison) Findings(reference string) []check.Finding {
 	}
 	if len(all) == 0 {
 		all = append(all, check.Finding{
-			Check: check.Regression, Verdict: check.Skipped, Subject: against("metrics", reference),
+			Check: check.Regression, Verdict: check.Skipped,
+			Subject: check.Against("metrics", reference),
 			Message: "neither run has a file that ended ok with anything measured",
 		})
 	}
@@ -259,7 +260,7 @@ func (c *Comparison) Findings(reference string) []check.Finding {
 
 func (c *Change) finding(reference string) check.Finding {
 	f := check.Finding{
-		Check: check.Regression, Verdict: c.Verdict, Subject: against(c.Subject(), reference),
+		Check: check.Regression, Verdict: c.Verdict, Subject: check.Against(c.Subject(), reference),
 		File: c.File, Message: c.Message,
 	}
 	switch {
@@ -277,16 +278,9 @@ func (c *Change) finding(reference string) check.Finding {
 		f.Measured, f.Limit, f.Unit = new(c.Worse()), new(c.Limit), c.Unit
 	}
 	if c.Cause != "" {
-		f.Cause = &check.Cause{Check: check.Regression, Subject: against(c.Cause, reference)}
+		f.Cause = &check.Cause{Check: check.Regression, Subject: check.Against(c.Cause, reference)}
 	}
 	return f
-}
-
-func against(subject, reference string) string {
-	if reference == "" {
-		return subject
-	}
-	return subject + ", against " + reference
 }
 
 // Subject returns the name of the metric. If the comparison has several devices or ranks, it adds

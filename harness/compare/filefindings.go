@@ -21,14 +21,16 @@ func (c *Comparison) FileFindings(reference string) []check.Finding {
 	if n := len(c.NewlyFailed); n > 0 {
 		first := c.NewlyFailed[0]
 		all = append(all, check.Finding{
-			Check: check.Regression, Verdict: check.Fail, Subject: against("failed files", reference),
-			File: first.Index, FirstFile: &check.FirstFile{Index: first.Index, Path: first.Path},
+			Check: check.Regression, Verdict: check.Fail,
+			Subject: check.Against(check.FailedFiles, reference),
+			File:    first.Index, FirstFile: &check.FirstFile{Index: first.Index, Path: first.Path},
 			Measured: new(float64(n)), Limit: new(0.0), Unit: check.Count, Message: c.newlyFailed(),
 		})
 	}
 	if c.NoCommonFile {
 		all = append(all, check.Finding{
-			Check: check.Regression, Verdict: check.Undecided, Subject: against("files", reference),
+			Check: check.Regression, Verdict: check.Undecided,
+			Subject: check.Against(check.Files, reference),
 			Message: fmt.Sprintf("the runs have no file in common (the base has %s, the new run %s), and "+
 				"other files may take other memory; compare runs over the same files, or save a baseline "+
 				"of this batch", c.baseName, c.newName),

@@ -12,9 +12,6 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// GrowthOf is the prefix of a growth metric's name, as in "growth of idle level".
-const GrowthOf = "growth of "
-
 // growthAlarms divides the probability of a false alarm that the policy accepts. The tests of
 // growth may use one growthAlarms-th of that probability, so that the comparison file by file keeps
 // nearly all of it.
@@ -36,7 +33,7 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 			continue
 		}
 		g := growth{Change: Change{
-			Name: GrowthOf + of.Name, Unit: of.Unit + check.PerFile, Limit: limit,
+			Name: check.GrowthOf + of.Name, Unit: of.Unit + check.PerFile, Limit: limit,
 			Rank: of.Rank, Device: of.Device, lanes: lanes,
 		}}
 		if m.base == nil || m.new == nil {

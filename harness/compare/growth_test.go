@@ -22,7 +22,7 @@ func leaking(rate, noise float64, seed uint64) func(int) float64 {
 func growthOf(t *testing.T, c *compare.Comparison, of string) compare.Change {
 	t.Helper()
 	for _, change := range c.Changes {
-		if change.Name == compare.GrowthOf+of {
+		if change.Name == check.GrowthOf+of {
 			return change
 		}
 	}
@@ -151,7 +151,7 @@ func TestGrowthUndecidedDoesNotGate(t *testing.T) {
 	c := compare.Runs(run(idle, 15, leaking(0, 20, 1)), run(idle, 15, leaking(0.3, 20, 2)),
 		check.DefaultPolicy())
 	for _, f := range c.Findings("") {
-		if strings.HasPrefix(f.Subject, compare.GrowthOf) &&
+		if strings.HasPrefix(f.Subject, check.GrowthOf) &&
 			(f.Verdict != check.Undecided || f.Check != check.Drift) {
 			t.Errorf("finding %+v", f)
 		}

@@ -84,7 +84,7 @@ func TestLanesAreFoundOnce(t *testing.T) {
 	growths := 0
 	for i := range c.Changes {
 		found[c.Changes[i].lanes]++
-		if strings.HasPrefix(c.Changes[i].Name, GrowthOf) {
+		if strings.HasPrefix(c.Changes[i].Name, check.GrowthOf) {
 			growths++
 		}
 	}

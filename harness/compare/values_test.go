@@ -51,7 +51,7 @@ func TestFileByFile(t *testing.T) {
 		},
 	} {
 		got := FileByFile(base, c.now, []Change{
-			{Name: "peak", Unit: check.Bytes}, {Name: GrowthOf + "peak"}, {Name: "other"},
+			{Name: "peak", Unit: check.Bytes}, {Name: check.GrowthOf + "peak"}, {Name: "other"},
 		})
 		if diff := cmp.Diff(c.want, show(got[0])); diff != "" || got[0].Paired != c.paired {
 			t.Errorf("paired is %v (-want +got):\n%s", got[0].Paired, diff)

@@ -129,7 +129,7 @@ func (k SeriesKey) compare(other SeriesKey) int {
 
 func importance(metric string) int {
 	first := []string{
-		"peak", check.PeakReserved, check.IdleLevel, check.UnusedReserve,
+		check.Peak, check.PeakReserved, check.IdleLevel, check.UnusedReserve,
 		check.DarkMemory, check.DeviceUsed, check.PinnedMemory,
 	}
 	if i := slices.Index(first, metric); i >= 0 {

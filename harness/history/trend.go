@@ -4,7 +4,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"vramsoak/harness/check"
@@ -70,8 +69,7 @@ func (h *History) Judged() []*Series {
 	for i := range h.Series {
 		s := &h.Series[i]
 		statistic := MedianOf
-		if s.Metric == "peak" || s.Metric == check.PeakReserved ||
-			strings.HasPrefix(s.Metric, "peak of ") {
+		if check.IsPeak(s.Metric) {
 			statistic = Worst
 		}
 		if s.Statistic == statistic || s.Statistic == GrowthRate {

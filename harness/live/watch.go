@@ -120,10 +120,8 @@ func (w *Watch) run(ctx context.Context) {
 // Growing returns the findings on growth over files that fail the run.
 func Growing(r *check.Report) (growing []check.Finding) {
 	for _, f := range r.Findings {
-		ledger := slices.ContainsFunc(check.Ledgers, func(l check.Ledger) bool {
-			return l.Check == f.Check
-		})
-		if ledger && f.Verdict == check.Fail && f.Gates && strings.HasSuffix(f.Unit, check.PerFile) {
+		if check.LedgerOf(f.Check) != nil && f.Verdict == check.Fail && f.Gates &&
+			strings.HasSuffix(f.Unit, check.PerFile) {
 			growing = append(growing, f)
 		}
 	}

@@ -150,7 +150,7 @@ func (c *Comparison) summarize(changes []compare.Change, charts map[string]int) 
 		return s
 	}
 	lead := &causes[0]
-	s.Title = sink.Name(lead.Subject() + ": " + clauses(lead.Message)[0])
+	s.Title = sink.Name(lead.Subject() + ": " + wording.FirstClause(lead.Message))
 	row := s.add("Cause", lead.Subject()+": "+lead.Message)
 	if i, ok := charts[lead.Subject()]; ok {
 		row.Link = fmt.Sprintf("#series-%d", i)
@@ -173,7 +173,7 @@ func (c *Comparison) summarize(changes []compare.Change, charts map[string]int) 
 	also = nil
 	for i := range causes[1:] {
 		ch := &causes[1+i]
-		also = append(also, ch.Subject()+": "+clauses(ch.Message)[0])
+		also = append(also, ch.Subject()+": "+wording.FirstClause(ch.Message))
 	}
 	s.add("Also", shortList(also)...)
 	var next []string
@@ -191,7 +191,7 @@ func (c *Comparison) summarize(changes []compare.Change, charts map[string]int) 
 // leastFreed returns the stage or cleanup that frees less because of a metric's growth, or "".
 func leastFreed(lead *compare.Change, worst []compare.Change) string {
 	for i := range worst {
-		if ch := &worst[i]; ch.Cause == lead.Subject() && strings.HasPrefix(ch.Name, "recovery of ") {
+		if ch := &worst[i]; ch.Cause == lead.Subject() && strings.HasPrefix(ch.Name, check.RecoveryOf) {
 			return wording.SeriesStage(ch.Name)
 		}
 	}

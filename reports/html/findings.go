@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"vramsoak/harness/check"
@@ -112,7 +111,7 @@ func (e *encoder) finding(f *check.Finding) findingView {
 	if f.Subject == f.Check {
 		v.Subject = ""
 	}
-	for _, clause := range clauses(f.Message) {
+	for _, clause := range wording.Clauses(f.Message) {
 		v.Message = append(v.Message, sink.Name(clause))
 	}
 	for _, text := range f.Advice {
@@ -236,24 +235,4 @@ func named(subject string, l record.Lane, tl *timeline.Timeline) bool {
 		}
 	}
 	return false
-}
-
-// clauses splits a message at its semicolons, but not in parentheses: a command in parentheses may
-// contain some.
-func clauses(message string) []string {
-	var out []string
-	depth, from := 0, 0
-	for i, c := range message {
-		switch {
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == ';' && depth <= 0:
-			out = append(out, strings.TrimSpace(message[from:i]))
-			from = i + 1
-		}
-	}
-	return slices.DeleteFunc(append(out, strings.TrimSpace(message[from:])),
-		func(s string) bool { return s == "" })
 }

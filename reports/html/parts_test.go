@@ -133,13 +133,6 @@ func TestClock(t *testing.T) {
 	}
 }
 
-func TestClauses(t *testing.T) {
-	got := clauses("grows by 4 MiB (a; b); it is allocated in X; ")
-	if diff := cmp.Diff([]string{"grows by 4 MiB (a; b)", "it is allocated in X"}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // TestQuotes: the lines around a position and further ones, with their numbers. Long lines are cut.
 func TestQuotes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.log")

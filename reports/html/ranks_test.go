@@ -29,8 +29,8 @@ func rankLog(files int) string {
 	return log.String()
 }
 
-// TestRanks: each of two ranks counts its own files, so the page says which rank a file is of, and
-// does not take the files of both for one batch.
+// TestRanks: two ranks work through 24 files each, and both number them from 1. The page names the
+// rank with each file, and counts 48 files, 24 on each rank.
 func TestRanks(t *testing.T) {
 	page := judged(t, strings.NewReader(rankLog(24)), "run.log")
 	lacks(t, top(t, written(t, page)), "leak", "Device", "rank 1, device 0", "First file",

@@ -68,7 +68,7 @@ func (e *encoder) summarize(open []findingView) summary {
 	s := summary{
 		Verdict: string(e.rep.Verdict), Sign: signs[string(e.rep.Verdict)],
 		Facts: e.byRank(sink.Name(wording.Facts(e.rep))),
-		Title: e.byRank(sink.Name(cmp.Or(wording.Cause(e.rep), wording.Passed(e.rep)))),
+		Title: e.byRank(sink.Name(cmp.Or(wording.Worst(e.rep), wording.Passed(e.rep)))),
 	}
 	groups := wording.Deciding(e.rep)
 	if len(groups) == 0 {
@@ -129,7 +129,7 @@ func numberOf(open []findingView, f *check.Finding) int {
 
 // cause returns what the leading finding says.
 func (e *encoder) cause(lead *check.Finding) []string {
-	said := clauses(lead.Found())
+	said := wording.Clauses(lead.Found())
 	lines := []string{wording.Named(*lead) + ": " + said[0]}
 	if w := where(lead); w != "" && lead.Stage != "" {
 		lines = append(lines, w)
@@ -144,7 +144,7 @@ func (e *encoder) cause(lead *check.Finding) []string {
 // allocated between Before Whisper Cleanup and After Transcription". It returns "" if it says
 // nothing.
 func where(f *check.Finding) string {
-	for _, c := range clauses(f.Found())[1:] {
+	for _, c := range wording.Clauses(f.Found())[1:] {
 		if strings.HasPrefix(c, "it is allocated ") || strings.HasPrefix(c, "it is reserved ") {
 			return c
 		}
@@ -200,7 +200,7 @@ const linesMax = 4
 
 // consequences returns what follows from the leading finding, as far as the log shows it.
 func (e *encoder) consequences(lead wording.Group) (lines []string) {
-	for _, c := range clauses(lead.Found())[1:] {
+	for _, c := range wording.Clauses(lead.Found())[1:] {
 		if strings.HasPrefix(c, "memory ran out") ||
 			strings.HasPrefix(c, "more files until out of memory") {
 			lines = append(lines, c)
@@ -251,7 +251,7 @@ func (e *encoder) next(group wording.Group) (lines []string) {
 	lead := &group.Finding
 	lines = append(append(lines, e.unusual(lead)), lead.Advice...)
 	if lead.Verdict == check.Undecided {
-		for _, c := range clauses(lead.Found()) {
+		for _, c := range wording.Clauses(lead.Found()) {
 			if strings.Contains(c, "would decide") || strings.Contains(c, "would show whether") {
 				lines = append(lines, c)
 			}

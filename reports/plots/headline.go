@@ -29,7 +29,7 @@ func Headline(rep *check.Report) string {
 			f.Cause = &check.Cause{Check: f.Cause.Check, Subject: shortName(f.Cause.Subject)}
 		}
 	}
-	return verdict + ": " + sink.Line(wording.Cause(&short))
+	return verdict + ": " + sink.Line(wording.Worst(&short))
 }
 
 func shortName(subject string) string { return wording.Shorten(sink.Line(subject), nameLength) }

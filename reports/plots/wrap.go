@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+
+	"vramsoak/reports/wording"
 )
 
 // Wrap breaks text into lines at its blanks. A word that is wider than a line is broken too.
@@ -47,28 +49,10 @@ func prefix(sty text.Style, word string, width vg.Length) int {
 	return fits
 }
 
-// SplitClauses splits a text at its semicolons, but not at those in parentheses.
-func SplitClauses(s string) []string {
-	var parts []string
-	depth, from := 0, 0
-	for i, r := range s {
-		switch {
-		case r == '(':
-			depth++
-		case r == ')':
-			depth--
-		case depth == 0 && strings.HasPrefix(s[i:], "; "):
-			parts = append(parts, s[from:i])
-			from = i + len("; ")
-		}
-	}
-	return append(parts, s[from:])
-}
-
 // Clauses returns as many clauses of a text as fit into at most `most` lines. Semicolons end
 // clauses. If even the first clause does not fit, its end is cut off.
 func Clauses(sty text.Style, s string, width vg.Length, most int) []string {
-	parts := SplitClauses(s)
+	parts := wording.Clauses(s)
 	for n := len(parts); n > 1; n-- {
 		if lines := Wrap(sty, strings.Join(parts[:n], "; "), width); len(lines) <= most {
 			return lines

@@ -17,7 +17,7 @@ import (
 //	60 files, no growth, every cleanup freed at least 99.8 % (1,380 checkpoints, peak 581 MiB)
 func Headline(rep *check.Report) string {
 	answer := Passed(rep)
-	if cause := Cause(rep); cause != "" {
+	if cause := Worst(rep); cause != "" {
 		answer = cause + " (" + Extent(rep) + ")"
 	}
 	return strings.Join(append([]string{answer}, remarks(rep)...), "; ")
@@ -35,10 +35,10 @@ func remarks(rep *check.Report) []string {
 	return all
 }
 
-// Cause returns the worst finding for which the report fails or is undecided, in a few words, and
+// Worst returns the worst finding for which the report fails or is undecided, in a few words, and
 // how many more there are: "host memory grows by 2.00 MiB/file since file 9, and 1 more". What
 // follows from a finding is not counted. It returns "" if the report passes.
-func Cause(rep *check.Report) string {
+func Worst(rep *check.Report) string {
 	if rep.Verdict == check.Pass {
 		return ""
 	}
@@ -106,44 +106,9 @@ func Facts(rep *check.Report) string {
 	return strings.Join(parts, "; ")
 }
 
-// Brief returns a finding in a few words: its subject, and the first clause of its message
-// without the confidence interval.
-func Brief(f check.Finding) string {
-	clause := firstClause(f.Found())
-	clause, _, _ = strings.Cut(clause, " (95 %")
-	before, _, together := strings.Cut(clause, ": ")
-	switch {
-	case together && len(f.Also) > 0:
-		return before
-	case f.Check == check.Completeness || f.Check == check.OutOfMemory || f.Check == check.Fallbacks:
-		return clause
-	case strings.HasPrefix(clause, "grows by "):
-		return check.Sentence(f.Subject, clause)
-	}
-	return f.Subject + ": " + clause
-}
-
-// firstClause returns a message up to its first semicolon that is not in parentheses: a command in
-// parentheses may contain some.
-func firstClause(message string) string {
-	depth := 0
-	for i, c := range message {
-		switch {
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == ';' && depth == 0:
-			return message[:i]
-		}
-	}
-	return message
-}
-
 // lasts reports whether a check that fails in one file also fails in all later files.
 func lasts(name string) bool {
-	return name == check.Drift || name == check.Throughput ||
-		slices.ContainsFunc(check.Ledgers, func(l check.Ledger) bool { return l.Check == name })
+	return name == check.Drift || name == check.Throughput || check.LedgerOf(name) != nil
 }
 
 // checksThat returns the checks with a finding whose [Verdict] is this word, "noted" or "waived".
@@ -156,7 +121,7 @@ func checksThat(rep *check.Report, word string) []string {
 		first, file := true, 0
 		for _, f := range rep.Findings {
 			if f.Check == name && name == check.Fallbacks && Verdict(f) == word {
-				named = append(named, firstClause(f.Found()))
+				named = append(named, FirstClause(f.Found()))
 				continue
 			}
 			at := f.File

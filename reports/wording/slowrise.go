@@ -58,7 +58,7 @@ func alike(a, b *history.Drift) bool {
 // SeriesStage returns the stage or cleanup in a metric's name: "Transcription" of "peak of
 // Transcription". It returns "" if the metric is of no stage.
 func SeriesStage(metric string) string {
-	for _, prefix := range []string{"peak of ", "recovery of "} {
+	for _, prefix := range []string{check.PeakOf, check.RecoveryOf} {
 		if stage, ok := strings.CutPrefix(metric, prefix); ok && stage != check.DeviceUsed {
 			return stage
 		}

@@ -17,7 +17,7 @@ func (c *Chart) takeVerdict(rep *check.Report) {
 	c.title, c.titleInk = plots.Headline(rep), plots.VerdictInk(rep.Verdict)
 	c.facts = sink.Line(wording.Facts(rep))
 	if f := plots.Decisive(rep); f != nil {
-		c.details = strings.Join(plots.SplitClauses(sink.Line(f.Found()))[1:], "; ")
+		c.details = strings.Join(wording.Clauses(sink.Line(f.Found()))[1:], "; ")
 	}
 }
 
