@@ -19,8 +19,8 @@ import (
 
 const failFastUsage = "end the run when growth is certain, after the files that are then in work"
 
-// judgeWhileRunning judges the run while it goes on. It tells the user of growth as soon as that is certain
-// and, with --fail-fast, ends the run then. The caller calls stop when the run has ended.
+// judgeWhileRunning judges the run while it goes on. It tells the user of growth as soon as that is
+// certain and, with --fail-fast, ends the run then. The caller calls stop when the run has ended.
 func (o soakOptions) judgeWhileRunning(
 	cfg *harness.Config, policy check.Policy, d *display,
 ) (stop func()) {
@@ -99,7 +99,8 @@ func folded(text string, columns int) string {
 // movements returns the ledgers that grow by a report, with the fastest beside its limit first.
 func movements(r *check.Report) (moving []movement) {
 	trends := slices.DeleteFunc(slices.Clone(r.Trends), func(t check.Trend) bool {
-		return check.LedgerOf(t.Finding.Check) == nil || t.Every > 0 || t.Result.Shape == "" || t.Result.Slope.Low <= 0
+		return check.LedgerOf(t.Finding.Check) == nil || t.Every > 0 || t.Result.Shape == "" ||
+			t.Result.Slope.Low <= 0
 	})
 	fast := func(t check.Trend) float64 {
 		if limit := t.Finding.Limit; limit != nil && *limit > 0 {

@@ -268,7 +268,8 @@ func (s screen) cut(text string) string {
 	return sink.Cut(s.plain(sink.Line(text)), s.width(), s.ascii)
 }
 
-// bar returns a bar of `columns` columns. The parameter part, from 0 to 1, is how much of it is full.
+// bar returns a bar of `columns` columns. The parameter part, from 0 to 1, is how much of it is
+// full.
 func (s screen) bar(part float64, columns int) string {
 	full, empty := "█", "░"
 	if s.ascii {

@@ -320,8 +320,8 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 	l.order.add(f, c)
 }
 
-// get returns how much of the quantity l.level a checkpoint shows, such as its allocated memory. The
-// second result is false if the checkpoint does not show this quantity.
+// get returns how much of the quantity l.level a checkpoint shows, such as its allocated memory.
+// The second result is false if the checkpoint does not show this quantity.
 func (l *lane) get(c *record.Checkpoint) (record.Size, bool) { return c.Get(l.level) }
 
 // mostHeld returns the most memory of the device that the run held, as far as its files show.

@@ -7,9 +7,9 @@ import (
 )
 
 // A Ledger is one amount of memory, or of another resource, that is followed from file to file. A
-// check of its own judges whether it grows over the files of a process. To add a ledger, add an entry to
-// [Ledgers]: its check, its key in the policy file and its metric follow from the entry. The
-// schemas, and the order of metrics in package history, name the ledgers too.
+// check of its own judges whether it grows over the files of a process. To add a ledger, add an
+// entry to [Ledgers]: its check, its key in the policy file and its metric follow from the entry.
+// The schemas, and the order of metrics in package history, name the ledgers too.
 type Ledger struct {
 	Check string // name of its check, as in [Policy.Gate]
 	Name  string // subject of its findings and name of its metric
