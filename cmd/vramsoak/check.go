@@ -89,7 +89,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 		if err != nil {
 			return err
 		}
-		refs.join(report, info)
+		refs.joinAndRemark(report, info)
 	}
 	if err := write(out, tl, report); err != nil {
 		return err

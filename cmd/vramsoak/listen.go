@@ -1,45 +1,63 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"vramsoak/harness"
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+	"vramsoak/reports/html"
 	"vramsoak/reports/serve"
+	"vramsoak/reports/wording"
 )
 
 const listenUsage = "show the run at this `address` while it runs: the report at /, /metrics for " +
 	"Prometheus, /healthz; 9435 or :9435 is 127.0.0.1:9435"
 
-// An httpView shows a run over HTTP. The zero value shows nothing.
-type httpView struct {
+// A webView shows a run over HTTP. The zero value shows nothing.
+type webView struct {
 	server    *serve.Server
-	collector *serve.Collector
-	ctx       context.Context // of the goroutines that read the logs
+	collector *serve.Collector // of the metrics
+	ctx       context.Context  // of the goroutines that read the logs for the metrics
 	cancel    context.CancelFunc
 	readers   sync.WaitGroup
-	page      livePage
+	run       atomic.Pointer[shownRun] // nil before the run begins
 }
 
-// openView opens the address at which a run is shown. If the address is "", the view shows nothing.
-func openView(address string) (*httpView, error) {
+// A shownRun is what the page of a run is made of.
+type shownRun struct {
+	logs      []string
+	baselines references
+	info      compare.RunInfo
+}
+
+// openWebView opens the address at which a run is shown. If the address is "", the view shows
+// nothing.
+func openWebView(address string) (*webView, error) {
 	if address == "" {
-		return &httpView{}, nil
+		return &webView{}, nil
 	}
 	server, err := serve.Listen(address)
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w", address, err)
 	}
-	v := &httpView{server: server, collector: serve.NewCollector(version())}
+	v := &webView{server: server, collector: serve.NewCollector(version())}
 	v.ctx, v.cancel = context.WithCancel(context.Background())
-	server.Start(serve.Handler(v.collector, &v.page))
+	server.Start(serve.Handler(v.collector, serve.NewPage(v.page)))
 	return v, nil
 }
 
 // progress returns a function that passes the progress on to show, and to the view.
-func (v *httpView) progress(show func(harness.Progress)) func(harness.Progress) {
+func (v *webView) progress(show func(harness.Progress)) func(harness.Progress) {
 	if v.server == nil {
 		return show
 	}
@@ -50,9 +68,15 @@ func (v *httpView) progress(show func(harness.Progress)) func(harness.Progress) 
 }
 
 // follow says where the run is shown, and reads the run's logs while they grow.
-func (v *httpView) follow(cfg harness.Config, workers []harness.Worker) {
+func (v *webView) follow(cfg harness.Config, workers []harness.Worker, refs references,
+	info compare.RunInfo,
+) {
 	if v.server == nil {
 		return
+	}
+	if v.server.IsPublic() {
+		cfg.Logger.Warn("other machines can open these pages, without a password; with " +
+			"--listen PORT, only this machine can")
 	}
 	stderr.Printf("metrics: %s\nreport: %s\n", v.server.URL("/metrics"), v.server.URL("/"))
 	dirs := []string{cfg.Dir}
@@ -67,22 +91,78 @@ func (v *httpView) follow(cfg harness.Config, workers []harness.Worker) {
 		logs[i] = filepath.Join(dir, harness.LogName)
 		v.readers.Go(func() { v.collector.Follow(v.ctx, cfg.Dialects, logs[i]) })
 	}
-	v.page.follow(logs)
+	v.run.Store(&shownRun{logs: logs, baselines: refs, info: info})
+}
+
+// page returns the report on the run so far as an HTML page.
+func (v *webView) page() ([]byte, error) {
+	run := v.run.Load()
+	if run == nil {
+		return nil, errors.New("the run has not begun")
+	}
+	return run.page()
 }
 
 // end notes that the run is over. The view goes on showing how it ended.
-func (v *httpView) end() {
+func (v *webView) end() {
 	if v.server != nil {
 		v.collector.End()
 	}
 }
 
 // close ends the server and the reading of logs.
-func (v *httpView) close() {
+func (v *webView) close() {
 	if v.server == nil {
 		return
 	}
 	v.server.Close()
 	v.cancel()
 	v.readers.Wait()
+}
+
+// page judges the logs as far as they go, and returns the report as an HTML page.
+func (r *shownRun) page() ([]byte, error) {
+	defer debug.FreeOSMemory() // leave the memory to the pipeline
+	of := readOptions{trends: true, measures: len(r.baselines) > 0, page: html.NewCollector()}
+	tl, report, err := of.judge(r.logs, nil)
+	if err != nil {
+		return nil, err
+	}
+	report.Notes = append(report.Notes, r.baselines.join(report, r.info)...)
+	forgiveUnfinished(report, tl)
+	content, err := pageOf(tl, report, of.page, r.logs, of)
+	if err != nil {
+		return nil, err
+	}
+	var page bytes.Buffer
+	if err := html.Write(&page, content); err != nil {
+		return nil, err
+	}
+	return page.Bytes(), nil
+}
+
+// forgiveUnfinished changes the report on a run that goes on. The file in work has no end yet, and
+// later files have not started. That is no failure, so the finding on files is skipped, unless
+// a file has failed already.
+func forgiveUnfinished(report *check.Report, tl *timeline.Timeline) {
+	done, failed := 0, false
+	for _, f := range tl.LastAttempts() {
+		switch f.Status {
+		case record.StatusUnknown:
+		case record.StatusOK:
+			done++
+		default:
+			done, failed = done+1, true
+		}
+	}
+	if !failed {
+		report.Revise(func(f *check.Finding) {
+			if f.Check == check.Completeness && f.Verdict != check.Pass {
+				f.Verdict, f.Message = check.Skipped, "the run goes on"
+				f.File, f.FirstFile, f.At, f.Measured, f.Limit = 0, nil, nil, nil, nil
+			}
+		})
+	}
+	report.Notes = append(report.Notes, "the run goes on: this is the report on its first "+
+		wording.Plural(done, "file"))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,15 +16,17 @@ import (
 	"time"
 )
 
-// A shownRun is a soak that shows itself with --listen. It works on its files until it is let go.
-type shownRun struct {
+// A listeningSoak is a soak with --listen. It works on its files until it is let go.
+type listeningSoak struct {
 	url  string // of /metrics
 	goOn string // a file; the pipeline ends when it exists
 	cmd  *exec.Cmd
+	said string // what it printed before the URL
 }
 
-// showRun starts a soak of three files. The pipeline prints two checkpoints in each of them.
-func showRun(t *testing.T) *shownRun {
+// listen starts a soak of three files with --listen. The pipeline prints two checkpoints in each of
+// them.
+func listen(t *testing.T, address string, flags ...string) *listeningSoak {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
@@ -31,7 +34,7 @@ func showRun(t *testing.T) *shownRun {
 			t.Fatal(err)
 		}
 	}
-	r := &shownRun{goOn: filepath.Join(dir, "go-on")}
+	r := &listeningSoak{goOn: filepath.Join(dir, "go-on")}
 	const pipeline = `for f in $(cat "$1"); do
 		echo "[pipeline] file-start path=$f"
 		echo "[GPU Memory] Before Work: Allocated: 1.00GB | Reserved: 2.00GB | Total: 24.00GB"
@@ -40,8 +43,12 @@ func showRun(t *testing.T) *shownRun {
 		case $f in *c.wav) while ! [ -e "$2" ]; do sleep 0.05; done;; esac
 		echo "[pipeline] file-end path=$f status=ok"
 	done`
-	r.cmd = exec.CommandContext(t.Context(), "vramsoak", "soak", "--files", dir, "--listen", "0",
-		"--runs", filepath.Join(dir, "runs"), "--", "sh", "-c", pipeline, "sh", "{list}", r.goOn)
+	args := append([]string{
+		"soak", "--files", dir, "--listen", address,
+		"--runs", filepath.Join(dir, "runs"),
+	}, flags...)
+	args = append(args, "--", "sh", "-c", pipeline, "sh", "{list}", r.goOn)
+	r.cmd = exec.CommandContext(t.Context(), "vramsoak", args...)
 	out, err := r.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -51,9 +58,9 @@ func showRun(t *testing.T) *shownRun {
 	}
 	lines := bufio.NewScanner(out)
 	for r.url == "" && lines.Scan() {
-		r.url, _ = strings.CutPrefix(lines.Text(), "metrics: ")
-		if !strings.HasPrefix(r.url, "http://127.0.0.1:") {
-			r.url = ""
+		r.said += lines.Text() + "\n"
+		if rest, ok := strings.CutPrefix(lines.Text(), "metrics: http://"); ok {
+			r.url = "http://" + rest
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
@@ -92,7 +99,7 @@ func wait(t *testing.T, what string, ok func() bool) {
 // a client does not read its answer.
 func TestListen(t *testing.T) {
 	t.Parallel()
-	r := showRun(t)
+	r := listen(t, "0")
 	for _, want := range []string{
 		`vramsoak_memory_bytes{device="0",ledger="allocated",rank="0",source="checkpoint"} ` +
 			"3.221225472e+09",
@@ -103,6 +110,9 @@ func TestListen(t *testing.T) {
 		wait(t, want, func() bool { return strings.Contains(get(r.url), want+"\n") })
 	}
 	host := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/metrics")
+	if !strings.HasPrefix(host, "127.0.0.1:") {
+		t.Errorf("the soak is at %s", host)
+	}
 	for _, want := range []string{
 		`<h1 id="verdict-title">`, "6 checkpoints",
 		"the run goes on: this is the report on its first 2 files",
@@ -130,5 +140,87 @@ func TestListen(t *testing.T) {
 	}
 	if got := get(r.url); got != "" {
 		t.Errorf("after the run: %s", got)
+	}
+}
+
+// TestListenBaseline: the page of a soak with a baseline compares the run so far with it. In the
+// baseline each file keeps 1 GiB, in the soak 3 GiB: the page says so.
+func TestListenBaseline(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "base.log")
+	var text strings.Builder
+	for i := range 3 {
+		fmt.Fprintf(&text, "[pipeline] file-start path=%c.wav\n"+
+			"[GPU Memory] Before Work: Allocated: 1.00GB | Reserved: 2.00GB | Total: 24.00GB\n"+
+			"[GPU Memory] After Work: Allocated: 1.00GB | Reserved: 2.00GB | Total: 24.00GB\n"+
+			"[pipeline] file-end path=%c.wav status=ok\n", 'a'+i, 'a'+i)
+	}
+	if err := os.WriteFile(log, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := listen(t, "0", "--baseline", log)
+	wait(t, "two files", func() bool {
+		return strings.Contains(get(r.url), "vramsoak_files_done 2\n")
+	})
+	page := get(strings.TrimSuffix(r.url, "metrics"))
+	const want = "rose by 2.00 GiB (&#43;200.0 %) from 1.00 GiB, over the same 2 files"
+	if !strings.Contains(page, want) {
+		t.Errorf("the page lacks %q", want)
+	}
+	if err := os.WriteFile(r.goOn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Wait(); err == nil {
+		t.Error("the soak passed, although it needs more memory than its baseline")
+	}
+}
+
+// TestListenBusy: a port that another soak uses is told before the batch begins, with what to do.
+// There is no run folder.
+func TestListenBusy(t *testing.T) {
+	t.Parallel()
+	r := listen(t, "0")
+	host := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/metrics")
+	dir := t.TempDir()
+	out, err := exec.Command("vramsoak", "soak", "--files", r.goOn[:len(r.goOn)-len("go-on")],
+		"--runs", filepath.Join(dir, "runs"), "--listen", host, "--", "true", "{}").CombinedOutput()
+	want := "vramsoak: --listen " + host + ": another program uses the address " + host +
+		"; end it, or choose another port, such as 0 for any free one\n"
+	if string(out) != want {
+		t.Errorf("found %q, want %q", out, want)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 {
+		t.Errorf("error %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if err := os.WriteFile(r.goOn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestListenEverywhere: a soak that listens on all addresses says one that can be opened, and that
+// other machines can open it.
+func TestListenEverywhere(t *testing.T) {
+	t.Parallel()
+	r := listen(t, "0.0.0.0:0")
+	if strings.Contains(r.url, "://0.0.0.0") || strings.Contains(r.url, "://[::]") {
+		t.Errorf("the soak is at %s", r.url)
+	}
+	if got := get(r.url); !strings.Contains(got, "vramsoak_files_done") {
+		t.Errorf("%s has %q", r.url, got)
+	}
+	if !strings.Contains(r.said, "other machines can open these pages, without a password") {
+		t.Errorf("no warning in %q", r.said)
+	}
+	if err := os.WriteFile(r.goOn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -142,10 +142,10 @@ func (o readOptions) references(paths []string) (references, error) {
 }
 
 // join adds the comparison with each reference to a report, which must contain measurements. It
-// prints the remarks of each comparison on standard error.
-func (refs references) join(report *check.Report, run compare.RunInfo) {
+// returns the remarks of the comparisons.
+func (refs references) join(report *check.Report, run compare.RunInfo) (remarks []string) {
 	if len(refs) == 0 {
-		return
+		return nil
 	}
 	now := compare.New(*report.Measured, run)
 	for _, ref := range refs {
@@ -156,7 +156,15 @@ func (refs references) join(report *check.Report, run compare.RunInfo) {
 		c := compare.Runs(ref.Baseline, now, report.Policy)
 		report.Join(c.Findings(name)...)
 		for _, r := range c.Remarks {
-			stderr.Printf("vramsoak: compared with %s: %s\n", ref.Run.Log, r)
+			remarks = append(remarks, fmt.Sprintf("compared with %s: %s", ref.Run.Log, r))
 		}
+	}
+	return remarks
+}
+
+// joinAndRemark joins the comparisons to a report, and prints their remarks on standard error.
+func (refs references) joinAndRemark(report *check.Report, run compare.RunInfo) {
+	for _, remark := range refs.join(report, run) {
+		stderr.Printf("vramsoak: %s\n", remark)
 	}
 }

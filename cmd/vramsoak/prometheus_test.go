@@ -19,7 +19,7 @@ func TestPrometheus(t *testing.T) {
 	if os.Getenv("PROMETHEUS") == "" {
 		t.Skip("make test-prometheus runs this test")
 	}
-	r := showRun(t)
+	r := listen(t, "0")
 	host := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/metrics")
 	api := startPrometheus(t, filepath.Join(t.TempDir(), "data"), fmt.Sprintf(`scrape_configs:
   - job_name: vramsoak

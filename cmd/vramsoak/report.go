@@ -88,7 +88,7 @@ func runReport(paths []string, opts reportOptions) error {
 		if err != nil {
 			return err
 		}
-		refs.join(report, info)
+		refs.joinAndRemark(report, info)
 	}
 	return writePage(opts.output, tl, report, opts.read.page, logs, opts.read)
 }

@@ -261,7 +261,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
-	view, err := openView(opts.listen)
+	view, err := openWebView(opts.listen)
 	if err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	cfg.Kill = kill
 
 	stopWatch := opts.judgeWhileRunning(&cfg, policy, display)
-	view.follow(cfg, workers)
+	view.follow(cfg, workers, refs, comparedInfo(info))
 	outcome, runErr := runOn(ctx, cfg, workers)
 	stopWatch()
 	display.close()
@@ -463,6 +463,9 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 			outcome.Rescued == "" && outcome.Processes > 0 {
 			stderr.Printf("%s\n", goOn(cfg.Dir, info))
 		}
+		if !outcome.Ended {
+			stderr.Printf("%s\n", took(outcome))
+		}
 	}()
 	if outcome.Ended {
 		stderr.Printf("vramsoak: the run had already ended; nothing is left to resume\n")
@@ -494,7 +497,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	case tl.Checkpoints == 0:
 		stderr.Printf("vramsoak: the log has no checkpoints; %s\n", sink.Block(lastLines(logs)))
 	}
-	refs.join(report, comparedInfo(info))
+	refs.joinAndRemark(report, comparedInfo(info))
 	debug.FreeOSMemory()
 	pictures := []picture{
 		{"over-files", "file by file", overfiles.New(report)},
@@ -513,6 +516,23 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 		return errors.Join(runErr, err)
 	}
 	return end
+}
+
+// took returns the last line of a soak: "took 12:05 for 60 files".
+func took(o *harness.Outcome) string {
+	ended := 0
+	for _, n := range o.Counts {
+		ended += n
+	}
+	files := plural(ended, "file")
+	if ended < o.Files {
+		files = fmt.Sprintf("%d of %s", ended, plural(o.Files, "file"))
+	}
+	how := clock(o.Duration)
+	if o.Duration < 10*time.Second {
+		how = fmt.Sprintf("%.1f s", o.Duration.Seconds())
+	}
+	return "took " + how + " for " + files
 }
 
 // openNVML returns a nil NVML if this machine has no driver.

@@ -2,7 +2,7 @@
 //
 //	server, err := serve.Listen("9435") // loopback only
 //	c := serve.NewCollector(version)
-//	server.Start(serve.Handler(c, page)) // page is the http.Handler of /
+//	server.Start(serve.Handler(c, serve.NewPage(build))) // build returns the HTML of /
 //	defer server.Close()
 //	go c.Follow(ctx, dialects, "runs/x/soak.log")
 //
@@ -21,25 +21,29 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
 
-// The limits of a [Server].
+// timeouts limit how long a client may take.
+type timeouts struct {
+	header, read, write time.Duration // for the head of a request, all of it, the answer
+	idle                time.Duration // between two requests
+}
+
+var defaultTimeouts = timeouts{
+	header: 5 * time.Second, read: 10 * time.Second, write: 15 * time.Second, idle: time.Minute,
+}
+
 const (
-	headerTimeout = 5 * time.Second
-	readTimeout   = 10 * time.Second
-	writeTimeout  = 15 * time.Second
-	idleTimeout   = time.Minute
-	closeTimeout  = time.Second
-	maxHeader     = 16 << 10 // bytes
-	maxConns      = 64
+	closeTimeout = time.Second
+	maxHeader    = 16 << 10 // bytes
 )
 
 // A Server is an HTTP server.
 type Server struct {
 	listener net.Listener
+	timeouts timeouts
 	http     *http.Server
 	served   chan struct{} // closed when the server has ended; nil before Start
 }
@@ -56,10 +60,16 @@ func Listen(address string) (*Server, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("another program uses the address %s; end it, or choose another "+
 			"port, such as 0 for any free one", full)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("this machine does not have the address of %s; give an address of "+
+			"this machine, or a port alone", full)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("this user may not use the port of %s; choose a port from 1024 on, "+
+			"such as 9435", full)
 	case err != nil:
 		return nil, err
 	}
-	return &Server{listener: &limited{Listener: l, open: make(chan struct{}, maxConns)}}, nil
+	return &Server{listener: newLimited(l), timeouts: defaultTimeouts}, nil
 }
 
 // complete returns an address with its host.
@@ -78,19 +88,56 @@ func complete(address string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// URL returns the address of a path of the server.
-func (s *Server) URL(path string) string { return "http://" + s.listener.Addr().String() + path }
+// URL returns the address of a path of the server, as a client on another machine needs it. If the
+// server listens on all addresses, it is one of them.
+func (s *Server) URL(path string) string {
+	host, port, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		return "http://" + s.listener.Addr().String() + path
+	}
+	if net.ParseIP(host).IsUnspecified() {
+		host = outerAddress()
+	}
+	return "http://" + net.JoinHostPort(host, port) + path
+}
+
+// IsPublic reports whether other machines can reach the server.
+func (s *Server) IsPublic() bool {
+	at, ok := s.listener.Addr().(*net.TCPAddr)
+	return !ok || !at.IP.IsLoopback()
+}
+
+// outerAddress returns the address of this machine that other machines most likely reach: that of
+// the interface with the default route, or else of the first interface that has one. Without a
+// network it returns the loopback address.
+func outerAddress() string {
+	// Connecting a UDP socket sends nothing. The address is reserved for documentation (RFC 5737).
+	if c, err := net.Dial("udp4", "192.0.2.1:9"); err == nil {
+		defer func() { _ = c.Close() }() // nothing was sent
+		if at, ok := c.LocalAddr().(*net.UDPAddr); ok && at.IP.IsGlobalUnicast() {
+			return at.IP.String()
+		}
+	}
+	all, _ := net.InterfaceAddrs() // nil after an error
+	for _, a := range all {
+		if at, ok := a.(*net.IPNet); ok && at.IP.IsGlobalUnicast() {
+			return at.IP.String()
+		}
+	}
+	return "127.0.0.1"
+}
 
 // Start answers requests until Close. On a loopback address it answers only those that name this
 // machine: a page of another site could otherwise read the run, by a name of its own that leads to
 // this machine (DNS rebinding).
 func (s *Server) Start(h http.Handler) {
-	if at, ok := s.listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+	if !s.IsPublic() {
 		h = onlyHere(h)
 	}
 	s.http = &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: noted(h), ConnContext: withConn, MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: s.timeouts.header, ReadTimeout: s.timeouts.read,
+		WriteTimeout: s.timeouts.write, IdleTimeout: s.timeouts.idle,
 		ErrorLog: log.New(io.Discard, "", 0), // broken requests do not concern the run
 	}
 	s.served = make(chan struct{})
@@ -112,41 +159,6 @@ func (s *Server) Close() {
 		_ = s.http.Close() // the client is too slow
 	}
 	<-s.served
-}
-
-// A limited listener has at most maxConns open connections. It closes further ones at once.
-type limited struct {
-	net.Listener
-	open chan struct{} // has an element for each open connection
-}
-
-// Accept implements [net.Listener].
-func (l *limited) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.open <- struct{}{}:
-			return &counted{Conn: conn, open: l.open}, nil
-		default:
-			_ = conn.Close()
-		}
-	}
-}
-
-// A counted connection makes room for another one when it is closed.
-type counted struct {
-	net.Conn
-	open chan struct{}
-	once sync.Once
-}
-
-// Close implements [net.Conn].
-func (c *counted) Close() error {
-	c.once.Do(func() { <-c.open })
-	return c.Conn.Close()
 }
 
 // onlyHere refuses requests whose Host is neither an address nor localhost.
