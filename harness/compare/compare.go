@@ -20,6 +20,10 @@ type Comparison struct {
 	Files     int `json:"paired_files"`
 	BaseFiles int `json:"base_files"`
 	NewFiles  int `json:"new_files"`
+	// OnlyBase and OnlyNew are the numbers of files that succeeded in one run and that the other run
+	// does not have.
+	OnlyBase int `json:"only_base,omitempty"`
+	OnlyNew  int `json:"only_new,omitempty"`
 	// NewlyFailed are the files that succeeded in the base and failed in the new run.
 	NewlyFailed []check.MeasuredFile `json:"newly_failed,omitempty"`
 	// NoCommonFile is set if both runs name their files and no file is in both. Such runs worked on

@@ -86,12 +86,7 @@ func positive(values []float64, digits float64) bool {
 // run tests whether the metric got worse by more than the limit, and sets the difference, the
 // interval and P.
 func (t *test) run() {
-	t.margin = t.Limit
-	if t.logarithm {
-		if t.margin = math.Log1p(float64(t.policy.MinSlowdown)); t.HigherIsBetter {
-			t.margin = -math.Log1p(-float64(t.policy.MinSlowdown))
-		}
-	}
+	t.setMargin(float64(t.policy.MinSlowdown))
 	t.seen = t.shift(0)
 	t.best, t.worst = t.seen, t.seen
 	if t.baseDigits+t.newDigits > 0 {
@@ -113,6 +108,17 @@ func (t *test) run() {
 		t.P = new(signedRank(less(second, first)))
 	} else {
 		t.P = new(rankSum(first, second))
+	}
+}
+
+// setMargin sets how much worse is allowed: the limit, or for times the slowdown, as a part of the
+// base.
+func (t *test) setMargin(slowdown float64) {
+	t.margin = t.Limit
+	if t.logarithm {
+		if t.margin = math.Log1p(slowdown); t.HigherIsBetter {
+			t.margin = -math.Log1p(-slowdown)
+		}
 	}
 }
 

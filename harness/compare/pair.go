@@ -22,8 +22,8 @@ type pairing struct {
 }
 
 // pair returns which files of the two runs are the same. It sets in c the number of files that
-// succeeded in both, the files that succeeded in the base and failed in the new run, and whether no
-// file is in both runs.
+// succeeded in both, the numbers of those that only one run has, the files that succeeded in the
+// base and failed in the new run, and whether no file is in both runs.
 func (c *Comparison) pair(base, now *Baseline) *pairing {
 	p := &pairing{make([]int, len(base.Files)), make([]float64, len(now.Files))}
 	for i := range p.inNew {
@@ -36,6 +36,7 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	// only if no success is left.
 	baseAll, newAll := slices.Concat(base.Files, base.Failed), slices.Concat(now.Files, now.Failed)
 	common := 0
+	c.OnlyBase, c.OnlyNew = len(base.Files), len(now.Files)
 	paired := make([]bool, len(newAll))
 	// ended says, for each path of a paired file in the new run, whether all of its repeats succeeded
 	// in the base.
@@ -43,6 +44,12 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	for _, pair := range pairs(baseAll, newAll) {
 		common++
 		paired[pair.new] = true
+		if pair.base < len(base.Files) {
+			c.OnlyBase--
+		}
+		if pair.new < len(now.Files) {
+			c.OnlyNew--
+		}
 		path := newAll[pair.new].Path
 		if well, known := ended[path]; well || !known {
 			ended[path] = pair.base < len(base.Files)

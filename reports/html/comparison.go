@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -21,6 +20,8 @@ type Comparison struct {
 	Verdict   check.Verdict
 	Base, New *compare.Baseline // the values file by file
 	Version   string            // of vramsoak
+
+	files *compare.Files // of the metrics that have a chart
 }
 
 type comparisonView struct {
@@ -35,14 +36,15 @@ type comparisonView struct {
 func WriteComparison(w io.Writer, c Comparison) error {
 	changes, others := wording.ListChanges(wording.WorstFirst(c.Changes))
 	d := seriesDocument{Schema: schema, Labels: []string{}, Series: []seriesData{}}
+	charted := chartedChanges(changes)
+	c.files = compare.FileByFile(c.Base, c.New, charted)
+	for _, p := range c.files.Places {
+		d.Labels = append(d.Labels, placeLabel(p))
+	}
 	charts := map[string]int{} // by subject
-	files := c.files(&d)
-	for i := range changes {
-		ch := &changes[i]
-		if len(d.Series) == seriesMax || ch.Verdict == check.Skipped {
-			break
-		}
-		if s, ok := c.chart(ch, files); ok {
+	for i := range charted {
+		ch := &charted[i]
+		if s, ok := c.chart(ch, &c.files.Values[i]); ok && len(d.Series) < seriesMax {
 			charts[ch.Subject()] = len(d.Series)
 			d.Series = append(d.Series, s)
 		}
@@ -62,74 +64,98 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	return v.write(w, &d, seriesScripts)
 }
 
-// A pairing gives the files of both runs their places on the x axis.
-type pairing struct {
-	places    int
-	base, new []int // the place of each file
-}
-
-// files returns the places of the files: one for each path in the order of the new run, then those
-// that only the base has. Files without a path are paired by their index. It sets the labels.
-func (c *Comparison) files(d *seriesDocument) pairing {
-	p := pairing{}
-	known := map[string]int{}
-	place := func(f check.MeasuredFile, round map[string]int) int {
-		key := cmp.Or(f.Path, fmt.Sprintf("file %d", f.Index))
-		round[key]++
-		full := fmt.Sprintf("%s\x00%d", key, round[key]) // a batch may have a file several times
-		at, ok := known[full]
-		if !ok {
-			at = p.places
-			known[full] = at
-			p.places++
-			d.Labels = append(d.Labels, fileLabel(at+1, f.Path))
-		}
-		return at
-	}
-	seen := map[string]int{}
-	for _, f := range c.New.Files {
-		p.new = append(p.new, place(f, seen))
-	}
-	seen = map[string]int{}
-	for _, f := range c.Base.Files {
-		p.base = append(p.base, place(f, seen))
-	}
-	return p
-}
-
-// comparedMax is how many files a chart of a comparison shows. Of more files it shows every k-th.
+// comparedMax is how many files a chart of a comparison shows.
 const comparedMax = 2000
 
-// chart returns the values of a metric in both runs. ok is false if no run has values, as for the
-// growth of a metric.
-func (c *Comparison) chart(ch *compare.Change, p pairing) (s seriesData, ok bool) {
+// lowAndHigh returns which of n places a chart shows: all of them, or in each part of the axis
+// those with the lowest and the highest value of each line.
+func lowAndHigh(n int, lines []lineData) (shown []int) {
+	each := 1
+	if n > comparedMax {
+		each = (2*len(lines)*n + comparedMax - 1) / comparedMax
+	}
+	for from := 0; from < n; from += each {
+		to := min(n, from+each)
+		if each == 1 {
+			shown = append(shown, from)
+			continue
+		}
+		var keep []int
+		for _, l := range lines {
+			low, high := -1, -1
+			for i := from; i < to; i++ {
+				if v := l.Values[i]; !math.IsNaN(v) {
+					if low < 0 || v < l.Values[low] {
+						low = i
+					}
+					if high < 0 || v > l.Values[high] {
+						high = i
+					}
+				}
+			}
+			if low >= 0 {
+				keep = append(keep, low, high)
+			}
+		}
+		slices.Sort(keep)
+		shown = append(shown, slices.Compact(keep)...)
+	}
+	return shown
+}
+
+// chartedChanges returns the changes that may have a chart: the worst of those that compare files.
+func chartedChanges(changes []compare.Change) []compare.Change {
+	charted := slices.DeleteFunc(slices.Clone(changes), func(ch compare.Change) bool {
+		return ch.Verdict == check.Skipped || strings.HasSuffix(ch.Unit, check.PerFile)
+	})
+	return charted[:min(len(charted), 2*seriesMax)]
+}
+
+// placeLabel names a file: "file 3: c.wav".
+func placeLabel(p compare.Place) string {
+	label := fileLabel(p.Index, p.Path)
+	switch p.Only {
+	case compare.OnlyBase:
+		label += " (ok only in the base)"
+	case compare.OnlyNew:
+		label += " (ok only in the new run)"
+	}
+	return label
+}
+
+// chart returns the values of a metric in both runs. ok is false if no run has values.
+func (c *Comparison) chart(ch *compare.Change, v *compare.Values) (s seriesData, ok bool) {
 	s = seriesData{
 		Title: sink.Name(ch.Subject()), Verdict: string(ch.Verdict), Sign: signs[string(ch.Verdict)],
 		Note: sink.Name(ch.Message), Unit: ch.Unit, XName: "file", Marks: []seriesMark{},
 	}
-	every := 1 + (p.places-1)/comparedMax
-	for i := 0; i < p.places; i += every {
-		s.X, s.At = append(s.X, i+1), append(s.At, i)
-	}
-	for _, run := range []struct {
-		name, color string
-		of          *compare.Baseline
-		places      []int
-		dashed      bool
-	}{{"base", "grey", c.Base, p.base, true}, {"new", "blue", c.New, p.new, false}} {
-		values := slices.Repeat(check.Values{math.NaN()}, len(s.X))
-		for file, v := range valuesOf(run.of, ch) {
-			if at := run.places[file]; at%every == 0 {
-				values[at/every] = v
-				ok = true
-			}
+	places := c.files.Places
+	line := func(name, color string, dashed bool, lists ...[]compare.FileValue) {
+		l := lineData{Name: name, Color: color, Dashed: dashed}
+		l.Values = slices.Repeat(check.Values{math.NaN()}, len(places))
+		for _, f := range slices.Concat(lists...) {
+			l.Values[f.Place] = f.Value
+			ok = true
 		}
-		s.Lines = append(s.Lines, lineData{
-			Name: run.name, Color: run.color, Values: values, Dashed: run.dashed,
-		})
+		s.Lines = append(s.Lines, l)
 	}
-	if every > 1 {
-		s.Note += fmt.Sprintf("; shown: one of %d files", every)
+	line("base", "grey", true, v.Base, v.OnlyBase)
+	line("new", "blue", false, v.New, v.OnlyNew)
+	s.At = lowAndHigh(len(places), s.Lines)
+	for _, at := range s.At {
+		s.X = append(s.X, places[at].Number)
+	}
+	if len(s.At) == len(places) {
+		return s, ok
+	}
+	s.Note += fmt.Sprintf("; the chart shows %s of %s: the lowest and highest values of both runs",
+		wording.Count(len(s.At)), wording.Plural(len(places), "file"))
+	for i := range s.Lines {
+		all := s.Lines[i].Values
+		s.Lines[i].Values = make(check.Values, len(s.At))
+		for k, at := range s.At {
+			s.Lines[i].Values[k] = all[at]
+		}
 	}
 	return s, ok
 }
@@ -201,55 +227,17 @@ func leastFreed(lead *compare.Change, worst []compare.Change) string {
 // worseFiles says in how many files a metric got worse by more than the limit, which of them is the
 // first, and which the worst.
 func (c *Comparison) worseFiles(ch *compare.Change) []string {
-	sign := 1.0
-	if ch.HigherIsBetter {
-		sign = -1
-	}
-	base := map[string]float64{}
-	for file, v := range valuesOf(c.Base, ch) {
-		base[c.Base.Files[file].Path] = v
-	}
-	first, worst := -1, -1
-	worse, both, most := 0, 0, 0.0
-	for file, v := range valuesOf(c.New, ch) {
-		f := c.New.Files[file]
-		was, known := base[f.Path]
-		if !known || f.Path == "" {
-			continue
-		}
-		both++
-		if by := sign * (v - was); by > ch.Limit {
-			if worse++; first < 0 {
-				first = file
-			}
-			if by > most {
-				worst, most = file, by
-			}
-		}
-	}
-	if worse == 0 {
+	v := compare.FileByFile(c.Base, c.New, []compare.Change{*ch}).Values[0]
+	w := v.Worse
+	if w.Count == 0 {
 		return nil
 	}
-	name := func(file int) string {
-		return fileLabel(c.New.Files[file].Index, c.New.Files[file].Path)
-	}
 	return []string{
-		fmt.Sprintf("%s of %s in both runs are worse by more than is allowed", wording.Count(worse),
-			wording.Plural(both, "file")),
-		"first " + name(first),
-		"most in " + name(worst) + ": by " + check.Quantity(most, ch.Unit),
+		fmt.Sprintf("%s of %s in both runs are worse by more than is allowed", wording.Count(w.Count),
+			wording.Plural(len(v.New), "file")),
+		"first " + fileLabel(w.First.Index, w.First.Path),
+		"most in " + fileLabel(w.Most.Index, w.Most.Path) + ": by " + check.Quantity(w.By, ch.Unit),
 	}
-}
-
-// valuesOf yields the values of a metric in a run, each with the index of its file.
-func valuesOf(b *compare.Baseline, ch *compare.Change) iter.Seq2[int, float64] {
-	i := slices.IndexFunc(b.Metrics, func(m check.Metric) bool {
-		return m.Name == ch.Name && m.Rank == ch.Rank && m.Device == ch.Device
-	})
-	if i < 0 {
-		return func(func(int, float64) bool) {}
-	}
-	return b.Metrics[i].All()
 }
 
 func (c *Comparison) about() []summaryRow {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,75 @@ func TestComparison(t *testing.T) {
 	}
 	if len(d.Series) != 1 || len(d.Series[0].Lines) != 2 || len(d.Labels) != 12 {
 		t.Errorf("got %d charts and %d labels", len(d.Series), len(d.Labels))
+	}
+}
+
+// TestLongComparison: of 10,000 files, one peak of the new run is 9 GiB. The chart shows fewer
+// files, but this one is among them.
+func TestLongComparison(t *testing.T) {
+	run := func(peak float64) *compare.Baseline {
+		m := check.Measurements{}
+		values := slices.Repeat(check.Values{6 << 30}, 10_000)
+		values[7_776] = peak
+		for i := range values {
+			m.Files = append(m.Files, check.MeasuredFile{Path: fmt.Sprintf("%d.wav", i), Index: i + 1})
+		}
+		m.Metrics = []check.Metric{{Name: "peak", Unit: check.Bytes, Values: values}}
+		return compare.New(m, compare.RunInfo{})
+	}
+	base, now := run(6<<30), run(9<<30)
+	c := Comparison{Comparison: compare.Runs(base, now, check.DefaultPolicy()), Base: base, New: now}
+	var out bytes.Buffer
+	if err := WriteComparison(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	var d seriesDocument
+	if err := json.Unmarshal(dataOf(t, out.Bytes()), &d); err != nil {
+		t.Fatal(err)
+	}
+	s := d.Series[0]
+	at := slices.Index(s.X, 7_777)
+	if at < 0 || s.Lines[1].Values[at] != 9<<30 || s.At[at] != 7_776 || len(s.X) > comparedMax ||
+		!strings.Contains(s.Note, "of 10,000 files: the lowest and highest") {
+		t.Errorf("the chart shows %d files, that of 9 GiB at %d: %s", len(s.X), at, s.Note)
+	}
+}
+
+// TestMovedBatch: the batch moved to another folder, lost a.wav and gained m.wav and n.wav. The page
+// pairs files as the comparison does.
+func TestMovedBatch(t *testing.T) {
+	run := func(folder string, from, number int, peak float64) *compare.Baseline {
+		m := check.Measurements{}
+		var values check.Values
+		for i := from; i < number; i++ {
+			m.Files = append(m.Files, check.MeasuredFile{
+				Path: fmt.Sprintf("%s/%c.wav", folder, 'a'+i), Index: i + 1 - from,
+			})
+			values = append(values, peak)
+		}
+		m.Metrics = []check.Metric{{Name: "peak", Unit: check.Bytes, Values: values}}
+		return compare.New(m, compare.RunInfo{})
+	}
+	base, now := run("/old", 0, 12, 6<<30), run("/new", 1, 14, 7<<30) // a to l, and b to n
+	c := Comparison{Comparison: compare.Runs(base, now, check.DefaultPolicy()), Base: base, New: now}
+	c.Verdict = c.Changes[0].Verdict
+	var out bytes.Buffer
+	if err := WriteComparison(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	lacks(t, top(t, out.Bytes()), "11 of 11 files in both runs are worse by more than is allowed",
+		"first file 1: b.wav")
+	lacks(t, top(t, out.Bytes()), "11 files in both runs, 1 only in the base, 2 only in the new run")
+	var d seriesDocument
+	if err := json.Unmarshal(dataOf(t, out.Bytes()), &d); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"file 1: b.wav", "file 12: m.wav (ok only in the new run)", "file 1: a.wav (ok only in the base)",
+	}
+	if got := []string{d.Labels[0], d.Labels[11], d.Labels[13]}; !slices.Equal(got, want) ||
+		len(d.Labels) != 14 || d.Series[0].X[13] != 14 {
+		t.Errorf("got the %d labels %q", len(d.Labels), d.Labels)
 	}
 }
 

@@ -149,6 +149,12 @@ func ComparisonHeadline(c *compare.Comparison) string {
 		files = fmt.Sprintf("no file in both runs, %s in the base and %s in the new one",
 			Count(c.BaseFiles), Count(c.NewFiles))
 	}
+	if c.Files > 0 && c.OnlyBase > 0 {
+		files += fmt.Sprintf(", %s only in the base", Count(c.OnlyBase))
+	}
+	if c.Files > 0 && c.OnlyNew > 0 {
+		files += fmt.Sprintf(", %s only in the new run", Count(c.OnlyNew))
+	}
 	return strings.Join(append(parts, metrics, files), "; ")
 }
 

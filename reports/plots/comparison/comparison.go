@@ -58,7 +58,7 @@ func New(c *compare.Comparison, base, now *compare.Baseline, verdict check.Verdi
 		return of.Only != "" || strings.HasSuffix(of.Unit, check.PerFile)
 	})
 	candidates = candidates[:min(len(candidates), 4*panelsMax)]
-	for i, v := range compare.FileByFile(base, now, candidates) {
+	for i, v := range compare.FileByFile(base, now, candidates).Values {
 		if len(v.Base) == 0 || len(v.New) == 0 {
 			continue
 		}
