@@ -98,42 +98,27 @@ func (j *Judge) othersAt(o *record.OutOfMemory, f *timeline.File) int64 {
 // advice that the numbers contradict.
 func (j *Judge) advice(f failure) []string {
 	s := j.shortageOf(f)
+	all := j.memoryAdvice(&s)
+	switch compared := j.compareRequest(&s); {
+	case compared.isUnusual() && compared.othersFit():
+		all = append([]string{compared.unusualAdvice()}, all...)
+	case compared.isUnusual():
+		all = append(all, compared.unusualAdvice())
+	case compared.isUsual():
+		all = append(all, compared.usualAdvice())
+	}
 	suggested := j.suggested()
 	room := adviceMax
 	if suggested != "" {
 		room-- // for the program's own words
 	}
-	var all []string
+	all = all[:min(len(all), room)]
+	room = adviceMax
 	add := func(text string) {
 		if text != "" && len(all) < room {
 			all = append(all, text)
 		}
 	}
-	alone := s.alone()
-	add(alone)
-	if alone == "" {
-		// A leak that alone explains the failure also makes cleanups free too little.
-		if cause := j.causeOfShortage(&s); cause == nil || cause.Check == Recovery {
-			add(j.recoveryAdvice(&s))
-		}
-		add(j.leakAdvice(&s))
-		caused := len(all) > 0
-		if !caused {
-			var heldOver string
-			heldOver, caused = j.heldOverAdvice(&s)
-			add(cmp.Or(heldOver, s.residentAdvice()))
-		}
-		if len(all) == 0 {
-			add(s.fullAdvice())
-		}
-		add(s.fragmentationAdvice(caused))
-		add(s.limitAdvice())
-		add(s.othersAdvice())
-		add(s.outsideAdvice())
-		add(s.darkAdvice())
-	}
-	add(j.batchAdvice(&s))
-	room = adviceMax
 	add(suggested)
 	if j.isTraining() {
 		add("training: gradient accumulation, activation checkpointing and mixed precision also need " +
@@ -143,6 +128,42 @@ func (j *Judge) advice(f failure) []string {
 	if len(all) == 0 {
 		add(s.rest())
 	}
+	return all
+}
+
+// memoryAdvice returns the advice on what takes the memory that a request lacked, and on the size
+// of the request.
+func (j *Judge) memoryAdvice(s *shortage) (all []string) {
+	add := func(text string) {
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	if alone := s.alone(); alone != "" {
+		add(alone)
+		add(j.batchAdvice(s))
+		return all
+	}
+	// A leak that alone explains the failure also makes cleanups free too little.
+	if cause := j.causeOfShortage(s); cause == nil || cause.Check == Recovery {
+		add(j.recoveryAdvice(s))
+	}
+	add(j.leakAdvice(s))
+	caused := len(all) > 0
+	if !caused {
+		var heldOver string
+		heldOver, caused = j.heldOverAdvice(s)
+		add(cmp.Or(heldOver, s.residentAdvice()))
+	}
+	if len(all) == 0 {
+		add(s.fullAdvice())
+	}
+	add(s.fragmentationAdvice(caused))
+	add(s.limitAdvice())
+	add(s.othersAdvice())
+	add(s.outsideAdvice())
+	add(s.darkAdvice())
+	add(j.batchAdvice(s))
 	return all
 }
 

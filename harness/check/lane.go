@@ -77,6 +77,7 @@ const columnFiles = 8192
 type stagePeak struct {
 	name       string
 	peak, took column
+	need       usualNeed
 }
 
 // levels lists the quantities that can serve as the level of a file. A file's level is the quantity

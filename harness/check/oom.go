@@ -69,8 +69,10 @@ func (j *Judge) outOfMemory() {
 	f.causeInput = &causeInput{lane: shown.oom.Lane, file: shown.file, cause: j.causeOfFailures()}
 	f.Advice = j.advice(shown)
 	if by := sized[f.Verdict]; by.oom != nil && by.oom != shown.oom {
-		f.Advice = j.advice(by)
-		f.Advice[0] += fmt.Sprintf(" (by the message in %s)", by.oom.Pos)
+		if sure := j.advice(by); len(sure) > 0 {
+			sure[0] += fmt.Sprintf(" (by the message in %s)", by.oom.Pos)
+			f.Advice = sure
+		}
 	}
 	where := " " + inFile(shown.file)
 	if f.Verdict == Fail && count[Fail] == 1 && j.wentOn(shown.file) {

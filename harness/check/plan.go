@@ -24,9 +24,10 @@ type plan struct {
 	// opens and closes hold, for each checkpoint, the index of the stage that begins or ends there, or
 	// -1.
 	opens, closes []int
-	laneOf        []int  // for each checkpoint, the index of its lane in lanes; -1 without a pair
-	passed        []bool // for each stage, whether it recovered
-	peaks         []int  // for each stage, the checkpoint with its peak
+	laneOf        []int      // for each checkpoint, the index of its lane in lanes; -1 without a pair
+	passed        []bool     // for each stage, whether it recovered
+	peaks         []int      // for each stage, the checkpoint with its peak
+	tops          []stageTop // for each stage
 }
 
 // A lanePlan is the part of a plan for one device, as one rank sees it.
@@ -57,6 +58,7 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 	*p = plan{
 		run: f.Run, checkpoints: len(f.Checkpoints), stages: f.Stages, cleanups: f.Cleanups,
 		passed: make([]bool, len(f.Stages)), peaks: make([]int, len(f.Stages)),
+		tops: make([]stageTop, len(f.Stages)),
 	}
 	lanes := map[*lane]int{}
 	planOf := func(at int) *lanePlan {
@@ -127,7 +129,7 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 // nested, so the peak of an inner stage also counts for the outer stage.
 func (p *plan) stagePeaks(f *timeline.File) {
 	for s := range f.Stages {
-		p.peaks[s] = f.Stages[s].Before
+		p.peaks[s], p.tops[s] = f.Stages[s].Before, stageTop{}
 	}
 	for i := range p.laneOf {
 		if p.laneOf[i] < 0 {
@@ -138,9 +140,11 @@ func (p *plan) stagePeaks(f *timeline.File) {
 			lp.stack = append(lp.stack, s)
 		}
 		p.raise(lp, f, i)
+		p.raiseTop(lp, topOf(&f.Checkpoints[i], p.opens[i] >= 0))
 		if s := p.closes[i]; s >= 0 {
 			lp.stack = lp.stack[:len(lp.stack)-1]
 			p.raise(lp, f, p.peaks[s])
+			p.raiseTop(lp, p.tops[s])
 		}
 	}
 }
@@ -159,6 +163,7 @@ func (p *plan) noteStagePeaks(f *timeline.File, n int32) {
 			column.took.addLevel(l.level, n, record.Size{
 				Bytes: peak.Bytes - start.Bytes, Resolution: peak.Resolution + start.Resolution,
 			})
+			column.noteNeed(f, &f.Stages[s], start.Bytes, peak.Bytes-start.Bytes, p.tops[s])
 		}
 	}
 }
@@ -173,5 +178,12 @@ func (p *plan) raise(lp *lanePlan, f *timeline.File, at int) {
 	size, ok := lp.lane.get(&f.Checkpoints[at])
 	if most, _ := lp.lane.get(&f.Checkpoints[p.peaks[s]]); ok && size.Bytes > most.Bytes {
 		p.peaks[s] = at
+	}
+}
+
+// raiseTop raises the highest readings of the innermost open stage.
+func (p *plan) raiseTop(lp *lanePlan, to stageTop) {
+	if n := len(lp.stack); n > 0 {
+		p.tops[lp.stack[n-1]].raise(to)
 	}
 }

@@ -188,8 +188,8 @@ func TestLongComparison(t *testing.T) {
 	}
 }
 
-// TestMovedBatch: the batch moved to another folder, lost a.wav and gained m.wav and n.wav. The page
-// pairs files as the comparison does.
+// TestMovedBatch: the batch moved to another folder, lost a.wav and gained m.wav and n.wav. The
+// page pairs files as the comparison does.
 func TestMovedBatch(t *testing.T) {
 	run := func(folder string, from, number int, peak float64) *compare.Baseline {
 		m := check.Measurements{}

@@ -249,7 +249,7 @@ func statusText(s record.Status) string {
 // next returns what to do about the leading finding: the advice of the log's own numbers first.
 func (e *encoder) next(group wording.Group) (lines []string) {
 	lead := &group.Finding
-	lines = append(append(lines, e.unusual(lead)), lead.Advice...)
+	lines = append(lines, lead.Advice...)
 	if lead.Verdict == check.Undecided {
 		for _, c := range wording.Clauses(lead.Found()) {
 			if strings.Contains(c, "would decide") || strings.Contains(c, "would show whether") {
