@@ -41,13 +41,12 @@ made to be kept in a repository and read in a review. Save refuses a run that di
 compared with such a baseline, the next bad run would pass.` + dialectHelp(),
 		Example: `  vramsoak baseline save runs/2026-11-20T02-00-00Z -o baseline.json
   vramsoak soak --files audio/ --baseline baseline.json -- python transcribe.py {}`,
-		Args: wants(1, 1, "one run folder or log"),
+		Args: wantsFiles(1, 1, "one run folder or log"),
 		RunE: func(_ *cobra.Command, args []string) error { return runBaselineSave(args[0], opts) },
 	}
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "baseline.json", "`file` to write")
+	outputVar(cmd.Flags(), &opts.output, "baseline.json", outputUsage, "json")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "also save a run that did not pass")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
-		"policy `file` (YAML) by which the run must pass")
+	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML) by which the run must pass")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	return cmd
 }
@@ -68,7 +67,7 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 		return fmt.Errorf("%s did not pass (%s), and compared with it the next bad run would "+
 			"pass; see why with vramsoak check, or save it anyway with --force", path, v)
 	}
-	return writeFile(opts.output, func(w io.Writer) error { return m.WriteJSON(sink.JSON(w)) })
+	return writeOutput(opts.output, func(w io.Writer) error { return m.WriteJSON(sink.JSON(w)) })
 }
 
 // soakVerdict returns the verdict in a run folder, or "" if the folder has no verdict yet.
@@ -101,7 +100,7 @@ func newBaselineShowCommand() *cobra.Command {
 		Use:     "show BASELINE",
 		Short:   "Show the metrics of a baseline, a run or a log that can be compared",
 		Example: `  vramsoak baseline show baseline.json`,
-		Args:    wants(1, 1, "one baseline"),
+		Args:    wantsFiles(1, 1, "one baseline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runBaselineShow(cmd.OutOrStdout(), args[0])
 		},

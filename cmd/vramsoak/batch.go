@@ -24,12 +24,18 @@ func inputs(flag string, sources []string) ([]queue.Input, error) {
 	var all []queue.Input
 	var errs []error
 	for _, source := range sources {
-		files, err := inputsOf(source)
+		err := readable(source)
+		var files []queue.Input
 		if err == nil {
-			err = missing(files)
+			if files, err = inputsOf(source); err == nil {
+				err = missing(files)
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", source, err)
+			}
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %s: %w", flag, source, err))
+			errs = append(errs, fmt.Errorf("%s: %w", flag, err))
 		}
 		all = append(all, files...)
 	}
@@ -79,7 +85,7 @@ func inRounds(files []queue.Input, repeat int, seed *uint64) (all []queue.Input,
 ) {
 	switch {
 	case repeat < 1:
-		return nil, nil, fmt.Errorf("--repeat %d: expected 1 or more", repeat)
+		return nil, nil, fmt.Errorf("--repeat: expected 1 or more, found %d", repeat)
 	case len(files) == 0 && repeat > 1:
 		return nil, nil, errors.New("--repeat: expected files to feed, found none; name them " +
 			"with --files")
@@ -87,8 +93,8 @@ func inRounds(files []queue.Input, repeat int, seed *uint64) (all []queue.Input,
 		return nil, nil, errors.New("--shuffle: expected files to feed, found none; name them " +
 			"with --files")
 	case len(files) > runfolder.MaxFiles/repeat:
-		return nil, nil, fmt.Errorf("--repeat %d: expected at most %d files in all, found %d "+
-			"each time", repeat, runfolder.MaxFiles, len(files))
+		return nil, nil, fmt.Errorf("--repeat: expected at most %d files in all, found %d "+
+			"times %d", runfolder.MaxFiles, repeat, len(files))
 	}
 	more = func() []queue.Input { return files }
 	if seed != nil {

@@ -50,37 +50,30 @@ vramsoak check finds it.` + dialectHelp(),
 		Example: `  vramsoak calibrate runs/*/
   vramsoak calibrate runs/history.db --suite nightly --last 20
   vramsoak calibrate runs/*/ --policy ci/vramsoak.yaml --false-alarms 1% --format json`,
-		Args: wants(1, 0, "run folders, or a history"),
+		Args: wantsFiles(1, 0, "run folders, or a history"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCalibrate(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) to calibrate")
+	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML) to calibrate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringVar(&opts.suite, "suite", history.DefaultSuite,
 		"`name` of the runs of a history")
-	cmd.Flags().IntVar(&opts.last, "last", 30, "take the `n` newest runs of a history")
+	wholeVar(cmd.Flags(), &opts.last, "last", 30, calibrate.LeastRuns, "take the `n` newest runs of a history")
 	cmd.Flags().BoolVar(&opts.all, "all", false,
 		"also take runs that failed, if their alarms are known to be false")
 	cmd.Flags().Var(&opts.falseAlarms, "false-alarms", "the `share` of clean runs that may fail")
 	cmd.Flags().Var(&opts.power, "power", "the `share` of leaks that must be caught, and of clean "+
 		"runs that must be decided")
-	cmd.Flags().IntVar(&opts.tries, "resamples", 4000, "number of `tries` for each check")
+	wholeVar(cmd.Flags(), &opts.tries, "resamples", 4000, 1, "number of `tries` for each check")
 	cmd.Flags().Uint64Var(&opts.seed, "seed", 1, "`seed` of the random tries")
-	cmd.Flags().StringVar(&opts.format, "format", "text", "text or json")
+	choiceVar(cmd.Flags(), &opts.format, "format", "text", textOrJSON, "text or json")
 	return cmd
 }
 
 func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calibrateOptions) error {
-	if opts.format != "text" && opts.format != "json" {
-		return unknownValue("format", opts.format, textOrJSON)
-	}
-	if opts.last < calibrate.LeastRuns {
-		return fmt.Errorf("expected --last %d or more, found %d", calibrate.LeastRuns, opts.last)
-	}
 	if opts.suite == "" {
-		return errors.New("expected --suite to be a name, found none: all runs must be of one " +
-			"suite")
+		return errors.New("--suite: expected a name, found none; all runs must be of one suite")
 	}
 	for i, path := range paths {
 		if slices.Contains(paths[:i], path) {

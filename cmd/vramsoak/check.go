@@ -31,7 +31,7 @@ const verboseUsage = "also print the table of all checks, why checks were not ju
 	"memory of a typical file"
 
 func (o *printOptions) flags(f *pflag.FlagSet, usage string) {
-	f.StringVar(&o.format, "format", "text", usage)
+	choiceVar(f, &o.format, "format", "text", reportFormats, usage)
 	f.BoolVarP(&o.verbose, "verbose", "v", false, verboseUsage)
 }
 
@@ -53,24 +53,19 @@ own.` + dialectHelp(),
   vramsoak check runs/2026-11-20T02-00-00Z/soak.log --format json
   vramsoak check run.log --baseline last-good.json --baseline anchor.json
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
-		Args: wants(1, 0, "logs or run folders"),
+		Args: wantsFiles(1, 0, "logs or run folders"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCheck(cmd.OutOrStdout(), args, opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
-		"policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
+	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
-	cmd.Flags().StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
+	inputsVar(cmd.Flags(), &opts.baselines, "baseline", baselineUsage, "json")
 	opts.print.flags(cmd.Flags(), "text, json, junit or markdown")
 	return cmd
 }
 
 func runCheck(out io.Writer, paths []string, opts checkOptions) error {
-	write, err := reportWriter(opts.print)
-	if err != nil {
-		return err
-	}
 	logs, err := runfolder.Resolve(paths)
 	if err != nil {
 		return err
@@ -91,7 +86,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 		}
 		refs.joinAndRemark(report, info)
 	}
-	if err := write(out, tl, report); err != nil {
+	if err := opts.print.write(out, tl, report); err != nil {
 		return err
 	}
 	if err := reportToCI(out, opts.print, tl, report); err != nil {
@@ -106,19 +101,17 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 // A reportFunc writes a report in one format.
 type reportFunc func(io.Writer, *timeline.Timeline, *check.Report) error
 
-// reportWriter returns the function that writes the format given with --format.
-func reportWriter(opts printOptions) (reportFunc, error) {
-	switch opts.format {
-	case "text":
-		return opts.writeText, nil
+// write writes a report in the format given with --format.
+func (o printOptions) write(w io.Writer, tl *timeline.Timeline, r *check.Report) error {
+	switch o.format {
 	case "json":
-		return writeJSON, nil
+		return writeJSON(w, tl, r)
 	case "junit":
-		return junit.Write, nil
+		return junit.Write(w, tl, r)
 	case "markdown":
-		return markdown.Report, nil
+		return markdown.Report(w, tl, r)
 	}
-	return nil, unknownValue("format", opts.format, reportFormats)
+	return o.writeText(w, tl, r)
 }
 
 func writeJSON(w io.Writer, _ *timeline.Timeline, r *check.Report) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,12 +24,6 @@ var (
 	}
 	crashModes = []string{string(harness.CrashRestart), string(harness.CrashStop)}
 )
-
-// unknownValue returns the error for a flag's value that is not one of the known values.
-func unknownValue(flag, value string, known []string) error {
-	return fmt.Errorf("expected --%s %s, found %q%s", flag, alternatives(known), value,
-		strictyaml.Meant(value, known))
-}
 
 // alternatives returns the values as "text, json or junit".
 func alternatives(values []string) string {

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,35 +46,28 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 
   # Two runs without any noise, such as simulated ones
   vramsoak compare base.log new.log --exact`,
-		Args: wants(2, 2, "two runs, each a run folder, a log or a baseline"),
+		Args: wantsFiles(2, 2, "two runs, each a run folder, a log or a baseline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCompare(cmd.OutOrStdout(), args[0], args[1], opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
-		"policy `file` (YAML): by how much a metric may be worse")
+	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML): by how much a metric may be worse")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
-	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json or markdown")
+	choiceVar(cmd.Flags(), &opts.format, "format", "text", comparisonFormats,
+		"text, json or markdown")
 	cmd.Flags().BoolVarP(&opts.verbose, "verbose", "v", false,
 		"also print the table of all metrics, and why metrics were not compared")
 	cmd.Flags().BoolVar(&opts.exact, "exact", false,
 		"compare memory and recoveries byte by byte, like regression: {exact: true} in the policy")
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "",
-		"also write the values of both runs, file by file, to this `file`: .png, .svg, .pdf or .html")
-	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width of a picture in pixels")
-	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
+	pictureVar(cmd.Flags(), &opts.output, "", "also write the values of both runs, file by file, "+
+		"to this `file`: .png, .svg, .pdf or .html; - is standard output", picturesAndPages)
+	wholeVar(cmd.Flags(), &opts.size.Width, "width", 1600, 1, "width of a picture in pixels")
+	wholeVar(cmd.Flags(), &opts.size.Height, "height", 0, 0,
 		"height of a picture in pixels; 0 is as high as its parts need")
 	return cmd
 }
 
 func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) error {
-	write, err := comparisonWriter(opts)
-	if err != nil {
-		return err
-	}
-	if format := opts.outputFormat(); opts.output != "" && !slices.Contains(comparisonFiles, format) {
-		return fmt.Errorf("-o %s: expected a file that ends in .png, .svg, .pdf or .html", opts.output)
-	}
 	base, err := opts.read.measured(basePath)
 	if err != nil {
 		return err
@@ -107,10 +96,10 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	}
 	c := compare.Runs(base.Baseline, run.Baseline, policy)
 	only.Join(c.Findings("")...)
-	if err := write(out, c, only); err != nil {
+	if err := opts.write(out, c, only); err != nil {
 		return err
 	}
-	if err := opts.writeOutput(c, base.Baseline, run.Baseline, only.Verdict); err != nil {
+	if err := opts.draw(c, base.Baseline, run.Baseline, only.Verdict); err != nil {
 		return err
 	}
 	if err := annotate(out, opts.format, only); err != nil {
@@ -123,23 +112,15 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	return verdict(only)
 }
 
-// comparisonFiles are the kinds of files that --output may name.
-var comparisonFiles = []string{"png", "svg", "pdf", "html"}
-
-// outputFormat returns the kind of the file that --output names, by the end of its name: "png".
-func (o compareOptions) outputFormat() string {
-	return strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
-}
-
-// writeOutput writes the picture or the page that --output names, if any.
-func (o compareOptions) writeOutput(
+// draw writes the picture or the page that -o names, if any.
+func (o compareOptions) draw(
 	c *compare.Comparison, base, run *compare.Baseline, v check.Verdict,
 ) error {
 	if o.output == "" {
 		return nil
 	}
-	format := o.outputFormat()
-	return writeFile(o.output, func(w io.Writer) error {
+	format := pictureFormat(o.output)
+	return writeOutput(o.output, func(w io.Writer) error {
 		if format == "html" {
 			return html.WriteComparison(w, html.Comparison{
 				Comparison: c, Verdict: v, Base: base, New: run, Version: version(),
@@ -149,23 +130,15 @@ func (o compareOptions) writeOutput(
 	})
 }
 
-// comparisonWriter returns the function that writes the format given with --format.
-func comparisonWriter(opts compareOptions) (
-	func(io.Writer, *compare.Comparison, *check.Report) error, error,
-) {
-	switch opts.format {
-	case "text":
-		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
-			how := textOptions(w)
-			how.Verbose = opts.verbose
-			return text.Comparison(w, c, r.Verdict, how)
-		}, nil
+// write writes a comparison in the format given with --format.
+func (o compareOptions) write(w io.Writer, c *compare.Comparison, r *check.Report) error {
+	switch o.format {
 	case "json":
-		return jsondoc.Comparison, nil
+		return jsondoc.Comparison(w, c, r)
 	case "markdown":
-		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
-			return markdown.Comparison(w, c, r.Verdict)
-		}, nil
+		return markdown.Comparison(w, c, r.Verdict)
 	}
-	return nil, unknownValue("format", opts.format, comparisonFormats)
+	how := textOptions(w)
+	how.Verbose = o.verbose
+	return text.Comparison(w, c, r.Verdict, how)
 }

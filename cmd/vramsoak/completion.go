@@ -17,50 +17,22 @@ import (
 	"vramsoak/parser/dialect"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/scenario"
-	"vramsoak/reports/records"
 )
 
-// completions says what the shell offers for the value of a flag. A name such as "feed" is of the
-// flags of all commands, "validate feed" of one command only. Flags that are not listed here, such
-// as --timeout, have values that nobody can list.
+// completions says what the shell offers for the value of a flag, unless the flag itself knows, as
+// a [choice] does. A name such as "gpu" is of the flags of all commands, "doctor gpu" of one command
+// only. Flags that are not listed here, such as --timeout, have values that nobody can list.
 var completions = map[string]cobra.CompletionFunc{
-	"format":           fixed(textOrJSON),
-	"check format":     fixed(reportFormats),
-	"soak format":      fixed(reportFormats),
-	"compare format":   fixed(comparisonFormats),
-	"parse format":     fixed(records.Formats),
-	"export format":    fixed(exportFormats),
-	"color":            fixed(colorModes),
-	"feed":             fixed(feeds),
-	"validate feed":    fixed(slices.DeleteFunc(slices.Clone(feeds), isNone)),
-	"on-crash":         fixed(crashModes),
-	"gpus":             fixed([]string{meter.All}),
-	"gpu":              fixed(scenario.CardNames()),
-	"doctor gpu":       fixed(nil),
-	"over":             fixed(overs),
-	"placement":        fixed(placements),
-	"events":           fixed(eventModes),
-	"kind":             fixed(logKinds),
-	"statistic":        fixed(history.Statistics),
-	"metric":           completeMetric,
-	"suite":            completeSuite,
-	"dialect":          completeDialect,
-	"dialects show":    fixed(dialect.Names()),
-	"policy":           yamlFiles,
-	"dialect-file":     yamlFiles,
-	"validate profile": yamlFiles,
-	"profile output":   yamlFiles,
-	"output":           withExtension("png", "svg", "pdf"),
-	"save output":      withExtension("json"),
-	"report output":    withExtension("html"),
-	"validate output":  withExtension("html"),
-	"compare output":   withExtension("png", "svg", "pdf", "html"),
-	"trend output":     withExtension("png", "svg", "pdf", "html"),
-	"export output":    fixed(nil),
-	"baseline":         withExtension("json"),
-	"db":               withExtension("db"),
-	"resume":           completeResume,
-	"runs":             folders,
+	"gpus":          fixed([]string{meter.All}),
+	"gpu":           fixed(scenario.CardNames()),
+	"doctor gpu":    fixed(nil),
+	"metric":        completeMetric,
+	"suite":         completeSuite,
+	"dialect":       completeDialect,
+	"dialects show": fixed(dialect.Names()),
+	"db":            withExtension("db"),
+	"resume":        completeResume,
+	"runs":          folders,
 }
 
 // argumentCompletions says what the shell offers for the arguments of a command. For a command that
@@ -87,6 +59,9 @@ func addCompletions(cmd *cobra.Command) {
 	}
 	add := func(f *pflag.Flag) {
 		complete := completions[f.Name]
+		if own, is := f.Value.(interface{ completion() cobra.CompletionFunc }); is {
+			complete = own.completion()
+		}
 		if own := completions[cmd.Name()+" "+f.Name]; own != nil {
 			complete = own
 		}

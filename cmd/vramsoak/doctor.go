@@ -87,9 +87,9 @@ terminal to ask on, or if a process does not end. It is 0 if the answer is no.`,
 	cmd.Flags().BoolVar(&opts.statsOnly, "stats-only", false, "print only the numbers of the GPUs")
 	cmd.Flags().BoolVar(&opts.force, "force", false,
 		"ask the running processes of the run in RUN which tensors are alive; only looks")
-	cmd.Flags().IntVar(&opts.pid, "pid", 0, "with --force: ask only the process with this `PID`")
-	cmd.Flags().IntVar(&opts.top, "top", 20, "with --force: rows for each process, 200 at most")
-	cmd.Flags().StringVar(&opts.format, "format", "text",
+	wholeVar(cmd.Flags(), &opts.pid, "pid", 0, 1, "with --force: ask only the process with this `PID`")
+	wholeVar(cmd.Flags(), &opts.top, "top", 20, 1, "with --force: rows for each process, 200 at most")
+	choiceVar(cmd.Flags(), &opts.format, "format", "text", textOrJSON,
 		"with --stats-only and --force: text or json")
 	cmd.Flags().BoolVar(&opts.free, "free", false,
 		"end what earlier runs left behind, after asking")
@@ -110,11 +110,10 @@ func (o *doctorOptions) validate(cmd *cobra.Command, args []string) error {
 	given := cmd.Flags().Changed
 	switch {
 	case !o.free && (o.yes || given("run")):
-		return errors.New(
-			"expected --yes and --run together with --free; they have no effect without it")
+		return errors.New("--yes, --run: expected --free too, found none; they are for it alone")
 	case given("run") && o.run == "":
-		return errors.New("expected the id of a run after --run, found none; it is in the first " +
-			"line of its soak.log")
+		return errors.New("--run: expected the id of a run, found none; it is in the first line " +
+			"of its soak.log")
 	case o.gpu == "true", o.gpu == "false": // values of earlier versions
 		o.gpu = map[string]string{"true": allGPUs}[o.gpu]
 	case given("gpu") && o.gpu != allGPUs && !isNumber(o.gpu):
@@ -122,22 +121,16 @@ func (o *doctorOptions) validate(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case o.force && (o.free || o.statsOnly):
-		return errors.New("expected --force alone, without --free and --stats-only")
+		return errors.New("--force: expected neither --free nor --stats-only beside it")
 	case o.statsOnly && o.free:
-		return errors.New("expected --stats-only alone, without --free")
+		return errors.New("--stats-only: expected no --free beside it; run doctor twice")
 	case !o.force && (given("pid") || given("top")):
-		return errors.New("expected --pid and --top together with --force")
+		return errors.New("--pid, --top: expected --force too, found none; they are for it alone")
 	case !o.force && !o.statsOnly && given("format"):
-		return errors.New("expected --format together with --stats-only or --force")
-	case o.format != "text" && o.format != "json":
-		return unknownValue("format", o.format, textOrJSON)
-	case given("pid") && o.pid < 1:
-		return fmt.Errorf("expected --pid from 1 on, found %d", o.pid)
-	case o.force && o.top < 1:
-		return fmt.Errorf("expected --top from 1 on, found %d", o.top)
+		return errors.New("--format: expected --stats-only or --force too, found neither")
 	case o.force && len(args) != 1:
-		return fmt.Errorf("expected one run folder after --force, found %d; such as: vramsoak "+
-			"doctor --force runs/2026-11-20T02-00-00Z", len(args))
+		return fmt.Errorf("--force: expected one run folder, found %d; such as: vramsoak doctor "+
+			"--force runs/2026-11-20T02-00-00Z", len(args))
 	case o.force:
 		return nil
 	}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -45,13 +45,13 @@ only the last reading of each series. Logs with and without times do not go into
 parse writes CSV and JSON lines.` + dialectHelp(),
 		Example: `  vramsoak export runs/2026-11-20T02-00-00Z --format perfetto -o run.pftrace
   vramsoak export run.log --format openmetrics -o run.om`,
-		Args: wants(1, 0, "logs or run folders"),
+		Args: wantsFiles(1, 0, "logs or run folders"),
 		RunE: func(_ *cobra.Command, args []string) error { return runExport(args, opts) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.format, "format", "", "perfetto or openmetrics")
-	f.StringVarP(&opts.output, "output", "o", "", "`file` to write")
-	f.StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) with dialects of your own")
+	choiceVar(f, &opts.format, "format", "", exportFormats, "perfetto or openmetrics")
+	outputVar(f, &opts.output, "", outputUsage)
+	policyVar(f, &opts.read.policy, "policy `file` (YAML) with dialects of your own")
 	f.StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	return cmd
 }
@@ -63,20 +63,18 @@ type eventWriter interface {
 }
 
 func runExport(paths []string, opts exportOptions) error {
-	if !slices.Contains(exportFormats, opts.format) {
-		return unknownValue("format", opts.format, exportFormats)
-	}
-	if opts.output == "" {
-		return errors.New("expected the file to write, such as -o run.pftrace")
+	switch {
+	case opts.format == "":
+		return fmt.Errorf("--format: expected %s, found none", alternatives(exportFormats))
+	case opts.output == "":
+		return errors.New("-o: expected the file to write, such as run.pftrace, found none")
 	}
 	logs, err := runfolder.Resolve(paths)
 	if err != nil {
 		return err
 	}
-	if err := refuseInput(opts.output, logs); err != nil {
-		return err
-	}
-	return writeFile(opts.output, func(w io.Writer) error {
+	var clock export.Clock
+	err = writeTo(opts.output, func(w io.Writer) error {
 		var out eventWriter = perfetto.NewWriter(w)
 		if opts.format == formatOpenMetrics {
 			out = openmetrics.NewWriter(w)
@@ -88,12 +86,15 @@ func runExport(paths []string, opts exportOptions) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(x.Finish(tl), out.Close()); err != nil {
-			return err
-		}
-		stderr.Printf("%s: %s\n", opts.output, aboutTimes(opts.format, x.Clock()))
-		return nil
+		err = errors.Join(x.Finish(tl), out.Close())
+		clock = x.Clock()
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	stderr.Printf("wrote %s: %s\n", displayOutput(opts.output), aboutTimes(opts.format, clock))
+	return nil
 }
 
 // aboutTimes says what the times in an exported file are.

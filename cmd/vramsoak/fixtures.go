@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -47,7 +46,7 @@ is left as it is.`,
 			return runFixturesAudio(cmd.OutOrStdout(), args[0], spec)
 		},
 	}
-	cmd.Flags().IntVar(&spec.Count, "count", 60, "number of files")
+	wholeVar(cmd.Flags(), &spec.Count, "count", 60, 1, "number of files")
 	cmd.Flags().StringVar(&seconds, "seconds", "5-20",
 		"length of the files: a `range` over which they spread, or one number")
 	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of everything random")
@@ -63,7 +62,7 @@ func secondsRange(s string) (from, to float64, err error) {
 	from, err1 := strconv.ParseFloat(strings.TrimSpace(first), 64)
 	to, err2 := strconv.ParseFloat(strings.TrimSpace(second), 64)
 	if err1 != nil || err2 != nil {
-		return 0, 0, fmt.Errorf("expected --seconds as a range such as 5-20, found %q", s)
+		return 0, 0, fmt.Errorf("--seconds: expected a range such as 5-20, found %q", s)
 	}
 	return from, to, nil
 }
@@ -161,16 +160,16 @@ give the same bytes. The speed of vramsoak check is measured on such logs.`,
 			if err != nil {
 				return fmt.Errorf("--size: %w", err)
 			}
-			if !slices.Contains(logKinds, spec.Kind) {
-				return unknownValue("kind", spec.Kind, logKinds)
-			}
 			spec.Size = n.Bytes
-			return fixtures.WriteLog(args[0], spec)
+			if err := fixtures.WriteLog(args[0], spec); err != nil {
+				return err
+			}
+			stderr.Printf("wrote %s\n", args[0])
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&size, "size", "1GB", "least `size` of the file")
-	cmd.Flags().StringVar(&spec.Kind, "kind", fixtures.LogKinds[0],
-		strings.Join(fixtures.LogKinds, ", "))
+	choiceVar(cmd.Flags(), &spec.Kind, "kind", logKinds[0], logKinds, alternatives(logKinds))
 	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of everything random")
 	return cmd
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,22 +175,18 @@ run.`,
 		},
 	}
 	cmd.Flags().StringVar(&opts.metric, "metric", "", "only this `metric`, such as peak")
-	cmd.Flags().StringVar(&opts.statistic, "statistic", "", "which value of each run's files: "+
-		strings.Join(history.Statistics, ", "))
-	cmd.Flags().StringVar(&opts.policy, "policy", "",
-		"policy `file` (YAML): how large a change must be, under regression")
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to draw: .png, .svg or "+
-		".pdf, or .html for a page with every series")
-	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
-	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
+	choiceVar(cmd.Flags(), &opts.statistic, "statistic", "", history.Statistics,
+		"which value of each run's files: "+alternatives(history.Statistics))
+	policyVar(cmd.Flags(), &opts.policy, "policy `file` (YAML): how large a change must be, under regression")
+	pictureVar(cmd.Flags(), &opts.output, "", "`file` to draw: .png, .svg or .pdf, or .html for "+
+		"a page with every series; - is standard output", picturesAndPages)
+	wholeVar(cmd.Flags(), &opts.size.Width, "width", 1600, 1, "width in pixels")
+	wholeVar(cmd.Flags(), &opts.size.Height, "height", 0, 0,
 		"height in pixels; 0 is as high as its series need")
 	return cmd
 }
 
 func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOptions) error {
-	if opts.statistic != "" && !slices.Contains(history.Statistics, opts.statistic) {
-		return unknownValue("statistic", opts.statistic, history.Statistics)
-	}
 	policy, _, err := policyFor(opts.policy, nil)
 	if err != nil {
 		return err
@@ -206,18 +201,18 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 	}
 	changes, withdrawn := h.Changes(series, policy.Regression)
 	drifts := h.Drifts(series, changes, policy.Regression)
-	if strings.EqualFold(filepath.Ext(opts.output), ".html") {
+	if extension(opts.output) == "html" {
 		page := html.History{
 			History: h, Series: series, Changes: changes, Drifts: drifts,
 			Outcome: h.Gate(policy.Regression), Version: version(),
 		}
-		err := writeFile(opts.output, func(w io.Writer) error { return html.WriteHistory(w, page) })
+		err := writeOutput(opts.output, func(w io.Writer) error { return html.WriteHistory(w, page) })
 		if err != nil {
 			return err
 		}
 	} else if opts.output != "" {
-		format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
-		err := writeFile(opts.output, func(w io.Writer) error {
+		format := pictureFormat(opts.output)
+		err := writeOutput(opts.output, func(w io.Writer) error {
 			return overruns.Plot(w, format, h, series, changes, drifts, opts.size)
 		})
 		if err != nil {

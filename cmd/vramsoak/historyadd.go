@@ -44,7 +44,7 @@ A run folder says when the run began and which commit it ran. For a log, give --
 
   # All existing run folders
   vramsoak history add runs/*/`,
-		Args: wants(1, 0, "logs or run folders"),
+		Args: wantsFiles(1, 0, "logs or run folders"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runHistoryAdd(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		},
@@ -52,8 +52,7 @@ A run folder says when the run began and which commit it ran. For a log, give --
 	cmd.Flags().StringVar(&opts.commit, "commit", "", "git `commit` of what ran")
 	cmd.Flags().StringVar(&opts.started, "started", "",
 		"`time` at which the run began, as 2026-11-20T02:00:00Z")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
-		"policy `file` (YAML) by which the run is judged")
+	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML) by which the run is judged")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	return cmd
 }
@@ -65,14 +64,16 @@ func runHistoryAdd(ctx context.Context, out io.Writer, paths []string,
 	if opts.started != "" {
 		var err error
 		if started, err = time.Parse(time.RFC3339, opts.started); err != nil {
-			return fmt.Errorf("expected --started as 2026-11-20T02:00:00Z, found %q", opts.started)
+			return fmt.Errorf("--started: expected a time such as 2026-11-20T02:00:00Z, found %q",
+				opts.started)
 		}
 	}
 	if len(paths) > 1 && (opts.started != "" || opts.commit != "") {
-		return errors.New("--started and --commit describe one run; add the other runs separately")
+		return errors.New("--started, --commit: expected one run, because they describe one; add the " +
+			"other runs separately")
 	}
 	if opts.suite == "" {
-		return errors.New("expected --suite to be a name, found none")
+		return errors.New("--suite: expected a name, found none")
 	}
 	_, err := os.Stat(opts.name())
 	fresh := !history.IsPostgres(opts.name()) && errors.Is(err, fs.ErrNotExist)

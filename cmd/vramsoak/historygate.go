@@ -46,8 +46,7 @@ A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 			return runHistoryGate(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.policy, "policy", "",
-		"policy `file` (YAML): how large a change must be, under regression")
+	policyVar(cmd.Flags(), &opts.policy, "policy `file` (YAML): how large a change must be, under regression")
 	cmd.Flags().BoolVar(&opts.accept, "accept", false,
 		"store the present regressions as known, and pass")
 	cmd.Flags().StringVar(&opts.waiver.Reason, "note", "", "why the regressions are accepted")
@@ -61,11 +60,11 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 ) error {
 	switch _, valid := waiver.ParseDay(opts.waiver.Until); {
 	case opts.waiver.Reason != "" && !opts.accept:
-		return errors.New("--note says why a regression is accepted; give it with --accept")
+		return errors.New("--note: expected --accept too; --note says why a regression is accepted")
 	case opts.waiver.Until != "" && !opts.accept:
-		return errors.New("--until says how long a regression is accepted; give it with --accept")
+		return errors.New("--until: expected --accept too; --until says how long a regression is accepted")
 	case opts.waiver.Until != "" && !valid:
-		return fmt.Errorf("expected --until as 2027-01-31, found %q", opts.waiver.Until)
+		return fmt.Errorf("--until: expected a day such as 2027-01-31, found %q", opts.waiver.Until)
 	}
 	policy, _, err := policyFor(opts.policy, nil)
 	if err != nil {
@@ -91,8 +90,8 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 		}
 		o := h.Gate(policy.Regression)
 		if !opts.waiver.Holds(o.Newest.Started) {
-			return fmt.Errorf("expected --until on %s or later, because the newest run is of that "+
-				"day, found %s", waiver.Day(o.Newest.Started), opts.waiver.Until)
+			return fmt.Errorf("--until: expected %s or later, because the newest run is of that day, "+
+				"found %s", waiver.Day(o.Newest.Started), opts.waiver.Until)
 		}
 		nothing := opts.accept && len(o.New)+len(o.Ended) == 0
 		if opts.accept && !nothing {

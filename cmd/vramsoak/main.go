@@ -120,7 +120,7 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 	template := root.HelpTemplate()
 	root.SetHelpTemplate(template + verdictStatus)
 	root.SetFlagErrorFunc(flagTrouble)
-	root.PersistentFlags().Var(&colors, "color", "auto, always or never; auto obeys NO_COLOR, "+
+	choiceVar(root.PersistentFlags(), &colors, "color", "auto", colorModes, "auto, always or never; auto obeys NO_COLOR, "+
 		"FORCE_COLOR and CLICOLOR_FORCE")
 	for _, cmd := range []*cobra.Command{newSoakCommand(), newCheckCommand(), newCompareCommand()} {
 		root.AddCommand(cmd)
@@ -142,7 +142,7 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = knownTopic
 	}
-	refuseDSNs(root)
+	checkBeforehand(root)
 	addCompletions(root)
 	return root
 }

@@ -134,7 +134,7 @@ func (o readOptions) references(paths []string) (references, error) {
 	for _, path := range paths {
 		m, err := o.measured(path)
 		if err != nil {
-			return nil, fmt.Errorf("--baseline %w", err)
+			return nil, fmt.Errorf("--baseline: %w", err)
 		}
 		all = append(all, m)
 	}

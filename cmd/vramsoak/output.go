@@ -2,17 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"syscall"
 
-	"github.com/spf13/pflag"
-
 	"vramsoak/harness/check"
-	"vramsoak/parser/strictyaml"
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/cilog"
 	"vramsoak/reports/markdown"
@@ -20,37 +15,16 @@ import (
 	"vramsoak/reports/text"
 )
 
-// A colorMode is a value of --color: when the output has colours.
-type colorMode string
-
-// colors is the mode that --color sets for all commands.
-var colors colorMode = "auto"
+// colors is the value of --color: when the output has colours.
+var colors string
 
 // colorModes are the values of --color.
 var colorModes = []string{"auto", "always", "never"}
 
-// Set implements [pflag.Value].
-func (m *colorMode) Set(s string) error {
-	if !slices.Contains(colorModes, s) {
-		return fmt.Errorf("expected %s, found %q%s", alternatives(colorModes), s,
-			strictyaml.Meant(s, colorModes))
-	}
-	*m = colorMode(s)
-	return nil
-}
-
-// String implements [pflag.Value].
-func (m *colorMode) String() string { return string(*m) }
-
-// Type implements [pflag.Value].
-func (m *colorMode) Type() string { return "when" }
-
-var _ pflag.Value = &colors
-
 // useColor reports whether to write colours. --color decides. If it is auto, these variables
 // decide, in this order: NO_COLOR (no-color.org), FORCE_COLOR (force-color.org), CLICOLOR_FORCE
 // (bixense.com/clicolors). Otherwise a terminal has colours, unless TERM is dumb.
-func useColor(mode colorMode, terminal bool, getenv func(string) string) bool {
+func useColor(mode string, terminal bool, getenv func(string) string) bool {
 	forced := func(name string) bool { v := getenv(name); return v != "" && v != "0" }
 	switch {
 	case mode != "auto":

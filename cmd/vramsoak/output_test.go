@@ -7,7 +7,7 @@ import "testing"
 func TestUseColor(t *testing.T) {
 	const terminal, pipe = true, false
 	for _, c := range []struct {
-		mode     colorMode
+		mode     string
 		terminal bool
 		env      map[string]string
 		want     bool

@@ -68,11 +68,8 @@ until Ctrl-C (or SIGTERM).` + dialectHelp(),
   vramsoak parse --dialect-file my.yaml run.log
   vramsoak parse runs/2026-11-20T02-00-00Z
   vramsoak parse --follow run.log`,
-		Args: wants(1, 0, "a log, a run folder, or - for standard input"),
+		Args: wantsFiles(1, 0, "a log, a run folder, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(records.Formats, opts.format) {
-				return unknownValue("format", opts.format, records.Formats)
-			}
 			args, err := runfolder.Resolve(args)
 			if err != nil {
 				return err
@@ -91,10 +88,10 @@ until Ctrl-C (or SIGTERM).` + dialectHelp(),
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.format, "format", "table", "table, jsonl or csv")
+	choiceVar(f, &opts.format, "format", "table", records.Formats, alternatives(records.Formats))
 	f.StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
-	f.StringVar(&opts.dialectFile, "dialect-file", "",
-		"YAML `file` with dialects of your own; without --format, show what they match")
+	inputVar(f, &opts.dialectFile, "dialect-file",
+		"YAML `file` with dialects of your own; without --format, show what they match", "yaml", "yml")
 	f.BoolVarP(&opts.follow, "follow", "f", false, "keep reading as the log grows")
 	return cmd
 }

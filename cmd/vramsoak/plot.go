@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,28 +55,23 @@ The extension of the output's name chooses the format.` + dialectHelp(),
   vramsoak plot run.log --over files -o drift.png
   vramsoak simulate pipeline.yaml > run.log; vramsoak plot run.log --fragmentation -o fragmentation.png
   vramsoak plot runs/*/soak.log -o nights.svg --width 2400`,
-		Args: wants(1, 0, "logs or run folders"),
+		Args: wantsFiles(1, 0, "logs or run folders"),
 		RunE: func(_ *cobra.Command, args []string) error { return runPlot(args, opts) },
 	}
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png",
-		"`file` to write: .png, .svg or .pdf")
-	cmd.Flags().StringVar(&opts.over, "over", overTime,
-		"the x axis: time or files")
+	pictureVar(cmd.Flags(), &opts.output, "memory.png",
+		"`file` to write: .png, .svg or .pdf; - is standard output", pictures)
+	choiceVar(cmd.Flags(), &opts.over, "over", overTime, overs, "the x axis: time or files")
 	cmd.Flags().BoolVar(&opts.fragmentation, "fragmentation", false,
 		"draw the allocator's segments over time, and why a request did not fit")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
-		"policy `file` (YAML): which cleanups fail, and how much growth is allowed")
+	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML): which cleanups fail, and how much growth is allowed")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
-	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
-	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
+	wholeVar(cmd.Flags(), &opts.size.Width, "width", 1600, 1, "width in pixels")
+	wholeVar(cmd.Flags(), &opts.size.Height, "height", 0, 0,
 		"height in pixels; 0 is 900, or with --over files as high as the panels need")
 	return cmd
 }
 
 func runPlot(paths []string, opts plotOptions) error {
-	if !slices.Contains(overs, opts.over) {
-		return unknownValue("over", opts.over, overs)
-	}
 	if opts.fragmentation && opts.over == overFiles {
 		return errors.New("--fragmentation, --over files: expected one of them")
 	}
@@ -87,11 +79,7 @@ func runPlot(paths []string, opts plotOptions) error {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(opts.output); err == nil && info.IsDir() {
-		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it, "+
-			"such as memory.png", opts.output)
-	}
-	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
+	format := pictureFormat(opts.output)
 	if opts.fragmentation {
 		return runPlotFragmentation(logs, format, opts)
 	}
@@ -101,7 +89,7 @@ func runPlot(paths []string, opts plotOptions) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(opts.output, func(w io.Writer) error {
+	return writeOutput(opts.output, func(w io.Writer) error {
 		if opts.over == overFiles {
 			return overfiles.New(report).Plot(w, format, opts.size)
 		}
@@ -122,7 +110,7 @@ func runPlotFragmentation(paths []string, format string, opts plotOptions) error
 			return err
 		}
 	}
-	return writeFile(opts.output, func(w io.Writer) error {
+	return writeOutput(opts.output, func(w io.Writer) error {
 		return picture.Plot(w, format, opts.size)
 	})
 }

@@ -33,14 +33,14 @@ Files of several lengths make a better profile, because only they show what a lo
 Profile prints a table; with -o it also writes the profile.` + dialectHelp(),
 		Example: `  vramsoak profile runs/2026-11-20T02-00-00Z -o profile.yaml
   vramsoak validate pipeline.yaml --gpu "RTX 5080" --profile profile.yaml`,
-		Args: wants(1, 0, "run folders or logs"),
+		Args: wantsFiles(1, 0, "run folders or logs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runProfile(cmd.OutOrStdout(), args, opts)
 		},
 	}
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to write (YAML)")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
-		"policy `file` (YAML) with dialects of your own")
+	outputVar(cmd.Flags(), &opts.output, "", "`file` to write (YAML); - is standard output",
+		"yaml", "yml")
+	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML) with dialects of your own")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	return cmd
 }
@@ -61,7 +61,7 @@ func runProfile(out io.Writer, paths []string, opts profileOptions) error {
 		return fmt.Errorf("%s: %w", logs[0], err)
 	}
 	if opts.output != "" {
-		if err := writeFile(opts.output, sink.Text(p.Write)); err != nil {
+		if err := writeOutput(opts.output, sink.Text(p.Write)); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +50,7 @@ is standard input.`,
 		Example: `  vramsoak replay run.trace --capacity 100M --conf max_split_size_mb:64
   vramsoak replay run.trace --capacity 16GiB --overhead 480MiB --quiet
   zstdcat run.trace.zst | vramsoak replay - --segments`,
-		Args: wants(1, 1, "a trace, or - for standard input"),
+		Args: wantsFiles(1, 1, "a trace, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("conf") {
 				opts.conf = os.Getenv(allocatorConf)
@@ -65,10 +64,10 @@ is standard input.`,
 		"memory that no allocation can get: contexts, other processes")
 	f.StringVar(&opts.conf, "conf", "", "the allocator's settings; without it those of "+
 		allocatorConf+" in the environment, as in PyTorch")
-	f.StringVar(&opts.placement, "placement", "firstfit",
+	choiceVar(f, &opts.placement, "placement", "firstfit", placements,
 		"where the driver places segments: firstfit (the lowest hole), up (no address twice) or "+
 			"down (the highest hole)")
-	f.StringVar(&opts.events, "events", "done", "when CUDA events complete: done (at once) or "+
+	choiceVar(f, &opts.events, "events", "done", eventModes, "when CUDA events complete: done (at once) or "+
 		"pending (at the next synchronize)")
 	f.BoolVarP(&opts.trace.Quiet, "quiet", "q", false, "print no line for each operation")
 	f.BoolVar(&opts.trace.Segments, "segments", false,
@@ -91,19 +90,9 @@ func (o replayOptions) device() (*allocator.Device, error) {
 		return nil, fmt.Errorf("--overhead: expected at most the card's %s, found %s", o.capacity,
 			o.overhead)
 	}
-	switch o.placement {
-	case "firstfit":
-		config.Placement = allocator.FirstFit
-	case "up":
-		config.Placement = allocator.Up
-	case "down":
-		config.Placement = allocator.Down
-	default:
-		return nil, unknownValue("placement", o.placement, placements)
-	}
-	if !slices.Contains(eventModes, o.events) {
-		return nil, unknownValue("events", o.events, eventModes)
-	}
+	config.Placement = map[string]allocator.Placement{
+		"firstfit": allocator.FirstFit, "up": allocator.Up, "down": allocator.Down,
+	}[o.placement]
 	config.PendingEvents = o.events == "pending"
 	return allocator.NewDevice(config), nil
 }

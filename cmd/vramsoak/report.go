@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -45,14 +44,13 @@ of logs, ranks and devices. The policy is found as for check.` + dialectHelp(),
   vramsoak report runs/2026-11-20T02-00-00Z
   vramsoak report rank0.log rank1.log -o ranks.html
   vramsoak report oom.pickle -o oom.html`,
-		Args: wants(1, 0, "logs, run folders or memory snapshots"),
+		Args: wantsFiles(1, 0, "logs, run folders or memory snapshots"),
 		RunE: func(_ *cobra.Command, args []string) error { return runReport(args, opts) },
 	}
-	cmd.Flags().StringVarP(&opts.output, "output", "o", runfolder.ReportName, "`file` to write")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
-		"policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
+	outputVar(cmd.Flags(), &opts.output, runfolder.ReportName, outputUsage, "html")
+	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
-	cmd.Flags().StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
+	inputsVar(cmd.Flags(), &opts.baselines, "baseline", baselineUsage, "json")
 	return cmd
 }
 
@@ -61,17 +59,10 @@ func runReport(paths []string, opts reportOptions) error {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(opts.output); err == nil && info.IsDir() {
-		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it, "+
-			"such as %s", opts.output, runfolder.ReportName)
-	}
 	if n := countSnapshots(logs); n == len(logs) {
 		return reportSnapshots(logs, opts.output)
 	} else if n > 0 {
 		return errors.New("expected logs or snapshots, found both; write a page for each kind")
-	}
-	if err := refuseInput(opts.output, logs); err != nil {
-		return err
 	}
 	refs, err := opts.read.references(opts.baselines)
 	if err != nil {
@@ -90,7 +81,11 @@ func runReport(paths []string, opts reportOptions) error {
 		}
 		refs.joinAndRemark(report, info)
 	}
-	return writePage(opts.output, tl, report, opts.read.page, logs, opts.read)
+	page, err := pageOf(tl, report, opts.read.page, logs, opts.read)
+	if err != nil {
+		return err
+	}
+	return writeOutput(opts.output, func(w io.Writer) error { return html.Write(w, page) })
 }
 
 func countSnapshots(paths []string) (n int) {
@@ -120,7 +115,7 @@ func reportSnapshots(paths []string, output string) error {
 		}
 		all = append(all, s)
 	}
-	return writeFile(output, func(w io.Writer) error {
+	return writeOutput(output, func(w io.Writer) error {
 		return html.WriteSnapshots(w, all, version())
 	})
 }

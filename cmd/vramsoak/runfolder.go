@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
-
-	"github.com/google/renameio/v2"
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
@@ -185,71 +182,4 @@ func writePlots(dir string, pictures []picture) (drawn []string, err error) {
 		}
 	}
 	return drawn, nil
-}
-
-// writeFile writes a file completely or not at all, so that no reader sees half of it.
-func writeFile(path string, write func(io.Writer) error) error {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it", path)
-	case err == nil && !info.Mode().IsRegular():
-		return writeStream(path, write)
-	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // a link stays a link
-	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644),
-		renameio.WithExistingPermissions(), renameio.WithTempDir(filepath.Dir(path)))
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, bare(err))
-	}
-	defer func() { _ = f.Cleanup() }() // removes the file if it was not finished
-	if err := write(f); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := f.CloseAtomicallyReplace(); err != nil {
-		return fmt.Errorf("writing %s: %w", path, bare(err))
-	}
-	return nil
-}
-
-// writeStream writes to a pipe or a device, which cannot be replaced.
-func writeStream(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, bare(err))
-	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, bare(err))
-	}
-	return nil
-}
-
-// refuseInput returns an error if a file to write is one of the logs to read.
-func refuseInput(output string, logs []string) error {
-	to, err := os.Stat(output)
-	if err != nil {
-		return nil // it does not exist yet
-	}
-	for _, log := range logs {
-		if from, err := os.Stat(log); err == nil && os.SameFile(from, to) {
-			return fmt.Errorf("-o %s: expected another file than the log that is read", output)
-		}
-	}
-	return nil
-}
-
-// bare returns an error of the file system without the file's name. The name may be of a temporary
-// file, which would confuse the user.
-func bare(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
 }

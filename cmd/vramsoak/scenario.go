@@ -57,8 +57,8 @@ func setParameters(arguments []string, set func(name string, value float64) erro
 		e, err := scenario.ParseExpr(text)
 		value, constant := e.Constant()
 		if !ok || err != nil || !constant || value < 0 || strings.TrimSpace(text) == "" {
-			return fmt.Errorf("--set %s: expected a parameter and a number of 0 or more, such as "+
-				"n_mels=64 or data=1.5GiB", a)
+			return fmt.Errorf("--set: expected a parameter and a number of 0 or more, such as "+
+				"n_mels=64 or data=1.5GiB, found %q", a)
 		}
 		if err := set(strings.TrimSpace(name), value); err != nil {
 			return fmt.Errorf("--set: %w", err)

@@ -56,7 +56,7 @@ it can. In both cases a file's [pipeline] file-end line has its virtual seconds.
   vramsoak simulate fixtures/scenarios/transcription-after.yaml --files 1000 > run.log
   vramsoak simulate pipeline.yaml --trace run.trace > run.log && head -1 run.trace
   vramsoak soak --files audio/ --feed stdin -- vramsoak simulate pipeline.yaml --stdin --pace 1000`,
-		Args: wants(1, 1, "a scenario, which is a YAML file"),
+		Args: wantsFiles(1, 1, "a scenario, which is a YAML file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSimulate(cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], opts)
 		},
@@ -64,13 +64,13 @@ it can. In both cases a file's [pipeline] file-end line has its virtual seconds.
 	f := cmd.Flags()
 	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX "+
 		"5080\", or auto; the default is the card in the file")
-	f.IntVar(&opts.files, "files", 0, "number of files; 0: as many as the scenario has")
+	wholeVar(f, &opts.files, "files", 0, 0, "number of files; 0: as many as the scenario has")
 	f.StringArrayVar(&opts.set, "set", nil, setUsage)
 	f.BoolVar(&opts.stdin, "stdin", false, "read the paths of the files from standard input, one "+
 		"on each line")
 	f.Float64Var(&opts.pace, "pace", 0,
 		"virtual seconds in each real second, with --stdin; 0: as fast as possible")
-	f.StringVar(&opts.trace, "trace", "", "write the requests to the allocator to this `file` as "+
+	extraVar(f, &opts.trace, "trace", "write the requests to the allocator to this `file` as "+
 		"a trace for vramsoak replay; those of further processes go to FILE.2 and so on")
 	f.BoolVar(&opts.segments, "segments", true, "print what the allocator holds at the end of "+
 		"each file")
@@ -81,8 +81,6 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
 	opts simulateOptions,
 ) error {
 	switch {
-	case opts.files < 0:
-		return fmt.Errorf("--files: expected a whole number from 0 on, found %d", opts.files)
 	case opts.pace < 0:
 		return fmt.Errorf("--pace: expected a number above 0, such as 1000, found %g", opts.pace)
 	case opts.stdin && opts.files > 0:
@@ -91,6 +89,9 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
 	case opts.pace > 0 && !opts.stdin:
 		return errors.New("--pace: expected --stdin too; without it all times are virtual, and " +
 			"the simulation never waits")
+	}
+	if opts.trace == stdoutPath {
+		return errors.New("--trace: expected a file, found -; standard output has the log")
 	}
 	if path == stdinPath && opts.stdin {
 		return errors.New("-: expected a scenario's file; with --stdin standard input has the " +
@@ -266,6 +267,9 @@ func (t *processTraces) end() error {
 	}
 	t.failed(t.w.Flush())
 	t.failed(t.file.Close())
+	if t.err == nil {
+		stderr.Printf("wrote %s\n", t.file.Name())
+	}
 	t.file = nil
 	return t.err
 }

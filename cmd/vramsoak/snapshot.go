@@ -48,22 +48,22 @@ the end or when memory runs out.`,
   vramsoak snapshot oom.pickle --trace oom.trace && vramsoak replay oom.trace --capacity 24G --conf expandable_segments:True
   vramsoak snapshot oom.pickle --log oom.log && vramsoak plot oom.log --fragmentation -o oom.png
   vramsoak snapshot oom.pickle --format json | jq '.devices[0].holds[:3]'`,
-		Args: wants(1, 1, "a snapshot, or - for standard input"),
+		Args: wantsFiles(1, 1, "a snapshot, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSnapshot(cmd.OutOrStdout(), args[0], opts)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.format, "format", "text", "text or json")
-	f.IntVar(&opts.show.Top, "top", 10, "rows of each table of the text; 0 for all")
+	choiceVar(f, &opts.format, "format", "text", textOrJSON, "text or json")
+	wholeVar(f, &opts.show.Top, "top", 10, 0, "rows of each table of the text; 0 for all")
 	f.BoolVar(&opts.show.Stacks, "stacks", false,
 		"show whole stacks, with PyTorch's own frames, in the text and in the profile")
-	f.IntVar(&opts.device, "device", allDevices, "only this device; -1 for all")
-	f.StringVar(&opts.pprof, "pprof", "", "write what holds memory, at the end and at the peak, "+
+	wholeVar(f, &opts.device, "device", allDevices, allDevices, "only this device; -1 for all")
+	extraVar(f, &opts.pprof, "pprof", "write what holds memory, at the end and at the peak, "+
 		"to this `file` for go tool pprof")
-	f.StringVar(&opts.trace, "trace", "", "write the events of one device to this `file` as a "+
+	extraVar(f, &opts.trace, "trace", "write the events of one device to this `file` as a "+
 		"trace for vramsoak replay")
-	f.StringVar(&opts.log, "log", "",
+	extraVar(f, &opts.log, "log",
 		fmt.Sprintf("write the segments at the end, at the peak and whenever memory ran out (the "+
 			"first %d times) to this `file` as lines of a log", snapshot.MaxMaps))
 	return cmd
@@ -74,12 +74,6 @@ the end or when memory runs out.`,
 const snapshotGarbage = 25
 
 func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
-	switch {
-	case opts.format != "text" && opts.format != "json":
-		return unknownValue("format", opts.format, textOrJSON)
-	case opts.show.Top < 0:
-		return fmt.Errorf("expected --top from 0 on, found %d", opts.show.Top)
-	}
 	debug.SetGCPercent(snapshotGarbage)
 	snap, err := snapshot.Open(path)
 	if err != nil {
@@ -109,7 +103,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 		if f.path == "" {
 			continue
 		}
-		if err := writeFile(f.path, f.write); err != nil {
+		if err := writeOutput(f.path, f.write); err != nil {
 			return err
 		}
 	}
@@ -153,7 +147,8 @@ func choose(snap *snapshot.Snapshot, path string, device int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("expected --device of %s (%s), found %d", path, deviceNames(snap), device)
+	return fmt.Errorf("--device: expected one of %s (%s), found %d", path, deviceNames(snap),
+		device)
 }
 
 func deviceNames(snap *snapshot.Snapshot) string {

@@ -170,12 +170,12 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 				opts.shuffle = &seed
 			}
 			if cmd.Flags().Changed("until") && opts.until == 0 {
-				return fmt.Errorf("--until %v: expected how long to soak, such as 8h; leave it "+
-					"out to feed the batch once", opts.until)
+				return fmt.Errorf("--until: expected how long to soak, such as 8h, found %v; "+
+					"leave it out to feed the batch once", opts.until)
 			}
 			if opts.until > 0 && cmd.Flags().Changed("repeat") {
-				return errors.New("--until feeds the batch until the time is over, --repeat a " +
-					"number of times; give only one of them")
+				return errors.New("--until, --repeat: expected one of them; --until feeds the " +
+					"batch until the time is over, --repeat a number of times")
 			}
 			opts.given = givenFlags(cmd.Flags())
 			return runSoak(cmd.Context(), cmd.OutOrStdout(), opts, args, past)
@@ -184,19 +184,19 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.files, "files", nil, "the batch: a `folder`, a manifest.json, a list "+
 		"(.txt) or a file; may be repeated")
-	f.IntVar(&opts.repeat, "repeat", 1, "feed the batch `N` times")
+	wholeVar(f, &opts.repeat, "repeat", 1, 1, "feed the batch `N` times")
 	f.Uint64Var(&seed, "shuffle", 0, "feed each round in an order drawn by this `seed`; the "+
 		"default is the order of --files")
-	f.StringVar(&opts.feed, "feed", "", "process, list, stdin or none; the default follows from "+
-		"the command")
-	f.DurationVar(&opts.timeout, "timeout", 0,
+	choiceVar(f, &opts.feed, "feed", "", feeds, "process, list, stdin or none; the default "+
+		"follows from the command")
+	spanVar(f, &opts.timeout, "timeout", 0,
 		"end the process when one file takes longer than this; 0 is no limit")
-	f.DurationVar(&opts.grace, "grace", harness.DefaultGrace, "time from SIGTERM to SIGKILL")
-	f.StringVar(&opts.onCrash, "on-crash", string(harness.CrashRestart),
+	spanVar(f, &opts.grace, "grace", harness.DefaultGrace, "time from SIGTERM to SIGKILL")
+	choiceVar(f, &opts.onCrash, "on-crash", string(harness.CrashRestart), crashModes,
 		"restart starts the process again with the next file; stop ends the run")
-	f.IntVar(&opts.restartEvery, "restart-every", 0,
+	wholeVar(f, &opts.restartEvery, "restart-every", 0, 0,
 		"start a new process after this many files; 0 is never")
-	f.DurationVar(&opts.settleLimit, "settle-limit", harness.DefaultSettleLimit,
+	spanVar(f, &opts.settleLimit, "settle-limit", harness.DefaultSettleLimit,
 		"before and after the run, wait at most this long until the memory in use on the GPUs no "+
 			"longer changes; 0 does not wait or report")
 	f.StringVar(&opts.maxIdleUsed, "max-idle-used", "",
@@ -205,22 +205,22 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 	f.StringVar(&opts.maxUsed, "max-device-used", "",
 		"end the process when more than this `share` of its device's memory is in use, such as "+
 			"90%, or a size such as 20GiB")
-	f.IntVar(&opts.maxRestarts, "max-restarts", 0,
+	wholeVar(f, &opts.maxRestarts, "max-restarts", 0, 0,
 		"end the run after more than `N` crashes instead of starting the process again; 0 is no "+
 			"limit")
-	f.DurationVar(&opts.backOff, "back-off", 0, "wait this long after a crash, and twice as long "+
+	spanVar(f, &opts.backOff, "back-off", 0, "wait this long after a crash, and twice as long "+
 		"after each further crash until a file ends ok, at most 5m")
-	f.IntVar(&opts.retryFailed, "retry-failed", 0,
+	wholeVar(f, &opts.retryFailed, "retry-failed", 0, 0,
 		"at the end, repeat each file that did not end ok, up to `N` times")
-	f.DurationVar(&opts.until, "until", 0, "repeat the batch for this long, and finish the file "+
+	spanVar(f, &opts.until, "until", 0, "repeat the batch for this long, and finish the file "+
 		"that is then in work")
 	f.BoolVar(&opts.failFast, "fail-fast", false, failFastUsage)
 	f.StringVar(&opts.gpus, "gpus", "", gpusUsage)
 	f.StringVar(&opts.resume, "resume", "", "continue the run in this `folder`, which was killed, "+
 		"interrupted or stopped; no command is needed")
-	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); the default is vramsoak.yaml "+
+	policyVar(f, &opts.policy, "policy `file` (YAML); the default is vramsoak.yaml "+
 		"if that exists")
-	f.StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
+	inputsVar(f, &opts.baselines, "baseline", baselineUsage, "json")
 	f.StringVar(&opts.runs, "runs", "runs", "the run folder is made in this `folder`")
 	f.StringArrayVar(&opts.secrets, "secret", nil,
 		"also mask the value after this `name` in the command, such as --hf-auth; may be repeated")
@@ -233,10 +233,6 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string,
 	past *runfolder.Run,
 ) error {
-	report, err := reportWriter(opts.print)
-	if err != nil {
-		return err
-	}
 	policy, policyText, err := opts.judgedBy(past)
 	if err != nil {
 		return err
@@ -342,7 +338,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		cfg.Dir = outcome.Rescued
 	}
 	write := func(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
-		return errors.Join(report(w, tl, rep), reportToCI(w, opts.print, tl, rep))
+		return errors.Join(opts.print.write(w, tl, rep), reportToCI(w, opts.print, tl, rep))
 	}
 	return finish(out, cfg, write, refs, info.Ended(outcome), runErr, outcome)
 }

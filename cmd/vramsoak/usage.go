@@ -28,12 +28,27 @@ func wants(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// refuseDSNs makes a command and its subcommands refuse a database's address as an argument,
+// wantsFiles is [wants] for arguments that are files or folders to read.
+func wantsFiles(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := wants(least, most, what)(cmd, args); err != nil {
+			return err
+		}
+		var errs []error
+		for _, arg := range args {
+			errs = append(errs, readable(arg))
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// checkBeforehand makes a command and its subcommands check their arguments and the files that
+// their flags name before anything runs. They also refuse a database's address as an argument,
 // because they expect a file or a name there. Otherwise the address's password could appear in a
 // file's name or in a message.
-func refuseDSNs(cmd *cobra.Command) {
+func checkBeforehand(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
-		refuseDSNs(sub)
+		checkBeforehand(sub)
 	}
 	next := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -52,10 +67,13 @@ func refuseDSNs(cmd *cobra.Command) {
 				err = fmt.Errorf("--%s: %s", f.Name, notAFile("another value"))
 			}
 		})
-		if err != nil || next == nil {
+		if err != nil {
 			return err
 		}
-		return next(cmd, args)
+		if next != nil {
+			err = next(cmd, args)
+		}
+		return errors.Join(err, checkFlags(cmd, own))
 	}
 }
 
@@ -102,10 +120,14 @@ func flagTrouble(cmd *cobra.Command, err error) error {
 	see := "; see " + cmd.CommandPath() + " --help"
 	if bad, is := errors.AsType[*pflag.InvalidValueError](err); is {
 		f := bad.GetFlag()
-		if what := valueOf(f.Value.Type()); what != "" {
-			return fmt.Errorf("--%s: expected %s, found %q%s", f.Name, what,
-				withoutDSN(bad.GetValue()), see)
+		cause := bad.Unwrap() // of the program's own flags: expected..., found...
+		if what := valueOf(f.Value); what != "" {
+			cause = fmt.Errorf("expected %s, found %q", what, bad.GetValue())
 		}
+		if secret.IsDSN(bad.GetValue()) {
+			cause = errors.New(notAFile("another value"))
+		}
+		return fmt.Errorf("--%s: %w%s", f.Name, cause, see)
 	}
 	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
 		if slices.ContainsFunc([]string{
@@ -122,25 +144,14 @@ func flagTrouble(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s", err, see)
 }
 
-func withoutDSN(value string) string {
-	if secret.IsDSN(value) {
-		return secret.MaskDSN(value)
-	}
-	return value
-}
-
-// valueOf describes the values of a flag of the given type. It returns "" if the flag's own error
-// describes them.
-func valueOf(kind string) string {
-	switch kind {
-	case "int":
-		return "a whole number, such as 4"
+// valueOf describes the values of a flag of one of pflag's types. It returns "" if the flag's own
+// error describes them.
+func valueOf(v pflag.Value) string {
+	switch v.Type() {
 	case "uint64":
 		return "a whole number from 0 on, such as 1"
 	case "float64":
 		return "a number, such as 0.9"
-	case "duration":
-		return "a time, such as 30s, 10m or 8h"
 	case "bool":
 		return "true or false"
 	}

@@ -90,15 +90,12 @@ far the prediction is from the real footprints.`,
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				args, opts.live.command = args[:dash], args[dash:]
 			}
-			return wants(1, 1, "a pipeline file or a scenario")(cmd, args)
+			return wantsFiles(1, 1, "a pipeline file or a scenario")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("files") && opts.files < 1 {
-				return fmt.Errorf("--files %d: expected 1 or more", opts.files)
-			}
 			if opts.files > runfolder.MaxFiles {
-				return fmt.Errorf("--files %d: expected at most %d; each file is simulated",
-					opts.files, runfolder.MaxFiles)
+				return fmt.Errorf("--files: expected at most %d, found %d; each file is simulated",
+					runfolder.MaxFiles, opts.files)
 			}
 			if cmd.Flags().Changed("gpu") && opts.gpu == "" {
 				return errors.New("--gpu: expected a card, found none; give one such as 16GiB, " +
@@ -117,26 +114,23 @@ far the prediction is from the real footprints.`,
 	f := cmd.Flags()
 	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX "+
 		"5080\", or auto; the default is the card in the file")
-	f.IntVar(&opts.files, "files", 0, "number of files in the batch; the default is the file's "+
+	wholeVar(f, &opts.files, "files", 0, 1, "number of files in the batch; the default is the file's "+
 		"count, or 50 if it has none or with --table")
 	f.StringArrayVar(&opts.set, "set", nil, setUsage)
-	f.StringVar(&opts.profile, "profile", "", "`file` with footprints that vramsoak profile "+
-		"learned from a run")
-	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); the default is vramsoak.yaml "+
+	inputVar(f, &opts.profile, "profile", "`file` with footprints that vramsoak profile "+
+		"learned from a run", "yaml", "yml")
+	policyVar(f, &opts.policy, "policy `file` (YAML); the default is vramsoak.yaml "+
 		"if that exists")
 	f.BoolVar(&opts.table, "table", false, "print which rows of the file's table, or which models "+
 		"of the family, fit on cards from 8 to 80 GB")
-	f.StringVar(&opts.format, "format", "text", "text or json")
-	f.StringVarP(&opts.output, "output", "o", "",
-		"also write an HTML page with what each stage needs to this `file`")
+	choiceVar(f, &opts.format, "format", "text", textOrJSON, "text or json")
+	outputVar(f, &opts.output, "", "also write an HTML page with what each stage needs to this "+
+		"`file`; - is standard output", "html")
 	opts.live.flags(f)
 	return cmd
 }
 
 func runValidate(ctx context.Context, out io.Writer, path string, opts validateOptions) error {
-	if opts.format != "text" && opts.format != "json" {
-		return unknownValue("format", opts.format, textOrJSON)
-	}
 	batch, err := readValidated(path, opts)
 	if err != nil {
 		return err
@@ -155,7 +149,7 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 		stderr.Printf("vramsoak: %v\n", err)
 	}
 	if opts.output != "" {
-		err := writeFile(opts.output, func(w io.Writer) error {
+		err := writeOutput(opts.output, func(w io.Writer) error {
 			return html.WriteNeeds(w, r, version())
 		})
 		if err != nil {
@@ -321,9 +315,9 @@ func (o *liveOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.on, "live", false, "first run the command after -- over two files, and compare")
 	f.StringArrayVar(&o.batch, "batch", nil, "with --live: a `folder`, a manifest.json, a list "+
 		"(.txt) or a file; may be repeated")
-	f.StringVar(&o.feed, "feed", "", "with --live: process, list or stdin; the default follows "+
-		"from the command")
-	f.DurationVar(&o.timeout, "timeout", 0, "with --live: end the process when one file takes "+
+	choiceVar(f, &o.feed, "feed", "", slices.DeleteFunc(slices.Clone(feeds), isNone),
+		"with --live: process, list or stdin; the default follows from the command")
+	spanVar(f, &o.timeout, "timeout", 0, "with --live: end the process when one file takes "+
 		"longer than this; 0 is no limit")
 }
 
