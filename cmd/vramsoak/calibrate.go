@@ -59,7 +59,8 @@ vramsoak check finds it.` + dialectHelp(),
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringVar(&opts.suite, "suite", history.DefaultSuite,
 		"`name` of the runs of a history")
-	wholeVar(cmd.Flags(), &opts.last, "last", 30, calibrate.LeastRuns, "take the `n` newest runs of a history")
+	wholeVar(cmd.Flags(), &opts.last, "last", 30, calibrate.LeastRuns,
+		"take the `n` newest runs of a history")
 	cmd.Flags().BoolVar(&opts.all, "all", false,
 		"also take runs that failed, if their alarms are known to be false")
 	cmd.Flags().Var(&opts.falseAlarms, "false-alarms", "the `share` of clean runs that may fail")

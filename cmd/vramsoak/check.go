@@ -58,7 +58,8 @@ own.` + dialectHelp(),
 			return runCheck(cmd.OutOrStdout(), args, opts)
 		},
 	}
-	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
+	policyVar(cmd.Flags(), &opts.read.policy,
+		"policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	inputsVar(cmd.Flags(), &opts.baselines, "baseline", baselineUsage, "json")
 	opts.print.flags(cmd.Flags(), "text, json, junit or markdown")

@@ -16,8 +16,8 @@ func stringOf(p *string) string {
 	return *p
 }
 
-// checkFlags returns an error that names every wrong value of a command's flags: values that are not
-// possible, and files that cannot be read or written. So a command does not find that out after
+// checkFlags returns an error that names every wrong value of a command's flags: values that do not
+// exist, and files that cannot be read or written. So a command does not find that out after
 // minutes of work. If a file goes to standard output, the command's text goes to standard error.
 func checkFlags(cmd *cobra.Command, args []string) error {
 	var errs []error

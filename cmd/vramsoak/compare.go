@@ -51,7 +51,8 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 			return runCompare(cmd.OutOrStdout(), args[0], args[1], opts)
 		},
 	}
-	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML): by how much a metric may be worse")
+	policyVar(cmd.Flags(), &opts.read.policy,
+		"policy `file` (YAML): by how much a metric may be worse")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	choiceVar(cmd.Flags(), &opts.format, "format", "text", comparisonFormats,
 		"text, json or markdown")

@@ -20,8 +20,9 @@ import (
 )
 
 // completions says what the shell offers for the value of a flag, unless the flag itself knows, as
-// a [choice] does. A name such as "gpu" is of the flags of all commands, "doctor gpu" of one command
-// only. Flags that are not listed here, such as --timeout, have values that nobody can list.
+// a [choice] does. A name such as "gpu" is of the flags of all commands, "doctor gpu" of one
+// command only. Flags that are not listed here, such as --timeout, have values that nobody can
+// list.
 var completions = map[string]cobra.CompletionFunc{
 	"gpus":          fixed([]string{meter.All}),
 	"gpu":           fixed(scenario.CardNames()),

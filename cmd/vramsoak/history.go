@@ -177,7 +177,8 @@ run.`,
 	cmd.Flags().StringVar(&opts.metric, "metric", "", "only this `metric`, such as peak")
 	choiceVar(cmd.Flags(), &opts.statistic, "statistic", "", history.Statistics,
 		"which value of each run's files: "+alternatives(history.Statistics))
-	policyVar(cmd.Flags(), &opts.policy, "policy `file` (YAML): how large a change must be, under regression")
+	policyVar(cmd.Flags(), &opts.policy,
+		"policy `file` (YAML): how large a change must be, under regression")
 	pictureVar(cmd.Flags(), &opts.output, "", "`file` to draw: .png, .svg or .pdf, or .html for "+
 		"a page with every series; - is standard output", picturesAndPages)
 	wholeVar(cmd.Flags(), &opts.size.Width, "width", 1600, 1, "width in pixels")

@@ -46,7 +46,8 @@ A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 			return runHistoryGate(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		},
 	}
-	policyVar(cmd.Flags(), &opts.policy, "policy `file` (YAML): how large a change must be, under regression")
+	policyVar(cmd.Flags(), &opts.policy,
+		"policy `file` (YAML): how large a change must be, under regression")
 	cmd.Flags().BoolVar(&opts.accept, "accept", false,
 		"store the present regressions as known, and pass")
 	cmd.Flags().StringVar(&opts.waiver.Reason, "note", "", "why the regressions are accepted")
@@ -62,7 +63,8 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 	case opts.waiver.Reason != "" && !opts.accept:
 		return errors.New("--note: expected --accept too; --note says why a regression is accepted")
 	case opts.waiver.Until != "" && !opts.accept:
-		return errors.New("--until: expected --accept too; --until says how long a regression is accepted")
+		return errors.New("--until: expected --accept too; --until says how long a regression is " +
+			"accepted")
 	case opts.waiver.Until != "" && !valid:
 		return fmt.Errorf("--until: expected a day such as 2027-01-31, found %q", opts.waiver.Until)
 	}

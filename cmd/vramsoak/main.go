@@ -120,8 +120,9 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 	template := root.HelpTemplate()
 	root.SetHelpTemplate(template + verdictStatus)
 	root.SetFlagErrorFunc(flagTrouble)
-	choiceVar(root.PersistentFlags(), &colors, "color", "auto", colorModes, "auto, always or never; auto obeys NO_COLOR, "+
-		"FORCE_COLOR and CLICOLOR_FORCE")
+	choiceVar(root.PersistentFlags(), &colors, "color", "auto", colorModes,
+		"auto, always or never; auto obeys NO_COLOR, "+
+			"FORCE_COLOR and CLICOLOR_FORCE")
 	for _, cmd := range []*cobra.Command{newSoakCommand(), newCheckCommand(), newCompareCommand()} {
 		root.AddCommand(cmd)
 	}

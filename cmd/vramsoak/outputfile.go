@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 
 	"vramsoak/harness/runfolder"
 )
@@ -164,27 +163,10 @@ func writeTo(path string, write func(io.Writer) error) error {
 	if path != stdoutPath {
 		return writeFile(path, write)
 	}
-	w := io.Writer(os.Stdout)
-	if term.IsTerminal(int(os.Stdout.Fd())) {
-		w = textOnly{w}
-	}
-	if err := write(w); err != nil {
+	if err := write(stdout.File()); err != nil {
 		return fmt.Errorf("writing to standard output: %w", bare(err))
 	}
 	return nil
-}
-
-// A textOnly writer refuses to write a picture or another binary file on a terminal.
-type textOnly struct{ w io.Writer }
-
-func (t textOnly) Write(p []byte) (int, error) {
-	for _, c := range p {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
-			return 0, errors.New("expected a file or a pipe for a binary file, found a terminal; " +
-				"name a file with -o")
-		}
-	}
-	return t.w.Write(p)
 }
 
 // writeFile writes a file completely or not at all, so that no reader sees half of it.

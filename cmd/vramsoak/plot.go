@@ -63,7 +63,8 @@ The extension of the output's name chooses the format.` + dialectHelp(),
 	choiceVar(cmd.Flags(), &opts.over, "over", overTime, overs, "the x axis: time or files")
 	cmd.Flags().BoolVar(&opts.fragmentation, "fragmentation", false,
 		"draw the allocator's segments over time, and why a request did not fit")
-	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML): which cleanups fail, and how much growth is allowed")
+	policyVar(cmd.Flags(), &opts.read.policy,
+		"policy `file` (YAML): which cleanups fail, and how much growth is allowed")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	wholeVar(cmd.Flags(), &opts.size.Width, "width", 1600, 1, "width in pixels")
 	wholeVar(cmd.Flags(), &opts.size.Height, "height", 0, 0,

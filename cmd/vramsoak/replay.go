@@ -67,8 +67,9 @@ is standard input.`,
 	choiceVar(f, &opts.placement, "placement", "firstfit", placements,
 		"where the driver places segments: firstfit (the lowest hole), up (no address twice) or "+
 			"down (the highest hole)")
-	choiceVar(f, &opts.events, "events", "done", eventModes, "when CUDA events complete: done (at once) or "+
-		"pending (at the next synchronize)")
+	choiceVar(f, &opts.events, "events", "done", eventModes,
+		"when CUDA events complete: done (at once) or "+
+			"pending (at the next synchronize)")
 	f.BoolVarP(&opts.trace.Quiet, "quiet", "q", false, "print no line for each operation")
 	f.BoolVar(&opts.trace.Segments, "segments", false,
 		"print a line for each segment that is allocated or freed, and for each failed allocation")

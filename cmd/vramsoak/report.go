@@ -48,7 +48,8 @@ of logs, ranks and devices. The policy is found as for check.` + dialectHelp(),
 		RunE: func(_ *cobra.Command, args []string) error { return runReport(args, opts) },
 	}
 	outputVar(cmd.Flags(), &opts.output, runfolder.ReportName, outputUsage, "html")
-	policyVar(cmd.Flags(), &opts.read.policy, "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
+	policyVar(cmd.Flags(), &opts.read.policy,
+		"policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	inputsVar(cmd.Flags(), &opts.baselines, "baseline", baselineUsage, "json")
 	return cmd
