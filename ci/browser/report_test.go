@@ -233,6 +233,53 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestSnapshots opens a page of two snapshots. It begins with the one that holds more, and shows the
+// other after a choice: its flame graph, its segments and its tables.
+func TestSnapshots(t *testing.T) {
+	logs := filepath.Join(root, "fixtures/logs/torch_snapshot")
+	path := filepath.Join(t.TempDir(), "snapshots.html")
+	vramsoak(t, "", "report", "-o", path,
+		filepath.Join(logs, "silmont2000-assignment2-systems-mem-snapshot.pickle"),
+		filepath.Join(logs, "kkaitlyn111-cs336-a2-systems-mory-files-memory-ctx128-forward-.pickle"))
+	b := open(t, path, 1280)
+	shown := func(want string, device int) {
+		t.Helper()
+		titles := eval[[]string](b, `[...document.querySelectorAll(".of-device h2")]
+			.filter((e) => e.checkVisibility()).map((e) => e.textContent)`)
+		if len(titles) != 2 {
+			t.Errorf("tables are shown: %q, want those of one device", titles)
+		}
+		for _, of := range append(titles, eval[[]string](b,
+			`[...document.querySelectorAll("#flame-body .plot, #treemap-body .plot")].map((e) =>
+				e.getAttribute("aria-label"))`)...) {
+			if !strings.Contains(of, want) {
+				t.Errorf("the page shows %q, want %s", of, want)
+			}
+		}
+		if is := eval[string](b, `document.getElementById("device-which").value`); is != fmt.Sprint(device) {
+			t.Errorf("the switcher says %s, want %d", is, device)
+		}
+	}
+	shown("ctx128-forward-.pickle, device 0", 1)
+	kept := eval[string](b, `document.querySelector("#verdict a[href^='#kept']").hash`)
+	if !eval[bool](b, fmt.Sprintf(`document.querySelector(%q).checkVisibility()`, kept)) {
+		t.Errorf("the summary links to %s, which is hidden", kept)
+	}
+	b.shoot("snapshots", "main")
+	b.accessible()
+	before := eval[int](b, `charts.size`)
+	eval[bool](b, `(() => {
+		const which = document.getElementById("device-which");
+		which.value = "0";
+		return which.dispatchEvent(new Event("change"));
+	})()`)
+	shown("systems-mem-snapshot.pickle, device 0", 0)
+	if after := eval[int](b, `charts.size`); after != before {
+		t.Errorf("the page draws %d charts, and %d after the choice", before, after)
+	}
+	b.flame()
+}
+
 // flame points at the flame graph, and walks through it with the keys.
 func (b *tab) flame() {
 	b.Helper()

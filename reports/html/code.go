@@ -73,3 +73,11 @@ func words(command string) (all []string) {
 
 // breaks reports whether a browser may break a line within a word: after a hyphen, for example.
 func breaks(word string) bool { return strings.ContainsAny(word, "-/= ?") }
+
+// linkText names what a link of the summary leads to: a chart, or the table of a snapshot.
+func linkText(link string) string {
+	if strings.HasPrefix(link, "#kept-") || strings.HasPrefix(link, "#holds-") {
+		return "in the table"
+	}
+	return "in the chart"
+}

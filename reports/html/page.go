@@ -57,14 +57,14 @@ var (
 //
 //go:embed assets/data.js assets/chart.js assets/words.js assets/time.js assets/files.js
 //go:embed assets/trends.js assets/onefile.js assets/run.js assets/series.js assets/segments.js
-//go:embed assets/flame.js assets/canvas.js assets/page.js
+//go:embed assets/flame.js assets/treemap.js assets/snapshot.js assets/canvas.js assets/page.js
 var scripts embed.FS
 
 // The parts of the scripts of each kind of page, besides those that every page has.
 var (
 	runScripts      = []string{"time", "files", "trends", "onefile", "run", "canvas", "segments"}
 	seriesScripts   = []string{"series"}
-	snapshotScripts = []string{"canvas", "flame", "segments"}
+	snapshotScripts = []string{"canvas", "segments", "flame", "treemap", "snapshot"}
 )
 
 // scriptOf returns the script of a page with these parts.
@@ -82,7 +82,7 @@ func scriptOf(parts []string) string {
 }
 
 var templates = template.Must(template.New("page").
-	Funcs(template.FuncMap{"spans": spans, "breaks": breaks}).Parse(pageHTML))
+	Funcs(template.FuncMap{"spans": spans, "breaks": breaks, "linkText": linkText}).Parse(pageHTML))
 
 // A view is what the template shows. One of its pointers is set.
 type view struct {

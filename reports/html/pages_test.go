@@ -272,9 +272,11 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("the page has %d ends of scripts, want 2", n)
 	}
 	var d struct {
-		Holdings []struct {
-			Bytes int64
-			Tree  struct{ Bytes, Depth []int64 }
+		Held []struct {
+			Holdings []struct {
+				Bytes int64
+				Tree  struct{ Bytes, Depth []int64 }
+			}
 		}
 		Segments []mapSeries
 	}
@@ -282,11 +284,52 @@ func TestSnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	// In the end 31,719,936 bytes are in use: fixtures/logs/torch_snapshot/expected.txt.
-	if len(d.Holdings) != 2 || d.Holdings[0].Bytes != 31_719_936 {
-		t.Errorf("got %d moments, the first with %d bytes", len(d.Holdings), d.Holdings[0].Bytes)
+	if len(d.Held) != 1 {
+		t.Fatalf("got %d devices", len(d.Held))
+	}
+	if all := d.Held[0].Holdings; len(all) != 2 || all[0].Bytes != 31_719_936 {
+		t.Errorf("got %d moments, the first with %d bytes", len(all), all[0].Bytes)
 	}
 	if len(d.Segments) != 1 || len(d.Segments[0].Maps) < 2 {
 		t.Errorf("got the maps of %d devices", len(d.Segments))
+	}
+}
+
+// TestSnapshotDevices: each of two devices of two snapshots has tables of its own. The summary is
+// about the second snapshot's second device, on which an allocation failed, and links to its table.
+func TestSnapshotDevices(t *testing.T) {
+	of := func(device int, active int64, failed bool) *snapshot.Analysis {
+		site := snapshot.Site{File: "/home/me/a.py", Line: 1, Function: "main"}
+		a := &snapshot.Analysis{Device: device, Holds: []snapshot.Usage{
+			{Site: site, Bytes: active, Blocks: 1, Largest: active},
+		}}
+		a.Totals.Active, a.Totals.Reserved = active, 2*active
+		a.Trace = &snapshot.Trace{
+			Kept: []snapshot.Growth{{Usage: snapshot.Usage{Site: site, Bytes: active}}},
+		}
+		if failed {
+			a.Trace.OOMs = []snapshot.OutOfMemory{{Site: site, Requested: 1 << 30}}
+		}
+		return a
+	}
+	two := &snapshot.Snapshot{Devices: []snapshot.Device{{}, {}}}
+	all := []Snapshot{
+		{"a<b>.pickle", two, []*snapshot.Analysis{of(0, 5<<30, false), of(1, 6<<30, false)}},
+		{"b.pickle", two, []*snapshot.Analysis{of(0, 1<<30, false), of(1, 1<<30, true)}},
+	}
+	var out bytes.Buffer
+	if err := WriteSnapshots(&out, all, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	lacks(t, out.String(), "out of memory at a.py:1 main", `href="#kept-3"`, `id="overview"`,
+		"a&lt;b&gt;.pickle, device 1", "b.pickle, device 1", `data-device="3"`, `id="holds-3"`,
+		`id="kept-3"`)
+	var d snapshotDocument
+	if err := json.Unmarshal(dataOf(t, out.Bytes()), &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Devices) != 4 || d.Lead != 3 {
+		t.Errorf("got %d devices, the summary is about %d", len(d.Devices), d.Lead)
 	}
 }
 

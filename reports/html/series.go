@@ -49,6 +49,7 @@ type tableView struct {
 	ID, Title string
 	Head      []headCell
 	Rows      [][]cell
+	Left      int // number of rows that are left out
 }
 
 type headCell struct {

@@ -1,7 +1,6 @@
 package html
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -24,16 +23,32 @@ type Snapshot struct {
 type snapshotView struct {
 	Summary summary
 	About   []summaryRow
-	Tables  []tableView
-	Several bool // several devices or moments
+	// Overview has a row for each device of each snapshot. It is nil if there is only one.
+	Overview *tableView
+	Devices  []deviceView
+}
+
+// A deviceView is what the page shows of one device of one snapshot.
+type deviceView struct {
+	Number int // of the device on the page, from 0
+	Title  string
+	Tables []tableView
 }
 
 // A snapshotDocument is the data of a page of snapshots.
 type snapshotDocument struct {
-	Schema   string      `json:"schema"`
-	Names    []string    `json:"names"` // of the lines of the program
-	Holdings []holding   `json:"holdings"`
-	Segments []mapSeries `json:"segments"`
+	Schema   string       `json:"schema"`
+	Names    []string     `json:"names"` // of the lines of the program
+	Devices  []deviceData `json:"held"`
+	Segments []mapSeries  `json:"segments"` // of all devices
+	Lead     int          `json:"lead"`     // index in Devices of the one that the summary is about
+}
+
+// A deviceData is one device of one snapshot.
+type deviceData struct {
+	Title    string    `json:"title"`
+	Holdings []holding `json:"holdings"`
+	Segments int       `json:"segments"` // index in the segments of the page, or -1
 }
 
 // A holding is what a device held at one moment, by call stack and by call site.
@@ -44,14 +59,6 @@ type holding struct {
 	Sites []siteData `json:"sites"`
 }
 
-// A treeData is a tree of calls in preorder, the outermost call first.
-type treeData struct {
-	Depth  column `json:"depth"`
-	Name   column `json:"name"` // index in Names
-	Bytes  column `json:"bytes"`
-	Blocks column `json:"blocks"`
-}
-
 // A siteData is a line of the program, with what it holds.
 type siteData struct {
 	Name    int   `json:"name"`
@@ -60,65 +67,79 @@ type siteData struct {
 	Largest int64 `json:"largest"`
 }
 
-// The limits of the page of a snapshot. Calls that hold less than a part of 1/callsShare of the
-// memory are not shown on their own; their bytes count for the call around them.
-const (
-	sitesMax   = 400
-	callsShare = 4000
-	callsDeep  = 200
-)
+// sitesMax is how many lines of the program the treemap shows on their own.
+const sitesMax = 400
 
 // WriteSnapshots writes the page of memory snapshots: what holds memory, as a flame graph and as a
 // treemap, what was never freed, and the segments.
 func WriteSnapshots(w io.Writer, all []Snapshot, version string) error {
-	d := snapshotDocument{
-		Schema: schema, Names: []string{}, Holdings: []holding{}, Segments: []mapSeries{},
+	d := &snapshotDocument{
+		Schema: schema, Names: []string{}, Devices: []deviceData{}, Segments: []mapSeries{},
 	}
-	numbers := map[string]int{}
-	name := func(s string) int {
-		i, known := numbers[s]
-		if !known {
-			i = len(d.Names)
-			numbers[s] = i
-			d.Names = append(d.Names, sink.Name(s))
-		}
-		return i
-	}
-	v := &snapshotView{}
+	b := &snapshotPage{doc: d, view: &snapshotView{}, numbers: map[string]int{}}
+	var analyses []*snapshot.Analysis
 	for _, s := range all {
 		for i, a := range s.Analyses {
-			device := &s.Snapshot.Devices[i]
 			where := fmt.Sprintf("device %d", a.Device)
 			if len(all) > 1 {
 				where = s.Name + ", " + where
 			}
-			d.Holdings = append(d.Holdings, holdings(where, device, a, name)...)
-			maps := NewSegments()
-			for m := range device.Maps(a.Trace) {
-				maps.Add(m)
-			}
-			d.Segments = append(d.Segments, maps.series(where)...)
-			v.Tables = append(v.Tables, snapshotTables(where, len(v.Tables), a)...)
+			b.addDevice(where, &s.Snapshot.Devices[i], a)
+			analyses = append(analyses, a)
 		}
 	}
-	v.Several = len(d.Holdings) > 1
-	v.Summary = summarizeSnapshots(all)
-	page := view{Snapshot: v, Version: sink.Name(version), Parts: []part{
-		{"verdict", "Summary"},
-		{"flame", "Flame graph"},
-		{"treemap", "Treemap"},
-		{"segments", "Segments"},
-	}}
-	for _, t := range v.Tables {
-		page.Parts = append(page.Parts, part{t.ID, t.Title})
+	of, most := leading(all)
+	d.Lead = max(0, slices.Index(analyses, most))
+	b.view.Summary = summarizeSnapshot(of, most, d.Lead)
+	page := view{Snapshot: b.view, Version: sink.Name(version), Parts: []part{{"verdict", "Summary"}}}
+	if len(analyses) > 1 {
+		b.view.Overview = overview(b.view.Devices, analyses)
+		page.Parts = append(page.Parts, part{"overview", "All devices"})
 	}
-	page.Title = v.Summary.Title + " - vramsoak"
-	return page.write(w, &d, snapshotScripts)
+	page.Parts = append(page.Parts, part{"flame", "Flame graph"}, part{"treemap", "Treemap"},
+		part{"segments", "Segments"}, part{"tables", "Tables"})
+	page.Title = b.view.Summary.Title + " - vramsoak"
+	return page.write(w, d, snapshotScripts)
+}
+
+// A snapshotPage collects what the page shows.
+type snapshotPage struct {
+	doc     *snapshotDocument
+	view    *snapshotView
+	numbers map[string]int // of the names in the document
+}
+
+// name returns the number of a line of the program.
+func (b *snapshotPage) name(s string) int {
+	i, known := b.numbers[s]
+	if !known {
+		i = len(b.doc.Names)
+		b.numbers[s] = i
+		b.doc.Names = append(b.doc.Names, sink.Name(s))
+	}
+	return i
+}
+
+// addDevice adds a device of a snapshot to the page.
+func (b *snapshotPage) addDevice(where string, of *snapshot.Device, a *snapshot.Analysis) {
+	n := len(b.doc.Devices)
+	d := deviceData{
+		Title: sink.Name(where), Holdings: holdings(of, a, b.name), Segments: -1,
+	}
+	maps := NewSegments()
+	for m := range of.Maps(a.Trace) {
+		maps.Add(m)
+	}
+	if series := maps.series(where); len(series) > 0 {
+		d.Segments = len(b.doc.Segments)
+		b.doc.Segments = append(b.doc.Segments, series...)
+	}
+	b.doc.Devices = append(b.doc.Devices, d)
+	b.view.Devices = append(b.view.Devices, deviceView{n, d.Title, snapshotTables(n, d.Title, a)})
 }
 
 // holdings returns what a device held when the snapshot was taken, and at the peak of its history.
-func holdings(where string, d *snapshot.Device, a *snapshot.Analysis, name func(string) int,
-) []holding {
+func holdings(d *snapshot.Device, a *snapshot.Analysis, name func(string) int) []holding {
 	traced := a.Trace != nil && a.Trace.Allocations > 0
 	now := newCalls()
 	for _, s := range d.Segments {
@@ -129,7 +150,7 @@ func holdings(where string, d *snapshot.Device, a *snapshot.Analysis, name func(
 		}
 	}
 	out := []holding{{
-		Title: sink.Name(where + ", when the snapshot was taken"), Bytes: now.root.bytes,
+		Title: "when the snapshot was taken", Bytes: now.root.bytes,
 		Tree: now.data(name), Sites: sites(a.Holds, name),
 	}}
 	if traced {
@@ -137,7 +158,7 @@ func holdings(where string, d *snapshot.Device, a *snapshot.Analysis, name func(
 		for _, b := range d.Holding(a.Trace.Peak.Event) {
 			peak.add(b.Stack, traced, b.Size)
 		}
-		title := where + ", at the peak"
+		title := "at the peak"
 		if a.Trace.Peak.In != "" {
 			title += ", in " + a.Trace.Peak.In
 		}
@@ -147,6 +168,34 @@ func holdings(where string, d *snapshot.Device, a *snapshot.Analysis, name func(
 		})
 	}
 	return out
+}
+
+// overview returns a table with a row for each device of each snapshot.
+func overview(devices []deviceView, analyses []*snapshot.Analysis) *tableView {
+	t := &tableView{ID: "overview", Title: "All devices", Head: []headCell{
+		{Name: "Device"},
+		{Name: "Failed allocations", Number: true},
+		{Name: "In use", Number: true},
+		{Name: "Reserved", Number: true},
+		{Name: "Peak allocated", Number: true},
+		{Name: "Holds most"},
+	}}
+	for i, a := range analyses {
+		peak, most := "", ""
+		if a.Trace != nil && a.Trace.Allocations > 0 {
+			peak = record.FormatBytes(a.Trace.Peak.Allocated)
+		}
+		if len(a.Holds) > 0 {
+			most = shortSite(a.Holds[0].Site) + ": " + record.FormatBytes(a.Holds[0].Bytes)
+		}
+		row := text(devices[i].Title, wording.Count(ooms(a)), record.FormatBytes(a.Totals.Active),
+			record.FormatBytes(a.Totals.Reserved), peak, sink.Name(most))
+		for k := 1; k < 5; k++ {
+			row[k].Number = true
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
 // sites returns the lines of the program that hold most. The last one stands for all others.
@@ -169,87 +218,9 @@ func sites(usages []snapshot.Usage, name func(string) int) []siteData {
 	return out
 }
 
-// calls is a tree of calls, from the outermost one.
-type calls struct{ root *call }
-
-type call struct {
-	frame    string
-	bytes    int64
-	blocks   int64
-	children map[string]*call
-}
-
-func newCalls() *calls { return &calls{&call{}} }
-
-// add adds a block to all calls of its stack.
-func (c *calls) add(stack *snapshot.Stack, traced bool, bytes int64) {
-	at := c.root
-	at.bytes, at.blocks = at.bytes+bytes, at.blocks+1
-	for _, f := range framesOf(stack, traced) {
-		next := at.children[f]
-		if next == nil {
-			next = &call{frame: f}
-			if at.children == nil {
-				at.children = map[string]*call{}
-			}
-			at.children[f] = next
-		}
-		at = next
-		at.bytes, at.blocks = at.bytes+bytes, at.blocks+1
-	}
-}
-
-// framesOf returns the frames of a stack, the outermost first.
-func framesOf(stack *snapshot.Stack, traced bool) []string {
-	switch {
-	case stack == nil && traced:
-		return []string{snapshot.Before}
-	case stack == nil:
-		return []string{snapshot.NoStack}
-	}
-	frames := stack.Outward(false)
-	if len(frames) == 0 {
-		return []string{stack.Site().Function} // only C++ frames
-	}
-	if deep := len(frames) - callsDeep; deep > 0 {
-		frames = frames[:callsDeep]
-	}
-	out := make([]string, 0, len(frames))
-	for _, f := range slices.Backward(frames) {
-		out = append(out, f.String())
-	}
-	return out
-}
-
-// data returns the tree without small calls, the largest calls first.
-func (c *calls) data(name func(string) int) treeData {
-	t := treeData{}
-	least := c.root.bytes / callsShare
-	var walk func(at *call, depth int64)
-	walk = func(at *call, depth int64) {
-		children := make([]*call, 0, len(at.children))
-		for _, child := range at.children {
-			if child.bytes > least {
-				children = append(children, child)
-			}
-		}
-		slices.SortFunc(children, func(a, b *call) int {
-			return cmp.Or(cmp.Compare(b.bytes, a.bytes), strings.Compare(a.frame, b.frame))
-		})
-		for _, child := range children {
-			t.Depth, t.Name = append(t.Depth, depth), append(t.Name, int64(name(child.frame)))
-			t.Bytes, t.Blocks = append(t.Bytes, child.bytes), append(t.Blocks, child.blocks)
-			walk(child, depth+1)
-		}
-	}
-	walk(c.root, 0)
-	return t
-}
-
-// summarizeSnapshots returns the top of the page, for the device that holds most.
-func summarizeSnapshots(all []Snapshot) summary {
-	var most *snapshot.Analysis
-	var of Snapshot
+// leading returns the device that the top of the page is about: the one with most failed
+// allocations, and of several the one that holds most.
+func leading(all []Snapshot) (of Snapshot, most *snapshot.Analysis) {
 	for _, s := range all {
 		for _, a := range s.Analyses {
 			if most == nil || ooms(a) > ooms(most) ||
@@ -258,7 +229,7 @@ func summarizeSnapshots(all []Snapshot) summary {
 			}
 		}
 	}
-	return summarizeSnapshot(of, most)
+	return of, most
 }
 
 // ooms returns how many allocations failed in the history of a device.
@@ -269,7 +240,8 @@ func ooms(a *snapshot.Analysis) int {
 	return len(a.Trace.OOMs)
 }
 
-func summarizeSnapshot(of Snapshot, a *snapshot.Analysis) summary {
+// summarizeSnapshot returns the top of the page, for a device with this number on the page.
+func summarizeSnapshot(of Snapshot, a *snapshot.Analysis, number int) summary {
 	s := summary{}
 	t := a.Totals
 	s.Facts = fmt.Sprintf("%s, device %d: %s reserved, %s allocated, %s in %s", sink.Name(of.Name),
@@ -301,7 +273,7 @@ func summarizeSnapshot(of Snapshot, a *snapshot.Analysis) summary {
 		if len(tr.Kept) > 0 {
 			k := tr.Kept[0]
 			s.add("Never freed", fmt.Sprintf("%s: %s, in %s", k.Site, record.FormatBytes(k.Bytes),
-				wording.Plural(k.Steps, "step"))).Link = "#" + tableID("kept", 1)
+				wording.Plural(k.Steps, "step"))).Link = "#" + tableID("kept", number)
 		}
 		if tr.Allocations > 0 {
 			s.add("Peak", record.FormatBytes(tr.Peak.Allocated)+" allocated, "+
@@ -329,36 +301,47 @@ func tableID(kind string, n int) string { return fmt.Sprintf("%s-%d", kind, n) }
 // tableRowsMax is how many rows a table of a snapshot has.
 const tableRowsMax = 100
 
-func snapshotTables(where string, n int, a *snapshot.Analysis) []tableView {
-	number := func(names ...string) (head []headCell) {
-		for i, name := range names {
-			head = append(head, headCell{name, i > 0})
-		}
-		return head
+func snapshotTables(n int, where string, a *snapshot.Analysis) []tableView {
+	out := []tableView{holdsTable(n, where, a)}
+	if a.Trace != nil {
+		out = append(out, keptTable(n, where, a.Trace))
 	}
-	holds := tableView{
-		ID: tableID("holds", n), Title: sink.Name("What holds memory: " + where),
-		Head: number("Line of the program", "Bytes", "Share", "Blocks", "Largest"),
+	return out
+}
+
+// firstIsText returns the heads of a table in which all columns but the first are numbers.
+func firstIsText(names ...string) (head []headCell) {
+	for i, name := range names {
+		head = append(head, headCell{name, i > 0})
+	}
+	return head
+}
+
+func holdsTable(n int, where string, a *snapshot.Analysis) tableView {
+	t := tableView{
+		ID: tableID("holds", n), Title: "What holds memory: " + where,
+		Head: firstIsText("Line of the program", "Bytes", "Share", "Blocks", "Largest"),
 	}
 	for _, u := range a.Holds[:min(len(a.Holds), tableRowsMax)] {
-		holds.Rows = append(holds.Rows, numbers(text(sink.Name(u.Site.String()),
-			record.FormatBytes(u.Bytes),
+		t.Rows = append(t.Rows, numbers(text(sink.Name(u.Site.String()), record.FormatBytes(u.Bytes),
 			wording.Share(float64(u.Bytes)/float64(max(1, a.Totals.Active))), wording.Count(u.Blocks),
 			record.FormatBytes(u.Largest))))
 	}
-	out := []tableView{holds}
-	if a.Trace == nil {
-		return out
+	t.Left = len(a.Holds) - len(t.Rows)
+	return t
+}
+
+func keptTable(n int, where string, trace *snapshot.Trace) tableView {
+	t := tableView{
+		ID: tableID("kept", n), Title: "Never freed in the history: " + where,
+		Head: firstIsText("Line of the program", "Bytes", "Blocks", "Steps"),
 	}
-	kept := tableView{
-		ID: tableID("kept", n+1), Title: sink.Name("Never freed in the history: " + where),
-		Head: number("Line of the program", "Bytes", "Blocks", "Steps"),
-	}
-	for _, k := range a.Trace.Kept[:min(len(a.Trace.Kept), tableRowsMax)] {
-		kept.Rows = append(kept.Rows, numbers(text(sink.Name(k.Site.String()),
+	for _, k := range trace.Kept[:min(len(trace.Kept), tableRowsMax)] {
+		t.Rows = append(t.Rows, numbers(text(sink.Name(k.Site.String()),
 			record.FormatBytes(k.Bytes), wording.Count(k.Blocks), wording.Count(k.Steps))))
 	}
-	return append(out, kept)
+	t.Left = len(trace.Kept) - len(t.Rows)
+	return t
 }
 
 // numbers aligns all cells but the first as numbers.

@@ -9,6 +9,9 @@
  * @property {(text: string) => void} say
  */
 
+/** What to call before a new canvas takes the place of another. @type {Map<HTMLElement, () => void>} */
+const removeCanvas = new Map();
+
 /**
  * makeCanvas puts a canvas into an element, in place of what was there.
  * @param {HTMLElement} where
@@ -22,6 +25,7 @@
  * @returns {Canvas}
  */
 function makeCanvas(where, spec) {
+  removeCanvas.get(where)?.();
   where.replaceChildren();
   const canvas = el("canvas", { "aria-hidden": "true" });
   const tip = el("div", { className: "tip", hidden: true });
@@ -66,8 +70,17 @@ function makeCanvas(where, spec) {
     say: (/** @type {string} */ text) => { spoken.textContent = text; },
   };
   let seen = 0;
-  new ResizeObserver(() => { if (box.clientWidth !== seen) { seen = box.clientWidth; redraw(); } }).observe(box);
+  const resized = new ResizeObserver(() => {
+    if (box.clientWidth === seen) return;
+    seen = box.clientWidth;
+    redraw();
+  });
+  resized.observe(box);
   charts.add(made);
+  removeCanvas.set(where, () => {
+    resized.disconnect();
+    charts.delete(made);
+  });
   return made;
 }
 

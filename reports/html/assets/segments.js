@@ -164,15 +164,16 @@ function drawSegments(k) {
 }
 
 drawers.push(() => {
-  if (!doc.segments || !doc.segments.length) return;
-  byId("segments").hidden = false;
-  for (const d of doc.segments) {
+  for (const d of doc.segments || []) {
     for (const m of d.maps) {
       for (const k of ["address", "size", "count", "block"]) m[k] = undelta(m[k] || []);
     }
   }
+  if (doc.held || !doc.segments || !doc.segments.length) return; // showDevice draws a snapshot's
+  byId("segments").hidden = false;
   const which = byId("segments-which");
-  doc.segments.forEach((/** @type {any} */ d, /** @type {number} */ k) => which.append(el("option", { value: String(k) }, d.title)));
+  which.append(...doc.segments.map((/** @type {any} */ d, /** @type {number} */ k) =>
+    el("option", { value: String(k) }, d.title)));
   byId("segments-label").hidden = doc.segments.length < 2;
   which.addEventListener("change", () => drawSegments(Number(which.value)));
   drawSegments(0);
