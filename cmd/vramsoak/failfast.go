@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
@@ -14,6 +12,7 @@ import (
 	"vramsoak/harness/runfolder"
 	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 	"vramsoak/reports/wording"
 )
 
@@ -34,8 +33,8 @@ func (o soakOptions) judgeWhileRunning(
 			d.move(movements(r.Report))
 			debug.FreeOSMemory() // leave the memory to the pipeline
 			for _, f := range r.Certain {
-				text := folded(certainText(r, f, o.failFast), d.columns())
-				_, _ = sink.Fprintf(d, "%s\n", sink.Safe(text))
+				_, _ = sink.Fprintf(text.NewFolder(d, textOptions(d.out)), "%s\n",
+					sink.Safe(certainText(r, f, o.failFast)))
 			}
 			if o.failFast && len(r.Certain) > 0 && !ended {
 				ended = true
@@ -64,42 +63,25 @@ func earlyEnd(r live.Result) harness.EarlyEnd {
 // certainText returns what the user is told of growth that is certain, in the words of the final
 // report.
 func certainText(r live.Result, f check.Finding, failFast bool) string {
-	text := fmt.Sprintf("vramsoak: certain after %d files: %s, %s: %s", r.Files, f.Check, f.Subject,
+	said := fmt.Sprintf("vramsoak: certain after %d files: %s, %s: %s", r.Files, f.Check, f.Subject,
 		f.Message)
 	if f.At != nil {
-		text += fmt.Sprintf(" [%s]", f.At)
+		said += fmt.Sprintf(" [%s]", f.At)
 	}
 	if failFast {
-		text += "; the run ends after the files that are in work (--fail-fast)"
+		said += "; the run ends after the files that are in work (--fail-fast)"
 	}
-	return sink.Line(text)
+	return sink.Line(said)
 }
 
-// folded returns a text in lines of at most so many columns, each after the first indented.
-func folded(text string, columns int) string {
-	var b strings.Builder
-	used := 0
-	for i, word := range strings.Fields(text) {
-		width := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case used+1+width > columns:
-			b.WriteString("\n  ")
-			used = 2
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += width
-	}
-	return b.String()
-}
-
-// movements returns the ledgers that grow by a report, with the fastest beside its limit first.
+// movements returns the ledgers whose growth fails the run, or may yet do so. The one that grows
+// most, compared with its limit, is first. Growth within its limit is left out, as is growth that
+// decides nothing.
 func movements(r *check.Report) (moving []movement) {
 	trends := slices.DeleteFunc(slices.Clone(r.Trends), func(t check.Trend) bool {
-		return check.LedgerOf(t.Finding.Check) == nil || t.Every > 0 || t.Result.Shape == "" ||
+		f := r.Reported(t.Finding)
+		decides := f.Gates && (f.Verdict == check.Fail || f.Verdict == check.Undecided)
+		return check.LedgerOf(f.Check) == nil || !decides || t.Every > 0 || t.Result.Shape == "" ||
 			t.Result.Slope.Low <= 0
 	})
 	fast := func(t check.Trend) float64 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"vramsoak/harness"
@@ -12,99 +11,6 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 )
-
-// A display shows the progress of a soak: on a terminal as a live view, on other outputs as a line
-// now and then. Warnings that are written to a display appear above the view. A soak continues if
-// its terminal is closed.
-type display struct {
-	out      *sink.Terminal
-	terminal bool
-	mu       sync.Mutex
-	newest   harness.Progress
-	shown    bool // newest is set
-	drawn    time.Time
-	lines    linePace
-	moving   []movement
-}
-
-func newDisplay(out *sink.Terminal) *display {
-	_, terminal := out.Width()
-	return &display{out: out, terminal: terminal, lines: linePace{last: time.Now()}}
-}
-
-// redrawn is the shortest time between two drawings, because files may take less than that.
-const redrawn = 100 * time.Millisecond
-
-func (d *display) show(p harness.Progress) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := time.Now()
-	d.newest, d.shown = p, true
-	switch {
-	case d.terminal && now.Sub(d.drawn) >= redrawn:
-		d.draw(now)
-	case !d.terminal && d.lines.due(now, p):
-		_, _ = fmt.Fprintln(d.out, sink.Line(progressInLog(p, d.moving, now)))
-	}
-}
-
-// move takes the trends of a look at the log, see package live.
-func (d *display) move(moving []movement) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.moving = moving
-	if d.terminal && d.shown {
-		d.draw(time.Now())
-	}
-}
-
-// draw draws the live view.
-func (d *display) draw(now time.Time) {
-	d.drawn = now
-	columns, rows, _ := d.out.Size()
-	_ = d.out.Show(liveView(d.newest, d.moving, screen{
-		columns: columns, rows: rows, simple: d.out.IsSimple(), ascii: !speaksUTF8(),
-		color: textOptions(d.out).Color,
-	})...)
-}
-
-// columns returns how many columns a line may have.
-func (d *display) columns() int {
-	columns, _ := d.out.Width()
-	if columns <= 0 {
-		return lineColumns
-	}
-	return min(columns, lineColumns)
-}
-
-// Write writes whole lines above the view.
-func (d *display) Write(b []byte) (int, error) { return d.out.Write(b) }
-
-// say shows one line of progress. An empty line clears it.
-func (d *display) say(line string) {
-	if !d.terminal {
-		return
-	}
-	if line == "" {
-		_ = d.out.Show()
-		return
-	}
-	columns, rows, _ := d.out.Size()
-	_ = d.out.Show(screen{columns: columns, rows: rows, ascii: !speaksUTF8()}.cut(line))
-}
-
-// close replaces the view by its last progress in one line.
-func (d *display) close() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.terminal || !d.shown {
-		return
-	}
-	columns, rows, _ := d.out.Size()
-	s := screen{columns: columns, rows: rows, ascii: !speaksUTF8()}
-	_ = d.out.Show()
-	_, _ = fmt.Fprintln(d.out, s.cut(progressLine(d.newest)))
-}
 
 // A linePace decides when progress is worth a line in a log: after a minute, or when a tenth of the
 // batch is done, but not more often than every ten seconds.

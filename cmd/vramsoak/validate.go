@@ -194,7 +194,7 @@ func validate(ctx context.Context, batch *validation.Batch,
 		known.Picture = pictureCommand(batch.Path, opts)
 	}
 	show := newDisplay(stderr)
-	defer show.say("")
+	defer show.close()
 	known.Progress = show.say
 	return batch.Validate(known)
 }

@@ -126,6 +126,18 @@ func (r *Report) Revise(change func(f *Finding)) {
 	r.Join()
 }
 
+// Reported returns a finding of [Report.Trends] as the report has it, with what the policy says of
+// it. A report does not list more than [MostAlike] findings of a kind.
+func (r *Report) Reported(of Finding) Finding {
+	for _, f := range r.Findings {
+		if f.Check == of.Check && f.Subject == of.Subject {
+			return f
+		}
+	}
+	of.Gates = slices.Contains(r.Policy.Gate, of.Check)
+	return of
+}
+
 // Unsettle makes the failed findings of a check undecided. It is for callers whose data is not good
 // enough to fail the check.
 func (r *Report) Unsettle(check string) {

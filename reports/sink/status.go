@@ -2,7 +2,6 @@ package sink
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -90,7 +89,9 @@ func (t *Terminal) frame(do func() error) error {
 	return err
 }
 
-// erase removes the status rows from the screen.
+// erase removes the status rows from the screen, and what was typed on the line below them. It does
+// so line by line: if the rows begin at the top of the screen, tmux and other terminals move all of
+// them into the history when the whole screen is erased at once.
 func (t *Terminal) erase() {
 	shown := t.status.widths
 	t.status.widths = nil
@@ -99,10 +100,16 @@ func (t *Terminal) erase() {
 	case t.status.simple:
 		_, _ = io.WriteString(t.filter.w, "\r"+strings.Repeat(" ", shown[0])+"\r") // a buffer
 	default:
-		_, _ = fmt.Fprintf(t.filter.w, "\r\x1b[%dA\x1b[J", t.height(shown)) // a buffer
+		_, _ = io.WriteString(t.filter.w, // a buffer
+			"\r"+eraseLine+strings.Repeat(lineUp+eraseLine, t.height(shown)))
 	}
 	t.filter.watch.newline()
 }
+
+const (
+	eraseLine = "\x1b[2K"
+	lineUp    = "\x1b[A"
+)
 
 // height returns how many lines of the screen the rows take. If the terminal has become narrower
 // since they were drawn, it has wrapped them.

@@ -29,14 +29,17 @@ func TestShow(t *testing.T) {
 		return func() error { _, err := fmt.Fprint(w, text); return err }
 	}
 	show := func(rows ...string) func() error { return func() error { return w.Show(rows...) } }
+	erased := func(rows int) string {
+		return "\r\x1b[2K" + strings.Repeat("\x1b[A\x1b[2K", rows)
+	}
 	step("1/2\n\x1b[33mlevel\x1b[0m\n", show("1/2", "\x1b[33mlevel\x1b[0m"))
-	step("\r\x1b[2A\x1b[J2/2\n", show("2/2"))
-	step("\r\x1b[1A\x1b[Ja warning\n2/2\n", write("a warning\n"))
+	step(erased(2)+"2/2\n", show("2/2"))
+	step(erased(1)+"a warning\n2/2\n", write("a warning\n"))
 	// The rows wait for the end of a line.
-	step("\r\x1b[1A\x1b[Jhalf ", write("half "))
+	step(erased(1)+"half ", write("half "))
 	step("line\n2/2\n", write("line\n"))
-	step("\r\x1b[1A\x1b[J"+`:\x3aerror::\x1b[2J`+"\n", show("::error::\x1b[2J"))
-	step("\r\x1b[1A\x1b[J", show())
+	step(erased(1)+`:\x3aerror::\x1b[2J`+"\n", show("::error::\x1b[2J"))
+	step(erased(1), show())
 	step("text\n", write("text\n"))
 }
 

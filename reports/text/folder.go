@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -33,7 +32,9 @@ func (f *Folder) Write(p []byte) (int, error) {
 	}
 	var out strings.Builder
 	for line := range bytes.Lines(f.rest[:end+1]) {
-		foldLine(&out, string(line[:len(line)-1]), f.width)
+		for _, folded := range foldLine(string(line[:len(line)-1]), f.width) {
+			out.WriteString(folded + "\n")
+		}
 	}
 	f.rest = append(f.rest[:0], f.rest[end+1:]...)
 	if _, err := io.WriteString(f.w, out.String()); err != nil {
@@ -42,34 +43,12 @@ func (f *Folder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// columnGap finds the blanks between two columns.
-var columnGap = regexp.MustCompile(`(\S) {3,}`)
-
-// foldLine writes a line with its end. Lines after the first are indented by four blanks more than
-// the line itself.
-func foldLine(out *strings.Builder, line string, width int) {
-	indent := strings.Repeat(" ", min(width/4, len(line)-len(strings.TrimLeft(line, " "))+4))
-	if twwidth.Width(line) > width {
-		line = columnGap.ReplaceAllString(line, "$1  ")
+// foldLine returns the lines into which a line is folded. Those after the first are indented by
+// four blanks more than the line itself.
+func foldLine(line string, width int) []string {
+	if twwidth.Width(line) <= width {
+		return []string{line}
 	}
-	for twwidth.Width(line) > width {
-		head := strings.TrimRight(cutAtBlank(line, width), " ")
-		out.WriteString(head + "\n")
-		line = indent + strings.TrimLeft(line[len(head):], " ")
-	}
-	out.WriteString(line + "\n")
-}
-
-// cutAtBlank returns the beginning of a line up to the last blank behind a word that leaves it at
-// most `width` columns wide. Without such a blank it cuts a word.
-func cutAtBlank(line string, width int) string {
-	head := widest(line, width)
-	text := strings.TrimLeft(head, " ")
-	if line[len(head)] == ' ' {
-		return head
-	}
-	if i := strings.LastIndexByte(text, ' '); i > 0 {
-		return head[:len(head)-len(text)+i]
-	}
-	return line[:len(cutAt(line, width))]
+	indent := min(width/4, len(line)-len(strings.TrimLeft(line, " "))+4)
+	return Fold(line, width, strings.Repeat(" ", indent))
 }

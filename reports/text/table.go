@@ -85,7 +85,7 @@ func (t *writer) layOut(rows [][]string, numbers []int, flexible, maxWidth int) 
 		rows = slices.Clone(rows)
 		for i, r := range rows {
 			rows[i] = slices.Clone(r)
-			rows[i][flexible] = strings.Join(fold(r[flexible], maxWidth, ""), "\n")
+			rows[i][flexible] = strings.Join(Fold(r[flexible], maxWidth, ""), "\n")
 		}
 	}
 	table := tablewriter.NewTable(&out,

@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
-
 	"vramsoak/reports/sink"
 )
 
@@ -72,83 +70,9 @@ func (t *writer) wrap(s, indent string) {
 	if !t.Terminal {
 		s = strings.ReplaceAll(s, "±", "+/-")
 	}
-	for _, line := range fold(breaks.Replace(s), t.Width, indent) {
+	for _, line := range Fold(breaks.Replace(s), t.Width, indent) {
 		t.WriteString(line + "\n")
 	}
-}
-
-// fold splits a text into lines of at most `width` columns. All lines but the first are indented. A
-// word that is wider than a line, such as a path, is split too.
-func fold(s string, width int, indent string) (lines []string) {
-	line, columns := "", 0 // columns is the width of line
-	begin := func() {
-		lines = append(lines, line)
-		line, columns = indent, len(indent)
-	}
-	blank := false // the line has a word
-	for _, word := range words(s) {
-		n := twwidth.Width(word)
-		if blank {
-			if columns+1+n > width {
-				begin()
-			} else {
-				line, columns = line+" ", columns+1
-			}
-		}
-		for columns+n > width {
-			head := cutAt(word, width-columns)
-			line += head
-			begin()
-			word = word[len(head):]
-			n = twwidth.Width(word)
-		}
-		line, columns, blank = line+word, columns+n, true
-	}
-	return append(lines, line)
-}
-
-// cutAt returns the beginning of a word that is at most `width` columns wide. It ends after the
-// last slash if that leaves at least half of the width.
-func cutAt(word string, width int) string {
-	head := widest(word, width)
-	if i := strings.LastIndexByte(head, '/'); 2*twwidth.Width(head[:i+1]) >= width {
-		return head[:i+1]
-	}
-	return head
-}
-
-// widest returns the longest beginning of a text that is at most `width` columns wide, but at least
-// one rune.
-func widest(s string, width int) string {
-	columns := 0
-	for i, c := range s {
-		if columns += twwidth.Width(string(c)); columns > width && i > 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-// words splits a text at the blanks where a line may break. A line never breaks between a number
-// and its unit, or in "[line 88]".
-func words(s string) []string {
-	var out []string
-	for word := range strings.FieldsSeq(s) {
-		n := len(out)
-		switch unit, _, _ := strings.Cut(strings.TrimRight(word, ".,;:)"), "/"); unit {
-		case "%", "B", "KiB", "MiB", "GiB", "TiB", "s":
-			if n > 0 && strings.ContainsAny(out[n-1][:1], "(-+0123456789") {
-				out[n-1] += " " + word
-				continue
-			}
-		}
-		if n > 0 && out[n-1] == "[line" {
-			out[n-1] += " " + word
-			continue
-		}
-		out = append(out, word)
-	}
-	return out
 }
 
 // continuation writes a line that continues the one before it.

@@ -40,7 +40,7 @@ func New(rep *check.Report) *Chart {
 	}
 	series := make([]judged, 0, c.all)
 	for i := range rep.Trends {
-		series = append(series, judged{&rep.Trends[i], reported(rep, rep.Trends[i].Finding)})
+		series = append(series, judged{&rep.Trends[i], rep.Reported(rep.Trends[i].Finding)})
 	}
 	slices.SortStableFunc(series, func(a, b judged) int {
 		return wording.CompareVerdicts(a.finding, b.finding)
@@ -82,18 +82,6 @@ func (c *Chart) Plot(w io.Writer, format string, opts plots.Options) error {
 type NothingError string
 
 func (e NothingError) Error() string { return "nothing to plot over files: " + string(e) }
-
-// reported returns the finding on a series as the report has it, with what the policy says of it.
-// A report does not list more than [check.MostAlike] findings of a kind.
-func reported(rep *check.Report, of check.Finding) check.Finding {
-	for _, f := range rep.Findings {
-		if f.Check == of.Check && f.Subject == of.Subject {
-			return f
-		}
-	}
-	of.Gates = slices.Contains(rep.Policy.Gate, of.Check)
-	return of
-}
 
 // noSeries returns the error for a report without series. It quotes the finding of the leak check,
 // because most logs have the data for this check.
