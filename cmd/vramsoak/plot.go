@@ -40,7 +40,8 @@ func newPlotCommand() *cobra.Command {
 		Short: "Plot memory over time, or the values that are judged over files",
 		Long: `Plot draws allocated, reserved and device used over time, with the boundaries of
 files, the stages, the level at which each file ends, the 70 and 85 % lines, the high-water mark,
-where memory ran out, and the cleanups that failed.
+where memory ran out, and the cleanups that failed. If the log has several devices or ranks, the
+large plot shows the one that fails, or else the busiest, and small plots show the others.
 
 With --over files it draws what the leak, fragmentation, dark-memory, drift and throughput checks
 judge: the value of each file, the shape that was found with the files at which it changes, and the
@@ -68,7 +69,7 @@ The extension of the output's name chooses the format.` + dialectHelp(),
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	wholeVar(cmd.Flags(), &opts.size.Width, "width", 1600, 1, "width in pixels")
 	wholeVar(cmd.Flags(), &opts.size.Height, "height", 0, 0,
-		"height in pixels; 0 is 900, or with --over files as high as the panels need")
+		"height in pixels; 0 is 900 and more for small plots, or what the panels over files need")
 	return cmd
 }
 

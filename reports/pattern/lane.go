@@ -4,27 +4,92 @@ import (
 	"cmp"
 	"slices"
 
+	"vramsoak/harness/check"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
+	"vramsoak/reports/wording"
 )
 
-// BusiestLane returns the lane with the largest reading, and the number of lanes.
-func BusiestLane(tl *timeline.Timeline) (record.Lane, int) {
-	top := map[record.Lane]int64{}
-	var lanes []record.Lane
+// A Lane is a lane of a log, with its largest reading.
+type Lane struct {
+	record.Lane
+	Top int64 // bytes
+}
+
+// Lanes returns the lanes of a log. The first one is the lane that reports show: the one in which
+// the run failed or, if the run did not fail in one lane, the one with the largest reading. The
+// largest reading comes first among the others. The result fails says whether the first lane is the
+// one that failed.
+func Lanes(tl *timeline.Timeline, rep *check.Report) (lanes []Lane, fails bool) {
+	at := map[record.Lane]int{}
 	for _, c := range tl.All() {
-		if _, known := top[c.Lane]; !known {
-			lanes = append(lanes, c.Lane)
+		i, known := at[c.Lane]
+		if !known {
+			i = len(lanes)
+			at[c.Lane], lanes = i, append(lanes, Lane{Lane: c.Lane})
 		}
-		top[c.Lane] = max(top[c.Lane], c.Bytes(record.Allocated), c.Bytes(record.Reserved),
+		lanes[i].Top = max(lanes[i].Top, c.Bytes(record.Allocated), c.Bytes(record.Reserved),
 			c.Bytes(record.Used))
 	}
-	if len(lanes) == 0 {
-		return record.Lane{}, 0
+	slices.SortStableFunc(lanes, func(a, b Lane) int { return cmp.Compare(b.Top, a.Top) })
+	for _, g := range wording.Deciding(rep) {
+		if g.Verdict != check.Fail {
+			break
+		}
+		i := slices.IndexFunc(lanes, func(l Lane) bool { return isIn(tl, lanes, &g.Finding, l.Lane) })
+		if i < 0 {
+			continue
+		}
+		first := lanes[i]
+		lanes = slices.Insert(slices.Delete(lanes, i, i+1), 0, first)
+		return lanes, len(lanes) > 1
 	}
-	return slices.MaxFunc(lanes, func(a, b record.Lane) int {
-		return cmp.Compare(top[a], top[b])
-	}), len(lanes)
+	return lanes, false
+}
+
+// Failing returns the gating checks that fail in one of the lanes of a log with several.
+func Failing(tl *timeline.Timeline, rep *check.Report, lanes []Lane, lane record.Lane) []string {
+	var checks []string
+	for _, f := range wording.WithVerdict(rep.Findings, check.Fail) {
+		if f.Gates && f.Waived == nil && isIn(tl, lanes, &f, lane) &&
+			!slices.Contains(checks, f.Check) {
+			checks = append(checks, f.Check)
+		}
+	}
+	return checks
+}
+
+// isIn reports whether a finding is about this one of several lanes.
+func isIn(tl *timeline.Timeline, lanes []Lane, f *check.Finding, lane record.Lane) bool {
+	if f.Check == check.OutOfMemory && f.At != nil {
+		for file := range tl.InOrder() {
+			for _, o := range file.OOMs {
+				if o.Pos == *f.At {
+					return OfFailure(lanes, o.Lane) == lane
+				}
+			}
+		}
+	}
+	return f.Device != "" && (f.Device == lane.Name(true) || f.Device == lane.Name(false) ||
+		f.Device == tl.Writers[lane.Rank]+", "+lane.Name(false))
+}
+
+// OfFailure returns the lane in which an allocation failed, by the lane that its message gives. A
+// message that names no rank is of the one rank that has readings of the device.
+func OfFailure(lanes []Lane, given record.Lane) record.Lane {
+	var same []record.Lane
+	for _, l := range lanes {
+		switch {
+		case l.Lane == given:
+			return given
+		case given.Rank == 0 && l.Device == given.Device:
+			same = append(same, l.Lane)
+		}
+	}
+	if len(same) == 1 {
+		return same[0]
+	}
+	return given
 }
 
 // MainQuantity returns the quantity that reports show for a lane: the first of allocated, device

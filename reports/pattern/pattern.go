@@ -16,7 +16,8 @@ import (
 // A Pattern is the memory of a typical file: one level for each checkpoint name.
 type Pattern struct {
 	lane     record.Lane
-	lanes    int // the number of lanes in the log; the pattern shows the busiest one
+	lanes    int  // the number of lanes in the log; the pattern shows the first of [Lanes]
+	fails    bool // the lane is the one in which the run failed
 	quantity record.Quantity
 	files    int   // files with a checkpoint in the lane, of those that are shown
 	failed   int   // further files with a checkpoint in the lane, left out because they failed
@@ -40,7 +41,11 @@ type Step struct {
 // steps.
 func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	p := Pattern{}
-	p.lane, p.lanes = BusiestLane(tl)
+	lanes, fails := Lanes(tl, rep)
+	if len(lanes) > 0 {
+		p.lane = lanes[0].Lane
+	}
+	p.lanes, p.fails = len(lanes), fails
 	p.quantity = MainQuantity(tl, p.lane)
 
 	levels := map[string][]int64{}
@@ -151,7 +156,11 @@ func (p Pattern) Title() string {
 	s := fmt.Sprintf("Memory pattern of a file: %s, median over %s", wording.Quantity(p.quantity),
 		of)
 	if p.lanes > 1 {
-		s += fmt.Sprintf(", %s (the busiest of %d)", wording.Lane(p.lane), p.lanes)
+		which := "busiest"
+		if p.fails {
+			which = "failing one"
+		}
+		s += fmt.Sprintf(", %s (the %s of %d)", wording.Lane(p.lane), which, p.lanes)
 	}
 	if p.ofTotal {
 		s += "; a full bar is the device, " + record.FormatBytes(p.scale)

@@ -160,3 +160,13 @@ func TestPatternLeavesOutTheRare(t *testing.T) {
 		t.Errorf("numbered: %d steps, %d left out", len(p.Steps), p.rare)
 	}
 }
+
+// TestFailingLane: the pattern is that of the device that fails, not of the busiest.
+func TestFailingLane(t *testing.T) {
+	log := timelines.Cleanup(2, 1, " | device=0") + timelines.Cleanup(9, 0.01, " | device=1")
+	tl, rep := timelines.Judge(t, log, check.DefaultPolicy())
+	want := ", device 0 (the failing one of 2)"
+	if got := Of(tl, rep).Title(); !strings.Contains(got, want) {
+		t.Errorf("the pattern %q lacks %q", got, want)
+	}
+}

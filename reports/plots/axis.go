@@ -164,8 +164,13 @@ func NewAxes() *plot.Plot {
 
 // DrawGrid draws a line across the data at each mark of the y axis.
 func DrawGrid(c draw.Canvas, g *plot.Plot) {
+	DrawLinesAt(c, g, g.Y.Tick.Marker.Ticks(g.Y.Min, g.Y.Max))
+}
+
+// DrawLinesAt draws a line across the data at each of these marks of the y axis.
+func DrawLinesAt(c draw.Canvas, g *plot.Plot, ticks []plot.Tick) {
 	_, y := g.Transforms(&c)
-	for _, t := range g.Y.Tick.Marker.Ticks(g.Y.Min, g.Y.Max) {
+	for _, t := range ticks {
 		style := draw.LineStyle{Color: GridColor, Width: 0.8}
 		if t.Value == 0 {
 			style.Color = SoftInk

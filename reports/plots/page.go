@@ -38,11 +38,14 @@ type Page struct {
 	Encode func(string) string // the function encode of [Draw]
 }
 
+// Margins is the width of the margins of a canvas at its left and right, in points.
+const Margins = 28
+
 // Blank makes the canvas white, and returns it without its margin.
 func Blank(c draw.Canvas) draw.Canvas {
 	c.SetColor(color.White)
 	c.Fill(c.Path())
-	return draw.Crop(c, 14, -14, 10, -12)
+	return draw.Crop(c, Margins/2, -Margins/2, 10, -12)
 }
 
 // DrawLine draws a line of text at the top of the canvas, and returns the rest of the canvas.

@@ -24,7 +24,11 @@ type Chart struct {
 	titleInk       color.Color
 	clock          clock
 	lane           record.Lane
-	lanes          int
+	lanes          []pattern.Lane  // of the log
+	ranks          bool            // some lane of the log has a rank
+	fails          bool            // the run failed in this lane
+	others         []*side         // further lanes, in the order of drawing
+	rest           int64           // the largest reading of the lanes that are in neither, bytes
 	quantity       record.Quantity // the quantity of the high-water mark and the cleanups
 	series         []series        // in the order of drawing
 	idle           series          // the idle levels of the files; without pieces if unknown
@@ -51,33 +55,43 @@ type span struct {
 	index    int    // of a file, from 1; of a stage's name in Chart.names
 }
 
-// makeChart collects the data for a plot of the lane with the largest reading. If the timeline
-// lacks some checkpoints of the log, the parameter kept says where those that it has were in the
-// log. Else kept is nil.
+// makeChart collects the data for a plot of the first of [pattern.Lanes], with small plots of the
+// others. If the timeline lacks some checkpoints of the log, the parameter kept says where those
+// that it has were in the log. Else kept is nil.
 func makeChart(tl *timeline.Timeline, rep *check.Report, kept *places) *Chart {
 	c := &Chart{clock: makeClock(tl, kept)}
-	c.lane, c.lanes = pattern.BusiestLane(tl)
-	c.quantity = pattern.MainQuantity(tl, c.lane)
-	c.total = float64(pattern.Total(tl, c.lane))
-	c.collectSeries(tl)
-	c.collectIdle(tl, kept)
-	c.collectUnits(tl, kept)
-	c.collectStarts(tl)
-	c.collectSpans(tl)
-	c.findMark(tl)
-	c.findShortages(tl)
-	c.findFailed(rep)
+	lanes, fails := pattern.Lanes(tl, rep)
+	if len(lanes) > 0 {
+		c.lane = lanes[0].Lane
+	}
+	c.lanes, c.fails = lanes, fails
+	c.ranks = slices.ContainsFunc(lanes, func(l pattern.Lane) bool { return l.Rank != 0 })
+	c.collectLane(tl, rep, kept)
 	c.takeVerdict(rep)
 	c.addNotes(rep)
-	if c.lanes > 1 {
-		c.notes = append(c.notes, fmt.Sprintf("The plot shows %s, the busiest of %d devices.",
-			wording.Lane(c.lane), c.lanes))
+	if len(lanes) > 1 {
+		c.collectSides(tl, rep, kept)
 	}
 	if c.clock.cut > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("The %s between the runs are left out.",
 			c.clock.cut.Round(1e9)))
 	}
 	return c
+}
+
+// collectLane collects what is drawn of the chart's lane.
+func (c *Chart) collectLane(tl *timeline.Timeline, rep *check.Report, kept *places) {
+	c.quantity = pattern.MainQuantity(tl, c.lane)
+	c.total = float64(pattern.Total(tl, c.lane))
+	elsewhere := c.elsewhere(tl)
+	c.collectSeries(tl)
+	c.collectIdle(tl, kept, elsewhere)
+	c.collectUnits(tl, kept)
+	c.collectStarts(tl)
+	c.collectSpans(tl, elsewhere)
+	c.findMark(tl)
+	c.findShortages(tl)
+	c.findFailed(rep)
 }
 
 // addNotes adds the report's notes, and its findings about a device that was in use before or after
@@ -112,11 +126,10 @@ func (c *Chart) collectStarts(tl *timeline.Timeline) {
 	c.starts = c.starts[min(1, len(c.starts)):]
 }
 
-func (c *Chart) collectSpans(tl *timeline.Timeline) {
-	otherWorkers := c.otherWorkers(tl)
+func (c *Chart) collectSpans(tl *timeline.Timeline, elsewhere func(*timeline.File) bool) {
 	for i := range tl.Files {
 		f := tl.Files[i]
-		if otherWorkers[f.Run] {
+		if elsewhere(f) {
 			continue
 		}
 		ended := ""

@@ -29,16 +29,17 @@ func idleOf(f *timeline.File) map[record.Lane]int {
 
 // collectIdle collects the idle levels of the files that ended well. Under the peaks of the files,
 // they show a leak.
-func (c *Chart) collectIdle(tl *timeline.Timeline, kept *places) {
+func (c *Chart) collectIdle(
+	tl *timeline.Timeline, kept *places, elsewhere func(*timeline.File) bool,
+) {
 	var levels []reading
 	var first, last string
-	otherWorkers := c.otherWorkers(tl)
 	ends := slices.ContainsFunc(tl.Files, func(f *timeline.File) bool {
 		return f.Status != record.StatusUnknown
 	})
 	for _, f := range tl.Files {
 		well := f.Status == record.StatusOK || !ends && len(f.OOMs) == 0
-		if otherWorkers[f.Run] || !well {
+		if elsewhere(f) || !well {
 			continue
 		}
 		idle := idleOf(f)
@@ -98,11 +99,12 @@ func (p *picture) drawIdle(c draw.Canvas, g *plot.Plot) {
 			c.StrokeLines(style, strokes(line)...)
 		}
 	}
-	if p.idle.count() > mostDots && !slices.ContainsFunc(lines, isDot) {
+	many := p.small || p.idle.count() > mostDots
+	if many && !slices.ContainsFunc(lines, isDot) {
 		return
 	}
 	for _, line := range lines {
-		if !isDot(line) && p.idle.count() > mostDots {
+		if !isDot(line) && many {
 			continue
 		}
 		for _, at := range line {

@@ -122,7 +122,7 @@ func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 		for _, piece := range s.pieces {
 			line := place(plots.Thin(piece, p.columns))
 			c.StrokeLines(s.style(), strokes(line)...)
-			if s.count() > mostDots && !isDot(line) {
+			if (p.small || s.count() > mostDots) && !isDot(line) {
 				continue
 			}
 			for _, at := range line {
@@ -209,10 +209,16 @@ func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
 	if p.mark != nil {
 		drawMark(c, at(*p.mark))
 	}
+	p.drawCrosses(c, g)
+}
+
+// drawCrosses draws the crosses of the failed cleanups.
+func (p *picture) drawCrosses(c draw.Canvas, g *plot.Plot) {
+	x, y := g.Transforms(&c)
 	const apart = 12 // points; more crosses would be a line
 	last := vg.Length(-apart)
 	for _, n := range p.failed {
-		if pt := at(n); n.Text != "" || pt.X-last >= apart {
+		if pt := (vg.Point{X: x(n.X), Y: y(n.Y)}); n.Text != "" || pt.X-last >= apart {
 			plots.DrawCross(c, pt)
 			last = pt.X
 		}

@@ -5,6 +5,7 @@
 //   - sketch.go and stretch.go keep the data for a plot while a log is read.
 //   - chart.go collects what is drawn, with series.go (lines), idle.go (the level at which files
 //     end), gap.go (dark memory), shortages.go (where memory ran out), clock.go (the x axis).
+//   - sides.go collects and draws the other devices of a log with several.
 //   - picture.go draws a chart, with title.go (words), layers.go (lines, marks), columns.go (bands
 //     for many files) and stages.go (colours).
 package memory
@@ -26,6 +27,9 @@ var ErrNothing = errors.New("the log has no reading of allocated, reserved or us
 // Plot draws the chart: allocated, reserved and device used, the files and stages, the limits of
 // the device, the high-water mark, and the cleanups that failed.
 func (c *Chart) Plot(w io.Writer, format string, opts plots.Options) error {
+	if opts.Height == 0 {
+		opts.Height = c.heightWithSides(opts)
+	}
 	return plots.Draw(w, format, opts, func(on draw.Canvas, encode func(string) string) error {
 		if len(c.series) == 0 {
 			return ErrNothing

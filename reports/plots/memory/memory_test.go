@@ -238,8 +238,14 @@ func TestPlotMarksStages(t *testing.T) {
 			Point: plots.Point{X: 3, Y: float64(timelines.GiB(7))},
 			Text:  "Whisper Cleanup freed 14.3 %, file 1",
 		}}},
-		// the plot shows that device
-		{stage("") + "[GPU Memory] Before Transcription: Allocated: 20.00GB | device=1\n", nil},
+		// the plot shows the device that fails, not the busiest
+		{
+			stage("") + "[GPU Memory] Before Transcription: Allocated: 20.00GB | device=1\n",
+			[]plots.Note{{
+				Point: plots.Point{X: 3, Y: float64(timelines.GiB(7))},
+				Text:  "Whisper Cleanup freed 14.3 %, file 1",
+			}},
+		},
 	} {
 		tl, rep := timelines.Judge(t, c.log, check.DefaultPolicy())
 		if diff := cmp.Diff(c.want, makeChart(tl, rep, nil).failed,

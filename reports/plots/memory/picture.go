@@ -27,6 +27,11 @@ type picture struct {
 	// data, or 0 if that is not known yet.
 	labels   []plots.Note
 	mostRows int
+	// sides are the small plots, in sideColumns columns. They take sidesHeight of the canvas.
+	sides       []*side
+	sideColumns int
+	sidesHeight vg.Length
+	small       bool // this is a small plot; its lines have no dots
 }
 
 // A limitLine is a limit of the device that is drawn as a line.
@@ -81,7 +86,10 @@ func (p *picture) draw(c draw.Canvas) {
 		p.notes = append(p.notes,
 			"Lines join readings; memory between two readings is not known.")
 	}
+	p.chooseSides(c)
 	c = p.drawWords(c)
+	p.drawSides(draw.Crop(c, 0, 0, 0, p.sidesHeight-c.Size().Y))
+	c.Min.Y += p.sidesHeight
 	const axis, numbers = 36, 18 // the height of the x axis, and of the numbers above the data
 	top := p.scale(c.Size().Y - axis - numbers)
 

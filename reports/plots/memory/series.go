@@ -159,6 +159,22 @@ func (c *Chart) otherWorkers(tl *timeline.Timeline) map[int]bool {
 	return runs
 }
 
+// elsewhere returns a function that reports whether a file was worked on elsewhere: by a worker on
+// another GPU, or by a rank that has no readings of this lane.
+func (c *Chart) elsewhere(tl *timeline.Timeline) func(*timeline.File) bool {
+	type writer struct{ path, name string }
+	here := map[writer]bool{} // whether a process has readings of this lane
+	for f, at := range tl.All() {
+		of := writer{f.Pos.Path, f.Writer}
+		here[of] = here[of] || at.Lane == c.lane
+	}
+	otherWorkers := c.otherWorkers(tl)
+	return func(f *timeline.File) bool {
+		is, known := here[writer{f.Pos.Path, f.Writer}]
+		return otherWorkers[f.Run] || known && !is
+	}
+}
+
 // lanesOf returns the lanes of the log's checkpoints.
 func lanesOf(tl *timeline.Timeline) []record.Lane {
 	var lanes []record.Lane

@@ -9,13 +9,15 @@ import (
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
+	"vramsoak/reports/pattern"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/wording"
 )
 
 // A shortage is a place at which memory ran out.
 type shortage struct {
-	x float64
+	x    float64
+	lane record.Lane
 	// recovered is set if the file ended ok, or the pipeline went on with less memory.
 	recovered bool
 }
@@ -29,7 +31,8 @@ func (c *Chart) findShortages(tl *timeline.Timeline) {
 		if !ok {
 			continue
 		}
-		n := shortage{c.clock.at[at.Pos], f.Status == record.StatusOK || at.Fallback}
+		at.Lane = pattern.OfFailure(c.lanes, at.Lane)
+		n := shortage{c.clock.at[at.Pos], at.Lane, f.Status == record.StatusOK || at.Fallback}
 		c.shortages = append(c.shortages, n)
 		if labelled >= 0 && (n.recovered || !c.shortages[labelled].recovered) {
 			continue
@@ -43,8 +46,8 @@ func (c *Chart) findShortages(tl *timeline.Timeline) {
 		if f.Outside {
 			text = "out of memory " + fileLabel(f)
 		}
-		if c.lanes > 1 {
-			text += ", " + wording.Lane(at.Lane)
+		if len(c.lanes) > 1 {
+			text += ", " + c.laneName(at.Lane)
 		}
 		c.shortageNote, asked = plots.Note{Point: plots.Point{X: n.x}, Text: text}, ""
 		if at.HasRequested {

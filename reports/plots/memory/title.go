@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
@@ -17,8 +18,21 @@ func (c *Chart) takeVerdict(rep *check.Report) {
 	c.title, c.titleInk = plots.Headline(rep), plots.VerdictInk(rep.Verdict)
 	c.facts = sink.Line(wording.Facts(rep))
 	if f := plots.Decisive(rep); f != nil {
-		c.details = strings.Join(wording.Clauses(sink.Line(f.Found()))[1:], "; ")
+		c.details = details(f)
 	}
+}
+
+// details returns a finding as a sentence: "leak, idle level: grows by 4.00 MiB a file; ...". It
+// leaves out the advice to draw this plot.
+func details(f *check.Finding) string {
+	found := f.Found()
+	if !strings.HasPrefix(found, f.Subject) {
+		found = f.Subject + ": " + found
+	}
+	clauses := wording.Clauses(sink.Line(f.Check + ", " + found))
+	return strings.Join(slices.DeleteFunc(clauses, func(clause string) bool {
+		return strings.HasPrefix(clause, "run vramsoak plot LOG -o memory.png")
+	}), "; ")
 }
 
 // shortest is the largest value of [picture.brief].
@@ -29,7 +43,7 @@ const shortest = 3
 func (p *picture) drawWords(c draw.Canvas) draw.Canvas {
 	for p.brief = 0; p.brief < shortest; p.brief++ {
 		tried := draw.Canvas{Canvas: &recorder.Canvas{}, Rectangle: c.Rectangle}
-		if p.drawAround(tried).Size().Y >= c.Size().Y/2 {
+		if p.drawAround(tried).Size().Y-p.sidesHeight >= (c.Size().Y-p.sidesHeight)/2 {
 			break
 		}
 	}
@@ -37,7 +51,7 @@ func (p *picture) drawWords(c draw.Canvas) draw.Canvas {
 }
 
 func (p *picture) drawAround(c draw.Canvas) draw.Canvas {
-	details, facts, notes := 2, 2, p.notes
+	details, facts, notes := 3, 2, p.notes
 	switch p.brief {
 	case 1:
 		details = 0
