@@ -84,16 +84,18 @@ type Judge struct {
 	lanes          []*lane
 	open           []*lane // lanes with readings in the current file
 	byLane         map[record.Lane]*lane
-	plan           plan
-	names          map[string]naming
-	closed         int // number of Before/After pairs
-	paired         map[pairName]bool
-	lost           []lostBefore
-	firstLost      map[record.Lane]lostBefore // the first cleanup of a lane without its After
-	missing        []missingName
-	highWater      HighWater
-	deciding       decidingPeak
-	recoveries     []Recovered
+	// anyKept is set if a cleanup failed in some lane: see kept.
+	anyKept    bool
+	plan       plan
+	names      map[string]naming
+	closed     int // number of Before/After pairs
+	paired     map[pairName]bool
+	lost       []lostBefore
+	firstLost  map[record.Lane]lostBefore // the first cleanup of a lane without its After
+	missing    []missingName
+	highWater  HighWater
+	deciding   decidingPeak
+	recoveries []Recovered
 
 	printed printedMark
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -59,6 +60,7 @@ type Recovered struct {
 //   - If no recovery came before, such a cleanup held everything above the level at which the
 //     process began. If the log begins with the cleanup itself, or the level has not risen since
 //     the process began, the cleanup held all memory.
+//   - Memory that an earlier failed cleanup or stage of the process left is not counted: see aside.
 //
 // A cleanup outside stages may leave memory that the next cleanups free: the first deletes the
 // waveform, the next the model. Then the first is only shown, and the next ones are judged.
@@ -66,6 +68,7 @@ type Recovered struct {
 // A stage is judged by the same rules from its highest level on. A stage without a cleanup hands
 // its memory on to the next stage and is not judged.
 func (j *Judge) recoveriesOf(f *timeline.File, n int32) []Recovered {
+	defer j.endKept(f)
 	if len(f.Cleanups)+len(f.Stages) == 0 {
 		return nil
 	}
@@ -192,14 +195,19 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	l := lp.lane
 	birth, _ := l.get(&record.Checkpoint{Reading: l.atBirth})
 	left, closed := birth, false // closed is set if left is the level after a recovery
+	var failed []int             // the Afters of cleanups and stages that failed; see noteFailed
 	stages := lp.stages
 	j.finishers(lp, f)
 	for i, n := range lp.cleanups {
 		c := &f.Cleanups[n]
 		for ; len(stages) > 0 && f.Stages[stages[0]].After < c.Before; stages = stages[1:] {
+			after := f.Stages[stages[0]].After
 			if p.passed[stages[0]] {
-				left, _ = l.get(&f.Checkpoints[f.Stages[stages[0]].After])
+				left, _ = l.get(&f.Checkpoints[after])
 				closed = true
+			}
+			if p.results[p.stageSlots[stages[0]]].Verdict == Fail {
+				failed = append(failed, after)
 			}
 		}
 		if c.Stage >= 0 {
@@ -209,10 +217,17 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 		if !closed && !j.grown(l, f, c, birth) {
 			start = record.Size{}
 		}
+		failed = j.noteFailed(l, f, failed, c.Before)
 		r := &p.results[p.cleanupSlots[n]]
+		if kept := l.kept.before(l, f, c.Before); j.aside(l, f, c, r.sum, kept, start) {
+			start = kept
+		}
 		j.ratio(r, l, f, c.Before, c.Before, c.After, start)
 		r.Name = c.Name
 		if f.Checkpoints[c.Before].Has(record.Holds) {
+			if r.Verdict == Fail {
+				failed = append(failed, c.After)
+			}
 			continue
 		}
 		if r.Verdict != Pass && lp.finishers[i] > i {
@@ -227,7 +242,45 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 			left, _ = l.get(&f.Checkpoints[c.After])
 			closed = true
 		}
+		if r.Verdict == Fail {
+			failed = append(failed, c.After)
+		}
 	}
+	j.noteFailed(l, f, failed, len(f.Checkpoints))
+}
+
+// noteFailed notes what those of the failed cleanups left whose After is before the checkpoint with
+// this index, and returns the others.
+func (j *Judge) noteFailed(l *lane, f *timeline.File, afters []int, at int) (later []int) {
+	slices.Sort(afters)
+	for i, after := range afters {
+		if after >= at {
+			return afters[i:]
+		}
+		l.kept.failed(l, f, after)
+		j.anyKept = true
+	}
+	return nil
+}
+
+// aside reports whether the memory that failed cleanups left up to the level kept is no part of what
+// a later cleanup held. It is a part in two cases:
+//
+//   - Nothing was allocated since: the later cleanup sweeps up.
+//   - The level before the cleanup did not rise by what was left, but is nearer to what the cleanup
+//     held in another file: the pipeline has replaced what was left, such as a model in a variable.
+func (j *Judge) aside(
+	l *lane, f *timeline.File, c *timeline.Cleanup, sum *recoverySum, kept, start record.Size,
+) bool {
+	top, ok := l.get(&f.Checkpoints[c.Before])
+	left := kept.Bytes - start.Bytes
+	switch {
+	case !ok || left <= 0:
+		return false
+	case top.Bytes-kept.Bytes <= max(j.policy.Recovery.Floor.Bytes, top.Resolution+kept.Resolution):
+		return false
+	}
+	return sum.held == 0 || top.Bytes-start.Bytes > sum.held+left/2
 }
 
 // grown reports whether the memory that the cleanup frees was allocated after the process's first

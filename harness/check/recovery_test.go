@@ -102,6 +102,64 @@ func TestRecoveries(t *testing.T) {
 	}
 }
 
+// TestRecoveriesAfterAFailedOne: a cleanup is not blamed for what an earlier failed cleanup left. The
+// process begins at 100 MiB, and the comments derive each share from the levels.
+func TestRecoveriesAfterAFailedOne(t *testing.T) {
+	tl := build(t, ""+
+		reading("Pipeline Initialization", 100, "")+
+		reading("Before Whisper Cleanup", 8100, "")+
+		reading("After Whisper Cleanup", 3100, "")+ // leaves 3000
+		reading("Before Align Cleanup", 5100, "")+ // 2000 of its own
+		reading("After Align Cleanup", 3100, "")+
+		reading("Before Final Cleanup", 3100, "")+ // nothing to free after a good cleanup
+		reading("After Final Cleanup", 3100, "")+
+		reading("Pipeline Initialization", 3100, "")+
+		reading("Before Whisper Cleanup", 11100, "")+ // 8000 besides the 3000
+		reading("After Whisper Cleanup", 3100, "")+
+		reading("Pipeline Initialization", 3100, "")+
+		reading("Before Whisper Cleanup", 8600, "")+ // 8500: the 3000 were replaced
+		reading("After Whisper Cleanup", 3600, "")+
+		reading("Pipeline Initialization", 100, "")+ // what was left is gone
+		reading("Before Whisper Cleanup", 8100, "")+
+		reading("After Whisper Cleanup", 1100, ""))
+	var got []string
+	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
+		got = append(got, fmt.Sprintf("file %d: %s %s, freed %s of %s (%.1f %%)", r.File.Index, r.Name,
+			r.Verdict, record.FormatBytes(r.Freed), r.Held, 100*r.Share))
+	}
+	mib := func(n int64) string { return record.FormatBytes(n * record.MiB) }
+	want := []string{
+		fmt.Sprintf("file 1: Whisper Cleanup fail, freed %s of %s (62.5 %%)", mib(5000), mib(8000)),
+		fmt.Sprintf("file 1: Align Cleanup pass, freed %s of %s (100.0 %%)", mib(2000), mib(2000)),
+		fmt.Sprintf("file 1: Final Cleanup pass, freed %s of %s (100.0 %%)", mib(0), mib(0)),
+		fmt.Sprintf("file 2: Whisper Cleanup pass, freed %s of %s (100.0 %%)", mib(8000), mib(8000)),
+		fmt.Sprintf("file 3: Whisper Cleanup fail, freed %s of %s (58.8 %%)", mib(5000), mib(8500)),
+		fmt.Sprintf("file 4: Whisper Cleanup fail, freed %s of %s (87.5 %%)", mib(7000), mib(8000)),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("recoveries (-want +got):\n%s", diff)
+	}
+}
+
+// TestRecoveriesOfNested: a cleanup is not excused by one that ends after it.
+func TestRecoveriesOfNested(t *testing.T) {
+	tl := build(t, ""+
+		reading("Pipeline Initialization", 100, "")+
+		reading("Before Outer Cleanup", 4100, "")+
+		reading("Before Inner Cleanup", 4100, "")+
+		reading("After Inner Cleanup", 3100, "")+
+		reading("After Outer Cleanup", 3000, ""))
+	var got []string
+	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
+		got = append(got, fmt.Sprintf("%s %s %.1f %%", r.Name, r.Verdict, 100*r.Share))
+	}
+	// Freed of held: 1000 and 1100 of the 4000 above the level at which the process began.
+	want := []string{"Inner Cleanup fail 25.0 %", "Outer Cleanup fail 27.5 %"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("recoveries (-want +got):\n%s", diff)
+	}
+}
+
 // TestRecoveriesOfLanes: each device is judged by its own levels, and the recoveries have the order
 // of the log.
 func TestRecoveriesOfLanes(t *testing.T) {
