@@ -3,8 +3,10 @@
 package overfiles
 
 import (
+	"cmp"
 	"io"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
 
@@ -42,8 +44,10 @@ func New(rep *check.Report) *Chart {
 	for i := range rep.Trends {
 		series = append(series, judged{&rep.Trends[i], rep.Reported(rep.Trends[i].Finding)})
 	}
+	decisive := plots.Decisive(rep)
 	slices.SortStableFunc(series, func(a, b judged) int {
-		return wording.CompareVerdicts(a.finding, b.finding)
+		return cmp.Or(first(b.finding, decisive)-first(a.finding, decisive),
+			wording.CompareVerdicts(a.finding, b.finding))
 	})
 	var shown []judged // by panel
 	for _, s := range series {
@@ -60,6 +64,19 @@ func New(rep *check.Report) *Chart {
 		}
 	}
 	return c
+}
+
+// first returns a number that is larger for a finding whose panel comes earlier: 2 if the series
+// fails, and 1 if the headline is about the same cleanup or stage. The finding that the headline is
+// about is decisive, or nil.
+func first(f check.Finding, decisive *check.Finding) int {
+	switch {
+	case f.Verdict == check.Fail && f.Gates && f.Waived == nil:
+		return 2
+	case decisive != nil && strings.HasSuffix(f.Subject, " of "+decisive.Subject):
+		return 1
+	}
+	return 0
 }
 
 // Plot draws the chart, one panel for each series. A panel shows the value of each file, the

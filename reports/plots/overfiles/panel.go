@@ -133,12 +133,26 @@ func (p *panel) scale(rounding float64, each int) {
 	if p.bottom < 0 && !negative {
 		p.bottom, p.top = 0, p.top-p.bottom
 	}
+	if p.unit == check.Ratio && p.highest() <= 1 && p.top > 1 { // no share is above 100 %
+		p.bottom, p.top = max(0, p.bottom-(p.top-1)), 1
+	}
 	span := p.top - p.bottom
 	for _, at := range p.outside {
 		if at.Y > p.bottom-span/2 && at.Y < p.top+span/2 {
 			p.bottom, p.top = min(p.bottom, at.Y), max(p.top, at.Y)
 		}
 	}
+}
+
+// highest returns the largest value, outliers included.
+func (p *panel) highest() float64 {
+	highest := math.Inf(-1)
+	for _, points := range [][]plots.Point{p.files, p.outside} {
+		for _, at := range points {
+			highest = max(highest, at.Y)
+		}
+	}
+	return highest
 }
 
 // leastSpan is the shortest axis of each unit. On a shorter one, the marks would be parts of a page
@@ -150,7 +164,7 @@ func (p *panel) title() string {
 	title := strings.ToUpper(wording.Verdict(p.finding)) + ": " + sink.Line(p.finding.Check) + ", " +
 		sink.Line(p.finding.Subject)
 	if len(p.same) > 0 {
-		title += "; the same: " + sink.Line(strings.Join(p.same, ", "))
+		title += "; the same" + sink.Line(theSame(p.finding.Subject, p.same))
 	}
 	return title
 }

@@ -3,11 +3,13 @@ package overfiles
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/shape"
 	"vramsoak/parser/timeline"
+	"vramsoak/reports/wording"
 )
 
 // alike is the largest difference between the values of two series that look the same, as a share
@@ -39,6 +41,50 @@ func sameSeries(a, b *check.Trend) bool {
 		}
 	}
 	return true
+}
+
+// theSame returns, for a title, the subjects of the series that show the same as that of a subject:
+// " on devices 1 to 4, 6" or " for 15 others".
+func theSame(subject string, same []string) string {
+	const most = 2
+	base, _, _ := strings.Cut(subject, " (device ")
+	var devices []int
+	for _, s := range same {
+		number, isLane := strings.CutPrefix(s, base+" (device ")
+		n, err := strconv.Atoi(strings.TrimSuffix(number, ")"))
+		if !isLane || err != nil {
+			break
+		}
+		devices = append(devices, n)
+	}
+	switch {
+	case len(devices) == len(same) && len(same) == 1:
+		return " on device " + strconv.Itoa(devices[0])
+	case len(devices) == len(same):
+		return " on devices " + ranges(devices)
+	case len(same) > most:
+		return " for " + wording.Count(len(same)) + " others"
+	}
+	return ": " + strings.Join(same, ", ")
+}
+
+// ranges returns sorted numbers in few words: "1 to 4, 6".
+func ranges(numbers []int) string {
+	var all []string
+	slices.Sort(numbers)
+	for from, to := 0, 0; from < len(numbers); from = to {
+		for to = from + 1; to < len(numbers) && numbers[to] == numbers[to-1]+1; {
+			to++
+		}
+		word := strconv.Itoa(numbers[from])
+		if last := numbers[to-1]; to-from > 2 {
+			word += " to " + strconv.Itoa(last)
+		} else if to-from == 2 {
+			word += ", " + strconv.Itoa(last)
+		}
+		all = append(all, word)
+	}
+	return strings.Join(all, ", ")
 }
 
 // known returns the values that are not missing.
