@@ -263,8 +263,8 @@ func (j *Judge) noteFailed(l *lane, f *timeline.File, afters []int, at int) (lat
 	return nil
 }
 
-// aside reports whether the memory that failed cleanups left up to the level kept is no part of what
-// a later cleanup held. It is a part in two cases:
+// aside reports whether the memory that failed cleanups left, up to the level kept, is no part of
+// what a later cleanup held. It is a part in two cases:
 //
 //   - Nothing was allocated since: the later cleanup sweeps up.
 //   - The level before the cleanup did not rise by what was left, but is nearer to what the cleanup

@@ -102,8 +102,8 @@ func TestRecoveries(t *testing.T) {
 	}
 }
 
-// TestRecoveriesAfterAFailedOne: a cleanup is not blamed for what an earlier failed cleanup left. The
-// process begins at 100 MiB, and the comments derive each share from the levels.
+// TestRecoveriesAfterAFailedOne: a cleanup is not blamed for what an earlier failed cleanup left.
+// The process begins at 100 MiB, and the comments derive each share from the levels.
 func TestRecoveriesAfterAFailedOne(t *testing.T) {
 	tl := build(t, ""+
 		reading("Pipeline Initialization", 100, "")+

@@ -31,7 +31,8 @@ func TestTheSame(t *testing.T) {
 	}
 }
 
-// TestSharesEndAtAll: the axis of shares does not go beyond 100 %, unless a cleanup freed more than it held.
+// TestSharesEndAtAll: the axis of shares does not go beyond 100 %, unless a cleanup freed more than
+// it held.
 func TestSharesEndAtAll(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
