@@ -92,33 +92,45 @@ func TestSides(t *testing.T) {
 		note  string
 	}{
 		{
-			cards{2, 8, false, 0, -1}, "device 0", []string{"device 1", "device 1"},
+			cards{2, 8, false, 0, -1},
+			"device 0",
+			[]string{"device 1", "device 1"},
 			"The large plot shows device 0, the failing one of 2 devices. The small plot shows the " +
 				"other over the same time, with a scale of its own.",
 		},
 		{
-			cards{8, 8, false, -1, -1}, "device 7", []string{"device 0", "device 6"},
+			cards{8, 8, false, -1, -1},
+			"device 7",
+			[]string{"device 0", "device 6"},
 			"The large plot shows device 7, the busiest of 8 devices. The small plots show others " +
 				"over the same time, with a scale of their own.",
 		},
 		{
-			cards{8, 8, false, -1, 3}, "device 3", []string{"device 0", "device 7"},
+			cards{8, 8, false, -1, 3},
+			"device 3",
+			[]string{"device 0", "device 7"},
 			"The large plot shows device 3, the failing one of 8 devices. The small plots show " +
 				"others over the same time, with a scale of their own.",
 		},
 		{
-			cards{16, 8, true, 11, -1}, "rank 11, device 3", []string{"rank 0, device 0", "rank 15, device 7"},
+			cards{16, 8, true, 11, -1},
+			"rank 11, device 3",
+			[]string{"rank 0, device 0", "rank 15, device 7"},
 			"The large plot shows rank 11, device 3, the failing one of 16 " +
 				"devices. The small plots show others over the same time, with a scale of their own.",
 		},
 		{
-			cards{8, 8, true, -1, 3}, "rank 3, device 3", []string{"rank 0, device 0", "rank 7, device 7"},
+			cards{8, 8, true, -1, 3},
+			"rank 3, device 3",
+			[]string{"rank 0, device 0", "rank 7, device 7"},
 			"The large plot shows rank 3, device 3, the failing one of 8 " +
 				"devices. The small plots show others over the same time, with a scale of their own.",
 		},
-		// The highest of those left out is device 46, which takes 47.5 GiB.
+		// The highest of those left out is device 47.
 		{
-			cards{64, 8, false, 5, -1}, "device 5", []string{"device 48", "device 63"},
+			cards{64, 8, false, 5, -1},
+			"device 5",
+			[]string{"device 48", "device 63"},
 			"The large plot shows device 5, the failing one of 64 devices. The small plots show " +
 				"others over the same time, with a scale of their own. Not drawn: 47 devices, all " +
 				"at most 48.5 GiB.",
