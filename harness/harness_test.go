@@ -50,25 +50,32 @@ func batchOf(t *testing.T, feed Feed, n int, env ...string) Config {
 // the run does not end.
 func runOf(ctx context.Context, t *testing.T, cfg Config) (*Outcome, []byte, error) {
 	t.Helper()
+	o, err := ended(t, func() (*Outcome, error) { return Run(ctx, cfg) })
+	log, readErr := os.ReadFile(cfg.logPath())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return o, log, err
+}
+
+// ended returns what run returns. It fails the test if that takes longer than two minutes.
+func ended(t *testing.T, run func() (*Outcome, error)) (*Outcome, error) {
+	t.Helper()
 	type result struct {
 		outcome *Outcome
 		err     error
 	}
 	done := make(chan result, 1)
 	go func() {
-		o, err := Run(ctx, cfg)
+		o, err := run()
 		done <- result{o, err}
 	}()
 	select {
 	case r := <-done:
-		log, err := os.ReadFile(cfg.logPath())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r.outcome, log, r.err
+		return r.outcome, r.err
 	case <-time.After(2 * time.Minute):
-		t.Fatal("the run hangs")
-		return nil, nil, nil
+		t.Fatal("the run does not end")
+		return nil, nil
 	}
 }
 

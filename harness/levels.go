@@ -20,14 +20,39 @@ type levels struct {
 	// stride is how many files each level in ended stands for: all levels are kept until there are
 	// levelsKept, then every second, then every fourth. seen counts all levels.
 	stride, seen int
-	peak, total  int64 // of the device with the largest share in use
+	peaks        map[record.Lane]peak
 }
+
+// A peak is the high-water mark of a device or of a process on it, in bytes, and the memory of the
+// device. The total is 0 if it is not known.
+type peak struct{ bytes, total int64 }
+
+// exceeds reports whether p is shown rather than q, which may be of another device: it is the
+// larger share of its device. A peak without a total is shown only if none has a total, because it
+// may be small beside its device. Else the larger one is shown.
+func (p peak) exceeds(q peak) bool {
+	known := p.total > 0 && q.total > 0
+	switch {
+	case p.bytes == 0 || q.bytes == 0:
+	case known && p.share() != q.share():
+		return p.share() > q.share()
+	case !known && (p.total > 0 || q.total > 0):
+		return p.total > 0
+	}
+	return p.bytes > q.bytes
+}
+
+func (p peak) share() float64 { return float64(p.bytes) / float64(p.total) }
+
+// peaksKept is the most lanes whose high-water marks are kept: a pipeline may print any number of
+// ranks.
+const peaksKept = 4096
 
 // note takes a reading of the pipeline.
 func (l *levels) note(r *record.Reading, lane record.Lane) {
 	if !l.printed {
 		l.printed, l.lane = true, lane
-		l.peak, l.total = 0, 0 // of samples
+		l.peaks = nil // of samples
 	}
 	for _, q := range [...]record.Quantity{record.Allocated, record.Used, record.Reserved} {
 		level, ok := r.Get(q)
@@ -41,7 +66,7 @@ func (l *levels) note(r *record.Reading, lane record.Lane) {
 		if q == record.Allocated {
 			most = max(most, r.Bytes(record.Peak))
 		}
-		l.raise(most, r.Bytes(record.Total))
+		l.raise(lane, most, r.Bytes(record.Total))
 		return
 	}
 }
@@ -52,21 +77,24 @@ func (l *levels) sample(s *record.Sample) {
 		if s.Lane == l.lane {
 			l.now, l.read = used.Bytes, true
 		}
-		l.raise(used.Bytes, s.Bytes(record.Total))
+		l.raise(s.Lane, used.Bytes, s.Bytes(record.Total))
 	}
 }
 
-// raise raises the high-water mark, if the reading is a larger share of its device. Without a
-// total, it compares the bytes.
-func (l *levels) raise(bytes, total int64) {
-	larger := bytes > l.peak
-	if total > 0 && l.total > 0 {
-		larger = float64(bytes)/float64(total) > float64(l.peak)/float64(l.total)
+// raise raises the high-water mark of a lane. Not every reading has a total: the last one counts.
+func (l *levels) raise(lane record.Lane, bytes, total int64) {
+	of, has := l.peaks[lane]
+	if !has && len(l.peaks) == peaksKept {
+		return
 	}
-	if larger || l.total == 0 && total > 0 && bytes >= l.peak {
-		l.peak = bytes
-		l.total = max(total, 0)
+	if l.peaks == nil {
+		l.peaks = map[record.Lane]peak{}
 	}
+	of.bytes = max(of.bytes, bytes)
+	if total > 0 {
+		of.total = total
+	}
+	l.peaks[lane] = of
 }
 
 // endFile keeps the level of the file that has ended.
@@ -92,5 +120,11 @@ func (l *levels) endFile() {
 
 // put sets in p what is known of the memory.
 func (l *levels) put(p *Progress) {
-	p.Levels, p.Peak, p.Total = slices.Clone(l.ended), l.peak, l.total
+	var most peak
+	for _, of := range l.peaks {
+		if of.exceeds(most) {
+			most = of
+		}
+	}
+	p.Levels, p.Peak, p.Total = slices.Clone(l.ended), most.bytes, most.total
 }

@@ -56,8 +56,60 @@ func TestLevelsOfSamples(t *testing.T) {
 		l.sample(&s)
 	}
 	l.endFile()
-	if len(l.ended) != 1 || l.ended[0] != 7 || l.peak != 9 || l.total != 10 {
-		t.Errorf("%+v", l)
+	var p Progress
+	l.put(&p)
+	if len(p.Levels) != 1 || p.Levels[0] != 7 || p.Peak != 9 || p.Total != 10 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestPeaks: the high-water mark is the largest share of any device, in whichever order the
+// readings come. The peaks of processes on one device are not added.
+func TestPeaks(t *testing.T) {
+	t.Parallel()
+	type reading struct {
+		rank, device int
+		bytes, total int64
+	}
+	for _, c := range []struct {
+		name     string
+		readings []reading
+		want     peak
+	}{
+		{"none", nil, peak{}},
+		{
+			"three processes on one device",
+			[]reading{{0, 0, 10, 24}, {1, 0, 5, 24}, {2, 0, 0, 24}},
+			peak{10, 24},
+		},
+		{
+			"a small device that is nearly full",
+			[]reading{{0, 0, 50, 1000}, {0, 1, 10, 100}},
+			peak{10, 100},
+		}, // 5 % and 10 %
+		{"a total in the first line only", []reading{{0, 0, 5, 100}, {0, 0, 10, 0}}, peak{10, 100}},
+		{"a total in the last line only", []reading{{0, 0, 10, 0}, {0, 0, 5, 100}}, peak{10, 100}},
+		{"no totals", []reading{{0, 0, 5, 0}, {0, 1, 10, 0}}, peak{10, 0}},
+		{
+			"a device without a total",
+			[]reading{{0, 0, 20, 0}, {0, 1, 50, 1000}, {0, 2, 10, 100}},
+			peak{10, 100},
+		},
+	} {
+		for range len(c.readings) + 1 {
+			var l levels
+			for _, r := range c.readings {
+				l.note(readingOf(r.bytes, r.total), record.Lane{Rank: r.rank, Device: r.device})
+			}
+			var p Progress
+			l.put(&p)
+			if got := (peak{p.Peak, p.Total}); got != c.want {
+				t.Errorf("%s: %v gives %v, want %v", c.name, c.readings, got, c.want)
+			}
+			if n := len(c.readings); n > 0 { // the same in another order
+				c.readings = append(c.readings[1:n:n], c.readings[0])
+			}
+		}
 	}
 }
 

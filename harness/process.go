@@ -99,7 +99,7 @@ func (r *run) processOne(ctx context.Context, files []int) (decision, error) {
 	r.processes++
 	r.out.NextProcess(files, now)
 	left, ok := r.batch.Left(), r.batch.Counts()[record.StatusOK]
-	end := r.watch(ctx, p)
+	end := r.supervise(ctx, p)
 
 	now = end.At
 	between := r.out.Between()

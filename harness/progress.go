@@ -25,7 +25,8 @@ type Progress struct {
 	// and so on. They are empty as long as no file with a reading has ended.
 	Levels []int64
 	// Peak is the largest reading so far, in bytes, of the device with the largest share in use. Total
-	// is the memory of that device. Both are 0 as long as they are not known.
+	// is the memory of that device. Both are 0 as long as they are not known. If several processes
+	// share the device, Peak is that of one of them: they need not have reached theirs together.
 	Peak, Total int64
 	Elapsed     time.Duration
 	// Left is the estimated time for the remaining files. HasLeft is false while there is no estimate.
@@ -115,16 +116,19 @@ func (o *overview) put(worker int, p Progress) {
 }
 
 // combine returns the progress of all workers together. Its estimate of the time left assumes that
-// the remaining files take as long as the files that have ended, and that all GPUs share them.
+// the remaining files take as long as the files that have ended, and that all GPUs share them. Its
+// peak is that of the GPU with the largest share in use: peaks are not added.
 func combine(workers []Progress) Progress {
 	all := Progress{Workers: slices.Clone(workers), HasLeft: true}
 	sum := queue.Pace{AudioKnown: true}
-	var high levels
+	var most peak
 	for _, p := range workers {
 		all.Done += p.Done
 		all.Failed += p.Failed
 		all.Restarts += p.Restarts
-		high.raise(p.Peak, p.Total)
+		if of := (peak{p.Peak, p.Total}); of.exceeds(most) {
+			most = of
+		}
 		all.Files = max(all.Files, p.Files)
 		all.Elapsed = max(all.Elapsed, p.Elapsed)
 		all.Left = max(all.Left, p.Left)
@@ -141,7 +145,7 @@ func combine(workers []Progress) Progress {
 		sum.AudioKnown = sum.AudioKnown && p.pace.AudioKnown
 		sum.Spent = max(sum.Spent, p.pace.Spent)
 	}
-	all.Peak, all.Total = high.peak, high.total
+	all.Peak, all.Total = most.bytes, most.total
 	if all.Files > 0 { // else all workers soak until the same time
 		sum.Left = all.Files - sum.Done
 		sum.LeftAudio -= sum.DoneAudio

@@ -142,7 +142,7 @@ func TestWorkersLogIsTakenAway(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := onTwo(t, FeedStdin, 4, "0:*=hang 3:*=hang")
+			cfg := onGPUs(t, FeedStdin, 4, "0:*=hang 3:*=hang")
 			cfg.Dir = filepath.Join(cfg.Dir, "night")
 			if err := os.Mkdir(cfg.Dir, 0o755); err != nil {
 				t.Fatal(err)

@@ -33,7 +33,7 @@ func interruptedTeam(t *testing.T, cfg Config, ready func(logs [2]string) bool) 
 // the run is resumed. The other GPU does the file.
 func TestTornFileOfALostGPU(t *testing.T) {
 	t.Parallel()
-	cfg := onTwo(t, FeedList, 4, "3:f2=wait")
+	cfg := onGPUs(t, FeedList, 4, "3:f2=wait")
 	interruptedTeam(t, cfg, func(logs [2]string) bool {
 		return strings.Contains(logs[1], "Before Work") &&
 			strings.Contains(logs[0], "path=f3 status=ok seconds=")
@@ -74,7 +74,7 @@ func TestTornFileOfALostGPU(t *testing.T) {
 func TestWorkersUntilResumed(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
-		cfg := onTwo(t, feed, 3, "")
+		cfg := onGPUs(t, feed, 3, "")
 		cfg.Until = time.Hour
 		cfg.More = func() []queue.Input { return inputs(3) }
 		ends := func(log string) int { return strings.Count(log, "[vramsoak] file-end") }
@@ -112,7 +112,7 @@ func TestWorkersUntilResumed(t *testing.T) {
 // TestWorkersResumedOtherwise: a run can be resumed only with the configuration that it began with.
 func TestWorkersResumedOtherwise(t *testing.T) {
 	t.Parallel()
-	cfg := onTwo(t, FeedProcess, 2, "")
+	cfg := onGPUs(t, FeedProcess, 2, "")
 	if _, _, err := runAll(t.Context(), t, cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestWorkersResumedOtherwise(t *testing.T) {
 	if workerLogs(t, cfg.Dir) != before {
 		t.Error("the logs have changed")
 	}
-	other := onTwo(t, FeedProcess, 2, "")
+	other := onGPUs(t, FeedProcess, 2, "")
 	if _, _, err := runAll(t.Context(), t, other); err != nil {
 		t.Fatal(err)
 	}

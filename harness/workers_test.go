@@ -82,18 +82,21 @@ func onGPU(args []string) {
 	}
 }
 
-// onTwo returns the configuration of a run of onGPU on the GPUs 0 and 3 over n files. The parameter
-// wrong is the value of WRONG.
-func onTwo(t *testing.T, feed Feed, n int, wrong string) Config {
+// onGPUs returns the configuration of a run of onGPU over n files. The parameter wrong is the value
+// of WRONG. A file that waits goes on when [goFile] exists.
+func onGPUs(t *testing.T, feed Feed, n int, wrong string) Config {
 	t.Helper()
 	cfg := child(t, "onGPU", feed, map[Feed][]string{
 		FeedProcess: {pathMark},
 		FeedList:    {listMark},
 	}[feed]...)
 	cfg.Files = inputs(n)
-	cfg.Env = append(cfg.Env, "WRONG="+wrong, "GO="+filepath.Join(cfg.Dir, "go"))
+	cfg.Env = append(cfg.Env, "WRONG="+wrong, "GO="+goFile(&cfg))
 	return cfg
 }
+
+// goFile returns the path of the file for which files wait in a run of onGPU.
+func goFile(cfg *Config) string { return filepath.Join(cfg.Dir, "go") }
 
 var twoGPUs = []Worker{{GPU: 0}, {GPU: 3}}
 
@@ -101,22 +104,8 @@ var twoGPUs = []Worker{{GPU: 0}, {GPU: 3}}
 // two logs. It fails the test if the run does not end.
 func runAll(ctx context.Context, t *testing.T, cfg Config) (*Outcome, [2]string, error) {
 	t.Helper()
-	type result struct {
-		outcome *Outcome
-		err     error
-	}
-	done := make(chan result, 1)
-	go func() {
-		o, err := RunAll(ctx, cfg, twoGPUs)
-		done <- result{o, err}
-	}()
-	select {
-	case r := <-done:
-		return r.outcome, workerLogs(t, cfg.Dir), r.err
-	case <-time.After(2 * time.Minute):
-		t.Fatal("the run does not end")
-		return nil, [2]string{}, nil
-	}
+	o, err := ended(t, func() (*Outcome, error) { return RunAll(ctx, cfg, twoGPUs) })
+	return o, workerLogs(t, cfg.Dir), err
 }
 
 // workerLogs returns the content that the two logs have now. Any goroutine may call it.
@@ -180,7 +169,7 @@ func whenLogged(t *testing.T, cfg Config, gpu int, text string, times int) {
 		for {
 			log, _ := os.ReadFile(filepath.Join(WorkerDir(cfg.Dir, gpu), LogName))
 			if bytes.Count(log, []byte(text)) >= times {
-				_ = os.WriteFile(filepath.Join(cfg.Dir, "go"), nil, 0o644)
+				_ = os.WriteFile(goFile(&cfg), nil, 0o644)
 				return
 			}
 			select {
@@ -214,7 +203,7 @@ func TestWorkers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := onTwo(t, test.feed, 7, "")
+			cfg := onGPUs(t, test.feed, 7, "")
 			cfg.RestartEvery = test.restart
 			o, logs, err := runAll(t.Context(), t, cfg)
 			if err != nil || o.Files != 7 || o.Counts[record.StatusOK] != 7 ||
@@ -255,7 +244,7 @@ func TestWorkers(t *testing.T) {
 func TestUnevenWorkers(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
-		cfg := onTwo(t, feed, 6, "3:*=wait")
+		cfg := onGPUs(t, feed, 6, "3:*=wait")
 		cfg.RestartEvery = map[Feed]int{FeedStdin: 1}[feed]
 		whenLogged(t, cfg, 0, "[vramsoak] exit ", 5)
 		o, logs, err := runAll(t.Context(), t, cfg)
@@ -273,7 +262,7 @@ func TestUnevenWorkers(t *testing.T) {
 func TestWorkerThatDiesForGood(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedList, FeedStdin} {
-		o, logs, err := runAll(t.Context(), t, onTwo(t, feed, 6, "3:start=dead"))
+		o, logs, err := runAll(t.Context(), t, onGPUs(t, feed, 6, "3:start=dead"))
 		if err != nil || o.Counts[record.StatusOK] != 6 || o.Reason != ReasonStopped ||
 			!strings.HasPrefix(o.Diagnostic, "GPU 3: the process (pid ") ||
 			!strings.Contains(o.Diagnostic, "device lost") {
@@ -297,7 +286,7 @@ func TestWorkerThatDiesForGood(t *testing.T) {
 // left for both.
 func TestWorkerThatMayNotRestart(t *testing.T) {
 	t.Parallel()
-	cfg := onTwo(t, FeedProcess, 6, "3:*=dead 0:f1=wait")
+	cfg := onGPUs(t, FeedProcess, 6, "3:*=dead 0:f1=wait")
 	cfg.MaxRestarts = 1
 	whenLogged(t, cfg, 3, "[vramsoak] run-end ", 1)
 	o, logs, err := runAll(t.Context(), t, cfg)
@@ -314,7 +303,7 @@ func TestWorkerThatMayNotRestart(t *testing.T) {
 // queue. In this test the other worker takes them.
 func TestFilesOfACrashGoBack(t *testing.T) {
 	t.Parallel()
-	cfg := onTwo(t, FeedList, 8, "3:f2=dead")
+	cfg := onGPUs(t, FeedList, 8, "3:f2=dead")
 	cfg.BackOff = time.Hour // GPU 3 does nothing more
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -338,7 +327,7 @@ func TestFilesOfACrashGoBack(t *testing.T) {
 func TestRetryStaysOnItsGPU(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedList} {
-		cfg := onTwo(t, feed, 4, "0:f1=once 3:f2=once")
+		cfg := onGPUs(t, feed, 4, "0:f1=once 3:f2=once")
 		cfg.RetryFailed = 1
 		o, logs, err := runAll(t.Context(), t, cfg)
 		if err != nil || o.Counts[record.StatusOK] != 4 || o.Reason != ReasonDone {
@@ -359,7 +348,7 @@ func TestRetryStaysOnItsGPU(t *testing.T) {
 // TestWorkersStopTogether: with CrashStop, a crash of one worker ends the whole run.
 func TestWorkersStopTogether(t *testing.T) {
 	t.Parallel()
-	cfg := onTwo(t, FeedProcess, 6, "3:f2=last 0:f1=hang")
+	cfg := onGPUs(t, FeedProcess, 6, "3:f2=last 0:f1=hang")
 	cfg.OnCrash = CrashStop
 	whenLogged(t, cfg, 0, "Before Work", 1)
 	o, logs, err := runAll(t.Context(), t, cfg)
@@ -379,7 +368,7 @@ func TestWorkersStopTogether(t *testing.T) {
 func TestInterruptedWorkers(t *testing.T) {
 	t.Parallel()
 	for _, kills := range []bool{false, true} {
-		cfg := onTwo(t, FeedList, 6, "0:f1=wait 3:f2=wait")
+		cfg := onGPUs(t, FeedList, 6, "0:f1=wait 3:f2=wait")
 		kill := make(chan struct{}, 1)
 		cfg.Kill = kill
 		ctx, cancel := context.WithCancel(t.Context())
@@ -415,7 +404,7 @@ func TestInterruptedWorkers(t *testing.T) {
 func TestWorkersUntil(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
-		cfg := onTwo(t, feed, 2, "")
+		cfg := onGPUs(t, feed, 2, "")
 		cfg.Until = 500 * time.Millisecond
 		cfg.More = func() []queue.Input { return inputs(2) }
 		o, logs, err := runAll(t.Context(), t, cfg)
@@ -434,7 +423,7 @@ func TestWorkersUntil(t *testing.T) {
 // TestWorkersDevices: no process starts if too much memory is in use on one of the devices.
 func TestWorkersDevices(t *testing.T) {
 	t.Parallel()
-	cfg := onTwo(t, FeedProcess, 4, "")
+	cfg := onGPUs(t, FeedProcess, 4, "")
 	cfg.SettleLimit, cfg.MaxIdleUsed = time.Minute, &sample.Limit{Bytes: 512 << 20}
 	clean, dirty := &gpu{used: []int64{0}}, &gpu{used: []int64{900 << 20}}
 	o, err := RunAll(t.Context(), cfg, []Worker{
@@ -449,7 +438,7 @@ func TestWorkersDevices(t *testing.T) {
 
 func TestWorkersThatCannotBe(t *testing.T) {
 	t.Parallel()
-	cfg := onTwo(t, FeedProcess, 2, "")
+	cfg := onGPUs(t, FeedProcess, 2, "")
 	for want, workers := range map[string][]Worker{
 		"expected GPUs to work on, found none":      nil,
 		"expected each GPU once, found GPU 1 again": {{GPU: 1}, {GPU: 1}},
@@ -465,7 +454,7 @@ func TestWorkersThatCannotBe(t *testing.T) {
 		!strings.HasPrefix(err.Error(), "cannot share the files of a command") {
 		t.Errorf("error %v", err)
 	}
-	missing := onTwo(t, FeedList, 4, "")
+	missing := onGPUs(t, FeedList, 4, "")
 	missing.Command[0] = filepath.Join(missing.Dir, "no-such-command")
 	o, logs, err := runAll(t.Context(), t, missing)
 	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "no-such-command") != 1 ||
@@ -500,5 +489,34 @@ func TestProgressOfWorkers(t *testing.T) {
 	}
 	if p := combine([]Progress{{Files: 20}, {}}); p.HasLeft {
 		t.Errorf("progress of nothing %+v", p)
+	}
+}
+
+// TestPeakOfWorkers: the peak of all workers is that of the GPU with the largest share in use.
+func TestPeakOfWorkers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		workers []peak
+		want    peak
+	}{
+		{"none known", []peak{{}, {}}, peak{}},
+		{"10, 5 and none", []peak{{10, 24}, {5, 24}, {}}, peak{10, 24}},
+		{"the smaller GPU", []peak{{12, 80}, {11, 24}}, peak{11, 24}}, // 15 % and 46 %
+		{"no totals", []peak{{5, 0}, {10, 0}}, peak{10, 0}},
+		{"one total", []peak{{20, 0}, {5, 24}}, peak{5, 24}},
+		{"the first", []peak{{10, 24}, {10, 24}}, peak{10, 24}},
+	} {
+		for range 2 {
+			var all []Progress
+			for _, w := range c.workers {
+				all = append(all, Progress{Peak: w.bytes, Total: w.total})
+			}
+			p := combine(all)
+			if got := (peak{p.Peak, p.Total}); got != c.want {
+				t.Errorf("%s: %v give %v, want %v", c.name, c.workers, got, c.want)
+			}
+			slices.Reverse(c.workers)
+		}
 	}
 }

@@ -65,32 +65,22 @@ var (
 		Help:   "Memory of the whole device.",
 		Labels: []string{LabelDevice, LabelRank},
 	}
-	HostMemory = Metric{
-		Name: "vramsoak_host_memory_bytes", Kind: Gauge, Unit: "bytes",
-		Help:   "Anonymous and shared memory of the pipeline's processes.",
-		Labels: []string{LabelSource},
-	}
-	SharedMemory = Metric{
-		Name: "vramsoak_shared_memory_bytes", Kind: Gauge, Unit: "bytes",
-		Help:   "Memory that the pipeline's processes hold in /dev/shm.",
-		Labels: []string{LabelSource},
-	}
-	OpenFiles = Metric{
-		Name: "vramsoak_open_file_descriptors", Kind: Gauge,
-		Help:   "File descriptors that the pipeline's processes have open.",
-		Labels: []string{LabelSource},
-	}
-	Threads = Metric{
-		Name: "vramsoak_threads", Kind: Gauge,
-		Help:   "Threads of the pipeline's processes.",
-		Labels: []string{LabelSource},
-	}
-	Processes = Metric{
-		Name: "vramsoak_processes", Kind: Gauge,
-		Help:   "Processes of the pipeline.",
-		Labels: []string{LabelSource},
-	}
+	HostMemory = ofProcesses("vramsoak_host_memory_bytes", "bytes",
+		"Anonymous and shared memory of the pipeline's processes.")
+	SharedMemory = ofProcesses("vramsoak_shared_memory_bytes", "bytes",
+		"Memory that the pipeline's processes hold in /dev/shm.")
+	OpenFiles = ofProcesses("vramsoak_open_file_descriptors", "",
+		"File descriptors that the pipeline's processes have open.")
+	Threads   = ofProcesses("vramsoak_threads", "", "Threads of the pipeline's processes.")
+	Processes = ofProcesses("vramsoak_processes", "", "Processes of the pipeline.")
 )
+
+// ofProcesses returns the metric of what the pipeline's processes hold of the machine.
+func ofProcesses(name, unit, help string) Metric {
+	return Metric{
+		Name: name, Kind: Gauge, Unit: unit, Help: help, Labels: []string{LabelSource},
+	}
+}
 
 // The metrics of files and processes.
 var (

@@ -86,20 +86,20 @@ func (w *Writer) Add(e export.Event) {
 	case export.Level:
 		at = levelTrack(e)
 		out = out.number(eventType, typeCounter).number(eventCounterValue, uint64(e.Value))
-	case export.BeginStage:
+	case export.BeginStage, export.EndStage:
 		at.kind, at.lane = ofStages, e.Lane
-		out = out.number(eventType, typeSliceBegin).text(eventName, e.Name)
-	case export.EndStage:
-		at.kind, at.lane = ofStages, e.Lane
-		out = out.number(eventType, typeSliceEnd)
-	case export.BeginFile:
+	case export.BeginFile, export.EndFile:
 		at.kind, at.writer = ofFiles, e.Writer
-		out = out.number(eventType, typeSliceBegin).text(eventName, e.Name)
-	case export.EndFile:
-		at.kind, at.writer = ofFiles, e.Writer
-		out = out.number(eventType, typeSliceEnd)
 	default:
 		at.kind = ofNotes
+	}
+	switch e.Kind {
+	case export.Level:
+	case export.BeginStage, export.BeginFile:
+		out = out.number(eventType, typeSliceBegin).text(eventName, e.Name)
+	case export.EndStage, export.EndFile:
+		out = out.number(eventType, typeSliceEnd)
+	default:
 		out = out.number(eventType, typeInstant).text(eventName, e.Name)
 	}
 	if category := categories[e.Kind]; category != "" {

@@ -9,14 +9,12 @@ import (
 // group returns the group that a track is in.
 func (t track) group() track {
 	switch t.kind {
-	case ofStages:
-		return track{log: t.log, kind: ofLane, lane: t.lane}
 	case ofLevels:
 		if t.metric == &metrics.FileEnd {
 			return track{log: t.log, kind: ofKept, lane: t.lane}
 		}
-		return track{log: t.log, kind: ofLane, lane: t.lane}
-	case ofKept:
+		fallthrough
+	case ofStages, ofKept:
 		return track{log: t.log, kind: ofLane, lane: t.lane}
 	case ofResource:
 		return track{log: t.log, kind: ofMachine}

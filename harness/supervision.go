@@ -11,8 +11,8 @@ import (
 // heartbeat is how often Config.Progress is called while nothing changes.
 const heartbeat = time.Second
 
-// A watch supervises one process from its start to its end.
-type watch struct {
+// A supervision watches one process from its start to its end.
+type supervision struct {
 	*run
 	p      *supervise.Process
 	killer *supervise.Killer
@@ -20,11 +20,11 @@ type watch struct {
 	end    supervise.End
 }
 
-// watch writes the output of a process to the log and samples its memory. It ends the process when
-// a file takes longer than the timeout, when the time to soak is over, or when the run is
+// supervise writes the output of a process to the log and samples its memory. It ends the process
+// when a file takes longer than the timeout, when the time to soak is over, or when the run is
 // interrupted. It returns when the process has ended and all of its output is in the log.
-func (r *run) watch(ctx context.Context, p *supervise.Process) supervise.End {
-	w := &watch{
+func (r *run) supervise(ctx context.Context, p *supervise.Process) supervise.End {
+	w := &supervision{
 		run: r, p: p, killer: p.Killer(), ended: p.Ended(),
 		end: supervise.End{PID: p.PID()},
 	}
@@ -44,7 +44,7 @@ func (r *run) watch(ctx context.Context, p *supervise.Process) supervise.End {
 	return w.end
 }
 
-func (w *watch) loop(ctx context.Context) {
+func (w *supervision) loop(ctx context.Context) {
 	stop := make(chan struct{})
 	defer close(stop)
 	for len(w.fileEnds) > 0 { // of the process before
@@ -120,20 +120,20 @@ func (w *watch) loop(ctx context.Context) {
 }
 
 // terminate asks the process to end.
-func (w *watch) terminate() {
+func (w *supervision) terminate() {
 	w.out.Stop()
 	w.killer.Terminate()
 }
 
 // killNow kills the process.
-func (w *watch) killNow() {
+func (w *supervision) killNow() {
 	w.out.Stop()
 	w.killer.Kill()
 }
 
 // interrupt calls the function end, which ends the process, and notes that the run was interrupted.
 // It does nothing if the process has already ended.
-func (w *watch) interrupt(end func()) {
+func (w *supervision) interrupt(end func()) {
 	if w.ended != nil {
 		w.end.Interrupted = true
 		end()
@@ -141,7 +141,7 @@ func (w *watch) interrupt(end func()) {
 }
 
 // read logs what the sampler read, and compares samples with Config.MaxDeviceUsed.
-func (w *watch) read(now sample.Moment) {
+func (w *supervision) read(now sample.Moment) {
 	if now.Limits != nil {
 		w.log.AddReading(*now.Limits)
 	}
@@ -156,7 +156,7 @@ func (w *watch) read(now sample.Moment) {
 }
 
 // look logs what the processes hold if the pipeline's last line is a checkpoint.
-func (w *watch) look() {
+func (w *supervision) look() {
 	if !w.out.AtCheckpoint || w.ended == nil {
 		return
 	}
@@ -168,7 +168,7 @@ func (w *watch) look() {
 
 // timeout ends a process that took longer than Config.Timeout for a file, or for the wait before
 // the file.
-func (w *watch) timeout() {
+func (w *supervision) timeout() {
 	if w.ended == nil || w.out.Stopping() {
 		return
 	}
@@ -181,7 +181,7 @@ func (w *watch) timeout() {
 
 // checkLog ends the process if somebody removed, replaced or cut the log, because what the harness
 // writes would be lost.
-func (w *watch) checkLog() {
+func (w *supervision) checkLog() {
 	if w.log.Moved() == nil && w.log.Check() != nil {
 		w.cfg.Logger.Error("the run is ended", "error", w.log.Moved())
 		w.interrupt(w.terminate)
@@ -190,7 +190,7 @@ func (w *watch) checkLog() {
 
 // endAfterFile ends the process if no file is being worked on and the run is to end: the time to
 // soak is over, or the run ends early.
-func (w *watch) endAfterFile() {
+func (w *supervision) endAfterFile() {
 	if w.ended != nil && !w.out.Stopping() && w.out.Between() && w.feeder.SoakOver(time.Now()) {
 		w.end.SoakOver, w.end.FailFast = true, w.endsEarly()
 		w.terminate()
@@ -200,7 +200,7 @@ func (w *watch) endAfterFile() {
 // endOveruse asks the process to end (SIGTERM) if more of a device is in use than
 // Config.MaxDeviceUsed. If the overuse is severe after that, endOveruse kills the process
 // (SIGKILL).
-func (w *watch) endOveruse() {
+func (w *supervision) endOveruse() {
 	if w.overuse.Text != "" && w.ended != nil {
 		switch {
 		case !w.out.Stopping():

@@ -41,21 +41,11 @@ func endEarlyIn(t *testing.T, cfg *Config, logs ...string) {
 			for _, log := range logs {
 				until(t, log+" says why the run ends", logSays(log, "[vramsoak] early-end "))
 			}
-			if err := os.WriteFile(goFile(*cfg), nil, 0o644); err != nil {
+			if err := os.WriteFile(goFile(cfg), nil, 0o644); err != nil {
 				t.Error(err)
 			}
 		}()
 	}
-}
-
-// goFile returns the file that GO names in the environment of the pipeline.
-func goFile(cfg Config) string {
-	for _, entry := range cfg.Env {
-		if path, ok := strings.CutPrefix(entry, "GO="); ok {
-			return path
-		}
-	}
-	return ""
 }
 
 // TestEndEarly: the file in work is finished, no other file is begun, and the log says why. The
@@ -88,14 +78,7 @@ func TestEndEarly(t *testing.T) {
 	} {
 		t.Run(string(feed), func(t *testing.T) {
 			t.Parallel()
-			var args []string
-			if feed == FeedProcess {
-				args = []string{pathMark}
-			}
-			cfg := child(t, "onGPU", feed, args...)
-			cfg.Files = inputs(5)
-			cfg.Env = append(cfg.Env, "WRONG=:f3=wait :f4=hang",
-				"GO="+filepath.Join(t.TempDir(), "go"))
+			cfg := onGPUs(t, feed, 5, ":f3=wait :f4=hang")
 			endEarlyIn(t, &cfg, cfg.logPath())
 			o, log, err := runOf(t.Context(), t, cfg)
 			if err != nil || o.Reason != ReasonFailFast || o.Counts[record.StatusOK] != 3 {
@@ -118,10 +101,7 @@ func TestEndEarly(t *testing.T) {
 // TestEndEarlyOfWorkers: all workers finish their files. Each log says why the run ended.
 func TestEndEarlyOfWorkers(t *testing.T) {
 	t.Parallel()
-	cfg := child(t, "onGPU", FeedProcess, pathMark)
-	cfg.Files = inputs(9)
-	cfg.Env = append(cfg.Env, "WRONG=0:f3=wait 3:f3=wait 0:f4=wait 3:f4=wait",
-		"GO="+filepath.Join(t.TempDir(), "go"))
+	cfg := onGPUs(t, FeedProcess, 9, "0:f3=wait 3:f3=wait 0:f4=wait 3:f4=wait")
 	endEarlyIn(t, &cfg, filepath.Join(WorkerDir(cfg.Dir, 0), LogName),
 		filepath.Join(WorkerDir(cfg.Dir, 3), LogName))
 	o, logs, err := runAll(t.Context(), t, cfg)
@@ -141,9 +121,7 @@ func TestEndEarlyOfWorkers(t *testing.T) {
 // TestEndEarlyTooLate: if no file is left, the run is done as if nothing had been said.
 func TestEndEarlyTooLate(t *testing.T) {
 	t.Parallel()
-	cfg := child(t, "onGPU", FeedStdin)
-	cfg.Files = inputs(3)
-	cfg.Env = append(cfg.Env, "WRONG=:f3=wait", "GO="+filepath.Join(t.TempDir(), "go"))
+	cfg := onGPUs(t, FeedStdin, 3, ":f3=wait")
 	endEarlyIn(t, &cfg, cfg.logPath())
 	o, log, err := runOf(t.Context(), t, cfg)
 	if err != nil || o.Reason != ReasonDone || o.Counts[record.StatusOK] != 3 {
@@ -157,9 +135,7 @@ func TestEndEarlyTooLate(t *testing.T) {
 // TestEndEarlyResumed: a run that was ended early can be resumed with its other files.
 func TestEndEarlyResumed(t *testing.T) {
 	t.Parallel()
-	cfg := child(t, "onGPU", FeedProcess, pathMark)
-	cfg.Files = inputs(5)
-	cfg.Env = append(cfg.Env, "WRONG=:f3=wait", "GO="+filepath.Join(t.TempDir(), "go"))
+	cfg := onGPUs(t, FeedProcess, 5, ":f3=wait")
 	endEarlyIn(t, &cfg, cfg.logPath())
 	if _, _, err := runOf(t.Context(), t, cfg); err != nil {
 		t.Fatal(err)
