@@ -40,7 +40,7 @@ func newBaselineSaveCommand() *cobra.Command {
 made to be kept in a repository and read in a review. Save refuses a run that did not pass, because
 compared with such a baseline, the next bad run would pass.` + dialectHelp(),
 		Example: `  vramsoak baseline save runs/2026-11-20T02-00-00Z -o baseline.json
-  vramsoak soak --files audio/ --baseline baseline.json -- python transcribe.py {}`,
+  vramsoak soak --files audio/ --baseline baseline.json -- python transcribe.py --list {list}`,
 		Args: wantsFiles(1, 1, "one run folder or log"),
 		RunE: func(_ *cobra.Command, args []string) error { return runBaselineSave(args[0], opts) },
 	}

@@ -50,7 +50,7 @@ The policy is the first of these: the file that --policy names; for a log that v
 policy of that run; vramsoak.yaml in the current folder; the defaults. It may hold dialects of your
 own.` + dialectHelp(),
 		Example: `  vramsoak check run.log
-  vramsoak check runs/2026-11-20T02-00-00Z/soak.log --format json
+  vramsoak check runs/2026-11-20T02-00-00Z --format json
   vramsoak check run.log --baseline last-good.json --baseline anchor.json
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
 		Args: wantsFiles(1, 0, "logs or run folders"),

@@ -161,11 +161,7 @@ give the same bytes. The speed of vramsoak check is measured on such logs.`,
 				return fmt.Errorf("--size: %w", err)
 			}
 			spec.Size = n.Bytes
-			if err := fixtures.WriteLog(args[0], spec); err != nil {
-				return err
-			}
-			stderr.Printf("wrote %s\n", args[0])
-			return nil
+			return writeOutput(args[0], func(w io.Writer) error { return fixtures.Log(w, spec) })
 		},
 	}
 	cmd.Flags().StringVar(&size, "size", "1GB", "least `size` of the file")

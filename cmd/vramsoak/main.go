@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -66,6 +67,9 @@ func run(args []string) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(context.Background())
+	if failed := stdout.Err(); failed != nil {
+		err = incomplete(err, failed)
+	}
 	if verdict, ok := errors.AsType[verdictError](err); ok {
 		switch check.Verdict(verdict) {
 		case check.Fail:
@@ -81,6 +85,19 @@ func run(args []string) int {
 		return exitTrouble
 	}
 	return exitPass
+}
+
+// incomplete returns the error of a command that could not write all of its output. It replaces the
+// verdict, and the errors that wrap the failed write.
+func incomplete(err, failed error) error {
+	var others []error
+	for _, e := range flat(err) {
+		if _, verdict := errors.AsType[verdictError](e); !verdict && !errors.Is(e, failed) {
+			others = append(others, e)
+		}
+	}
+	return errors.Join(append(others, fmt.Errorf("writing to standard output: %w; what was "+
+		"printed is not complete", bare(failed)))...)
 }
 
 // A verdictError is the verdict of a command that has printed its result and did not pass.
@@ -105,8 +122,8 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 		Example: `  # Judge a log that you have
   vramsoak check run.log
 
-  # Soak your own pipeline: one process a file, each killed after 10 minutes
-  vramsoak soak --files audio/ --timeout 10m -- python transcribe.py {}
+  # Soak your own pipeline: one process for all files, which shows leaks
+  vramsoak soak --files audio/ -- python transcribe.py --list {list}
 
   # See where the memory goes
   vramsoak plot run.log -o memory.png`,
@@ -116,9 +133,9 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 		Args:          wantsNone,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	foldFlags(root)
 	template := root.HelpTemplate()
 	root.SetHelpTemplate(template + verdictStatus)
+	foldHelp(root)
 	root.SetFlagErrorFunc(flagTrouble)
 	choiceVar(root.PersistentFlags(), &colors, "color", "auto", colorModes,
 		"auto, always or never; auto obeys NO_COLOR, "+

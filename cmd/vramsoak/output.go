@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"io"
 	"os"
 	"strconv"
@@ -88,10 +88,10 @@ func appendSummary(write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o644)
 	if err == nil {
 		_, err = io.WriteString(f, "\n")
-		err = errors.Join(err, write(f), f.Close())
+		err = cmp.Or(err, write(f), f.Close())
 	}
 	if err != nil {
-		stderr.Printf("vramsoak: the step summary was not written: %v\n", err)
+		stderr.Printf("vramsoak: the step summary %s was not written: %v\n", path, bare(err))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -163,10 +164,7 @@ func writeTo(path string, write func(io.Writer) error) error {
 	if path != stdoutPath {
 		return writeFile(path, write)
 	}
-	if err := write(stdout.File()); err != nil {
-		return fmt.Errorf("writing to standard output: %w", bare(err))
-	}
-	return nil
+	return write(stdout.File())
 }
 
 // writeFile writes a file completely or not at all, so that no reader sees half of it.
@@ -188,7 +186,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	}
 	defer func() { _ = f.Cleanup() }() // removes the file if it was not finished
 	if err := write(f); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return fmt.Errorf("writing %s: %w", path, nameless(err, f.Name()))
 	}
 	if err := f.CloseAtomicallyReplace(); err != nil {
 		return fmt.Errorf("writing %s: %w", path, bare(err))
@@ -202,10 +200,19 @@ func writeStream(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, bare(err))
 	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, bare(err))
+	if err := cmp.Or(write(f), f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, nameless(err, path))
 	}
 	return nil
+}
+
+// nameless returns the file system's error if writing the file of the given name failed. Other
+// errors, such as of reading a log, keep their names.
+func nameless(err error, name string) error {
+	if of, is := errors.AsType[*fs.PathError](err); is && of.Path == name {
+		return of.Err
+	}
+	return err
 }
 
 // bare returns an error of the file system without the file's name. The name may be of a temporary

@@ -64,7 +64,7 @@ With --follow parse keeps reading as the log grows, also after the log is replac
 until Ctrl-C (or SIGTERM).` + dialectHelp(),
 		Example: `  vramsoak parse run.log
   vramsoak parse run.log --format csv > run.csv
-  vramsoak parse run.log --format jsonl | jq 'select(.kind == "checkpoint") | .allocated'
+  vramsoak parse run.log --format jsonl | jq 'select(.allocated) | .allocated'
   vramsoak parse --dialect-file my.yaml run.log
   vramsoak parse runs/2026-11-20T02-00-00Z
   vramsoak parse --follow run.log`,

@@ -37,12 +37,15 @@ GPU is needed.
 
 A trace has one operation on each line; # begins a comment:
 
-  a ID SIZE [STREAM]  allocate SIZE bytes       f ID         free
-  s ID STREAM         recordStream              y            torch.cuda.synchronize
-  e                   torch.cuda.empty_cache    r            torch.cuda.reset_peak_memory_stats
-  F FRACTION          set_per_process_memory_fraction
-  c CONF              settings, as in PYTORCH_CUDA_ALLOC_CONF
-  S                   print a snapshot
+  a ID SIZE [STREAM]   allocate SIZE bytes
+  f ID                 free
+  s ID STREAM          recordStream
+  y                    torch.cuda.synchronize
+  e                    torch.cuda.empty_cache
+  r                    torch.cuda.reset_peak_memory_stats
+  F FRACTION           set_per_process_memory_fraction
+  c CONF               settings, as in PYTORCH_CUDA_ALLOC_CONF
+  S                    print a snapshot
 
 The output agrees to the last byte with what PyTorch's own library does with the trace: ci/oracle in
 vramsoak's repository builds a program that shows that. The TRACE may be compressed (gzip, zstd); -

@@ -52,8 +52,8 @@ stdin writes them. The header of a WAV file gives its length; the lengths of oth
 from the scenario. Times are then those of the wall clock, as in the soak's own lines. With --pace
 N, one second of the wall clock is N virtual seconds; without --pace the simulation runs as fast as
 it can. In both cases a file's [pipeline] file-end line has its virtual seconds.`,
-		Example: `  vramsoak simulate fixtures/scenarios/long-batch-before.yaml | vramsoak check -
-  vramsoak simulate fixtures/scenarios/transcription-after.yaml --files 1000 > run.log
+		Example: `  vramsoak simulate pipeline.yaml | vramsoak check -
+  vramsoak simulate pipeline.yaml --files 1000 > run.log
   vramsoak simulate pipeline.yaml --trace run.trace > run.log && head -1 run.trace
   vramsoak soak --files audio/ --feed stdin -- vramsoak simulate pipeline.yaml --stdin --pace 1000`,
 		Args: wantsFiles(1, 1, "a scenario, which is a YAML file"),

@@ -77,11 +77,12 @@ the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, report.
 pictures over-files (what was judged, file by file) and memory (over time), each as .png and .svg.
 
 The command can get the files in four ways:
-  {}       in its arguments is replaced by a path: one process for each file
-  {list}   in its arguments is replaced by the path of a list, one path on each line: one process
-           for all files
+  {list}         in its arguments is replaced by the path of a list, one path on each line: one
+                 process for all files. This shows leaks
   --feed stdin   writes one path on each line to its standard input: one process for all files
-  none of these: the command finds its files itself
+  {}             in its arguments is replaced by a path: one process for each file. What a file
+                 leaks ends with its process
+  --feed none    or none of these: the command finds its files itself
 
 A pipeline that works on many files in one process should print which file it works on:
   [pipeline] file-start path=PATH
@@ -121,11 +122,11 @@ command again after --.
 No shell is involved. vramsoak sets PYTHONUNBUFFERED=1 in the command's environment. It also sets
 VRAMSOAK_FIRST, the position in the batch of the process's first file, counted from 1, and
 VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens for doctor --force.`,
-		Example: `  # One process for each file
-  vramsoak soak --files audio/ --timeout 10m -- python transcribe.py {}
-
-  # One process for the whole batch, which shows leaks; started again after a crash
+		Example: `  # One process for the whole batch, which shows leaks; started again after a crash
   vramsoak soak --files audio/ -- python transcribe.py --list {list}
+
+  # One process for each file, killed if a file takes longer than 10 minutes
+  vramsoak soak --files audio/ --timeout 10m -- python transcribe.py {}
 
   # To tell a leak from files that get longer
   vramsoak soak --files audio/ --repeat 4 --shuffle 1 -- python transcribe.py --list {list}
@@ -136,8 +137,8 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
   # Show the run in a browser and to Prometheus while it runs
   vramsoak soak --files audio/ --listen 9435 -- python transcribe.py --list {list}
 
-  # On two GPUs: whichever is free takes the next file
-  vramsoak soak --files audio/ --gpus 0,1 -- python transcribe.py {}
+  # On two GPUs, which share the files
+  vramsoak soak --files audio/ --gpus 0,1 -- python transcribe.py --list {list}
 
   # Soak for a night, and wait longer after each crash
   vramsoak soak --files audio/ --until 8h --shuffle 1 --back-off 10s --feed stdin -- python transcribe.py
@@ -146,14 +147,14 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
   vramsoak soak --files audio/ --until 8h --fail-fast -- python transcribe.py --list {list}
 
   # Fail also if memory got worse than in the last good run, or than in a fixed earlier run
-  vramsoak soak --files audio/ --baseline last-good.json --baseline anchor.json -- python transcribe.py {}
+  vramsoak soak --files audio/ --baseline last-good.json --baseline anchor.json -- python transcribe.py --list {list}
 
   # The native pipeline
   vramsoak soak --files batch/ --feed stdin -- gpupipeline --model ggml-base.bin --out out --stdin`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && opts.resume == "" {
 				return errors.New("expected a command to run, found none; put it after --, such " +
-					"as: vramsoak soak --files audio/ -- python transcribe.py {}")
+					"as: vramsoak soak --files audio/ -- python transcribe.py --list {list}")
 			}
 			return nil
 		},

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"vramsoak/harness/secret"
-	"vramsoak/reports/text"
 )
 
 // wants returns a check that a command has from least to most arguments, or at least `least` if
@@ -156,15 +155,4 @@ func valueOf(v pflag.Value) string {
 		return "true or false"
 	}
 	return ""
-}
-
-// foldFlags folds the descriptions of flags in every command's help to the width of the output.
-func foldFlags(root *cobra.Command) {
-	cobra.AddTemplateFunc("folded", func(flags *pflag.FlagSet) string {
-		return flags.FlagUsagesWrapped(text.Columns(textOptions(stdout)))
-	})
-	root.SetUsageTemplate(strings.NewReplacer(
-		".LocalFlags.FlagUsages", "folded .LocalFlags",
-		".InheritedFlags.FlagUsages", "folded .InheritedFlags",
-	).Replace(root.UsageTemplate()))
 }

@@ -85,7 +85,7 @@ far the prediction is from the real footprints.`,
   vramsoak validate training.yaml --gpu 16GiB --set n_mels=64
 
   # On the GPU of this machine, with what is free on it now, after two files of the real command
-  vramsoak validate pipeline.yaml --gpu auto --live --batch audio/ -- python transcribe.py {}`,
+  vramsoak validate pipeline.yaml --gpu auto --live --batch audio/ -- python transcribe.py --list {list}`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				args, opts.live.command = args[:dash], args[dash:]
@@ -329,12 +329,12 @@ func (o *liveOptions) check() error {
 			"too")
 	case o.on && len(o.command) == 0:
 		return errors.New("--live: expected a command to run, found none; put it after --, such " +
-			"as: --live --batch audio/ -- python transcribe.py {}")
+			"as: --live --batch audio/ -- python transcribe.py --list {list}")
 	case o.on && len(o.batch) == 0:
 		return errors.New("--live: expected files to feed, found none; name them with --batch")
 	case o.on && o.feed == "" && harness.FeedOf(o.command) == harness.FeedNone:
-		return errors.New("--live: expected {} or {list} in the command's arguments, found " +
-			"neither; {} stands for the path of a file, {list} for that of a list; a command " +
+		return errors.New("--live: expected {list} or {} in the command's arguments, found " +
+			"neither; {list} stands for the path of a list of files, {} for that of one file; a command " +
 			"that reads paths from its standard input takes --feed stdin")
 	}
 	return nil

@@ -11,7 +11,7 @@ func (t *Terminal) File() io.Writer {
 	if _, terminal := t.Width(); terminal {
 		return textOnly{t}
 	}
-	return t.filter.w
+	return t.out
 }
 
 // errBinary is returned when a binary file is written on a terminal.

@@ -14,6 +14,7 @@ import (
 type Terminal struct {
 	mu     sync.Mutex
 	file   *os.File // nil for newText
+	out    *output
 	filter filter
 	status status
 }
@@ -28,7 +29,29 @@ func NewTerminal(file *os.File) *Terminal {
 
 // newText returns a Terminal for text that does not go to a file directly.
 func newText(w io.Writer) *Terminal {
-	return &Terminal{filter: filter{w: w, spell: spellVisible}}
+	out := &output{w: w}
+	return &Terminal{out: out, filter: filter{w: out, spell: spellVisible}}
+}
+
+// An output remembers the first error of a writer.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// Err returns the first error of writing to the file. What was printed is then not complete.
+func (t *Terminal) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.out.err
 }
 
 // Text returns a function that calls write and makes its output safe to print on a terminal. The
