@@ -67,11 +67,11 @@ func foldedHelp(help string, width int) string {
 			out = append(out, foldedUnder("", line, 0, width)...)
 		case item != nil: // a name, and its description, which may have more lines
 			name, column := line[:item[3]], item[4]
-			text := line[column:]
+			first := i
 			for i+1 < len(lines) && leadingBlanks(lines[i+1]) == column {
 				i++
-				text += " " + strings.TrimSpace(lines[i])
 			}
+			text := line[column:] + " " + strings.Join(lines[first+1:i+1], " ")
 			if 2*column > width {
 				out = append(out, name)
 				name, column = "", indent+4
@@ -133,8 +133,8 @@ func cutName(name string, width int) string {
 func foldedExample(line string, width int) (lines []string) {
 	const more = "      "
 	text := strings.TrimSpace(line)
-	if strings.HasPrefix(text, "#") {
-		for _, l := range foldedUnder("  # ", strings.TrimPrefix(text, "#"), 4, width) {
+	if comment, is := strings.CutPrefix(text, "#"); is {
+		for _, l := range foldedUnder("  # ", comment, 4, width) {
 			lines = append(lines, "  # "+l[4:])
 		}
 		return lines
