@@ -120,6 +120,20 @@ func (w *worstProcess) from() int {
 	return min(at, len(w.of.files)-1)
 }
 
+// begins returns the index of the first value of the growth, as from does. But growth around a step
+// begins with the process: the step is only a part of it.
+func (w *worstProcess) begins() int {
+	if !beginsLate(&w.result) {
+		return 0
+	}
+	return w.from()
+}
+
+// beginsLate reports whether growth begins at r.From, and not with the process.
+func beginsLate(r *shape.Result) bool {
+	return r.From > 0 && (r.Shape == shape.Flat || r.Shape == shape.WarmUp)
+}
+
 // worst judges each process and returns the worst. An interruption may have cut a process short,
 // so that it is undecided. Such a process is ignored if a longer process passes.
 func (j *Judge) worst(s *series, all []processValues) worstProcess {
@@ -198,7 +212,7 @@ func missing(values []float64) (n int) {
 // the report.
 func (j *Judge) noteTrend(s *series, w *worstProcess) {
 	if w.finding.Verdict == Fail {
-		first := j.tl.Files[w.of.files[w.from()]]
+		first := j.tl.Files[w.of.files[w.begins()]]
 		w.finding.in(first)
 		w.finding.At = new(first.EndPos)
 	}

@@ -78,7 +78,7 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 	switch {
 	case f.Verdict == Fail:
 		since := ""
-		if r.From > 0 && (r.Shape == shape.Flat || r.Shape == shape.WarmUp) {
+		if beginsLate(r) {
 			since = " since " + j.nameAt(s, p, r.From)
 		}
 		f.Message = fmt.Sprintf("%s%s%s, and goes on%s; at most %s a %s is allowed", s.grows(r), since,
@@ -116,7 +116,10 @@ func (s *series) fromTo(p *processValues, r *shape.Result) string {
 	if p == nil { // the series is over readings
 		return ""
 	}
-	first, last := max(0, min(r.From/p.stride, len(p.values))-1), len(p.values)-1
+	first, last := 0, len(p.values)-1
+	if beginsLate(r) {
+		first = max(0, min(r.From/p.stride, len(p.values))-1)
+	}
 	if s.unit != Bytes && s.unit != Count || isUnknown(p.values[first]) || isUnknown(p.values[last]) {
 		return ""
 	}
@@ -231,7 +234,7 @@ func (j *Judge) explainLeak(l *lane, w *worstProcess) {
 	end := l.idleOf(w.of, len(w.of.files)-1)
 	shown := end
 	if w.finding.Verdict == Fail {
-		shown = l.idleOf(w.of, w.from())
+		shown = l.idleOf(w.of, w.begins())
 		var taken string
 		taken, w.finding.Stage = takenAt(w, "allocated", l.levelsAt(w, func(p *point) *column {
 			if p.level.of != l.level {

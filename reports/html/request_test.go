@@ -30,7 +30,7 @@ func TestUnusualRequest(t *testing.T) {
 	}
 	page := judged(t, strings.NewReader(log.String()), "run.log")
 	lacks(t, top(t, written(t, page)), "out of memory in file 7", "What to do next",
-		"look at file 7 (07.wav) first: Decoding asked for 14.5 GiB at once there, and took at most "+
+		"Look at file 7 (07.wav) first: Decoding asked for 14.5 GiB at once there, and took at most "+
 			"3.91 GiB in each of the other 9 files")
 	e := newEncoder(page.Timeline, page.Report, page.Collected)
 	for _, v := range e.doc.Events {

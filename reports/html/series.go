@@ -63,6 +63,12 @@ type cell struct {
 	Verdict, Sign string // a badge before the text
 }
 
+// shortCell is the length of a time or a commit, which a browser should not break.
+const shortCell = len("2026-11-19 02:00 UTC")
+
+// IsShort reports whether the cell is to be kept on one line.
+func (c cell) IsShort() bool { return len(c.Text) <= shortCell }
+
 // text returns cells with texts that have gone through [sink.Line].
 func text(all ...string) []cell {
 	out := make([]cell, len(all))

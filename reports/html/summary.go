@@ -90,7 +90,7 @@ func (e *encoder) summarize(open []findingView) summary {
 	}
 	s.add("Consequence", e.consequences(groups[0])...)
 	s.add("Also", others(groups[1:])...)
-	s.add("What to do next", e.next(groups[0])...)
+	s.add("What to do next", sentences(e.next(groups[0]))...)
 	return s
 }
 
@@ -262,6 +262,18 @@ func (e *encoder) next(group wording.Group) (lines []string) {
 	for _, f := range group.Consequences {
 		if len(f.Advice) > 0 {
 			return append(lines, f.Advice[0])
+		}
+	}
+	return lines
+}
+
+// sentences returns lines that begin with a capital letter. The name of a setting or a command
+// stays as it is.
+func sentences(lines []string) []string {
+	for i, line := range lines {
+		word, _, _ := strings.Cut(line, " ")
+		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz:,") == "" && word != "" && word != "vramsoak" {
+			lines[i] = strings.ToUpper(word[:1]) + line[1:]
 		}
 	}
 	return lines

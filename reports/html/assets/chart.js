@@ -155,8 +155,10 @@ function makeChart(where, spec) {
     c.setLineDash([]);
     c.font = 12 * devicePixelRatio + "px system-ui";
     c.textAlign = "left";
-    c.textBaseline = "top";
-    c.fillText("device: " + spec.yText(spec.limit), u.bbox.left + 6 * devicePixelRatio, y + 4 * devicePixelRatio);
+    c.textBaseline = "bottom";
+    // No line is above the size of the device, so the text is.
+    const text = "device: " + spec.yText(spec.limit);
+    c.fillText(text, u.bbox.left + 6 * devicePixelRatio, y - 2 * devicePixelRatio);
   }
 
   const u = new uPlot(options, [spec.x, ...spec.lines.map((l) => l.values)], plot);

@@ -58,8 +58,12 @@ function drawFiles(t) {
     c.textAlign = "center";
     c.textBaseline = "top";
     c.fillStyle = color("fail");
+    let taken = -Infinity; // marks that would lie on each other are drawn once
     for (let i = firstAtLeast(x, u.scales.x.min); i < x.length && x[i] <= u.scales.x.max; i++) {
-      if (bad(rows.file[i])) c.fillText("✗", u.valToPos(x[i], "x", true), u.bbox.top);
+      const at = u.valToPos(x[i], "x", true);
+      if (!bad(rows.file[i]) || at < taken) continue;
+      c.fillText("✗", at, u.bbox.top);
+      taken = at + 11 * devicePixelRatio;
     }
   };
   filesChart = makeChart(byId("over-files"), {

@@ -49,7 +49,8 @@ function drawFit(u, r) {
   c.textBaseline = "top";
   const right = x < u.bbox.left + u.bbox.width / 2;
   c.textAlign = right ? "left" : "right";
-  c.fillText(r.mark, x + (right ? 5 : -5) * devicePixelRatio, u.bbox.top + 2 * devicePixelRatio);
+  // The marks of files that failed are above the text.
+  c.fillText(r.mark, x + (right ? 5 : -5) * devicePixelRatio, u.bbox.top + 18 * devicePixelRatio);
 }
 
 const trendsShown = 8;
