@@ -139,8 +139,11 @@ func (r *run) decideManyFiles(end supervise.End, did progress) decision {
 	if end.Cause != "" {
 		how += ": " + end.Cause
 	}
-	r.cfg.Logger.Warn(what+"; the remaining files go to a new one",
-		"end", how, "remaining", r.batch.Left())
+	facts := []any{"end", how, "remaining", r.batch.Left()}
+	if !did.between { // the file in work ended with the process
+		facts = append([]any{"file", r.last.Path}, facts...)
+	}
+	r.cfg.Logger.Warn(what+"; the remaining files go to a new one", facts...)
 	return decision{}
 }
 

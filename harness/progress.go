@@ -11,9 +11,10 @@ import (
 
 // Progress says how much of a run is done.
 type Progress struct {
-	Done, Files int    // number of files that ended, and of all files; Files is 0 if unknown
-	Failed      int    // ended files whose status is not ok
-	Current     string // path of the file that is worked on, "" between files
+	Done, Files int           // number of files that ended, and of all files; Files is 0 if unknown
+	Failed      int           // ended files whose status is not ok
+	Current     string        // path of the file that is worked on, "" between files
+	Working     time.Duration // on Current so far
 	// Last is the path of the file that ended last, and LastStatus how it ended.
 	Last       string
 	LastStatus record.Status
@@ -46,6 +47,9 @@ func (r *run) show(now time.Time) {
 		Done: r.batch.Ended(), Files: r.batch.Len(), Failed: r.batch.Failed(),
 		Current: r.out.Path(), Reading: r.out.Reading, Elapsed: now.Sub(r.started),
 		Last: r.last.Path, LastStatus: r.last.Status, Restarts: r.restarts.n,
+	}
+	if p.Current != "" {
+		p.Working = now.Sub(r.out.Since())
 	}
 	r.levels.put(&p)
 	switch {
@@ -120,7 +124,7 @@ func (o *overview) put(worker int, p Progress) {
 // peak is that of the GPU with the largest share in use: peaks are not added.
 func combine(workers []Progress) Progress {
 	all := Progress{Workers: slices.Clone(workers), HasLeft: true}
-	sum := queue.Pace{AudioKnown: true}
+	sum := queue.Pace{AudioKnown: true, Workers: len(workers)}
 	var most peak
 	for _, p := range workers {
 		all.Done += p.Done

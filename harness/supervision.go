@@ -172,11 +172,18 @@ func (w *supervision) timeout() {
 	if w.ended == nil || w.out.Stopping() {
 		return
 	}
-	w.cfg.Logger.Warn("the process took too long and is ended",
-		"pid", w.p.PID(), "limit", w.cfg.Timeout)
+	w.warn("the process took too long and is ended", "limit", w.cfg.Timeout)
 	w.end.Timeout = true
 	w.out.IgnoreEnd()
 	w.terminate()
+}
+
+// warn warns the user of the process, and names the file that it works on.
+func (w *supervision) warn(message string, facts ...any) {
+	if path := w.out.Path(); path != "" {
+		facts = append([]any{"file", path}, facts...)
+	}
+	w.cfg.Logger.Warn(message, append(facts, "pid", w.p.PID())...)
 }
 
 // checkLog ends the process if somebody removed, replaced or cut the log, because what the harness
@@ -204,8 +211,7 @@ func (w *supervision) endOveruse() {
 	if w.overuse.Text != "" && w.ended != nil {
 		switch {
 		case !w.out.Stopping():
-			w.cfg.Logger.Warn("the process is ended before the device is full",
-				"pid", w.p.PID(), "because", w.overuse.Text)
+			w.warn("the process is ended before the device is full", "because", w.overuse.Text)
 			w.end.Overuse = w.overuse.Text
 			w.out.IgnoreEnd()
 			w.terminate()

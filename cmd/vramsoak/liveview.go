@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"vramsoak/harness"
 	"vramsoak/parser/record"
@@ -125,7 +126,7 @@ func (s screen) workers(p harness.Progress) (rows []string) {
 		if w.Total > 0 {
 			cells = append(cells, cell{text: "peak " + fmt.Sprintf("%5s", share(w.Peak, w.Total))})
 		}
-		name := cell{text: s.name(cmp.Or(w.Current, w.Last))}
+		name := cell{text: s.name(cmp.Or(w.Current, w.Last)) + workingText(w, longFile)}
 		const leastName = 12
 		if room := min(mostBar/2, s.room(cells)-leastName); room >= leastBar && len(w.Levels) > 1 {
 			cells = slices.Insert(cells, 2, cell{text: s.spark(w.Levels, room)})
@@ -160,7 +161,7 @@ func (s screen) growing(moving []movement) string {
 func (s screen) files(p harness.Progress) string {
 	var cells []cell
 	if p.Current != "" {
-		cells = append(cells, cell{text: "now " + s.name(p.Current)})
+		cells = append(cells, cell{text: "now " + s.name(p.Current) + workingText(p, longFile)})
 	}
 	if p.Last != "" {
 		last := cell{text: "last " + s.name(p.Last)}
@@ -177,6 +178,19 @@ func (s screen) files(p harness.Progress) string {
 		return ""
 	}
 	return s.row(cells, 0)
+}
+
+// longFile is the time on one file from which the live view says how long it takes. Below that, the
+// number would only flicker.
+const longFile = 10 * time.Second
+
+// workingText returns how long the file in work has taken so far: " 1:05". It returns "" if that is
+// less than a limit.
+func workingText(p harness.Progress, least time.Duration) string {
+	if p.Current == "" || p.Working < least {
+		return ""
+	}
+	return " " + clock(p.Working)
 }
 
 // name returns the name of a file as the screen can show it.

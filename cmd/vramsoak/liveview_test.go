@@ -69,6 +69,26 @@ now 0024.wav  last 0023.wav failed`},
 	}
 }
 
+// TestLongFile: the view says how long a file takes that takes long.
+func TestLongFile(t *testing.T) {
+	t.Parallel()
+	p := soaking()
+	p.Working = 9 * time.Second
+	rows := liveView(p, nil, screen{columns: 80})
+	if !strings.HasPrefix(rows[2], "now 0024.wav  last") {
+		t.Errorf("after 9 s: %q", rows[2])
+	}
+	p.Working = 3725 * time.Second
+	want := "now 0024.wav 1:02:05  last 0023.wav failed  2 restarts"
+	if rows := liveView(p, nil, screen{columns: 80}); rows[2] != want {
+		t.Errorf("after an hour: %q, want %q", rows[2], want)
+	}
+	p.Workers = []harness.Progress{{GPU: 1, Current: "a.wav", Working: time.Minute}}
+	if rows := liveView(p, nil, screen{columns: 80}); rows[1] != "GPU 1  a.wav 1:00" {
+		t.Errorf("of a worker: %q", rows[1])
+	}
+}
+
 // TestLiveViewOfWorkers: each GPU has a row, as far as the screen has room.
 func TestLiveViewOfWorkers(t *testing.T) {
 	t.Parallel()

@@ -38,16 +38,21 @@ func (l *linePace) due(now time.Time, p harness.Progress) bool {
 	return true
 }
 
-// lineColumns is the most columns of a line in a log.
-const lineColumns = 100
+// The most columns of a line in a log, and of the name of a file in it.
+const (
+	lineColumns = 100
+	nameColumns = 24
+)
 
 // progressInLog returns the progress of a soak as a line of a log:
 //
 //	02:14:07Z 23/60 files  level 188 MiB  peak 5.00 GiB (21 %)  trend +4.00 MiB/file  left 0:21
 //
-// If not everything fits, it leaves out the restarts first, then the level and the high-water mark.
+// If a file takes longer than the time between two lines, the line names it: "now 0024.wav 12:05".
+// If not everything fits, the line leaves out the restarts first, then the level, the high-water
+// mark and the name.
 func progressInLog(p harness.Progress, moving []movement, now time.Time) string {
-	level, peak, trend, restarts := levelText(p), peakText(p, true), "", ""
+	level, peak, trend, restarts, file := levelText(p), peakText(p, true), "", "", ""
 	if len(moving) > 0 {
 		trend = "trend " + moving[0].String()
 		if rate, idle := strings.CutPrefix(moving[0].String(), check.IdleLevel+" "); idle {
@@ -57,16 +62,19 @@ func progressInLog(p harness.Progress, moving []movement, now time.Time) string 
 	if p.Restarts > 0 {
 		restarts = plural(p.Restarts, "restart")
 	}
+	if took := workingText(p, lineEvery); took != "" {
+		file = "now " + sink.Cut(sink.Line(filepath.Base(p.Current)), nameColumns, true) + took
+	}
 	line := func() string {
 		parts := []string{now.UTC().Format("15:04:05Z") + " " + filesDone(p)}
-		for _, part := range []string{level, peak, trend, restarts, timeText(p)} {
+		for _, part := range []string{level, peak, trend, restarts, file, timeText(p)} {
 			if part != "" {
 				parts = append(parts, part)
 			}
 		}
 		return strings.Join(parts, gap)
 	}
-	for _, part := range []*string{&restarts, &level, &peak} {
+	for _, part := range []*string{&restarts, &level, &peak, &file} {
 		if sink.Columns(line()) > lineColumns {
 			*part = ""
 		}

@@ -99,6 +99,13 @@ func TestProgressInLog(t *testing.T) {
 	if n := utf8.RuneCountInString(got); n > lineColumns || !strings.HasSuffix(got, "  left 0:21") {
 		t.Errorf("%d columns: %q", n, got)
 	}
+	p = soaking() // a file hangs
+	p.Working, p.Restarts, p.Failed = 62*time.Minute, 0, 0
+	want = "02:14:07Z 23/60 files  level 188 MiB  peak 5.00 GiB (21 %)  now 0024.wav 1:02:00  " +
+		"left 0:21"
+	if got := progressInLog(p, nil, now); got != want {
+		t.Errorf("found %q", got)
+	}
 	p = harness.Progress{Done: 1, Files: 2, Elapsed: time.Minute}
 	for gpu := range 2 {
 		p.Workers = append(p.Workers, harness.Progress{

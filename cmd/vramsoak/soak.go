@@ -276,7 +276,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		BackOff:     opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until,
 		Resume: past != nil, Version: version(), Policy: policyText,
 		Dialects: dialects, Progress: view.progress(display.show), Reaper: true,
-		Logger: slog.New(slog.NewTextHandler(display, nil)), Secrets: opts.secrets,
+		Logger: newLogger(display, slog.LevelInfo), Secrets: opts.secrets,
 	}
 	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
 		return err

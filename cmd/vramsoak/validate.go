@@ -365,8 +365,7 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy,
 		Timeout: o.timeout,
 		Dir:     dir, Version: version(), Dialects: dialects, Reaper: true, Progress: display.show,
 		// Less important messages are dropped, because the answer says how the files ended.
-		Logger: slog.New(slog.NewTextHandler(display,
-			&slog.HandlerOptions{Level: slog.LevelError})),
+		Logger: newLogger(display, slog.LevelError),
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		cfg.Env = append(cfg.Env, name+"="+env[name])

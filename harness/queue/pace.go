@@ -9,6 +9,7 @@ type Pace struct {
 	AudioKnown           bool          // the length of every file is known
 	Spent                time.Duration // from the start of the run to the last end of a file
 	Since                time.Duration // since the last end of a file
+	Workers              int           // how many files are in work at a time; 0 counts as 1
 }
 
 // Pace returns the pace of the batch at the time now. The parameter started is when the run began,
@@ -24,8 +25,9 @@ func (b *Batch) Pace(started, lastEnd, now time.Time) Pace {
 
 // Remaining estimates how long the remaining files will take. It assumes that a second of audio
 // takes as long as in the files that have ended. If the length of any file is unknown, it assumes
-// that each file takes as long as the mean of those that have ended. It returns false while no file
-// has ended.
+// that each file takes as long as the mean of those that have ended. A file that takes longer than
+// that, or hangs, does not shorten the time for the files after it. Remaining returns false while
+// no file has ended.
 func (p Pace) Remaining() (time.Duration, bool) {
 	if p.Left == 0 {
 		return 0, true
@@ -39,5 +41,7 @@ func (p Pace) Remaining() (time.Duration, bool) {
 	default:
 		return 0, false
 	}
-	return max(0, time.Duration(ratio*float64(p.Spent))-p.Since), true
+	all := time.Duration(ratio * float64(p.Spent))
+	waiting := max(0, p.Left-max(1, p.Workers))
+	return max(all-p.Since, time.Duration(float64(all)*float64(waiting)/float64(p.Left))), true
 }

@@ -17,10 +17,20 @@ func TestTimeLeft(t *testing.T) {
 	}{
 		{"no file done", Pace{Left: 60}, 0, false},
 		{"by number", Pace{Done: 20, Left: 40, Spent: time.Minute}, 2 * time.Minute, true},
+		// Each file took 3 s. The file in work has taken 2 s of its 3 s.
 		{"part of it has passed", Pace{
 			Done: 20, Left: 40, Spent: time.Minute,
-			Since: 30 * time.Second,
-		}, 90 * time.Second, true},
+			Since: 2 * time.Second,
+		}, 118 * time.Second, true},
+		// The 39 files after the one in work take 3 s each, those after four files in work 36 * 3 s.
+		{
+			"a file hangs",
+			Pace{Done: 20, Left: 40, Spent: time.Minute, Since: time.Hour},
+			117 * time.Second, true,
+		},
+		{"four files hang", Pace{
+			Done: 20, Left: 40, Spent: time.Minute, Since: time.Hour, Workers: 4,
+		}, 108 * time.Second, true},
 		{"overdue", Pace{Done: 20, Left: 1, Spent: time.Minute, Since: time.Hour}, 0, true},
 		// 10 s of audio took 5 s, and 100 s of audio are left, so 50 s remain.
 		{"by length", Pace{
