@@ -165,8 +165,8 @@ func newHistoryTrendCommand(shared *historyOptions) *cobra.Command {
 		Long: `Trend finds the runs in which the level of a metric changed. It names the last run
 before the change and the first run after it. With -o it draws the series. For peaks it takes the
 worst file of each run, for other metrics the median. It also follows the growth that the leak check
-measured. The page of -o trend.html also names series that get worse slowly, without a first bad
-run.`,
+measured. It also names series that get worse slowly, with the run at which that began: the steps of
+such a series are not named.`,
 		Example: `  vramsoak history trend --suite nightly
   vramsoak history trend --suite nightly --metric peak -o trend.png`,
 		Args: wantsNone,
@@ -202,6 +202,7 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 	}
 	changes, withdrawn := h.Changes(series, policy.Regression)
 	drifts := h.Drifts(series, changes, policy.Regression)
+	changes = history.Unexplained(changes, drifts)
 	if extension(opts.output) == "html" {
 		page := html.History{
 			History: h, Series: series, Changes: changes, Drifts: drifts,

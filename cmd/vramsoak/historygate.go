@@ -126,7 +126,15 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 // gateReport returns the regressions that fail the gate as the findings of a report.
 func gateReport(h *history.History, o history.Outcome) *check.Report {
 	rep := &check.Report{Verdict: o.Verdict}
-	for _, c := range o.New {
+	steps, drifts := o.Told()
+	for i := range drifts {
+		rep.Findings = append(rep.Findings, check.Finding{
+			Check: check.Regression, Verdict: check.Fail, Gates: true,
+			Subject: wording.Series(drifts[i].Series.SeriesKey, true),
+			Message: text.DriftText(h, &drifts[i]),
+		})
+	}
+	for _, c := range steps {
 		rep.Findings = append(rep.Findings, check.Finding{
 			Check: check.Regression, Verdict: check.Fail, Gates: true,
 			Subject: wording.Series(c.Series.SeriesKey, true), Message: text.RegressionText(h, c),

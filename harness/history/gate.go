@@ -37,6 +37,8 @@ type Outcome struct {
 	New     []Change
 	Known   []Known
 	Ended   []Known // regressions that were accepted, and whose acceptance ended before the newest run
+	// Drifts are the drifts that explain regressions of New, Known or Ended: see [Drift.Steps].
+	Drifts []Drift
 	// Withdrawn are the regressions that were reported until the run before the newest one.
 	Withdrawn []Withdrawn
 }
@@ -96,7 +98,23 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	if len(o.New)+len(o.Ended) > 0 {
 		o.Verdict, o.Reason = check.Fail, ""
 	}
+	if len(o.New)+len(o.Ended)+len(o.Known) > 0 {
+		o.Drifts = slices.DeleteFunc(h.Drifts(h.Judged(), changes, policy), func(d Drift) bool {
+			return len(d.Steps) == 0
+		})
+	}
 	return o
+}
+
+// Told returns the new regressions as people are told of them: those that a drift explains are one
+// drift, however many steps they are.
+func (o Outcome) Told() (steps []Change, drifts []Drift) {
+	for _, d := range o.Drifts {
+		if slices.ContainsFunc(o.New, func(c Change) bool { return c.Series == d.Series }) {
+			drifts = append(drifts, d)
+		}
+	}
+	return Unexplained(o.New, drifts), drifts
 }
 
 // acceptanceOf returns an acceptance that covers the regression c, which is one of changes, and

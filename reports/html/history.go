@@ -80,6 +80,9 @@ func (h *History) ranked() []*history.Series {
 	}
 	for _, d := range h.Drifts {
 		rank[d.Series] = 1e3 + relative(math.Abs(d.Last-d.First), d.First)
+		if len(d.Steps) > 0 {
+			rank[d.Series] += 1e6
+		}
 	}
 	out := slices.Clone(h.Series)
 	slices.SortStableFunc(out, func(a, b *history.Series) int {
@@ -145,12 +148,13 @@ func (h *History) chart(s *history.Series) seriesData {
 	if drift := h.drift(s); drift != nil {
 		d.Verdict = "noted"
 		notes = append(notes, wording.SlowRise(drift))
-		for i, r := range s.Runs {
-			if r >= drift.From && drift.Runs > 1 {
-				at := float64(i-(len(s.Runs)-drift.Runs)) / float64(drift.Runs-1)
-				level[i] = drift.First + at*(drift.Last-drift.First)
-			}
+		if len(drift.Steps) > 0 {
+			d.Verdict = "fail"
 		}
+		level = drift.Fitted
+		d.Marks = append(d.Marks, seriesMark{
+			d.X[len(s.Runs)-drift.Runs], wording.RiseShort(drift), true,
+		})
 	}
 	d.Sign = signs[d.Verdict]
 	if len(notes) > 0 {
@@ -169,7 +173,7 @@ func (h *History) summarize() summary {
 		Verdict: string(h.Outcome.Verdict), Sign: signs[string(h.Outcome.Verdict)],
 		Facts: wording.HistoryHeadline(h.History, h.Series, h.Changes, h.Drifts),
 	}
-	failing := slices.Clone(h.Outcome.New)
+	failing, slow := h.Outcome.Told()
 	for _, k := range h.Outcome.Ended {
 		failing = append(failing, k.Change)
 	}
@@ -180,6 +184,8 @@ func (h *History) summarize() summary {
 	switch {
 	case len(failing) > 0:
 		h.explainChange(&s, failing)
+	case len(slow) > 0:
+		h.explainDrift(&s, wording.SlowRises(slow))
 	case len(h.Drifts) > 0:
 		h.explainDrift(&s, wording.SlowRises(h.Drifts))
 	case h.Outcome.Reason != "":
@@ -253,15 +259,24 @@ func (h *History) explainDrift(s *summary, groups [][]history.Drift) {
 	d := &groups[0][0]
 	name := wording.Series(d.Series.SeriesKey, true)
 	s.Title = sink.Name(name + " " + wording.SlowRise(d))
-	s.Verdict, s.Sign = "noted", signs["noted"]
+	fails := len(d.Steps) > 0 && h.Outcome.Verdict == check.Fail
+	if !fails {
+		s.Verdict, s.Sign = "noted", signs["noted"]
+	}
 	first, newest := h.Runs[d.From], h.Runs[len(h.Runs)-1]
 	s.add("Cause", name+" gets worse from run to run, without a step",
 		wording.TheSame(groups[0])).Link = h.chartLink(d.Series)
 	s.add("Stage", wording.SeriesStage(d.Series.Metric))
 	s.add("Runs", "from "+runName(first), first.Log, "to "+runName(newest), newest.Log)
+	if d.Good >= 0 {
+		s.add("Last good run", runName(h.Runs[d.Good]), h.Runs[d.Good].Log,
+			wording.RiseBounds(d))
+	}
 	s.add("Rate", check.Rate(d.Slope, d.Series.Unit, "run"))
-	s.add("Consequence", "noted: history gate does not fail because of a slow rise; it looks for "+
-		"steps, and its verdict is "+string(h.Outcome.Verdict))
+	if !fails {
+		s.add("Consequence", "noted: history gate does not fail because of a slow rise; it looks for "+
+			"steps, and its verdict is "+string(h.Outcome.Verdict))
+	}
 	var also []string
 	for _, g := range groups[1:] {
 		text := wording.Series(g[0].Series.SeriesKey, true) + " " + wording.SlowRise(&g[0])
@@ -271,7 +286,11 @@ func (h *History) explainDrift(s *summary, groups [][]history.Drift) {
 		also = append(also, text)
 	}
 	s.add("Also", shortList(also)...)
-	s.add("What to do next", nextRuns(first, newest)[:1]...)
+	good := first
+	if d.Good >= 0 {
+		good = h.Runs[d.Good]
+	}
+	s.add("What to do next", nextRuns(good, newest)...)
 }
 
 func (h *History) changeTable() tableView {

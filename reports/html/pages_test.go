@@ -104,7 +104,7 @@ func TestHistory(t *testing.T) {
 	alike.SeriesKey = history.SeriesKey{Metric: "peak", Statistic: history.Worst}
 	h.Series = append(h.Series, alike)
 	page = historyPage(t, h)
-	lacks(t, top(t, page), "rises slowly, by 100 MiB a run over 10 runs (&#43;15.0 %)",
+	lacks(t, top(t, page), "rises slowly, by 100 MiB a run (95 %: ", "over 10 runs (&#43;15.0 %)",
 		"without a step", "the same: peak, worst", "Transcription", "from run 1, ", "to run 10, ",
 		"MiB a run (95 %: ", "history gate does not fail because of a slow rise",
 		"no step; 2 series rise slowly")
@@ -115,6 +115,18 @@ func TestHistory(t *testing.T) {
 	}
 	if bytes.Contains(page, []byte("nightly<b>")) {
 		t.Error("the name of the suite became markup")
+	}
+	// 12 MiB a night since night 5: the gate fails, because of one rise and not of several steps.
+	slow = nil
+	for i := range 30 {
+		slow = append(slow, 6000+12*float64(max(0, i-3))+0.3*float64(i%3))
+	}
+	page = historyPage(t, nights(slow...))
+	lacks(t, top(t, page), "fail", "rises slowly, by 12.0 MiB a run", "from run 5, ", "Last good run",
+		"run 4, ")
+	if strings.Contains(top(t, page), "First bad run") ||
+		strings.Contains(top(t, page), "does not fail") {
+		t.Errorf("the page of a rise that fails the gate:\n%s", top(t, page))
 	}
 }
 

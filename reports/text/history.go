@@ -120,20 +120,46 @@ func Trend(
 // slowRises writes a sentence for each group of series that get worse slowly and alike.
 func (t *writer) slowRises(h *history.History, drifts []history.Drift) {
 	groups := wording.SlowRises(drifts)
+	ignored := 0
 	for _, g := range groups {
-		d := &g[0]
-		text := fmt.Sprintf("slowly worse: %s %s, since %s", wording.Series(d.Series.SeriesKey, true),
-			wording.SlowRise(d), entryName(h.Runs[d.From]))
-		if same := wording.TheSame(g); same != "" {
-			text += "; " + same
+		if len(g[0].Steps) == 0 {
+			ignored++
 		}
 		t.WriteByte('\n')
-		t.wrap(text, "  ")
+		t.wrap("slowly worse: "+slowRise(h, g), "  ")
 	}
-	if len(groups) > 0 {
+	if ignored > 0 {
 		t.WriteByte('\n')
-		t.wrap("history gate looks for steps. It does not fail because of a slow rise.", "")
+		t.wrap("history gate looks for steps. It does not fail because of a slow rise without one.", "")
 	}
+}
+
+// slowRise describes the first series of a group that gets worse alike, and names the others.
+func slowRise(h *history.History, group []history.Drift) string {
+	s := DriftText(h, &group[0])
+	if same := wording.TheSame(group); same != "" {
+		s += " " + strings.ToUpper(same[:1]) + same[1:] + "."
+	}
+	return s
+}
+
+// DriftText describes a series that gets worse slowly, and says where to look for its cause.
+func DriftText(h *history.History, d *history.Drift) string {
+	from := h.Runs[d.From]
+	s := fmt.Sprintf("%s %s, since %s.", wording.Series(d.Series.SeriesKey, true),
+		wording.SlowRise(d), entryName(from))
+	if bounds := wording.RiseBounds(d); bounds != "" {
+		s += " " + strings.ToUpper(bounds[:1]) + bounds[1:] + "."
+	}
+	if d.Good >= 0 {
+		good := h.Runs[d.Good]
+		s += fmt.Sprintf(" The last good run is %s.", entryName(good))
+		if good.Commit != "" && from.Commit != "" && good.Commit != from.Commit {
+			s += fmt.Sprintf(" See what changed: git log %s..%s.", wording.ShortCommit(good),
+				wording.ShortCommit(from))
+		}
+	}
+	return s
 }
 
 // withdrawn writes a sentence for each change that is not reported any more.
@@ -228,13 +254,15 @@ func RegressionText(h *history.History, c history.Change) string {
 // are waived because a person accepted them.
 func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) error {
 	t := newWriter(opts)
+	unexplained, drifts := o.Told()
+	slow := wording.SlowRises(drifts)
 	s := t.paint(o.Verdict, strings.ToUpper(string(o.Verdict))) + ": "
 	switch o.Verdict {
 	case check.Undecided:
 		s += sink.Line(o.Reason)
 	case check.Fail:
 		var failing []string
-		if n := len(o.New); n > 0 {
+		if n := len(unexplained) + len(slow); n > 0 {
 			failing = append(failing, wording.Plural(n, "new regression"))
 		}
 		if n := len(o.Ended); n > 0 {
@@ -253,7 +281,11 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 		s += "; waived: " + strings.Join(known, "; ")
 	}
 	t.wrap(s, "")
-	for _, c := range o.New {
+	for _, g := range slow {
+		t.WriteByte('\n')
+		t.wrap("new: "+slowRise(h, g), "  ")
+	}
+	for _, c := range unexplained {
 		t.WriteByte('\n')
 		t.wrap("new: "+RegressionText(h, c), "  ")
 	}

@@ -12,15 +12,16 @@ import (
 // TestSlowRises: two peaks that rise by the same amount are one piece of news, of which the stage
 // says most. A third series rises by another amount.
 func TestSlowRises(t *testing.T) {
+	const mib = 1 << 20
 	rise := func(metric string, by, first float64) history.Drift {
 		s := &history.Series{
 			SeriesKey: history.SeriesKey{Metric: metric, Statistic: history.Worst}, Unit: check.Bytes,
 		}
 		return history.Drift{
-			Series: s, Slope: shape.Interval{Estimate: by}, First: first, Last: first + 9*by, Runs: 10,
+			Series: s, Slope: shape.Interval{Estimate: by, Low: by - 2*mib, High: by + 2*mib},
+			First: first, Last: first + 9*by, Runs: 10,
 		}
 	}
-	const mib = 1 << 20
 	drifts := []history.Drift{
 		rise("peak", 64*mib, 4096*mib), rise("idle level", 16*mib, 1024*mib),
 		rise("peak of Decoding", 64*mib, 4096*mib), rise("peak reserved", 64.3*mib, 5120*mib),
@@ -35,11 +36,26 @@ func TestSlowRises(t *testing.T) {
 		{TheSame(groups[1]), ""},
 		{
 			SlowRise(&groups[1][0]),
-			"rises slowly, by 16.0 MiB a run over 10 runs (+14.1 %), from 1.00 GiB to 1.14 GiB",
+			"rises slowly, by 16.0 MiB a run (95 %: 14.0 MiB to 18.0 MiB) over 10 runs (+14.1 %), " +
+				"from 1.00 GiB to 1.14 GiB",
 		},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		early, from, late int
+		want              string
+	}{
+		{4, 4, 4, ""},
+		{3, 4, 4, "it may have begun 1 run earlier"},
+		{3, 4, 6, "it may have begun 1 run earlier or 2 runs later"},
+		{4, 4, 7, "it may have begun up to 3 runs later"},
+	} {
+		d := history.Drift{Early: c.early, From: c.from, Late: c.late}
+		if got := RiseBounds(&d); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
 	day := func(n int) history.Entry {

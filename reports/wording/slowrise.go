@@ -9,6 +9,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
+	"vramsoak/harness/shape"
 )
 
 // SlowRises returns the series that get worse slowly, those that rise alike together. The peak of a
@@ -66,8 +67,8 @@ func SeriesStage(metric string) string {
 	return ""
 }
 
-// SlowRise describes a series that gets worse slowly: "rises slowly, by 120 MiB a run over 10 runs
-// (+17.9 %), from 6.00 GiB to 7.08 GiB".
+// SlowRise describes a series that gets worse slowly: "rises slowly, by 120 MiB a run (95 %: 118
+// MiB to 122 MiB) over 10 runs (+17.9 %), from 6.00 GiB to 7.08 GiB".
 func SlowRise(d *history.Drift) string {
 	verb, share := "rises", RiseShare(d)
 	if d.Series.HigherIsBetter {
@@ -76,9 +77,36 @@ func SlowRise(d *history.Drift) string {
 	if share != "" {
 		share = " (" + share + ")"
 	}
-	return fmt.Sprintf("%s slowly, by %s a run over %s%s, from %s to %s", verb,
-		check.Quantity(d.Slope.Estimate, d.Series.Unit), Plural(d.Runs, "run"), share,
+	return fmt.Sprintf("%s slowly, by %s over %s%s, from %s to %s", verb,
+		check.Rate(d.Slope, d.Series.Unit, "run"), Plural(d.Runs, "run"), share,
 		check.Quantity(d.First, d.Series.Unit), check.Quantity(d.Last, d.Series.Unit))
+}
+
+// RiseShort describes a drift in few words: "+12.0 MiB a run".
+func RiseShort(d *history.Drift) string {
+	sign := "+"
+	if d.Series.HigherIsBetter {
+		sign = "-"
+	}
+	return sign + check.Rate(shape.Interval{
+		Estimate: d.Slope.Estimate, Low: d.Slope.Estimate, High: d.Slope.Estimate,
+	}, d.Series.Unit, "run")
+}
+
+// RiseBounds says how exactly the beginning of a drift is known: "it may have begun 1 run earlier
+// or 2 runs later". It returns "" if the beginning is certain.
+func RiseBounds(d *history.Drift) string {
+	earlier, later := d.From-d.Early, d.Late-d.From
+	switch {
+	case earlier > 0 && later > 0:
+		return fmt.Sprintf("it may have begun %s earlier or %s later", Plural(earlier, "run"),
+			Plural(later, "run"))
+	case earlier > 0:
+		return fmt.Sprintf("it may have begun %s earlier", Plural(earlier, "run"))
+	case later > 0:
+		return fmt.Sprintf("it may have begun up to %s later", Plural(later, "run"))
+	}
+	return ""
 }
 
 // RiseShare returns how much a series changed: "+17.9 %". It returns "" if the first value is 0.

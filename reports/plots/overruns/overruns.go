@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"vramsoak/harness/check"
 	"vramsoak/harness/history"
 	"vramsoak/harness/shape"
 	"vramsoak/reports/plots"
@@ -33,11 +34,12 @@ type picture struct {
 	*history.History
 	plots.Page
 	changes []history.Change
+	drifts  []history.Drift
 }
 
 // Plot draws series run by run, with their levels and the runs at which the levels changed. It
-// draws only the series that changed. If no series changed, it draws all. A plot with the height 0
-// becomes as high as its panels need.
+// draws only the series that changed or get worse slowly. If there are none, it draws all. A plot
+// with the height 0 becomes as high as its panels need.
 func Plot(
 	w io.Writer, format string, h *history.History, series []*history.Series,
 	changes []history.Change, drifts []history.Drift, opts plots.Options,
@@ -50,17 +52,18 @@ func Plot(
 		return plotOne(w, format, h, series, opts)
 	}
 	changed := func(s *history.Series) bool {
-		return slices.ContainsFunc(changes, func(c history.Change) bool { return c.Series == s })
+		return driftOf(drifts, s) != nil ||
+			slices.ContainsFunc(changes, func(c history.Change) bool { return c.Series == s })
 	}
 	shown := slices.DeleteFunc(slices.Clone(series), func(s *history.Series) bool {
-		return len(changes) > 0 && !changed(s)
+		return len(changes)+len(drifts) > 0 && !changed(s)
 	})
 	shown = shown[:min(len(shown), mostPanels)]
 	if opts.Height == 0 {
 		opts.Height = max(plots.MinHeight, panelsAround+panelHeight*len(shown))
 	}
 	return plots.Draw(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
-		p := &picture{h, plots.Page{Encode: encode}, changes}
+		p := &picture{h, plots.Page{Encode: encode}, changes, drifts}
 		headline := wording.HistoryHeadline(h, series, changes, drifts)
 		if len(shown) < len(series) {
 			headline += fmt.Sprintf("; shown are %s", wording.Count(len(shown)))
@@ -68,6 +71,15 @@ func Plot(
 		p.draw(c, shown, headline)
 		return nil
 	})
+}
+
+// driftOf returns the drift of a series, or nil.
+func driftOf(drifts []history.Drift, s *history.Series) *history.Drift {
+	i := slices.IndexFunc(drifts, func(d history.Drift) bool { return d.Series == s })
+	if i < 0 {
+		return nil
+	}
+	return &drifts[i]
 }
 
 func (p *picture) draw(c draw.Canvas, series []*history.Series, headline string) {
@@ -124,6 +136,14 @@ func (p *picture) legend() []plots.LegendEntry {
 			Name: "first run that is worse", Thumb: upright(plots.FailedColor),
 		})
 	}
+	if len(p.drifts) > 0 {
+		out = append(out, plots.LegendEntry{
+			Name: "a slow rise or fall, from its first run on",
+			Thumb: func(c draw.Canvas, r vg.Rectangle) {
+				c.StrokeLine2(driftLine, r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
+			},
+		})
+	}
 	if has(false) {
 		out = append(out, plots.LegendEntry{
 			Name: "first run that is better", Thumb: upright(plots.UsedColor),
@@ -138,6 +158,7 @@ var (
 		Shape: draw.CircleGlyph{},
 	}
 	levelLine = draw.LineStyle{Color: plots.Ink, Width: 1.6}
+	driftLine = draw.LineStyle{Color: plots.FailedColor, Width: 2}
 )
 
 func changeLine(ink color.Color) draw.LineStyle {
@@ -150,13 +171,23 @@ func bounds(s *history.Series) (low, high float64) {
 	low, high = slices.Min(s.Values), slices.Max(s.Values)
 	room := 0.06 * (high - low)
 	// Noise must not fill the whole panel.
-	if least := 0.01 * max(math.Abs(low), math.Abs(high)); high-low < least {
+	least := max(0.01*max(math.Abs(low), math.Abs(high)), leastSpan[s.Unit])
+	if high-low < least {
 		room = (least - (high - low)) / 2
 	}
 	if room == 0 {
 		room = 1
 	}
+	if s.Unit == check.Ratio && high <= 1 && high+room > 1 { // no share is above 100 %
+		return low - room - (high + room - 1), 1
+	}
 	return low - room, high + room
+}
+
+// leastSpan is the shortest axis of a unit: on a shorter one, differences that mean nothing would
+// look large.
+var leastSpan = map[string]float64{
+	check.Bytes: 64 << 10, check.BytesPerFile: 128 << 10, check.Count: 4,
 }
 
 // ticks returns about four round numbers within the bounds.
@@ -191,8 +222,14 @@ func (p *picture) panel(c draw.Canvas, s *history.Series) {
 			own = append(own, change)
 		}
 	}
-	for i, r := range s.Runs {
-		c.DrawGlyph(runGlyph, vg.Point{X: x(float64(r)), Y: y(s.Values[i])})
+	defer func() { // over the lines
+		for i, r := range s.Runs {
+			c.DrawGlyph(runGlyph, vg.Point{X: x(float64(r)), Y: y(s.Values[i])})
+		}
+	}()
+	if drift := driftOf(p.drifts, s); drift != nil && len(own) == 0 {
+		p.drift(c, drift, x, y)
+		return
 	}
 	for _, change := range own {
 		stretch(change.Bad, change.Before)
@@ -202,6 +239,31 @@ func (p *picture) panel(c draw.Canvas, s *history.Series) {
 	for _, change := range slices.Backward(own) {
 		words = p.mark(c, change, x(float64(change.Bad)-0.5), words)
 	}
+}
+
+// drift draws the level before a slow rise, and the rise. Its size is to the right above the data.
+func (p *picture) drift(
+	c draw.Canvas, d *history.Drift, x func(float64) vg.Length, y func(float64) vg.Length,
+) {
+	var line []vg.Point
+	for i, r := range d.Series.Runs {
+		line = append(line, vg.Point{X: x(float64(r)), Y: y(d.Fitted[i])})
+	}
+	knot := len(line) - d.Runs
+	c.StrokeLines(levelLine, line[:knot])
+	c.StrokeLines(driftLine, line[max(0, knot-1):])
+	from := p.Runs[d.From]
+	at := x(float64(d.From) - 0.5)
+	s := fmt.Sprintf("%s since run %d", wording.RiseShort(d), from.ID)
+	if commit := wording.ShortCommit(from); commit != "" {
+		s += ", " + commit
+	}
+	if d.Good >= 0 {
+		c.StrokeLine2(changeLine(plots.FailedColor), at, c.Min.Y, at, c.Max.Y)
+		s += fmt.Sprintf("; last good run %d", p.Runs[d.Good].ID)
+	}
+	sty := plots.Text(plots.TextSize, plots.FailedColor, text.XRight, text.YTop)
+	c.FillText(sty, vg.Point{X: c.Max.X, Y: c.Max.Y + plots.TextSize*1.6}, p.Encode(s))
 }
 
 // mark draws where a level changed. It writes the size of the change above the data, to the left of

@@ -3,6 +3,7 @@ package overruns
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -97,4 +98,52 @@ func TestDocsPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	pictures.Check(t, "../../../docs/pictures/trend.png", out.Bytes())
+}
+
+// TestDriftInPicture: a slow rise is drawn with its rate, its first run and the last good run.
+func TestDriftInPicture(t *testing.T) {
+	const mib = 1 << 20
+	s := history.Series{
+		SeriesKey: history.SeriesKey{Metric: check.Peak, Statistic: history.Worst}, Unit: check.Bytes,
+	}
+	h := &history.History{Suite: "nightly"}
+	for n := range 14 {
+		h.Runs = append(h.Runs, history.Entry{
+			ID: int64(n + 1), Started: time.Date(2026, 9, 1+n, 2, 0, 0, 0, time.UTC),
+		})
+		s.Runs = append(s.Runs, n)
+		s.Values = append(s.Values, (6000+12*float64(max(0, n-3)))*mib)
+	}
+	h.Series = []history.Series{s}
+	drifts := h.Drifts(h.Judged(), nil, check.DefaultPolicy().Regression)
+	var out bytes.Buffer
+	if err := Plot(&out, "svg", h, h.Judged(), nil, drifts, plots.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		">suite nightly: 14 runs from 2026-09-01 to 2026-09-14, 1 series, no step; 1 series rises " +
+			"slowly<",
+		">+12.0 MiB a run since run 5; last good run 4<", ">a slow rise or fall, from its first run on<",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the plot lacks %q", want)
+		}
+	}
+}
+
+// TestBounds: an axis of shares ends at 100 %, and an axis of growth is not stretched to bytes.
+func TestBounds(t *testing.T) {
+	for _, c := range []struct {
+		unit      string
+		values    []float64
+		low, high float64
+	}{
+		{check.Ratio, []float64{1, 1, 1}, 0.99, 1},
+		{check.BytesPerFile, []float64{0, 0, 0}, -64 << 10, 64 << 10},
+	} {
+		low, high := bounds(&history.Series{Unit: c.unit, Values: c.values})
+		if math.Abs(low-c.low) > 1e-9 || math.Abs(high-c.high) > 1e-9 {
+			t.Errorf("%s: the axis goes from %v to %v, want %v to %v", c.unit, low, high, c.low, c.high)
+		}
+	}
 }
