@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
@@ -17,7 +19,6 @@ import (
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/html"
 	"vramsoak/reports/serve"
-	"vramsoak/reports/wording"
 )
 
 const listenUsage = "show the run at this `address` while it runs: the report at /, /metrics for " +
@@ -36,6 +37,7 @@ type webView struct {
 // A shownRun is what the page of a run is made of.
 type shownRun struct {
 	logs      []string
+	files     int // of the batch, or 0 if their number is not known
 	baselines references
 	info      compare.RunInfo
 }
@@ -91,7 +93,11 @@ func (v *webView) follow(cfg harness.Config, workers []harness.Worker, refs refe
 		logs[i] = filepath.Join(dir, harness.LogName)
 		v.readers.Go(func() { v.collector.Follow(v.ctx, cfg.Dialects, logs[i]) })
 	}
-	v.run.Store(&shownRun{logs: logs, baselines: refs, info: info})
+	run := &shownRun{logs: logs, baselines: refs, info: info}
+	if cfg.Until == 0 && cfg.Feed != harness.FeedNone {
+		run.files = len(cfg.Files)
+	}
+	v.run.Store(run)
 }
 
 // page returns the report on the run so far as an HTML page.
@@ -125,15 +131,19 @@ func (r *shownRun) page() ([]byte, error) {
 	defer debug.FreeOSMemory() // leave the memory to the pipeline
 	of := readOptions{trends: true, measures: len(r.baselines) > 0, page: html.NewCollector()}
 	tl, report, err := of.judge(r.logs, nil)
+	if _, nothing := errors.AsType[emptyError](err); nothing || errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("the pipeline has not printed a checkpoint yet")
+	}
 	if err != nil {
 		return nil, err
 	}
 	report.Notes = append(report.Notes, r.baselines.join(report, r.info)...)
-	forgiveUnfinished(report, tl)
+	done := forgiveUnfinished(report, tl)
 	content, err := pageOf(tl, report, of.page, r.logs, of)
 	if err != nil {
 		return nil, err
 	}
+	content.SoFar = r.soFar(done, time.Now())
 	var page bytes.Buffer
 	if err := html.Write(&page, content); err != nil {
 		return nil, err
@@ -141,11 +151,20 @@ func (r *shownRun) page() ([]byte, error) {
 	return page.Bytes(), nil
 }
 
+// soFar says how far the run is: "26 of 40 files at 02:14:07 UTC; reload the page for more".
+func (r *shownRun) soFar(done int, now time.Time) string {
+	files := plural(done, "file")
+	if r.files > 0 {
+		files = fmt.Sprintf("%d of %s", done, plural(r.files, "file"))
+	}
+	return files + " at " + now.UTC().Format("15:04:05") + " UTC; reload the page for more"
+}
+
 // forgiveUnfinished changes the report on a run that goes on. The file in work has no end yet, and
 // later files have not started. That is no failure, so the finding on files is skipped, unless
-// a file has failed already.
-func forgiveUnfinished(report *check.Report, tl *timeline.Timeline) {
-	done, failed := 0, false
+// a file has failed already. It returns how many files have ended.
+func forgiveUnfinished(report *check.Report, tl *timeline.Timeline) (done int) {
+	failed := false
 	for _, f := range tl.LastAttempts() {
 		switch f.Status {
 		case record.StatusUnknown:
@@ -163,6 +182,5 @@ func forgiveUnfinished(report *check.Report, tl *timeline.Timeline) {
 			}
 		})
 	}
-	report.Notes = append(report.Notes, "the run goes on: this is the report on its first "+
-		wording.Plural(done, "file"))
+	return done
 }

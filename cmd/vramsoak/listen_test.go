@@ -115,7 +115,7 @@ func TestListen(t *testing.T) {
 	}
 	for _, want := range []string{
 		`<h1 id="verdict-title">`, "6 checkpoints",
-		"the run goes on: this is the report on its first 2 files",
+		"2 of 3 files at ",
 	} {
 		if page := get("http://" + host + "/"); !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%.2000s", want, page)

@@ -13,7 +13,7 @@ import (
 const aboutMax = 12
 
 // about returns what the logs say of the run: its command, when it began, which logs were read.
-func (e *encoder) about() (rows []summaryRow) {
+func (e *encoder) about(soFar string) (rows []summaryRow) {
 	add := func(name string, lines ...string) {
 		for i := range lines {
 			lines[i] = sink.Name(lines[i])
@@ -40,8 +40,10 @@ func (e *encoder) about() (rows []summaryRow) {
 	if !r.Start.Time.IsZero() {
 		add("Began", r.Start.Time.UTC().Format("2006-01-02 15:04:05")+" UTC")
 	}
-	if text := ended(r); text != "" {
-		add("Ended", text)
+	if soFar != "" {
+		add("So far", soFar)
+	} else {
+		add("Ended", ended(r))
 	}
 	return rows
 }

@@ -34,6 +34,9 @@ type Page struct {
 	Segments  *Segments     // the segment maps of the logs, or nil
 	Logs      []Log         // the logs that the page may quote
 	Version   string        // of vramsoak
+	// SoFar says how far the run is if it goes on, such as "26 of 40 files". The page then shows it in
+	// place of the run's end.
+	SoFar string
 }
 
 // A Log is a log that the page may quote.
@@ -127,7 +130,7 @@ func Write(w io.Writer, p Page) error {
 		run.Segments = len(e.doc.Segments) > 0
 	}
 	run.Summary = e.summarize(run.Open)
-	run.About = e.about()
+	run.About = e.about(p.SoFar)
 	for _, note := range wording.Notes(p.Report) {
 		run.Notes = append(run.Notes, sink.Name(note))
 	}

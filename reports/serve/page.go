@@ -39,8 +39,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(defaultTimeouts.write))
 	w.Header().Set("Cache-Control", "no-store")
 	if err != nil {
+		w.Header().Set("Refresh", "5") // a browser tries again after pageLasts
 		say(w, http.StatusServiceUnavailable,
-			"there is no report yet: "+string(sink.Error(err))+"; reload the page later\n")
+			"there is no report yet: "+string(sink.Error(err))+"\n")
 		return
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -26,7 +26,7 @@ func TestPage(t *testing.T) {
 		{"slow", 2 * time.Second, false, http.StatusOK, "page %d", 40 * time.Second},
 		{
 			"error", 2 * time.Second, true, http.StatusServiceUnavailable,
-			"there is no report yet: error %d; reload the page later\n", 40 * time.Second,
+			"there is no report yet: error %d\n", 40 * time.Second,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
