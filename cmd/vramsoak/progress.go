@@ -84,16 +84,14 @@ func progressInLog(p harness.Progress, moving []movement, now time.Time) string 
 
 // filesDone returns how many files are done: "23/60 files, 1 failed".
 func filesDone(p harness.Progress) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d", p.Done)
+	text := plural(p.Done, "file")
 	if p.Files > 0 {
-		fmt.Fprintf(&b, "/%d", p.Files)
+		text = fmt.Sprintf("%d/%s", p.Done, plural(p.Files, "file"))
 	}
-	b.WriteString(" files")
 	if p.Failed > 0 {
-		fmt.Fprintf(&b, ", %d failed", p.Failed)
+		text += fmt.Sprintf(", %d failed", p.Failed)
 	}
-	return b.String()
+	return text
 }
 
 // levelText returns the level at the end of the last file, of the worker with the highest: "level

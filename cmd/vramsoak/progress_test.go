@@ -36,6 +36,23 @@ func TestProgressLineOfWorkers(t *testing.T) {
 	}
 }
 
+func TestFilesDone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		p    harness.Progress
+		want string
+	}{
+		{harness.Progress{Done: 1}, "1 file"},
+		{harness.Progress{Done: 2, Failed: 1}, "2 files, 1 failed"},
+		{harness.Progress{Done: 0, Files: 1}, "0/1 file"},
+		{harness.Progress{Done: 1, Files: 60}, "1/60 files"},
+	} {
+		if got := filesDone(c.p); got != c.want {
+			t.Errorf("found %q, want %q", got, c.want)
+		}
+	}
+}
+
 // TestLinePace: without a terminal a soak says a line after each minute, or when a tenth of the
 // batch is done, at least ten seconds apart. Time in a bubble begins at midnight, UTC.
 func TestLinePace(t *testing.T) {
