@@ -14,12 +14,15 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"html"
 	"image"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"git.sr.ht/~sbinet/gg"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -104,12 +107,31 @@ func Draw(
 			[]byte("data:image/png;base64,"))
 		data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"),
 			[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+		data = withLengths(data)
 		w = sink.XML(w)
 	}
 	if _, err := w.Write(data); err != nil {
 		return fmt.Errorf("write the plot: %w", err)
 	}
 	return nil
+}
+
+var svgText = regexp.MustCompile(`(<text [^>]*font-size:([0-9.]+)px[^>]*)>([^<]+)</text>`)
+
+// withLengths gives each text of an SVG the width for which it was placed. Without it, a machine
+// without these fonts would draw wider letters, which overlap and are cut off.
+func withLengths(svg []byte) []byte {
+	return svgText.ReplaceAllFunc(svg, func(element []byte) []byte {
+		m := svgText.FindSubmatch(element)
+		size, err := strconv.ParseFloat(string(m[2]), 64)
+		if err != nil {
+			return element
+		}
+		sty := Text(vg.Length(size), Ink, text.XLeft, text.YTop)
+		width := sty.Width(html.UnescapeString(string(m[3])))
+		return fmt.Appendf(nil, `%s textLength="%.2f" lengthAdjust="spacingAndGlyphs">%s</text>`,
+			m[1], width.Points(), m[3])
+	})
 }
 
 // bitmap returns an image canvas. The constructor of vgimg makes the image twice, and the image is

@@ -181,3 +181,20 @@ func TestHostileNames(t *testing.T) {
 	}
 	words(t, chartOf(base, now, check.Fail), plots.Options{})
 }
+
+// TestLegend: the legend has only what is drawn: dots, or bands if there is no room for dots.
+func TestLegend(t *testing.T) {
+	for _, c := range []struct {
+		files     int
+		want, not string
+	}{
+		{20, "a file of the base", "files of the base (lowest to highest)"},
+		{2000, "files of the base (lowest to highest)", "a file of the base"},
+	} {
+		got := words(t, chartOf(run(c.files, 0), run(c.files, 50), check.Fail), plots.Options{})
+		if !slices.Contains(got, c.want) || slices.Contains(got, c.not) {
+			t.Errorf("%d files: the legend should have %q and not %q:\n%s", c.files, c.want, c.not,
+				strings.Join(got, "\n"))
+		}
+	}
+}

@@ -70,11 +70,14 @@ func (p *panel) ends() (first, last float64) {
 	return first, last
 }
 
+// dense reports whether a panel has too many files to draw a dot for each.
+func (p *picture) dense(panel *panel) bool { return len(panel.new) > p.pixels/2 }
+
 // drawFiles draws a dot for each file of each run. A line joins the two dots of one file. If there
 // is no room, it draws the band between the lowest and the highest value of neighbouring files.
 func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
 	place := plots.Placing(g, &c)
-	if len(panel.new) > p.pixels/2 {
+	if p.dense(panel) {
 		for _, run := range []struct {
 			points []plots.Point
 			ink    color.Color

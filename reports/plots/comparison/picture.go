@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -100,9 +101,20 @@ func (p *picture) legend() []plots.LegendEntry {
 			},
 		})
 	}
-	if p.rowsOfPanels > 0 {
+	band := func(ink color.Color) func(draw.Canvas, vg.Rectangle) {
+		return func(c draw.Canvas, r vg.Rectangle) { plots.DrawBandThumb(c, r, ink) }
+	}
+	shown := p.panels[:min(len(p.panels), p.columns*p.rowsOfPanels)]
+	if slices.ContainsFunc(shown, func(panel *panel) bool { return !p.dense(panel) }) {
 		out = append(out, plots.LegendEntry{Name: "a file of the base", Thumb: dot(drawBase)},
 			plots.LegendEntry{Name: "a file of the new run", Thumb: dot(drawNew)})
+	}
+	if slices.ContainsFunc(shown, p.dense) {
+		out = append(out,
+			plots.LegendEntry{Name: "files of the base (lowest to highest)", Thumb: band(baseColor)},
+			plots.LegendEntry{
+				Name: "files of the new run (lowest to highest)", Thumb: band(newColor),
+			})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 // the number of seconds since its start, else the number of the checkpoint.
 type clock struct {
 	timed bool
+	alike bool          // the log has a single time, so the axis counts checkpoints
 	cut   time.Duration // the time between the runs of a resumed batch, which the axis leaves out
 	at    map[record.Position]float64
 	end   float64 // the last position
@@ -52,6 +53,7 @@ func makeClock(tl *timeline.Timeline, kept *places) clock {
 		c.timed = true
 		return c
 	}
+	c.alike = known > 0
 	n := 0
 	for _, m := range moments {
 		if m.checkpoint {

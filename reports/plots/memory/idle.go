@@ -85,21 +85,41 @@ func idleFile(f *timeline.File, files int) string {
 
 var idleStyle = draw.LineStyle{Color: plots.Ink, Width: 2}
 
+// onlyIdle reports whether each file has a single reading, its idle level. The line of the readings
+// is then that of the idle levels.
+func (p *picture) onlyIdle() bool {
+	return slices.ContainsFunc(p.series, func(s series) bool {
+		return !s.dashed && s.count() == p.idle.count() && slices.EqualFunc(s.pieces, p.idle.pieces,
+			func(a, b []plots.Point) bool { return slices.Equal(a, b) })
+	})
+}
+
+// idleStyle returns the style of the idle level. Below the line of the readings it is wider, so
+// that both can be seen.
+func (p *picture) idleStyle() draw.LineStyle {
+	style := idleStyle
+	if p.onlyIdle() {
+		style.Width = 4.5
+	}
+	return style
+}
+
 // drawIdle draws the idle levels as a line over the other lines, with a white edge.
 func (p *picture) drawIdle(c draw.Canvas, g *plot.Plot) {
 	place := plots.Placing(g, &c)
-	edge := idleStyle
-	edge.Color, edge.Width = plots.Paper, 2*idleStyle.Width
+	style := p.idleStyle()
+	edge := style
+	edge.Color, edge.Width = plots.Paper, style.Width+idleStyle.Width
 	lines := make([][]vg.Point, 0, len(p.idle.pieces))
 	for _, piece := range p.idle.pieces {
 		lines = append(lines, place(plots.Thin(piece, p.columns)))
 	}
-	for _, style := range []draw.LineStyle{edge, idleStyle} {
+	for _, style := range []draw.LineStyle{edge, style} {
 		for _, line := range lines {
 			c.StrokeLines(style, strokes(line)...)
 		}
 	}
-	many := p.small || p.idle.count() > mostDots
+	many := p.small || p.onlyIdle() || p.idle.count() > mostDots
 	if many && !slices.ContainsFunc(lines, isDot) {
 		return
 	}

@@ -1,7 +1,10 @@
 package memory
 
 import (
+	"bytes"
 	"fmt"
+	"image/color"
+	"image/png"
 	"math"
 	"strings"
 	"testing"
@@ -101,6 +104,39 @@ func TestIdleLevelsOfSketch(t *testing.T) {
 		}
 		if i > 0 && p.X-points[i-1].X > c.clock.end/200 {
 			t.Fatalf("there is no idle level from %g to %g s", points[i-1].X, p.X)
+		}
+	}
+}
+
+// TestOnlyIdle: if each file has one reading, its idle level, that level is drawn below the line of
+// the readings and wider, so that the picture has both colours of the legend.
+func TestOnlyIdle(t *testing.T) {
+	var log strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&log, "[pipeline] file-start path=%d.wav\n[GPU Memory] After Work: Allocated: "+
+			"%d.00GB\n[pipeline] file-end path=%d.wav status=ok\n", i, i+1, i)
+	}
+	tl, rep := timelines.Judge(t, log.String(), check.DefaultPolicy())
+	var out bytes.Buffer
+	if err := plotOf(&out, "png", tl, rep, plots.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pixels := map[color.RGBA]int{}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			pixels[color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)]++
+		}
+	}
+	// The lines are over 1,000 pixels long, those of the legend about 30.
+	for name, c := range map[string]color.Color{
+		"allocated": plots.AllocatedColor, "idle level": plots.Ink,
+	} {
+		if n := pixels[color.RGBAModel.Convert(c).(color.RGBA)]; n < 1000 {
+			t.Errorf("got %d pixels of %s", n, name)
 		}
 	}
 }

@@ -106,13 +106,21 @@ func (p *picture) draw(c draw.Canvas) {
 		g.X.Min, g.X.Max = 0.5, p.clock.end+0.5 // what follows the last checkpoint lies there
 		g.X.Tick.Marker = plot.ConstantTicks(plots.CountTicks(1, p.clock.end, 10))
 		g.X.Label.Text = "checkpoint (the log has no times)"
+		if p.clock.alike {
+			g.X.Label.Text = "checkpoint (the log has a single time)"
+		}
 	}
 	if p.stripped() {
 		g.X.Padding = 16
 	}
+	lines := []plot.Plotter{plots.Layer(p.drawSeries), plots.Layer(p.drawIdle)}
+	if p.onlyIdle() { // over the readings, the idle level would hide them
+		slices.Reverse(lines)
+	}
 	g.Add(plots.Layer(p.drawFiles), plots.Layer(plots.DrawGrid), plots.Layer(p.drawGaps),
-		plots.Layer(p.drawStarts), plots.Layer(p.drawSeries), plots.Layer(p.drawIdle),
-		plots.Layer(p.drawLimits), plots.Layer(p.drawShortages), plots.Layer(p.drawNotes))
+		plots.Layer(p.drawStarts))
+	g.Add(lines...)
+	g.Add(plots.Layer(p.drawLimits), plots.Layer(p.drawShortages), plots.Layer(p.drawNotes))
 	right := vg.Length(10)
 	if len(p.limits) > 0 {
 		right = 96

@@ -161,8 +161,10 @@ var leastSpan = map[string]float64{check.Bytes: 64 << 10, check.Count: 4}
 
 // title returns the first line of the panel.
 func (p *panel) title() string {
-	title := strings.ToUpper(wording.Verdict(p.finding)) + ": " + sink.Line(p.finding.Check) + ", " +
-		sink.Line(p.finding.Subject)
+	title := strings.ToUpper(wording.Verdict(p.finding)) + ": " + sink.Line(p.finding.Check)
+	if p.finding.Subject != p.finding.Check {
+		title += ", " + sink.Line(p.finding.Subject)
+	}
 	if len(p.same) > 0 {
 		title += "; the same" + sink.Line(theSame(p.finding.Subject, p.same))
 	}
