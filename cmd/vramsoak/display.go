@@ -28,7 +28,7 @@ type display struct {
 	// resized is when the terminal last got another size. Its size is then certain only a moment
 	// later: it may have wrapped the rows before it says its new size.
 	resized time.Time
-	stop    func() // ends watchSize
+	stop    func() // ends watchTerminal
 }
 
 // newDisplay returns a display, which the caller closes.
@@ -38,7 +38,7 @@ func newDisplay(out *sink.Terminal) *display {
 		out: out, terminal: terminal, lines: linePace{last: time.Now()}, stop: func() {},
 	}
 	if terminal {
-		d.watchSize()
+		d.watchTerminal()
 	}
 	return d
 }
@@ -50,10 +50,11 @@ const (
 	sizeSettled = 250 * time.Millisecond
 )
 
-// watchSize draws the view again when the terminal has got another size.
-func (d *display) watchSize() {
+// watchTerminal draws the view again when the terminal has got another size, and removes it while
+// the user has stopped vramsoak with Ctrl-Z.
+func (d *display) watchTerminal() {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, syscall.SIGWINCH)
+	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTSTP)
 	d.stop = sync.OnceFunc(func() {
 		signal.Stop(signals)
 		close(done)
@@ -62,8 +63,13 @@ func (d *display) watchSize() {
 		var settled <-chan time.Time
 		for {
 			select {
-			case <-signals:
+			case s := <-signals:
 				d.mu.Lock()
+				if s == syscall.SIGTSTP {
+					d.say("")
+					// The process stops here, and goes on when the shell continues it.
+					_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+				}
 				d.resized = time.Now()
 				d.mu.Unlock()
 				settled = time.After(sizeSettled)
