@@ -166,15 +166,24 @@ func runDoctor(cmd *cobra.Command, opts doctorOptions, args []string) error {
 }
 
 func writeDiagnoses(out io.Writer, all []diagnosis) error {
-	out = text.NewFolder(out, textOptions(out))
+	width := text.Columns(textOptions(out))
+	column, layout := len("none  host memory      "), "%s  %-16s "
+	if 2*column > width {
+		column, layout = len("none  "), "%s  %s: "
+	}
 	for _, d := range all {
 		mark := "ok  "
 		if !d.ok {
 			mark = "none"
 		}
-		if _, err := sink.Fprintf(out, "%s  %-16s %s\n", mark, d.what,
-			sink.Block(d.found)); err != nil {
-			return err
+		name := fmt.Sprintf(layout, mark, sink.Line(d.what))
+		for line := range strings.Lines(string(sink.Block(d.found))) {
+			for _, row := range foldedUnder(name, line, column, width) {
+				if _, err := sink.Fprintf(out, "%s\n", sink.Safe(row)); err != nil {
+					return err
+				}
+			}
+			name = ""
 		}
 	}
 	return nil
@@ -202,8 +211,8 @@ func diagnoseGPUs() []diagnosis {
 }
 
 func noDriver(err error) diagnosis {
-	return diagnosis{"NVIDIA driver", false, fmt.Sprintf("%v; samples then have no device figures",
-		err)}
+	return diagnosis{"NVIDIA driver", false, fmt.Sprintf("%s; samples then have no device figures",
+		strings.TrimPrefix(err.Error(), "no NVIDIA driver: "))}
 }
 
 func diagnoseMemory() diagnosis {

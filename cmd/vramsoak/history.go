@@ -96,13 +96,21 @@ func runNumber(arg string) (int64, error) {
 
 func newHistoryListCommand(opts *historyOptions) *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the runs of a suite, or of all suites with --suite \"\"",
-		Example: `  vramsoak history list --suite nightly`,
-		Args:    wantsNone,
+		Use:   "list",
+		Short: "List the runs of all suites, or of one with --suite",
+		Example: `  vramsoak history list
+  vramsoak history list --suite nightly`,
+		Args: wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return opts.with(cmd.Context(), history.Open, func(s *history.Store) error {
-				runs, err := s.List(cmd.Context(), opts.suite)
+				suite := opts.suite
+				if !cmd.Flags().Changed("suite") {
+					suite = "" // all
+				}
+				runs, err := s.List(cmd.Context(), suite)
+				if err == nil && len(runs) == 0 {
+					err = opts.noRuns(cmd.Context(), s, suite)
+				}
 				if err != nil {
 					return err
 				}
@@ -110,6 +118,29 @@ func newHistoryListCommand(opts *historyOptions) *cobra.Command {
 			})
 		},
 	}
+}
+
+// noRuns returns an error for a suite without runs. It names the suites that there are.
+func (o *historyOptions) noRuns(ctx context.Context, s *history.Store, suite string) error {
+	all, err := s.List(ctx, "")
+	if err != nil {
+		return err
+	}
+	var suites []string
+	for _, run := range all {
+		if !slices.Contains(suites, run.Suite) {
+			suites = append(suites, run.Suite)
+		}
+	}
+	if len(suites) == 0 {
+		return fmt.Errorf("history %s has no runs; add them with vramsoak history add RUN", o.name())
+	}
+	if suite == history.DefaultSuite {
+		return fmt.Errorf("--suite: expected a suite of history %s (%s), found none; name it with "+
+			"--suite", o.name(), strings.Join(suites, ", "))
+	}
+	return fmt.Errorf("--suite: expected a suite of history %s (%s), found %q%s", o.name(),
+		strings.Join(suites, ", "), suite, strictyaml.Meant(suite, suites))
 }
 
 func newHistoryShowCommand(opts *historyOptions) *cobra.Command {
@@ -196,6 +227,11 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 	if err != nil {
 		return err
 	}
+	if len(h.Runs) == 0 {
+		return opts.with(ctx, history.Open, func(s *history.Store) error {
+			return opts.noRuns(ctx, s, opts.suite)
+		})
+	}
 	series, err := opts.series(h)
 	if err != nil {
 		return err
@@ -251,7 +287,7 @@ func (o historyTrendOptions) series(h *history.History) ([]*history.Series, erro
 	}
 	if len(known) == 0 {
 		return nil, fmt.Errorf("suite %s has no runs that measured anything; vramsoak history "+
-			"list --suite \"\" shows all suites", h.Suite)
+			"list shows the runs of all suites", h.Suite)
 	}
 	return nil, fmt.Errorf("expected a metric that suite %s has, found %q%s; it has: %s",
 		h.Suite, strings.TrimSpace(o.metric+" "+o.statistic), strictyaml.Meant(o.metric, known),

@@ -78,8 +78,7 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 			return err
 		}
 		if len(h.Runs) == 0 {
-			return fmt.Errorf("expected runs of suite %s in the history, found none; vramsoak "+
-				"history list --suite \"\" shows all suites", opts.suite)
+			return opts.noRuns(ctx, s, opts.suite)
 		}
 		if len(args) > 0 {
 			id, err := runNumber(args[0])

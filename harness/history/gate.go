@@ -74,7 +74,8 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 			fmt.Sprintf("run %d measured nothing: none of its files ended ok", o.Newest.ID)
 	case o.Judged == 0:
 		o.Verdict, o.Reason = check.Undecided, fmt.Sprintf(
-			"suite %s has %d comparable runs; at least %d are needed", h.Suite, most, MinRuns)
+			"suite %s has %s that can be compared; at least %d are needed: add more with vramsoak "+
+				"history add", h.Suite, check.Plural(most, "run"), MinRuns)
 	}
 	changes, withdrawn := h.Changes(h.Judged(), policy)
 	for _, w := range withdrawn {

@@ -23,9 +23,22 @@ func Calibration(w io.Writer, r *calibrate.Report, opts Options) error {
 		t.wrap(fmt.Sprintf("left out, because they failed: %s; --all takes them too",
 			runNames(r.LeftOut)), "  ")
 	}
+	var reasons []string
+	skipped := map[string][]string{} // checks, by the reason why they were not tried
 	for _, g := range r.Growth {
+		if g.Skipped != "" {
+			if skipped[g.Skipped] == nil {
+				reasons = append(reasons, g.Skipped)
+			}
+			skipped[g.Skipped] = append(skipped[g.Skipped], g.Check)
+			continue
+		}
 		t.WriteByte('\n')
 		t.wrap(sink.Line(g.Check+", "+g.Subject)+": "+growthSentence(g, r.Power), "  ")
+	}
+	for _, why := range reasons {
+		t.WriteByte('\n')
+		t.wrap("not tried: "+sink.Line(strings.Join(skipped[why], ", ")+" ("+why+")"), "  ")
 	}
 	if r.Regression != nil {
 		if err := t.regressionRates(r); err != nil {
@@ -43,20 +56,17 @@ func Calibration(w io.Writer, r *calibrate.Report, opts Options) error {
 const namesMax = 4
 
 func runNames(names []string) string {
-	shown := strings.Join(names[:min(len(names), namesMax)], ", ")
-	if more := len(names) - namesMax; more > 0 {
-		shown += fmt.Sprintf(" and %s more", wording.Count(more))
+	if len(names) <= namesMax+1 { // "and 1 more" would be as long as its name
+		return sink.Line(strings.Join(names, ", "))
 	}
-	return sink.Line(shown)
+	return sink.Line(fmt.Sprintf("%s and %s more", strings.Join(names[:namesMax], ", "),
+		wording.Count(len(names)-namesMax)))
 }
 
 // growthSentence says how often a check of growth gave false alarms: "5 series as they were: 0
 // failed, 3 undecided; would have fired in 3 of 2,000 tries (0.15 %, at most 0.44 %); catches a
 // leak from 1.30 MiB a file on (in 90 % of cases); of clean runs 62 % would be undecided ...".
 func growthSentence(g calibrate.Growth, power float64) string {
-	if g.Skipped != "" {
-		return "not tried: " + sink.Line(g.Skipped)
-	}
 	parts := []string{
 		fmt.Sprintf("%s series unchanged: %s failed, %s undecided", wording.Count(g.Series),
 			wording.Count(g.Failed), wording.Count(g.Unsure)),

@@ -79,10 +79,10 @@ func Trend(
 	drifts []history.Drift, withdrawn []history.Withdrawn, opts Options,
 ) error {
 	t := newWriter(opts)
-	t.wrap(wording.HistoryHeadline(h, series, changes, drifts), "")
+	t.wrap(wording.HistoryHeadline(h, series, changes, drifts), "  ")
 	if len(changes) > 0 {
 		rows := [][]string{{
-			"Series", "Change", "", "First run", "Run before", "From", "To",
+			"Series", "Change", "By", "First run", "Run before", "From", "To",
 			"Runs",
 		}}
 		for _, c := range changes {
@@ -160,6 +160,25 @@ func DriftText(h *history.History, d *history.Drift) string {
 		}
 	}
 	return s
+}
+
+// firstRegression says of the first regression that fails by how much a series got worse, and since
+// when: "peak, worst +824 MiB (+11.8 %) since run 6 (2026-11-06, c6)".
+func firstRegression(h *history.History, slow [][]history.Drift, steps []history.Change,
+	ended []history.Known,
+) string {
+	var c history.Change
+	switch {
+	case len(slow) > 0:
+		d := &slow[0][0]
+		return fmt.Sprintf("%s %s", wording.Series(d.Series.SeriesKey, true), wording.SlowRise(d))
+	case len(steps) > 0:
+		c = steps[0]
+	default:
+		c = ended[0].Change
+	}
+	return fmt.Sprintf("%s %s since %s", wording.Series(c.Series.SeriesKey, true),
+		wording.ChangeSize(c), entryName(h.Runs[c.Bad]))
 }
 
 // withdrawn writes a sentence for each change that is not reported any more.
@@ -268,7 +287,8 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 		if n := len(o.Ended); n > 0 {
 			failing = append(failing, wording.Plural(n, "regression")+" with a waiver that ended")
 		}
-		s += strings.Join(failing, " and ") + " up to " + entryName(o.Newest)
+		s += firstRegression(h, slow, unexplained, o.Ended) + "; " + strings.Join(failing, " and ") + " up to " +
+			entryName(o.Newest)
 	default:
 		s += fmt.Sprintf("no new regression up to %s, %d series judged", entryName(o.Newest),
 			o.Judged)
@@ -280,7 +300,7 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 		}
 		s += "; waived: " + strings.Join(known, "; ")
 	}
-	t.wrap(s, "")
+	t.wrap(s, "  ")
 	for _, g := range slow {
 		t.WriteByte('\n')
 		t.wrap("new: "+slowRise(h, g), "  ")

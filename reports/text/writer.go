@@ -68,7 +68,7 @@ var breaks = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
 // wrap writes one line of prose, folded to the width. All lines but the first are indented.
 func (t *writer) wrap(s, indent string) {
 	if !t.Terminal {
-		s = strings.ReplaceAll(s, "±", "+/-")
+		s = t.ascii(strings.ReplaceAll(s, "±", "+/-"))
 	}
 	for _, line := range Fold(breaks.Replace(s), t.Width, indent) {
 		t.WriteString(line + "\n")

@@ -133,6 +133,14 @@ func ComparisonHeadline(c *compare.Comparison) string {
 			break
 		}
 	}
+	if len(parts) == 0 {
+		for _, worst := range WorstFirst(c.Changes) {
+			if worst.Verdict == check.Undecided {
+				parts = append(parts, sink.Line(worst.Subject())+" may be worse")
+				break
+			}
+		}
+	}
 	metrics := fmt.Sprintf("%s of %s worse", Count(count[check.Fail]),
 		Plural(len(c.Changes)-count[check.Skipped], "metric"))
 	if n := count[check.Undecided]; n > 0 {

@@ -37,6 +37,8 @@ func HistoryHeadline(
 		changed = Plural(len(changes), "change")
 	case len(drifts) > 0:
 		changed = "no step"
+	case len(h.Runs) < history.MinRuns:
+		changed = fmt.Sprintf("too few runs for a trend, which needs %d", history.MinRuns)
 	}
 	if len(drifts) > 0 {
 		changed += "; " + slowly(drifts)

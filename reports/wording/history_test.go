@@ -67,7 +67,7 @@ func TestSlowRises(t *testing.T) {
 		drifts  []history.Drift
 		want    string
 	}{
-		{nil, nil, "no change"},
+		{nil, nil, "too few runs for a trend, which needs 9"},
 		{nil, drifts[:1], "no step; 1 series rises slowly"},
 		{make([]history.Change, 2), drifts, "2 changes; 4 series rise slowly"},
 	} {
