@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -113,8 +112,11 @@ func (s sandbox) write(t *testing.T, name, text string) {
 	}
 }
 
+// lineUp is the escape sequence that moves the cursor to the row above.
+const lineUp = "\x1b[A"
+
 // erases matches the escape sequence with which the progress erases the rows above the cursor.
-var erases = regexp.MustCompile(`\r\x1b\[(\d+)A\x1b\[J`)
+var erases = regexp.MustCompile(`\r\x1b\[2K((?:\x1b\[A\x1b\[2K)+)`)
 
 // onScreen returns the text that stays on the screen when all of this output was printed.
 func onScreen(output string) string {
@@ -125,8 +127,7 @@ func onScreen(output string) string {
 			return output
 		}
 		before := strings.TrimSuffix(output[:at[0]], "\n")
-		rows, _ := strconv.Atoi(output[at[2]:at[3]]) // the pattern has only digits there
-		for ; rows > 0; rows-- {
+		for range strings.Count(output[at[2]:at[3]], lineUp) {
 			before = before[:max(0, strings.LastIndexByte(before, '\n'))]
 		}
 		if before != "" {

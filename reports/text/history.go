@@ -171,7 +171,12 @@ func firstRegression(h *history.History, slow [][]history.Drift, steps []history
 	switch {
 	case len(slow) > 0:
 		d := &slow[0][0]
-		return fmt.Sprintf("%s %s", wording.Series(d.Series.SeriesKey, true), wording.SlowRise(d))
+		share := ""
+		if by := wording.RiseShare(d); by != "" {
+			share = " (" + by + ")"
+		}
+		return fmt.Sprintf("%s slowly worse%s since %s", wording.Series(d.Series.SeriesKey, true),
+			share, entryName(h.Runs[d.From]))
 	case len(steps) > 0:
 		c = steps[0]
 	default:
