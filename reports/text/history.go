@@ -292,8 +292,8 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 		if n := len(o.Ended); n > 0 {
 			failing = append(failing, wording.Plural(n, "regression")+" with a waiver that ended")
 		}
-		s += firstRegression(h, slow, unexplained, o.Ended) + "; " + strings.Join(failing, " and ") + " up to " +
-			entryName(o.Newest)
+		s += fmt.Sprintf("%s; %s up to %s", firstRegression(h, slow, unexplained, o.Ended),
+			strings.Join(failing, " and "), entryName(o.Newest))
 	default:
 		s += fmt.Sprintf("no new regression up to %s, %d series judged", entryName(o.Newest),
 			o.Judged)

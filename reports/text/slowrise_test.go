@@ -37,7 +37,8 @@ func TestSlowRise(t *testing.T) {
 				"over 26 runs (+5.2 %), from 5.86 GiB to 6.16 GiB, since run 5 (2026-11-05, c000005).",
 			},
 			[]string{
-				"slowly worse (+5.2 %) since run 5 (2026-11-05, c000005); 1 new regression up to run 30", "new: peak, worst rises slowly, by 12.0 MiB a run",
+				"slowly worse (+5.2 %) since run 5 (2026-11-05, c000005); 1 new regression up to run 30",
+				"new: peak, worst rises slowly, by 12.0 MiB a run",
 			},
 			"does not fail",
 		},
