@@ -177,6 +177,39 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestNames opens the reports of logs with names of 10,000 letters, and with names of blanks. No name
+// makes the page wider than its window, and each button has a name.
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	for name, path := range map[string]string{
+		"file": long + ".wav", "folders": strings.Repeat("folder/", 1500) + "a.wav", "blanks": "   ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			for i := range 20 {
+				fmt.Fprintf(&log, "[pipeline] file-start path=%q\n", path)
+				for _, word := range []string{"Before", "After"} {
+					fmt.Fprintf(&log, "[GPU Memory] %s %s: Allocated: %d.00MB | Total: 24.00GB\n", word,
+						long[:3000], 1000+30*i)
+				}
+				fmt.Fprintf(&log, "[pipeline] file-end path=%q status=ok\n", path)
+			}
+			file := filepath.Join(t.TempDir(), "run.log")
+			if err := os.WriteFile(file, []byte(log.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			page := reported(t, file)
+			for _, width := range []int64{1280, 390} {
+				b := open(t, page, width)
+				if over := eval[float64](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+					t.Errorf("at %d the page is %g pixels wider than the window", width, over)
+				}
+				b.accessible()
+			}
+		})
+	}
+}
+
 // point points at a chart and expects any tip.
 func (b *tab) point(chart string) {
 	b.Helper()

@@ -9,7 +9,10 @@
  * @property {(text: string) => void} say
  */
 
-/** What to call before a new canvas takes the place of another. @type {Map<HTMLElement, () => void>} */
+/**
+ * What to call before a new canvas takes the place of another.
+ * @type {Map<HTMLElement, () => void>}
+ */
 const removeCanvas = new Map();
 
 /**
@@ -30,7 +33,12 @@ function makeCanvas(where, spec) {
   const canvas = el("canvas", { "aria-hidden": "true" });
   const tip = el("div", { className: "tip", hidden: true });
   const spoken = el("div", { className: "off", role: "status" });
-  const box = el("div", { className: "plot", tabIndex: 0, role: "group", "aria-label": spec.label }, canvas, tip);
+  const box = el(
+    "div",
+    { className: "plot", tabIndex: 0, role: "group", "aria-label": spec.label },
+    canvas,
+    tip,
+  );
   where.append(box, spoken);
   let height = spec.height;
   let width = 0;
@@ -41,7 +49,7 @@ function makeCanvas(where, spec) {
     canvas.height = height * devicePixelRatio;
     canvas.style.width = width + "px";
     canvas.style.height = height + "px";
-    const c = canvas.getContext("2d");
+    const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     c.scale(devicePixelRatio, devicePixelRatio);
     c.fillStyle = color("panel");
     c.fillRect(0, 0, width, height);
@@ -56,18 +64,31 @@ function makeCanvas(where, spec) {
     else tip.style.left = x + 14 + "px";
     tip.style.top = Math.min(y + 16, Math.max(0, height - 60)) + "px";
   };
-  canvas.addEventListener("mousemove", (/** @type {MouseEvent} */ ev) => show(spec.point(ev.offsetX, ev.offsetY), ev.offsetX, ev.offsetY));
-  canvas.addEventListener("mouseleave", () => { tip.hidden = true; });
-  canvas.addEventListener("click", (/** @type {MouseEvent} */ ev) => spec.click && spec.click(ev.offsetX, ev.offsetY));
-  box.addEventListener("keydown", (/** @type {KeyboardEvent} */ ev) => {
-    if (spec.key && !ev.ctrlKey && !ev.metaKey && !ev.altKey && spec.key(ev.key)) ev.preventDefault();
+  canvas.addEventListener("mousemove", (ev) =>
+    show(spec.point(ev.offsetX, ev.offsetY), ev.offsetX, ev.offsetY),
+  );
+  canvas.addEventListener("mouseleave", () => {
+    tip.hidden = true;
+  });
+  canvas.addEventListener("click", (ev) => spec.click && spec.click(ev.offsetX, ev.offsetY));
+  box.addEventListener("keydown", (ev) => {
+    if (spec.key && !ev.ctrlKey && !ev.metaKey && !ev.altKey && spec.key(ev.key))
+      ev.preventDefault();
   });
   const made = {
     redraw,
-    fit: (/** @type {number} */ w) => { forced = w; redraw(); },
-    resize: (/** @type {number} */ h) => { height = h; redraw(); },
+    fit: (/** @type {number} */ w) => {
+      forced = w;
+      redraw();
+    },
+    resize: (/** @type {number} */ h) => {
+      height = h;
+      redraw();
+    },
     tip: show,
-    say: (/** @type {string} */ text) => { spoken.textContent = text; },
+    say: (/** @type {string} */ text) => {
+      spoken.textContent = text;
+    },
   };
   let seen = 0;
   const resized = new ResizeObserver(() => {
@@ -84,7 +105,12 @@ function makeCanvas(where, spec) {
   return made;
 }
 
-/** fitText returns a text that fits into a width, shortened at its end, or "" @param {CanvasRenderingContext2D} c @param {string} text @param {number} width */
+/**
+ * fitText returns a text that fits into a width, shortened at its end, or "".
+ * @param {CanvasRenderingContext2D} c
+ * @param {string} text
+ * @param {number} width
+ */
 function fitText(c, text, width) {
   if (width < 24) return "";
   if (c.measureText(text).width <= width) return text;

@@ -2,16 +2,18 @@
 
 /**
  * el makes an element with text or children. Text from logs is only ever written as text.
- * @param {string} tag
- * @param {Record<string, any>} [properties]
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, unknown>} properties
  * @param {(Node | string)[]} children
- * @returns {any}
+ * @returns {HTMLElementTagNameMap[Tag]}
  */
 function el(tag, properties, ...children) {
   const made = document.createElement(tag);
-  for (const [k, v] of Object.entries(properties || {})) {
-    if (k.includes("-") || k === "for" || k === "role" || k === "scope") made.setAttribute(k, v);
-    else /** @type {any} */ (made)[k] = v;
+  for (const [k, v] of Object.entries(properties)) {
+    const isAttribute = k.includes("-") || k === "for" || k === "role" || k === "scope";
+    if (isAttribute) made.setAttribute(k, String(v));
+    else Object.assign(made, { [k]: v });
   }
   made.append(...children);
   return made;
@@ -27,7 +29,12 @@ const palette = new Map();
  */
 function color(name) {
   if (!palette.has(name)) {
-    palette.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+    palette.set(
+      name,
+      getComputedStyle(document.documentElement)
+        .getPropertyValue("--" + name)
+        .trim(),
+    );
   }
   return palette.get(name) || "";
 }
@@ -57,13 +64,13 @@ function color(name) {
  * @property {(v: number, more?: number) => string} yText with more digits, if they are asked for
  * @property {number[]} ySteps
  * @property {(index: number) => Node[]} tip what is known of a value
- * @property {(u: any) => void} [under] draws below the lines
- * @property {(u: any) => void} [over] draws above the lines
+ * @property {(u: uPlot) => void} [under] draws below the lines
+ * @property {(u: uPlot) => void} [over] draws above the lines
  * @property {(index: number) => void} [pick] opens the file of a value
  * @property {(index: number) => boolean} [stops] whether the arrow keys stop at a value
  */
 
-/** @type {Set<any>} */
+/** The charts and canvases of the page. @type {Set<Drawing>} */
 const charts = new Set();
 
 /**
@@ -79,9 +86,20 @@ function makeChart(where, spec) {
   const pad = spec.x.length > 1 ? 0.01 * (last - first) || 0.5 : 1;
   const whole = /** @type {[number, number]} */ ([first - pad, last + pad]);
 
-  const buttons = el("div", { className: "tools plot-tools", role: "group", "aria-label": "Lines of the chart" });
-  const plot = el("div", { className: "plot", tabIndex: 0, role: "group", "aria-label": spec.label +
-    ". Arrow keys move from value to value, plus and minus zoom, 0 shows everything, Enter opens the file." });
+  const buttons = el("div", {
+    className: "tools plot-tools",
+    role: "group",
+    "aria-label": "Lines of the chart",
+  });
+  const plot = el("div", {
+    className: "plot",
+    tabIndex: 0,
+    role: "group",
+    "aria-label":
+      spec.label +
+      ". Arrow keys move from value to value, plus and minus zoom, 0 shows everything, " +
+      "Enter opens the file.",
+  });
   const tip = el("div", { className: "tip", hidden: true });
   const spoken = el("div", { className: "off", role: "status" });
   const legend = el("ul", { className: "key on-paper", "aria-hidden": "true" });
@@ -89,8 +107,8 @@ function makeChart(where, spec) {
 
   const stroke = (/** @type {Line} */ l) => () => color(l.color);
   const wide = Math.max(280, plot.clientWidth || where.clientWidth || 800);
-  // Where several values share a pixel, a line covers its whole range. A line of one pixel shows that
-  // too, and Chromium draws it several times faster (make bench-page).
+  // Where several values share a pixel, a line covers its whole range. A line of one pixel shows
+  // that too, and Chromium draws it several times faster (make bench-page).
   const thickness = spec.x.length > 2 * wide ? 1 : 1.6;
   const options = {
     width: wide,
@@ -100,36 +118,86 @@ function makeChart(where, spec) {
     cursor: { drag: { x: true, y: false, dist: 6 }, points: { size: 7 } },
     scales: {
       x: { time: false, min: whole[0], max: whole[1] },
-      y: { range: (/** @type {any} */ u, /** @type {number} */ min, /** @type {number} */ max) => yRange(min, max) },
+      y: { range: yRange },
     },
     axes: [
-      { stroke: () => color("soft"), grid: { stroke: () => color("grid"), width: 1 }, ticks: { stroke: () => color("grid") },
-        incrs: spec.xSteps, space: 80, label: spec.xName, labelSize: 22, labelFont: "12px system-ui", size: 34,
-        values: (/** @type {any} */ u, /** @type {number[]} */ v) => v.map((n) => (n < 0 ? "" : spec.xText(n))) },
-      { stroke: () => color("soft"), grid: { stroke: () => color("grid"), width: 1 }, ticks: { stroke: () => color("grid") },
+      {
+        stroke: () => color("soft"),
+        grid: { stroke: () => color("grid"), width: 1 },
+        ticks: { stroke: () => color("grid") },
+        incrs: spec.xSteps,
+        space: 80,
+        label: spec.xName,
+        labelSize: 22,
+        labelFont: "12px system-ui",
+        size: 34,
+        values: xTexts,
+      },
+      {
+        stroke: () => color("soft"),
+        grid: { stroke: () => color("grid"), width: 1 },
+        ticks: { stroke: () => color("grid") },
         incrs: spec.ySteps,
-        size: (/** @type {any} */ u, /** @type {string[] | null} */ v) => 18 + 7.2 * Math.max(6, ...(v || []).map((t) => t.length)),
-        values: (/** @type {any} */ u, /** @type {number[]} */ v) => distinct(v, spec.yText) },
+        size: yWidth,
+        values: yTexts,
+      },
     ],
-    series: [{}, ...spec.lines.map((l) => ({
-      label: l.name, show: l.shown, stroke: stroke(l), width: l.dots ? 0 : thickness, dash: l.dashed ? [6, 4] : undefined,
-      paths: l.dots ? () => null : undefined,
-      points: l.dots ? { show: true, size: 5, fill: stroke(l), stroke: stroke(l) } : { size: 4, fill: stroke(l) },
-      spanGaps: true,
-    }))],
+    series: [
+      {},
+      ...spec.lines.map((l) => ({
+        label: l.name,
+        show: l.shown,
+        stroke: stroke(l),
+        width: l.dots ? 0 : thickness,
+        dash: l.dashed ? [6, 4] : undefined,
+        paths: l.dots ? () => null : undefined,
+        points: l.dots
+          ? { show: true, size: 5, fill: stroke(l), stroke: stroke(l) }
+          : { size: 4, fill: stroke(l) },
+        spanGaps: true,
+      })),
+    ],
     hooks: {
-      drawClear: [(/** @type {any} */ u) => clipped(u, spec.under)],
-      draw: [(/** @type {any} */ u) => { clipped(u, drawLimit); clipped(u, spec.over); }],
-      setCursor: [(/** @type {any} */ u) => showTip(u.cursor.idx)],
+      drawClear: [drawUnder],
+      draw: [drawOver],
+      setCursor: [showCursor],
     },
   };
 
+  /** @param {uPlot} u @param {number[]} marks */
+  function xTexts(u, marks) {
+    return marks.map((v) => (v < 0 ? "" : spec.xText(v)));
+  }
+  /** @param {uPlot} u @param {number[]} marks */
+  function yTexts(u, marks) {
+    return distinct(marks, spec.yText);
+  }
+  /** @param {uPlot} u @param {string[] | null} texts */
+  function yWidth(u, texts) {
+    return 18 + 7.2 * Math.max(6, ...(texts || []).map((t) => t.length));
+  }
+  /** @param {uPlot} u */
+  function drawUnder(u) {
+    clipped(u, spec.under);
+  }
+  /** @param {uPlot} u */
+  function drawOver(u) {
+    clipped(u, drawLimit);
+    clipped(u, spec.over);
+  }
+  /** @param {uPlot} u */
+  function showCursor(u) {
+    showTip(u.cursor.idx);
+  }
+
   /**
+   * yRange returns the ends of the y axis.
+   * @param {uPlot} _
    * @param {number} min
    * @param {number} max
    * @returns {[number, number]}
    */
-  function yRange(min, max) {
+  function yRange(_, min, max) {
     if (min === null || max === null || !isFinite(min) || !isFinite(max)) return [0, 1];
     // A request may be absurdly large; the axis grows to twice the device at most.
     if (spec.reach && zero) max = Math.max(max, Math.min(spec.reach, 2 * (spec.limit || max)));
@@ -140,7 +208,7 @@ function makeChart(where, spec) {
     return [zero && low === 0 ? 0 : low - room, max + room];
   }
 
-  /** drawLimit draws the size of the device. @param {any} u */
+  /** drawLimit draws the size of the device. @param {uPlot} u */
   function drawLimit(u) {
     if (!spec.limit || spec.limit > u.scales.y.max) return;
     const y = u.valToPos(spec.limit, "y", true);
@@ -220,7 +288,12 @@ function makeChart(where, spec) {
   /** step moves the cursor by some values. @param {number} by */
   function step(by) {
     const { min, max } = u.scales.x;
-    let i = u.cursor.idx == null || u.cursor.left < 0 ? (by > 0 ? firstAtLeast(spec.x, min) - 1 : firstAtLeast(spec.x, max)) : u.cursor.idx;
+    let i =
+      u.cursor.idx == null || u.cursor.left < 0
+        ? by > 0
+          ? firstAtLeast(spec.x, min) - 1
+          : firstAtLeast(spec.x, max)
+        : u.cursor.idx;
     const end = by > 0 ? spec.x.length - 1 : 0;
     for (let n = Math.abs(by); n > 0 && i !== end; ) {
       i += Math.sign(by);
@@ -235,11 +308,19 @@ function makeChart(where, spec) {
     return swatch;
   };
   // Paper has no buttons, so it needs the names of the lines in another place.
-  const fillLegend = () => legend.replaceChildren(...spec.lines.filter((l) => l.shown).map((l) => el("li", {}, swatchOf(l), l.name)));
+  const fillLegend = () =>
+    legend.replaceChildren(
+      ...spec.lines.filter((l) => l.shown).map((l) => el("li", {}, swatchOf(l), l.name)),
+    );
   fillLegend();
   for (let i = 0; i < spec.lines.length; i++) {
     const l = spec.lines[i];
-    const b = el("button", { type: "button", "aria-pressed": String(l.shown) }, swatchOf(l), l.name);
+    const b = el(
+      "button",
+      { type: "button", "aria-pressed": String(l.shown) },
+      swatchOf(l),
+      l.name,
+    );
     b.addEventListener("click", () => {
       l.shown = !l.shown;
       b.setAttribute("aria-pressed", String(l.shown));
@@ -265,14 +346,21 @@ function makeChart(where, spec) {
   button("Zoom out", () => zoomBy(2));
   button("Show all", () => zoom(whole[0], whole[1]));
 
-  plot.addEventListener("keydown", (/** @type {KeyboardEvent} */ ev) => {
+  plot.addEventListener("keydown", (ev) => {
     const far = ev.shiftKey ? 10 : 1;
     const acts = /** @type {Record<string, () => void>} */ ({
-      ArrowRight: () => step(far), ArrowLeft: () => step(-far),
-      "+": () => zoomBy(0.5), "=": () => zoomBy(0.5), "-": () => zoomBy(2), 0: () => zoom(whole[0], whole[1]),
-      Home: () => go(0), End: () => go(spec.x.length - 1),
+      ArrowRight: () => step(far),
+      ArrowLeft: () => step(-far),
+      "+": () => zoomBy(0.5),
+      "=": () => zoomBy(0.5),
+      "-": () => zoomBy(2),
+      0: () => zoom(whole[0], whole[1]),
+      Home: () => go(0),
+      End: () => go(spec.x.length - 1),
       Enter: () => u.cursor.idx != null && spec.pick && spec.pick(u.cursor.idx),
-      Escape: () => { u.setCursor({ left: -10, top: -10 }); },
+      Escape: () => {
+        u.setCursor({ left: -10, top: -10 });
+      },
     });
     if (acts[ev.key] && !ev.ctrlKey && !ev.metaKey && !ev.altKey) {
       acts[ev.key]();
@@ -280,16 +368,23 @@ function makeChart(where, spec) {
     }
   });
   let down = 0;
-  u.over.addEventListener("mousedown", (/** @type {MouseEvent} */ ev) => { down = ev.clientX; });
-  u.over.addEventListener("click", (/** @type {MouseEvent} */ ev) => {
-    if (Math.abs(ev.clientX - down) < 5 && u.cursor.idx != null && spec.pick) spec.pick(u.cursor.idx);
+  u.over.addEventListener("mousedown", (ev) => {
+    down = ev.clientX;
+  });
+  u.over.addEventListener("click", (ev) => {
+    if (Math.abs(ev.clientX - down) < 5 && u.cursor.idx != null && spec.pick)
+      spec.pick(u.cursor.idx);
   });
   u.over.addEventListener("dblclick", () => zoom(whole[0], whole[1]));
-  u.over.addEventListener("wheel", (/** @type {WheelEvent} */ ev) => {
-    if (!ev.ctrlKey && !ev.metaKey) return; // the page scrolls
-    ev.preventDefault();
-    zoomBy(ev.deltaY < 0 ? 0.7 : 1 / 0.7);
-  }, { passive: false });
+  u.over.addEventListener(
+    "wheel",
+    (ev) => {
+      if (!ev.ctrlKey && !ev.metaKey) return; // the page scrolls
+      ev.preventDefault();
+      zoomBy(ev.deltaY < 0 ? 0.7 : 1 / 0.7);
+    },
+    { passive: false },
+  );
 
   const resized = new ResizeObserver(() => {
     const width = Math.max(280, plot.clientWidth);
@@ -297,12 +392,20 @@ function makeChart(where, spec) {
   });
   resized.observe(plot);
   const chart = {
-    u, zoom, go, x: spec.x,
+    u,
+    zoom,
+    go,
+    x: spec.x,
     small: Boolean(where.closest(".grid")),
     // fit makes the chart as wide as its place, or as a number of pixels.
-    fit: (/** @type {number} */ width) => u.setSize({ width: width || Math.max(280, plot.clientWidth), height: spec.height }),
+    fit: (/** @type {number} */ width) =>
+      u.setSize({ width: width || Math.max(280, plot.clientWidth), height: spec.height }),
     redraw: () => u.redraw(false, true),
-    remove: () => { resized.disconnect(); u.destroy(); charts.delete(chart); },
+    remove: () => {
+      resized.disconnect();
+      u.destroy();
+      charts.delete(chart);
+    },
   };
   charts.add(chart);
   return chart;
@@ -310,15 +413,20 @@ function makeChart(where, spec) {
 
 /**
  * clipped calls a function that draws, and lets it draw only where the data are.
- * @param {any} u
- * @param {((u: any) => void) | undefined} draw
+ * @param {uPlot} u
+ * @param {((u: uPlot) => void) | undefined} draw
  */
 function clipped(u, draw) {
   if (!draw) return;
   const c = u.ctx;
   c.save();
   c.beginPath();
-  c.rect(u.bbox.left, u.bbox.top - 14 * devicePixelRatio, u.bbox.width, u.bbox.height + 14 * devicePixelRatio);
+  c.rect(
+    u.bbox.left,
+    u.bbox.top - 14 * devicePixelRatio,
+    u.bbox.width,
+    u.bbox.height + 14 * devicePixelRatio,
+  );
   c.clip();
   draw(u);
   c.restore();

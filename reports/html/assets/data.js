@@ -3,12 +3,8 @@
 "use strict";
 
 /**
- * A column as the page stores it: differences from one value to the next. A missing value is null.
- * @typedef {(number | null)[]} Column
- */
-
-/**
- * undelta returns the values of a column of differences.
+ * undelta returns the values of a column of differences from one value to the next, which is how a
+ * page stores columns.
  * @param {Column} column
  * @returns {Column}
  */
@@ -18,33 +14,48 @@ function undelta(column) {
 }
 
 /**
- * decode replaces all columns of a document by their values. Columns are arrays of numbers under
- * the keys that the Go program writes as columns.
- * @param {any} doc
- * @returns {any}
+ * undeltaAll replaces columns of a table by their values.
+ * @param {object} table
+ * @param {string[]} [keys] of the columns; all keys of the table if it is left out
  */
-function decode(doc) {
-  const columns = (/** @type {any} */ table, /** @type {string[]} */ keys) => {
-    for (const k of keys) table[k] = undelta(table[k] || []);
-  };
-  const all = (/** @type {any} */ table) => columns(table, Object.keys(table));
-  if (!doc.files) return doc; // not the page of a run
-  columns(doc.files, ["number", "seconds", "audio", "log", "line", "begin", "end"]);
-  for (const t of doc.tracks) {
-    columns(t.points, ["x", "number", "file", "line", "name", "stage", "freed"]);
-    all(t.points.values);
-    columns(t.rows, ["file"]);
-    all(t.rows.idle);
-    all(t.rows.highest);
-    for (const s of t.samples) columns(s, ["x", "value"]);
+function undeltaAll(table, keys = Object.keys(table)) {
+  const columns = /** @type {Columns} */ (table);
+  for (const k of keys) columns[k] = undelta(columns[k] || []);
+}
+
+/**
+ * decode replaces all columns of a run by their values. Columns are arrays of numbers under the
+ * keys that the Go program writes as columns.
+ * @param {PageData} data
+ * @returns {PageData}
+ */
+function decode(data) {
+  if (!data.files) return data; // not the page of a run
+  undeltaAll(data.files, ["number", "seconds", "audio", "log", "line", "begin", "end"]);
+  for (const t of data.tracks) {
+    undeltaAll(t.points, ["x", "number", "file", "line", "name", "stage", "freed"]);
+    undeltaAll(t.points.values);
+    undeltaAll(t.rows, ["file"]);
+    undeltaAll(t.rows.idle);
+    undeltaAll(t.rows.highest);
+    for (const s of t.samples) undeltaAll(s, ["x", "value"]);
   }
-  for (const t of doc.trends) {
-    columns(t, ["x", "file", "values", "fitted", "low", "high", "out"]);
-    for (const k of ["values", "fitted", "low", "high", "out"]) {
-      t[k] = t[k].map((/** @type {number | null} */ v) => (v === null ? null : v * t.scale));
-    }
+  for (const e of data.events) {
+    // The program leaves out what is 0.
+    e.track ||= 0;
+    e.level ||= 0;
+    e.request ||= 0;
   }
-  return doc;
+  for (const t of data.trends) {
+    undeltaAll(t, ["x", "file", "values", "fitted", "low", "high", "out"]);
+    const scaled = (/** @type {Column} */ c) => c.map((v) => (v === null ? null : v * t.scale));
+    t.values = scaled(t.values);
+    t.fitted = scaled(t.fitted);
+    t.low = scaled(t.low);
+    t.high = scaled(t.high);
+    t.out = scaled(t.out);
+  }
+  return data;
 }
 
 /**
@@ -110,7 +121,9 @@ function clockText(ms) {
   const s = Math.round(ms / 1000);
   const min = Math.floor(s / 60);
   if (min < 60) return min + ":" + two(s % 60) + " min";
-  return grouped(Math.floor(min / 60)) + ":" + two(min % 60) + (s % 60 ? ":" + two(s % 60) : "") + " h";
+  return (
+    grouped(Math.floor(min / 60)) + ":" + two(min % 60) + (s % 60 ? ":" + two(s % 60) : "") + " h"
+  );
 }
 
 /**
@@ -134,7 +147,8 @@ function distinct(marks, text) {
  * @returns {string}
  */
 function formatAmount(v, unit, more = 0) {
-  if (unit.endsWith("/file")) return formatAmount(v, unit.slice(0, -"/file".length), more) + "/file";
+  if (unit.endsWith("/file"))
+    return formatAmount(v, unit.slice(0, -"/file".length), more) + "/file";
   switch (unit) {
     case "bytes":
       return formatBytes(v, more);
@@ -180,7 +194,8 @@ function mergeAxes(axes) {
   for (;;) {
     let first = -1;
     for (let a = 0; a < axes.length; a++) {
-      if (next[a] < axes[a].length && (first < 0 || axes[a][next[a]] < axes[first][next[first]])) first = a;
+      if (next[a] < axes[a].length && (first < 0 || axes[a][next[a]] < axes[first][next[first]]))
+        first = a;
     }
     if (first < 0) return { x, at };
     at[first].push(x.length);
@@ -262,8 +277,36 @@ function timeSteps() {
   const min = 60 * s;
   const h = 60 * min;
   return [
-    1, 2, 5, 10, 20, 50, 100, 200, 500, s, 2 * s, 5 * s, 10 * s, 15 * s, 30 * s, min, 2 * min, 5 * min,
-    10 * min, 15 * min, 30 * min, h, 2 * h, 3 * h, 6 * h, 12 * h, 24 * h, 48 * h, 168 * h, 1000 * h,
+    1,
+    2,
+    5,
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+    s,
+    2 * s,
+    5 * s,
+    10 * s,
+    15 * s,
+    30 * s,
+    min,
+    2 * min,
+    5 * min,
+    10 * min,
+    15 * min,
+    30 * min,
+    h,
+    2 * h,
+    3 * h,
+    6 * h,
+    12 * h,
+    24 * h,
+    48 * h,
+    168 * h,
+    1000 * h,
   ];
 }
 

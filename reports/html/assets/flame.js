@@ -34,7 +34,10 @@ class FlameGraph {
     this.width = 0;
     const depths = this.calls.depth.reduce((most, d) => Math.max(most, d + 1), 1);
     this.canvas = makeCanvas(byId("flame-body"), {
-      label: "Flame graph, " + title + ". Down and up arrows go into a call and out of it, left " +
+      label:
+        "Flame graph, " +
+        title +
+        ". Down and up arrows go into a call and out of it, left " +
         "and right to its neighbours, Enter shows it at full width, Escape shows everything.",
       height: depths * rowHeight + 4,
       draw: (c, width) => this.draw(c, width),
@@ -51,7 +54,10 @@ class FlameGraph {
     return { from: this.calls.from[this.root], bytes: this.calls.bytes[this.root] };
   }
 
-  /** isShown reports whether a call is in the call at full width, or around it. @param {number} i */
+  /**
+   * isShown reports whether a call is in the call at full width, or around it.
+   * @param {number} i
+   */
   isShown(i) {
     const { from, bytes } = this.span();
     const begin = this.calls.from[i];
@@ -102,7 +108,8 @@ class FlameGraph {
       if (this.isShown(i)) this.drawCall(c, i, wanted === "" ? 0.32 : hit ? 0.75 : 0.1);
     }
     const calls = grouped(this.calls.depth.length);
-    byId("flame-found").textContent = wanted === "" ? "" : grouped(found) + " of " + calls + " calls";
+    byId("flame-found").textContent =
+      wanted === "" ? "" : grouped(found) + " of " + calls + " calls";
   }
 
   /** @param {CanvasRenderingContext2D} c @param {number} i @param {number} alpha */
@@ -119,8 +126,8 @@ class FlameGraph {
 
   /** click shows a call at full width, or everything again. @param {number} i */
   click(i) {
-    const isWhole = i >= 0 && this.calls.depth[i] === 0 &&
-      this.calls.bytes[i] === this.holding.bytes;
+    const isWhole =
+      i >= 0 && this.calls.depth[i] === 0 && this.calls.bytes[i] === this.holding.bytes;
     this.show(i === this.root || isWhole ? -1 : i);
   }
 

@@ -11,7 +11,7 @@ function selectFile(f) {
   const body = byId("file-body");
   byId("file").hidden = false;
   byId("file-title").textContent = "One file: " + fileName(f);
-  byId("file-number").value = doc.files.number[f] || "";
+  byId("file-number").value = String(doc.files.number[f] || "");
   const facts = [];
   const path = doc.files.path[f];
   if (path) facts.push(path);
@@ -30,7 +30,7 @@ const checkpointsShown = 500;
 
 /**
  * nameAndRound identifies a checkpoint in its file: its name, and how often the name came before.
- * @param {any} p @param {number} i @param {Map<number, number>} seen
+ * @param {PointTable} p @param {number} i @param {Map<number, number>} seen
  */
 function nameAndRound(p, i, seen) {
   const round = seen.get(p.name[i]) || 0;
@@ -38,7 +38,12 @@ function nameAndRound(p, i, seen) {
   return p.name[i] + " " + round;
 }
 
-/** levelsByName returns the levels of a file's checkpoints. @param {any} p @param {number} f @param {string} quantity */
+/**
+ * levelsByName returns the levels of a file's checkpoints.
+ * @param {PointTable} p
+ * @param {number} f
+ * @param {string} quantity
+ */
 function levelsByName(p, f, quantity) {
   const out = new Map();
   const seen = new Map();
@@ -48,7 +53,7 @@ function levelsByName(p, f, quantity) {
   return out;
 }
 
-/** filePattern returns the table of a file's checkpoints. @param {any} t @param {number} f */
+/** filePattern returns the table of a file's checkpoints. @param {Track} t @param {number} f */
 function filePattern(t, f) {
   const p = t.points;
   /** @type {number[]} */
@@ -57,9 +62,21 @@ function filePattern(t, f) {
   for (let i = 0; i < p.file.length; i++) {
     if (p.file[i] === f && ++all <= checkpointsShown) at.push(i);
   }
-  if (!at.length) return el("p", { className: "soft" }, "The page has no checkpoint of this file on " + t.label + ".");
-  const shown = quantities.filter(([key]) => p.values[key] && at.some((i) => p.values[key][i] != null));
-  if (!shown.length) return el("p", { className: "soft" }, "The checkpoints of this file have no reading of memory.");
+  if (!at.length)
+    return el(
+      "p",
+      { className: "soft" },
+      "The page has no checkpoint of this file on " + t.label + ".",
+    );
+  const shown = quantities.filter(
+    ([key]) => p.values[key] && at.some((i) => p.values[key][i] != null),
+  );
+  if (!shown.length)
+    return el(
+      "p",
+      { className: "soft" },
+      "The checkpoints of this file have no reading of memory.",
+    );
   const first = shown[0][0];
   const most = Math.max(t.total ? 0 : 1, ...at.map((i) => p.values[first][i] || 0));
   const log = doc.logs[t.log];
@@ -67,8 +84,15 @@ function filePattern(t, f) {
   const inFirst = begun === f ? new Map() : levelsByName(p, begun, first);
   const seen = new Map();
   /** @type {[string, string][]} the name of a column and its class */
-  const head = [["Line", "n"], [log.timed ? "Time in the file" : "Checkpoint no.", "n"], ["Checkpoint", ""], ["Stage", ""], [shown[0][1] + ", as a bar", ""],
-    ...shown.map(([, name]) => /** @type {[string, string]} */ ([name, "n"])), ["change", "n"]];
+  const head = [
+    ["Line", "n"],
+    [log.timed ? "Time in the file" : "Checkpoint no.", "n"],
+    ["Checkpoint", ""],
+    ["Stage", ""],
+    [shown[0][1] + ", as a bar", ""],
+    ...shown.map(([, name]) => /** @type {[string, string]} */ ([name, "n"])),
+    ["change", "n"],
+  ];
   if (inFirst.size) head.push(["against file " + grouped(doc.files.number[begun]), "n"]);
   head.push(["freed", "n"]);
   let last = /** @type {number | null} */ (null);
@@ -80,21 +104,72 @@ function filePattern(t, f) {
     if (v != null) last = v;
     const was = inFirst.get(nameAndRound(p, i, seen));
     const against = v == null || was == null ? "" : (v >= was ? "+" : "") + formatBytes(v - was);
-    return el("tr", {}, el("td", { className: "n" }, grouped(p.line[i])),
-      el("td", { className: "n" }, log.timed ? formatDuration(p.x[i] - p.x[at[0]]) : grouped(p.number[i])),
-      el("th", { scope: "row" }, doc.names[p.name[i]]), el("td", {}, p.stage[i] == null ? "" : doc.names[p.stage[i]]), el("td", { className: "wide" }, bar),
+    return el(
+      "tr",
+      {},
+      el("td", { className: "n" }, grouped(p.line[i])),
+      el(
+        "td",
+        { className: "n" },
+        log.timed ? formatDuration(p.x[i] - p.x[at[0]]) : grouped(p.number[i]),
+      ),
+      el("th", { scope: "row" }, doc.names[p.name[i]]),
+      el("td", {}, p.stage[i] == null ? "" : doc.names[p.stage[i]]),
+      el("td", { className: "wide" }, bar),
       ...shown.map(([key]) => {
         const b = p.values[key][i];
-        return el("td", { className: "n", title: b == null ? "" : exact(t, key, b) }, b == null ? "" : formatBytes(b));
+        return el(
+          "td",
+          { className: "n", title: b == null ? "" : exact(t, key, b) },
+          b == null ? "" : formatBytes(b),
+        );
       }),
-      el("td", { className: "n" }, change), ...(inFirst.size ? [el("td", { className: "n" }, against)] : []),
-      el("td", { className: "n" }, p.freed[i] == null ? "" : (p.failed.includes(i) ? "✗ " : "") + (p.freed[i] / 10).toFixed(1) + " %"));
+      el("td", { className: "n" }, change),
+      ...(inFirst.size ? [el("td", { className: "n" }, against)] : []),
+      el(
+        "td",
+        { className: "n" },
+        p.freed[i] == null
+          ? ""
+          : (p.failed.includes(i) ? "✗ " : "") + (p.freed[i] / 10).toFixed(1) + " %",
+      ),
+    );
   });
-  const table = el("table", {}, el("thead", {}, el("tr", {}, ...head.map(([name, className]) => el("th", { scope: "col", className }, name)))), el("tbody", {}, ...lines));
-  const box = el("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Checkpoints of " + fileName(f) }, table);
+  const table = el(
+    "table",
+    {},
+    el(
+      "thead",
+      {},
+      el("tr", {}, ...head.map(([name, className]) => el("th", { scope: "col", className }, name))),
+    ),
+    el("tbody", {}, ...lines),
+  );
+  const box = el(
+    "div",
+    {
+      className: "scroll",
+      tabIndex: 0,
+      role: "region",
+      "aria-label": "Checkpoints of " + fileName(f),
+    },
+    table,
+  );
   const notes = [];
-  if (t.points.x.length < t.all) notes.push("The page is thinned: it holds " + grouped(all) + " checkpoints of this file, perhaps not all.");
-  if (all > at.length) notes.push("The table lists the first " + grouped(at.length) + " of " + grouped(all) + " checkpoints; zoom the chart to see the others.");
+  if (t.points.x.length < t.all)
+    notes.push(
+      "The page is thinned: it holds " +
+        grouped(all) +
+        " checkpoints of this file, perhaps not all.",
+    );
+  if (all > at.length)
+    notes.push(
+      "The table lists the first " +
+        grouped(at.length) +
+        " of " +
+        grouped(all) +
+        " checkpoints; zoom the chart to see the others.",
+    );
   return el("div", {}, ...notes.map((n) => el("p", { className: "soft" }, n)), box);
 }
 
@@ -109,13 +184,14 @@ function stepFile(by) {
 const filesShown = 200;
 
 /**
- * filePlaces returns, for each file, the tracks that have readings of it, with the file's row there.
+ * filePlaces returns, for each file, the tracks that have readings of it, with the file's row
+ * there.
  * @returns {Map<number, {track: number, row: number}[]>}
  */
 function filePlaces() {
   const out = new Map();
-  doc.tracks.forEach((/** @type {any} */ t, /** @type {number} */ track) => {
-    t.rows.file.forEach((/** @type {number} */ f, /** @type {number} */ row) => {
+  doc.tracks.forEach((t, track) => {
+    t.rows.file.forEach((f, row) => {
       const known = out.get(f);
       if (known) known.push({ track, row });
       else out.set(f, [{ track, row }]);
@@ -124,6 +200,9 @@ function filePlaces() {
   return out;
 }
 
+/** The result of filePlaces, once it is needed. @type {ReturnType<typeof filePlaces> | null} */
+let knownPlaces = null;
+
 /**
  * placeOf returns the track and the row of a file: on the chosen device if it has readings of the
  * file, else on another one.
@@ -131,9 +210,9 @@ function filePlaces() {
  * @returns {{track: number, row: number} | undefined}
  */
 function placeOf(f) {
-  if (!doc.filePlaces) doc.filePlaces = filePlaces();
-  const all = doc.filePlaces.get(f) || [];
-  return all.find((/** @type {any} */ p) => p.track === state.track) || all[0];
+  if (!knownPlaces) knownPlaces = filePlaces();
+  const all = knownPlaces.get(f) || [];
+  return all.find((p) => p.track === state.track) || all[0];
 }
 
 /** listFiles fills the table of files. */
@@ -142,7 +221,7 @@ function listFiles() {
   const text = byId("files-search").value.toLowerCase();
   const main = (doc.tracks.length && mainQuantity(doc.tracks[state.track])) || "";
   const several = doc.tracks.length > 1;
-  const ended = doc.files.status.some((/** @type {string} */ s) => s !== "");
+  const ended = doc.files.status.some((s) => s !== "");
   const found = [];
   for (let f = 0; f < doc.files.path.length; f++) {
     if (!doc.files.number[f] && !doc.files.path[f]) continue;
@@ -150,32 +229,71 @@ function listFiles() {
     if (text && !doc.files.path[f].toLowerCase().includes(text)) continue;
     found.push(f);
   }
-  const bytes = (/** @type {string} */ table, /** @type {number} */ f) => {
+  const bytes = (/** @type {"idle" | "highest"} */ table, /** @type {number} */ f) => {
     const at = placeOf(f);
-    const column = at && doc.tracks[at.track].rows[table][main];
-    return column && column[at.row] != null ? formatBytes(column[at.row]) : "";
+    const level = at && doc.tracks[at.track].rows[table][main]?.[at.row];
+    return level == null ? "" : formatBytes(level);
   };
-  /** @type {[string, boolean, (f: number) => any][]} the name of a column, whether it has numbers, and its cell for a file */
+  /**
+   * The name of a column, whether it has numbers, and its cell for a file.
+   * @type {[string, boolean, (f: number) => Node | string][]}
+   */
   const columns = [
     ["No.", true, (f) => (doc.files.number[f] ? grouped(doc.files.number[f]) : "")],
-    ["File", false, (f) => {
-      const b = fileButton(f);
-      b.textContent = doc.files.path[f] || fileName(f);
-      return b;
-    }],
+    [
+      "File",
+      false,
+      (f) => {
+        const b = fileButton(f);
+        b.textContent = doc.files.path[f].trim() ? doc.files.path[f] : fileName(f);
+        return b;
+      },
+    ],
   ];
-  if (several) columns.push(["Device", false, (f) => {
-    const at = placeOf(f);
-    return at ? trackName(doc.tracks[at.track]) : "";
-  }]);
+  if (several)
+    columns.push([
+      "Device",
+      false,
+      (f) => {
+        const at = placeOf(f);
+        return at ? trackName(doc.tracks[at.track]) : "";
+      },
+    ]);
   if (ended) columns.push(["Ended", false, (f) => (bad(f) ? "✗ " : "") + doc.files.status[f]]);
-  columns.push(["Took", true, (f) => (doc.files.seconds[f] == null ? "" : formatDuration(doc.files.seconds[f]))]);
-  if (main) columns.push([main + " at its end", true, (f) => bytes("idle", f)], ["highest " + main, true, (f) => bytes("highest", f)]);
+  columns.push([
+    "Took",
+    true,
+    (f) => (doc.files.seconds[f] == null ? "" : formatDuration(doc.files.seconds[f])),
+  ]);
+  if (main)
+    columns.push(
+      [main + " at its end", true, (f) => bytes("idle", f)],
+      ["highest " + main, true, (f) => bytes("highest", f)],
+    );
   columns.push(["Line", true, (f) => grouped(doc.files.line[f])]);
-  const head = columns.map(([name, number]) => el("th", { scope: "col", className: number ? "n" : "" }, name));
-  const body = found.slice(0, filesShown).map((f) => el("tr", {}, ...columns.map(([name, number, cell]) =>
-    (name === "File" ? el("th", { scope: "row" }, cell(f)) : el("td", { className: number ? "n" : "" }, cell(f))))));
-  byId("files-table").replaceChildren(el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...body));
-  byId("files-count").textContent = grouped(found.length) + (found.length === 1 ? " file" : " files") + (found.length > filesShown ? ", the first " + filesShown + " are listed" : "") +
+  const head = columns.map(([name, number]) =>
+    el("th", { scope: "col", className: number ? "n" : "" }, name),
+  );
+  const body = found
+    .slice(0, filesShown)
+    .map((f) =>
+      el(
+        "tr",
+        {},
+        ...columns.map(([name, number, cell]) =>
+          name === "File"
+            ? el("th", { scope: "row" }, cell(f))
+            : el("td", { className: number ? "n" : "" }, cell(f)),
+        ),
+      ),
+    );
+  byId("files-table").replaceChildren(
+    el("thead", {}, el("tr", {}, ...head)),
+    el("tbody", {}, ...body),
+  );
+  byId("files-count").textContent =
+    grouped(found.length) +
+    (found.length === 1 ? " file" : " files") +
+    (found.length > filesShown ? ", the first " + filesShown + " are listed" : "") +
     (ended || !found.length ? "" : "; the log does not say how they ended");
 }

@@ -2,10 +2,10 @@
 
 /**
  * load returns the data of the page.
- * @returns {Promise<any>}
+ * @returns {Promise<PageData>}
  */
 async function load() {
-  const text = atob(byId("data").textContent);
+  const text = atob(byId("data").textContent || "");
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -17,7 +17,10 @@ function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   palette.clear();
   byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
-  byId("theme").setAttribute("aria-label", theme === "dark" ? "Use light colours" : "Use dark colours");
+  byId("theme").setAttribute(
+    "aria-label",
+    theme === "dark" ? "Use light colours" : "Use dark colours",
+  );
   for (const c of charts) c.redraw();
 }
 
@@ -45,7 +48,9 @@ async function begin() {
   setTheme(prefersDark.matches ? "dark" : "light");
   prefersDark.addEventListener("change", (e) => setTheme(e.matches ? "dark" : "light"));
   byId("theme").hidden = false;
-  byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+  byId("theme").addEventListener("click", () =>
+    setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
+  );
   prepareForPaper();
   doc = await load();
   for (const draw of drawers) draw();
@@ -56,5 +61,6 @@ async function begin() {
 
 begin().catch((err) => {
   byId("trouble").hidden = false;
-  byId("trouble").textContent = "The charts cannot be drawn: " + err + ". The verdict and the findings above are complete.";
+  byId("trouble").textContent =
+    "The charts cannot be drawn: " + err + ". The verdict and the findings above are complete.";
 });

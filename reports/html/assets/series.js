@@ -4,21 +4,40 @@
 function drawSeries() {
   const where = byId("series-body");
   const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5];
-  doc.series.forEach((/** @type {any} */ s, /** @type {number} */ k) => {
+  doc.series.forEach((s, k) => {
     const chart = el("div", { className: "chart" });
-    const badge = s.verdict ? el("span", { className: "badge " + s.verdict }, s.sign + " " + s.verdict) : "";
-    where.append(el("article", { id: "series-" + k, "aria-labelledby": "series-" + k + "-title" },
-      el("h3", { id: "series-" + k + "-title" }, badge, " " + s.title), el("p", { className: "soft" }, s.note), chart));
+    const badge = s.verdict
+      ? el("span", { className: "badge " + s.verdict }, s.sign + " " + s.verdict)
+      : "";
+    where.append(
+      el(
+        "article",
+        { id: "series-" + k, "aria-labelledby": "series-" + k + "-title" },
+        el("h3", { id: "series-" + k + "-title" }, badge, " " + s.title),
+        el("p", { className: "soft" }, s.note),
+        chart,
+      ),
+    );
     makeChart(chart, {
-      label: s.title, x: s.x, lines: s.lines.map((/** @type {any} */ l) => ({ ...l, shown: true })), height: 220, zero: false,
-      xName: s.xName, xSteps: steps, xText: (v) => grouped(v), yText: (v, more) => formatAmount(v, s.unit, more),
+      label: s.title,
+      x: s.x,
+      lines: s.lines.map((l) => ({ ...l, shown: true })),
+      height: 220,
+      zero: false,
+      xName: s.xName,
+      xSteps: steps,
+      xText: (v) => grouped(v),
+      yText: (v, more) => formatAmount(v, s.unit, more),
       ySteps: s.unit.startsWith("bytes") ? byteSteps() : steps10(),
-      over: (u) => { for (const m of s.marks) drawMark(u, m); },
+      over: (u) => {
+        for (const m of s.marks) drawMark(u, m);
+      },
       tip: (i) => {
         const out = [el("div", {}, el("b", {}, doc.labels[s.at[i]]))];
         for (const l of s.lines) {
           const v = l.values[i];
-          if (v != null) out.push(tipRow(l.name, s.unit === "bytes" ? exactBytes(v) : formatAmount(v, s.unit)));
+          if (v != null)
+            out.push(tipRow(l.name, s.unit === "bytes" ? exactBytes(v) : formatAmount(v, s.unit)));
         }
         return out;
       },
@@ -26,7 +45,11 @@ function drawSeries() {
   });
 }
 
-/** drawMark draws a line at a place of the x axis, with its text. @param {any} u @param {any} mark */
+/**
+ * drawMark draws a line at a place of the x axis, with its text.
+ * @param {uPlot} u
+ * @param {SeriesMark} mark
+ */
 function drawMark(u, mark) {
   const c = u.ctx;
   const x = u.valToPos(mark.x, "x", true);

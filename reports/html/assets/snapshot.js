@@ -2,7 +2,7 @@
 
 /** drawHolding draws what a device held at one moment. @param {number} device @param {number} k */
 function drawHolding(device, k) {
-  const of = /** @type {SnapshotDevice} */ (doc.held[device]);
+  const of = doc.held[device];
   const title = of.title + ", " + of.holdings[k].title;
   new FlameGraph(of.holdings[k], title);
   new Treemap(of.holdings[k], title);
@@ -10,7 +10,7 @@ function drawHolding(device, k) {
 
 /** showDevice draws a device, and shows its tables. @param {number} device */
 function showDevice(device) {
-  const of = /** @type {SnapshotDevice} */ (doc.held[device]);
+  const of = doc.held[device];
   const moments = of.holdings.map((h, k) => el("option", { value: String(k) }, h.title));
   byId("flame-which").replaceChildren(...moments);
   drawHolding(device, 0);
@@ -25,12 +25,10 @@ function showDevice(device) {
 }
 
 drawers.push(() => {
-  const all = /** @type {SnapshotDevice[]} */ (doc.held);
+  const all = doc.held;
   if (!all.length) return;
   for (const tree of all.flatMap((d) => d.holdings.map((h) => h.tree))) {
-    for (const k of /** @type {(keyof CallTree)[]} */ (["depth", "name", "bytes", "blocks"])) {
-      tree[k] = /** @type {number[]} */ (undelta(tree[k] || []));
-    }
+    undeltaAll(tree, ["depth", "name", "bytes", "blocks"]);
   }
   const devices = byId("device-which");
   if (devices) {

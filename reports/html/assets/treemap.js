@@ -34,7 +34,11 @@ function fillTile(c, r, name, alpha) {
   c.globalAlpha = 1;
 }
 
-/** frameTile marks the chosen rectangle. @param {CanvasRenderingContext2D} c @param {Rectangle} r */
+/**
+ * frameTile marks the chosen rectangle.
+ * @param {CanvasRenderingContext2D} c
+ * @param {Rectangle} r
+ */
 function frameTile(c, r) {
   c.strokeStyle = color("ink");
   c.lineWidth = 2;
@@ -98,7 +102,8 @@ class Treemap {
     this.tiles = /** @type {Rectangle[]} */ ([]);
     this.chosen = -1;
     this.canvas = makeCanvas(byId("treemap-body"), {
-      label: "Treemap, " + title + ". Left and right arrows go from line to line, the largest first.",
+      label:
+        "Treemap, " + title + ". Left and right arrows go from line to line, the largest first.",
       height: 360,
       draw: (c, width, height) => this.draw(c, width, height),
       point: (x, y) => this.about(this.tileAt(x, y)),
@@ -125,7 +130,11 @@ class Treemap {
 
   /** @param {CanvasRenderingContext2D} c @param {number} width @param {number} height */
   draw(c, width, height) {
-    this.tiles = squarify(this.holding.sites.map((s) => s.bytes), width, height);
+    this.tiles = squarify(
+      this.holding.sites.map((s) => s.bytes),
+      width,
+      height,
+    );
     c.font = "12px system-ui";
     c.textBaseline = "top";
     this.tiles.forEach((t, i) => this.drawTile(c, t, i));
@@ -145,7 +154,10 @@ class Treemap {
   /** key moves from tile to tile, and reports whether it knows the key. @param {string} key */
   key(key) {
     const by = /** @type {Record<string, number>} */ ({
-      ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1,
+      ArrowRight: 1,
+      ArrowDown: 1,
+      ArrowLeft: -1,
+      ArrowUp: -1,
     })[key];
     if (!by || !this.tiles.length) return false;
     this.chosen = Math.min(Math.max(0, this.chosen + by), this.tiles.length - 1);

@@ -1,9 +1,14 @@
 // The words and colours that the charts share.
 
-const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+/**
+ * byId returns an element of the page. Its type has what the elements of the page have: a value, if
+ * the element is an input or a selection.
+ * @param {string} id
+ */
+const byId = (id) => /** @type {HTMLInputElement} */ (document.getElementById(id));
 
-/** @type {any} */
-let doc = null;
+/** The data of the page. */
+let doc = /** @type {PageData} */ ({});
 
 /** drawers draw the parts of the page, after the data are loaded. @type {(() => void)[]} */
 const drawers = [];
@@ -32,17 +37,23 @@ const eventKinds = /** @type {Record<string, [string, string, string]>} */ ({
   resume: ["▶", "run resumed", "blue"],
 });
 
-/** xText returns a place on the time axis as text. @param {any} log @param {number} x */
+/** xText returns a place on the time axis as text. @param {LogData} log @param {number} x */
 function xText(log, x) {
   return log.timed ? clockText(x) : grouped(x / 1000);
 }
 
-/** moment returns the time of a place on the axis: since the start, and the date. @param {any} log @param {number} x */
+/**
+ * moment returns the time of a place on the axis: since the start, and the date.
+ * @param {LogData} log
+ * @param {number} x
+ */
 function moment(log, x) {
   if (!log.timed) return "checkpoint " + grouped(x / 1000);
   const since = "after " + formatDuration(x);
   if (!log.origin || log.cut) return since;
-  return since + ", " + new Date(log.origin + x).toISOString().replace("T", " ").slice(0, 19) + " UTC";
+  return (
+    since + ", " + new Date(log.origin + x).toISOString().replace("T", " ").slice(0, 19) + " UTC"
+  );
 }
 
 /** fileName names a file: "file 12: a.wav". @param {number} f index in doc.files */
@@ -57,9 +68,13 @@ function fileName(f) {
 /** row makes a line of a tip. @param {string} name @param {string} value */
 const tipRow = (name, value) => el("div", {}, name + " ", el("b", {}, value));
 
-/** exact returns a reading with its bytes and how exact it is. @param {any} t @param {string} q @param {number} v */
+/**
+ * exact returns a reading with its bytes and how exact it is.
+ * @param {Track} t
+ * @param {string} q
+ * @param {number} v
+ */
 function exact(t, q, v) {
   const digits = t.digits[q];
   return exactBytes(v) + (digits ? " ± " + formatBytes(digits) : "");
 }
-

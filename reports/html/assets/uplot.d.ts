@@ -1,2 +1,0 @@
-// The part of uPlot that the page uses.
-declare const uPlot: any;
