@@ -21,25 +21,25 @@ type Collector struct {
 	mu       sync.Mutex
 	progress harness.Progress
 	ended    bool
-	memory   map[level]int64
-	high     map[level]int64
-	fileEnd  map[level]int64
+	memory   map[memoryKey]int64
+	high     map[memoryKey]int64
+	fileEnd  map[memoryKey]int64
 	sizes    map[record.Lane]int64
-	machine  map[ofFeed]record.Resources
+	machine  map[machineKey]record.Resources
 	files    map[record.Status]int
 	seconds  float64 // of the last file
 	ooms     int
 	restarts int
 }
 
-// A level is what a value of memory is about.
-type level struct {
+// A memoryKey says what a value of memory is about.
+type memoryKey struct {
 	source, ledger string
 	lane           record.Lane
 }
 
-// An ofFeed is what a reading of the machine is about: the processes of one worker.
-type ofFeed struct {
+// A machineKey says what a reading of the machine is about: the processes of one worker.
+type machineKey struct {
 	*feed
 	source string
 }
@@ -47,8 +47,8 @@ type ofFeed struct {
 // maxLanes is the most lanes whose levels are kept: a log may name any number of ranks.
 const maxLanes = 4096
 
-// live are the metrics that a collector has.
-var live = func() (all []*metrics.Metric) {
+// liveMetrics are the metrics that a collector has.
+var liveMetrics = func() (all []*metrics.Metric) {
 	for _, m := range metrics.All {
 		if m != &metrics.LogInfo {
 			all = append(all, m)
@@ -61,11 +61,11 @@ var live = func() (all []*metrics.Metric) {
 func NewCollector(version string) *Collector {
 	c := &Collector{
 		version: version, descs: map[*metrics.Metric]*prometheus.Desc{},
-		memory: map[level]int64{}, high: map[level]int64{}, fileEnd: map[level]int64{},
-		sizes: map[record.Lane]int64{}, machine: map[ofFeed]record.Resources{},
+		memory: map[memoryKey]int64{}, high: map[memoryKey]int64{}, fileEnd: map[memoryKey]int64{},
+		sizes: map[record.Lane]int64{}, machine: map[machineKey]record.Resources{},
 		files: map[record.Status]int{},
 	}
-	for _, m := range live {
+	for _, m := range liveMetrics {
 		c.descs[m] = prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)
 	}
 	return c
@@ -87,7 +87,7 @@ func (c *Collector) End() {
 
 // Describe implements [prometheus.Collector].
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
-	for _, m := range live {
+	for _, m := range liveMetrics {
 		out <- c.descs[m]
 	}
 }

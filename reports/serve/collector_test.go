@@ -105,8 +105,8 @@ func TestConventions(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
-	if len(families) != len(live) {
-		t.Errorf("%d of %d metrics", len(families), len(live))
+	if len(families) != len(liveMetrics) {
+		t.Errorf("%d of %d metrics", len(families), len(liveMetrics))
 	}
 }
 

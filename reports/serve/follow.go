@@ -67,12 +67,12 @@ func (l *feed) add(rec record.Record) {
 	case record.Sample:
 		lane := l.lane(r.Lane)
 		for ledger, bytes := range metrics.OfSample(&r) {
-			l.c.note(level{metrics.Sample, ledger, lane}, bytes)
+			l.c.note(memoryKey{metrics.Sample, ledger, lane}, bytes)
 		}
-		l.c.machine[ofFeed{l, metrics.Sample}] = r.Held
+		l.c.machine[machineKey{l, metrics.Sample}] = r.Held
 	case record.Holding:
 		if r.Index > 0 || r.Path != "" {
-			l.c.machine[ofFeed{l, metrics.AtFileEnd}] = r.Resources
+			l.c.machine[machineKey{l, metrics.AtFileEnd}] = r.Resources
 		}
 	case record.OutOfMemory:
 		if !r.Repeated {
@@ -105,7 +105,7 @@ func (l *feed) checkpoint(r *record.Checkpoint) {
 	for i := range metrics.Ledgers {
 		ledger := &metrics.Ledgers[i]
 		if bytes, ok := ledger.Of(r); ok {
-			l.c.note(level{metrics.Checkpoint, ledger.Key, r.Lane}, bytes)
+			l.c.note(memoryKey{metrics.Checkpoint, ledger.Key, r.Lane}, bytes)
 		}
 	}
 	if total := r.Bytes(record.Total); total > 0 && room(l.c.sizes, r.Lane, 1) {
@@ -128,7 +128,7 @@ func (l *feed) fileEnd(r *record.FileEnd) {
 	for lane, c := range l.last {
 		for i := range metrics.Ledgers {
 			ledger := &metrics.Ledgers[i]
-			at := level{ledger: ledger.Key, lane: lane}
+			at := memoryKey{ledger: ledger.Key, lane: lane}
 			bytes, ok := ledger.Of(&c)
 			if ok && ledger.Kept && room(l.c.fileEnd, at, len(metrics.Ledgers)) {
 				l.c.fileEnd[at] = bytes
@@ -139,7 +139,7 @@ func (l *feed) fileEnd(r *record.FileEnd) {
 }
 
 // note notes a reading, and raises its high-water mark.
-func (c *Collector) note(at level, bytes int64) {
+func (c *Collector) note(at memoryKey, bytes int64) {
 	if !room(c.memory, at, 2*len(metrics.Ledgers)) {
 		return
 	}
