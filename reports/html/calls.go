@@ -75,8 +75,8 @@ func framesOf(stack *snapshot.Stack, traced bool) []string {
 	return out
 }
 
-// data returns the tree without small calls, the largest calls first.
-func (c *calls) data(name func(string) int) treeData {
+// tree returns the data of a tree without small calls, the largest calls first.
+func (p *snapshotPage) tree(c *calls) treeData {
 	t := treeData{}
 	least := c.root.bytes / callsShare
 	var walk func(at *call, depth int64)
@@ -91,7 +91,7 @@ func (c *calls) data(name func(string) int) treeData {
 			return cmp.Or(cmp.Compare(b.bytes, a.bytes), strings.Compare(a.frame, b.frame))
 		})
 		for _, child := range children {
-			t.Depth, t.Name = append(t.Depth, depth), append(t.Name, int64(name(child.frame)))
+			t.Depth, t.Name = append(t.Depth, depth), append(t.Name, int64(p.name(child.frame)))
 			t.Bytes, t.Blocks = append(t.Bytes, child.bytes), append(t.Blocks, child.blocks)
 			walk(child, depth+1)
 		}

@@ -249,12 +249,12 @@ func TestCalls(t *testing.T) {
 	c.add(&snapshot.Stack{Frames: []*snapshot.Frame{run, main}}, true, 700)
 	c.add(&snapshot.Stack{Frames: []*snapshot.Frame{run, main}}, true, 100)
 	c.add(nil, true, 50)
-	var names []string
-	d := c.data(func(s string) int { names = append(names, s); return len(names) - 1 })
+	p := newSnapshotPage()
+	d := p.tree(c)
 	want := []string{
 		"/home/me/a.py:1 main", "/home/me/a.py:1 run", "/home/me/a.py:1 load", snapshot.Before,
 	}
-	if diff := cmp.Diff(want, names); diff != "" {
+	if diff := cmp.Diff(want, p.doc.Names); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(treeData{
@@ -342,6 +342,20 @@ func TestSnapshotDevices(t *testing.T) {
 	}
 	if len(d.Devices) != 4 || d.Lead != 3 {
 		t.Errorf("got %d devices, the summary is about %d", len(d.Devices), d.Lead)
+	}
+}
+
+// TestFactsBelow: the top of a page does not say the same twice.
+func TestFactsBelow(t *testing.T) {
+	for _, c := range []struct{ title, facts, want string }{
+		{"60 files", "60 files", ""},
+		{"60 files", "60 files; not judged: leak", "not judged: leak"},
+		{"60 files", "60 files, 5 checkpoints", "60 files, 5 checkpoints"},
+		{"leak", "60 files", "60 files"},
+	} {
+		if got := (summary{Title: c.title, Facts: c.facts}).FactsBelow(); got != c.want {
+			t.Errorf("below the title %q: %q, want %q", c.title, got, c.want)
+		}
 	}
 }
 

@@ -73,10 +73,7 @@ const sitesMax = 400
 // WriteSnapshots writes the page of memory snapshots: what holds memory, as a flame graph and as a
 // treemap, what was never freed, and the segments.
 func WriteSnapshots(w io.Writer, all []Snapshot, version string) error {
-	d := &snapshotDocument{
-		Schema: schema, Names: []string{}, Devices: []deviceData{}, Segments: []mapSeries{},
-	}
-	b := &snapshotPage{doc: d, view: &snapshotView{}, numbers: map[string]int{}}
+	b := newSnapshotPage()
 	var analyses []*snapshot.Analysis
 	for _, s := range all {
 		for i, a := range s.Analyses {
@@ -89,8 +86,8 @@ func WriteSnapshots(w io.Writer, all []Snapshot, version string) error {
 		}
 	}
 	of, most := leading(all)
-	d.Lead = max(0, slices.Index(analyses, most))
-	b.view.Summary = summarizeSnapshot(of, most, d.Lead)
+	b.doc.Lead = max(0, slices.Index(analyses, most))
+	b.view.Summary = summarizeSnapshot(of, most, b.doc.Lead)
 	page := view{Snapshot: b.view, Version: sink.Name(version), Parts: []part{{"verdict", "Summary"}}}
 	if len(analyses) > 1 {
 		b.view.Overview = overview(b.view.Devices, analyses)
@@ -99,7 +96,7 @@ func WriteSnapshots(w io.Writer, all []Snapshot, version string) error {
 	page.Parts = append(page.Parts, part{"flame", "Flame graph"}, part{"treemap", "Treemap"},
 		part{"segments", "Segments"}, part{"tables", "Tables"})
 	page.Title = b.view.Summary.Title + " - vramsoak"
-	return page.write(w, d, snapshotScripts)
+	return page.write(w, b.doc, snapshotScripts)
 }
 
 // A snapshotPage collects what the page shows.
@@ -109,37 +106,46 @@ type snapshotPage struct {
 	numbers map[string]int // of the names in the document
 }
 
+func newSnapshotPage() *snapshotPage {
+	return &snapshotPage{
+		doc: &snapshotDocument{
+			Schema: schema, Names: []string{}, Devices: []deviceData{}, Segments: []mapSeries{},
+		},
+		view: &snapshotView{}, numbers: map[string]int{},
+	}
+}
+
 // name returns the number of a line of the program.
-func (b *snapshotPage) name(s string) int {
-	i, known := b.numbers[s]
+func (p *snapshotPage) name(s string) int {
+	i, known := p.numbers[s]
 	if !known {
-		i = len(b.doc.Names)
-		b.numbers[s] = i
-		b.doc.Names = append(b.doc.Names, sink.Name(s))
+		i = len(p.doc.Names)
+		p.numbers[s] = i
+		p.doc.Names = append(p.doc.Names, sink.Name(s))
 	}
 	return i
 }
 
 // addDevice adds a device of a snapshot to the page.
-func (b *snapshotPage) addDevice(where string, of *snapshot.Device, a *snapshot.Analysis) {
-	n := len(b.doc.Devices)
+func (p *snapshotPage) addDevice(where string, of *snapshot.Device, a *snapshot.Analysis) {
+	n := len(p.doc.Devices)
 	d := deviceData{
-		Title: sink.Name(where), Holdings: holdings(of, a, b.name), Segments: -1,
+		Title: sink.Name(where), Holdings: p.holdings(of, a), Segments: -1,
 	}
 	maps := NewSegments()
 	for m := range of.Maps(a.Trace) {
 		maps.Add(m)
 	}
 	if series := maps.series(where); len(series) > 0 {
-		d.Segments = len(b.doc.Segments)
-		b.doc.Segments = append(b.doc.Segments, series...)
+		d.Segments = len(p.doc.Segments)
+		p.doc.Segments = append(p.doc.Segments, series...)
 	}
-	b.doc.Devices = append(b.doc.Devices, d)
-	b.view.Devices = append(b.view.Devices, deviceView{n, d.Title, snapshotTables(n, d.Title, a)})
+	p.doc.Devices = append(p.doc.Devices, d)
+	p.view.Devices = append(p.view.Devices, deviceView{n, d.Title, snapshotTables(n, d.Title, a)})
 }
 
 // holdings returns what a device held when the snapshot was taken, and at the peak of its history.
-func holdings(d *snapshot.Device, a *snapshot.Analysis, name func(string) int) []holding {
+func (p *snapshotPage) holdings(d *snapshot.Device, a *snapshot.Analysis) []holding {
 	traced := a.Trace != nil && a.Trace.Allocations > 0
 	now := newCalls()
 	for _, s := range d.Segments {
@@ -151,7 +157,7 @@ func holdings(d *snapshot.Device, a *snapshot.Analysis, name func(string) int) [
 	}
 	out := []holding{{
 		Title: "when the snapshot was taken", Bytes: now.root.bytes,
-		Tree: now.data(name), Sites: sites(a.Holds, name),
+		Tree: p.tree(now), Sites: p.sites(a.Holds),
 	}}
 	if traced {
 		peak := newCalls()
@@ -163,8 +169,8 @@ func holdings(d *snapshot.Device, a *snapshot.Analysis, name func(string) int) [
 			title += ", in " + a.Trace.Peak.In
 		}
 		out = append(out, holding{
-			Title: sink.Name(title), Bytes: peak.root.bytes, Tree: peak.data(name),
-			Sites: sites(a.Trace.PeakHolds, name),
+			Title: sink.Name(title), Bytes: peak.root.bytes, Tree: p.tree(peak),
+			Sites: p.sites(a.Trace.PeakHolds),
 		})
 	}
 	return out
@@ -199,11 +205,11 @@ func overview(devices []deviceView, analyses []*snapshot.Analysis) *tableView {
 }
 
 // sites returns the lines of the program that hold most. The last one stands for all others.
-func sites(usages []snapshot.Usage, name func(string) int) []siteData {
+func (p *snapshotPage) sites(usages []snapshot.Usage) []siteData {
 	out := []siteData{}
 	others := siteData{}
 	for i, u := range usages {
-		s := siteData{name(u.Site.String()), u.Bytes, u.Blocks, u.Largest}
+		s := siteData{p.name(u.Site.String()), u.Bytes, u.Blocks, u.Largest}
 		if i < sitesMax {
 			out = append(out, s)
 			continue
@@ -212,7 +218,7 @@ func sites(usages []snapshot.Usage, name func(string) int) []siteData {
 		others.Largest = max(others.Largest, u.Largest)
 	}
 	if others.Blocks > 0 {
-		others.Name = name(wording.Plural(len(usages)-sitesMax, "other line"))
+		others.Name = p.name(wording.Plural(len(usages)-sitesMax, "other line"))
 		out = append(out, others)
 	}
 	return out

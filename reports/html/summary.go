@@ -49,6 +49,15 @@ func (s summary) Halves() [][]summaryRow {
 		func(half []summaryRow) bool { return len(half) == 0 })
 }
 
+// FactsBelow returns the facts, without those that the title says.
+func (s summary) FactsBelow() string {
+	rest, found := strings.CutPrefix(s.Facts, s.Title)
+	if found && (rest == "" || strings.HasPrefix(rest, "; ")) {
+		return strings.TrimPrefix(rest, "; ")
+	}
+	return s.Facts
+}
+
 // add adds a row, without empty lines. A row without lines is left out. It returns the row, or an
 // empty one.
 func (s *summary) add(name string, lines ...string) *summaryRow {

@@ -197,8 +197,10 @@ function drawFileNumbers(u, spans) {
     const number = doc.files.number[spans.file[i]];
     if (at < free || !number) continue;
     const text = (free === u.bbox.left ? "file " : "") + grouped(number);
+    const end = at + 2 * r + c.measureText(text).width;
+    if (end > u.bbox.left + u.bbox.width) break; // it would be cut off
     c.fillText(text, at + 2 * r, u.bbox.top - r);
-    free = at + c.measureText(text).width + 14 * r;
+    free = end + 12 * r;
   }
 }
 
