@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -85,13 +86,28 @@ func idleFile(f *timeline.File, files int) string {
 
 var idleStyle = draw.LineStyle{Color: plots.Ink, Width: 2}
 
-// onlyIdle reports whether each file has a single reading, its idle level. The line of the readings
-// is then that of the idle levels.
+// onlyIdle reports whether the readings of a series hardly differ from the idle levels, so that the
+// line of the idle level would hide them: with one reading a file, for example.
 func (p *picture) onlyIdle() bool {
-	return slices.ContainsFunc(p.series, func(s series) bool {
-		return !s.dashed && s.count() == p.idle.count() && slices.EqualFunc(s.pieces, p.idle.pieces,
-			func(a, b []plots.Point) bool { return slices.Equal(a, b) })
+	if p.hidesKnown {
+		return p.hides
+	}
+	var idle []plots.Point
+	for _, piece := range p.idle.pieces {
+		idle = append(idle, piece...)
+	}
+	slices.SortStableFunc(idle, func(a, b plots.Point) int { return cmp.Compare(a.X, b.X) })
+	near := p.top / 100 // about the width of the line
+	p.hidesKnown, p.hides = true, len(idle) > 0 && slices.ContainsFunc(p.series, func(s series) bool {
+		return !s.dashed && !slices.ContainsFunc(slices.Concat(s.pieces...), func(r plots.Point) bool {
+			i, _ := slices.BinarySearchFunc(idle, r.X, func(at plots.Point, x float64) int {
+				return cmp.Compare(at.X, x)
+			})
+			before, after := idle[max(0, min(i, len(idle))-1)].Y, idle[min(i, len(idle)-1)].Y
+			return r.Y < min(before, after)-near || r.Y > max(before, after)+near
+		})
 	})
+	return p.hides
 }
 
 // idleStyle returns the style of the idle level. Below the line of the readings it is wider, so

@@ -31,6 +31,8 @@ type picture struct {
 	sides       []*side
 	sideColumns int
 	sidesHeight vg.Length
+	hides       bool // see onlyIdle
+	hidesKnown  bool
 	small       bool // this is a small plot; its lines have no dots
 }
 
