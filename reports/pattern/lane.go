@@ -32,61 +32,105 @@ func Lanes(tl *timeline.Timeline, rep *check.Report) (lanes []Lane, fails bool) 
 			c.Bytes(record.Used))
 	}
 	slices.SortStableFunc(lanes, func(a, b Lane) int { return cmp.Compare(b.Top, a.Top) })
+	if len(lanes) < 2 || rep.Verdict != check.Fail {
+		return lanes, false
+	}
+	var deciding []*check.Finding
 	for _, g := range wording.Deciding(rep) {
-		if g.Verdict != check.Fail {
-			break
+		deciding = append(deciding, &g.Finding)
+	}
+	of := lanesOf(tl, lanes, deciding)
+	for _, f := range deciding {
+		lane, known := of[f]
+		i := slices.IndexFunc(lanes, func(l Lane) bool { return l.Lane == lane })
+		if known && i >= 0 {
+			first := lanes[i]
+			return slices.Insert(slices.Delete(lanes, i, i+1), 0, first), true
 		}
-		i := slices.IndexFunc(lanes, func(l Lane) bool { return isIn(tl, lanes, &g.Finding, l.Lane) })
-		if i < 0 {
-			continue
-		}
-		first := lanes[i]
-		lanes = slices.Insert(slices.Delete(lanes, i, i+1), 0, first)
-		return lanes, len(lanes) > 1
 	}
 	return lanes, false
 }
 
-// Failing returns the gating checks that fail in one of the lanes of a log with several.
-func Failing(tl *timeline.Timeline, rep *check.Report, lanes []Lane, lane record.Lane) []string {
-	var checks []string
-	for _, f := range wording.WithVerdict(rep.Findings, check.Fail) {
-		if f.Gates && f.Waived == nil && isIn(tl, lanes, &f, lane) &&
-			!slices.Contains(checks, f.Check) {
-			checks = append(checks, f.Check)
+// Failing returns the gating checks that fail in each of several lanes.
+func Failing(tl *timeline.Timeline, rep *check.Report, lanes []Lane) map[record.Lane][]string {
+	var failing []*check.Finding
+	for i := range rep.Findings {
+		if f := &rep.Findings[i]; f.Verdict == check.Fail && f.Gates && f.Waived == nil {
+			failing = append(failing, f)
+		}
+	}
+	of := lanesOf(tl, lanes, failing)
+	checks := map[record.Lane][]string{}
+	for _, f := range failing {
+		if lane, known := of[f]; known && !slices.Contains(checks[lane], f.Check) {
+			checks[lane] = append(checks[lane], f.Check)
 		}
 	}
 	return checks
 }
 
-// isIn reports whether a finding is about this one of several lanes.
-func isIn(tl *timeline.Timeline, lanes []Lane, f *check.Finding, lane record.Lane) bool {
-	if f.Check == check.OutOfMemory && f.At != nil {
+// lanesOf returns the lanes of the findings that are about one of several lanes.
+func lanesOf(
+	tl *timeline.Timeline, lanes []Lane, findings []*check.Finding,
+) map[*check.Finding]record.Lane {
+	of := map[*check.Finding]record.Lane{}
+	byDevice := map[string][]*check.Finding{}
+	byLine := map[record.Position]*check.Finding{}
+	for _, f := range findings {
+		switch {
+		case f.Check == check.OutOfMemory && f.At != nil:
+			byLine[*f.At] = f
+		case f.Device != "":
+			byDevice[f.Device] = append(byDevice[f.Device], f)
+		}
+	}
+	if len(byLine) > 0 {
+		failures := NewFailures(lanes)
 		for file := range tl.InOrder() {
 			for _, o := range file.OOMs {
-				if o.Pos == *f.At {
-					return OfFailure(lanes, o.Lane) == lane
+				if f := byLine[o.Pos]; f != nil {
+					of[f] = failures.Lane(o.Lane)
 				}
 			}
 		}
 	}
-	return f.Device != "" && (f.Device == lane.Name(true) || f.Device == lane.Name(false) ||
-		f.Device == tl.Writers[lane.Rank]+", "+lane.Name(false))
-}
-
-// OfFailure returns the lane in which an allocation failed, by the lane that its message gives. A
-// message that names no rank is of the one rank that has readings of the device.
-func OfFailure(lanes []Lane, given record.Lane) record.Lane {
-	var same []record.Lane
+	if len(byDevice) == 0 {
+		return of
+	}
 	for _, l := range lanes {
-		switch {
-		case l.Lane == given:
-			return given
-		case given.Rank == 0 && l.Device == given.Device:
-			same = append(same, l.Lane)
+		for _, name := range []string{
+			l.Name(true), l.Name(false), tl.Writers[l.Rank] + ", " + l.Name(false),
+		} {
+			for _, f := range byDevice[name] {
+				if _, known := of[f]; !known {
+					of[f] = l.Lane
+				}
+			}
 		}
 	}
-	if len(same) == 1 {
+	return of
+}
+
+// Failures finds the lanes in which allocations failed.
+type Failures struct {
+	known    map[record.Lane]bool
+	byDevice map[int][]record.Lane
+}
+
+// NewFailures returns the Failures of a log with these lanes.
+func NewFailures(lanes []Lane) *Failures {
+	f := &Failures{known: map[record.Lane]bool{}, byDevice: map[int][]record.Lane{}}
+	for _, l := range lanes {
+		f.known[l.Lane] = true
+		f.byDevice[l.Device] = append(f.byDevice[l.Device], l.Lane)
+	}
+	return f
+}
+
+// Lane returns the lane in which an allocation failed, by the lane that its message gives. A
+// message that names no rank is of the one rank that has readings of the device.
+func (f *Failures) Lane(given record.Lane) record.Lane {
+	if same := f.byDevice[given.Device]; given.Rank == 0 && !f.known[given] && len(same) == 1 {
 		return same[0]
 	}
 	return given

@@ -178,9 +178,10 @@ func (c *Chart) elsewhere(tl *timeline.Timeline) func(*timeline.File) bool {
 // lanesOf returns the lanes of the log's checkpoints.
 func lanesOf(tl *timeline.Timeline) []record.Lane {
 	var lanes []record.Lane
+	known := map[record.Lane]bool{}
 	for _, c := range tl.All() {
-		if !slices.Contains(lanes, c.Lane) {
-			lanes = append(lanes, c.Lane)
+		if !known[c.Lane] {
+			known[c.Lane], lanes = true, append(lanes, c.Lane)
 		}
 	}
 	return lanes

@@ -26,12 +26,13 @@ type shortage struct {
 // none is fatal, the first one does.
 func (c *Chart) findShortages(tl *timeline.Timeline) {
 	labelled, asked := -1, ""
+	failures := pattern.NewFailures(c.lanes)
 	for f := range tl.InOrder() {
 		at, ok := decisive(f)
 		if !ok {
 			continue
 		}
-		at.Lane = pattern.OfFailure(c.lanes, at.Lane)
+		at.Lane = failures.Lane(at.Lane)
 		n := shortage{c.clock.at[at.Pos], at.Lane, f.Status == record.StatusOK || at.Fallback}
 		c.shortages = append(c.shortages, n)
 		if labelled >= 0 && (n.recovered || !c.shortages[labelled].recovered) {

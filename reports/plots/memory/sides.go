@@ -41,21 +41,20 @@ func (c *Chart) laneName(l record.Lane) string { return l.Name(c.ranks) }
 // collectSides collects the other lanes. It takes the lanes that fail first, and then those with
 // the largest readings. Those that it takes are sorted by rank and device.
 func (c *Chart) collectSides(tl *timeline.Timeline, rep *check.Report, kept *places) {
-	var sides []*side
-	for _, l := range c.lanes[1:] {
-		sides = append(sides, &side{
-			failing: pattern.Failing(tl, rep, c.lanes, l.Lane), reading: l.Top,
-			Chart: &Chart{clock: c.clock, lane: l.Lane, lanes: c.lanes, ranks: c.ranks},
-		})
-	}
-	slices.SortStableFunc(sides, func(a, b *side) int {
-		return cmp.Compare(min(1, len(b.failing)), min(1, len(a.failing)))
+	failing := pattern.Failing(tl, rep, c.lanes)
+	others := slices.Clone(c.lanes[1:])
+	slices.SortStableFunc(others, func(a, b pattern.Lane) int {
+		return cmp.Compare(min(1, len(failing[b.Lane])), min(1, len(failing[a.Lane])))
 	})
-	for _, s := range sides[min(mostSides, len(sides)):] {
-		c.rest = max(c.rest, s.reading)
+	for _, l := range others[min(mostSides, len(others)):] {
+		c.rest = max(c.rest, l.Top)
 	}
-	c.others = sides[:min(mostSides, len(sides))]
-	for _, s := range c.others {
+	for _, l := range others[:min(mostSides, len(others))] {
+		s := &side{
+			failing: failing[l.Lane], reading: l.Top,
+			Chart: &Chart{clock: c.clock, lane: l.Lane, lanes: c.lanes, ranks: c.ranks},
+		}
+		c.others = append(c.others, s)
 		s.collectLane(tl, rep, kept)
 		s.shortages = slices.DeleteFunc(s.shortages, func(n shortage) bool { return n.lane != s.lane })
 		s.shortageNote = plots.Note{}
