@@ -120,13 +120,29 @@ func (m marker) steps(least float64) []plots.Note {
 	return out
 }
 
-// firstFall returns the index at which a sawtooth falls for the first time.
+// firstFall returns the index at which a sawtooth falls for the first time. The fit may fall once
+// before the values do.
 func (m marker) firstFall() int {
 	r := &m.Result
+	sign := 1.0
+	if m.Falls {
+		sign = -1
+	}
+	falls := func(values []float64, sign float64) func(i int) bool {
+		return func(i int) bool { return sign*(values[i]-values[i-1]) < -math.Abs(r.Size)/2 }
+	}
+	fit, value := falls(r.Fitted, 1), falls(m.Values, sign)
+	first := -1
 	for i := 1; i < len(r.Fitted); i++ {
-		if r.Fitted[i] < r.Fitted[i-1]-math.Abs(r.Size)/2 {
+		if fit(i) && value(i) {
 			return i
 		}
+		if fit(i) && first < 0 {
+			first = i
+		}
 	}
-	return r.From
+	if first < 0 {
+		return r.From
+	}
+	return first
 }

@@ -182,3 +182,18 @@ func TestFailingPanelIsTheLargest(t *testing.T) {
 		t.Errorf("the smallest picture has %d panels", len(p.panels))
 	}
 }
+
+// TestSawtoothFallsWhereTheValuesDo: the first process did 14 files, and those after it 13 each.
+// The mark is at file 15, where the values fall, also if the fit falls once before.
+func TestSawtoothFallsWhereTheValuesDo(t *testing.T) {
+	trend := trendOf(false, ramp(40, func(i int) float64 {
+		if i < 14 {
+			return 20 * float64(i)
+		}
+		return 20 * float64((i-14)%13)
+	})...)
+	p := newPanel(trend, trend.Finding)
+	if len(p.marks) != 1 || p.marks[0].X != 15 {
+		t.Errorf("got the marks %+v of a %s, want one at file 15", p.marks, trend.Result.Shape)
+	}
+}
