@@ -261,11 +261,12 @@ func (j *Judge) lasts(of *Ledger, w *worstProcess) string {
 		room, size, reached = last.SharedFree, limits.Shared, "full"
 		limit = "/dev/shm (" + record.FormatBytes(limits.Shared) + ")"
 	case record.FileDescriptors:
-		if last.MostFiles <= first.MostFiles { // the limit is one of each process
+		most := j.mostFiles(w.of)
+		if most <= first.MostFiles { // the limit is one of each process
 			return fmt.Sprintf("no process has more than %d of them open: there are more and more processes",
-				last.MostFiles)
+				most)
 		}
-		room, size = int64(limits.Files-last.MostFiles), int64(limits.Files)
+		room, size = int64(limits.Files-most), int64(limits.Files)
 		limit = fmt.Sprintf("the limit of open files (ulimit -n %d)", limits.Files)
 	case record.Threads: // the system limits threads. It has no limit of processes alone
 		threads, _ := last.Get(record.Threads)
@@ -301,6 +302,17 @@ func (j *Judge) holdings(p *processValues) (first, last *record.Holding, limits 
 		}
 	}
 	return first, last, nil
+}
+
+// mostFiles returns the largest number of files that one process had open at the end of a file. It
+// need not be that of the last file, after which the process may be exiting and closing its files.
+func (j *Judge) mostFiles(p *processValues) (most int) {
+	for _, n := range p.files {
+		if f := j.tl.Files[n]; f.Held != nil && f.Held.AtEnd != nil {
+			most = max(most, f.Held.AtEnd.MostFiles)
+		}
+	}
+	return most
 }
 
 // leftovers adds a finding if the run left files in /dev/shm behind.

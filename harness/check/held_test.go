@@ -144,6 +144,22 @@ func TestMachineLedgers(t *testing.T) {
 	}
 }
 
+// TestExitingProcess: the last holding may be of a process that exits and has closed most of its
+// files already. The message still says when the limit is reached, by the holding before it.
+func TestExitingProcess(t *testing.T) {
+	t.Parallel()
+	run := resourceRun{files: 60, held: leaking(21, map[record.Resource]int64{
+		record.FileDescriptors: 1,
+	})}
+	tl := run.timeline()
+	tl.Files[59].Held.AtEnd.MostFiles = 5 // the file before has 99 open
+	f := findingOf(t, Of(tl, DefaultPolicy()), DescriptorGrowth)
+	const want = "the limit of open files (ulimit -n 1024) is reached after about 925 more files"
+	if !strings.Contains(f.Message, want) {
+		t.Errorf("%q is not in %s", want, f.Message)
+	}
+}
+
 // TestLedgersGrowTogether: ledgers that begin to grow at the same file have one finding. It is of
 // the first one whose check gates, and names the checks of the others.
 func TestLedgersGrowTogether(t *testing.T) {
