@@ -73,145 +73,168 @@ function color(name) {
 /** The charts and canvases of the page. @type {Set<Drawing>} */
 const charts = new Set();
 
-/**
- * makeChart draws a chart into an element, in place of what was there.
- * @param {HTMLElement} where
- * @param {Spec} spec
- */
-function makeChart(where, spec) {
-  where.replaceChildren();
-  let zero = spec.zero;
-  const first = spec.x[0];
-  const last = spec.x[spec.x.length - 1];
-  const pad = spec.x.length > 1 ? 0.01 * (last - first) || 0.5 : 1;
-  const whole = /** @type {[number, number]} */ ([first - pad, last + pad]);
+/** The width below which no chart is drawn, in CSS pixels. */
+const narrowest = 280;
 
-  const buttons = el("div", {
-    className: "tools plot-tools",
-    role: "group",
-    "aria-label": "Lines of the chart",
-  });
-  const plot = el("div", {
-    className: "plot",
-    tabIndex: 0,
-    role: "group",
-    "aria-label":
-      spec.label +
-      ". Arrow keys move from value to value, plus and minus zoom, 0 shows everything, " +
-      "Enter opens the file.",
-  });
-  const tip = el("div", { className: "tip", hidden: true });
-  const spoken = el("div", { className: "off", role: "status" });
-  const legend = el("ul", { className: "key on-paper", "aria-hidden": "true" });
-  where.append(buttons, plot, legend, spoken);
+const axisColors = {
+  stroke: () => color("soft"),
+  grid: { stroke: () => color("grid"), width: 1 },
+  ticks: { stroke: () => color("grid") },
+};
 
-  const stroke = (/** @type {Line} */ l) => () => color(l.color);
-  const wide = Math.max(280, plot.clientWidth || where.clientWidth || 800);
-  // Where several values share a pixel, a line covers its whole range. A line of one pixel shows
-  // that too, and Chromium draws it several times faster (make bench-page).
-  const thickness = spec.x.length > 2 * wide ? 1 : 1.6;
-  const options = {
-    width: wide,
-    height: spec.height,
-    legend: { show: false },
-    padding: [14, 30, 0, 0],
-    cursor: { drag: { x: true, y: false, dist: 6 }, points: { size: 7 } },
-    scales: {
-      x: { time: false, min: whole[0], max: whole[1] },
-      y: { range: yRange },
-    },
-    axes: [
-      {
-        stroke: () => color("soft"),
-        grid: { stroke: () => color("grid"), width: 1 },
-        ticks: { stroke: () => color("grid") },
-        incrs: spec.xSteps,
-        space: 80,
-        label: spec.xName,
-        labelSize: 22,
-        labelFont: "12px system-ui",
-        size: 34,
-        values: xTexts,
+/** swatchOf returns a sample of a colour, for the name of a line. @param {string} name */
+function swatchOf(name) {
+  const swatch = el("span", { className: "swatch", "aria-hidden": "true" });
+  swatch.style.background = "var(--" + name + ")";
+  return swatch;
+}
+
+/** A Chart is drawn into an element, in place of what was there. */
+class Chart {
+  /** @param {HTMLElement} where @param {Spec} spec */
+  constructor(where, spec) {
+    this.spec = spec;
+    this.x = spec.x;
+    this.zero = spec.zero;
+    this.small = Boolean(where.closest(".grid"));
+    const [first, last] = [spec.x[0], spec.x[spec.x.length - 1]];
+    const pad = spec.x.length > 1 ? 0.01 * (last - first) || 0.5 : 1;
+    this.whole = { min: first - pad, max: last + pad };
+    this.buttons = el("div", {
+      className: "tools plot-tools",
+      role: "group",
+      "aria-label": "Lines of the chart",
+    });
+    this.plot = el("div", {
+      className: "plot",
+      tabIndex: 0,
+      role: "group",
+      "aria-label":
+        spec.label +
+        ". Arrow keys move from value to value, plus and minus zoom, 0 shows everything, " +
+        "Enter opens the file.",
+    });
+    this.tip = el("div", { className: "tip", hidden: true });
+    this.spoken = el("div", { className: "off", role: "status" });
+    // Paper has no buttons, so it needs the names of the lines in another place.
+    this.legend = el("ul", { className: "key on-paper", "aria-hidden": "true" });
+    where.replaceChildren(this.buttons, this.plot, this.legend, this.spoken);
+    const width = Math.max(narrowest, this.plot.clientWidth || where.clientWidth || 800);
+    const values = spec.lines.map((l) => l.values);
+    this.u = new uPlot(this.options(width), [spec.x, ...values], this.plot);
+    this.u.root.setAttribute("aria-hidden", "true");
+    this.u.over.append(this.tip);
+    this.fillLegend();
+    spec.lines.forEach((l, i) => this.addLineButton(l, i));
+    this.addZoomButtons();
+    this.listen();
+    this.resized = new ResizeObserver(() => {
+      if (this.plotWidth() !== this.u.width) this.fit(0);
+    });
+    this.resized.observe(this.plot);
+    charts.add(this);
+  }
+
+  /** options returns what uPlot needs to know. @param {number} width */
+  options(width) {
+    return {
+      width,
+      height: this.spec.height,
+      legend: { show: false },
+      padding: [14, 30, 0, 0],
+      cursor: { drag: { x: true, y: false, dist: 6 }, points: { size: 7 } },
+      scales: {
+        x: { time: false, ...this.whole },
+        y: {
+          range: (/** @type {uPlot} */ _, /** @type {number} */ min, /** @type {number} */ max) =>
+            this.yRange(min, max),
+        },
       },
-      {
-        stroke: () => color("soft"),
-        grid: { stroke: () => color("grid"), width: 1 },
-        ticks: { stroke: () => color("grid") },
-        incrs: spec.ySteps,
-        size: yWidth,
-        values: yTexts,
+      axes: [this.xAxis(), this.yAxis()],
+      series: [{}, ...this.spec.lines.map((l) => this.lineOptions(l, width))],
+      hooks: {
+        drawClear: [(/** @type {uPlot} */ u) => clipped(u, this.spec.under)],
+        draw: [
+          (/** @type {uPlot} */ u) => {
+            clipped(u, () => this.drawLimit(u));
+            clipped(u, this.spec.over);
+          },
+        ],
+        setCursor: [(/** @type {uPlot} */ u) => this.showTip(u, u.cursor.idx)],
       },
-    ],
-    series: [
-      {},
-      ...spec.lines.map((l) => ({
-        label: l.name,
-        show: l.shown,
-        stroke: stroke(l),
-        width: l.dots ? 0 : thickness,
-        dash: l.dashed ? [6, 4] : undefined,
-        paths: l.dots ? () => null : undefined,
-        points: l.dots
-          ? { show: true, size: 5, fill: stroke(l), stroke: stroke(l) }
-          : { size: 4, fill: stroke(l) },
-        spanGaps: true,
-      })),
-    ],
-    hooks: {
-      drawClear: [drawUnder],
-      draw: [drawOver],
-      setCursor: [showCursor],
-    },
-  };
+    };
+  }
 
-  /** @param {uPlot} u @param {number[]} marks */
-  function xTexts(u, marks) {
-    return marks.map((v) => (v < 0 ? "" : spec.xText(v)));
+  xAxis() {
+    return {
+      ...axisColors,
+      incrs: this.spec.xSteps,
+      space: 80,
+      label: this.spec.xName,
+      labelSize: 22,
+      labelFont: "12px system-ui",
+      size: 34,
+      values: (/** @type {uPlot} */ _, /** @type {number[]} */ marks) =>
+        marks.map((v) => (v < 0 ? "" : this.spec.xText(v))),
+    };
   }
-  /** @param {uPlot} u @param {number[]} marks */
-  function yTexts(u, marks) {
-    return distinct(marks, spec.yText);
-  }
-  /** @param {uPlot} u @param {string[] | null} texts */
-  function yWidth(u, texts) {
-    return 18 + 7.2 * Math.max(6, ...(texts || []).map((t) => t.length));
-  }
-  /** @param {uPlot} u */
-  function drawUnder(u) {
-    clipped(u, spec.under);
-  }
-  /** @param {uPlot} u */
-  function drawOver(u) {
-    clipped(u, drawLimit);
-    clipped(u, spec.over);
-  }
-  /** @param {uPlot} u */
-  function showCursor(u) {
-    showTip(u.cursor.idx);
+
+  yAxis() {
+    return {
+      ...axisColors,
+      incrs: this.spec.ySteps,
+      size: (/** @type {uPlot} */ _, /** @type {string[] | null} */ texts) =>
+        18 + 7.2 * Math.max(6, ...(texts || []).map((t) => t.length)),
+      values: (/** @type {uPlot} */ _, /** @type {number[]} */ marks) =>
+        distinct(marks, this.spec.yText),
+    };
   }
 
   /**
-   * yRange returns the ends of the y axis.
-   * @param {uPlot} _
+   * lineOptions returns what uPlot needs to know of a line.
+   * @param {Line} l
+   * @param {number} width
+   */
+  lineOptions(l, width) {
+    const stroke = () => color(l.color);
+    // Where several values share a pixel, a line covers its whole range. A line of one pixel shows
+    // that too, and Chromium draws it several times faster (make bench-page).
+    const thickness = this.x.length > 2 * width ? 1 : 1.6;
+    return {
+      label: l.name,
+      show: l.shown,
+      stroke,
+      width: l.dots ? 0 : thickness,
+      dash: l.dashed ? [6, 4] : undefined,
+      paths: l.dots ? () => null : undefined,
+      points: l.dots ? { show: true, size: 5, fill: stroke, stroke } : { size: 4, fill: stroke },
+      spanGaps: true,
+    };
+  }
+
+  /**
+   * yRange returns the ends of the y axis for values between min and max.
    * @param {number} min
    * @param {number} max
    * @returns {[number, number]}
    */
-  function yRange(_, min, max) {
+  yRange(min, max) {
     if (min === null || max === null || !isFinite(min) || !isFinite(max)) return [0, 1];
     // A request may be absurdly large; the axis grows to twice the device at most.
-    if (spec.reach && zero) max = Math.max(max, Math.min(spec.reach, 2 * (spec.limit || max)));
-    if (spec.limit && zero && max > 0.6 * spec.limit) max = Math.max(max, spec.limit);
-    if (!zero) [min, max] = widened(min, max);
-    const low = zero ? Math.min(0, min) : min;
+    if (this.spec.reach && this.zero)
+      max = Math.max(max, Math.min(this.spec.reach, 2 * (this.spec.limit || max)));
+    if (this.spec.limit && this.zero && max > 0.6 * this.spec.limit)
+      max = Math.max(max, this.spec.limit);
+    if (!this.zero) [min, max] = widened(min, max);
+    const low = this.zero ? Math.min(0, min) : min;
     const room = 0.06 * (max - low) || 0.05 * Math.abs(max) || 1;
-    return [zero && low === 0 ? 0 : low - room, max + room];
+    return [this.zero && low === 0 ? 0 : low - room, max + room];
   }
 
   /** drawLimit draws the size of the device. @param {uPlot} u */
-  function drawLimit(u) {
-    if (!spec.limit || spec.limit > u.scales.y.max) return;
-    const y = u.valToPos(spec.limit, "y", true);
+  drawLimit(u) {
+    if (!this.spec.limit || this.spec.limit > u.scales.y.max) return;
+    const y = u.valToPos(this.spec.limit, "y", true);
     const c = u.ctx;
     c.strokeStyle = c.fillStyle = color("soft");
     c.setLineDash([8 * devicePixelRatio, 5 * devicePixelRatio]);
@@ -225,190 +248,190 @@ function makeChart(where, spec) {
     c.textAlign = "left";
     c.textBaseline = "bottom";
     // No line is above the size of the device, so the text is.
-    const text = "device: " + spec.yText(spec.limit);
+    const text = "device: " + this.spec.yText(this.spec.limit);
     c.fillText(text, u.bbox.left + 6 * devicePixelRatio, y - 2 * devicePixelRatio);
   }
 
-  const u = new uPlot(options, [spec.x, ...spec.lines.map((l) => l.values)], plot);
-  u.root.setAttribute("aria-hidden", "true");
-  u.over.append(tip);
-
-  /** showTip shows what is known of a value. @param {number | null | undefined} index */
-  function showTip(index) {
-    if (index === null || index === undefined) {
-      tip.hidden = true;
-      return;
-    }
-    const nodes = spec.tip(index);
-    if (!nodes.length) {
-      tip.hidden = true;
-      return;
-    }
-    tip.replaceChildren(...nodes);
-    tip.hidden = false;
-    const x = u.valToPos(spec.x[index], "x");
+  /**
+   * showTip shows what is known of a value.
+   * @param {uPlot} u
+   * @param {number | null | undefined} index
+   */
+  showTip(u, index) {
+    const nodes = index == null ? [] : this.spec.tip(index);
+    this.tip.hidden = !nodes.length;
+    if (index == null || !nodes.length) return;
+    this.tip.replaceChildren(...nodes);
+    const x = u.valToPos(this.x[index], "x");
     const wide = u.over.clientWidth;
-    tip.style.left = tip.style.right = "";
-    if (x > wide / 2) tip.style.right = wide - x + 14 + "px";
-    else tip.style.left = x + 14 + "px";
-    tip.style.top = "8px";
+    this.tip.style.left = this.tip.style.right = "";
+    if (x > wide / 2) this.tip.style.right = wide - x + 14 + "px";
+    else this.tip.style.left = x + 14 + "px";
+    this.tip.style.top = "8px";
   }
 
   /** zoom shows a part of the x axis. @param {number} min @param {number} max */
-  function zoom(min, max) {
-    const least = (whole[1] - whole[0]) / 1e7 || 1e-6;
+  zoom(min, max) {
+    const least = (this.whole.max - this.whole.min) / 1e7 || 1e-6;
     if (max - min < least) return;
-    u.setScale("x", { min: Math.max(min, whole[0]), max: Math.min(max, whole[1]) });
+    const [from, to] = [Math.max(min, this.whole.min), Math.min(max, this.whole.max)];
+    this.u.setScale("x", { min: from, max: to });
   }
+
   /** zoomBy zooms in (below 1) or out around the cursor. @param {number} by */
-  function zoomBy(by) {
-    const { min, max } = u.scales.x;
-    const at = u.cursor.idx == null ? (min + max) / 2 : spec.x[u.cursor.idx];
+  zoomBy(by) {
+    const { min, max } = this.u.scales.x;
+    const { idx } = this.u.cursor;
+    const at = idx == null ? (min + max) / 2 : this.x[idx];
     const middle = Math.min(Math.max(at, min), max);
-    zoom(middle - (middle - min) * by, middle + (max - middle) * by);
+    this.zoom(middle - (middle - min) * by, middle + (max - middle) * by);
   }
-  /** go moves the cursor to a value. @param {number} index */
-  function go(index) {
-    const { min, max } = u.scales.x;
-    const v = spec.x[index];
-    if (v < min || v > max) zoom(v - (max - min) / 2, v + (max - min) / 2);
-    let top = 0;
-    for (const l of spec.lines) {
-      const y = l.values[index];
-      if (l.shown && y !== null && y !== undefined) {
-        top = u.valToPos(y, "y");
-        break;
-      }
-    }
-    u.setCursor({ left: u.valToPos(v, "x"), top }, false);
-    u.cursor.idx = index;
-    showTip(index);
-    spoken.textContent = tip.innerText;
+
+  /** showAll shows the whole x axis. */
+  showAll() {
+    this.zoom(this.whole.min, this.whole.max);
   }
+
+  /** go moves the cursor to a value, and says what is known of it. @param {number} index */
+  go(index) {
+    const { min, max } = this.u.scales.x;
+    const v = this.x[index];
+    if (v < min || v > max) this.zoom(v - (max - min) / 2, v + (max - min) / 2);
+    const line = this.spec.lines.find((l) => l.shown && l.values[index] != null);
+    const top = line ? this.u.valToPos(line.values[index] ?? 0, "y") : 0;
+    this.u.setCursor({ left: this.u.valToPos(v, "x"), top }, false);
+    this.u.cursor.idx = index;
+    this.showTip(this.u, index);
+    this.spoken.textContent = this.tip.innerText;
+  }
+
+  /** start returns where the arrow keys begin. @param {number} by */
+  start(by) {
+    const { idx, left } = this.u.cursor;
+    if (idx != null && left >= 0) return idx;
+    const { min, max } = this.u.scales.x;
+    return by > 0 ? firstAtLeast(this.x, min) - 1 : firstAtLeast(this.x, max);
+  }
+
   /** step moves the cursor by some values. @param {number} by */
-  function step(by) {
-    const { min, max } = u.scales.x;
-    let i =
-      u.cursor.idx == null || u.cursor.left < 0
-        ? by > 0
-          ? firstAtLeast(spec.x, min) - 1
-          : firstAtLeast(spec.x, max)
-        : u.cursor.idx;
-    const end = by > 0 ? spec.x.length - 1 : 0;
+  step(by) {
+    let i = this.start(by);
+    const end = by > 0 ? this.x.length - 1 : 0;
     for (let n = Math.abs(by); n > 0 && i !== end; ) {
       i += Math.sign(by);
-      if (!spec.stops || spec.stops(i)) n--;
+      if (!this.spec.stops || this.spec.stops(i)) n--;
     }
-    if (i >= 0 && i < spec.x.length) go(i);
+    if (i >= 0 && i < this.x.length) this.go(i);
   }
 
-  const swatchOf = (/** @type {Line} */ l) => {
-    const swatch = el("span", { className: "swatch", "aria-hidden": "true" });
-    swatch.style.background = "var(--" + l.color + ")";
-    return swatch;
-  };
-  // Paper has no buttons, so it needs the names of the lines in another place.
-  const fillLegend = () =>
-    legend.replaceChildren(
-      ...spec.lines.filter((l) => l.shown).map((l) => el("li", {}, swatchOf(l), l.name)),
-    );
-  fillLegend();
-  for (let i = 0; i < spec.lines.length; i++) {
-    const l = spec.lines[i];
-    const b = el(
-      "button",
-      { type: "button", "aria-pressed": String(l.shown) },
-      swatchOf(l),
-      l.name,
-    );
-    b.addEventListener("click", () => {
+  /** pick opens the file at the cursor. */
+  pick() {
+    const { idx } = this.u.cursor;
+    if (idx != null && this.spec.pick) this.spec.pick(idx);
+  }
+
+  fillLegend() {
+    const shown = this.spec.lines.filter((l) => l.shown);
+    this.legend.replaceChildren(...shown.map((l) => el("li", {}, swatchOf(l.color), l.name)));
+  }
+
+  /**
+   * addLineButton adds the button that shows and hides a line.
+   * @param {Line} l
+   * @param {number} i
+   */
+  addLineButton(l, i) {
+    const b = this.addButton("", () => {
       l.shown = !l.shown;
       b.setAttribute("aria-pressed", String(l.shown));
-      u.setSeries(i + 1, { show: l.shown });
-      fillLegend();
+      this.u.setSeries(i + 1, { show: l.shown });
+      this.fillLegend();
     });
-    buttons.append(b);
+    b.append(swatchOf(l.color), l.name);
+    b.setAttribute("aria-pressed", String(l.shown));
   }
-  const button = (/** @type {string} */ text, /** @type {() => void} */ act) => {
+
+  /** @param {string} text @param {() => void} act */
+  addButton(text, act) {
     const b = el("button", { type: "button" }, text);
     b.addEventListener("click", act);
-    buttons.append(b);
+    this.buttons.append(b);
     return b;
-  };
-  const fromZero = button("y axis from 0", () => {
-    zero = !zero;
-    fromZero.setAttribute("aria-pressed", String(zero));
-    u.setScale("x", { min: u.scales.x.min, max: u.scales.x.max });
-    u.redraw(false, true);
-  });
-  fromZero.setAttribute("aria-pressed", String(zero));
-  button("Zoom in", () => zoomBy(0.5));
-  button("Zoom out", () => zoomBy(2));
-  button("Show all", () => zoom(whole[0], whole[1]));
+  }
 
-  plot.addEventListener("keydown", (ev) => {
-    const far = ev.shiftKey ? 10 : 1;
-    const acts = /** @type {Record<string, () => void>} */ ({
-      ArrowRight: () => step(far),
-      ArrowLeft: () => step(-far),
-      "+": () => zoomBy(0.5),
-      "=": () => zoomBy(0.5),
-      "-": () => zoomBy(2),
-      0: () => zoom(whole[0], whole[1]),
-      Home: () => go(0),
-      End: () => go(spec.x.length - 1),
-      Enter: () => u.cursor.idx != null && spec.pick && spec.pick(u.cursor.idx),
-      Escape: () => {
-        u.setCursor({ left: -10, top: -10 });
-      },
+  addZoomButtons() {
+    const fromZero = this.addButton("y axis from 0", () => {
+      this.zero = !this.zero;
+      fromZero.setAttribute("aria-pressed", String(this.zero));
+      this.u.setScale("x", { ...this.u.scales.x });
+      this.redraw();
     });
-    if (acts[ev.key] && !ev.ctrlKey && !ev.metaKey && !ev.altKey) {
-      acts[ev.key]();
-      ev.preventDefault();
-    }
-  });
-  let down = 0;
-  u.over.addEventListener("mousedown", (ev) => {
-    down = ev.clientX;
-  });
-  u.over.addEventListener("click", (ev) => {
-    if (Math.abs(ev.clientX - down) < 5 && u.cursor.idx != null && spec.pick)
-      spec.pick(u.cursor.idx);
-  });
-  u.over.addEventListener("dblclick", () => zoom(whole[0], whole[1]));
-  u.over.addEventListener(
-    "wheel",
-    (ev) => {
+    fromZero.setAttribute("aria-pressed", String(this.zero));
+    this.addButton("Zoom in", () => this.zoomBy(0.5));
+    this.addButton("Zoom out", () => this.zoomBy(2));
+    this.addButton("Show all", () => this.showAll());
+  }
+
+  /** listen acts on keys and on the mouse. */
+  listen() {
+    this.plot.addEventListener("keydown", (ev) => {
+      if (ev.ctrlKey || ev.metaKey || ev.altKey) return;
+      if (this.key(ev.key, ev.shiftKey ? 10 : 1)) ev.preventDefault();
+    });
+    let down = 0;
+    const { over } = this.u;
+    over.addEventListener("mousedown", (ev) => {
+      down = ev.clientX;
+    });
+    over.addEventListener("click", (ev) => {
+      if (Math.abs(ev.clientX - down) < 5) this.pick();
+    });
+    over.addEventListener("dblclick", () => this.showAll());
+    const turn = (/** @type {WheelEvent} */ ev) => {
       if (!ev.ctrlKey && !ev.metaKey) return; // the page scrolls
       ev.preventDefault();
-      zoomBy(ev.deltaY < 0 ? 0.7 : 1 / 0.7);
-    },
-    { passive: false },
-  );
+      this.zoomBy(ev.deltaY < 0 ? 0.7 : 1 / 0.7);
+    };
+    over.addEventListener("wheel", turn, { passive: false });
+  }
 
-  const resized = new ResizeObserver(() => {
-    const width = Math.max(280, plot.clientWidth);
-    if (width !== u.width) u.setSize({ width, height: spec.height });
-  });
-  resized.observe(plot);
-  const chart = {
-    u,
-    zoom,
-    go,
-    x: spec.x,
-    small: Boolean(where.closest(".grid")),
-    // fit makes the chart as wide as its place, or as a number of pixels.
-    fit: (/** @type {number} */ width) =>
-      u.setSize({ width: width || Math.max(280, plot.clientWidth), height: spec.height }),
-    redraw: () => u.redraw(false, true),
-    remove: () => {
-      resized.disconnect();
-      u.destroy();
-      charts.delete(chart);
-    },
-  };
-  charts.add(chart);
-  return chart;
+  /** key acts on a key, and reports whether it knows it. @param {string} key @param {number} far */
+  key(key, far) {
+    const acts = /** @type {Record<string, () => void>} */ ({
+      ArrowRight: () => this.step(far),
+      ArrowLeft: () => this.step(-far),
+      "+": () => this.zoomBy(0.5),
+      "=": () => this.zoomBy(0.5),
+      "-": () => this.zoomBy(2),
+      0: () => this.showAll(),
+      Home: () => this.go(0),
+      End: () => this.go(this.x.length - 1),
+      Enter: () => this.pick(),
+      Escape: () => this.u.setCursor({ left: -10, top: -10 }),
+    });
+    if (!acts[key]) return false;
+    acts[key]();
+    return true;
+  }
+
+  plotWidth() {
+    return Math.max(narrowest, this.plot.clientWidth);
+  }
+
+  /** fit makes the chart as wide as its place, or as a number of pixels. @param {number} width */
+  fit(width) {
+    this.u.setSize({ width: width || this.plotWidth(), height: this.spec.height });
+  }
+
+  redraw() {
+    this.u.redraw(false, true);
+  }
+
+  remove() {
+    this.resized.disconnect();
+    this.u.destroy();
+    charts.delete(this);
+  }
 }
 
 /**

@@ -72,7 +72,7 @@ function formatBytes(n, more = 0) {
     f /= 1024;
     i++;
   }
-  const digits = i === 0 ? 0 : (f >= 100 ? 0 : f < 10 ? 2 : 1) + more;
+  const digits = i === 0 ? 0 : (f >= 99.95 ? 0 : f < 9.995 ? 2 : 1) + more;
   return (n < 0 ? "-" : "") + f.toFixed(digits) + " " + units[i];
 }
 

@@ -124,7 +124,7 @@ function drawFiles(t) {
       taken = at + 11 * devicePixelRatio;
     }
   };
-  filesChart = makeChart(byId("over-files"), {
+  filesChart = new Chart(byId("over-files"), {
     label: "Memory over files, " + t.label,
     x,
     lines,
@@ -155,7 +155,7 @@ function drawFiles(t) {
     el(
       "li",
       {},
-      fitSwatch(r),
+      swatchOf(fitColor(r)),
       "line that the " + r.check + " check fitted, with its 95 % interval: " + r.rate,
     ),
   );

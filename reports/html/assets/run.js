@@ -2,9 +2,9 @@
 
 /** state is what the reader chose. */
 const state = { track: 0, file: -1 };
-/** @type {(ReturnType<typeof makeChart> & {indexOfPoint: (i: number) => number}) | null} */
+/** @type {(Chart & {indexOfPoint: (i: number) => number}) | null} */
 let timeChart = null;
-/** @type {ReturnType<typeof makeChart> | null} */
+/** @type {Chart | null} */
 let filesChart = null;
 
 /** showTrack draws a device. @param {number} k */

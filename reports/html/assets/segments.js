@@ -229,9 +229,7 @@ function drawSegments(k) {
     "ul",
     { className: "key" },
     ...Object.values(blockStates).map(([name, ink]) => {
-      const swatch = el("span", { className: "swatch", "aria-hidden": "true" });
-      swatch.style.background = "var(--" + ink + ")";
-      return el("li", {}, swatch, name);
+      return el("li", {}, swatchOf(ink), name);
     }),
     el("li", {}, "✗ a request failed"),
   );

@@ -18,7 +18,7 @@ function drawSeries() {
         chart,
       ),
     );
-    makeChart(chart, {
+    new Chart(chart, {
       label: s.title,
       x: s.x,
       lines: s.lines.map((l) => ({ ...l, shown: true })),

@@ -97,7 +97,7 @@ function drawTime(t) {
     drawEvents(u, events);
   };
   if (timeChart) timeChart.remove();
-  const chart = makeChart(byId("over-time"), {
+  const chart = new Chart(byId("over-time"), {
     label: "Memory over time, " + t.label,
     x: merged.x,
     lines,
@@ -165,7 +165,7 @@ function drawTime(t) {
     },
     stops: (i) => pointAt[i] != null || !p.x.length,
   });
-  timeChart = { ...chart, indexOfPoint: (i) => merged.at[0][i] };
+  timeChart = Object.assign(chart, { indexOfPoint: (/** @type {number} */ i) => merged.at[0][i] });
   byId("over-time").append(key(bands, events, p.failed.length), eventList(events));
   if (log.cut)
     byId("over-time").append(
@@ -371,9 +371,7 @@ function key(bands, events, failed) {
   const list = el("ul", { className: "key" });
   const stages = new Set(bands.map((b) => b.stage));
   for (const s of [...stages].slice(0, 12)) {
-    const swatch = el("span", { className: "swatch", "aria-hidden": "true" });
-    swatch.style.background = "var(--" + stageColor(s) + ")";
-    list.append(el("li", {}, swatch, "stage " + doc.names[s]));
+    list.append(el("li", {}, swatchOf(stageColor(s)), "stage " + doc.names[s]));
   }
   if (stages.size > 12) list.append(el("li", {}, "and " + (stages.size - 12) + " more stages"));
   if (failed)

@@ -2,13 +2,6 @@
 
 const fitColor = (/** @type {Trend} */ r) => (r.verdict === "fail" ? "fail" : "soft");
 
-/** @param {Trend} r */
-function fitSwatch(r) {
-  const swatch = el("span", { className: "swatch", "aria-hidden": "true" });
-  swatch.style.background = "var(--" + fitColor(r) + ")";
-  return swatch;
-}
-
 /** bad reports whether a file did not end ok. @param {number} f */
 const bad = (f) => doc.files.status[f] !== "" && doc.files.status[f] !== "ok";
 
@@ -106,7 +99,7 @@ function drawTrends(upTo) {
         shown: true,
         values: r.out,
       });
-    makeChart(chart, {
+    new Chart(chart, {
       label: r.check + ", " + r.title + ": values over " + r.each + "s",
       x,
       lines,
