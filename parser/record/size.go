@@ -69,9 +69,9 @@ func FormatBytes(n int64) string {
 	switch {
 	case i == 0:
 		return fmt.Sprintf("%s%.0f B", sign, f)
-	case f < 10:
+	case f < 9.995: // 9.997 is 10.0, not 10.00
 		return fmt.Sprintf("%s%.2f %s", sign, f, units[i])
-	case f < 100:
+	case f < 99.95:
 		return fmt.Sprintf("%s%.1f %s", sign, f, units[i])
 	default:
 		return fmt.Sprintf("%s%.0f %s", sign, f, units[i])
