@@ -112,22 +112,35 @@ func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []str
 		return []string{fmt.Sprintf("all %d files failed; the first: %s", fed,
 			j.badFile(bad[0], attempts))}
 	}
-	var said []string
-	for i, file := range bad {
-		if i == filesNamed {
-			said = append(said, fmt.Sprintf("and %d more", len(bad)-i))
-			break
+	var how []string               // the ways in which files ended, in order
+	names := map[string][]string{} // the files that ended in each way
+	for _, file := range bad[:min(len(bad), filesNamed)] {
+		way := j.badEnd(file, attempts)
+		if names[way] == nil {
+			how = append(how, way)
 		}
-		said = append(said, j.badFile(file, attempts))
+		names[way] = append(names[way], fileName(file))
+	}
+	var said []string
+	for _, way := range how {
+		said = append(said, listed(names[way])+" "+way)
+	}
+	if more := len(bad) - filesNamed; more > 0 {
+		said = append(said, fmt.Sprintf("and %d more", more))
 	}
 	return said
 }
 
 // badFile returns, for a message, how a file ended, at which checkpoint, and why.
 func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
-	text := fileName(file) + " " + ended(file.Status)
+	return fileName(file) + " " + j.badEnd(file, attempts)
+}
+
+// badEnd is [Judge.badFile] without the file's name.
+func (j *Judge) badEnd(file *timeline.File, attempts attempts) string {
+	text := ended(file.Status)
 	if file.Status == record.StatusCrashed && j.ranOut(file) {
-		text = fileName(file) + " ran out of memory and crashed"
+		text = "ran out of memory and crashed"
 	}
 	if at := j.lastBegun(file); at != "" {
 		text += fmt.Sprintf(", last at %q", at)
@@ -173,8 +186,7 @@ func (j *Judge) alike(bad []*timeline.File, fed int) string {
 		if more := len(bad) - filesNamed; more > 0 {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}
-		last := len(names) - 1
-		who = strings.Join(names[:last], ", ") + " and " + names[last]
+		who = listed(names)
 	}
 	at := ""
 	last := j.lastBegun(bad[0])

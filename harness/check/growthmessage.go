@@ -103,9 +103,13 @@ func (j *Judge) growthFinding(s *series, p *processValues, r *shape.Result) Find
 		if s.falls {
 			growth = "a fall"
 		}
-		f.Message = fmt.Sprintf("%s of up to %s a %s cannot be ruled out%s; here it would show from %s "+
-			"a %s on; %s", growth, s.amount(r.Slope.High), s.each(), besides,
-			s.amount(r.Detectable), s.each(), s.wouldDecide(r))
+		high, shows := s.amount(r.Slope.High), s.amount(r.Detectable)
+		f.Message = fmt.Sprintf("%s of up to %s a %s cannot be ruled out%s; at most %s a %[3]s "+
+			"is allowed; ", growth, high, s.each(), besides, s.amount(s.limit))
+		if shows != high {
+			f.Message += fmt.Sprintf("here it would show from %s a %s on; ", shows, s.each())
+		}
+		f.Message += s.wouldDecide(r)
 	}
 	return f
 }
@@ -211,18 +215,25 @@ func (s *series) wouldDecide(r *shape.Result) string {
 		return 0
 	}
 	printed, exact := files(r.Rounding), files(0)
-	number := func(n int) string { return fmt.Sprintf("about %d %ss in one process", n, s.each()) }
+	again := "" // how to get more of them
+	if s.each() == "file" {
+		again = " (soak --repeat)"
+	}
+	number := func(n int) string {
+		return fmt.Sprintf("about %d %ss in one process%s", n, s.each(), again)
+	}
+	const exactBytes = "exact bytes in the log (vramlog.py prints them)"
 	switch {
 	case r.Rounding > 0 && exact == r.Files && printed > r.Files:
-		return fmt.Sprintf("exact bytes, or %s, would decide it", number(printed))
+		return fmt.Sprintf("%s, or %s, would decide it", exactBytes, number(printed))
 	case r.Rounding > 0 && exact == r.Files:
-		return "exact bytes would decide it"
+		return exactBytes + " would decide it"
 	case r.Rounding > noise/4 && exact > 0:
-		return fmt.Sprintf("exact bytes, and %s, would decide it", number(exact))
+		return fmt.Sprintf("%s, and %s, would decide it", exactBytes, number(exact))
 	case printed > r.Files:
 		return number(printed) + " would decide it"
 	}
-	return fmt.Sprintf("more %ss in one process would decide it", s.each())
+	return fmt.Sprintf("more %ss in one process%s would decide it", s.each(), again)
 }
 
 // explainLeak adds to the finding on a leak where the memory is allocated, and when memory runs

@@ -31,7 +31,7 @@ func (j *Judge) outOfMemory() {
 	f.includes(float64(count[Fail] + count[Undecided]))
 	switch {
 	case count[Fail] > 0:
-		f.Verdict, f.Message = Fail, fmt.Sprintf("fatal in %d places", count[Fail])
+		f.Verdict, f.Message = Fail, fmt.Sprintf("memory ran out %d times", count[Fail])
 		if count[Fail] == 1 {
 			f.Message = "fatal"
 		}

@@ -20,7 +20,7 @@ func Title(f check.Finding) string {
 		return undecidedTitle(f)
 	case f.Check == check.OutOfMemory && f.File > 0:
 		if f.Measured != nil && *f.Measured > 1 {
-			return "out of memory in " + Plural(int(*f.Measured), "place") + ", first in file " +
+			return "out of memory " + Plural(int(*f.Measured), "time") + ", first in file " +
 				Count(f.File)
 		}
 		if f.Stage != "" {
@@ -31,6 +31,9 @@ func Title(f check.Finding) string {
 			where += ": " + firstOf(sizes, 2)
 		}
 		return "out of memory in file " + Count(f.File) + where
+	case f.Check == check.Completeness && f.File > 0 && f.Measured != nil &&
+		others.MatchString(FirstClause(f.Found())): // the headline itself may end with "and 2 more"
+		return Plural(int(*f.Measured), "file") + " did not end ok, first file " + Count(f.File)
 	case f.Check == check.Peak && f.Measured != nil:
 		title := "peak at " + Measured(f) + " of the device" + where
 		if f.File > 0 {
@@ -40,8 +43,24 @@ func Title(f check.Finding) string {
 	case f.Check == check.Recovery && f.Measured != nil && *f.Measured >= 0 && f.File > 0:
 		return f.Subject + " frees " + Measured(f) + " in file " + Count(f.File)
 	}
-	return fileNames.ReplaceAllString(Brief(f), "$1")
+	return numbersOnly(Brief(f))
 }
+
+// numbersOnly returns a text without the names of files behind their numbers, and with the numbers
+// together: "file 7 (a.wav), file 8 (b.wav) and file 21 (c.wav) failed" becomes "files 7, 8 and 21
+// failed".
+func numbersOnly(text string) string {
+	text = fileNames.ReplaceAllString(text, "$1")
+	return severalFiles.ReplaceAllStringFunc(text, func(list string) string {
+		return "files " + strings.ReplaceAll(list, "file ", "")
+	})
+}
+
+// others finds the end of a list of files.
+var others = regexp.MustCompile(`,? and \d+ more`)
+
+// severalFiles finds "file 7, file 8 and file 21".
+var severalFiles = regexp.MustCompile(`\bfile \d+(?:, file \d+)* and file \d+`)
 
 // undecidedTitle returns the title of a finding that is undecided. Its message may begin with what
 // holds, "no growth above 5.54 KiB a file", and end with what is not known.
@@ -52,7 +71,7 @@ func undecidedTitle(f check.Finding) string {
 			return f.Subject + ": " + message[i+2:]
 		}
 	}
-	return fileNames.ReplaceAllString(Brief(f), "$1")
+	return numbersOnly(Brief(f))
 }
 
 // fileNames finds the names of files behind their numbers, "file 5 (f005.wav)", which a title has
