@@ -38,6 +38,8 @@ type Recovered struct {
 	// floor, or at most the resolution of the digits. The recovery then passes with a Share of 1.
 	Nothing bool
 
+	// left is how many bytes an earlier failed cleanup left, which Held does not count.
+	left  int64
 	sum   *recoverySum
 	n     int32 // the file's index in Timeline.Files
 	first int   // index of the first checkpoint of the cleanup or stage
@@ -219,12 +221,14 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 		}
 		failed = j.noteFailed(l, f, failed, c.Before)
 		r := &p.results[p.cleanupSlots[n]]
+		earlier := int64(0) // left by failed cleanups
 		if kept := l.kept.before(l, f, c.Before); j.aside(l, f, c, r.sum, kept, start) {
-			start = kept
+			earlier, start = kept.Bytes-start.Bytes, kept
 		}
 		j.ratio(r, l, f, c.Before, c.Before, c.After, start)
-		r.Name = c.Name
+		r.Name, r.left = c.Name, earlier
 		if f.Checkpoints[c.Before].Has(record.Holds) {
+			r.left = 0
 			if r.Verdict == Fail {
 				failed = append(failed, c.After)
 			}

@@ -141,6 +141,33 @@ func TestRecoveriesAfterAFailedOne(t *testing.T) {
 	}
 }
 
+// TestRecoveryNamesWhatWasLeft: the message says what the share does not count. The first cleanup
+// leaves 3000 MiB, and the second frees 1000 of its own 2000.
+func TestRecoveryNamesWhatWasLeft(t *testing.T) {
+	tl := build(t, ""+
+		reading("Pipeline Initialization", 100, "")+
+		reading("Before Whisper Cleanup", 8100, "")+
+		reading("After Whisper Cleanup", 3100, "")+
+		reading("Before Align Cleanup", 5100, "")+
+		reading("After Align Cleanup", 4100, ""))
+	want := map[string]string{
+		"Whisper Cleanup": "freed 4.88 GiB of 7.81 GiB (62.5 %) in file 1; under 95.0 % in 1 file; " +
+			"61.7 % of all that was allocated, (before - after) / before",
+		"Align Cleanup": "freed 1000 MiB of 1.95 GiB (50.0 %) in file 1; under 95.0 % in 1 file; " +
+			"without the 2.93 GiB that an earlier failed cleanup left; 19.6 % of all that was " +
+			"allocated, (before - after) / before",
+	}
+	got := map[string]string{}
+	for _, f := range check.Of(tl, check.DefaultPolicy()).Findings {
+		if f.Check == check.Recovery {
+			got[f.Subject] = f.Message
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
 // TestRecoveriesOfNested: a cleanup is not excused by one that ends after it.
 func TestRecoveriesOfNested(t *testing.T) {
 	tl := build(t, ""+

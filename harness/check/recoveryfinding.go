@@ -155,6 +155,10 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 		f.Message = fmt.Sprintf("freed %s of %s or better in %s", percent(r.Share), r.Held,
 			ofFiles(c.n, s.all))
 	}
+	if r.left > 0 && f.Measured != nil {
+		f.Message += fmt.Sprintf("; without the %s that an earlier failed cleanup left",
+			record.FormatBytes(r.left))
+	}
 	f.addShareOfAll(r)
 	return f
 }
