@@ -58,7 +58,7 @@ func (r *run) show(now time.Time) {
 	case r.cfg.Until > 0:
 		p.Files, p.Left, p.HasLeft = 0, max(0, r.cfg.Until-p.Elapsed), true
 	default:
-		p.pace = r.batch.Pace(r.started, r.out.LastEnd, now)
+		p.pace = r.batch.Pace(r.out.Active(), r.started, r.out.LastEnd, now)
 		p.Left, p.HasLeft = p.pace.Remaining()
 	}
 	r.out.Changed = false
@@ -124,7 +124,7 @@ func (o *overview) put(worker int, p Progress) {
 // peak is that of the GPU with the largest share in use: peaks are not added.
 func combine(workers []Progress) Progress {
 	all := Progress{Workers: slices.Clone(workers), HasLeft: true}
-	sum := queue.Pace{AudioKnown: true, Workers: len(workers)}
+	sum := queue.Pace{AudioKnown: true}
 	var most peak
 	for _, p := range workers {
 		all.Done += p.Done
@@ -137,6 +137,8 @@ func combine(workers []Progress) Progress {
 		all.Elapsed = max(all.Elapsed, p.Elapsed)
 		all.Left = max(all.Left, p.Left)
 		all.HasLeft = all.HasLeft && p.HasLeft
+		sum.InWork += p.pace.InWork
+		sum.InWorkAudio += p.pace.InWorkAudio
 		if p.pace.Done == 0 {
 			continue
 		}

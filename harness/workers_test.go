@@ -475,17 +475,31 @@ func TestProgressOfWorkers(t *testing.T) {
 	p := combine([]Progress{
 		{Done: 4, Files: 20, GPU: 0, Elapsed: 40 * time.Second, pace: queue.Pace{
 			Done: 4, Left: 16, DoneAudio: 400, LeftAudio: 1600, AudioKnown: true,
-			Spent: 40 * time.Second, Since: 5 * time.Second,
+			Spent: 40 * time.Second, Since: 5 * time.Second, InWork: 1, InWorkAudio: 100,
 		}},
 		{Done: 6, Failed: 1, Files: 20, GPU: 3, Elapsed: 41 * time.Second, pace: queue.Pace{
 			Done: 6, Left: 14, DoneAudio: 600, LeftAudio: 1400, AudioKnown: true,
-			Spent: 38 * time.Second, Since: 3 * time.Second,
+			Spent: 38 * time.Second, Since: 3 * time.Second, InWork: 1, InWorkAudio: 100,
 		}},
 	})
 	// 1000 s of audio took 40 s, and 1000 s of audio are left. Since the last end 3 s have passed.
 	if p.Done != 10 || p.Failed != 1 || p.Files != 20 || !p.HasLeft || p.Left != 37*time.Second ||
 		p.Elapsed != 41*time.Second || len(p.Workers) != 2 {
 		t.Errorf("progress %+v", p)
+	}
+	// Files of 900 s and 50 s are in work, and 50 s of audio wait: 2 s.
+	p = combine([]Progress{
+		{Files: 10, pace: queue.Pace{
+			Done: 4, Left: 6, DoneAudio: 500, LeftAudio: 1500, AudioKnown: true,
+			Spent: 40 * time.Second, Since: time.Hour, InWork: 1, InWorkAudio: 900,
+		}},
+		{Files: 10, pace: queue.Pace{
+			Done: 3, Left: 7, DoneAudio: 500, LeftAudio: 1500, AudioKnown: true,
+			Spent: 40 * time.Second, Since: time.Hour, InWork: 1, InWorkAudio: 50,
+		}},
+	})
+	if !p.HasLeft || p.Left != 2*time.Second {
+		t.Errorf("while two files hang: %v left, expected 2s", p.Left)
 	}
 	if p := combine([]Progress{{Files: 20}, {}}); p.HasLeft {
 		t.Errorf("progress of nothing %+v", p)

@@ -85,6 +85,15 @@ func (t *Tracker) nextProcess(given []int, now time.Time) {
 // Between reports whether the process works on no file at the moment.
 func (t *Tracker) Between() bool { return t.active == nil }
 
+// Active returns the index of the file that the process works on. It returns None between two
+// files, and for a file that is not in the batch.
+func (t *Tracker) Active() int {
+	if t.active == nil {
+		return queue.None
+	}
+	return t.active.index
+}
+
 // Path returns the path of the file that the process works on, or "" between two files.
 func (t *Tracker) Path() string {
 	if t.active == nil {
