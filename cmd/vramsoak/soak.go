@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +17,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
-	"vramsoak/harness/queue"
 	"vramsoak/harness/runfolder"
-	"vramsoak/harness/sample"
-	"vramsoak/parser"
 	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/html"
@@ -234,27 +230,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string,
 	past *runfolder.Run,
 ) error {
-	policy, policyText, err := opts.judgedBy(past)
-	if err != nil {
-		return err
-	}
-	dialects, err := parser.NewSet("", policy.Dialects...)
-	if err != nil {
-		return err
-	}
-	refs, err := readOptions{policy: opts.policy}.references(opts.baselines)
-	if err != nil {
-		return err
-	}
-	batch, err := opts.batch(past)
-	if err != nil {
-		return err
-	}
-	files, more, err := inRounds(batch, opts.repeat, opts.shuffle)
-	if err != nil {
-		return err
-	}
-	maxUsed, err := deviceLimit(opts.maxUsed)
+	in, err := opts.inputs(past)
 	if err != nil {
 		return err
 	}
@@ -267,54 +243,18 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		debug.SetGCPercent(25) // leave the memory to the pipeline; the harness has time
 	}
 	display := newDisplay(stderr)
-	cfg := harness.Config{
-		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
-		SettleLimit: opts.settleLimit, MaxDeviceUsed: maxUsed,
-		Grace:   cmp.Or(opts.grace, 1), // 0 means none here, but the default to the harness
-		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery,
-		MaxRestarts: opts.maxRestarts,
-		BackOff:     opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until,
-		Resume: past != nil, Version: version(), Policy: policyText,
-		Dialects: dialects, Progress: view.progress(display.show), Reaper: true,
-		Logger: newLogger(display, slog.LevelInfo), Secrets: opts.secrets,
-	}
-	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
-		return err
-	}
-	if opts.feed == "" {
-		cfg.Feed = harness.FeedOf(command)
-	}
-	if mark := harness.FeedOf(command); past == nil && mark != harness.FeedNone &&
-		(cfg.Feed == harness.FeedStdin || cfg.Feed == harness.FeedNone) {
-		cfg.Logger.Warn(fmt.Sprintf("with --feed %s, {} and {list} in the command are not "+
-			"replaced; leave --feed out to have them replaced", cfg.Feed))
-	}
-	if opts.until > 0 {
-		cfg.More = more
-	}
+	cfg := opts.config(in, command, past)
+	cfg.Progress = view.progress(display.show)
+	cfg.Logger = newLogger(display, slog.LevelInfo)
+	warnOfMarks(cfg, past)
 	nvml, closeNVML := openNVML()
 	defer closeNVML()
-	if nvml != nil {
-		gpus := nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices)))
-		cfg.Device, cfg.Occupied = gpus.Use, gpus.Occupied
-	} else if cfg.MaxIdleUsed != nil {
-		cfg.Logger.Info("there is no NVIDIA driver, so --max-idle-used has no effect")
-	}
-	if opts.workers, err = opts.gpusOf(past, nvml); err != nil {
+	workers, err := opts.useGPUs(&cfg, past, nvml)
+	if err != nil {
 		return err
 	}
-	workers := workersOn(opts.workers, nvml)
-	if len(workers) > 0 {
-		if err := harness.ValidateWorkers(cfg, workers); err != nil {
-			return err
-		}
-	}
-
-	var info runfolder.Info
-	undo := func() {} // a resumed run keeps its folder
-	if past != nil {
-		cfg.Dir, cfg.Shown, info = past.Dir, past.Info.Command, past.Info
-	} else if cfg.Dir, info, undo, err = newRun(cfg, opts, nvml, batch); err != nil {
+	info, undo, err := opts.openFolder(&cfg, past, nvml, in.batch)
+	if err != nil {
 		return err
 	}
 	stderr.Printf("run folder: %s\n", cfg.Dir)
@@ -322,8 +262,8 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	defer stop()
 	cfg.Kill = kill
 
-	stopWatch := opts.judgeWhileRunning(&cfg, policy, display)
-	view.follow(cfg, workers, refs, comparedInfo(info))
+	stopWatch := opts.judgeWhileRunning(&cfg, in.policy, display)
+	view.follow(cfg, workers, in.refs, comparedInfo(info))
 	outcome, runErr := runOn(ctx, cfg, workers)
 	stopWatch()
 	display.close()
@@ -341,106 +281,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	write := func(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 		return errors.Join(opts.print.write(w, tl, rep), reportToCI(w, opts.print, tl, rep))
 	}
-	return finish(out, cfg, write, refs, info.Ended(outcome), runErr, outcome)
-}
-
-// judgedBy returns the policy to judge the run by.
-func (o soakOptions) judgedBy(past *runfolder.Run) (policy check.Policy, text string, err error) {
-	if past != nil {
-		return past.Policy, past.Info.Config.Policy, nil
-	}
-	return policyFor(o.policy, nil)
-}
-
-// batch returns the files of one round of the run.
-func (o soakOptions) batch(past *runfolder.Run) ([]queue.Input, error) {
-	if past != nil {
-		return runfolder.ReadBatch(past.Dir)
-	}
-	return inputs("--files", o.files)
-}
-
-// gpusOf returns the GPUs of the run. A resumed run keeps its GPUs.
-func (o soakOptions) gpusOf(past *runfolder.Run, nvml *meter.NVML) ([]int, error) {
-	text := o.gpus
-	if past != nil {
-		words := make([]string, len(past.Info.Config.Workers))
-		for i, gpu := range past.Info.Config.Workers {
-			words[i] = strconv.Itoa(gpu)
-		}
-		text = strings.Join(words, ",")
-	}
-	value, set := os.LookupEnv(meter.VisibleDevices)
-	switch {
-	case text == "":
-		return nil, nil
-	case strings.HasPrefix(value, "MIG-"):
-		return nil, fmt.Errorf("--gpus: %s names instances of a partitioned GPU (MIG), and "+
-			"workers have whole ones; leave --gpus out, or unset it",
-			meter.VisibleDevices)
-	case nvml == nil:
-		return meter.Choose(text, meter.Machine{})
-	}
-	return meter.Choose(text, meter.Machine{
-		Driver: true, Count: len(nvml.Devices()),
-		Visible: nvml.Visible(value, set),
-	})
-}
-
-// runOn runs one worker on each GPU. Without workers, it runs one pipeline, which uses the GPUs
-// that it sees.
-func runOn(ctx context.Context, cfg harness.Config, workers []harness.Worker) (*harness.Outcome,
-	error,
-) {
-	if len(workers) == 0 {
-		return harness.Run(ctx, cfg)
-	}
-	if workers[0].Device == nil {
-		cfg.Logger.Info("there is no NVIDIA driver: the processes are told their GPU, but the " +
-			"memory in use on it is not sampled")
-	}
-	return harness.RunAll(ctx, cfg, workers)
-}
-
-// workersOn returns one worker for each GPU.
-func workersOn(gpus []int, nvml *meter.NVML) []harness.Worker {
-	var workers []harness.Worker
-	for _, gpu := range gpus {
-		w := harness.Worker{GPU: gpu}
-		if nvml != nil {
-			view := nvml.View([]int{gpu})
-			w.Device, w.Occupied = view.Use, view.Occupied
-		}
-		workers = append(workers, w)
-	}
-	return workers
-}
-
-// deviceLimit reads the value of --max-device-used: "90%" or "20GiB". An empty value means no
-// limit.
-func deviceLimit(s string) (sample.Limit, error) {
-	if s == "" {
-		return sample.Limit{}, nil
-	}
-	limit, err := sample.ParseLimit(s)
-	if err != nil || limit == (sample.Limit{}) {
-		return sample.Limit{}, fmt.Errorf("--max-device-used: expected a share such as 90%% or a "+
-			"size such as 20GiB, found %q", s)
-	}
-	return limit, nil
-}
-
-// idleLimit reads the value of --max-idle-used. It returns nil for an empty value, which allows any
-// amount.
-func idleLimit(text string) (*sample.Limit, error) {
-	if text == "" {
-		return nil, nil
-	}
-	limit, err := sample.ParseLimit(text)
-	if err != nil {
-		return nil, fmt.Errorf("--max-idle-used: %w", err)
-	}
-	return &limit, nil
+	return finish(out, cfg, write, in.refs, info.Ended(outcome), runErr, outcome)
 }
 
 // finish judges the run and writes the run folder. It reads the log from the disk again, so that
