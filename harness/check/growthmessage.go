@@ -144,7 +144,11 @@ func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {
 	switch {
 	case r.Shape == shape.WarmUp && r.Growing && r.Size < 0: // faster growth is no end of a warm-up
 	case r.Shape == shape.WarmUp:
-		text = fmt.Sprintf(", after a warm-up of %s until %s", amount(r.Size), j.nameAt(s, p, r.From))
+		what, size := "warm-up", r.Size
+		if (size < 0) != s.falls { // amount turns the sign of a series that should not fall
+			what, size = "fall", -size
+		}
+		text = fmt.Sprintf(", after a %s of %s until %s", what, amount(size), j.nameAt(s, p, r.From))
 	case r.Shape == shape.Step:
 		text = fmt.Sprintf(", apart from one step of %s at %s", amount(r.Size), j.nameAt(s, p, r.From))
 	case r.Shape == shape.Steps:

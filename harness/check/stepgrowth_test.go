@@ -43,3 +43,25 @@ func TestGrowthAroundAStep(t *testing.T) {
 		}
 	}
 }
+
+// TestFallAtTheBeginning: what is reserved and not allocated falls by 20 MiB in each of the first
+// 15 files, and then stays. That is a fall, and no warm-up of -300 MiB.
+func TestFallAtTheBeginning(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&log, "[pipeline] file-start path=%d.wav\n[GPU Memory] After File: Allocated: "+
+			"1000.00MB | Reserved: %d.00MB\n[pipeline] file-end path=%d.wav status=ok\n", i,
+			5000-20*min(i, 15), i)
+	}
+	tl, err := parser.Build(parser.Read(strings.NewReader(log.String()), "run.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range check.Of(tl, check.DefaultPolicy()).Findings {
+		if f.Check == check.Fragmentation && (!strings.Contains(f.Message, ", after a fall of ") ||
+			strings.Contains(f.Message, "warm-up")) {
+			t.Errorf("the message is %q", f.Message)
+		}
+	}
+}

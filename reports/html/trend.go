@@ -148,6 +148,8 @@ func pivot(r *shape.Result) float64 {
 func markText(t *check.Trend) string {
 	r := &t.Result
 	switch {
+	case r.Shape == shape.WarmUp && !r.Growing && (r.Size < 0) != t.Falls:
+		return "fall ends"
 	case r.Shape == shape.WarmUp && (r.Size > 0 || !r.Growing):
 		return "warm-up ends"
 	case r.Shape == shape.Step:
