@@ -25,9 +25,10 @@ func TestColumnsAreAligned(t *testing.T) {
 		"##vso[task.x]", "::error::x",
 		"\xff\xfe", "tab\tbed", strings.Repeat("日本語", 9), strings.Repeat("plain ", 9),
 	}
-	for _, name := range names {
-		fmt.Fprintf(&log, "[GPU Memory] Before %s Cleanup: Allocated: 2.00GB\n[GPU Memory] After "+
-			"%s Cleanup: Allocated: 1.50GB\n", name, name)
+	for i, name := range names {
+		fmt.Fprintf(&log, "[GPU Memory] Ready for %d: Allocated: 0.00GB\n[GPU Memory] Before %s "+
+			"Cleanup: Allocated: 2.00GB\n[GPU Memory] After %s Cleanup: Allocated: 1.50GB\n", i, name,
+			name)
 	}
 	shown := func(write func(w io.Writer) error) string {
 		var out strings.Builder
