@@ -8,9 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/secret"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 // Exit codes, as every command's help states them.
@@ -80,11 +83,27 @@ func run(args []string) int {
 		return exitPass
 	}
 	if err != nil {
-		stderr.Printf("vramsoak: %s\n",
-			sink.Safe(secret.Credentials(string(sink.Error(err, args...)))))
+		message := secret.Credentials(string(sink.Error(err, args...)))
+		_ = writeError(stderr, message, textOptions(stderr)) // there is nobody to tell
 		return exitTrouble
 	}
 	return exitPass
+}
+
+// writeError writes an error. On a terminal it folds lines, except for indented ones, which may be
+// lines of a file to copy. In a pipe, a program such as grep looks for a whole line.
+func writeError(w io.Writer, message string, opts text.Options) error {
+	folded := text.NewFolder(w, opts)
+	for line := range strings.Lines("vramsoak: " + message + "\n") {
+		to := io.Writer(folded)
+		if !opts.Terminal || strings.HasPrefix(line, " ") {
+			to = w
+		}
+		if _, err := io.WriteString(to, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // incomplete returns the error of a command that could not write all of its output. It replaces the
