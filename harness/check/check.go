@@ -84,18 +84,16 @@ type Judge struct {
 	lanes          []*lane
 	open           []*lane // lanes with readings in the current file
 	byLane         map[record.Lane]*lane
-	// anyKept is set if a cleanup failed in some lane: see kept.
-	anyKept    bool
-	plan       plan
-	names      map[string]naming
-	closed     int // number of Before/After pairs
-	paired     map[pairName]bool
-	lost       []lostBefore
-	firstLost  map[record.Lane]lostBefore // the first cleanup of a lane without its After
-	missing    []missingName
-	highWater  HighWater
-	deciding   decidingPeak
-	recoveries []Recovered
+	plan           plan
+	names          map[string]naming
+	closed         int // number of Before/After pairs
+	paired         map[pairName]bool
+	lost           []lostBefore
+	firstLost      map[record.Lane]lostBefore // the first cleanup of a lane without its After
+	missing        []missingName
+	highWater      HighWater
+	deciding       decidingPeak
+	recoveries     []Recovered
 
 	printed printedMark
 

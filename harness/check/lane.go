@@ -35,7 +35,6 @@ type lane struct {
 	process int
 	begun   bool
 	atBirth record.Reading
-	kept    kept
 	printed int64                   // the last peak= of the process
 	sums    []*recoverySum          // one for each cleanup and stage, in the order of the log
 	byName  map[string]*recoverySum // finds the later sums; nil if there are few
@@ -148,7 +147,6 @@ func (j *Judge) noteFirstReading(l *lane, f *timeline.File, c *record.Checkpoint
 		return
 	}
 	l.begun, l.process, l.atBirth, l.printed = true, f.Process, record.Reading{}, 0
-	l.kept = kept{}
 	if n := j.naming(c); !n.cleanup && !n.after {
 		l.atBirth = c.Reading
 	}

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -62,7 +61,7 @@ type Recovered struct {
 //   - If no recovery came before, such a cleanup held everything above the level at which the
 //     process began. If the log begins with the cleanup itself, or the level has not risen since
 //     the process began, the cleanup held all memory.
-//   - Memory that an earlier failed cleanup or stage of the process left is not counted: see aside.
+//   - Memory that an earlier failed cleanup or stage of the file left is not counted: see setsAside.
 //
 // A cleanup outside stages may leave memory that the next cleanups free: the first deletes the
 // waveform, the next the model. Then the first is only shown, and the next ones are judged.
@@ -70,7 +69,6 @@ type Recovered struct {
 // A stage is judged by the same rules from its highest level on. A stage without a cleanup hands
 // its memory on to the next stage and is not judged.
 func (j *Judge) recoveriesOf(f *timeline.File, n int32) []Recovered {
-	defer j.endKept(f)
 	if len(f.Cleanups)+len(f.Stages) == 0 {
 		return nil
 	}
@@ -197,7 +195,7 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	l := lp.lane
 	birth, _ := l.get(&record.Checkpoint{Reading: l.atBirth})
 	left, closed := birth, false // closed is set if left is the level after a recovery
-	var failed []int             // the Afters of cleanups and stages that failed; see noteFailed
+	var kept kept
 	stages := lp.stages
 	j.finishers(lp, f)
 	for i, n := range lp.cleanups {
@@ -209,7 +207,7 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 				closed = true
 			}
 			if p.results[p.stageSlots[stages[0]]].Verdict == Fail {
-				failed = append(failed, after)
+				kept.failed(l, f, after)
 			}
 		}
 		if c.Stage >= 0 {
@@ -219,18 +217,17 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 		if !closed && !j.grown(l, f, c, birth) {
 			start = record.Size{}
 		}
-		failed = j.noteFailed(l, f, failed, c.Before)
 		r := &p.results[p.cleanupSlots[n]]
 		earlier := int64(0) // left by failed cleanups
-		if kept := l.kept.before(l, f, c.Before); j.aside(l, f, c, r.sum, kept, start) {
-			earlier, start = kept.Bytes-start.Bytes, kept
+		if level := kept.before(l, f, c.Before); j.setsAside(l, f, c, level, start) {
+			earlier, start = level.Bytes-start.Bytes, level
 		}
 		j.ratio(r, l, f, c.Before, c.Before, c.After, start)
 		r.Name, r.left = c.Name, earlier
 		if f.Checkpoints[c.Before].Has(record.Holds) {
 			r.left = 0
 			if r.Verdict == Fail {
-				failed = append(failed, c.After)
+				kept.failed(l, f, c.After)
 			}
 			continue
 		}
@@ -247,44 +244,19 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 			closed = true
 		}
 		if r.Verdict == Fail {
-			failed = append(failed, c.After)
+			kept.failed(l, f, c.After)
 		}
 	}
-	j.noteFailed(l, f, failed, len(f.Checkpoints))
 }
 
-// noteFailed notes what those of the failed cleanups left whose After is before the checkpoint with
-// this index, and returns the others.
-func (j *Judge) noteFailed(l *lane, f *timeline.File, afters []int, at int) (later []int) {
-	slices.Sort(afters)
-	for i, after := range afters {
-		if after >= at {
-			return afters[i:]
-		}
-		l.kept.failed(l, f, after)
-		j.anyKept = true
-	}
-	return nil
-}
-
-// aside reports whether the memory that failed cleanups left, up to the level kept, is no part of
-// what a later cleanup held. It is a part in two cases:
-//
-//   - Nothing was allocated since: the later cleanup sweeps up.
-//   - The level before the cleanup did not rise by what was left, but is nearer to what the cleanup
-//     held in another file: the pipeline has replaced what was left, such as a model in a variable.
-func (j *Judge) aside(
-	l *lane, f *timeline.File, c *timeline.Cleanup, sum *recoverySum, kept, start record.Size,
+// setsAside reports whether a cleanup is judged without the memory that earlier failed cleanups of
+// the file left, which ends at the level kept. If nothing was allocated since, the cleanup is there
+// to free that memory too.
+func (j *Judge) setsAside(l *lane, f *timeline.File, c *timeline.Cleanup, kept, start record.Size,
 ) bool {
 	top, ok := l.get(&f.Checkpoints[c.Before])
-	left := kept.Bytes - start.Bytes
-	switch {
-	case !ok || left <= 0:
-		return false
-	case top.Bytes-kept.Bytes <= max(j.policy.Recovery.Floor.Bytes, top.Resolution+kept.Resolution):
-		return false
-	}
-	return sum.held == 0 || top.Bytes-start.Bytes > sum.held+left/2
+	floor := max(j.policy.Recovery.Floor.Bytes, top.Resolution+kept.Resolution)
+	return ok && kept.Bytes > start.Bytes && top.Bytes-kept.Bytes > floor
 }
 
 // grown reports whether the memory that the cleanup frees was allocated after the process's first

@@ -102,8 +102,8 @@ func TestRecoveries(t *testing.T) {
 	}
 }
 
-// TestRecoveriesAfterAFailedOne: a cleanup is not blamed for what an earlier failed cleanup left.
-// The process begins at 100 MiB, and the comments derive each share from the levels.
+// TestRecoveriesAfterAFailedOne: a cleanup is not blamed for what an earlier failed cleanup of the
+// file left. The process begins at 100 MiB, and the comments derive each share from the levels.
 func TestRecoveriesAfterAFailedOne(t *testing.T) {
 	tl := build(t, ""+
 		reading("Pipeline Initialization", 100, "")+
@@ -114,11 +114,10 @@ func TestRecoveriesAfterAFailedOne(t *testing.T) {
 		reading("Before Final Cleanup", 3100, "")+ // nothing to free after a good cleanup
 		reading("After Final Cleanup", 3100, "")+
 		reading("Pipeline Initialization", 3100, "")+
-		reading("Before Whisper Cleanup", 11100, "")+ // 8000 besides the 3000
+		reading("Before Whisper Cleanup", 11100, "")+ // 11000 since the process began
 		reading("After Whisper Cleanup", 3100, "")+
-		reading("Pipeline Initialization", 3100, "")+
-		reading("Before Whisper Cleanup", 8600, "")+ // 8500: the 3000 were replaced
-		reading("After Whisper Cleanup", 3600, "")+
+		reading("Before Align Cleanup", 5100, "")+
+		reading("After Align Cleanup", 3600, "")+
 		reading("Pipeline Initialization", 100, "")+ // what was left is gone
 		reading("Before Whisper Cleanup", 8100, "")+
 		reading("After Whisper Cleanup", 1100, ""))
@@ -132,9 +131,9 @@ func TestRecoveriesAfterAFailedOne(t *testing.T) {
 		fmt.Sprintf("file 1: Whisper Cleanup fail, freed %s of %s (62.5 %%)", mib(5000), mib(8000)),
 		fmt.Sprintf("file 1: Align Cleanup pass, freed %s of %s (100.0 %%)", mib(2000), mib(2000)),
 		fmt.Sprintf("file 1: Final Cleanup pass, freed %s of %s (100.0 %%)", mib(0), mib(0)),
-		fmt.Sprintf("file 2: Whisper Cleanup pass, freed %s of %s (100.0 %%)", mib(8000), mib(8000)),
-		fmt.Sprintf("file 3: Whisper Cleanup fail, freed %s of %s (58.8 %%)", mib(5000), mib(8500)),
-		fmt.Sprintf("file 4: Whisper Cleanup fail, freed %s of %s (87.5 %%)", mib(7000), mib(8000)),
+		fmt.Sprintf("file 2: Whisper Cleanup fail, freed %s of %s (72.7 %%)", mib(8000), mib(11000)),
+		fmt.Sprintf("file 2: Align Cleanup fail, freed %s of %s (75.0 %%)", mib(1500), mib(2000)),
+		fmt.Sprintf("file 3: Whisper Cleanup fail, freed %s of %s (87.5 %%)", mib(7000), mib(8000)),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("recoveries (-want +got):\n%s", diff)
@@ -165,6 +164,27 @@ func TestRecoveryNamesWhatWasLeft(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// TestRecoveriesAfterAFailedStage: a cleanup is not blamed for what a failed stage left.
+func TestRecoveriesAfterAFailedStage(t *testing.T) {
+	tl := build(t, ""+
+		reading("Before Transcription", 100, "")+
+		reading("Before Whisper Cleanup", 8100, "")+
+		reading("After Whisper Cleanup", 3100, "")+
+		reading("After Transcription", 3100, "")+ // leaves 3000 of 8000
+		reading("Before Align Cleanup", 5100, "")+ // 2000 of its own
+		reading("After Align Cleanup", 3100, ""))
+	var got []string
+	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
+		if r.Stage || r.Name == "Align Cleanup" {
+			got = append(got, fmt.Sprintf("%s %s %.1f %%", r.Name, r.Verdict, 100*r.Share))
+		}
+	}
+	want := []string{"Transcription fail 62.5 %", "Align Cleanup pass 100.0 %"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("recoveries (-want +got):\n%s", diff)
 	}
 }
 

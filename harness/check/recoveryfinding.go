@@ -15,7 +15,6 @@ type recoverySum struct {
 	// the index of that file in Timeline.Files. left is -1 before.
 	left  int64
 	first int32
-	held  int64             // what it held in the last file that was judged, bytes; 0 before
 	of    [4]*recoveryCount // one for each of recoveryVerdicts
 	// shares holds the ratio of freed to held memory for the files in which something was held and
 	// could be judged.
@@ -60,9 +59,6 @@ func (s *recoverySum) add(r *Recovered) {
 	s.all++
 	if r.Verdict != Skipped && !r.Nothing && !r.File.Outside {
 		s.shares.add(r.n, r.Share, (r.High-r.Low)/2)
-	}
-	if r.Verdict != Skipped && !r.Nothing {
-		s.held = r.Held.Bytes
 	}
 	left, _ := r.File.Checkpoints[r.After].Get(r.level)
 	if s.left < 0 && r.Verdict != Skipped {
