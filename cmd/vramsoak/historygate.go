@@ -125,7 +125,7 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 // gateReport returns the regressions that fail the gate as the findings of a report.
 func gateReport(h *history.History, o history.Outcome) *check.Report {
 	rep := &check.Report{Verdict: o.Verdict}
-	steps, drifts := o.Told()
+	steps, drifts := o.Reported()
 	for i := range drifts {
 		rep.Findings = append(rep.Findings, check.Finding{
 			Check: check.Regression, Verdict: check.Fail, Gates: true,

@@ -82,7 +82,7 @@ func (h *History) Drifts(series []*Series, changes []Change, policy check.Regres
 	return out
 }
 
-// Unexplained returns the changes that are no [Drift.Steps] of a drift.
+// Unexplained returns the changes that no drift explains.
 func Unexplained(changes []Change, drifts []Drift) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
 		return slices.ContainsFunc(drifts, func(d Drift) bool {

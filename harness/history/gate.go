@@ -107,11 +107,12 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	return o
 }
 
-// Told returns the new regressions as people are told of them: those that a drift explains are one
-// drift, however many steps they are.
-func (o Outcome) Told() (steps []Change, drifts []Drift) {
+// Reported returns the new regressions for a report. A drift replaces the steps that it explains,
+// unless some of them are not new: a report must not repeat what a person accepted.
+func (o Outcome) Reported() (steps []Change, drifts []Drift) {
+	old := func(c Change) bool { return !slices.Contains(o.New, c) }
 	for _, d := range o.Drifts {
-		if slices.ContainsFunc(o.New, func(c Change) bool { return c.Series == d.Series }) {
+		if !slices.ContainsFunc(d.Steps, old) {
 			drifts = append(drifts, d)
 		}
 	}

@@ -73,7 +73,7 @@ func TestDriftInsteadOfSteps(t *testing.T) {
 			(o.Verdict == check.Fail) != lasting {
 			t.Errorf("%d nights: %d steps, and the gate says %s", nights, len(changes), o.Verdict)
 		}
-		if steps, slow := o.Told(); len(changes) > 0 && (len(steps) > 0 || len(slow) != 1) {
+		if steps, slow := o.Reported(); len(changes) > 0 && (len(steps) > 0 || len(slow) != 1) {
 			t.Errorf("%d nights: %d steps and %d drifts are told", nights, len(steps), len(slow))
 		}
 	}

@@ -173,7 +173,7 @@ func (h *History) summarize() summary {
 		Verdict: string(h.Outcome.Verdict), Sign: signs[string(h.Outcome.Verdict)],
 		Facts: wording.HistoryHeadline(h.History, h.Series, h.Changes, h.Drifts),
 	}
-	failing, slow := h.Outcome.Told()
+	failing, slow := h.Outcome.Reported()
 	for _, k := range h.Outcome.Ended {
 		failing = append(failing, k.Change)
 	}

@@ -162,28 +162,30 @@ func DriftText(h *history.History, d *history.Drift) string {
 	return s
 }
 
-// firstRegression says of the first regression that fails by how much a series got worse, and since
+// worstRegression says of the worst regression that fails by how much a series got worse, and since
 // when: "peak, worst +824 MiB (+11.8 %) since run 6 (2026-11-06, c6)".
-func firstRegression(h *history.History, slow [][]history.Drift, steps []history.Change,
+func worstRegression(h *history.History, slow [][]history.Drift, steps []history.Change,
 	ended []history.Known,
 ) string {
-	var c history.Change
-	switch {
-	case len(slow) > 0:
-		d := &slow[0][0]
+	steps = slices.Clone(steps)
+	for _, k := range ended {
+		steps = append(steps, k.Change)
+	}
+	var drifts []history.Drift
+	for _, g := range slow {
+		drifts = append(drifts, g[0])
+	}
+	worst := history.WorstFirst(steps, drifts)[0]
+	name := wording.Series(worst.Series().SeriesKey, true)
+	if d := worst.Drift; d != nil {
 		share := ""
 		if by := wording.RiseShare(d); by != "" {
 			share = " (" + by + ")"
 		}
-		return fmt.Sprintf("%s slowly worse%s since %s", wording.Series(d.Series.SeriesKey, true),
-			share, entryName(h.Runs[d.From]))
-	case len(steps) > 0:
-		c = steps[0]
-	default:
-		c = ended[0].Change
+		return fmt.Sprintf("%s slowly worse%s since %s", name, share, entryName(h.Runs[d.From]))
 	}
-	return fmt.Sprintf("%s %s since %s", wording.Series(c.Series.SeriesKey, true),
-		wording.ChangeSize(c), entryName(h.Runs[c.Bad]))
+	return fmt.Sprintf("%s %s since %s", name, wording.ChangeSize(*worst.Step),
+		entryName(h.Runs[worst.Step.Bad]))
 }
 
 // withdrawn writes a sentence for each change that is not reported any more.
@@ -278,7 +280,7 @@ func RegressionText(h *history.History, c history.Change) string {
 // are waived because a person accepted them.
 func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) error {
 	t := newWriter(opts)
-	unexplained, drifts := o.Told()
+	unexplained, drifts := o.Reported()
 	slow := wording.SlowRises(drifts)
 	s := t.paint(o.Verdict, strings.ToUpper(string(o.Verdict))) + ": "
 	switch o.Verdict {
@@ -292,7 +294,7 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 		if n := len(o.Ended); n > 0 {
 			failing = append(failing, wording.Plural(n, "regression")+" with a waiver that ended")
 		}
-		s += fmt.Sprintf("%s; %s up to %s", firstRegression(h, slow, unexplained, o.Ended),
+		s += fmt.Sprintf("%s; %s up to %s", worstRegression(h, slow, unexplained, o.Ended),
 			strings.Join(failing, " and "), entryName(o.Newest))
 	default:
 		s += fmt.Sprintf("no new regression up to %s, %d series judged", entryName(o.Newest),

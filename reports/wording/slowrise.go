@@ -1,7 +1,6 @@
 package wording
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,39 +13,23 @@ import (
 
 // SlowRises returns the series that get worse slowly, those that rise alike together. The peak of a
 // run and the peak of its largest stage are often the same number, and are one piece of news. The
-// first of each group says most: it names a stage, or rises most.
+// first of each group says most: it names a stage, or rises most. The worst group comes first.
 func SlowRises(drifts []history.Drift) (groups [][]history.Drift) {
-	sorted := slices.Clone(drifts)
-	slices.SortStableFunc(sorted, func(a, b history.Drift) int {
-		return cmp.Or(cmp.Compare(namesStage(&b), namesStage(&a)),
-			cmp.Compare(relativeRise(&b), relativeRise(&a)))
-	})
-	for _, d := range sorted {
-		i := slices.IndexFunc(groups, func(g []history.Drift) bool { return alike(&g[0], &d) })
+	for _, r := range history.WorstFirst(nil, drifts) {
+		i := slices.IndexFunc(groups, func(g []history.Drift) bool { return alike(&g[0], r.Drift) })
 		if i < 0 {
-			groups = append(groups, []history.Drift{d})
+			groups = append(groups, []history.Drift{*r.Drift})
 			continue
 		}
-		groups[i] = append(groups[i], d)
+		groups[i] = append(groups[i], *r.Drift)
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b history.Drift) int { return namesStage(&b) - namesStage(&a) })
 	}
 	return groups
 }
 
-func namesStage(d *history.Drift) int {
-	if SeriesStage(d.Series.Metric) != "" {
-		return 1
-	}
-	return 0
-}
-
-// relativeRise returns how much a series got worse, as a part of its first level.
-func relativeRise(d *history.Drift) float64 {
-	rise := math.Abs(d.Last - d.First)
-	if d.First == 0 {
-		return rise
-	}
-	return rise / math.Abs(d.First)
-}
+func namesStage(d *history.Drift) int { return min(1, len(d.Series.Stage())) }
 
 // alike reports whether two series get worse over the same runs and by the same amount a run, up to
 // 1 %.
@@ -56,16 +39,8 @@ func alike(a, b *history.Drift) bool {
 		math.Abs(a.Slope.Estimate-b.Slope.Estimate) <= 0.01*a.Slope.Estimate
 }
 
-// SeriesStage returns the stage or cleanup in a metric's name: "Transcription" of "peak of
-// Transcription". It returns "" if the metric is of no stage.
-func SeriesStage(metric string) string {
-	for _, prefix := range []string{check.PeakOf, check.RecoveryOf} {
-		if stage, ok := strings.CutPrefix(metric, prefix); ok && stage != check.DeviceUsed {
-			return stage
-		}
-	}
-	return ""
-}
+// SeriesStage returns the stage or cleanup in a metric's name, or "".
+func SeriesStage(metric string) string { return history.SeriesKey{Metric: metric}.Stage() }
 
 // SlowRise describes a series that gets worse slowly: "rises slowly, by 120 MiB a run (95 %: 118
 // MiB to 122 MiB) over 10 runs (+17.9 %), from 6.00 GiB to 7.08 GiB".
