@@ -53,6 +53,8 @@ type lane struct {
 	// memory, the peaks of its stages, and its ledgers. The field sums holds the recovered ratios.
 	peaks, reserves column
 	stagePeaks      []*stagePeak
+	need            fileNeed        // of the file
+	usual           usualNeed       // of the files
 	ledgers         []*ledgerColumn // levels at the ends of files, of ledgers that have any
 	dark            *darkSamples    // nil if samples cannot supply dark memory
 	device          *deviceSamples  // nil if no samples are of the device
@@ -136,7 +138,7 @@ func (j *Judge) lane(id record.Lane) *lane {
 func (l *lane) beginFile() {
 	l.open, l.last, l.lastPinned, l.lowest, l.points.next = true, nil, nil, nil, 0
 	l.highest, l.highestReserved, l.count = record.Size{}, record.Size{}, [len(levels)]int{}
-	l.printedPeak = 0
+	l.printedPeak, l.need = 0, fileNeed{}
 }
 
 // noteFirstReading records the first reading of a process. It records nothing if the process's
@@ -179,6 +181,7 @@ func (j *Judge) closeLanes(f *timeline.File, n int32) {
 
 // endFile adds the levels of file n to the columns.
 func (l *lane) endFile(f *timeline.File, n int32) {
+	l.noteFileNeed(f)
 	if l.highest.Bytes > 0 {
 		l.peaks.addLevel(l.level, n, l.highest)
 	}
@@ -311,6 +314,7 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 	}
 	if !c.Sampled {
 		l.last, l.named = c, true
+		l.need.add(c)
 		if c.Has(record.Pinned) {
 			l.lastPinned = c
 		}

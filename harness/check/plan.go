@@ -137,6 +137,8 @@ func (p *plan) stagePeaks(f *timeline.File) {
 		}
 		lp := &p.lanes[p.laneOf[i]]
 		if s := p.opens[i]; s >= 0 {
+			// A peak that is printed here is of the work of the outer stage.
+			p.raiseTop(lp, stageTop{peak: f.Checkpoints[i].Bytes(record.Peak)})
 			lp.stack = append(lp.stack, s)
 		}
 		p.raise(lp, f, i)

@@ -62,42 +62,101 @@ func (p *stagePeak) noteNeed(f *timeline.File, s *timeline.Stage, from, most int
 	}
 }
 
+// A fileNeed collects how much memory a file took above the level of its first checkpoint.
+type fileNeed struct {
+	from  int64 // allocated at the first checkpoint
+	top   stageTop
+	begun bool
+	// working is set while a stage has begun and its cleanup has not. unseen is set if the work of
+	// some stage ended without a cleanup: what was reserved for it may be gone before the next
+	// checkpoint.
+	working, cleaned, unseen bool
+	endsWithPeak             bool
+}
+
+// add adds the next checkpoint of the file.
+func (n *fileNeed) add(c *record.Checkpoint) {
+	n.top.raise(topOf(c, !n.begun))
+	if !n.begun {
+		n.begun, n.from = true, c.Bytes(record.Allocated)
+	}
+	n.endsWithPeak = c.Has(record.Peak)
+	name, begins, ends := c.Pair()
+	switch {
+	case begins && record.IsCleanup(name):
+		n.working, n.cleaned = false, true
+	case begins:
+		n.unseen = n.unseen || n.working
+		n.working = true
+	case !ends: // a checkpoint in the middle of some work
+		n.working = true
+	}
+}
+
+// noteFileNeed adds what the file took to what the files of the device usually take.
+func (l *lane) noteFileNeed(f *timeline.File) {
+	if len(f.OOMs) > 0 || !l.need.begun {
+		return
+	}
+	n := &l.need
+	l.usual.files++
+	l.usual.most = max(l.usual.most, l.highest.Bytes-n.from)
+	bound := int64(-1)
+	if n.cleaned && !n.unseen && !n.working {
+		bound = n.top.reserved
+	}
+	if n.endsWithPeak && (bound <= 0 || n.top.peak < bound) {
+		bound = n.top.peak
+	}
+	if l.level == record.Allocated && bound >= l.highest.Bytes {
+		l.usual.bounded++
+		l.usual.bound = max(l.usual.bound, bound-n.from)
+	}
+}
+
 // usualLeast is how many other files show what a stage usually takes.
 const usualLeast = 3
 
 // A comparedRequest compares a failed request with what its stage takes in the other files.
 type comparedRequest struct {
 	shortage
-	stage string
+	stage string // or "" if the whole files are compared
 	usual usualNeed
 	// need is what the stage has taken in this file, and the request. It is a lower bound unless
-	// needKnown is set.
+	// needKnown is set. Of a whole file it is the request: the file may have begun at another
+	// checkpoint than the others.
 	need      int64
 	needKnown bool
 }
 
-// compareRequest returns nil if the log does not show what the stage of a failed allocation usually
-// takes.
+// compareRequest compares the request of a failed allocation with its stage in the other files. If
+// the stage does not end there, it compares with the whole files. compareRequest returns nil if the
+// log does not show what they usually take.
 func (j *Judge) compareRequest(s *shortage) *comparedRequest {
 	at := j.placeBefore(s.file, s.oom.Lane, s.oom.Pos.Line)
 	if known := j.failedAt[s.file]; known.line == s.oom.Pos.Line {
 		at = known.place // the checkpoints of a long log are not kept
 	}
 	c := &comparedRequest{shortage: *s, stage: cmp.Or(s.oom.Stage, at.stage), need: s.requested}
+	var files usualNeed
 	for _, l := range j.lanes {
 		if len(j.lanes) > 1 && l.id != s.oom.Lane || l.peaks.of != record.Allocated {
 			continue
 		}
+		files = l.usual
 		for _, p := range l.stagePeaks {
 			if p.name == c.stage {
 				c.usual = p.need
 			}
 		}
 	}
+	if c.usual.files < usualLeast {
+		c.stage, c.usual = "", files
+	}
 	if s.file.Outside || s.requested == 0 || c.usual.files < usualLeast {
 		return nil
 	}
-	if from, known := c.stageBegan(); known && s.oom.Has(record.Allocated) {
+	if from, known := c.stageBegan(); known && c.stage != "" && s.oom.Has(record.Allocated) {
 		c.need, c.needKnown = s.requested+max(0, s.oom.Bytes(record.Allocated)-from), true
 	}
 	return c
@@ -118,8 +177,8 @@ func (c *comparedRequest) stageBegan() (level int64, known bool) {
 	return level, known
 }
 
-// isUnusual reports whether the request needs more memory than the stage can have taken in any
-// other file.
+// isUnusual reports whether the request needs more memory than the stage, or the whole file, can
+// have taken in any other file.
 func (c *comparedRequest) isUnusual() bool {
 	return c != nil && c.usual.bounded == c.usual.files && c.need > c.usual.bound
 }
@@ -142,6 +201,10 @@ func (c *comparedRequest) unusualAdvice() string {
 	}
 	text := fmt.Sprintf("look at %s first: %s %s there, and took at most %s in each of the other %s",
 		fileName(c.file), c.stage, needs, formatBytes(c.usual.bound), Plural(c.usual.files, "file"))
+	if c.stage == "" {
+		text = fmt.Sprintf("look at %s first: it %s, and each of the other %s took at most %s in all",
+			fileName(c.file), needs, Plural(c.usual.files, "file"), formatBytes(c.usual.bound))
+	}
 	if !c.othersFit() {
 		return text
 	}

@@ -30,6 +30,50 @@ func failing(name string, from int, asked string, free, allocated int) string {
 		name, from, from, asked, free, allocated, name)
 }
 
+// onlyBegun returns a log without the checkpoints that end Decoding.
+func onlyBegun(log string) string {
+	var out strings.Builder
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, "] After Decoding: ") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// TestPeakBeforeInnerStage: the peak that the Before of an inner stage prints is of the outer
+// stage: Outer takes up to 9,000 - 1,000 = 8,000 MiB, which is 7.81 GiB.
+func TestPeakBeforeInnerStage(t *testing.T) {
+	t.Parallel()
+	reading := func(at string, allocated, peak int) string {
+		return fmt.Sprintf("[GPU Memory] %s: Allocated: %d.00MB | Reserved: %d.00MB | Peak: %d.00MB\n", at,
+			allocated, allocated, peak)
+	}
+	for _, c := range []struct {
+		asked string
+		want  bool
+	}{{"7000.00 MiB", false}, {"9000.00 MiB", true}} {
+		log := ""
+		for i := range 4 {
+			log += fmt.Sprintf("[pipeline] file-start path=%d.wav\n", i+1) +
+				reading("Before Outer", 1000, 1000) + reading("Before Inner", 1000, 9000) +
+				reading("After Inner", 1000, 2000) + reading("After Outer", 1000, 2000) +
+				fmt.Sprintf("[pipeline] file-end path=%d.wav status=ok\n", i+1)
+		}
+		log += "[pipeline] file-start path=long.wav\n" + reading("Before Outer", 1000, 1000) +
+			"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " + c.asked + ". GPU 0 has a " +
+			"total capacity of 16.00 GiB of which 8.40 GiB is free.\n" +
+			"[pipeline] file-end path=long.wav status=failed\n"
+		got := strings.Join(advice(t, log), "\n")
+		if said := strings.Contains(got, "took at most 7.81 GiB in each of"); said != c.want {
+			t.Errorf("%s: the advice is\n%s", c.asked, got)
+		}
+		if !c.want && strings.Contains(got, "took at most") {
+			t.Errorf("%s: the advice is\n%s", c.asked, got)
+		}
+	}
+}
+
 // TestUnusualInput: Decoding takes between 3,000 and 4,000 MiB of 16 GiB in the usual files, by
 // what they allocate and what they reserve.
 func TestUnusualInput(t *testing.T) {
@@ -78,6 +122,22 @@ func TestUnusualInput(t *testing.T) {
 			strings.ReplaceAll(usual, "After Decoding: ", "After Decoding: Peak: 6500.00MB | ") +
 				failing("long.wav", 3000, "14.50 GiB", 13000, 3000),
 			"took at most 3.42 GiB in each of the other 5 files", "usual",
+		},
+		{ // the stage has no After: 7,000 - 3,000 MiB are the most that a file takes
+			"a stage that only its cleanup ends", strings.ReplaceAll(onlyBegun(usual), "Decoding", "Load") +
+				onlyBegun(failing("long.wav", 3000, "14.50 GiB", 13000, 3000)),
+			"look at file 6 (long.wav) first: it asked for 14.5 GiB at once, and each of the other 5 " +
+				"files took at most 3.91 GiB in all; what was left is enough for those", "usual",
+		},
+		{ // the files would have shown it: 3,500 MiB may be what one of them took
+			"no more than a file takes", onlyBegun(usual) +
+				onlyBegun(failing("long.wav", 3000, "3500.00 MiB", 200, 3000)), "", "file 6",
+		},
+		{ // what Search reserved may be gone when Decoding begins
+			"a stage without a cleanup before it", strings.ReplaceAll(onlyBegun(usual),
+				"[GPU Memory] Before Decoding: ", "[GPU Memory] Before Search: Allocated: 3000.00MB | "+
+					"Reserved: 3000.00MB\n[GPU Memory] Before Decoding: ") +
+				onlyBegun(failing("long.wav", 3000, "14.50 GiB", 13000, 3000)), "", "file 6",
 		},
 	} {
 		got := strings.Join(advice(t, c.log), "\n")
