@@ -100,7 +100,7 @@ func (j *Judge) advice(f failure) []string {
 	s := j.shortageOf(f)
 	all := j.memoryAdvice(&s)
 	switch compared := j.compareRequest(&s); {
-	case compared.isUnusual() && compared.othersFit():
+	case compared.isUnusual() && compared.leads():
 		all = append([]string{compared.unusualAdvice()}, all...)
 	case compared.isUnusual():
 		all = append(all, compared.unusualAdvice())

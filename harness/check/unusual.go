@@ -183,6 +183,10 @@ func (c *comparedRequest) isUnusual() bool {
 	return c != nil && c.usual.bounded == c.usual.files && c.need > c.usual.bound
 }
 
+// leads reports whether the unusual request explains the failure better than the causes that the
+// numbers of the device show.
+func (c *comparedRequest) leads() bool { return c.stage != "" && c.othersFit() }
+
 // isUsual reports whether the stage took as much in another file, in which it did not fail.
 func (c *comparedRequest) isUsual() bool {
 	return c != nil && c.needKnown && c.need <= c.usual.most
