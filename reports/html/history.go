@@ -173,35 +173,35 @@ func (h *History) summarize() summary {
 		Verdict: string(h.Outcome.Verdict), Sign: signs[string(h.Outcome.Verdict)],
 		Facts: wording.HistoryHeadline(h.History, h.Series, h.Changes, h.Drifts),
 	}
-	failing, slow := h.Outcome.Reported()
+	failing, drifts := h.Outcome.Reported()
 	for _, k := range h.Outcome.Ended {
 		failing = append(failing, k.Change)
 	}
-	slices.SortStableFunc(failing, func(a, b history.Change) int {
-		return cmp.Or(cmp.Compare(detail(b.Series), detail(a.Series)),
-			cmp.Compare(relative(b.Step(), b.Before), relative(a.Step(), a.Before)))
-	})
+	slow := wording.SlowRises(drifts)
+	first := make([]history.Drift, len(slow)) // of each group
+	for i, g := range slow {
+		first[i] = g[0]
+	}
+	worst := history.WorstFirst(failing, first)
+	var steps []history.Change // the worst first
+	for _, r := range worst {
+		if r.Step != nil {
+			steps = append(steps, *r.Step)
+		}
+	}
 	switch {
-	case len(failing) > 0:
-		h.explainChange(&s, failing)
-	case len(slow) > 0:
-		h.explainDrift(&s, wording.SlowRises(slow))
+	case len(worst) > 0 && worst[0].Drift != nil:
+		h.explainDrift(&s, slow, steps)
+	case len(worst) > 0:
+		h.explainChange(&s, steps, slow)
 	case len(h.Drifts) > 0:
-		h.explainDrift(&s, wording.SlowRises(h.Drifts))
+		h.explainDrift(&s, wording.SlowRises(h.Drifts), nil)
 	case h.Outcome.Reason != "":
 		s.Title = sink.Name(h.Outcome.Reason)
 	default:
 		s.Title = "no new regression up to " + sink.Name(runName(h.Outcome.Newest))
 	}
 	return s
-}
-
-// detail ranks series by how much their names say: that of a stage or a cleanup says most.
-func detail(s *history.Series) int {
-	if wording.SeriesStage(s.Metric) != "" {
-		return 1
-	}
-	return 0
 }
 
 // chartLink returns the link to the chart of a series.
@@ -213,7 +213,8 @@ func (h *History) chartLink(of *history.Series) string {
 	return "#series-" + strconv.Itoa(i)
 }
 
-func (h *History) explainChange(s *summary, failing []history.Change) {
+func (h *History) explainChange(s *summary, failing []history.Change, slow [][]history.Drift,
+) {
 	c := failing[0]
 	name := wording.Series(c.Series.SeriesKey, true)
 	good, bad := h.Runs[c.Good], h.Runs[c.Bad]
@@ -228,16 +229,27 @@ func (h *History) explainChange(s *summary, failing []history.Change) {
 	also := []string{fmt.Sprintf("it lasts for %s", wording.Plural(c.Runs, "run"))}
 	for _, other := range failing[1:] {
 		if len(also) <= linesMax {
-			also = append(also, "also "+wording.Series(other.Series.SeriesKey, true)+": "+
-				wording.ChangeSize(other)+" since run "+strconv.FormatInt(h.Runs[other.Bad].ID, 10))
+			also = append(also, "also "+h.changeSince(other))
 		}
 	}
+	for _, g := range slow {
+		also = append(also, "also "+slowRise(g))
+	}
 	s.add("Consequence", also...)
-	s.add("What to do next", nextRuns(good, bad)...)
+	s.add("What to do next", slices.Concat(nextCommits(good, bad), nextLogs(good, bad),
+		[]string{acceptAdvice})...)
 }
 
-// nextRuns returns where to look for what got worse between two runs.
-func nextRuns(good, bad history.Entry) (lines []string) {
+// changeSince describes a step in one line.
+func (h *History) changeSince(c history.Change) string {
+	return wording.Series(c.Series.SeriesKey, true) + ": " + wording.ChangeSize(c) + " since run " +
+		strconv.FormatInt(h.Runs[c.Bad].ID, 10)
+}
+
+const acceptAdvice = "If the change is intended: vramsoak history gate --accept --note REASON"
+
+// nextCommits returns where to look for what changed between a run and the next one.
+func nextCommits(good, bad history.Entry) (lines []string) {
 	switch {
 	case good.Commit != "" && good.Commit == bad.Commit:
 		lines = append(lines, "Both runs are of the same commit: look at the machine, the driver and "+
@@ -246,16 +258,21 @@ func nextRuns(good, bad history.Entry) (lines []string) {
 		lines = append(lines, fmt.Sprintf("See what changed: git log %s..%s", wording.ShortCommit(good),
 			wording.ShortCommit(bad)))
 	}
+	return lines
+}
+
+// nextLogs returns how to compare the logs of two runs.
+func nextLogs(good, bad history.Entry) (lines []string) {
 	if good.Log != "" && bad.Log != "" {
 		lines = append(lines, "Compare the two runs file by file: vramsoak compare "+
 			sink.Shell(good.Log)+" "+sink.Shell(bad.Log))
 	}
-	return append(lines, "If the change is intended: vramsoak history gate --accept --note REASON")
+	return lines
 }
 
 // explainDrift answers the questions of a reader whose series get worse slowly. Each group holds
-// those that get worse alike.
-func (h *History) explainDrift(s *summary, groups [][]history.Drift) {
+// those that get worse alike. Steps are of other series, which fail too.
+func (h *History) explainDrift(s *summary, groups [][]history.Drift, steps []history.Change) {
 	d := &groups[0][0]
 	name := wording.Series(d.Series.SeriesKey, true)
 	s.Title = sink.Name(name + " " + wording.SlowRise(d))
@@ -273,24 +290,40 @@ func (h *History) explainDrift(s *summary, groups [][]history.Drift) {
 			wording.RiseBounds(d))
 	}
 	s.add("Rate", check.Rate(d.Slope, d.Series.Unit, "run"))
+	gate := "history gate fails until it is mended or accepted"
 	if !fails {
-		s.add("Consequence", "noted: history gate does not fail because of a slow rise; it looks for "+
-			"steps, and its verdict is "+string(h.Outcome.Verdict))
+		gate = "noted: history gate does not fail because of a slow rise; it looks for steps, and its " +
+			"verdict is " + string(h.Outcome.Verdict)
 	}
+	s.add("Consequence", wording.RiseSoFar(d), gate)
 	var also []string
 	for _, g := range groups[1:] {
-		text := wording.Series(g[0].Series.SeriesKey, true) + " " + wording.SlowRise(&g[0])
-		if same := wording.TheSame(g); same != "" {
-			text += "; " + same
-		}
-		also = append(also, text)
+		also = append(also, slowRise(g))
+	}
+	for _, c := range steps {
+		also = append(also, h.changeSince(c))
 	}
 	s.add("Also", shortList(also)...)
+	var next []string
 	good := first
 	if d.Good >= 0 {
 		good = h.Runs[d.Good]
+		next = nextCommits(good, first)
 	}
-	s.add("What to do next", nextRuns(good, newest)...)
+	next = append(next, nextLogs(good, newest)...)
+	if fails {
+		next = append(next, acceptAdvice)
+	}
+	s.add("What to do next", next...)
+}
+
+// slowRise describes series that get worse alike in one line.
+func slowRise(group []history.Drift) string {
+	text := wording.Series(group[0].Series.SeriesKey, true) + " " + wording.SlowRise(&group[0])
+	if same := wording.TheSame(group); same != "" {
+		text += "; " + same
+	}
+	return text
 }
 
 func (h *History) changeTable() tableView {
@@ -298,7 +331,7 @@ func (h *History) changeTable() tableView {
 		{Name: "Series"},
 		{Name: "Change"},
 		{Name: "Size"},
-		{Name: "First run of the new level"},
+		{Name: "First run"},
 		{Name: "Run before"},
 		{Name: "From", Number: true},
 		{Name: "To", Number: true},
@@ -319,8 +352,12 @@ func (h *History) changeTable() tableView {
 	}
 	for i := range h.Drifts {
 		d := &h.Drifts[i]
+		before := ""
+		if d.Good >= 0 {
+			before = sink.Name(runName(h.Runs[d.Good]))
+		}
 		t.Rows = append(t.Rows, text(wording.Series(d.Series.SeriesKey, true), "slowly worse",
-			wording.RiseShare(d), sink.Name(runName(h.Runs[d.From])), "",
+			wording.RiseShare(d), sink.Name(runName(h.Runs[d.From])), before,
 			check.Quantity(d.First, d.Series.Unit), check.Quantity(d.Last, d.Series.Unit),
 			wording.Count(d.Runs)))
 	}

@@ -106,15 +106,25 @@ func TestHistory(t *testing.T) {
 	page = historyPage(t, h)
 	lacks(t, top(t, page), "rises slowly, by 100 MiB a run (95 %: ", "over 10 runs (&#43;15.0 %)",
 		"without a step", "the same: peak, worst", "Transcription", "from run 1, ", "to run 10, ",
-		"MiB a run (95 %: ", "history gate does not fail because of a slow rise",
+		"MiB a run (95 %: ", "900 MiB more over 10 runs", "if it goes on, 100 MiB more with each run",
+		"history gate does not fail because of a slow rise",
 		"no step; 2 series rise slowly")
-	for _, not := range []string{"no change", "First run", "also "} {
+	for _, not := range []string{"no change", "First run", "also ", "--accept", "same commit", "git log"} {
 		if strings.Contains(top(t, page), not) {
 			t.Errorf("the page of a slow rise says %q", not)
 		}
 	}
 	if bytes.Contains(page, []byte("nightly<b>")) {
 		t.Error("the name of the suite became markup")
+	}
+	// 18 MiB a night since night 5 are too few nights for steps, so that the gate ignores the rise.
+	h = nights(300, 301, 300, 301, 319, 337, 355, 373, 391, 409)
+	h.Series[0].SeriesKey = history.SeriesKey{Metric: "idle level", Statistic: history.MedianOf}
+	page = historyPage(t, h)
+	lacks(t, top(t, page), "noted", "Last good run", "run 4, ", "Consequence", "MiB more over 6 runs",
+		"git log 0000003..0000004")
+	if strings.Contains(top(t, page), "--accept") {
+		t.Error("the page of a rise that the gate ignores advises to accept it")
 	}
 	// 12 MiB a night since night 5: the gate fails, because of one rise and not of several steps.
 	slow = nil
@@ -123,7 +133,10 @@ func TestHistory(t *testing.T) {
 	}
 	page = historyPage(t, nights(slow...))
 	lacks(t, top(t, page), "fail", "rises slowly, by 12.0 MiB a run", "from run 5, ", "Last good run",
-		"run 4, ")
+		"run 4, ", "history gate fails until it is mended or accepted", "git log 0000003..0000004",
+		"vramsoak compare &#39;night 3.log&#39; &#39;night 29.log&#39;", "--accept")
+	lacks(t, string(page), "<th scope=\"col\">First run</th>", "slowly worse", "run 5, 2026-11-05",
+		"run 4, 2026-11-04")
 	if strings.Contains(top(t, page), "First bad run") ||
 		strings.Contains(top(t, page), "does not fail") {
 		t.Errorf("the page of a rise that fails the gate:\n%s", top(t, page))

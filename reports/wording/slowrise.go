@@ -92,6 +92,18 @@ func RiseShare(d *history.Drift) string {
 	return check.Change((d.Last - d.First) / math.Abs(d.First))
 }
 
+// RiseSoFar says what a drift came to, and what it adds if it goes on: "108 MiB more over 6 runs; if
+// it goes on, 18.0 MiB more with each run".
+func RiseSoFar(d *history.Drift) string {
+	more := "more"
+	if d.Series.HigherIsBetter {
+		more = "less"
+	}
+	return fmt.Sprintf("%s %s over %s; if it goes on, %s %s with each run",
+		check.Quantity(math.Abs(d.Last-d.First), d.Series.Unit), more, Plural(d.Runs, "run"),
+		check.Quantity(d.Slope.Estimate, d.Series.Unit), more)
+}
+
 // TheSame names the series that rise like the first of a group: "the same: peak, worst; peak
 // reserved, worst". It returns "" if there are none.
 func TheSame(group []history.Drift) string {
