@@ -109,7 +109,9 @@ func TestHistory(t *testing.T) {
 		"MiB a run (95 %: ", "900 MiB more over 10 runs", "if it goes on, 100 MiB more with each run",
 		"history gate does not fail because of a slow rise",
 		"no step; 2 series rise slowly")
-	for _, not := range []string{"no change", "First run", "also ", "--accept", "same commit", "git log"} {
+	for _, not := range []string{
+		"no change", "First run", "also ", "--accept", "same commit", "git log",
+	} {
 		if strings.Contains(top(t, page), not) {
 			t.Errorf("the page of a slow rise says %q", not)
 		}

@@ -19,7 +19,9 @@ func TestUnusualRequest(t *testing.T) {
 		reading("Before Decoding", 3000)
 		if i == 6 {
 			log.WriteString("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 14.50 GiB. " +
-				"GPU 0 has a total capacity of 16.00 GiB of which 12.20 GiB is free.\n" +
+				"GPU 0 has a total capacity of 16.00 GiB of which 12.20 GiB is free. Of the allocated " +
+				"memory 3500.00 MiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but " +
+				"unallocated.\n" +
 				"[pipeline] file-end path=07.wav status=failed\n")
 			continue
 		}

@@ -92,8 +92,8 @@ func RiseShare(d *history.Drift) string {
 	return check.Change((d.Last - d.First) / math.Abs(d.First))
 }
 
-// RiseSoFar says what a drift came to, and what it adds if it goes on: "108 MiB more over 6 runs; if
-// it goes on, 18.0 MiB more with each run".
+// RiseSoFar says what a drift came to, and what it adds if it goes on: "108 MiB more over 6 runs;
+// if it goes on, 18.0 MiB more with each run".
 func RiseSoFar(d *history.Drift) string {
 	more := "more"
 	if d.Series.HigherIsBetter {
