@@ -144,6 +144,57 @@ func (b *tab) follow() {
 	}
 }
 
+// TestFailedRequest opens the report of a file that asks for 21.3 GiB of 24 GiB. 4.31 GiB were in
+// use, so that the request reaches above the device in both charts, and the table of the file has it
+// between its two checkpoints.
+func TestFailedRequest(t *testing.T) {
+	var log strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&log, "[pipeline] file-start path=%d.wav\n", i+1)
+		reading := func(name string, allocated float64) {
+			fmt.Fprintf(&log, "[GPU Memory] %s: Allocated: %.2fGB | Reserved: 4.00GB | Total: 24.00GB\n",
+				name, allocated)
+		}
+		reading("Before Transcription", 0.29)
+		status := "ok"
+		if i == 4 {
+			log.WriteString("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 21.30 GiB. GPU 0 " +
+				"has a total capacity of 24.00 GiB of which 19.69 GiB is free. Of the allocated memory 3.72 " +
+				"GiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated.\n")
+			status = "oom"
+		} else {
+			reading("Before Whisper Cleanup", 3.8)
+		}
+		reading("After Whisper Cleanup", 0.3)
+		fmt.Fprintf(&log, "[pipeline] file-end path=%d.wav status=%s\n", i+1, status)
+	}
+	path := filepath.Join(t.TempDir(), "run.log")
+	if err := os.WriteFile(path, []byte(log.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, reported(t, path), 1280)
+	for _, chart := range []string{"timeChart", "filesChart"} {
+		if most := eval[float64](b, chart+`.u.scales.y.max / 2**30`); most < 25.6 || most > 30 {
+			b.Errorf("the axis of %s ends at %.1f GiB, want what the request reaches", chart, most)
+		}
+	}
+	rows := eval[string](b, `[...document.querySelectorAll("#file-body tbody tr")].map((r) =>
+		r.querySelector("th").textContent).join("; ")`)
+	const want = "Before Transcription; ✗ out of memory: 21.3 GiB requested, 3.72 GiB allocated, " +
+		"19.7 GiB free; After Whisper Cleanup"
+	if rows != want {
+		b.Errorf("the file's table has the rows %q, want %q", rows, want)
+	}
+	heads := eval[string](b, `[...document.querySelectorAll("#files th[scope=col], #file-body thead th")]
+		.map((e) => e.textContent).join("; ")`)
+	for _, empty := range []string{"Took", "freed"} { // the log has no times, and no stage ends
+		if strings.Contains(heads, empty) {
+			b.Errorf("the tables have the empty column %s: %s", empty, heads)
+		}
+	}
+	b.shoot("failed-request", "main")
+}
+
 // TestHostile opens the report of a log whose names try to become markup or script.
 func TestHostile(t *testing.T) {
 	names := []string{
@@ -311,6 +362,12 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("the page draws %d charts, and %d after the choice", before, after)
 	}
 	b.flame()
+	eval[bool](b, `document.querySelector("#verdict a[href^='#kept']").click(), true`)
+	shown("ctx128-forward-.pickle, device 0", 1)
+	if top := eval[float64](b, fmt.Sprintf(`document.querySelector(%q).getBoundingClientRect().top`,
+		kept)); top < 0 || top > 900 {
+		t.Errorf("after another choice, the link %s leads to %g", kept, top)
+	}
 }
 
 // flame points at the flame graph, and walks through it with the keys.

@@ -43,8 +43,11 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	}
 	charts := map[string]int{} // by subject
 	for i := range charted {
+		if len(d.Series) == seriesMax {
+			break
+		}
 		ch := &charted[i]
-		if s, ok := c.chart(ch, &c.files.Values[i]); ok && len(d.Series) < seriesMax {
+		if s, ok := c.chart(ch, &c.files.Values[i]); ok {
 			charts[ch.Subject()] = len(d.Series)
 			d.Series = append(d.Series, s)
 		}

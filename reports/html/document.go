@@ -100,7 +100,7 @@ type event struct {
 	File int    `json:"file"` // index in Files, or -1
 	Text string `json:"text"`
 	// Track, Level and Request are of a failed allocation whose size is known: the index in Tracks,
-	// the allocated bytes before it, and the bytes that it asked for.
+	// the bytes in use before it, and the bytes that it asked for.
 	Track   int   `json:"track,omitempty"`
 	Level   int64 `json:"level,omitempty"`
 	Request int64 `json:"request,omitempty"`

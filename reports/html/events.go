@@ -38,7 +38,8 @@ func (e *encoder) encodeEvents() {
 		}
 		switch {
 		case f.Status == record.StatusOK, f.Status == record.StatusUnknown,
-			f.Error == record.Interrupted: // a resume follows
+			f.Error == record.Interrupted,                                        // a resume follows
+			f.Status == record.StatusOOM && slices.ContainsFunc(f.OOMs, isFatal): // it is there already
 		default:
 			text := "file ended: " + string(f.Status)
 			if f.Error != "" {
@@ -72,11 +73,16 @@ func (e *encoder) encodeEvents() {
 	e.doc.Events = e.doc.Events[:min(len(e.doc.Events), eventsMax)]
 }
 
+func isFatal(o record.OutOfMemory) bool { return !o.Fallback }
+
 // oomText describes a failed allocation.
 func oomText(oom *record.OutOfMemory) string {
 	text := "out of memory"
 	if oom.HasRequested {
 		text += ": " + oom.Requested.String() + " requested"
+	}
+	if allocated, ok := oom.Get(record.Allocated); ok {
+		text += ", " + allocated.String() + " allocated"
 	}
 	if free, ok := oom.Get(record.Free); ok {
 		text += ", " + free.String() + " free"

@@ -55,6 +55,11 @@ func (e *encoder) findings(quotes *quotes) (open, closed, skipped []findingView)
 			skipped = append(skipped, v)
 		default:
 			shown, further := e.evidence(&f, at)
+			if shown != 0 { // the page names the line that it marks
+				marked := f
+				marked.At = &record.Position{Path: f.At.Path, Line: shown}
+				v.Location = sink.Name(wording.Location(marked))
+			}
 			v.Quote = quotes.around(f.At, shown, further...)
 			open = append(open, v)
 		}

@@ -364,7 +364,7 @@ func (h *History) changeTable() tableView {
 	for _, row := range t.Rows {
 		row[5].Number, row[6].Number, row[7].Number = true, true, true
 	}
-	return t
+	return t.withoutEmpty()
 }
 
 // runsMax is how many runs the table of runs lists, the newest first.
@@ -394,5 +394,5 @@ func (h *History) runTable() tableView {
 		row[3].Verdict, row[3].Sign = sink.Name(string(e.Verdict)), signs[string(e.Verdict)]
 		t.Rows = append(t.Rows, row)
 	}
-	return t
+	return t.withoutEmpty()
 }

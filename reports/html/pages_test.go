@@ -119,6 +119,12 @@ func TestHistory(t *testing.T) {
 	if bytes.Contains(page, []byte("nightly<b>")) {
 		t.Error("the name of the suite became markup")
 	}
+	for _, empty := range []string{"Host", "GPU"} { // no run says it
+		if bytes.Contains(page, []byte("<th scope=\"col\">"+empty+"</th>")) {
+			t.Errorf("the table of runs has the empty column %s", empty)
+		}
+	}
+	lacks(t, string(page), "<th scope=\"col\">Commit</th>", "<th scope=\"col\">Log</th>")
 	// 18 MiB a night since night 5 are too few nights for steps, so that the gate ignores the rise.
 	h = nights(300, 301, 300, 301, 319, 337, 355, 373, 391, 409)
 	h.Series[0].SeriesKey = history.SeriesKey{Metric: "idle level", Statistic: history.MedianOf}

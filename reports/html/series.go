@@ -1,6 +1,8 @@
 package html
 
 import (
+	"slices"
+
 	"vramsoak/harness/check"
 )
 
@@ -50,6 +52,21 @@ type tableView struct {
 	Head      []headCell
 	Rows      [][]cell
 	Left      int // number of rows that are left out
+}
+
+// withoutEmpty returns the table without the columns that have no text in any row.
+func (t tableView) withoutEmpty() tableView {
+	for i := len(t.Head) - 1; i >= 0; i-- {
+		if len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []cell) bool {
+			return row[i].Text != "" || row[i].Verdict != ""
+		}) {
+			t.Head = slices.Delete(t.Head, i, i+1)
+			for k := range t.Rows {
+				t.Rows[k] = slices.Delete(t.Rows[k], i, i+1)
+			}
+		}
+	}
+	return t
 }
 
 type headCell struct {

@@ -95,6 +95,9 @@ function drawFiles(t) {
     const l = lines.find((m) => m.key === ledgers[r.check]);
     if (l && r.verdict === "fail") l.shown = true;
   }
+  const requests = doc.events
+    .filter((e) => e.request && e.track === track && rows.file.includes(e.file))
+    .map((e) => ({ ...e, x: x[rows.file.indexOf(e.file)] }));
   const under = (/** @type {uPlot} */ u) => {
     const at = rows.file.indexOf(state.file);
     if (at >= 0) {
@@ -111,6 +114,7 @@ function drawFiles(t) {
       const l = lines.find((m) => m.key === ledgers[r.check]);
       if (l && l.shown) drawFit(u, r);
     }
+    drawRequests(u, requests);
     const c = u.ctx;
     c.font = "bold " + 14 * devicePixelRatio + "px system-ui";
     c.textAlign = "center";
@@ -131,6 +135,7 @@ function drawFiles(t) {
     height: 320,
     zero: true,
     limit: t.total,
+    reach: requests.reduce((most, e) => Math.max(most, e.level + e.request), 0),
     xName: rising ? "file" : "file, in the order of the log",
     xSteps: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5],
     xText: (v) => grouped(v),
@@ -143,6 +148,7 @@ function drawFiles(t) {
       const out = [el("div", {}, el("b", {}, fileName(f)))];
       const status = doc.files.status[f];
       if (status) out.push(el("div", {}, "ended " + status));
+      for (const e of requests) if (e.file === f) out.push(el("div", {}, e.text));
       for (const l of lines) {
         if (l.shown && l.values[i] != null) out.push(tipRow(l.name, exact(t, l.of, l.values[i])));
       }
@@ -160,5 +166,6 @@ function drawFiles(t) {
     ),
   );
   if (rows.file.some(bad)) notes.push(el("li", {}, "✗ file did not end ok"));
+  if (requests.length) notes.push(el("li", {}, requestKey));
   byId("over-files").append(el("ul", { className: "key" }, ...notes));
 }

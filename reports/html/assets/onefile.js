@@ -28,6 +28,9 @@ function selectFile(f) {
 
 const checkpointsShown = 500;
 
+/** The kinds of events that are failed allocations. */
+const failedRequests = ["oom", "fallback"];
+
 /**
  * nameAndRound identifies a checkpoint in its file: its name, and how often the name came before.
  * @param {PointTable} p @param {number} i @param {Map<number, number>} seen
@@ -51,6 +54,12 @@ function levelsByName(p, f, quantity) {
     if (p.file[i] === f) out.set(nameAndRound(p, i, seen), p.values[quantity][i]);
   }
   return out;
+}
+
+/** freedText says which part a cleanup freed. @param {PointTable} p @param {number} i */
+function freedText(p, i) {
+  if (p.freed[i] == null) return "";
+  return (p.failed.includes(i) ? "✗ " : "") + (p.freed[i] / 10).toFixed(1) + " %";
 }
 
 /** filePattern returns the table of a file's checkpoints. @param {Track} t @param {number} f */
@@ -94,7 +103,9 @@ function filePattern(t, f) {
     ["change", "n"],
   ];
   if (inFirst.size) head.push(["against file " + grouped(doc.files.number[begun]), "n"]);
-  head.push(["freed", "n"]);
+  const freed = at.some((i) => p.freed[i] != null);
+  if (freed) head.push(["freed", "n"]);
+  const rowLines = at.map((i) => p.line[i]);
   let last = /** @type {number | null} */ (null);
   const lines = at.map((i) => {
     const v = p.values[first][i];
@@ -126,15 +137,23 @@ function filePattern(t, f) {
       }),
       el("td", { className: "n" }, change),
       ...(inFirst.size ? [el("td", { className: "n" }, against)] : []),
-      el(
-        "td",
-        { className: "n" },
-        p.freed[i] == null
-          ? ""
-          : (p.failed.includes(i) ? "✗ " : "") + (p.freed[i] / 10).toFixed(1) + " %",
-      ),
+      ...(freed ? [el("td", { className: "n" }, freedText(p, i))] : []),
     );
   });
+  // The allocations that failed are between the checkpoints.
+  for (const e of doc.events) {
+    if (e.file !== f || !failedRequests.includes(e.kind)) continue;
+    if (e.request && e.track !== doc.tracks.indexOf(t)) continue;
+    const row = el(
+      "tr",
+      { className: "request" },
+      el("td", { className: "n" }, grouped(e.line)),
+      el("td", {}),
+      el("th", { scope: "row", colSpan: head.length - 2 }, eventKinds[e.kind][0] + " " + e.text),
+    );
+    lines.splice(firstAtLeast(rowLines, e.line), 0, row);
+    rowLines.splice(firstAtLeast(rowLines, e.line), 0, e.line);
+  }
   const table = el(
     "table",
     {},
@@ -260,11 +279,12 @@ function listFiles() {
       },
     ]);
   if (ended) columns.push(["Ended", false, (f) => (bad(f) ? "✗ " : "") + doc.files.status[f]]);
-  columns.push([
-    "Took",
-    true,
-    (f) => (doc.files.seconds[f] == null ? "" : formatDuration(doc.files.seconds[f])),
-  ]);
+  if (doc.files.seconds.some((v) => v != null))
+    columns.push([
+      "Took",
+      true,
+      (f) => (doc.files.seconds[f] == null ? "" : formatDuration(doc.files.seconds[f])),
+    ]);
   if (main)
     columns.push(
       [main + " at its end", true, (f) => bytes("idle", f)],

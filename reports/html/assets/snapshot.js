@@ -40,5 +40,13 @@ drawers.push(() => {
   byId("flame-which").addEventListener("change", () => {
     drawHolding(chosen(), Number(byId("flame-which").value));
   });
+  // A link of the summary may lead into a table of a device that is not shown.
+  for (const a of document.querySelectorAll('#verdict a[href^="#"]')) {
+    a.addEventListener("click", () => {
+      const to = document.querySelector(String(a.getAttribute("href")));
+      const tables = /** @type {HTMLElement | null | undefined} */ (to?.closest(".of-device"));
+      if (tables?.hidden) showDevice(Number(tables.dataset.device));
+    });
+  }
   showDevice(doc.lead);
 });

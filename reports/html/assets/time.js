@@ -43,7 +43,7 @@ function drawTime(t) {
   const bands = stageBands(px, p.number, p.stage);
   const bandStart = bands.map((b) => b.from);
   const events = doc.events.filter((e) => e.log === t.log);
-  const requests = events.filter((e) => e.request && (e.track || 0) === doc.tracks.indexOf(t));
+  const requests = events.filter((e) => e.request && e.track === doc.tracks.indexOf(t));
   const inLog = fileSpans(t);
   const main =
     p.values.allocated ||
@@ -223,8 +223,10 @@ function failedPlaces(u, p, x, y) {
   return out;
 }
 
+const requestKey = "red bar: a request that failed, on top of what was in use";
+
 /**
- * drawRequests draws failed requests as bars on top of what was allocated.
+ * drawRequests draws failed requests as bars on top of what was in use.
  * @param {uPlot} u
  * @param {LogEvent[]} requests
  */
@@ -381,7 +383,7 @@ function key(bands, events, failed) {
     if (n) list.append(el("li", {}, sign + " " + name + ": " + grouped(n)));
   }
   if (events.some((e) => e.request))
-    list.append(el("li", {}, "red bar: a request that failed, on top of what was allocated"));
+    list.append(el("li", {}, requestKey));
   return list;
 }
 
