@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +34,7 @@ type webView struct {
 	cancel    context.CancelFunc
 	readers   sync.WaitGroup
 	run       atomic.Pointer[shownRun] // nil before the run begins
+	begun     atomic.Bool              // there was progress, so the logs exist
 }
 
 // A shownRun is what the page of a run is made of.
@@ -64,6 +67,7 @@ func (v *webView) progress(show func(harness.Progress)) func(harness.Progress) {
 		return show
 	}
 	return func(p harness.Progress) {
+		v.begun.Store(true)
 		v.collector.Progress(p)
 		show(p)
 	}
@@ -106,7 +110,20 @@ func (v *webView) page() ([]byte, error) {
 	if run == nil {
 		return nil, errors.New("the run has not begun")
 	}
+	if !v.begun.Load() && !run.hasLogs() {
+		return nil, errNothingPrinted
+	}
 	return run.page()
+}
+
+var errNothingPrinted = errors.New("the pipeline has not printed a checkpoint yet")
+
+// hasLogs reports whether all logs of the run exist.
+func (r *shownRun) hasLogs() bool {
+	return !slices.ContainsFunc(r.logs, func(log string) bool {
+		_, err := os.Stat(log)
+		return errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // end notes that the run is over. The view goes on showing how it ended.
@@ -131,8 +148,8 @@ func (r *shownRun) page() ([]byte, error) {
 	defer debug.FreeOSMemory() // leave the memory to the pipeline
 	of := readOptions{trends: true, measures: len(r.baselines) > 0, page: html.NewCollector()}
 	tl, report, err := of.judge(r.logs, nil)
-	if _, nothing := errors.AsType[emptyError](err); nothing || errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("the pipeline has not printed a checkpoint yet")
+	if _, nothing := errors.AsType[emptyError](err); nothing {
+		return nil, errNothingPrinted
 	}
 	if err != nil {
 		return nil, err

@@ -143,6 +143,47 @@ func TestListen(t *testing.T) {
 	}
 }
 
+// TestListenLogRemoved: the page says that the log of a run that has begun is missing, not that the
+// pipeline has printed nothing.
+func TestListenLogRemoved(t *testing.T) {
+	t.Parallel()
+	r := listen(t, "0")
+	wait(t, "two files", func() bool {
+		return strings.Contains(get(r.url), "vramsoak_files_done 2\n")
+	})
+	logs, err := filepath.Glob(filepath.Join(filepath.Dir(r.goOn), "runs", "*", "soak.log"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("logs %q, %v", logs, err)
+	}
+	if err := os.Rename(logs[0], logs[0]+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	page := get(strings.TrimSuffix(r.url, "metrics"))
+	if !strings.Contains(page, "soak.log") || strings.Contains(page, "has not printed") {
+		t.Errorf("the page says %.2000s", page)
+	}
+	if err := os.Rename(logs[0]+".moved", logs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(r.goOn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestListenBeforeTheLog: the page of a run without a log says that there is nothing to show yet.
+func TestListenBeforeTheLog(t *testing.T) {
+	t.Parallel()
+	var v webView
+	v.run.Store(&shownRun{logs: []string{filepath.Join(t.TempDir(), "soak.log")}})
+	_, err := v.page()
+	if err == nil || err.Error() != "the pipeline has not printed a checkpoint yet" {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestListenBaseline: the page of a soak with a baseline compares the run so far with it. In the
 // baseline each file keeps 1 GiB, in the soak 3 GiB: the page says so.
 func TestListenBaseline(t *testing.T) {
