@@ -54,7 +54,10 @@ const (
 // the user has stopped vramsoak with Ctrl-Z.
 func (d *display) watchTerminal() {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTSTP)
+	signal.Notify(signals, syscall.SIGWINCH)
+	if !ignoresSuspend() {
+		signal.Notify(signals, syscall.SIGTSTP)
+	}
 	d.stop = sync.OnceFunc(func() {
 		signal.Stop(signals)
 		close(done)
@@ -67,8 +70,7 @@ func (d *display) watchTerminal() {
 				d.mu.Lock()
 				if s == syscall.SIGTSTP {
 					d.say("")
-					// The process stops here, and goes on when the shell continues it.
-					_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+					suspend()
 				}
 				d.resized = time.Now()
 				d.mu.Unlock()
@@ -110,8 +112,8 @@ func (d *display) show(p harness.Progress) {
 	}
 }
 
-// move takes the trends of a look at the log, see package live.
-func (d *display) move(moving []movement) {
+// setMoving sets the ledgers that grow, and redraws the view.
+func (d *display) setMoving(moving []movement) {
 	d.mu.Lock()
 	d.moving = moving
 	d.mu.Unlock()

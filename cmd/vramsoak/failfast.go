@@ -30,10 +30,10 @@ func (o soakOptions) judgeWhileRunning(
 		Logs:   func() []string { return runfolder.Logs(dir) },
 		Policy: policy, Dialects: cfg.Dialects, Resumed: cfg.Resume,
 		Look: func(r live.Result) {
-			d.move(movements(r.Report))
+			d.setMoving(movements(r.Report))
 			debug.FreeOSMemory() // leave the memory to the pipeline
 			for _, f := range r.Certain {
-				_, _ = sink.Fprintf(text.NewFolder(d, textOptions(d.out)), "%s\n",
+				_, _ = sink.Fprintf(text.NewFolder(d.out, textOptions(d.out)), "%s\n",
 					sink.Safe(certainText(r, f, o.failFast)))
 			}
 			if o.failFast && len(r.Certain) > 0 && !ended {

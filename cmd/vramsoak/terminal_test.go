@@ -32,6 +32,7 @@ func openTerminal(t *testing.T, columns, rows int) *terminal {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Cleanup(func() { _ = term.command("kill-server").Run() })
+	term.says("ready>") // what is typed before that is shown twice
 	return term
 }
 
@@ -61,6 +62,12 @@ func (term *terminal) says(want string) {
 // soak starts a soak of 40 files in the terminal. Each file keeps 4 MiB more than the one before.
 func (term *terminal) soak() {
 	term.t.Helper()
+	term.soakWith("vramsoak soak --files . -- sh pipeline.sh {list}")
+}
+
+// soakWith starts a soak as soak does, with this command line.
+func (term *terminal) soakWith(command string) {
+	term.t.Helper()
 	dir := filepath.Dir(term.socket)
 	for i := range 40 {
 		name := filepath.Join(dir, fmt.Sprintf("%02d.wav", i+1))
@@ -81,7 +88,7 @@ done
 	if err := os.WriteFile(filepath.Join(dir, "pipeline.sh"), []byte(pipeline), 0o600); err != nil {
 		term.t.Fatal(err)
 	}
-	term.run("send-keys", "vramsoak soak --files . -- sh pipeline.sh {list}", "Enter")
+	term.run("send-keys", command, "Enter")
 	term.says("█") // the bar
 }
 
@@ -177,6 +184,31 @@ func TestViewStopped(t *testing.T) {
 		if shown := term.shown(); !strings.Contains(shown, want) {
 			t.Errorf("%q is gone:\n%s", want, shown)
 		}
+	}
+}
+
+// TestNotStopped: Ctrl-Z does not stop a soak that no shell could continue, or that ignores it.
+func TestNotStopped(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("this test needs Python")
+	}
+	const soak = "exec vramsoak soak --files . -- sh pipeline.sh {list}"
+	for _, test := range []struct{ name, command string }{
+		// A terminal of its own without a shell, as with ssh -t.
+		{"no shell", `python3 -c 'import pty; pty.spawn(["sh", "-c", "stty cols 100; ` + soak + `"])'`},
+		{"ignored", "(trap '' TSTP; " + soak + ")"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			term := openTerminal(t, 100, 24)
+			term.soakWith(test.command)
+			term.run("send-keys", "C-z")
+			term.says("took ")
+			if shown := term.shown(); strings.Contains(shown, "Stopped") {
+				t.Errorf("the soak was stopped:\n%s", shown)
+			}
+		})
 	}
 }
 
