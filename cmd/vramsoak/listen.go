@@ -37,7 +37,7 @@ type webView struct {
 	begun     atomic.Bool              // there was progress, so the logs exist
 }
 
-// A shownRun is what the page of a run is made of.
+// A shownRun holds what the page of a run is made from.
 type shownRun struct {
 	logs      []string
 	files     int // of the batch, or 0 if their number is not known

@@ -302,7 +302,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 			stderr.Printf("%s\n", goOn(cfg.Dir, info))
 		}
 		if !outcome.Ended {
-			stderr.Printf("%s\n", took(outcome))
+			stderr.Printf("%s\n", durationLine(outcome))
 		}
 	}()
 	if outcome.Ended {
@@ -356,8 +356,8 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	return end
 }
 
-// took returns the last line of a soak: "took 12:05 for 60 files".
-func took(o *harness.Outcome) string {
+// durationLine returns the last line of a soak: "took 12:05 for 60 files".
+func durationLine(o *harness.Outcome) string {
 	ended := 0
 	for _, n := range o.Counts {
 		ended += n

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestTook: the last line of a soak says how long it took.
-func TestTook(t *testing.T) {
+// TestDurationLine: the last line of a soak says how long it took.
+func TestDurationLine(t *testing.T) {
 	t.Parallel()
 	counts := map[record.Status]int{record.StatusOK: 58, record.StatusFailed: 2}
 	for _, c := range []struct {
@@ -26,7 +26,7 @@ func TestTook(t *testing.T) {
 		},
 		{harness.Outcome{Files: 1, Duration: 340 * time.Millisecond}, "took 0.3 s for 0 of 1 file"},
 	} {
-		if got := took(&c.o); got != c.want {
+		if got := durationLine(&c.o); got != c.want {
 			t.Errorf("found %q, want %q", got, c.want)
 		}
 	}

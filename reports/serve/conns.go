@@ -97,8 +97,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// noted notes for each connection when h answers a request of it.
-func noted(h http.Handler) http.Handler {
+// trackAnswers marks a connection as answering while h runs.
+func trackAnswers(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 			c.setAnswering(true)

@@ -135,7 +135,7 @@ func (s *Server) Start(h http.Handler) {
 		h = onlyHere(h)
 	}
 	s.http = &http.Server{
-		Handler: noted(h), ConnContext: withConn, MaxHeaderBytes: maxHeader,
+		Handler: trackAnswers(h), ConnContext: withConn, MaxHeaderBytes: maxHeader,
 		ReadHeaderTimeout: s.timeouts.header, ReadTimeout: s.timeouts.read,
 		WriteTimeout: s.timeouts.write, IdleTimeout: s.timeouts.idle,
 		ErrorLog: log.New(io.Discard, "", 0), // broken requests do not concern the run

@@ -83,12 +83,12 @@ func makeChart(tl *timeline.Timeline, rep *check.Report, kept *places) *Chart {
 func (c *Chart) collectLane(tl *timeline.Timeline, rep *check.Report, kept *places) {
 	c.quantity = pattern.MainQuantity(tl, c.lane)
 	c.total = float64(pattern.Total(tl, c.lane))
-	elsewhere := c.elsewhere(tl)
+	isOfOtherLane := c.isOfOtherLane(tl)
 	c.collectSeries(tl)
-	c.collectIdle(tl, kept, elsewhere)
+	c.collectIdle(tl, kept, isOfOtherLane)
 	c.collectUnits(tl, kept)
 	c.collectStarts(tl)
-	c.collectSpans(tl, elsewhere)
+	c.collectSpans(tl, isOfOtherLane)
 	c.findMark(tl)
 	c.findShortages(tl)
 	c.findFailed(rep)
@@ -126,10 +126,10 @@ func (c *Chart) collectStarts(tl *timeline.Timeline) {
 	c.starts = c.starts[min(1, len(c.starts)):]
 }
 
-func (c *Chart) collectSpans(tl *timeline.Timeline, elsewhere func(*timeline.File) bool) {
+func (c *Chart) collectSpans(tl *timeline.Timeline, isOfOtherLane func(*timeline.File) bool) {
 	for i := range tl.Files {
 		f := tl.Files[i]
-		if elsewhere(f) {
+		if isOfOtherLane(f) {
 			continue
 		}
 		ended := ""

@@ -31,7 +31,7 @@ func idleOf(f *timeline.File) map[record.Lane]int {
 // collectIdle collects the idle levels of the files that ended well. Under the peaks of the files,
 // they show a leak.
 func (c *Chart) collectIdle(
-	tl *timeline.Timeline, kept *places, elsewhere func(*timeline.File) bool,
+	tl *timeline.Timeline, kept *places, isOfOtherLane func(*timeline.File) bool,
 ) {
 	var levels []reading
 	var first, last string
@@ -40,7 +40,7 @@ func (c *Chart) collectIdle(
 	})
 	for _, f := range tl.Files {
 		well := f.Status == record.StatusOK || !ends && len(f.OOMs) == 0
-		if elsewhere(f) || !well {
+		if isOfOtherLane(f) || !well {
 			continue
 		}
 		idle := idleOf(f)

@@ -159,9 +159,9 @@ func (c *Chart) otherWorkers(tl *timeline.Timeline) map[int]bool {
 	return runs
 }
 
-// elsewhere returns a function that reports whether a file was worked on elsewhere: by a worker on
-// another GPU, or by a rank that has no readings of this lane.
-func (c *Chart) elsewhere(tl *timeline.Timeline) func(*timeline.File) bool {
+// isOfOtherLane returns a function that reports whether a file was worked on by a worker on another
+// GPU, or by a rank that has no readings of this lane.
+func (c *Chart) isOfOtherLane(tl *timeline.Timeline) func(*timeline.File) bool {
 	type writer struct{ path, name string }
 	here := map[writer]bool{} // whether a process has readings of this lane
 	for f, at := range tl.All() {
