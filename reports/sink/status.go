@@ -100,8 +100,9 @@ func (t *Terminal) erase() {
 	case t.status.simple:
 		_, _ = io.WriteString(t.filter.w, "\r"+strings.Repeat(" ", shown[0])+"\r") // a buffer
 	default:
+		columns, _, _ := t.Size()
 		_, _ = io.WriteString(t.filter.w, // a buffer
-			"\r"+eraseLine+strings.Repeat(lineUp+eraseLine, t.height(shown)))
+			"\r"+eraseLine+strings.Repeat(lineUp+eraseLine, height(shown, columns)))
 	}
 	t.filter.watch.newline()
 }
@@ -111,10 +112,10 @@ const (
 	lineUp    = "\x1b[A"
 )
 
-// height returns how many lines of the screen the rows take. If the terminal has become narrower
-// since they were drawn, it has wrapped them.
-func (t *Terminal) height(widths []int) (lines int) {
-	columns, _, _ := t.Size()
+// height returns how many lines of a terminal with so many columns the rows take; 0 columns stands
+// for an unknown number. If the terminal has become narrower since they were drawn, it has wrapped
+// them.
+func height(widths []int, columns int) (lines int) {
 	for _, width := range widths {
 		lines++
 		if columns > 0 && width > columns {

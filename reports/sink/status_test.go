@@ -43,6 +43,21 @@ func TestShow(t *testing.T) {
 	step("text\n", write("text\n"))
 }
 
+// TestHeight: a terminal that has become narrower has wrapped the rows that do not fit.
+func TestHeight(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ width, columns, want int }{
+		{0, 45, 1}, {45, 45, 1}, {46, 45, 2}, {90, 45, 2}, {91, 45, 3}, {120, 45, 3}, {120, 0, 1},
+	} {
+		if got := height([]int{test.width}, test.columns); got != test.want {
+			t.Errorf("%d columns in %d: %d lines, want %d", test.width, test.columns, got, test.want)
+		}
+	}
+	if got := height([]int{120, 30, 46}, 45); got != 3+1+2 {
+		t.Errorf("three rows: %d lines, want 6", got)
+	}
+}
+
 // TestShowSimple: a terminal without escape sequences shows one row and overwrites it with blanks.
 func TestShowSimple(t *testing.T) {
 	t.Parallel()
