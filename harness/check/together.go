@@ -142,15 +142,22 @@ func Sentence(subject, message string) string {
 	return subject + " " + message
 }
 
-// since returns from which file on the ledgers of a group grow, in words.
+// since returns from which file on the ledgers of a group grow, in words. If a ledger says for
+// certain where the growth began, that counts. Otherwise the words agree with the finding of the
+// first ledger.
 func (j *Judge) since(group []*grownLedger) string {
-	first := group[0].w.of.files[0]
+	w := &group[0].w
+	first, at := w.of.files[0], w.of.files[w.begins()]
 	for _, g := range group {
 		if from, to := g.begins(); from == to && from > first {
-			return "from " + fileName(j.tl.Files[from]) + " on"
+			at = from
+			break
 		}
 	}
-	return "from the first file on"
+	if at == first {
+		return "from the first file on"
+	}
+	return "from " + fileName(j.tl.Files[at]) + " on"
 }
 
 // rank orders the ledgers of a group: those that gate come first.
