@@ -111,15 +111,25 @@ func writable(path string) error {
 	case err == nil && !info.Mode().IsRegular():
 		err = unix.Access(path, unix.W_OK)
 	default:
-		if err = unix.Access(filepath.Dir(path), unix.W_OK); errors.Is(err, fs.ErrNotExist) {
+		folder := filepath.Dir(target(path))
+		if err = unix.Access(folder, unix.W_OK); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: expected an existing folder, found none; make it first: "+
-				"mkdir -p %s", path, filepath.Dir(path))
+				"mkdir -p %s", path, folder)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// target returns the file that is replaced if a path is written. A link stays a link: the file that
+// it leads to is replaced. A link that leads to no file is replaced itself.
+func target(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path
 }
 
 // notAnInput returns an error if the file to write is one of the logs to read.
@@ -176,9 +186,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	case err == nil && !info.Mode().IsRegular():
 		return writeStream(path, write)
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // a link stays a link
-	}
+	path = target(path)
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644),
 		renameio.WithExistingPermissions(), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
