@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"reflect"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,10 +20,9 @@ func stringOf(p *string) string {
 
 // checkFlags returns an error that names every wrong value of a command's flags: values that do not
 // exist, and files that cannot be read or written. So a command does not find that out after
-// minutes of work. If a file goes to standard output, the command's text goes to standard error.
+// minutes of work.
 func checkFlags(cmd *cobra.Command, args []string) error {
 	var errs []error
-	stdouts := 0
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		checked, is := f.Value.(interface{ check() error })
 		_, output := f.Value.(*outputFile)
@@ -31,23 +32,31 @@ func checkFlags(cmd *cobra.Command, args []string) error {
 		err := checked.check()
 		if output && err == nil {
 			err = notAnInput(f.Value.String(), args)
-			if f.Value.String() == stdoutPath {
-				stdouts++
-			}
 		}
-		for _, err := range flat(err) {
+		for _, err := range splitJoined(err) {
 			errs = append(errs, fmt.Errorf("%s: %w", spelled(f), err))
 		}
 	})
-	switch stdouts {
-	case 0:
-	case 1:
-		cmd.SetOut(stderr)
-	default:
-		errs = append(errs, fmt.Errorf("expected - for one file at most, found it for %d; "+
-			"standard output can have only one", stdouts))
-	}
 	return errors.Join(errs...)
+}
+
+// redirectText sends a command's text to standard error if a file goes to standard output. It
+// returns an error if several files do.
+func redirectText(cmd *cobra.Command) error {
+	files := 0
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, output := f.Value.(*outputFile); output && f.Value.String() == stdoutPath {
+			files++
+		}
+	})
+	if files > 1 {
+		return fmt.Errorf("expected - for one file at most, found it for %d; standard output can "+
+			"have only one", files)
+	}
+	if files == 1 {
+		cmd.SetOut(stderr)
+	}
+	return nil
 }
 
 // spelled returns a flag as users type it: "-o", "--policy".
@@ -58,13 +67,22 @@ func spelled(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// flat returns the errors that [errors.Join] joined, or err alone.
-func flat(err error) []error {
-	if several, is := err.(interface{ Unwrap() []error }); is {
-		return several.Unwrap()
+// joined is the type of the errors that [errors.Join] returns. An error that [fmt.Errorf] made of
+// two others has another type: its text belongs together.
+var joined = reflect.TypeOf(errors.Join(io.EOF))
+
+// splitJoined returns the errors that [errors.Join] joined, or err alone. It returns nothing for
+// nil.
+func splitJoined(err error) (all []error) {
+	several, is := err.(interface{ Unwrap() []error })
+	if !is || reflect.TypeOf(err) != joined {
+		if err != nil {
+			all = append(all, err)
+		}
+		return all
 	}
-	if err == nil {
-		return nil
+	for _, e := range several.Unwrap() {
+		all = append(all, splitJoined(e)...)
 	}
-	return []error{err}
+	return all
 }

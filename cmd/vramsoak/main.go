@@ -110,7 +110,7 @@ func writeError(w io.Writer, message string, opts text.Options) error {
 // verdict, and the errors that wrap the failed write.
 func incomplete(err, failed error) error {
 	var others []error
-	for _, e := range flat(err) {
+	for _, e := range splitJoined(err) {
 		if _, verdict := errors.AsType[verdictError](e); !verdict && !errors.Is(e, failed) {
 			others = append(others, e)
 		}

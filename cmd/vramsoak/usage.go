@@ -72,7 +72,7 @@ func checkBeforehand(cmd *cobra.Command) {
 		if next != nil {
 			err = next(cmd, args)
 		}
-		return errors.Join(err, checkFlags(cmd, own))
+		return errors.Join(err, checkFlags(cmd, own), redirectText(cmd))
 	}
 }
 
