@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"vramsoak/harness/history"
 	"vramsoak/parser/strictyaml"
@@ -27,6 +28,8 @@ const defaultHistory = "runs/history.db"
 type historyOptions struct {
 	db    string
 	suite string
+	// suiteFlag is the flag --suite. It tells whether the user named the suite.
+	suiteFlag *pflag.Flag
 }
 
 func newHistoryCommand() *cobra.Command {
@@ -50,6 +53,7 @@ Runs are compared within a suite: the same pipeline over the same batch.`,
 			"VRAMSOAK_HISTORY, or else "+defaultHistory)
 	cmd.PersistentFlags().StringVar(&opts.suite, "suite", history.DefaultSuite,
 		"`name` of the suite: only its runs are compared with each other")
+	opts.suiteFlag = cmd.PersistentFlags().Lookup("suite")
 	cmd.AddCommand(newHistoryAddCommand(opts), newHistoryListCommand(opts),
 		newHistoryShowCommand(opts), newHistoryTrendCommand(opts))
 	gate := newHistoryGateCommand(opts)
@@ -104,12 +108,12 @@ func newHistoryListCommand(opts *historyOptions) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return opts.with(cmd.Context(), history.Open, func(s *history.Store) error {
 				suite := opts.suite
-				if !cmd.Flags().Changed("suite") {
+				if !opts.suiteFlag.Changed {
 					suite = "" // all
 				}
 				runs, err := s.List(cmd.Context(), suite)
 				if err == nil && len(runs) == 0 {
-					err = opts.noRuns(cmd.Context(), s, suite)
+					err = opts.noRuns(cmd.Context(), s)
 				}
 				if err != nil {
 					return err
@@ -120,8 +124,8 @@ func newHistoryListCommand(opts *historyOptions) *cobra.Command {
 	}
 }
 
-// noRuns returns an error for a suite without runs. It names the suites that there are.
-func (o *historyOptions) noRuns(ctx context.Context, s *history.Store, suite string) error {
+// noRuns returns an error for the suite, which has no runs. It names the suites that there are.
+func (o *historyOptions) noRuns(ctx context.Context, s *history.Store) error {
 	all, err := s.List(ctx, "")
 	if err != nil {
 		return err
@@ -135,12 +139,12 @@ func (o *historyOptions) noRuns(ctx context.Context, s *history.Store, suite str
 	if len(suites) == 0 {
 		return fmt.Errorf("history %s has no runs; add them with vramsoak history add RUN", o.name())
 	}
-	if suite == history.DefaultSuite {
+	if !o.suiteFlag.Changed {
 		return fmt.Errorf("--suite: expected a suite of history %s (%s), found none; name it with "+
 			"--suite", o.name(), strings.Join(suites, ", "))
 	}
 	return fmt.Errorf("--suite: expected a suite of history %s (%s), found %q%s", o.name(),
-		strings.Join(suites, ", "), suite, strictyaml.Meant(suite, suites))
+		strings.Join(suites, ", "), o.suite, strictyaml.Meant(o.suite, suites))
 }
 
 func newHistoryShowCommand(opts *historyOptions) *cobra.Command {
@@ -229,7 +233,7 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 	}
 	if len(h.Runs) == 0 {
 		return opts.with(ctx, history.Open, func(s *history.Store) error {
-			return opts.noRuns(ctx, s, opts.suite)
+			return opts.noRuns(ctx, s)
 		})
 	}
 	series, err := opts.series(h)

@@ -78,7 +78,7 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 			return err
 		}
 		if len(h.Runs) == 0 {
-			return opts.noRuns(ctx, s, opts.suite)
+			return opts.noRuns(ctx, s)
 		}
 		if len(args) > 0 {
 			id, err := runNumber(args[0])
