@@ -23,13 +23,14 @@ func stringOf(p *string) string {
 // minutes of work.
 func checkFlags(cmd *cobra.Command, args []string) error {
 	var errs []error
+	// A run is resumed in the folder in which it began. Files that were in it are not read again.
+	resumed := flagValue(cmd, "resume") != ""
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		checked, is := f.Value.(interface{ check() error })
 		_, output := f.Value.(*outputFile)
-		if !is || !f.Changed && !output {
+		if !f.Changed && !output || resumed && isInput(f) {
 			return
 		}
-		err := checked.check()
+		err := wrongValue(f)
 		if output && err == nil {
 			err = notAnInput(f.Value.String(), args)
 		}
@@ -38,6 +39,23 @@ func checkFlags(cmd *cobra.Command, args []string) error {
 		}
 	})
 	return errors.Join(errs...)
+}
+
+// wrongValue returns an error if the value of a flag is wrong.
+func wrongValue(f *pflag.Flag) error {
+	if checked, is := f.Value.(interface{ check() error }); is {
+		return checked.check()
+	}
+	return nil
+}
+
+// isInput reports whether a flag names files to read.
+func isInput(f *pflag.Flag) bool {
+	switch f.Value.(type) {
+	case *inputFile, *inputFiles:
+		return true
+	}
+	return false
 }
 
 // redirectText sends a command's text to standard error if a file goes to standard output. It

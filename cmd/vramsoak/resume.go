@@ -56,7 +56,11 @@ func takeUp(cmd *cobra.Command, dir string, command []string) (*runfolder.Run, e
 			continue // the user gave the flag again, with the same value
 		}
 		for _, value := range values {
-			if err := cmd.Flags().Set(name, value); err != nil {
+			err := cmd.Flags().Set(name, value)
+			if f := cmd.Flags().Lookup(name); err == nil && !isInput(f) {
+				err = wrongValue(f)
+			}
+			if err != nil {
 				return nil, fmt.Errorf("--resume: %s: flag %s: %w; resume it with the version "+
 					"that began it, %s",
 					filepath.Join(dir, runfolder.InfoName), name, err, run.Info.Version)

@@ -46,37 +46,38 @@ func (c *choice) check() error {
 	return nil
 }
 
-// A whole is the value of a flag that is a whole number, and at least so large.
+// A whole is the value of a flag that takes a whole number from `least` on.
 type whole struct {
 	value *int
 	least int
+	text  *string // what the user gave, if it is no whole number
 }
 
-// wholeVar defines a flag whose value is a whole number from the least one on. The
-// default may be less.
+// wholeVar defines a flag that takes a whole number from `least` on. The default may be less.
 func wholeVar(f *pflag.FlagSet, p *int, name string, value, least int, usage string) {
 	*p = value
 	f.Var(&whole{value: p, least: least}, name, usage)
 }
 
-// Set implements [pflag.Value].
+// Set implements [pflag.Value]. The method check refuses wrong values. An error of Set would hide
+// those of the flags after it.
 func (n *whole) Set(s string) error {
+	n.text = nil
 	v, err := strconv.Atoi(s)
 	if err != nil {
-		return n.wrong(s)
+		n.text = &s
+	} else {
+		*n.value = v
 	}
-	*n.value = v
 	return nil
-}
-
-func (n *whole) wrong(found string) error {
-	return fmt.Errorf("expected a whole number from %d on, such as %d, found %q", n.least,
-		max(4, n.least), found)
 }
 
 // String implements [pflag.Value].
 func (n *whole) String() string {
-	if n.value == nil { // pflag asks a zero value for its default
+	switch {
+	case n.text != nil:
+		return *n.text
+	case n.value == nil: // pflag asks a zero value for its default
 		return "0"
 	}
 	return strconv.Itoa(*n.value)
@@ -86,14 +87,18 @@ func (n *whole) String() string {
 func (n *whole) Type() string { return "int" }
 
 func (n *whole) check() error {
-	if *n.value < n.least {
-		return n.wrong(n.String())
+	if n.text != nil || *n.value < n.least {
+		return fmt.Errorf("expected a whole number from %d on, such as %d, found %q", n.least,
+			max(4, n.least), n)
 	}
 	return nil
 }
 
 // A span is the value of a flag that is a time of 0 or more.
-type span struct{ value *time.Duration }
+type span struct {
+	value *time.Duration
+	text  *string // what the user gave, if it is no time
+}
 
 // spanVar defines a flag whose value is a time of 0 or more.
 func spanVar(f *pflag.FlagSet, p *time.Duration, name string, value time.Duration, usage string) {
@@ -101,23 +106,24 @@ func spanVar(f *pflag.FlagSet, p *time.Duration, name string, value time.Duratio
 	f.Var(&span{value: p}, name, usage)
 }
 
-// Set implements [pflag.Value].
+// Set implements [pflag.Value]. The method check refuses wrong values, see [whole.Set].
 func (d *span) Set(s string) error {
+	d.text = nil
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		return d.wrong(s)
+		d.text = &s
+	} else {
+		*d.value = v
 	}
-	*d.value = v
 	return nil
-}
-
-func (d *span) wrong(found string) error {
-	return fmt.Errorf("expected a time, such as 30s, 10m or 8h, found %q", found)
 }
 
 // String implements [pflag.Value].
 func (d *span) String() string {
-	if d.value == nil || *d.value == 0 { // pflag asks a zero value for its default
+	switch {
+	case d.text != nil:
+		return *d.text
+	case d.value == nil || *d.value == 0: // pflag asks a zero value for its default
 		return "0"
 	}
 	return d.value.String()
@@ -127,8 +133,8 @@ func (d *span) String() string {
 func (d *span) Type() string { return "duration" }
 
 func (d *span) check() error {
-	if *d.value < 0 {
-		return d.wrong(d.String())
+	if d.text != nil || *d.value < 0 {
+		return fmt.Errorf("expected a time, such as 30s, 10m or 8h, found %q", d)
 	}
 	return nil
 }
