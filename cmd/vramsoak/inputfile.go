@@ -98,7 +98,7 @@ func readable(path string) error {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("%s: %w%s", path, bare(err), neighbour(path, err))
+		return fmt.Errorf("%s: %w%s", path, withoutPath(err), suggestFile(path, err))
 	}
 	if info.Mode().IsRegular() || info.IsDir() {
 		err = unix.Access(path, unix.R_OK)
@@ -109,9 +109,9 @@ func readable(path string) error {
 	return nil
 }
 
-// neighbour returns ` (did you mean "x"?)` if a folder has a file of nearly the same name as one
+// suggestFile returns ` (did you mean "x"?)` if a folder has a file of nearly the same name as one
 // that does not exist.
-func neighbour(path string, err error) string {
+func suggestFile(path string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}

@@ -116,7 +116,7 @@ func incomplete(err, failed error) error {
 		}
 	}
 	return errors.Join(append(others, fmt.Errorf("writing to standard output: %w; what was "+
-		"printed is not complete", bare(failed)))...)
+		"printed is not complete", withoutPath(failed)))...)
 }
 
 // A verdictError is the verdict of a command that has printed its result and did not pass.

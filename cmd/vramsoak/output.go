@@ -91,7 +91,7 @@ func appendSummary(write func(io.Writer) error) error {
 		err = cmp.Or(err, write(f), f.Close())
 	}
 	if err != nil {
-		stderr.Printf("vramsoak: the step summary %s was not written: %v\n", path, bare(err))
+		stderr.Printf("vramsoak: the step summary %s was not written: %v\n", path, withoutPath(err))
 	}
 	return nil
 }

@@ -190,14 +190,14 @@ func writeFile(path string, write func(io.Writer) error) error {
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644),
 		renameio.WithExistingPermissions(), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, bare(err))
+		return fmt.Errorf("writing %s: %w", path, withoutPath(err))
 	}
 	defer func() { _ = f.Cleanup() }() // removes the file if it was not finished
 	if err := write(f); err != nil {
-		return fmt.Errorf("writing %s: %w", path, nameless(err, f.Name()))
+		return fmt.Errorf("writing %s: %w", path, withoutPathOf(err, f.Name()))
 	}
 	if err := f.CloseAtomicallyReplace(); err != nil {
-		return fmt.Errorf("writing %s: %w", path, bare(err))
+		return fmt.Errorf("writing %s: %w", path, withoutPath(err))
 	}
 	return nil
 }
@@ -206,26 +206,26 @@ func writeFile(path string, write func(io.Writer) error) error {
 func writeStream(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, bare(err))
+		return fmt.Errorf("writing %s: %w", path, withoutPath(err))
 	}
 	if err := cmp.Or(write(f), f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, nameless(err, path))
+		return fmt.Errorf("writing %s: %w", path, withoutPathOf(err, path))
 	}
 	return nil
 }
 
-// nameless returns the file system's error if writing the file of the given name failed. Other
+// withoutPathOf returns the file system's error if writing the file of the given name failed. Other
 // errors, such as of reading a log, keep their names.
-func nameless(err error, name string) error {
+func withoutPathOf(err error, name string) error {
 	if of, is := errors.AsType[*fs.PathError](err); is && of.Path == name {
 		return of.Err
 	}
 	return err
 }
 
-// bare returns an error of the file system without the file's name. The name may be of a temporary
-// file, which would confuse the user.
-func bare(err error) error {
+// withoutPath returns an error of the file system without the file's name. The name may be of a
+// temporary file, which would confuse the user.
+func withoutPath(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {

@@ -42,7 +42,7 @@ func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []queu
 	started := time.Now()
 	if cfg.Dir, undo, err = runfolder.Make(opts.runs, started); err != nil {
 		return "", info, nil, fmt.Errorf("--runs %s: making a run folder in it: %w", opts.runs,
-			bare(err))
+			withoutPath(err))
 	}
 	if err := cfg.Validate(); err != nil {
 		undo()

@@ -247,7 +247,7 @@ func frequency(c byte) float64 {
 }
 
 // frequencies holds how often each ASCII byte occurs in 100,000 bytes of logs, at least 1. The
-// bytes were counted in fixtures/logs and in the output of fixtures.WriteLog.
+// bytes were counted in fixtures/logs and in the output of fixtures.Log.
 var frequencies = [128]uint16{
 	115, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1472, 1, 1, 66, 1, 1,
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 23, 1, 1, 1, 1,
