@@ -110,10 +110,8 @@ func Draw(
 		data = withLengths(data)
 		w = sink.XML(w)
 	}
-	if _, err := w.Write(data); err != nil {
-		return fmt.Errorf("write the plot: %w", err)
-	}
-	return nil
+	_, err := w.Write(data) // the caller names the file
+	return err
 }
 
 var svgText = regexp.MustCompile(`(<text [^>]*font-size:([0-9.]+)px[^>]*)>([^<]+)</text>`)

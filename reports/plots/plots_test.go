@@ -2,7 +2,9 @@ package plots
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -39,5 +41,21 @@ func TestTextLengths(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), ">a&lt;b &amp; &#34;c&#34;</text>") {
 		t.Error("a text is not escaped")
+	}
+}
+
+// TestDrawError: the error of a picture that cannot be written is the writer's own, because the
+// caller names the file.
+func TestDrawError(t *testing.T) {
+	noRoom := errors.New("no space left on device")
+	for _, format := range Formats {
+		r, w := io.Pipe()
+		if err := r.CloseWithError(noRoom); err != nil {
+			t.Fatal(err)
+		}
+		err := Draw(w, format, Options{}, func(draw.Canvas, func(string) string) error { return nil })
+		if err == nil || err.Error() != noRoom.Error() {
+			t.Errorf("%s: got %v, want %v", format, err, noRoom)
+		}
 	}
 }
