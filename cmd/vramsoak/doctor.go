@@ -171,6 +171,7 @@ func writeDiagnoses(out io.Writer, all []diagnosis) error {
 	if 2*column > width {
 		column, layout = len("none  "), "%s  %s: "
 	}
+	indent := strings.Repeat(" ", column)
 	for _, d := range all {
 		mark := "ok  "
 		if !d.ok {
@@ -178,12 +179,12 @@ func writeDiagnoses(out io.Writer, all []diagnosis) error {
 		}
 		name := fmt.Sprintf(layout, mark, sink.Line(d.what))
 		for line := range strings.Lines(string(sink.Block(d.found))) {
-			for _, row := range foldedUnder(name, line, column, width) {
+			for _, row := range text.FoldAfter(name, line, width, indent) {
 				if _, err := sink.Fprintf(out, "%s\n", sink.Safe(row)); err != nil {
 					return err
 				}
 			}
-			name = ""
+			name = indent
 		}
 	}
 	return nil

@@ -51,6 +51,28 @@ ok    GPU 1            NVIDIA A100, 9.00 GiB of 80.0 GiB in use, still moving af
 	}
 }
 
+// TestWriteDiagnoses: on a narrow terminal the lines fold below their third column. A number stays
+// with its unit, and a letter of several bytes stays whole.
+func TestWriteDiagnoses(t *testing.T) {
+	t.Setenv("COLUMNS", "48")
+	var out bytes.Buffer
+	if err := writeDiagnoses(&out, []diagnosis{
+		{"GPU 0", true, "NVIDIA H100 PCIe, 4.00 MiB of 80.0 GiB in use"},
+		{"ffmpeg", true, "/opt/ääääääääääää/bin/ffmpeg"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `ok    GPU 0            NVIDIA H100 PCIe,
+                       4.00 MiB of 80.0 GiB in
+                       use
+ok    ffmpeg           /opt/ääääääääääää/bin/
+                       ffmpeg
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestStatsOf: the numbers of the GPUs, for programs. The driver does not know what the second
 // process holds.
 func TestStatsOf(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -64,21 +65,22 @@ func foldedHelp(help string, width int) string {
 				i++
 				line += " " + lines[i]
 			}
-			out = append(out, foldedUnder("", line, 0, width)...)
+			out = append(out, text.Fold(line, width, "")...)
 		case item != nil: // a name, and its description, which may have more lines
 			name, column := line[:item[3]], item[4]
-			first := i
+			description := line[column:]
 			for i+1 < len(lines) && leadingBlanks(lines[i+1]) == column {
 				i++
+				description += " " + lines[i][column:]
 			}
-			text := line[column:] + " " + strings.Join(lines[first+1:i+1], " ")
 			if 2*column > width {
 				out = append(out, name)
 				name, column = "", indent+4
 			}
-			out = append(out, foldedUnder(name, text, column, width)...)
+			out = append(out, text.FoldAfter(fmt.Sprintf("%-*s", column, name), description, width,
+				strings.Repeat(" ", column))...)
 		default:
-			out = append(out, foldedUnder(line[:indent], line[indent:], indent+2, width)...)
+			out = append(out, text.Fold(line, width, strings.Repeat(" ", indent+2))...)
 		}
 	}
 	return strings.Join(out, "\n")
@@ -89,58 +91,16 @@ var helpItem = regexp.MustCompile(`^( +\S+(?: \S+)*) {2,}(\S.*)$`)
 
 func leadingBlanks(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// foldedUnder folds a text. The first line begins with a name, and the text begins at the given
-// column in every line, except after a name that ends behind it.
-func foldedUnder(name, text string, column, width int) (lines []string) {
-	line := name + strings.Repeat(" ", max(0, column-len(name)))
-	if strings.TrimSpace(name) == "" {
-		line = name
-		if name == "" {
-			line = strings.Repeat(" ", column)
-		}
-	}
-	empty := true // the line has no word yet
-	for word := range strings.FieldsSeq(text) {
-		if !empty && len(line)+1+len(word) > width {
-			lines = append(lines, line)
-			line, empty = strings.Repeat(" ", column), true
-		}
-		if !empty {
-			line += " "
-		}
-		for len(line)+len(word) > width && column < width { // a long name of Python, or a path
-			head := cutName(word, width-len(line))
-			lines = append(lines, line+head)
-			line, word = strings.Repeat(" ", column), word[len(head):]
-		}
-		line, empty = line+word, false
-	}
-	return append(lines, line)
-}
-
-// cutName returns the beginning of a name that is too wide: at most so many columns, up to its last
-// dot or slash if it has one.
-func cutName(name string, width int) string {
-	head := name[:max(1, width)]
-	if i := strings.LastIndexAny(head, "./"); i > 0 {
-		return head[:i+1]
-	}
-	return head
-}
-
 // foldedExample folds a line of the examples so that it can still be pasted into a shell: a command
 // continues after a \, and a comment in another comment.
 func foldedExample(line string, width int) (lines []string) {
 	const more = "      "
-	text := strings.TrimSpace(line)
-	if comment, is := strings.CutPrefix(text, "#"); is {
-		for _, l := range foldedUnder("  # ", comment, 4, width) {
-			lines = append(lines, "  # "+l[4:])
-		}
-		return lines
+	example := strings.TrimSpace(line)
+	if comment, is := strings.CutPrefix(example, "#"); is {
+		return text.FoldAfter("  # ", comment, width, "  # ")
 	}
 	line = "  "
-	for i, word := range shellWords(text) {
+	for i, word := range shellWords(example) {
 		if i > 0 && len(line)+1+len(word)+len(` \`) > width {
 			lines = append(lines, line+` \`)
 			line = more + word

@@ -10,12 +10,19 @@ import (
 // Fold splits a text into lines of at most `width` columns. All lines but the first are indented. A
 // word that is wider than a line, such as a path, is split too. The blanks at the beginning of the
 // text stay. Of the blanks between two words, one or two stay: two separate columns.
-func Fold(s string, width int, indent string) (lines []string) {
-	line := s[:len(s)-len(strings.TrimLeft(s, " "))]
-	columns := len(line) // the width of line
+func Fold(s string, width int, indent string) []string {
+	blanks := s[:len(s)-len(strings.TrimLeft(s, " "))]
+	return FoldAfter(blanks, s, width, indent)
+}
+
+// FoldAfter is [Fold] for a text after a name. The first line begins with the name and the blanks
+// after it: "--width int   ".
+func FoldAfter(name, s string, width int, indent string) (lines []string) {
+	line := name
+	columns := twwidth.Width(line) // the width of line
 	begin := func() {
 		lines = append(lines, line)
-		line, columns = indent, len(indent)
+		line, columns = indent, twwidth.Width(indent)
 	}
 	blank := false // the line has a word
 	for _, word := range separated(s) {
@@ -41,10 +48,10 @@ func Fold(s string, width int, indent string) (lines []string) {
 }
 
 // cutAt returns the beginning of a word that is at most `width` columns wide. It ends after the
-// last slash if that leaves at least half of the width.
+// last slash or dot, as in a path or a name of Python, if that leaves at least half of the width.
 func cutAt(word string, width int) string {
 	head := widest(word, width)
-	if i := strings.LastIndexByte(head, '/'); 2*twwidth.Width(head[:i+1]) >= width {
+	if i := strings.LastIndexAny(head, "/."); 2*twwidth.Width(head[:i+1]) >= width {
 		return head[:i+1]
 	}
 	return head
