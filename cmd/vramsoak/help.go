@@ -68,17 +68,17 @@ func foldedHelp(help string, width int) string {
 			out = append(out, text.Fold(line, width, "")...)
 		case item != nil: // a name, and its description, which may have more lines
 			name, column := line[:item[3]], item[4]
-			description := line[column:]
+			description := []string{line[column:]}
 			for i+1 < len(lines) && leadingBlanks(lines[i+1]) == column {
 				i++
-				description += " " + lines[i][column:]
+				description = append(description, lines[i][column:])
 			}
 			if 2*column > width {
 				out = append(out, name)
 				name, column = "", indent+4
 			}
-			out = append(out, text.FoldAfter(fmt.Sprintf("%-*s", column, name), description, width,
-				strings.Repeat(" ", column))...)
+			out = append(out, text.FoldAfter(fmt.Sprintf("%-*s", column, name),
+				strings.Join(description, " "), width, strings.Repeat(" ", column))...)
 		default:
 			out = append(out, text.Fold(line, width, strings.Repeat(" ", indent+2))...)
 		}

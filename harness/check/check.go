@@ -262,6 +262,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark,
 		PeakBy: j.deciding.by, Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends,
 		Notes: j.notes(), Unread: unread, ended: tl.Latest(),
+		Logs: countLogs(tl),
 	}
 	if w := j.work(); !w.isEmpty() {
 		report.Work = w
@@ -272,6 +273,20 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.findCauses()
 	report.Join(j.gathered()...)
 	return report
+}
+
+// countLogs returns how many logs a timeline was read from.
+func countLogs(tl *timeline.Timeline) int {
+	paths, last := map[string]bool{}, ""
+	for _, files := range [][]*timeline.File{tl.Files, tl.Outside} {
+		for _, f := range files {
+			if f.Pos.Path != last || len(paths) == 0 { // most are of the log of the one before
+				last = f.Pos.Path
+				paths[last] = true
+			}
+		}
+	}
+	return len(paths)
 }
 
 // begin stores the timeline, and what can be known only from the whole timeline.

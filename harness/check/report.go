@@ -33,6 +33,8 @@ type Report struct {
 
 	// The following fields are not in verdict.json.
 
+	// Logs is the number of logs that were judged together.
+	Logs int `json:"-"`
 	// Unread lists the gating memory checks that could not be made because the log has no memory
 	// reading.
 	Unread []string `json:"-"`

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
+	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
 )
@@ -25,6 +26,11 @@ func Headline(rep *check.Report) string {
 	for i := range short.Findings {
 		f := &short.Findings[i]
 		f.Subject = shortName(f.Subject)
+		if f.At != nil {
+			f.At = &record.Position{
+				Path: wording.ShortenPath(f.At.Path, nameLength), Line: f.At.Line,
+			}
+		}
 		if f.Cause != nil {
 			f.Cause = &check.Cause{Check: f.Cause.Check, Subject: shortName(f.Cause.Subject)}
 		}

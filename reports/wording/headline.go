@@ -47,7 +47,7 @@ func Worst(rep *check.Report) string {
 		return "no check has the data that it needs"
 	}
 	worst := groups[0]
-	cause := Title(worst.Finding)
+	cause := Title(worst.Finding) + inLog(rep, worst.Finding)
 	i := slices.IndexFunc(worst.Consequences, func(f check.Finding) bool {
 		return f.Check == check.OutOfMemory && f.File > 0
 	})
@@ -62,6 +62,15 @@ func Worst(rep *check.Report) string {
 		cause += ", and " + Count(more) + " more"
 	}
 	return cause
+}
+
+// inLog returns the log of a finding for a title: " in rank1.log". It returns "" if there is only
+// one log, or if the finding's device and rank tell it from the others.
+func inLog(rep *check.Report, f check.Finding) string {
+	if rep.Logs < 2 || f.Device != "" || f.At == nil || f.At.Path == "" {
+		return ""
+	}
+	return " in " + f.At.Path
 }
 
 // Passed returns the summary of a run that passes: its files, that nothing grows, and the least
