@@ -56,7 +56,7 @@ type tableView struct {
 
 // withoutEmpty returns the table without the columns that have no text in any row.
 func (t tableView) withoutEmpty() tableView {
-	for i := len(t.Head) - 1; i >= 0; i-- {
+	for i := range slices.Backward(t.Head) {
 		if len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []cell) bool {
 			return row[i].Text != "" || row[i].Verdict != ""
 		}) {
