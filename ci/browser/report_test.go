@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,6 +194,55 @@ func TestFailedRequest(t *testing.T) {
 		}
 	}
 	b.shoot("failed-request", "main")
+}
+
+// TestNarrow opens pages on a phone. Nothing of a table is outside of the window: each row is a
+// card, with the names of its columns. The navigation is there as a whole, and no setting is broken
+// within a word.
+func TestNarrow(t *testing.T) {
+	for name, path := range map[string]string{
+		"report":  reported(t, simulated(t, "long-batch-before", "--files", "30")),
+		"history": historyPage(t),
+	} {
+		b := open(t, path, 390)
+		cut := eval[[]string](b, `[...document.querySelectorAll(
+				".scroll > table:not(.log) td, .scroll > table:not(.log) th[scope=row], .bar nav a")]
+			.filter((e) => e.checkVisibility()).filter((e) => {
+				const r = e.getBoundingClientRect();
+				return r.right > innerWidth || r.left < 0 || e.scrollWidth > e.clientWidth + 1;
+			}).map((e) => e.textContent)`)
+		cut = slices.DeleteFunc(cut, func(s string) bool { return s == "" })
+		if len(cut) > 0 {
+			t.Errorf("%s: %d cells or links are outside of the window, the first: %.200q", name, len(cut),
+				cut[0])
+		}
+		bare := eval[int](b, `[...document.querySelectorAll(".scroll > table:not(.log) td")].filter((e) =>
+			e.checkVisibility() && e.textContent && getComputedStyle(e, "::before").content === "none")
+			.length`)
+		if bare > 0 {
+			t.Errorf("%s: %d cells do not name their column", name, bare)
+		}
+		b.shoot("narrow-"+name, "main")
+		b.accessible()
+	}
+}
+
+// historyPage returns the page of a history of ten runs, of which the last five leak.
+func historyPage(t testing.TB) string {
+	t.Helper()
+	db := filepath.Join(t.TempDir(), "history.db")
+	for i := range 10 {
+		scenario := "long-batch-after"
+		if i >= 5 {
+			scenario = "long-batch-before"
+		}
+		log := simulated(t, scenario, "--files", "8")
+		vramsoak(t, "", "history", "add", "--db", db, "--started",
+			fmt.Sprintf("2026-11-%02dT02:00:00Z", i+1), log)
+	}
+	path := filepath.Join(t.TempDir(), "history.html")
+	vramsoak(t, "", "history", "trend", "--db", db, "-o", path)
+	return path
 }
 
 // TestHostile opens the report of a log whose names try to become markup or script.

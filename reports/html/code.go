@@ -71,6 +71,9 @@ func words(command string) (all []string) {
 	return append(all, command[from:])
 }
 
+// pieces splits a word after each "=". If a word is too long for its line, the line breaks there.
+func pieces(word string) []string { return strings.SplitAfter(word, "=") }
+
 // breaks reports whether a browser may break a line within a word: after a hyphen, for example.
 func breaks(word string) bool { return strings.ContainsAny(word, "-/= ?") }
 

@@ -5,6 +5,14 @@ import (
 	"testing"
 )
 
+// TestPieces: a line that is too short for a setting breaks after its name.
+func TestPieces(t *testing.T) {
+	got := strings.Join(pieces("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"), " ")
+	if got != "PYTORCH_CUDA_ALLOC_CONF= expandable_segments:True" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestSpans: the commands, settings and paths in sentences are code, here in brackets. The words of
 // a sentence after a command are not.
 func TestSpans(t *testing.T) {

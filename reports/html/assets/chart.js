@@ -19,6 +19,24 @@ function el(tag, properties, ...children) {
   return made;
 }
 
+/**
+ * nameCells writes the name of its column to each cell of a table. On a phone, where a row is a
+ * card, the style sheet shows it.
+ * @param {HTMLElement} where the table
+ */
+function nameCells(where) {
+  const table = where.closest("table");
+  const names = [...(table?.tHead?.rows[0].cells || [])].map((c) => c.textContent || "");
+  for (const body of table?.tBodies || []) {
+    for (const row of body.rows) {
+      for (const cell of row.cells) {
+        if (cell.tagName === "TD" && !cell.classList.contains("wide"))
+          cell.dataset.head = names[cell.cellIndex];
+      }
+    }
+  }
+}
+
 /** The colours of the theme that is shown, by name. @type {Map<string, string>} */
 const palette = new Map();
 

@@ -164,6 +164,7 @@ function filePattern(t, f) {
     ),
     el("tbody", {}, ...lines),
   );
+  nameCells(table);
   const box = el(
     "div",
     {
@@ -311,6 +312,7 @@ function listFiles() {
     el("thead", {}, el("tr", {}, ...head)),
     el("tbody", {}, ...body),
   );
+  nameCells(byId("files-table"));
   byId("files-count").textContent =
     grouped(found.length) +
     (found.length === 1 ? " file" : " files") +

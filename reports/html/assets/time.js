@@ -419,6 +419,7 @@ function eventList(events) {
     ),
     body,
   );
+  nameCells(table);
   return el(
     "details",
     {},
