@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"vramsoak/harness/check"
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
@@ -29,6 +30,13 @@ func (e *encoder) about(soFar string) (rows []summaryRow) {
 	}
 	if len(logs) > 0 {
 		add("Log", strings.Join(logs, ", "))
+	}
+	if len(e.doc.Tracks) == 1 { // of several, the charts have a choice
+		device := e.doc.Tracks[0].Label
+		if total := e.doc.Tracks[0].Total; total > 0 {
+			device += ", " + check.Quantity(float64(total), check.Bytes)
+		}
+		add("Device", device)
 	}
 	if len(e.tl.Runs) == 0 {
 		return rows

@@ -36,6 +36,7 @@ func TestUnusualRequest(t *testing.T) {
 	lacks(t, top(t, written(t, page)), "out of memory in file 7", "What to do next",
 		"Look at file 7 (07.wav) first: Decoding needs at least 15.0 GiB there, and took at most "+
 			"3.91 GiB in each of the other 9 files")
+	lacks(t, top(t, written(t, page)), "<dt>Device</dt><dd>device 0, 16.0 GiB</dd>")
 	e := newEncoder(page.Timeline, page.Report, page.Collected)
 	for _, v := range e.doc.Events {
 		// 16 GiB - 12.2 GiB were in use, so that the request reaches above the device.
