@@ -28,6 +28,7 @@ func TestReport(t *testing.T) {
 				t.Errorf("the page is %g pixels wider than the window", over)
 			}
 			b.shoot(fmt.Sprintf("report-%d", width), "main")
+			b.expectOrder("judged", "charts") // a leak fails, and its chart shows it best
 			b.hover("#over-time")
 			b.hover("#over-files")
 			b.zoom()
@@ -40,6 +41,19 @@ func TestReport(t *testing.T) {
 			b.accessible()
 			b.shoot(fmt.Sprintf("report-dark-%d", width), "main")
 		})
+	}
+}
+
+// expectOrder expects one section, and its link of the navigation, directly before another.
+func (b *tab) expectOrder(first, second string) {
+	b.Helper()
+	for _, of := range []string{
+		`[...document.querySelectorAll("main > section")].map((e) => e.id)`,
+		`[...document.querySelectorAll(".bar nav a")].map((e) => e.hash.slice(1))`,
+	} {
+		if all := strings.Join(eval[[]string](b, of), " "); !strings.Contains(all, first+" "+second) {
+			b.Errorf("the order is %s, want %s before %s", all, first, second)
+		}
 	}
 }
 
@@ -179,6 +193,7 @@ func TestFailedRequest(t *testing.T) {
 			b.Errorf("the axis of %s ends at %.1f GiB, want what the request reaches", chart, most)
 		}
 	}
+	b.expectOrder("findings", "charts")
 	rows := eval[string](b, `[...document.querySelectorAll("#file-body tbody tr")].map((r) =>
 		r.querySelector("th").textContent).join("; ")`)
 	const want = "Before Transcription; ✗ out of memory: 21.3 GiB requested, 3.72 GiB allocated, " +

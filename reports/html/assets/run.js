@@ -145,11 +145,24 @@ function showFinding(n) {
   timeChart.go(timeChart.indexOfPoint(i));
 }
 
+/**
+ * leadWithJudged moves the charts of what was judged above those of memory over time, in which a
+ * small growth hides among the peaks of the files.
+ */
+function leadWithJudged() {
+  byId("charts").before(byId("judged"));
+  const link = (/** @type {string} */ id) =>
+    document.querySelector('.bar nav a[href="#' + id + '"]')?.parentElement;
+  const judged = link("judged");
+  if (judged) link("charts")?.before(judged);
+}
+
 /** drawRun fills the sections of a run. */
 function drawRun() {
   byId("files").hidden = !doc.files.path.length;
   if (doc.trends.length) {
     byId("judged").hidden = false;
+    if (doc.findings[doc.lead]?.trend >= 0) leadWithJudged();
     drawTrends(trendsShown);
   }
   if (doc.tracks.length) {
