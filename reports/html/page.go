@@ -85,7 +85,9 @@ func scriptOf(parts []string) string {
 }
 
 var templates = template.Must(template.New("page").
-	Funcs(template.FuncMap{"spans": spans, "breaks": breaks, "pieces": pieces, "linkText": linkText}).Parse(pageHTML))
+	Funcs(template.FuncMap{
+		"spans": spans, "breaks": breaks, "pieces": pieces, "linkText": linkText,
+	}).Parse(pageHTML))
 
 // A view is what the template shows. One of its pointers is set.
 type view struct {
