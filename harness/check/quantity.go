@@ -49,7 +49,11 @@ func Change(share float64) string {
 	if share >= 9 {
 		return "x " + strconv.FormatFloat(share+1, 'f', 0, 64)
 	}
-	return fmt.Sprintf("%+.1f %%", 100*share)
+	percent := fmt.Sprintf("%+.1f %%", 100*share)
+	if percent == "+0.0 %" || percent == "-0.0 %" {
+		return percent[1:] // a sign would say that something changed
+	}
+	return percent
 }
 
 // significant returns a value with three significant digits and without an exponent: "0.0124",

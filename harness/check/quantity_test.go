@@ -30,7 +30,7 @@ func TestQuantity(t *testing.T) {
 func TestChange(t *testing.T) {
 	for share, want := range map[float64]string{
 		0.053: "+5.3 %", -0.01: "-1.0 %", 8.9: "+890.0 %",
-		9: "x 10", 200.6: "x 202",
+		9: "x 10", 200.6: "x 202", 0.0004: "0.0 %", -0.0004: "0.0 %", 0.0006: "+0.1 %",
 	} {
 		if got := check.Change(share); got != want {
 			t.Errorf("%v: got %q, want %q", share, got, want)

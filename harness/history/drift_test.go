@@ -1,6 +1,8 @@
 package history_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"vramsoak/harness/check"
@@ -57,5 +59,38 @@ func TestDrifts(t *testing.T) {
 	if got := h.Drifts([]*history.Series{changed},
 		[]history.Change{{Series: changed, Lasting: true}}, policy); len(got) > 0 {
 		t.Error("a series with a lasting change is a drift too")
+	}
+}
+
+// TestNotesOfFlatSeries: of 500 flat series, the gate notes a slow rise in at most the share
+// that the policy allows for false alarms, and in no more than chance explains.
+func TestNotesOfFlatSeries(t *testing.T) {
+	t.Parallel()
+	policy := check.DefaultPolicy().Regression
+	policy.FalseAlarms, policy.MinEffect, policy.MinBytes.Bytes = 0.02, 0, 0
+	for _, nights := range []int{10, 20, 40} {
+		r := rand.New(rand.NewPCG(5, uint64(nights)))
+		const tries = 500
+		noted := 0
+		for range tries {
+			h := &history.History{Series: []history.Series{{
+				SeriesKey: history.SeriesKey{Metric: check.Peak, Statistic: history.Worst},
+				Unit:      check.Bytes,
+			}}}
+			s := &h.Series[0]
+			for i := range nights {
+				h.Runs = append(h.Runs, history.Entry{ID: int64(i + 1)})
+				s.Runs, s.Values = append(s.Runs, i), append(s.Values, 6e9+1e6*r.NormFloat64())
+			}
+			if len(h.Gate(policy).Noted) > 0 {
+				noted++
+			}
+		}
+		t.Logf("%d nights: %d of %d", nights, noted, tries)
+		allowed := float64(policy.FalseAlarms)
+		if most := allowed*tries + 3*math.Sqrt(allowed*tries); float64(noted) > most {
+			t.Errorf("%d nights: %d of %d flat series are noted, expected at most %.0f", nights, noted,
+				tries, most)
+		}
 	}
 }

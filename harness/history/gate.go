@@ -39,6 +39,8 @@ type Outcome struct {
 	Ended   []Known // regressions that were accepted, and whose acceptance ended before the newest run
 	// Drifts are the drifts that explain regressions of New, Known or Ended: see [Drift.Steps].
 	Drifts []Drift
+	// Noted are the drifts without steps. The outcome does not fail because of them.
+	Noted []Drift
 	// Withdrawn are the regressions that were reported until the run before the newest one.
 	Withdrawn []Withdrawn
 }
@@ -99,10 +101,12 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	if len(o.New)+len(o.Ended) > 0 {
 		o.Verdict, o.Reason = check.Fail, ""
 	}
-	if len(o.New)+len(o.Ended)+len(o.Known) > 0 {
-		o.Drifts = slices.DeleteFunc(h.Drifts(h.Judged(), changes, policy), func(d Drift) bool {
-			return len(d.Steps) == 0
-		})
+	for _, d := range h.Drifts(h.Judged(), changes, policy) {
+		if len(d.Steps) > 0 {
+			o.Drifts = append(o.Drifts, d)
+		} else {
+			o.Noted = append(o.Noted, d)
+		}
 	}
 	return o
 }

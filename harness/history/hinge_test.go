@@ -24,8 +24,8 @@ func TestFitHinge(t *testing.T) {
 	}
 }
 
-// TestHingeBounds: of 400 series with noise, the bounds contain the true knot in about 95 %. A knot
-// at the first value stands for all that cannot be told from it.
+// TestHingeBounds: of 400 series with noise, the bounds contain the true knot in about 95 %. If the
+// bounds include the first value, the fit uses it.
 func TestHingeBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const tries, knot = 400, 6

@@ -190,3 +190,18 @@ func Placing(g *plot.Plot, c *draw.Canvas) func([]Point) []vg.Point {
 		return out
 	}
 }
+
+// LeastSpan is the shortest axis of each unit. On a shorter one, differences that mean nothing
+// would look large: parts of a page of memory, or of a file descriptor.
+var LeastSpan = map[string]float64{
+	check.Bytes: 64 << 10, check.BytesPerFile: 128 << 10, check.Count: 4,
+}
+
+// WithinWhole moves the ends of a y axis down if the axis is of shares and goes beyond 100 %, but
+// highest, the highest value on it, does not.
+func WithinWhole(bottom, top, highest float64, unit string) (low, high float64) {
+	if unit != check.Ratio || highest > 1 || top <= 1 {
+		return bottom, top
+	}
+	return max(min(bottom, 0), bottom-(top-1)), 1
+}

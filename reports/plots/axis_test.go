@@ -71,3 +71,25 @@ func TestTimeTicks(t *testing.T) {
 		}
 	}
 }
+
+// TestWithinWhole: an axis of shares ends at 100 %, unless a value is above, and keeps its length.
+// It does not begin below 0 because of that.
+func TestWithinWhole(t *testing.T) {
+	for _, c := range []struct {
+		bottom, top, highest float64
+		unit                 string
+		low, high            float64
+	}{
+		{0.5, 1.25, 1, check.Ratio, 0.25, 1},
+		{0.125, 1.25, 1, check.Ratio, 0, 1},
+		{-0.5, 1.25, 1, check.Ratio, -0.5, 1},
+		{0.5, 1.25, 1.125, check.Ratio, 0.5, 1.25},
+		{0.25, 0.75, 0.75, check.Ratio, 0.25, 0.75},
+		{0.5, 1.25, 1, check.Bytes, 0.5, 1.25},
+	} {
+		if low, high := WithinWhole(c.bottom, c.top, c.highest, c.unit); low != c.low ||
+			high != c.high {
+			t.Errorf("%+v: got %g to %g", c, low, high)
+		}
+	}
+}

@@ -18,6 +18,9 @@ const nameLength = 60
 func Headline(rep *check.Report) string {
 	verdict := strings.ToUpper(string(rep.Verdict))
 	if rep.Verdict == check.Pass {
+		if answer := wording.PassedAnswer(rep); answer != "" {
+			return verdict + ": " + answer
+		}
 		return verdict + ": " + wording.Plural(len(wording.WithVerdict(rep.Findings, check.Pass)),
 			"check") + " passed"
 	}

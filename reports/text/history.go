@@ -152,12 +152,14 @@ func DriftText(h *history.History, d *history.Drift) string {
 		s += " " + strings.ToUpper(bounds[:1]) + bounds[1:] + "."
 	}
 	if d.Good >= 0 {
-		good := h.Runs[d.Good]
-		s += fmt.Sprintf(" The last good run is %s.", entryName(good))
-		if good.Commit != "" && from.Commit != "" && good.Commit != from.Commit {
-			s += fmt.Sprintf(" See what changed: git log %s..%s.", wording.ShortCommit(good),
-				wording.ShortCommit(from))
+		s += fmt.Sprintf(" The last good run is %s.", entryName(h.Runs[d.Good]))
+		// The cause may be wherever the rise may have begun.
+		good := h.Runs[d.Series.Runs[slices.Index(d.Series.Runs, d.Early)-1]]
+		late, both := h.Runs[d.Late], "Both"
+		if d.Early < d.Late {
+			both = fmt.Sprintf("Run %d and run %d", good.ID, late.ID)
 		}
+		s = strings.Join(append([]string{s}, causes(both, good, late)...), " ")
 	}
 	return s
 }
@@ -244,12 +246,27 @@ func RegressionText(h *history.History, c history.Change) string {
 		wording.Series(c.Series.SeriesKey, true),
 		check.Quantity(c.Before, c.Series.Unit), entryName(good),
 		check.Quantity(c.After, c.Series.Unit), entryName(bad))}
+	sentences = append(sentences, causes("Both", good, bad)...)
+	if c.Off > 0 {
+		sentences = append(sentences, fmt.Sprintf("The first run of the new level may be %s earlier "+
+			"or later.", wording.Plural(c.Off, "run")))
+	}
+	if c.Young {
+		sentences = append(sentences, fmt.Sprintf("So far that is %s; only the size of the step "+
+			"distinguishes it from noise.", wording.Plural(c.Runs, "run")))
+	}
+	return strings.Join(sentences, " ")
+}
+
+// causes returns where to look for the cause of what got worse between two runs: their commits, and
+// what else changed between them. The parameter both names the two runs.
+func causes(both string, good, bad history.Entry) (sentences []string) {
 	add := func(format string, args ...any) {
 		sentences = append(sentences, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case good.Commit != "" && good.Commit == bad.Commit:
-		add("Both are of the same commit: the cause is not in the repository.")
+		add("%s are of the same commit: the cause is not in the repository.", both)
 	case good.Commit != "" && bad.Commit != "":
 		add("The cause is between %s and %s (git log %[1]s..%[2]s).", wording.ShortCommit(good),
 			wording.ShortCommit(bad))
@@ -265,15 +282,7 @@ func RegressionText(h *history.History, c history.Change) string {
 				cmp.Or(sink.Line(d.was), "unknown"))
 		}
 	}
-	if c.Off > 0 {
-		add("The first run of the new level may be %s earlier or later.",
-			wording.Plural(c.Off, "run"))
-	}
-	if c.Young {
-		add("So far that is %s; only the size of the step distinguishes it from noise.",
-			wording.Plural(c.Runs, "run"))
-	}
-	return strings.Join(sentences, " ")
+	return sentences
 }
 
 // Gate writes the judgement on a suite: new regressions, those whose waiver ended, and those that
@@ -326,5 +335,24 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 			waiver.Day(k.At), RegressionText(h, k.Change)), "  ")
 	}
 	t.withdrawn(h, o.Withdrawn)
+	t.notedRises(h, o.Noted)
 	return t.flush(w)
+}
+
+// notedRises writes a sentence for each group of series that get worse slowly and alike, and for
+// which the gate does not fail.
+func (t *writer) notedRises(h *history.History, drifts []history.Drift) {
+	for _, g := range wording.SlowRises(drifts) {
+		d := &g[0]
+		parts := []string{fmt.Sprintf("noted: %s %s since %s",
+			wording.Series(d.Series.SeriesKey, true), wording.SlowRiseInBrief(d),
+			entryName(h.Runs[d.From]))}
+		if same := wording.TheSame(g); same != "" {
+			parts = append(parts, same)
+		}
+		parts = append(parts, "history gate does not fail because of it",
+			"vramsoak history trend --suite "+sink.Line(sink.Shell(h.Suite))+" shows it")
+		t.WriteByte('\n')
+		t.wrap(strings.Join(parts, "; "), "  ")
+	}
 }

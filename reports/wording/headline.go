@@ -73,9 +73,18 @@ func inLog(rep *check.Report, f check.Finding) string {
 	return " in " + f.At.Path
 }
 
-// Passed returns the summary of a run that passes: its files, that nothing grows, and the least
-// that a cleanup freed.
+// Passed returns the summary of a run that passes: its answer, and in parentheses its size.
 func Passed(rep *check.Report) string {
+	answer := PassedAnswer(rep)
+	if answer == "" {
+		return Extent(rep)
+	}
+	return answer + " (" + strings.TrimPrefix(Extent(rep), Plural(rep.Files, "file")+", ") + ")"
+}
+
+// PassedAnswer returns what a run that passes has shown: its files, that nothing grows, and the
+// least that a cleanup freed. It returns "" if neither growth nor cleanups were judged.
+func PassedAnswer(rep *check.Report) string {
 	parts := []string{Plural(rep.Files, "file")}
 	least := math.Inf(1)
 	for _, f := range rep.Findings {
@@ -92,12 +101,12 @@ func Passed(rep *check.Report) string {
 		parts = append(parts, "every cleanup freed "+atLeast(least))
 	}
 	if len(parts) == 1 {
-		return Extent(rep)
+		return ""
 	}
 	if slices.Contains(NotJudged(rep), check.Leak) {
 		parts = append(parts, "leak not judged")
 	}
-	return strings.Join(parts, ", ") + " (" + strings.TrimPrefix(Extent(rep), parts[0]+", ") + ")"
+	return strings.Join(parts, ", ")
 }
 
 // grows reports whether a finding says that a ledger grows, whether it gates or not.

@@ -45,16 +45,19 @@ func SeriesStage(metric string) string { return history.SeriesKey{Metric: metric
 // SlowRise describes a series that gets worse slowly: "rises slowly, by 120 MiB a run (95 %: 118
 // MiB to 122 MiB) over 10 runs (+17.9 %), from 6.00 GiB to 7.08 GiB".
 func SlowRise(d *history.Drift) string {
-	verb, share := "rises", RiseShare(d)
-	if d.Series.HigherIsBetter {
-		verb = "falls"
-	}
+	share := RiseShare(d)
 	if share != "" {
 		share = " (" + share + ")"
 	}
-	return fmt.Sprintf("%s slowly, by %s over %s%s, from %s to %s", verb,
+	return fmt.Sprintf("%s slowly, by %s over %s%s, from %s to %s", riseVerb(d),
 		check.Rate(d.Slope, d.Series.Unit, "run"), Plural(d.Runs, "run"), share,
 		check.Quantity(d.First, d.Series.Unit), check.Quantity(d.Last, d.Series.Unit))
+}
+
+// SlowRiseInBrief describes a series that gets worse slowly, in few words: "rises slowly, by 120
+// MiB a run".
+func SlowRiseInBrief(d *history.Drift) string {
+	return riseVerb(d) + " slowly, by " + riseRate(d)
 }
 
 // RiseShort describes a drift in few words: "+12.0 MiB a run".
@@ -63,9 +66,20 @@ func RiseShort(d *history.Drift) string {
 	if d.Series.HigherIsBetter {
 		sign = "-"
 	}
-	return sign + check.Rate(shape.Interval{
-		Estimate: d.Slope.Estimate, Low: d.Slope.Estimate, High: d.Slope.Estimate,
-	}, d.Series.Unit, "run")
+	return sign + riseRate(d)
+}
+
+func riseVerb(d *history.Drift) string {
+	if d.Series.HigherIsBetter {
+		return "falls"
+	}
+	return "rises"
+}
+
+// riseRate returns the rate of a drift without its interval.
+func riseRate(d *history.Drift) string {
+	rate := d.Slope.Estimate
+	return check.Rate(shape.Interval{Estimate: rate, Low: rate, High: rate}, d.Series.Unit, "run")
 }
 
 // RiseBounds says how exactly the beginning of a drift is known: "it may have begun 1 run earlier

@@ -46,7 +46,7 @@ func New(rep *check.Report) *Chart {
 	}
 	decisive := plots.Decisive(rep)
 	slices.SortStableFunc(series, func(a, b judged) int {
-		return cmp.Or(first(b.finding, decisive)-first(a.finding, decisive),
+		return cmp.Or(panelRank(b.finding, decisive)-panelRank(a.finding, decisive),
 			wording.CompareVerdicts(a.finding, b.finding))
 	})
 	var shown []judged // by panel
@@ -66,10 +66,10 @@ func New(rep *check.Report) *Chart {
 	return c
 }
 
-// first returns a number that is larger for a finding whose panel comes earlier: 2 if the series
-// fails, and 1 if the headline is about the same cleanup or stage. The finding that the headline is
-// about is decisive, or nil.
-func first(f check.Finding, decisive *check.Finding) int {
+// panelRank returns the rank of a finding's panel; the highest comes first. The rank is 2 if the
+// series fails, and 1 if the headline is about the same cleanup or stage. The finding that the
+// headline is about is decisive, or nil.
+func panelRank(f check.Finding, decisive *check.Finding) int {
 	switch {
 	case f.Verdict == check.Fail && f.Gates && f.Waived == nil:
 		return 2

@@ -123,7 +123,7 @@ func (p *panel) scale(rounding float64, each int) {
 		allowed := *p.finding.Limit * files
 		least = max(least, rounding*files, min(allowed, max(4*(p.top-p.bottom), allowed/10)))
 	}
-	least = max(least, leastSpan[p.unit])
+	least = max(least, plots.LeastSpan[p.unit])
 	if least == 0 {
 		least = 1
 	}
@@ -133,9 +133,7 @@ func (p *panel) scale(rounding float64, each int) {
 	if p.bottom < 0 && !negative {
 		p.bottom, p.top = 0, p.top-p.bottom
 	}
-	if p.unit == check.Ratio && p.highest() <= 1 && p.top > 1 { // no share is above 100 %
-		p.bottom, p.top = max(0, p.bottom-(p.top-1)), 1
-	}
+	p.bottom, p.top = plots.WithinWhole(p.bottom, p.top, p.highest(), p.unit)
 	span := p.top - p.bottom
 	for _, at := range p.outside {
 		if at.Y > p.bottom-span/2 && at.Y < p.top+span/2 {
@@ -154,10 +152,6 @@ func (p *panel) highest() float64 {
 	}
 	return highest
 }
-
-// leastSpan is the shortest axis of each unit. On a shorter one, the marks would be parts of a page
-// of memory, or of a file descriptor.
-var leastSpan = map[string]float64{check.Bytes: 64 << 10, check.Count: 4}
 
 // title returns the first line of the panel.
 func (p *panel) title() string {

@@ -43,8 +43,8 @@ func sameSeries(a, b *check.Trend) bool {
 	return true
 }
 
-// theSame returns, for a title, the subjects of the series that show the same as that of a subject:
-// " on devices 1 to 4, 6" or " for 15 others".
+// theSame returns the end of a title, which names the other series with the same values: " on
+// devices 1 to 4, 6" or " for 15 others".
 func theSame(subject string, same []string) string {
 	const most = 2
 	base, _, _ := strings.Cut(subject, " (device ")

@@ -60,7 +60,7 @@ func TestHeadlineFirst(t *testing.T) {
 		{check.Finding{Verdict: check.Undecided, Subject: "recovery of Model Cleanup (device 7)"}, 1},
 		{check.Finding{Verdict: check.Undecided, Subject: "recovery of Model Cleanup (device 1)"}, 0},
 	} {
-		if got := first(c.f, decisive); got != c.want {
+		if got := panelRank(c.f, decisive); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.f.Subject, got, c.want)
 		}
 	}

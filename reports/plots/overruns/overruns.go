@@ -15,7 +15,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"vramsoak/harness/check"
 	"vramsoak/harness/history"
 	"vramsoak/harness/shape"
 	"vramsoak/reports/plots"
@@ -171,23 +170,14 @@ func bounds(s *history.Series) (low, high float64) {
 	low, high = slices.Min(s.Values), slices.Max(s.Values)
 	room := 0.06 * (high - low)
 	// Noise must not fill the whole panel.
-	least := max(0.01*max(math.Abs(low), math.Abs(high)), leastSpan[s.Unit])
+	least := max(0.01*max(math.Abs(low), math.Abs(high)), plots.LeastSpan[s.Unit])
 	if high-low < least {
 		room = (least - (high - low)) / 2
 	}
 	if room == 0 {
 		room = 1
 	}
-	if s.Unit == check.Ratio && high <= 1 && high+room > 1 { // no share is above 100 %
-		return low - room - (high + room - 1), 1
-	}
-	return low - room, high + room
-}
-
-// leastSpan is the shortest axis of a unit: on a shorter one, differences that mean nothing would
-// look large.
-var leastSpan = map[string]float64{
-	check.Bytes: 64 << 10, check.BytesPerFile: 128 << 10, check.Count: 4,
+	return plots.WithinWhole(low-room, high+room, high, s.Unit)
 }
 
 // ticks returns about four round numbers within the bounds.
