@@ -419,3 +419,19 @@ func TestFragmentationOfAnything(t *testing.T) {
 		}
 	}
 }
+
+// TestTableIsWhole: the names in the table are whole in a narrow picture. A long name takes two
+// lines.
+func TestTableIsWhole(t *testing.T) {
+	cut := regexp.MustCompile(`>((free|not)[^<]*\.\.\.)<`)
+	full := segmentsCase{files: 60, total: 1200, keep: 1 << 20, whole: 3, fails: []int{57}}
+	for _, width := range []int{600, 800} {
+		var out bytes.Buffer
+		if err := full.picture().Plot(&out, "svg", plots.Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range cut.FindAllStringSubmatch(out.String(), -1) {
+			t.Errorf("%d pixels: %q is cut", width, m[1])
+		}
+	}
+}

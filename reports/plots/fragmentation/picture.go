@@ -435,8 +435,14 @@ func (p *picture) drawTable(c draw.Canvas) {
 		c.FillPolygon(r.ink, plots.Corners(box))
 		c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5},
 			append(plots.Corners(box), box.Min))
-		c.FillText(name, vg.Point{X: c.Min.X + 22, Y: y},
-			p.Encode(plots.Fit(name, r.name, c.Size().X-90)))
-		c.FillText(value, vg.Point{X: c.Max.X, Y: y}, p.Encode(record.FormatBytes(r.bytes)))
+		size := record.FormatBytes(r.bytes)
+		c.FillText(value, vg.Point{X: c.Max.X, Y: y}, p.Encode(size))
+		const left, gap = 22, 8
+		for i, words := range plots.Wrap(name, r.name, c.Size().X-left-gap-value.Width(size)) {
+			if i > 0 {
+				y -= plots.TextSize * 1.2
+			}
+			c.FillText(name, vg.Point{X: c.Min.X + left, Y: y}, p.Encode(words))
+		}
 	}
 }
