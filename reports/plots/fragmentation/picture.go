@@ -438,9 +438,15 @@ func (p *picture) drawTable(c draw.Canvas) {
 		size := record.FormatBytes(r.bytes)
 		c.FillText(value, vg.Point{X: c.Max.X, Y: y}, p.Encode(size))
 		const left, gap = 22, 8
-		for i, words := range plots.Wrap(name, r.name, c.Size().X-left-gap-value.Width(size)) {
+		const next = plots.TextSize * 1.2
+		width := c.Size().X - left - gap - value.Width(size)
+		lines := plots.Wrap(name, r.name, width)
+		if y-next*vg.Length(len(lines)-1) < c.Min.Y {
+			lines = []string{plots.Fit(name, r.name, width)}
+		}
+		for i, words := range lines {
 			if i > 0 {
-				y -= plots.TextSize * 1.2
+				y -= next
 			}
 			c.FillText(name, vg.Point{X: c.Min.X + left, Y: y}, p.Encode(words))
 		}
