@@ -17,9 +17,11 @@ type Drift struct {
 	From, Good int
 	// Early and Late are the bounds of From, with a confidence of 95 %.
 	Early, Late int
-	// Slope is how much worse a run is than the run before it, in the series' unit. It is above 0.
+	// Slope is how much worse a run is than the run before it, in the series' unit. It is above 0,
+	// and the slope of Fitted.
 	Slope shape.Interval
-	// First and Last are the fitted values before the drift and of the newest run.
+	// First and Last are the fitted values before the drift and of the newest run. If Good is -1,
+	// First is the value of the first run.
 	First, Last float64
 	Runs        int       // number of runs of the drift
 	Fitted      []float64 // one for each value of the series
@@ -65,13 +67,25 @@ func (h *History) Drifts(series []*Series, changes []Change, policy check.Regres
 		if !r.Growing {
 			continue
 		}
+		for _, i := range r.Outliers { // one bad night is no beginning of a drift
+			values[i] = r.Fitted[i]
+		}
 		k := fitHinge(values, max(grain, s.Resolution))
+		if k.slope <= 0 {
+			continue
+		}
 		if lasting > 0 && (r.Shape != shape.Flat && r.Shape != shape.WarmUp ||
 			!k.explains(values, stepsAt(s, own))) {
 			continue
 		}
 		d := k.drift(s, sign)
-		d.Slope = r.Slope
+		// Noise in which each run resembles the one before it has fewer independent values.
+		alike := math.Sqrt((1 + r.Phi) / (1 - r.Phi))
+		d.Slope = shape.Interval{
+			Estimate: k.slope,
+			Low:      k.slope - alike*(k.slope-k.low) - r.Rounding,
+			High:     k.slope + alike*(k.high-k.slope) + r.Rounding,
+		}
 		if lasting > 0 {
 			d.Steps = own
 		}

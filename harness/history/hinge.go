@@ -7,8 +7,11 @@ type hinge struct {
 	knot         int // the index of the last value of the level; 0 if the values may rise at once
 	early, late  int // the bounds of the knot, with a confidence of 95 %
 	level, slope float64
-	squares      float64 // the sum of the squared residuals
-	grain        float64 // the smallest difference that means anything
+	// low and high are the bounds of the slope, with a confidence of 95 %, whatever the knot is.
+	low, high float64
+	squares   float64 // the sum of the squared residuals
+	spreadX   float64 // the sum of the squared distances of the x values from their mean
+	grain     float64 // the smallest difference that means anything
 }
 
 // likelihood95 is the quantile at 95 % of the chi-squared distribution with one degree of freedom.
@@ -45,7 +48,21 @@ func fitHinge(values []float64, grain float64) hinge {
 		h = fits[0]
 	}
 	h.early, h.late = early, late
+	h.low, h.high = h.slope, h.slope
+	for k := early; k <= late; k++ {
+		reach := fits[k].reach(n, fits[best].spread(n))
+		h.low, h.high = min(h.low, fits[k].slope-reach), max(h.high, fits[k].slope+reach)
+	}
 	return h
+}
+
+// reach returns how far the slope may be from the fitted slope if the knot is that of h. The
+// parameter best is the spread of the best fit. A slope that differs by d adds spreadX d^2 to the
+// squared residuals. Its likelihood ratio to the best fit has the limit of [likelihood95], with
+// n-3 degrees of freedom in place of n, because n values fit three parameters too closely.
+func (h *hinge) reach(n int, best float64) float64 {
+	more := best*math.Exp(likelihood95/float64(max(1, n-3))) - h.spread(n)
+	return math.Sqrt(max(0, more) * float64(n) / h.spreadX)
 }
 
 // fit sets the level, the slope and the squares for the knot.
@@ -57,7 +74,7 @@ func (h *hinge) fit(values []float64) {
 		y, x, xx, xy = y+(v-values[0]), x+at, xx+at*at, xy+at*(v-values[0])
 	}
 	if d := n*xx - x*x; d > 0 {
-		h.slope = (n*xy - x*y) / d
+		h.slope, h.spreadX = (n*xy-x*y)/d, d/n
 	}
 	h.level = values[0] + (y-h.slope*x)/n
 	for i, v := range values {

@@ -24,23 +24,30 @@ func TestFitHinge(t *testing.T) {
 	}
 }
 
-// TestHingeBounds: of 400 series with noise, the bounds contain the true knot in about 95 %. If the
-// bounds include the first value, the fit uses it.
+// TestHingeBounds: of 400 series with noise, the bounds contain the true knot and the true slope
+// in about 95 %. If the bounds include the first value, the fit uses it.
 func TestHingeBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	const tries, knot = 400, 6
-	inside := 0
+	const tries, knot, slope = 400, 6, 12.0
+	inside, sloped := 0, 0
 	for range tries {
 		var values []float64
 		for i := range 20 {
-			values = append(values, 600+12*float64(max(0, i-knot))+12*r.NormFloat64())
+			values = append(values, 600+slope*float64(max(0, i-knot))+12*r.NormFloat64())
 		}
-		if h := fitHinge(values, 0.001); h.early <= knot && knot <= h.late {
+		h := fitHinge(values, 0.001)
+		if h.early <= knot && knot <= h.late {
 			inside++
 		}
+		if h.low <= slope && slope <= h.high {
+			sloped++
+		}
 	}
-	if share := float64(inside) / tries; share < 0.9 {
-		t.Errorf("%.1f %% of the bounds contain the knot", 100*share)
+	for what, n := range map[string]int{"knot": inside, "slope": sloped} {
+		share := float64(n) / tries
+		if share < 0.9 || share > 0.99 {
+			t.Errorf("%.1f %% of the bounds contain the %s", 100*share, what)
+		}
 	}
 }
 
@@ -75,6 +82,37 @@ func TestDriftInsteadOfSteps(t *testing.T) {
 		}
 		if steps, slow := o.Reported(); len(changes) > 0 && (len(steps) > 0 || len(slow) != 1) {
 			t.Errorf("%d nights: %d steps and %d drifts are told", nights, len(steps), len(slow))
+		}
+	}
+}
+
+// TestDriftIsOneFit: the rate of a drift, its runs and its two values agree. One night that stands
+// out does not move the beginning.
+func TestDriftIsOneFit(t *testing.T) {
+	const mib = 1 << 20
+	policy := check.DefaultPolicy().Regression
+	for _, outlier := range []int{-1, 5, 9, 16} {
+		r := rand.New(rand.NewPCG(3, 20))
+		h := of(20, func(i int) float64 {
+			high := 0.0
+			if i == outlier {
+				high = 400
+			}
+			return (6000 + 12*float64(max(0, i-7)) + r.NormFloat64() + high) * mib
+		})
+		drifts := h.Drifts(h.Judged(), nil, policy)
+		if len(drifts) != 1 {
+			t.Errorf("outlier %d: %d drifts", outlier, len(drifts))
+			continue
+		}
+		d := drifts[0]
+		if rise := d.Slope.Estimate * float64(d.Runs); math.Abs(rise-(d.Last-d.First)) > 1 {
+			t.Errorf("outlier %d: %d runs of %.2f MiB, but from %.1f to %.1f MiB", outlier, d.Runs,
+				d.Slope.Estimate/mib, d.First/mib, d.Last/mib)
+		}
+		if d.From != 8 || d.Slope.Low > 12*mib || d.Slope.High < 12*mib ||
+			d.Slope.High-d.Slope.Low > mib {
+			t.Errorf("outlier %d: since run %d, %+v", outlier, d.From, d.Slope)
 		}
 	}
 }
