@@ -111,7 +111,7 @@ func (h *History) drift(s *history.Series) *history.Drift {
 // chart returns the chart of a series, with the levels that were found.
 func (h *History) chart(s *history.Series) seriesData {
 	d := seriesData{
-		Title: wording.Series(s.SeriesKey, true), Unit: s.Unit, XName: "run", Note: "no change",
+		Title: wording.Series(s.SeriesKey, true), Unit: s.Unit, XName: "run", Note: "no certain change",
 		Marks: []seriesMark{},
 	}
 	level := slices.Repeat(check.Values{math.NaN()}, len(s.Values))
@@ -275,7 +275,7 @@ func nextLogs(good, bad history.Entry) (lines []string) {
 func (h *History) explainDrift(s *summary, groups [][]history.Drift, steps []history.Change) {
 	d := &groups[0][0]
 	name := wording.Series(d.Series.SeriesKey, true)
-	s.Title = sink.Name(name + " " + wording.SlowRise(d))
+	s.Title = sink.Name(wording.SeriesSubject(d.Series.SeriesKey) + " " + wording.SlowRise(d))
 	fails := len(d.Steps) > 0 && h.Outcome.Verdict == check.Fail
 	if !fails {
 		s.Verdict, s.Sign = "noted", signs["noted"]
@@ -319,7 +319,7 @@ func (h *History) explainDrift(s *summary, groups [][]history.Drift, steps []his
 
 // slowRise describes series that get worse alike in one line.
 func slowRise(group []history.Drift) string {
-	text := wording.Series(group[0].Series.SeriesKey, true) + " " + wording.SlowRise(&group[0])
+	text := wording.SeriesSubject(group[0].Series.SeriesKey) + " " + wording.SlowRise(&group[0])
 	if same := wording.TheSame(group); same != "" {
 		text += "; " + same
 	}

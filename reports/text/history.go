@@ -146,7 +146,7 @@ func slowRise(h *history.History, group []history.Drift) string {
 // DriftText describes a series that gets worse slowly, and says where to look for its cause.
 func DriftText(h *history.History, d *history.Drift) string {
 	from := h.Runs[d.From]
-	s := fmt.Sprintf("%s %s, since %s.", wording.Series(d.Series.SeriesKey, true),
+	s := fmt.Sprintf("%s %s, since %s.", wording.SeriesSubject(d.Series.SeriesKey),
 		wording.SlowRise(d), entryName(from))
 	if bounds := wording.RiseBounds(d); bounds != "" {
 		s += " " + strings.ToUpper(bounds[:1]) + bounds[1:] + "."
@@ -184,7 +184,8 @@ func worstRegression(h *history.History, slow [][]history.Drift, steps []history
 		if by := wording.RiseShare(d); by != "" {
 			share = " (" + by + ")"
 		}
-		return fmt.Sprintf("%s slowly worse%s since %s", name, share, entryName(h.Runs[d.From]))
+		return fmt.Sprintf("%s slowly worse%s since %s",
+			wording.SeriesSubject(d.Series.SeriesKey), share, entryName(h.Runs[d.From]))
 	}
 	return fmt.Sprintf("%s %s since %s", name, wording.ChangeSize(*worst.Step),
 		entryName(h.Runs[worst.Step.Bad]))
@@ -345,7 +346,7 @@ func (t *writer) notedRises(h *history.History, drifts []history.Drift) {
 	for _, g := range wording.SlowRises(drifts) {
 		d := &g[0]
 		parts := []string{fmt.Sprintf("noted: %s %s since %s",
-			wording.Series(d.Series.SeriesKey, true), wording.SlowRiseInBrief(d),
+			wording.SeriesSubject(d.Series.SeriesKey), wording.SlowRiseInBrief(d),
 			entryName(h.Runs[d.From]))}
 		if same := wording.TheSame(g); same != "" {
 			parts = append(parts, same)

@@ -52,7 +52,7 @@ func TestSlowRise(t *testing.T) {
 		{
 			10,
 			[]string{
-				"no step; 1 series rises slowly", "slowly worse: peak, worst rises slowly, by 12.0 MiB",
+				"no step; 1 series rises slowly", "slowly worse: worst peak rises slowly, by 12.0 MiB",
 				"since run 5 (2026-11-05, c000005). The last good run is run 4 (2026-11-04, c000004). The " +
 					"cause is between c000004 and c000005 (git log c000004..c000005). The driver changed " +
 					"too: 555, before 550.",
@@ -60,7 +60,7 @@ func TestSlowRise(t *testing.T) {
 			},
 			[]string{
 				"PASS: no new regression up to run 10",
-				"noted: peak, worst rises slowly, by 12.0 MiB a run since run 5 (2026-11-05, c000005); " +
+				"noted: worst peak rises slowly, by 12.0 MiB a run since run 5 (2026-11-05, c000005); " +
 					"history gate does not fail because of it; vramsoak history trend --suite nightly " +
 					"shows it",
 			},
@@ -69,12 +69,12 @@ func TestSlowRise(t *testing.T) {
 		{
 			30,
 			[]string{
-				"no step; 1 series rises slowly", "slowly worse: peak, worst rises slowly, by 12.0 MiB",
+				"no step; 1 series rises slowly", "slowly worse: worst peak rises slowly, by 12.0 MiB",
 				"over 26 runs (+5.2 %), from 5.86 GiB to 6.16 GiB, since run 5 (2026-11-05, c000005).",
 			},
 			[]string{
 				"slowly worse (+5.2 %) since run 5 (2026-11-05, c000005); 1 new regression up to run 30",
-				"new: peak, worst rises slowly, by 12.0 MiB a run",
+				"new: worst peak rises slowly, by 12.0 MiB a run",
 			},
 			"does not fail",
 		},

@@ -21,8 +21,23 @@ func Series(k history.SeriesKey, statistic bool) string {
 	return sink.Line(k.String())
 }
 
+// SeriesSubject returns the name of a series as the subject of a sentence: "worst peak of
+// Transcription", where [Series] returns "peak of Transcription, worst".
+func SeriesSubject(k history.SeriesKey) string {
+	before := k.Statistic + " "
+	switch k.Statistic {
+	case "":
+		before = ""
+	case history.P95, history.GrowthRate:
+		before += "of "
+	}
+	k.Statistic = ""
+	return sink.Line(before + k.String())
+}
+
 // HistoryHeadline returns the summary of a history in one line: "suite nightly: 60 runs from
-// 2026-09-01 to 2026-10-30, 12 series, 1 change", or at its end "no step; 3 series rise slowly".
+// 2026-09-01 to 2026-10-30, 12 series, 1 change", or at its end "no certain change" or "no step; 3
+// series rise slowly".
 func HistoryHeadline(
 	h *history.History, series []*history.Series, changes []history.Change, drifts []history.Drift,
 ) string {
@@ -31,7 +46,7 @@ func HistoryHeadline(
 		s += fmt.Sprintf(" from %s to %s", h.Runs[0].Started.Format("2006-01-02"),
 			h.Runs[n-1].Started.Format("2006-01-02"))
 	}
-	changed := "no change"
+	changed := "no certain change"
 	switch {
 	case len(changes) > 0:
 		changed = Plural(len(changes), "change")

@@ -77,3 +77,19 @@ func TestSlowRises(t *testing.T) {
 		}
 	}
 }
+
+// TestSeriesSubject: the statistic of a series is before its name in a sentence.
+func TestSeriesSubject(t *testing.T) {
+	for want, k := range map[string]history.SeriesKey{
+		"worst peak of Transcription": {Metric: "peak of Transcription", Statistic: history.Worst},
+		"median idle level, device 1": {
+			Metric: "idle level", Statistic: history.MedianOf, Device: 1,
+		},
+		"growth of idle level": {Metric: "idle level", Statistic: history.GrowthRate},
+		"peak":                 {Metric: "peak"},
+	} {
+		if got := SeriesSubject(k); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
