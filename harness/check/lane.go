@@ -49,11 +49,15 @@ type lane struct {
 	firstLine, lastLine int
 	readings            readings.Kinds // of samples, and of lines outside of files
 
+	// The field need is of the file; pairs and nextPair are of pairAt.
+	need     fileNeed
+	pairs    []namedPair
+	nextPair int
+
 	// The following columns have a value for each file: its highest level, its largest reserved
 	// memory, the peaks of its stages, and its ledgers. The field sums holds the recovered ratios.
 	peaks, reserves column
 	stagePeaks      []*stagePeak
-	need            fileNeed        // of the file
 	usual           usualNeed       // of the files
 	ledgers         []*ledgerColumn // levels at the ends of files, of ledgers that have any
 	dark            *darkSamples    // nil if samples cannot supply dark memory
@@ -138,7 +142,7 @@ func (j *Judge) lane(id record.Lane) *lane {
 func (l *lane) beginFile() {
 	l.open, l.last, l.lastPinned, l.lowest, l.points.next = true, nil, nil, nil, 0
 	l.highest, l.highestReserved, l.count = record.Size{}, record.Size{}, [len(levels)]int{}
-	l.printedPeak, l.need = 0, fileNeed{}
+	l.printedPeak, l.need, l.nextPair = 0, fileNeed{}, 0
 }
 
 // noteFirstReading records the first reading of a process. It records nothing if the process's
@@ -314,7 +318,7 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 	}
 	if !c.Sampled {
 		l.last, l.named = c, true
-		l.need.add(c)
+		l.need.add(c, l.pairAt(c))
 		if c.Has(record.Pinned) {
 			l.lastPinned = c
 		}

@@ -74,21 +74,45 @@ type fileNeed struct {
 	endsWithPeak             bool
 }
 
-// add adds the next checkpoint of the file.
-func (n *fileNeed) add(c *record.Checkpoint) {
+// A namedPair is what the name of a checkpoint says of its stage.
+type namedPair struct {
+	name                  string
+	begins, ends, cleanup bool
+}
+
+// pairAt returns the pair of the file's next checkpoint. Most files have the same checkpoints, so
+// the pairs of the file before are kept.
+func (l *lane) pairAt(c *record.Checkpoint) namedPair {
+	at := l.nextPair
+	l.nextPair++
+	if at < len(l.pairs) && l.pairs[at].name == c.Name {
+		return l.pairs[at]
+	}
+	name, begins, ends := c.Pair()
+	p := namedPair{c.Name, begins, ends, record.IsCleanup(name)}
+	switch {
+	case at < len(l.pairs):
+		l.pairs[at] = p
+	case at < pointsMax:
+		l.pairs = append(l.pairs, p)
+	}
+	return p
+}
+
+// add adds the next checkpoint of the file, which has the pair p.
+func (n *fileNeed) add(c *record.Checkpoint, p namedPair) {
 	n.top.raise(topOf(c, !n.begun))
 	if !n.begun {
 		n.begun, n.from = true, c.Bytes(record.Allocated)
 	}
 	n.endsWithPeak = c.Has(record.Peak)
-	name, begins, ends := c.Pair()
 	switch {
-	case begins && record.IsCleanup(name):
+	case p.begins && p.cleanup:
 		n.working, n.cleaned = false, true
-	case begins:
+	case p.begins:
 		n.unseen = n.unseen || n.working
 		n.working = true
-	case !ends: // a checkpoint in the middle of some work
+	case !p.ends: // a checkpoint in the middle of some work
 		n.working = true
 	}
 }
