@@ -61,7 +61,8 @@ type Recovered struct {
 //   - If no recovery came before, such a cleanup held everything above the level at which the
 //     process began. If the log begins with the cleanup itself, or the level has not risen since
 //     the process began, the cleanup held all memory.
-//   - Memory that an earlier failed cleanup or stage of the file left is not counted, see setsAside.
+//   - Memory that an earlier failed cleanup or stage of the file left is not counted: see
+//     setsAside.
 //
 // A cleanup outside stages may leave memory that the next cleanups free: the first deletes the
 // waveform, the next the model. Then the first is only shown, and the next ones are judged.
