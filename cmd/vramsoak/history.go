@@ -79,8 +79,19 @@ func (o *historyOptions) with(
 	return errors.Join(do(store), store.Close())
 }
 
+// oneSuite returns an error if no suite is named: only [history.Store.List] takes that for all.
+func (o *historyOptions) oneSuite() error {
+	if o.suite == "" {
+		return errors.New("--suite: expected a name, found none")
+	}
+	return nil
+}
+
 // load reads the suite.
 func (o *historyOptions) load(ctx context.Context) (h *history.History, err error) {
+	if err := o.oneSuite(); err != nil {
+		return nil, err
+	}
 	err = o.with(ctx, history.Open, func(s *history.Store) error {
 		h, err = s.Load(ctx, o.suite)
 		return err

@@ -72,8 +72,8 @@ func runHistoryAdd(ctx context.Context, out io.Writer, paths []string,
 		return errors.New("--started, --commit: expected one run, because they describe one; add the " +
 			"other runs separately")
 	}
-	if opts.suite == "" {
-		return errors.New("--suite: expected a name, found none")
+	if err := opts.oneSuite(); err != nil {
+		return err
 	}
 	_, err := os.Stat(opts.name())
 	fresh := !history.IsPostgres(opts.name()) && errors.Is(err, fs.ErrNotExist)

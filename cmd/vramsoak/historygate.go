@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,9 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string,
 			"accepted")
 	case opts.waiver.Until != "" && !valid:
 		return fmt.Errorf("--until: expected a day such as 2027-01-31, found %q", opts.waiver.Until)
+	}
+	if err := opts.oneSuite(); err != nil {
+		return err
 	}
 	policy, _, err := policyFor(opts.policy, nil)
 	if err != nil {
@@ -134,9 +138,10 @@ func gateReport(h *history.History, o history.Outcome) *check.Report {
 		})
 	}
 	for _, c := range steps {
+		subject := wording.Series(c.Series.SeriesKey, true)
 		rep.Findings = append(rep.Findings, check.Finding{
-			Check: check.Regression, Verdict: check.Fail, Gates: true,
-			Subject: wording.Series(c.Series.SeriesKey, true), Message: text.RegressionText(h, c),
+			Check: check.Regression, Verdict: check.Fail, Gates: true, Subject: subject,
+			Message: strings.TrimPrefix(text.RegressionText(h, c), subject+": "), // once is enough
 		})
 	}
 	for _, k := range o.Ended {

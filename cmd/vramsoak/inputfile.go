@@ -91,9 +91,13 @@ func (i *inputFiles) check() error {
 }
 
 // readable returns an error if a file cannot be opened for reading. It does not open a stream, see
-// [headOf].
+// [headOf]. An empty path is an error too: for --policy "$POLICY", if that variable is not set, the
+// default would be another policy than the user thinks.
 func readable(path string) error {
-	if path == "" || path == stdinPath || secret.IsDSN(path) {
+	switch {
+	case path == "":
+		return errors.New("expected a file, found none; if it comes from a variable, set that")
+	case path == stdinPath || secret.IsDSN(path):
 		return nil
 	}
 	info, err := os.Stat(path)

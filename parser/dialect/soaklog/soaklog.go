@@ -107,7 +107,11 @@ func parseRecord(text []byte, head record.Header, pipeline bool) record.Record {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
 	f := &lex.Fields{Values: map[string]string{}, Head: head}
 	if err := lex.Logfmt(rest, func(key, value string) { f.Values[key] = value }); err != nil {
-		return f.Bad("key=value fields after "+kind, err.Error())
+		bad := f.Bad("key=value fields after "+kind, err.Error())
+		if pipeline {
+			bad.Advice = `print a value that has spaces in quotes: path="my talk.wav"`
+		}
+		return bad
 	}
 	if s, ok := f.Values["time"]; ok {
 		t, err := time.Parse(time.RFC3339, s)
