@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,11 +92,17 @@ func runPlot(paths []string, opts plotOptions) error {
 	if err != nil {
 		return err
 	}
+	var picture interface {
+		Plot(w io.Writer, format string, opts plots.Options) error
+	}
+	if opts.over == overFiles {
+		picture = overfiles.New(report)
+	} else {
+		picture = sketch.Chart(tl, report)
+	}
+	runtime.GC() // the canvas then takes the memory in which the log was read
 	return writeOutput(opts.output, func(w io.Writer) error {
-		if opts.over == overFiles {
-			return overfiles.New(report).Plot(w, format, opts.size)
-		}
-		return sketch.Chart(tl, report).Plot(w, format, opts.size)
+		return picture.Plot(w, format, opts.size)
 	})
 }
 
