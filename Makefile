@@ -99,6 +99,7 @@ scripts = vramsoak/cmd/vramsoak
 unit:
 	@$(with_native)
 	python3 -c '' 2>/dev/null || echo "Python: not run: no python3 here; vramlog.py and the Python examples are not tested"
+	command -v tmux >/dev/null || echo "tmux: not run: no tmux here; the live view is not tested in a terminal"
 	go test -race -timeout 30m $(TESTFLAGS) $$tags $$(ci/race.sh $$tags | grep -vx $(scripts))
 	go test -timeout 30m $(TESTFLAGS) $$tags $$(ci/race.sh -v $$tags) $(scripts)
 

@@ -242,7 +242,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// historyPage returns the page of a history of ten runs, of which the last five leak.
+// historyPage returns the report of a history of ten runs. The last five leak.
 func historyPage(t testing.TB) string {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "history.db")

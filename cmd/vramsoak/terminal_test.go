@@ -32,7 +32,7 @@ func openTerminal(t *testing.T, columns, rows int) *terminal {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Cleanup(func() { _ = term.command("kill-server").Run() })
-	term.says("ready>") // what is typed before that is shown twice
+	term.says("ready>") // keys that arrive before the prompt are shown twice
 	return term
 }
 
@@ -50,7 +50,7 @@ func (term *terminal) run(args ...string) string {
 	return string(out)
 }
 
-// shown returns what is on the screen and what has scrolled out of it.
+// shown returns the text on the screen and in the scroll history.
 func (term *terminal) shown() string { return term.run("capture-pane", "-p", "-S", "-") }
 
 // says waits until the terminal has a text.
@@ -95,7 +95,8 @@ done
 // viewLeft matches what only the live view shows.
 var viewLeft = regexp.MustCompile(`█|░|▁|left 0:|\bnow \d\d\.wav|growing:`)
 
-// left waits for the end of the soak. It returns what is wrong in the terminal then, or "".
+// left waits for the end of the soak. It returns a description of what the live view left in the
+// terminal, or "".
 func (term *terminal) left() string {
 	term.t.Helper()
 	term.says("took ")
@@ -149,8 +150,8 @@ func TestViewResized(t *testing.T) {
 	}
 }
 
-// resized changes the size of a terminal while a soak runs. It returns what is wrong in the
-// terminal, or "".
+// resized changes the size of a terminal while a soak runs. It returns a description of what the
+// live view left in the terminal, or "".
 func resized(t *testing.T) (torn string) {
 	t.Helper()
 	term := openTerminal(t, 120, 24)

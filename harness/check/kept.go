@@ -5,9 +5,9 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// kept is the memory that a failed cleanup or stage left in a file and that is still allocated.
-// Later cleanups of the file are not blamed for it.
-type kept struct {
+// A keptLevel follows the memory that a failed cleanup or stage left in a file, as long as it is
+// allocated. Later cleanups of the file are not blamed for it.
+type keptLevel struct {
 	level record.Size // the lowest level since the cleanup failed; 0 bytes if none did
 	after int         // the index of the After of the cleanup that failed
 	next  int         // the index of the first checkpoint that level does not include
@@ -15,15 +15,15 @@ type kept struct {
 
 // failed records the level at the After of a cleanup or stage that failed. The parameter after is
 // the index of that checkpoint.
-func (k *kept) failed(l *lane, f *timeline.File, after int) {
+func (k *keptLevel) failed(l *lane, f *timeline.File, after int) {
 	if size, ok := l.get(&f.Checkpoints[after]); ok {
-		*k = kept{size, after, after + 1}
+		*k = keptLevel{size, after, after + 1}
 	}
 }
 
 // before returns the level as it is just before the checkpoint with this index. It is 0 bytes if no
 // cleanup failed before.
-func (k *kept) before(l *lane, f *timeline.File, at int) record.Size {
+func (k *keptLevel) before(l *lane, f *timeline.File, at int) record.Size {
 	if at <= k.after {
 		return record.Size{}
 	}

@@ -196,7 +196,7 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	l := lp.lane
 	birth, _ := l.get(&record.Checkpoint{Reading: l.atBirth})
 	left, closed := birth, false // closed is set if left is the level after a recovery
-	var kept kept
+	var kept keptLevel
 	stages := lp.stages
 	j.finishers(lp, f)
 	for i, n := range lp.cleanups {

@@ -167,43 +167,45 @@ func TestRecoveryNamesWhatWasLeft(t *testing.T) {
 	}
 }
 
-// TestRecoveriesAfterAFailedStage: a cleanup is not blamed for what a failed stage left.
-func TestRecoveriesAfterAFailedStage(t *testing.T) {
-	tl := build(t, ""+
-		reading("Before Transcription", 100, "")+
-		reading("Before Whisper Cleanup", 8100, "")+
-		reading("After Whisper Cleanup", 3100, "")+
-		reading("After Transcription", 3100, "")+ // leaves 3000 of 8000
-		reading("Before Align Cleanup", 5100, "")+ // 2000 of its own
-		reading("After Align Cleanup", 3100, ""))
-	var got []string
-	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
-		if r.Stage || r.Name == "Align Cleanup" {
-			got = append(got, fmt.Sprintf("%s %s %.1f %%", r.Name, r.Verdict, 100*r.Share))
-		}
-	}
-	want := []string{"Transcription fail 62.5 %", "Align Cleanup pass 100.0 %"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("recoveries (-want +got):\n%s", diff)
-	}
-}
-
-// TestRecoveriesOfNested: a cleanup is not excused by one that ends after it.
-func TestRecoveriesOfNested(t *testing.T) {
-	tl := build(t, ""+
-		reading("Pipeline Initialization", 100, "")+
-		reading("Before Outer Cleanup", 4100, "")+
-		reading("Before Inner Cleanup", 4100, "")+
-		reading("After Inner Cleanup", 3100, "")+
-		reading("After Outer Cleanup", 3000, ""))
-	var got []string
-	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
-		got = append(got, fmt.Sprintf("%s %s %.1f %%", r.Name, r.Verdict, 100*r.Share))
-	}
-	// Freed of held: 1000 and 1100 of the 4000 above the level at which the process began.
-	want := []string{"Inner Cleanup fail 25.0 %", "Outer Cleanup fail 27.5 %"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("recoveries (-want +got):\n%s", diff)
+// TestRecoveriesBesideAFailedOne: a cleanup is not blamed for what a failed stage left, and not
+// excused by a cleanup that ends after it. The comments derive the shares from the levels.
+func TestRecoveriesBesideAFailedOne(t *testing.T) {
+	for _, tt := range []struct {
+		name, log string
+		want      []string
+	}{
+		{
+			"a stage", "" +
+				reading("Before Transcription", 100, "") +
+				reading("Before Whisper Cleanup", 8100, "") +
+				reading("After Whisper Cleanup", 3100, "") +
+				reading("After Transcription", 3100, "") + // freed 5000 of 8000
+				reading("Before Align Cleanup", 5100, "") +
+				reading("After Align Cleanup", 3100, ""), // freed 2000 of its own 2000
+			[]string{
+				"Whisper Cleanup fail 62.5 %", "Transcription fail 62.5 %",
+				"Align Cleanup pass 100.0 %",
+			},
+		},
+		{
+			"nested", "" +
+				reading("Pipeline Initialization", 100, "") +
+				reading("Before Outer Cleanup", 4100, "") +
+				reading("Before Inner Cleanup", 4100, "") +
+				reading("After Inner Cleanup", 3100, "") + // freed 1000 of 4000
+				reading("After Outer Cleanup", 3000, ""), // freed 1100 of 4000
+			[]string{"Inner Cleanup fail 25.0 %", "Outer Cleanup fail 27.5 %"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, r := range check.Of(build(t, tt.log), check.DefaultPolicy()).Recoveries {
+				got = append(got, fmt.Sprintf("%s %s %.1f %%", r.Name, r.Verdict, 100*r.Share))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("recoveries (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -72,14 +72,14 @@ func runName(e history.Entry) string {
 func (h *History) ranked() []*history.Series {
 	rank := map[*history.Series]float64{}
 	for _, c := range h.Changes {
-		size := 1 + relative(c.Step(), c.Before)
+		size := 1 + c.Relative()
 		if c.Lasting {
 			size += 1e6
 		}
 		rank[c.Series] = max(rank[c.Series], size)
 	}
 	for _, d := range h.Drifts {
-		rank[d.Series] = 1e3 + relative(math.Abs(d.Last-d.First), d.First)
+		rank[d.Series] = 1e3 + d.Relative()
 		if len(d.Steps) > 0 {
 			rank[d.Series] += 1e6
 		}
@@ -89,14 +89,6 @@ func (h *History) ranked() []*history.Series {
 		return cmp.Compare(rank[b], rank[a])
 	})
 	return out
-}
-
-// relative returns a difference as a part of a level, or the difference itself if the level is 0.
-func relative(difference, level float64) float64 {
-	if level == 0 {
-		return difference
-	}
-	return difference / math.Abs(level)
 }
 
 func (h *History) drift(s *history.Series) *history.Drift {
@@ -222,7 +214,7 @@ func (h *History) explainChange(s *summary, failing []history.Change, slow [][]h
 	s.add("Cause", fmt.Sprintf("%s: %s up to %s, %s since %s", name,
 		check.Quantity(c.Before, c.Series.Unit), runName(good), check.Quantity(c.After, c.Series.Unit),
 		runName(bad))).Link = h.chartLink(c.Series)
-	s.add("Stage", wording.SeriesStage(c.Series.Metric))
+	s.add("Stage", c.Series.Stage())
 	s.add("First bad run", runName(bad), bad.Log)
 	s.add("Last good run", runName(good), good.Log)
 	s.add("Size", wording.ChangeSize(c))
@@ -283,7 +275,7 @@ func (h *History) explainDrift(s *summary, groups [][]history.Drift, steps []his
 	first, newest := h.Runs[d.From], h.Runs[len(h.Runs)-1]
 	s.add("Cause", name+" gets worse from run to run, without a step",
 		wording.TheSame(groups[0])).Link = h.chartLink(d.Series)
-	s.add("Stage", wording.SeriesStage(d.Series.Metric))
+	s.add("Stage", d.Series.Stage())
 	s.add("Runs", "from "+runName(first), first.Log, "to "+runName(newest), newest.Log)
 	if d.Good >= 0 {
 		s.add("Last good run", runName(h.Runs[d.Good]), h.Runs[d.Good].Log,
