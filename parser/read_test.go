@@ -403,6 +403,17 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 			Header: head, Files: 60, Feed: "list", Command: "x", Version: "v1",
 			ID: "9f3a-gpu1", Workers: 2, GPU: 1,
 		},
+		record.RunStart{
+			Header: head, Files: 8, Feed: "list", Command: "x", Version: "v1", ID: "9f3a",
+			Share: record.Share{
+				Shard: 3, Shards: 8, Of: 60, Batch: "0123456789abcdef",
+				Owner: record.Owner{Lease: 1, Node: nasty},
+			},
+		},
+		record.Resume{
+			Header: head, Index: 7, Reason: "killed",
+			Owner: record.Owner{Lease: 2, Node: "n2"}, After: 4711,
+		},
 	} {
 		text := want.AppendLine(nil)
 		if bytes.ContainsAny(text, "\n\r") {

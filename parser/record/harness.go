@@ -24,6 +24,25 @@ type RunStart struct {
 	// its own. Workers is 0 for a run without workers. GPU is the number of this log's GPU. Files
 	// counts the files of all workers together.
 	Workers, GPU int
+	// Share is the part of the batch on which this run works. It is the zero value if the run
+	// works on the whole batch. Files then counts the files of the share.
+	Share
+}
+
+// A Share is one of the parts into which a batch is divided, one for each task of an array or a
+// job. Each shard writes a log of its own. The logs of all shards are judged as one run.
+type Share struct {
+	Shard, Shards int    // number of the shard, from 1, and how many there are; 0 without shards
+	Of            int    // number of files in the whole batch, in all rounds; 0 where unknown
+	Batch         string // digest of the whole batch and of how it is divided; see package shard
+	Owner
+}
+
+// An Owner is the task that works on a shard. A scheduler may start a task again on another node
+// while the first one still runs, so each task takes a lease.
+type Owner struct {
+	Lease int    // number of the lease, from 1; the task with the highest number owns the shard
+	Node  string // name of the machine
 }
 
 // WorkerID returns the ID of a worker of a run, such as "4f2a-gpu1": the run's ID and the GPU.
@@ -172,6 +191,11 @@ type Resume struct {
 	// This earlier RunEnd no longer counts.
 	Reason  string
 	Process int // the first process after the resume, as in timeline.File; only a timeline sets it
+	// Owner is the task that resumed a shard, or the zero value in a run without shards. After is
+	// the number of bytes that it took over from the log of the lease before. That log may go on,
+	// if the other task still runs; the rest of it does not count.
+	Owner
+	After int64
 }
 
 // Interrupted is the reason of a run that was ended from outside, as by Ctrl-C. It is also the

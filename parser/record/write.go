@@ -137,7 +137,19 @@ func (r RunStart) AppendLine(b []byte) []byte {
 		b = AppendField(b, "workers", strconv.Itoa(r.Workers))
 		b = AppendField(b, "gpu", strconv.Itoa(r.GPU))
 	}
+	if r.Shards > 0 {
+		b = AppendField(b, "shard", strconv.Itoa(r.Shard))
+		b = AppendField(b, "shards", strconv.Itoa(r.Shards))
+		b = AppendField(b, "of", strconv.Itoa(r.Of))
+		b = AppendField(b, "batch", r.Batch)
+		b = r.Owner.appendFields(b)
+	}
 	return b
+}
+
+func (o Owner) appendFields(b []byte) []byte {
+	b = AppendField(b, "lease", strconv.Itoa(o.Lease))
+	return AppendField(b, "node", o.Node)
 }
 
 // AppendLine appends the record as a line of the harness.
@@ -197,7 +209,12 @@ func (r Resume) AppendLine(b []byte) []byte {
 	b = AppendHead(b, r.Header, false, "resume")
 	b = AppendField(b, "index", strconv.Itoa(r.Index))
 	b = AppendField(b, "cut", strconv.FormatInt(r.Cut, 10))
-	return AppendField(b, "reason", r.Reason)
+	b = AppendField(b, "reason", r.Reason)
+	if r.Lease > 0 {
+		b = r.Owner.appendFields(b)
+		b = AppendField(b, "after", strconv.FormatInt(r.After, 10))
+	}
+	return b
 }
 
 // AppendLine appends the record as a line of the harness.

@@ -175,11 +175,24 @@ func flatten(rec record.Record) flat {
 			add("workers", v.Workers)
 			add("gpu", v.GPU)
 		}
+		if v.Shards > 0 {
+			add("shard", v.Shard)
+			add("shards", v.Shards)
+			add("of", v.Of)
+			add("batch", v.Batch)
+			add("lease", v.Lease)
+			add("node", v.Node)
+		}
 	case record.Resume:
 		r.kind = "resume"
 		add("index", v.Index)
 		add("cut", v.Cut)
 		add("reason", v.Reason)
+		if v.Lease > 0 {
+			add("lease", v.Lease)
+			add("node", v.Node)
+			add("after", v.After)
+		}
 	case record.EarlyEnd:
 		r.kind, r.name = "early-end", v.Subject+" "+v.Found
 		add("look", v.Look)

@@ -166,6 +166,10 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 			Version: f.Values["version"], Policy: f.Values["policy"], ID: f.Values["id"],
 			Until: f.Seconds("until"), FailFast: f.Flag("fail_fast"),
 			Workers: f.Count("workers"), GPU: f.Count("gpu"),
+			Share: record.Share{
+				Shard: f.Count("shard"), Shards: f.Count("shards"), Of: f.Count("of"),
+				Batch: f.Values["batch"], Owner: ownerOf(f),
+			},
 		}, true
 	case "sample":
 		return sampleOf(f), true
@@ -210,7 +214,7 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 	case "resume":
 		return record.Resume{
 			Header: f.Head, Index: f.Count("index"), Cut: f.Bytes("cut"),
-			Reason: f.Values["reason"],
+			Reason: f.Values["reason"], Owner: ownerOf(f), After: f.Bytes("after"),
 		}, true
 	case "early-end":
 		return record.EarlyEnd{
@@ -225,6 +229,10 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 		}, true
 	}
 	return nil, false
+}
+
+func ownerOf(f *lex.Fields) record.Owner {
+	return record.Owner{Lease: f.Count("lease"), Node: f.Values["node"]}
 }
 
 func sampleOf(f *lex.Fields) record.Sample {
