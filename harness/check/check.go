@@ -112,6 +112,7 @@ type Judge struct {
 
 	gathering
 	trends  []Trend
+	judged  []Growth // all series that were judged for growth
 	growths []grownLedger
 	series  int   // number of series that may fail the run: see countSeries
 	held    *held // nil if the log does not say what the processes held of the machine
@@ -262,7 +263,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark,
 		PeakBy: j.deciding.by, Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends,
 		Notes: j.notes(), Unread: unread, ended: tl.Latest(),
-		Logs: countLogs(tl),
+		Logs: countLogs(tl), Growths: j.judged, Series: j.series,
 	}
 	if w := j.work(); !w.isEmpty() {
 		report.Work = w
@@ -292,7 +293,7 @@ func countLogs(tl *timeline.Timeline) int {
 // begin stores the timeline, and what can be known only from the whole timeline.
 func (j *Judge) begin(tl *timeline.Timeline) {
 	j.tl, j.gathering, j.trends, j.longest, j.worked = tl, newGathering(), nil, -1, nil
-	j.growths = nil
+	j.growths, j.judged = nil, nil
 	for _, l := range j.lanes {
 		l.growing = nil
 	}

@@ -19,7 +19,7 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 		return
 	}
 	s := series{
-		check: of.Check, subject: j.subjectOf(of, l), unit: of.Unit,
+		check: of.Check, subject: j.subjectOf(of, l), ledger: of.Name, unit: of.Unit,
 		limit: j.policy.MaxGrowth[of.Name], missing: of.missing,
 	}
 	if of.Unit == Bytes {
@@ -61,11 +61,13 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 		if !g.growsMore(l.growing, s.limit) {
 			part := l.growing[0].of.Name
 			j.trends = j.trends[:trends]
-			j.add(Finding{
+			g.w.finding = Finding{
 				Check: of.Check, Verdict: Skipped, Subject: s.subject,
 				Message: fmt.Sprintf("it grows no faster than the %s, which is a part of it: see the finding "+
 					"on the %s", part, part),
-			})
+			}
+			j.settle(&g.w)
+			j.add(g.w.finding)
 			return
 		}
 		g.w.finding.Message += "; this is more than the " + l.growing[0].of.Name + " grows, which is a " +
@@ -111,7 +113,8 @@ type worstProcess struct {
 	finding Finding
 	of      *processValues // nil if no process could be judged
 	result  shape.Result
-	longest int // if none could be judged: the largest number of files with a value in one process
+	longest int    // if none could be judged: the largest number of files with a value in one process
+	growths [2]int // from and to: the judged series, as indices in Judge.judged
 }
 
 // from returns the index of the first higher value, among the values that the column kept.
@@ -142,7 +145,7 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 	worst := worstProcess{finding: Finding{
 		Check: s.check, Verdict: Skipped, Subject: s.subject, Message: s.missing,
 	}}
-	longest := 0
+	longest, noted := 0, len(j.judged)
 	cut := j.cutShort(all)
 	short := make([]worstProcess, 0, len(cut)) // undecided processes that were cut short
 	passed := 0                                // number of files in the longest process that passes
@@ -169,6 +172,7 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 		r := j.shape(s, p)
 		ignoreSmall(&r, s.limit, s.small())
 		w := worstProcess{finding: j.growthFinding(s, p, &r), of: p, result: r}
+		j.noteGrowth(s, p.process, &r, w.finding.Verdict)
 		switch {
 		case w.finding.Verdict == Pass:
 			passed = max(passed, len(p.files))
@@ -183,7 +187,7 @@ func (j *Judge) worst(s *series, all []processValues) worstProcess {
 			take(w)
 		}
 	}
-	worst.finding.worst = unfit.worst
+	worst.finding.worst, worst.growths = unfit.worst, [2]int{noted, len(j.judged)}
 	if worst.of != nil {
 		j.noteTrend(s, &worst)
 	} else if len(all) > 0 {

@@ -126,8 +126,8 @@ func (j *Judge) resources() {
 			continue
 		}
 		s := series{
-			check: of.Check, subject: of.Name, unit: of.Unit, limit: j.policy.MaxGrowth[of.Name],
-			missing: of.missing,
+			check: of.Check, subject: of.Name, ledger: of.Name, unit: of.Unit,
+			limit: j.policy.MaxGrowth[of.Name], missing: of.missing,
 		}
 		w := j.worst(&s, j.processes(j.held.column(of.resource)))
 		if w.of == nil {

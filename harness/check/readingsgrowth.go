@@ -61,6 +61,7 @@ func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
 						"ends; print [pipeline] file-start and file-end"
 				}
 				all = append(all, v)
+				j.noteGrowth(&v.series, r.Process, &v.Result, v.finding.Verdict)
 			default:
 				peaks = s
 			}
@@ -136,6 +137,7 @@ func (j *Judge) reserveOverReadings(l *lane, overFiles []processValues) (
 				continue
 			}
 			j.noteReadings(&v)
+			j.noteGrowth(&v.series, r.Process, &v.Result, v.finding.Verdict)
 			return v.finding, "", true
 		}
 	}

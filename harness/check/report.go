@@ -46,6 +46,11 @@ type Report struct {
 	// Trends holds each series that was judged for growth, in the process that decided its finding. It
 	// is nil unless [Judge.Trends] was set.
 	Trends []Trend `json:"-"`
+	// Growths holds each series that was judged for growth: of each ledger, in each process, on each
+	// device of each rank. Series is the number of those that share the report's rate of false alarms;
+	// constants and checks that do not gate do not count.
+	Growths []Growth `json:"-"`
+	Series  int      `json:"-"`
 	// Measured holds what the run measured, file by file. It is nil unless [Judge.Measures] was set.
 	Measured *Measurements `json:"-"`
 	// found holds the findings before [Policy.Waive] and [Policy.Require] are applied.

@@ -10,6 +10,7 @@ import (
 // A series holds the values over the files, or over the readings, that are judged for growth.
 type series struct {
 	check, subject string
+	ledger         string // name of the ledger, or ""
 	unit           string
 	limit          float64 // allowed growth from one value to the next
 	peak           float64 // the most memory that the run held, or 0 if the values are not memory

@@ -19,6 +19,7 @@ type grownLedger struct {
 // addGrowth adds the finding on a ledger. A finding that fails waits for [Judge.together]. The
 // others do not wait, because a log may have 20,000 ranks.
 func (j *Judge) addGrowth(g grownLedger) {
+	j.settle(&g.w)
 	if g.w.finding.Verdict == Fail && g.w.of != nil {
 		j.growths = append(j.growths, g)
 	} else {

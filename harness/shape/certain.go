@@ -18,8 +18,15 @@ const (
 	strong    = 6
 )
 
-// certain reports whether growth is certain. The parameter growing is the best fit with growth,
-// and clean the best without. Four things must hold:
+// A certainty says whether growth is certain at the level of the series, and at which levels it is.
+type certainty struct {
+	grows   bool
+	sure    float64 // see [Result.Sure]
+	growing *model  // the best fit with growth; nil if no slope is above 0
+}
+
+// certain returns how certain growth is. The parameter growing is the best fit with growth, and
+// clean the best without. Four things must hold:
 //
 //   - No shape without growth explains the series clearly better than the best with growth. If both
 //     fits explain all that the printed digits show, the shape without growth must not be better at
@@ -29,7 +36,13 @@ const (
 //     warm-up.
 //   - The rise is large enough in digits: see riseQuiet.
 //   - The second half of the series grows too: see goesOn.
-func (b *fitter) certain(growing, clean *model, resolution float64) bool {
+//
+// Only the second of them depends on the level.
+func (b *fitter) certain(growing, clean *model, resolution float64) certainty {
+	c := certainty{sure: 1, growing: growing}
+	if growing == nil {
+		return c
+	}
 	better := growing.bic() - clean.bic()
 	if growing.evidence == clean.evidence {
 		better -= favour
@@ -44,10 +57,15 @@ func (b *fitter) certain(growing, clean *model, resolution float64) bool {
 	}
 	rise := growing.slope() * b.files(growing)
 	if rise <= 2*least*resolution || rise <= 2*riseQuiet*resolution && better < strong {
-		return false
+		return c
 	}
 	t := (growing.slope() - b.tilt(growing, hidden)) / b.se(growing)
-	return better > -favour && t > b.needed(growing) && b.goesOn(growing)
+	usual := b.threshold(growing)
+	if better > -favour && t > usual && b.goesOn(growing) {
+		c.sure = level(len(b.y), t/usual)
+		c.grows = t > b.needed(growing)
+	}
+	return c
 }
 
 // files returns the number of files over which a model grows: those after its last break.
@@ -63,24 +81,30 @@ func (b *fitter) files(m *model) float64 {
 // growth. Usually both are the same model. They differ if each file's audio is longer, or
 // shorter, than the last by the same amount, because the effect of the audio then looks exactly
 // like growth.
-func (b *fitter) chosen(resolution float64) (m, growth *model, grows bool) {
+func (b *fitter) chosen(resolution float64) (m, growth *model, c certainty) {
 	clean, growing := b.best()
-	if growing != nil && b.certain(growing, clean, resolution) {
-		return growing, growing, true
+	c = b.certain(growing, clean, resolution)
+	if c.grows {
+		return growing, growing, c
 	}
 	if line, ok := b.model(model{shape: Flat, growing: true}, b.line); ok && line.slope() < 0 &&
 		line.bic() > clean.bic() {
-		return &line, &line, false // the series falls
+		return &line, &line, c // the series falls
 	}
 	if with, ok := b.withGrowth(clean); ok {
-		return &with, &with, false
+		return &with, &with, c
 	}
-	return clean, new(b.bare()), false
+	return clean, new(b.bare()), c
 }
 
 // needed returns how many standard errors the slope of a model must be above 0 for growth to be
-// certain.
+// certain at the level of the series.
 func (b *fitter) needed(m *model) float64 {
+	return b.threshold(m) * rarer(len(b.y), b.level)
+}
+
+// threshold returns what needed returns for the usual level.
+func (b *fitter) threshold(m *model) float64 {
 	t := criticalT(len(b.y), m.phi)
 	if m.searched > 0 {
 		t += criticalBreak
@@ -88,7 +112,7 @@ func (b *fitter) needed(m *model) float64 {
 	if len(b.fixed) > 1 {
 		t += criticalAudio
 	}
-	return t * rarer(len(b.y), b.level)
+	return t
 }
 
 // se returns the standard error of a model's slope. Some values replace outliers. They make the

@@ -66,11 +66,21 @@ func rarer(files int, level float64) float64 {
 	if level == 0 || level >= usualLevel {
 		return 1
 	}
-	t := distuv.StudentsT{
-		Sigma: 1,
-		Nu:    tailDegrees * math.Pow(max(1, float64(files)/tailFiles), 1.5),
-	}
+	t := tails(files)
 	return t.Quantile(level) / t.Quantile(usualLevel)
+}
+
+// level returns the level for which rarer returns this factor, or usualLevel for a factor below 1.
+func level(files int, factor float64) float64 {
+	t := tails(files)
+	return min(usualLevel, t.CDF(factor*t.Quantile(usualLevel)))
+}
+
+// tails returns the distribution whose tails the thresholds follow.
+func tails(files int) distuv.StudentsT {
+	return distuv.StudentsT{
+		Sigma: 1, Nu: tailDegrees * math.Pow(max(1, float64(files)/tailFiles), 1.5),
+	}
 }
 
 // criticalT returns the table's threshold for a number of values and a phi.

@@ -44,9 +44,16 @@ type Result struct {
 	// Growing is set if the series grows and continues to grow. Noise alone makes a series without
 	// growth look so with a probability of at most [Series.Level].
 	Growing bool
+	// Sure is the smallest level at which the growth is certain: Growing is set at a [Series.Level] of
+	// Sure or more, and not below. It is between 0 and 0.001, or 1 if the growth is certain at no
+	// level. It does not depend on the level at which the series was judged.
+	Sure float64
 	// Slope is the growth per file at the end of the series. Its bounds allow for the rounding of
 	// the printed digits.
 	Slope Interval
+	// Error is the standard error of the slope, without the rounding of the printed digits. It is
+	// infinite if growth cannot be told from an effect of the audio's length.
+	Error float64
 	// Rounding is how much growth per file the rounding of the printed digits may hide or feign.
 	Rounding float64
 	// Detectable is the growth per file that the method finds in half of all series with noise like
@@ -117,28 +124,26 @@ func Of(s Series) Result {
 	if n < LeastFiles {
 		return Result{Files: n}
 	}
-	at := index
-	r := Result{}
+	judged, at := s, index
 	if n > judgedMax {
-		var some Series
-		some, at = every((n+judgedMax-1)/judgedMax, s, index)
-		r = judge(some, at)
-	} else {
-		r = judge(s, index)
+		judged, at = every((n+judgedMax-1)/judgedMax, s, index)
 	}
+	r, _ := judge(judged, at)
 	if n > valuesMax {
 		last := s
 		last.Values = s.Values[n-blocksMax:]
 		if s.Audio != nil {
 			last.Audio = s.Audio[n-blocksMax:]
 		}
-		tail := judge(last, index[n-blocksMax:])
+		tail, end := judge(last, index[n-blocksMax:])
 		// Growth that began late ends higher than everything before it. The rise of a long sawtooth
 		// does not.
-		higher := tail.Fitted != nil &&
-			tail.Fitted[blocksMax-1] > slices.Max(blocks(s.Values[:n-blocksMax]))
-		if tail.Growing && higher && (!r.Growing || tail.Slope.Low > r.Slope.High) {
-			r, at = tail, index[n-blocksMax:]
+		if tail.Sure < 1 && end > slices.Max(blocks(s.Values[:n-blocksMax])) {
+			sure := min(r.Sure, tail.Sure)
+			if tail.Growing && (!r.Growing || tail.Slope.Low > r.Slope.High) {
+				r, at = tail, index[n-blocksMax:]
+			}
+			r.Sure = sure
 		}
 	}
 	r.Files = n
@@ -198,9 +203,10 @@ func every(step int, s Series, index []int) (Series, []int) {
 	return some, at
 }
 
-// judge returns the shape of a series without missing values. The parameter index holds the
-// indexes that the values had before missing values were removed.
-func judge(s Series, index []int) Result {
+// judge returns the shape of a series without missing values, and the level at its end if it grows:
+// the last value of the best fit with growth. The parameter index holds the indexes that the values
+// had before missing values were removed.
+func judge(s Series, index []int) (r Result, end float64) {
 	x := make([]float64, len(index))
 	for i := range index {
 		x[i] = float64(index[i])
@@ -225,17 +231,18 @@ func judge(s Series, index []int) Result {
 	if last := len(x) - 1; len(index) > valuesMax {
 		b.width = (x[last] - x[0]) / float64(last)
 	}
-	m, growth, grows := b.chosen(s.Resolution)
+	m, growth, c := b.chosen(s.Resolution)
+	grows := c.grows
 	if m.shape == Flat && !grows {
 		ends = max(ends, stairs(raw))
 	}
-	r := Result{
-		Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends,
+	r = Result{
+		Shape: m.shape, Growing: grows, Sure: c.sure, Ordered: a.ordered, Ends: ends,
 	}
 	slope, se := b.slope(growth, grows)
 	least, most := b.unrounded(growth, slope, s.Resolution)
 	r.Rounding = max(slope-least, most-slope)
-	r.Slope.Estimate = slope
+	r.Slope.Estimate, r.Error = slope, se
 	r.Slope.Low, _ = b.unrounded(growth, slope-normal95*se, s.Resolution)
 	upper := upper95
 	if grows {
@@ -246,6 +253,7 @@ func judge(s Series, index []int) Result {
 	if m != growth { // growth and audio cannot be told apart: all of the slope may be growth, or none
 		r.Slope.Low, r.Slope.High = r.Slope.Low-max(slope, 0), r.Slope.High-min(slope, 0)
 		r.Detectable += math.Abs(slope)
+		r.Error = math.Inf(1)
 	}
 	r.Phi, r.Sigma = m.phi, m.sigma
 	if len(b.fixed) > 1 {
@@ -258,7 +266,10 @@ func judge(s Series, index []int) Result {
 	for i := range index { // values after the last block get the fit of that block
 		r.Fitted = append(r.Fitted, middle+m.at(min(i/blockSize(len(index)), len(y)-1)))
 	}
-	return r
+	if c.growing != nil {
+		end = middle + c.growing.at(len(y)-1)
+	}
+	return r, end
 }
 
 // endsAbove returns [Result.Ends]. The parameter clean holds the values of raw without outliers.

@@ -1,0 +1,52 @@
+package check
+
+import (
+	"slices"
+
+	"vramsoak/harness/shape"
+)
+
+// A Growth is one series that was judged for growth: the values of a ledger in one process, on one
+// device of one rank. The growth of a run of many shards is judged from the growths of all of them.
+type Growth struct {
+	Check, Subject string // as in the finding on the series
+	// Ledger is the name of the ledger, or "" for a series of other values: readings that belong to
+	// no file, drift, and throughput.
+	Ledger  string
+	Unit    string
+	Limit   float64 // allowed growth from one value to the next, in Unit
+	Process int     // as in [timeline.File]
+	Files   int     // number of values
+	// The following fields are those of [shape.Result]: the growth per file, its standard error, how
+	// much rounding may hide or feign, the smallest level at which the growth is certain, and whether
+	// the series has any shape besides growth.
+	Slope, Error, Rounding, Sure float64
+	Shape                        shape.Shape
+	// Verdict is that of the series at the level of its own report. If the report explains the growth
+	// of the ledger in another way, so that its finding does not fail, no series of it fails.
+	Verdict Verdict
+	Gates   bool // the policy gates on Check
+}
+
+// noteGrowth keeps a judged series for the report.
+func (j *Judge) noteGrowth(s *series, process int, r *shape.Result, v Verdict) {
+	j.judged = append(j.judged, Growth{
+		Check: s.check, Subject: s.subject, Ledger: s.ledger, Unit: s.unit, Limit: s.limit,
+		Process: process, Files: r.Files, Slope: r.Slope.Estimate, Error: r.Error,
+		Rounding: r.Rounding, Sure: r.Sure, Shape: r.Shape, Verdict: v,
+		Gates: slices.Contains(j.policy.Gate, s.check),
+	})
+}
+
+// settle makes the growths of a finding agree with its verdict, after the finding was explained.
+func (j *Judge) settle(w *worstProcess) {
+	for i := w.growths[0]; i < w.growths[1]; i++ {
+		g := &j.judged[i]
+		switch {
+		case w.finding.Verdict == Skipped:
+			g.Verdict = Skipped
+		case w.finding.Verdict != Fail && g.Verdict == Fail:
+			g.Verdict = w.finding.Verdict
+		}
+	}
+}
