@@ -33,6 +33,8 @@ type simulateOptions struct {
 	segments bool
 	trace    string
 	set      []string
+	shards   int
+	out      string
 }
 
 func newSimulateCommand() *cobra.Command {
@@ -51,10 +53,14 @@ gives it. With --stdin the simulation reads the paths of files, one on each line
 stdin writes them. The header of a WAV file gives its length; the lengths of other files are drawn
 from the scenario. Times are then those of the wall clock, as in the soak's own lines. With --pace
 N, one second of the wall clock is N virtual seconds; without --pace the simulation runs as fast as
-it can. In both cases a file's [pipeline] file-end line has its virtual seconds.`,
+it can. In both cases a file's [pipeline] file-end line has its virtual seconds.
+
+With --shards the simulation writes the logs of a run whose files are divided among many tasks, on
+nodes n1, n2 and so on, 8 shards on each.`,
 		Example: `  vramsoak simulate pipeline.yaml | vramsoak check -
   vramsoak simulate pipeline.yaml --files 1000 > run.log
   vramsoak simulate pipeline.yaml --trace run.trace > run.log && head -1 run.trace
+  vramsoak simulate pipeline.yaml --files 4000 --shards 8 --out run && vramsoak check run
   vramsoak soak --files audio/ --feed stdin -- vramsoak simulate pipeline.yaml --stdin --pace 1000`,
 		Args: wantsFiles(1, 1, "a scenario, which is a YAML file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,6 +78,9 @@ it can. In both cases a file's [pipeline] file-end line has its virtual seconds.
 		"virtual seconds in each real second, with --stdin; 0: as fast as possible")
 	extraVar(f, &opts.trace, "trace", "write the requests to the allocator to this `file` as "+
 		"a trace for vramsoak replay; those of further processes go to FILE.2 and so on")
+	wholeVar(f, &opts.shards, "shards", 0, 0, "divide the files into this many shards and write "+
+		"the logs of all, as soak --shard writes them, into the folder that --out names")
+	f.StringVar(&opts.out, "out", "", "the `folder` for --shards, which must not exist yet")
 	f.BoolVar(&opts.segments, "segments", true, "print what the allocator holds at the end of "+
 		"each file")
 	return cmd
@@ -89,6 +98,9 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
 	case opts.pace > 0 && !opts.stdin:
 		return errors.New("--pace: expected --stdin too; without it all times are virtual, and " +
 			"the simulation never waits")
+	}
+	if err := opts.checkShards(); err != nil {
+		return err
 	}
 	if opts.trace == stdoutPath {
 		return errors.New("--trace: expected a file, found -; standard output has the log")
@@ -116,6 +128,9 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
 	}
 	if err := lint(s, diagnostics); err != nil {
 		return err
+	}
+	if opts.shards > 0 {
+		return simulateShards(diagnostics, s, opts)
 	}
 	buffered := bufio.NewWriterSize(out, 64<<10)
 	o := simulator.Options{Files: opts.files, Log: buffered, Segments: opts.segments}

@@ -66,6 +66,9 @@ const unlimited = 16 << 40
 type File struct {
 	Path    string
 	Seconds float64 // of audio; 0: unknown, the scenario gives the length
+	// Number is the file's number in the scenario's batch, from 1. If it is 0, the file is the next
+	// one after the file before.
+	Number int
 }
 
 // Run runs a scenario and returns the outcome. If memory runs out, this is part of the outcome and
@@ -131,7 +134,11 @@ func (p *process) batch(o Options) error {
 			files = p.outcome.Files
 		}
 		failed := p.outcome.Failed
-		err = p.file(f, first+p.outcome.Files, o)
+		n := f.Number
+		if n == 0 {
+			n = first + p.outcome.Files
+		}
+		err = p.file(f, n, o)
 		if err := errors.Join(p.log.err, unexpected(err)); err != nil {
 			return err
 		}
@@ -197,6 +204,9 @@ func (p *process) files(o Options, first int) iter.Seq2[File, error] {
 		return func(yield func(File, error) bool) {
 			i := first
 			for f, err := range o.Source {
+				if f.Number > 0 {
+					i = f.Number
+				}
 				f.Seconds = length(i, f.Seconds)
 				if !yield(f, err) {
 					return
@@ -211,7 +221,7 @@ func (p *process) files(o Options, first int) iter.Seq2[File, error] {
 	}
 	return func(yield func(File, error) bool) {
 		for i := first; i < first+n; i++ {
-			if !yield(File{fmt.Sprintf("%04d.wav", i), length(i, 0)}, nil) {
+			if !yield(File{Path: fmt.Sprintf("%04d.wav", i), Seconds: length(i, 0)}, nil) {
 				return
 			}
 		}
