@@ -169,6 +169,7 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(),
 		newPlotCommand(), newReportCommand(), newExportCommand(), newSimulateCommand(),
 		newSnapshotCommand(), newReplayCommand(), newProfileCommand(), newFixturesCommand(),
+		newJobCommand(),
 		newDoctorCommand(),
 		newSchemaCommand(), newDialectsCommand(),
 	} {
