@@ -23,8 +23,8 @@ into the cluster's own command, or keep it and change it.
 The flags of vramsoak soak go to each task.`,
 		Example: `  # On Slurm
   vramsoak job slurm --shards 8 --files batch.txt -- python transcribe.py --list {list} | sbatch`,
-		Args:    wantsNone,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: wantsNone,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newJobSlurmCommand())
 	return cmd
