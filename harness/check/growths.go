@@ -17,11 +17,15 @@ type Growth struct {
 	Limit   float64 // allowed growth from one value to the next, in Unit
 	Process int     // as in [timeline.File]
 	Files   int     // number of values
-	// The following fields are those of [shape.Result]: the growth per file, its standard error, how
-	// much rounding may hide or feign, the smallest level at which the growth is certain, and whether
-	// the series has any shape besides growth.
-	Slope, Error, Rounding, Sure float64
-	Shape                        shape.Shape
+	// The following fields are those of [shape.Result]: the growth per file, its standard error, the
+	// slopes of the two halves, how much rounding may hide or feign, the smallest level at which the
+	// growth is certain, and the shape besides growth.
+	Slope, Error, Early, Late, Rounding, Sure float64
+	Shape                                     shape.Shape
+	// Leaps is the number of steps up that may be growth in leaps: 2 steps, or 1 high last value. Leapt
+	// is their sum. Both are 0 if the series has none, or if they are too small to matter.
+	Leaps int
+	Leapt float64
 	// Verdict is that of the series at the level of its own report. If the report explains the growth
 	// of the ledger in another way, so that its finding does not fail, no series of it fails.
 	Verdict Verdict
@@ -30,12 +34,19 @@ type Growth struct {
 
 // noteGrowth keeps a judged series for the report.
 func (j *Judge) noteGrowth(s *series, process int, r *shape.Result, v Verdict) {
-	j.judged = append(j.judged, Growth{
+	g := Growth{
 		Check: s.check, Subject: s.subject, Ledger: s.ledger, Unit: s.unit, Limit: s.limit,
 		Process: process, Files: r.Files, Slope: r.Slope.Estimate, Error: r.Error,
-		Rounding: r.Rounding, Sure: r.Sure, Shape: r.Shape, Verdict: v,
+		Early: r.Early, Late: r.Late, Rounding: r.Rounding, Sure: r.Sure, Shape: r.Shape, Verdict: v,
 		Gates: slices.Contains(j.policy.Gate, s.check),
-	})
+	}
+	switch {
+	case r.Shape == shape.Steps && r.Size > 0:
+		g.Leaps, g.Leapt = 2, r.Size
+	case r.Ends > 0:
+		g.Leaps, g.Leapt = 1, r.Ends
+	}
+	j.judged = append(j.judged, g)
 }
 
 // settle makes the growths of a finding agree with its verdict, after the finding was explained.

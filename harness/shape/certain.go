@@ -142,3 +142,21 @@ func (b *fitter) goesOn(growing *model) bool {
 	se := f.noise * math.Sqrt(f.last) / b.trust
 	return slope > criticalT(len(r.y), f.phi)*se || slope > growing.slope()/2-2*se
 }
+
+// halves returns the slopes of the two halves of the series, by least squares.
+func (b *fitter) halves() (early, late float64) {
+	half := len(b.y) / 2
+	slope := func(from, to int) float64 {
+		r := regression{y: b.y[from:to]}
+		for _, c := range b.fixed {
+			r.columns = append(r.columns, c[from:to])
+		}
+		r.columns = append(r.columns, b.line[from:to])
+		f, ok := r.solve(0)
+		if !ok {
+			return math.NaN()
+		}
+		return f.beta[len(r.columns)-1]
+	}
+	return slope(0, half), slope(half, len(b.y))
+}

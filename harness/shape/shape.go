@@ -54,6 +54,9 @@ type Result struct {
 	// Error is the standard error of the slope, without the rounding of the printed digits. It is
 	// infinite if growth cannot be told from an effect of the audio's length.
 	Error float64
+	// Early and Late are the slopes of the two halves of the series by themselves. They are NaN if the
+	// length of the audio explains them as well.
+	Early, Late float64
 	// Rounding is how much growth per file the rounding of the printed digits may hide or feign.
 	Rounding float64
 	// Detectable is the growth per file that the method finds in half of all series with noise like
@@ -122,7 +125,7 @@ func Of(s Series) Result {
 	s, index := present(s)
 	n := len(s.Values)
 	if n < LeastFiles {
-		return Result{Files: n}
+		return Result{Files: n, Sure: 1}
 	}
 	judged, at := s, index
 	if n > judgedMax {
@@ -231,6 +234,7 @@ func judge(s Series, index []int) (r Result, end float64) {
 	if last := len(x) - 1; len(index) > valuesMax {
 		b.width = (x[last] - x[0]) / float64(last)
 	}
+	early, late := b.halves()
 	m, growth, c := b.chosen(s.Resolution)
 	grows := c.grows
 	if m.shape == Flat && !grows {
@@ -242,7 +246,7 @@ func judge(s Series, index []int) (r Result, end float64) {
 	slope, se := b.slope(growth, grows)
 	least, most := b.unrounded(growth, slope, s.Resolution)
 	r.Rounding = max(slope-least, most-slope)
-	r.Slope.Estimate, r.Error = slope, se
+	r.Slope.Estimate, r.Error, r.Early, r.Late = slope, se, early, late
 	r.Slope.Low, _ = b.unrounded(growth, slope-normal95*se, s.Resolution)
 	upper := upper95
 	if grows {

@@ -83,3 +83,17 @@ func TestLevelOfFactor(t *testing.T) {
 		}
 	}
 }
+
+// TestHalves: the slopes of the halves are those by which the series was made.
+func TestHalves(t *testing.T) {
+	t.Parallel()
+	r := Of(Series{Values: made(50, func(i int) float64 {
+		return float64(2*min(i, 25) - 3*max(0, i-25))
+	})})
+	if !near(r.Early, 2, 1e-9) || !near(r.Late, -3, 1e-9) {
+		t.Errorf("slopes %g and %g, want 2 and -3", r.Early, r.Late)
+	}
+	if short := Of(Series{Values: made(3, func(i int) float64 { return float64(i) })}); short.Sure != 1 {
+		t.Errorf("a series that is too short is certain at the level %g, want 1", short.Sure)
+	}
+}

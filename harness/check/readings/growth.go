@@ -46,7 +46,8 @@ func (g *Growth) Shape(value func(Block) float64) shape.Result {
 	})
 	each := float64(g.Each)
 	for _, rate := range []*float64{
-		&r.Slope.Estimate, &r.Slope.Low, &r.Slope.High, &r.Error, &r.Rounding, &r.Detectable,
+		&r.Slope.Estimate, &r.Slope.Low, &r.Slope.High, &r.Error, &r.Early, &r.Late, &r.Rounding,
+		&r.Detectable,
 	} {
 		*rate /= each
 	}
