@@ -1,0 +1,146 @@
+package bucket
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+)
+
+// A Lease is the right of one task to work on a shard, until another task takes a higher lease.
+type Lease struct {
+	Shard  string    `json:"-"`     // the shard's folder: "shard-0003"
+	Number int       `json:"lease"` // from 1
+	Node   string    `json:"node"`
+	PID    int       `json:"pid"`
+	Time   time.Time `json:"time"`
+	// Token tells a task whether a lease is its own when the answer to its write was lost.
+	Token string `json:"token"`
+}
+
+// leaseMax is the largest lease that is read, in bytes.
+const leaseMax = 64 << 10
+
+// leasePrefix begins the names of leases in a shard.
+const leasePrefix = "lease-"
+
+func leaseKey(shard string, n int) string { return fmt.Sprintf("%s/%s%06d", shard, leasePrefix, n) }
+
+// leaseOf returns the number of a lease from its name in the shard, or 0 for another name.
+func leaseOf(name string) int {
+	digits, ok := strings.CutPrefix(name, leasePrefix)
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if !ok || err != nil || len(digits) < 6 {
+		return 0
+	}
+	return int(n)
+}
+
+// TakeLease takes the next lease of a shard, such as "shard-0003", for a task on a node. If several
+// tasks take a lease at the same time, each gets another number, and only the one with the highest
+// may go on: see [Store.Holds].
+func (s *Store) TakeLease(ctx context.Context, shard, node string) (Lease, error) {
+	lease := Lease{
+		Shard: shard, Node: node, PID: os.Getpid(), Time: time.Now().UTC(), Token: rand.Text(),
+	}
+	highest, err := s.highestLease(ctx, shard)
+	for err == nil {
+		lease.Number = highest + 1
+		var won bool
+		if won, err = s.takeNumber(ctx, lease); won {
+			return lease, nil
+		}
+		highest++
+	}
+	return Lease{}, err
+}
+
+// takeNumber writes a lease unless its number is taken. It reports whether the lease is now the
+// caller's.
+func (s *Store) takeNumber(ctx context.Context, lease Lease) (won bool, err error) {
+	text, err := json.Marshal(lease)
+	if err != nil {
+		return false, err
+	}
+	key := leaseKey(lease.Shard, lease.Number)
+	err = s.try(ctx, "taking the lease", key, func(ctx context.Context) error {
+		return s.bucket.WriteAll(ctx, s.key(key), text, &blob.WriterOptions{
+			ContentType: "application/json", IfNotExist: true,
+		})
+	})
+	if !exists(err) {
+		return err == nil, err
+	}
+	// The number is taken, perhaps by a write of this task whose answer was lost.
+	found, err := s.ReadLease(ctx, lease.Shard, lease.Number)
+	return err == nil && found.Token == lease.Token, err
+}
+
+// ReadLease returns a lease of a shard.
+func (s *Store) ReadLease(ctx context.Context, shard string, n int) (Lease, error) {
+	key := leaseKey(shard, n)
+	text, err := s.Get(ctx, key, leaseMax)
+	if err != nil {
+		return Lease{}, err
+	}
+	lease := Lease{Shard: shard}
+	if err := json.Unmarshal(text, &lease); err != nil {
+		return Lease{}, fmt.Errorf("%s: expected a lease that vramsoak soak wrote: %w",
+			s.address(key), err)
+	}
+	return lease, nil
+}
+
+// Holds returns an error that wraps [ErrTakenOver] if the lease is not the highest of its shard any
+// more. It makes one request and does not repeat it.
+func (s *Store) Holds(ctx context.Context, lease Lease) error {
+	next := leaseKey(lease.Shard, lease.Number+1)
+	taken, err := s.bucket.Exists(ctx, s.key(next))
+	switch {
+	case err != nil:
+		return s.fail("looking for", next, err)
+	case taken:
+		return s.tookOver(lease.Shard, lease.Number)
+	}
+	return nil
+}
+
+// highestLease returns the number of a shard's highest lease, or 0 if nobody took it yet.
+func (s *Store) highestLease(ctx context.Context, shard string) (highest int, err error) {
+	prefix := shard + "/" + leasePrefix
+	err = s.list(ctx, prefix, func(o *blob.ListObject) {
+		highest = max(highest, leaseOf(strings.TrimPrefix(o.Key, s.key(shard+"/"))))
+	})
+	return highest, err
+}
+
+// list calls each for the objects whose keys begin with a prefix.
+func (s *Store) list(ctx context.Context, prefix string, each func(*blob.ListObject)) error {
+	token := blob.FirstPageToken
+	for len(token) > 0 {
+		var page []*blob.ListObject
+		var next []byte
+		err := s.try(ctx, "listing", prefix, func(ctx context.Context) (err error) {
+			page, next, err = s.bucket.ListPage(ctx, token, pageSize,
+				&blob.ListOptions{Prefix: s.key(prefix)})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, o := range page {
+			each(o)
+		}
+		token = next
+	}
+	return nil
+}
+
+// pageSize is how many keys one request lists: the most that S3 gives.
+const pageSize = 1000
