@@ -51,7 +51,7 @@ func (r *run) command(given []int) (supervise.Command, error) {
 	}
 	first := 1
 	if len(given) > 0 {
-		first = given[0] + 1
+		first = r.batch.Place(given[0])
 	}
 	listen, err := filepath.Abs(filepath.Join(r.cfg.Dir, inspect.Folder))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"vramsoak/harness/sample"
 	"vramsoak/harness/secret"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -112,6 +113,16 @@ type Config struct {
 	More func() []queue.Input
 	// Resume continues the run whose log is in the run folder, instead of beginning a new run.
 	Resume bool
+
+	// Share is the part of the batch that Files are, or the zero value if they are the whole batch. The
+	// run then works on a shard, and each file of it has its Place in the whole batch. The log says so.
+	Share record.Share
+	// Round is the number of files in one round of the whole batch, if the run works on a shard.
+	Round int
+	// Owned returns an error when another task has taken over the shard. The run then ends, because
+	// what it writes no longer counts. It is nil for a run that works on the whole batch, whose log is
+	// locked instead: shards may lie on a network file system, where locks cannot be relied on.
+	Owned func() error
 
 	// MaxDeviceUsed is how much of a device's memory may be in use. When more is in use, the harness
 	// ends the process, so that the device does not run out of memory. The zero value is no limit. If

@@ -125,7 +125,7 @@ func (r *run) filesAhead() int {
 // newRun opens and locks the log, and returns a run with this id. The parameter files is the queue
 // from which several workers take their files, or nil for a run without workers.
 func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
-	log, err := journal.Open(cfg.logPath(), cfg.wall)
+	log, err := journal.Open(cfg.logPath(), journal.Options{Wall: cfg.wall, Owned: cfg.Owned})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (c Config) runStart(head record.Header) record.RunStart {
 		Header: head, Files: len(c.Files), Feed: string(c.Feed),
 		Command: supervise.CommandLine(command),
 		Version: c.Version, Policy: c.Policy, Until: c.Until.Seconds(),
-		FailFast: c.FailFast,
+		FailFast: c.FailFast, Share: c.Share,
 	}
 	if c.Until > 0 {
 		start.Files = 0
@@ -61,7 +61,7 @@ func (r *run) firstLine() record.RunStart {
 func (r *run) readBack() (s journal.State, torn int64, err error) {
 	return r.log.Resume(journal.Replay{
 		Dialects: r.cfg.Dialects, Batch: r.batch, Extend: r.feeder.Extend,
-		Ahead: max(1, r.cfg.workers)*queue.AheadMax + len(r.cfg.Files),
+		Ahead: max(1, r.cfg.workers)*queue.AheadMax + len(r.cfg.Files), Round: r.cfg.Round,
 		Check: func(s journal.State) error {
 			return s.Contradicts(r.cfg.logPath(), r.cfg.runStart(record.Header{}))
 		},
@@ -74,6 +74,7 @@ func (r *run) readBack() (s journal.State, torn int64, err error) {
 func (r *run) resume(ctx context.Context, s journal.State, torn int64) (ended bool, err error) {
 	resume := record.Resume{
 		Header: r.log.Head(r.started), Index: 1, Cut: torn, Reason: reasonKilled,
+		Owner: r.cfg.Share.Owner, After: s.Sound,
 	}
 	if s.Start == nil { // it was killed before its first line
 		r.log.Add(r.firstLine())

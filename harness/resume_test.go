@@ -68,7 +68,7 @@ func TestResumeRefuses(t *testing.T) {
 func TestSecondHarness(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both")
-	log, err := journal.Open(cfg.logPath(), nil)
+	log, err := journal.Open(cfg.logPath(), journal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

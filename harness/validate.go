@@ -80,8 +80,11 @@ func (c Config) validateFeed(m *mistakes) {
 	case c.Feed == FeedNone && len(c.Files) > 0:
 		m.add("the command takes no files, but %d are to be fed; put %s or %s into its arguments, "+
 			"or feed stdin", len(c.Files), pathMark, listMark)
-	case c.Feed != FeedNone && len(c.Files) == 0 && c.More == nil:
+	case c.Feed != FeedNone && len(c.Files) == 0 && c.More == nil && c.Share.Shards == 0:
 		m.add("expected files to feed, found none; name them with --files")
+	case c.Feed == FeedNone && c.Share.Shards > 0:
+		m.add("a shard is a part of the files that are fed, and this command takes none; "+
+			"put %s or %s into its arguments, or feed stdin", pathMark, listMark)
 	case c.Feed == FeedNone && c.RestartEvery > 0:
 		m.add("cannot restart every %d files a command that takes no files", c.RestartEvery)
 	}

@@ -222,7 +222,7 @@ func (t *team) begin(ctx context.Context) error {
 	for i, w := range t.workers {
 		var err error
 		if t.cfg.Resume {
-			states[i].First = w.feeder.First() + 1
+			states[i].First = w.batch.Place(w.feeder.First())
 			w.ended, err = w.resume(ctx, states[i], torn[i])
 		} else {
 			w.ended, err = w.begin(ctx)

@@ -18,9 +18,10 @@ import (
 
 // inputs returns the files of a batch, in order. Each source is a folder, a manifest, a list (.txt,
 // one path in each line), or a file. A folder stands for its manifest.json or, without one, for all
-// its files by name. If no manifest gives a file's length, a WAV file's header does. The error
-// names every missing file, and the flag that named it.
-func inputs(flag string, sources []string) ([]queue.Input, error) {
+// its files by name. If no manifest gives a file's length, a WAV file's header does. The function
+// check, such as missing, returns an error if the files of a source are wrong. The error of inputs
+// names every wrong source, and the flag that named it.
+func inputs(flag string, sources []string, check func([]queue.Input) error) ([]queue.Input, error) {
 	var all []queue.Input
 	var errs []error
 	for _, source := range sources {
@@ -28,7 +29,7 @@ func inputs(flag string, sources []string) ([]queue.Input, error) {
 		var files []queue.Input
 		if err == nil {
 			if files, err = inputsOf(source); err == nil {
-				err = missing(files)
+				err = check(files)
 			}
 			if err != nil {
 				err = fmt.Errorf("%s: %w", source, err)
@@ -77,35 +78,51 @@ func missing(files []queue.Input) error {
 		n, len(files), text)
 }
 
-// inRounds returns the batch repeated `repeat` times. With a seed, each round has its own order,
-// which depends only on the seed and the number of files. The function `more` returns one further
-// round at each call.
-func inRounds(files []queue.Input, repeat int, seed *uint64) (all []queue.Input,
-	more func() []queue.Input, err error,
-) {
+// rounds says how often and in which order a batch is fed.
+type rounds struct {
+	repeat int
+	seed   *uint64 // of the random order; nil keeps the order of the batch
+	// shard is the number of the shard if the batch is one of several, else 0. whole is then the number
+	// of files in the whole batch.
+	shard, whole int
+}
+
+// of returns the batch repeated. With a seed, each round has its own order, which depends only on
+// the seed, on the shard and on the number of files. The function more returns one further round at
+// each call.
+func (r rounds) of(files []queue.Input) (all []queue.Input, more func() []queue.Input, err error) {
 	switch {
-	case repeat < 1:
-		return nil, nil, fmt.Errorf("--repeat: expected 1 or more, found %d", repeat)
-	case len(files) == 0 && repeat > 1:
+	case r.repeat < 1:
+		return nil, nil, fmt.Errorf("--repeat: expected 1 or more, found %d", r.repeat)
+	case len(files) == 0 && r.repeat > 1 && r.shard == 0:
 		return nil, nil, errors.New("--repeat: expected files to feed, found none; name them " +
 			"with --files")
-	case len(files) == 0 && seed != nil:
+	case len(files) == 0 && r.seed != nil && r.shard == 0:
 		return nil, nil, errors.New("--shuffle: expected files to feed, found none; name them " +
 			"with --files")
-	case len(files) > runfolder.MaxFiles/repeat:
+	case max(len(files), r.whole) > runfolder.MaxFiles/r.repeat:
 		return nil, nil, fmt.Errorf("--repeat: expected at most %d files in all, found %d "+
-			"times %d", runfolder.MaxFiles, repeat, len(files))
+			"times %d", runfolder.MaxFiles, r.repeat, max(len(files), r.whole))
 	}
-	more = func() []queue.Input { return files }
-	if seed != nil {
-		random := rand.New(rand.NewPCG(*seed, 0))
-		more = func() []queue.Input {
-			round := slices.Clone(files)
+	var random *rand.Rand
+	if r.seed != nil {
+		random = rand.New(rand.NewPCG(*r.seed, uint64(r.shard)))
+	}
+	n := 0 // of the next round
+	more = func() []queue.Input {
+		round := slices.Clone(files)
+		if random != nil {
 			random.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
-			return round
 		}
+		if r.shard > 0 {
+			for i := range round {
+				round[i].Place += n * r.whole
+			}
+		}
+		n++
+		return round
 	}
-	for range repeat {
+	for range r.repeat {
 		all = append(all, more()...)
 	}
 	return all, more, nil

@@ -36,7 +36,7 @@ func TestInRounds(t *testing.T) {
 		for name := range strings.SplitSeq(test.files, "") {
 			files = append(files, queue.Input{Path: name, AudioSeconds: 1})
 		}
-		all, _, err := inRounds(files, test.repeat, test.seed)
+		all, _, err := rounds{repeat: test.repeat, seed: test.seed}.of(files)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestInputLengths(t *testing.T) {
 	write("c.wav", string(wav[:44+8000]))
 	lengths := func(source string) map[string]float64 {
 		t.Helper()
-		files, err := inputs("--files", []string{source})
+		files, err := inputs("--files", []string{source}, missing)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,6 +82,9 @@ func run(args []string) int {
 		}
 		return exitPass
 	}
+	if ended, ok := errors.AsType[signalError](err); ok {
+		return ended.exitCode()
+	}
 	if err != nil {
 		message := secret.Credentials(string(sink.Error(err, args...)))
 		_ = writeError(stderr, message, textOptions(stderr)) // there is nobody to tell
@@ -210,9 +213,10 @@ func quitAsTerm() {
 }
 
 // onInterrupt returns a context that ends at the first Ctrl-C, SIGTERM, SIGQUIT or SIGHUP (a closed
-// terminal). At the second signal onInterrupt closes the channel kill.
+// terminal). The cause of its end is then a [signalError]. At the second signal onInterrupt closes
+// the channel kill.
 func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struct{}, stop func()) {
-	ctx, cancel := context.WithCancel(parent)
+	ctx, cancel := context.WithCancelCause(parent)
 	killed := make(chan struct{})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -226,9 +230,10 @@ func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struc
 	done := make(chan struct{})
 	go func() {
 		select {
-		case <-signals:
+		case s := <-signals:
 			stderr.Printf("\nending the pipeline; interrupt again to kill it\n")
-			cancel()
+			number, _ := s.(syscall.Signal) // every signal on Linux is one
+			cancel(signalError(number))
 		case <-done:
 			return
 		}
@@ -241,6 +246,6 @@ func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struc
 	return ctx, killed, func() {
 		signal.Stop(signals)
 		close(done)
-		cancel()
+		cancel(nil)
 	}
 }

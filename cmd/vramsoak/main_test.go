@@ -250,9 +250,12 @@ func pipelineMain() {
 // printed for a file so far.
 func awaitLog(file int) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		logs, _ := filepath.Glob("*/*/soak.log")
-		ofWorkers, _ := filepath.Glob("*/*/gpu-*/soak.log")
-		for _, log := range append(logs, ofWorkers...) {
+		var logs []string
+		for _, pattern := range []string{"soak.log", "gpu-*/soak.log", "shard-*/soak.log"} {
+			found, _ := filepath.Glob("*/*/" + pattern)
+			logs = append(logs, found...)
+		}
+		for _, log := range logs {
 			text, _ := os.ReadFile(log)
 			i := bytes.LastIndex(text, []byte("[vramsoak] file-start"))
 			if i >= 0 && bytes.Contains(text[i:], fmt.Appendf(nil, " index=%d ", file)) &&

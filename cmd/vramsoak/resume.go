@@ -17,7 +17,9 @@ import (
 )
 
 // perRun are the flags that a resumed run does not take from the original run.
-var perRun = []string{"resume", "runs", "format", "listen", "verbose", "color"}
+var perRun = []string{
+	"resume", "runs", "run", "shard", "format", "listen", "verbose", "color",
+}
 
 // givenFlags returns the values of the flags that the user gave, without those in perRun.
 func givenFlags(flags *pflag.FlagSet) map[string][]string {
@@ -47,6 +49,9 @@ func takeUp(cmd *cobra.Command, dir string, command []string) (*runfolder.Run, e
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	if run.Info.Share != nil {
+		return nil, fmt.Errorf("--resume: %s is a shard; %s", dir, goOn(dir, run.Info))
 	}
 	if err := errors.Join(run.UseCommand(command), sameFlags(run, cmd.Flags())); err != nil {
 		return nil, err
@@ -83,9 +88,8 @@ func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
 	flags.Visit(func(f *pflag.Flag) {
 		recorded, known := run.Info.Config.Flags[f.Name]
 		switch given := flagValues(f); {
-		case f.Name == "runs":
-			errs = append(errs,
-				errors.New("--resume: --runs is only for new runs; leave it out"))
+		case f.Name == "runs" || f.Name == "run":
+			errs = append(errs, fmt.Errorf("--resume: --%s is only for new runs; leave it out", f.Name))
 		case slices.Contains(perRun, f.Name) || known && slices.Equal(given, recorded):
 		case f.Name == "fail-fast" && known && !isOn(given): // the other files, too
 		case known:
@@ -102,6 +106,9 @@ func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
 
 // goOn returns a sentence on how to resume a run.
 func goOn(dir string, info runfolder.Info) string {
+	if info.Share != nil {
+		return "start its task again: the command that began the shard goes on with it"
+	}
 	say := "resume it with: vramsoak soak --resume " + sink.Shell(dir)
 	if info.Reason == harness.ReasonFailFast {
 		say = "to work on the other files too: vramsoak soak --resume " + sink.Shell(dir) +

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +41,11 @@ func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []queu
 		}
 	}
 	started := time.Now()
-	if cfg.Dir, undo, err = runfolder.Make(opts.runs, started); err != nil {
+	if cfg.Dir, undo, err = runfolder.Make(opts.runs, opts.run, started); err != nil {
+		if opts.run != "" && errors.Is(err, fs.ErrExist) {
+			return "", info, nil, fmt.Errorf("--run: %s exists already; give another name, or go on with "+
+				"that run: vramsoak soak --resume %s", cfg.Dir, sink.Shell(cfg.Dir))
+		}
 		return "", info, nil, fmt.Errorf("--runs %s: making a run folder in it: %w", opts.runs,
 			withoutPath(err))
 	}

@@ -52,6 +52,8 @@ type soakOptions struct {
 	policy       string
 	baselines    []string
 	runs         string
+	run          string // name of the run folder; "" for the time
+	shard        string // as the user gave it; "" for the whole batch
 	print        printOptions
 	listen       string
 	secrets      []string // names, see package secret
@@ -107,6 +109,13 @@ With --gpus, each GPU has a worker. The processes of a worker see only its GPU, 
 from one batch and are judged together. A file counts whichever GPU worked on it. A leak is judged
 on each GPU.
 
+With --shard, the command works on a part of the batch: a task of a Slurm array, a pod of an Indexed
+Job of Kubernetes, or a job of a CI matrix. --shard auto takes the part from the task's index. All
+tasks have the same --files, --runs and --run. A task that is started again goes on where the log of
+its shard ends. It exits with 0 when its part is done, whatever that shows, with 2 if it cannot be
+done, and with 128 plus the number of the signal if one ended it. vramsoak check RUNS/RUN then judges
+all shards as one run.
+
 With --listen, a browser shows the report on the run so far at http://127.0.0.1:PORT/, and
 Prometheus can read its metrics at /metrics. Only this machine can connect, unless the address names
 another one.
@@ -138,6 +147,10 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 
   # Soak for a night, and wait longer after each crash
   vramsoak soak --files audio/ --until 8h --shuffle 1 --back-off 10s --feed stdin -- python transcribe.py
+
+  # One task of a Slurm array or of an Indexed Job, and the verdict on all of them
+  vramsoak soak --files batch.txt --shard auto --runs /shared/runs --run nightly-42 -- python transcribe.py --list {list}
+  vramsoak check /shared/runs/nightly-42
 
   # End a long run when a leak is certain
   vramsoak soak --files audio/ --until 8h --fail-fast -- python transcribe.py --list {list}
@@ -184,6 +197,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 	wholeVar(f, &opts.repeat, "repeat", 1, 1, "feed the batch `N` times")
 	f.Uint64Var(&seed, "shuffle", 0, "feed each round in an order drawn by this `seed`; the "+
 		"default is the order of --files")
+	f.Var(&shardValue{&opts.shard}, "shard", shardUsage)
 	choiceVar(f, &opts.feed, "feed", "", feeds, "process, list, stdin or none; the default "+
 		"follows from the command")
 	spanVar(f, &opts.timeout, "timeout", 0,
@@ -219,6 +233,7 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 		"if that exists")
 	inputsVar(f, &opts.baselines, "baseline", baselineUsage, "json")
 	f.StringVar(&opts.runs, "runs", "runs", "the run folder is made in this `folder`")
+	f.Var(&runName{&opts.run}, "run", runUsage+"; the default is the time")
 	f.StringArrayVar(&opts.secrets, "secret", nil,
 		"also mask the value after this `name` in the command, such as --hf-auth; may be repeated")
 	f.StringVar(&opts.listen, "listen", "", listenUsage)
@@ -230,7 +245,11 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string,
 	past *runfolder.Run,
 ) error {
-	in, err := opts.inputs(past)
+	task, err := opts.shardTask()
+	if err != nil {
+		return err
+	}
+	in, err := opts.inputs(past, task)
 	if err != nil {
 		return err
 	}
@@ -253,9 +272,13 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
-	info, undo, err := opts.openFolder(&cfg, past, nvml, in.batch)
-	if err != nil {
+	info, undo, done, err := opts.openFolder(&cfg, past, nvml, in.batch, task)
+	switch {
+	case err != nil:
 		return err
+	case done:
+		task.complete()
+		return nil
 	}
 	stderr.Printf("run folder: %s\n", cfg.Dir)
 	ctx, kill, stop := onInterrupt(ctx)
@@ -275,13 +298,26 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	case outcome == nil:
 		return runErr
 	}
+	if task != nil && outcome.Reason == harness.ReasonInterrupted {
+		return task.interrupted(ctx, info.Ended(outcome), runErr)
+	}
 	if outcome.Rescued != "" { // write the reports beside the rescued log
 		cfg.Dir = outcome.Rescued
 	}
 	write := func(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
+		if task != nil { // a build passes or fails by the verdict on all shards
+			return opts.print.write(w, tl, rep)
+		}
 		return errors.Join(opts.print.write(w, tl, rep), reportToCI(w, opts.print, tl, rep))
 	}
-	return finish(out, cfg, write, in.refs, info.Ended(outcome), runErr, outcome)
+	if task == nil {
+		return finish(out, cfg, write, in.refs, info.Ended(outcome), runErr, outcome)
+	}
+	if len(in.files) == 0 && runErr == nil { // there are more shards than files
+		return task.evidence(outcome, writeInfo(cfg.Dir, info.Ended(outcome)))
+	}
+	err = finish(out, cfg, write, in.refs, info.Ended(outcome), runErr, outcome)
+	return task.evidence(outcome, err)
 }
 
 // finish judges the run and writes the run folder. It reads the log from the disk again, so that

@@ -31,7 +31,7 @@ type soakInputs struct {
 }
 
 // inputs reads the policy, the baselines and the batch of a run.
-func (o soakOptions) inputs(past *runfolder.Run) (in soakInputs, err error) {
+func (o soakOptions) inputs(past *runfolder.Run, task *shardTask) (in soakInputs, err error) {
 	if in.policy, in.policyText, err = o.judgedBy(past); err != nil {
 		return in, err
 	}
@@ -41,11 +41,18 @@ func (o soakOptions) inputs(past *runfolder.Run) (in soakInputs, err error) {
 	if in.refs, err = (readOptions{policy: o.policy}).references(o.baselines); err != nil {
 		return in, err
 	}
-	if in.batch, err = o.batch(past); err != nil {
+	if in.batch, err = o.batch(past, task); err != nil {
 		return in, err
 	}
-	if in.files, in.more, err = inRounds(in.batch, o.repeat, o.shuffle); err != nil {
+	order := rounds{repeat: o.repeat, seed: o.shuffle}
+	if task != nil {
+		order.shard, order.whole = task.share.Shard, len(task.plan.Files)
+	}
+	if in.files, in.more, err = order.of(in.batch); err != nil {
 		return in, err
+	}
+	if task != nil {
+		task.announce(len(in.batch))
 	}
 	if in.maxUsed, err = deviceLimit(o.maxUsed); err != nil {
 		return in, err
@@ -106,16 +113,20 @@ func (o *soakOptions) useGPUs(cfg *harness.Config, past *runfolder.Run, nvml *me
 }
 
 // openFolder makes the folder of a new run, or takes that of a resumed one, and sets it in the
-// configuration. The function undo removes a new folder.
+// configuration. The function undo removes a new folder. It returns done if a shard is complete
+// already.
 func (o soakOptions) openFolder(cfg *harness.Config, past *runfolder.Run, nvml *meter.NVML,
-	batch []queue.Input,
-) (info runfolder.Info, undo func(), err error) {
-	if past != nil {
+	batch []queue.Input, task *shardTask,
+) (info runfolder.Info, undo func(), done bool, err error) {
+	switch {
+	case task != nil:
+		return task.open(cfg, o, nvml, batch)
+	case past != nil:
 		cfg.Dir, cfg.Shown = past.Dir, past.Info.Command
-		return past.Info, func() {}, nil
+		return past.Info, func() {}, false, nil
 	}
 	cfg.Dir, info, undo, err = newRun(*cfg, o, nvml, batch)
-	return info, undo, err
+	return info, undo, false, err
 }
 
 // judgedBy returns the policy to judge the run by.
@@ -126,12 +137,20 @@ func (o soakOptions) judgedBy(past *runfolder.Run) (policy check.Policy, text st
 	return policyFor(o.policy, nil)
 }
 
-// batch returns the files of one round of the run.
-func (o soakOptions) batch(past *runfolder.Run) ([]queue.Input, error) {
-	if past != nil {
+// batch returns the files of one round of the run, or of its shard.
+func (o soakOptions) batch(past *runfolder.Run, task *shardTask) ([]queue.Input, error) {
+	switch {
+	case past != nil:
 		return runfolder.ReadBatch(past.Dir)
+	case task == nil:
+		return inputs("--files", o.files, missing)
 	}
-	return inputs("--files", o.files)
+	// Other shards look for their own files.
+	all, err := inputs("--files", o.files, func([]queue.Input) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return task.divide(o, all)
 }
 
 // gpusOf returns the GPUs of the run. A resumed run keeps its GPUs.

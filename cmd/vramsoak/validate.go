@@ -345,7 +345,7 @@ func (o *liveOptions) check() error {
 func (o *liveOptions) run(ctx context.Context, policy check.Policy,
 	env map[string]string,
 ) (*validation.LiveRun, error) {
-	files, err := inputs("--batch", o.batch)
+	files, err := inputs("--batch", o.batch, missing)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // BenchmarkFileEnd measures how long the log delays a run for each file: the time to write the
 // file's lines and to wait until they are on the disk.
 func BenchmarkFileEnd(b *testing.B) {
-	j, err := Open(filepath.Join(b.TempDir(), "soak.log"), nil)
+	j, err := Open(filepath.Join(b.TempDir(), "soak.log"), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -31,17 +31,27 @@ type Journal struct {
 	// [Journal.Check] plus the bytes that were written since. It is 0 before the first check.
 	size  int64
 	moved error // why the log is not at its path any more, or is shorter than before
-	wall  func(time.Time) time.Time
+	lost  bool  // another task has taken over the log
+	opts  Options
 }
 
-// Open opens and locks the log at a path, and creates it if it does not exist. The function wall
-// returns the clock time that the log shows for a point in time; nil means that time itself.
-func Open(path string, wall func(time.Time) time.Time) (*Journal, error) {
-	file, err := openLocked(path)
+// Options are the settings of a [Journal].
+type Options struct {
+	// Wall returns the clock time that the log shows for a point in time; nil means that time itself.
+	Wall func(time.Time) time.Time
+	// Owned returns an error when another task has taken over the log. [Journal.Check] then returns
+	// that error. A log with an owner is not locked. Owned is nil for a log that nobody can take over.
+	Owned func() error
+}
+
+// Open opens the log at a path, and creates it if it does not exist. It locks the log, unless the
+// log has an owner.
+func Open(path string, opts Options) (*Journal, error) {
+	file, err := openLog(path, opts.Owned == nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Journal{file: file, wall: wall}, nil
+	return &Journal{file: file, opts: opts}, nil
 }
 
 // Path returns the path of the log.
@@ -49,8 +59,8 @@ func (j *Journal) Path() string { return j.file.Name() }
 
 // Head returns the header of a log line that is written at the time now.
 func (j *Journal) Head(now time.Time) record.Header {
-	if j.wall != nil {
-		now = j.wall(now)
+	if j.opts.Wall != nil {
+		now = j.opts.Wall(now)
 	}
 	return record.Header{Time: now}
 }

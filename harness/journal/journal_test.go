@@ -32,7 +32,7 @@ func FuzzJournal(f *testing.F) {
 		"{\"log\":\"[vramsoak] quote\\n\"}\n"), uint16(9), uint16(9))
 	f.Fuzz(func(t *testing.T, printed []byte, step, cutAt uint16) {
 		path := filepath.Join(t.TempDir(), "soak.log")
-		j, err := Open(path, nil)
+		j, err := Open(path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,15 +17,15 @@ var ErrBusy = errors.New("another vramsoak is at work on this run folder; " +
 // lockTime is how long Open waits for the lock of a log before it returns [ErrBusy].
 const lockTime = 4 * time.Second
 
-// openLocked opens the log, creates it if it does not exist, and locks it. The kernel releases the
-// lock when the harness ends, even by SIGKILL. openLocked also syncs the folder, so that a new log
-// survives a power failure.
-func openLocked(path string) (*os.File, error) {
+// openLog opens the log, creates it if it does not exist, and locks it if locked is set. The kernel
+// releases the lock when the harness ends, even by SIGKILL. openLog also syncs the folder, so that
+// a new log survives a power failure.
+func openLog(path string, locked bool) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("opening the log: %w", err)
 	}
-	if !lock(file) {
+	if locked && !lock(file) {
 		_ = file.Close()
 		return nil, fmt.Errorf("opening the log: %s: %w", path, ErrBusy)
 	}

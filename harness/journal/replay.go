@@ -22,6 +22,8 @@ type State struct {
 	// NamesFiles is true if the pipeline printed a file-start line, EndsFiles if it printed a file-end
 	// line.
 	NamesFiles, EndsFiles bool
+	// Sound is the length of the log in bytes, without an incomplete end.
+	Sound int64
 	// Spent is how long the harness has worked on the run so far. The time between a kill and the
 	// resume does not count.
 	Spent time.Duration
@@ -37,6 +39,9 @@ type Replay struct {
 	// Ahead bounds Extend: a line of the log is ignored if the file that it names comes more than
 	// Ahead files after the end of the batch.
 	Ahead int
+	// Round is the number of files in a round of the whole batch, if the run works on a part of it;
+	// else 0. The numbers of its files then have gaps.
+	Round int
 	// Check returns an error if the log belongs to another run.
 	Check func(State) error
 }
@@ -60,6 +65,7 @@ func (j *Journal) Resume(r Replay) (s State, torn int64, err error) {
 	if err != nil {
 		return s, 0, err
 	}
+	s.Sound = sound
 	if s.Start != nil {
 		if err := r.Check(s); err != nil {
 			return s, 0, err
@@ -172,11 +178,22 @@ func (r *reader) clock(t time.Time) {
 // file returns the batch's index of the file that a line of the log names by number and path. ok is
 // false if the batch has no such file.
 func (r *reader) file(index int, path string) (i int, ok bool) {
-	if n := r.Batch.Len(); index > n && index <= n+r.Ahead {
-		r.Extend(index)
+	if last := r.Batch.LastPlace(); index > last && index-last <= r.aheadPlaces() {
+		for n := -1; r.Batch.LastPlace() < index && r.Batch.Len() > n; {
+			n = r.Batch.Len()
+			r.Extend(n + 1)
+		}
 	}
-	i = index - 1
-	return i, i >= 0 && i < r.Batch.Len() && r.Batch.File(i).Path == path
+	i, ok = r.Batch.At(index)
+	return i, ok && r.Batch.File(i).Path == path
+}
+
+// aheadPlaces returns by how much the number of a file may exceed the last number in the batch.
+func (r *reader) aheadPlaces() int {
+	if r.Round == 0 {
+		return r.Ahead
+	}
+	return (r.Ahead/max(1, r.Batch.Len()) + 1) * r.Round
 }
 
 // loseOpen marks the result of the current file, if there is one, as lost.
@@ -201,7 +218,7 @@ func (r *reader) endPart() {
 	}
 	r.First = 0
 	if next := r.Batch.Waiting(1); len(next) > 0 {
-		r.First = next[0] + 1
+		r.First = r.Batch.Place(next[0])
 	}
 }
 
@@ -221,6 +238,9 @@ func (s *State) Contradicts(path string, want record.RunStart) error {
 	differs("until", s.Start.Until, want.Until)
 	differs("workers", s.Start.Workers, want.Workers)
 	differs("gpu", s.Start.GPU, want.GPU)
+	differs("shard", s.Start.Shard, want.Shard)
+	differs("shards", s.Start.Shards, want.Shards)
+	differs("batch", s.Start.Batch, want.Batch)
 	if s.Start.Policy != want.Policy {
 		errs = append(errs, fmt.Errorf("%s: expected the policy that the run is to go on with, "+
 			"found another; resume it with its own", path))

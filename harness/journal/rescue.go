@@ -14,9 +14,9 @@ import (
 // errEnded is wrapped in the errors of [Journal.Check].
 var errEnded = errors.New("the run was ended")
 
-// Check returns an error if somebody removed or replaced the log, or made it shorter, because the
-// log would then lack what the harness writes. After the first error, Check always returns that
-// error.
+// Check returns an error if another task has taken over the log, or if somebody removed or replaced
+// it, or made it shorter, because the log would then lack what the harness writes. After the first
+// error, Check always returns that error.
 func (j *Journal) Check() error {
 	if j.moved == nil {
 		j.moved = j.check()
@@ -28,6 +28,12 @@ func (j *Journal) Check() error {
 func (j *Journal) Moved() error { return j.moved }
 
 func (j *Journal) check() error {
+	if j.opts.Owned != nil {
+		if err := j.opts.Owned(); err != nil {
+			j.lost = true
+			return err
+		}
+	}
 	info, err := j.file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return nil // a device such as /dev/null cannot be moved
@@ -91,6 +97,9 @@ func (f *RescueFolder) folder() (string, error) {
 func (j *Journal) Rescue(f *RescueFolder, sub string) (saved bool, err error) {
 	if j.Check() == nil {
 		return false, nil
+	}
+	if j.lost {
+		return false, j.moved // the task that took over has what counts
 	}
 	if found, err := os.Stat(j.Path()); err == nil {
 		if own, err := j.file.Stat(); err == nil && os.SameFile(own, found) {

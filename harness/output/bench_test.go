@@ -18,7 +18,7 @@ const chunk = 64 << 10
 // BenchmarkTake passes to a stream the output of a pipeline that prints much: one line in fifty is
 // a checkpoint.
 func BenchmarkTake(b *testing.B) {
-	log, err := journal.Open(os.DevNull, nil)
+	log, err := journal.Open(os.DevNull, journal.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

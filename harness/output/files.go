@@ -169,7 +169,8 @@ func (t *Tracker) begin(i int, named queue.Input, now time.Time) {
 		t.batch.Begin(i)
 	}
 	t.log.Add(record.FileStart{
-		Header: t.log.Head(now), Index: i + 1, Path: w.path, AudioSeconds: w.audio,
+		Header: t.log.Head(now), Index: t.batch.Place(i), Path: w.path,
+		AudioSeconds: w.audio,
 	})
 	t.active, t.since, t.Changed = w, now, true
 }
@@ -182,8 +183,8 @@ func (t *Tracker) end(status record.Status, reason string, now time.Time) {
 		status = record.StatusOOM
 	}
 	ended := record.FileEnd{
-		Header: t.log.Head(now), Index: w.index + 1, Path: w.path, Status: status,
-		Seconds: now.Sub(w.began).Seconds(), Error: reason,
+		Header: t.log.Head(now), Index: t.batch.Place(w.index), Path: w.path,
+		Status: status, Seconds: now.Sub(w.began).Seconds(), Error: reason,
 	}
 	t.log.Add(ended)
 	if t.opts.OnEnd != nil {

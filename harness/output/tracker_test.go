@@ -24,7 +24,7 @@ type tracked struct {
 
 func newTracked(t testing.TB, files []queue.Input, opts Options) *tracked {
 	t.Helper()
-	log, err := journal.Open(filepath.Join(t.TempDir(), "soak.log"), nil)
+	log, err := journal.Open(filepath.Join(t.TempDir(), "soak.log"), journal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,9 @@ const None = -1
 type Input struct {
 	Path         string  // as the command gets it
 	AudioSeconds float64 // length of the audio; 0 if unknown
+	// Place is the number of the file in the whole batch, from 1, if the run works on a part of it.
+	// It is 0 if the run works on the whole batch: the files are then numbered in order.
+	Place int
 }
 
 // A Batch holds the files of a run and the state of each: not begun, begun, or ended with a status.
@@ -32,13 +35,16 @@ type Batch struct {
 	audioKnown       bool    // the length of every file is known
 
 	names names
+	// byPlace holds the indices of files by Input.Place; last is the largest place.
+	byPlace map[int]int
+	last    int
 }
 
 // NewBatch returns a batch of these files, none of them begun.
 func NewBatch(files []Input) *Batch {
 	b := &Batch{
 		audioKnown: true, failures: map[int]int{}, lost: map[int]bool{},
-		counts: map[record.Status]int{},
+		counts: map[record.Status]int{}, byPlace: map[int]int{},
 		names: names{
 			byPath: map[string][]int{}, byFullPath: map[string][]int{}, byBase: map[string][]int{},
 		},
@@ -60,8 +66,33 @@ func (b *Batch) Add(f Input) int {
 	b.audio += f.AudioSeconds
 	b.audioKnown = b.audioKnown && f.AudioSeconds > 0
 	b.names.add(f.Path, i)
+	if f.Place > 0 {
+		b.byPlace[f.Place] = i
+	}
+	b.last = max(b.last, b.Place(i))
 	return i
 }
+
+// Place returns the number of a file in the whole batch, from 1, or 0 for [None].
+func (b *Batch) Place(i int) int {
+	if i != None && b.files[i].Place > 0 {
+		return b.files[i].Place
+	}
+	return i + 1
+}
+
+// At returns the index of the file with this number in the whole batch. ok is false if the run does
+// not have that file.
+func (b *Batch) At(place int) (i int, ok bool) {
+	if len(b.byPlace) > 0 {
+		i, ok = b.byPlace[place]
+		return i, ok
+	}
+	return place - 1, place >= 1 && place <= len(b.files)
+}
+
+// LastPlace returns the largest number of a file in the whole batch; 0 if there are no files.
+func (b *Batch) LastPlace() int { return b.last }
 
 // Len returns the number of files.
 func (b *Batch) Len() int { return len(b.files) }

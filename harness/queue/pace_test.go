@@ -74,7 +74,9 @@ func longFile(since time.Duration, inWork int, audio float64) Pace {
 func TestPaceOfABatch(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
-	b := NewBatch([]Input{{"a", 10}, {"b", 20}, {"c", 30}})
+	b := NewBatch([]Input{
+		{Path: "a", AudioSeconds: 10}, {Path: "b", AudioSeconds: 20}, {Path: "c", AudioSeconds: 30},
+	})
 	b.Begin(0)
 	b.End(0, record.StatusOK)
 	want := Pace{

@@ -23,13 +23,14 @@ type batchLine struct {
 	// Bytes is the path if it is not valid UTF-8, because JSON can hold only valid UTF-8.
 	Bytes        []byte  `json:"path_bytes,omitempty"`
 	AudioSeconds float64 `json:"audio_seconds,omitempty"`
+	Place        int     `json:"place,omitempty"` // of a shard's file: its number in the whole batch
 }
 
 // EncodeBatch writes the files of one round to batch.jsonl, each by a call of encode, which writes
 // a value as a line of JSON. In a run with --repeat, each round does the same files.
 func EncodeBatch(encode func(any) error, files []queue.Input) error {
 	for _, f := range files {
-		line := batchLine{Path: f.Path, AudioSeconds: f.AudioSeconds}
+		line := batchLine{Path: f.Path, AudioSeconds: f.AudioSeconds, Place: f.Place}
 		if !utf8.ValidString(f.Path) {
 			line.Bytes = []byte(f.Path)
 		}
@@ -64,7 +65,9 @@ func ReadBatch(dir string) ([]queue.Input, error) {
 		if line.Bytes != nil {
 			line.Path = string(line.Bytes)
 		}
-		files = append(files, queue.Input{Path: line.Path, AudioSeconds: line.AudioSeconds})
+		files = append(files, queue.Input{
+			Path: line.Path, AudioSeconds: line.AudioSeconds, Place: line.Place,
+		})
 	}
 	return files, nil
 }

@@ -31,11 +31,20 @@ type Info struct {
 	GPUs      []GPU          `json:"gpus"`
 	Driver    string         `json:"driver,omitempty"`
 	Config    Config         `json:"config"`
+	Share     *Share         `json:"share,omitempty"` // nil if the run works on the whole batch
 	Started   time.Time      `json:"started"`
 	Seconds   float64        `json:"seconds"`
 	Reason    string         `json:"reason"`
 	Statuses  map[string]int `json:"statuses"`  // number of files, by status
 	Processes int            `json:"processes"` // number of processes started
+}
+
+// A Share says on which part of a batch a shard works.
+type Share struct {
+	Shard  int    `json:"shard"` // from 1
+	Shards int    `json:"shards"`
+	From   string `json:"from,omitempty"` // the variables that gave the number; "" for --shard I/N
+	Batch  string `json:"batch"`          // digest of the whole batch: see package shard
 }
 
 // A GPU is a GPU of the machine.

@@ -12,6 +12,7 @@ package runfolder
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,16 +35,17 @@ const (
 	ReportName  = "report.html"
 )
 
-// Make makes a run folder in parent, named by the UTC time: runs/2026-11-20T02-00-00Z. If a run
-// that began in the same second has that name, Make appends "-2", "-3" and so on. The function undo
-// removes the run folder with its content. It also removes parent, if Make had to make it and it
-// holds nothing else.
-func Make(parent string, now time.Time) (dir string, undo func(), err error) {
+// Make makes a run folder in parent. If name is "", the UTC time is its name:
+// runs/2026-11-20T02-00-00Z. If a run that began in the same second has that name, Make appends
+// "-2", "-3" and so on. If a folder with the given name exists, the error wraps [fs.ErrExist], and
+// dir is that folder. The function undo removes the run folder with its content. It also removes
+// parent, if Make had to make it and it holds nothing else.
+func Make(parent, name string, now time.Time) (dir string, undo func(), err error) {
 	_, found := os.Stat(parent)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", nil, err
 	}
-	base := filepath.Join(parent, now.UTC().Format("2006-01-02T15-04-05Z"))
+	base := filepath.Join(parent, cmp.Or(name, now.UTC().Format("2006-01-02T15-04-05Z")))
 	dir = base
 	for n := 2; ; n++ {
 		err := os.Mkdir(dir, 0o755)
@@ -55,8 +57,8 @@ func Make(parent string, now time.Time) (dir string, undo func(), err error) {
 					_ = os.Remove(parent) // fails if another run is in it by now
 				}
 			}, nil
-		case !errors.Is(err, fs.ErrExist):
-			return "", nil, err
+		case name != "" || !errors.Is(err, fs.ErrExist):
+			return dir, nil, err
 		}
 		dir = fmt.Sprintf("%s-%d", base, n)
 	}

@@ -1,0 +1,198 @@
+package shard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"vramsoak/parser"
+	"vramsoak/parser/record"
+)
+
+// An Earlier is the log of an earlier lease, which lies beside the log that counts. A later task
+// has copied it up to a place that its resume line names (After). The rest does not count.
+type Earlier struct {
+	Path string
+	record.Owner
+}
+
+const (
+	earlierPrefix = "soak.lease-"
+	logSuffix     = ".log"
+)
+
+// Adopt gives the owner of a lease a log of its own at path. It begins with a copy of the log that
+// the lease before has left, if there is one. That log stays beside it under another name, because
+// the task that writes it may still run. Adopt reports whether there was a log.
+func (l *Lease) Adopt(path string) (found bool, err error) {
+	fail := func(err error) (bool, error) {
+		return false, fmt.Errorf("taking over the log of the lease before: %w", err)
+	}
+	from, _, err := Logs(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return fail(err)
+	}
+	own := path + "." + leaseName(l.Number) // only the task with this lease writes it
+	if err := copyFile(own, from); err != nil {
+		return fail(err)
+	}
+	switch owner, err := ownerOf(path); {
+	case errors.Is(err, fs.ErrNotExist): // a task was killed after it had renamed the log
+	case err != nil:
+		return fail(err)
+	default:
+		if err := os.Rename(path, earlierPath(path, owner.Lease)); err != nil {
+			return fail(err)
+		}
+	}
+	if err := rename(own, path); err != nil {
+		return fail(err)
+	}
+	return true, l.removeOlder(path)
+}
+
+// rename renames a file, unless there is a file with the new name: another task with a later lease
+// may have put its log there in the meantime.
+func rename(from, to string) error {
+	err := os.Link(from, to)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%w while this task took it over", ErrTakenOver)
+	case err != nil: // the file system has no hard links
+		return os.Rename(from, to)
+	}
+	return os.Remove(from)
+}
+
+// removeOlder removes the copies that tasks with earlier leases made and did not rename.
+func (l *Lease) removeOlder(path string) error {
+	for number := range l.Number {
+		err := os.Remove(path + "." + leaseName(number))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// earlierPath returns the path of the log of an earlier lease, beside the log at path. It is one
+// that does not exist yet: a task may have ended before it changed the log.
+func earlierPath(path string, lease int) string {
+	base := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%06d", earlierPrefix, lease))
+	name := base + logSuffix
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d%s", base, n, logSuffix)
+	}
+}
+
+// copyFile copies a file and syncs the copy to the disk. Another task may be writing the file; the
+// copy then ends anywhere, as after a kill.
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // only read
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	info, err := in.Stat()
+	if err == nil {
+		_, err = io.Copy(out, io.LimitReader(in, info.Size()))
+	}
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// Logs returns the log of a shard that counts, and the logs of earlier leases. The parameter path
+// names the log, such as shard-0003/soak.log. It is the log that counts, unless a task was killed or
+// interrupted while it took over: then the log of the highest lease counts. If the shard has no log,
+// the error wraps [fs.ErrNotExist].
+func Logs(path string) (log string, earlier []Earlier, err error) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return "", nil, err
+	}
+	var all []Earlier
+	for _, e := range entries {
+		if name := e.Name(); name == filepath.Base(path) || isEarlier(name) {
+			all = append(all, Earlier{Path: filepath.Join(filepath.Dir(path), name)})
+		}
+	}
+	if len(all) == 0 {
+		return "", nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	if len(all) == 1 {
+		return all[0].Path, nil, nil
+	}
+	for i := range all {
+		if all[i].Owner, err = ownerOf(all[i].Path); err != nil {
+			return "", nil, err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Earlier) int {
+		return cmp.Or(cmp.Compare(a.Lease, b.Lease), compareBools(a.Path == path, b.Path == path))
+	})
+	last := len(all) - 1
+	return all[last].Path, all[:last], nil
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func isEarlier(name string) bool {
+	middle, ok := strings.CutPrefix(name, earlierPrefix)
+	middle, ok2 := strings.CutSuffix(middle, logSuffix)
+	digits, _, _ := strings.Cut(middle, "-")
+	_, err := strconv.ParseUint(digits, 10, 32)
+	return ok && ok2 && err == nil
+}
+
+// ownLines returns the set that reads only the lines of the harness.
+var ownLines = sync.OnceValues(func() (*parser.Set, error) { return parser.NewSet("vramsoak") })
+
+// ownerOf returns the last owner that a log names.
+func ownerOf(path string) (owner record.Owner, err error) {
+	set, err := ownLines()
+	if err != nil {
+		return owner, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return owner, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	for rec, err := range set.Read(f, path) {
+		if err != nil {
+			return owner, err
+		}
+		switch rec := rec.(type) {
+		case record.RunStart:
+			owner = rec.Owner
+		case record.Resume:
+			owner = rec.Owner
+		}
+	}
+	return owner, nil
+}
