@@ -114,8 +114,8 @@ type Config struct {
 	// Resume continues the run whose log is in the run folder, instead of beginning a new run.
 	Resume bool
 
-	// Share is the part of the batch that Files are, or the zero value if they are the whole batch. The
-	// run then works on a shard, and each file of it has its Place in the whole batch. The log says so.
+	// Share is the part of the batch that Files are, or the zero value if they are the whole batch.
+	// The run then works on a shard, and each file of it has its Place in the whole batch.
 	Share record.Share
 	// Round is the number of files in one round of the whole batch, if the run works on a shard.
 	Round int

@@ -82,8 +82,8 @@ func missing(files []queue.Input) error {
 type rounds struct {
 	repeat int
 	seed   *uint64 // of the random order; nil keeps the order of the batch
-	// shard is the number of the shard if the batch is one of several, else 0. whole is then the number
-	// of files in the whole batch.
+	// shard is the number of the shard if the batch is one of several, else 0. whole is then the
+	// number of files in the whole batch.
 	shard, whole int
 }
 

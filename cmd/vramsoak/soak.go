@@ -109,12 +109,12 @@ With --gpus, each GPU has a worker. The processes of a worker see only its GPU, 
 from one batch and are judged together. A file counts whichever GPU worked on it. A leak is judged
 on each GPU.
 
-With --shard, the command works on a part of the batch: a task of a Slurm array, a pod of an Indexed
-Job of Kubernetes, or a job of a CI matrix. --shard auto takes the part from the task's index. All
-tasks have the same --files, --runs and --run. A task that is started again goes on where the log of
-its shard ends. It exits with 0 when its part is done, whatever that shows, with 2 if it cannot be
-done, and with 128 plus the number of the signal if one ended it. vramsoak check RUNS/RUN then judges
-all shards as one run.
+With --shard, the command works on a part of the batch: a task of a Slurm array, a pod of an
+Indexed Job of Kubernetes, or a job of a CI matrix. --shard auto takes the part from the task's
+index. All tasks have the same --files, --runs and --run. A task that is started again goes on where
+the log of its shard ends. It exits with 0 when its part is done, whatever that shows, with 2 if it
+cannot be done, and with 128 plus the number of the signal if one ended it. vramsoak check RUNS/RUN
+then judges all shards as one run.
 
 With --listen, a browser shows the report on the run so far at http://127.0.0.1:PORT/, and
 Prometheus can read its metrics at /metrics. Only this machine can connect, unless the address names

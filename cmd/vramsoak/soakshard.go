@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	shardUsage = "work on this `part` of the batch, such as 3/8, or auto: the index of a task of Slurm, " +
-		"Kubernetes or GitLab; see docs/how-to/cluster.md"
+	shardUsage = "work on this `part` of the batch, such as 3/8, or auto: the index of a task of " +
+		"Slurm, Kubernetes or GitLab"
 	runUsage = "`name` of the run folder in --runs; all shards of a run have the same"
 	autoWord = "auto"
 )
@@ -316,8 +316,8 @@ func (t *shardTask) interrupted(ctx context.Context, info runfolder.Info, runErr
 	return cmp.Or(errors.Join(runErr, writeInfo(t.dir, info)), context.Cause(ctx))
 }
 
-// evidence returns nil if the evidence of the shard is complete, whatever it shows. The judge of the
-// whole run gives the verdict.
+// evidence returns nil if the evidence of the shard is complete, whatever it shows. The judge of
+// the whole run gives the verdict.
 func (t *shardTask) evidence(outcome *harness.Outcome, judged error) error {
 	if _, is := errors.AsType[verdictError](judged); is {
 		judged = nil

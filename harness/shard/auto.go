@@ -25,9 +25,9 @@ const (
 )
 
 // ErrNoShare is wrapped in the error of [Auto] if the environment names no share.
-var ErrNoShare = errors.New("expected the variables of a Slurm array, of a Slurm step with several " +
-	"tasks, of an Indexed Job of Kubernetes, or of a parallel job of GitLab; found none: start it " +
-	"there, or give the share, such as --shard 3/8")
+var ErrNoShare = errors.New("expected the variables of a Slurm array, of a Slurm step with " +
+	"several tasks, of an Indexed Job of Kubernetes, or of a parallel job of GitLab; found none: " +
+	"start it there, or give the share, such as --shard 3/8")
 
 // Auto returns the share that the environment names. The first of these counts: a task of a Slurm
 // array, one of several tasks of a Slurm step, a pod of an Indexed Job of Kubernetes, a parallel

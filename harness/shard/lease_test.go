@@ -69,8 +69,8 @@ func TestCheckNamesTheOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	take(t, dir, "n2")
-	const want = "another task has taken over this shard: lease 2 was taken on node n2 at 02:00:00; what " +
-		"this task (lease 1) writes no longer counts, so it ends"
+	const want = "another task has taken over this shard: lease 2 was taken on node n2 at 02:00:00; " +
+		"what this task (lease 1) writes no longer counts, so it ends"
 	if err := old.Check(); err == nil || err.Error() != want {
 		t.Errorf("%v, expected %s", err, want)
 	}

@@ -119,9 +119,9 @@ func copyFile(to, from string) error {
 }
 
 // Logs returns the log of a shard that counts, and the logs of earlier leases. The parameter path
-// names the log, such as shard-0003/soak.log. It is the log that counts, unless a task was killed or
-// interrupted while it took over: then the log of the highest lease counts. If the shard has no log,
-// the error wraps [fs.ErrNotExist].
+// names the log, such as shard-0003/soak.log. It is the log that counts, unless a task was killed
+// or interrupted while it took over: then the log of the highest lease counts. If the shard has no
+// log, the error wraps [fs.ErrNotExist].
 func Logs(path string) (log string, earlier []Earlier, err error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

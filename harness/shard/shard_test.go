@@ -65,7 +65,9 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v, %v", ok, s, err)
 		}
 	}
-	for _, wrong := range []string{"", "3", "0/8", "9/8", "3/", "/8", "-1/8", "a/b", "1/100001", "1/2/3"} {
+	for _, wrong := range []string{
+		"", "3", "0/8", "9/8", "3/", "/8", "-1/8", "a/b", "1/100001", "1/2/3",
+	} {
 		if s, err := Parse(wrong); err == nil {
 			t.Errorf("%s: no error, but %v", wrong, s)
 		}
@@ -79,7 +81,9 @@ func TestFolder(t *testing.T) {
 			t.Errorf("%s: %d, %v", Folder(n), got, ok)
 		}
 	}
-	for _, name := range []string{"shard-3", "shard-00003", "shard-0000", "gpu-0003", "shard-", "shard-000a"} {
+	for _, name := range []string{
+		"shard-3", "shard-00003", "shard-0000", "gpu-0003", "shard-", "shard-000a",
+	} {
 		if n, ok := Of(name); ok {
 			t.Errorf("%s: taken for shard %d", name, n)
 		}
@@ -170,7 +174,7 @@ func TestDigest(t *testing.T) {
 		}
 		seen[digest] = i
 	}
-	if plan(func(*Plan) {}) != plan(func(*Plan) {}) {
-		t.Error("two calls give two digests")
+	if first, again := plan(func(*Plan) {}), plan(func(*Plan) {}); first != again {
+		t.Errorf("two calls give two digests: %s, %s", first, again)
 	}
 }

@@ -142,7 +142,7 @@ func (r RunStart) AppendLine(b []byte) []byte {
 		b = AppendField(b, "shards", strconv.Itoa(r.Shards))
 		b = AppendField(b, "of", strconv.Itoa(r.Of))
 		b = AppendField(b, "batch", r.Batch)
-		b = r.Owner.appendFields(b)
+		b = r.appendFields(b)
 	}
 	return b
 }
@@ -211,7 +211,7 @@ func (r Resume) AppendLine(b []byte) []byte {
 	b = AppendField(b, "cut", strconv.FormatInt(r.Cut, 10))
 	b = AppendField(b, "reason", r.Reason)
 	if r.Lease > 0 {
-		b = r.Owner.appendFields(b)
+		b = r.appendFields(b)
 		b = AppendField(b, "after", strconv.FormatInt(r.After, 10))
 	}
 	return b
