@@ -78,7 +78,7 @@ func TestALeakInOneOfTwoRanks(t *testing.T) {
 		{"[pod/asr-0/main] ", "[pod/asr-1/main] ", "pod/asr-1/main"},
 		{
 			"[pod/asr-0/main] 2026-11-20T02:00:03Z [rank0]: ",
-			"[pod/asr-1/main] 2026-11-20T02:00:03Z [rank0]: ", "pod/asr-1/main",
+			"[pod/asr-1/main] 2026-11-20T02:00:03Z [rank0]: ", "pod/asr-1/main rank 0",
 		},
 		{"worker-1  | ", "worker-2  | ", "worker-2"},
 		{
@@ -90,6 +90,15 @@ func TestALeakInOneOfTwoRanks(t *testing.T) {
 			"2026-11-20 02:00:03,123 - ForkPoolWorker-2 - INFO - ", "ForkPoolWorker-2",
 		},
 		{"Nov 20 02:00:03 gpu1 asr[47]: ", "Nov 20 02:00:03 gpu1 asr[48]: ", "gpu1 asr[48]"},
+		// Two nodes have the same local ranks.
+		{"0: [default0]:", "1: [default0]:", "task 1 rank 0"},
+		{"0: [default1]:", "1: [default1]:", "task 1 rank 1"},
+		{"1: [default0]:", "1: [default1]:", "task 1 rank 1"},
+		{"1: [default0]:[rank2]: ", "1: [default1]:[rank3]: ", "task 1 local 1 rank 3"},
+		{"1: [default1]:[rank3]: ", "1: [default0]:[rank2]: ", "task 1 local 0 rank 2"},
+		{"node1: [default0]:", "node2: [default0]:", "node2 rank 0"},
+		{"node1: 1: ", "node2: 1: ", "node2 rank 1"},
+		{"[pod/asr-0/main] [default1]:", "[pod/asr-1/main] [default1]:", "pod/asr-1/main rank 1"},
 	} {
 		for _, random := range []bool{false, true} {
 			for _, leak := range []int{0, 4} {
@@ -297,6 +306,9 @@ func TestARankOnlyBeforeATraceback(t *testing.T) {
 		{"one pod", "[pod/whisper-3/main] ", "[pod/whisper-3/main] [rank2]: "},
 		{"torchrun --tee", "[default1]:", "[default1]:[rank9]: "},
 		{"rank 0 of torchrun --tee", "[default0]:", "[default0]:[rank8]: "},
+		{"srun --label torchrun --tee", "1: [default0]:", "1: [default0]:[rank2]: "},
+		{"the second of a node", "1: [default1]:", "1: [default1]:[rank3]: "},
+		{"the first node", "0: [default1]:", "0: [default1]:[rank1]: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			lines := rankLines(c.lines, 0)
@@ -317,5 +329,49 @@ func TestARankOnlyBeforeATraceback(t *testing.T) {
 				t.Errorf("got %s without the failed allocation", report.Verdict)
 			}
 		})
+	}
+}
+
+// TestTheLocalRankOfAnotherNode: two nodes have a process of the same local rank, and one of them
+// fails. The failure is of the process on its own node, whatever the numbers of node and process.
+func TestTheLocalRankOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has " +
+		"a total capacity of 23.69 GiB of which 1.00 GiB is free."
+	for node := range 2 {
+		for local := range 2 {
+			var log strings.Builder
+			var all [][]string
+			for n := range 2 {
+				for l := range 2 {
+					lines := rankLines(fmt.Sprintf("%d: [default%d]:", n, l), 0)
+					if n == node && l == local { // it fails in its last file
+						rank := fmt.Sprintf("%d: [default%d]:[rank%d]: ", n, l, 2*n+l)
+						lines = append(lines[:len(lines)-2], rank+"Traceback (most recent call last):",
+							rank+oom)
+					}
+					all = append(all, lines)
+				}
+			}
+			for i := range all[0] {
+				for _, lines := range all {
+					if i < len(lines) {
+						log.WriteString(lines[i] + "\n")
+					}
+				}
+			}
+			of := fmt.Sprintf("file 60 of task %d rank %d, ", node, local)
+			report := verdictOf(t, log.String())
+			var failed []string
+			for _, f := range report.Findings {
+				if f.Check == check.OutOfMemory && f.Verdict == check.Fail {
+					failed = append(failed, f.Message)
+				}
+			}
+			if report.Files != 240 || len(failed) != 1 || !strings.Contains(failed[0], of) {
+				t.Errorf("got %d files and failed allocations %q, want 240 files and one of %s",
+					report.Files, failed, of)
+			}
+		}
 	}
 }

@@ -86,7 +86,7 @@ func (u *Unwrapper) bracket(t []byte) (n int, kind WrapKind) {
 				continue
 			}
 			if r, rest, ok := lex.CutInt(number); ok && len(rest) == 0 {
-				u.innerRank(r)
+				u.innerRank(r, role != "rank")
 				return end + 2 + ownBlank(behind[1:]), wrapLauncher
 			}
 		}
@@ -110,12 +110,20 @@ func (u *Unwrapper) bracket(t []byte) (n int, kind WrapKind) {
 	return 0, 0
 }
 
-// innerRank notes the rank of a process. If a launcher around it gave another number already, as
-// srun does for each task, that number becomes a part of the process's name: "task 1 rank 3".
-func (u *Unwrapper) innerRank(rank int) {
-	if u.rank >= 0 && u.rank != rank {
-		u.name(strconv.AppendInt([]byte("task "), int64(u.rank), 10))
+// innerRank notes the rank of a process. If a launcher around it gave a number already, as srun does
+// for each task, that number becomes a part of the process's name: "task 1 rank 3". Two equal
+// numbers are one, unless the inner one is local. srun --label torchrun --tee prints "1: [default1]:"
+// for the second process of the second node, and "0: [default1]:" for that of the first. If such a
+// process also prints its global rank, it is "task 1 local 1 rank 5".
+func (u *Unwrapper) innerRank(rank int, local bool) {
+	if u.rank >= 0 && (local || u.rank != rank) {
+		of := "task "
+		if u.onNode {
+			of = "local "
+		}
+		u.name(strconv.AppendInt([]byte(of), int64(u.rank), 10))
 	}
+	u.onNode = local && u.rank >= 0
 	u.rank = rank
 }
 

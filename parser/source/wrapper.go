@@ -52,7 +52,8 @@ const maxWrappers = 8
 // An Unwrapper takes wrappers off lines. Its buffers are reused from line to line.
 type Unwrapper struct {
 	text, spare, writer []byte
-	rank                int // -1 for none
+	rank                int  // -1 for none
+	onNode              bool // rank counts the processes of the node that the writer's name has
 	// LineNumbers is set if the text "12: " before a line is its number, not a rank. See
 	// [HasLineNumbers].
 	LineNumbers bool
@@ -81,7 +82,7 @@ func (u *Unwrapper) Unwrap(line []byte) (w Wrapping, ok bool) {
 	if !mayBeWrapped(line) {
 		return w, false
 	}
-	u.writer, u.rank = u.writer[:0], -1
+	u.writer, u.rank, u.onNode = u.writer[:0], -1, false
 	t := line
 	escaped := bytes.IndexByte(line, search.Escape) >= 0
 	inJSON := false

@@ -8,17 +8,21 @@ import (
 )
 
 // baseOf returns the name of the process that may have printed the lines of another name, see
-// [heldFailures]. A launcher may have numbered the lines, so that "task 1 rank 3" is of "rank 1".
-// If there is no such process, the name itself is returned.
+// [heldFailures]. A launcher may have numbered the lines, so that "task 1 rank 3" is of "rank 1", and
+// "task 1 local 0 rank 2" of "task 1 rank 0". If there is no such process, the name itself is
+// returned.
 func (s *streams) baseOf(writer string) string {
 	base := record.WithoutRank(writer)
 	if base != writer && s.has(base) {
 		return base
 	}
-	const word = "task "
-	if i := strings.LastIndex(base, word); i >= 0 {
-		if base = streamName(base[:i] + "rank " + base[i+len(word):]); s.has(base) {
-			return base
+	for _, word := range []string{"local ", "task "} {
+		i := strings.LastIndex(base, word)
+		if i < 0 {
+			continue
+		}
+		if of := streamName(base[:i] + "rank " + base[i+len(word):]); s.has(of) {
+			return of
 		}
 	}
 	return writer
@@ -44,6 +48,7 @@ func (b *Builder) hold(rec record.Record) bool {
 	}
 	s := &b.log.streams
 	writer, fails, works := shownBy(rec)
+	writer = streamName(writer)
 	if !fails && len(s.held) == 0 {
 		return false
 	}

@@ -20,6 +20,7 @@ type streams struct {
 	// writer is the process whose records the log's own builder takes. It is known once decided is
 	// set.
 	writer  string
+	name    string // of writer, see [shownName]
 	decided bool
 	byName  map[string]*Builder
 	all     []*Builder
@@ -58,6 +59,15 @@ func streamName(writer string) string {
 	return writer
 }
 
+// shownName returns the name of a process as reports show it. With a node or a pod in its name, the
+// process of rank 0 is one among others: "node2 rank 0".
+func shownName(writer string) string {
+	if streamName(writer) == "" {
+		return ""
+	}
+	return writer
+}
+
 // stream returns the builder of the stream to which a record of a process belongs. It may be b. The
 // parameter begins is set if the record may begin a file.
 func (b *Builder) stream(writer string, begins bool) *Builder {
@@ -65,12 +75,13 @@ func (b *Builder) stream(writer string, begins bool) *Builder {
 		return b
 	}
 	s := &b.log.streams
+	name := shownName(writer)
 	writer = streamName(writer)
 	switch {
 	case !begins && s.byName[writer] == nil: // nothing to judge yet
 		return b
 	case !s.decided:
-		s.writer, s.decided = writer, true
+		s.writer, s.name, s.decided = writer, name, true
 		return b
 	case writer == s.writer:
 		return b
@@ -86,7 +97,7 @@ func (b *Builder) stream(writer string, begins bool) *Builder {
 		s.byName = map[string]*Builder{}
 		s.ended = b.endedFiles()
 	}
-	other := &Builder{Done: b.Done, root: b, writer: writer}
+	other := &Builder{Done: b.Done, root: b, writer: name}
 	other.run, other.process, other.batch = b.run, b.nextProcess(), b.nextRun()
 	s.byName[writer], s.all = other, append(s.all, other)
 	return other
@@ -103,8 +114,8 @@ func (b *Builder) deliver(rec record.Record) {
 	}
 }
 
-// shownBy returns what a record shows of the process that printed it: the name of its stream, and
-// whether it fails or works on a file.
+// shownBy returns what a record shows of the process that printed it: its name, and whether it fails
+// or works on a file.
 func shownBy(rec record.Record) (writer string, fails, works bool) {
 	writer = rec.Head().Writer
 	switch r := rec.(type) {
@@ -119,7 +130,7 @@ func shownBy(rec record.Record) (writer string, fails, works bool) {
 	case record.FileEnd:
 		works = r.Pipeline
 	}
-	return streamName(writer), fails, works
+	return writer, fails, works
 }
 
 // route sets the rank of a record and returns the builder of its stream.
@@ -205,6 +216,7 @@ func (b *Builder) main() *Builder {
 // process uses a device.
 func (b *Builder) setRank(writer string, lane *record.Lane, reads bool) {
 	s := &b.main().log.streams
+	name := shownName(writer)
 	writer = streamName(writer)
 	rank, known := s.ranks[writer]
 	if !known {
@@ -235,7 +247,7 @@ func (b *Builder) setRank(writer string, lane *record.Lane, reads bool) {
 		case writer == "" || writer == "rank "+strconv.Itoa(rank):
 			b.main().tl.nameRank(rank, "") // the number says it all
 		default:
-			b.main().tl.nameRank(rank, writer)
+			b.main().tl.nameRank(rank, name)
 		}
 	}
 	if own, _ := record.WriterRank(writer); lane.Rank == 0 || lane.Rank == own {
@@ -262,7 +274,7 @@ func (b *Builder) joinStreams() {
 		return
 	}
 	for f := range b.logSoFar().InOrder() {
-		f.Writer = s.writer
+		f.Writer = s.name
 	}
 	s.byName = nil
 	for i, other := range s.all {
