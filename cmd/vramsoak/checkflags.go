@@ -24,10 +24,11 @@ func stringOf(p *string) string {
 func checkFlags(cmd *cobra.Command, args []string) error {
 	var errs []error
 	// A run is resumed in the folder in which it began. Files that were in it are not read again.
-	resumed := flagValue(cmd, "resume") != ""
+	// The files of a job are on the nodes of a cluster.
+	elsewhere := flagValue(cmd, "resume") != "" || cmd.HasParent() && cmd.Parent().Name() == "job"
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		_, output := f.Value.(*outputFile)
-		if !f.Changed && !output || resumed && isInput(f) {
+		if !f.Changed && !output || elsewhere && isInput(f) {
 			return
 		}
 		err := wrongValue(f)

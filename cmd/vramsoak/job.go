@@ -22,11 +22,14 @@ into the cluster's own command, or keep it and change it.
 
 The flags of vramsoak soak go to each task.`,
 		Example: `  # On Slurm
-  vramsoak job slurm --shards 8 --files batch.txt -- python transcribe.py --list {list} | sbatch`,
+  vramsoak job slurm --shards 8 --files batch.txt -- python transcribe.py --list {list} | sbatch
+
+  # On Kubernetes
+  vramsoak job kubernetes --shards 8 --image transcribe:42 --volume soaks:/runs --files /runs/batch.txt -- python transcribe.py --list {list} | kubectl apply -f -`,
 		Args: wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newJobSlurmCommand())
+	cmd.AddCommand(newJobSlurmCommand(), newJobKubernetesCommand(), newJobWaitCommand())
 	return cmd
 }
 

@@ -343,7 +343,7 @@ func (t *shardTask) complete() {
 		sink.Shell(t.run))
 }
 
-// A signalError says that a signal ended the run. The exit code is then that of a process that the
+// A signalError says that a signal ended the command. The exit code is then that of a process that the
 // signal killed, as shells give it: a scheduler starts such a task again.
 type signalError syscall.Signal
 
