@@ -37,7 +37,7 @@ func (r *run) command(given []int) (supervise.Command, error) {
 	case FeedProcess:
 		c.Argv = replace(c.Argv, pathMark, r.batch.File(given[0]).Path)
 	case FeedList:
-		path, err := filepath.Abs(filepath.Join(r.cfg.Dir, listName))
+		path, err := filepath.Abs(filepath.Join(r.cfg.Dir, r.cfg.listName()))
 		if err != nil {
 			return c, fmt.Errorf("list of files: %w", err)
 		}

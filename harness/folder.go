@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"path/filepath"
 	"strconv"
 )
@@ -12,10 +13,17 @@ const (
 	// RescuedSuffix is appended to the name of a run folder to name its rescue folder. The harness
 	// saves the log in the rescue folder if somebody removes the log during the run.
 	RescuedSuffix = ".rescued"
-	// listName is the name of the file that holds the paths of a process's files (FeedList). The
-	// harness overwrites it for each process.
-	listName = "files.txt"
 )
+
+// listName returns the name of the file that holds the paths of a process's files (FeedList). The
+// harness overwrites it for each process. If several tasks have worked on a shard, each has a file
+// of its own, because an earlier one may still run.
+func (c Config) listName() string {
+	if c.Share.Lease > 1 {
+		return fmt.Sprintf("files.lease-%06d.txt", c.Share.Lease)
+	}
+	return "files.txt"
+}
 
 // WorkerDir returns the folder of a GPU's worker in a run folder: WorkerDir("runs/x", 1) is
 // "runs/x/gpu-1".

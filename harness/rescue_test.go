@@ -201,7 +201,7 @@ func TestReadOnlyRunFolder(t *testing.T) {
 	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	until(t, "the first file has begun", logSays(path, "[pipeline] file-start path=f1"))
-	err := errors.Join(os.Chmod(filepath.Join(dir, listName), 0o444), os.Chmod(dir, 0o555),
+	err := errors.Join(os.Chmod(filepath.Join(dir, Config{}.listName()), 0o444), os.Chmod(dir, 0o555),
 		os.WriteFile(filepath.Join(dir, "go"), nil, 0o644))
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/harness/runfolder"
+	"vramsoak/harness/shard"
 	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/html"
@@ -297,6 +298,9 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		return runErr
 	case outcome == nil:
 		return runErr
+	}
+	if errors.Is(runErr, shard.ErrTakenOver) {
+		return runErr // the folder belongs to the other task now
 	}
 	if task != nil && outcome.Reason == harness.ReasonInterrupted {
 		return task.interrupted(ctx, info.Ended(outcome), runErr)

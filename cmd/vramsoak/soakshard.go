@@ -220,8 +220,8 @@ func (t *shardTask) open(cfg *harness.Config, o soakOptions, nvml *meter.NVML,
 	if err != nil {
 		return info, undo, false, err
 	}
-	if info.Reason == harness.ReasonDone || info.Reason == harness.ReasonFailFast {
-		return info, undo, true, nil
+	if done, err = t.done(o); done || err != nil {
+		return info, undo, done, err
 	}
 	if cfg.Resume, err = t.takeOver(cfg, o); err != nil {
 		return info, undo, false, err
@@ -232,6 +232,30 @@ func (t *shardTask) open(cfg *harness.Config, o soakOptions, nvml *meter.NVML,
 	return info, undo, false, err
 }
 
+// logs returns the paths of the shard's logs.
+func (t *shardTask) logs(o soakOptions) []string {
+	if len(o.workers) == 0 {
+		return []string{filepath.Join(t.dir, harness.LogName)}
+	}
+	var logs []string
+	for _, gpu := range o.workers {
+		logs = append(logs, filepath.Join(harness.WorkerDir(t.dir, gpu), harness.LogName))
+	}
+	return logs
+}
+
+// done reports whether the shard is complete, by its logs. A task that lost the shard may have
+// written a wrong run.json.
+func (t *shardTask) done(o soakOptions) (bool, error) {
+	for _, log := range t.logs(o) {
+		reason, err := shard.Ended(log)
+		if reason != harness.ReasonDone && reason != harness.ReasonFailFast || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // takeOver takes a lease, and gives this task a copy of the logs that an earlier task has left. It
 // reports whether there were any.
 func (t *shardTask) takeOver(cfg *harness.Config, o soakOptions) (resume bool, err error) {
@@ -240,12 +264,8 @@ func (t *shardTask) takeOver(cfg *harness.Config, o soakOptions) (resume bool, e
 	}
 	cfg.Share.Owner = t.lease.Owner(t.node)
 	cfg.Owned = t.lease.Check
-	dirs := []string{t.dir}
-	for i, gpu := range o.workers {
-		dirs = append(dirs[:i], harness.WorkerDir(t.dir, gpu))
-	}
-	for _, dir := range dirs {
-		found, err := t.lease.Adopt(filepath.Join(dir, harness.LogName))
+	for _, log := range t.logs(o) {
+		found, err := t.lease.Adopt(log)
 		if err != nil {
 			return false, err
 		}

@@ -309,6 +309,43 @@ func TestCacheThatFills(t *testing.T) {
 	}
 }
 
+// TestShortFiles: while files take milliseconds, the harness reads the ends of few of them, and how
+// many differs from run to run. That is not judged, as if it had read none.
+func TestShortFiles(t *testing.T) {
+	t.Parallel()
+	for name, known := range map[string]func(i int) bool{
+		"none": func(int) bool { return false },
+		"one":  func(i int) bool { return i == 30 },
+		"some": func(i int) bool { return i%4 == 0 },
+	} {
+		run := resourceRun{files: 60, held: steady, known: known}
+		tl := run.timeline()
+		for i, f := range tl.Files {
+			f.Seconds = 0.02
+			if i > 0 && !known(i-1) { // nor at the checkpoints
+				f.Held.Least, f.Held.Early, f.Held.At = record.Resources{}, record.Resources{}, nil
+			}
+		}
+		rep := Of(tl, DefaultPolicy())
+		f := findingOf(t, rep, HostGrowth)
+		if f.Verdict != Skipped || rep.Verdict != Pass {
+			t.Errorf("%s: %s, and the run %s: %s", name, f.Verdict, rep.Verdict, f.Message)
+		}
+	}
+	// Growth that the readings show fails a run of short files too.
+	run := resourceRun{
+		files: 60, held: leaking(1, map[record.Resource]int64{record.HostMemory: 8 << 20}),
+		known: func(i int) bool { return i%4 == 0 },
+	}
+	tl := run.timeline()
+	for _, f := range tl.Files {
+		f.Seconds = 0.02
+	}
+	if f := findingOf(t, Of(tl, DefaultPolicy()), HostGrowth); f.Verdict != Fail {
+		t.Errorf("a leak: %s: %s", f.Verdict, f.Message)
+	}
+}
+
 // TestFilesThatWereNotRead: if the harness could not look at the ends of many files, growth in
 // them does not show, so the ledger does not pass.
 func TestFilesThatWereNotRead(t *testing.T) {

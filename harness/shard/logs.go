@@ -47,12 +47,12 @@ func (l *Lease) Adopt(path string) (found bool, err error) {
 	if err := copyFile(own, from); err != nil {
 		return fail(err)
 	}
-	switch owner, err := ownerOf(path); {
+	switch end, err := endOf(path); {
 	case errors.Is(err, fs.ErrNotExist): // a task was killed after it had renamed the log
 	case err != nil:
 		return fail(err)
 	default:
-		if err := os.Rename(path, earlierPath(path, owner.Lease)); err != nil {
+		if err := os.Rename(path, earlierPath(path, end.owner.Lease)); err != nil {
 			return fail(err)
 		}
 	}
@@ -140,9 +140,11 @@ func Logs(path string) (log string, earlier []Earlier, err error) {
 		return all[0].Path, nil, nil
 	}
 	for i := range all {
-		if all[i].Owner, err = ownerOf(all[i].Path); err != nil {
+		end, err := endOf(all[i].Path)
+		if err != nil {
 			return "", nil, err
 		}
+		all[i].Owner = end.owner
 	}
 	slices.SortStableFunc(all, func(a, b Earlier) int {
 		return cmp.Or(cmp.Compare(a.Lease, b.Lease), compareBools(a.Path == path, b.Path == path))
@@ -172,27 +174,49 @@ func isEarlier(name string) bool {
 // ownLines returns the set that reads only the lines of the harness.
 var ownLines = sync.OnceValues(func() (*parser.Set, error) { return parser.NewSet("vramsoak") })
 
-// ownerOf returns the last owner that a log names.
-func ownerOf(path string) (owner record.Owner, err error) {
+// An end is what the last lines of the harness in a log say.
+type end struct {
+	owner  record.Owner
+	reason string // of the run-end line; "" if the run has not ended
+}
+
+// endOf returns the end of a log.
+func endOf(path string) (e end, err error) {
 	set, err := ownLines()
 	if err != nil {
-		return owner, err
+		return e, err
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return owner, err
+		return e, err
 	}
 	defer func() { _ = f.Close() }() // only read
 	for rec, err := range set.Read(f, path) {
 		if err != nil {
-			return owner, err
+			return e, err
 		}
 		switch rec := rec.(type) {
 		case record.RunStart:
-			owner = rec.Owner
+			e.owner = rec.Owner
 		case record.Resume:
-			owner = rec.Owner
+			e = end{owner: rec.Owner}
+		case record.RunEnd:
+			e.reason = rec.Reason
 		}
 	}
-	return owner, nil
+	return e, nil
+}
+
+// Ended returns how the run in a shard's log ended: the reason of its run-end line, or "" if it has
+// not ended or if there is no log. The parameter path is that of [Logs].
+func Ended(path string) (reason string, err error) {
+	log, _, err := Logs(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	e, err := endOf(log)
+	return e.reason, err
 }
