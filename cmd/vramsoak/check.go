@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/merge"
 	"vramsoak/harness/runfolder"
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/junit"
@@ -46,11 +47,15 @@ and with --baseline whether it got worse. Several logs are judged together, each
 own. LOG is a file, which may be compressed with gzip or zstd, a run folder, or - for standard
 input.
 
+A run folder with shards (shard-0001 and so on) is judged as one run, and so are the folders of
+several of its shards. Shards that are missing or were cut short are named, and fail completeness.
+
 The policy is the first of these: the file that --policy names; for a log that vramsoak wrote, the
 policy of that run; vramsoak.yaml in the current folder; the defaults. It may hold dialects of your
 own.` + dialectHelp(),
 		Example: `  vramsoak check run.log
   vramsoak check runs/2026-11-20T02-00-00Z --format json
+  vramsoak check runs/nightly-42/shard-*
   vramsoak check run.log --baseline last-good.json --baseline anchor.json
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
 		Args: wantsFiles(1, 0, "logs or run folders"),
@@ -67,6 +72,13 @@ own.` + dialectHelp(),
 }
 
 func runCheck(out io.Writer, paths []string, opts checkOptions) error {
+	shards, err := merge.Find(paths)
+	if err != nil {
+		return err
+	}
+	if len(shards) > 0 {
+		return checkShards(out, shards, opts)
+	}
 	logs, err := runfolder.Resolve(paths)
 	if err != nil {
 		return err

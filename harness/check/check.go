@@ -74,6 +74,9 @@ type Judge struct {
 	// Look is the number of a look at a run that goes on, from 1. It is 0 to judge the whole run. See
 	// lookLevel.
 	Look int
+	// Share is the part of a run's rate of false alarms that this log may use, if the log is one of
+	// the many logs of a run; 0 stands for 1.
+	Share float64
 
 	policy Policy
 	kept   int  // number of checkpoints so far: see timeline.KeptCheckpoints

@@ -23,15 +23,19 @@ func lookLevel(look int) float64 { return looksLevel / (float64(look) * float64(
 
 // runLevel returns the probability of a false alarm for the whole report.
 func (j *Judge) runLevel() float64 {
+	share := j.Share
+	if share == 0 {
+		share = 1
+	}
 	if j.Look > 0 {
-		return lookLevel(j.Look)
+		return share * lookLevel(j.Look)
 	}
 	for i := range j.tl.Runs {
 		if j.tl.Runs[i].Start.FailFast {
-			return failFastLevel
+			return share * failFastLevel
 		}
 	}
-	return runLevel
+	return share * runLevel
 }
 
 // earlyNote returns a note on why --fail-fast ended the run, or "".

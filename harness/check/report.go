@@ -30,6 +30,8 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 	// Work is what the pipeline did beside its checkpoints. It is nil if the log says nothing of it.
 	Work *Work `json:"work,omitempty"`
+	// Shards says how many shards the run has, if several tasks shared its batch. It is nil otherwise.
+	Shards *ShardCount `json:"shards,omitempty"`
 
 	// The following fields are not in verdict.json.
 

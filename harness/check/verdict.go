@@ -69,6 +69,11 @@ type Finding struct {
 	Cause *Cause `json:"cause,omitempty"`
 	// Device names the device and the rank of the finding, "rank 1, device 0", if the log has several.
 	Device string `json:"device,omitempty"`
+	// Shard is the number of the shard that decided the finding, if several tasks shared the batch, and
+	// Node the machine on which it ran. InShards is the number of shards with this verdict.
+	Shard    int    `json:"shard,omitempty"`
+	Node     string `json:"node,omitempty"`
+	InShards int    `json:"in_shards,omitempty"`
 	// Gates is set if this finding takes part in the verdict of the report.
 	Gates bool `json:"gates"`
 	// Waived is set if the policy waives the finding, which then keeps its verdict and does not gate.

@@ -27,21 +27,7 @@ import (
 // the XML has failures or errors exactly if the verdict is not pass.
 func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	stamp := timestamp(tl)
-	checks := suite{Name: "vramsoak checks", Timestamp: stamp}
-	for _, f := range wording.Sorted(rep) {
-		checks.add(findingCase(f))
-	}
-	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // nothing was judged
-		why := "no check that gates could be judged"
-		if slices.ContainsFunc(rep.Findings, func(f check.Finding) bool { return f.Waived != nil }) {
-			why = "every finding that could decide the verdict is waived"
-		}
-		checks.add(testCase{
-			Name: "verdict", Classname: "vramsoak", Time: inSeconds(0),
-			Error: &result{Message: why, Type: string(rep.Verdict)},
-		})
-	}
-	suites := suites{Name: "vramsoak", Suites: []suite{checks.done(0)}}
+	suites := suites{Name: "vramsoak", Suites: []suite{checksSuite(rep, stamp)}}
 	if last := tl.LastAttempts(); len(last) > 0 {
 		files := suite{Name: "vramsoak files", Timestamp: stamp}
 		gates, waived := filesGate(rep)
@@ -57,6 +43,30 @@ func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 		}
 		suites.Suites = append(suites.Suites, files.done(sum))
 	}
+	return suites.write(w)
+}
+
+// checksSuite returns the suite with a test case for each finding.
+func checksSuite(rep *check.Report, stamp string) suite {
+	checks := suite{Name: "vramsoak checks", Timestamp: stamp}
+	for _, f := range wording.Sorted(rep) {
+		checks.add(findingCase(f))
+	}
+	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // nothing was judged
+		why := "no check that gates could be judged"
+		if slices.ContainsFunc(rep.Findings, func(f check.Finding) bool { return f.Waived != nil }) {
+			why = "every finding that could decide the verdict is waived"
+		}
+		checks.add(testCase{
+			Name: "verdict", Classname: "vramsoak", Time: inSeconds(0),
+			Error: &result{Message: why, Type: string(rep.Verdict)},
+		})
+	}
+	return checks.done(0)
+}
+
+// write writes the suites.
+func (suites suites) write(w io.Writer) error {
 	for _, s := range suites.Suites {
 		suites.Tests += s.Tests
 		suites.Failures += s.Failures
@@ -120,6 +130,9 @@ func evidence(f check.Finding) string {
 	}
 	if f.File > 0 {
 		lines = append(lines, "file "+wording.Count(f.File))
+	}
+	if f.Shard > 0 {
+		lines = append(lines, strings.TrimSpace(wording.InShard(f)))
 	}
 	if f.At != nil {
 		lines = append(lines, "at "+wording.Location(f))
@@ -196,6 +209,11 @@ func timestamp(tl *timeline.Timeline) string {
 			consider(f.Start)
 		}
 	}
+	return stampOf(first)
+}
+
+// stampOf returns a time in the schema's form, or "" if it is zero.
+func stampOf(first time.Time) string {
 	if first.IsZero() {
 		return ""
 	}

@@ -81,7 +81,7 @@ func findingTable(findings []check.Finding) table {
 		}
 		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n",
 			verdict, escape(f.Check, 60),
-			escape(f.Subject, 120), file, wording.Measured(f), wording.Limit(f), message))
+			escape(f.Subject+wording.InShard(f), 200), file, wording.Measured(f), wording.Limit(f), message))
 	}
 	return t
 }

@@ -3,6 +3,7 @@ package wording
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"vramsoak/harness/check"
 )
@@ -75,10 +76,30 @@ func (g Group) failsFiles() bool {
 func Consequence(f check.Finding) string { return Named(f) + ": " + FirstClause(f.Found()) }
 
 // Named returns the check and the subject of a finding: "leak, idle level". A subject that is the
-// check's name is not repeated.
+// check's name is not repeated. In a run of many shards, it also names the shard: "leak, idle level
+// in shard 3 on node n2 and 6 others".
 func Named(f check.Finding) string {
 	if f.Subject == "" || f.Subject == f.Check {
-		return f.Check
+		return f.Check + InShard(f)
 	}
-	return f.Check + ", " + f.Subject
+	return f.Check + ", " + f.Subject + InShard(f)
+}
+
+// InShard returns the shard that decided a finding, behind a space: " in shard 3 on node n2 and 6
+// others". It returns "" if no single shard did, or if the run has no shards.
+func InShard(f check.Finding) string {
+	if f.Shard == 0 {
+		return ""
+	}
+	text := " in shard " + strconv.Itoa(f.Shard)
+	if f.Node != "" {
+		text += " on node " + f.Node
+	}
+	switch more := f.InShards - 1; {
+	case more == 1:
+		text += " and another one"
+	case more > 1:
+		text += " and " + Count(more) + " others"
+	}
+	return text
 }

@@ -64,9 +64,12 @@ func Worst(rep *check.Report) string {
 	return cause
 }
 
-// inLog returns the log of a finding for a title: " in rank1.log". It returns "" if there is only
-// one log, or if the finding's device and rank tell it from the others.
+// inLog returns the log or the shard of a finding for a title: " in rank1.log". It returns "" if
+// there is only one log, or if the finding's device and rank tell it from the others.
 func inLog(rep *check.Report, f check.Finding) string {
+	if rep.Shards != nil {
+		return InShard(f)
+	}
 	if rep.Logs < 2 || f.Device != "" || f.At == nil || f.At.Path == "" {
 		return ""
 	}
@@ -166,6 +169,11 @@ func checksThat(rep *check.Report, word string) []string {
 // Extent returns the size of a run in one line, like [Facts] but without the checks.
 func Extent(rep *check.Report) string {
 	s := Plural(rep.Files, "file") + ", " + Plural(rep.Checkpoints, "checkpoint")
+	if rep.Shards != nil {
+		s = fmt.Sprintf("%s, %s on %s, %s", Plural(rep.Files, "file"),
+			Plural(rep.Shards.Count, "shard"), Plural(rep.Shards.Nodes, "node"),
+			Plural(rep.Checkpoints, "checkpoint"))
+	}
 	switch peak := peakText(rep); {
 	case peak != "":
 		s += ", peak " + peak

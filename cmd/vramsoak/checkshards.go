@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"runtime/debug"
+
+	"vramsoak/harness/merge"
+	"vramsoak/parser"
+	"vramsoak/parser/timeline"
+	"vramsoak/reports/junit"
+)
+
+// The garbage collector works when the heap has grown by shardsGarbage percent, and harder above
+// shardsMemory bytes. The memory of a run of shards does not grow with their number.
+const (
+	shardsGarbage = 400
+	shardsMemory  = 768 << 20
+)
+
+// checkShards judges a run of many shards, and prints the report.
+func checkShards(out io.Writer, shards []merge.Shard, opts checkOptions) error {
+	if len(opts.baselines) > 0 {
+		return errors.New("--baseline: expected a run without shards; runs of many shards are " +
+			"not compared")
+	}
+	judged, err := opts.read.judgeShards(shards)
+	if err != nil {
+		return err
+	}
+	tl := judged.Timeline()
+	if opts.print.format == "junit" {
+		err = junit.WriteShards(out, judged)
+	} else {
+		err = opts.print.write(out, tl, judged.Report)
+	}
+	if err != nil {
+		return err
+	}
+	if err := reportToCI(out, opts.print, tl, judged.Report); err != nil {
+		return err
+	}
+	return verdict(judged.Report)
+}
+
+// judgeShards judges the shards as one run, by the policy that the user names or else by the one in
+// their logs.
+func (o readOptions) judgeShards(shards []merge.Shard) (*merge.Judged, error) {
+	debug.SetGCPercent(shardsGarbage)
+	debug.SetMemoryLimit(shardsMemory)
+	run, err := merge.Open(shards, o.policy != "")
+	if err != nil {
+		return nil, err
+	}
+	policy, _, err := policyFor(o.policy,
+		&timeline.Timeline{Runs: []timeline.Run{{Start: run.Start}}})
+	if err != nil {
+		return nil, err
+	}
+	dialects, err := parser.NewSet(o.dialect, policy.Dialects...)
+	if err != nil {
+		return nil, err
+	}
+	return run.Judge(policy, dialects)
+}
