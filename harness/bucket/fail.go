@@ -3,7 +3,6 @@ package bucket
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -20,7 +19,7 @@ import (
 
 // ErrTakenOver is wrapped in the errors for a task whose lease is not the highest of its shard any
 // more: another task took the shard over.
-var ErrTakenOver = errors.New("another task has taken the shard over")
+var ErrTakenOver = errors.New("another task has taken over this shard")
 
 // errShort says that an answer ended before its end.
 var errShort = errors.New("the answer was cut off")
@@ -47,6 +46,8 @@ func (s *Store) fail(doing, key string, err error) error {
 		message = strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ")
 	} else if send, is := errors.AsType[*smithyhttp.RequestSendError](err); is {
 		message = send.Err.Error()
+	} else if operation, is := errors.AsType[*smithy.OperationError](err); is {
+		message = operation.Err.Error()
 	}
 	if s.masks != nil {
 		message = s.masks.mask(message)
@@ -144,11 +145,6 @@ func (s *Store) say(message string, err error) {
 	if s.Logger != nil {
 		s.Logger.Warn(message, slog.String("error", err.Error()))
 	}
-}
-
-// tookOver returns the error for a task whose shard another task has.
-func (s *Store) tookOver(shard string, lease int) error {
-	return fmt.Errorf("%s: lease %d: %w", s.address(shard), lease, ErrTakenOver)
 }
 
 func (s *Store) note(message, key string) {

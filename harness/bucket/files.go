@@ -57,7 +57,7 @@ func (s *Store) replaceable(ctx context.Context, lease Lease, key string) (etag 
 		default:
 			etag = found.ETag
 			if by, err := strconv.Atoi(found.Metadata[leaseField]); err == nil && by > lease.Number {
-				return s.tookOver(lease.Shard, lease.Number)
+				return s.tookOver(ctx, lease)
 			}
 		}
 		return s.Holds(ctx, lease)

@@ -2,7 +2,6 @@ package bucket
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,8 +19,6 @@ type Lease struct {
 	Node   string    `json:"node"`
 	PID    int       `json:"pid"`
 	Time   time.Time `json:"time"`
-	// Token tells a task whether a lease is its own when the answer to its write was lost.
-	Token string `json:"token"`
 }
 
 // leaseMax is the largest lease that is read, in bytes.
@@ -47,7 +44,7 @@ func leaseOf(name string) int {
 // may go on: see [Store.Holds].
 func (s *Store) TakeLease(ctx context.Context, shard, node string) (Lease, error) {
 	lease := Lease{
-		Shard: shard, Node: node, PID: os.Getpid(), Time: time.Now().UTC(), Token: rand.Text(),
+		Shard: shard, Node: node, PID: os.Getpid(), Time: time.Now().UTC().Truncate(time.Millisecond),
 	}
 	highest, err := s.highestLease(ctx, shard)
 	for err == nil {
@@ -61,8 +58,8 @@ func (s *Store) TakeLease(ctx context.Context, shard, node string) (Lease, error
 	return Lease{}, err
 }
 
-// takeNumber writes a lease unless its number is taken. It reports whether the lease is now the
-// caller's.
+// takeNumber writes a lease. It reports false if the number is taken. That may be by a write of
+// this task whose answer was lost: the task then takes the next number, as any task may.
 func (s *Store) takeNumber(ctx context.Context, lease Lease) (won bool, err error) {
 	text, err := json.Marshal(lease)
 	if err != nil {
@@ -74,12 +71,10 @@ func (s *Store) takeNumber(ctx context.Context, lease Lease) (won bool, err erro
 			ContentType: "application/json", IfNotExist: true,
 		})
 	})
-	if !exists(err) {
-		return err == nil, err
+	if exists(err) {
+		return false, nil
 	}
-	// The number is taken, perhaps by a write of this task whose answer was lost.
-	found, err := s.ReadLease(ctx, lease.Shard, lease.Number)
-	return err == nil && found.Token == lease.Token, err
+	return err == nil, err
 }
 
 // ReadLease returns a lease of a shard.
@@ -106,9 +101,19 @@ func (s *Store) Holds(ctx context.Context, lease Lease) error {
 	case err != nil:
 		return s.fail("looking for", next, err)
 	case taken:
-		return s.tookOver(lease.Shard, lease.Number)
+		return s.tookOver(ctx, lease)
 	}
 	return nil
+}
+
+// tookOver returns the error for a task whose shard another task has.
+func (s *Store) tookOver(ctx context.Context, lease Lease) error {
+	by := ""
+	if next, err := s.ReadLease(ctx, lease.Shard, lease.Number+1); err == nil {
+		by = fmt.Sprintf(" on node %s at %s", next.Node, next.Time.Format(time.TimeOnly))
+	}
+	return fmt.Errorf("%w: lease %d was taken%s; what this task (lease %d) writes no longer counts, "+
+		"so it ends", ErrTakenOver, lease.Number+1, by, lease.Number)
 }
 
 // highestLease returns the number of a shard's highest lease, or 0 if nobody took it yet.

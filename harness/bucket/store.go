@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 )
@@ -50,6 +51,7 @@ func Open(ctx context.Context, address string) (*Store, error) {
 		return nil, fmt.Errorf("%v: gocloud.dev has no client for S3", at)
 	}
 	options := client.Options()
+	options.Logger = logging.Nop{}
 	options.HTTPClient = patient(options.HTTPClient)
 	masks := &masker{from: options.Credentials, seen: map[string]bool{}}
 	options.Credentials = masks
