@@ -123,6 +123,11 @@ type Config struct {
 	// what it writes no longer counts. It is nil for a run that works on the whole batch, whose log is
 	// locked instead: shards may lie on a network file system, where locks cannot be relied on.
 	Owned func() error
+	// OnDisk is called when the log at a path is on the disk up to a size in bytes: before the first
+	// process starts, and whenever a file has ended. It must not wait after the first call for a log,
+	// because the pipeline waits too. Its error ends the run. With several GPUs, the workers call it
+	// at the same time. It may be nil.
+	OnDisk func(log string, size int64) error
 
 	// MaxDeviceUsed is how much of a device's memory may be in use. When more is in use, the harness
 	// ends the process, so that the device does not run out of memory. The zero value is no limit. If

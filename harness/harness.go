@@ -125,7 +125,11 @@ func (r *run) filesAhead() int {
 // newRun opens and locks the log, and returns a run with this id. The parameter files is the queue
 // from which several workers take their files, or nil for a run without workers.
 func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
-	log, err := journal.Open(cfg.logPath(), journal.Options{Wall: cfg.wall, Owned: cfg.Owned})
+	opts := journal.Options{Wall: cfg.wall, Owned: cfg.Owned}
+	if cfg.OnDisk != nil {
+		opts.OnDisk = func(size int64) error { return cfg.OnDisk(cfg.logPath(), size) }
+	}
+	log, err := journal.Open(cfg.logPath(), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -191,7 +191,7 @@ func stored(t *testing.T, s *Store) (Log, []byte) {
 	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if int64(len(text)) != shard.Logs[0].Size {
+	if int64(len(text)) < shard.Logs[0].Size { // it may have grown meanwhile
 		t.Errorf("%d bytes of %d", len(text), shard.Logs[0].Size)
 	}
 	return shard.Logs[0], text

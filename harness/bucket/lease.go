@@ -97,23 +97,25 @@ func (s *Store) ReadLease(ctx context.Context, shard string, n int) (Lease, erro
 func (s *Store) Holds(ctx context.Context, lease Lease) error {
 	next := leaseKey(lease.Shard, lease.Number+1)
 	taken, err := s.bucket.Exists(ctx, s.key(next))
-	switch {
-	case err != nil:
+	if err != nil {
 		return s.fail("looking for", next, err)
-	case taken:
+	}
+	if taken {
 		return s.tookOver(ctx, lease)
 	}
 	return nil
 }
 
-// tookOver returns the error for a task whose shard another task has.
+// tookOver returns the error for a task whose shard another task has. It reads the other's lease,
+// because the answer of something between this machine and the store must not end the task.
 func (s *Store) tookOver(ctx context.Context, lease Lease) error {
-	by := ""
-	if next, err := s.ReadLease(ctx, lease.Shard, lease.Number+1); err == nil {
-		by = fmt.Sprintf(" on node %s at %s", next.Node, next.Time.Format(time.TimeOnly))
+	next, err := s.ReadLease(ctx, lease.Shard, lease.Number+1)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%w: lease %d was taken%s; what this task (lease %d) writes no longer counts, "+
-		"so it ends", ErrTakenOver, lease.Number+1, by, lease.Number)
+	return fmt.Errorf("%w: lease %d was taken on node %s at %s; what this task (lease %d) writes no "+
+		"longer counts, so it ends", ErrTakenOver, next.Number, next.Node,
+		next.Time.Format(time.TimeOnly), lease.Number)
 }
 
 // highestLease returns the number of a shard's highest lease, or 0 if nobody took it yet.

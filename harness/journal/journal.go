@@ -42,6 +42,9 @@ type Options struct {
 	// Owned returns an error when another task has taken over the log. [Journal.Check] then returns
 	// that error. A log with an owner is not locked. Owned is nil for a log that nobody can take over.
 	Owned func() error
+	// OnDisk is called after each flush that returns only when the log is on the disk, with the size
+	// of the log in bytes. Its error ends the run. It may be nil.
+	OnDisk func(size int64) error
 }
 
 // Open opens the log at a path, and creates it if it does not exist. It locks the log, unless the
@@ -143,17 +146,30 @@ func (j *Journal) Flush() error {
 		if j.size > 0 {
 			j.size += int64(n)
 		}
-		if err == nil && j.due && len(j.pending) == 0 {
+		synced := err == nil && j.due && len(j.pending) == 0
+		if synced {
 			j.due = false
 			err = syncData(j.file)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			j.err = fmt.Errorf("writing the log: %w; the run was ended, "+
 				"the log holds what came before; make room, then resume the run", err)
+		case synced && j.opts.OnDisk != nil:
+			j.err = j.onDisk()
 		}
 	}
 	j.out = j.out[:0]
 	return j.err
+}
+
+// onDisk calls OnDisk with the size of the log.
+func (j *Journal) onDisk() error {
+	info, err := j.file.Stat()
+	if err != nil {
+		return fmt.Errorf("reading the size of the log: %w", err)
+	}
+	return j.opts.OnDisk(info.Size())
 }
 
 // Close flushes and closes the log.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,4 +99,48 @@ func FuzzJournal(f *testing.F) {
 			t.Errorf("before %v, with one more %v of\n%q", before, got, again)
 		}
 	})
+}
+
+// TestOnDisk: the journal says how much of the log is on the disk after each line that must not be
+// lost, and not for others. An error from there ends the log.
+func TestOnDisk(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "soak.log")
+	var sizes []int64
+	away := errors.New("the store is away")
+	var answer error
+	j, err := Open(path, Options{OnDisk: func(size int64) error {
+		sizes = append(sizes, size)
+		return answer
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flush := func() error {
+		t.Helper()
+		j.Pass([]byte("a line\n"))
+		return j.Flush()
+	}
+	if err := flush(); err != nil || sizes != nil {
+		t.Errorf("%v, %v", sizes, err)
+	}
+	j.Add(record.FileEnd{})
+	if err := flush(); err != nil {
+		t.Error(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{info.Size()}, sizes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	answer = away
+	j.Add(record.RunEnd{})
+	if err := flush(); !errors.Is(err, away) {
+		t.Errorf("%v", err)
+	}
+	if err := j.Close(); !errors.Is(err, away) {
+		t.Errorf("closing: %v", err)
+	}
 }
