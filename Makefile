@@ -132,6 +132,13 @@ SEED ?= 1
 test-mutants:
 	@go run ./ci/mutants -n $(N) -seed $(SEED) $(PKG)
 
+# Soaks a batch in shards on a Slurm cluster of two nodes, which it starts here, and kills tasks and
+# nodes. Installs Slurm if it is missing and this user may do so; else says that it did not run.
+.PHONY: test-slurm
+test-slurm:
+	@ci/slurm/install.sh || { echo "make test-slurm: not run: see above"; exit 0; }
+	SLURM=1 go test -count=1 -timeout 20m -v ./ci/slurm
+
 # Opens HTML reports in Chromium, without a network. What is missing is named and not run.
 .PHONY: test-browser
 test-browser: bin/vramsoak

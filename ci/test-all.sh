@@ -29,6 +29,7 @@ part test-mutated
 part test-kill
 part test-browser
 if ! ci/chromium.sh >/dev/null; then without browser-page "no Chromium here; only its script was tested"; fi
+if ci/slurm/install.sh; then part test-slurm; else without test-slurm "see above"; fi
 part bench-verdicts
 part bench-history
 if ci/oracle/build.sh .build/oracle; then

@@ -110,9 +110,9 @@ func (u *Unwrapper) bracket(t []byte) (n int, kind WrapKind) {
 	return 0, 0
 }
 
-// innerRank notes the rank of a process. If a launcher around it gave a number already, as srun does
-// for each task, that number becomes a part of the process's name: "task 1 rank 3". Two equal
-// numbers are one, unless the inner one is local. srun --label torchrun --tee prints "1: [default1]:"
+// innerRank notes the rank of a process. If a launcher around it gave a number already, as srun
+// does for each task, that number becomes a part of the process's name: "task 1 rank 3". Two equal
+// numbers are one, unless the inner one is local: srun --label torchrun --tee prints 1: [default1]:
 // for the second process of the second node, and "0: [default1]:" for that of the first. If such a
 // process also prints its global rank, it is "task 1 local 1 rank 5".
 func (u *Unwrapper) innerRank(rank int, local bool) {

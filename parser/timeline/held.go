@@ -8,8 +8,8 @@ import (
 )
 
 // baseOf returns the name of the process that may have printed the lines of another name, see
-// [heldFailures]. A launcher may have numbered the lines, so that "task 1 rank 3" is of "rank 1", and
-// "task 1 local 0 rank 2" of "task 1 rank 0". If there is no such process, the name itself is
+// [heldFailures]. A launcher may have numbered the lines: "task 1 rank 3" is of "rank 1", and
+// "task 1 local 0 rank 2" is of "task 1 rank 0". If there is no such process, the name itself is
 // returned.
 func (s *streams) baseOf(writer string) string {
 	base := record.WithoutRank(writer)

@@ -114,8 +114,8 @@ func (b *Builder) deliver(rec record.Record) {
 	}
 }
 
-// shownBy returns what a record shows of the process that printed it: its name, and whether it fails
-// or works on a file.
+// shownBy returns what a record shows of the process that printed it: its name, and whether it
+// fails or works on a file.
 func shownBy(rec record.Record) (writer string, fails, works bool) {
 	writer = rec.Head().Writer
 	switch r := rec.(type) {

@@ -51,12 +51,13 @@ array=$(sbatch --parsable <<'END_OF_SHARDS'
 #SBATCH --signal=B:USR1@90
 #SBATCH --constraint=a100
 
-soak='' over=''
+soak='' over='' ended=''
 stop() { if [ "$soak" ]; then kill -TERM "$soak" 2>/dev/null; fi; }
 trap 'over=1; stop' USR1
-# Slurm sends SIGTERM to every process of the task: to vramsoak, which stops, and to this shell,
-# which only has to wait for vramsoak.
-trap : TERM
+# If Slurm ends the task (scancel, preemption, the time limit), each of its processes gets SIGTERM:
+# vramsoak, which stops, and this shell, which only has to wait for vramsoak. Slurm has then decided
+# whether the task is queued again.
+trap 'ended=1' TERM
 
 set -e
 module load cuda
@@ -77,11 +78,11 @@ wait "$soak"
 code=$?
 
 # Exit code 0: the shard is complete, whatever its files show; the judge decides. 2: a mistake, or
-# this task is no longer wanted; another start would not help. Above 128: vramsoak was killed, for
-# example because the node had no memory left. After that, or if the time is over, the task starts
-# again. The number of starts is limited, because a file that needs more than the time limit would
-# start for ever.
-if [ "$code" -gt 128 ] || { [ "$code" -ne 0 ] && [ "$over" ]; }; then
+# another task has taken the shard; another start would not help. Above 128: a signal ended
+# vramsoak, because the time was over, or for example because the node had no memory left; then the
+# task starts again. The number of starts is limited, because a file that needs more than the time
+# limit would start for ever.
+if [ "$code" -gt 128 ] && [ ! "$ended" ]; then
   if [ "${SLURM_RESTART_COUNT:-0}" -lt 20 ]; then
     echo "task $SLURM_ARRAY_TASK_ID: exit code $code; queued again"
     scontrol requeue "$SLURM_JOB_ID" && sleep 60 # Slurm ends this shell
