@@ -54,11 +54,10 @@ type cluster struct {
 
 func start(t *testing.T) *cluster {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "slurm-") // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil { // munged wants that
+	// A socket needs a short path, and munged refuses a folder that others may not enter, as
+	// t.TempDir is.
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("vramsoak-slurm-%d", os.Getpid()))
+	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	script, err := filepath.Abs("cluster.sh")
@@ -251,14 +250,15 @@ func (s *soak) history() {
 			s.field(id, "NodeList"))
 	}
 	id := strconv.Itoa(s.judge)
-	fmt.Fprintf(&b, "judge %s: %s, exit code %s\n", id, s.field(id, "JobState"), s.field(id, "ExitCode"))
+	fmt.Fprintf(&b, "judge %s: %s, exit code %s\n", id, s.field(id, "JobState"),
+		s.field(id, "ExitCode"))
 	text, err := os.ReadFile(filepath.Join(s.dir, "log/slurmctld.log"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	of := regexp.MustCompile(fmt.Sprintf(`JobId=(%d_\d+\(|%d\b)|[Nn]odes? n\d`, s.array, s.judge))
-	told := regexp.MustCompile(`Allocate|Started|WEXIT|WTERM|equeu|reempt|cancel|not responding|node_did|` +
-		`Timed out|signal|error:`)
+	told := regexp.MustCompile(`Allocate|Started|WEXIT|WTERM|equeu|reempt|cancel|` +
+		`not responding|node_did|Timed out|signal|error:`)
 	for line := range strings.Lines(string(text)) {
 		if of.MatchString(line) && told.MatchString(line) {
 			b.WriteString(line)
@@ -349,12 +349,12 @@ func (s *soak) say(format string, args ...any) {
 	s.sh(format, args...)
 }
 
-// A disturbance is what happens to a run. It returns the shards whose tasks must have started again.
+// A disturbance is what happens to a run.
 type disturbance struct {
 	name, flags string
 	pace        float64 // virtual seconds in a second
 	leak        int
-	do          func(s *soak) (again []int)
+	do          func(s *soak) (again []int) // the shards whose tasks must have started again
 	// resubmit is set if Slurm does not start some tasks again. The script is then submitted again.
 	resubmit bool
 }
@@ -411,7 +411,7 @@ var disturbances = []disturbance{
 		s.say("sbatch --partition=urgent --nodelist=n1 --exclusive --output=/dev/null --wrap 'sleep 2'")
 		return again
 	}},
-	{name: "time-limit", flags: "--time 1 --signal-lead 20s", pace: 1, do: func(s *soak) []int {
+	{name: "time-limit", flags: "--time 1 --signal-lead 20s", pace: 1, do: func(*soak) []int {
 		var all []int
 		for shard := range shards {
 			all = append(all, shard+1)
@@ -432,7 +432,8 @@ func TestSlurm(t *testing.T) {
 		t.Skip("not run: make test-slurm starts a Slurm cluster and runs it there")
 	}
 	c := start(t)
-	if err := os.WriteFile(filepath.Join(c.work, "pipeline.yaml"), []byte(pipeline), 0o644); err != nil {
+	path := filepath.Join(c.work, "pipeline.yaml")
+	if err := os.WriteFile(path, []byte(pipeline), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c.sh("vramsoak fixtures audio audio --count 60 --seconds 1-3 --seed 1")
