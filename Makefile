@@ -162,6 +162,7 @@ test-times:
 .PHONY: test-kill
 test-kill:
 	KILL_CASES=200 go test -race -count=1 -timeout 60m -run KilledAtAnyInstant -v ./harness
+	KILL_CASES=100 go test -count=1 -timeout 60m -run ShardsKilledAtAnyInstant -v ./cmd/vramsoak
 
 # Soaks the real pipeline over 8 files and checks the verdicts: pass if clean, fail if it leaks.
 .PHONY: short-soak

@@ -131,7 +131,7 @@ func (s *scheduler) play(kills int) judgement {
 		}
 	}
 	s.checkFiles()
-	return judgement{}
+	return s.judge()
 }
 
 func (s *scheduler) span(milliseconds int) time.Duration {

@@ -363,8 +363,8 @@ func (t *shardTask) complete() {
 		sink.Shell(t.run))
 }
 
-// A signalError says that a signal ended the command. The exit code is then that of a process that the
-// signal killed, as shells give it: a scheduler starts such a task again.
+// A signalError says that a signal ended the command. The exit code is then that of a process that
+// the signal killed, as shells give it: a scheduler starts such a task again.
 type signalError syscall.Signal
 
 func (s signalError) Error() string { return "ended by " + syscall.Signal(s).String() }
