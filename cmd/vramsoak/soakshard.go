@@ -193,7 +193,7 @@ func (t *shardTask) open(cfg *harness.Config, o soakOptions, nvml *meter.NVML,
 	}
 	undo = func() {
 		if errors.Is(found, fs.ErrNotExist) {
-			_ = os.RemoveAll(t.dir) // the caller reports an error already
+			t.remove()
 			leave()
 		}
 	}
@@ -230,6 +230,15 @@ func (t *shardTask) open(cfg *harness.Config, o soakOptions, nvml *meter.NVML,
 		err = errors.Join(writeBatch(t.dir, mine), writeInfo(t.dir, info))
 	}
 	return info, undo, false, err
+}
+
+// remove removes the folder of the shard, unless another task works on it. The caller reports an
+// error already.
+func (t *shardTask) remove() {
+	if t.lease != nil && t.lease.Number == 1 && t.lease.Check() == nil {
+		_ = os.RemoveAll(t.dir)
+	}
+	_ = os.Remove(t.dir) // fails if there is something in it
 }
 
 // logs returns the paths of the shard's logs.
