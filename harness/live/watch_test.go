@@ -14,6 +14,7 @@ import (
 	"vramsoak/fixtures"
 	"vramsoak/harness/check"
 	"vramsoak/harness/live"
+	"vramsoak/parser/record"
 )
 
 // leakingLog returns the log of a run in which each file leaves 4 MiB more behind.
@@ -140,6 +141,31 @@ func TestResumedWatch(t *testing.T) {
 		t.Errorf("look %d finds %d", r.Look, len(r.Certain))
 	}
 	w.Close()
+}
+
+// TestLookAtAShard: the looks at all shards of a run share its rate of false alarms. Growth of 27
+// standard errors is certain in 24 files of one run, and not in those of one of 100,000 shards.
+func TestLookAtAShard(t *testing.T) {
+	t.Parallel()
+	for shards, want := range map[int]check.Verdict{1: check.Fail, 100_000: check.Undecided} {
+		path := filepath.Join(t.TempDir(), "soak.log")
+		log := record.RunStart{
+			Files: 24, Feed: "list", Share: record.Share{Shard: 1, Shards: shards},
+		}.AppendLine(nil)
+		log = append(append(log, '\n'), leakingLog(t, 24)...)
+		if err := os.WriteFile(path, log, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := live.Judge(t.Context(), []string{path}, check.DefaultPolicy(), nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.Report.Findings {
+			if f.Check == check.Leak && f.Verdict != want {
+				t.Errorf("one of %d shards: %s, expected %s: %s", shards, f.Verdict, want, f.Message)
+			}
+		}
+	}
 }
 
 // TestFailedLook: a log that cannot be read does not end the watch.
