@@ -183,6 +183,11 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = knownTopic
 	}
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args = wantsNone
+		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	checkBeforehand(root)
 	addCompletions(root)
 	return root

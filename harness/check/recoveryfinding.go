@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"vramsoak/parser/record"
 )
@@ -138,7 +139,8 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	case f.Verdict == Fail:
 		f.Message = fmt.Sprintf("freed %s of %s (%s) %s; under %s in %s", record.FormatBytes(r.Freed),
 			r.Held,
-			percent(r.Share), where, percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
+			percentBelow(r.Share, float64(j.policy.Recovery.Min)), where,
+			percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
 	case f.Verdict == Undecided:
 		f.Message = fmt.Sprintf("the printed digits allow %s to %s of %s %s; log exact bytes to "+
 			"decide it",
@@ -184,3 +186,18 @@ func ofFiles(n, all int) string {
 }
 
 func percent(share float64) string { return Quantity(share, Ratio) }
+
+// percentBelow returns a share that is less than least, with as many digits as show it: "94.97 %",
+// not "95.0 %", if least is 95 %. Shares that agree in percentDigits digits are not told apart.
+func percentBelow(share, least float64) string {
+	text := ""
+	for digits := 1; digits <= percentDigits; digits++ {
+		text = strconv.FormatFloat(100*share, 'f', digits, 64)
+		if text != strconv.FormatFloat(100*least, 'f', digits, 64) {
+			break
+		}
+	}
+	return text + " %"
+}
+
+const percentDigits = 6
