@@ -126,6 +126,7 @@ type soak struct {
 	*cluster
 	name         string
 	array, judge int
+	before       int // the size of Slurm's log when the soak was submitted
 }
 
 var submitted = regexp.MustCompile(`: 8 shards are job (\d+), their judge is job (\d+)\n`)
@@ -134,6 +135,9 @@ var submitted = regexp.MustCompile(`: 8 shards are job (\d+), their judge is job
 func (c *cluster) submit(name, flags string, leak int, pace float64) *soak {
 	c.t.Helper()
 	s := &soak{cluster: c, name: name}
+	if info, err := os.Stat(filepath.Join(c.dir, "log/slurmctld.log")); err == nil {
+		s.before = int(info.Size())
+	}
 	c.sh("vramsoak job slurm --shards %d --run %s %s %s > %s.sh", shards, name, flags,
 		command(leak, pace), name)
 	c.t.Logf("%s", c.sh("sbatch < %s.sh", name))
@@ -256,6 +260,7 @@ func (s *soak) history() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	text = text[min(s.before, len(text)):]
 	of := regexp.MustCompile(fmt.Sprintf(`JobId=(%d_\d+\(|%d\b)|[Nn]odes? n\d`, s.array, s.judge))
 	told := regexp.MustCompile(`Allocate|Started|WEXIT|WTERM|equeu|reempt|cancel|` +
 		`not responding|node_did|Timed out|signal|error:`)
@@ -295,7 +300,8 @@ func (r report) failed() (checks []string) {
 	return slices.Compact(checks)
 }
 
-var fileEnd = regexp.MustCompile(`(?m)^\[vramsoak\] file-end .*\bindex=(\d+)\b`)
+// fileEnd matches the end of a file. A file that an interruption cut short is done again.
+var fileEnd = regexp.MustCompile(`(?m)^\[vramsoak\] file-end .*\bindex=(\d+) .*`)
 
 // equals demands that the run has the verdict of the run without shards, and that each file ended
 // exactly once.
@@ -304,8 +310,9 @@ func (s *soak) equals(whole report, code int) {
 	times := map[int]int{}
 	for shard := range shards {
 		for _, m := range fileEnd.FindAllStringSubmatch(s.log(shard+1), -1) {
-			n, _ := strconv.Atoi(m[1])
-			times[n]++
+			if n, _ := strconv.Atoi(m[1]); !strings.HasSuffix(m[0], " error=interrupted") {
+				times[n]++
+			}
 		}
 	}
 	for i := range files {
@@ -399,7 +406,7 @@ var disturbances = []disturbance{
 		s.say("scontrol requeue %s", s.task(1))
 		return []int{1}
 	}},
-	{name: "preempted", do: func(s *soak) (again []int) {
+	{name: "preempted", pace: 2, do: func(s *soak) (again []int) {
 		for shard := range shards {
 			s.works(shard + 1)
 		}
@@ -422,7 +429,9 @@ var disturbances = []disturbance{
 		s.works(6)
 		s.say("scancel %s", s.task(6))
 		s.works(7)
-		s.say("scancel --full --signal=KILL %s", s.task(7))
+		pid := s.pid(7)
+		s.say("kill -9 $(ps -o ppid= -p %d) %d $(pgrep -P %d) # the shell of task %s and all below it",
+			pid, pid, pid, s.task(7))
 		return nil
 	}},
 }

@@ -84,10 +84,11 @@ code=$?
 # limit would start for ever.
 if [ "$code" -gt 128 ] && [ ! "$ended" ]; then
   if [ "${SLURM_RESTART_COUNT:-0}" -lt 20 ]; then
-    echo "task $SLURM_ARRAY_TASK_ID: exit code $code; queued again"
+    echo "task $SLURM_ARRAY_TASK_ID: exit code $code; queueing it again"
     scontrol requeue "$SLURM_JOB_ID" && sleep 60 # Slurm ends this shell
+  else
+    echo "task $SLURM_ARRAY_TASK_ID: exit code $code; it has started too often to be queued again"
   fi
-  echo "task $SLURM_ARRAY_TASK_ID: exit code $code; not queued again"
 fi
 exit "$code"
 END_OF_SHARDS
