@@ -22,8 +22,8 @@ type Growth struct {
 	// growth is certain, and the shape besides growth.
 	Slope, Error, Early, Late, Rounding, Sure float64
 	Shape                                     shape.Shape
-	// Leaps is the number of steps up that may be growth in leaps: 2 steps, or 1 high last value. Leapt
-	// is their sum. Both are 0 if the series has none, or if they are too small to matter.
+	// Leaps is the number of steps up that may be growth in leaps: 2 steps, or 1 high last value.
+	// Leapt is their sum. Both are 0 if the series has none, or if they are too small to matter.
 	Leaps int
 	Leapt float64
 	// Verdict is that of the series at the level of its own report. If the report explains the growth

@@ -49,8 +49,8 @@ type Report struct {
 	// is nil unless [Judge.Trends] was set.
 	Trends []Trend `json:"-"`
 	// Growths holds each series that was judged for growth: of each ledger, in each process, on each
-	// device of each rank. Series is the number of those that share the rate of false alarms; constants
-	// and checks that do not gate do not count.
+	// device of each rank. Series is the number of those that share the rate of false alarms:
+	// constants and checks that do not gate do not count.
 	Growths []Growth `json:"-"`
 	Series  int      `json:"-"`
 	// Level is the rate of false alarms that these series share: 0.001, or less in a run with

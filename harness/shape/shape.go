@@ -54,8 +54,8 @@ type Result struct {
 	// Error is the standard error of the slope, without the rounding of the printed digits. It is
 	// infinite if growth cannot be told from an effect of the audio's length.
 	Error float64
-	// Early and Late are the slopes of the two halves of the series by themselves. They are NaN if the
-	// length of the audio explains them as well.
+	// Early and Late are the slopes of the two halves of the series, with all steps and warm-ups in
+	// them. They are NaN if the length of the audio explains them as well.
 	Early, Late float64
 	// Rounding is how much growth per file the rounding of the printed digits may hide or feign.
 	Rounding float64
@@ -234,7 +234,6 @@ func judge(s Series, index []int) (r Result, end float64) {
 	if last := len(x) - 1; len(index) > valuesMax {
 		b.width = (x[last] - x[0]) / float64(last)
 	}
-	early, late := b.halves()
 	m, growth, c := b.chosen(s.Resolution)
 	grows := c.grows
 	if m.shape == Flat && !grows {
@@ -244,6 +243,7 @@ func judge(s Series, index []int) (r Result, end float64) {
 		Shape: m.shape, Growing: grows, Sure: c.sure, Ordered: a.ordered, Ends: ends,
 	}
 	slope, se := b.slope(growth, grows)
+	early, late := b.halves()
 	least, most := b.unrounded(growth, slope, s.Resolution)
 	r.Rounding = max(slope-least, most-slope)
 	r.Slope.Estimate, r.Error, r.Early, r.Late = slope, se, early, late
