@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"vramsoak/harness/runfolder"
 	"vramsoak/harness/shard"
@@ -100,28 +99,24 @@ func inFolder(path string) ([]Shard, error) {
 func ofFolder(dir string, number int) (Shard, error) {
 	s := Shard{Name: dir, Number: number}
 	for _, path := range runfolder.Logs(dir) {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			s.Logs = append(s.Logs, fileLog(path))
+		counts, earlier, err := shard.Logs(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // no task has written anything yet
 		}
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return s, err
-	}
-	for _, e := range entries {
-		lease, ok := leaseOf(e.Name())
-		if !ok || !e.Type().IsRegular() {
-			continue
-		}
-		info, err := e.Info()
 		if err != nil {
 			return s, err
 		}
-		path := filepath.Join(dir, e.Name())
-		s.Older = append(s.Older, OlderLog{
-			Log: fileLog(path), Lease: lease, Size: info.Size(),
-			From: func(offset int64) (io.ReadCloser, error) { return openAt(path, offset) },
-		})
+		s.Logs = append(s.Logs, fileLog(counts))
+		for _, e := range earlier {
+			info, err := os.Stat(e.Path)
+			if err != nil {
+				return s, err
+			}
+			s.Older = append(s.Older, OlderLog{
+				Log: fileLog(e.Path), Lease: e.Lease, Size: info.Size(),
+				From: func(offset int64) (io.ReadCloser, error) { return openAt(e.Path, offset) },
+			})
+		}
 	}
 	return s, nil
 }
@@ -139,12 +134,4 @@ func openAt(path string, offset int64) (io.ReadCloser, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// leaseOf returns the number of the lease whose log has this name: soak.lease-000001.log.
-func leaseOf(name string) (lease int, ok bool) {
-	digits, ok := strings.CutPrefix(name, "soak.lease-")
-	digits, isLog := strings.CutSuffix(digits, ".log")
-	lease, err := strconv.Atoi(digits)
-	return lease, ok && isLog && err == nil && lease > 0
 }

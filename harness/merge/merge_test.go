@@ -303,8 +303,8 @@ func TestIncomplete(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			shards: "shards 2-4 never started, or the logs are not here; 1 of 4 shards are complete; start " +
-				"the task of each of the others again: it goes on where its log ends",
+			shards: "shards 2-4 never started, or the logs are not here; 1 of 4 shards are complete; " +
+				"start the task of each of the others again: it goes on where its log ends",
 			files: "45 files (2-4, 6-8, 10-12, 14-16, 18-20, 22-24, 26-28, 30-32, 34-36, 38-40, 42-44, " +
 				"46-48 and 9 more) have no end; 15 of 60 files ended ok",
 		},
@@ -419,7 +419,7 @@ func TestIncomplete(t *testing.T) {
 func TestOlderLease(t *testing.T) {
 	t.Parallel()
 	shards := newShards(4, 60)
-	const after = 1500
+	const after = 1000
 	shards[2].resume = func(i int) *record.Resume {
 		if i != 2 {
 			return nil
@@ -431,6 +431,10 @@ func TestOlderLease(t *testing.T) {
 	run := write(t, shards)
 	dir := filepath.Join(run, "shard-0003")
 	older := filepath.Join(dir, "soak.lease-000001.log")
+	log, err := os.ReadFile(filepath.Join(dir, "soak.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for extra, want := range map[string]string{
 		"": "",
 		"one\ntwo\nthree": "shard 3: 3 lines of lease 1 (node n2) came after lease 2 (node n9) had " +
@@ -438,7 +442,7 @@ func TestOlderLease(t *testing.T) {
 		"half of a line": "shard 3: 1 line of lease 1 (node n2) came after lease 2 (node n9) had " +
 			"taken over, and is ignored",
 	} {
-		text := append(make([]byte, after), extra...)
+		text := append(slices.Clone(log[:after]), extra...)
 		if err := os.WriteFile(older, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -452,6 +456,21 @@ func TestOlderLease(t *testing.T) {
 		if joined := strings.Join(got, "\n"); joined != want {
 			t.Errorf("%q: got %q, want %q", extra, joined, want)
 		}
+	}
+}
+
+// TestLogOfKilledTask: a task was killed after it had put the log of the lease before aside, and
+// before it had put its own in that place. The log of the lease before counts.
+func TestLogOfKilledTask(t *testing.T) {
+	t.Parallel()
+	run := write(t, newShards(4, 60))
+	dir := filepath.Join(run, "shard-0003")
+	aside := filepath.Join(dir, "soak.lease-000001.log")
+	if err := os.Rename(filepath.Join(dir, "soak.log"), aside); err != nil {
+		t.Fatal(err)
+	}
+	if rep := judge(t, run).Report; rep.Verdict != check.Pass || rep.Shards.Complete != 4 {
+		t.Errorf("%s, %+v: %+v", rep.Verdict, rep.Shards, rep.Findings)
 	}
 }
 
