@@ -1,13 +1,13 @@
 package main
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"vramsoak/harness/check"
-	"vramsoak/harness/merge"
 	"vramsoak/harness/runfolder"
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/junit"
@@ -60,7 +60,7 @@ own.` + dialectHelp(),
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
 		Args: wantsFiles(1, 0, "logs or run folders"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runCheck(cmd.OutOrStdout(), args, opts)
+			return runCheck(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		},
 	}
 	policyVar(cmd.Flags(), &opts.read.policy,
@@ -71,8 +71,8 @@ own.` + dialectHelp(),
 	return cmd
 }
 
-func runCheck(out io.Writer, paths []string, opts checkOptions) error {
-	shards, err := merge.Find(paths)
+func runCheck(ctx context.Context, out io.Writer, paths []string, opts checkOptions) error {
+	shards, err := findShards(ctx, paths)
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,9 @@ func displayName(path string) string {
 	if path == "-" {
 		return "standard input"
 	}
+	if address, ok := shownAs(path); ok {
+		return address
+	}
 	return path
 }
 

@@ -69,6 +69,7 @@ func run(args []string) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	defer removeCopies()
 	err := root.ExecuteContext(context.Background())
 	if failed := stdout.Err(); failed != nil {
 		err = incomplete(err, failed)
@@ -86,7 +87,7 @@ func run(args []string) int {
 		return ended.exitCode()
 	}
 	if err != nil {
-		message := secret.Credentials(string(sink.Error(err, args...)))
+		message := shownIn(secret.Credentials(string(sink.Error(err, args...))))
 		_ = writeError(stderr, message, textOptions(stderr)) // there is nobody to tell
 		return exitTrouble
 	}
@@ -188,6 +189,7 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 		completion.Args = wantsNone
 		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
+	readBuckets(root)
 	checkBeforehand(root)
 	addCompletions(root)
 	return root

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness"
+	"vramsoak/harness/bucket"
 	"vramsoak/harness/check"
 	"vramsoak/harness/runfolder"
 	"vramsoak/harness/shard"
@@ -233,7 +234,8 @@ VRAMSOAK_LISTEN, the folder in which a Python process with vramlook.py listens f
 	policyVar(f, &opts.policy, "policy `file` (YAML); the default is vramsoak.yaml "+
 		"if that exists")
 	inputsVar(f, &opts.baselines, "baseline", baselineUsage, "json")
-	f.StringVar(&opts.runs, "runs", "runs", "the run folder is made in this `folder`")
+	f.StringVar(&opts.runs, "runs", "runs", "the run folder is made in this `folder`, or "+
+		"with --shard in a bucket: s3://bucket/prefix")
 	f.Var(&runName{&opts.run}, "run", runUsage+"; the default is the time")
 	f.StringArrayVar(&opts.secrets, "secret", nil,
 		"also mask the value after this `name` in the command, such as --hf-auth; may be repeated")
@@ -249,6 +251,10 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	task, err := opts.shardTask()
 	if err != nil {
 		return err
+	}
+	if task == nil && bucket.IsAddress(opts.runs) {
+		return errors.New("--runs: a bucket keeps runs of shards; expected --shard and --run too, " +
+			"such as --shard 1/1 --run nightly-42 for a run of one task")
 	}
 	in, err := opts.inputs(past, task)
 	if err != nil {
@@ -273,6 +279,12 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
+	if task != nil {
+		defer func() { task.bucket.close() }()
+		if err := task.useBucket(ctx, opts, cfg.Logger); err != nil {
+			return err
+		}
+	}
 	info, undo, done, err := opts.openFolder(&cfg, past, nvml, in.batch, task)
 	switch {
 	case err != nil:
@@ -281,10 +293,13 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		task.complete()
 		return nil
 	}
-	stderr.Printf("run folder: %s\n", cfg.Dir)
+	stderr.Printf("run folder: %s\n", displayName(cfg.Dir))
 	ctx, kill, stop := onInterrupt(ctx)
 	defer stop()
 	cfg.Kill = kill
+	if task != nil {
+		task.bucket.begin(ctx)
+	}
 
 	stopWatch := opts.judgeWhileRunning(&cfg, in.policy, display)
 	view.follow(cfg, workers, in.refs, comparedInfo(info))
@@ -292,6 +307,11 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	stopWatch()
 	display.close()
 	view.end()
+	if task != nil {
+		release, stored := task.bucket.finish(ctx, kill)
+		defer release()
+		runErr = errors.Join(runErr, stored)
+	}
 	switch {
 	case errors.Is(runErr, harness.ErrNotStarted) && outcome.Processes == 0:
 		undo()
@@ -336,7 +356,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 			_, _ = sink.Fprintf(text.NewFolder(stderr, textOptions(stderr)),
 				"see report.html in the run folder; pictures: %s\n", strings.Join(drawn, ", "))
 		}
-		stderr.Printf("run folder: %s\n", cfg.Dir)
+		stderr.Printf("run folder: %s\n", displayName(cfg.Dir))
 		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone &&
 			outcome.Rescued == "" && outcome.Processes > 0 {
 			stderr.Printf("%s\n", goOn(cfg.Dir, info))

@@ -88,6 +88,8 @@ type shardTask struct {
 	dir   string // folder of the shard
 	plan  shard.Plan
 	lease *shard.Lease
+	// bucket keeps the shard in a bucket, or is nil if it is in a folder.
+	bucket *bucketShard
 }
 
 // shardTask returns the task that --shard describes, or nil without --shard.
@@ -180,10 +182,14 @@ func (t *shardTask) open(cfg *harness.Config, o soakOptions, nvml *meter.NVML,
 	if err != nil {
 		return info, nil, false, err
 	}
-	leave, err := runfolder.Sharded{
+	whole := runfolder.Sharded{
 		Schema: runfolder.ShardedSchema, Version: cfg.Version, Command: shown, Shards: t.share.Shards,
 		Files: t.files(), Batch: digest, Policy: cfg.Policy,
-	}.Join(t.run)
+	}
+	leave, err := whole.Join(t.run)
+	if err == nil && t.bucket != nil {
+		err = t.bucket.share(t.run, whole)
+	}
 	if err != nil {
 		return info, nil, false, fmt.Errorf("--run: %w", err)
 	}
@@ -228,6 +234,9 @@ func (t *shardTask) open(cfg *harness.Config, o soakOptions, nvml *meter.NVML,
 	}
 	if isNew {
 		err = errors.Join(writeBatch(t.dir, mine), writeInfo(t.dir, info))
+		if err == nil && t.bucket != nil {
+			err = t.bucket.putFiles()
+		}
 	}
 	return info, undo, false, err
 }
@@ -268,6 +277,9 @@ func (t *shardTask) done(o soakOptions) (bool, error) {
 // takeOver takes a lease, and gives this task a copy of the logs that an earlier task has left. It
 // reports whether there were any.
 func (t *shardTask) takeOver(cfg *harness.Config, o soakOptions) (resume bool, err error) {
+	if t.bucket != nil {
+		return t.bucket.takeOver(cfg, t.node)
+	}
 	if t.lease, err = shard.Take(t.dir, t.node, time.Now()); err != nil {
 		return false, err
 	}
@@ -342,7 +354,11 @@ func (t *shardTask) announce(files int) {
 // There is no time for reports: a scheduler kills the task soon.
 func (t *shardTask) interrupted(ctx context.Context, info runfolder.Info, runErr error) error {
 	stderr.Printf("%s is not complete; the same command goes on with it\n", t)
-	return cmp.Or(errors.Join(runErr, writeInfo(t.dir, info)), context.Cause(ctx))
+	err := errors.Join(runErr, writeInfo(t.dir, info))
+	if err == nil && t.bucket != nil {
+		err = t.bucket.putFiles()
+	}
+	return cmp.Or(err, context.Cause(ctx))
 }
 
 // evidence returns nil if the evidence of the shard is complete, whatever it shows. The judge of
@@ -350,6 +366,9 @@ func (t *shardTask) interrupted(ctx context.Context, info runfolder.Info, runErr
 func (t *shardTask) evidence(outcome *harness.Outcome, judged error) error {
 	if _, is := errors.AsType[verdictError](judged); is {
 		judged = nil
+	}
+	if t.bucket != nil {
+		judged = errors.Join(judged, t.bucket.putFiles())
 	}
 	ended := 0
 	for _, n := range outcome.Counts {
@@ -368,8 +387,12 @@ func (t *shardTask) evidence(outcome *harness.Outcome, judged error) error {
 
 // complete says that the shard is complete, and how the run is judged.
 func (t *shardTask) complete() {
+	run := t.run
+	if t.bucket != nil {
+		run = t.bucket.address
+	}
 	stderr.Printf("%s is complete; when all are, this judges the run: vramsoak check %s\n", t,
-		sink.Shell(t.run))
+		sink.Shell(run))
 }
 
 // A signalError says that a signal ended the command. The exit code is then that of a process that

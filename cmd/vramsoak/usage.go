@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"vramsoak/harness/bucket"
 	"vramsoak/harness/secret"
 )
 
@@ -35,7 +36,13 @@ func wantsFiles(least, most int, what string) cobra.PositionalArgs {
 		}
 		var errs []error
 		for _, arg := range args {
-			errs = append(errs, readable(arg))
+			switch {
+			case !bucket.IsAddress(arg):
+				errs = append(errs, readable(arg))
+			case !takesBuckets(cmd):
+				errs = append(errs, fmt.Errorf("%s: expected a file; vramsoak %s reads no buckets", arg,
+					cmd.Name()))
+			}
 		}
 		return errors.Join(errs...)
 	}

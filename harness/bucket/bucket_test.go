@@ -292,7 +292,7 @@ func TestTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.write([]byte("zombie\n"))
-	<-first.mirror.TakenOver()
+	waitFor(t, func() bool { return errors.Is(first.mirror.Owned(), ErrTakenOver) })
 	if err := first.mirror.Close(t.Context()); !errors.Is(err, ErrTakenOver) {
 		t.Errorf("closing: %v", err)
 	}

@@ -15,11 +15,13 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/gcerrors"
+
+	"vramsoak/harness/shard"
 )
 
 // ErrTakenOver is wrapped in the errors for a task whose lease is not the highest of its shard any
 // more: another task took the shard over.
-var ErrTakenOver = errors.New("another task has taken over this shard")
+var ErrTakenOver = shard.ErrTakenOver
 
 // errShort says that an answer ended before its end.
 var errShort = errors.New("the answer was cut off")

@@ -32,7 +32,6 @@ type Mirror struct {
 	wake   chan struct{} // has a value when target has grown
 	stop   context.CancelFunc
 	done   chan struct{} // closed when the goroutine has ended
-	taken  chan struct{} // closed when the shard was taken over
 
 	// What follows belongs to the goroutine, and to Begin, Close before and after it runs.
 
@@ -50,7 +49,7 @@ type Mirror struct {
 func (s *Store) NewMirror(lease Lease, name, path string) *Mirror {
 	return &Mirror{
 		store: s, lease: lease, key: lease.Shard + "/" + name, path: path, piece: 1,
-		wake: make(chan struct{}, 1), done: make(chan struct{}), taken: make(chan struct{}),
+		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
 
@@ -138,9 +137,14 @@ func (m *Mirror) Stored() (int64, error) {
 	return m.stored, m.err
 }
 
-// TakenOver returns a channel that is closed when another task has taken the shard over. Nothing
-// is stored then any more.
-func (m *Mirror) TakenOver() <-chan struct{} { return m.taken }
+// Owned returns an error that wraps [ErrTakenOver] if another task has taken the shard over, as far
+// as the uploads have found out. Nothing is stored then any more.
+func (m *Mirror) Owned() error {
+	if _, err := m.Stored(); errors.Is(err, ErrTakenOver) {
+		return err
+	}
+	return nil
+}
 
 // upload stores the log up to the target, whenever that grows, until the context ends.
 func (m *Mirror) upload(ctx context.Context) {
@@ -157,7 +161,6 @@ func (m *Mirror) upload(ctx context.Context) {
 			switch {
 			case errors.Is(err, ErrTakenOver):
 				m.failed(err)
-				close(m.taken)
 				return
 			case err == nil:
 				if failed = 0; said {
