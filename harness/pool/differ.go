@@ -24,6 +24,9 @@ const (
 	scaleDegrees  = 0.37
 )
 
+// nodeSlopes is the smallest number of slopes of a node whose median is its own.
+const nodeSlopes = 8
+
 // differing adds to r the shards and the nodes that differ from the others by more than the limit.
 func (p *pooled) differing(r *Result, limit, level float64) {
 	if len(p.x) < leastOthers {
@@ -111,14 +114,26 @@ func (p *pooled) difference(part, all *sums, rounding, limit float64) (d Differe
 // typical returns the errors of the slopes for the search for those that differ. A slope may be as
 // far off as most of them are. So the error is at least that of the median noise, and all errors
 // are multiplied by how far the slopes lie apart: the median distance from the median slope, in
-// errors. A few slopes that differ hardly change medians.
+// errors. A few slopes that differ hardly change medians. If a node has nodeSlopes or more, the
+// median is that of the node, so that a node that differs does not hide itself.
 func (p *pooled) typical() []float64 {
+	nodes := map[string][]float64{}
+	for i := range p.slopes {
+		nodes[p.slopes[i].Node] = append(nodes[p.slopes[i].Node], p.x[i])
+	}
+	all := shape.Median(p.x)
+	middles := map[string]float64{}
+	for name, x := range nodes {
+		if middles[name] = all; name != "" && len(x) >= nodeSlopes {
+			middles[name] = shape.Median(x)
+		}
+	}
 	errors := slices.Clone(p.errors)
-	middle := shape.Median(p.x)
 	off := make([]float64, len(p.x))
 	for i := range errors {
-		errors[i] = max(errors[i], p.noise/lengthOf(&p.slopes[i]))
-		off[i] = math.Abs(p.x[i]-middle) / errors[i]
+		s := &p.slopes[i]
+		errors[i] = max(errors[i], p.noise/lengthOf(s))
+		off[i] = math.Abs(p.x[i]-middles[s.Node]) / errors[i]
 	}
 	apart := max(1, shape.NormalMAD*shape.Median(off))
 	for i := range errors {

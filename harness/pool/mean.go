@@ -2,7 +2,6 @@ package pool
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -23,6 +22,10 @@ const (
 	chanceOfSmaller = 0.01
 	leastApart      = 0.5
 )
+
+// newtonSteps is the largest number of steps to find tau. Errors that differ by a factor of a
+// million need forty.
+const newtonSteps = 200
 
 // errorDegrees are added to the degrees of freedom of the mean, which are the number of slopes less
 // 1, because the standard errors of the slopes say more than how far a few slopes lie apart. This
@@ -118,32 +121,27 @@ func (m *mean) apart(x []float64) float64 {
 
 // pauleMandel returns the standard deviation of the slopes beyond their errors, which are
 // multiplied by a factor first: the tau at which the weighted sum of squares around the mean is
-// what is expected, the number of slopes less 1. It is 0 if the errors explain the squares.
+// what is expected, the number of slopes less 1. It is 0 if the errors explain the squares. The sum
+// is a convex function of tau² that falls, so Newton's steps from 0 approach the root from below.
 func (p *pooled) pauleMandel(factor float64) float64 {
 	weights := make([]float64, len(p.x))
-	excess := func(tau float64) float64 {
+	variance, expected := 0.0, float64(len(p.x)-1)
+	for range newtonSteps {
 		for i, e := range p.errors {
-			weights[i] = 1 / (factor*factor*e*e + tau*tau)
+			weights[i] = 1 / (factor*factor*e*e + variance)
 		}
-		middle, squares := stat.Mean(p.x, weights), 0.0
+		middle, squares, slope := stat.Mean(p.x, weights), 0.0, 0.0
 		for i, w := range weights {
-			squares += w * (p.x[i] - middle) * (p.x[i] - middle)
+			off := w * (p.x[i] - middle)
+			squares, slope = squares+off*off/w, slope+off*off
 		}
-		return squares - float64(len(p.x)-1)
-	}
-	if excess(0) <= 0 {
-		return 0
-	}
-	// With a tau as large as the range of the slopes, no term of the sum is above 1.
-	low, high := 0.0, slices.Max(p.x)-slices.Min(p.x)
-	for range 60 {
-		if tau := (low + high) / 2; excess(tau) > 0 {
-			low = tau
-		} else {
-			high = tau
+		step := (squares - expected) / slope
+		if !(step > 1e-9*variance) {
+			break
 		}
+		variance += step
 	}
-	return high
+	return math.Sqrt(variance)
 }
 
 // leastTau returns the tau that is left if all errors are as much too small as clean series show.

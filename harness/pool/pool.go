@@ -100,16 +100,15 @@ type Difference struct {
 const MostNamed = 16
 
 // A run has one level of false alarms: 0.001. In a run of several shards, the series that are
-// judged by themselves get ofSeries of it, and the pools the rest. A single series has heavy tails,
-// so a smaller level costs it more power than it costs a pool.
-const ofSeries = 0.75
+// judged by themselves get ofSeries of it, and the pools the rest.
+const ofSeries = 0.5
 
 // The level of a pool is shared by its three questions: whether the mean grows, whether any shard
 // differs, and whether any node does.
 const (
-	ofMean   = 0.5
-	ofShards = 0.25
-	ofNodes  = 0.25
+	ofMean   = 0.6
+	ofShards = 0.2
+	ofNodes  = 0.2
 )
 
 // Levels divides the level of a run, such as 0.001, among its tests, so that the sum over all of

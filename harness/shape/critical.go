@@ -54,8 +54,9 @@ const criticalAudio = 0.2
 // the quantile of a t distribution at that level, divided by its quantile at usualLevel. The tails
 // are those of a t distribution with few degrees of freedom, because the estimated phi is sometimes
 // far too small. Simulations give 5 degrees up to 50 values, and more from there on. In each of
-// them, the factor keeps the rate of false alarms in proportion to the level down to 0.001/1024,
-// for a phi from 0 to 0.6. TestCriticalLevel repeats them.
+// them, the factor keeps the rate of false alarms in proportion to the level down to 0.001/50,000,
+// for a phi from 0 to 0.75 and up to 256 values: it is at most 1.5 times the level, and mostly far
+// below it. TestCriticalLevel repeats them.
 const (
 	tailDegrees = 5
 	tailFiles   = 50

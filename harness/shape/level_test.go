@@ -23,7 +23,7 @@ func TestCriticalLevel(t *testing.T) {
 		x := made(n, func(i int) float64 { return float64(i) })
 		for _, phi := range []float64{0, 0.3, 0.6} {
 			r := rand.New(rand.NewPCG(uint64(n), uint64(100*phi)))
-			levels := []float64{0.001, 0.001 / 16, 0.001 / 128}
+			levels := []float64{0.001, 0.001 / 16, 0.001 / 128, 0.001 / 1024, 0.001 / 50_000}
 			rates := make([]float64, len(levels))
 			for range series {
 				b := newFitter(autoregressive(r, n, phi), x, &audio{}, 0, 0)
@@ -40,7 +40,11 @@ func TestCriticalLevel(t *testing.T) {
 				}
 			}
 			for i, level := range levels {
-				if rates[i] > 2.5*level {
+				most := 2.5 * level
+				if level < 0.001/128 { // a few series decide the mean
+					most *= 2
+				}
+				if rates[i] > most {
 					t.Errorf("%d values, phi %g: rate %g at a level of %g", n, phi, rates[i], level)
 				}
 			}
