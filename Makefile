@@ -274,8 +274,7 @@ bench-verdicts:
 	go test ./harness/check -count=1 -run 'Verdicts$$' -timeout 150m -verdicts.runs=$(RUNS) -family.runs=3000 -verdicts.table=$$PWD/.build/verdicts.md
 	go test ./harness/pool -count=1 -run 'Verdicts$$' -timeout 150m -pool.series=$(RUNS) -pool.runs=1000 -pool.table=$$PWD/.build/verdicts-pool.md
 	cat .build/verdicts.md .build/verdicts-printed.md .build/verdicts-resources.md .build/verdicts-families.md \
-		.build/verdicts-readings.md .build/verdicts-slowdowns.md \
-		.build/verdicts-pool.md
+		.build/verdicts-readings.md .build/verdicts-slowdowns.md .build/verdicts-pool.md
 
 .PHONY: clean
 clean:

@@ -81,8 +81,8 @@ func cleanKinds() []kind {
 	}
 }
 
-// TestPoolVerdicts judges runs of many processes that do the same work. Clean runs may fail in 0.1 %
-// of cases, by the single series and by the pool together. Then it judges runs in which each
+// TestPoolVerdicts judges runs of many processes that do the same work. Clean runs may fail in
+// 0.1 % of cases, by the single series and by the pool together. Then it judges runs in which each
 // process leaks 0.1 MiB a file at a limit of 64 KiB.
 //
 // A run of 1,024 processes takes seconds to judge. So the series of each kind are judged once, and
@@ -109,11 +109,12 @@ func enough(sizes []int) []int {
 }
 
 // A tally counts what runs of one kind and size show.
-type tally struct{ failed, passed, named, covered, runs atomic.Int64 }
+type tally struct{ failed, passed, named, covered atomic.Int64 }
 
 func falseAlarms(t *testing.T, out *strings.Builder) {
-	fmt.Fprintf(out, "\nFalse alarms in runs of many processes, %% of %d clean runs of each that fail / "+
-		"name a shard that differs / are undecided by the pool:\n\n| series | noise | printed | limit |",
+	fmt.Fprintf(out, "\nFalse alarms in runs of many processes, %% of %d clean runs of each that "+
+		"fail / name a shard that differs / are undecided by the pool:\n\n| series | noise | "+
+		"printed | limit |",
 		*poolRuns)
 	rule := "|---|--:|---|--:|"
 	for _, n := range enough(cleanSizes) {
@@ -147,14 +148,15 @@ func falseAlarms(t *testing.T, out *strings.Builder) {
 		}
 		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "\nOf all %d runs %d fail, and %d name a shard.\n\n| level | series certain to grow, "+
-		"of %d | expected at most |\n|--:|--:|--:|\n", runs, failed, named, judged)
+	fmt.Fprintf(out, "\nOf all %d runs %d fail, and %d name a shard.\n\n| level | series certain to "+
+		"grow, of %d | expected at most |\n|--:|--:|--:|\n", runs, failed, named, judged)
 	for _, level := range []float64{1e-3, 1e-4, 1e-5, 1e-6} {
 		fmt.Fprintf(out, "| %g | %d | %.2g |\n", level, sure[level], level*float64(judged))
 	}
 	// A series that is rare is in many runs of 16 processes that are drawn from few series.
 	if most := runs / 100; failed > most || named > most {
-		t.Errorf("of %d clean runs %d fail and %d name a shard, want at most %d", runs, failed, named, most)
+		t.Errorf("of %d clean runs %d fail and %d name a shard, want at most %d", runs, failed, named,
+			most)
 	}
 }
 
@@ -177,11 +179,11 @@ func hiddenLeaks(t *testing.T, out *strings.Builder) {
 	}
 	found, passed, covered := &strings.Builder{}, &strings.Builder{}, &strings.Builder{}
 	title := "| series | noise | printed | limit |" + head + "\n" + rule + "\n"
-	fmt.Fprintf(found, "\nLeaks of 0.1 MiB a file found, %% of %d runs, by number of shards of %d files "+
-		"(in brackets: the best test):\n\n%s", *poolRuns, files, title)
+	fmt.Fprintf(found, "\nLeaks of 0.1 MiB a file found, %% of %d runs, by number of shards of %d "+
+		"files (in brackets: the best test):\n\n%s", *poolRuns, files, title)
 	fmt.Fprintf(passed, "\nThe same runs, %% that pass:\n\n%s", title)
-	fmt.Fprintf(covered, "\nThe same runs, %% in which the interval of the mean covers the leak:\n\n%s",
-		title)
+	fmt.Fprintf(covered, "\nThe same runs, %% in which the interval of the mean covers the leak:"+
+		"\n\n%s", title)
 	for _, k := range kinds {
 		k.Growth = growth
 		series := judge(k.LevelSpec, *poolSeries)
