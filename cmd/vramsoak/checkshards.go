@@ -14,7 +14,7 @@ import (
 // The garbage collector works when the heap has grown by shardsGarbage percent, and harder above
 // shardsMemory bytes. The memory of a run of shards does not grow with their number.
 const (
-	shardsGarbage = 400
+	shardsGarbage = 1000
 	shardsMemory  = 768 << 20
 )
 

@@ -44,7 +44,7 @@ func (b *fitter) search(from, to int, columns func(k float64) [][]float64) (at f
 	best, index := math.Inf(1), 0
 	look := func(from, to, stride int) {
 		for i := max(0, from); i < min(to, len(b.x)); i += stride {
-			if rss, _ := b.rss(columns(b.x[i])...); rss < best {
+			if rss, _ := b.try(columns, b.x[i]); rss < best {
 				best, index, ok = rss, i, true
 			}
 		}
@@ -63,7 +63,7 @@ func (b *fitter) refined(k float64, columns func(k float64) [][]float64) float64
 	at, best := k, math.Inf(1)
 	for tenth := -9.0; tenth <= 9; tenth++ {
 		candidate := k + tenth/10*b.width
-		if rss, _ := b.rss(columns(candidate)...); rss < best {
+		if rss, _ := b.try(columns, candidate); rss < best {
 			best, at = rss, candidate
 		}
 	}
@@ -80,7 +80,7 @@ func (b *fitter) file(from, to int, columns func(k float64) [][]float64) (at flo
 		around := at
 		for tenth := -9.0; tenth <= 9; tenth++ {
 			candidate := math.Round(around + tenth*stride)
-			if rss, _ := b.rss(columns(candidate)...); rss < best {
+			if rss, _ := b.try(columns, candidate); rss < best {
 				best, at = rss, candidate
 			}
 		}
@@ -140,7 +140,7 @@ func (b *fitter) warmUps() {
 		best, at := math.Inf(1), 0.0
 		look := func(from, to, factor float64) {
 			for tau := from; tau <= to; tau *= factor {
-				if rss, _ := b.rss(columns(tau)...); rss < best {
+				if rss, _ := b.try(columns, tau); rss < best {
 					best, at = rss, tau
 				}
 			}
@@ -172,7 +172,8 @@ func (b *fitter) sawtooths() {
 	best, period, offset := math.Inf(1), 0, 0
 	for p := 3; p <= len(b.y)/3; p++ {
 		for o := 0; o < p; o += 1 + (p-1)/offsetsMax {
-			if rss, rise := b.rss(b.sawtooth(p, o)); rss < best && rise > 0 {
+			tooth := func(float64) [][]float64 { return [][]float64{b.sawtooth(p, o)} }
+			if rss, rise := b.try(tooth, 0); rss < best && rise > 0 {
 				best, period, offset = rss, p, o
 			}
 		}

@@ -27,7 +27,7 @@ type solution struct {
 // other.
 func (r *regression) solve(phi float64) (s solution, ok bool) {
 	p := len(r.columns)
-	var a [maxColumns][maxColumns + 1]float64 // X'X, X'y
+	var a gram
 	var row [maxColumns + 1]float64
 	first := math.Sqrt(1 - phi*phi)
 	for i, y := range r.y {
@@ -49,6 +49,17 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 		}
 		s.rss += row[p] * row[p]
 	}
+	ok = r.decompose(&a, phi, &s)
+	return s, ok
+}
+
+// A gram holds the inner products of the columns of a regression, and in the last column those with
+// y: the upper triangle of X'X, and X'y.
+type gram [maxColumns][maxColumns + 1]float64
+
+// decompose finishes solve. The sum of the squared y is s.rss.
+func (r *regression) decompose(a *gram, phi float64, s *solution) (ok bool) {
+	p := len(r.columns)
 	squares := s.rss
 	// Cholesky decomposition: X'X = U'U. The last column becomes z, with U'z = X'y. What z explains is
 	// subtracted from the residuals.
@@ -61,7 +72,7 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 			whole += a[k][j] * a[k][j]
 		}
 		if !(a[j][j] > 1e-10*whole) {
-			return s, false
+			return false
 		}
 		u := math.Sqrt(a[j][j])
 		for m := j; m <= p; m++ {
@@ -81,7 +92,7 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 	if s.rss < 1e-6*squares { // a small difference of two large sums has few digits
 		s.rss = r.residuals(&s.beta, phi)
 	}
-	return s, true
+	return true
 }
 
 // residuals returns the sum of the squared residuals, after their autocorrelation was removed.

@@ -58,6 +58,7 @@ type fitter struct {
 	trust float64
 	level float64 // see [Series.Level]
 	all   []model
+	tries
 }
 
 func newFitter(y, x []float64, a *audio, floor, grain float64) *fitter {
@@ -136,23 +137,10 @@ func (b *fitter) model(m model, columns ...[]float64) (model, bool) {
 	return m, ok
 }
 
-// rss returns the residual sum of squares of a fit without autocorrelation, and the coefficient of
-// the first of the given columns. Searches for breaks use rss, because it is fast.
-func (b *fitter) rss(columns ...[]float64) (rss, first float64) {
-	var all [maxColumns][]float64
-	n := copy(all[:], b.fixed)
-	n += copy(all[n:], columns)
-	r := regression{b.y, all[:n]}
-	s, ok := r.solve(0)
-	if !ok {
-		return math.Inf(1), 0
-	}
-	return s.rss, s.beta[len(b.fixed)]
-}
-
-// column returns the column of a regression that holds the values of f at all files.
+// column returns the column of a regression that holds the values of f at all files. While a search
+// tries columns, the next try overwrites it: see [fitter.try].
 func (b *fitter) column(f func(x float64) float64) []float64 {
-	c := make([]float64, len(b.x))
+	c := b.newColumn()
 	for i, x := range b.x {
 		c[i] = f(x)
 	}
@@ -162,17 +150,29 @@ func (b *fitter) column(f func(x float64) float64) []float64 {
 // step returns a column that is 0 before file k and 1 from file k on. In a series of blocks, the
 // block that contains file k gets the fraction of its files that are not before k.
 func (b *fitter) step(k float64) []float64 {
-	return b.column(func(x float64) float64 { return min(1, max(0, (x+(b.width-1)/2-k+1)/b.width)) })
+	c, width := b.newColumn(), b.width
+	for i, x := range b.x {
+		c[i] = min(1, max(0, (x+(width-1)/2-k+1)/width))
+	}
+	return c
 }
 
 // upTo returns a column that rises until file k and is then constant.
 func (b *fitter) upTo(k float64) []float64 {
-	return b.column(func(x float64) float64 { return min(x, k) - b.x[0] })
+	c := b.newColumn()
+	for i, x := range b.x {
+		c[i] = min(x, k) - b.x[0]
+	}
+	return c
 }
 
 // from returns a column that is 0 until file k and then rises.
 func (b *fitter) from(k float64) []float64 {
-	return b.column(func(x float64) float64 { return max(0, x-k) })
+	c := b.newColumn()
+	for i, x := range b.x {
+		c[i] = max(0, x-k)
+	}
+	return c
 }
 
 // decay returns a column that rises from 0 towards 1 with the time constant tau, in files.
@@ -183,5 +183,9 @@ func (b *fitter) decay(tau float64) []float64 {
 // sawtooth returns a column that rises from 0 to period-1 and falls back to 0, repeatedly. The
 // parameter offset is its value at file 0.
 func (b *fitter) sawtooth(period, offset int) []float64 {
-	return b.column(func(x float64) float64 { return float64((int(x) + offset) % period) })
+	c := b.newColumn()
+	for i, x := range b.x {
+		c[i] = float64((int(x) + offset) % period)
+	}
+	return c
 }

@@ -2,6 +2,7 @@ package lex
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"vramsoak/parser/record"
@@ -10,15 +11,47 @@ import (
 // Fields holds the key=value fields of one line, and the first error that occurred while they
 // were read.
 type Fields struct {
-	Values map[string]string
-	Head   record.Header
-	Err    *record.SyntaxError
+	Head record.Header
+	Err  *record.SyntaxError
+	// values are in the order of the line. Lines have a dozen of them at most, so a search is faster
+	// than a map.
+	values []field
+}
+
+type field struct{ key, value string }
+
+// Read adds the fields of a text, as [Logfmt] reads them.
+func (f *Fields) Read(text string) error {
+	f.values = make([]field, 0, usualFields)
+	return Logfmt(text, func(key, value string) {
+		f.values = append(f.values, field{key, value})
+	})
+}
+
+// usualFields is how many fields have room at first.
+const usualFields = 8
+
+// Get returns the value of a field, or "" if the line lacks the field. If a line has a field twice,
+// the last one counts.
+func (f *Fields) Get(key string) string {
+	value, _ := f.Lookup(key)
+	return value
+}
+
+// Lookup returns the value of a field, and whether the line has the field.
+func (f *Fields) Lookup(key string) (value string, ok bool) {
+	for _, v := range slices.Backward(f.values) {
+		if v.key == key {
+			return v.value, true
+		}
+	}
+	return "", false
 }
 
 // Sizes sets in r each of the given quantities that the line has.
 func (f *Fields) Sizes(r *record.Reading, quantities ...record.Quantity) {
 	for _, q := range quantities {
-		if _, ok := f.Values[q.String()]; ok {
+		if _, ok := f.Lookup(q.String()); ok {
 			r.Set(q, record.Exact(f.Bytes(q.String())))
 		}
 	}
@@ -36,7 +69,7 @@ func (f *Fields) Bytes(key string) int64 { return number(f, key, "whole bytes", 
 
 // Flag returns a field as a boolean, or false if the line lacks the field.
 func (f *Fields) Flag(key string) bool {
-	s, ok := f.Values[key]
+	s, ok := f.Lookup(key)
 	if ok && s != "true" && s != "false" {
 		f.Expected("true or false after "+key+"=", s)
 	}
@@ -46,7 +79,7 @@ func (f *Fields) Flag(key string) bool {
 func number[T int | int64 | float64](f *Fields, key, expected string,
 	parse func(string) (T, error),
 ) T {
-	s, ok := f.Values[key]
+	s, ok := f.Lookup(key)
 	if !ok {
 		return 0
 	}

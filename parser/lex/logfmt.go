@@ -12,12 +12,17 @@ import (
 // the text from this field on.
 func Logfmt(text string, field func(key, value string)) error {
 	for {
-		text = strings.TrimLeft(text, " \t")
+		for text != "" && isBlank(text[0]) {
+			text = text[1:]
+		}
 		if text == "" {
 			return nil
 		}
-		end := strings.IndexAny(text, "= \t")
-		if end <= 0 || text[end] != '=' {
+		end := 0
+		for end < len(text) && text[end] != '=' && !isBlank(text[end]) {
+			end++
+		}
+		if end == 0 || end == len(text) || text[end] != '=' {
 			return fmt.Errorf("%s", Shorten(text, 60))
 		}
 		key, rest := text[:end], text[end+1:]
@@ -34,14 +39,16 @@ func Logfmt(text string, field func(key, value string)) error {
 			text = rest[len(quoted):]
 			continue
 		}
-		value := rest
-		if i := strings.IndexAny(rest, " \t"); i >= 0 {
-			value = rest[:i]
+		end = 0
+		for end < len(rest) && !isBlank(rest[end]) {
+			end++
 		}
-		field(key, value)
-		text = rest[len(value):]
+		field(key, rest[:end])
+		text = rest[end:]
 	}
 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // parseBytes reads a whole number of bytes from 0 to below 4 EiB.
 func parseBytes(s string) (int64, error) {

@@ -47,19 +47,19 @@ func ReadPart(f *lex.Fields) Part {
 	p := Part{
 		SegmentMap: record.SegmentMap{
 			Header: f.Head, Lane: record.Lane{Device: f.Count("device"), Rank: f.Count("rank")},
-			Name:      f.Values["at"],
+			Name:      f.Get("at"),
 			Requested: f.Bytes("requested"), Total: f.Bytes("total"), Used: f.Bytes("used"),
 			Allowed: f.Bytes("allowed"),
 		},
-		part: 1, Parts: 1, unit: 1, text: f.Values["map"],
+		part: 1, Parts: 1, unit: 1, text: f.Get("map"),
 	}
-	if s, ok := f.Values["unit"]; ok {
+	if s, ok := f.Lookup("unit"); ok {
 		p.unit = f.Bytes("unit")
 		if p.unit < 1 || p.unit > maxUnit {
 			f.Expected("bytes after unit=", s)
 		}
 	}
-	if s, ok := f.Values["part"]; ok {
+	if s, ok := f.Lookup("part"); ok {
 		part, parts, _ := strings.Cut(s, "/")
 		var err, errs error
 		p.part, err = lex.ParseCount(part)

@@ -105,15 +105,15 @@ func addMisplacedEnd(l *scan.Line, at int) (end int) {
 // [record.SyntaxError].
 func parseRecord(text []byte, head record.Header, pipeline bool) record.Record {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	f := &lex.Fields{Values: map[string]string{}, Head: head}
-	if err := lex.Logfmt(rest, func(key, value string) { f.Values[key] = value }); err != nil {
+	f := &lex.Fields{Head: head}
+	if err := f.Read(rest); err != nil {
 		bad := f.Bad("key=value fields after "+kind, err.Error())
 		if pipeline {
 			bad.Advice = `print a value that has spaces in quotes: path="my talk.wav"`
 		}
 		return bad
 	}
-	if s, ok := f.Values["time"]; ok {
+	if s, ok := f.Lookup("time"); ok {
 		t, err := time.Parse(time.RFC3339, s)
 		if err != nil {
 			return f.Bad("an RFC 3339 time after time=", s)
@@ -142,14 +142,14 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 	switch kind {
 	case "file-start":
 		return record.FileStart{
-			Header: f.Head, Pipeline: pipeline, Index: f.Count("index"), Path: f.Values["path"],
+			Header: f.Head, Pipeline: pipeline, Index: f.Count("index"), Path: f.Get("path"),
 			AudioSeconds: f.Seconds("audio_seconds"),
 		}, true
 	case "file-end":
 		return record.FileEnd{
-			Header: f.Head, Pipeline: pipeline, Index: f.Count("index"), Path: f.Values["path"],
+			Header: f.Head, Pipeline: pipeline, Index: f.Count("index"), Path: f.Get("path"),
 			Status:  statusOf(f),
-			Seconds: f.Seconds("seconds"), Error: f.Values["error"],
+			Seconds: f.Seconds("seconds"), Error: f.Get("error"),
 		}, true
 	case "segments":
 		if pipeline {
@@ -162,33 +162,33 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 	switch kind {
 	case "run-start":
 		return record.RunStart{
-			Header: f.Head, Files: f.Count("files"), Feed: f.Values["feed"], Command: f.Values["command"],
-			Version: f.Values["version"], Policy: f.Values["policy"], ID: f.Values["id"],
+			Header: f.Head, Files: f.Count("files"), Feed: f.Get("feed"), Command: f.Get("command"),
+			Version: f.Get("version"), Policy: f.Get("policy"), ID: f.Get("id"),
 			Until: f.Seconds("until"), FailFast: f.Flag("fail_fast"),
 			Workers: f.Count("workers"), GPU: f.Count("gpu"),
 			Share: record.Share{
 				Shard: f.Count("shard"), Shards: f.Count("shards"), Of: f.Count("of"),
-				Batch: f.Values["batch"], Owner: ownerOf(f),
+				Batch: f.Get("batch"), Owner: ownerOf(f),
 			},
 		}, true
 	case "sample":
 		return sampleOf(f), true
 	case "exit":
 		code := 0
-		if s := f.Values["code"]; s == "-1" {
+		if s := f.Get("code"); s == "-1" {
 			code = -1
 		} else {
 			code = f.Count("code")
 		}
 		return record.Exit{
-			Header: f.Head, PID: f.Count("pid"), Code: code, Signal: f.Values["signal"],
-			Reason:   record.ExitReason(f.Values["reason"]),
-			Restarts: f.Count("restarts"), Error: f.Values["error"],
+			Header: f.Head, PID: f.Count("pid"), Code: code, Signal: f.Get("signal"),
+			Reason:   record.ExitReason(f.Get("reason")),
+			Restarts: f.Count("restarts"), Error: f.Get("error"),
 		}, true
 	case "orphan":
 		return record.Orphan{
-			Header: f.Head, PID: f.Count("pid"), Command: f.Values["command"], RSS: f.Bytes("rss"),
-			Ended: f.Values["ended"] == "true",
+			Header: f.Head, PID: f.Count("pid"), Command: f.Get("command"), RSS: f.Bytes("rss"),
+			Ended: f.Get("ended") == "true",
 		}, true
 	case "holding":
 		return holdingOf(f), true
@@ -199,14 +199,14 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 		}, true
 	case "leftover":
 		return record.Leftover{
-			Header: f.Head, Path: f.Values["path"], Bytes: f.Bytes("bytes"), Seen: f.Flag("seen"),
+			Header: f.Head, Path: f.Get("path"), Bytes: f.Bytes("bytes"), Seen: f.Flag("seen"),
 		}, true
 	case "idle":
 		return idleOf(f), true
 	case "holder":
 		h := record.Holder{
 			Header: f.Head, Lane: record.Lane{Device: f.Count("device")}, PID: f.Count("pid"),
-			Command: f.Values["command"],
+			Command: f.Get("command"),
 			Ours:    f.Flag("ours"),
 		}
 		f.Sizes(&h.Reading, record.Used)
@@ -214,33 +214,33 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 	case "resume":
 		return record.Resume{
 			Header: f.Head, Index: f.Count("index"), Cut: f.Bytes("cut"),
-			Reason: f.Values["reason"], Owner: ownerOf(f), After: f.Bytes("after"),
+			Reason: f.Get("reason"), Owner: ownerOf(f), After: f.Bytes("after"),
 		}, true
 	case "early-end":
 		return record.EarlyEnd{
 			Header: f.Head, Look: f.Count("look"), Files: f.Count("files"), Lines: f.Count("lines"),
-			Check: f.Values["check"], Subject: f.Values["subject"], Found: f.Values["found"],
+			Check: f.Get("check"), Subject: f.Get("subject"), Found: f.Get("found"),
 		}, true
 	case "run-end":
 		return record.RunEnd{
 			Header: f.Head, Files: f.Count("files"), Seconds: f.Seconds("seconds"),
-			Reason: f.Values["reason"],
-			Error:  f.Values["error"],
+			Reason: f.Get("reason"),
+			Error:  f.Get("error"),
 		}, true
 	}
 	return nil, false
 }
 
 func ownerOf(f *lex.Fields) record.Owner {
-	return record.Owner{Lease: f.Count("lease"), Node: f.Values["node"]}
+	return record.Owner{Lease: f.Count("lease"), Node: f.Get("node")}
 }
 
 func sampleOf(f *lex.Fields) record.Sample {
 	s := record.Sample{
 		Header: f.Head, PID: f.Count("pid"), Lane: record.Lane{Device: f.Count("device")},
-		Source:     f.Values["source"],
+		Source:     f.Get("source"),
 		DeviceUsed: f.Bytes("device_used"), Others: f.Bytes("others"), RSS: f.Bytes("rss"),
-		Pool: f.Values["pool"],
+		Pool: f.Get("pool"),
 	}
 	f.Sizes(&s.Reading, record.Used, record.Total)
 	resources(f, &s.Held)
@@ -249,7 +249,7 @@ func sampleOf(f *lex.Fields) record.Sample {
 
 func holdingOf(f *lex.Fields) record.Holding {
 	h := record.Holding{
-		Header: f.Head, PID: f.Count("pid"), Index: f.Count("index"), Path: f.Values["path"],
+		Header: f.Head, PID: f.Count("pid"), Index: f.Count("index"), Path: f.Get("path"),
 		MostFiles: f.Count("most_fds"), Available: f.Bytes("available"),
 		SharedFree: f.Bytes("shm_free"),
 	}
@@ -260,7 +260,7 @@ func holdingOf(f *lex.Fields) record.Holding {
 // resources sets in r each resource that the line has.
 func resources(f *lex.Fields, r *record.Resources) {
 	for kind := range record.ResourceKinds {
-		if _, ok := f.Values[kind.String()]; ok {
+		if _, ok := f.Lookup(kind.String()); ok {
 			r.Set(kind, f.Bytes(kind.String()))
 		}
 	}
@@ -270,9 +270,9 @@ func idleOf(f *lex.Fields) record.Idle {
 	i := record.Idle{
 		Header: f.Head, Lane: record.Lane{Device: f.Count("device")}, GPU: f.Count("device"),
 		Settled: f.Flag("settled"),
-		Phase:   record.Phase(f.Values["phase"]),
+		Phase:   record.Phase(f.Get("phase")),
 	}
-	if _, ok := f.Values["gpu"]; ok {
+	if _, ok := f.Lookup("gpu"); ok {
 		i.GPU = f.Count("gpu")
 	}
 	if i.Phase != record.PhaseBefore && i.Phase != record.PhaseAfter {
@@ -283,7 +283,7 @@ func idleOf(f *lex.Fields) record.Idle {
 }
 
 func statusOf(f *lex.Fields) record.Status {
-	s := record.Status(f.Values["status"])
+	s := record.Status(f.Get("status"))
 	switch s {
 	case record.StatusOK, record.StatusFailed, record.StatusTimeout, record.StatusCrashed,
 		record.StatusOOM:
