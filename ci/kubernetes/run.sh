@@ -110,8 +110,9 @@ END
         namespace-controller, ttl-after-finished-controller,
         root-ca-certificate-publisher-controller"
     )"
-  start agent "$WORK/bin/agent" --kubeconfig "$KUBECONFIG" --listen "$AGENT" --dir "$AGENT_DIR" \
-    --images "vramsoak=$VRAMSOAK" --capacity "cpu=8,memory=16Gi,pods=32,nvidia.com/gpu=4"
+  # Containers find vramsoak where an image would have it: on the PATH.
+  PATH=$(dirname "$VRAMSOAK"):$PATH start agent "$WORK/bin/agent" --kubeconfig "$KUBECONFIG" \
+    --listen "$AGENT" --dir "$AGENT_DIR" --capacity "cpu=8,memory=16Gi,pods=32,nvidia.com/gpu=4"
   wait_for 60 kube-controller-manager "$KUBECTL" get serviceaccount/default \
     configmap/kube-root-ca.crt
   wait_for 30 agent "$KUBECTL" get node/node-a node/node-b

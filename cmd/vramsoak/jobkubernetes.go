@@ -49,6 +49,8 @@ Roles, --judge suspended prints a judge that begins when you resume it.`,
 	}
 	f := cmd.Flags()
 	soak.addFlags(f)
+	soak.Runs = "/runs" // a pod's working directory does not outlive it
+	f.Lookup("runs").DefValue = soak.Runs
 	const retries = 5
 	f.StringVar(&k.Image, "image", "", "`image` with vramsoak and the pipeline in it")
 	f.StringVar(&k.Namespace, "namespace", "default", "`namespace` of all objects")

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,13 +39,10 @@ func (a *agent) command(pod *v1.Pod, c *v1.Container) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Command) == 0 && a.images[c.Image] == "" {
-		return nil, fmt.Errorf("expected a command, or an image that --images names; found %s", c.Image)
+	if len(c.Command) == 0 {
+		return nil, errors.New("expected a command, because the agent has no images; found none")
 	}
 	spec := container{Argv: append(append([]string{}, c.Command...), c.Args...)}
-	if len(c.Command) == 0 {
-		spec.Argv = append([]string{a.images[c.Image]}, c.Args...)
-	}
 	for i := range spec.Argv {
 		spec.Argv[i] = expansion.Expand(spec.Argv[i], expansion.MappingFuncFor(vars))
 	}

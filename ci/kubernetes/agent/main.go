@@ -3,7 +3,8 @@
 // process is PID 1, sees the machine's folders, and has the pod's volumes mounted.
 //
 // POST /lose?node=NAME on its control port takes a node away as a power cut would, and POST
-// /recover?node=NAME starts it again.
+// /recover?node=NAME starts it again. POST /kill?pod=NAME kills the containers of a pod, as the
+// kernel does when the pod's memory is used up.
 package main
 
 import (
@@ -38,7 +39,6 @@ type agent struct {
 	nodeList corelisters.NodeLister
 	dir      string               // has a folder for each pod, and one for each claim
 	capacity v1.ResourceList      // of each node
-	images   map[string]string    // the program of an image, for containers without a command
 	logPort  int32                // the API server asks this port for the logs of containers
 	bound    map[types.UID]string // bound pods that podList does not show yet
 	mu       sync.Mutex           // guards the nodes and their runs
@@ -53,8 +53,6 @@ func main() {
 	names := flag.String("nodes", "node-a,node-b", "nodes to register, `A,B,...`")
 	capacity := flag.String("capacity", "cpu=8,memory=16Gi,pods=32",
 		"capacity of each node, `NAME=QUANTITY,...`")
-	images := flag.String("images", "",
-		"`IMAGE=PROGRAM,...`: what to run if a container has no command")
 	listen := flag.String("listen", "127.0.0.1:18090", "control `ADDRESS`")
 	dir := flag.String("dir", "agent", "`FOLDER` for logs, volumes and claims")
 	flag.Parse()
@@ -65,7 +63,6 @@ func main() {
 	a := &agent{
 		client:   kubernetes.NewForConfigOrDie(config),
 		capacity: v1.ResourceList{},
-		images:   map[string]string{},
 		bound:    map[types.UID]string{},
 		nodes:    map[string]*node{},
 	}
@@ -76,10 +73,6 @@ func main() {
 	for _, pair := range strings.Split(*capacity, ",") {
 		k, v, _ := strings.Cut(pair, "=")
 		a.capacity[v1.ResourceName(k)] = resource.MustParse(v)
-	}
-	for _, pair := range strings.Split(*images, ",") {
-		k, v, _ := strings.Cut(pair, "=")
-		a.images[k] = v
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -129,14 +122,38 @@ func (a *agent) watch(ctx context.Context) {
 func (a *agent) control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{what}", func(w http.ResponseWriter, r *http.Request) {
-		n, what := a.nodes[r.FormValue("node")], r.PathValue("what")
-		if n == nil || what != "lose" && what != "recover" {
-			http.Error(w, "expected /lose?node=NAME or /recover?node=NAME", http.StatusNotFound)
-			return
+		n, ok := a.nodes[r.FormValue("node")]
+		switch r.PathValue("what") {
+		case "lose", "recover":
+			if ok {
+				a.setLost(n, r.PathValue("what") == "lose")
+			}
+		case "kill":
+			ok = a.kill(r.FormValue("pod"))
+		default:
+			ok = false
 		}
-		a.setLost(n, what == "lose")
+		if !ok {
+			http.Error(w, "expected /lose?node=NAME, /recover?node=NAME or /kill?pod=NAME, of a node "+
+				"or pod that is there", http.StatusNotFound)
+		}
 	})
 	return mux
+}
+
+// kill kills the containers of a pod, and reports whether one was running.
+func (a *agent) kill(pod string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, n := range a.nodes {
+		for _, r := range n.runs {
+			if r.pod.Name == pod && len(r.first) > 0 {
+				r.signal(syscall.SIGKILL)
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func check(err error) {
