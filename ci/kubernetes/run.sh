@@ -108,7 +108,7 @@ END
       tr -d ' \n' <<<"job-controller, pod-garbage-collector-controller, node-lifecycle-controller,
         taint-eviction-controller, serviceaccount-controller, garbage-collector-controller,
         namespace-controller, ttl-after-finished-controller,
-        root-ca-certificate-publisher-controller"
+        root-ca-certificate-publisher-controller, persistentvolumeclaim-protection-controller"
     )"
   # Containers find vramsoak where an image would have it: on the PATH.
   PATH=$(dirname "$VRAMSOAK"):$PATH start agent "$WORK/bin/agent" --kubeconfig "$KUBECONFIG" \

@@ -2,9 +2,13 @@
 // binds pending pods to them, and runs each container as a process in namespaces of its own: the
 // process is PID 1, sees the machine's folders, and has the pod's volumes mounted.
 //
-// POST /lose?node=NAME on its control port takes a node away as a power cut would, and POST
-// /recover?node=NAME starts it again. POST /kill?pod=NAME kills the containers of a pod, as the
-// kernel does when the pod's memory is used up.
+// Its control port takes these requests:
+//
+//	POST /lose?node=NAME     takes a node away as a power cut does
+//	POST /cut?node=NAME      cuts a node off the network: its containers go on
+//	POST /recover?node=NAME  starts a node again, or connects it
+//	POST /kill?pod=NAME      kills the containers of a pod, as the kernel does when the pod's memory
+//	                         is used up
 package main
 
 import (
@@ -128,14 +132,18 @@ func (a *agent) control() http.Handler {
 			if ok {
 				a.setLost(n, r.PathValue("what") == "lose")
 			}
+		case "cut":
+			if ok {
+				a.cut(n)
+			}
 		case "kill":
 			ok = a.kill(r.FormValue("pod"))
 		default:
 			ok = false
 		}
 		if !ok {
-			http.Error(w, "expected /lose?node=NAME, /recover?node=NAME or /kill?pod=NAME, of a node "+
-				"or pod that is there", http.StatusNotFound)
+			http.Error(w, "expected /lose?node=NAME, /cut?node=NAME, /recover?node=NAME or "+
+				"/kill?pod=NAME, of a node or pod that is there", http.StatusNotFound)
 		}
 	})
 	return mux

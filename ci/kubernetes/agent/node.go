@@ -88,6 +88,18 @@ func (a *agent) setLost(n *node, lost bool) {
 	}
 }
 
+// cut cuts a node off the network. The API server learns nothing of it any more, and it learns
+// nothing of its pods, so they go on. If the node is back, it kills them.
+func (a *agent) cut(n *node) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	log.Printf("%s: cut off", n.name)
+	n.lost = true
+	for _, r := range n.runs {
+		r.silent = true
+	}
+}
+
 // schedule binds each pending pod to a node that has no untolerated taint, is selected and has room.
 // Of several it takes the one with the fewest pods. It knows no affinity between pods, no spreading,
 // no priority and no preemption.

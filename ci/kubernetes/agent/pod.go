@@ -75,7 +75,8 @@ func (a *agent) podChanged(pod *v1.Pod) {
 func (a *agent) podGone(pod *v1.Pod) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if n := a.nodes[pod.Spec.NodeName]; n != nil && n.runs[pod.UID] != nil {
+	n := a.nodes[pod.Spec.NodeName]
+	if n != nil && !n.lost && n.runs[pod.UID] != nil {
 		n.runs[pod.UID].kill()
 		delete(n.runs, pod.UID)
 	}

@@ -43,13 +43,13 @@ func newCluster(t *testing.T, logged bool) cluster {
 	}
 	config.QPS = -1 // no limit
 	c := cluster{T: t, Interface: kubernetes.NewForConfigOrDie(config)}
-	c.namespace = strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	_, err = c.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{
-		ObjectMeta: metav1.ObjectMeta{Name: c.namespace},
+	namespace, err := c.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: strings.ToLower(t.Name()) + "-"},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.namespace = namespace.Name
 	for _, name := range []string{"soaks", "recordings"} {
 		claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteMany}
@@ -194,20 +194,41 @@ func (c cluster) lose(node string) {
 	c.Helper()
 	c.log.add("TEST takes node %s away", node)
 	c.agent("lose?node=" + node)
+	c.recoverAtEnd(node)
+}
+
+// cut cuts a node off the network, until the test has ended. Its containers go on.
+func (c cluster) cut(node string) {
+	c.Helper()
+	c.log.add("TEST cuts node %s off the network; its containers go on", node)
+	c.agent("cut?node=" + node)
+	c.recoverAtEnd(node)
+}
+
+func (c cluster) recoverAtEnd(node string) {
+	c.Helper()
 	c.Cleanup(func() {
 		c.agent("recover?node=" + node)
 		c.editNode(node, func(n *v1.Node) { n.Spec.Taints = nil })
 		c.until(time.Minute, node+" is ready", func() bool {
 			n, err := c.CoreV1().Nodes().Get(context.Background(), node, metav1.GetOptions{})
-			return err == nil && len(n.Spec.Taints) == 0
+			return err == nil && nodeState(n) == "ready"
 		})
 	})
 }
 
-// outOfService says for a lost node what an administrator does, or a cloud's node controller: its
-// pods will not come back.
+// outOfService waits until Kubernetes has noticed that a node is lost, and then taints it as an
+// administrator does, or a cloud's controller: its pods will not come back.
 func (c cluster) outOfService(node string) {
 	c.Helper()
+	c.until(time.Minute, "the pods of "+node+" are terminating", func() bool {
+		for _, pod := range c.running("night") {
+			if pod.Spec.NodeName == node {
+				return false
+			}
+		}
+		return true
+	})
 	c.log.add("TEST taints node %s as out of service", node)
 	c.editNode(node, func(n *v1.Node) {
 		n.Spec.Taints = append(n.Spec.Taints,
