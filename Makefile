@@ -139,6 +139,12 @@ test-slurm:
 	@ci/slurm/install.sh || { echo "make test-slurm: not run: see above"; exit 0; }
 	SLURM=1 go test -count=1 -timeout 20m -v ./ci/slurm
 
+# Soaks a batch in shards with Indexed Jobs, on the real control plane of Kubernetes, which it builds
+# and starts here. Pods and nodes are killed. ci/kubernetes/README.md says what takes how long.
+.PHONY: test-kubernetes
+test-kubernetes: bin/vramsoak
+	@ci/kubernetes/run.sh
+
 # Opens HTML reports in Chromium, without a network. What is missing is named and not run.
 .PHONY: test-browser
 test-browser: bin/vramsoak

@@ -30,6 +30,8 @@ part test-kill
 part test-browser
 if ! ci/chromium.sh >/dev/null; then without browser-page "no Chromium here; only its script was tested"; fi
 if ci/slurm/install.sh; then part test-slurm; else without test-slurm "see above"; fi
+why=$(ci/kubernetes/run.sh missing)
+if [ ! "$why" ]; then part test-kubernetes; else without test-kubernetes "$why"; fi
 part bench-verdicts
 part bench-history
 if ci/oracle/build.sh .build/oracle; then

@@ -25,7 +25,7 @@ The flags of vramsoak soak go to each task.`,
   vramsoak job slurm --shards 8 --files batch.txt -- python transcribe.py --list {list} | sbatch
 
   # On Kubernetes
-  vramsoak job kubernetes --shards 8 --image transcribe:42 --volume soaks:/runs --files /runs/batch.txt -- python transcribe.py --list {list} | kubectl apply -f -`,
+  vramsoak job kubernetes --shards 8 --image transcribe:42 --volume soaks:/runs --files /runs/audio -- python transcribe.py --list {list} | kubectl apply -f -`,
 		Args: wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -34,10 +34,10 @@ The image must have vramsoak and the pipeline in it. All paths, such as those of
 The judge needs the right to read the other Job, so there is a Role for it. If you may not create
 Roles, --judge suspended prints a judge that begins when you resume it.`,
 		Example: `  # Start it at once: 8 pods with one GPU each
-  vramsoak job kubernetes --image transcribe:42 --shards 8 --volume soaks:/runs --volume recordings:/data:ro --files /data/batch.txt --run nightly-42 -- python transcribe.py --list {list} | kubectl apply -f -
+  vramsoak job kubernetes --image transcribe:42 --shards 8 --volume soaks:/runs --volume recordings:/data:ro --files /data/audio --run nightly-42 -- python transcribe.py --list {list} | kubectl apply -f -
 
   # The run in a bucket, the pods queued by Kueue, 16 at the same time
-  vramsoak job kubernetes --image transcribe:42 --shards 64 --at-once 16 --kueue-queue nightly --runs s3://soaks/speech --env-from bucket-keys --volume recordings:/data:ro --files /data/batch.txt --run nightly-42 -- python transcribe.py --list {list} > soak.yaml`,
+  vramsoak job kubernetes --image transcribe:42 --shards 64 --at-once 16 --kueue-queue nightly --runs s3://soaks/speech --env-from bucket-keys --volume recordings:/data:ro --files /data/audio --run nightly-42 -- python transcribe.py --list {list} > soak.yaml`,
 		Args: wants(1, 0, "a command to run after --"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := soak.complete(cmd, args); err != nil {

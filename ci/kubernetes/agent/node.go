@@ -100,9 +100,9 @@ func (a *agent) cut(n *node) {
 	}
 }
 
-// schedule binds each pending pod to a node that has no untolerated taint, is selected and has room.
-// Of several it takes the one with the fewest pods. It knows no affinity between pods, no spreading,
-// no priority and no preemption.
+// schedule binds each pending pod to a node that is selected, has room, and has no taint that the
+// pod does not tolerate. Of several it takes the one with the fewest pods. It knows no affinity
+// between pods, no spreading, no priority and no preemption.
 func (a *agent) schedule(ctx context.Context) {
 	pods, err := a.podList.List(labels.Everything())
 	check(err)

@@ -32,7 +32,27 @@ type cluster struct {
 
 // newCluster returns the cluster, with an empty namespace that has the claims soaks and recordings.
 // If the test fails, it prints what happened in the namespace. With logged, it always does.
-func newCluster(t *testing.T, logged bool) cluster {
+func newCluster(t *testing.T, logged bool) *cluster {
+	t.Helper()
+	c := connect(t)
+	namespace, err := c.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: strings.ToLower(t.Name()) + "-"},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.namespace = namespace.Name
+	t.Cleanup(func() {
+		_ = c.CoreV1().Namespaces().Delete(context.Background(), c.namespace, metav1.DeleteOptions{})
+	})
+	c.newClaim("soaks")
+	c.newClaim("recordings")
+	c.follow(logged)
+	return c
+}
+
+// connect returns the cluster with the namespace default.
+func connect(t *testing.T) *cluster {
 	t.Helper()
 	if os.Getenv("KUBECONFIG") == "" {
 		t.Skip("expected KUBECONFIG, which run.sh sets, found none")
@@ -42,44 +62,32 @@ func newCluster(t *testing.T, logged bool) cluster {
 		t.Fatal(err)
 	}
 	config.QPS = -1 // no limit
-	c := cluster{T: t, Interface: kubernetes.NewForConfigOrDie(config)}
-	namespace, err := c.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: strings.ToLower(t.Name()) + "-"},
-	}, metav1.CreateOptions{})
+	return &cluster{T: t, Interface: kubernetes.NewForConfigOrDie(config), namespace: "default"}
+}
+
+// newClaim makes a claim.
+func (c *cluster) newClaim(name string) {
+	c.Helper()
+	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteMany}
+	claim.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}
+	_, err := c.CoreV1().PersistentVolumeClaims(c.namespace).Create(context.Background(), claim,
+		metav1.CreateOptions{})
 	if err != nil {
-		t.Fatal(err)
+		c.Fatal(err)
 	}
-	c.namespace = namespace.Name
-	for _, name := range []string{"soaks", "recordings"} {
-		claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteMany}
-		claim.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}
-		_, err := c.CoreV1().PersistentVolumeClaims(c.namespace).Create(t.Context(), claim,
-			metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(c.claim(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.MkdirAll(c.claim(name), 0o755); err != nil {
+		c.Fatal(err)
 	}
-	c.log = c.follow()
-	t.Cleanup(func() {
-		_ = c.CoreV1().Namespaces().Delete(context.Background(), c.namespace, metav1.DeleteOptions{})
-		if logged || t.Failed() {
-			t.Log(c.log.text())
-		}
-	})
-	return c
 }
 
 // claim returns the folder of a claim of the namespace.
-func (c cluster) claim(name string) string {
+func (c *cluster) claim(name string) string {
 	return filepath.Join(os.Getenv("AGENT_DIR"), "claims", c.namespace, name)
 }
 
 // run runs a command and returns its output. stdin may be empty.
-func (c cluster) run(stdin string, name string, args ...string) string {
+func (c *cluster) run(stdin string, name string, args ...string) string {
 	c.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -93,19 +101,19 @@ func (c cluster) run(stdin string, name string, args ...string) string {
 }
 
 // kubectl runs kubectl in the namespace.
-func (c cluster) kubectl(stdin string, args ...string) string {
+func (c *cluster) kubectl(stdin string, args ...string) string {
 	c.Helper()
 	return c.run(stdin, os.Getenv("KUBECTL"), append([]string{"-n", c.namespace}, args...)...)
 }
 
 // manifests returns what vramsoak job kubernetes prints.
-func (c cluster) manifests(args ...string) string {
+func (c *cluster) manifests(args ...string) string {
 	c.Helper()
 	return c.run("", os.Getenv("VRAMSOAK"), append([]string{"job", "kubernetes"}, args...)...)
 }
 
 // until waits until done returns true.
-func (c cluster) until(limit time.Duration, what string, done func() bool) {
+func (c *cluster) until(limit time.Duration, what string, done func() bool) {
 	c.Helper()
 	start := time.Now()
 	for !done() {
@@ -117,7 +125,7 @@ func (c cluster) until(limit time.Duration, what string, done func() bool) {
 }
 
 // job returns a Job.
-func (c cluster) job(name string) *batch.Job {
+func (c *cluster) job(name string) *batch.Job {
 	c.Helper()
 	job, err := c.BatchV1().Jobs(c.namespace).Get(context.Background(), name, metav1.GetOptions{})
 	if err != nil {
@@ -127,7 +135,7 @@ func (c cluster) job(name string) *batch.Job {
 }
 
 // ended waits until a Job has ended and returns the condition with which it did.
-func (c cluster) ended(name string, limit time.Duration) batch.JobCondition {
+func (c *cluster) ended(name string, limit time.Duration) batch.JobCondition {
 	c.Helper()
 	var end batch.JobCondition
 	c.until(limit, name+" ends", func() bool {
@@ -145,7 +153,7 @@ func (c cluster) ended(name string, limit time.Duration) batch.JobCondition {
 const index = "batch.kubernetes.io/job-completion-index"
 
 // running returns the running pods of a Job by their index.
-func (c cluster) running(name string) map[string]v1.Pod {
+func (c *cluster) running(name string) map[string]v1.Pod {
 	c.Helper()
 	list, err := c.CoreV1().Pods(c.namespace).List(context.Background(),
 		metav1.ListOptions{LabelSelector: "batch.kubernetes.io/job-name=" + name})
@@ -162,7 +170,7 @@ func (c cluster) running(name string) map[string]v1.Pod {
 }
 
 // deletePod deletes a pod as a person does. For Kubernetes this is no disruption.
-func (c cluster) deletePod(pod v1.Pod) {
+func (c *cluster) deletePod(pod v1.Pod) {
 	c.Helper()
 	c.log.add("TEST deletes pod %s", pod.Name)
 	err := c.CoreV1().Pods(c.namespace).Delete(context.Background(), pod.Name, metav1.DeleteOptions{})
@@ -172,7 +180,7 @@ func (c cluster) deletePod(pod v1.Pod) {
 }
 
 // evict evicts a pod as kubectl drain does.
-func (c cluster) evict(pod v1.Pod) {
+func (c *cluster) evict(pod v1.Pod) {
 	c.Helper()
 	c.log.add("TEST evicts pod %s", pod.Name)
 	err := c.CoreV1().Pods(c.namespace).EvictV1(context.Background(),
@@ -183,14 +191,14 @@ func (c cluster) evict(pod v1.Pod) {
 }
 
 // kill kills a pod's container with SIGKILL, as the kernel does when its memory is used up.
-func (c cluster) kill(pod v1.Pod) {
+func (c *cluster) kill(pod v1.Pod) {
 	c.Helper()
 	c.log.add("TEST kills the container of pod %s", pod.Name)
 	c.agent("kill?pod=" + pod.Name)
 }
 
 // lose takes a node away, as a power cut does, until the test has ended.
-func (c cluster) lose(node string) {
+func (c *cluster) lose(node string) {
 	c.Helper()
 	c.log.add("TEST takes node %s away", node)
 	c.agent("lose?node=" + node)
@@ -198,14 +206,14 @@ func (c cluster) lose(node string) {
 }
 
 // cut cuts a node off the network, until the test has ended. Its containers go on.
-func (c cluster) cut(node string) {
+func (c *cluster) cut(node string) {
 	c.Helper()
 	c.log.add("TEST cuts node %s off the network; its containers go on", node)
 	c.agent("cut?node=" + node)
 	c.recoverAtEnd(node)
 }
 
-func (c cluster) recoverAtEnd(node string) {
+func (c *cluster) recoverAtEnd(node string) {
 	c.Helper()
 	c.Cleanup(func() {
 		c.agent("recover?node=" + node)
@@ -219,7 +227,7 @@ func (c cluster) recoverAtEnd(node string) {
 
 // outOfService waits until Kubernetes has noticed that a node is lost, and then taints it as an
 // administrator does, or a cloud's controller: its pods will not come back.
-func (c cluster) outOfService(node string) {
+func (c *cluster) outOfService(node string) {
 	c.Helper()
 	c.until(time.Minute, "the pods of "+node+" are terminating", func() bool {
 		for _, pod := range c.running("night") {
@@ -236,7 +244,7 @@ func (c cluster) outOfService(node string) {
 	})
 }
 
-func (c cluster) editNode(name string, edit func(*v1.Node)) {
+func (c *cluster) editNode(name string, edit func(*v1.Node)) {
 	c.Helper()
 	c.until(time.Minute, "node "+name+" is changed", func() bool {
 		n, err := c.CoreV1().Nodes().Get(context.Background(), name, metav1.GetOptions{})
@@ -250,7 +258,7 @@ func (c cluster) editNode(name string, edit func(*v1.Node)) {
 }
 
 // agent sends a request to the agent's control port.
-func (c cluster) agent(what string) {
+func (c *cluster) agent(what string) {
 	c.Helper()
 	response, err := http.Post("http://"+os.Getenv("AGENT")+"/"+what, "", nil)
 	if err != nil {

@@ -47,12 +47,18 @@ func (l *engineLog) text() string {
 	return "the engine's log:\n" + strings.Join(l.lines, "\n")
 }
 
-// follow fills a log until the test ends.
-func (c cluster) follow() *engineLog {
+// follow fills the log until the test ends. It prints the log if the test has failed, or always.
+func (c *cluster) follow(always bool) {
 	c.Helper()
 	l := &engineLog{start: time.Now(), last: map[string]string{}}
+	c.log = l
 	ctx, stop := context.WithCancel(context.Background())
-	c.Cleanup(stop)
+	c.Cleanup(func() {
+		stop()
+		if always || c.Failed() {
+			c.T.Log(l.text())
+		}
+	})
 	all := metav1.ListOptions{}
 	for _, begin := range []func() (watch.Interface, error){
 		func() (watch.Interface, error) { return c.CoreV1().Pods(c.namespace).Watch(ctx, all) },
@@ -76,7 +82,6 @@ func (c cluster) follow() *engineLog {
 			}
 		}()
 	}
-	return l
 }
 
 // podState describes a pod: "Running on node-a", "Failed on node-a, exit code 137".

@@ -16,7 +16,7 @@ import (
 
 // post sends each manifest to the API server as it is written, so that the server sees duplicate
 // keys too. The server validates it strictly and does not keep it. It returns how many there are.
-func (c cluster) post(manifests string) (n int, err error) {
+func (c *cluster) post(manifests string) (n int, err error) {
 	resources := map[string]string{
 		"Job":         "batch/v1 jobs",
 		"Role":        "rbac.authorization.k8s.io/v1 roles",
@@ -96,8 +96,8 @@ func TestStrict(t *testing.T) {
 
 	// The largest run, with the longest name.
 	args := []string{
-		"--image", "transcribe:42", "--shards", "100000", "--run", strings.Repeat("x", 57), "--files", "b",
-		"--volume", "soaks:/runs", "--namespace", c.namespace, "--", "true",
+		"--image", "transcribe:42", "--shards", "100000", "--run", strings.Repeat("x", 57),
+		"--files", "b", "--volume", "soaks:/runs", "--namespace", c.namespace, "--", "true",
 	}
 	if _, err := c.post(c.manifests(args...)); err != nil {
 		t.Error(err)
@@ -137,8 +137,8 @@ func TestWords(t *testing.T) {
 	c := newCluster(t, false)
 	words := []string{
 		"a b", "it's", `"`, `\`, `\n`, "a\n---\nkind: Job\n", "\t", "", "-x", "#", "a: b", "$HOME",
-		"$(JOB_COMPLETIONS)", "$$(JOB_COMPLETIONS)", "$$$", "$", "$(", "é 漢 🙂", "\u2028\u0085\ufeff",
-		"\x01\x1b\x7f", "yes", "1e3", "~", "<&>",
+		"$(JOB_COMPLETIONS)", "$$(JOB_COMPLETIONS)", "$$$", "$", "$(", "é 漢 🙂",
+		"\u2028\u0085\ufeff", "\x01\x1b\x7f", "yes", "1e3", "~", "<&>",
 	}
 	write(t, filepath.Join(c.claim("recordings"), "one.wav"), "")
 	args := []string{

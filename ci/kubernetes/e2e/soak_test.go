@@ -31,10 +31,11 @@ const (
 )
 
 // batch makes the batch of a test in the claim recordings: 60 files and a scenario.
-func (c cluster) batch(scenario string) {
+func (c *cluster) batch(scenario string) {
 	c.Helper()
-	c.run("", os.Getenv("VRAMSOAK"), "fixtures", "audio", filepath.Join(c.claim("recordings"), "audio"),
-		"--count", strconv.Itoa(files), "--seconds", "5-6", "--seed", "1")
+	audio := filepath.Join(c.claim("recordings"), "audio")
+	c.run("", os.Getenv("VRAMSOAK"), "fixtures", "audio", audio, "--count", strconv.Itoa(files),
+		"--seconds", "5-6", "--seed", "1")
 	text, err := os.ReadFile(filepath.Join("../../../fixtures/scenarios", scenario))
 	if err != nil {
 		c.Fatal(err)
@@ -42,8 +43,7 @@ func (c cluster) batch(scenario string) {
 	write(c.T, filepath.Join(c.claim("recordings"), "scenario.yaml"), string(text))
 }
 
-// soak returns the command line of a soak of the batch that is in the folder data, after the name of
-// vramsoak's command.
+// soak returns the flags and the pipeline of a soak of the batch that is in the folder data.
 func soak(data, pace string, more ...string) []string {
 	return slices.Concat([]string{
 		"--files", data + "/audio", "--repeat", strconv.Itoa(rounds), "--feed", "stdin",
@@ -55,13 +55,13 @@ func soak(data, pace string, more ...string) []string {
 }
 
 // start starts the soak of the batch on the cluster, as a run that has the name night.
-func (c cluster) start(pace string, more ...string) {
+func (c *cluster) start(pace string, more ...string) {
 	c.Helper()
 	c.kubectl(c.manifests(c.night(pace, more...)...), "apply", "--validate=strict", "-f", "-")
 }
 
 // night returns the flags of vramsoak job kubernetes for the run night.
-func (c cluster) night(pace string, more ...string) []string {
+func (c *cluster) night(pace string, more ...string) []string {
 	return soak("/data", pace, slices.Concat([]string{
 		"--image", "none", "--shards", strconv.Itoa(shards), "--run", "night",
 		"--volume", "soaks:/runs", "--volume", "recordings:/data:ro", "--namespace", c.namespace,
@@ -78,7 +78,7 @@ type verdict struct {
 }
 
 // judge judges a run with vramsoak check.
-func (c cluster) judge(run string) verdict {
+func (c *cluster) judge(run string) verdict {
 	c.Helper()
 	cmd := exec.Command(os.Getenv("VRAMSOAK"), "check", "--format", "json", run)
 	out, err := cmd.Output()
@@ -107,7 +107,7 @@ func (c cluster) judge(run string) verdict {
 }
 
 // unsharded soaks the batch on this machine, in one process, and returns the verdict.
-func (c cluster) unsharded() verdict {
+func (c *cluster) unsharded() verdict {
 	c.Helper()
 	data, runs := c.claim("recordings"), c.TempDir()
 	args := append([]string{"soak", "--runs", runs, "--run", "night"}, soak(data, "100")...)
@@ -120,7 +120,7 @@ func (c cluster) unsharded() verdict {
 }
 
 // logOf returns the log of a shard, or "".
-func (c cluster) logOf(shard int) string {
+func (c *cluster) logOf(shard int) string {
 	text, err := os.ReadFile(filepath.Join(c.claim("soaks"), "night", fmt.Sprintf("shard-%04d", shard),
 		"soak.log"))
 	if err != nil {
@@ -132,7 +132,7 @@ func (c cluster) logOf(shard int) string {
 var fileEnd = regexp.MustCompile(`(?m)^\[vramsoak\] file-end .*\bindex=(\d+) .*$`)
 
 // done returns how often each file of all rounds has ended, by its place in the batch.
-func (c cluster) done() map[int]int {
+func (c *cluster) done() map[int]int {
 	done := map[int]int{}
 	for shard := 1; shard <= shards; shard++ {
 		for _, m := range fileEnd.FindAllStringSubmatch(c.logOf(shard), -1) {
@@ -150,7 +150,7 @@ func (c cluster) done() map[int]int {
 }
 
 // complete checks that each file has ended once.
-func (c cluster) complete() {
+func (c *cluster) complete() {
 	c.Helper()
 	done := c.done()
 	var missing, twice []int
@@ -170,7 +170,7 @@ func (c cluster) complete() {
 }
 
 // works waits until each shard has ended so many files more than now.
-func (c cluster) works(more int) {
+func (c *cluster) works(more int) {
 	c.Helper()
 	before := map[int]int{}
 	count := func(shard int) int { return len(fileEnd.FindAllString(c.logOf(shard), -1)) }
@@ -189,7 +189,7 @@ func (c cluster) works(more int) {
 
 // judged waits until the judge has ended, and compares its verdict with the one of an unsharded run
 // and with what vramsoak check says.
-func (c cluster) judged() {
+func (c *cluster) judged() {
 	c.Helper()
 	want := c.unsharded()
 	end := c.ended("night-judge", 3*time.Minute)
@@ -205,7 +205,7 @@ func (c cluster) judged() {
 }
 
 // ownFailures returns the pods that the Job counts as failures of their shards.
-func (c cluster) ownFailures() int32 { return c.job("night").Status.Failed }
+func (c *cluster) ownFailures() int32 { return c.job("night").Status.Failed }
 
 // TestUndisturbed: from the manifests to the verdict, with nothing in between.
 func TestUndisturbed(t *testing.T) {
@@ -247,8 +247,8 @@ func TestLeak(t *testing.T) {
 	}
 }
 
-// TestDisturbed: pods are deleted, evicted and killed, and a node is lost. Each shard continues where
-// its log ends.
+// TestDisturbed: pods are deleted, evicted and killed, and a node is lost. Each shard continues
+// where its log ends.
 func TestDisturbed(t *testing.T) {
 	c := newCluster(t, true)
 	c.batch("transcription-after.yaml")
@@ -288,8 +288,8 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// TestCutOff: a node is cut off the network and its pods go on, while others take their shards over.
-// What the old ones write after that is no evidence.
+// TestCutOff: a node is cut off the network and its pods go on, while others take their shards
+// over. What the old ones write after that is no evidence.
 func TestCutOff(t *testing.T) {
 	c := newCluster(t, true)
 	c.batch("transcription-after.yaml")
@@ -409,8 +409,8 @@ func TestRefused(t *testing.T) {
 	args[slices.Index(args, "--")+1] = "no-such-program"
 	c.kubectl(c.manifests(args...), "apply", "-f", "-")
 	end := c.ended("night", time.Minute)
-	if status := c.job("night").Status; end.Type != batch.JobFailed || *status.FailedIndexes != "0-7" ||
-		status.Failed != shards {
+	status := c.job("night").Status
+	if end.Type != batch.JobFailed || *status.FailedIndexes != "0-7" || status.Failed != shards {
 		t.Errorf("%s %s: failed %s, %d pods", end.Type, end.Message, *status.FailedIndexes, status.Failed)
 	}
 	pods, err := c.CoreV1().Pods(c.namespace).List(t.Context(), metav1.ListOptions{})
