@@ -19,7 +19,7 @@ const (
 	oneSideNormal = 1.645
 	// chanceOfSmaller is the probability with which slopes may lie so close together by chance, and
 	// leastApart the least that [mean.apart] returns.
-	chanceOfSmaller = 0.01
+	chanceOfSmaller = 0.1
 	leastApart      = 0.5
 )
 
