@@ -32,16 +32,16 @@ func (p *pooled) differing(r *Result, limit, level float64) {
 	if len(p.x) < leastOthers {
 		return
 	}
-	errors := p.typical()
+	x, errors := p.typical()
 	all := sums{}
 	for i, e := range errors {
-		all.add(p.x[i], 1/(e*e))
+		all.add(x[i], 1/(e*e))
 	}
 	nodes := map[string]*sums{}
 	for i := range p.slopes {
 		s := &p.slopes[i]
 		one := sums{}
-		one.add(p.x[i], 1/(errors[i]*errors[i]))
+		one.add(x[i], 1/(errors[i]*errors[i]))
 		if d, ok := p.difference(&one, &all, s.Rounding, limit); ok {
 			d.Shard, d.Node, d.Name = s.Shard, s.Node, s.Name
 			d.Sure = min(1, d.Sure*float64(len(p.x))/ofShards)
@@ -53,7 +53,7 @@ func (p *pooled) differing(r *Result, limit, level float64) {
 			if nodes[s.Node] == nil {
 				nodes[s.Node] = &sums{}
 			}
-			nodes[s.Node].add(p.x[i], 1/(errors[i]*errors[i]))
+			nodes[s.Node].add(x[i], 1/(errors[i]*errors[i]))
 		}
 	}
 	for name, node := range nodes {
@@ -111,12 +111,14 @@ func (p *pooled) difference(part, all *sums, rounding, limit float64) (d Differe
 	return d, true
 }
 
-// typical returns the errors of the slopes for the search for those that differ. A slope may be as
-// far off as most of them are. So the error is at least that of the median noise, and all errors
+// typical returns the slopes for the search for those that differ, and their errors. A slope may be
+// as far off as most of them are. So the error is at least that of the median noise, and all errors
 // are multiplied by how far the slopes lie apart: the median distance from the median slope, in
 // errors. A few slopes that differ hardly change medians. If a node has nodeSlopes or more, the
 // median is that of the node, so that a node that differs does not hide itself.
-func (p *pooled) typical() []float64 {
+//
+// If the growth of a series slows down, as in a warm-up, its slope is that of its second half.
+func (p *pooled) typical() (x, errors []float64) {
 	nodes := map[string][]float64{}
 	for i := range p.slopes {
 		nodes[p.slopes[i].Node] = append(nodes[p.slopes[i].Node], p.x[i])
@@ -128,7 +130,7 @@ func (p *pooled) typical() []float64 {
 			middles[name] = shape.Median(x)
 		}
 	}
-	errors := slices.Clone(p.errors)
+	x, errors = slices.Clone(p.x), slices.Clone(p.errors)
 	off := make([]float64, len(p.x))
 	for i := range errors {
 		s := &p.slopes[i]
@@ -138,6 +140,10 @@ func (p *pooled) typical() []float64 {
 	apart := max(1, shape.NormalMAD*shape.Median(off))
 	for i := range errors {
 		errors[i] *= apart
+		s := &p.slopes[i]
+		if s.Early-s.Late > slowsErrors*math.Sqrt2*halfError*errors[i] && s.Late < x[i] {
+			x[i], errors[i] = s.Late, halfError*errors[i]
+		}
 	}
-	return errors
+	return x, errors
 }

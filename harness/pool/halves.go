@@ -10,6 +10,9 @@ import (
 // second halves to say that growth slows down.
 const slowsErrors = 2
 
+// halfError is the error of the slope of one half, in errors of the whole: 2 to the power of 1.5.
+const halfError = 2.8284
+
 // halves compares the first halves of all series with their second halves. slows is set if growth
 // slows down, or if too few series have slopes of their halves to show that it goes on. The mean
 // late is that of the second halves.

@@ -167,6 +167,11 @@ func TestDiffers(t *testing.T) {
 		!near(r.Shards[0].By, 400*kib, 70*kib) || r.Verdict == check.Pass || len(r.Nodes) > 0 {
 		t.Errorf("shard 7 on n2 differs by 400 KiB: %+v", r)
 	}
+	// A shard that warms up longer than the others does not grow at its end.
+	slopes[6].Early, slopes[6].Late = 2000*kib, 10*kib
+	if r := Of(slopes, 64*kib, 1e-4); r.Differing > 0 {
+		t.Errorf("shard 7 grows only in its first half: %+v", r.Shards)
+	}
 	// Each shard of node n1 is within the noise, but their mean is not.
 	slopes = slopesOf(64, 5, 0, 60)
 	for i := range slopes {
