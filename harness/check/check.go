@@ -267,7 +267,7 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 		PeakBy: j.deciding.by, Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends,
 		Notes: j.notes(), Unread: unread, ended: tl.Latest(),
 		Logs: countLogs(tl), Growths: j.judged, Series: j.series,
-		Level: j.runLevel(),
+		Level: j.runLevel() / j.share(),
 	}
 	if w := j.work(); !w.isEmpty() {
 		report.Work = w

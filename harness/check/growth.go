@@ -49,7 +49,11 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 	if of.explain != nil {
 		of.explain(j, l, &w)
 	}
-	if w.finding.Verdict == Fail && of.shared != nil && of.shared(l) {
+	shared := of.shared != nil && of.shared(l)
+	for i := w.growths[0]; i < w.growths[1]; i++ {
+		j.judged[i].Shared = shared
+	}
+	if w.finding.Verdict == Fail && shared {
 		w.unsettle("; the driver does not list processes here, so another process may " +
 			"have grown: soak where nothing else runs on the device, or outside of the container")
 	}

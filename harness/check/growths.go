@@ -30,6 +30,8 @@ type Growth struct {
 	// of the ledger in another way, so that its finding does not fail, no series of it fails.
 	Verdict Verdict
 	Gates   bool // the policy gates on Check
+	// Shared is set if the values include the memory of other processes, so that growth may be theirs.
+	Shared bool
 }
 
 // noteGrowth keeps a judged series for the report.

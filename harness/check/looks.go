@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 
 	"vramsoak/parser/record"
@@ -21,12 +22,12 @@ const (
 // lookLevel returns the probability of a false alarm at a look, from 1 on.
 func lookLevel(look int) float64 { return looksLevel / (float64(look) * float64(look+1)) }
 
+// share returns the part of the run's rate of false alarms that the report may use.
+func (j *Judge) share() float64 { return cmp.Or(j.Share, 1) }
+
 // runLevel returns the probability of a false alarm for the whole report.
 func (j *Judge) runLevel() float64 {
-	share := j.Share
-	if share == 0 {
-		share = 1
-	}
+	share := j.share()
 	if j.Look > 0 {
 		return share * lookLevel(j.Look)
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -90,4 +91,16 @@ func (w *Work) Add(other *Work) {
 			w.Suggestions = append(w.Suggestions, s)
 		}
 	}
+}
+
+// Pooled returns the finding on growth as the growths of many shards together decide it.
+func (f *Finding) Pooled(verdict Verdict, growth float64, message string) Finding {
+	g := *f
+	g.Verdict, g.Message, g.found = verdict, message, ""
+	g.File, g.FirstFile, g.At, g.Stage, g.Advice = 0, nil, nil, "", nil
+	g.Shard, g.Node, g.InShards, g.cause = 0, "", 0, nil
+	ledger, _, _ := strings.Cut(g.Unit, PerFile)
+	g.Measured = new(rounded(growth, ledger))
+	g.worst = nil
+	return g
 }

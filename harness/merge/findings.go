@@ -66,12 +66,14 @@ func (m *merger) add(s *judgedShard) {
 		f.Shard, f.Node = s.number, s.node
 		m.of(k).add(&f, s)
 	}
+	longest(s.report)
 	for i := range s.report.Growths {
 		g := &s.report.Growths[i]
 		if of := m.merged[m.key(g.Check, g.Subject)]; of != nil {
 			of.growths.add(g, s)
 		}
 	}
+	m.pool.Add(s.number, s.node, s.report)
 }
 
 // key returns the key of a subject, or that of all other subjects if there are too many.
@@ -139,11 +141,36 @@ func (m *merged) finding() check.Finding {
 	return f
 }
 
-// findings returns the merged findings, in the order in which their subjects first appeared.
+// findings returns the merged findings, in the order in which their subjects first appeared. Growth
+// is judged over all shards together where no shard fails by itself.
 func (m *merger) findings() []check.Finding {
+	judgement := m.pool.Judge()
+	ledgers := map[string]*pooled{} // by their check
+	for i := range judgement.Ledgers {
+		l := &judgement.Ledgers[i]
+		ledgers[l.Check] = &pooled{Ledger: l}
+	}
+	for k, of := range m.merged {
+		if l := ledgers[k.check]; l != nil {
+			l.shards = max(l.shards, of.shards)
+			l.said = l.said || of.by[failRank] != nil
+		}
+	}
 	all := make([]check.Finding, 0, len(m.order))
 	for _, k := range m.order {
-		all = append(all, m.merged[k].finding())
+		of := m.merged[k]
+		f := of.finding()
+		if l := ledgers[k.check]; l != nil && of.shards > 0 && f.Verdict != check.Fail {
+			f = l.decide(f, of.unsettled)
+		}
+		all = append(all, f)
+	}
+	for i := range judgement.Ledgers {
+		if l := ledgers[judgement.Ledgers[i].Check]; l.said {
+			if note := l.note(); note != "" {
+				m.notes.first = append(m.notes.first, note)
+			}
+		}
 	}
 	return slices.DeleteFunc(all, func(f check.Finding) bool {
 		return f.HasNoData() && m.report.Checkpoints > 0 // other shards have readings

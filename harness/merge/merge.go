@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/pool"
 	"vramsoak/parser"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -69,6 +70,7 @@ type merger struct {
 	merged    map[key]*merged
 	order     []key
 	files     filesEnded
+	pool      pool.Run
 	notes     notes
 	nodes     map[string]bool
 	unread    map[string]bool

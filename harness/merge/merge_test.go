@@ -42,18 +42,23 @@ func newShards(shards, files int) []testShard {
 	return all
 }
 
+// start returns the first record of the shard's log.
+func (s *testShard) start() record.RunStart {
+	return record.RunStart{
+		Header: record.Header{Time: testBegan}, Files: len(s.places), Feed: "list",
+		Version: s.version, Command: "work", ID: "id", Policy: s.policy, Share: record.Share{
+			Shard: s.shard, Shards: s.shards, Of: s.of, Batch: s.batch,
+			Owner: record.Owner{Lease: 1, Node: fmt.Sprintf("n%d", (s.shard+1)/2)},
+		},
+	}
+}
+
 func (s *testShard) log() []byte {
 	var b []byte
 	line := func(rec interface{ AppendLine([]byte) []byte }) { b = append(rec.AppendLine(b), '\n') }
 	now := testBegan
 	head := func() record.Header { return record.Header{Time: now} }
-	line(record.RunStart{
-		Header: head(), Files: len(s.places), Feed: "list", Version: s.version, Command: "work",
-		ID: "id", Policy: s.policy, Share: record.Share{
-			Shard: s.shard, Shards: s.shards, Of: s.of, Batch: s.batch,
-			Owner: record.Owner{Lease: 1, Node: fmt.Sprintf("n%d", (s.shard+1)/2)},
-		},
-	})
+	line(s.start())
 	for i, place := range s.places {
 		path := fmt.Sprintf("%04d.wav", place)
 		if s.resume != nil {

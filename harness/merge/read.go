@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
+	"vramsoak/harness/pool"
 	"vramsoak/parser"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -23,6 +24,7 @@ type judgedShard struct {
 	node   string // the machine that worked on it last
 	nodes  []string
 	report *check.Report
+	level  float64 // of false alarms, for one of its series
 	// complete is set if the log ends with the end of a run that did all its files. early is set if
 	// --fail-fast ended the run, so that it meant not to start the rest of its files.
 	complete, early bool
@@ -79,7 +81,8 @@ func (r *Run) results(policy check.Policy, dialects *parser.Set) func(
 func (o *opened) judge(policy check.Policy, dialects *parser.Set) (*judgedShard, error) {
 	policy.Waive, policy.Require = nil, nil // these are about the whole run
 	j := check.New(policy)
-	j.Share = 1 / float64(o.start.Shards)
+	single, _ := pool.Levels(1, o.start.Shards, min(1, o.start.Shards-1))
+	j.Share = single
 	b := &parser.Builder{Dialects: dialects}
 	b.Done = func(f *timeline.File) { j.Add(f) }
 	for _, l := range o.Logs {
@@ -91,6 +94,7 @@ func (o *opened) judge(policy check.Policy, dialects *parser.Set) (*judgedShard,
 	s := &judgedShard{
 		number: o.start.Shard, name: o.Name, report: j.Report(tl), warned: tl.Words > 0,
 	}
+	s.level = single * s.report.Level / float64(max(1, s.report.Series))
 	s.notePlaces(tl)
 	s.noteEnds(tl)
 	s.noteOwners(tl)

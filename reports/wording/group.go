@@ -86,15 +86,20 @@ func Named(f check.Finding) string {
 }
 
 // InShard returns the shard that decided a finding, behind a space: " in shard 3 on node n2 and 6
-// others". It returns "" if no single shard did, or if the run has no shards.
+// others". For a finding that all shards decide together it returns " over 128 shards", and "" in a
+// run without shards.
 func InShard(f check.Finding) string {
-	if f.Shard == 0 {
-		return ""
-	}
-	text := " in shard " + strconv.Itoa(f.Shard)
+	on := ""
 	if f.Node != "" {
-		text += " on node " + f.Node
+		on = " on node " + f.Node
 	}
+	switch {
+	case f.Shard == 0 && f.InShards > 1:
+		return " over " + Plural(f.InShards, "shard")
+	case f.Shard == 0:
+		return on
+	}
+	text := " in shard " + strconv.Itoa(f.Shard) + on
 	switch more := f.InShards - 1; {
 	case more == 1:
 		text += " and another one"
