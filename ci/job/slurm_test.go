@@ -2,8 +2,12 @@ package job
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,5 +131,94 @@ func TestSlurmQuotes(t *testing.T) {
 	}
 	if want := "<" + strings.Join(words, ">\x00<") + ">\x00"; string(out) != want {
 		t.Errorf("got  %q\nwant %q", out, want)
+	}
+}
+
+// TestSlurmTask runs the script of a task, with programs in place of vramsoak and scontrol. It
+// queues the task again if the time is over or vramsoak was killed, and not otherwise.
+func TestSlurmTask(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("#!/bin/bash\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	program("scontrol", `echo "$*" >>requeued; exit 1`+"\n") // a real one ends the script
+	for _, test := range []struct {
+		name, vramsoak string
+		setup          string
+		restarts       int
+		signal         syscall.Signal // for the script
+		group          bool           // and for all that it started
+		code           int
+		again          bool
+	}{
+		{name: "complete", vramsoak: "exit 0", code: 0},
+		{name: "refused", vramsoak: "exit 2", code: 2},
+		{name: "killed", vramsoak: "kill -9 $$", code: 137, again: true},
+		{name: "killed too often", vramsoak: "kill -9 $$", restarts: 20, code: 137},
+		{
+			name: "time is over", vramsoak: "trap 'kill $!; exit 143' TERM; sleep 20 & touch ready; wait",
+			signal: syscall.SIGUSR1, code: 143, again: true,
+		},
+		{
+			name:     "complete just in time",
+			vramsoak: "trap 'kill $!; exit 0' TERM; sleep 20 & touch ready; wait",
+			signal:   syscall.SIGUSR1, code: 0,
+		},
+		{
+			name:     "ended by Slurm",
+			vramsoak: "trap 'sleep 0.2; exit 143' TERM; sleep 20 & touch ready; wait",
+			signal:   syscall.SIGTERM, group: true, code: 143,
+		},
+		{name: "setup that fails", setup: "exit 9", vramsoak: "exit 0", code: 9},
+	} {
+		s := example()
+		s.Setup = []string{"true"}
+		if test.setup != "" {
+			s.Setup = append(s.Setup, test.setup)
+		}
+		s.Program = program("vramsoak", test.vramsoak+"\n")
+		_, text, _ := strings.Cut(script(t, s), "<<'END_OF_SHARDS'\n")
+		text, _, found := strings.Cut(text, "END_OF_SHARDS\n")
+		if !found {
+			t.Fatal("the script has no task")
+		}
+		cmd := exec.Command(program("task.sh", text))
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "SLURM_ARRAY_TASK_ID=3",
+			"SLURM_JOB_ID=7", fmt.Sprintf("SLURM_RESTART_COUNT=%d", test.restarts))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if test.signal != 0 {
+			for { // vramsoak has started and waits for its signal
+				if _, err := os.Stat(filepath.Join(dir, "ready")); err == nil {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			to := cmd.Process.Pid
+			if test.group {
+				to = -to
+			}
+			if err := syscall.Kill(to, test.signal); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = cmd.Wait() // the exit code is looked at
+		asked, _ := os.ReadFile(filepath.Join(dir, "requeued"))
+		if again := string(asked) == "requeue 7\n"; again != test.again || !again && len(asked) > 0 ||
+			cmd.ProcessState.ExitCode() != test.code {
+			t.Errorf("%s: exit code %d, want %d; asked scontrol for %q, want it %v\n%s", test.name,
+				cmd.ProcessState.ExitCode(), test.code, asked, test.again, out.String())
+		}
+		_, _ = os.Remove(filepath.Join(dir, "requeued")), os.Remove(filepath.Join(dir, "ready"))
 	}
 }

@@ -500,8 +500,9 @@ func TestSlurm(t *testing.T) {
 		})
 	}
 	c.t = t
-	if reports[0].Verdict != "pass" || reports[4].Verdict != "fail" {
-		t.Errorf("the runs without shards are %s and %s, want pass and fail", reports[0].Verdict,
-			reports[4].Verdict)
+	for leak, want := range map[int]string{0: "pass", 4: "fail"} {
+		if r, known := reports[leak]; known && r.Verdict != want { // -run may leave some out
+			t.Errorf("the run without shards and a leak of %d MiB: %s, want %s", leak, r.Verdict, want)
+		}
 	}
 }

@@ -44,7 +44,7 @@ bash SCRIPT --wait exits with the verdict.`,
 	wholeVar(f, &slurm.AtOnce, "at-once", 0, 0, "run at most `K` tasks at the same time; 0 is no "+
 		"limit")
 	f.StringVar(&slurm.Gres, "gres", "gpu:1", "what each task gets, such as gpu:a100:2; empty for "+
-		"`none`")
+		"no `GPU`")
 	f.StringVar(&slurm.Time, "time", "", "time limit of a task in Slurm's `format`, such as 4:00:00; "+
 		"the default is the partition's")
 	spanVar(f, &slurm.Lead, "signal-lead", lead, "stop a task this long before its time limit and "+

@@ -73,8 +73,8 @@ func (j *Judge) notePairs(f *timeline.File) {
 	}
 	for _, n := range f.Unpaired {
 		// If files are separated by the recurring checkpoints of one rank, other ranks may lag behind.
-		// The Befores of such ranks do not count.
-		if c := &f.Checkpoints[n]; f.Supervised || c.Lane == f.Checkpoints[0].Lane {
+		// The Befores of such ranks do not count. Such files have no path.
+		if c := &f.Checkpoints[n]; f.Supervised && f.Path != "" || c.Lane == f.Checkpoints[0].Lane {
 			b := lostBefore{f, c.Name, c.Lane, c.InCleanup(), c.Pos}
 			j.lost = append(j.lost, b)
 			if _, known := j.firstLost[c.Lane]; b.cleanup && !known {

@@ -43,7 +43,9 @@ func (s *Splitter) begins(c *record.Checkpoint) bool {
 		s.first = &first
 		return true
 	}
-	return c.Lane == s.first.Lane && (c.Name == s.first.Name ||
+	// Two nodes may have processes of the same local rank.
+	return c.Lane == s.first.Lane &&
+		record.WithoutRank(c.Writer) == record.WithoutRank(s.first.Writer) && (c.Name == s.first.Name ||
 		s.numbered && WithoutNumbers(c.Name) == WithoutNumbers(s.first.Name))
 }
 

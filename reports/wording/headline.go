@@ -65,12 +65,14 @@ func Worst(rep *check.Report) string {
 }
 
 // inLog returns the log or the shard of a finding for a title: " in rank1.log". It returns "" if
-// there is only one log, or if the finding's device and rank tell it from the others.
+// there is only one log, or if the finding's device tells it from the others. A rank does not: the
+// logs of two nodes may have the same local ranks.
 func inLog(rep *check.Report, f check.Finding) string {
 	if rep.Shards != nil {
 		return InShard(f)
 	}
-	if rep.Logs < 2 || f.Device != "" || f.At == nil || f.At.Path == "" {
+	ranked := strings.Contains(f.Device, ", ") // "rank 1, device 0"
+	if rep.Logs < 2 || f.Device != "" && !ranked || f.At == nil || f.At.Path == "" {
 		return ""
 	}
 	return " in " + f.At.Path
