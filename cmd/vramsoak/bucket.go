@@ -54,13 +54,16 @@ func shownAs(path string) (address string, ok bool) {
 	return "", false
 }
 
-// shownIn returns a message that names addresses in place of their copies.
+// shownIn returns a message that names addresses in place of copies that are removed when the
+// program ends.
 func shownIn(message string) string {
 	copies.Lock()
 	defer copies.Unlock()
 	for folder, address := range copies.shown {
-		place, _, _ := strings.Cut(address, "?")
-		message = strings.ReplaceAll(message, folder, place)
+		if slices.Contains(copies.made, filepath.Dir(folder)) {
+			place, _, _ := strings.Cut(address, "?")
+			message = strings.ReplaceAll(message, folder, place)
+		}
 	}
 	return message
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"vramsoak/fixtures/s3server"
+	"vramsoak/harness/bucket"
 	"vramsoak/harness/shard"
 	"vramsoak/parser"
 	"vramsoak/parser/record"
@@ -78,6 +80,11 @@ type scheduler struct {
 	left    int // shards that are not complete
 	story   []string
 	began   time.Time
+
+	runs string        // as given by --runs
+	pace time.Duration // that a checkpoint takes
+	// store is the server of the bucket in which the run is, or nil if the run is in a folder.
+	store *s3server.Server
 }
 
 type task struct {
@@ -90,7 +97,7 @@ type task struct {
 func newScheduler(t *testing.T, seed uint64) *scheduler {
 	s := &scheduler{
 		t: t, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 0)), running: map[int]*task{},
-		ended: make(chan *task), left: killedShards, began: time.Now(),
+		ended: make(chan *task), left: killedShards, began: time.Now(), runs: "runs", pace: 4 * time.Millisecond,
 	}
 	if err := os.Mkdir(filepath.Join(s.dir, "audio"), 0o755); err != nil {
 		t.Fatal(err)
@@ -141,8 +148,8 @@ func (s *scheduler) span(milliseconds int) time.Duration {
 func (s *scheduler) start(n int) {
 	k := &task{shard: n}
 	k.cmd = exec.Command("vramsoak", "soak", "--files", "audio", "--feed", "stdin", "--grace", "100ms",
-		"--shard", fmt.Sprintf("%d/%d", n, killedShards), "--run", "r", "--",
-		"pipeline", "--protocol", "--pace", "4ms")
+		"--shard", fmt.Sprintf("%d/%d", n, killedShards), "--runs", s.runs, "--run", "r", "--",
+		"pipeline", "--protocol", "--pace", s.pace.String())
 	k.cmd.Dir, k.cmd.Stderr = s.dir, &k.err
 	k.cmd.Env = append(os.Environ(), "COLUMNS=2000", "VRAMSOAK_NODE=n"+strconv.Itoa(n%2+1))
 	if err := k.cmd.Start(); err != nil {
@@ -200,7 +207,11 @@ func (s *scheduler) disturb() bool {
 	k := tasks[s.random.IntN(len(tasks))]
 	pid := k.cmd.Process.Pid
 	kill := func(pid int, sig syscall.Signal) { _ = syscall.Kill(pid, sig) } // it may have ended
-	switch s.random.IntN(4) {
+	ways := 4
+	if s.store != nil {
+		ways = 6
+	}
+	switch s.random.IntN(ways) {
 	case 0:
 		s.tell("shard %d: kill -9 %d", k.shard, pid)
 		kill(pid, syscall.SIGKILL)
@@ -221,6 +232,11 @@ func (s *scheduler) disturb() bool {
 		s.lost = append(s.lost, k)
 		s.start(k.shard)
 		time.AfterFunc(time.Second+s.span(500), func() { kill(pid, syscall.SIGCONT) })
+	default:
+		away := s.span(1500)
+		s.tell("the store is killed, for %v", away)
+		s.store.Kill()
+		time.AfterFunc(away, s.store.Restart)
 	}
 	return true
 }
@@ -246,8 +262,12 @@ func descendants(pid int) (all []int) {
 func (s *scheduler) checkFiles() {
 	s.t.Helper()
 	times := map[int]int{}
+	run := filepath.Join(s.dir, "runs/r")
+	if s.store != nil {
+		run = s.copyRun()
+	}
 	for n := 1; n <= killedShards; n++ {
-		log, _, err := shard.Logs(filepath.Join(s.dir, "runs/r", shard.Folder(n), "soak.log"))
+		log, _, err := shard.Logs(filepath.Join(run, shard.Folder(n), "soak.log"))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -277,7 +297,11 @@ func (s *scheduler) checkFiles() {
 // judge returns the verdict of vramsoak check on the whole run.
 func (s *scheduler) judge() (j judgement) {
 	s.t.Helper()
-	cmd := exec.Command("vramsoak", "check", "--format", "json", "runs/r")
+	run := "runs/r"
+	if s.store != nil {
+		run = bucket.Join(s.runs, "r")
+	}
+	cmd := exec.Command("vramsoak", "check", "--format", "json", run)
 	cmd.Dir = s.dir
 	out, err := cmd.Output()
 	if err := json.Unmarshal(out, &j); err != nil {

@@ -36,8 +36,12 @@ type bucketShard struct {
 	mirrors map[string]*bucket.Mirror // by the path of the log
 }
 
-// storeMax is how long a task waits at its end until the store has taken the rest.
-const storeMax = 10 * time.Minute
+const (
+	// storeMax is how long a task waits at its end until the store has taken the rest.
+	storeMax = 10 * time.Minute
+	// saidAfter is how long it waits before it says so.
+	saidAfter = 3 * time.Second
+)
 
 // useBucket makes the task keep its shard in a bucket, if --runs is the address of one. It copies
 // what the bucket has of the shard, without its logs.
@@ -193,6 +197,11 @@ func (b *bucketShard) finish(ctx context.Context, kill <-chan struct{}) (release
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	saying := time.AfterFunc(saidAfter, func() {
+		stderr.Printf("waiting up to %v until the store has the rest of the log; interrupt twice to "+
+			"end without it\n", storeMax)
+	})
+	defer saying.Stop()
 	var errs []error
 	for _, m := range b.mirrors {
 		errs = append(errs, m.Close(b.ctx))
