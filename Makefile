@@ -145,6 +145,13 @@ test-slurm:
 test-kubernetes: bin/vramsoak
 	@ci/kubernetes/run.sh
 
+# Runs shards in a bucket of a real S3 server (versitygw, data on the disk), which is killed and
+# started again while they write. Proxies before it are slow, break connections and cut answers off.
+.PHONY: test-s3
+test-s3:
+	@ci/s3/build.sh .build/versitygw || { echo "make test-s3: not run: see above"; exit 0; }
+	VERSITYGW=$(CURDIR)/.build/versitygw go test -count=1 -timeout 20m -v -run TestServer ./harness/bucket ./cmd/vramsoak
+
 # Opens HTML reports in Chromium, without a network. What is missing is named and not run.
 .PHONY: test-browser
 test-browser: bin/vramsoak

@@ -29,6 +29,7 @@ part test-mutated
 part test-kill
 part test-browser
 if ! ci/chromium.sh >/dev/null; then without browser-page "no Chromium here; only its script was tested"; fi
+if ci/s3/build.sh .build/versitygw; then part test-s3; else without test-s3 "see above"; fi
 if ci/slurm/install.sh; then part test-slurm; else without test-slurm "see above"; fi
 why=$(ci/kubernetes/run.sh missing)
 if [ ! "$why" ]; then part test-kubernetes; else without test-kubernetes "$why"; fi

@@ -114,9 +114,9 @@ func audioFolder(t *testing.T, files int) string {
 	return dir
 }
 
-// TestServerSoak: the task of a shard stores all that a run folder has, behind a proxy that is slow,
-// breaks connections and cuts answers off. The same command does nothing then. The commands that
-// read runs read this one, and leave no copy behind.
+// TestServerSoak: the task of a shard stores all that a run folder has, behind a proxy that is
+// slow, breaks connections and cuts answers off. The same command does nothing then. The commands
+// that read runs read this one, and leave no copy behind.
 func TestServerSoak(t *testing.T) {
 	server := s3server.Start(t)
 	scratch := t.TempDir()
@@ -191,9 +191,9 @@ func TestServerSoak(t *testing.T) {
 	}
 }
 
-// TestServerGone: if the store goes away for good, the task works on to its end, says so once, exits
-// with 2, and names the folder that has the log. If the store is not there at the beginning, no
-// process starts.
+// TestServerGone: if the store goes away for good, the task works on to its end, says so once,
+// exits with 2, and names the folder that has the log. If the store is not there at the beginning,
+// no process starts.
 func TestServerGone(t *testing.T) {
 	server := s3server.Start(t)
 	scratch := t.TempDir()

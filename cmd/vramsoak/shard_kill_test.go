@@ -97,7 +97,8 @@ type task struct {
 func newScheduler(t *testing.T, seed uint64) *scheduler {
 	s := &scheduler{
 		t: t, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 0)), running: map[int]*task{},
-		ended: make(chan *task), left: killedShards, began: time.Now(), runs: "runs", pace: 4 * time.Millisecond,
+		ended: make(chan *task), left: killedShards, began: time.Now(),
+		runs: "runs", pace: 4 * time.Millisecond,
 	}
 	if err := os.Mkdir(filepath.Join(s.dir, "audio"), 0o755); err != nil {
 		t.Fatal(err)

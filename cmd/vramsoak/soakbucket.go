@@ -174,7 +174,9 @@ func (b *bucketShard) begin(ctx context.Context) {
 // finish stores the rest of the logs, and compares what is stored with them. What is stored later
 // has the same time limit, and the user's second interrupt ends that, too. The caller calls release
 // when it has stored everything.
-func (b *bucketShard) finish(ctx context.Context, kill <-chan struct{}) (release func(), err error) {
+func (b *bucketShard) finish(ctx context.Context, kill <-chan struct{}) (
+	release func(), err error,
+) {
 	if b == nil {
 		return func() {}, nil
 	}

@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,6 +125,62 @@ func TestLeases(t *testing.T) {
 	if other, err := s.TakeLease(t.Context(), "shard-0004", "n1"); err != nil || other.Number != 1 {
 		t.Errorf("another shard: %+v, %v", other, err)
 	}
+}
+
+// TestIgnoredCondition: a store that ignores If-None-Match is refused before a task begins.
+func TestIgnoredCondition(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // an empty list
+			_, _ = io.WriteString(w, "<ListBucketResult></ListBucketResult>")
+		}
+	}))
+	defer server.Close()
+	s, err := Open(t.Context(), "s3://b/runs?use_path_style=true&endpoint="+server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	const want = "found one that ignores it"
+	_, err = s.TakeLease(t.Context(), "shard-0001", "n1")
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, expected %q", err, want)
+	}
+}
+
+// TestMoving: a connection on which something moves lives as long as it needs, and one on which
+// nothing moves fails. Writing counts for a reader that waits.
+func TestMoving(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer func() { _ = far.Close() }()
+		c, began := &moving{near}, time.Now()
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			buf := make([]byte, 1)
+			if _, err := c.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("reading: %v", err)
+			}
+			if spent := time.Since(began); spent < 100*time.Second {
+				t.Errorf("the reader gave up after %v", spent)
+			}
+		})
+		for range 10 {
+			time.Sleep(10 * time.Second)
+			var taking sync.WaitGroup
+			taking.Go(func() { _, _ = far.Read(make([]byte, 1)) })
+			if _, err := c.Write([]byte{1}); err != nil {
+				t.Error(err)
+			}
+			taking.Wait()
+		}
+		if _, err := c.Write([]byte{1}); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("writing what nobody reads: %v", err)
+		}
+		reading.Wait()
+	})
 }
 
 // A task is a task of a shard with its log on the disk.

@@ -51,7 +51,7 @@ func (s *Store) TakeLease(ctx context.Context, shard, node string) (Lease, error
 		lease.Number = highest + 1
 		var won bool
 		if won, err = s.takeNumber(ctx, lease); won {
-			return lease, nil
+			return lease, s.refusesSecond(ctx, lease)
 		}
 		highest++
 	}
@@ -75,6 +75,18 @@ func (s *Store) takeNumber(ctx context.Context, lease Lease) (won bool, err erro
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// refusesSecond returns an error unless the store refuses to write a lease again. There are stores
+// that ignore If-None-Match, and two tasks would then have the same lease.
+func (s *Store) refusesSecond(ctx context.Context, lease Lease) error {
+	again, err := s.takeNumber(ctx, lease)
+	if again {
+		err = fmt.Errorf("%v: expected a store that refuses to write a key that exists "+
+			"(If-None-Match), found one that ignores it; two tasks could then write the same log: use "+
+			"another store", s)
+	}
+	return err
 }
 
 // ReadLease returns a lease of a shard.
