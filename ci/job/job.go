@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"vramsoak/harness/bucket"
 	"vramsoak/harness/shard"
 	"vramsoak/reports/sink"
 )
@@ -38,15 +39,22 @@ func (s Soak) Validate() error {
 	}
 	if s.Runs == "" {
 		errs = append(errs, errors.New("--runs: expected a folder or a bucket, found none"))
+	} else if err := bucket.CheckRuns(s.Runs); err != nil {
+		errs = append(errs, fmt.Errorf("--runs: %w", err))
 	}
 	return errors.Join(errs...)
 }
 
 // Bucket reports whether the run is kept in a bucket, such as s3://soaks/nightly.
-func (s Soak) Bucket() bool { return strings.Contains(s.Runs, "://") }
+func (s Soak) Bucket() bool { return bucket.IsAddress(s.Runs) }
 
 // Whole returns the folder or the address of the whole run.
-func (s Soak) Whole() string { return strings.TrimSuffix(s.Runs, "/") + "/" + s.Run }
+func (s Soak) Whole() string {
+	if s.Bucket() {
+		return bucket.Join(s.Runs, s.Run) // with the settings at its end
+	}
+	return strings.TrimSuffix(s.Runs, "/") + "/" + s.Run
+}
 
 // ShardWords returns the command line of a task. The environment says which shard is the task's.
 func (s Soak) ShardWords() []string {

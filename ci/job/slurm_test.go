@@ -222,3 +222,12 @@ func TestSlurmTask(t *testing.T) {
 		_, _ = os.Remove(filepath.Join(dir, "requeued")), os.Remove(filepath.Join(dir, "ready"))
 	}
 }
+
+// TestBucket: the settings of a bucket stay at the end of the address that the judge gets.
+func TestBucket(t *testing.T) {
+	t.Parallel()
+	s := Soak{Runs: "s3://b/runs?region=eu", Run: "night"}
+	if got := s.Whole(); got != "s3://b/runs/night?region=eu" || !s.Bucket() {
+		t.Errorf("%s", got)
+	}
+}

@@ -200,6 +200,11 @@ func readBuckets(root *cobra.Command) {
 		}
 		next := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			follow := cmd.Flags().Lookup("follow")
+			if follow != nil && follow.Changed && slices.ContainsFunc(args, bucket.IsAddress) {
+				return errors.New("--follow: expected a file, found the address of a bucket, from which " +
+					"a copy is read")
+			}
 			local, err := localCopies(cmd.Context(), args)
 			if err != nil {
 				return err

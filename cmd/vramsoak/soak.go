@@ -252,6 +252,9 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
+	if err := bucket.CheckRuns(opts.runs); err != nil {
+		return fmt.Errorf("--runs: %w", err)
+	}
 	if task == nil && bucket.IsAddress(opts.runs) {
 		return errors.New("--runs: a bucket keeps runs of shards; expected --shard and --run too, " +
 			"such as --shard 1/1 --run nightly-42 for a run of one task")

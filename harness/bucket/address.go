@@ -15,6 +15,20 @@ const scheme = "s3://"
 // IsAddress reports whether a path is the address of a bucket: s3://bucket/prefix.
 func IsAddress(path string) bool { return strings.HasPrefix(path, scheme) }
 
+// CheckRuns returns an error if a path can neither be a folder nor the address of a bucket that
+// [Open] opens.
+func CheckRuns(path string) error {
+	if IsAddress(path) {
+		_, err := parse(path)
+		return err
+	}
+	if other, _, is := strings.Cut(path, "://"); is && !strings.Contains(other, "/") {
+		return fmt.Errorf("expected a folder, or a bucket such as s3://bucket/prefix, found %s://; "+
+			"other clouds' stores work if they speak S3: add ?endpoint=URL", other)
+	}
+	return nil
+}
+
 // Join returns the address of what lies below an address. The settings after "?" stay at its end.
 func Join(address string, names ...string) string {
 	place, query, found := strings.Cut(address, "?")

@@ -57,6 +57,15 @@ func TestAddress(t *testing.T) {
 	if joined != "s3://b/runs/night/shard-0001?region=eu" || Base(joined) != "shard-0001" {
 		t.Errorf("%s, %s", joined, Base(joined))
 	}
+	for path, ok := range map[string]bool{
+		"runs": true, "a/b://c": true, "s3://b/x": true, "gs://b/x": false, "S3://b": false,
+		"s3://b?secret=hunter2": false,
+	} {
+		err := CheckRuns(path)
+		if (err == nil) != ok || err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
 	if IsAddress("runs/s3:") || !IsAddress("s3://b") {
 		t.Error("s3://b alone is the address of a bucket")
 	}
