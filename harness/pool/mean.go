@@ -42,7 +42,9 @@ const leastNoise = 0.75
 // series that warm up, and 1.02 times in other series that are clean.
 const moreThanError = 1.25
 
-// A pooled holds slopes with the errors by which they are weighted.
+// A pooled holds slopes with the errors by which they are weighted. These include what rounding may
+// hide: in some series noise carries values from digit to digit, so that it hides little, and these
+// weigh more.
 type pooled struct {
 	slopes []Slope
 	errors []float64
@@ -70,7 +72,8 @@ func newPooled(slopes []Slope) *pooled {
 	for i := range p.slopes {
 		s := &p.slopes[i]
 		p.x = append(p.x, s.Estimate)
-		p.errors = append(p.errors, max(s.Error, leastNoise*p.noise/lengthOf(s), 1e-12*largest, 1e-100))
+		e := max(s.Error, leastNoise*p.noise/lengthOf(s), 1e-12*largest, 1e-100)
+		p.errors = append(p.errors, math.Hypot(e, s.Rounding))
 	}
 	return p
 }
