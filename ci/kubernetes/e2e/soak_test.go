@@ -375,7 +375,9 @@ func TestExitCodes(t *testing.T) {
 		return len(c.running("night")) == shards-1 && c.ownFailures() == 1
 	})
 	for range 2 { // once more than --retries
-		c.until(time.Minute, "index 6 runs", func() bool { return c.running("night")["6"].Name != "" })
+		c.until(time.Minute, "index 6 runs", func() bool {
+			return c.running("night")["6"].Name != "" && fileEnd.MatchString(c.logOf(7))
+		})
 		c.kill(c.running("night")["6"])
 		c.until(time.Minute, "index 6 has failed", func() bool {
 			return c.running("night")["6"].Name == ""
@@ -394,7 +396,7 @@ func TestExitCodes(t *testing.T) {
 	if end.Type != batch.JobFailed {
 		t.Errorf("the judge's Job: %s %s", end.Type, end.Message)
 	}
-	for _, want := range []string{"failed indexes: 3,6", "shard 4", "shard 7"} {
+	for _, want := range []string{"failed indexes: 3,6", "shard 4 never started", "shard 7 was cut short"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the judge does not say %q", want)
 		}
