@@ -61,7 +61,7 @@ func TestKubernetesManifests(t *testing.T) {
 	golden.File(t, "testdata/kubernetes.yaml", []byte(manifest(t, onKubernetes())))
 	golden.File(t, "testdata/kubernetes-everything.yaml", []byte(manifest(t, withEverything())))
 	bucket := onKubernetes()
-	bucket.Runs, bucket.Volumes, bucket.GPUs = "s3://soaks/speech", nil, 0
+	bucket.Runs, bucket.Volumes, bucket.GPUs = "s3://soaks/speech?region=eu-central-1", nil, 0
 	bucket.Judge = JudgeSuspended
 	golden.File(t, "testdata/kubernetes-bucket.yaml", []byte(manifest(t, bucket)))
 }
@@ -201,6 +201,19 @@ func TestKubernetesJudge(t *testing.T) {
 	}
 }
 
+// TestWhole: the settings of a bucket stay at the end of the address of a run.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	for runs, want := range map[string]string{
+		"runs": "runs/night", "/runs/": "/runs/night", "s3://b": "s3://b/night",
+		"s3://b/p/?region=eu-central-1": "s3://b/p/night?region=eu-central-1",
+	} {
+		if got := (Soak{Runs: runs, Run: "night"}).Whole(); got != want {
+			t.Errorf("%s: %s, want %s", runs, got, want)
+		}
+	}
+}
+
 // TestKubernetesRefuses: what the API server would refuse or read in another way is refused, and
 // each mistake is named.
 func TestKubernetesRefuses(t *testing.T) {
@@ -228,6 +241,7 @@ func TestKubernetesRefuses(t *testing.T) {
 		{func(k *Kubernetes) { k.Flags = []string{"--files", "a\xff"} }, "expected a command in UTF-8"},
 		{func(k *Kubernetes) { k.Volumes = nil }, "--runs: expected a bucket, or a folder on a volume"},
 		{func(k *Kubernetes) { k.Runs = "/runs2" }, "--runs: expected a bucket, or a folder on a volume"},
+		{func(k *Kubernetes) { k.Runs = "gs://soaks" }, "--runs: expected a folder or a bucket such as"},
 		{func(k *Kubernetes) { k.Runs = "runs" }, "--runs: expected a bucket, or a folder on a volume"},
 		{func(k *Kubernetes) { k.Volumes = []string{"soaks:/runs:ro"} }, "--runs: "},
 		{func(k *Kubernetes) { k.Volumes = []string{"configmap/soaks:/runs"} }, "--runs: "},

@@ -18,6 +18,7 @@ export VRAMSOAK=${VRAMSOAK:-$repository/bin/vramsoak}
 API=127.0.0.1:${API_PORT:-16443} ETCD=127.0.0.1:${ETCD_PORT:-12379}
 PEER=127.0.0.1:${PEER_PORT:-12380}
 export AGENT=127.0.0.1:${AGENT_PORT:-18090} AGENT_DIR=$WORK/run/agent
+S3=$repository/.build/versitygw
 export KUBECTL=$WORK/bin/kubectl KUBECONFIG=$WORK/run/kubeconfig
 export CGO_ENABLED=0
 
@@ -42,6 +43,7 @@ build() {
   for p in controlplane kubectl etcd agent; do
     go build -p "${JOBS:-2}" -trimpath -ldflags="-s -w" -o "$WORK/bin/$p" "./$p"
   done
+  env -u CGO_ENABLED ../s3/build.sh "$S3" || echo "no S3 server: TestBucket will not run"
 }
 
 start() { # NAME COMMAND...
@@ -118,7 +120,10 @@ END
   wait_for 30 agent "$KUBECTL" get node/node-a node/node-b
 }
 
-tests() { go test -count=1 -timeout 30m -v "$@" ./e2e; }
+tests() {
+  if [ -x "$S3" ]; then export VERSITYGW=$S3; fi
+  go test -count=1 -timeout 30m -v "$@" ./e2e
+}
 
 down() {
   local name pid

@@ -60,7 +60,7 @@ Roles, --judge suspended prints a judge that begins when you resume it.`,
 	f.StringVar(&k.GPUResource, "gpu-resource", "nvidia.com/gpu", "`name` of a GPU in the cluster, "+
 		"such as amd.com/gpu or nvidia.com/mig-1g.10gb")
 	f.StringVar(&k.CPU, "cpu", "", "`CPUs` of each pod, such as 4 or 500m")
-	f.StringVar(&k.Memory, "memory", "", "host `memory` of each pod, such as 16Gi")
+	f.StringVar(&k.Memory, "memory", "", "host memory of each pod, a `size` such as 16Gi")
 	f.StringVar(&k.SharedMemory, "shm", "", "`size` of /dev/shm, such as 8Gi; the default is 64 MiB")
 	f.StringArrayVar(&k.Volumes, "volume", nil, "mount a `volume` in all pods, such as "+
 		"recordings:/data:ro for the claim recordings, configmap/NAME:/FOLDER or secret/NAME:/FOLDER; "+

@@ -28,6 +28,7 @@ type cluster struct {
 	kubernetes.Interface
 	namespace string
 	log       *engineLog
+	bucket    string // the folder of the runs that are in a bucket, or ""
 }
 
 // newCluster returns the cluster, with an empty namespace that has the claims soaks and recordings.

@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -119,14 +121,33 @@ func (c *cluster) unsharded() verdict {
 	return c.judge(filepath.Join(runs, "night"))
 }
 
-// logOf returns the log of a shard, or "".
-func (c *cluster) logOf(shard int) string {
-	text, err := os.ReadFile(filepath.Join(c.claim("soaks"), "night", fmt.Sprintf("shard-%04d", shard),
-		"soak.log"))
-	if err != nil {
-		return ""
+// runFolder returns the folder of the run night on this machine.
+func (c *cluster) runFolder() string {
+	if c.bucket != "" {
+		return filepath.Join(c.bucket, "night")
 	}
-	return string(text)
+	return filepath.Join(c.claim("soaks"), "night")
+}
+
+// logOf returns the log of a shard, or "". In a bucket it is in pieces: LEASE/PIECE.
+func (c *cluster) logOf(shard int) string {
+	path := filepath.Join(c.runFolder(), fmt.Sprintf("shard-%04d", shard), "soak.log")
+	pieces := []string{path}
+	if leases, err := filepath.Glob(filepath.Join(path, "*")); err == nil && len(leases) > 0 {
+		pieces, err = filepath.Glob(filepath.Join(leases[len(leases)-1], "*"))
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+	var log strings.Builder
+	for _, piece := range pieces {
+		text, err := os.ReadFile(piece)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			c.Fatal(err)
+		}
+		log.Write(text)
+	}
+	return log.String()
 }
 
 var fileEnd = regexp.MustCompile(`(?m)^\[vramsoak\] file-end .*\bindex=(\d+) .*$`)
@@ -188,8 +209,8 @@ func (c *cluster) works(more int) {
 }
 
 // judged waits until the judge has ended, and compares its verdict with the one of an unsharded run
-// and with what vramsoak check says.
-func (c *cluster) judged() {
+// and with what vramsoak check says of the run here, which is a folder or the address of a bucket.
+func (c *cluster) judged(run string) {
 	c.Helper()
 	want := c.unsharded()
 	end := c.ended("night-judge", 3*time.Minute)
@@ -197,7 +218,7 @@ func (c *cluster) judged() {
 		want.exitCode != 0 && !strings.Contains(end.Message, fmt.Sprintf("exit code %d", want.exitCode)) {
 		c.Errorf("the judge's Job: %s %s, want exit code %d", end.Type, end.Message, want.exitCode)
 	}
-	if got := c.judge(filepath.Join(c.claim("soaks"), "night")); !reflect.DeepEqual(got, want) {
+	if got := c.judge(run); !reflect.DeepEqual(got, want) {
 		c.Errorf("the verdict is %+v, that of an unsharded run is %+v", got, want)
 	}
 	c.Logf("verdict of the shards and of an unsharded run: %+v\n%s", want,
@@ -220,7 +241,7 @@ func TestUndisturbed(t *testing.T) {
 		t.Errorf("the judge's log is\n%s", text)
 	}
 	c.complete()
-	c.judged()
+	c.judged(c.runFolder())
 	if n := c.ownFailures(); n != 0 {
 		t.Errorf("%d pods failed", n)
 	}
@@ -241,7 +262,7 @@ func TestLeak(t *testing.T) {
 			end.Message)
 	}
 	c.complete()
-	c.judged()
+	c.judged(c.runFolder())
 	if n := c.job("night-judge").Status.Failed; n != 1 {
 		t.Errorf("%d pods of the judge failed, want 1", n)
 	}
@@ -275,7 +296,7 @@ func TestDisturbed(t *testing.T) {
 		t.Errorf("the shards: %s %s", end.Type, end.Message)
 	}
 	c.complete()
-	c.judged()
+	c.judged(c.runFolder())
 	// An eviction and a lost node are no failures of the shards.
 	if n := c.ownFailures(); n != 2 {
 		t.Errorf("%d pods count as failures, want the deleted and the killed one", n)
@@ -308,7 +329,7 @@ func TestCutOff(t *testing.T) {
 		t.Errorf("the shards: %s %s", end.Type, end.Message)
 	}
 	c.complete()
-	c.judged()
+	c.judged(c.runFolder())
 	taken := 0
 	for shard := 1; shard <= shards; shard++ {
 		if strings.Contains(c.logOf(shard), " lease=2 ") {
@@ -356,7 +377,7 @@ func TestSuspended(t *testing.T) {
 		t.Errorf("the shards: %s %s", end.Type, end.Message)
 	}
 	c.complete()
-	c.judged()
+	c.judged(c.runFolder())
 }
 
 // TestExitCodes: exit code 2 ends a shard at once, a killed shard runs again as often as --retries
@@ -459,5 +480,5 @@ func TestContinued(t *testing.T) {
 		t.Errorf("the judge: %v, or it began by itself", err)
 	}
 	c.kubectl("", "patch", "job/night-judge", "-p", `{"spec":{"suspend":false}}`)
-	c.judged()
+	c.judged(c.runFolder())
 }
