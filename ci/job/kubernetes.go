@@ -262,7 +262,8 @@ func (k Kubernetes) Validate() error {
 	_, err3 := k.Selected()
 	_, err4 := k.Variables()
 	errs = append(errs, err, err2, err3, err4)
-	if err == nil && k.Runs != "" && !k.Bucket() && !slices.ContainsFunc(mounts, k.holdsRuns) {
+	if folder := k.Runs != "" && !strings.Contains(k.Runs, "://"); folder && err == nil &&
+		!slices.ContainsFunc(mounts, k.holdsRuns) {
 		wrong("--runs: expected a bucket, or a folder on a volume that outlives the pods, such as "+
 			"--runs /runs with --volume CLAIM:/runs; found %s, which is on none of the volumes", k.Runs)
 	}

@@ -241,7 +241,7 @@ func TestKubernetesRefuses(t *testing.T) {
 		{func(k *Kubernetes) { k.Flags = []string{"--files", "a\xff"} }, "expected a command in UTF-8"},
 		{func(k *Kubernetes) { k.Volumes = nil }, "--runs: expected a bucket, or a folder on a volume"},
 		{func(k *Kubernetes) { k.Runs = "/runs2" }, "--runs: expected a bucket, or a folder on a volume"},
-		{func(k *Kubernetes) { k.Runs = "gs://soaks" }, "--runs: expected a folder or a bucket such as"},
+		{func(k *Kubernetes) { k.Runs = "gs://soaks" }, "--runs: expected a folder, or a bucket"},
 		{func(k *Kubernetes) { k.Runs = "runs" }, "--runs: expected a bucket, or a folder on a volume"},
 		{func(k *Kubernetes) { k.Volumes = []string{"soaks:/runs:ro"} }, "--runs: "},
 		{func(k *Kubernetes) { k.Volumes = []string{"configmap/soaks:/runs"} }, "--runs: "},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"syscall"
 	"time"
 
@@ -125,15 +124,9 @@ func runJobWait(ctx context.Context, name string, command []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
-	defer stop()
-	switch err := waiter.Wait(ctx, name); {
-	case errors.Is(err, context.Canceled):
-		return signalError(syscall.SIGTERM)
-	case err != nil:
+	if err := waiter.Wait(ctx, name); err != nil {
 		return err
 	}
-	stop() // the command gets the signals from here on
 	if err := syscall.Exec(program, command, os.Environ()); err != nil {
 		return fmt.Errorf("starting %s: %w", command[0], err)
 	}

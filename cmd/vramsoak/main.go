@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,7 @@ var (
 
 func main() {
 	quitAsTerm()
+	endAsProcess1()
 	code := run(os.Args[1:])
 	_ = errors.Join(stdout.Close(), stderr.Close()) // write errors were reported already
 	os.Exit(code)
@@ -219,12 +221,34 @@ func quitAsTerm() {
 	}()
 }
 
+// interruptible is true while a command handles signals itself, such as in [onInterrupt].
+var interruptible atomic.Bool
+
+// endAsProcess1 makes signals end this process if it is the first one of a container. By default the
+// kernel does not let such a process die of a signal, and the Go runtime then exits with 2. That code
+// would say that another try is of no use.
+func endAsProcess1() {
+	if os.Getpid() != 1 {
+		return
+	}
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for s := range ends {
+			if number, is := s.(syscall.Signal); is && !interruptible.Load() {
+				os.Exit(signalError(number).exitCode())
+			}
+		}
+	}()
+}
+
 // onInterrupt returns a context that ends at the first Ctrl-C, SIGTERM, SIGQUIT or SIGHUP (a closed
 // terminal). The cause of its end is then a [signalError]. At the second signal onInterrupt closes
 // the channel kill.
 func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	killed := make(chan struct{})
+	interruptible.Store(true)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
@@ -251,6 +275,7 @@ func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struc
 		}
 	}()
 	return ctx, killed, func() {
+		interruptible.Store(false)
 		signal.Stop(signals)
 		close(done)
 		cancel(nil)

@@ -161,6 +161,7 @@ func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string,
 	if err != nil {
 		return err
 	}
+	interruptible.Store(true)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// Notices go to another output than the records.
