@@ -250,3 +250,25 @@ func TestRoundingWeighs(t *testing.T) {
 		t.Errorf("a third of the series says little: %+v", r)
 	}
 }
+
+// TestExtremes: no numbers of a log, however odd, make a pool panic, or decide without bounds.
+func TestExtremes(t *testing.T) {
+	t.Parallel()
+	odd := []float64{0, 1, -1, 1e-300, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324}
+	r := rand.New(rand.NewPCG(1, 1))
+	one := func() float64 { return odd[r.IntN(len(odd))] }
+	for range 3000 {
+		slopes := make([]Slope, 1+r.IntN(12))
+		for i := range slopes {
+			slopes[i] = Slope{
+				Shard: i + 1, Node: fmt.Sprintf("n%d", i%2), Estimate: one(), Error: math.Abs(one()),
+				Rounding: math.Abs(one()), Early: one(), Late: one(), Files: r.IntN(3) * 100,
+				Leaps: r.IntN(3), Leapt: math.Abs(one()),
+			}
+		}
+		got := Of(slopes, 64*kib, 1e-4)
+		if got.Verdict != check.Undecided && (math.IsNaN(got.Mean.Low) || math.IsNaN(got.Mean.High)) {
+			t.Fatalf("%s without bounds: %+v of %+v", got.Verdict, got, slopes)
+		}
+	}
+}
