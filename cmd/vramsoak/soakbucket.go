@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -97,10 +98,11 @@ func (b *bucketShard) share(run string, want runfolder.Sharded) error {
 	if err != nil {
 		return err
 	}
-	if err := b.store.PutOnce(b.ctx, runfolder.InfoName, text); err != nil {
-		return err
+	found, err := b.store.PutOnce(b.ctx, runfolder.InfoName, text)
+	if err == nil && !bytes.Equal(found, text) {
+		err = os.WriteFile(path, found, 0o644)
 	}
-	if err := b.store.FetchFile(b.ctx, runfolder.InfoName, path); err != nil {
+	if err != nil {
 		return err
 	}
 	_, err = want.Join(run)

@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"mime"
 	"os"
@@ -21,6 +22,7 @@ const leaseField = "lease"
 // (If-Match). If the lease is not the highest, the error wraps [ErrTakenOver].
 func (s *Store) PutFile(ctx context.Context, lease Lease, name, path string) error {
 	key := lease.Shard + "/" + name
+	refused := false // as a key that exists, although there is no object
 	for range putTries {
 		match, err := s.replaceable(ctx, lease, key)
 		if err != nil {
@@ -28,7 +30,7 @@ func (s *Store) PutFile(ctx context.Context, lease Lease, name, path string) err
 		}
 		err = s.try(ctx, "writing", key, func(ctx context.Context) error {
 			return s.putFile(ctx, key, path, &blob.WriterOptions{
-				ContentType: contentType(name), IfNotExist: match == "",
+				ContentType: contentType(name), IfNotExist: match == "" && !refused,
 				Metadata:    map[string]string{leaseField: strconv.Itoa(lease.Number)},
 				BeforeWrite: ifMatch(match),
 			})
@@ -36,12 +38,15 @@ func (s *Store) PutFile(ctx context.Context, lease Lease, name, path string) err
 		if !exists(err) {
 			return err
 		}
+		refused = match == ""
 	}
 	return fmt.Errorf("%s: another task writes it all the time", s.address(key))
 }
 
 // putTries is how often PutFile looks again at what it replaces. Only a task that was taken over,
-// or a write whose answer was lost, can get in between.
+// or a write whose answer was lost, can get in between. A server that is killed in the middle of a
+// write may go on to refuse If-None-Match although it has no object (versitygw 1.8.0 does): the
+// second write is then without a condition.
 const putTries = 5
 
 // replaceable returns the ETag of the object at a key, or "" if there is none. It returns an error
@@ -57,7 +62,7 @@ func (s *Store) replaceable(ctx context.Context, lease Lease, key string) (etag 
 		default:
 			etag = found.ETag
 			if by, err := strconv.Atoi(found.Metadata[leaseField]); err == nil && by > lease.Number {
-				return s.tookOver(ctx, lease)
+				return s.tookOver(ctx, lease, by)
 			}
 		}
 		return s.Holds(ctx, lease)
@@ -88,18 +93,26 @@ func (s *Store) putFile(ctx context.Context, key, path string, opts *blob.Writer
 	return s.bucket.Upload(ctx, s.key(key), f, opts)
 }
 
-// PutOnce stores the content of a key, unless the key exists. The tasks of a run write its run.json
-// this way: they all write the same, and the first one wins.
-func (s *Store) PutOnce(ctx context.Context, key string, text []byte) error {
-	err := s.try(ctx, "writing", key, func(ctx context.Context) error {
+// PutOnce stores the content of a key, unless the key exists, and returns the content that the key
+// has then. The tasks of a run write its run.json this way: the first one wins.
+func (s *Store) PutOnce(ctx context.Context, key string, text []byte) (found []byte, err error) {
+	err = s.putOnce(ctx, key, text, true)
+	if err == nil || !exists(err) {
+		return text, err
+	}
+	found, err = s.Get(ctx, key, fileMax)
+	if errors.Is(err, os.ErrNotExist) { // see putTries
+		return text, s.putOnce(ctx, key, text, false)
+	}
+	return found, err
+}
+
+func (s *Store) putOnce(ctx context.Context, key string, text []byte, ifNotExist bool) error {
+	return s.try(ctx, "writing", key, func(ctx context.Context) error {
 		return s.bucket.WriteAll(ctx, s.key(key), text, &blob.WriterOptions{
-			ContentType: contentType(key), IfNotExist: true,
+			ContentType: contentType(key), IfNotExist: ifNotExist,
 		})
 	})
-	if exists(err) {
-		return nil
-	}
-	return err
 }
 
 // contentType returns the type that a browser needs to show a file.

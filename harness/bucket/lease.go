@@ -113,15 +113,15 @@ func (s *Store) Holds(ctx context.Context, lease Lease) error {
 		return s.fail("looking for", next, err)
 	}
 	if taken {
-		return s.tookOver(ctx, lease)
+		return s.tookOver(ctx, lease, lease.Number+1)
 	}
 	return nil
 }
 
 // tookOver returns the error for a task whose shard another task has. It reads the other's lease,
 // because the answer of something between this machine and the store must not end the task.
-func (s *Store) tookOver(ctx context.Context, lease Lease) error {
-	next, err := s.ReadLease(ctx, lease.Shard, lease.Number+1)
+func (s *Store) tookOver(ctx context.Context, lease Lease, by int) error {
+	next, err := s.ReadLease(ctx, lease.Shard, by)
 	if err != nil {
 		return err
 	}

@@ -276,8 +276,19 @@ func (m *Mirror) await(ctx context.Context, size int64) error {
 	}
 }
 
-// verify compares the pieces in the store with the log on the disk, by size and content.
+// verify compares the pieces in the store with the log on the disk, by size and content. It returns
+// an error unless the lease is the highest. It finds that in a list, because a number is missing if
+// a server was killed while the lease was written.
 func (m *Mirror) verify(ctx context.Context) error {
+	highest, err := m.store.highestLease(ctx, m.lease.Shard)
+	if err != nil {
+		return err
+	}
+	if highest > m.lease.Number {
+		err := m.store.tookOver(ctx, m.lease, highest)
+		m.failed(err)
+		return err
+	}
 	pieces, err := m.store.pieces(ctx, m.key, m.lease.Number)
 	if err != nil {
 		return err

@@ -273,6 +273,51 @@ func TestServerZombie(t *testing.T) {
 	}
 }
 
+// TestServerHalfWritten: a key that the server refuses to write with If-None-Match, although it has
+// no object, stops no task. If it is the key of a lease, a task whose shard was taken over learns it
+// at its end.
+func TestServerHalfWritten(t *testing.T) {
+	server := s3server.Start(t)
+	s := openStore(t, server, "")
+	half := func(key string) {
+		t.Helper()
+		if err := s.bucket.WriteAll(t.Context(), s.key(key), []byte("half"), nil); err != nil {
+			t.Fatal(err)
+		}
+		server.HalfWritten(s.key(key))
+	}
+	half("run.json")
+	text, err := s.PutOnce(t.Context(), "run.json", []byte("mine"))
+	if err != nil || string(text) != "mine" {
+		t.Errorf("%q, %v", text, err)
+	}
+	text, err = s.PutOnce(t.Context(), "run.json", []byte("other"))
+	if err != nil || string(text) != "mine" {
+		t.Errorf("%q, %v", text, err)
+	}
+	k := begin(t, s, "n1", []byte("begin\n"))
+	half("shard-0003/verdict.json")
+	if err := s.PutFile(t.Context(), k.lease, "verdict.json", k.path); err != nil {
+		t.Error(err)
+	}
+	half("shard-0003/lease-000002")
+	other := begin(t, s, "n2", []byte("begin\n"))
+	if other.lease.Number != 3 {
+		t.Errorf("lease %d", other.lease.Number)
+	}
+	k.write([]byte("zombie\n"))
+	if err := k.mirror.Close(t.Context()); !errors.Is(err, ErrTakenOver) ||
+		!errors.Is(k.mirror.Owned(), ErrTakenOver) {
+		t.Errorf("closing: %v, %v", err, k.mirror.Owned())
+	}
+	if _, found := stored(t, s); string(found) != "begin\n" {
+		t.Errorf("found %q", found)
+	}
+	if err := other.mirror.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestServerErrors: what cannot pass by itself is an error at once, says what to do, and shows no
 // credentials.
 func TestServerErrors(t *testing.T) {
