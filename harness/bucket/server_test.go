@@ -274,8 +274,8 @@ func TestServerZombie(t *testing.T) {
 }
 
 // TestServerHalfWritten: a key that the server refuses to write with If-None-Match, although it has
-// no object, stops no task. If it is the key of a lease, a task whose shard was taken over learns it
-// at its end.
+// no object, stops no task. If it is the key of a lease, a task whose shard was taken over learns
+// it at its end.
 func TestServerHalfWritten(t *testing.T) {
 	server := s3server.Start(t)
 	s := openStore(t, server, "")
