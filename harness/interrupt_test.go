@@ -145,6 +145,56 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestInterruptOfAllProcesses: a scheduler that ends a task signals each of its processes, and the
+// pipeline may die before the harness gets its signal. The file is then interrupted. It has crashed
+// if the harness gets no signal.
+func TestInterruptOfAllProcesses(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"", "143"} {
+		for _, all := range []bool{true, false} {
+			t.Run(fmt.Sprintf("all %v, code %s", all, code), func(t *testing.T) {
+				t.Parallel()
+				cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=hang:2")
+				exit := "-1 SIGTERM"
+				if code != "" { // a shell around the pipeline exits with a code instead
+					cfg.Command = append([]string{"sh", "-c", `exec 3<&0; "$@" <&3 & trap "kill $!; exit 143" TERM; wait`,
+						"sh"}, cfg.Command...)
+					exit = "143"
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go func() {
+					until(t, "the file has begun", logSays(cfg.logPath(), "file-start path=f2"))
+					log, err := os.ReadFile(cfg.logPath())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					pid := pidIn(t, log, " pid=")
+					if err := unix.Kill(pid, unix.SIGTERM); err != nil {
+						t.Error(err)
+					}
+					until(t, "the pipeline has ended", dead(pid))
+					if all {
+						time.Sleep(50 * time.Millisecond)
+						cancel()
+					}
+				}()
+				_, log, err := runOf(ctx, t, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if all {
+					soaklog.Expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 ok\nstart 2 f2\n"+
+						"end 2 f2 failed interrupted\nexit "+exit+" interrupted\ndone 2 interrupted")
+				} else if bytes.Contains(log, []byte("interrupted")) {
+					t.Errorf("nothing interrupted the run:\n%s", log)
+				}
+			})
+		}
+	}
+}
+
 // TestInterruptPolite: a pipeline that is asked to end may finish its file, which then has status
 // ok.
 func TestInterruptPolite(t *testing.T) {

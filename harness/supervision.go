@@ -37,6 +37,7 @@ func (r *run) supervise(ctx context.Context, p *supervise.Process) supervise.End
 		return w.end
 	}
 	p.Complete(&w.end)
+	w.interruptedToo(ctx)
 	if w.end.Signal != "" || w.end.Code != 0 {
 		cause := r.out.Tail.Cause(r.out.Between(), w.end.Signal == "")
 		w.end.Cause = r.cfg.Secrets.Text(cause)
@@ -137,6 +138,22 @@ func (w *supervision) interrupt(end func()) {
 	if w.ended != nil {
 		w.end.Interrupted = true
 		end()
+	}
+}
+
+// spread is how long after the pipeline the harness may get its signal, if somebody signals both.
+const spread = time.Second
+
+// interruptedToo notes that the run was interrupted if the process ended by a signal that the
+// harness gets as well. Schedulers signal every process of a task in no particular order.
+func (w *supervision) interruptedToo(ctx context.Context) {
+	if w.end.Interrupted || w.out.Stopping() || !w.end.AskedToEnd() {
+		return
+	}
+	select {
+	case <-ctx.Done():
+		w.end.Interrupted, w.interrupted = true, true
+	case <-time.After(spread):
 	}
 }
 

@@ -5,6 +5,8 @@
 #     cluster.sh start            starts it and prints its nodes
 #     cluster.sh stop             cancels all jobs and stops it
 #     cluster.sh kill-node N      kills node N with all that it runs, as a power failure does
+#     cluster.sh silence N        kills only the slurmd of node N: Slurm takes the node for dead, and
+#                                 its tasks go on
 #     cluster.sh start-node N     starts node N again
 #     cluster.sh status
 #
@@ -42,7 +44,8 @@ stop_daemon() {
 
 # Without accounting, jobs that ended are in jobcomp.log. GPUs are any device files that exist.
 # cred_expire is how long Slurm waits before it starts a requeued job, and SlurmdTimeout is when it
-# gives up a node that does not answer; both are minutes by default.
+# gives up a node that does not answer; both are minutes by default. CR_LLN gives each task to the
+# node that has the least to do.
 configure() {
   umask 022
   mkdir -p "$cluster"/{etc,run,state,log,spool-n1,spool-n2}
@@ -69,7 +72,7 @@ configure() {
 	JobCompLoc=$cluster/log/jobcomp.log
 	MpiDefault=none
 	SelectType=select/cons_tres
-	SelectTypeParameters=CR_CPU
+	SelectTypeParameters=CR_CPU,CR_LLN
 	SchedulerType=sched/backfill
 	SchedulerParameters=batch_sched_delay=0,sched_interval=2,sched_min_interval=0,bf_interval=2
 	SlurmdParameters=config_overrides
@@ -81,7 +84,7 @@ configure() {
 	PreemptType=preempt/partition_prio
 	PreemptMode=REQUEUE
 	GresTypes=gpu
-	NodeName=n[1-2] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 2))] CPUs=4 RealMemory=2000 Gres=gpu:4 State=UNKNOWN
+	NodeName=n[1-2] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 2))] CPUs=8 RealMemory=2000 Gres=gpu:4 State=UNKNOWN
 	PartitionName=main Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=5
 	PartitionName=urgent Nodes=n[1-2] MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 	CONF
@@ -156,10 +159,11 @@ case ${1:-} in
   start) start ;;
   stop) stop ;;
   kill-node) kill_node "${2:?expected a node, n1 or n2}" ;;
+  silence) kill -9 "$(cat "$cluster/run/slurmd-${2:?expected a node, n1 or n2}.pid")" ;;
   start-node) start_node "${2:?expected a node, n1 or n2}" ;;
   status) sinfo -N -o '%N %T %c %G %E'; squeue ;;
   *)
-    sed -n '2,12s/^# \{0,1\}//p' "$0"
+    sed -n '2,14s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -394,6 +394,31 @@ var disturbances = []disturbance{
 		s.say("%s start-node n2", s.script)
 		return again
 	}},
+	// Slurm starts the tasks of n2 again while the first ones still work on their shards.
+	{name: "node-silent", flags: "--gres=", pace: 2, do: func(s *soak) (again []int) {
+		for shard := range shards {
+			s.works(shard + 1)
+		}
+		for shard := range shards {
+			if s.field(s.task(shard+1), "NodeList") == "n2" {
+				again = append(again, shard+1)
+			}
+		}
+		s.say("%s silence n2", s.script)
+		first := map[int]int{}
+		for _, shard := range again {
+			first[shard] = s.pid(shard)
+		}
+		for _, shard := range again {
+			s.until(fmt.Sprintf("another task has taken shard %d", shard), func() bool {
+				return s.pid(shard) != first[shard]
+			})
+			s.t.Logf("%s: shard %d is process %d's and no longer process %d's, which lives: %v", now(),
+				shard, s.pid(shard), first[shard], syscall.Kill(first[shard], 0) == nil)
+		}
+		s.say("%s start-node n2", s.script)
+		return again
+	}},
 	{name: "signalled", do: func(s *soak) []int {
 		s.works(2)
 		s.say("scancel --batch --signal=USR1 %s", s.task(2))

@@ -60,6 +60,19 @@ func signalName(s syscall.Signal) string {
 // it used too much of the device.
 func (e End) Failed() bool { return e.Signal != "" || e.Code != 0 || e.Overuse != "" }
 
+// AskedToEnd reports whether a signal ended the process that people and schedulers use to end
+// programs. A shell around the process turns the signal into an exit code: 143 for SIGTERM.
+func (e End) AskedToEnd() bool {
+	for _, s := range []syscall.Signal{
+		syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
+	} {
+		if e.Signal == signalName(s) || e.Code == 128+int(s) {
+			return true
+		}
+	}
+	return false
+}
+
 // Reason returns why the harness ended the process, as the log's exit line names it. It returns
 // [record.ExitByItself] if the process ended by itself.
 func (e End) Reason() record.ExitReason {

@@ -28,7 +28,8 @@ done
 # Slurm does not make the folder of a job's output.
 mkdir -p '/shared/my runs/nightly-42/slurm'
 
-array=$(sbatch --parsable <<'END_OF_SHARDS'
+shards() {
+  cat <<'END_OF_SHARDS'
 #!/bin/bash
 #SBATCH --job-name=nightly-42
 # One task for each shard. vramsoak computes the share of a task from its id.
@@ -92,14 +93,10 @@ if [ "$code" -gt 128 ] && [ ! "$ended" ]; then
 fi
 exit "$code"
 END_OF_SHARDS
-)
-array=${array%%;*} # with several clusters, sbatch adds ";CLUSTER"
+}
 
-# afterany: the judge also runs after shards that failed, and names them. It needs no GPU. Its exit
-# code is the verdict: sacct and scontrol show it as ExitCode.
-waiting=''
-if [ "${1-}" = --wait ]; then waiting=--wait; fi
-sbatch --parsable $waiting --dependency=afterany:"$array" <<'END_OF_JUDGE' | {
+judge() {
+  cat <<'END_OF_JUDGE'
 #!/bin/bash
 #SBATCH --job-name=nightly-42-judge
 #SBATCH --ntasks=1
@@ -110,11 +107,21 @@ sbatch --parsable $waiting --dependency=afterany:"$array" <<'END_OF_JUDGE' | {
 #SBATCH --partition=cpu
 exec vramsoak check '/shared/my runs/nightly-42'
 END_OF_JUDGE
-  if ! read -r judge; then
+}
+
+array=$(shards | sbatch --parsable)
+array=${array%%;*} # with several clusters, sbatch adds ";CLUSTER"
+
+# afterany: the judge also runs after shards that failed, and names them. It needs no GPU. Its exit
+# code is the verdict: sacct and scontrol show it as ExitCode.
+waiting=''
+if [ "${1-}" = --wait ]; then waiting=--wait; fi
+judge | sbatch --parsable $waiting --dependency=afterany:"$array" | {
+  if ! read -r id; then
     echo "the judge was not submitted (see above); the shards are cancelled" >&2
     scancel "$array"
     exit 2
   fi
-  echo "nightly-42: 8 shards are job $array, their judge is job ${judge%%;*}"
+  echo "nightly-42: 8 shards are job $array, their judge is job ${id%%;*}"
   echo "the judge prints its verdict to nightly-42.out, the tasks print to" '/shared/my runs/nightly-42/slurm'
 }
