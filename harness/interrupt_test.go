@@ -157,8 +157,8 @@ func TestInterruptOfAllProcesses(t *testing.T) {
 				cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=hang:2")
 				exit := "-1 SIGTERM"
 				if code != "" { // a shell around the pipeline exits with a code instead
-					cfg.Command = append([]string{"sh", "-c", `exec 3<&0; "$@" <&3 & trap "kill $!; exit 143" TERM; wait`,
-						"sh"}, cfg.Command...)
+					around := `exec 3<&0; "$@" <&3 & trap "kill $!; exit 143" TERM; wait`
+					cfg.Command = append([]string{"sh", "-c", around, "sh"}, cfg.Command...)
 					exit = "143"
 				}
 				ctx, cancel := context.WithCancel(t.Context())
