@@ -245,6 +245,13 @@ bench-allocator: bin/vramsoak
 	ORACLE=$(CURDIR)/.build/oracle/replay VRAMSOAK=$(CURDIR)/bin/vramsoak go test -count=1 -run Speed -bench Model -timeout 60m -v \
 	  ./pipeline/allocator/trace | grep -vE '^(=== RUN|--- PASS|PASS|goos|goarch|pkg)'
 
+# Simulates runs of up to SHARDS shards of 1,000 files each (about 900 kB of log a shard) and judges
+# each. Prints time and memory by the number of shards.
+SHARDS ?= 10000
+.PHONY: bench-shards
+bench-shards: bin/vramsoak
+	@ci/bench-shards.sh $(SHARDS)
+
 # Compares vramsoak check on large logs of four kinds (SIZE each) with ripgrep and with grep and
 # awk, in turn. Prints the table of docs/explanation/reading-speed.md.
 SIZE ?= 1GB

@@ -130,27 +130,48 @@ func (b *fitter) warmUps() {
 		k = b.refined(k, growing)
 		b.add(model{shape: WarmUp, growing: true, breaks: []float64{k}, searched: 1}, growing(k)...)
 	}
-	for _, growing := range []bool{false, true} {
-		columns := func(tau float64) [][]float64 {
-			if growing {
-				return [][]float64{b.decay(tau), b.line}
-			}
-			return [][]float64{b.decay(tau)}
+	decays := [2]decaySearch{{rss: math.Inf(1)}, {rss: math.Inf(1), growing: true}}
+	// After three time constants, 5 % of a decay is left. These three must fit into the first half of
+	// the files.
+	for tau := b.width; tau <= (b.x[n-1]-b.x[0])/6; tau *= 1.05 {
+		b.tryDecay(tau, &decays[0], &decays[1])
+	}
+	for i := range decays {
+		d := &decays[i]
+		if d.tau == 0 {
+			continue
 		}
-		best, at := math.Inf(1), 0.0
-		look := func(from, to, factor float64) {
-			for tau := from; tau <= to; tau *= factor {
-				if rss, _ := b.try(columns, tau); rss < best {
-					best, at = rss, tau
-				}
-			}
+		for from, tau := d.tau, d.tau/1.05; tau <= from*1.05; tau *= 1.005 {
+			b.tryDecay(tau, d)
 		}
-		// After three time constants, 5 % of a decay is left. These three must fit into the first half of
-		// the files.
-		look(b.width, (b.x[n-1]-b.x[0])/6, 1.05)
-		if at > 0 {
-			look(at/1.05, at*1.05, 1.005)
-			b.add(model{shape: WarmUp, growing: growing, tau: at, searched: 1}, columns(at)...)
+		columns := [][]float64{b.decay(d.tau), b.line}
+		if !d.growing {
+			columns = columns[:1]
+		}
+		b.add(model{shape: WarmUp, growing: d.growing, tau: d.tau, searched: 1}, columns...)
+	}
+}
+
+// A decaySearch is the best decay so far, with growth or without. tau is 0 before the first.
+type decaySearch struct {
+	growing  bool
+	tau, rss float64
+}
+
+// tryDecay fits a decay with the time constant tau in each search.
+func (b *fitter) tryDecay(tau float64, searches ...*decaySearch) {
+	b.trying, b.used = true, 0
+	column := b.decay(tau)
+	b.trying = false
+	for _, d := range searches {
+		var rss float64
+		if d.growing {
+			rss, _ = b.rss(column, b.line)
+		} else {
+			rss, _ = b.rss(column)
+		}
+		if rss < d.rss {
+			d.rss, d.tau = rss, tau
 		}
 	}
 }

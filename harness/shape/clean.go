@@ -94,12 +94,59 @@ func apart(y []float64) (off, level []float64, typical float64) {
 // NaN for no values.
 func Median(values []float64) float64 { return median(slices.Clone(values)) }
 
-// median returns what [Median] returns, but sorts its argument.
+// median returns what [Median] returns, but changes the order of its argument.
 func median(v []float64) float64 {
-	slices.Sort(v)
 	n := len(v)
 	if n == 0 {
 		return math.NaN()
 	}
-	return (v[(n-1)/2] + v[n/2]) / 2
+	if n <= sortedMost || slices.ContainsFunc(v, math.IsNaN) {
+		slices.Sort(v)
+		return (v[(n-1)/2] + v[n/2]) / 2
+	}
+	upper := n / 2
+	selectNth(v, upper)
+	lower := v[upper]
+	if n%2 == 0 {
+		lower = slices.Max(v[:upper])
+	}
+	return (lower + v[upper]) / 2
+}
+
+// sortedMost is how many values are sorted faster than their median is selected.
+const sortedMost = 16
+
+// selectNth changes the order of the values so that v[n] is the value that a sorted slice would
+// have there, and no value before it is larger (Hoare 1961).
+func selectNth(v []float64, n int) {
+	for rounds := 0; len(v) > sortedMost; rounds++ {
+		if rounds > 64 { // the pivots were bad
+			break
+		}
+		last := len(v) - 1
+		pivot := max(min(v[0], v[last/2]), min(max(v[0], v[last/2]), v[last])) // the middle of three
+		i, j := 0, last
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case n <= j:
+			v = v[:j+1]
+		case n >= i:
+			v, n = v[i:], n-i
+		default:
+			return
+		}
+	}
+	slices.Sort(v)
 }
