@@ -395,7 +395,7 @@ var disturbances = []disturbance{
 		return again
 	}},
 	// Slurm starts the tasks of n2 again while the first ones still work on their shards.
-	{name: "node-silent", flags: "--gres=", pace: 2, do: func(s *soak) (again []int) {
+	{name: "node-silent", flags: "--gres=", pace: 1, do: func(s *soak) (again []int) {
 		for shard := range shards {
 			s.works(shard + 1)
 		}
