@@ -39,9 +39,13 @@ FILE.pickle is a memory snapshot of PyTorch. Its page has a flame graph, a treem
 what was never freed.
 
 soak writes report.html into the run folder. Several logs are judged together; the page has a choice
-of logs, ranks and devices. The policy is found as for check.` + dialectHelp(),
+of logs, ranks and devices. The policy is found as for check.
+
+The folder of a run with shards gets a page on all of them: the verdict, a map of the shards by
+node, and a table. It links to the page of each shard that has one.` + dialectHelp(),
 		Example: `  vramsoak report run.log -o report.html
   vramsoak report runs/2026-11-20T02-00-00Z
+  vramsoak report runs/nightly-42 -o runs/nightly-42/report.html
   vramsoak report rank0.log rank1.log -o ranks.html
   vramsoak report oom.pickle -o oom.html`,
 		Args: wantsFiles(1, 0, "logs, run folders or memory snapshots"),
@@ -56,6 +60,13 @@ of logs, ranks and devices. The policy is found as for check.` + dialectHelp(),
 }
 
 func runReport(paths []string, opts reportOptions) error {
+	shards, err := shardsIn(paths)
+	if err != nil {
+		return err
+	}
+	if len(shards) > 0 {
+		return reportShards(shards, paths, opts)
+	}
 	logs, err := runfolder.Resolve(paths)
 	if err != nil {
 		return err
@@ -86,6 +97,7 @@ func runReport(paths []string, opts reportOptions) error {
 	if err != nil {
 		return err
 	}
+	page.Shard = shardOf(tl, logs, opts.output)
 	return writeOutput(opts.output, func(w io.Writer) error { return html.Write(w, page) })
 }
 
@@ -129,6 +141,7 @@ func writePage(path string, tl *timeline.Timeline, report *check.Report, of *htm
 	if err != nil {
 		return err
 	}
+	page.Shard = shardOf(tl, logs, path)
 	return writeFile(path, func(w io.Writer) error { return html.Write(w, page) })
 }
 

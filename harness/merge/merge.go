@@ -18,19 +18,9 @@ type Judged struct {
 	Report *check.Report
 	// Started is when the run began, by the first shard's log; zero if it does not say so.
 	Started time.Time
-	Shards  []State // of all shards, by their number
-}
-
-// A State is how one shard ended.
-type State struct {
-	Number   int
-	Name     string // of its folder; "" if the shard is missing
-	Node     string
-	Files    int           // of the shard that began
-	Failed   int           // files that did not end ok
-	Complete bool          // the log ends with the end of its run
-	Verdict  check.Verdict // on the shard alone; "" if it is missing
-	Seconds  float64       // sum over its files, as far as the log says it
+	Start   record.RunStart // the first line of the first shard's log
+	Shards  []State         // of all shards, by their number
+	Series  []Series        // those that are judged for growth; at most 12
 }
 
 // Judge reads and judges all shards, and merges their reports into one.
@@ -83,7 +73,7 @@ type merger struct {
 func newMerger(start *record.RunStart, policy check.Policy) *merger {
 	return &merger{
 		report: &check.Report{}, policy: policy, shards: start.Shards,
-		judged: &Judged{Started: start.Time}, merged: map[key]*merged{},
+		judged: &Judged{Started: start.Time, Start: *start}, merged: map[key]*merged{},
 		nodes: map[string]bool{}, unread: map[string]bool{},
 		files: filesEnded{of: start.Of},
 	}
@@ -130,10 +120,7 @@ func (m *merger) take(s *judgedShard) {
 	m.add(s)
 	m.files.noteEnded(s)
 	m.notes.add(s)
-	m.judged.Shards = append(m.judged.Shards, State{
-		Number: s.number, Name: s.name, Node: s.node, Files: rep.Files, Failed: s.failed,
-		Complete: s.complete, Verdict: rep.Verdict, Seconds: s.seconds,
-	})
+	m.judged.Shards = append(m.judged.Shards, m.state(s))
 }
 
 // higher reports whether a peak takes more of its device than another one does.

@@ -3,6 +3,7 @@ package html
 import (
 	"path"
 	"strings"
+	"time"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser/timeline"
@@ -45,8 +46,8 @@ func (e *encoder) about(soFar string) (rows []summaryRow) {
 	if r.Start.Command != "" {
 		add("Command", wording.Shorten(r.Start.Command, 300))
 	}
-	if !r.Start.Time.IsZero() {
-		add("Began", r.Start.Time.UTC().Format("2006-01-02 15:04:05")+" UTC")
+	if began := clockOf(r.Start.Time); began != "" {
+		add("Began", began)
 	}
 	if soFar != "" {
 		add("So far", soFar)
@@ -75,11 +76,19 @@ func ended(r *timeline.Run) string {
 		return "the log has no end of the run"
 	}
 	text := r.End.Reason
-	if !r.End.Time.IsZero() {
-		text = r.End.Time.UTC().Format("2006-01-02 15:04:05") + " UTC, " + text
+	if at := clockOf(r.End.Time); at != "" {
+		text = at + ", " + text
 	}
 	if r.End.Error != "" {
 		text += ": " + wording.Shorten(r.End.Error, 200)
 	}
 	return text
+}
+
+// clockOf returns a time as "2026-11-20 02:00:00 UTC", or "" if it is unknown.
+func clockOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05") + " UTC"
 }

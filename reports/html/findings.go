@@ -27,6 +27,9 @@ type findingView struct {
 	Advice          []string
 	Location        string
 	Shown           bool // a chart shows it
+	// Shard decided the finding, on the page of a run of many shards. Where names it.
+	Shard int
+	Where string
 	// Cause names the finding that this one follows from; "" if it has a cause of its own.
 	Cause string
 	Quote *quotation
@@ -108,6 +111,7 @@ func (e *encoder) finding(f *check.Finding) findingView {
 		Verdict: wording.Verdict(*f), Check: sink.Name(f.Check), Subject: sink.Name(f.Subject),
 		Stage: sink.Name(f.Stage), Measured: measured(f), Limit: wording.Limit(*f),
 		Location: sink.Name(wording.Location(*f)), File: e.firstFile(f),
+		Shard: f.Shard, Where: sink.Name(strings.TrimPrefix(wording.InShard(*f), " in ")),
 	}
 	v.Sign = signs[v.Verdict]
 	if f.Cause != nil {

@@ -34,9 +34,20 @@ type Page struct {
 	Segments  *Segments     // the segment maps of the logs, or nil
 	Logs      []Log         // the logs that the page may quote
 	Version   string        // of vramsoak
+	// Shard is set if the run is a shard of a larger one.
+	Shard *OneShard
 	// SoFar says how far the run is if it goes on, such as "26 of 40 files". The page then shows it in
 	// place of the run's end.
 	SoFar string
+}
+
+// A OneShard is a shard of a run of many shards, for its own page.
+type OneShard struct {
+	Number, Of int
+	Node       string // the machine that worked on it last, or ""
+	// Linked is set if the page is in the folder of the shard, beside those of the others. The page
+	// then links to those of the run and of the shards before and after it.
+	Linked bool
 }
 
 // A Log is a log that the page may quote.
@@ -60,13 +71,15 @@ var (
 //
 //go:embed assets/data.js assets/chart.js assets/words.js assets/time.js assets/files.js
 //go:embed assets/trends.js assets/onefile.js assets/run.js assets/series.js assets/segments.js
-//go:embed assets/flame.js assets/treemap.js assets/snapshot.js assets/canvas.js assets/page.js
+//go:embed assets/flame.js assets/treemap.js assets/snapshot.js assets/canvas.js
+//go:embed assets/shards.js assets/shardtable.js assets/page.js
 var scripts embed.FS
 
 // The parts of the scripts of each kind of page, besides those that every page has.
 var (
 	runScripts      = []string{"time", "files", "trends", "onefile", "run", "canvas", "segments"}
 	seriesScripts   = []string{"series"}
+	shardsScripts   = []string{"canvas", "shards", "shardtable"}
 	snapshotScripts = []string{"canvas", "segments", "flame", "treemap", "snapshot"}
 )
 
@@ -99,6 +112,7 @@ type view struct {
 	Comparison             *comparisonView
 	Snapshot               *snapshotView
 	Needs                  *needsView
+	Shards                 *shardsView
 }
 
 // A part is an entry of the page's navigation.
@@ -111,6 +125,7 @@ type runView struct {
 	Notes                 []string
 	Segments              bool // the logs have segment maps
 	More                  string
+	Switch                []pageLink // to the pages of the run and of other shards
 }
 
 // Write writes a page.
@@ -133,6 +148,10 @@ func Write(w io.Writer, p Page) error {
 	}
 	run.Summary = e.summarize(run.Open)
 	run.About = e.about(p.SoFar)
+	if p.Shard != nil {
+		run.Switch = p.Shard.links()
+		run.About = append([]summaryRow{p.Shard.about()}, run.About...)
+	}
 	for _, note := range wording.Notes(p.Report) {
 		run.Notes = append(run.Notes, sink.Name(note))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/merge"
 	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
@@ -29,6 +30,8 @@ type summaryRow struct {
 	// Finding is the number of the finding that a link on the row leads to, or -1.
 	Finding int
 	Link    string // another place on the page, such as "#series-0"
+	Shard   int    // the shard that decided the finding, if the run has shards
+	NoChart bool   // no chart shows the finding
 }
 
 // effects are the rows of the right half of the top: what follows, and what to do.
@@ -85,7 +88,8 @@ func (e *encoder) summarize(open []findingView) summary {
 	}
 	lead := &groups[0].Finding
 	e.doc.Lead = numberOf(open, lead)
-	s.add("Cause", e.cause(lead)...).Finding = e.doc.Lead
+	row := s.add("Cause", e.cause(lead)...)
+	row.Finding, row.Shard = e.doc.Lead, lead.Shard
 	s.add("Stage", cmp.Or(lead.Stage, where(lead)))
 	s.add("Device", lead.Device)
 	s.add("First file", e.firstFile(lead))
@@ -189,6 +193,8 @@ func measured(f *check.Finding) string {
 		noun = "line"
 	case f.Check == check.Fallbacks, f.Subject == check.Files:
 		noun = "file"
+	case f.Subject == merge.Shards:
+		noun = "shard"
 	case f.Subject == "checkpoint pairs":
 		noun = "pair"
 	case f.Subject == "processes", f.Subject == "processes left behind":
@@ -235,7 +241,7 @@ func (e *encoder) consequences(lead wording.Group) (lines []string) {
 func others(groups []wording.Group) []string {
 	var titles []string
 	for _, g := range groups {
-		titles = append(titles, wording.Title(g.Finding))
+		titles = append(titles, wording.Title(g.Finding)+wording.InShard(g.Finding))
 	}
 	return shortList(titles)
 }

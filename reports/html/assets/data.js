@@ -30,7 +30,14 @@ function undeltaAll(table, keys = Object.keys(table)) {
  * @returns {PageData}
  */
 function decode(data) {
-  if (!data.files) return data; // not the page of a run
+  if (data.shards) {
+    undeltaAll(data.shards, [
+      ...["number", "node", "state", "cut", "files", "failed"],
+      ...["peak", "total", "seconds", "title"],
+    ]);
+    for (const g of data.growth) undeltaAll(g, ["state"]);
+  }
+  if (!data.files) return data; // not the page of one run
   undeltaAll(data.files, ["number", "seconds", "audio", "log", "line", "begin", "end"]);
   for (const t of data.tracks) {
     undeltaAll(t.points, ["x", "number", "file", "line", "name", "stage", "freed"]);
@@ -159,6 +166,7 @@ function formatAmount(v, unit, more = 0) {
     case "count":
       return v.toFixed(v === Math.round(v) ? 0 : 2);
     case "x real time":
+      if (v !== 0 && Math.abs(v) < 0.01) return Number(v.toPrecision(2)) + " x";
       return v.toPrecision(3 + more) + " x";
   }
   return v.toPrecision(4 + more) + " " + unit;

@@ -1,5 +1,5 @@
 // The data of the pages, as the Go program writes them: document.go, trend.go, series.go,
-// segments.go, snapshot.go, calls.go. And the part of uPlot that the pages use.
+// segments.go, snapshot.go, calls.go, shards.go. And the part of uPlot that the pages use.
 
 /** Values in the order of the log or of the files. A missing value is null. */
 type Column = (number | null)[];
@@ -187,6 +187,33 @@ interface SnapshotDevice {
   segments: number;
 }
 
+/** The shards of a run, the worst first. */
+interface ShardTable {
+  number: number[];
+  node: number[];
+  state: number[];
+  cut: number[];
+  files: number[];
+  failed: number[];
+  peak: Column;
+  total: Column;
+  seconds: Column;
+  title: Column;
+  open: number[][];
+  folder: string[];
+  page: string[];
+}
+
+/** The growth of a series in each shard. */
+interface GrowthData {
+  title: string;
+  unit: string;
+  limit: number;
+  state: Column;
+  slope: Column;
+  error: Column;
+}
+
 /** The data of a page. Each kind of page has only a part of it. */
 interface PageData {
   names: string[];
@@ -206,6 +233,12 @@ interface PageData {
   series: Series[];
   // The page of a snapshot.
   held: SnapshotDevice[];
+  // The page of a run of many shards.
+  shards: ShardTable;
+  nodes: string[];
+  states: { name: string; sign: string }[];
+  texts: string[];
+  growth: GrowthData[];
 }
 
 /** A block of a segment map, where it is drawn: at is its offset in the map, in bytes. */
