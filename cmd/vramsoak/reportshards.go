@@ -34,15 +34,33 @@ func reportShards(shards []merge.Shard, paths []string, opts reportOptions) erro
 		return errors.New("--baseline: expected a run without shards; compare shows how two runs of " +
 			"shards differ: vramsoak compare BASE NEW -o compare.html")
 	}
+	files := displayed(shards)
 	judged, err := opts.read.judgeShards(shards)
 	if err != nil {
 		return err
 	}
 	page := html.ShardedRun{
-		Judged: judged, Name: nameOfRun(paths), Logs: quotedLogs(judged),
+		Judged: judged, Name: nameOfRun(paths), Logs: quotedLogs(judged, files),
 		Pages: shardPages(judged, opts.output), Version: version(),
 	}
+	for i := range judged.Shards {
+		judged.Shards[i].Name = displayName(judged.Shards[i].Name)
+	}
 	return writeOutput(opts.output, func(w io.Writer) error { return html.WriteShards(w, page) })
+}
+
+// displayed gives the logs of shards the names that reports show. It returns the files by the names.
+func displayed(shards []merge.Shard) map[string]string {
+	files := map[string]string{}
+	for i := range shards {
+		for k := range shards[i].Logs {
+			log := &shards[i].Logs[k]
+			shown := displayName(log.Name)
+			files[shown] = log.Name
+			log.Name = shown
+		}
+	}
+	return files
 }
 
 // nameOfRun names the run in the folders: "runs/nightly-42", "a and 3 more".
@@ -54,16 +72,17 @@ func nameOfRun(paths []string) string {
 	return name
 }
 
-// quotedLogs returns the logs that the findings are about, if they are files.
-func quotedLogs(judged *merge.Judged) (logs []html.Log) {
+// quotedLogs returns the logs that the findings are about. The parameter files has their paths by
+// the names that reports show.
+func quotedLogs(judged *merge.Judged, files map[string]string) (logs []html.Log) {
 	seen := map[string]bool{}
 	for _, f := range judged.Report.Findings {
 		if f.At == nil || seen[f.At.Path] {
 			continue
 		}
 		seen[f.At.Path] = true
-		if info, err := os.Stat(f.At.Path); err == nil && info.Mode().IsRegular() {
-			logs = append(logs, html.Log{Name: f.At.Path, Path: f.At.Path})
+		if path := files[f.At.Path]; isFile(path) {
+			logs = append(logs, html.Log{Name: f.At.Path, Path: path})
 		}
 	}
 	return logs

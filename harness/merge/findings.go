@@ -145,6 +145,7 @@ func (m *merged) finding() check.Finding {
 // is judged over all shards together where no shard fails by itself.
 func (m *merger) findings() []check.Finding {
 	judgement := m.pool.Judge()
+	m.judged.Pooled = judgement.Ledgers
 	ledgers := map[string]*pooled{} // by their check
 	for i := range judgement.Ledgers {
 		l := &judgement.Ledgers[i]

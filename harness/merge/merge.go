@@ -21,6 +21,7 @@ type Judged struct {
 	Start   record.RunStart // the first line of the first shard's log
 	Shards  []State         // of all shards, by their number
 	Series  []Series        // those that are judged for growth; at most 12
+	Pooled  []pool.Ledger   // the growth over all shards together
 }
 
 // Judge reads and judges all shards, and merges their reports into one.

@@ -33,6 +33,10 @@ func TestState(t *testing.T) {
 	if missing.Number != 3 || missing.Verdict != "" || missing.Growths != nil {
 		t.Errorf("the missing shard is %+v", missing)
 	}
+	if p := judged.Pooled; len(p) == 0 || p[0].Name != check.IdleLevel ||
+		math.Abs(p[0].Mean.Estimate-(1<<19)) > 1 {
+		t.Errorf("together the shards grow by %+v, want 0.5 MiB a file", p)
+	}
 	if start := judged.Start; start.Command != "work" || start.Shards != 3 {
 		t.Errorf("the first line is %+v", start)
 	}

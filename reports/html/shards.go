@@ -71,7 +71,9 @@ type growthData struct {
 	Title string  `json:"title"`
 	Unit  string  `json:"unit"`
 	Limit float64 `json:"limit"` // allowed growth, in Unit
-	State column  `json:"state"` // index in States; missing if the shard has no such series
+	// Together is the growth over all shards with its interval, in words, or "".
+	Together string `json:"together"`
+	State    column `json:"state"` // index in States; missing if the shard has no such series
 	// Slope is the growth per file, and Error half the width of its 95 % interval.
 	Slope digits `json:"slope"`
 	Error digits `json:"error"`
@@ -318,9 +320,23 @@ func encodeShards(run *ShardedRun) *shardsDocument {
 	}
 	d.Growth = []growthData{}
 	for i := range run.Series {
-		d.Growth = append(d.Growth, growthOf(&run.Series[i], i, ranked))
+		g := growthOf(&run.Series[i], i, ranked)
+		g.Together = run.together(&run.Series[i])
+		d.Growth = append(d.Growth, g)
 	}
 	return d
+}
+
+// together returns how much a series grows over all shards, such as "0.10 MiB a file (95 %: 0.08 MiB
+// to 0.12 MiB)". It returns "" if that is not known.
+func (r *ShardedRun) together(s *merge.Series) string {
+	for i := range r.Pooled {
+		l := &r.Pooled[i]
+		if l.Check == s.Check && (s.Subject == l.Name || strings.HasPrefix(s.Subject, l.Name+" (")) {
+			return check.Rate(l.Mean, l.Unit, "file")
+		}
+	}
+	return ""
 }
 
 // known returns a number of bytes, or missing for 0.

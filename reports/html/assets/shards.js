@@ -24,6 +24,7 @@ const stateFills = /** @type {Record<string, string>} */ ({
  * @property {string} name
  * @property {Column} values of each row; empty for the verdict
  * @property {(v: number) => string} text
+ * @property {string} [note] what is known of all shards together
  */
 
 /** measures returns what the map can be coloured by. @returns {Measure[]} */
@@ -35,6 +36,7 @@ function measures() {
       name: "growth: " + g.title,
       values: g.slope,
       text: (/** @type {number} */ v) => formatAmount(v, g.unit),
+      note: g.together && "all shards together: " + g.together,
     })),
     {
       name: "highest memory",

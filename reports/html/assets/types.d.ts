@@ -209,6 +209,7 @@ interface GrowthData {
   title: string;
   unit: string;
   limit: number;
+  together: string;
   state: Column;
   slope: Column;
   error: Column;
