@@ -327,8 +327,8 @@ func encodeShards(run *ShardedRun) *shardsDocument {
 	return d
 }
 
-// together returns how much a series grows over all shards, such as "0.10 MiB a file (95 %: 0.08 MiB
-// to 0.12 MiB)". It returns "" if that is not known.
+// together returns how much a series grows over all shards, with its interval, or "" if that is not
+// known.
 func (r *ShardedRun) together(s *merge.Series) string {
 	for i := range r.Pooled {
 		l := &r.Pooled[i]
