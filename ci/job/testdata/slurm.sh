@@ -105,7 +105,12 @@ judge() {
 #SBATCH --partition=gpu
 #SBATCH --account=speech
 #SBATCH --partition=cpu
-exec vramsoak check '/shared/my runs/nightly-42'
+vramsoak check '/shared/my runs/nightly-42'
+code=$?
+if [ "$code" -eq 2 ]; then
+  echo "if the shards could not begin, the output of the tasks says why:" '/shared/my runs/nightly-42/slurm'
+fi
+exit "$code"
 END_OF_JUDGE
 }
 
