@@ -15,67 +15,71 @@ import (
 const leastOthers = 5
 
 // The tails of a difference are those of a t distribution. Its degrees of freedom are differDegrees
-// for each slope of the part that differs: the clean series of fixtures/levels.go have lighter
-// tails, and TestPoolVerdicts counts those that differ. The others have scaleDegrees each, because
-// a median distance has so much less information than a mean square (Rousseeuw and Croux, Journal
-// of the American Statistical Association 88, 1993).
-const (
-	differDegrees = 8
-	scaleDegrees  = 0.37
-)
+// for each slope of the part that differs, and not more than those of the mean of the others. That
+// is heavier than the tails of slopes in simulated noise: TestPoolVerdicts counts clean shards that
+// differ.
+const differDegrees = 16
+
+// certainAlone is the level at which a shard that differs must be certain to grow by itself. A
+// series that no shape fits well may have any slope, and does not look like growth.
+const certainAlone = 0.001
 
 // nodeSlopes is the smallest number of slopes of a node whose median is its own.
 const nodeSlopes = 8
 
-// differing adds to r the shards and the nodes that differ from the others by more than the limit.
+// differing adds to r the shards and the nodes that grow faster than the others by more than the
+// limit. The fastest slope of a node does not count, so that one shard does not make a node differ.
 func (p *pooled) differing(r *Result, limit, level float64) {
 	if len(p.x) < leastOthers {
 		return
 	}
 	x, errors := p.typical()
 	all := sums{}
+	nodes := map[string][]int{}
 	for i, e := range errors {
 		all.add(x[i], 1/(e*e))
+		if node := p.slopes[i].Node; node != "" {
+			nodes[node] = append(nodes[node], i)
+		}
 	}
-	nodes := map[string]*sums{}
+	named := func(d *Difference, alike int, part float64) bool {
+		d.Sure = min(1, d.Sure*float64(alike)/part)
+		return d.Sure <= level
+	}
 	for i := range p.slopes {
 		s := &p.slopes[i]
 		one := sums{}
 		one.add(x[i], 1/(errors[i]*errors[i]))
-		if d, ok := p.difference(&one, &all, s.Rounding, limit); ok {
+		d, ok := difference(one, all.less(one), s.Rounding, limit)
+		if ok && s.Sure <= certainAlone && named(&d, len(p.x), ofShards) {
 			d.Shard, d.Node, d.Name = s.Shard, s.Node, s.Name
-			d.Sure = min(1, d.Sure*float64(len(p.x))/ofShards)
-			if d.Sure <= level {
-				r.Shards = append(r.Shards, d)
-			}
-		}
-		if s.Node != "" {
-			if nodes[s.Node] == nil {
-				nodes[s.Node] = &sums{}
-			}
-			nodes[s.Node].add(x[i], 1/(errors[i]*errors[i]))
+			r.Shards = append(r.Shards, d)
 		}
 	}
-	for name, node := range nodes {
-		if node.n < 2 || node.n == len(p.x) {
+	for name, of := range nodes {
+		if len(of) < 2 || len(of) == len(p.x) {
 			continue
 		}
-		d, ok := p.difference(node, &all, r.Rounding, limit)
-		if !ok || len(nodes) == 2 && d.By < 0 { // of two nodes, the one that grows less is the usual one
-			continue
+		slices.SortFunc(of, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+		node, whole := sums{}, sums{}
+		for n, i := range of {
+			whole.add(x[i], 1/(errors[i]*errors[i]))
+			if n < len(of)-1 {
+				node.add(x[i], 1/(errors[i]*errors[i]))
+			}
 		}
-		d.Node = name
-		d.Sure = min(1, d.Sure*float64(len(nodes))/ofNodes)
-		if d.Sure <= level {
+		d, ok := difference(node, all.less(whole), r.Rounding, limit)
+		if ok && named(&d, len(nodes), ofNodes) {
+			d.Node, d.Slopes = name, len(of)
 			r.Nodes = append(r.Nodes, d)
 		}
 	}
-	byAmount := func(a, b Difference) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.By), math.Abs(a.By)), cmp.Compare(a.Shard, b.Shard),
+	fastest := func(a, b Difference) int {
+		return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(a.Shard, b.Shard),
 			cmp.Compare(a.Node, b.Node))
 	}
-	slices.SortFunc(r.Shards, byAmount)
-	slices.SortFunc(r.Nodes, byAmount)
+	slices.SortFunc(r.Shards, fastest)
+	slices.SortFunc(r.Nodes, fastest)
 	r.Differing = len(r.Shards)
 	r.Shards = slices.Clip(r.Shards[:min(MostNamed, len(r.Shards))])
 	r.Nodes = slices.Clip(r.Nodes[:min(MostNamed, len(r.Nodes))])
@@ -93,21 +97,24 @@ func (s *sums) add(x, weight float64) {
 	s.sum += weight * x
 }
 
-// difference compares a part of the slopes with the rest. ok is false if they differ by no more
-// than the limit and what rounding may feign. Sure is that of one comparison.
-func (p *pooled) difference(part, all *sums, rounding, limit float64) (d Difference, ok bool) {
-	rest := sums{all.n - part.n, all.weight - part.weight, all.sum - part.sum}
+// less returns the sums without those of a part.
+func (s *sums) less(part sums) sums {
+	return sums{s.n - part.n, s.weight - part.weight, s.sum - part.sum}
+}
+
+// difference compares a part of the slopes with the others. ok is false if it grows no faster by
+// more than the limit and what rounding may feign. Sure is that of one comparison.
+func difference(part, others sums, rounding, limit float64) (d Difference, ok bool) {
 	d = Difference{Slopes: part.n, Mean: part.sum / part.weight}
-	d.By = d.Mean - rest.sum/rest.weight
-	d.Error = math.Sqrt(1/part.weight + 1/rest.weight)
-	off := math.Abs(d.By) - rounding
-	if off <= limit {
+	d.By = d.Mean - others.sum/others.weight
+	d.Error = math.Sqrt(1/part.weight + 1/others.weight)
+	if !(d.By-rounding > limit) {
 		return d, false
 	}
 	t := distuv.StudentsT{
-		Sigma: 1, Nu: min(differDegrees*float64(part.n), scaleDegrees*float64(rest.n)),
+		Sigma: 1, Nu: float64(min(differDegrees*part.n, others.n-1+errorDegrees)),
 	}
-	d.Sure = 2 * t.CDF(-off/d.Error)
+	d.Sure = t.CDF(-(d.By - rounding) / d.Error)
 	return d, true
 }
 

@@ -20,7 +20,7 @@
 //  4. A warm-up that no model of package shape fits well tilts all slopes alike, so it does not
 //     average out. So the first halves of all series are compared with their second halves. If
 //     growth slows down, only the second halves count (halves.go).
-//  5. Shards and nodes that differ from the others are named (differ.go).
+//  5. Shards and nodes that grow faster than the others are named (differ.go).
 //
 // The rounding of printed digits does not average out either. A mean is certain, and passes, only
 // for every value that the digits allow.
@@ -40,17 +40,17 @@ type Slope struct {
 	Name  string // of the series in its shard, as in [check.Growth.Subject]
 	// The following fields are those of [check.Growth]. Error, Rounding, Early and Late have the unit
 	// of Estimate: growth per file.
-	Estimate, Error, Rounding, Early, Late float64
-	Files, Leaps                           int
-	Leapt                                  float64
+	Estimate, Error, Rounding, Early, Late, Sure float64
+	Files, Leaps                                 int
+	Leapt                                        float64
 }
 
 // SlopeOf returns the slope of a series that was judged in a shard on a node.
 func SlopeOf(shard int, node string, g *check.Growth) Slope {
 	return Slope{
 		Shard: shard, Node: node, Name: g.Subject, Estimate: g.Slope, Error: g.Error,
-		Rounding: g.Rounding, Early: g.Early, Late: g.Late, Files: g.Files, Leaps: g.Leaps,
-		Leapt: g.Leapt,
+		Rounding: g.Rounding, Early: g.Early, Late: g.Late, Sure: g.Sure, Files: g.Files,
+		Leaps: g.Leaps, Leapt: g.Leapt,
 	}
 }
 
@@ -73,8 +73,8 @@ type Result struct {
 	Slows bool
 	// Leaps is the most growth per file that steps up in some series may amount to.
 	Leaps float64
-	// Shards and Nodes differ from the others by more than the limit. The one that differs most comes
-	// first. At most [MostNamed] are listed; Differing counts all shards that differ.
+	// Shards and Nodes grow faster than the others by more than the limit. The fastest comes first. At
+	// most [MostNamed] are listed; Differing counts all shards that differ.
 	Shards, Nodes []Difference
 	Differing     int
 	// Verdict is Fail if the mean is certain to be above 0, and its estimate less Rounding exceeds
@@ -83,15 +83,15 @@ type Result struct {
 	Verdict check.Verdict
 }
 
-// A Difference is a shard, or a node, that differs from the others.
+// A Difference is a shard, or a node, that grows faster than the others.
 type Difference struct {
 	Shard  int    // 0 for a node
 	Node   string // "" if unknown
 	Name   string // as in [Slope]; "" for a node
 	Slopes int    // number of slopes of the node; 1 for a shard
-	Mean   float64
-	// By is how much faster it grows than the others, per file, and Error the standard error of that.
-	By, Error float64
+	// Mean is the growth per file. That of a node leaves out its fastest slope. By is how much more
+	// that is than the mean of the others, and Error the standard error of By.
+	Mean, By, Error float64
 	// Sure is the smallest level at which the difference is certain, for all shards together.
 	Sure float64
 }

@@ -162,6 +162,11 @@ func TestDiffers(t *testing.T) {
 		t.Errorf("nothing differs, but the result names %+v %+v", r.Shards, r.Nodes)
 	}
 	slopes[6].Estimate += 400 * kib
+	slopes[6].Sure = 1
+	if r := Of(slopes, 64*kib, 1e-4); r.Differing > 0 {
+		t.Errorf("a shard whose series does not look like growth is named: %+v", r)
+	}
+	slopes[6].Sure = 1e-4
 	r := Of(slopes, 64*kib, 1e-4)
 	if r.Differing != 1 || r.Shards[0].Shard != 7 || r.Shards[0].Node != "n2" ||
 		!near(r.Shards[0].By, 400*kib, 70*kib) || r.Verdict == check.Pass || len(r.Nodes) > 0 {
@@ -227,10 +232,11 @@ func TestLeapsOfOne(t *testing.T) {
 func TestSlopeOf(t *testing.T) {
 	t.Parallel()
 	got := SlopeOf(3, "n2", &check.Growth{
-		Subject: "idle level", Slope: 1, Error: 2, Rounding: 3, Early: 4, Late: 5, Files: 6, Leaps: 1,
+		Subject: "idle level", Slope: 1, Error: 2, Rounding: 3, Early: 4, Late: 5, Sure: 0.5, Files: 6,
+		Leaps: 1,
 		Leapt: 7, Shape: shape.Flat,
 	})
-	want := Slope{3, "n2", "idle level", 1, 2, 3, 4, 5, 6, 1, 7}
+	want := Slope{3, "n2", "idle level", 1, 2, 3, 4, 5, 0.5, 6, 1, 7}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

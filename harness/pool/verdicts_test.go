@@ -93,6 +93,7 @@ func TestPoolVerdicts(t *testing.T) {
 	out := &strings.Builder{}
 	falseAlarms(t, out)
 	hiddenLeaks(t, out)
+	oneLeaks(t, out)
 	if *poolTable == "" {
 		t.Log(out)
 		return
@@ -215,6 +216,72 @@ func hiddenLeaks(t *testing.T, out *strings.Builder) {
 	out.WriteString(found.String() + passed.String() + covered.String())
 }
 
+// nodeShards is the number of shards of each node.
+const nodeShards = 8
+
+// oneLeaks judges runs in which one shard leaks, or all shards of one node, and the others do not.
+func oneLeaks(t *testing.T, out *strings.Builder) {
+	noise := fixtures.LevelSpec{Kind: "white", Sigma: 20}
+	clean := judge(noise, *poolSeries)
+	sizes := enough([]int{16, 32, 128, 1024})
+	fmt.Fprintf(out, "\nOne shard, or the %d shards of a node, leak in noise of 20 MiB, %% of %d runs "+
+		"in which it is named (in brackets: fails by itself):\n\n| leaks |", nodeShards, *poolRuns)
+	rule := "|---|"
+	for _, n := range sizes {
+		fmt.Fprintf(out, " %d shards |", n)
+		rule += "--:|"
+	}
+	fmt.Fprintf(out, "\n%s\n", rule)
+	for _, c := range []struct {
+		who    string
+		shards int
+		growth float64 // MiB a file
+	}{
+		{"one shard", 1, 1},
+		{"one shard", 1, 2},
+		{"one shard", 1, 4},
+		{"one node", nodeShards, 0.5},
+		{"one node", nodeShards, 1},
+		{"one node", nodeShards, 2},
+	} {
+		spec := noise
+		spec.Growth = c.growth
+		leaking := judge(spec, *poolSeries)
+		fmt.Fprintf(out, "| %s, %g MiB a file |", c.who, c.growth)
+		for _, n := range sizes {
+			var named, failed atomic.Int64
+			inParallel(*poolRuns, func(run int) {
+				r := rand.New(rand.NewPCG(uint64(run), uint64(n)))
+				single, pooled := pool.Levels(runLevel, n, 1)
+				slopes := make([]pool.Slope, n)
+				fails := false
+				for i := range slopes {
+					g := &clean[r.IntN(len(clean))]
+					if i < c.shards {
+						g = &leaking[r.IntN(len(leaking))]
+						fails = fails || g.Sure <= single && g.Slope > smallOnes
+					}
+					slopes[i] = pool.SlopeOf(i+1, fmt.Sprintf("n%d", i/nodeShards), g)
+				}
+				if fails {
+					failed.Add(1)
+				}
+				result := pool.Of(slopes, smallOnes, pooled)
+				if slices.ContainsFunc(result.Shards, func(d pool.Difference) bool { return d.Shard == 1 }) ||
+					slices.ContainsFunc(result.Nodes, func(d pool.Difference) bool { return d.Node == "n0" }) {
+					named.Add(1)
+				}
+			})
+			fmt.Fprintf(out, " %.0f (%.0f) |", percent(&named), percent(&failed))
+			if c.growth >= 2 && c.shards > 1 && percent(&named) < 90 {
+				t.Errorf("%d shards: a node that leaks %g MiB a file is named in %.0f %% of runs", n, c.growth,
+					percent(&named))
+			}
+		}
+		fmt.Fprintln(out)
+	}
+}
+
 func percent(n *atomic.Int64) float64 { return 100 * float64(n.Load()) / float64(*poolRuns) }
 
 // judge simulates series and judges each of them, as package check does.
@@ -266,7 +333,7 @@ func judgeRuns(series []check.Growth, n int, limit, growth float64) *tally {
 				at = order[i]
 			}
 			g := &series[at]
-			slopes[i] = pool.SlopeOf(i+1, fmt.Sprintf("n%d", i/8), g)
+			slopes[i] = pool.SlopeOf(i+1, fmt.Sprintf("n%d", i/nodeShards), g)
 			failed = failed || g.Sure <= single && g.Slope-g.Rounding > limit
 		}
 		result := pool.Of(slopes, limit, pooled)
