@@ -28,7 +28,8 @@ const certainAlone = 0.001
 const nodeSlopes = 8
 
 // differing adds to r the shards and the nodes that grow faster than the others by more than the
-// limit. The fastest slope of a node does not count, so that one shard does not make a node differ.
+// limit. The fastest slope of a node counts as its second fastest, so that one shard does not make a
+// node differ (a Winsorized mean).
 func (p *pooled) differing(r *Result, limit, level float64) {
 	if len(p.x) < leastOthers {
 		return
@@ -64,9 +65,8 @@ func (p *pooled) differing(r *Result, limit, level float64) {
 		node, whole := sums{}, sums{}
 		for n, i := range of {
 			whole.add(x[i], 1/(errors[i]*errors[i]))
-			if n < len(of)-1 {
-				node.add(x[i], 1/(errors[i]*errors[i]))
-			}
+			at := of[min(n, len(of)-2)]
+			node.add(x[at], 1/(errors[i]*errors[i]))
 		}
 		d, ok := difference(node, all.less(whole), r.Rounding, limit)
 		if ok && named(&d, len(nodes), ofNodes) {

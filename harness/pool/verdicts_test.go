@@ -224,8 +224,8 @@ func oneLeaks(t *testing.T, out *strings.Builder) {
 	noise := fixtures.LevelSpec{Kind: "white", Sigma: 20}
 	clean := judge(noise, *poolSeries)
 	sizes := enough([]int{16, 32, 128, 1024})
-	fmt.Fprintf(out, "\nOne shard, or the %d shards of a node, leak in noise of 20 MiB, %% of %d runs "+
-		"in which it is named (in brackets: fails by itself):\n\n| leaks |", nodeShards, *poolRuns)
+	fmt.Fprintf(out, "\nOne shard, or the %d shards of a node, leak in noise of 20 MiB, %% of %d "+
+		"runs in which it is named (in brackets: fails by itself):\n\n| leaks |", nodeShards, *poolRuns)
 	rule := "|---|"
 	for _, n := range sizes {
 		fmt.Fprintf(out, " %d shards |", n)
