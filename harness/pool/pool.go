@@ -89,8 +89,8 @@ type Difference struct {
 	Node   string // "" if unknown
 	Name   string // as in [Slope]; "" for a node
 	Slopes int    // number of slopes of the node; 1 for a shard
-	// Mean is the growth per file. In that of a node the fastest slope counts as the second fastest. By
-	// is how much more that is than the mean of the others, and Error the standard error of By.
+	// Mean is the growth per file. In that of a node the fastest slope counts as the second fastest.
+	// By is how much more that is than the mean of the others, and Error the standard error of By.
 	Mean, By, Error float64
 	// Sure is the smallest level at which the difference is certain, for all shards together.
 	Sure float64
