@@ -28,8 +28,8 @@ const certainAlone = 0.001
 const nodeSlopes = 8
 
 // differing adds to r the shards and the nodes that grow faster than the others by more than the
-// limit. The fastest slope of a node counts as its second fastest, so that one shard does not make a
-// node differ (a Winsorized mean).
+// limit. The fastest slope of a node counts as its second fastest, so that one shard does not make
+// a node differ (a Winsorized mean).
 func (p *pooled) differing(r *Result, limit, level float64) {
 	if len(p.x) < leastOthers {
 		return
