@@ -111,7 +111,10 @@ func (e *encoder) finding(f *check.Finding) findingView {
 		Verdict: wording.Verdict(*f), Check: sink.Name(f.Check), Subject: sink.Name(f.Subject),
 		Stage: sink.Name(f.Stage), Measured: measured(f), Limit: wording.Limit(*f),
 		Location: sink.Name(wording.Location(*f)), File: e.firstFile(f),
-		Shard: f.Shard, Where: sink.Name(strings.TrimPrefix(wording.InShard(*f), " in ")),
+		Shard: f.Shard,
+	}
+	if f.Shard > 0 { // the message names what several shards decide together
+		v.Where = sink.Name(strings.TrimPrefix(wording.InShard(*f), " in "))
 	}
 	v.Sign = signs[v.Verdict]
 	if f.Cause != nil {
