@@ -3,6 +3,7 @@ package shard
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -77,7 +78,7 @@ func (e *environment) whole(name string, least int) int {
 			least, found))
 		return 0
 	}
-	if said := name + "=" + value; len(e.read) == 0 || e.read[len(e.read)-1] != said {
+	if said := name + "=" + value; !slices.Contains(e.read, said) {
 		e.read = append(e.read, said)
 	}
 	return n
