@@ -224,9 +224,9 @@ func quitAsTerm() {
 // interruptible is true while a command handles signals itself, such as in [onInterrupt].
 var interruptible atomic.Bool
 
-// endAsProcess1 makes signals end this process if it is the first one of a container. By default the
-// kernel does not let such a process die of a signal, and the Go runtime then exits with 2. That code
-// would say that another try is of no use.
+// endAsProcess1 makes signals end this process if it is the first one of a container. By default
+// the kernel does not let such a process die of a signal, and the Go runtime then exits with 2.
+// That code would say that another try is of no use.
 func endAsProcess1() {
 	if os.Getpid() != 1 {
 		return
