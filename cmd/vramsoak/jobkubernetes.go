@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"vramsoak/ci/job"
 )
@@ -18,6 +19,7 @@ import (
 func newJobKubernetesCommand() *cobra.Command {
 	var soak soakJob
 	var k job.Kubernetes
+	var f *pflag.FlagSet
 	cmd := &cobra.Command{
 		Use:   "kubernetes [flags] -- COMMAND...",
 		Short: "Print manifests: an Indexed Job that soaks, and a Job that judges it",
@@ -43,10 +45,15 @@ Roles, --judge suspended prints a judge that begins when you resume it.`,
 				return err
 			}
 			k.Soak = soak.Soak
+			grace, err := time.ParseDuration(f.Lookup("grace").Value.String())
+			if err == nil && grace >= k.Grace {
+				return fmt.Errorf("--termination-grace: expected more than --grace, the %v that the "+
+					"pipeline has after SIGTERM, found %v", grace, k.Grace)
+			}
 			return runJobKubernetes(cmd.OutOrStdout(), k)
 		},
 	}
-	f := cmd.Flags()
+	f = cmd.Flags()
 	soak.addFlags(f)
 	soak.Runs = "/runs" // a pod's working directory does not outlive it
 	f.Lookup("runs").DefValue = soak.Runs
