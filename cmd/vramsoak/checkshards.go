@@ -15,7 +15,7 @@ import (
 // shardsMemory bytes. The memory of a run of shards does not grow with their number.
 const (
 	shardsGarbage = 1000
-	shardsMemory  = 768 << 20
+	shardsMemory  = 512 << 20
 )
 
 // checkShards judges a run of many shards, and prints the report.

@@ -148,7 +148,7 @@ func (s *judgedShard) noteEnds(tl *timeline.Timeline) {
 			ends, early = ends+1, true
 		}
 	}
-	s.complete, s.early = ends == len(tl.Runs) && ends >= min(workers, len(tl.Runs)), early
+	s.complete, s.early = ends == len(tl.Runs) && ends >= workers, early
 }
 
 // noteOwners notes the machines that worked on the shard.
