@@ -83,6 +83,50 @@ func TestSecondHarness(t *testing.T) {
 	}
 }
 
+// TestTakenOverBeforeItBegins: a task that was stopped between its lease and the opening of the log
+// finds the log of the task that took over. It writes nothing there, and cuts nothing off.
+func TestTakenOverBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	taken := errors.New("taken over")
+	for _, resume := range []bool{false, true} {
+		for _, workers := range [][]Worker{nil, {{GPU: 0}, {GPU: 1}}} {
+			cfg := batchOf(t, FeedStdin, 2, "LINES=both")
+			cfg.Resume, cfg.Owned = resume, func() error { return taken }
+			logs := []string{cfg.logPath()}
+			if workers != nil {
+				logs = nil
+				for _, w := range workers {
+					dir := WorkerDir(cfg.Dir, w.GPU)
+					if err := os.Mkdir(dir, 0o755); err != nil {
+						t.Fatal(err)
+					}
+					logs = append(logs, filepath.Join(dir, LogName))
+				}
+			}
+			text := string(cfg.runStart(record.Header{}).AppendLine(nil)) + "\n[vramsoak] torn"
+			for _, log := range logs {
+				if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var err error
+			if workers == nil {
+				_, err = Run(t.Context(), cfg)
+			} else {
+				_, err = RunAll(t.Context(), cfg, workers)
+			}
+			if !errors.Is(err, taken) {
+				t.Errorf("resume %v, %d workers: %v", resume, len(workers), err)
+			}
+			for _, log := range logs {
+				if left, err := os.ReadFile(log); err != nil || string(left) != text {
+					t.Errorf("resume %v: the log is now %q, %v", resume, left, err)
+				}
+			}
+		}
+	}
+}
+
 // TestResumeUntil: a run with Until is resumed in the same round of its files, and the time that it
 // took before counts.
 func TestResumeUntil(t *testing.T) {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -48,11 +49,18 @@ type Options struct {
 }
 
 // Open opens the log at a path, and creates it if it does not exist. It locks the log, unless the
-// log has an owner.
+// log has an owner. If another task has taken over the log, Open returns the error of Owned: the
+// file at the path may then be the log of that task.
 func Open(path string, opts Options) (*Journal, error) {
 	file, err := openLog(path, opts.Owned == nil)
 	if err != nil {
 		return nil, err
+	}
+	// A task that takes over later renames the file that is open now.
+	if opts.Owned != nil {
+		if err := opts.Owned(); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
 	}
 	return &Journal{file: file, opts: opts}, nil
 }
