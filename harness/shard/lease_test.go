@@ -198,19 +198,58 @@ func TestAdoptInterrupted(t *testing.T) {
 	}
 }
 
-// TestAdoptTooLate: a task that was stopped while it took over does not replace the log of the task
-// that has taken over from it in the meantime.
+// TestAdoptTooLate: a task that was stopped while it took over leaves the log of the task that has
+// taken over from it in the meantime where it is. The other task writes there.
 func TestAdoptTooLate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-	write(t, from, "old")
-	write(t, to, "new")
-	if err := rename(from, to); !errors.Is(err, ErrTakenOver) {
+	log := filepath.Join(dir, "soak.log")
+	take(t, dir, "n1")
+	write(t, log, start(1)+"a\n")
+	late, owner := take(t, dir, "n2"), take(t, dir, "n3")
+	if found, err := owner.Adopt(log); !found || err != nil {
+		t.Fatalf("%v, %v", found, err)
+	}
+	write(t, log, read(t, log)+resume(3))
+	before, err := os.Stat(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := late.Adopt(log); !errors.Is(err, ErrTakenOver) {
 		t.Error(err)
 	}
-	if got := read(t, to); got != "new" {
-		t.Errorf("the log is %q", got)
+	after, err := os.Stat(log)
+	if err != nil || !os.SameFile(before, after) {
+		t.Errorf("the log of the owner was moved: %v", err)
+	}
+	if left, _ := filepath.Glob(log + ".*"); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+	from := filepath.Join(dir, "from")
+	write(t, from, "old")
+	if err := late.put(from, log); !errors.Is(err, ErrTakenOver) {
+		t.Error(err)
+	}
+	if got, want := read(t, log), start(1)+"a\n"+resume(3); got != want {
+		t.Errorf("the log is %q, expected %q", got, want)
+	}
+}
+
+// TestAdoptBesideAnEarlierTask: an earlier task that goes on late may create the log, while the
+// owner puts its own there.
+func TestAdoptBesideAnEarlierTask(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from, log := filepath.Join(dir, "from"), filepath.Join(dir, "soak.log")
+	take(t, dir, "n1")
+	owner := take(t, dir, "n2")
+	write(t, from, start(1)+"a\n")
+	write(t, log, "")
+	if err := owner.put(from, log); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, log), start(1)+"a\n"; got != want {
+		t.Errorf("the log is %q, expected %q", got, want)
 	}
 }
 

@@ -47,32 +47,40 @@ func (l *Lease) Adopt(path string) (found bool, err error) {
 	if err := copyFile(own, from); err != nil {
 		return fail(err)
 	}
-	switch end, err := endOf(path); {
-	case errors.Is(err, fs.ErrNotExist): // a task was killed after it had renamed the log
-	case err != nil:
-		return fail(err)
-	default:
-		if err := os.Rename(path, earlierPath(path, end.owner.Lease)); err != nil {
-			return fail(err)
-		}
-	}
-	if err := rename(own, path); err != nil {
+	if err := l.put(own, path); err != nil {
+		_ = os.Remove(own) // the logs are as they were
 		return fail(err)
 	}
 	return true, l.removeOlder(path)
 }
 
-// rename renames a file, unless there is a file with the new name: another task with a later lease
-// may have put its log there in the meantime.
-func rename(from, to string) error {
-	err := os.Link(from, to)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%w while this task took it over", ErrTakenOver)
-	case err != nil: // the file system has no hard links
-		return os.Rename(from, to)
+// put gives the file from the name path. If a log has that name, put renames the log first. An
+// earlier task that goes on late may create another one at any time; put then tries again. It
+// returns an error and renames nothing if a later task has put its own log there in the meantime.
+func (l *Lease) put(from, path string) error {
+	for {
+		end, err := endOf(path)
+		gone := errors.Is(err, fs.ErrNotExist) // a task was killed after it had renamed the log
+		if err != nil && !gone {
+			return err
+		}
+		if err := l.Check(); err != nil { // reading the logs takes time
+			return err
+		}
+		if !gone {
+			err := os.Rename(path, earlierPath(path, end.owner.Lease))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		err = os.Link(from, path)
+		switch {
+		case err == nil:
+			return os.Remove(from)
+		case !errors.Is(err, fs.ErrExist): // the file system has no hard links
+			return os.Rename(from, path)
+		}
 	}
-	return os.Remove(from)
 }
 
 // removeOlder removes the copies that tasks with earlier leases made and did not rename.
