@@ -23,6 +23,7 @@ type testShard struct {
 	level             func(i int) int64             // idle level after the i-th file, from 0
 	status            func(place int) record.Status // nil: ok
 	cut               bool                          // no end of the run
+	workers           int                           // the log is that of the first of so many GPUs
 	early             bool                          // ended by --fail-fast
 	resume            func(i int) *record.Resume    // before the i-th file; nil: none
 	extra             func(i int, b []byte) []byte  // further lines after the i-th file
@@ -46,7 +47,8 @@ func newShards(shards, files int) []testShard {
 func (s *testShard) start() record.RunStart {
 	return record.RunStart{
 		Header: record.Header{Time: testBegan}, Files: len(s.places), Feed: "list",
-		Version: s.version, Command: "work", ID: "id", Policy: s.policy, Share: record.Share{
+		Version: s.version, Command: "work", ID: "id", Policy: s.policy, Workers: s.workers,
+		Share: record.Share{
 			Shard: s.shard, Shards: s.shards, Of: s.of, Batch: s.batch,
 			Owner: record.Owner{Lease: 1, Node: fmt.Sprintf("n%d", (s.shard+1)/2)},
 		},
@@ -118,10 +120,14 @@ func write(t *testing.T, shards []testShard) string {
 func writeShard(t *testing.T, dir string, s *testShard) string {
 	t.Helper()
 	dir = filepath.Join(dir, shard.Folder(s.shard))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	log := filepath.Join(dir, "soak.log")
+	if s.workers > 0 {
+		log = filepath.Join(dir, "gpu-0", "soak.log")
+	}
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "soak.log"), s.log(), 0o644); err != nil {
+	if err := os.WriteFile(log, s.log(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -416,6 +422,25 @@ func TestIncomplete(t *testing.T) {
 				t.Errorf("the files do not follow from the shards: %+v", f.Cause)
 			}
 		})
+	}
+}
+
+// TestLogOfAGPUIsMissing: a shard on two GPUs of which one has no log is not complete. In a soak by
+// time nobody knows which files the other one had.
+func TestLogOfAGPUIsMissing(t *testing.T) {
+	t.Parallel()
+	shards := newShards(2, 60)
+	for i := range shards {
+		shards[i].of = 0
+	}
+	shards[1].workers = 1
+	if v := judge(t, write(t, shards)).Report.Verdict; v != check.Pass {
+		t.Errorf("one GPU: %s", v)
+	}
+	shards[1].workers = 2
+	rep := judge(t, write(t, shards)).Report
+	if rep.Verdict != check.Fail || rep.Shards.Complete != 1 || rep.Shards.Incomplete != "2" {
+		t.Errorf("%s, %+v", rep.Verdict, rep.Shards)
 	}
 }
 

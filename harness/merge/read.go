@@ -133,7 +133,8 @@ func (s *judgedShard) notePlaces(tl *timeline.Timeline) {
 	s.unstarted = max(0, files-begun)
 }
 
-// noteEnds notes whether all workers of the shard came to the end of their run.
+// noteEnds notes whether all workers of the shard came to the end of their run. A worker without a
+// log did not.
 func (s *judgedShard) noteEnds(tl *timeline.Timeline) {
 	workers := 1
 	ends, early := 0, false
