@@ -154,15 +154,21 @@ func (m *merger) findings() []check.Finding {
 	for k, of := range m.merged {
 		if l := ledgers[k.check]; l != nil {
 			l.shards = max(l.shards, of.shards)
-			l.said = l.said || of.by[failRank] != nil
+			l.said = l.said || of.by[failRank] != nil && !l.unconfirmed()
 		}
 	}
 	all := make([]check.Finding, 0, len(m.order))
 	for _, k := range m.order {
 		of := m.merged[k]
 		f := of.finding()
-		if l := ledgers[k.check]; l != nil && of.shards > 0 && f.Verdict != check.Fail {
-			f = l.decide(f, of.unsettled)
+		if l := ledgers[k.check]; l != nil && of.shards > 0 {
+			unsettled := of.unsettled
+			if f.Verdict == check.Fail && l.unconfirmed() {
+				f, unsettled = doubted(f), true
+			}
+			if f.Verdict != check.Fail {
+				f = l.decide(f, unsettled)
+			}
 		}
 		all = append(all, f)
 	}

@@ -69,6 +69,18 @@ type pooled struct {
 	said   bool // a finding says that all shards together, or one of them, fail
 }
 
+// unconfirmed reports whether shards fail by themselves, but none does in view of the others:
+// growth slows down in all of them together.
+func (p *pooled) unconfirmed() bool { return p.Alone > 0 && p.Confirmed == 0 }
+
+// doubted returns a finding that fails as one that is undecided, because the shards warm up.
+func doubted(f check.Finding) check.Finding {
+	f.Verdict, f.FirstFile = check.Undecided, nil
+	f.Message += "; but growth slows down in all shards together, and among many warm-ups some look " +
+		"so; more files in each shard, or leak: warm_up in the policy, would decide it"
+	return f
+}
+
 // where says how many series were pooled.
 func (p *pooled) where() string {
 	if p.Slopes > p.shards {

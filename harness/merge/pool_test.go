@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"vramsoak/fixtures"
 	"vramsoak/harness/check"
 )
 
@@ -126,5 +127,27 @@ func TestFamily(t *testing.T) {
 	}
 	if s.report.Level != 0.001 {
 		t.Errorf("the run has the level %g", s.report.Level)
+	}
+}
+
+// TestWarmUpsOfMany: where all shards warm up, one whose noise makes the warm-up look like growth
+// does not fail the run. The first series is one of 6,000 that looks so at a rate of 0.003 %.
+func TestWarmUpsOfMany(t *testing.T) {
+	t.Parallel()
+	shards := newShards(8, 50*8)
+	for i := range shards {
+		levels := fixtures.Levels(fixtures.LevelSpec{
+			Kind: "warm-up", Sigma: 20, Files: 50, Seed: 77_019 + uint64(i),
+		})
+		shards[i].level = func(file int) int64 { return levels.Bytes[file%50] }
+	}
+	j, err := judgeBy(strict, write(t, shards))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := findingOf(t, j.Report, check.Leak, check.IdleLevel)
+	if f.Verdict != check.Undecided ||
+		!strings.Contains(f.Message, "growth slows down in all shards") {
+		t.Errorf("%s: %s", f.Verdict, f.Message)
 	}
 }

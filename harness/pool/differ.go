@@ -34,7 +34,7 @@ func (p *pooled) differing(r *Result, limit, level float64) {
 	if len(p.x) < leastOthers {
 		return
 	}
-	x, errors := p.typical()
+	x, errors := p.typical(r.Slows)
 	all := sums{}
 	nodes := map[string][]int{}
 	for i, e := range errors {
@@ -124,33 +124,36 @@ func difference(part, others sums, rounding, limit float64) (d Difference, ok bo
 // errors. A few slopes that differ hardly change medians. If a node has nodeSlopes or more, the
 // median is that of the node, so that a node that differs does not hide itself.
 //
-// If the growth of a series slows down, as in a warm-up, its slope is that of its second half.
-func (p *pooled) typical() (x, errors []float64) {
+// If the growth of a series slows down, as in a warm-up, its slope is that of its second half. If
+// all of them together slow down, the second halves of all count.
+func (p *pooled) typical(slows bool) (x, errors []float64) {
+	x, errors = slices.Clone(p.x), slices.Clone(p.errors)
+	for i := range errors {
+		s := &p.slopes[i]
+		errors[i] = max(errors[i], p.noise/lengthOf(s))
+		if half := halfError * errors[i]; s.Late < x[i] &&
+			(slows || s.Early-s.Late > slowsErrors*math.Sqrt2*half) {
+			x[i], errors[i] = s.Late, half
+		}
+	}
 	nodes := map[string][]float64{}
 	for i := range p.slopes {
-		nodes[p.slopes[i].Node] = append(nodes[p.slopes[i].Node], p.x[i])
+		nodes[p.slopes[i].Node] = append(nodes[p.slopes[i].Node], x[i])
 	}
-	all := shape.Median(p.x)
+	all := shape.Median(x)
 	middles := map[string]float64{}
 	for name, x := range nodes {
 		if middles[name] = all; name != "" && len(x) >= nodeSlopes {
 			middles[name] = shape.Median(x)
 		}
 	}
-	x, errors = slices.Clone(p.x), slices.Clone(p.errors)
-	off := make([]float64, len(p.x))
+	off := make([]float64, len(x))
 	for i := range errors {
-		s := &p.slopes[i]
-		errors[i] = max(errors[i], p.noise/lengthOf(s))
-		off[i] = math.Abs(p.x[i]-middles[s.Node]) / errors[i]
+		off[i] = math.Abs(x[i]-middles[p.slopes[i].Node]) / errors[i]
 	}
 	apart := max(1, shape.NormalMAD*shape.Median(off))
 	for i := range errors {
 		errors[i] *= apart
-		s := &p.slopes[i]
-		if s.Early-s.Late > slowsErrors*math.Sqrt2*halfError*errors[i] && s.Late < x[i] {
-			x[i], errors[i] = s.Late, halfError*errors[i]
-		}
 	}
 	return x, errors
 }

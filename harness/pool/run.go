@@ -3,6 +3,8 @@ package pool
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"vramsoak/harness/check"
 )
 
@@ -44,6 +46,11 @@ type Ledger struct {
 	Limit             float64 // allowed growth per file
 	Gates             bool
 	Result
+	// Alone counts the series that fail by themselves, at the level Single. Confirmed counts those of
+	// them that also fail in view of the others: if growth slows down in all shards together, the
+	// second half of the series must grow too. If none is confirmed, the ledger does not fail by
+	// itself: its shards warm up, and among many shards some warm-ups look like growth.
+	Alone, Confirmed int
 	// PartOf names a ledger that fails too, and whose growth this one contains: the device's memory
 	// grows if any part of it does. The verdict is then Skipped. It is "" for other ledgers.
 	PartOf string
@@ -105,12 +112,29 @@ func (r *Run) Judge() Judgement {
 			level = r.level
 		}
 		p.Result = Of(p.slopes, p.Limit, level)
+		p.confirm(single)
 		if p.Slopes >= leastSlopes {
 			j.Ledgers = append(j.Ledgers, p.Ledger)
 		}
 	}
 	j.skipParts()
 	return j
+}
+
+// confirm sets Alone and Confirmed.
+func (p *gathered) confirm(single float64) {
+	p.Alone, p.Confirmed = 0, 0
+	for i := range p.slopes {
+		s := &p.slopes[i]
+		if s.Sure > single || s.Estimate-s.Rounding <= p.Limit {
+			continue
+		}
+		p.Alone++
+		t := distuv.StudentsT{Sigma: 1, Nu: differDegrees}
+		if !p.Slows || t.CDF(-(s.Late-s.Rounding)/(halfError*s.Error)) <= certainAlone {
+			p.Confirmed++
+		}
+	}
 }
 
 // skipParts skips the device's memory if it fails and grows no faster than its parts that fail.

@@ -106,3 +106,37 @@ func TestTenThousand(t *testing.T) {
 		t.Errorf("70 KiB a file in the mean: %+v", r)
 	}
 }
+
+// TestConfirmed: where all shards warm up, a shard whose series looks like growth fails only if its
+// second half grows too.
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name             string
+		early, late      float64 // of the shard that looks like growth, KiB a file
+		warm             bool    // the others warm up
+		alone, confirmed int
+	}{
+		{"warm-up", 3000, 1000, true, 1, 0},
+		{"leak behind a warm-up", 5000, 4000, true, 1, 1},
+		{"no warm-ups", 3000, 1000, false, 1, 1},
+	} {
+		var run Run
+		for i, s := range slopesOf(64, 2, 0, 200) {
+			if c.warm {
+				s.Early += 3000 * kib
+			}
+			r := reportOf(check.Leak, "idle level", &s, 64*kib)
+			if g := &r.Growths[0]; i == 0 {
+				g.Sure, g.Slope = 1e-9, 2000*kib
+				g.Early, g.Late = c.early*kib, c.late*kib
+			}
+			run.Add(i+1, "", r)
+		}
+		l := run.Judge().Ledgers[0]
+		if l.Alone != c.alone || l.Confirmed != c.confirmed || l.Slows != c.warm {
+			t.Errorf("%s: %d of %d confirmed, slows %t; want %d of %d", c.name, l.Confirmed, l.Alone,
+				l.Slows, c.confirmed, c.alone)
+		}
+	}
+}

@@ -126,7 +126,7 @@ func falseAlarms(t *testing.T, out *strings.Builder) {
 	sure := map[float64]int{1e-3: 0, 1e-4: 0, 1e-5: 0, 1e-6: 0}
 	judged, failed, named, runs := 0, 0, 0, 0
 	for _, k := range cleanKinds() {
-		series := judge(k.LevelSpec, *poolSeries)
+		series := judge(k.LevelSpec, k.limit, *poolSeries)
 		judged += len(series)
 		for i := range series {
 			for level := range sure {
@@ -137,7 +137,7 @@ func falseAlarms(t *testing.T, out *strings.Builder) {
 		}
 		fmt.Fprintf(out, "| %s |", k.name())
 		for _, n := range enough(cleanSizes) {
-			c := judgeRuns(series, n, k.limit, 0)
+			c := judgeRuns(series, n, 0)
 			fmt.Fprintf(out, " %.2f / %.2f", percent(&c.failed), percent(&c.named))
 			if n > 1 {
 				undecided := 100 - percent(&c.failed) - percent(&c.passed)
@@ -187,12 +187,12 @@ func hiddenLeaks(t *testing.T, out *strings.Builder) {
 		"\n\n%s", title)
 	for _, k := range kinds {
 		k.Growth = growth
-		series := judge(k.LevelSpec, *poolSeries)
+		series := judge(k.LevelSpec, k.limit, *poolSeries)
 		for _, b := range []*strings.Builder{found, passed, covered} {
 			fmt.Fprintf(b, "| %s |", k.name())
 		}
 		for _, n := range enough(leakSizes) {
-			c := judgeRuns(series, n, k.limit, growth*mib)
+			c := judgeRuns(series, n, growth*mib)
 			fmt.Fprintf(found, " %.0f", percent(&c.failed))
 			if k.Kind == "white" || k.Kind == "autoregressive" {
 				phi := map[string]float64{"white": 0, "autoregressive": 0.6}[k.Kind]
@@ -222,7 +222,7 @@ const nodeShards = 8
 // oneLeaks judges runs in which one shard leaks, or all shards of one node, and the others do not.
 func oneLeaks(t *testing.T, out *strings.Builder) {
 	noise := fixtures.LevelSpec{Kind: "white", Sigma: 20}
-	clean := judge(noise, *poolSeries)
+	clean := judge(noise, smallOnes, *poolSeries)
 	sizes := enough([]int{16, 32, 128, 1024})
 	fmt.Fprintf(out, "\nOne shard, or the %d shards of a node, leak in noise of 20 MiB, %% of %d "+
 		"runs in which it is named (in brackets: fails by itself):\n\n| leaks |", nodeShards, *poolRuns)
@@ -246,7 +246,7 @@ func oneLeaks(t *testing.T, out *strings.Builder) {
 	} {
 		spec := noise
 		spec.Growth = c.growth
-		leaking := judge(spec, *poolSeries)
+		leaking := judge(spec, smallOnes, *poolSeries)
 		fmt.Fprintf(out, "| %s, %g MiB a file |", c.who, c.growth)
 		for _, n := range sizes {
 			var named, failed atomic.Int64
@@ -285,7 +285,7 @@ func oneLeaks(t *testing.T, out *strings.Builder) {
 func percent(n *atomic.Int64) float64 { return 100 * float64(n.Load()) / float64(*poolRuns) }
 
 // judge simulates series and judges each of them, as package check does.
-func judge(spec fixtures.LevelSpec, n int) []check.Growth {
+func judge(spec fixtures.LevelSpec, limit float64, n int) []check.Growth {
 	series := make([]check.Growth, n)
 	inParallel(n, func(i int) {
 		spec := spec
@@ -303,7 +303,10 @@ func judge(spec fixtures.LevelSpec, n int) []check.Growth {
 			Subject: "idle level", Files: r.Files, Slope: r.Slope.Estimate, Error: r.Error, Early: r.Early,
 			Late: r.Late, Rounding: r.Rounding, Sure: r.Sure, Shape: r.Shape,
 		}
-		g.Limit = r.Slope.High // of the single series, for runs of one
+		g.Check, g.Ledger, g.Gates, g.Limit = check.Leak, check.IdleLevel, true, limit
+		if check.GrowthVerdict(&r, limit) == check.Pass {
+			g.Verdict = check.Pass
+		}
 		if r.Shape == shape.Steps && r.Size > 0 {
 			g.Leaps, g.Leapt = 2, r.Size
 		} else if r.Ends > 0 {
@@ -315,39 +318,42 @@ func judge(spec fixtures.LevelSpec, n int) []check.Growth {
 }
 
 // judgeRuns judges runs of n processes each, which it draws from the series.
-func judgeRuns(series []check.Growth, n int, limit, growth float64) *tally {
+func judgeRuns(series []check.Growth, n int, growth float64) *tally {
 	c := &tally{}
-	inParallel(*poolRuns, func(run int) {
-		r := rand.New(rand.NewPCG(uint64(run), uint64(n)))
+	inParallel(*poolRuns, func(seed int) {
+		r := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
 		order := r.Perm(len(series))
-		slopes := make([]pool.Slope, n)
-		pools := 1
-		if n == 1 {
-			pools = 0
-		}
-		single, pooled := pool.Levels(runLevel, n, pools)
-		failed := false
-		for i := range slopes {
+		var run pool.Run
+		for i := range n {
 			at := r.IntN(len(series))
 			if n <= len(series) {
 				at = order[i]
 			}
-			g := &series[at]
-			slopes[i] = pool.SlopeOf(i+1, fmt.Sprintf("n%d", i/nodeShards), g)
-			failed = failed || g.Sure <= single && g.Slope-g.Rounding > limit
+			run.Add(i+1, fmt.Sprintf("n%d", i/nodeShards), &check.Report{
+				Level: runLevel, Series: 1, Growths: series[at : at+1],
+			})
 		}
-		result := pool.Of(slopes, limit, pooled)
+		judged := run.Judge()
+		if n == 1 { // a run of one shard has no pool
+			switch g := &series[order[0]]; {
+			case g.Sure <= judged.Single && g.Slope-g.Rounding > g.Limit:
+				c.failed.Add(1)
+			case g.Verdict == check.Pass:
+				c.passed.Add(1)
+			}
+			return
+		}
+		l := &judged.Ledgers[0]
 		switch {
-		case failed || result.Verdict == check.Fail:
+		case l.Confirmed > 0 || l.Verdict == check.Fail:
 			c.failed.Add(1)
-		case result.Verdict == check.Pass,
-			n == 1 && series[order[0]].Limit <= limit && series[order[0]].Leaps == 0:
+		case l.Verdict == check.Pass && l.Alone == 0:
 			c.passed.Add(1)
 		}
-		if result.Differing > 0 || len(result.Nodes) > 0 {
+		if l.Differing > 0 || len(l.Nodes) > 0 {
 			c.named.Add(1)
 		}
-		if result.Mean.Low <= growth && growth <= result.Mean.High {
+		if l.Mean.Low <= growth && growth <= l.Mean.High {
 			c.covered.Add(1)
 		}
 	})
