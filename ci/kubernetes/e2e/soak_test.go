@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -338,6 +339,53 @@ func TestCutOff(t *testing.T) {
 	}
 	if taken == 0 {
 		t.Error("no shard was taken over while its old pod went on")
+	}
+}
+
+// TestRandom: pods are deleted, evicted and killed at random times.
+func TestRandom(t *testing.T) {
+	const disruptions = 16
+	c := newCluster(t, true)
+	c.batch("transcription-after.yaml")
+	c.start(slow, "--retries", strconv.Itoa(disruptions))
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	did := map[string]bool{} // the pods that were disrupted, by name
+	failures := int32(0)     // disruptions that count as failures
+	for len(did) < disruptions {
+		time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
+		pods := c.running("night")
+		indexes := slices.Sorted(maps.Keys(pods))
+		if len(indexes) == 0 {
+			if c.job("night").Status.Succeeded == shards {
+				t.Fatalf("the shards ended after %d disruptions, want %d", len(did), disruptions)
+			}
+			continue
+		}
+		pod := pods[indexes[random.IntN(len(indexes))]]
+		if did[pod.Name] {
+			continue // it is ending
+		}
+		did[pod.Name] = true
+		switch random.IntN(3) {
+		case 0:
+			c.evict(pod)
+			continue
+		case 1:
+			c.deletePod(pod)
+		default:
+			c.kill(pod)
+		}
+		failures++
+	}
+	if end := c.ended("night", 10*time.Minute); end.Type != batch.JobComplete {
+		t.Errorf("the shards: %s %s", end.Type, end.Message)
+	}
+	c.complete()
+	c.judged(c.runFolder())
+	if n := c.ownFailures(); n != failures {
+		t.Errorf("%d pods count as failures, want %d", n, failures)
 	}
 }
 
