@@ -111,8 +111,6 @@ func isLogger(w *wrapper.Wrapper) bool {
 // noLogger says why the lines of some fixtures cannot be those of a program with one logger. These
 // fixtures put the lines of several programs together, to show how each of them is read.
 var noLogger = map[string]string{
-	"check/readings-of-two-nodes.txtar": "a launcher numbers the tasks of its lines, and no logger " +
-		"precedes such a number",
 	"parser/new-year.txtar": "the times of its four loggers are the point, and an outer " +
 		"logger's would count",
 	"parser/nvidia-smi-csv.txtar": "a row of another task fits the header of a table above, " +

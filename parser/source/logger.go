@@ -280,12 +280,20 @@ func WriterIn(before []byte) []byte {
 // log the lines of another one.
 func writerBehind(before []byte) []byte {
 	end := LoggerEnd(before)
-	if end == 0 || end == len(before) || before[end] != '[' && before[end] != '(' {
+	if end == 0 || end == len(before) ||
+		before[end] != '[' && before[end] != '(' && !isTaskOfLauncher(before[end:]) {
 		return nil
 	}
 	var u Unwrapper
 	w, _ := u.Unwrap(before[end:])
 	return w.Writer
+}
+
+// isTaskOfLauncher reports whether a text begins with the number of a task and the prefix of a
+// launcher in it: "1: [default0]:". A number alone may be anything.
+func isTaskOfLauncher(t []byte) bool {
+	n := lex.CountDigits(t)
+	return n > 0 && bytes.HasPrefix(t[n:], []byte(": ["))
 }
 
 var loggerWriter = lex.Expression(
