@@ -97,7 +97,9 @@ func runCheck(ctx context.Context, out io.Writer, paths []string, opts checkOpti
 		if err != nil {
 			return err
 		}
-		refs.joinAndRemark(report, info)
+		if err := refs.joinAndRemark(report, info); err != nil {
+			return err
+		}
 	}
 	if err := opts.print.write(out, tl, report); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"runtime/debug"
 
@@ -20,12 +19,16 @@ const (
 
 // checkShards judges a run of many shards, and prints the report.
 func checkShards(out io.Writer, shards []merge.Shard, opts checkOptions) error {
-	if len(opts.baselines) > 0 {
-		return errors.New("--baseline: expected a run without shards; runs of many shards are " +
-			"not compared")
+	refs, err := opts.read.references(opts.baselines)
+	if err != nil {
+		return err
 	}
+	opts.read.measures = len(refs) > 0
 	judged, err := opts.read.judgeShards(shards)
 	if err != nil {
+		return err
+	}
+	if err := refs.joinShards(judged); err != nil {
 		return err
 	}
 	tl := judged.Timeline()
@@ -52,6 +55,7 @@ func (o readOptions) judgeShards(shards []merge.Shard) (*merge.Judged, error) {
 	if err != nil {
 		return nil, err
 	}
+	run.Measures = o.measures
 	policy, _, err := policyFor(o.policy,
 		&timeline.Timeline{Runs: []timeline.Run{{Start: run.Start}}})
 	if err != nil {

@@ -78,6 +78,9 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	if err != nil {
 		return err
 	}
+	if err := comparableRuns(base.Run, run.Run); err != nil {
+		return err
+	}
 	report := run.report
 	run.report = nil
 	if report == nil {

@@ -17,6 +17,7 @@ import (
 	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
+	"vramsoak/harness/merge"
 	"vramsoak/harness/runfolder"
 	"vramsoak/reports/sink"
 )
@@ -140,6 +141,13 @@ func digestOf(path string) (string, error) {
 			"history recognizes a run by its file")
 	}
 	logs := []string{path}
+	shards, err := shardsIn(logs)
+	if err != nil {
+		return "", err
+	}
+	if len(shards) > 0 {
+		return digestOfShards(shards)
+	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		logs = runfolder.Logs(path)
 	}
@@ -149,6 +157,19 @@ func digestOf(path string) (string, error) {
 			return "", fmt.Errorf(
 				"expected a run folder with %s in it, or a log, or a baseline: %w",
 				harness.LogName, err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// digestOfShards returns the SHA-256 of the logs of all shards, by the number of the shard.
+func digestOfShards(shards []merge.Shard) (string, error) {
+	h := sha256.New()
+	for _, s := range shards { // merge.Find sorts those of a folder
+		for _, log := range s.Logs {
+			if err := copyFile(h, log.Name); err != nil {
+				return "", err
+			}
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

@@ -10,6 +10,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
+	"vramsoak/harness/merge"
 	"vramsoak/harness/runfolder"
 	"vramsoak/harness/secret"
 	"vramsoak/parser/timeline"
@@ -24,6 +25,13 @@ type measured struct {
 
 // measured reads a run: a run folder, a log, or a saved baseline.
 func (o readOptions) measured(path string) (measured, error) {
+	shards, err := shardsIn([]string{path})
+	if err != nil {
+		return measured{}, err
+	}
+	if len(shards) > 0 {
+		return o.measuredShards(shards, path)
+	}
 	logs, err := runfolder.Resolve([]string{path})
 	if err != nil {
 		return measured{}, err
@@ -47,6 +55,50 @@ func (o readOptions) measured(path string) (measured, error) {
 	}
 	info.Log, info.Verdict = displayName(path), report.Verdict
 	return measured{compare.New(*report.Measured, info), report}, nil
+}
+
+// measuredShards reads a run of many shards.
+func (o readOptions) measuredShards(shards []merge.Shard, path string) (measured, error) {
+	o.measures = true
+	judged, err := o.judgeShards(shards)
+	if err != nil {
+		return measured{}, err
+	}
+	info, err := runOfShards(judged)
+	if err != nil {
+		return measured{}, err
+	}
+	info.Log, info.Verdict = displayName(path), judged.Report.Verdict
+	return measured{compare.New(*judged.Report.Measured, info), judged.Report}, nil
+}
+
+// runOfShards returns the run of many shards. The commit, the GPU and the driver are those of the
+// first shard whose folder has a run.json.
+func runOfShards(judged *merge.Judged) (compare.RunInfo, error) {
+	info := compare.RunInfo{
+		Started: judged.Started, Version: judged.Start.Version, Shards: len(judged.Shards),
+		ByShard: judged.ByShard,
+	}
+	if judged.Start.Command != "" {
+		info.Command = []string{judged.Start.Command}
+	}
+	for i := range judged.Shards {
+		s := &judged.Shards[i]
+		if s.Name == "" {
+			continue
+		}
+		run, err := runfolder.ReadInfo(s.Name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return info, fmt.Errorf("%w; without this file, the run can still be compared", err)
+		}
+		of := comparedInfo(run)
+		info.Commit, info.GPU, info.Driver, info.Command = of.Commit, of.GPU, of.Driver, of.Command
+		break
+	}
+	return info, nil
 }
 
 // ourJSON matches the beginning of JSON that vramsoak wrote. A log may also begin with JSON.
@@ -162,9 +214,45 @@ func (refs references) join(report *check.Report, run compare.RunInfo) (remarks 
 	return remarks
 }
 
+// joinShards joins the comparisons of a run of many shards to its report, and prints their remarks.
+func (refs references) joinShards(judged *merge.Judged) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	info, err := runOfShards(judged)
+	if err != nil {
+		return err
+	}
+	return refs.joinAndRemark(judged.Report, info)
+}
+
+// comparableRuns returns an error if two runs cannot be compared, because one of them is measured
+// shard by shard and the other one has other shards or is measured file by file.
+func comparableRuns(base, now compare.RunInfo) error {
+	if base.ByShard == now.ByShard && (!now.ByShard || base.Shards == now.Shards) {
+		return nil
+	}
+	return fmt.Errorf("expected two runs of equally many shards, because a run of so many files is "+
+		"compared shard by shard; found %s and %s; compare single shards, or runs of the same batch",
+		measuredBy(base), measuredBy(now))
+}
+
+func measuredBy(r compare.RunInfo) string {
+	if r.ByShard {
+		return plural(r.Shards, "shard")
+	}
+	return "a run measured file by file"
+}
+
 // joinAndRemark joins the comparisons to a report, and prints their remarks on standard error.
-func (refs references) joinAndRemark(report *check.Report, run compare.RunInfo) {
+func (refs references) joinAndRemark(report *check.Report, run compare.RunInfo) error {
+	for i := range refs {
+		if err := comparableRuns(refs[i].Run, run); err != nil {
+			return fmt.Errorf("--baseline: %w", err)
+		}
+	}
 	for _, remark := range refs.join(report, run) {
 		stderr.Printf("vramsoak: %s\n", remark)
 	}
+	return nil
 }

@@ -91,7 +91,9 @@ func runReport(paths []string, opts reportOptions) error {
 		if err != nil {
 			return err
 		}
-		refs.joinAndRemark(report, info)
+		if err := refs.joinAndRemark(report, info); err != nil {
+			return err
+		}
 	}
 	page, err := pageOf(tl, report, opts.read.page, logs, opts.read)
 	if err != nil {

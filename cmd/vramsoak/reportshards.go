@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -30,13 +29,17 @@ func shardsIn(paths []string) ([]merge.Shard, error) {
 
 // reportShards judges a run of many shards, and writes its page.
 func reportShards(shards []merge.Shard, paths []string, opts reportOptions) error {
-	if len(opts.baselines) > 0 {
-		return errors.New("--baseline: expected a run without shards; compare shows how two runs of " +
-			"shards differ: vramsoak compare BASE NEW -o compare.html")
+	refs, err := opts.read.references(opts.baselines)
+	if err != nil {
+		return err
 	}
+	opts.read.measures = len(refs) > 0
 	files := displayed(shards)
 	judged, err := opts.read.judgeShards(shards)
 	if err != nil {
+		return err
+	}
+	if err := refs.joinShards(judged); err != nil {
 		return err
 	}
 	page := html.ShardedRun{

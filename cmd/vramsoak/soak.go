@@ -398,7 +398,9 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	case tl.Checkpoints == 0:
 		stderr.Printf("vramsoak: the log has no checkpoints; %s\n", sink.Block(lastLines(logs)))
 	}
-	refs.joinAndRemark(report, comparedInfo(info))
+	if err := refs.joinAndRemark(report, comparedInfo(info)); err != nil {
+		return err
+	}
 	debug.FreeOSMemory()
 	pictures := []picture{
 		{"over-files", "file by file", overfiles.New(report)},

@@ -10,6 +10,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
 	"vramsoak/harness/queue"
 	"vramsoak/harness/runfolder"
 	"vramsoak/harness/sample"
@@ -40,6 +41,11 @@ func (o soakOptions) inputs(past *runfolder.Run, task *shardTask) (in soakInputs
 	}
 	if in.refs, err = (readOptions{policy: o.policy}).references(o.baselines); err != nil {
 		return in, err
+	}
+	for i := range in.refs {
+		if err := comparableRuns(in.refs[i].Run, compare.RunInfo{}); err != nil {
+			return in, fmt.Errorf("--baseline: %w", err)
+		}
 	}
 	if in.batch, err = o.batch(past, task); err != nil {
 		return in, err

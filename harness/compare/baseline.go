@@ -34,6 +34,11 @@ type RunInfo struct {
 	Command []string      `json:"command,omitempty"`
 	Log     string        `json:"log,omitempty"` // as named by the user
 	Verdict check.Verdict `json:"verdict,omitempty"`
+	// Shards is the number of shards among which the batch was divided; 0 for a run without shards.
+	// ByShard is set if the files of the baseline are these shards: a larger run is not measured file
+	// by file.
+	Shards  int  `json:"shards,omitempty"`
+	ByShard bool `json:"by_shard,omitempty"`
 }
 
 // New returns a baseline with the measurements of a run. It rounds bytes to whole bytes and other

@@ -215,11 +215,28 @@ func remarks(base, now RunInfo) []string {
 	if base.Verdict == check.Fail {
 		all = append(all, "the base failed when it was judged by itself")
 	}
+	if base.Shards != now.Shards {
+		all = append(all, fmt.Sprintf("%s, the base %s: each shard begins with a new process, so levels "+
+			"that rise over the files differ for this reason too, and growth is not compared",
+			inShards(now.Shards), inShards(base.Shards)))
+	}
+	if now.ByShard {
+		all = append(all, "the files of the comparison are the shards, because the run has too many "+
+			"files: the highest of a shard's peaks, and the medians of its other values")
+	}
 	add("host", base.Host, now.Host)
 	add("GPU", base.GPU, now.GPU)
 	add("driver", base.Driver, now.Driver)
 	add("command", strings.Join(base.Command, " "), strings.Join(now.Command, " "))
 	return all
+}
+
+// inShards says how many shards a run has.
+func inShards(n int) string {
+	if n == 0 {
+		return "no shards"
+	}
+	return check.Plural(n, "shard")
 }
 
 // correct corrects the probability P of each test for the number of tests, by the method of Holm (A

@@ -43,6 +43,11 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 		g.now = trendOf(m.new, now.Files, newOrder, policy.Leak)
 		g.Files = min(g.base.files, g.now.files)
 		switch {
+		case base.Run.Shards != now.Run.Shards: // the worst of many processes looks worse by chance
+			g.Verdict = check.Skipped
+			g.Message = fmt.Sprintf("growth over files is not compared, because the base has %s and the "+
+				"new run %s; vramsoak check judges it", inShards(base.Run.Shards),
+				inShards(now.Run.Shards))
 		case g.base.processes > 0 && g.now.processes > 0:
 			tests++
 		case of.Name == check.IdleLevel:

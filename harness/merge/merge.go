@@ -22,11 +22,17 @@ type Judged struct {
 	Shards  []State         // of all shards, by their number
 	Series  []Series        // those that are judged for growth; at most 12
 	Pooled  []pool.Ledger   // the growth over all shards together
+	// ByShard is set if the run has too many files to measure them one by one. Report.Measured then
+	// has each shard as a file, with the highest of its peaks and the medians of its other values.
+	ByShard bool
 }
 
 // Judge reads and judges all shards, and merges their reports into one.
 func (r *Run) Judge(policy check.Policy, dialects *parser.Set) (*Judged, error) {
 	m := newMerger(&r.Start, policy)
+	if r.Measures {
+		m.measurer = newMeasurer(r.Start.Of)
+	}
 	var errs []error
 	for s, err := range r.results(policy, dialects) {
 		if err != nil {
@@ -46,6 +52,9 @@ func (r *Run) Judge(policy check.Policy, dialects *parser.Set) (*Judged, error) 
 			"vramsoak check LOG says why", r.shards[0].Logs[0].Name,
 			check.Plural(len(r.shards), "shard"))
 	}
+	if m.measurer != nil && m.measurer.tooMany {
+		return nil, errTooMany
+	}
 	return m.done(), nil
 }
 
@@ -63,6 +72,7 @@ type merger struct {
 	files     filesEnded
 	pool      pool.Run
 	notes     notes
+	measurer  *measurer // nil if nothing is measured
 	nodes     map[string]bool
 	unread    map[string]bool
 	// begun has the shards that have a log, and incomplete those that were cut short.
@@ -122,6 +132,9 @@ func (m *merger) take(s *judgedShard) {
 	m.files.noteEnded(s)
 	m.notes.add(s)
 	m.judged.Shards = append(m.judged.Shards, m.state(s))
+	if m.measurer != nil {
+		m.measurer.add(rep.Measured, s.number)
+	}
 }
 
 // higher reports whether a peak takes more of its device than another one does.
@@ -164,6 +177,9 @@ func (m *merger) done() *Judged {
 	}
 	rep.Notes = m.notes.all()
 	rep.Join(findings...)
+	if m.measurer != nil {
+		rep.Measured, m.judged.ByShard = m.measurer.measured(), m.measurer.byShard
+	}
 	m.judged.Report = rep
 	m.judged.Shards = withMissing(m.judged.Shards, m.shards)
 	return m.judged

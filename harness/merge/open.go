@@ -20,8 +20,10 @@ import (
 // A Run is a run of many shards that belong together.
 type Run struct {
 	// Start is the first line of the first shard. What all shards must agree on is in it.
-	Start  record.RunStart
-	shards []opened // those that have a log, by their number
+	Start record.RunStart
+	// Measures asks for what the run measured, file by file: see [Judged.ByShard].
+	Measures bool
+	shards   []opened // those that have a log, by their number
 }
 
 // An opened is a shard whose first line was read.

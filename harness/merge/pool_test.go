@@ -117,7 +117,7 @@ func TestFamily(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Logs = found[0].Logs
-	s, err := o.judge(check.DefaultPolicy(), nil)
+	s, err := o.judge(check.DefaultPolicy(), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (r *Run) results(policy check.Policy, dialects *parser.Set) func(
 				}
 				busy <- struct{}{}
 				go func() {
-					s, err := r.shards[i].judge(policy, dialects)
+					s, err := r.shards[i].judge(policy, dialects, r.Measures)
 					<-busy
 					to <- result{s, err}
 				}()
@@ -78,9 +78,11 @@ func (r *Run) results(policy check.Policy, dialects *parser.Set) func(
 }
 
 // judge reads a shard's logs and judges them by themselves.
-func (o *opened) judge(policy check.Policy, dialects *parser.Set) (*judgedShard, error) {
+func (o *opened) judge(policy check.Policy, dialects *parser.Set, measures bool,
+) (*judgedShard, error) {
 	policy.Waive, policy.Require = nil, nil // these are about the whole run
 	j := check.New(policy)
+	j.Measures = measures
 	single, _ := pool.Levels(1, o.start.Shards, min(1, o.start.Shards-1))
 	j.Share = single
 	b := &parser.Builder{Dialects: dialects}

@@ -18,7 +18,8 @@ func TestState(t *testing.T) {
 		t.Fatalf("the series are %+v, want the idle level first", judged.Series)
 	}
 	leaks, clean, missing := judged.Shards[0], judged.Shards[1], judged.Shards[2]
-	if g := leaks.Growths[0]; math.Abs(g.Slope-(1<<20)) > 1 || g.Verdict != check.Fail || g.Files != 40 {
+	if g := leaks.Growths[0]; math.Abs(g.Slope-(1<<20)) > 1 || g.Verdict != check.Fail ||
+		g.Files != 40 {
 		t.Errorf("shard 1 grows by %+v, want 1 MiB a file over 40 files", g)
 	}
 	if g := clean.Growths[0]; g.Slope != 0 || g.Verdict != check.Pass {
