@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -101,7 +102,9 @@ func openRun(ctx context.Context, address string) (store *bucket.Store, name str
 		name = bucket.Base(address)
 		run = bucket.Join(address, "..")
 	}
-	store, err = bucket.Open(ctx, run)
+	if store, err = bucket.Open(ctx, run); err == nil {
+		store.Logger = newLogger(newDisplay(stderr), slog.LevelWarn)
+	}
 	return store, name, err
 }
 
