@@ -10,7 +10,8 @@
 // steps judge it:
 //
 //  1. Tau is estimated by the method of Paule and Mandel (Consensus values and weighting factors,
-//     Journal of Research of the NBS 87, 1982). Each shard has the weight 1/(error² + tau²).
+//     Journal of Research of the NBS 87, 1982). Each shard has the weight 1/(error² + tau²). Its
+//     error includes what the rounding of printed digits may hide.
 //  2. The standard error of the mean is that of Hartung and Knapp (Statistics in Medicine 20, 2001)
 //     and of Sidik and Jonkman (2002): it follows from how far the slopes lie apart. A safeguard
 //     keeps it from being too small by chance (mean.go).
