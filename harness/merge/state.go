@@ -16,8 +16,8 @@ type State struct {
 	Complete bool          // the log ends with the end of its run
 	Verdict  check.Verdict // on the shard alone; "" if it is missing
 	Seconds  float64       // sum over its files, as far as the log says it
-	// Peak is the highest memory of a device, and Total the size of the device, in bytes. They are 0 if
-	// the log does not say them.
+	// Peak is the highest memory of a device, and Total the size of the device, in bytes. They are 0
+	// if the log does not say them.
 	Peak, Total int64
 	// Open holds the first findings that decide the verdict, unless it is a pass. They do not know
 	// what the policy waives or requires, which is about the whole run.

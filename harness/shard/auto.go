@@ -38,8 +38,8 @@ func Auto(lookup func(name string) (value string, set bool)) (Share, error) {
 	switch {
 	case e.has(envArrayID):
 		return e.slurmArray()
-	case e.has(envProcess) && e.tasks() > 1:
-		s := Share{Shard: e.whole(envProcess, 0) + 1, Shards: e.tasks()}
+	case e.has(envProcess) && e.several():
+		s := Share{Shard: e.whole(envProcess, 0) + 1, Shards: e.whole(e.tasks(), 1)}
 		return e.share(s, envProcess, "is not below "+envProcesses)
 	case e.has(envIndex):
 		s := Share{Shard: e.whole(envIndex, 0) + 1, Shards: e.whole(EnvCompletions, 1)}
@@ -47,8 +47,6 @@ func Auto(lookup func(name string) (value string, set bool)) (Share, error) {
 	case e.has(envNode):
 		s := Share{Shard: e.whole(envNode, 1), Shards: e.whole(envNodes, 1)}
 		return e.share(s, envNode, "is above "+envNodes)
-	case len(e.errs) > 0:
-		return Share{}, errors.Join(e.errs...)
 	}
 	return Share{}, ErrNoShare
 }
@@ -84,16 +82,20 @@ func (e *environment) whole(name string, least int) int {
 	return n
 }
 
-// tasks returns how many tasks the current Slurm step has. A step may have fewer tasks than its
-// job; older versions of Slurm tell only the job's.
-func (e *environment) tasks() int {
+// tasks returns the variable that says how many tasks the current Slurm step has. A step may have
+// fewer tasks than its job; older versions of Slurm tell only the job's.
+func (e *environment) tasks() string {
 	if e.has(envStepTasks) {
-		return e.whole(envStepTasks, 1)
+		return envStepTasks
 	}
-	if e.has(envProcesses) {
-		return e.whole(envProcesses, 1)
-	}
-	return 1
+	return envProcesses
+}
+
+// several reports whether the current Slurm step has several tasks, or a wrong number of them.
+func (e *environment) several() bool {
+	value, _ := e.lookup(e.tasks())
+	n, err := strconv.Atoi(value)
+	return value != "" && (err != nil || n > 1)
 }
 
 // slurmArray returns the share of a task of a Slurm array. The ids of an array may begin anywhere

@@ -58,6 +58,26 @@ func TestAuto(t *testing.T) {
 	}
 }
 
+// TestAutoSaysFrom: a share names each variable that it comes from, once, and no other.
+func TestAutoSaysFrom(t *testing.T) {
+	t.Parallel()
+	for env, want := range map[string]string{
+		"SLURM_PROCID=0 SLURM_NTASKS=2": "SLURM_PROCID=0, SLURM_NTASKS=2",
+		"SLURM_PROCID=0 SLURM_NTASKS=1 JOB_COMPLETION_INDEX=4 JOB_COMPLETIONS=5": "" +
+			"JOB_COMPLETION_INDEX=4, JOB_COMPLETIONS=5",
+		"SLURM_PROCID=0 CI_NODE_INDEX=1 CI_NODE_TOTAL=5": "CI_NODE_INDEX=1, CI_NODE_TOTAL=5",
+	} {
+		share, err := Auto(func(name string) (string, bool) {
+			_, value, set := strings.Cut(" "+env, " "+name+"=")
+			value, _, _ = strings.Cut(value, " ")
+			return value, set
+		})
+		if err != nil || share.From != want {
+			t.Errorf("%s: taken from %q, %v; expected %q", env, share.From, err, want)
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, ok := range []string{"1/1", "3/8", "100000/100000"} {
