@@ -364,7 +364,12 @@ func (t *shardTask) interrupted(ctx context.Context, info runfolder.Info, runErr
 // evidence returns nil if the evidence of the shard is complete, whatever it shows. The judge of
 // the whole run gives the verdict.
 func (t *shardTask) evidence(outcome *harness.Outcome, judged error) error {
+	done := outcome.Reason == harness.ReasonDone || outcome.Reason == harness.ReasonFailFast
 	if _, is := errors.AsType[verdictError](judged); is {
+		judged = nil
+	}
+	if _, is := errors.AsType[emptyError](judged); is && done { // the judge has other shards too
+		stderr.Printf("vramsoak: %s\n", sink.Block(judged.Error()))
 		judged = nil
 	}
 	if t.bucket != nil {
@@ -377,7 +382,7 @@ func (t *shardTask) evidence(outcome *harness.Outcome, judged error) error {
 	switch {
 	case judged != nil:
 		return judged
-	case outcome.Reason != harness.ReasonDone && outcome.Reason != harness.ReasonFailFast:
+	case !done:
 		return fmt.Errorf("%s is not complete: %d of %s ended (%s); the same command goes on with it", t,
 			ended, plural(outcome.Files, "file"), outcome.Reason)
 	}

@@ -48,9 +48,9 @@ func (r *Run) Judge(policy check.Policy, dialects *parser.Set) (*Judged, error) 
 		return nil, shortened(errs)
 	}
 	if !m.judgeable {
-		return nil, fmt.Errorf("%s has no checkpoints, and neither has another one of the %s; "+
-			"vramsoak check LOG says why", r.shards[0].Logs[0].Name,
-			check.Plural(len(r.shards), "shard"))
+		return nil, fmt.Errorf("expected checkpoints, found none in the logs of %s; "+
+			"vramsoak check %s says why", check.Plural(len(r.shards), "shard"),
+			r.shards[0].Logs[0].Name)
 	}
 	if m.measurer != nil && m.measurer.tooMany {
 		return nil, errTooMany
