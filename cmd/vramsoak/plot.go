@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vramsoak/harness/merge"
 	"vramsoak/harness/runfolder"
 	"vramsoak/parser/record"
 	"vramsoak/parser/snapshot"
@@ -16,6 +17,7 @@ import (
 	"vramsoak/reports/plots/fragmentation"
 	"vramsoak/reports/plots/memory"
 	"vramsoak/reports/plots/overfiles"
+	"vramsoak/reports/plots/overshards"
 )
 
 type plotOptions struct {
@@ -52,6 +54,9 @@ With --fragmentation it draws what the allocator holds, segment by segment. If a
 failed, it shows what was free in sum and in one piece, and why the request did not fit. The log
 must have segment maps, as simulate and vramlog.py print them, or be one of PyTorch's snapshots.
 
+The folder of a run with shards gets another picture: how much each ledger grows in each shard, with
+its 95 % interval, and in all shards together.
+
 The extension of the output's name chooses the format.` + dialectHelp(),
 		Example: `  vramsoak plot run.log -o memory.png
   vramsoak plot run.log --over files -o drift.png
@@ -78,6 +83,13 @@ func runPlot(paths []string, opts plotOptions) error {
 	if opts.fragmentation && opts.over == overFiles {
 		return errors.New("--fragmentation, --over files: expected one of them")
 	}
+	shards, err := shardsIn(paths)
+	if err != nil {
+		return err
+	}
+	if len(shards) > 0 {
+		return runPlotShards(shards, opts)
+	}
 	logs, err := runfolder.Resolve(paths)
 	if err != nil {
 		return err
@@ -103,6 +115,22 @@ func runPlot(paths []string, opts plotOptions) error {
 	runtime.GC() // the canvas then takes the memory in which the log was read
 	return writeOutput(opts.output, func(w io.Writer) error {
 		return picture.Plot(w, format, opts.size)
+	})
+}
+
+// runPlotShards draws how much each ledger grows in the shards of a run.
+func runPlotShards(shards []merge.Shard, opts plotOptions) error {
+	if opts.fragmentation {
+		return fmt.Errorf("--fragmentation: expected a log, or the folder of one shard such as %s, "+
+			"found %s", displayName(shards[0].Name), plural(len(shards), "shard"))
+	}
+	judged, err := opts.read.judgeShards(shards)
+	if err != nil {
+		return err
+	}
+	picture := overshards.New(judged)
+	return writeOutput(opts.output, func(w io.Writer) error {
+		return picture.Plot(w, pictureFormat(opts.output), opts.size)
 	})
 }
 

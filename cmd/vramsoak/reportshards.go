@@ -52,7 +52,8 @@ func reportShards(shards []merge.Shard, paths []string, opts reportOptions) erro
 	return writeOutput(opts.output, func(w io.Writer) error { return html.WriteShards(w, page) })
 }
 
-// displayed gives the logs of shards the names that reports show. It returns the files by the names.
+// displayed gives the logs of shards the names that reports show. It returns the files by these
+// names.
 func displayed(shards []merge.Shard) map[string]string {
 	files := map[string]string{}
 	for i := range shards {

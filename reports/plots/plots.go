@@ -3,6 +3,7 @@
 //
 //	memory          memory over time: allocated, reserved, device used; files and stages
 //	overfiles       the values that are judged file by file, and the growth that was found
+//	overshards      a run of many shards: the growth in each of them, and in all together
 //	overruns        a suite's history: a value of each run, and where it changed
 //	comparison      two runs: how much worse each metric got, and the worst file by file
 //	fragmentation   an allocator's segments over time
