@@ -152,7 +152,14 @@ func (b *fitter) column(f func(x float64) float64) []float64 {
 func (b *fitter) step(k float64) []float64 {
 	c, width := b.newColumn(), b.width
 	for i, x := range b.x {
-		c[i] = min(1, max(0, (x+(width-1)/2-k+1)/width))
+		switch from := x + (width-1)/2 - k + 1; {
+		case from <= 0:
+			c[i] = 0
+		case from >= width:
+			c[i] = 1
+		default:
+			c[i] = from / width
+		}
 	}
 	return c
 }

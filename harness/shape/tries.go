@@ -65,6 +65,8 @@ func (b *fitter) rss(columns ...[]float64) (rss, first float64) {
 				a[j][k] = b.known[at[j]][at[k]]
 			case j == 0: // the constant
 				a[j][k] = sum(all[k])
+			case at[j] >= 0: // the other one may begin with zeros
+				a[j][k] = product(all[k], all[j])
 			default:
 				a[j][k] = product(all[j], all[k])
 			}
@@ -99,8 +101,14 @@ func (b *fitter) know() {
 	b.squares = product(b.y, b.y)
 }
 
-// product returns the inner product of two columns of the same length.
+// product returns the inner product of two columns of the same length. It skips the zeros at the
+// beginning of a, which many columns have.
 func product(a, b []float64) (s float64) {
+	zeros := 0
+	for zeros < len(a) && a[zeros] == 0 {
+		zeros++
+	}
+	a, b = a[zeros:], b[zeros:]
 	b = b[:len(a)]
 	for i, v := range a {
 		s += v * b[i]
