@@ -66,6 +66,20 @@ func TestKubernetesManifests(t *testing.T) {
 	golden.File(t, "testdata/kubernetes-bucket.yaml", []byte(manifest(t, bucket)))
 }
 
+// TestVariablesAreText: kubectl reads YAML 1.1, where NO and y are booleans and null is nothing. As
+// names of variables they are text.
+func TestVariablesAreText(t *testing.T) {
+	t.Parallel()
+	k := onKubernetes()
+	k.Env = []string{"NO=1", "y=1", "null=1"}
+	text := manifest(t, k)
+	for _, name := range []string{"NO", "y", "null"} {
+		if n := strings.Count(text, `- name: "`+name+`"`); n != 2 { // of the shards and of the judge
+			t.Errorf("%s is quoted %d times", name, n)
+		}
+	}
+}
+
 // An object is what the tests read of a manifest.
 type object struct {
 	Kind     string
