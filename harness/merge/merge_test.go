@@ -449,13 +449,14 @@ func TestLogOfAGPUIsMissing(t *testing.T) {
 func TestOlderLease(t *testing.T) {
 	t.Parallel()
 	shards := newShards(4, 60)
-	const after = 1000
+	const after, torn = 1000, "[vramsoak] fi" // the task was killed while it wrote a line
 	shards[2].resume = func(i int) *record.Resume {
 		if i != 2 {
 			return nil
 		}
 		return &record.Resume{
-			Index: 11, Reason: "killed", Owner: record.Owner{Lease: 2, Node: "n9"}, After: after,
+			Index: 11, Cut: int64(len(torn)), Reason: "killed",
+			Owner: record.Owner{Lease: 2, Node: "n9"}, After: after,
 		}
 	}
 	run := write(t, shards)
@@ -472,7 +473,7 @@ func TestOlderLease(t *testing.T) {
 		"half of a line": "shard 3: 1 line of lease 1 (node n2) came after lease 2 (node n9) had " +
 			"taken over, and is ignored",
 	} {
-		text := append(slices.Clone(log[:after]), extra...)
+		text := append(slices.Clone(log[:after]), torn+extra...)
 		if err := os.WriteFile(older, text, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -186,10 +186,14 @@ func (s *judgedShard) noteOlder(tl *timeline.Timeline, older []OlderLog) error {
 	}
 	for _, o := range older {
 		next := slices.IndexFunc(resumes, func(r record.Resume) bool { return r.Lease > o.Lease })
-		if next < 0 || o.Size <= resumes[next].After {
+		if next < 0 {
 			continue
 		}
-		lines, err := linesAfter(o, resumes[next].After)
+		copied := resumes[next].After + resumes[next].Cut
+		if o.Size <= copied {
+			continue
+		}
+		lines, err := linesAfter(o, copied)
 		if err != nil {
 			return err
 		}
