@@ -63,7 +63,7 @@ func TestStrict(t *testing.T) {
 		{"--toleration", "spot:NoExecute"},
 		{"--retries", "0"},
 		{"--max-failed-shards", "3"},
-		{"--termination-grace", "1500ms"},
+		{"--termination-grace", "90500ms"},
 		{"--kueue-queue", "nightly"},
 		{"--policy", "/runs/vramsoak.yaml", "--timeout", "10m", "--repeat", "4", "--shuffle", "1"},
 	}
