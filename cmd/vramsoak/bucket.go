@@ -162,7 +162,7 @@ func findShards(ctx context.Context, paths []string) ([]merge.Shard, error) {
 
 // bucketShards returns a shard in a bucket for the judge, who reads its logs when their turn comes.
 func bucketShards(ctx context.Context, store *bucket.Store, s bucket.Shard) merge.Shard {
-	number, _ := shard.Of(s.Name) // 0 for a name of another kind, whose first line is refused
+	number, _ := shard.Of(s.Name) // every shard in a bucket has such a name
 	of := merge.Shard{Name: bucket.Join(store.String(), s.Name), Number: number}
 	for _, log := range s.Logs {
 		name := bucket.Join(store.String(), log.Key)

@@ -126,7 +126,7 @@ func TestLeases(t *testing.T) {
 		if i < 15 && !errors.Is(err, ErrTakenOver) || i == 15 && err != nil {
 			t.Errorf("lease %d: %v", lease.Number, err)
 		}
-		found, err := s.ReadLease(t.Context(), "shard-0003", lease.Number)
+		found, err := s.readLease(t.Context(), "shard-0003", lease.Number)
 		if diff := cmp.Diff(lease, found); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
@@ -405,6 +405,36 @@ func TestVerified(t *testing.T) {
 				t.Error("no error")
 			}
 		})
+	}
+}
+
+// TestOtherKeys: keys that vramsoak does not write are no shards and no logs, as in a folder. A copy
+// of what is in the bucket stays in the folder that it is for.
+func TestOtherKeys(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	for _, key := range []string{
+		"shard-0001/lease-000001", "shard-0001/soak.log/000001/000001",
+		"shard-0001/../../out/soak.log/000001/000001", "shard-0001/gpu-x/soak.log/000001/000001",
+		"shard-0001/gpu-0/gpu-1/soak.log/000001/000001",
+		"shard-0001.old/soak.log/000001/000001", "shard-1/soak.log/000001/000001",
+	} {
+		if err := s.bucket.WriteAll(t.Context(), s.key(key), []byte(key), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Shards(t.Context())
+	if err != nil || len(got) != 1 || got[0].Name != "shard-0001" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	dir := t.TempDir()
+	logs, err := s.Fetch(t.Context(), got[0], filepath.Join(dir, "run", "shard-0001"))
+	want := []string{filepath.Join(dir, "run", "shard-0001", "soak.log")}
+	if diff := cmp.Diff(want, logs); err != nil || diff != "" {
+		t.Errorf("%v, (-want +got):\n%s", err, diff)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
+		t.Error("the copy is outside of its folder")
 	}
 }
 

@@ -89,8 +89,8 @@ func (s *Store) refusesSecond(ctx context.Context, lease Lease) error {
 	return err
 }
 
-// ReadLease returns a lease of a shard.
-func (s *Store) ReadLease(ctx context.Context, shard string, n int) (Lease, error) {
+// readLease returns a lease of a shard.
+func (s *Store) readLease(ctx context.Context, shard string, n int) (Lease, error) {
 	key := leaseKey(shard, n)
 	text, err := s.Get(ctx, key, leaseMax)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Store) Holds(ctx context.Context, lease Lease) error {
 // tookOver returns the error for a task whose shard another task has. It reads the other's lease,
 // because the answer of something between this machine and the store must not end the task.
 func (s *Store) tookOver(ctx context.Context, lease Lease, by int) error {
-	next, err := s.ReadLease(ctx, lease.Shard, by)
+	next, err := s.readLease(ctx, lease.Shard, by)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (s *Store) Fetch(ctx context.Context, shard Shard, dir string, files ...str
 ) {
 	for _, log := range shard.Logs {
 		path := filepath.Join(dir, filepath.FromSlash(log.Name()))
-		if err := s.FetchLog(ctx, log, path); err != nil {
+		if err := s.fetchLog(ctx, log, path); err != nil {
 			return nil, err
 		}
 		logs = append(logs, path)
@@ -165,8 +165,8 @@ func (s *Store) FetchFile(ctx context.Context, key, path string) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// FetchLog copies a log into a file, and makes the folder of the file.
-func (s *Store) FetchLog(ctx context.Context, log Log, path string) error {
+// fetchLog copies a log into a file, and makes the folder of the file.
+func (s *Store) fetchLog(ctx context.Context, log Log, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func TestServerBehindProxy(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "soak.log")
 		for _, log := range shard.Logs {
-			if err := s.FetchLog(t.Context(), log, path); err != nil {
+			if err := s.fetchLog(t.Context(), log, path); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gocloud.dev/blob"
+
+	"vramsoak/harness/shard"
 )
 
 // logName is the name of a log, in a shard or in the folder of a GPU.
@@ -58,20 +61,23 @@ func pieceKey(log string, lease, piece int) string {
 	return fmt.Sprintf("%s/%06d/%06d", log, lease, piece)
 }
 
+// pieceKeys matches the keys of pieces. The name of the log is a path in a folder to which the log
+// is copied, so that it must not lead out of there.
+var pieceKeys = regexp.MustCompile(
+	`^(` + shardPrefix + `\d+/(?:gpu-\d+/)?` + regexp.QuoteMeta(logName) + `)/(\d+)/(\d+)$`)
+
 // pieceOf splits the key of a piece. ok is false for any other key.
 func pieceOf(key string) (log string, lease, piece int, ok bool) {
-	at := strings.Index(key, "/"+logName+"/")
-	if at < 0 {
+	parts := pieceKeys.FindStringSubmatch(key)
+	if parts == nil {
 		return "", 0, 0, false
 	}
-	log = key[:at+1+len(logName)]
-	first, second, found := strings.Cut(key[len(log)+1:], "/")
-	l, err := strconv.ParseUint(first, 10, 31)
-	n, err2 := strconv.ParseUint(second, 10, 31)
-	if !found || err != nil || err2 != nil || l == 0 || n == 0 {
+	l, err := strconv.ParseUint(parts[2], 10, 31)
+	n, err2 := strconv.ParseUint(parts[3], 10, 31)
+	if err != nil || err2 != nil || l == 0 || n == 0 {
 		return "", 0, 0, false
 	}
-	return log, int(l), int(n), true
+	return parts[1], int(l), int(n), true
 }
 
 // Shards returns the shards of the run that the store's prefix names, ordered by name. It takes one
@@ -127,24 +133,25 @@ func newCollection() *collection {
 	}
 }
 
-// add adds an object. The parameter key is its key below the prefix.
+// add adds an object. The parameter key is its key below the prefix. Keys that are not those of a
+// shard are left out.
 func (c *collection) add(key string, o *blob.ListObject) {
-	shard, rest, ok := strings.Cut(key, "/")
-	if !ok || !strings.HasPrefix(shard, shardPrefix) || rest == "" {
+	name, rest, _ := strings.Cut(key, "/")
+	if _, ok := shard.Of(name); !ok || rest == "" {
 		return
 	}
-	if c.byName[shard] == nil {
-		c.byName[shard] = &Shard{Name: shard}
-		c.logs[shard] = map[string]map[int][]piece{}
+	if c.byName[name] == nil {
+		c.byName[name] = &Shard{Name: name}
+		c.logs[name] = map[string]map[int][]piece{}
 	}
-	of := c.byName[shard]
+	of := c.byName[name]
 	log, lease, n, isPiece := pieceOf(key)
 	switch {
 	case isPiece:
-		if c.logs[shard][log] == nil {
-			c.logs[shard][log] = map[int][]piece{}
+		if c.logs[name][log] == nil {
+			c.logs[name][log] = map[int][]piece{}
 		}
-		c.logs[shard][log][lease] = append(c.logs[shard][log][lease], piece{n, o.Size, o.MD5})
+		c.logs[name][log][lease] = append(c.logs[name][log][lease], piece{n, o.Size, o.MD5})
 	case leaseOf(rest) > 0:
 		of.Lease = max(of.Lease, leaseOf(rest))
 	default:

@@ -25,8 +25,8 @@ const (
 	envNodes       = "CI_NODE_TOTAL"
 )
 
-// ErrNoShare is wrapped in the error of [Auto] if the environment names no share.
-var ErrNoShare = errors.New("expected the variables of a Slurm array, of a Slurm step with " +
+// errNoShare is wrapped in the error of [Auto] if the environment names no share.
+var errNoShare = errors.New("expected the variables of a Slurm array, of a Slurm step with " +
 	"several tasks, of an Indexed Job of Kubernetes, or of a parallel job of GitLab; found none: " +
 	"start it there, or give the share, such as --shard 3/8")
 
@@ -48,7 +48,7 @@ func Auto(lookup func(name string) (value string, set bool)) (Share, error) {
 		s := Share{Shard: e.whole(envNode, 1), Shards: e.whole(envNodes, 1)}
 		return e.share(s, envNode, "is above "+envNodes)
 	}
-	return Share{}, ErrNoShare
+	return Share{}, errNoShare
 }
 
 // An environment reads numbers from variables. It collects what is wrong with them.
