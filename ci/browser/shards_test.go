@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// shardedRun returns the folder of a simulated run of 24 shards on 3 nodes, which leaks. Shard 24 has
-// a page of its own, and shard 7 is missing.
+// shardedRun returns the folder of a simulated run of 24 shards on 3 nodes, which leaks. Shard 24
+// has a page of its own, and shard 7 is missing.
 func shardedRun(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -27,9 +27,9 @@ func shardedRun(t testing.TB) string {
 	return dir
 }
 
-// TestShards opens the page of a run of many shards, and uses it as a reader does: the map with keys
-// and mouse, the choice of a shard, the table with its filters, and the way to the page of a shard and
-// back.
+// TestShards opens the page of a run of many shards, and uses it as a reader does: the map with
+// keys and mouse, the choice of a shard, the table with its filters, and the way to the page of a
+// shard and back.
 func TestShards(t *testing.T) {
 	dir := shardedRun(t)
 	for _, width := range []int64{1280, 390} {
@@ -107,7 +107,9 @@ func (b *tab) useMap() {
 // chooseShards goes from shard to shard.
 func (b *tab) chooseShards() {
 	b.Helper()
-	click := func(id string) { eval[bool](b, fmt.Sprintf(`document.getElementById(%q).click(), true`, id)) }
+	click := func(id string) {
+		eval[bool](b, fmt.Sprintf(`document.getElementById(%q).click(), true`, id))
+	}
 	click("shard-after")
 	b.expectShard(13, "the next shard")
 	click("shard-before")
@@ -141,10 +143,10 @@ func (b *tab) useTable() {
 	if rows := set("table-by", "1", "change"); rows[0] != "1" || rows[23] != "24 report" {
 		b.Errorf("by number, the table has the shards %q", rows)
 	}
-	// Shard 2 has too few files that are alike; which others are undecided is not this test's matter.
+	// How many shards are undecided is the judge's matter. Shard 2 is.
 	rows := set("table-which", "undecided", "change")
-	badges := eval[string](b, `[...new Set([...document.querySelectorAll("#table-body .badge")].map((e) =>
-		e.textContent))].join()`)
+	badges := eval[string](b, `[...new Set([...document.querySelectorAll("#table-body .badge")]
+		.map((e) => e.textContent))].join()`)
 	if len(rows) == 0 || len(rows) > 5 || rows[0] != "2" || badges != "? undecided" {
 		b.Errorf("the undecided shards are %q with the badges %q, want 2 and few others", rows, badges)
 	}
@@ -168,7 +170,8 @@ func (b *tab) openAndReturn() {
 		}
 	}
 	follow("#shard-body a", "soak.log")
-	links := eval[string](b, `[...document.querySelectorAll("nav.shards a")].map((a) => a.textContent).join()`)
+	links := eval[string](b, `[...document.querySelectorAll("nav.shards a")]
+		.map((a) => a.textContent).join()`)
 	if links != "All shards,Shard 23" {
 		b.Errorf("the page of shard 24 links to %s", links)
 	}
