@@ -174,8 +174,8 @@ func (j *Judge) explainResource(of *Ledger, w *worstProcess) {
 	}
 }
 
-// shortFile is a time in seconds. The harness looks at the machine ten times a second at most, so it
-// misses the ends of many files that take less. That decides nothing: a run of such files is a
+// shortFile is a time in seconds. The harness looks at the machine ten times a second at most, so
+// it misses the ends of many files that take less. That decides nothing: a run of such files is a
 // trial, and how many ends are read differs from run to run.
 const shortFile = 0.1
 

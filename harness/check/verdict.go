@@ -69,8 +69,8 @@ type Finding struct {
 	Cause *Cause `json:"cause,omitempty"`
 	// Device names the device and the rank of the finding, "rank 1, device 0", if the log has several.
 	Device string `json:"device,omitempty"`
-	// Shard is the number of the shard that decided the finding, if several tasks shared the batch, and
-	// Node the machine on which it ran. InShards is the number of shards with this verdict.
+	// Shard is the number of the shard that decided the finding, if several tasks shared the batch,
+	// and Node the machine on which it ran. InShards is the number of shards with this verdict.
 	Shard    int    `json:"shard,omitempty"`
 	Node     string `json:"node,omitempty"`
 	InShards int    `json:"in_shards,omitempty"`

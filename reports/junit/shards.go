@@ -34,8 +34,9 @@ func WriteShards(w io.Writer, run *merge.Judged) error {
 		}
 		shards.add(c)
 	}
-	all := suites{Name: "vramsoak", Suites: []suite{checksSuite(run.Report, stamp),
-		shards.done(sum)}}
+	all := suites{
+		Name: "vramsoak", Suites: []suite{checksSuite(run.Report, stamp), shards.done(sum)},
+	}
 	return all.write(w)
 }
 
