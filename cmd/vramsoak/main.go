@@ -89,11 +89,17 @@ func run(args []string) int {
 		return ended.exitCode()
 	}
 	if err != nil {
-		message := shownIn(secret.Credentials(string(sink.Error(err, args...))))
-		_ = writeError(stderr, message, textOptions(stderr)) // there is nobody to tell
+		printError(err, args...)
 		return exitTrouble
 	}
 	return exitPass
+}
+
+// printError prints an error to stderr, without credentials. The error may quote args, the
+// arguments of the command line.
+func printError(err error, args ...string) {
+	message := shownIn(secret.Credentials(string(sink.Error(err, args...))))
+	_ = writeError(stderr, message, textOptions(stderr)) // there is nobody to tell
 }
 
 // writeError writes an error. On a terminal it folds lines, except for indented ones, which may be

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"vramsoak/fixtures/s3server"
 	"vramsoak/harness/bucket"
+	"vramsoak/harness/runfolder"
 	"vramsoak/harness/shard"
 	"vramsoak/parser"
 	"vramsoak/parser/record"
@@ -312,4 +314,17 @@ func (s *scheduler) judge() (j judgement) {
 		s.t.Errorf("the verdict is %s, and vramsoak check ended with %v", j.Verdict, err)
 	}
 	return j
+}
+
+// TestInterruptedWithoutStore: a task that a signal ended is started again, even if the store did
+// not take the end of its log. A scheduler does not start a task again that exits with 2.
+func TestInterruptedWithoutStore(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalError(syscall.SIGTERM))
+	away := errors.New("the store is away")
+	err := (&shardTask{dir: t.TempDir()}).interrupted(ctx, runfolder.Info{}, away)
+	if ended, ok := errors.AsType[signalError](err); !ok || ended.exitCode() != 143 {
+		t.Errorf("%v", err)
+	}
 }

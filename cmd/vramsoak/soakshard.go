@@ -351,14 +351,20 @@ func (t *shardTask) announce(files int) {
 }
 
 // interrupted writes how far the shard got, and returns the error of a task that a signal ended.
-// There is no time for reports: a scheduler kills the task soon.
+// There is no time for reports: a scheduler kills the task soon. A task that could not store the end
+// of its log ended by the signal too: the next one goes on where the stored log ends.
 func (t *shardTask) interrupted(ctx context.Context, info runfolder.Info, runErr error) error {
 	stderr.Printf("%s is not complete; the same command goes on with it\n", t)
 	err := errors.Join(runErr, writeInfo(t.dir, info))
 	if err == nil && t.bucket != nil {
 		err = t.bucket.putFiles()
 	}
-	return cmp.Or(err, context.Cause(ctx))
+	cause := context.Cause(ctx)
+	if _, is := errors.AsType[signalError](cause); is && err != nil {
+		printError(err)
+		return cause
+	}
+	return cmp.Or(err, cause)
 }
 
 // evidence returns nil if the evidence of the shard is complete, whatever it shows. The judge of
