@@ -71,6 +71,7 @@ func run(args []string) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	addCompletion(root)
 	defer removeCopies()
 	err := root.ExecuteContext(context.Background())
 	if failed := stdout.Err(); failed != nil {
@@ -192,15 +193,20 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = knownTopic
 	}
+	readBuckets(root)
+	checkBeforehand(root)
+	addCompletions(root)
+	return root
+}
+
+// addCompletion adds the command completion, which refuses shells that it does not know. The command
+// writes to the output that root has now.
+func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.Args = wantsNone
 		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
-	readBuckets(root)
-	checkBeforehand(root)
-	addCompletions(root)
-	return root
 }
 
 // version returns the version that the Go toolchain recorded when it built the program. A build
