@@ -199,8 +199,8 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 	return root
 }
 
-// addCompletion adds the command completion, which refuses shells that it does not know. The command
-// writes to the output that root has now.
+// addCompletion adds the command completion, which refuses shells that it does not know. The
+// command writes to the output that root has now.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
