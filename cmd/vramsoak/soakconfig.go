@@ -47,6 +47,9 @@ func (o soakOptions) inputs(past *runfolder.Run, task *shardTask) (in soakInputs
 			return in, fmt.Errorf("--baseline: %w", err)
 		}
 	}
+	if task != nil {
+		in.refs = nil // a shard is no run to compare: the judge compares all shards
+	}
 	if in.batch, err = o.batch(past, task); err != nil {
 		return in, err
 	}
