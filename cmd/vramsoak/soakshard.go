@@ -351,8 +351,8 @@ func (t *shardTask) announce(files int) {
 }
 
 // interrupted writes how far the shard got, and returns the error of a task that a signal ended.
-// There is no time for reports: a scheduler kills the task soon. A task that could not store the end
-// of its log ended by the signal too: the next one goes on where the stored log ends.
+// There is no time for reports: a scheduler kills the task soon. That the end of the log could not
+// be stored is no other error: the next task goes on where the stored log ends.
 func (t *shardTask) interrupted(ctx context.Context, info runfolder.Info, runErr error) error {
 	stderr.Printf("%s is not complete; the same command goes on with it\n", t)
 	err := errors.Join(runErr, writeInfo(t.dir, info))

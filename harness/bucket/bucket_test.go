@@ -408,8 +408,8 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-// TestOtherKeys: keys that vramsoak does not write are no shards and no logs, as in a folder. A copy
-// of what is in the bucket stays in the folder that it is for.
+// TestOtherKeys: keys that vramsoak does not write are no shards and no logs, as in a folder. A
+// copy of what is in the bucket stays in the folder that it is for.
 func TestOtherKeys(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
