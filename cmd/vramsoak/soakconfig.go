@@ -42,13 +42,13 @@ func (o soakOptions) inputs(past *runfolder.Run, task *shardTask) (in soakInputs
 	if in.refs, err = (readOptions{policy: o.policy}).references(o.baselines); err != nil {
 		return in, err
 	}
+	if task != nil {
+		in.refs = nil // a shard is no run to compare: the judge compares all shards
+	}
 	for i := range in.refs {
 		if err := comparableRuns(in.refs[i].Run, compare.RunInfo{}); err != nil {
 			return in, fmt.Errorf("--baseline: %w", err)
 		}
-	}
-	if task != nil {
-		in.refs = nil // a shard is no run to compare: the judge compares all shards
 	}
 	if in.batch, err = o.batch(past, task); err != nil {
 		return in, err
