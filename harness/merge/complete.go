@@ -50,8 +50,8 @@ func (m *merger) shardsFinding(missing *ranges) *shardsFinding {
 type filesEnded struct {
 	of        int // files in the whole batch; 0 where unknown
 	ended     places
-	twice     ranges
-	beyond    ranges // places that the batch does not have
+	twice     places
+	beyond    places // that the batch does not have
 	failed    int
 	failedIn  ranges
 	unstarted int // by --fail-fast
@@ -129,12 +129,14 @@ func (e *filesEnded) finding(shards *shardsFinding, judged int) *check.Finding {
 		said = append(said, which+" "+have)
 	}
 	if e.twice.count > 0 {
-		said = append(said, fmt.Sprintf("%s done by two shards (%s)",
-			were(e.twice.count, "file"), e.twice.String()))
+		which := e.twice.listed()
+		said = append(said, fmt.Sprintf("%s done by several shards (%s)",
+			were(e.twice.count, "file"), which.String()))
 	}
 	if e.beyond.count > 0 {
+		which := e.beyond.listed()
 		said = append(said, fmt.Sprintf("%s not of the batch (%s), which has %d",
-			are(e.beyond.count, "file"), e.beyond.String(), e.of))
+			are(e.beyond.count, "file"), which.String(), e.of))
 	}
 	f.Measured = new(float64(e.failed + missing.count + e.twice.count + e.beyond.count))
 	ok := e.ended.count - e.failed

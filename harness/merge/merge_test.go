@@ -345,7 +345,7 @@ func TestIncomplete(t *testing.T) {
 				shards[1].places = append(shards[1].places, 57)
 				shards[2].places = append(shards[2].places, 60)
 			},
-			files: "2 files were done by two shards (57 and 60); 60 of 60 files ended ok",
+			files: "2 files were done by several shards (57 and 60); 60 of 60 files ended ok",
 		},
 		{
 			name: "not of the batch", verdict: check.Fail,

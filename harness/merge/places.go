@@ -2,7 +2,9 @@ package merge
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -58,6 +60,19 @@ func (p *places) missing(of int) ranges {
 			r.add(from)
 		}
 		from++
+	}
+	return r
+}
+
+// listed returns the places in the set.
+func (p *places) listed() ranges {
+	var r ranges
+	for _, n := range slices.Sorted(maps.Keys(p.parts)) {
+		for i, word := range p.parts[n] {
+			for ; word != 0; word &= word - 1 {
+				r.add(n*partBits + 64*i + bits.TrailingZeros64(word))
+			}
+		}
 	}
 	return r
 }

@@ -80,3 +80,18 @@ func TestRanges(t *testing.T) {
 		}
 	}
 }
+
+// TestTwiceInAnyOrder: a file that several shards have done counts once, and the files are listed
+// in order, whatever order the shards worked in.
+func TestTwiceInAnyOrder(t *testing.T) {
+	t.Parallel()
+	e := filesEnded{of: 7}
+	for shard, places := range [][]int{{7, 3, 1}, {3, 7}, {2, 7, 4}, {5, 6}} {
+		e.noteEnded(&judgedShard{number: shard + 1, ended: places})
+	}
+	f := e.finding(nil, 4)
+	const want = "2 files were done by several shards (3 and 7); 7 of 7 files ended ok"
+	if f.Message != want || *f.Measured != 2 {
+		t.Errorf("%s (%v), expected %s", f.Message, *f.Measured, want)
+	}
+}
