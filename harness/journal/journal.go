@@ -31,8 +31,9 @@ type Journal struct {
 	// size is the size that the file must have at least, in bytes: its size at the last
 	// [Journal.Check] plus the bytes that were written since. It is 0 before the first check.
 	size  int64
-	moved error // why the log is not at its path any more, or is shorter than before
-	lost  bool  // another task has taken over the log
+	moved error     // why the log is not at its path any more, or is shorter than before
+	lost  bool      // another task has taken over the log
+	gone  time.Time // since when the log is missing at its path; zero if it is not
 	opts  Options
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -143,4 +145,34 @@ func TestOnDisk(t *testing.T) {
 	if err := j.Close(); !errors.Is(err, away) {
 		t.Errorf("closing: %v", err)
 	}
+}
+
+// TestLogComesBack: a task that is late may rename the log of the owner, and renames it back when it
+// notices. The owner goes on. A log that stays away ends the run.
+func TestLogComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "soak.log")
+		j, err := Open(path, Options{Owned: func() error { return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = j.Close() }()
+		for _, away := range []time.Duration{comesBack / 2, comesBack / 2, 2 * comesBack} {
+			if err := os.Rename(path, path+".away"); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Check(); err != nil {
+				t.Errorf("the log is missing now: %v", err)
+			}
+			time.Sleep(away)
+			if err := j.Check(); (err != nil) != (away > comesBack) {
+				t.Errorf("the log is missing for %v: %v", away, err)
+			}
+			if err := os.Rename(path+".away", path); err != nil {
+				t.Fatal(err)
+			}
+			_ = j.Check()
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,7 +40,12 @@ func (j *Journal) check() error {
 		return nil // a device such as /dev/null cannot be moved
 	}
 	found, err := os.Stat(j.Path())
+	if err == nil {
+		j.gone = time.Time{}
+	}
 	switch {
+	case errors.Is(err, os.ErrNotExist) && j.mayComeBack():
+		return nil
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 		return fmt.Errorf("the log %s was removed while the run went on; %w", j.Path(), errEnded)
 	case err != nil:
@@ -53,6 +59,21 @@ func (j *Journal) check() error {
 	}
 	j.size = info.Size()
 	return nil
+}
+
+// comesBack is how long a log with an owner may be missing. A task whose lease has ended may be late
+// and rename the log; when it notices, it renames it back.
+const comesBack = 3 * time.Second
+
+// mayComeBack reports whether a log that is missing may be back soon.
+func (j *Journal) mayComeBack() bool {
+	if j.opts.Owned == nil {
+		return false
+	}
+	if j.gone.IsZero() {
+		j.gone = time.Now()
+	}
+	return time.Since(j.gone) < comesBack
 }
 
 // A RescueFolder is the folder to which the harness saves the logs of a run that somebody removed

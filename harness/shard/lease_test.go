@@ -261,3 +261,79 @@ func TestLogsOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestTakeOverAtOnce: several tasks begin a shard, or take it over, at the same time. The one with
+// the highest lease owns it, and no other task writes into its log.
+func TestTakeOverAtOnce(t *testing.T) {
+	t.Parallel()
+	const tasks = 4
+	for i := range 100 {
+		dir := t.TempDir()
+		log := filepath.Join(dir, "soak.log")
+		if i%2 == 1 {
+			take(t, dir, "n0")
+			write(t, log, start(1))
+		}
+		errs := make([]error, 3*tasks)
+		var all sync.WaitGroup
+		for k := range tasks {
+			all.Go(func() {
+				lease, err := Take(dir, "n", time.Now())
+				if err == nil {
+					errs[lease.Number] = work(lease, log)
+				} else {
+					t.Error(err)
+				}
+			})
+			if i%4 > 1 && k == tasks/2 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		all.Wait()
+		for number, err := range errs {
+			if err != nil && !errors.Is(err, ErrTakenOver) {
+				t.Errorf("lease %d: %v", number, err)
+			}
+		}
+		highest, err := lastLease(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if errs[highest] != nil {
+			t.Errorf("the owner, lease %d: %v", highest, errs[highest])
+		}
+		counts, _, err := Logs(log)
+		if err != nil || counts != log {
+			t.Fatalf("%s counts: %v", counts, err)
+		}
+		text := read(t, log)
+		if !strings.HasSuffix(text, start(highest)) && !strings.HasSuffix(text, resume(highest)) {
+			t.Errorf("the log that counts is\n%s\nexpected the line of lease %d at its end", text, highest)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// work does what a task does that has taken a lease: it opens its log, looks whether it still owns
+// the shard, and writes its first line.
+func work(lease *Lease, log string) error {
+	found, err := lease.Adopt(log)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := lease.Check(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	line := start(lease.Number)
+	if found {
+		line = resume(lease.Number)
+	}
+	_, err = f.WriteString(line)
+	return errors.Join(err, f.Close())
+}

@@ -31,56 +31,83 @@ const (
 
 // Adopt gives the owner of a lease a log of its own at path. It begins with a copy of the log that
 // the lease before has left, if there is one. That log stays beside it under another name, because
-// the task that writes it may still run. Adopt reports whether there was a log.
+// the task that writes it may still run. Adopt reports whether there was a log. Other tasks may do
+// the same at the same time: all but the one with the highest lease get [ErrTakenOver].
 func (l *Lease) Adopt(path string) (found bool, err error) {
-	fail := func(err error) (bool, error) {
-		return false, fmt.Errorf("taking over the log of the lease before: %w", err)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return false, err
 	}
+	for {
+		found, err = l.adopt(path)
+		if taken := l.Check(); taken != nil {
+			err = taken
+		} else if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+			continue // an earlier task renamed or created the log in the meantime
+		}
+		if err != nil {
+			return false, fmt.Errorf("taking over the log of the lease before: %w", err)
+		}
+		return found, l.removeOlder(path)
+	}
+}
+
+func (l *Lease) adopt(path string) (found bool, err error) {
 	from, _, err := Logs(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return false, err
+		}
+		return false, f.Close()
 	}
 	if err != nil {
-		return fail(err)
+		return false, err
 	}
 	own := path + "." + leaseName(l.Number) // only the task with this lease writes it
 	if err := copyFile(own, from); err != nil {
-		return fail(err)
+		return false, err
 	}
 	if err := l.put(own, path); err != nil {
 		_ = os.Remove(own) // the logs are as they were
-		return fail(err)
+		return false, err
 	}
-	return true, l.removeOlder(path)
+	return true, nil
 }
 
-// put gives the file from the name path. If a log has that name, put renames the log first. An
-// earlier task that goes on late may create another one at any time; put then tries again. It
-// returns an error and renames nothing if a later task has put its own log there in the meantime.
+// put gives the file from the name path. If a log has that name, put renames the log first. It
+// returns an error and leaves the log where it is if a later task has put its own log there in the
+// meantime. If an earlier task has created another log there, the error wraps [fs.ErrExist].
 func (l *Lease) put(from, path string) error {
-	for {
-		end, err := endOf(path)
-		gone := errors.Is(err, fs.ErrNotExist) // a task was killed after it had renamed the log
-		if err != nil && !gone {
+	end, err := endOf(path)
+	gone := errors.Is(err, fs.ErrNotExist) // a task was killed after it had renamed the log
+	if err != nil && !gone {
+		return err
+	}
+	if err := l.Check(); err != nil { // reading the log takes time
+		return err
+	}
+	if !gone {
+		earlier := earlierPath(path, end.owner.Lease)
+		if err := os.Rename(path, earlier); err != nil {
 			return err
 		}
-		if err := l.Check(); err != nil { // reading the logs takes time
-			return err
-		}
-		if !gone {
-			err := os.Rename(path, earlierPath(path, end.owner.Lease))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		err = os.Link(from, path)
-		switch {
-		case err == nil:
-			return os.Remove(from)
-		case !errors.Is(err, fs.ErrExist): // the file system has no hard links
-			return os.Rename(from, path)
+		if taken := l.Check(); taken != nil { // it may be the log of the later task: put it back
+			return errors.Join(taken, rename(earlier, path))
 		}
 	}
+	return rename(from, path)
+}
+
+// rename renames a file. If there is a file with the new name, the error wraps [fs.ErrExist].
+func rename(from, to string) error {
+	err := os.Link(from, to)
+	switch {
+	case err == nil:
+		return os.Remove(from)
+	case errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return os.Rename(from, to) // the file system has no hard links
 }
 
 // removeOlder removes the copies that tasks with earlier leases made and did not rename.
@@ -149,6 +176,9 @@ func Logs(path string) (log string, earlier []Earlier, err error) {
 	}
 	for i := range all {
 		end, err := endOf(all[i].Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return Logs(path) // a task has renamed it in the meantime
+		}
 		if err != nil {
 			return "", nil, err
 		}
