@@ -2,6 +2,7 @@ package merge
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"vramsoak/harness/check"
@@ -171,6 +172,10 @@ func (m *merger) findings() []check.Finding {
 			}
 		}
 		all = append(all, f)
+		if short := of.by[skippedRank]; of.shards > 0 && f.Verdict == check.Pass && short != nil {
+			m.notes.first = append(m.notes.first, fmt.Sprintf("%s, %s is not judged in %s: %s", k.check,
+				k.subject, short.shards.named("shard"), short.Message))
+		}
 	}
 	for i := range judgement.Ledgers {
 		if l := ledgers[judgement.Ledgers[i].Check]; l.said {

@@ -578,6 +578,30 @@ func TestShortShard(t *testing.T) {
 	}
 }
 
+// TestTooShortToJudge: a pass on growth says in which shards growth was not judged. Shards without
+// files do not count.
+func TestTooShortToJudge(t *testing.T) {
+	t.Parallel()
+	shards := newShards(4, 120)
+	const of = 30 + 4 + 5
+	for i, files := range []int{30, 4, 5, 0} {
+		shards[i].of, shards[i].places = of, shards[i].places[:files]
+	}
+	place := 0
+	for i := range shards {
+		for k := range shards[i].places {
+			place++
+			shards[i].places[k] = place
+		}
+	}
+	rep := judge(t, write(t, shards)).Report
+	const want = "leak, idle level is not judged in shards 2 and 3: growth over files needs 8 files in " +
+		"one process; the longest here has 4"
+	if rep.Verdict != check.Pass || !slices.Contains(rep.Notes, want) {
+		t.Errorf("%s, %q", rep.Verdict, rep.Notes)
+	}
+}
+
 // TestNothing: logs without any reading are no run to judge.
 func TestNothing(t *testing.T) {
 	t.Parallel()
