@@ -595,8 +595,8 @@ func TestTooShortToJudge(t *testing.T) {
 		}
 	}
 	rep := judge(t, write(t, shards)).Report
-	const want = "leak, idle level is not judged in shards 2 and 3: growth over files needs 8 files in " +
-		"one process; the longest here has 4"
+	const want = "leak, idle level is not judged in shards 2 and 3: growth over files needs 8 files " +
+		"in one process; the longest here has 4"
 	if rep.Verdict != check.Pass || !slices.Contains(rep.Notes, want) {
 		t.Errorf("%s, %q", rep.Verdict, rep.Notes)
 	}
